@@ -1,0 +1,2 @@
+//! Logs of robots.
+fn main() {}
