@@ -1,1 +1,93 @@
-//! Logs of robots.
+//! Logs of timestamped records, whatever the file format.
+//!
+//! A log is opened once and then only read: a [`Format`] recognises the bytes of a
+//! [`Source`] and opens a [`Log`]; its [`Manifest`] says what the file holds and how
+//! it splits into [`Part`]s; a [`Cursor`] reads one part, a [`Block`] at a time; a
+//! [`Decoder`] turns the records of one topic into Arrow columns; a sink takes them.
+//!
+//! ```text
+//! Source ─ Format::open ─▶ Log ─ Manifest::plan ─▶ [Part] ─ Log::read ─▶ Cursor
+//!                           │                                              │ fill
+//!                           └─ Log::decoder ─▶ Decoder ◀─── Run ◀─── Block ◀┘
+//!                                                 │
+//!                                                 └─ RecordBatch ─▶ TableSink
+//! ```
+//!
+//! Three rules hold everywhere, and [`conformance`] checks them for every format:
+//!
+//! 1. **Bad bytes are data, not failure.** A cursor steps over what it cannot read
+//!    and reports it as [`Damage`] in the block; an [`Error`] means that nothing more
+//!    can come.
+//! 2. **Selecting saves work and never changes answers.** Reading with a
+//!    [`Selection`] yields exactly what reading all and filtering after would.
+//! 3. **The parts are the whole.** Reading a plan's parts in order yields exactly
+//!    what reading the file as one part would, so threads and machines may share it.
+//!
+//! # Example
+//!
+//! ```
+//! use logtool_core::{Block, Log, Result, Selection};
+//!
+//! /// Counts the bytes of payload in a log, one block in memory at a time.
+//! fn payload_bytes(log: &dyn Log) -> Result<usize> {
+//!     let (everything, mut block) = (Selection::default(), Block::default());
+//!     let mut total = 0;
+//!     for part in log.manifest().plan(&everything, u64::MAX) {
+//!         let mut cursor = log.read(&part, &everything)?;
+//!         while cursor.fill(&mut block)? {
+//!             total += block.iter().map(|record| record.payload.len()).sum::<usize>();
+//!         }
+//!     }
+//!     Ok(total)
+//! }
+//! ```
+
+// In reading order: each module uses only those above it.
+mod cut;
+mod error;
+mod labels;
+mod source;
+mod time;
+mod topic;
+mod value;
+
+mod damage;
+
+mod block;
+mod layout;
+mod manifest;
+mod sink;
+
+mod log;
+
+mod columns;
+pub mod conformance;
+mod merge;
+mod shape;
+mod walk;
+
+mod drive;
+
+pub use crate::{
+    block::{Block, Record, Run, TopicSort},
+    columns::{LayoutDecoder, TIME_UNIT, time_array, time_field},
+    cut::Cut,
+    damage::{Damage, DamageKind},
+    drive::{Report, TableJob, drain, to_tables},
+    error::{Error, ErrorKind, Result},
+    labels::{FieldLabels, Labels},
+    layout::{FieldRole, Layout, LayoutField, LayoutKind, MAX_LAYOUT_BYTES, Primitive},
+    log::{
+        Columns, Cursor, Decoder, Format, Likeness, Log, OpenOptions, View, open,
+        recognize,
+    },
+    manifest::{Manifest, Part, Selection},
+    merge::Merge,
+    shape::TimeBase,
+    sink::{RecordSink, TableSink, TableWriter},
+    source::{FileSource, Source},
+    time::{Clock, ClockFit, ClockZero, TimeRange, Timestamp},
+    topic::{Topic, TopicId, TopicOrigin, TopicSet},
+    value::{Json, Value},
+    walk::{Step, Walk},
+};

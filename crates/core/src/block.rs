@@ -1,0 +1,274 @@
+//! The unit in which records travel.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use crate::{
+    damage::{Damage, DamageKind},
+    time::Timestamp,
+    topic::TopicId,
+};
+
+/// One record, borrowed from its [`Block`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record<'b> {
+    /// What it is about.
+    pub topic: TopicId,
+    /// When it was logged.
+    pub time: Timestamp,
+    /// What it says, in its topic's encoding, not yet looked at.
+    pub payload: &'b [u8],
+    /// Where in the file the payload lies, or the compressed chunk that it is in.
+    pub offset: u64,
+}
+
+impl Record<'_> {
+    /// The damage that this record is, if its payload turns out to be undecodable.
+    pub fn undecodable(&self) -> Damage {
+        let bytes = self.offset..self.offset + self.payload.len() as u64;
+        Damage::new(DamageKind::Undecodable, bytes).of_records(1, Some(self.topic))
+    }
+}
+
+/// Some bytes of a log, the records found in them, and what was damaged.
+///
+/// A block owns its bytes (sharing them with the source where it can), so it may be
+/// kept, or sent to another thread, whatever becomes of the cursor that filled it. It
+/// is also a buffer to be used again: a loop over a whole log allocates one.
+#[derive(Clone, Debug, Default)]
+pub struct Block {
+    bytes: Bytes,
+    origin: Origin,
+    entries: Vec<Entry>,
+    damage: Vec<Damage>,
+}
+
+/// What a byte of the block is in the file.
+#[derive(Clone, Copy, Debug)]
+enum Origin {
+    /// The block is a copy or a slice of the file from here on.
+    Plain(u64),
+    /// The block was unpacked from a chunk that starts here.
+    Unpacked(u64),
+}
+
+/// Where a record lies in its block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub(crate) topic: TopicId,
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    pub(crate) time: Timestamp,
+}
+
+/// # For cursors
+impl Block {
+    /// Starts over with `bytes`, which lie at `offset` of the file.
+    ///
+    /// # Panics
+    /// Where there are 4 GiB of them or more: cursors read far less at once.
+    pub fn reset(&mut self, bytes: Bytes, offset: u64) {
+        self.start_over(bytes, Origin::Plain(offset));
+    }
+
+    /// Starts over with `bytes`, unpacked from the chunk at `offset` of the file.
+    ///
+    /// # Panics
+    /// Where there are 4 GiB of them or more.
+    pub fn reset_unpacked(&mut self, bytes: Bytes, offset: u64) {
+        self.start_over(bytes, Origin::Unpacked(offset));
+    }
+
+    fn start_over(&mut self, bytes: Bytes, origin: Origin) {
+        assert!(u32::try_from(bytes.len()).is_ok(), "a block is shorter than 4 GiB");
+        (self.bytes, self.origin) = (bytes, origin);
+        self.entries.clear();
+        self.damage.clear();
+    }
+
+    /// Adds the record whose payload is `payload` of the block's bytes.
+    ///
+    /// # Panics
+    /// Where the payload is not inside them.
+    pub fn push(&mut self, topic: TopicId, time: Timestamp, payload: Range<usize>) {
+        assert!(payload.start <= payload.end && payload.end <= self.bytes.len());
+        let (start, end) = (payload.start as u32, payload.end as u32);
+        self.entries.push(Entry { topic, start, end, time });
+    }
+
+    /// Adds `damage`.
+    pub fn report(&mut self, damage: Damage) {
+        damage.add_to(&mut self.damage);
+    }
+
+    /// The bytes in which the records lie.
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+}
+
+/// # For everyone else
+impl Block {
+    /// How many records there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are no records.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The record at `index`.
+    pub fn get(&self, index: usize) -> Option<Record<'_>> {
+        self.entries.get(index).map(|entry| self.record(entry))
+    }
+
+    /// The records, in the order of the file.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Record<'_>> {
+        self.entries.iter().map(|entry| self.record(entry))
+    }
+
+    /// What was damaged between the records.
+    pub fn damage(&self) -> &[Damage] {
+        &self.damage
+    }
+
+    /// Puts the records in the order of time, keeping the file's where times are equal.
+    pub fn sort_by_time(&mut self) {
+        self.entries.sort_by_key(|entry| entry.time);
+    }
+
+    /// Puts the records in the order of their topics, keeping the file's within each,
+    /// so that [`runs`](Self::runs) are as long as can be. `scratch` is a buffer.
+    pub fn sort_by_topic(&mut self, scratch: &mut TopicSort) {
+        scratch.sort(&mut self.entries);
+    }
+
+    /// Neighbours of one topic, together.
+    pub fn runs(&self) -> impl Iterator<Item = Run<'_>> {
+        let same = |a: &Entry, b: &Entry| a.topic == b.topic;
+        let run = |entries| Run { block: self, entries };
+        self.entries.chunk_by(same).map(run)
+    }
+
+    fn record(&self, entry: &Entry) -> Record<'_> {
+        Record {
+            topic: entry.topic,
+            time: entry.time,
+            payload: &self.bytes[entry.start as usize..entry.end as usize],
+            offset: match self.origin {
+                Origin::Plain(offset) => offset + u64::from(entry.start),
+                Origin::Unpacked(offset) => offset,
+            },
+        }
+    }
+}
+
+/// Neighbouring records of one topic: what a [`Decoder`](crate::Decoder) is given.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'b> {
+    block: &'b Block,
+    entries: &'b [Entry],
+}
+
+impl<'b> Run<'b> {
+    /// The topic of all of them. (A run is never empty.)
+    pub fn topic(&self) -> TopicId {
+        self.entries[0].topic
+    }
+
+    /// How many records there are: 1 or more.
+    #[allow(clippy::len_without_is_empty)] // a run is never empty
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The records.
+    pub fn records(self) -> impl ExactSizeIterator<Item = Record<'b>> {
+        self.entries.iter().map(move |entry| self.block.record(entry))
+    }
+
+    /// The records, as a run each.
+    pub fn singles(self) -> impl Iterator<Item = Self> {
+        self.entries.chunks(1).map(move |entries| Self { block: self.block, entries })
+    }
+
+    /// The times of the records.
+    pub fn times(self) -> impl ExactSizeIterator<Item = Timestamp> {
+        self.entries.iter().map(|entry| entry.time)
+    }
+
+    /// The payloads of the records.
+    pub fn payloads(self) -> impl ExactSizeIterator<Item = &'b [u8]> {
+        let bytes: &[u8] = &self.block.bytes;
+        let payload = |entry: &Entry| &bytes[entry.start as usize..entry.end as usize];
+        self.entries.iter().map(payload)
+    }
+}
+
+/// The buffers that sorting a block by topic needs, to be used again.
+#[derive(Debug, Default)]
+pub struct TopicSort {
+    starts: Vec<u32>,
+    sorted: Vec<Entry>,
+}
+
+impl TopicSort {
+    /// Counts the entries of each topic, then puts each where its topic goes on.
+    fn sort(&mut self, entries: &mut Vec<Entry>) {
+        let Some(last) = entries.iter().map(|entry| entry.topic.index()).max() else {
+            return;
+        };
+        if last > entries.len() * 4 + 1024 {
+            // A few records of far-away topics: counting would cost more than comparing.
+            return entries.sort_by_key(|entry| entry.topic);
+        }
+        self.starts.clear();
+        self.starts.resize(last + 2, 0);
+        for entry in entries.iter() {
+            self.starts[entry.topic.index() + 1] += 1;
+        }
+        for topic in 1..self.starts.len() {
+            self.starts[topic] += self.starts[topic - 1];
+        }
+        self.sorted.clone_from(entries);
+        for entry in entries.iter() {
+            let place = &mut self.starts[entry.topic.index()];
+            self.sorted[*place as usize] = *entry;
+            *place += 1;
+        }
+        std::mem::swap(entries, &mut self.sorted);
+    }
+}
+
+impl Default for Origin {
+    fn default() -> Self {
+        Self::Plain(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sorting_by_topic_keeps_the_order_within_each() {
+        let mut block = Block::default();
+        block.reset(Bytes::from_static(b"abcdef"), 100);
+        for (at, topic) in [3, 0, 3, 1, 0, 3].into_iter().enumerate() {
+            block.push(TopicId(topic), Timestamp::from_nanos(0), at..at + 1);
+        }
+        block.sort_by_topic(&mut TopicSort::default());
+        let runs: Vec<(u32, Vec<u8>)> = block
+            .runs()
+            .map(|run| (run.topic().0, run.payloads().flatten().copied().collect()))
+            .collect();
+        assert_eq!(
+            runs,
+            [(0, b"be".to_vec()), (1, b"d".to_vec()), (3, b"acf".to_vec())]
+        );
+        assert_eq!(block.get(0).unwrap().offset, 101);
+    }
+}

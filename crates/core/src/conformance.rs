@@ -1,0 +1,259 @@
+//! The laws that every format keeps, to be called from each format's tests.
+//!
+//! ```ignore
+//! #[test]
+//! fn keeps_the_laws() {
+//!     logtool_core::conformance::check(&logtool_ulog::FORMAT, sample().into());
+//! }
+//! ```
+//!
+//! Everything here panics where a law is broken: it is a test, not a tool.
+
+#![allow(clippy::expect_used, clippy::unwrap_used)] // see above
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use bytes::Bytes;
+
+use crate::{
+    block::Block,
+    damage::Damage,
+    error::ErrorKind,
+    log::{Columns, Format, Log, OpenOptions, View},
+    manifest::{Manifest, Part, Selection},
+    time::{TimeRange, Timestamp},
+    topic::{TopicId, TopicOrigin, TopicSet},
+};
+
+/// A record that stands on its own, to be compared.
+type Owned = (TopicId, Timestamp, Vec<u8>);
+
+/// How many places of a long file are cut, or garbled.
+const PLACES: usize = 400;
+
+/// Checks all laws on a sound log.
+pub fn check(format: &dyn Format, bytes: Bytes) {
+    let log = open(format, bytes.clone());
+    assert_eq!(log.manifest().damage, [], "the sample is sound");
+    check_damaged(format, bytes.clone());
+
+    let all = Selection::default();
+    let (whole, damage) = read(&*log, &log.manifest().plan(&all, u64::MAX), &all);
+    assert_eq!(damage, [], "the sample is sound");
+    assert!(!whole.is_empty(), "the sample has records");
+    a_shorter_file_gives_a_prefix(format, &bytes, &whole);
+    a_garbled_file_ends(format, &bytes);
+    writing_gives_back_every_record(format, &*log);
+}
+
+/// Checks the laws that hold for a damaged log too.
+pub fn check_damaged(format: &dyn Format, bytes: Bytes) {
+    let log = open(format, bytes.clone());
+    let all = Selection::default();
+    let (whole, _) = read(&*log, &log.manifest().plan(&all, u64::MAX), &all);
+    parts_are_the_whole(&*log, &whole);
+    selecting_only_saves_work(&*log, &whole);
+    resuming_reads_the_same(format, &bytes, log.manifest(), &whole);
+    blocks_of_any_length_read_the_same(format, &bytes, &whole);
+    fewer_columns_are_the_same_columns(&*log);
+}
+
+/// Law 1: the parts, read one by one, are the whole.
+fn parts_are_the_whole(log: &dyn Log, whole: &[Owned]) {
+    for target in [0, 64, 4096] {
+        let all = Selection::default();
+        let parts = read(log, &log.manifest().plan(&all, target), &all).0;
+        assert!(parts == whole, "parts of {target} bytes are not the whole");
+    }
+}
+
+/// Law 2: reading a selection is reading all and filtering after.
+fn selecting_only_saves_work(log: &dyn Log, whole: &[Owned]) {
+    let mut times: Vec<Timestamp> = whole.iter().map(|record| record.1).collect();
+    times.sort_unstable();
+    let middle = times.get(times.len() / 2).copied().unwrap_or_default();
+    let late = TimeRange { start: middle, end: Timestamp::MAX };
+    let early = TimeRange { start: Timestamp::MIN, end: middle };
+    let each = log.manifest().topics().map(|(id, _)| TopicSet::from_iter([id]));
+    for topics in each.chain([TopicSet::All, TopicSet::EMPTY]) {
+        for time in [TimeRange::ALL, late, early] {
+            let selection = Selection { topics: topics.clone(), time };
+            let plan = log.manifest().plan(&selection, 0);
+            let wanted =
+                whole.iter().filter(|(topic, at, _)| selection.wants(*topic, *at));
+            let read = read(log, &plan, &selection).0;
+            assert!(wanted.eq(&read), "{selection:?} changes the answer");
+        }
+    }
+}
+
+/// Law 3: a worker that is given the manifest, as text, reads what the planner would.
+fn resuming_reads_the_same(
+    format: &dyn Format,
+    bytes: &Bytes,
+    manifest: &Manifest,
+    whole: &[Owned],
+) {
+    let text = serde_json::to_string(manifest).expect("a manifest serialises");
+    let back: Manifest = serde_json::from_str(&text).expect("and deserialises");
+    let source = Arc::new(bytes.clone());
+    let log = format.resume(source, Arc::new(back), OpenOptions::default());
+    let (log, all) = (log.expect("a known manifest resumes"), Selection::default());
+    let resumed = read(&*log, &log.manifest().plan(&all, 0), &all).0;
+    assert!(resumed == whole, "a resumed log reads otherwise");
+}
+
+/// Law 4: how much is read at once shows nowhere.
+fn blocks_of_any_length_read_the_same(
+    format: &dyn Format,
+    bytes: &Bytes,
+    whole: &[Owned],
+) {
+    let lengths: &[u32] = if bytes.len() < 1 << 16 { &[1, 7, 64] } else { &[4099] };
+    for block_bytes in lengths {
+        let options =
+            OpenOptions { block_bytes: *block_bytes, ..OpenOptions::default() };
+        let log = format.open(Arc::new(bytes.clone()), options);
+        let (log, all) = (log.expect("the sample opens"), Selection::default());
+        let read = read(&*log, &log.manifest().plan(&all, 256), &all).0;
+        assert!(read == whole, "blocks of {block_bytes} bytes read otherwise");
+    }
+}
+
+/// Law 5, first half: wherever the file is cut, what comes before is still read.
+fn a_shorter_file_gives_a_prefix(format: &dyn Format, bytes: &Bytes, whole: &[Owned]) {
+    for len in (0..bytes.len()).step_by(bytes.len().div_ceil(PLACES)) {
+        let source = Arc::new(bytes.slice(..len));
+        let Ok(log) = format.open(source, OpenOptions::default()) else { continue };
+        let all = Selection {
+            // What is derived is announced when all that it needs is there.
+            topics: logged(&*log),
+            ..Selection::default()
+        };
+        let (records, _) = read(&*log, &log.manifest().plan(&all, 0), &all);
+        let names = |log: &dyn Log, record: &Owned| {
+            let topic = log.manifest().get(record.0).expect("a record has a topic");
+            (topic.label().into_owned(), record.1, record.2.clone())
+        };
+        let full = open(format, bytes.clone());
+        let logged = logged(&*full);
+        let mut whole = whole.iter().filter(|record| logged.contains(record.0));
+        for record in &records {
+            let want = whole.next().expect("a cut file has no more records");
+            assert_eq!(names(&*log, record), names(&*full, want), "cut to {len} bytes");
+        }
+    }
+}
+
+/// Law 5, second half: whatever the bytes are, reading ends, and does not panic.
+fn a_garbled_file_ends(format: &dyn Format, bytes: &Bytes) {
+    for at in (0..bytes.len()).step_by(bytes.len().div_ceil(PLACES)) {
+        for flip in [0xff, 0x80, 0x01] {
+            let mut garbled = bytes.to_vec();
+            garbled[at] ^= flip;
+            let source = Arc::new(Bytes::from(garbled));
+            let Ok(log) = format.open(source, OpenOptions::default()) else { continue };
+            let all = Selection::default();
+            read(&*log, &log.manifest().plan(&all, 64), &all);
+            for (id, _) in log.manifest().topics() {
+                if let Ok(decoder) = log.decoder(id, &Columns::default()) {
+                    decode(&*log, id, decoder);
+                }
+            }
+        }
+    }
+}
+
+/// Law 6: decoding some columns is decoding all and dropping the others.
+fn fewer_columns_are_the_same_columns(log: &dyn Log) {
+    for (id, _) in log.manifest().topics() {
+        for view in [View::Nested, View::Flat] {
+            let Ok(decoder) = log.decoder(id, &Columns::all(view)) else { continue };
+            let all = decode(log, id, decoder);
+            let some: Vec<usize> = (0..all.num_columns()).step_by(2).collect();
+            let columns = Columns { only: Some(some.clone()), ..Columns::all(view) };
+            let decoder = log.decoder(id, &columns).expect("some columns can be had");
+            let want = all.project(&some).expect("the columns are there");
+            assert_eq!(decode(log, id, decoder), want, "{:?}", log.manifest().get(id));
+        }
+    }
+}
+
+/// Law 7: what is written is read again.
+fn writing_gives_back_every_record(format: &dyn Format, log: &dyn Log) {
+    let mut out = Vec::new();
+    let mut writer = match format.writer(Box::new(&mut out), log.manifest()) {
+        Ok(writer) => writer,
+        Err(err) if err.kind() == ErrorKind::Unsupported => return,
+        Err(err) => panic!("{err}"),
+    };
+    let selection = Selection { topics: logged(log), ..Selection::default() };
+    let plan = log.manifest().plan(&selection, u64::MAX);
+    for part in &plan {
+        let mut cursor = log.read(part, &selection).expect("a planned part opens");
+        crate::drive::drain(&mut *cursor, &mut *writer).expect("a record is written");
+    }
+    writer.finish().expect("the log is finished");
+
+    let again = open(format, out.into());
+    let selection = Selection { topics: logged(&*again), ..Selection::default() };
+    let named =
+        |log: &dyn Log, records: Vec<Owned>| -> Vec<(String, Timestamp, Vec<u8>)> {
+            let name = |(topic, time, payload)| {
+                let topic = log.manifest().get(topic).expect("a record has a topic");
+                (topic.label().into_owned(), time, payload)
+            };
+            records.into_iter().map(name).collect()
+        };
+    let written =
+        read(&*again, &again.manifest().plan(&selection, u64::MAX), &selection);
+    let whole = read(log, &plan, &Selection { topics: logged(log), ..selection });
+    assert_eq!(written.1, [], "what is written is sound");
+    assert!(named(&*again, written.0) == named(log, whole.0), "writing loses records");
+}
+
+/// All topics but the derived ones.
+fn logged(log: &dyn Log) -> TopicSet {
+    let topics = log.manifest().topics();
+    topics.filter(|(_, t)| t.origin != TopicOrigin::Derived).map(|(id, _)| id).collect()
+}
+
+fn open(format: &dyn Format, bytes: Bytes) -> Box<dyn Log> {
+    let log = format.open(Arc::new(bytes), OpenOptions::default());
+    log.expect("the sample opens")
+}
+
+fn decode(
+    log: &dyn Log,
+    topic: TopicId,
+    mut decoder: Box<dyn crate::log::Decoder>,
+) -> RecordBatch {
+    let topics = [topic].into_iter().collect();
+    let selection = Selection { topics, ..Selection::default() };
+    let (mut block, mut damage) = (Block::default(), vec![]);
+    for part in log.manifest().plan(&selection, 1 << 16) {
+        let mut cursor = log.read(&part, &selection).expect("a planned part opens");
+        while cursor.fill(&mut block).expect("a memory source does not fail") {
+            block.runs().for_each(|run| decoder.append(run, &mut damage));
+        }
+    }
+    decoder.take().expect("rows make a table")
+}
+
+fn read(
+    log: &dyn Log,
+    plan: &[Part],
+    selection: &Selection,
+) -> (Vec<Owned>, Vec<Damage>) {
+    let (mut block, mut records, mut damage) = (Block::default(), vec![], vec![]);
+    for part in plan {
+        let mut cursor = log.read(part, selection).expect("a planned part opens");
+        while cursor.fill(&mut block).expect("a memory source does not fail") {
+            damage.extend_from_slice(block.damage());
+            let owned = block.iter().map(|r| (r.topic, r.time, r.payload.to_vec()));
+            records.extend(owned);
+        }
+    }
+    (records, damage)
+}

@@ -1,0 +1,212 @@
+//! The traits that a format implements.
+//!
+//! All are small and usable as `dyn`: a program that reads logs names no format, and a
+//! call through a `dyn` is made per block or per run of records, never per field. What
+//! a format can do beyond them is its own crate's typed API.
+
+use std::{fmt, sync::Arc};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use crate::{
+    block::{Block, Run},
+    damage::Damage,
+    error::{Error, ErrorKind, Result},
+    labels::Labels,
+    manifest::{Manifest, Part, Selection},
+    sink::RecordSink,
+    source::Source,
+    topic::TopicId,
+};
+
+/// A file format: a constant that recognises, opens and perhaps writes logs.
+pub trait Format: Sync {
+    /// A short lowercase name, as `ulog`.
+    fn name(&self) -> &'static str;
+
+    /// Whether a file named like `name` that begins with `head` is of this format.
+    fn likeness(&self, name: &str, head: &[u8]) -> Likeness;
+
+    /// Opens a log, reading only what it takes to say what the log holds.
+    fn open(
+        &self,
+        source: Arc<dyn Source>,
+        options: OpenOptions,
+    ) -> Result<Box<dyn Log>>;
+
+    /// Opens a log of which the manifest is known, reading nothing.
+    fn resume(
+        &self,
+        source: Arc<dyn Source>,
+        manifest: Arc<Manifest>,
+        options: OpenOptions,
+    ) -> Result<Box<dyn Log>>;
+
+    /// A writer of logs of this format that hold `manifest`'s topics.
+    fn writer<'w>(
+        &self,
+        out: Box<dyn std::io::Write + Send + 'w>,
+        manifest: &Manifest,
+    ) -> Result<Box<dyn RecordSink + 'w>> {
+        let _ = (out, manifest);
+        let what = format!("{} logs cannot be written", self.name());
+        Err(Error::new(ErrorKind::Unsupported, what))
+    }
+}
+
+/// An open log: immutable, and shared by as many readers as there are parts.
+pub trait Log: Send + Sync {
+    /// What the log holds.
+    fn manifest(&self) -> &Manifest;
+
+    /// A reader of the records of `part` that `selection` wants.
+    fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>>;
+
+    /// A decoder of the records of `topic` into `columns`.
+    fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>>;
+
+    /// The bytes that the log is read from.
+    fn source(&self) -> &Arc<dyn Source>;
+}
+
+/// A reader of one part of a log. It owns all that it needs.
+pub trait Cursor: Send {
+    /// Refills `block` with the next records, or says that there are no more.
+    ///
+    /// A block may come back without records: where there is only damage, or where
+    /// nothing was wanted. Whatever the bytes are, a cursor moves on with every call
+    /// and ends; an error is final.
+    fn fill(&mut self, block: &mut Block) -> Result<bool>;
+}
+
+/// Turns records of one topic into rows of a table.
+///
+/// A record may give any number of rows: a point cloud's packet gives hundreds.
+pub trait Decoder: Send {
+    /// The columns of the batches to come. The first is the time.
+    fn schema(&self) -> &SchemaRef;
+
+    /// Adds the rows of the records of `run`, each record's all or none. What cannot
+    /// be decoded is added to `damage`.
+    fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>);
+
+    /// How many rows wait to be taken.
+    fn rows(&self) -> usize;
+
+    /// Takes the rows that wait.
+    fn take(&mut self) -> Result<RecordBatch>;
+}
+
+/// How sure a format is that some bytes are its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Likeness {
+    /// They are not.
+    No,
+    /// They may be: nothing speaks against it, and the name speaks for it.
+    Perhaps,
+    /// They are: they begin as only this format begins.
+    Certain,
+}
+
+/// Which columns of a topic are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Columns {
+    /// In which view of the topic.
+    pub view: View,
+    /// Those with these indices in the schema of that view, or all. The time column is
+    /// always there, first, whether it is named or not.
+    pub only: Option<Vec<usize>>,
+    /// Names for values: a column that has some is followed by a dictionary column,
+    /// called `<column>_label`, which `only` does not count.
+    pub labels: Option<Arc<Labels>>,
+}
+
+impl Columns {
+    /// All columns of `view`.
+    pub const fn all(view: View) -> Self {
+        Self { view, only: None, labels: None }
+    }
+}
+
+/// How nested types and arrays become columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum View {
+    /// As the types say: structs and lists.
+    #[default]
+    Nested,
+    /// A column for each scalar, named as people write it: `x[0]`, `a.b[1].c`.
+    Flat,
+}
+
+/// What a reader may take.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct OpenOptions {
+    /// The length of a block, if no single record is longer.
+    pub block_bytes: u32,
+    /// The longest record, or unpacked chunk, that is not taken for garbage.
+    pub record_bytes: u32,
+    /// Whether to read a file that says that readers of this age cannot.
+    pub force: bool,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self { block_bytes: 1 << 20, record_bytes: 64 << 20, force: false }
+    }
+}
+
+/// Opens a log of whichever of `formats` is the most like it.
+pub fn open(
+    formats: &[&dyn Format],
+    name: &str,
+    source: Arc<dyn Source>,
+    options: OpenOptions,
+) -> Result<Box<dyn Log>> {
+    recognize(formats, name, &*source)?.open(source, options)
+}
+
+/// Whichever of `formats` is the most like the log called `name` in `source`.
+pub fn recognize<'f>(
+    formats: &[&'f dyn Format],
+    name: &str,
+    source: &dyn Source,
+) -> Result<&'f dyn Format> {
+    let head = source.read_at(0..4096)?;
+    let likeness = |format: &&&dyn Format| format.likeness(name, &head);
+    match formats.iter().max_by_key(likeness) {
+        Some(format) if likeness(&format) > Likeness::No => Ok(*format),
+        _ if head.is_empty() => Err(Error::new(ErrorKind::Unrecognized, "it is empty")),
+        _ => {
+            let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
+            let what = format!("it does not begin as any of: {}", names.join(", "));
+            Err(Error::new(ErrorKind::Unrecognized, what).at(0))
+        }
+    }
+}
+
+impl fmt::Debug for dyn Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl<L: Log + ?Sized> Log for Arc<L> {
+    fn manifest(&self) -> &Manifest {
+        (**self).manifest()
+    }
+
+    fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
+        (**self).read(part, selection)
+    }
+
+    fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
+        (**self).decoder(topic, columns)
+    }
+
+    fn source(&self) -> &Arc<dyn Source> {
+        (**self).source()
+    }
+}

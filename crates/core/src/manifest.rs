@@ -1,0 +1,124 @@
+//! What a log holds, and how to share the work of reading it.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    damage::Damage,
+    error::{Error, ErrorKind, Result},
+    time::{Clock, TimeRange, Timestamp},
+    topic::{Topic, TopicId, TopicSet},
+    value::Value,
+};
+
+/// All that is known of a log before its records are read.
+///
+/// Plain data: a planner may compute it once, store it (it serialises with serde), and
+/// send it to workers that open the same bytes with
+/// [`Format::resume`](crate::Format::resume).
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The name of the format, as `ulog`.
+    pub format: String,
+    /// How many bytes the file is.
+    pub bytes: u64,
+    /// The topics; a [`TopicId`] is an index here.
+    pub topics: Vec<Topic>,
+    /// The finest parts that can be read one without the other, in the file's order.
+    pub parts: Vec<Part>,
+    /// What the timestamps count from.
+    pub clock: Clock,
+    /// From the first record to the last, leaving out times that cannot be right.
+    pub time: Option<TimeRange>,
+    /// What the file says of itself.
+    pub metadata: BTreeMap<String, Value>,
+    /// What was found damaged while finding all this.
+    pub damage: Vec<Damage>,
+    /// What is odd, and no damage: a sentence each, for people.
+    pub remarks: Vec<String>,
+    /// What the format notes for itself, so as to resume without reading anything.
+    pub notes: String,
+}
+
+/// A stretch of a log that can be read without what comes before it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// Where it lies in the file.
+    pub bytes: Range<u64>,
+    /// The topics that it may hold.
+    pub topics: TopicSet,
+    /// The times that it may hold.
+    pub time: TimeRange,
+}
+
+/// Which records are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Selection {
+    /// Those of these topics…
+    pub topics: TopicSet,
+    /// …and of these times.
+    pub time: TimeRange,
+}
+
+impl Manifest {
+    /// The topic with this [label](Topic::label).
+    pub fn topic(&self, label: &str) -> Result<TopicId> {
+        let found = self.topics().find(|(_, topic)| topic.label() == label);
+        found.map(|(id, _)| id).ok_or_else(|| {
+            Error::new(ErrorKind::NoSuch, format!("the log has no topic {label:?}"))
+        })
+    }
+
+    /// Every topic with its id.
+    pub fn topics(&self) -> impl Iterator<Item = (TopicId, &Topic)> {
+        (0..).map(TopicId).zip(&self.topics)
+    }
+
+    /// The topic that `id` stands for.
+    pub fn get(&self, id: TopicId) -> Result<&Topic> {
+        self.topics.get(id.index()).ok_or_else(|| {
+            Error::new(
+                ErrorKind::NoSuch,
+                format!("the log has no topic number {}", id.0),
+            )
+        })
+    }
+
+    /// The parts to read for `selection`: those that may hold some of it, neighbours
+    /// joined as long as the joint part is no longer than `target_bytes`.
+    pub fn plan(&self, selection: &Selection, target_bytes: u64) -> Vec<Part> {
+        let mut plan: Vec<Part> = Vec::new();
+        for part in self.parts.iter().filter(|part| part.may_hold(selection)) {
+            match plan.last_mut() {
+                Some(last) if last.joins(part, target_bytes) => last.join(part),
+                _ => plan.push(part.clone()),
+            }
+        }
+        plan
+    }
+}
+
+impl Part {
+    fn may_hold(&self, selection: &Selection) -> bool {
+        self.topics.overlaps(&selection.topics) && self.time.overlaps(&selection.time)
+    }
+
+    fn joins(&self, next: &Self, target_bytes: u64) -> bool {
+        self.bytes.end == next.bytes.start
+            && next.bytes.end - self.bytes.start <= target_bytes
+    }
+
+    fn join(&mut self, next: &Self) {
+        self.bytes.end = next.bytes.end;
+        self.topics = self.topics.union(&next.topics);
+        self.time = self.time.cover(&next.time);
+    }
+}
+
+impl Selection {
+    /// Whether a record of `topic` at `time` is wanted.
+    pub fn wants(&self, topic: TopicId, time: Timestamp) -> bool {
+        self.topics.contains(topic) && self.time.contains(time)
+    }
+}

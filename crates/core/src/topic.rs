@@ -1,0 +1,136 @@
+//! What the records are about.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use arrow_schema::SchemaRef;
+use serde::{Deserialize, Serialize};
+
+use crate::time::TimeRange;
+
+/// The index of a [`Topic`] in its log's [`Manifest`](crate::Manifest).
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct TopicId(pub u32);
+
+impl TopicId {
+    /// The same, as an index into a slice that has one item per topic.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A stream of records of one shape.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Topic {
+    /// The name that the file gives it, as `/imu/data` or `sensor_gps`.
+    pub name: String,
+    /// Which of the topics of this name it is: PX4's multi id.
+    pub instance: u32,
+    /// Whether its records are the file's own, or made from those of other topics.
+    pub origin: TopicOrigin,
+    /// How a payload is written, as `ulog` or `ros1`. Only a writer of the same
+    /// encoding can take the payloads as they are.
+    pub encoding: String,
+    /// The name of its records' type, where types have names.
+    pub type_name: String,
+    /// The definition of that type, as the file has it.
+    pub definition: String,
+    /// The columns of a decoder in the nested view.
+    pub schema: SchemaRef,
+    /// How many records there are, if that is known.
+    pub records: Option<u64>,
+    /// How many bytes their payloads are, if that is known.
+    pub bytes: Option<u64>,
+    /// When they happened, if that is known.
+    pub time: Option<TimeRange>,
+    /// What else the file says of it.
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// Where the records of a topic come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TopicOrigin {
+    /// The file has them under this name.
+    Logged,
+    /// The file has them, but not as a topic: strings, dropouts, parameter changes.
+    BuiltIn,
+    /// They are made of the records of other topics. Reading all topics of a log but
+    /// these gives every record once.
+    Derived,
+}
+
+impl Topic {
+    /// The name by which people know it: `sensor_gps`, and `sensor_gps.1` for the next
+    /// instance. Unique in a log.
+    pub fn label(&self) -> Cow<'_, str> {
+        match self.instance {
+            0 => Cow::Borrowed(&self.name),
+            instance => Cow::Owned(format!("{}.{instance}", self.name)),
+        }
+    }
+}
+
+/// A set of topics of one log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TopicSet {
+    /// Every topic.
+    #[default]
+    All,
+    /// Those with their bit set, the lowest bit of the first word being topic 0.
+    Only(Vec<u64>),
+}
+
+impl TopicSet {
+    /// The set of no topic.
+    pub const EMPTY: Self = Self::Only(Vec::new());
+
+    /// Whether `id` is in the set.
+    pub fn contains(&self, id: TopicId) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(words) => words
+                .get(id.index() / 64)
+                .is_some_and(|word| word >> (id.index() % 64) & 1 == 1),
+        }
+    }
+
+    /// Puts `id` into the set.
+    pub fn insert(&mut self, id: TopicId) {
+        let Self::Only(words) = self else { return };
+        let word = id.index() / 64;
+        if words.len() <= word {
+            words.resize(word + 1, 0);
+        }
+        words[word] |= 1 << (id.index() % 64);
+    }
+
+    /// Whether some topic may be in both sets.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Only(a), Self::Only(b)) => a.iter().zip(b).any(|(a, b)| a & b != 0),
+            (Self::All, Self::Only(some)) | (Self::Only(some), Self::All) => {
+                some.iter().any(|word| *word != 0)
+            }
+            (Self::All, Self::All) => true,
+        }
+    }
+
+    /// Every topic that is in either set.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        let (Self::Only(a), Self::Only(b)) = (self, other) else { return Self::All };
+        let word = |words: &[u64], i| words.get(i).copied().unwrap_or(0);
+        Self::Only((0..a.len().max(b.len())).map(|i| word(a, i) | word(b, i)).collect())
+    }
+}
+
+impl FromIterator<TopicId> for TopicSet {
+    fn from_iter<I: IntoIterator<Item = TopicId>>(ids: I) -> Self {
+        let mut set = Self::EMPTY;
+        ids.into_iter().for_each(|id| set.insert(id));
+        set
+    }
+}
