@@ -1,0 +1,199 @@
+//! Fills arguments into the text of a definition, and takes its markup away.
+//!
+//! ```text
+//! \x                                   x, whatever it is
+//! <profile name="[!]NAME">text</profile>   text, if NAME is [not] the reader's profile
+//! <a href="url">text</a>, <a>url</a>   text
+//! <param>NAME</param>                  NAME
+//! <other>text</other>                  nothing
+//! {2}  {2:.1}  {2m}  {2:.1m/s}         argument 2, with so many decimals, with a unit
+//! ```
+//!
+//! Units are `m`, `m_v` (a height, shown as `m`), `m^2`, `m/s` and `C`. Whatever looks
+//! otherwise stays as it stands.
+
+use std::borrow::Cow;
+
+use logtool_core::Value;
+
+use crate::events::{Argument, cut};
+
+/// Whom the text is for. `dev` shows the hints for developers, as pyulog does.
+const PROFILE: &str = "dev";
+
+/// The length at which text is cut: many long arguments could make it huge.
+const TEXT_BYTES: usize = 64 << 10;
+
+/// The most decimals that are printed.
+const DECIMALS: usize = 64;
+
+/// Makes plain text of a template; white space around it is taken away.
+pub(super) fn render(template: &str, arguments: &[Argument<'_>]) -> String {
+    let mut text = String::new();
+    let mut source = Cow::Borrowed(template);
+    let mut at = 0;
+    while let Some(rest) = source.get(at..).filter(|rest| !rest.is_empty()) {
+        let (plain, special) =
+            rest.split_at(rest.find(['\\', '<', '{']).unwrap_or(rest.len()));
+        text.push_str(plain);
+        at += plain.len();
+        if text.len() > TEXT_BYTES {
+            cut(&mut text, TEXT_BYTES);
+            break;
+        }
+        match special.chars().next() {
+            Some('\\') => {
+                let escaped = special.chars().nth(1);
+                text.extend(escaped);
+                at += 1 + escaped.map_or(0, char::len_utf8);
+            }
+            Some('<') => match Tag::parse(special) {
+                Some(tag) if tag.name == "profile" => {
+                    // The content is markup itself: read on from its start.
+                    let content = if tag.suits_profile() { tag.content } else { "" };
+                    source = Cow::Owned([content, tag.rest].concat());
+                    at = 0;
+                }
+                Some(tag) => {
+                    if matches!(tag.name, "a" | "param") {
+                        text.push_str(tag.content);
+                    }
+                    at += special.len() - tag.rest.len();
+                }
+                None => {
+                    text.push('<');
+                    at += 1;
+                }
+            },
+            Some(brace) => match Placeholder::parse(special) {
+                Some((placeholder, len)) if placeholder.fill(arguments, &mut text) => {
+                    at += len;
+                }
+                _ => {
+                    text.push(brace);
+                    at += 1;
+                }
+            },
+            None => break,
+        }
+    }
+    text.trim().to_owned()
+}
+
+/// A tag with what it encloses.
+struct Tag<'t> {
+    name: &'t str,
+    /// The value of its only attribute, whose name is not looked at.
+    attribute: Option<&'t str>,
+    content: &'t str,
+    /// What follows the closing tag.
+    rest: &'t str,
+}
+
+impl<'t> Tag<'t> {
+    /// Reads the tag that `text` starts with; none if it is not closed.
+    fn parse(text: &'t str) -> Option<Self> {
+        let (name, after) = split_word(text.strip_prefix('<')?)?;
+        let (attribute, inside) = match after.strip_prefix('>') {
+            Some(inside) => (None, inside),
+            None => {
+                let (_, after) = split_word(after.strip_prefix(' ')?)?;
+                let (value, after) = after.strip_prefix("=\"")?.split_once('"')?;
+                (Some(value), after.strip_prefix('>')?)
+            }
+        };
+        let (content, rest) = inside.split_once(&format!("</{name}>"))?;
+        Some(Self { name, attribute, content, rest })
+    }
+
+    fn suits_profile(&self) -> bool {
+        let wanted = self.attribute.unwrap_or_default();
+        match wanted.strip_prefix('!') {
+            Some(unwanted) => unwanted != PROFILE,
+            None => wanted == PROFILE,
+        }
+    }
+}
+
+/// Splits off the small letters in front, of which there must be one.
+fn split_word(text: &str) -> Option<(&str, &str)> {
+    let len = text.bytes().take_while(u8::is_ascii_lowercase).count();
+    (len > 0).then(|| text.split_at(len))
+}
+
+/// A place for an argument.
+struct Placeholder<'t> {
+    /// Counted from 1.
+    number: usize,
+    decimals: Option<usize>,
+    /// As it is shown.
+    unit: Option<&'t str>,
+}
+
+impl<'t> Placeholder<'t> {
+    /// Reads the placeholder that `text` starts with, and says how long it is.
+    fn parse(text: &'t str) -> Option<(Self, usize)> {
+        let (inside, _) = text.strip_prefix('{')?.split_once('}')?;
+        let (number, mut rest) = split_number(inside)?;
+        let mut decimals = None;
+        if let Some(after) = rest.strip_prefix(':') {
+            rest = after;
+            if let Some(after) = rest.strip_prefix('.') {
+                let (count, after) = split_number(after)?;
+                decimals = Some(count);
+                rest = after;
+            }
+        }
+        let unit = match rest {
+            "" => None,
+            "m_v" => Some("m"),
+            "m" | "m/s" | "m^2" | "C" => Some(rest),
+            _ => return None,
+        };
+        Some((Self { number, decimals, unit }, inside.len() + 2))
+    }
+
+    /// Appends the argument to `text`; false if there is no such argument.
+    fn fill(&self, arguments: &[Argument<'_>], text: &mut String) -> bool {
+        let argument =
+            self.number.checked_sub(1).and_then(|index| arguments.get(index));
+        let Some(argument) = argument else { return false };
+        match (self.decimals, argument.number()) {
+            (Some(decimals), Some(number)) => text.push_str(&fixed(number, decimals)),
+            _ => text.push_str(&argument.text),
+        }
+        if let Some(unit) = self.unit {
+            text.push(' ');
+            text.push_str(unit);
+        }
+        true
+    }
+}
+
+/// Splits off the digits in front, of which there must be one.
+fn split_number(text: &str) -> Option<(usize, &str)> {
+    let len = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (digits, rest) = text.split_at(len);
+    Some((digits.parse().ok()?, rest))
+}
+
+impl Argument<'_> {
+    /// The value, if it is shown as a number and not by its label.
+    fn number(&self) -> Option<f64> {
+        match self.value {
+            _ if self.is_label => None,
+            Some(Value::Int(value)) => Some(value as f64),
+            Some(Value::UInt(value)) => Some(value as f64),
+            Some(Value::Float(value)) => Some(value.into()),
+            _ => None,
+        }
+    }
+}
+
+fn fixed(number: f64, decimals: usize) -> String {
+    if number.is_nan() {
+        return "nan".to_owned();
+    }
+    let decimals = decimals.min(DECIMALS);
+    format!("{number:.decimals$}")
+}
