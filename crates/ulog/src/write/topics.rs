@@ -1,0 +1,183 @@
+//! Topics and their records: the messages `A` and `D`.
+
+use std::{io::Write, ops::RangeInclusive};
+
+use logtool_core::{Error, ErrorKind, Result};
+
+use crate::write::{Writer, formats::MAX_PAYLOAD};
+
+/// A topic that is to be logged: an instance of a format.
+///
+/// ```
+/// use logtool_ulog::write::Subscription;
+///
+/// let second_battery =
+///     Subscription::to("battery_status").instance(1).at_most_every_micros(200_000);
+/// # let _ = second_battery;
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct Subscription<'n> {
+    format: &'n str,
+    multi_id: u8,
+    min_interval_micros: u64,
+    is_optional: bool,
+}
+
+/// Stands for a topic of the writer that gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TopicHandle(usize);
+
+/// What the writer knows of a topic.
+#[derive(Debug)]
+pub(super) struct Topic {
+    identity: Identity,
+    payload_len: RangeInclusive<usize>,
+    min_interval_micros: u64,
+    last_micros: Option<u64>,
+}
+
+#[derive(Debug)]
+enum Identity {
+    /// The `A` message is still to be written.
+    Unnumbered { format: String, multi_id: u8 },
+    /// By its message id.
+    Numbered(u16),
+}
+
+impl<'n> Subscription<'n> {
+    /// The first instance of a format, all of its records.
+    pub const fn to(format: &'n str) -> Self {
+        Self { format, multi_id: 0, min_interval_micros: 0, is_optional: false }
+    }
+
+    /// Another instance; the first has the number 0.
+    pub const fn instance(mut self, multi_id: u8) -> Self {
+        self.multi_id = multi_id;
+        self
+    }
+
+    /// Only records that are this far from the last one that was written.
+    pub const fn at_most_every_micros(mut self, min_interval_micros: u64) -> Self {
+        self.min_interval_micros = min_interval_micros;
+        self
+    }
+
+    /// Not in the log at all unless there are records.
+    pub const fn optional(mut self) -> Self {
+        self.is_optional = true;
+        self
+    }
+}
+
+impl<W: Write> Writer<W> {
+    /// Adds a topic; the format and all types in it must be defined.
+    ///
+    /// Unless the topic is [optional](Subscription::optional), this ends the
+    /// definitions.
+    ///
+    /// # Errors
+    ///
+    /// `NoSuch` if a format is missing; `Limit` if the format is longer than a message,
+    /// nested too deep or in itself, or if there are 65,536 topics already;
+    /// `Unsupported` if there is this instance of this format already.
+    pub fn subscribe(&mut self, to: Subscription<'_>) -> Result<TopicHandle> {
+        let payload_len = self.formats.payload_len(to.format)?;
+        if !self.subscribed.insert((to.format.to_owned(), to.multi_id)) {
+            let what = format!("{:?} {} is subscribed already", to.format, to.multi_id);
+            return Err(Error::new(ErrorKind::Unsupported, what));
+        }
+        let topic = self.add_topic(Topic {
+            identity: Identity::Unnumbered {
+                format: to.format.to_owned(),
+                multi_id: to.multi_id,
+            },
+            payload_len,
+            min_interval_micros: to.min_interval_micros,
+            last_micros: None,
+        });
+        if !to.is_optional {
+            self.number(topic)?;
+        }
+        Ok(topic)
+    }
+
+    /// A topic that the log had before it was [appended to](Writer::append), or that
+    /// came as a raw message, by its message id. Its payloads are not checked.
+    pub fn topic_by_id(&mut self, msg_id: u16) -> TopicHandle {
+        self.add_topic(Topic {
+            identity: Identity::Numbered(msg_id),
+            payload_len: 0..=MAX_PAYLOAD,
+            min_interval_micros: 0,
+            last_micros: None,
+        })
+    }
+
+    /// Writes a record, and says whether it did: not if it came too soon.
+    ///
+    /// `time_micros` is the time that the record itself says in its field `timestamp`.
+    /// The padding at the end of `payload` may be left out, as PX4 does.
+    ///
+    /// # Errors
+    ///
+    /// `Malformed` if the payload is not as long as its format says; `NoSuch` if the
+    /// topic is not one of this writer; `Limit` if all message ids are taken; `Io` if
+    /// writing fails.
+    pub fn data(
+        &mut self,
+        topic: TopicHandle,
+        time_micros: u64,
+        payload: &[u8],
+    ) -> Result<bool> {
+        let state = self.topic_mut(topic)?;
+        if !state.payload_len.contains(&payload.len()) {
+            let (len, fit) = (payload.len(), &state.payload_len);
+            let what = format!("a payload of {len} bytes, its format has {fit:?}");
+            return Err(Error::new(ErrorKind::Malformed, what));
+        }
+        if state.is_too_soon(time_micros) {
+            return Ok(false);
+        }
+        let msg_id = self.number(topic)?;
+        self.sync_if_due(time_micros)?;
+        self.put(b'D', &[&msg_id.to_le_bytes(), payload])?;
+        self.topic_mut(topic)?.last_micros = Some(time_micros);
+        Ok(true)
+    }
+
+    /// The message id of a topic; if it has none, it gets one and its `A` message.
+    fn number(&mut self, topic: TopicHandle) -> Result<u16> {
+        let next = self.next_id;
+        let (multi_id, format) = match &self.topic_mut(topic)?.identity {
+            Identity::Numbered(msg_id) => return Ok(*msg_id),
+            Identity::Unnumbered { format, multi_id } => (*multi_id, format.clone()),
+        };
+        let Ok(msg_id) = u16::try_from(next) else {
+            return Err(Error::new(ErrorKind::Limit, "a log of 65,537 topics"));
+        };
+        self.put(b'A', &[&[multi_id], &msg_id.to_le_bytes(), format.as_bytes()])?;
+        self.next_id += 1;
+        self.topic_mut(topic)?.identity = Identity::Numbered(msg_id);
+        Ok(msg_id)
+    }
+
+    fn add_topic(&mut self, topic: Topic) -> TopicHandle {
+        self.topics.push(topic);
+        TopicHandle(self.topics.len() - 1)
+    }
+
+    fn topic_mut(&mut self, topic: TopicHandle) -> Result<&mut Topic> {
+        self.topics.get_mut(topic.0).ok_or_else(|| {
+            Error::new(ErrorKind::NoSuch, "the topic is one of another writer")
+        })
+    }
+}
+
+impl Topic {
+    /// The distance is taken either way, so that a clock that was set back does not
+    /// end the topic.
+    fn is_too_soon(&self, time_micros: u64) -> bool {
+        let near = |last: u64| time_micros.abs_diff(last) < self.min_interval_micros;
+        self.last_micros.is_some_and(near)
+    }
+}
