@@ -1,1 +1,49 @@
-//! Logs of robots.
+//! Writes the tables of logtool: CSV, JSON Lines, Arrow IPC, Parquet.
+//!
+//! A sink takes what [`logtool_core::to_tables`] makes of a log, and writes one file a
+//! topic, called as [`FileNames`] says. All files of a run are [`Outputs`]: they appear
+//! when all of them are written to the end, or not at all.
+//!
+//! ```no_run
+//! # use logtool_core::{Log, Result, TableJob, to_tables};
+//! use logtool_sinks::{CsvOptions, CsvSink, Existing, FileNames, NameStyle, Outputs};
+//!
+//! # fn convert(log: &dyn Log, job: &TableJob<'_>) -> Result<()> {
+//! let outputs = Outputs::new("out", Existing::Refuse);
+//! let style = NameStyle::Prefixed("flight".to_owned());
+//! let names = FileNames::new(style, &log.manifest().topics);
+//! let sink = CsvSink::new(outputs.clone(), names, CsvOptions::default());
+//! to_tables(log, job, &sink)?;
+//! let written = outputs.commit()?;
+//! # Ok(())
+//! # }
+//! ```
+
+// In reading order: each module uses only those above it.
+mod error;
+mod file_name;
+mod provenance;
+mod staged;
+
+mod clock;
+mod number;
+mod short_text;
+
+mod json;
+
+mod csv;
+mod jsonl;
+
+mod budget;
+mod ipc;
+mod parquet;
+
+pub use crate::{
+    csv::{CsvOptions, CsvSink},
+    file_name::{FileNames, NameStyle},
+    ipc::IpcSink,
+    json::JsonRows,
+    jsonl::JsonLinesSink,
+    parquet::ParquetSink,
+    staged::{Existing, Outputs, Staged},
+};

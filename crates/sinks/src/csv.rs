@@ -1,0 +1,149 @@
+//! Tables as CSV, as pyulog's ulog2csv writes them, and faster.
+//!
+//! A header line with the names of the columns, then a line for each row; cells are
+//! quoted as RFC 4180 says where they have to be, lines end in `\n`. Times are integers
+//! in the unit of the log's format, or ISO 8601 where they are UTC; floats are the
+//! shortest text that reads back as the same float. Where there is no value, the cell
+//! is empty; what is nested is JSON text in one cell.
+//!
+//! ulog2csv differs in this: it prints booleans as numbers (here `true`, `false`),
+//! never quotes, and writes floats as numpy does (`1e-05` for `1e-5`).
+
+mod cell;
+
+use std::{io::Write as _, sync::Arc};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use logtool_core::{Error, ErrorKind, Result, TableSink, TableWriter, Topic};
+
+use crate::{
+    csv::cell::{Cell, cell_for, push_text},
+    file_name::FileNames,
+    short_text::{ShortText, TextBuffer},
+    staged::{Outputs, Staged},
+};
+
+/// Writes CSV files: one a topic.
+#[derive(Clone, Debug)]
+pub struct CsvSink {
+    outputs: Arc<Outputs>,
+    names: FileNames,
+    options: CsvOptions,
+}
+
+/// How CSV is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CsvOptions {
+    delimiter: u8,
+}
+
+impl Default for CsvOptions {
+    fn default() -> Self {
+        Self { delimiter: b',' }
+    }
+}
+
+impl CsvOptions {
+    /// The same, with `delimiter` between cells: a comma unless it is said otherwise.
+    ///
+    /// It is an error if that is not an ASCII character, or one that is in numbers or
+    /// times, or a quote or line end.
+    pub fn with_delimiter(mut self, delimiter: char) -> Result<Self> {
+        let in_cells =
+            |c: char| c.is_ascii_alphanumeric() || "+-.:\"\r\n\0".contains(c);
+        if !delimiter.is_ascii() || in_cells(delimiter) {
+            let what = format!("{delimiter:?} cannot stand between cells");
+            return Err(Error::new(ErrorKind::Unsupported, what));
+        }
+        self.delimiter = delimiter as u8;
+        Ok(self)
+    }
+}
+
+impl CsvSink {
+    /// Writes files called `names` among `outputs`.
+    pub fn new(outputs: Arc<Outputs>, names: FileNames, options: CsvOptions) -> Self {
+        Self { outputs, names, options }
+    }
+}
+
+impl TableSink for CsvSink {
+    fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+        let staged = self.outputs.create(&self.names.file_name(topic, "csv"))?;
+        Ok(Box::new(CsvWriter::new(staged, schema, self.options)))
+    }
+}
+
+/// Writes one CSV file.
+struct CsvWriter {
+    staged: Staged,
+    rows: CsvRows,
+}
+
+impl CsvWriter {
+    fn new(staged: Staged, schema: &SchemaRef, options: CsvOptions) -> Self {
+        Self { staged, rows: CsvRows::new(schema, options) }
+    }
+}
+
+impl TableWriter for CsvWriter {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let staged = &mut self.staged;
+        self.rows.write(batch, &mut |text| Ok(staged.write_all(text)?))
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.staged.write_all(self.rows.text.as_bytes())?;
+        self.staged.finish()
+    }
+}
+
+/// The lines of a table, in pieces.
+struct CsvRows {
+    cells: Vec<Box<dyn Cell>>,
+    text: TextBuffer,
+}
+
+/// Text is written when there is so much of it.
+const PIECE_BYTES: usize = 64 << 10;
+
+impl CsvRows {
+    /// The lines of a table with the columns `schema`, the header being the first.
+    fn new(schema: &SchemaRef, options: CsvOptions) -> Self {
+        let mut text = TextBuffer::default();
+        let last = schema.fields().len().saturating_sub(1);
+        let mut cells = Vec::new();
+        for (i, field) in schema.fields().iter().enumerate() {
+            let end = if i == last { b'\n' } else { options.delimiter };
+            push_text(field.name().as_bytes(), options.delimiter, &mut text);
+            text.push(end);
+            cells.push(cell_for(field, options.delimiter, end));
+        }
+        Self { cells, text }
+    }
+
+    /// Adds the lines of `batch`, handing the text to `write` piece by piece.
+    fn write(
+        &mut self,
+        batch: &RecordBatch,
+        write: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        for (cell, column) in self.cells.iter_mut().zip(batch.columns()) {
+            cell.load(column)?;
+        }
+        let line = (self.cells.len() + 1) * ShortText::MAX;
+        for row in 0..batch.num_rows() {
+            if self.text.as_bytes().len() >= PIECE_BYTES {
+                write(self.text.as_bytes())?;
+                self.text.clear();
+            }
+            self.text.reserve(line);
+            for cell in &mut self.cells {
+                cell.write(row, &mut self.text);
+            }
+        }
+        self.cells.iter_mut().for_each(|cell| cell.unload());
+        Ok(())
+    }
+}

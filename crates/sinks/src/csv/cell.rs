@@ -1,0 +1,294 @@
+//! The cells of one column.
+//!
+//! A column of a log repeats its last value more often than not, so that each cell
+//! remembers the last number and its text, and what ends a cell belongs to its text.
+
+use arrow_array::{Array as _, ArrayRef, cast::AsArray as _, types::*};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field};
+use logtool_core::Result;
+
+use crate::{
+    clock::{TimeForm, iso_second, nanos},
+    json::JsonColumn,
+    number::Number,
+    short_text::{ShortText, TextBuffer},
+};
+
+/// Writes the cells of one column, the rows in order.
+pub(super) trait Cell: Send {
+    /// Takes the values of the next batch. Their type is the column's, always.
+    fn load(&mut self, column: &ArrayRef) -> Result<()>;
+
+    /// Adds the cell of row number `row`, and what stands between it and the next.
+    fn write(&mut self, row: usize, text: &mut TextBuffer);
+
+    /// Lets go of the values.
+    fn unload(&mut self);
+}
+
+/// The cells of the column `field`, each of them followed by `end`.
+pub(super) fn cell_for(field: &Field, delimiter: u8, end: u8) -> Box<dyn Cell> {
+    macro_rules! number {
+        ($type:ty) => {
+            Box::new(NumberCell::<$type>::new(end))
+        };
+    }
+    let plain: Box<dyn Cell> = match field.data_type() {
+        DataType::Int8 => number!(Int8Type),
+        DataType::Int16 => number!(Int16Type),
+        DataType::Int32 => number!(Int32Type),
+        DataType::Int64 => number!(Int64Type),
+        DataType::UInt8 => number!(UInt8Type),
+        DataType::UInt16 => number!(UInt16Type),
+        DataType::UInt32 => number!(UInt32Type),
+        DataType::UInt64 => number!(UInt64Type),
+        DataType::Float32 => number!(Float32Type),
+        DataType::Float64 => number!(Float64Type),
+        DataType::Boolean => Box::new(BoolCell::new(end)),
+        DataType::Utf8 => Box::new(TextCell { values: None, delimiter, end }),
+        _ => match TimeForm::of(field) {
+            Some(form) => Box::new(TimeCell::new(form, end)),
+            None => Box::new(JsonCell {
+                field: field.clone(),
+                values: None,
+                json: Vec::new(),
+                delimiter,
+                end,
+            }),
+        },
+    };
+    Box::new(Nullable { nulls: None, end, cell: plain })
+}
+
+/// Adds `cell`, in quotes if it has something in it that would end it.
+pub(super) fn push_text(cell: &[u8], delimiter: u8, text: &mut TextBuffer) {
+    let ends = |byte: &u8| matches!(byte, b'"' | b'\r' | b'\n') || *byte == delimiter;
+    if !cell.iter().any(ends) {
+        return text.extend(cell);
+    }
+    text.push(b'"');
+    for (i, part) in cell.split(|byte| *byte == b'"').enumerate() {
+        if i > 0 {
+            text.extend(b"\"\"");
+        }
+        text.extend(part);
+    }
+    text.push(b'"');
+}
+
+/// Cells that may be empty.
+struct Nullable {
+    nulls: Option<NullBuffer>,
+    end: u8,
+    cell: Box<dyn Cell>,
+}
+
+impl Cell for Nullable {
+    fn load(&mut self, column: &ArrayRef) -> Result<()> {
+        self.nulls = column.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
+        self.cell.load(column)
+    }
+
+    fn write(&mut self, row: usize, text: &mut TextBuffer) {
+        match &self.nulls {
+            Some(nulls) if nulls.is_null(row) => text.push(self.end),
+            _ => self.cell.write(row, text),
+        }
+    }
+
+    fn unload(&mut self) {
+        self.nulls = None;
+        self.cell.unload();
+    }
+}
+
+struct NumberCell<T: ArrowPrimitiveType> {
+    values: ScalarBuffer<T::Native>,
+    /// The last number, and its text and end.
+    last: Option<T::Native>,
+    text: ShortText,
+    end: u8,
+}
+
+impl<T: ArrowPrimitiveType> NumberCell<T> {
+    fn new(end: u8) -> Self {
+        let values = ScalarBuffer::from(Vec::new());
+        Self { values, last: None, text: ShortText::new(), end }
+    }
+}
+
+impl<T: ArrowPrimitiveType<Native: Number + ArrowNativeType>> Cell for NumberCell<T> {
+    fn load(&mut self, column: &ArrayRef) -> Result<()> {
+        self.values = column.as_primitive::<T>().values().clone();
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&mut self, row: usize, text: &mut TextBuffer) {
+        let value = self.values[row];
+        if !self.last.is_some_and(|last| last.is_same(value)) {
+            value.tell(&mut self.text);
+            self.text.push(self.end);
+            self.last = Some(value);
+        }
+        text.push_short(&self.text);
+    }
+
+    fn unload(&mut self) {
+        self.values = ScalarBuffer::from(Vec::new());
+    }
+}
+
+struct BoolCell {
+    values: BooleanBuffer,
+    texts: [ShortText; 2],
+}
+
+impl BoolCell {
+    fn new(end: u8) -> Self {
+        let texts = [b"false".as_slice(), b"true"].map(|word| {
+            let mut text = ShortText::new();
+            text.set(word);
+            text.push(end);
+            text
+        });
+        Self { values: BooleanBuffer::new_unset(0), texts }
+    }
+}
+
+impl Cell for BoolCell {
+    fn load(&mut self, column: &ArrayRef) -> Result<()> {
+        self.values = column.as_boolean().values().clone();
+        Ok(())
+    }
+
+    fn write(&mut self, row: usize, text: &mut TextBuffer) {
+        text.push_short(&self.texts[usize::from(self.values.value(row))]);
+    }
+
+    fn unload(&mut self) {
+        self.values = BooleanBuffer::new_unset(0);
+    }
+}
+
+struct TimeCell {
+    form: TimeForm,
+    values: ScalarBuffer<i64>,
+    /// The last second that was told as a date, and its text.
+    second: (i64, [u8; 19]),
+    end: u8,
+}
+
+impl TimeCell {
+    fn new(form: TimeForm, end: u8) -> Self {
+        let values = ScalarBuffer::from(Vec::new());
+        Self { form, values, second: (0, iso_second(0)), end }
+    }
+
+    fn tell_iso(&mut self, nanos: i64, digits: usize) -> ShortText {
+        let second = nanos.div_euclid(1_000_000_000);
+        if self.second.0 != second {
+            self.second = (second, iso_second(second));
+        }
+        let mut whole = *b"0000-00-00T00:00:00.000000000Z";
+        whole[..19].copy_from_slice(&self.second.1);
+        let mut fraction = nanos.rem_euclid(1_000_000_000);
+        for digit in whole[20..29].iter_mut().rev() {
+            *digit = b'0' + (fraction % 10) as u8;
+            fraction /= 10;
+        }
+        let len = if digits == 0 { 19 } else { 20 + digits.min(9) };
+        let mut text = ShortText::new();
+        text.set(&whole[..len]);
+        text.push(b'Z');
+        text
+    }
+}
+
+impl Cell for TimeCell {
+    fn load(&mut self, column: &ArrayRef) -> Result<()> {
+        self.values = nanos(column).unwrap_or_else(|| ScalarBuffer::from(Vec::new()));
+        Ok(())
+    }
+
+    fn write(&mut self, row: usize, text: &mut TextBuffer) {
+        let nanos = self.values[row];
+        let mut told = match self.form {
+            TimeForm::Number { divisor } => {
+                let mut told = ShortText::new();
+                nanos.div_euclid(divisor).tell(&mut told);
+                told
+            }
+            TimeForm::Iso { digits } => self.tell_iso(nanos, digits),
+        };
+        told.push(self.end);
+        text.push_short(&told);
+    }
+
+    fn unload(&mut self) {
+        self.values = ScalarBuffer::from(Vec::new());
+    }
+}
+
+struct TextCell {
+    values: Option<arrow_array::StringArray>,
+    delimiter: u8,
+    end: u8,
+}
+
+impl Cell for TextCell {
+    fn load(&mut self, column: &ArrayRef) -> Result<()> {
+        self.values = Some(column.as_string::<i32>().clone());
+        Ok(())
+    }
+
+    fn write(&mut self, row: usize, text: &mut TextBuffer) {
+        if let Some(values) = &self.values {
+            push_text(values.value(row).as_bytes(), self.delimiter, text);
+        }
+        text.push(self.end);
+    }
+
+    fn unload(&mut self) {
+        self.values = None;
+    }
+}
+
+/// Cells of whatever has no form of its own: JSON, or the text itself where that is a
+/// string in JSON.
+struct JsonCell {
+    field: Field,
+    values: Option<JsonColumn>,
+    json: Vec<u8>,
+    delimiter: u8,
+    end: u8,
+}
+
+impl Cell for JsonCell {
+    fn load(&mut self, column: &ArrayRef) -> Result<()> {
+        self.values = Some(JsonColumn::new(&self.field, column)?);
+        Ok(())
+    }
+
+    fn write(&mut self, row: usize, text: &mut TextBuffer) {
+        self.json.clear();
+        if let Some(values) = &self.values {
+            values.write(row, &mut self.json);
+        }
+        match self.json.as_slice() {
+            b"null" => {}
+            [b'"', ..] => {
+                let string = serde_json::from_slice::<String>(&self.json);
+                let string = string.unwrap_or_default();
+                push_text(string.as_bytes(), self.delimiter, text);
+            }
+            json => push_text(json, self.delimiter, text),
+        }
+        text.push(self.end);
+    }
+
+    fn unload(&mut self) {
+        self.values = None;
+    }
+}

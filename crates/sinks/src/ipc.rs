@@ -1,0 +1,128 @@
+//! Tables as Arrow IPC files, also known as Feather: the columns as they are in memory.
+
+use std::{collections::BTreeMap, io::BufWriter, sync::Arc};
+
+use arrow_array::{RecordBatch, cast::AsArray as _};
+use arrow_ipc::writer::FileWriter;
+use arrow_schema::{DataType, Schema, SchemaRef};
+use arrow_select::{concat::concat_batches, take::take};
+use logtool_core::{Result, TableSink, TableWriter, Topic};
+
+use crate::{
+    budget::{Budget, Share},
+    error::from_arrow,
+    file_name::FileNames,
+    provenance::table_metadata,
+    staged::{Outputs, Staged},
+};
+
+/// Writes Arrow IPC files: one a topic.
+///
+/// The names of values, which are dictionaries in a batch, are plain strings in the
+/// file: a file can have one dictionary a column, and it would have to be known before
+/// the first batch is written.
+#[derive(Clone, Debug)]
+pub struct IpcSink {
+    outputs: Arc<Outputs>,
+    names: FileNames,
+    metadata: BTreeMap<String, String>,
+    budget: Arc<Budget>,
+}
+
+impl IpcSink {
+    /// Writes files called `names` among `outputs`, with `metadata` in each of them.
+    pub fn new(
+        outputs: Arc<Outputs>,
+        names: FileNames,
+        metadata: BTreeMap<String, String>,
+    ) -> Self {
+        Self { outputs, names, metadata, budget: Arc::default() }
+    }
+}
+
+impl TableSink for IpcSink {
+    fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+        let staged = self.outputs.create(&self.names.file_name(topic, "arrow"))?;
+        let schema = file_schema(topic, schema, &self.metadata);
+        let out = BufWriter::with_capacity(32 << 10, staged);
+        let writer = FileWriter::try_new(out, &schema).map_err(from_arrow)?;
+        let share = Budget::share(&self.budget);
+        Ok(Box::new(IpcWriter { schema, writer, pending: Vec::new(), share }))
+    }
+}
+
+struct IpcWriter {
+    schema: SchemaRef,
+    writer: FileWriter<BufWriter<Staged>>,
+    /// Batches that are to be written as one.
+    pending: Vec<RecordBatch>,
+    share: Share,
+}
+
+/// Batches are joined until they are so large: each costs some 100 bytes a column.
+const BATCH_BYTES: usize = 1 << 20;
+
+impl TableWriter for IpcWriter {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let batch = without_dictionaries(batch, &self.schema)?;
+        let bytes = self.share.bytes() + batch.get_array_memory_size();
+        self.pending.push(batch);
+        if bytes >= BATCH_BYTES || self.share.set(bytes) {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.flush()?;
+        self.writer.finish().map_err(from_arrow)?;
+        let out = self.writer.into_inner().map_err(from_arrow)?;
+        out.into_inner().map_err(|err| err.into_error())?.finish()
+    }
+}
+
+impl IpcWriter {
+    fn flush(&mut self) -> Result<()> {
+        if !self.pending.is_empty() {
+            let batch =
+                concat_batches(&self.schema, &self.pending).map_err(from_arrow)?;
+            self.pending.clear();
+            self.writer.write(&batch).map_err(from_arrow)?;
+        }
+        self.share.set(0);
+        Ok(())
+    }
+}
+
+/// `schema`, without dictionaries, and with what is known of `topic`.
+fn file_schema(
+    topic: &Topic,
+    schema: &SchemaRef,
+    metadata: &BTreeMap<String, String>,
+) -> SchemaRef {
+    let fields = schema.fields().iter().map(|field| match field.data_type() {
+        DataType::Dictionary(_, names) => {
+            Arc::new(field.as_ref().clone().with_data_type(names.as_ref().clone()))
+        }
+        _ => field.clone(),
+    });
+    let fields: Vec<_> = fields.collect();
+    let mut told = schema.metadata().clone();
+    told.extend(table_metadata(topic, metadata));
+    Arc::new(Schema::new_with_metadata(fields, told))
+}
+
+fn without_dictionaries(
+    batch: &RecordBatch,
+    schema: &SchemaRef,
+) -> Result<RecordBatch> {
+    let columns = batch.columns().iter().map(|column| match column.data_type() {
+        DataType::Dictionary(..) => {
+            let dictionary = column.as_any_dictionary();
+            take(dictionary.values(), dictionary.keys(), None)
+        }
+        _ => Ok(column.clone()),
+    });
+    let columns = columns.collect::<Result<_, _>>().map_err(from_arrow)?;
+    RecordBatch::try_new(schema.clone(), columns).map_err(from_arrow)
+}

@@ -1,0 +1,321 @@
+//! The values of a column, of whatever type, as JSON.
+
+use arrow_array::{Array, ArrayRef, OffsetSizeTrait, cast::AsArray as _, types::*};
+use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field, TimeUnit};
+use logtool_core::{Error, ErrorKind, Result};
+
+use crate::{
+    clock::{TimeForm, iso_second, nanos},
+    number::Number,
+};
+
+/// The values of a column.
+#[derive(Debug)]
+pub(crate) struct Values {
+    nulls: Option<NullBuffer>,
+    kind: Kind,
+}
+
+/// The types, after what becomes of them.
+enum Kind {
+    Null,
+    Bool(BooleanBuffer),
+    Number(Box<dyn Numbers>),
+    Time(TimeForm, ScalarBuffer<i64>),
+    Text(Box<dyn Texts>),
+    Bytes(Box<dyn Texts>),
+    /// The names, quoted, and which of them each row has.
+    Label(Vec<Vec<u8>>, Vec<usize>),
+    List(Box<dyn Fn(usize) -> (usize, usize) + Send + Sync>, Box<Values>),
+    /// What stands before each value, as `,"x":`, and the values.
+    Struct(Vec<(Vec<u8>, Values)>),
+}
+
+/// Types may be nested so deep, so that no stack overflows.
+const MAX_DEPTH: usize = 64;
+
+impl Values {
+    /// The values of `column`, which is `field` of something `depth` types deep.
+    pub(crate) fn new(field: &Field, column: &ArrayRef, depth: usize) -> Result<Self> {
+        if depth > MAX_DEPTH {
+            let what = format!("types nested over {MAX_DEPTH} deep");
+            return Err(Error::new(ErrorKind::Limit, what));
+        }
+        let nulls = column.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
+        Ok(Self { nulls, kind: Kind::new(field, column, depth)? })
+    }
+
+    /// Adds value number `row`, or null if there is none.
+    pub(crate) fn write(&self, row: usize, json: &mut Vec<u8>) {
+        let is_null = |nulls: &NullBuffer| row >= nulls.len() || nulls.is_null(row);
+        if self.nulls.as_ref().is_some_and(is_null)
+            || self.kind.write(row, json).is_none()
+        {
+            json.extend_from_slice(b"null");
+        }
+    }
+}
+
+impl Kind {
+    fn new(field: &Field, column: &ArrayRef, depth: usize) -> Result<Self> {
+        macro_rules! numbers {
+            ($type:ty) => {
+                Self::Number(Box::new(column.as_primitive::<$type>().values().clone()))
+            };
+        }
+        Ok(match column.data_type() {
+            DataType::Null => Self::Null,
+            DataType::Boolean => Self::Bool(column.as_boolean().values().clone()),
+            DataType::Int8 => numbers!(Int8Type),
+            DataType::Int16 => numbers!(Int16Type),
+            DataType::Int32 => numbers!(Int32Type),
+            DataType::Int64 => numbers!(Int64Type),
+            DataType::UInt8 => numbers!(UInt8Type),
+            DataType::UInt16 => numbers!(UInt16Type),
+            DataType::UInt32 => numbers!(UInt32Type),
+            DataType::UInt64 => numbers!(UInt64Type),
+            DataType::Float32 => numbers!(Float32Type),
+            DataType::Float64 => numbers!(Float64Type),
+            DataType::Duration(unit) => match unit {
+                TimeUnit::Second => numbers!(DurationSecondType),
+                TimeUnit::Millisecond => numbers!(DurationMillisecondType),
+                TimeUnit::Microsecond => numbers!(DurationMicrosecondType),
+                TimeUnit::Nanosecond => numbers!(DurationNanosecondType),
+            },
+            DataType::Timestamp(..) => match (TimeForm::of(field), nanos(column)) {
+                (Some(form), Some(nanos)) => Self::Time(form, nanos),
+                _ => return Err(unsupported(field)),
+            },
+            DataType::Utf8 => Self::Text(Box::new(column.as_string::<i32>().clone())),
+            DataType::LargeUtf8 => {
+                Self::Text(Box::new(column.as_string::<i64>().clone()))
+            }
+            DataType::Binary => {
+                Self::Bytes(Box::new(column.as_binary::<i32>().clone()))
+            }
+            DataType::LargeBinary => {
+                Self::Bytes(Box::new(column.as_binary::<i64>().clone()))
+            }
+            DataType::FixedSizeBinary(_) => {
+                Self::Bytes(Box::new(column.as_fixed_size_binary().clone()))
+            }
+            DataType::Dictionary(..) => Self::label(field, column, depth)?,
+            DataType::List(item) => {
+                let list = column.as_list::<i32>();
+                Self::list(item, list.offsets().inner(), list.values(), depth)?
+            }
+            DataType::LargeList(item) => {
+                let list = column.as_list::<i64>();
+                Self::list(item, list.offsets().inner(), list.values(), depth)?
+            }
+            DataType::FixedSizeList(item, len) => {
+                let len = usize::try_from(*len).unwrap_or_default();
+                let values = column.as_fixed_size_list().values();
+                let values = Values::new(item, values, depth + 1)?;
+                let rows = column.len();
+                let ends = move |row| match row < rows {
+                    true => (row * len, (row + 1) * len),
+                    false => (usize::MAX, 0),
+                };
+                Self::List(Box::new(ends), Box::new(values))
+            }
+            DataType::Struct(fields) => {
+                let mut columns = Vec::new();
+                for (field, column) in fields.iter().zip(column.as_struct().columns()) {
+                    let mut key = vec![if columns.is_empty() { b'{' } else { b',' }];
+                    quote(field.name(), &mut key);
+                    key.push(b':');
+                    columns.push((key, Values::new(field, column, depth + 1)?));
+                }
+                Self::Struct(columns)
+            }
+            _ => return Err(unsupported(field)),
+        })
+    }
+
+    fn label(field: &Field, column: &ArrayRef, depth: usize) -> Result<Self> {
+        let dictionary = column.as_any_dictionary();
+        let names = dictionary.values();
+        let item = Field::new(field.name(), names.data_type().clone(), true);
+        let names = (Values::new(&item, names, depth + 1)?, names.len());
+        let names = (0..names.1).map(|name| {
+            let mut json = Vec::new();
+            names.0.write(name, &mut json);
+            json
+        });
+        let keys = if dictionary.values().is_empty() {
+            vec![usize::MAX; column.len()]
+        } else {
+            dictionary.normalized_keys()
+        };
+        Ok(Self::Label(names.collect(), keys))
+    }
+
+    fn list<O: OffsetSizeTrait>(
+        item: &Field,
+        offsets: &ScalarBuffer<O>,
+        values: &ArrayRef,
+        depth: usize,
+    ) -> Result<Self> {
+        let values = Values::new(item, values, depth + 1)?;
+        let offsets = offsets.clone();
+        let ends = move |row: usize| match (offsets.get(row), offsets.get(row + 1)) {
+            (Some(start), Some(end)) => (start.as_usize(), end.as_usize()),
+            _ => (usize::MAX, 0),
+        };
+        Ok(Self::List(Box::new(ends), Box::new(values)))
+    }
+
+    /// Adds value number `row`, if there is one.
+    fn write(&self, row: usize, json: &mut Vec<u8>) -> Option<()> {
+        match self {
+            Self::Null => return None,
+            Self::Bool(bits) => {
+                let bit = (row < bits.len()).then(|| bits.value(row))?;
+                json.extend_from_slice(if bit { b"true" } else { b"false" });
+            }
+            Self::Number(numbers) => numbers.write(row, json)?,
+            Self::Time(form, nanos) => write_time(*form, *nanos.get(row)?, json),
+            Self::Text(texts) => {
+                let text = texts.get(row)?;
+                quote_bytes(text, json);
+            }
+            Self::Bytes(bytes) => {
+                let bytes = bytes.get(row)?;
+                json.push(b'"');
+                let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble & 15)];
+                json.extend(bytes.iter().flat_map(|b| [digit(b >> 4), digit(*b)]));
+                json.push(b'"');
+            }
+            Self::Label(names, keys) => {
+                json.extend_from_slice(names.get(*keys.get(row)?)?);
+            }
+            Self::List(ends, values) => {
+                let (start, end) = ends(row);
+                (start <= end).then_some(())?;
+                json.push(b'[');
+                for value in start..end {
+                    if value > start {
+                        json.push(b',');
+                    }
+                    values.write(value, json);
+                }
+                json.push(b']');
+            }
+            Self::Struct(columns) => {
+                for (key, values) in columns {
+                    json.extend_from_slice(key);
+                    values.write(row, json);
+                }
+                json.extend_from_slice(if columns.is_empty() { b"{}" } else { b"}" });
+            }
+        }
+        Some(())
+    }
+}
+
+/// Numbers of some type.
+trait Numbers: Send + Sync {
+    fn write(&self, row: usize, json: &mut Vec<u8>) -> Option<()>;
+}
+
+impl<N: Number + arrow_buffer::ArrowNativeType> Numbers for ScalarBuffer<N> {
+    fn write(&self, row: usize, json: &mut Vec<u8>) -> Option<()> {
+        self.get(row)?.tell_json(json);
+        Some(())
+    }
+}
+
+/// Texts or bytes in an array of some type.
+trait Texts: Send + Sync {
+    fn get(&self, row: usize) -> Option<&[u8]>;
+}
+
+impl<T: ByteArrayType<Native: AsRef<[u8]>>> Texts for arrow_array::GenericByteArray<T> {
+    fn get(&self, row: usize) -> Option<&[u8]> {
+        (row < self.len()).then(|| self.value(row).as_ref())
+    }
+}
+
+impl Texts for arrow_array::FixedSizeBinaryArray {
+    fn get(&self, row: usize) -> Option<&[u8]> {
+        (row < self.len()).then(|| self.value(row))
+    }
+}
+
+fn write_time(form: TimeForm, nanos: i64, json: &mut Vec<u8>) {
+    match form {
+        TimeForm::Number { divisor } => nanos.div_euclid(divisor).tell_json(json),
+        TimeForm::Iso { digits } => {
+            json.push(b'"');
+            json.extend_from_slice(&iso_second(nanos.div_euclid(1_000_000_000)));
+            let fraction = format!("{:09}", nanos.rem_euclid(1_000_000_000));
+            if digits > 0 {
+                json.push(b'.');
+                json.extend_from_slice(
+                    fraction.get(..digits).unwrap_or_default().as_bytes(),
+                );
+            }
+            json.extend_from_slice(b"Z\"");
+        }
+    }
+}
+
+/// Adds `text` to `json`, in quotes.
+pub(crate) fn quote(text: &str, json: &mut Vec<u8>) {
+    quote_bytes(text.as_bytes(), json);
+}
+
+/// Adds `text`, which is UTF-8, to `json`, in quotes.
+fn quote_bytes(text: &[u8], json: &mut Vec<u8>) {
+    json.push(b'"');
+    let mut plain = 0;
+    for (at, byte) in text.iter().enumerate() {
+        let escape: &[u8] = match byte {
+            b'"' => b"\\\"",
+            b'\\' => b"\\\\",
+            b'\n' => b"\\n",
+            b'\r' => b"\\r",
+            b'\t' => b"\\t",
+            0..0x20 => {
+                let hex = b"0123456789abcdef";
+                &[
+                    b'\\',
+                    b'u',
+                    b'0',
+                    b'0',
+                    b'0' + (byte >> 4),
+                    hex[usize::from(byte & 15)],
+                ]
+            }
+            _ => continue,
+        };
+        json.extend_from_slice(&text[plain..at]);
+        json.extend_from_slice(escape);
+        plain = at + 1;
+    }
+    json.extend_from_slice(&text[plain..]);
+    json.push(b'"');
+}
+
+fn unsupported(field: &Field) -> Error {
+    let what = format!("column {:?} is of type {}", field.name(), field.data_type());
+    Error::new(ErrorKind::Unsupported, what)
+}
+
+impl std::fmt::Debug for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Null => "Null",
+            Self::Bool(_) => "Bool",
+            Self::Number(_) => "Number",
+            Self::Time(..) => "Time",
+            Self::Text(_) => "Text",
+            Self::Bytes(_) => "Bytes",
+            Self::Label(..) => "Label",
+            Self::List(..) => "List",
+            Self::Struct(_) => "Struct",
+        })
+    }
+}

@@ -1,0 +1,263 @@
+//! Files that appear all together, whole, or not at all.
+
+use std::{
+    collections::BTreeSet,
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use logtool_core::{Error, ErrorKind, Result};
+use tempfile::TempPath;
+
+use crate::error::at_path;
+
+/// What to do with a file that is there already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Existing {
+    /// It stays, and that is an error.
+    #[default]
+    Refuse,
+    /// The new one takes its place.
+    Replace,
+}
+
+/// The files that one run writes into one directory.
+///
+/// Each is written to a temporary file beside its place. [`commit`](Self::commit) gives
+/// all of them their names; dropping without that removes them, and the directories
+/// that were made for them.
+#[derive(Debug)]
+pub struct Outputs {
+    dir: PathBuf,
+    existing: Existing,
+    state: Mutex<State>,
+    /// How many temporary files are held open.
+    open: AtomicUsize,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The names that are taken.
+    names: BTreeSet<String>,
+    /// The files that are written to their end.
+    done: Vec<(TempPath, PathBuf)>,
+    /// How many files are begun and not done.
+    unfinished: usize,
+    /// The directories that were made, outermost first.
+    made: Vec<PathBuf>,
+}
+
+/// A file that is being written. It is lost unless it is [finished](Self::finish).
+#[derive(Debug)]
+pub struct Staged {
+    outputs: Arc<Outputs>,
+    file: Option<File>,
+    /// Nothing once it is finished.
+    temporary: Option<TempPath>,
+    place: PathBuf,
+}
+
+/// How many files may be held open: systems allow 256 and more, and others want some.
+/// Above that, files are opened anew for each write.
+const MAX_OPEN: usize = 128;
+
+impl Outputs {
+    /// Files in `dir`, which is made when the first of them begins.
+    pub fn new(dir: impl Into<PathBuf>, existing: Existing) -> Arc<Self> {
+        let (state, open) = (Mutex::default(), AtomicUsize::new(0));
+        Arc::new(Self { dir: dir.into(), existing, state, open })
+    }
+
+    /// The directory that the files are in.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Begins the file that will be called `name`, which has no directories in it.
+    ///
+    /// It is an error if there is such a file already, unless it may be replaced, and
+    /// if this name was asked for before.
+    pub fn create(self: &Arc<Self>, name: &str) -> Result<Staged> {
+        let place = self.dir.join(name);
+        self.check(&place)?;
+        let mut state = self.lock();
+        if !state.names.insert(name.to_owned()) {
+            let what = format!("two tables want the file {}", place.display());
+            return Err(Error::new(ErrorKind::Unsupported, what));
+        }
+        make_dirs(&self.dir, &mut state.made)?;
+        state.unfinished += 1;
+        drop(state);
+
+        let made = temporary_in(&self.dir);
+        let (file, temporary) = made.map_err(|err| {
+            self.lock().unfinished -= 1;
+            at_path("create a file in", &self.dir, err)
+        })?;
+        self.open.fetch_add(1, Ordering::Relaxed);
+        let (file, temporary) = (Some(file), Some(temporary));
+        Ok(Staged { outputs: self.clone(), file, temporary, place })
+    }
+
+    /// Writes the file called `name`.
+    pub fn write(self: &Arc<Self>, name: &str, bytes: &[u8]) -> Result<()> {
+        let mut staged = self.create(name)?;
+        staged.write_all(bytes)?;
+        staged.finish()
+    }
+
+    /// Gives all files their names, and says which, in alphabetical order.
+    ///
+    /// It is an error if some file was begun and not finished. If a file cannot be
+    /// given its name, those that replaced nothing are taken back.
+    pub fn commit(&self) -> Result<Vec<PathBuf>> {
+        let mut state = self.lock();
+        if state.unfinished > 0 {
+            let what =
+                format!("{} files were not written to the end", state.unfinished);
+            return Err(Error::new(ErrorKind::Io, what));
+        }
+        let mut done = std::mem::take(&mut state.done);
+        done.sort_by(|a, b| a.1.cmp(&b.1));
+        for (_, place) in &done {
+            self.check(place)?;
+        }
+        let mut placed: Vec<PathBuf> = Vec::new();
+        for (temporary, place) in done {
+            let renamed = match self.existing {
+                Existing::Refuse => temporary.persist_noclobber(&place),
+                Existing::Replace => temporary.persist(&place),
+            };
+            if let Err(err) = renamed {
+                if self.existing == Existing::Refuse {
+                    placed.iter().for_each(|path| drop(fs::remove_file(path)));
+                }
+                return Err(at_path("create", &place, err.error));
+            }
+            placed.push(place);
+        }
+        state.made.clear();
+        Ok(placed)
+    }
+
+    /// Whether a file may be put at `place`.
+    fn check(&self, place: &Path) -> Result<()> {
+        let Ok(there) = fs::symlink_metadata(place) else { return Ok(()) };
+        if there.is_dir() {
+            let what = format!("{} is a directory", place.display());
+            return Err(Error::new(ErrorKind::Io, what));
+        }
+        if self.existing == Existing::Refuse {
+            let place = place.display();
+            let what = format!("{place} exists already (--force replaces it)");
+            return Err(Error::new(ErrorKind::Io, what));
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Outputs {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        state.done.clear(); // which removes the files
+        for dir in state.made.drain(..).rev() {
+            if fs::remove_dir(dir).is_err() {
+                break; // someone else's file is in it
+            }
+        }
+    }
+}
+
+impl Staged {
+    /// Declares the file whole. It gets its name with all the others.
+    pub fn finish(mut self) -> Result<()> {
+        if let Some(temporary) = self.temporary.take() {
+            let place = std::mem::take(&mut self.place);
+            let mut state = self.outputs.lock();
+            state.done.push((temporary, place));
+            state.unfinished -= 1;
+        }
+        Ok(())
+    }
+
+    fn write_pieces(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let gone = || io::Error::other("the file is finished");
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => {
+                let path = self.temporary.as_ref().ok_or_else(gone)?;
+                self.outputs.open.fetch_add(1, Ordering::Relaxed);
+                none.insert(OpenOptions::new().append(true).open(path)?)
+            }
+        };
+        file.write_all(bytes)?;
+        if self.outputs.open.load(Ordering::Relaxed) > MAX_OPEN {
+            self.close();
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        if self.file.take().is_some() {
+            self.outputs.open.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Write for Staged {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_pieces(bytes).map_err(|err| {
+            let what = format!("cannot write {}: {err}", self.place.display());
+            io::Error::new(err.kind(), what)
+        })?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// An empty file in `dir` that only its owner may guess the name of, with the rights
+/// that new files get.
+fn temporary_in(dir: &Path) -> io::Result<(File, TempPath)> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".logtool-").suffix(".part");
+    #[cfg(unix)]
+    let rights = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+    #[cfg(unix)]
+    builder.permissions(rights);
+    Ok(builder.tempfile_in(dir)?.into_parts())
+}
+
+/// Makes `dir` and the directories above it, and adds those that were not there to
+/// `made`.
+fn make_dirs(dir: &Path, made: &mut Vec<PathBuf>) -> Result<()> {
+    let missing: Vec<&Path> = dir
+        .ancestors()
+        .take_while(|dir| !dir.as_os_str().is_empty() && !dir.exists())
+        .collect();
+    for dir in missing.into_iter().rev() {
+        match fs::create_dir(dir) {
+            Ok(()) => made.push(dir.to_owned()),
+            Err(err) if err.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => {}
+            Err(err) => return Err(at_path("create", dir, err)),
+        }
+    }
+    Ok(())
+}
