@@ -9,7 +9,17 @@ use crate::time::TimeRange;
 
 /// The index of a [`Topic`] in its log's [`Manifest`](crate::Manifest).
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
 )]
 pub struct TopicId(pub u32);
 

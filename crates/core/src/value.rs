@@ -24,7 +24,7 @@ pub enum Value {
     /// Text.
     Text(String),
     /// Bytes that are no text.
-    Bytes(Vec<u8>),
+    Bytes(#[serde(with = "hex")] Vec<u8>),
     /// Several values.
     List(Vec<Value>),
     /// Named values.
@@ -99,7 +99,7 @@ struct Shown<'v>(&'v Value);
 
 impl fmt::Debug for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        fmt::Display::fmt(self.0, f)
     }
 }
 
@@ -145,6 +145,28 @@ mod bits64 {
         input: D,
     ) -> Result<f64, D::Error> {
         u64::deserialize(input).map(f64::from_bits)
+    }
+}
+
+/// Bytes as hexadecimal text.
+mod hex {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(
+        bytes: &[u8],
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        out.collect_str(&super::Hex(bytes))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        input: D,
+    ) -> Result<Vec<u8>, D::Error> {
+        let text = String::deserialize(input)?;
+        let byte =
+            |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok();
+        let bytes: Option<_> = text.as_bytes().chunks(2).map(byte).collect();
+        bytes.ok_or_else(|| D::Error::custom("no hexadecimal text"))
     }
 }
 

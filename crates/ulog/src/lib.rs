@@ -1,1 +1,75 @@
-//! Logs of robots.
+//! PX4's ULog files: read, also where they are broken, and written.
+//!
+//! ```text
+//! file      magic 55 4c 6f 67 01 12 35 | version u8 | start u64 (µs)      16 bytes
+//! message   size u16 | type u8 | size bytes                                little-endian
+//!
+//! definitions                                    data
+//! B  flag bits     8 + 8 bytes, 3 offsets u64    A  subscription   instance u8, id u16, name
+//! F  format        name:type field;type field;   R  unsubscription id u16
+//! I  information   key length u8, key, value     D  data           id u16, record
+//! M  multi info    continued u8, then as I       L  string         level u8, time u64, text
+//! P  parameter     as I; int32_t or float        C  tagged string  level u8, tag u16, time, text
+//! Q  default       which u8, then as I           S  sync           2f 73 13 20 25 0c bb 12
+//!                                                O  dropout        duration u16 (ms)
+//! ```
+//! (PX4 User Guide, "ULog File Format". I, M, P and Q occur among the data too.)
+//!
+//! # Example
+//!
+//! ```no_run
+//! use std::{fs::File, sync::Arc};
+//! use logtool_core::{FileSource, Log as _, OpenOptions, Result};
+//! use logtool_ulog::UlogLog;
+//!
+//! fn main() -> Result<()> {
+//!     let source = FileSource::new(File::open("flight.ulg")?)?;
+//!     let log = UlogLog::open(Arc::new(source), OpenOptions::default())?;
+//!     for topic in &log.manifest().topics {
+//!         println!("{:40} {:>8}", topic.label(), topic.records.unwrap_or(0));
+//!     }
+//!     Ok(())
+//! }
+//! ```
+
+// In reading order: each module uses only those above it.
+mod level;
+mod wire;
+
+mod events;
+mod formats;
+mod info;
+mod msg_dir;
+
+mod anchor;
+mod clock;
+mod header;
+mod raw;
+mod system;
+
+mod streams;
+
+mod flags;
+mod recovery;
+mod registry;
+
+mod notes;
+
+mod built_in;
+
+mod cursor;
+mod survey;
+
+mod log;
+
+mod format;
+
+pub use crate::{
+    events::{Argument, Catalog, Event, RawEvent},
+    format::{FORMAT, Ulog},
+    header::{Header, Parameter, ParameterChange, ParameterValue},
+    info::release,
+    level::Level,
+    log::UlogLog,
+    msg_dir::read_msg_dir,
+};

@@ -1,0 +1,183 @@
+//! Everything that the format allows and a reader may stumble over.
+
+use logtool_core::Result;
+use logtool_ulog::write::{Subscription, TopicHandle, Writer};
+
+use crate::files::row::Row;
+
+/// Half a second before a clock of 32 bits turns over.
+const START_MICROS: u64 = (1 << 32) - 500_000;
+
+const FORMATS: [(&str, &str); 11] = [
+    // Types before their definitions, two deep; the inner ones keep their padding.
+    ("outer", "uint64_t timestamp;middle one;middle[2] two;float last;"),
+    ("middle", "uint8_t tag;uint8_t[3] _padding0;inner[2] pair;"),
+    ("inner", "float x;bool ok;uint8_t[3] _padding0;"),
+    (
+        "scalars",
+        "uint64_t timestamp;int8_t i8;uint8_t u8;int16_t i16;uint16_t u16;int32_t i32;\
+         uint32_t u32;int64_t i64;uint64_t u64;float f32;double f64;bool yes;char letter;",
+    ),
+    (
+        "texts",
+        "uint64_t timestamp;char[16] name;char[4] full;bool[4] flags;uint8_t[3] raw;",
+    ),
+    (
+        "padded",
+        "uint8_t first;uint8_t[7] _padding0;uint64_t timestamp;float x;uint8_t last;\
+         uint8_t[3] _padding1;",
+    ),
+    ("clock32", "uint32_t timestamp;uint16_t count;"),
+    ("clock16", "uint16_t timestamp;uint16_t count;"),
+    ("several", "uint64_t timestamp;uint8_t instance;"),
+    ("robot/arm-1", "uint64_t timestamp;double[3] joint;"),
+    ("no_clock", "float v;"),
+];
+
+/// The log: two seconds, twenty rows or so of each topic.
+pub(crate) fn log() -> Result<Vec<u8>> {
+    let mut log = Writer::new(Vec::new(), START_MICROS);
+    for (name, fields) in FORMATS {
+        log.format(name, fields)?;
+    }
+    infos(&mut log)?;
+
+    scalars(&mut log)?;
+    texts(&mut log)?;
+    nested(&mut log)?;
+    padded(&mut log)?;
+    several(&mut log)?;
+    // These come last, since there are readers that give up here.
+    clocks(&mut log)?;
+    let no_clock = log.subscribe(Subscription::to("no_clock"))?;
+    for n in 0..5_u8 {
+        log.data(no_clock, time(20), &Row::default().f32(f32::from(n) / 4.0).finish())?;
+    }
+    log.finish()
+}
+
+/// When the row number `n` of a topic is: ten in a second.
+fn time(n: u64) -> u64 {
+    START_MICROS + n * 100_000
+}
+
+fn infos(log: &mut Writer<Vec<u8>>) -> Result<()> {
+    log.info("uint64_t flight id", &u64::MAX.to_le_bytes())?;
+    log.info("int64_t negative", &i64::MIN.to_le_bytes())?;
+    log.info("double half", &0.5_f64.to_le_bytes())?;
+    log.info("bool odd_bool", &[0x99])?;
+    log.info("float[2] pair", &[1.5_f32, -2.5].map(f32::to_le_bytes).concat())?;
+    log.info_text("empty", "")?;
+    log.info_text("umlauts", "Höhenmesser ⛰")?;
+    let bytes: Vec<u8> = (0..=u8::MAX).cycle().take(2_500).collect();
+    log.info_multiple_bytes("blob", &bytes)?;
+    log.parameter("MIN_INT", i32::MIN)?;
+    log.parameter("NOT_A_NUMBER", f32::from_bits(0x7FC0_0001))?;
+    log.parameter("ENDLESS", f32::NEG_INFINITY)
+}
+
+fn scalars(log: &mut Writer<Vec<u8>>) -> Result<()> {
+    let topic = log.subscribe(Subscription::to("scalars"))?;
+    let floats =
+        [0.0, -0.0, 1e-45, f32::MAX, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+    let integers = [0, 1, -1, (1 << 53) + 1, -(1 << 53) - 1, i64::MAX, i64::MIN];
+    for (n, (float, integer)) in (0..).zip(floats.into_iter().zip(integers)) {
+        let [low, ..] = integer.to_le_bytes();
+        let row = Row::at(time(n)).u8(low).u8(low);
+        let row = row.u16(integer as u16).u16(integer as u16);
+        let row = row.u32(integer as u32).u32(integer as u32).i64(integer);
+        let row = row.u64(integer as u64).u32(bits(float)).f64(doubled(float));
+        log.data(topic, time(n), &row.u8(n as u8).u8(b'a' + n as u8).finish())?;
+    }
+    Ok(())
+}
+
+/// The bits of a float; of what is no number, always the same ones.
+fn bits(float: f32) -> u32 {
+    if float.is_nan() { 0x7FC0_0000 } else { float.to_bits() }
+}
+
+fn doubled(float: f32) -> f64 {
+    if float.is_nan() {
+        f64::from_bits(0xFFF8_0000_0000_0001)
+    } else {
+        f64::from(float) * (1.0 + f64::EPSILON)
+    }
+}
+
+fn texts(log: &mut Writer<Vec<u8>>) -> Result<()> {
+    let topic = log.subscribe(Subscription::to("texts"))?;
+    let names: [&[u8; 16]; 5] = [
+        b"plain\0\0\0\0\0\0\0\0\0\0\0",
+        b"garbage\0\xFF\xFEbehind",
+        b"\0nothing shown  ",
+        b"all 16 are used.",
+        b"comma, \"quote\"\n\0",
+    ];
+    let flags = [[0, 1, 0, 1], [0x99, 0, 0xFF, 2], [1; 4], [0; 4], [0, 0, 0, 65]];
+    for (n, (name, flags)) in (0..).zip(names.into_iter().zip(flags)) {
+        let row = Row::at(time(n)).bytes(name).bytes(b"ABCD").bytes(&flags);
+        log.data(topic, time(n), &row.bytes(&[0, 128, 255]).finish())?;
+    }
+    Ok(())
+}
+
+fn nested(log: &mut Writer<Vec<u8>>) -> Result<()> {
+    let topic = log.subscribe(Subscription::to("outer"))?;
+    for n in 0..20 {
+        let mut row = Row::at(time(n));
+        for middle in 0..3 {
+            row = row.u8(10 * middle + n as u8).bytes(&[0xEE; 3]);
+            for inner in 0..2_u8 {
+                let x = n as f32 + f32::from(middle) / 4.0 + f32::from(inner) / 8.0;
+                row = row.f32(x).u8(inner).bytes(&[0xEE; 3]);
+            }
+        }
+        log.data(topic, time(n), &row.f32(-(n as f32)).finish())?;
+    }
+    Ok(())
+}
+
+/// Rows with none, some, and all of the padding at their end.
+fn padded(log: &mut Writer<Vec<u8>>) -> Result<()> {
+    let topic = log.subscribe(Subscription::to("padded"))?;
+    for n in 0..20 {
+        let row = Row::default().u8(n as u8).bytes(&[0xEE; 7]).u64(time(n));
+        let row = row.f32(n as f32 / 2.0).u8(100 + n as u8);
+        let padding = [0xEE; 3];
+        let padding = padding.get(..n as usize % 4).unwrap_or_default();
+        log.data(topic, time(n), &row.bytes(padding).finish())?;
+    }
+    Ok(())
+}
+
+/// Timestamps of fewer bits turn over: those of 32 once, those of 16 thirty times.
+fn clocks(log: &mut Writer<Vec<u8>>) -> Result<()> {
+    let wide = log.subscribe(Subscription::to("clock32"))?;
+    let narrow = log.subscribe(Subscription::to("clock16"))?;
+    for n in 0..100_u16 {
+        let time = START_MICROS + u64::from(n) * 20_000;
+        log.data(wide, time, &Row::default().u32(time as u32).u16(n).finish())?;
+        log.data(narrow, time, &Row::default().u16(time as u16).u16(n).finish())?;
+    }
+    Ok(())
+}
+
+/// Instances out of order and with a gap, and a name that is no name of a file.
+fn several(log: &mut Writer<Vec<u8>>) -> Result<()> {
+    let instances = [3, 0, 1].map(|multi_id| (multi_id, Subscription::to("several")));
+    let mut topics: Vec<(u8, TopicHandle)> = Vec::new();
+    for (multi_id, topic) in instances {
+        topics.push((multi_id, log.subscribe(topic.instance(multi_id))?));
+    }
+    let arm = log.subscribe(Subscription::to("robot/arm-1"))?;
+    for n in 0..20 {
+        for (multi_id, topic) in &topics {
+            let time = time(n) + u64::from(*multi_id);
+            log.data(*topic, time, &Row::at(time).u8(*multi_id).finish())?;
+        }
+        let row = Row::at(time(n)).f64(0.1).f64(n as f64 / 3.0);
+        log.data(arm, time(n), &row.f64(-1e300).finish())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,57 @@
+//! Where in the records of the topic `event` its fields are.
+
+use logtool_core::{Layout, LayoutField, LayoutKind, Primitive};
+
+use crate::{events::RawEvent, wire};
+
+/// The type of the topic that holds events.
+pub(crate) const EVENT_TYPE: &str = "event";
+/// The multi information that says what events mean.
+pub(crate) const EVENT_DEFINITIONS: &str = "metadata_events";
+
+/// The offsets of the fields of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EventLayout {
+    id: usize,
+    sequence: usize,
+    arguments: (usize, usize),
+    levels: usize,
+}
+
+impl EventLayout {
+    /// The offsets in records that look like `layout`, if they are events.
+    pub(crate) fn of(layout: &Layout) -> Option<Self> {
+        let field = |name: &str, primitive| -> Option<&LayoutField> {
+            let is_it = |field: &&LayoutField| {
+                field.name == name && field.kind == LayoutKind::Primitive(primitive)
+            };
+            layout.fields.iter().find(is_it)
+        };
+        let arguments = field("arguments", Primitive::U8)?;
+        Some(Self {
+            id: field("id", Primitive::U32)?.offset as usize,
+            sequence: field("event_sequence", Primitive::U16)?.offset as usize,
+            arguments: (arguments.offset as usize, arguments.count? as usize),
+            levels: field("log_levels", Primitive::U8)?.offset as usize,
+        })
+    }
+
+    /// The event that `record` is.
+    pub(crate) fn read<'r>(&self, record: &'r [u8]) -> Option<RawEvent<'r>> {
+        let (start, len) = self.arguments;
+        Some(RawEvent {
+            id: u32::from_le_bytes(*record.get(self.id..)?.first_chunk()?),
+            sequence: u16::from_le_bytes(*record.get(self.sequence..)?.first_chunk()?),
+            arguments: record.get(start..start.checked_add(len)?)?,
+            log_levels: *record.get(self.levels)?,
+        })
+    }
+}
+
+impl super::Words {
+    /// The event that a data message is, given from its type on, if it is one.
+    pub(crate) fn event<'r>(&self, message: &'r [u8]) -> Option<RawEvent<'r>> {
+        let (id, record) = wire::data(message.get(1..)?)?;
+        self.layouts.get(&id)?.read(record)
+    }
+}

@@ -1,0 +1,128 @@
+//! The time of the stream: what time it is where a message has none of its own.
+//!
+//! Dropouts and parameter changes say nothing of their time; they happened when the
+//! data around them did. Single timestamps may be 0 or absurd (12 of 15 logs of PX4
+//! have some), so the stream believes a timestamp that is near the last, and a jump
+//! only after several have made it.
+
+use serde::{Deserialize, Serialize};
+
+/// How far apart neighbouring timestamps are believed, in microseconds: 30 minutes.
+const NEAR: u64 = 30 * 60 * 1_000_000;
+/// How many timestamps have to agree before a jump is believed.
+pub(crate) const AGREE: u32 = 8;
+/// The latest time that is believed at all.
+const LATEST: u64 = i64::MAX as u64 / 1_000;
+
+/// Follows the timestamps of a log's data. All times are in microseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StreamClock {
+    now: u64,
+    /// Whether there was one at all.
+    is_set: bool,
+    /// Where a jump would go to, and how many timestamps are there.
+    jump: u64,
+    jumpers: u32,
+    /// How many jumps were believed.
+    pub(crate) epoch: u32,
+}
+
+impl StreamClock {
+    /// Takes notice of the timestamp of a record, and says whether it is believed.
+    #[inline]
+    pub(crate) fn observe(&mut self, time: u64) -> bool {
+        // One comparison for most: `now - NEAR ..= now + NEAR`.
+        let is_near = time.wrapping_sub(self.now.wrapping_sub(NEAR)) <= 2 * NEAR;
+        if is_near && time != 0 && self.is_set {
+            self.now = time;
+            self.jumpers = 0;
+            return true;
+        }
+        self.observe_odd(time)
+    }
+
+    #[cold]
+    fn observe_odd(&mut self, time: u64) -> bool {
+        if time == 0 || time > LATEST {
+            return false;
+        }
+        if !self.is_set {
+            (self.now, self.is_set) = (time, true);
+            return true;
+        }
+        let with_the_others = self.jumpers > 0 && time.abs_diff(self.jump) <= NEAR;
+        self.jumpers = if with_the_others { self.jumpers + 1 } else { 1 };
+        self.jump = time;
+        if self.jumpers < AGREE {
+            return false;
+        }
+        (self.now, self.jumpers) = (time, 0);
+        self.epoch = self.epoch.saturating_add(1);
+        true
+    }
+
+    /// The time of the last record that was believed, if there was one.
+    pub(crate) fn now(&self) -> Option<u64> {
+        self.is_set.then_some(self.now)
+    }
+}
+
+/// Unwraps timestamps of fewer than 64 bits, of which each topic has its own counter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Unwrapper {
+    /// The last value, unwrapped, in the counter's own unit.
+    last: Option<u64>,
+}
+
+impl Unwrapper {
+    /// The unwrapped value of `raw`, a counter of `bits` bits: the one that is nearest
+    /// to the last, or, for the first, to `guess`.
+    pub(crate) fn unwrap(&mut self, raw: u64, bits: u32, guess: Option<u64>) -> u64 {
+        let span = 1_u64 << bits;
+        let full = match self.last.or(guess) {
+            None => raw,
+            Some(last) => {
+                let ahead = raw.wrapping_sub(last) & (span - 1);
+                match ahead < span / 2 {
+                    true => last.saturating_add(ahead),
+                    false => last.checked_sub(span - ahead).unwrap_or(last + ahead),
+                }
+            }
+        };
+        self.last = Some(full);
+        full
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_single_absurd_time_is_not_believed() {
+        let mut clock = StreamClock::default();
+        for time in [1_000, 1_010, 0, u64::MAX, 1 << 60, 1_020, 1_015] {
+            clock.observe(time);
+        }
+        assert_eq!(clock.now(), Some(1_015));
+    }
+
+    #[test]
+    fn a_jump_is_believed_when_others_follow() {
+        let mut clock = StreamClock::default();
+        clock.observe(1_000);
+        let day = 86_400_000_000;
+        let believed: Vec<bool> = (0..9).map(|i| clock.observe(day + i)).collect();
+        assert_eq!(believed.iter().position(|b| *b), Some(7));
+        assert_eq!(clock.now(), Some(day + 8));
+    }
+
+    #[test]
+    fn a_counter_goes_on_after_it_wraps() {
+        let mut wrapper = Unwrapper::default();
+        let unwrapped = [250, 254, 2, 6, 4].map(|raw| wrapper.unwrap(raw, 8, None));
+        assert_eq!(unwrapped, [250, 254, 258, 262, 260]);
+        let first = Unwrapper::default().unwrap(2, 8, Some(1_020));
+        assert_eq!(first, 1_026);
+    }
+}

@@ -1,0 +1,218 @@
+//! Reading the records of a part.
+
+use std::sync::Arc;
+
+use logtool_core::{
+    Block, Cursor, Damage, DamageKind, Result, Selection, Step, Timestamp, TopicId, Walk,
+};
+
+use crate::{
+    built_in::{self, Words},
+    notes::Notes,
+    registry::Declaration,
+    streams::{NoDatum, Streams},
+    wire::{self, kind},
+};
+
+/// Reads one part of a ULog.
+pub(crate) struct UlogCursor {
+    walk: Walk,
+    reader: Reader,
+}
+
+/// What goes from message to message.
+struct Reader {
+    notes: Arc<Notes>,
+    streams: Streams,
+    selection: Selection,
+    words: Words,
+    wants: Wants,
+    /// The next declaration and the next gap that the walk will come to.
+    declaration: usize,
+    gap: usize,
+}
+
+/// Which topics beside the logged ones are wanted.
+#[derive(Clone, Copy, Debug)]
+struct Wants {
+    strings: bool,
+    changes: bool,
+    dropouts: bool,
+    messages: bool,
+    events: Option<TopicId>,
+}
+
+impl UlogCursor {
+    /// A cursor that walks `walk`. The `streams` are as the notes' declarations left
+    /// them, but for what ids stand for.
+    pub(crate) fn new(
+        walk: Walk,
+        notes: Arc<Notes>,
+        mut streams: Streams,
+        part: Option<usize>,
+        selection: Selection,
+        words: Words,
+    ) -> Self {
+        let at = walk.position();
+        if let Some(state) = part.and_then(|part| notes.starts.get(part)) {
+            streams.resume(state);
+        }
+        let built_in = &notes.built_in;
+        let wants = |topic| selection.topics.contains(topic);
+        let wants = Wants {
+            strings: wants(built_in.logged_strings),
+            changes: wants(built_in.parameter_changes),
+            dropouts: wants(built_in.dropouts),
+            messages: wants(built_in.messages),
+            events: built_in.events.filter(|topic| wants(*topic)),
+        };
+        let gap = notes.gaps.partition_point(|gap| gap.bytes.start < at);
+        let mut reader =
+            Reader { notes, streams, selection, words, wants, declaration: 0, gap };
+        reader.subscribe(at);
+        Self { walk, reader }
+    }
+}
+
+impl Cursor for UlogCursor {
+    fn fill(&mut self, block: &mut Block) -> Result<bool> {
+        let Self { walk, reader } = self;
+        let start = walk.position();
+        walk.fill(block, |block, bytes, used| {
+            reader.step(block, start + used as u64, bytes, used)
+        })
+    }
+}
+
+impl Reader {
+    /// Lets ids stand for what was subscribed to before `at`.
+    fn subscribe(&mut self, at: u64) {
+        while let Some(declaration) = self.notes.declarations.get(self.declaration) {
+            if let Declaration::Subscription { offset, id, topic, .. } = declaration {
+                if *offset >= at {
+                    break;
+                }
+                self.streams.subscribe(*id, topic.index());
+            }
+            self.declaration += 1;
+        }
+    }
+
+    /// Looks at the message at `used` of `bytes`, which lies at `at` of the file.
+    #[inline]
+    fn step(&mut self, block: &mut Block, at: u64, bytes: &[u8], used: usize) -> Step {
+        if let Some(gap) = self.notes.gaps.get(self.gap)
+            && gap.bytes.start == at
+        {
+            self.gap += 1;
+            return Step::Damaged { len: gap.bytes.end - at, damage: gap.clone() };
+        }
+        let rest = bytes.get(used..).unwrap_or_default();
+        let Some((size, kind)) = wire::header(rest) else {
+            return Step::Partial { len: wire::HEADER_LEN };
+        };
+        let len = wire::HEADER_LEN + size;
+        let Some(payload) = rest.get(wire::HEADER_LEN..len) else {
+            return Step::Partial { len };
+        };
+        if kind != kind::DATA {
+            self.other(block, at, used, kind, payload);
+            return Step::Whole { len };
+        }
+        let Some((id, record)) = wire::data(payload) else {
+            let lost = Damage::new(DamageKind::Undecodable, at..at + len as u64);
+            block.report(lost.of_records(1, None));
+            return Step::Whole { len };
+        };
+        match self.streams.datum(id, record) {
+            Ok(datum) => {
+                let topic = TopicId(datum.stream as u32);
+                if self.selection.wants(topic, datum.time) {
+                    let start = used + wire::HEADER_LEN + 2;
+                    block.push(topic, datum.time, start..used + len);
+                }
+                if self.words.topics.contains(topic)
+                    && self.selection.time.contains(datum.time)
+                {
+                    self.event(block, datum.time, used + 2..used + len, rest);
+                }
+            }
+            Err(why) => {
+                let (kind, topic) = match why {
+                    NoDatum::Unknown => (DamageKind::UnknownTopic, None),
+                    NoDatum::Misfit(topic) => (DamageKind::Undecodable, Some(topic)),
+                };
+                let lost = Damage::new(kind, at..at + len as u64);
+                block.report(lost.of_records(1, topic));
+            }
+        }
+        Step::Whole { len }
+    }
+
+    /// A data message that is an event: the range is that of it from its type on.
+    fn event(
+        &self,
+        block: &mut Block,
+        time: Timestamp,
+        range: std::ops::Range<usize>,
+        rest: &[u8],
+    ) {
+        let message = rest.get(2..2 + range.len()).unwrap_or_default();
+        if let Some(events) = self.wants.events {
+            block.push(events, time, range.clone());
+        }
+        if self.wants.messages && built_in::is_event_message(&self.words, message) {
+            block.push(self.notes.built_in.messages, time, range);
+        }
+    }
+
+    /// A message that is not data.
+    fn other(&mut self, block: &mut Block, at: u64, used: usize, kind: u8, payload: &[u8]) {
+        let range = used + 2..used + wire::HEADER_LEN + payload.len();
+        let built_in = self.notes.built_in;
+        match kind {
+            kind::SUBSCRIPTION => self.subscribe(at + 1),
+            kind::STRING | kind::TAGGED_STRING => {
+                let Some(string) = wire::logged_string(kind, payload) else {
+                    return misfit(block, at, payload);
+                };
+                let time = Timestamp::from_micros(string.time);
+                if !self.selection.time.contains(time) {
+                    return;
+                }
+                if self.wants.strings {
+                    block.push(built_in.logged_strings, time, range.clone());
+                }
+                if self.wants.messages
+                    && built_in::is_string_message(&self.words, payload)
+                {
+                    block.push(built_in.messages, time, range);
+                }
+            }
+            kind::DROPOUT => {
+                let time = self.streams.now();
+                if wire::dropout(payload).is_none() {
+                    misfit(block, at, payload);
+                } else if self.wants.dropouts && self.selection.time.contains(time) {
+                    block.push(built_in.dropouts, time, range);
+                }
+            }
+            kind::PARAMETER if at >= self.notes.data_start => {
+                let time = self.streams.now();
+                let is_one = wire::keyed(payload)
+                    .is_some_and(|keyed| crate::header::ParameterValue::is(&keyed));
+                if !is_one {
+                    misfit(block, at, payload);
+                } else if self.wants.changes && self.selection.time.contains(time) {
+                    block.push(built_in.parameter_changes, time, range);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn misfit(block: &mut Block, at: u64, payload: &[u8]) {
+    let bytes = at..at + (wire::HEADER_LEN + payload.len()) as u64;
+    block.report(Damage::new(DamageKind::Undecodable, bytes).of_records(1, None));
+}

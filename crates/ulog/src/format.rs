@@ -1,0 +1,46 @@
+//! ULog as one of the formats.
+
+use std::sync::Arc;
+
+use logtool_core::{Format, Likeness, Log, Manifest, OpenOptions, Result, Source};
+
+use crate::{log::UlogLog, wire};
+
+/// The format of PX4's logs.
+pub const FORMAT: Ulog = Ulog;
+
+/// See [`FORMAT`].
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Ulog;
+
+impl Format for Ulog {
+    fn name(&self) -> &'static str {
+        "ulog"
+    }
+
+    fn likeness(&self, _name: &str, head: &[u8]) -> Likeness {
+        // An encrypted log is one too: opening it says what to do.
+        match head.starts_with(&wire::MAGIC) || head.starts_with(wire::ENCRYPTED_MAGIC) {
+            true => Likeness::Certain,
+            false => Likeness::No,
+        }
+    }
+
+    fn open(
+        &self,
+        source: Arc<dyn Source>,
+        options: OpenOptions,
+    ) -> Result<Box<dyn Log>> {
+        Ok(Box::new(UlogLog::open(source, options)?))
+    }
+
+    fn resume(
+        &self,
+        source: Arc<dyn Source>,
+        manifest: Arc<Manifest>,
+        options: OpenOptions,
+    ) -> Result<Box<dyn Log>> {
+        Ok(Box::new(UlogLog::resume(source, manifest, options)?))
+    }
+}

@@ -1,0 +1,67 @@
+//! What a ULog's manifest notes, so that a log is resumed without reading anything.
+
+use logtool_core::{Damage, Error, ErrorKind, Manifest, Result, TopicId};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    header::Header,
+    registry::{Declaration, Registry},
+    streams::StreamsState,
+};
+
+/// All that readers of parts need, and the survey found out.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Notes {
+    pub(crate) header: Header,
+    pub(crate) declarations: Vec<Declaration>,
+    /// What cannot be read, in the order of the file.
+    pub(crate) gaps: Vec<Damage>,
+    /// Where the definitions end: a parameter after that is a change.
+    pub(crate) data_start: u64,
+    /// For each of the manifest's parts, the state at its start.
+    pub(crate) starts: Vec<StreamsState>,
+    pub(crate) built_in: BuiltIn,
+}
+
+/// The topics beside the logged ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct BuiltIn {
+    pub(crate) logged_strings: TopicId,
+    pub(crate) parameter_changes: TopicId,
+    pub(crate) dropouts: TopicId,
+    /// Strings and events, as people read them.
+    pub(crate) messages: TopicId,
+    /// Events in words, if the log says what they mean; and the raw topics of them.
+    pub(crate) events: Option<TopicId>,
+}
+
+impl Notes {
+    pub(crate) fn to_text(&self) -> Result<String> {
+        let odd = |err| Error::new(ErrorKind::Malformed, "notes").from_source(err);
+        serde_json::to_string(self).map_err(odd)
+    }
+
+    pub(crate) fn from_manifest(manifest: &Manifest) -> Result<Self> {
+        let odd = |err| {
+            Error::new(ErrorKind::Malformed, "a manifest that is none of a ULog")
+                .from_source(err)
+        };
+        serde_json::from_str(&manifest.notes).map_err(odd)
+    }
+
+    /// The registry after all declarations.
+    pub(crate) fn registry(&self) -> Registry {
+        let mut registry = Registry::default();
+        for declaration in &self.declarations {
+            match declaration {
+                Declaration::Format(name, fields) => {
+                    registry.define(name, fields);
+                }
+                Declaration::Subscription { id, name, instance, .. } => {
+                    registry.subscribe(*id, name, *instance);
+                }
+            }
+        }
+        registry
+    }
+}

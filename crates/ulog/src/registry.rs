@@ -1,0 +1,152 @@
+//! What a log has declared: types, and the topics that have them.
+//!
+//! The survey fills a registry as it goes; a resumed log replays the same declarations
+//! into a new one, and so comes to the same topics, streams and layouts.
+
+use std::{collections::HashMap, sync::Arc};
+
+use arrow_schema::SchemaRef;
+use logtool_core::{Columns, Decoder as _, Layout, LayoutDecoder, TopicId};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    formats::{Defined, Formats},
+    raw::raw_schema,
+    streams::{Stream, Streams},
+};
+
+/// How many columns all topics may have together.
+const MAX_COLUMNS: usize = 1 << 20;
+
+/// Something that a log declared, in the order of the file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Declaration {
+    /// A type: its name, and the text of its fields.
+    Format(String, String),
+    /// From this offset on, `id` stands for the topic `name` of `instance`.
+    Subscription { offset: u64, id: u16, name: String, instance: u8, topic: TopicId },
+}
+
+/// All that has been declared so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Registry {
+    pub(crate) formats: Formats,
+    pub(crate) streams: Streams,
+    pub(crate) topics: Vec<Declared>,
+    by_name: HashMap<(String, u8), TopicId>,
+    /// How often each type was defined anew.
+    versions: HashMap<String, u32>,
+    columns: usize,
+    /// The last topic of each type.
+    last_of_type: HashMap<String, usize>,
+}
+
+/// A topic of a log.
+#[derive(Clone, Debug)]
+pub(crate) struct Declared {
+    /// The name of its type, which is the topic's too.
+    pub(crate) type_name: String,
+    /// The topic's name: with a version where the type was defined anew.
+    pub(crate) name: String,
+    pub(crate) instance: u8,
+    /// The text of its fields; empty if its type is not defined.
+    pub(crate) text: String,
+    /// How its records look, or why that cannot be said.
+    pub(crate) layout: Result<Arc<Layout>, String>,
+    pub(crate) schema: SchemaRef,
+}
+
+/// What came of a subscription.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subscribed {
+    /// The id was free, or stood for the same, and stands for this topic.
+    Fine(TopicId),
+    /// The id stood for another topic before.
+    Reused(TopicId),
+    /// There are too many topics.
+    TooMany,
+}
+
+impl Registry {
+    /// Defines a type. What has subscribed to it keeps the type that it had.
+    pub(crate) fn define(&mut self, name: &str, fields: &str) -> Defined {
+        let defined = self.formats.define(name, fields);
+        if defined == Defined::Otherwise {
+            *self.versions.entry(name.to_owned()).or_default() += 1;
+            self.by_name.retain(|(_, _), topic| {
+                self.topics.get(topic.index()).is_some_and(|t| t.type_name != name)
+            });
+        }
+        defined
+    }
+
+    /// Lets `id` stand for the topic `name` of `instance`.
+    pub(crate) fn subscribe(&mut self, id: u16, name: &str, instance: u8) -> Subscribed {
+        let key = (name.to_owned(), instance);
+        let topic = match self.by_name.get(&key) {
+            Some(topic) => *topic,
+            None => match self.declare(name, instance) {
+                Some(topic) => {
+                    self.by_name.insert(key, topic);
+                    topic
+                }
+                None => return Subscribed::TooMany,
+            },
+        };
+        let before = self.streams.index_of(id);
+        // A stream is added for each topic, so that their indices are the same.
+        self.streams.subscribe(id, topic.index());
+        match before {
+            Some(before) if before != topic.index() => Subscribed::Reused(topic),
+            _ => Subscribed::Fine(topic),
+        }
+    }
+
+    fn declare(&mut self, type_name: &str, instance: u8) -> Option<TopicId> {
+        let topic = TopicId(u32::try_from(self.topics.len()).ok()?);
+        let layout = self.formats.layout(type_name).map_err(|err| err.to_string());
+        self.streams.add(Stream::new(layout.as_ref().ok()))?;
+        let text = self.formats.text(type_name).unwrap_or_default().to_owned();
+        let name = match self.versions.get(type_name) {
+            None => type_name.to_owned(),
+            Some(version) => format!("{type_name}@{}", version + 1),
+        };
+        let type_name = type_name.to_owned();
+        let twin = self.last_of_type.insert(type_name.clone(), topic.index());
+        let twin = twin.and_then(|twin| self.topics.get(twin)).filter(|t| t.text == text);
+        let (layout, schema) = match twin {
+            Some(twin) => (twin.layout.clone(), twin.schema.clone()),
+            None => self.schema(layout),
+        };
+        self.topics.push(Declared { type_name, name, instance, text, layout, schema });
+        Some(topic)
+    }
+
+    /// The columns of records that look like `layout`; of others, their bytes.
+    fn schema(
+        &mut self,
+        layout: Result<Arc<Layout>, String>,
+    ) -> (Result<Arc<Layout>, String>, SchemaRef) {
+        let made = layout.and_then(|layout| {
+            let decoder = LayoutDecoder::new(&layout, &Columns::default());
+            let schema = decoder.map_err(|err| err.to_string())?.schema().clone();
+            self.columns += schema.flattened_fields().len();
+            match self.columns <= MAX_COLUMNS {
+                true => Ok((layout, schema)),
+                false => Err("the topics have over a million columns".to_owned()),
+            }
+        });
+        match made {
+            Ok((layout, schema)) => (Ok(layout), schema),
+            Err(why) => (Err(why), raw_schema()),
+        }
+    }
+
+    /// Whether some topic lacked a type that is defined by now.
+    pub(crate) fn has_late_types(&self) -> bool {
+        let mut formats = self.formats.clone();
+        let is_late =
+            |t: &Declared| t.layout.is_err() && formats.layout(&t.type_name).is_ok();
+        self.topics.iter().any(is_late)
+    }
+}

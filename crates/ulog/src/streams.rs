@@ -1,0 +1,214 @@
+//! The topics that are subscribed to, and what it takes to follow their records: shared
+//! by the survey and by the cursors, so that both see the same.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use logtool_core::{FieldRole, Layout, LayoutKind, Primitive, Timestamp, TopicId};
+use serde::{Deserialize, Serialize};
+
+use crate::clock::{StreamClock, Unwrapper};
+
+/// No stream: what an id stands for that nobody subscribed to.
+const NONE: u16 = u16::MAX;
+
+/// Follows the data messages of a log.
+#[derive(Clone, Debug)]
+pub(crate) struct Streams {
+    /// For each message id, the index of its stream.
+    by_id: Vec<u16>,
+    streams: Vec<Stream>,
+    pub(crate) clock: StreamClock,
+}
+
+/// What is to be known of a topic to follow its records.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    /// How long its records may be, in bytes.
+    pub(crate) min_len: u32,
+    pub(crate) max_len: u32,
+    time: TimeAt,
+    unwrapper: Unwrapper,
+}
+
+/// Where in a record its time is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TimeAt {
+    /// Nowhere.
+    Nowhere,
+    /// 64 bits of microseconds at this offset.
+    Micros(u32),
+    /// A counter of so many bits at this offset, of so many microseconds a count.
+    Counter { offset: u32, bits: u32, unit: u64 },
+}
+
+/// A data message that fits its topic.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Datum {
+    /// The index of its stream, which is that of its topic too.
+    pub(crate) stream: usize,
+    pub(crate) time: Timestamp,
+    /// Whether the time is the record's own, and is believed.
+    pub(crate) is_believed: bool,
+}
+
+/// Why a data message is no record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoDatum {
+    /// Nobody has subscribed to its id.
+    Unknown,
+    /// It is shorter or longer than records of this topic.
+    Misfit(TopicId),
+}
+
+/// The state of all that goes from message to message, where a part begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StreamsState {
+    clock: StreamClock,
+    unwrappers: BTreeMap<u16, Unwrapper>,
+}
+
+impl Default for Streams {
+    fn default() -> Self {
+        let by_id = vec![NONE; 1 << 16];
+        Self { by_id, streams: Vec::new(), clock: StreamClock::default() }
+    }
+}
+
+impl Stream {
+    /// A stream of records that look like `layout`, or like nothing known.
+    pub(crate) fn new(layout: Option<&Arc<Layout>>) -> Self {
+        let (min_len, max_len) = match layout {
+            Some(layout) => (layout.size_without_padding(), layout.size),
+            None => (0, u32::MAX),
+        };
+        let time = layout.map_or(TimeAt::Nowhere, |layout| time_at(layout));
+        Self { min_len, max_len, time, unwrapper: Unwrapper::default() }
+    }
+
+    /// Whether a record may be `len` bytes long.
+    pub(crate) fn fits(&self, len: usize) -> bool {
+        (self.min_len as usize..=self.max_len as usize).contains(&len)
+    }
+}
+
+impl Streams {
+    /// Adds a stream, and returns its index; there can be 65,535.
+    pub(crate) fn add(&mut self, stream: Stream) -> Option<usize> {
+        let index = self.streams.len();
+        (index < usize::from(NONE)).then(|| self.streams.push(stream))?;
+        Some(index)
+    }
+
+    /// From here on, `id` stands for the stream `index`.
+    pub(crate) fn subscribe(&mut self, id: u16, index: usize) {
+        self.by_id[usize::from(id)] = u16::try_from(index).unwrap_or(NONE);
+    }
+
+    /// The same streams, with no id standing for any.
+    pub(crate) fn unsubscribed(&self) -> Self {
+        let clean = |stream: &Stream| Stream { unwrapper: Unwrapper::default(), ..stream.clone() };
+        Self { streams: self.streams.iter().map(clean).collect(), ..Self::default() }
+    }
+
+    /// What `id` stands for.
+    #[inline]
+    pub(crate) fn by_id(&self, id: u16) -> Option<&Stream> {
+        self.streams.get(usize::from(self.by_id[usize::from(id)]))
+    }
+
+    /// The index of what `id` stands for.
+    pub(crate) fn index_of(&self, id: u16) -> Option<usize> {
+        let index = self.by_id[usize::from(id)];
+        (index != NONE).then_some(index.into())
+    }
+
+    /// The time that a record of `id` has, not followed, in microseconds.
+    pub(crate) fn peek(&self, id: u16, record: &[u8]) -> Option<u64> {
+        let stream = self.by_id(id).filter(|stream| stream.fits(record.len()))?;
+        let TimeAt::Micros(offset) = stream.time else { return None };
+        let bytes = record.get(offset as usize..)?.first_chunk()?;
+        Some(u64::from_le_bytes(*bytes))
+    }
+
+    /// Follows a data message: its topic and its time.
+    #[inline]
+    pub(crate) fn datum(&mut self, id: u16, record: &[u8]) -> Result<Datum, NoDatum> {
+        let index = usize::from(self.by_id[usize::from(id)]);
+        let stream = self.streams.get_mut(index).ok_or(NoDatum::Unknown)?;
+        if !stream.fits(record.len()) {
+            return Err(NoDatum::Misfit(TopicId(index as u32)));
+        }
+        if let TimeAt::Micros(offset) = stream.time
+            && let Some(bytes) =
+                record.get(offset as usize..).and_then(<[u8]>::first_chunk)
+        {
+            let micros = u64::from_le_bytes(*bytes);
+            let is_believed = self.clock.observe(micros);
+            let time = Timestamp::from_micros(micros);
+            return Ok(Datum { stream: index, time, is_believed });
+        }
+        let (micros, is_believed) = match stream.counter(record, &self.clock) {
+            Some(micros) => (micros, self.clock.observe(micros)),
+            None => (self.clock.now().unwrap_or(0), false),
+        };
+        Ok(Datum { stream: index, time: Timestamp::from_micros(micros), is_believed })
+    }
+
+    /// When something happens that has no time of its own.
+    pub(crate) fn now(&self) -> Timestamp {
+        Timestamp::from_micros(self.clock.now().unwrap_or(0))
+    }
+
+    /// What a cursor needs in order to go on from here.
+    pub(crate) fn state(&self) -> StreamsState {
+        let counters = (0_u16..).zip(&self.streams);
+        let unwrappers = counters
+            .filter(|(_, stream)| matches!(stream.time, TimeAt::Counter { .. }))
+            .map(|(index, stream)| (index, stream.unwrapper.clone()))
+            .collect();
+        StreamsState { clock: self.clock.clone(), unwrappers }
+    }
+
+    /// Goes on from `state`.
+    pub(crate) fn resume(&mut self, state: &StreamsState) {
+        self.clock = state.clock.clone();
+        for (index, unwrapper) in &state.unwrappers {
+            if let Some(stream) = self.streams.get_mut(usize::from(*index)) {
+                stream.unwrapper = unwrapper.clone();
+            }
+        }
+    }
+}
+
+impl Stream {
+    /// The time of a record that has a small counter, in microseconds.
+    fn counter(&mut self, record: &[u8], clock: &StreamClock) -> Option<u64> {
+        let TimeAt::Counter { offset, bits, unit } = self.time else { return None };
+        let bytes = record.get(offset as usize..)?.get(..bits as usize / 8)?;
+        let raw = bytes.iter().rev().fold(0, |raw, byte| raw << 8 | u64::from(*byte));
+        let guess = clock.now().map(|now| now / unit);
+        Some(self.unwrapper.unwrap(raw, bits, guess).saturating_mul(unit))
+    }
+}
+
+/// Where records that look like `layout` have their time.
+///
+/// The specification of 2020 allows 8 (milliseconds), 16, 32 and 64 bits, that of 2024
+/// only 64; in all, the field may be anywhere.
+fn time_at(layout: &Layout) -> TimeAt {
+    let is_time = |field: &&logtool_core::LayoutField| {
+        field.name == "timestamp" && field.count.is_none()
+    };
+    let Some(field) = layout.fields.iter().find(is_time) else { return TimeAt::Nowhere };
+    let offset = field.offset;
+    let unit = 1;
+    match field.kind {
+        _ if field.role == FieldRole::Time => TimeAt::Micros(offset),
+        LayoutKind::Primitive(Primitive::U32) => TimeAt::Counter { offset, bits: 32, unit },
+        LayoutKind::Primitive(Primitive::U16) => TimeAt::Counter { offset, bits: 16, unit },
+        LayoutKind::Primitive(Primitive::U8) => {
+            TimeAt::Counter { offset, bits: 8, unit: 1_000 }
+        }
+        _ => TimeAt::Nowhere,
+    }
+}

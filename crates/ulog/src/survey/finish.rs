@@ -1,0 +1,200 @@
+//! From all that was counted to the manifest.
+
+use std::collections::BTreeMap;
+
+use arrow_schema::SchemaRef;
+use logtool_core::{
+    Damage, Manifest, Result, Topic, TopicId, TopicOrigin, Value,
+};
+
+use crate::{
+    anchor, built_in,
+    header::{Header, Parameter},
+    notes::{BuiltIn, Notes},
+    survey::Survey,
+    system,
+};
+
+impl Survey {
+    /// The manifest of a log of `bytes` bytes, and what readers of it need.
+    pub(super) fn finish(mut self, bytes: u64) -> Result<(Manifest, Notes)> {
+        let time = self.time.range();
+        self.remark_on_odds();
+        let mut topics = self.logged_topics();
+        let built_in = self.add_built_in(&mut topics);
+
+        let mut parts = Vec::new();
+        let mut starts = Vec::new();
+        let is_event = |topic: &Topic| topic.type_name == built_in::EVENT_TYPE;
+        let event_topics: Vec<TopicId> = (0..)
+            .map(TopicId)
+            .zip(&topics)
+            .filter(|(_, topic)| is_event(topic) && topic.origin == TopicOrigin::Logged)
+            .map(|(id, _)| id)
+            .collect();
+        for raw in std::mem::take(&mut self.parts).finish(bytes) {
+            let has_events = event_topics.iter().any(|id| raw.part.topics.contains(*id));
+            let mut more = Vec::new();
+            if raw.built_in.strings {
+                more.extend([built_in.logged_strings, built_in.messages]);
+            }
+            if has_events {
+                more.push(built_in.messages);
+                more.extend(built_in.events);
+            }
+            if raw.built_in.changes {
+                more.push(built_in.parameter_changes);
+            }
+            if raw.built_in.dropouts {
+                more.push(built_in.dropouts);
+            }
+            let (part, state) = raw.with(more);
+            parts.push(part);
+            starts.push(state);
+        }
+
+        let observations = std::mem::take(&mut self.utc)
+            .into_iter()
+            .filter_map(|(index, (_, seen))| {
+                Some((topics.get(index)?.label().into_owned(), seen))
+            })
+            .collect();
+        let start = self.header.start.as_nanos() / 1_000;
+        let clock = anchor::clock(start as u64, time, &self.header.info, observations);
+        let mut damage: Vec<Damage> = std::mem::take(&mut self.damage);
+        damage.sort_by_key(|damage| damage.bytes.start);
+        let metadata = self.metadata();
+        let notes = Notes {
+            header: self.header,
+            declarations: self.declarations,
+            gaps: self.gaps,
+            data_start: self.data_start.unwrap_or(bytes),
+            starts,
+            built_in,
+        };
+        let manifest = Manifest {
+            format: "ulog".to_owned(),
+            bytes,
+            topics,
+            parts,
+            clock,
+            time,
+            metadata,
+            damage,
+            remarks: self.remarks,
+            notes: notes.to_text()?,
+        };
+        Ok((manifest, notes))
+    }
+
+    fn remark_on_odds(&mut self) {
+        for (kind, (count, at)) in std::mem::take(&mut self.unknown) {
+            let kind = char::from(kind);
+            self.remark(format!(
+                "{count} messages of the unknown type {kind:?} were passed over, the \
+                 first at byte {at}"
+            ));
+        }
+        let why: Vec<String> = (self.registry.topics.iter())
+            .filter_map(|topic| Some((&topic.name, topic.layout.as_ref().err()?)))
+            .map(|(name, why)| format!("the topic {name:?} has only raw bytes: {why}"))
+            .collect();
+        why.into_iter().for_each(|why| self.remark(why));
+        if let Some(Value::Text(name)) = self.header.info.get("replay") {
+            self.remark(format!("this is a replay of {name}"));
+        }
+    }
+
+    fn logged_topics(&self) -> Vec<Topic> {
+        let topic = |(declared, stats): (&crate::registry::Declared, &super::Stats)| Topic {
+            name: declared.name.clone(),
+            instance: declared.instance.into(),
+            origin: TopicOrigin::Logged,
+            encoding: "ulog".to_owned(),
+            type_name: declared.type_name.clone(),
+            definition: declared.text.clone(),
+            schema: declared.schema.clone(),
+            records: Some(stats.records),
+            bytes: Some(stats.bytes),
+            time: (stats.records > 0).then_some(stats.time),
+            metadata: BTreeMap::new(),
+        };
+        self.registry.topics.iter().zip(&self.stats).map(topic).collect()
+    }
+
+    /// Adds the topics that a ULog has beside those it names.
+    fn add_built_in(&self, topics: &mut Vec<Topic>) -> BuiltIn {
+        let stats = &self.built_in;
+        let mut add = |name: &str, schema: SchemaRef, origin, records| {
+            let mut name = name.to_owned();
+            while topics.iter().any(|topic| topic.name == name) {
+                name.push('_');
+            }
+            topics.push(Topic {
+                type_name: name.clone(),
+                name,
+                instance: 0,
+                origin,
+                encoding: "ulog message".to_owned(),
+                definition: String::new(),
+                schema,
+                records,
+                bytes: None,
+                time: None,
+                metadata: BTreeMap::new(),
+            });
+            TopicId(topics.len() as u32 - 1)
+        };
+        let own = TopicOrigin::BuiltIn;
+        let logged_strings =
+            add("logged_strings", built_in::strings_schema(), own, Some(stats.strings));
+        let parameter_changes =
+            add("parameter_changes", built_in::changes_schema(), own, Some(stats.changes));
+        let dropouts =
+            add("dropouts", built_in::dropouts_schema(), own, Some(stats.dropouts));
+        let derived = TopicOrigin::Derived;
+        let counted = |declared: &crate::registry::Declared| {
+            declared.type_name == built_in::EVENT_TYPE
+        };
+        let events: u64 = (self.registry.topics.iter().zip(&self.stats))
+            .filter(|(declared, _)| counted(declared))
+            .map(|(_, stats)| stats.records)
+            .sum();
+        let has_events = events > 0
+            && self.header.info_multiple.contains_key(built_in::EVENT_DEFINITIONS);
+        let events = has_events
+            .then(|| add("events", built_in::events_schema(), derived, Some(events)));
+        let messages = add("messages", built_in::messages_schema(), derived, None);
+        BuiltIn { logged_strings, parameter_changes, dropouts, messages, events }
+    }
+
+    /// What people want to know of the log, by section.
+    fn metadata(&self) -> BTreeMap<String, Value> {
+        let Header { info, info_multiple, parameters, .. } = &self.header;
+        let lists = info_multiple.iter();
+        let lists = lists.map(|(name, values)| (name.clone(), Value::List(values.clone())));
+        let values = parameters.iter();
+        let values = values.map(|(name, parameter): (&String, &Parameter)| {
+            (name.clone(), parameter.value.into())
+        });
+        let stats = &self.built_in;
+        let dropouts = [
+            ("count", stats.dropouts),
+            ("total_ms", stats.dropout_millis),
+            ("longest_ms", stats.dropout_longest.into()),
+        ];
+        let dropouts = dropouts.map(|(name, value)| (name.to_owned(), Value::UInt(value)));
+        let non_default = parameters.values().filter(|p| p.is_non_default()).count();
+        BTreeMap::from([
+            ("info".to_owned(), Value::Map(info.clone())),
+            ("info_multiple".to_owned(), Value::Map(lists.collect())),
+            ("parameters".to_owned(), Value::Map(values.collect())),
+            ("parameters_non_default".to_owned(), Value::UInt(non_default as u64)),
+            ("dropouts".to_owned(), Value::Map(dropouts.into())),
+            ("system".to_owned(), Value::Map(system::readable(info))),
+            ("ulog_version".to_owned(), Value::UInt(self.header.version.into())),
+            ("start_us".to_owned(), Value::Int(self.header.start.as_nanos() / 1_000)),
+        ])
+    }
+}
+

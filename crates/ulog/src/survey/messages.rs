@@ -1,0 +1,161 @@
+//! What the survey takes from messages that are not data.
+
+use logtool_core::{
+    Damage, DamageKind, LayoutKind, Primitive, TimeRange, Timestamp,
+};
+
+use crate::{
+    anchor,
+    formats::Defined,
+    header::Kept,
+    registry::{Declaration, Subscribed},
+    survey::{Stats, Survey},
+    wire::{self, kind},
+};
+
+/// How many declarations are kept.
+const MAX_DECLARATIONS: usize = 1 << 20;
+/// How many remarks are.
+const MAX_REMARKS: usize = 100;
+
+impl Survey {
+    /// Takes a message that is not data; says whether it is one.
+    pub(super) fn other(&mut self, at: u64, rest: &[u8], kind: u8, payload: &[u8]) -> bool {
+        let len = wire::HEADER_LEN + payload.len();
+        let taken = match kind {
+            kind::SYNC => Some(Kept::Yes), // with a wrong magic too: it holds nothing
+            kind::FLAG_BITS | kind::UNSUBSCRIPTION => Some(Kept::Yes),
+            kind::FORMAT => wire::format(payload).map(|(name, text)| self.format(name, text)),
+            kind::SUBSCRIPTION => {
+                self.data_begins(at);
+                wire::subscription(payload).map(|subscription| {
+                    self.subscription(at, &subscription);
+                    Kept::Yes
+                })
+            }
+            kind::STRING | kind::TAGGED_STRING => {
+                self.data_begins(at);
+                wire::logged_string(kind, payload).map(|string| {
+                    let time = TimeRange::just(Timestamp::from_micros(string.time));
+                    self.built_in.strings += 1;
+                    self.parts.built_in(&time, |bits| bits.strings = true);
+                    Kept::Yes
+                })
+            }
+            kind::DROPOUT => wire::dropout(payload).map(|millis| {
+                let time = TimeRange::just(self.registry.streams.now());
+                self.built_in.dropouts += 1;
+                self.built_in.dropout_millis += u64::from(millis);
+                self.built_in.dropout_longest = self.built_in.dropout_longest.max(millis);
+                self.parts.built_in(&time, |bits| bits.dropouts = true);
+                Kept::Yes
+            }),
+            kind::INFO => wire::keyed(payload).map(|keyed| self.header.take_info(&keyed)),
+            kind::INFO_MULTIPLE => wire::flagged_keyed(payload)
+                .map(|(first, keyed)| self.header.take_info_multiple(&keyed, first)),
+            kind::PARAMETER => wire::keyed(payload).map(|keyed| self.parameter(at, &keyed)),
+            kind::DEFAULT_PARAMETER => wire::flagged_keyed(payload)
+                .map(|(which, keyed)| self.header.take_default(&keyed, which)),
+            _ => return self.unknown(at, rest, kind, len),
+        };
+        let lost = match taken {
+            Some(Kept::Yes) => return true,
+            Some(Kept::NoRoom) => DamageKind::OverLimit,
+            Some(Kept::Misfit) | None => DamageKind::Undecodable,
+        };
+        let lost = Damage::new(lost, at..at + len as u64).of_records(1, None);
+        self.lost_record(rest, len, lost).is_some()
+    }
+
+    fn data_begins(&mut self, at: u64) {
+        self.data_start.get_or_insert(at);
+    }
+
+    fn parameter(&mut self, at: u64, keyed: &wire::Keyed<'_>) -> Kept {
+        let is_change = self.data_start.is_some();
+        let now = self.registry.streams.now();
+        let kept = self.header.take_parameter(keyed, is_change.then_some((now, at)));
+        if is_change && kept != Kept::Misfit {
+            self.built_in.changes += 1;
+            self.parts.built_in(&TimeRange::just(now), |bits| bits.changes = true);
+        }
+        kept
+    }
+
+    fn format(&mut self, name: &str, text: &str) -> Kept {
+        match self.registry.define(name, text) {
+            Defined::Again => return Kept::Yes,
+            Defined::TooMany => return Kept::NoRoom,
+            Defined::New => {}
+            Defined::Otherwise => {
+                self.remark(format!("the type {name:?} is defined anew, otherwise"));
+            }
+        }
+        if self.declarations.len() >= MAX_DECLARATIONS {
+            return Kept::NoRoom;
+        }
+        self.declarations.push(Declaration::Format(name.to_owned(), text.to_owned()));
+        Kept::Yes
+    }
+
+    fn subscription(&mut self, at: u64, subscription: &wire::Subscription<'_>) {
+        let wire::Subscription { instance, id, name } = *subscription;
+        if self.declarations.len() >= MAX_DECLARATIONS {
+            return self.remark(format!("too many subscriptions: {name:?} is left out"));
+        }
+        let topic = match self.registry.subscribe(id, name, instance) {
+            Subscribed::Fine(topic) => topic,
+            Subscribed::Reused(topic) => {
+                let what = "stood for another topic before, and stands for";
+                self.remark(format!("the message id {id} {what} {name:?} from byte {at} on"));
+                topic
+            }
+            Subscribed::TooMany => {
+                return self.remark(format!("too many topics: {name:?} is left out"));
+            }
+        };
+        self.declarations.push(Declaration::Subscription {
+            offset: at,
+            id,
+            name: name.to_owned(),
+            instance,
+            topic,
+        });
+        self.parts.grow(self.registry.topics.len());
+        for index in self.stats.len()..self.registry.topics.len() {
+            let tells_utc = self.tells_utc(index);
+            let time = TimeRange::EMPTY;
+            self.stats.push(Stats { records: 0, bytes: 0, time, tells_utc });
+        }
+    }
+
+    /// Whether the records of a topic report UTC; notes where.
+    fn tells_utc(&mut self, index: usize) -> bool {
+        let declared = &self.registry.topics[index];
+        let Ok(layout) = &declared.layout else { return false };
+        let field = layout.fields.iter().find(|field| {
+            field.name == anchor::FIELD
+                && field.kind == LayoutKind::Primitive(Primitive::U64)
+                && field.count.is_none()
+        });
+        let field = field.filter(|_| anchor::TOPICS.contains(&&*declared.type_name));
+        if let Some(field) = field {
+            self.utc.insert(index, (field.offset, anchor::Observations::default()));
+        }
+        field.is_some()
+    }
+
+    fn unknown(&mut self, at: u64, rest: &[u8], kind: u8, len: usize) -> bool {
+        if !kind.is_ascii_alphabetic() || !self.is_sound_after(rest, len) {
+            return false;
+        }
+        self.unknown.entry(kind).or_insert((0, at)).0 += 1;
+        true
+    }
+
+    pub(super) fn remark(&mut self, remark: String) {
+        if self.remarks.len() < MAX_REMARKS {
+            self.remarks.push(remark);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Where a log can be split.
+
+use logtool_core::{Part, TimeRange, TopicId, TopicSet};
+
+use crate::{
+    streams::{Streams, StreamsState},
+    wire,
+};
+
+/// The finest parts are no longer than this, and no shorter than 1/256 of the log.
+const LONGEST: u64 = 512 << 10;
+const SHORTEST: u64 = 128;
+
+/// Collects the parts of a log, in the order of the file.
+#[derive(Default)]
+pub(super) struct Parts {
+    target: u64,
+    next: u64,
+    start: u64,
+    words: Vec<u64>,
+    built_in: BuiltInBits,
+    time: TimeRange,
+    done: Vec<RawPart>,
+    state: StreamsState,
+}
+
+/// Which topics that are built in a part may hold.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BuiltInBits {
+    pub(super) strings: bool,
+    pub(super) changes: bool,
+    pub(super) dropouts: bool,
+}
+
+/// A part, before it is known what number the built-in topics have.
+pub(super) struct RawPart {
+    pub(super) part: Part,
+    pub(super) built_in: BuiltInBits,
+    pub(super) state: StreamsState,
+}
+
+impl Parts {
+    /// For a log of `len` bytes.
+    pub(super) fn new(len: u64) -> Self {
+        let start = wire::FILE_HEADER_LEN as u64;
+        let target = (len / 256).clamp(SHORTEST, LONGEST);
+        Self {
+            target,
+            next: start + target,
+            start,
+            words: Vec::new(),
+            built_in: BuiltInBits::default(),
+            time: TimeRange::EMPTY,
+            done: Vec::new(),
+            state: StreamsState::default(),
+        }
+    }
+
+    /// A message begins at `at`: a part may end there.
+    #[inline]
+    pub(super) fn reach(&mut self, at: u64, streams: &Streams) {
+        if at >= self.next {
+            self.split(at, streams.state());
+        }
+    }
+
+    /// A record of the stream `index` belongs to the part.
+    #[inline]
+    pub(super) fn record(&mut self, index: usize, time: &TimeRange) {
+        if let Some(word) = self.words.get_mut(index / 64) {
+            *word |= 1 << (index % 64);
+        }
+        self.time = self.time.cover(time);
+    }
+
+    /// There are now `streams` of them.
+    pub(super) fn grow(&mut self, streams: usize) {
+        self.words.resize(streams.div_ceil(64), 0);
+    }
+
+    /// A record of a topic that is built in belongs to the part.
+    pub(super) fn built_in(
+        &mut self,
+        time: &TimeRange,
+        mark: impl FnOnce(&mut BuiltInBits),
+    ) {
+        mark(&mut self.built_in);
+        self.time = self.time.cover(time);
+    }
+
+    fn split(&mut self, at: u64, state: StreamsState) {
+        let topics = TopicSet::Only(self.words.clone());
+        self.words.fill(0);
+        let time = std::mem::replace(&mut self.time, TimeRange::EMPTY);
+        self.done.push(RawPart {
+            part: Part { bytes: self.start..at, topics, time },
+            built_in: std::mem::take(&mut self.built_in),
+            state: std::mem::replace(&mut self.state, state),
+        });
+        (self.start, self.next) = (at, at + self.target);
+    }
+
+    /// All parts, the last of which ends at `end`.
+    pub(super) fn finish(mut self, end: u64) -> Vec<RawPart> {
+        if self.start < end {
+            self.split(end, StreamsState::default());
+        }
+        self.done
+    }
+}
+
+impl RawPart {
+    /// The part, that the topics `ids` are in too.
+    pub(super) fn with(self, ids: impl IntoIterator<Item = TopicId>) -> (Part, StreamsState) {
+        let Self { mut part, state, .. } = self;
+        ids.into_iter().for_each(|id| part.topics.insert(id));
+        (part, state)
+    }
+}

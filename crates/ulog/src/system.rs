@@ -1,0 +1,69 @@
+//! Which system logged, in words.
+
+use std::collections::BTreeMap;
+
+use logtool_core::Value;
+
+use crate::info::release;
+
+/// The facts of `info` that say which system it was, under names that people use.
+pub(crate) fn readable(info: &BTreeMap<String, Value>) -> BTreeMap<String, Value> {
+    let mut system = BTreeMap::new();
+    let mut say = |name: &str, value: String| {
+        system.insert(name.to_owned(), Value::Text(value));
+    };
+    let text = |key: &str| match info.get(key) {
+        Some(Value::Text(text)) if !text.is_empty() => Some(text.as_str()),
+        _ => None,
+    };
+    let version = |key: &str| match info.get(key) {
+        Some(Value::UInt(version)) => u32::try_from(*version).ok().map(release),
+        Some(Value::Int(version)) => u32::try_from(*version).ok().map(release),
+        _ => None,
+    };
+    let joined = |parts: [Option<String>; 3]| {
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join(" "))
+    };
+    let own = |key: &str| text(key).map(str::to_owned);
+    // A hash is known by its beginning.
+    let hash = |key: &str| text(key).map(|hash| hash.chars().take(10).collect());
+    let branch = text("ver_sw_branch").map(|branch| format!("({branch})"));
+    let software = joined([version("ver_sw_release"), hash("ver_sw"), branch]);
+    let hardware = joined([own("ver_hw"), own("ver_hw_subtype"), None]);
+    let os = [own("sys_os_name"), version("sys_os_ver_release"), hash("sys_os_ver")];
+    for (name, value) in [
+        ("system", own("sys_name")),
+        ("hardware", hardware),
+        ("software", software),
+        ("os", joined(os)),
+        ("mcu", own("sys_mcu")),
+        ("uuid", own("sys_uuid")),
+        ("toolchain", joined([own("sys_toolchain"), own("sys_toolchain_ver"), None])),
+    ] {
+        if let Some(value) = value {
+            say(name, value);
+        }
+    }
+    system
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_told_as_people_say_them() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let info = BTreeMap::from([
+            ("sys_name".to_owned(), text("PX4")),
+            ("ver_sw".to_owned(), text("0123456789abcdef")),
+            ("ver_sw_release".to_owned(), Value::UInt(0x010e_04ff)),
+            ("ver_sw_branch".to_owned(), text("main")),
+        ]);
+        let system = readable(&info);
+        assert_eq!(system["software"], text("v1.14.4 0123456789 (main)"));
+        assert_eq!(system["system"], text("PX4"));
+        assert!(!system.contains_key("os"));
+    }
+}

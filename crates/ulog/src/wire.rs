@@ -1,0 +1,210 @@
+//! The bytes of a ULog, and nothing but the bytes: no file, no memory of before.
+//!
+//! Everything here is a function from bytes to values that cannot fail but by saying
+//! `None`. The names and numbers are those of the ULog file format, PX4 User Guide,
+//! "ULog File Format".
+
+#![deny(clippy::indexing_slicing)]
+
+use logtool_core::Cut;
+
+/// The first bytes of every ULog.
+pub(crate) const MAGIC: [u8; 7] = [0x55, 0x4c, 0x6f, 0x67, 0x01, 0x12, 0x35];
+/// The first bytes of an encrypted ULog, as PX4 1.16 writes it.
+pub(crate) const ENCRYPTED_MAGIC: &[u8; 7] = b"ULogEnc";
+/// The payload of a sync message.
+pub(crate) const SYNC: [u8; 8] = [0x2f, 0x73, 0x13, 0x20, 0x25, 0x0c, 0xbb, 0x12];
+/// The length of the file header.
+pub(crate) const FILE_HEADER_LEN: usize = 16;
+/// The length of a message's header: its size and its type.
+pub(crate) const HEADER_LEN: usize = 3;
+/// The longest message, header and all.
+pub(crate) const MAX_MESSAGE_LEN: usize = HEADER_LEN + u16::MAX as usize;
+
+/// The types of messages.
+pub(crate) mod kind {
+    pub(crate) const FLAG_BITS: u8 = b'B';
+    pub(crate) const FORMAT: u8 = b'F';
+    pub(crate) const INFO: u8 = b'I';
+    pub(crate) const INFO_MULTIPLE: u8 = b'M';
+    pub(crate) const PARAMETER: u8 = b'P';
+    pub(crate) const DEFAULT_PARAMETER: u8 = b'Q';
+    pub(crate) const SUBSCRIPTION: u8 = b'A';
+    pub(crate) const UNSUBSCRIPTION: u8 = b'R';
+    pub(crate) const DATA: u8 = b'D';
+    pub(crate) const STRING: u8 = b'L';
+    pub(crate) const TAGGED_STRING: u8 = b'C';
+    pub(crate) const SYNC: u8 = b'S';
+    pub(crate) const DROPOUT: u8 = b'O';
+}
+
+/// The header of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileHeader {
+    pub(crate) version: u8,
+    /// When logging started, in microseconds.
+    pub(crate) start: u64,
+}
+
+/// What the flag bits message says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FlagBits {
+    pub(crate) compatible: [u8; 8],
+    pub(crate) incompatible: [u8; 8],
+    /// Where sections of data were appended to the file; 0 where none was.
+    pub(crate) appended: [u64; 3],
+}
+
+/// A value with a typed key: an information, a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Keyed<'b> {
+    /// `char[5]` of `char[5] sys_name`.
+    pub(crate) type_name: &'b str,
+    /// `sys_name`; all that follows the first space.
+    pub(crate) name: &'b str,
+    pub(crate) value: &'b [u8],
+}
+
+/// A subscription: from here on, `id` stands for a topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Subscription<'b> {
+    pub(crate) instance: u8,
+    pub(crate) id: u16,
+    pub(crate) name: &'b str,
+}
+
+/// A line of text that was logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LoggedString<'b> {
+    pub(crate) level: u8,
+    pub(crate) tag: Option<u16>,
+    /// In microseconds.
+    pub(crate) time: u64,
+    pub(crate) text: &'b [u8],
+}
+
+/// The header of the file at the start of `bytes`.
+pub(crate) fn file_header(bytes: &[u8]) -> Option<FileHeader> {
+    let mut cut = Cut::new(bytes);
+    if cut.bytes(MAGIC.len())? != MAGIC {
+        return None;
+    }
+    Some(FileHeader { version: cut.u8()?, start: cut.u64()? })
+}
+
+/// The size of the payload and the type of the message at the start of `bytes`.
+#[inline]
+pub(crate) fn header(bytes: &[u8]) -> Option<(usize, u8)> {
+    let &[low, high, kind] = bytes.first_chunk::<HEADER_LEN>()?;
+    Some((u16::from_le_bytes([low, high]).into(), kind))
+}
+
+/// The payload of a flag bits message. Bytes beyond the known ones are ignored.
+pub(crate) fn flag_bits(payload: &[u8]) -> Option<FlagBits> {
+    let mut cut = Cut::new(payload);
+    let compatible = *cut.bytes(8)?.first_chunk()?;
+    let incompatible = *cut.bytes(8)?.first_chunk()?;
+    let appended = [cut.u64()?, cut.u64()?, cut.u64()?];
+    Some(FlagBits { compatible, incompatible, appended })
+}
+
+/// The payload of a format message: the name of a type, and the text of its fields.
+pub(crate) fn format(payload: &[u8]) -> Option<(&str, &str)> {
+    let (name, fields) = str::from_utf8(payload).ok()?.split_once(':')?;
+    (!name.is_empty()).then_some((name, fields))
+}
+
+/// The payload of an information or parameter message.
+pub(crate) fn keyed(payload: &[u8]) -> Option<Keyed<'_>> {
+    let mut cut = Cut::new(payload);
+    let key_len = cut.u8()?;
+    let key = str::from_utf8(cut.bytes(key_len.into())?).ok()?;
+    let (type_name, name) = key.split_once(' ')?;
+    let is_known = !type_name.is_empty() && !name.is_empty();
+    is_known.then_some(Keyed { type_name, name, value: cut.rest() })
+}
+
+/// The same, after a first byte that says something of it: of a multi information
+/// whether it is continued, of a default parameter which default it is.
+pub(crate) fn flagged_keyed(payload: &[u8]) -> Option<(u8, Keyed<'_>)> {
+    let (first, rest) = payload.split_first()?;
+    Some((*first, keyed(rest)?))
+}
+
+/// The payload of a subscription message.
+pub(crate) fn subscription(payload: &[u8]) -> Option<Subscription<'_>> {
+    let mut cut = Cut::new(payload);
+    let (instance, id) = (cut.u8()?, cut.u16()?);
+    let name = str::from_utf8(cut.rest()).ok()?;
+    (!name.is_empty()).then_some(Subscription { instance, id, name })
+}
+
+/// The payload of a data message: the id of its topic, and the record.
+#[inline]
+pub(crate) fn data(payload: &[u8]) -> Option<(u16, &[u8])> {
+    let (id, record) = payload.split_first_chunk::<2>()?;
+    Some((u16::from_le_bytes(*id), record))
+}
+
+/// The payload of a logged string, plain or tagged as `kind` says.
+pub(crate) fn logged_string(kind: u8, payload: &[u8]) -> Option<LoggedString<'_>> {
+    let mut cut = Cut::new(payload);
+    let level = cut.u8()?;
+    let tag = match kind {
+        kind::TAGGED_STRING => Some(cut.u16()?),
+        _ => None,
+    };
+    Some(LoggedString { level, tag, time: cut.u64()?, text: cut.rest() })
+}
+
+/// The payload of a dropout: how long it was, in milliseconds.
+pub(crate) fn dropout(payload: &[u8]) -> Option<u16> {
+    Cut::new(payload).u16()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_begins_with_magic_version_and_time() {
+        let bytes = b"\x55\x4c\x6f\x67\x01\x12\x35\x01\x10\x27\0\0\0\0\0\0rest";
+        assert_eq!(file_header(bytes), Some(FileHeader { version: 1, start: 10_000 }));
+        assert_eq!(file_header(&bytes[..15]), None);
+        assert_eq!(file_header(b"\x55\x4c\x6f\x67\x01\x12\x36\x01\x10\x27\0\0\0\0\0\0"), None);
+    }
+
+    #[test]
+    fn a_key_is_split_at_its_first_space() {
+        let keyed = keyed(b"\x0echar[4] a name1.14").unwrap();
+        assert_eq!((keyed.type_name, keyed.name), ("char[4]", "a name"));
+        assert_eq!(keyed.value, b"1.14");
+    }
+
+    #[test]
+    fn a_key_longer_than_its_message_is_none() {
+        assert_eq!(keyed(b"\xffint32_t A\0\0\0\0"), None);
+        assert_eq!(keyed(b"\x05Build\0\0\0\0"), None);
+        assert_eq!(keyed(b""), None);
+    }
+
+    #[test]
+    fn a_tagged_string_has_its_tag_before_its_time() {
+        let payload = b"4\x01\x02\x07\0\0\0\0\0\0\0hi";
+        let string = logged_string(kind::TAGGED_STRING, payload).unwrap();
+        let want =
+            LoggedString { level: b'4', tag: Some(0x201), time: 7, text: b"hi" };
+        assert_eq!(string, want);
+        assert_eq!(logged_string(kind::STRING, &payload[..8]), None);
+    }
+
+    #[test]
+    fn excess_bytes_of_the_flag_bits_are_ignored() {
+        let mut payload = vec![0; 56];
+        payload[8] = 1;
+        payload[16] = 99;
+        let flags = flag_bits(&payload).unwrap();
+        assert_eq!((flags.incompatible[0], flags.appended), (1, [99, 0, 0]));
+        assert_eq!(flag_bits(&payload[..39]), None);
+    }
+}
