@@ -1,2 +1,41 @@
-//! Logs of robots.
-fn main() {}
+//! `logtool`: inspects and converts the logs of robots.
+//!
+//! The program only calls: formats know the bytes, sinks know the outputs, and here
+//! they meet. [`args`] is what was typed; each command is a file of [`commands`] with a
+//! `run` that gives an [`Outcome`](outcome::Outcome), which is the exit status.
+
+mod args;
+
+mod clock;
+mod complaint;
+mod findings;
+mod formats;
+mod human;
+mod input;
+mod labels;
+mod message;
+mod opened;
+mod outcome;
+mod paint;
+mod reader;
+mod row;
+mod selection;
+mod suggest;
+mod terminal;
+mod times;
+
+mod commands;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::args::Args;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match commands::run(&args) {
+        Ok(outcome) => outcome.into(),
+        Err(err) => complaint::tell(&err),
+    }
+}

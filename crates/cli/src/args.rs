@@ -1,0 +1,122 @@
+//! What can be typed.
+
+mod commands;
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+
+pub(crate) use self::commands::{
+    CatArgs, CatFormat, CompletionsArgs, ConvertArgs, InfoArgs, Layout, LevelChoice,
+    ManArgs, MessagesArgs, ParamsArgs, ParamsCommand, ParamsFormat, Target,
+};
+use crate::times::TypedTime;
+
+/// Inspects and converts the logs of robots.
+///
+/// A log is a file, or `-` for standard input; what it is, is seen from its bytes, and
+/// gzip, xz and zstd are unpacked on the way. A damaged log is read on both sides of
+/// the damage, and what is lost is told.
+#[derive(Debug, Parser)]
+#[command(name = "logtool", version, propagate_version = true)]
+#[command(max_term_width = 100)]
+#[command(after_help = "Exit status: 0 done, 1 failed, 2 misused, 3 done and some of \
+                        the input was lost.")]
+#[command(after_long_help = "\
+Examples:
+  logtool info flight.ulg
+  logtool convert flight.ulg -o tables
+  logtool cat flight.ulg --topic 'vehicle_*' --from 1m --to 1m10s
+
+Exit status:
+  0  done
+  1  failed
+  2  misused
+  3  done, and some of the input was lost (with --strict this is 1)
+
+A file is mapped into memory, and must not be shortened by somebody else meanwhile: for \
+a log that is still being written there is --no-mmap.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What goes with every command.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct GlobalArgs {
+    /// Say nothing but errors
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// Fail at the first damage, and leave no output
+    #[arg(long, global = true)]
+    pub(crate) strict: bool,
+    /// Read logs that say that readers of this age cannot read them
+    #[arg(long, global = true)]
+    pub(crate) read_anyway: bool,
+    /// Read files piece by piece instead of mapping them into memory
+    #[arg(long, global = true)]
+    pub(crate) no_mmap: bool,
+    /// How many threads to use [default: one for each processor]
+    #[arg(long, global = true, value_name = "N", hide_possible_values = true)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Info(InfoArgs),
+    Cat(CatArgs),
+    Convert(ConvertArgs),
+    Messages(MessagesArgs),
+    Params(ParamsArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}
+
+/// Which clock times are told on.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ClockArgs {
+    /// The clock on which times are told
+    #[arg(long, value_enum, default_value = "boot", value_name = "CLOCK")]
+    pub(crate) time: TimeChoice,
+}
+
+/// Which records are wanted.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Selection")]
+pub(crate) struct RecordArgs {
+    /// Only topics of this name, all instances, or with this label (`sensor_gps.1`);
+    /// `*` and `?` are wild. May be given several times
+    #[arg(short, long = "topic", value_name = "GLOB", action = ArgAction::Append)]
+    pub(crate) topics: Vec<String>,
+    /// Nothing before this time: 12.5, 12m30s or 2:30.5 on the clock chosen with
+    /// --time, or 2024-05-01T12:00:00Z
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    pub(crate) from: Option<TypedTime>,
+    /// Nothing at this time or later
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    pub(crate) to: Option<TypedTime>,
+}
+
+/// What numbers are called.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct LabelArgs {
+    /// A folder of PX4 .msg files, of which the constants name the values of fields
+    #[arg(long, value_name = "DIR")]
+    pub(crate) msg_dir: Option<PathBuf>,
+}
+
+/// A clock on which times can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TimeChoice {
+    /// As the log has them: for a ULog, since the vehicle was switched on
+    #[value(alias = "log")]
+    Boot,
+    /// As the world has them, if the log says so (by GPS, for one)
+    Utc,
+    /// Since the first record
+    Relative,
+}

@@ -1,0 +1,252 @@
+//! What can be typed after each command.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+use crate::args::{ClockArgs, LabelArgs, RecordArgs};
+
+/// Say what logs hold: times, system, topics, losses
+///
+/// For each file: its format, duration, start in the world's time, system and software,
+/// the topics with their rates, messages, dropouts, parameters, and what is damaged.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  logtool info flight.ulg
+  logtool info --json *.ulg | jq -r '[.file, .duration_s] | @tsv'")]
+pub(crate) struct InfoArgs {
+    /// The logs; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Everything that is known, as one JSON object for each file
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Print records, in the order of the file
+///
+/// In a pipe, each record is a line of JSON: {"time":…,"topic":"sensor_gps.1",
+/// "data":{…}}; on a terminal, a line of text. Times are seconds, exactly, or with
+/// `--time utc` dates. Topics that are made of others, as `messages`, are printed where
+/// they are asked for.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  logtool cat flight.ulg --topic sensor_gps -n 5
+  logtool cat flight.ulg --topic 'battery*' --time utc | jq .data.voltage_v
+  logtool cat flight.ulg --topic messages --format text")]
+pub(crate) struct CatArgs {
+    /// The log; `-` is standard input
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) records: RecordArgs,
+    /// No more than so many records
+    #[arg(short = 'n', long = "count", value_name = "N")]
+    pub(crate) count: Option<u64>,
+    /// How to print [default: text on a terminal, else json]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<CatFormat>,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) clock: ClockArgs,
+    #[command(flatten)]
+    pub(crate) labels: LabelArgs,
+}
+
+/// How records are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CatFormat {
+    /// A JSON object on each line
+    Json,
+    /// Text for people
+    Text,
+}
+
+/// Make tables: CSV, JSON Lines, Parquet or Arrow, one for each topic
+///
+/// The tables of one log are written into the folder OUT, those of several each into a
+/// folder of its own in it. Without -o, a log's tables are written into a folder in the
+/// current one, called as the log is without its extension. They appear all together at
+/// the end, or not at all.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  logtool convert flight.ulg                       # CSV files in ./flight/
+  logtool convert *.ulg -o tables --to parquet
+  logtool convert flight.ulg -o gps --topic 'sensor_gps*' --field 'lat*' --field 'lon*'
+  curl -s https://example.org/x.ulg | logtool convert - -o x --to arrow")]
+pub(crate) struct ConvertArgs {
+    /// The logs; `-` is standard input
+    #[arg(required = true, value_name = "INPUT")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// The folder to write into
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) out: Option<PathBuf>,
+    /// What to write
+    #[arg(long, value_enum, default_value = "csv", value_name = "FORMAT")]
+    pub(crate) to: Target,
+    /// Replace files that are there already
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) records: RecordArgs,
+    /// Only columns of this name, or only of one topic (`sensor_gps.lat`); `x` is also
+    /// `x[0]` and `x.y`; `*` and `?` are wild. May be given several times
+    #[arg(long = "field", value_name = "GLOB", help_heading = "Selection")]
+    pub(crate) fields: Vec<String>,
+    /// A column for each number, called as pyulog does (x[0], a.b); always so in CSV
+    #[arg(long, conflicts_with = "layout")]
+    pub(crate) flat: bool,
+    /// How Parquet files are laid out [default: arrow]
+    #[arg(long, value_enum, value_name = "LAYOUT")]
+    pub(crate) layout: Option<Layout>,
+    #[command(flatten)]
+    pub(crate) clock: ClockArgs,
+    #[command(flatten)]
+    pub(crate) labels: LabelArgs,
+}
+
+/// What tables are written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Target {
+    /// Comma-separated values, with the names of ulog2csv
+    Csv,
+    /// A JSON object on each line
+    Jsonl,
+    /// Apache Parquet
+    Parquet,
+    /// Apache Arrow IPC (Feather 2)
+    Arrow,
+}
+
+/// How the fields of a topic become columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Layout {
+    /// Lists and structs, as the topic has them
+    Arrow,
+    /// A column for each number, called as pyulog does
+    Flat,
+}
+
+/// Print what the vehicle said: logged strings and events, in words
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  logtool messages flight.ulg
+  logtool messages flight.ulg --level warning --time utc")]
+pub(crate) struct MessagesArgs {
+    /// The log; `-` is standard input
+    pub(crate) file: PathBuf,
+    /// Only what is as urgent as this, or more
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub(crate) level: Option<LevelChoice>,
+    /// A JSON object on each line
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) clock: ClockArgs,
+}
+
+/// How urgent a message is: the levels of syslog, the most urgent first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)] // they say it themselves
+pub(crate) enum LevelChoice {
+    Emergency,
+    Alert,
+    Critical,
+    Error,
+    Warning,
+    Notice,
+    Info,
+    Debug,
+}
+
+/// Print parameters, or how those of two logs differ
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(after_help = "\
+Examples:
+  logtool params flight.ulg --non-default
+  logtool params flight.ulg --format qgc > flight.params
+  logtool params flight.ulg --history
+  logtool params diff before.ulg after.ulg")]
+pub(crate) struct ParamsArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<ParamsCommand>,
+    /// The log; `-` is standard input
+    #[arg(required = true)]
+    pub(crate) file: Option<PathBuf>,
+    /// How to print [default: text on a terminal, else csv]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<ParamsFormat>,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+    /// Only those that are not at their default, as far as the log says
+    #[arg(long)]
+    pub(crate) non_default: bool,
+    /// The values with which the log began, not those with which it ended
+    #[arg(long)]
+    pub(crate) initial: bool,
+    /// The changes, with their times
+    #[arg(long, conflicts_with = "initial")]
+    pub(crate) history: bool,
+    #[command(flatten)]
+    pub(crate) clock: ClockArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ParamsCommand {
+    /// Print the parameters that two logs do not have in common
+    Diff {
+        /// The one log
+        a: PathBuf,
+        /// The other log
+        b: PathBuf,
+        /// The values with which the logs began, not those with which they ended
+        #[arg(long)]
+        initial: bool,
+        /// One JSON object: {"NAME": {"a": …, "b": …}}
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// How parameters are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ParamsFormat {
+    /// Text for people
+    Text,
+    /// Comma-separated values, with a header
+    Csv,
+    /// One JSON object
+    Json,
+    /// A parameter file of QGroundControl
+    Qgc,
+}
+
+/// Print what a shell needs to complete the commands of logtool
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  logtool completions bash > ~/.local/share/bash-completion/completions/logtool")]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+/// Print the manual page, or write all of them
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  logtool man | man -l -
+  logtool man ~/.local/share/man/man1")]
+pub(crate) struct ManArgs {
+    /// The folder to write the pages of all commands into
+    pub(crate) dir: Option<PathBuf>,
+}

@@ -1,0 +1,34 @@
+//! The commands, a file each.
+
+mod cat;
+mod completions;
+mod convert;
+mod info;
+mod man;
+mod messages;
+mod params;
+
+use anyhow::{Context as _, Result};
+
+use crate::{
+    args::{Args, Command},
+    outcome::Outcome,
+};
+
+/// Runs what was typed.
+pub(crate) fn run(args: &Args) -> Result<Outcome> {
+    let global = &args.global;
+    if let Some(threads) = global.threads {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into());
+        pool.build_global().context("the threads cannot be started")?;
+    }
+    match &args.command {
+        Command::Info(args) => info::run(args, global),
+        Command::Cat(args) => cat::run(args, global),
+        Command::Convert(args) => convert::run(args, global),
+        Command::Messages(args) => messages::run(args, global),
+        Command::Params(args) => params::run(args, global),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args),
+    }
+}

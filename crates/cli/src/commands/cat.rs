@@ -1,0 +1,68 @@
+//! `logtool cat`: records, in the order of the file.
+
+use std::io::Write as _;
+
+use anyhow::{Context as _, Result};
+use logtool_core::{Columns, Selection, TopicId, View};
+
+use crate::{
+    args::{CatArgs, CatFormat, GlobalArgs},
+    clock::ShownClock,
+    findings::Findings,
+    labels, opened,
+    outcome::Outcome,
+    reader::Reader,
+    row::{Label, Rows},
+    selection, terminal,
+};
+
+pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let labels = labels::read(&args.labels)?;
+    let opened = opened::open(&args.file, global)?;
+    let (log, name) = (&*opened.log, &opened.input.name);
+    let manifest = log.manifest();
+    let prepare = || {
+        let clock = ShownClock::new(manifest, args.clock.time)?;
+        let time = clock.range(args.records.from, args.records.to)?;
+        let topics = selection::topics(manifest, &args.records.topics, false)?;
+        anyhow::Ok((clock, Selection { topics, time }))
+    };
+    let (clock, selection) = prepare().with_context(|| name.clone())?;
+    let mut findings = Findings::of(&opened.input, manifest);
+    findings.check(global.strict)?;
+
+    let is_text = match args.format {
+        Some(format) => format == CatFormat::Text,
+        None => !args.json && terminal::stdout_is_seen(),
+    };
+    let wanted = manifest.topics().filter(|(id, topic)| {
+        selection.topics.contains(*id) && topic.records != Some(0)
+    });
+    let width = wanted.map(|(_, topic)| topic.label().len()).max().unwrap_or(0).min(40);
+    let print: Vec<Label> =
+        manifest.topics.iter().map(|t| Label::new(&t.label(), width)).collect();
+
+    let columns = Columns { view: View::Nested, only: None, labels };
+    let topics = selection.topics.clone();
+    let make_rows = if is_text { Rows::text } else { Rows::json };
+    let mut reader = Reader::new(log, selection, columns, make_rows);
+    let (mut out, mut line) = (terminal::stdout(), Vec::new());
+    let mut left = args.count.unwrap_or(u64::MAX);
+    if left > 0 {
+        reader.each(
+            &mut |topic: TopicId, rows, row| {
+                line.clear();
+                rows.write(row, &clock, Some(&print[topic.index()]), &mut line);
+                out.write_all(&line)?;
+                left -= 1;
+                Ok(left > 0)
+            },
+            &mut |damage| {
+                findings.add(manifest, &topics, damage);
+                findings.check(global.strict)
+            },
+        )?;
+    }
+    out.flush()?;
+    Ok(findings.tell(global.quiet))
+}

@@ -1,0 +1,96 @@
+//! `logtool convert`: tables, one for each topic.
+
+mod job;
+mod sink;
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result};
+
+use crate::{
+    args::{ConvertArgs, GlobalArgs},
+    complaint::{self, Complaint},
+    input::STDIN,
+    labels, opened,
+    outcome::Outcome,
+};
+
+pub(super) fn run(args: &ConvertArgs, global: &GlobalArgs) -> Result<Outcome> {
+    if args.layout.is_some() && args.to != crate::args::Target::Parquet {
+        let what = "--layout is for --to parquet";
+        return Err(Complaint::misuse(what)
+            .hint("for the others there is --flat")
+            .into());
+    }
+    let places = places(args)?;
+    let labels = labels::read(&args.labels)?;
+    let mut worst = Outcome::Done;
+    for (input, place) in &places {
+        let done = job::run(input, place, args, labels.clone(), global);
+        worst = worst.max(match done {
+            Err(err) if places.len() > 1 => {
+                complaint::print(&err);
+                Outcome::Failed
+            }
+            done => done?,
+        });
+    }
+    Ok(worst)
+}
+
+/// Each input, and the folder that its tables go to.
+fn places(args: &ConvertArgs) -> Result<Vec<(&Path, PathBuf)>> {
+    let mut places: Vec<(&Path, PathBuf)> = Vec::new();
+    let mut taken = BTreeMap::new();
+    for input in &args.inputs {
+        let place = place(input, args)?;
+        if let Some(other) = taken.insert(place.clone(), input) {
+            let (other, input) = (other.display(), input.display());
+            let place = place.display();
+            let what =
+                format!("the tables of {other} and {input} would both be in {place}");
+            let hint = "convert them one by one, each with its own -o";
+            return Err(Complaint::misuse(what).hint(hint).into());
+        }
+        places.push((input, place));
+    }
+    Ok(places)
+}
+
+fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
+    let is_stdin = input.as_os_str() == STDIN;
+    let stem = || match is_stdin {
+        true => Ok("stdin".to_owned()),
+        false => opened::stem(input).with_context(|| input.display().to_string()),
+    };
+    match &args.out {
+        Some(out) if args.inputs.len() == 1 => {
+            let ends = ["csv", "jsonl", "json", "parquet", "arrow", "feather"];
+            let end = out.extension().and_then(|end| end.to_str()).unwrap_or_default();
+            if ends.contains(&end) && !out.is_dir() {
+                let what = format!("{} looks like a file", out.display());
+                let hint = "OUT is the folder in which each topic becomes a file";
+                return Err(Complaint::misuse(what).hint(hint).into());
+            }
+            Ok(out.clone())
+        }
+        Some(out) => Ok(out.join(stem()?)),
+        None if is_stdin => {
+            let what = "a log from standard input has no name to call the tables after";
+            Err(Complaint::misuse(what).hint("name a folder with -o").into())
+        }
+        None => {
+            let place = PathBuf::from(stem()?);
+            if place.is_file() {
+                let what = format!("{} is a file, and no folder", place.display());
+                return Err(Complaint::misuse(what)
+                    .hint("name a folder with -o")
+                    .into());
+            }
+            Ok(place)
+        }
+    }
+}

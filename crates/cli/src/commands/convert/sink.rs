@@ -1,0 +1,107 @@
+//! From what was asked for to a sink.
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use logtool_core::{Result, TableSink, TableWriter, Topic};
+use logtool_sinks::{
+    CsvOptions, CsvSink, FileNames, IpcSink, JsonLinesSink, NameStyle, Outputs,
+    ParquetSink,
+};
+
+use crate::{
+    args::{ConvertArgs, Target},
+    opened::{self, Opened},
+};
+
+/// The sink of the tables that `args` asks for.
+pub(super) fn new(
+    opened: &Opened,
+    outputs: &Arc<Outputs>,
+    args: &ConvertArgs,
+) -> Box<dyn TableSink> {
+    let topics = &opened.log.manifest().topics;
+    let stem = opened::stem(Path::new(&opened.input.name));
+    let style = match args.to {
+        Target::Csv => NameStyle::Prefixed(stem.unwrap_or_else(|_| "log".to_owned())),
+        _ => NameStyle::Topic,
+    };
+    let (outputs, names) = (outputs.clone(), FileNames::new(style, topics));
+    let told = || metadata(opened, args);
+    match args.to {
+        Target::Csv => Box::new(CsvSink::new(outputs, names, CsvOptions::default())),
+        Target::Jsonl => Box::new(JsonLinesSink::new(outputs, names)),
+        Target::Parquet => Box::new(ParquetSink::new(outputs, names, told())),
+        Target::Arrow => Box::new(IpcSink::new(outputs, names, told())),
+    }
+}
+
+/// What a table says of the log that it was made of. (Parameters and long texts are
+/// left out: every table would have them again.)
+fn metadata(opened: &Opened, args: &ConvertArgs) -> BTreeMap<String, String> {
+    let manifest = opened.log.manifest();
+    let mut metadata = BTreeMap::new();
+    let mut tell = |key: &str, value: String| {
+        metadata.insert(format!("logtool.{key}"), value);
+    };
+    tell("log", opened.input.name.clone());
+    tell("format", manifest.format.clone());
+    tell("time", format!("{:?}", args.clock.time).to_lowercase());
+    tell("clock", json(&manifest.clock));
+    tell("damage", manifest.damage.len().to_string());
+    for key in ["info", "system", "dropouts"] {
+        if let Some(value) = manifest.metadata.get(key) {
+            tell(key, json(&value.json()));
+        }
+    }
+    metadata
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    // What a log says of itself has text keys and plain values only.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// Counts the rows that go into a sink.
+pub(super) struct Counted {
+    sink: Box<dyn TableSink>,
+    /// How many it were so far.
+    pub(super) rows: Arc<AtomicU64>,
+}
+
+impl Counted {
+    pub(super) fn new(sink: Box<dyn TableSink>) -> Self {
+        Self { sink, rows: Arc::default() }
+    }
+}
+
+impl TableSink for Counted {
+    fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+        let (writer, rows) = (self.sink.table(topic, schema)?, self.rows.clone());
+        Ok(Box::new(CountedWriter { writer, rows }))
+    }
+}
+
+struct CountedWriter {
+    writer: Box<dyn TableWriter>,
+    rows: Arc<AtomicU64>,
+}
+
+impl TableWriter for CountedWriter {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.rows.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
+        self.writer.write(batch)
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.writer.finish()
+    }
+}

@@ -1,0 +1,165 @@
+//! Everything that is known of a log, as JSON.
+
+use std::collections::BTreeMap;
+
+use logtool_core::{Clock, ClockZero, Json, TimeRange, Topic, TopicOrigin};
+use serde::Serialize;
+
+use crate::{clock::Iso, findings::Findings, opened::Opened};
+
+/// What `logtool info --json` prints of one log.
+#[derive(Serialize)]
+pub(super) struct Report<'o> {
+    file: &'o str,
+    format: &'o str,
+    bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    packed_with: Option<&'static str>,
+    duration_s: Option<f64>,
+    /// On the log's clock.
+    start_s: Option<f64>,
+    end_s: Option<f64>,
+    start_utc: Option<String>,
+    clock: ClockReport<'o>,
+    records: u64,
+    topics: Vec<TopicReport<'o>>,
+    metadata: BTreeMap<&'o str, Json<'o>>,
+    remarks: &'o [String],
+    lost_bytes: u64,
+    damage: Vec<DamageReport>,
+}
+
+#[derive(Serialize)]
+struct ClockReport<'o> {
+    zero: ClockZero,
+    to_unix: Option<FitReport<'o>>,
+}
+
+#[derive(Serialize)]
+struct FitReport<'o> {
+    offset_ns: i64,
+    spread_ns: u64,
+    observations: u64,
+    source: &'o str,
+}
+
+#[derive(Serialize)]
+struct TopicReport<'o> {
+    topic: String,
+    name: &'o str,
+    instance: u32,
+    origin: TopicOrigin,
+    type_name: &'o str,
+    records: Option<u64>,
+    bytes: Option<u64>,
+    rate_hz: Option<f64>,
+    first_s: Option<f64>,
+    last_s: Option<f64>,
+    columns: Vec<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    metadata: &'o BTreeMap<String, String>,
+}
+
+#[derive(Serialize)]
+struct DamageReport {
+    kind: logtool_core::DamageKind,
+    start: u64,
+    end: u64,
+    records: u64,
+    topic: Option<String>,
+    from_s: Option<f64>,
+    lost_s: Option<f64>,
+    text: String,
+}
+
+impl<'o> Report<'o> {
+    pub(super) fn new(opened: &'o Opened, findings: &mut Findings) -> Self {
+        let manifest = opened.log.manifest();
+        let time = manifest.time;
+        let unix = manifest.clock.to_unix.as_ref();
+        let start_utc = time.zip(unix).and_then(|(time, fit)| {
+            let nanos = time.start.as_nanos().checked_add(fit.offset_nanos)?;
+            Some(Iso(nanos).to_string())
+        });
+        let damage = findings.list().iter().map(|finding| {
+            let damage = &finding.damage;
+            let topic = damage.topic.and_then(|id| manifest.get(id).ok());
+            DamageReport {
+                kind: damage.kind,
+                start: damage.bytes.start,
+                end: damage.bytes.end,
+                records: damage.records,
+                topic: topic.map(|topic| topic.label().into_owned()),
+                from_s: damage.time.map(|time| time.start.as_secs_f64()),
+                lost_s: damage.time.map(|time| time.span_nanos() as f64 / 1e9),
+                text: finding.text.clone(),
+            }
+        });
+        let damage = damage.collect();
+        let own = |topic: &&Topic| topic.origin != TopicOrigin::Derived;
+        let records =
+            manifest.topics.iter().filter(own).filter_map(|t| t.records).sum();
+        Self {
+            file: &opened.input.name,
+            format: &manifest.format,
+            bytes: manifest.bytes,
+            packed_with: opened.input.packing.map(|packing| packing.name()),
+            duration_s: time.map(|time| time.span_nanos() as f64 / 1e9),
+            start_s: time.map(|time| time.start.as_secs_f64()),
+            end_s: time.map(last_s),
+            start_utc,
+            clock: ClockReport::new(&manifest.clock),
+            records,
+            topics: manifest.topics.iter().map(TopicReport::new).collect(),
+            metadata: (manifest.metadata.iter())
+                .map(|(key, value)| (key.as_str(), value.json()))
+                .collect(),
+            remarks: &manifest.remarks,
+            lost_bytes: findings.lost_bytes(),
+            damage,
+        }
+    }
+}
+
+impl<'o> ClockReport<'o> {
+    fn new(clock: &'o Clock) -> Self {
+        let fit = clock.to_unix.as_ref().map(|fit| FitReport {
+            offset_ns: fit.offset_nanos,
+            spread_ns: fit.spread_nanos,
+            observations: fit.observations,
+            source: &fit.source,
+        });
+        Self { zero: clock.zero, to_unix: fit }
+    }
+}
+
+impl<'o> TopicReport<'o> {
+    fn new(topic: &'o Topic) -> Self {
+        let fields = topic.schema.fields().iter();
+        Self {
+            topic: topic.label().into_owned(),
+            name: &topic.name,
+            instance: topic.instance,
+            origin: topic.origin,
+            type_name: &topic.type_name,
+            records: topic.records,
+            bytes: topic.bytes,
+            rate_hz: rate_hz(topic),
+            first_s: topic.time.map(|time| time.start.as_secs_f64()),
+            last_s: topic.time.map(last_s),
+            columns: fields.map(|field| field.name().clone()).collect(),
+            metadata: &topic.metadata,
+        }
+    }
+}
+
+/// How often there was a record, from the first to the last.
+pub(super) fn rate_hz(topic: &Topic) -> Option<f64> {
+    let (records, time) = (topic.records?, topic.time?);
+    let nanos = time.span_nanos();
+    (records > 1 && nanos > 0).then(|| (records - 1) as f64 * 1e9 / nanos as f64)
+}
+
+fn last_s(time: TimeRange) -> f64 {
+    time.end.as_nanos().saturating_sub(1) as f64 / 1e9
+}

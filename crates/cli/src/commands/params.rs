@@ -1,0 +1,108 @@
+//! `logtool params`: the parameters of a log, or how those of two differ.
+
+mod diff;
+mod history;
+mod list;
+
+use std::{fmt, path::Path};
+
+use anyhow::{Context as _, Result};
+use logtool_core::Log as _;
+use logtool_ulog::{Parameter, ParameterValue, UlogLog};
+use serde::{Serialize, Serializer};
+
+use crate::{
+    args::{GlobalArgs, ParamsArgs, ParamsCommand, ParamsFormat},
+    clock::ShownClock,
+    findings::Findings,
+    opened,
+    outcome::Outcome,
+    terminal,
+};
+
+pub(super) fn run(args: &ParamsArgs, global: &GlobalArgs) -> Result<Outcome> {
+    if let Some(ParamsCommand::Diff { a, b, initial, json }) = &args.command {
+        return diff::run([a, b], *initial, *json, global);
+    }
+    let file = args.file.as_ref().context("no log was named")?;
+    let (log, findings) = open(file, global)?;
+    let clock = ShownClock::new(log.manifest(), args.clock.time);
+    let clock = clock.with_context(|| file.display().to_string())?;
+    let format = match args.format {
+        Some(format) => format,
+        None if args.json => ParamsFormat::Json,
+        None if terminal::stdout_is_seen() => ParamsFormat::Text,
+        None => ParamsFormat::Csv,
+    };
+    if args.history {
+        history::write(&log, args, &clock, format)?;
+    } else {
+        list::write(&log, args, &clock, format, global)?;
+    }
+    Ok(findings.tell(global.quiet))
+}
+
+/// The log at `path`, and what of it is lost.
+fn open(path: &Path, global: &GlobalArgs) -> Result<(UlogLog, Findings)> {
+    let (input, log) = opened::open_ulog(path, global, "parameters")?;
+    let mut findings = Findings::of(&input, log.manifest());
+    findings.check(global.strict)?;
+    Ok((log, findings))
+}
+
+/// The value of `parameter`: the first, or the last.
+fn value(parameter: &Parameter, initial: bool) -> Option<ParameterValue> {
+    if initial { parameter.initial } else { Some(parameter.value) }
+}
+
+/// Whether that value is not the default, as far as the log says.
+fn is_non_default(parameter: &Parameter, initial: bool) -> bool {
+    let default = parameter.setup_default.or(parameter.system_default);
+    default.is_some() && default != value(parameter, initial)
+}
+
+/// A value as text or JSON: an integer, or a float in as few digits as tell it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Shown(ParameterValue);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            ParameterValue::Int(value) => f.pad(&value.to_string()),
+            // Without an exponent, and with a point: so it is seen to be a float.
+            ParameterValue::Float(value) if value.fract() == 0.0 => {
+                f.pad(&format!("{value:.1}"))
+            }
+            ParameterValue::Float(value) => f.pad(&value.to_string()),
+        }
+    }
+}
+
+impl Serialize for Shown {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            ParameterValue::Int(value) => out.serialize_i32(value),
+            ParameterValue::Float(value) => out.serialize_f32(value),
+        }
+    }
+}
+
+/// A value that may be missing, as text.
+fn or_nothing(value: Option<ParameterValue>) -> String {
+    value.map_or_else(String::new, |value| Shown(value).to_string())
+}
+
+/// `text` as a cell of CSV.
+fn cell(text: &str) -> String {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    }
+}
+
+fn type_name(value: ParameterValue) -> &'static str {
+    match value {
+        ParameterValue::Int(_) => "int32",
+        ParameterValue::Float(_) => "float",
+    }
+}

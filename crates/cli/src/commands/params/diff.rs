@@ -1,0 +1,85 @@
+//! `logtool params diff`: the parameters that two logs do not have in common.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Write as _,
+    path::PathBuf,
+};
+
+use anyhow::Result;
+use logtool_ulog::{ParameterValue, UlogLog};
+use serde::Serialize;
+
+use crate::{
+    args::GlobalArgs,
+    commands::params::{Shown, open, or_nothing, value},
+    human::counted,
+    outcome::Outcome,
+    terminal::{self, say},
+};
+
+/// A parameter in two logs.
+#[derive(Serialize)]
+struct Difference {
+    a: Option<Shown>,
+    b: Option<Shown>,
+}
+
+/// Writes the parameters of which the values differ, or which only one log has.
+pub(super) fn run(
+    files: [&PathBuf; 2],
+    initial: bool,
+    json: bool,
+    global: &GlobalArgs,
+) -> Result<Outcome> {
+    let (a, a_findings) = open(files[0], global)?;
+    let (b, b_findings) = open(files[1], global)?;
+    let (a, b) = (values(&a, initial), values(&b, initial));
+    let names: BTreeSet<&str> = a.keys().chain(b.keys()).map(String::as_str).collect();
+    let mut differences = BTreeMap::new();
+    for name in &names {
+        let (a, b) = (a.get(*name).copied(), b.get(*name).copied());
+        if !is_same(a, b) {
+            differences.insert(*name, Difference { a: a.map(Shown), b: b.map(Shown) });
+        }
+    }
+
+    let mut out = terminal::stdout();
+    if json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&differences)?)?;
+    } else {
+        let width = differences.keys().map(|name| name.len()).max().unwrap_or(0);
+        for (name, Difference { a, b }) in &differences {
+            let shown = |value: &Option<Shown>| match value {
+                Some(value) => or_nothing(Some(value.0)),
+                None => "-".to_owned(),
+            };
+            writeln!(out, "{name:width$}  {:>12}  {:>12}", shown(a), shown(b))?;
+        }
+    }
+    out.flush()?;
+    if !global.quiet {
+        let all = counted(names.len() as u64, "parameter");
+        say!("{} of {all} differ", differences.len());
+    }
+    Ok(a_findings.tell(global.quiet).max(b_findings.tell(global.quiet)))
+}
+
+fn values(log: &UlogLog, initial: bool) -> BTreeMap<String, ParameterValue> {
+    let parameters = log.header().parameters.iter();
+    parameters
+        .filter_map(|(name, parameter)| {
+            Some((name.clone(), value(parameter, initial)?))
+        })
+        .collect()
+}
+
+/// Whether two values are the same, bit by bit: NaN is itself.
+fn is_same(a: Option<ParameterValue>, b: Option<ParameterValue>) -> bool {
+    match (a, b) {
+        (Some(ParameterValue::Float(a)), Some(ParameterValue::Float(b))) => {
+            a.to_bits() == b.to_bits()
+        }
+        (a, b) => a == b,
+    }
+}

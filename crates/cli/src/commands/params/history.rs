@@ -1,0 +1,73 @@
+//! How the parameters of a log were changed, in the order of the file.
+
+use std::io::Write as _;
+
+use anyhow::Result;
+use logtool_ulog::{ParameterValue, UlogLog};
+
+use crate::{
+    args::{ParamsArgs, ParamsFormat},
+    clock::ShownClock,
+    commands::params::{Shown, cell, is_non_default, or_nothing},
+    complaint::Complaint,
+    terminal,
+};
+
+/// Writes the changes: when, which parameter, from what to what.
+pub(super) fn write(
+    log: &UlogLog,
+    args: &ParamsArgs,
+    clock: &ShownClock,
+    format: ParamsFormat,
+) -> Result<()> {
+    let parameters = log.header().parameters.iter();
+    let wanted = parameters
+        .filter(|(_, parameter)| !args.non_default || is_non_default(parameter, false));
+    let mut changes = Vec::new();
+    for (name, parameter) in wanted {
+        let mut before: Option<ParameterValue> = parameter.initial;
+        for change in &parameter.changes {
+            let old = before.replace(change.value);
+            changes.push((change.offset, change.time, name, old, change.value));
+        }
+    }
+    changes.sort_by_key(|(offset, ..)| *offset);
+
+    let mut out = terminal::stdout();
+    match format {
+        ParamsFormat::Qgc => {
+            let what = "a parameter file has no place for changes";
+            let hint = "--history goes with --format text, csv or json";
+            return Err(Complaint::misuse(what).hint(hint).into());
+        }
+        ParamsFormat::Text => {
+            let width = changes.iter().map(|change| change.2.len()).max().unwrap_or(0);
+            for (_, time, name, old, new) in changes {
+                let (time, old, new) = (clock.text(time), or_nothing(old), Shown(new));
+                writeln!(out, "[{time}] {name:width$}  {old:>12} → {new}")?;
+            }
+        }
+        ParamsFormat::Csv => {
+            writeln!(out, "time,name,old,new")?;
+            for (_, time, name, old, new) in changes {
+                let time = clock.json(time).to_string();
+                let (time, name) = (time.trim_matches('"'), cell(name));
+                writeln!(out, "{time},{name},{},{}", or_nothing(old), Shown(new))?;
+            }
+        }
+        ParamsFormat::Json => {
+            for (_, time, name, old, new) in changes {
+                let time = clock.json(time);
+                let name = serde_json::to_string(name)?;
+                let old = serde_json::to_string(&old.map(Shown))?;
+                let new = serde_json::to_string(&Shown(new))?;
+                writeln!(
+                    out,
+                    "{{\"time\":{time},\"name\":{name},\"old\":{old},\"new\":{new}}}"
+                )?;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(())
+}

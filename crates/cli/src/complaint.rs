@@ -1,0 +1,68 @@
+//! What goes wrong, and how it is told.
+
+use std::{error, fmt, io, process::ExitCode};
+
+use crate::{paint, terminal::say};
+
+/// A failure that knows what to do about it.
+#[derive(Debug)]
+pub(crate) struct Complaint {
+    what: String,
+    hint: Option<String>,
+    is_misuse: bool,
+}
+
+impl Complaint {
+    /// A failure: `what` went wrong.
+    pub(crate) fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into(), hint: None, is_misuse: false }
+    }
+
+    /// The command cannot be what was meant.
+    pub(crate) fn misuse(what: impl Into<String>) -> Self {
+        Self { is_misuse: true, ..Self::new(what) }
+    }
+
+    /// The same; `hint` says what may help.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl error::Error for Complaint {}
+
+/// Tells why the program fails, and says with which status it does.
+///
+/// That nobody reads the output any more (`logtool cat x.ulg | head`) is no failure.
+pub(crate) fn tell(err: &anyhow::Error) -> ExitCode {
+    if is_broken_pipe(err) {
+        return ExitCode::SUCCESS;
+    }
+    print(err);
+    match err.downcast_ref::<Complaint>() {
+        Some(complaint) if complaint.is_misuse => ExitCode::from(2),
+        _ => ExitCode::FAILURE,
+    }
+}
+
+/// Tells why something failed: one line, and one for the hint if there is one.
+pub(crate) fn print(err: &anyhow::Error) {
+    let paint = paint::for_stderr();
+    say!("{} {err:#}", paint.red("error:"));
+    if let Some(hint) = err.downcast_ref::<Complaint>().and_then(|c| c.hint.as_ref()) {
+        say!("{} {hint}", paint.bold("hint:"));
+    }
+}
+
+/// Whether it all comes from a reader of the output who has gone.
+pub(crate) fn is_broken_pipe(err: &anyhow::Error) -> bool {
+    let broken = |err: &io::Error| err.kind() == io::ErrorKind::BrokenPipe;
+    err.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(broken))
+}

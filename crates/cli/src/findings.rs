@@ -1,0 +1,154 @@
+//! What of the input was lost, collected and told.
+
+use std::{fmt, ops::Range};
+
+use anyhow::Result;
+use logtool_core::{Damage, Manifest, TopicSet};
+
+use crate::{
+    complaint::Complaint, input::Input, outcome::Outcome, paint, terminal::say,
+};
+
+/// Something that was lost.
+#[derive(Clone, Debug)]
+pub(crate) struct Finding {
+    /// What and where.
+    pub(crate) damage: Damage,
+    /// The same in words.
+    pub(crate) text: String,
+}
+
+/// All that was lost of one input.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Findings {
+    name: String,
+    bytes: u64,
+    list: Vec<Finding>,
+}
+
+/// So many findings are told, and of more only the number.
+const TOLD: usize = 10;
+
+impl Findings {
+    /// What was found while `input`, which holds `manifest`, was opened.
+    pub(crate) fn of(input: &Input, manifest: &Manifest) -> Self {
+        let mut findings = Self {
+            name: input.name.clone(),
+            bytes: manifest.bytes,
+            list: input.loss.iter().cloned().collect(),
+        };
+        findings.add(manifest, &TopicSet::All, &manifest.damage);
+        findings
+    }
+
+    /// Adds what was found while `topics` were read. What the survey has told already,
+    /// and what is of other topics, is left out.
+    pub(crate) fn add(
+        &mut self,
+        manifest: &Manifest,
+        topics: &TopicSet,
+        found: &[Damage],
+    ) {
+        for damage in found {
+            let is_told = self.list.iter().any(|known| tells_of(&known.damage, damage));
+            if is_told || damage.topic.is_some_and(|topic| !topics.contains(topic)) {
+                continue;
+            }
+            let topic = damage.topic.and_then(|id| manifest.get(id).ok());
+            let text = match topic {
+                Some(topic) => format!("{damage}, of {}", topic.label()),
+                None => damage.to_string(),
+            };
+            self.list.push(Finding { damage: damage.clone(), text });
+        }
+    }
+
+    /// How it ends where these are all findings.
+    pub(crate) fn outcome(&self) -> Outcome {
+        if self.list.is_empty() { Outcome::Done } else { Outcome::DataLost }
+    }
+
+    /// Everything, in the order of the file.
+    pub(crate) fn list(&mut self) -> &[Finding] {
+        self.list.sort_by_key(|finding| finding.damage.bytes.start);
+        &self.list
+    }
+
+    /// How many bytes of the file are lost.
+    pub(crate) fn lost_bytes(&self) -> u64 {
+        let mut ranges: Vec<Range<u64>> =
+            self.list.iter().map(|finding| finding.damage.bytes.clone()).collect();
+        ranges.sort_by_key(|range| range.start);
+        let (mut lost, mut seen) = (0, 0);
+        for range in ranges {
+            lost += range.end.saturating_sub(range.start.max(seen));
+            seen = seen.max(range.end);
+        }
+        lost
+    }
+
+    /// In a strict run, the first finding is a failure.
+    pub(crate) fn check(&mut self, is_strict: bool) -> Result<()> {
+        let name = self.name.clone();
+        match self.list().first().filter(|_| is_strict) {
+            None => Ok(()),
+            Some(first) => {
+                let what = format!("{name}: damaged: {}", first.text);
+                let hint = "without --strict, everything else is read";
+                Err(Complaint::new(what).hint(hint).into())
+            }
+        }
+    }
+
+    /// Says what was lost, unless `is_quiet`, and whether that is anything.
+    pub(crate) fn tell(mut self, is_quiet: bool) -> Outcome {
+        if !is_quiet && !self.list.is_empty() {
+            let paint = paint::for_stderr();
+            say!("{} {}: {}", paint.yellow("warning:"), self.name, self.summary());
+            self.lines().iter().for_each(|line| say!("  {line}"));
+        }
+        self.outcome()
+    }
+
+    /// The findings, a line each, or the first of them and how many more there are.
+    pub(crate) fn lines(&mut self) -> Vec<String> {
+        let list = self.list();
+        let mut lines: Vec<_> =
+            list.iter().take(TOLD).map(|f| f.text.clone()).collect();
+        if list.len() > TOLD {
+            let more = list.len() - TOLD;
+            lines.push(format!("… and {more} more (`logtool info --json` tells all)"));
+        }
+        lines
+    }
+
+    /// How much was lost, in a few words.
+    pub(crate) fn summary(&self) -> impl fmt::Display {
+        let (lost, places) = (self.lost_bytes(), self.list.len());
+        let share = lost as f64 * 100.0 / self.bytes.max(1) as f64;
+        let places = match places {
+            1 => "damaged".to_owned(),
+            _ => format!("damaged in {places} places"),
+        };
+        let seconds: u64 = self
+            .list
+            .iter()
+            .filter_map(|finding| finding.damage.time)
+            .map(|time| time.span_nanos())
+            .sum();
+        let seconds = match seconds {
+            0 => String::new(),
+            nanos => format!(" and {:.3} s", nanos as f64 / 1e9),
+        };
+        format!("{places}, {lost} bytes ({share:.2} %){seconds} lost; the rest is read")
+    }
+}
+
+/// Whether `known` says what `damage` says, and perhaps more.
+fn tells_of(known: &Damage, damage: &Damage) -> bool {
+    known.kind == damage.kind
+        && known.topic == damage.topic
+        && known.bytes.start <= damage.bytes.start
+        && damage.bytes.end <= known.bytes.end
+        && known.records >= damage.records
+}

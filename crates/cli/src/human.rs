@@ -1,0 +1,103 @@
+//! Numbers as people read them.
+
+use std::fmt;
+
+/// A count: `1,234,567`.
+pub(crate) struct Count(pub(crate) u64);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.0.to_string();
+        let mut text = String::with_capacity(digits.len() * 4 / 3);
+        for (index, digit) in digits.chars().enumerate() {
+            if index > 0 && (digits.len() - index) % 3 == 0 {
+                text.push(',');
+            }
+            text.push(digit);
+        }
+        f.pad(&text)
+    }
+}
+
+/// A number of bytes: `999 B`, `1.23 kB`, `12.3 MB`.
+pub(crate) struct Bytes(pub(crate) u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
+        if self.0 < 1000 {
+            return f.pad(&format!("{} B", self.0));
+        }
+        let (mut value, mut unit) = (self.0 as f64 / 1e3, 0);
+        while value >= 999.5 && unit + 1 < UNITS.len() {
+            (value, unit) = (value / 1e3, unit + 1);
+        }
+        let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+        f.pad(&format!("{value:.decimals$} {}", UNITS[unit]))
+    }
+}
+
+/// Nanoseconds that something took: `1.19 s`, `3 min 17.1 s`, `2 h 3 min 4 s`.
+pub(crate) struct Span(pub(crate) u64);
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tenths = (self.0 + 50_000_000) / 100_000_000;
+        let (hours, minutes) = (tenths / 36_000, tenths / 600 % 60);
+        let seconds = tenths % 600;
+        let text = match (hours, minutes) {
+            (0, 0) if self.0 < 1_000_000 => format!("{:.3} ms", self.0 as f64 / 1e6),
+            (0, 0) if self.0 < 10_000_000_000 => {
+                format!("{:.3} s", self.0 as f64 / 1e9)
+            }
+            (0, 0) => format!("{}.{} s", seconds / 10, seconds % 10),
+            (0, _) => format!("{minutes} min {}.{} s", seconds / 10, seconds % 10),
+            _ => format!("{hours} h {minutes} min {} s", seconds / 10),
+        };
+        f.pad(&text)
+    }
+}
+
+/// A rate: `250`, `49.8`, `1.05`, `0.0021`.
+pub(crate) struct Rate(pub(crate) f64);
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let decimals = match self.0 {
+            rate if rate >= 99.95 => 0,
+            rate if rate >= 9.995 => 1,
+            rate if rate >= 0.0995 => 2,
+            _ => 4,
+        };
+        f.pad(&format!("{:.decimals$}", self.0))
+    }
+}
+
+/// So many of something: `1 topic`, `2 topics`.
+pub(crate) fn counted(count: u64, one: &str) -> String {
+    let many = if count == 1 { "" } else { "s" };
+    format!("{} {one}{many}", Count(count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_never_too_short() {
+        assert_eq!(Count(1_234_567).to_string(), "1,234,567");
+        assert_eq!(Count(123).to_string(), "123");
+        assert_eq!(Bytes(999).to_string(), "999 B");
+        assert_eq!(Bytes(1_234).to_string(), "1.23 kB");
+        assert_eq!(Bytes(999_999).to_string(), "1.00 MB");
+        assert_eq!(Bytes(503_500_000).to_string(), "504 MB");
+        assert_eq!(Bytes(u64::MAX).to_string(), "18.4 EB");
+        assert_eq!(Span(197_100_000_000).to_string(), "3 min 17.1 s");
+        assert_eq!(Span(59_990_000_000).to_string(), "1 min 0.0 s");
+        assert_eq!(Span(7_384_000_000_000).to_string(), "2 h 3 min 4 s");
+        assert_eq!(Span(1_190_000_000).to_string(), "1.190 s");
+        assert_eq!(Rate(249.97).to_string(), "250");
+        assert_eq!(Rate(49.83).to_string(), "49.8");
+        assert_eq!(counted(1, "topic"), "1 topic");
+    }
+}

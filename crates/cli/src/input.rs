@@ -1,0 +1,109 @@
+//! From what was typed to bytes: a file, standard input, something packed.
+
+mod map;
+mod packed;
+
+use std::{
+    fs::File,
+    io::{self, IsTerminal as _, Read, Seek as _},
+    path::Path,
+    sync::Arc,
+};
+
+use anyhow::{Context as _, Result};
+use logtool_core::{FileSource, Source};
+
+use crate::{complaint::Complaint, findings::Finding, input::packed::Packing};
+
+/// The name of standard input.
+pub(crate) const STDIN: &str = "-";
+
+/// The bytes of a log, and where they are from.
+pub(crate) struct Input {
+    /// What to call it.
+    pub(crate) name: String,
+    /// Its bytes, unpacked.
+    pub(crate) source: Arc<dyn Source>,
+    /// How it was packed, if it was.
+    pub(crate) packing: Option<Packing>,
+    /// What was lost by unpacking it.
+    pub(crate) loss: Option<Finding>,
+}
+
+impl Input {
+    /// Opens the file at `path`, or standard input; with `maps`, as a memory map where
+    /// that is possible.
+    pub(crate) fn open(path: &Path, maps: bool) -> Result<Self> {
+        let is_stdin = path.as_os_str() == STDIN;
+        let name =
+            if is_stdin { "standard input".into() } else { path.display().to_string() };
+        let file = if is_stdin { spool_stdin() } else { open_file(path) };
+        let mut file = file.with_context(|| name.clone())?;
+
+        let mut head = Vec::new();
+        (&mut file).take(8).read_to_end(&mut head).with_context(|| name.clone())?;
+        file.rewind().with_context(|| name.clone())?;
+        let Some(packing) = Packing::of(&head) else {
+            return Ok(Self {
+                source: source(file, maps)?,
+                name,
+                packing: None,
+                loss: None,
+            });
+        };
+        let (file, loss) = packing.unpack(file).with_context(|| name.clone())?;
+        let source = source(file, maps)?;
+        Ok(Self { source, name, packing: Some(packing), loss })
+    }
+}
+
+fn open_file(path: &Path) -> Result<File> {
+    let file = File::open(path).map_err(|err| match err.kind() {
+        io::ErrorKind::NotFound => Complaint::new("there is no such file").into(),
+        io::ErrorKind::PermissionDenied => {
+            Complaint::new("it may not be read").hint("look at its permissions").into()
+        }
+        _ => anyhow::Error::new(err).context("it cannot be opened"),
+    })?;
+    let about = file.metadata()?;
+    if about.is_dir() {
+        let hint = format!("name the logs in it, as {}", path.join("*").display());
+        return Err(Complaint::new("it is a directory").hint(hint).into());
+    }
+    // A pipe, a socket, a device: read once, as standard input is.
+    if about.is_file() { Ok(file) } else { spool(file) }
+}
+
+fn spool_stdin() -> Result<File> {
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        let what = "it is the keyboard, and no log";
+        return Err(Complaint::misuse(what).hint("pipe a log into it").into());
+    }
+    spool(stdin.lock())
+}
+
+/// Copies all of `input` to a file that has no name and vanishes with the program.
+fn spool(mut input: impl Read) -> Result<File> {
+    let mut file = temporary_file()?;
+    io::copy(&mut input, &mut file).context("it cannot be read to its end")?;
+    file.rewind()?;
+    Ok(file)
+}
+
+/// A file that has no name and vanishes with the program.
+fn temporary_file() -> Result<File> {
+    tempfile::tempfile().map_err(|err| {
+        let what = format!("no temporary file can be made: {err}");
+        let hint = "TMPDIR names a folder that may be written to";
+        Complaint::new(what).hint(hint).into()
+    })
+}
+
+/// `file` as a memory map; read in pieces where `maps` says no, or the system does.
+fn source(file: File, maps: bool) -> Result<Arc<dyn Source>> {
+    match maps.then(|| map::map(&file)) {
+        Some(Ok(mapped)) => Ok(Arc::new(mapped)),
+        _ => Ok(Arc::new(FileSource::new(file)?)),
+    }
+}

@@ -1,0 +1,110 @@
+//! From a name to an open log.
+
+use std::{ffi::OsStr, path::Path, sync::Arc};
+
+use anyhow::{Context as _, Result};
+use logtool_core::{ErrorKind, Format, Log, OpenOptions, recognize};
+use logtool_ulog::UlogLog;
+
+use crate::{
+    args::GlobalArgs, complaint::Complaint, formats, formats::FORMATS, input::Input,
+};
+
+/// An open log, and where it is from.
+pub(crate) struct Opened {
+    /// Where it is from.
+    pub(crate) input: Input,
+    /// The log.
+    pub(crate) log: Box<dyn Log>,
+}
+
+/// Opens the log at `path`, whatever its format.
+pub(crate) fn open(path: &Path, global: &GlobalArgs) -> Result<Opened> {
+    let input = Input::open(path, !global.no_mmap)?;
+    let log = format(path, &input)
+        .and_then(|format| Ok(format.open(input.source.clone(), options(global))?))
+        .map_err(|err| explained(err, &input))?;
+    Ok(Opened { input, log })
+}
+
+/// Opens the ULog at `path`, for what only a ULog has; `what` is that.
+pub(crate) fn open_ulog(
+    path: &Path,
+    global: &GlobalArgs,
+    what: &str,
+) -> Result<(Input, UlogLog)> {
+    let input = Input::open(path, !global.no_mmap)?;
+    let open = |format: &dyn Format| {
+        if format.name() != logtool_ulog::FORMAT.name() {
+            let what = format!("a {} log has no {what}", format.name());
+            return Err(Complaint::new(what).into());
+        }
+        Ok(UlogLog::open(Arc::clone(&input.source), options(global))?)
+    };
+    let log =
+        format(path, &input).and_then(open).map_err(|err| explained(err, &input))?;
+    Ok((input, log))
+}
+
+fn format(path: &Path, input: &Input) -> Result<&'static dyn Format> {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let name = match input.packing {
+        Some(packing) => name.strip_suffix(packing.extension()).unwrap_or(name),
+        None => name,
+    };
+    Ok(recognize(FORMATS, name.trim_end_matches('.'), &*input.source)?)
+}
+
+fn options(global: &GlobalArgs) -> OpenOptions {
+    let mut options = OpenOptions::default();
+    options.force = global.read_anyway;
+    options
+}
+
+/// `err` with the name of the input and a hint.
+fn explained(err: anyhow::Error, input: &Input) -> anyhow::Error {
+    let Some(cause) = err.downcast_ref::<logtool_core::Error>() else {
+        return err.context(input.name.clone());
+    };
+    let hint = match cause.kind() {
+        ErrorKind::Unrecognized if input.source.is_empty() => {
+            "the file has no bytes".into()
+        }
+        ErrorKind::Unrecognized => match foreign(input) {
+            Some(foreign) => format!("it looks like {foreign}"),
+            None => format!("the formats that are read: {}", formats::names()),
+        },
+        ErrorKind::Unsupported if cause.to_string().contains("flag bit") => {
+            "--read-anyway reads it as far as it can be understood".into()
+        }
+        _ => return err.context(input.name.clone()),
+    };
+    Complaint::new(format!("{}: {cause}", input.name)).hint(hint).into()
+}
+
+/// What else a file may be that is no log.
+fn foreign(input: &Input) -> Option<&'static str> {
+    const SIGNS: [(&[u8], &str); 7] = [
+        (b"PK\x03\x04", "a zip archive: unpack it first"),
+        (b"7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it first"),
+        (b"BZh", "bzip2: unpack it first"),
+        (b"PAR1", "a Parquet file, which is what `logtool convert` makes"),
+        (b"ARROW1", "an Arrow file, which is what `logtool convert` makes"),
+        (b"\xa3\x95", "an ArduPilot DataFlash log, which is not read"),
+        (b"\x89MCAP0\r\n", "an MCAP file, which is not read"),
+    ];
+    let head = input.source.read_at(0..8).ok()?;
+    SIGNS.iter().find(|(sign, _)| head.starts_with(sign)).map(|(_, what)| *what)
+}
+
+/// What `path` is called without its folder, its extension and that of its packing:
+/// what its outputs are named after.
+pub(crate) fn stem(path: &Path) -> Result<String> {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let name = ["gz", "xz", "zst"]
+        .iter()
+        .find_map(|packed| name.strip_suffix(packed)?.strip_suffix('.'))
+        .unwrap_or(name);
+    let stem = Path::new(name).file_stem().and_then(OsStr::to_str);
+    stem.map(str::to_owned).context("the name of the input is no text")
+}

@@ -1,0 +1,203 @@
+//! The rows of a table, a line each: JSON for programs, text for people.
+
+use std::io::Write as _;
+
+use anyhow::Result;
+use arrow_array::{
+    Array, ArrayRef, RecordBatch, StringArray, cast::AsArray as _, types::*,
+};
+use arrow_schema::{DataType, Schema};
+use logtool_core::Timestamp;
+use logtool_sinks::JsonRows;
+
+use crate::{args::LevelChoice, clock::ShownClock, message};
+
+/// The rows of one table, ready to be printed. Its first column is the time.
+pub(crate) struct Rows {
+    times: ArrayRef,
+    /// How urgent each is, if these are messages.
+    levels: Option<StringArray>,
+    form: Form,
+}
+
+/// How the other columns are printed.
+enum Form {
+    Json(JsonRows),
+    Text(Vec<(String, JsonRows)>),
+    Message(StringArray),
+}
+
+impl Rows {
+    /// Rows to be printed as JSON.
+    pub(crate) fn json(batch: &RecordBatch) -> Result<Self> {
+        let others: Vec<usize> = (1..batch.num_columns()).collect();
+        let rows = JsonRows::new(&batch.project(&others)?)?;
+        let levels = message::columns(batch).map(|(levels, _)| levels);
+        Ok(Self { times: batch.column(0).clone(), levels, form: Form::Json(rows) })
+    }
+
+    /// Rows to be printed as text: `name=value` for each column, or, where there are a
+    /// level and a message, these two.
+    pub(crate) fn text(batch: &RecordBatch) -> Result<Self> {
+        let times = batch.column(0).clone();
+        if let Some((levels, messages)) = message::columns(batch) {
+            let form = Form::Message(messages);
+            return Ok(Self { times, levels: Some(levels), form });
+        }
+        let schema = batch.schema();
+        let mut columns = Vec::new();
+        for index in 1..batch.num_columns() {
+            let name = schema.field(index).name();
+            columns.push((format!("{name}="), nameless(batch, index)?));
+        }
+        Ok(Self { times, levels: None, form: Form::Text(columns) })
+    }
+
+    /// The time of row number `row`.
+    pub(crate) fn time(&self, row: usize) -> Timestamp {
+        let is_time = matches!(self.times.data_type(), DataType::Timestamp(..));
+        if !is_time || self.times.is_null(row) {
+            return Timestamp::MAX;
+        }
+        let nanos = self.times.as_primitive::<TimestampNanosecondType>().value(row);
+        Timestamp::from_nanos(nanos)
+    }
+
+    /// Whether row number `row` is as urgent as `least`, or no message.
+    pub(crate) fn is_urgent(&self, row: usize, least: LevelChoice) -> bool {
+        let levels = self.levels.as_ref();
+        levels.is_none_or(|levels| message::is_urgent(levels.value(row), least))
+    }
+
+    /// Appends row number `row` of the topic called `label`, and a line end. Where there
+    /// is no label, the columns stand beside the time.
+    pub(crate) fn write(
+        &self,
+        row: usize,
+        clock: &ShownClock,
+        label: Option<&Label>,
+        line: &mut Vec<u8>,
+    ) {
+        let time = self.time(row);
+        match &self.form {
+            Form::Json(rows) => {
+                let _ = write!(line, "{{\"time\":{},", clock.json(time));
+                match label {
+                    Some(label) => {
+                        line.extend_from_slice(label.json.as_bytes());
+                        rows.write_row(row, line);
+                        line.push(b'}');
+                    }
+                    None => {
+                        let start = line.len();
+                        rows.write_row(row, line);
+                        line.remove(start);
+                    }
+                }
+            }
+            Form::Text(columns) => {
+                let label = label.map_or("", |label| &label.text);
+                let _ = write!(line, "{}  {label} ", clock.text(time));
+                for (name, rows) in columns {
+                    line.push(b' ');
+                    line.extend_from_slice(name.as_bytes());
+                    write_value(rows, row, line);
+                }
+            }
+            Form::Message(messages) => {
+                let level = self.levels.as_ref().map_or("", |levels| levels.value(row));
+                message::write(clock, time, level, messages.value(row), line);
+            }
+        }
+        line.push(b'\n');
+    }
+}
+
+/// The name of a topic, ready to be printed.
+pub(crate) struct Label {
+    json: String,
+    text: String,
+}
+
+impl Label {
+    /// The name `label`, padded with spaces to `width` where it is text.
+    pub(crate) fn new(label: &str, width: usize) -> Self {
+        let quoted = serde_json::Value::from(label);
+        Self {
+            json: format!("\"topic\":{quoted},\"data\":"),
+            text: format!("{label:width$}"),
+        }
+    }
+}
+
+/// One column of `batch`, as a table of which the only column has no name.
+fn nameless(batch: &RecordBatch, index: usize) -> Result<JsonRows> {
+    let column = batch.project(&[index])?;
+    let field = column.schema().field(0).clone().with_name("");
+    let schema = Schema::new(vec![field]);
+    let column = RecordBatch::try_new(schema.into(), column.columns().to_vec())?;
+    Ok(JsonRows::new(&column)?)
+}
+
+/// Appends the value that is all of the row: what stands in `{"":…}`.
+fn write_value(rows: &JsonRows, row: usize, line: &mut Vec<u8>) {
+    let start = line.len();
+    rows.write_row(row, line);
+    line.pop();
+    line.drain(start..start + br#"{"":"#.len());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{Float32Array, TimestampNanosecondArray, UInt64Array};
+    use logtool_core::Manifest;
+
+    use super::*;
+    use crate::args::TimeChoice;
+
+    fn lines(rows: &Rows) -> String {
+        let clock = ShownClock::new(&Manifest::default(), TimeChoice::Boot).unwrap();
+        let (label, mut lines) = (Label::new("imu.1", 6), Vec::new());
+        let mut write = |row| rows.write(row, &clock, Some(&label), &mut lines);
+        (0..rows.times.len()).for_each(&mut write);
+        String::from_utf8(lines).unwrap()
+    }
+
+    #[test]
+    fn a_row_is_a_line_of_json_or_of_text() {
+        let times = TimestampNanosecondArray::from(vec![Some(1_500_000_000), None]);
+        let columns: [(&str, ArrayRef); 3] = [
+            ("timestamp", Arc::new(times)),
+            ("big", Arc::new(UInt64Array::from(vec![0, 9_223_372_036_854_775_809]))),
+            ("x", Arc::new(Float32Array::from(vec![0.1, f32::NAN]))),
+        ];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        assert_eq!(
+            lines(&Rows::json(&batch).unwrap()),
+            "{\"time\":1.500000,\"topic\":\"imu.1\",\"data\":{\"big\":0,\"x\":0.1}}\n\
+             {\"time\":null,\"topic\":\"imu.1\",\"data\":\
+             {\"big\":9223372036854775809,\"x\":null}}\n"
+        );
+        assert_eq!(
+            lines(&Rows::text(&batch).unwrap()),
+            "00:00:01.500  imu.1   big=0 x=0.1\n?  imu.1   big=9223372036854775809 x=null\n"
+        );
+    }
+
+    #[test]
+    fn a_message_is_a_line_that_people_can_read() {
+        let columns: [(&str, ArrayRef); 3] = [
+            (
+                "timestamp",
+                Arc::new(TimestampNanosecondArray::from(vec![62_000_000_000])),
+            ),
+            ("level", Arc::new(StringArray::from(vec!["warning"]))),
+            ("message", Arc::new(StringArray::from(vec!["[ekf2] low\tbattery\u{1b}"]))),
+        ];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let rows = Rows::text(&batch).unwrap();
+        assert_eq!(lines(&rows), "[00:01:02.000] WARN   [ekf2] low battery\\u{1b}\n");
+    }
+}

@@ -1,0 +1,145 @@
+//! Which topics and columns are meant by what was typed.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use globset::{GlobBuilder, GlobMatcher};
+use logtool_core::{Columns, Log, Manifest, Topic, TopicId, TopicOrigin, TopicSet};
+
+use crate::{complaint::Complaint, suggest};
+
+/// The topics that `globs` mean: every one if there are none, but for the derived ones,
+/// of which the records are in others too, unless `derived`.
+pub(crate) fn topics(
+    manifest: &Manifest,
+    globs: &[String],
+    derived: bool,
+) -> Result<TopicSet> {
+    if globs.is_empty() {
+        let is_meant = |topic: &Topic| derived || topic.origin != TopicOrigin::Derived;
+        let meant = manifest.topics().filter(|(_, topic)| is_meant(topic));
+        return Ok(meant.map(|(id, _)| id).collect());
+    }
+    let mut set = TopicSet::EMPTY;
+    for glob in globs {
+        let pattern = Pattern::new(glob)?;
+        let mut found = false;
+        for (id, topic) in manifest.topics() {
+            if pattern.is_match(&topic.name) || pattern.is_match(&topic.label()) {
+                found = true;
+                set.insert(id);
+            }
+        }
+        if !found {
+            let names = manifest.topics.iter().map(|topic| topic.name.as_str());
+            let hint = suggest::hint(glob, names, "`logtool info` lists the topics");
+            let what = format!("the log has no topic `{glob}`");
+            return Err(Complaint::new(what).hint(hint).into());
+        }
+    }
+    Ok(set)
+}
+
+/// The columns that `globs` mean, of those that `columns` has of each topic. Topics
+/// that have none of them are taken out of `topics`.
+pub(crate) fn columns(
+    log: &dyn Log,
+    topics: &mut TopicSet,
+    columns: &Columns,
+    globs: &[String],
+) -> Result<BTreeMap<TopicId, Columns>> {
+    let mut columns_of = BTreeMap::new();
+    if globs.is_empty() {
+        return Ok(columns_of);
+    }
+    let patterns: Vec<Pattern> =
+        globs.iter().map(|g| Pattern::new(g)).collect::<Result<_>>()?;
+    let mut is_used = vec![false; globs.len()];
+    let (mut kept, mut names) = (TopicSet::EMPTY, Vec::new());
+    for (id, topic) in log.manifest().topics().filter(|(id, _)| topics.contains(*id)) {
+        let all = Columns { only: None, labels: None, ..columns.clone() };
+        let decoder = log.decoder(id, &all)?;
+        let schema = decoder.schema();
+        let mut only = Vec::new();
+        for (index, field) in schema.fields().iter().enumerate() {
+            let mut is_wanted = false;
+            for (pattern, is_used) in patterns.iter().zip(&mut is_used) {
+                if pattern.is_column(topic, field.name()) {
+                    (is_wanted, *is_used) = (true, true);
+                }
+            }
+            if is_wanted {
+                only.push(index);
+            }
+        }
+        names.extend(schema.fields().iter().map(|field| field.name().clone()));
+        if !only.is_empty() {
+            kept.insert(id);
+            columns_of.insert(id, Columns { only: Some(only), ..columns.clone() });
+        }
+    }
+    if let Some(unused) = is_used.iter().position(|is_used| !is_used) {
+        let glob = &globs[unused];
+        let names = names.iter().map(String::as_str);
+        let hint = "a field is named as in the table's header, as `q[0]` or `lat`";
+        let hint = suggest::hint(glob, names, hint);
+        let what = format!("no topic that is wanted has a field `{glob}`");
+        return Err(Complaint::new(what).hint(hint).into());
+    }
+    *topics = kept;
+    Ok(columns_of)
+}
+
+/// A pattern in which `*` and `?` are wild, and brackets are not.
+struct Pattern(GlobMatcher);
+
+impl Pattern {
+    fn new(text: &str) -> Result<Self> {
+        // Columns are called `q[0]`: nobody wants classes of characters here.
+        let mut escaped = String::with_capacity(text.len());
+        for c in text.chars() {
+            if matches!(c, '[' | ']' | '{' | '}' | '!' | '\\') {
+                escaped.push('\\');
+            }
+            escaped.push(c);
+        }
+        let glob = GlobBuilder::new(&escaped).backslash_escape(true).build();
+        let glob = glob.map_err(|err| {
+            Complaint::misuse(format!("`{text}` is no pattern: {}", err.kind()))
+        })?;
+        Ok(Self(glob.compile_matcher()))
+    }
+
+    fn is_match(&self, name: &str) -> bool {
+        self.0.is_match(name)
+    }
+
+    /// Whether it means the column `name`: by its name, with its topic before it, or
+    /// by what the name begins with, up to a bracket or a dot.
+    fn is_column(&self, topic: &Topic, name: &str) -> bool {
+        let ends = name.match_indices(['[', '.']).map(|(at, _)| at);
+        ends.chain([name.len()]).filter(|end| *end > 0).any(|end| {
+            let name = &name[..end];
+            self.is_match(name)
+                || self.is_match(&format!("{}.{name}", topic.name))
+                || self.is_match(&format!("{}.{name}", topic.label()))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pattern;
+
+    #[test]
+    fn brackets_are_brackets_and_stars_are_wild() {
+        let matches =
+            |glob: &str, name: &str| Pattern::new(glob).unwrap().is_match(name);
+        assert!(matches("q[0]", "q[0]"));
+        assert!(!matches("q[0]", "q0"));
+        assert!(matches("q[*]", "q[12]"));
+        assert!(matches("sensor_*", "sensor_gps.1"));
+        assert!(matches("/imu/*", "/imu/data"));
+        assert!(!matches("imu", "imu2"));
+    }
+}

@@ -1,0 +1,186 @@
+//! The times that people type.
+
+use std::{fmt, str::FromStr};
+
+use jiff::Timestamp;
+
+/// A time as it was typed: how it is meant depends on the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TypedTime {
+    /// Nanoseconds from the zero of the clock that was chosen.
+    Nanos(i64),
+    /// A moment of the world: nanoseconds of Unix time.
+    Unix(i64),
+}
+
+/// What is no time.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct NoTime(&'static str);
+
+impl fmt::Display for NoTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::error::Error for NoTime {}
+
+const FORMS: NoTime =
+    NoTime("a time is like 12.5, 90s, 12m30s, 2:30.5 or 2024-05-01T12:00:00Z");
+
+impl FromStr for TypedTime {
+    type Err = NoTime;
+
+    fn from_str(text: &str) -> Result<Self, NoTime> {
+        let text = text.trim();
+        if is_date(text) {
+            let utc = "a date needs its time and zone, as 2024-05-01T12:00:00Z";
+            let time: Timestamp = text.parse().map_err(|_| NoTime(utc))?;
+            let nanos = i64::try_from(time.as_nanosecond());
+            return nanos.map(Self::Unix).map_err(|_| FORMS);
+        }
+        let (sign, text) = match text.strip_prefix('-') {
+            Some(text) => (-1, text),
+            None => (1, text),
+        };
+        let nanos = match text.contains(':') {
+            true => with_colons(text),
+            false => with_units(text),
+        };
+        let nanos = i64::try_from(nanos.ok_or(FORMS)?).map_err(|_| FORMS)?;
+        Ok(Self::Nanos(sign * nanos))
+    }
+}
+
+/// Whether it begins as `2024-05`.
+fn is_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() > 4 && bytes[..4].iter().all(u8::is_ascii_digit) && bytes[4] == b'-'
+}
+
+/// `1:02:03.5` or `2:03.5`.
+fn with_colons(text: &str) -> Option<u64> {
+    let parts: Vec<&str> = text.split(':').collect();
+    let (seconds, larger) = parts.split_last().filter(|(_, rest)| rest.len() <= 2)?;
+    let mut total = 0_u64;
+    for part in larger {
+        total = total.checked_mul(60)?.checked_add(digits(part)?)?;
+    }
+    total.checked_mul(60 * NANOS)?.checked_add(decimal(seconds, NANOS)?)
+}
+
+/// `12.5`, `12.5s`, `12m30s`, `1h2m3.5s`, `250ms`.
+fn with_units(text: &str) -> Option<u64> {
+    const UNITS: [(&str, u64); 6] = [
+        ("h", 3600 * NANOS),
+        ("m", 60 * NANOS),
+        ("s", NANOS),
+        ("ms", 1_000_000),
+        ("us", 1_000),
+        ("ns", 1),
+    ];
+    let (mut rest, mut total, mut last) = (text, 0_u64, u64::MAX);
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(rest.len());
+        let (number, tail) = rest.split_at(end);
+        let end = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
+        let (name, tail) = tail.split_at(end);
+        // A number alone is seconds; each unit is smaller than the one before it.
+        let unit = match name {
+            "" if rest.len() == text.len() => NANOS,
+            _ => UNITS.iter().find(|(unit, _)| *unit == name)?.1,
+        };
+        if unit >= last {
+            return None;
+        }
+        total = total.checked_add(decimal(number, unit)?)?;
+        (rest, last) = (tail, unit);
+    }
+    (last < u64::MAX).then_some(total)
+}
+
+const NANOS: u64 = 1_000_000_000;
+
+fn digits(text: &str) -> Option<u64> {
+    let sound = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    sound.then(|| text.parse().ok())?
+}
+
+/// `12`, `12.5` or `.5` of a `unit`, exactly; what is below a nanosecond is cut off.
+fn decimal(text: &str, unit: u64) -> Option<u64> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    if whole.is_empty() && part.is_empty() {
+        return None;
+    }
+    let whole = if whole.is_empty() { 0 } else { digits(whole)? };
+    let part = match part {
+        "" => 0,
+        part => {
+            let sound = part.bytes().all(|byte| byte.is_ascii_digit());
+            let kept = sound.then(|| &part[..part.len().min(9)])?;
+            let scale = u128::from(10_u64.pow(kept.len() as u32));
+            (u128::from(digits(kept)?) * u128::from(unit) / scale) as u64
+        }
+    };
+    whole.checked_mul(unit)?.checked_add(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TypedTime::*, *};
+
+    fn nanos(text: &str) -> i64 {
+        match text.parse() {
+            Ok(Nanos(nanos)) => nanos,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn seconds_minutes_and_hours_are_times() {
+        assert_eq!(nanos("12.5"), 12_500_000_000);
+        assert_eq!(nanos("12.5s"), 12_500_000_000);
+        assert_eq!(nanos("12m30s"), 750_000_000_000);
+        assert_eq!(nanos("1h2m3.5s"), 3_723_500_000_000);
+        assert_eq!(nanos("1h"), 3_600_000_000_000);
+        assert_eq!(nanos("250ms"), 250_000_000);
+        assert_eq!(nanos("2:30.5"), 150_500_000_000);
+        assert_eq!(nanos("1:00:00"), 3_600_000_000_000);
+        assert_eq!(nanos("-1.5"), -1_500_000_000);
+        assert_eq!(nanos("0"), 0);
+        assert_eq!(nanos("0.000001"), 1_000, "no float on the way");
+    }
+
+    #[test]
+    fn a_date_is_a_moment_of_the_world() {
+        // date -u -d 2024-05-01T12:00:00Z +%s
+        let noon = 1_714_564_800_000_000_000;
+        assert_eq!("2024-05-01T12:00:00Z".parse(), Ok(Unix(noon)));
+        assert_eq!("2024-05-01T14:00:00+02:00".parse(), Ok(Unix(noon)));
+        assert_eq!("2024-05-01T12:00:00.25Z".parse(), Ok(Unix(noon + 250_000_000)));
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for text in [
+            "",
+            "s",
+            "-",
+            ".",
+            "1x",
+            "30s12m",
+            "5 5",
+            "1:2:3:4",
+            "1m2",
+            "é",
+            "1.é",
+            "1.12345678é",
+            "2024-05-01",
+            "2024-05-01T12:00:00",
+            "99999999999999999999",
+            "1m1m",
+        ] {
+            assert!(text.parse::<TypedTime>().is_err(), "{text:?}");
+        }
+    }
+}
