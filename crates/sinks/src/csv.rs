@@ -147,3 +147,6 @@ impl CsvRows {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

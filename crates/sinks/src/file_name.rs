@@ -123,3 +123,6 @@ fn hash(name: &str, instance: u32, attempt: u32) -> u32 {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -126,3 +126,6 @@ fn without_dictionaries(
     let columns = columns.collect::<Result<_, _>>().map_err(from_arrow)?;
     RecordBatch::try_new(schema.clone(), columns).map_err(from_arrow)
 }
+
+#[cfg(test)]
+mod tests;

@@ -91,3 +91,6 @@ impl JsonColumn {
         self.0.write(row, json);
     }
 }
+
+#[cfg(test)]
+mod tests;

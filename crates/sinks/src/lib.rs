@@ -29,6 +29,9 @@ mod clock;
 mod number;
 mod short_text;
 
+#[cfg(test)]
+mod testing;
+
 mod json;
 
 mod csv;

@@ -67,3 +67,6 @@ impl TableWriter for ParquetWriter {
         self.writer.into_inner().map_err(from_parquet)?.finish()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -261,3 +261,6 @@ fn make_dirs(dir: &Path, made: &mut Vec<PathBuf>) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

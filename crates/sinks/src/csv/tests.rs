@@ -1,0 +1,142 @@
+use std::sync::Arc;
+
+use arrow_array::{
+    BinaryArray, Float32Array, Float64Array, Int32Array, RecordBatch, StringArray,
+};
+
+use super::*;
+use crate::{
+    staged::Existing,
+    testing::{all_kinds, column, names, table, times, utc_times, written},
+};
+
+fn csv_with(batches: &[RecordBatch], options: CsvOptions) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    let sink = CsvSink::new(outputs.clone(), names("t"), options);
+    String::from_utf8(written(&outputs, &sink, batches)).unwrap()
+}
+
+fn csv(batch: RecordBatch) -> String {
+    csv_with(&[batch], CsvOptions::default())
+}
+
+#[test]
+fn each_kind_of_column_has_its_text() {
+    let expected = "\
+timestamp,f,big,small,on,text,mode_label,list,pair
+1234567,0.1,18446744073709551615,-9223372036854775808,true,\"say \"\"hi\"\",\r\n\",MANUAL,\
+\"[0.5,null]\",\"{\"\"x\"\":null,\"\"s\"\":\"\"a\"\"}\"
+,16777216.0,0,-1,false,\u{1}é\\,,[],\"{\"\"x\"\":-1e999,\"\"s\"\":null}\"
+";
+    assert_eq!(csv(all_kinds()), expected);
+}
+
+#[test]
+fn floats_are_the_shortest_that_read_back() {
+    // The shortest digits as Python's repr and numpy's float32 repr have them.
+    let f32s = [f32::MIN_POSITIVE, 3.4028235e38, 1e-45, -0.0, 1.0, 123_456.79];
+    let f64s = [0.1, 1e21, 5e-324, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+    let text = csv(table(vec![
+        column("a", Arc::new(Float32Array::from(f32s.to_vec()))),
+        column("b", Arc::new(Float64Array::from(f64s.to_vec()))),
+    ]));
+    let lines: Vec<&str> = text.lines().skip(1).collect();
+    let expected = [
+        "1.1754944e-38,0.1",
+        "3.4028235e+38,1e+21",
+        "1e-45,5e-324",
+        "-0.0,inf",
+        "1.0,-inf",
+        "123456.79,nan",
+    ];
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn times_are_exact_in_the_unit_of_the_format() {
+    let nanos = vec![Some(1_714_564_800_123_456_789), Some(0), None];
+    let lines =
+        |batch| csv(batch).lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    let text = |column| lines(table(vec![column]));
+    assert_eq!(text(times("us", nanos.clone())), ["1714564800123456", "0", ""]);
+    assert_eq!(text(times("ns", nanos.clone())), ["1714564800123456789", "0", ""]);
+    let utc = ["2024-05-01T12:00:00.123456Z", "1970-01-01T00:00:00.000000Z", ""];
+    assert_eq!(text(utc_times("us", nanos.clone())), utc);
+    let utc = ["2024-05-01T12:00:00.123456789Z", "1970-01-01T00:00:00.000000000Z", ""];
+    assert_eq!(text(utc_times("ns", nanos)), utc);
+    let before = vec![Some(-1_000), Some(-1_000_001_000)];
+    assert_eq!(text(times("us", before.clone())), ["-1", "-1000001"]);
+    let utc = ["1969-12-31T23:59:59.999999Z", "1969-12-31T23:59:58.999999Z"];
+    assert_eq!(text(utc_times("us", before)), utc);
+}
+
+#[test]
+fn a_value_that_repeats_is_the_same_in_every_batch() {
+    let batch = |values: Vec<Option<i32>>| {
+        table(vec![column("a", Arc::new(Int32Array::from(values)))])
+    };
+    let batches = [
+        batch(vec![Some(7), Some(7), None, Some(7)]),
+        batch(vec![Some(7), Some(-7)]),
+        batch(vec![Some(-7)]),
+    ];
+    let text = csv_with(&batches, CsvOptions::default());
+    assert_eq!(text, "a\n7\n7\n\n7\n7\n-7\n-7\n");
+}
+
+#[test]
+fn negative_zero_and_zero_are_told_apart() {
+    let zeros = Float32Array::from(vec![0.0, -0.0, 0.0]);
+    let text = csv(table(vec![column("a", Arc::new(zeros))]));
+    assert_eq!(text, "a\n0.0\n-0.0\n0.0\n");
+}
+
+#[test]
+fn cells_and_names_are_quoted_where_they_have_to_be() {
+    let texts = StringArray::from(vec!["a,b", "a;b", "a\rb", "\"", ""]);
+    let batch = table(vec![column("x,\"y\"", Arc::new(texts))]);
+    let text = csv(batch.clone());
+    assert_eq!(text, "\"x,\"\"y\"\"\"\n\"a,b\"\na;b\n\"a\rb\"\n\"\"\"\"\n\n");
+    let semicolon = CsvOptions::default().with_delimiter(';').unwrap();
+    let text = csv_with(&[batch], semicolon);
+    assert_eq!(text, "\"x,\"\"y\"\"\"\na,b\n\"a;b\"\n\"a\rb\"\n\"\"\"\"\n\n");
+}
+
+#[test]
+fn a_delimiter_that_is_in_numbers_is_refused() {
+    for bad in ['.', '-', '0', 'e', '"', '\n', ':', 'é'] {
+        assert!(CsvOptions::default().with_delimiter(bad).is_err(), "{bad:?}");
+    }
+    for good in ['\t', ';', '|', ' '] {
+        assert!(CsvOptions::default().with_delimiter(good).is_ok(), "{good:?}");
+    }
+}
+
+#[test]
+fn bytes_are_hexadecimal() {
+    let bytes = BinaryArray::from(vec![b"\x00\xab".as_slice(), b""]);
+    assert_eq!(csv(table(vec![column("a", Arc::new(bytes))])), "a\n00ab\n\n");
+}
+
+#[test]
+fn a_table_longer_than_a_piece_is_whole() {
+    let rows = 50_000;
+    let batch = table(vec![
+        column("a", Arc::new(Int32Array::from_iter_values(0..rows))),
+        column(
+            "b",
+            Arc::new(StringArray::from_iter_values(
+                (0..rows).map(|i| "x".repeat(i as usize % 300)),
+            )),
+        ),
+    ]);
+    let text = csv(batch);
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("a,b"));
+    for row in 0..rows {
+        let line = format!("{row},{}", "x".repeat(row as usize % 300));
+        assert_eq!(lines.next(), Some(line.as_str()));
+    }
+    assert_eq!(lines.next(), None);
+}

@@ -1,0 +1,59 @@
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use parquet::{
+    arrow::arrow_reader::ParquetRecordBatchReaderBuilder,
+    basic::Encoding,
+    file::reader::{FileReader as _, SerializedFileReader},
+};
+
+use super::*;
+use crate::{
+    staged::Existing,
+    testing::{all_kinds, column, names, table, times, written},
+};
+
+fn parquet(batches: &[RecordBatch]) -> bytes::Bytes {
+    let dir = tempfile::tempdir().unwrap();
+    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    let log = BTreeMap::from([("source".to_owned(), "a.ulg".to_owned())]);
+    let sink = ParquetSink::new(outputs.clone(), names("t"), log);
+    written(&outputs, &sink, batches).into()
+}
+
+#[test]
+fn what_is_written_reads_back() {
+    let batch = all_kinds();
+    let bytes = parquet(&[batch.clone(), batch.slice(1, 1)]);
+    let reader = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap();
+    let metadata = reader.schema().metadata().clone();
+    assert_eq!(metadata["source"], "a.ulg");
+    assert_eq!(metadata["logtool.topic"], "t");
+    let batches: Vec<RecordBatch> =
+        reader.build().unwrap().map(Result::unwrap).collect();
+    assert_eq!(batches.len(), 1);
+    let (first, second) = (batches[0].slice(0, 2), batches[0].slice(2, 1));
+    assert_eq!(first.columns(), batch.columns());
+    assert_eq!(second.columns(), batch.slice(1, 1).columns());
+    assert_eq!(first.schema().fields(), batch.schema().fields());
+}
+
+#[test]
+fn columns_are_encoded_by_their_type_and_have_an_index() {
+    let floats =
+        arrow_array::Float32Array::from_iter_values((0..1_000).map(|i| i as f32));
+    let nanos = (0..1_000).map(|i| Some(i * 1_000)).collect();
+    let batch = table(vec![times("us", nanos), column("x", Arc::new(floats))]);
+    let reader = SerializedFileReader::new(parquet(&[batch])).unwrap();
+    let metadata = reader.metadata();
+    assert!(metadata.file_metadata().created_by().unwrap().starts_with("logtool "));
+    let group = metadata.row_group(0);
+    let encodings = |i: usize| group.column(i).encodings().collect::<Vec<_>>();
+    assert!(encodings(0).contains(&Encoding::DELTA_BINARY_PACKED));
+    assert!(encodings(1).contains(&Encoding::BYTE_STREAM_SPLIT));
+    let time = group.column(0).statistics().unwrap();
+    assert_eq!(time.min_bytes_opt().unwrap(), 0_i64.to_le_bytes());
+    assert_eq!(time.max_bytes_opt().unwrap(), 999_000_i64.to_le_bytes());
+    assert!(group.column(0).offset_index_offset().is_some());
+    assert!(group.column(0).column_index_offset().is_some());
+}
