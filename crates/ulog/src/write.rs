@@ -13,26 +13,30 @@
 
 mod append;
 mod definitions;
-mod formats;
 mod logged;
 mod message;
 mod parameter;
 #[cfg(test)]
 mod tests;
 mod topics;
+mod typed;
 
 use std::{collections::BTreeSet, io::Write};
 
 use logtool_core::{Error, ErrorKind, Result};
 
-use crate::write::{formats::Formats, topics::Topic};
 pub use crate::write::{
-    parameter::{DefaultOf, ParameterValue},
+    parameter::DefaultOf,
     topics::{Subscription, TopicHandle},
 };
+use crate::{
+    formats::Formats,
+    wire::{MAGIC, kind},
+    write::topics::Topic,
+};
 
-/// The first 8 bytes of a log: the magic number and the version.
-const MAGIC: [u8; 8] = [0x55, 0x4C, 0x6F, 0x67, 0x01, 0x12, 0x35, 1];
+/// The version that is written.
+const VERSION: u8 = 1;
 
 /// The compatible flag that says that there are default parameters.
 const COMPAT_DEFAULT_PARAMETERS: u8 = 1;
@@ -139,7 +143,7 @@ impl<W: Write> Writer<W> {
 
     /// Writes the message whose payload is `parts`, one behind the other.
     fn put(&mut self, kind: u8, parts: &[&[u8]]) -> Result<()> {
-        if kind == b'B' {
+        if kind == kind::FLAG_BITS {
             return Err(misplaced("flag bits other than the writer's own"));
         }
         let len = message::checked_len(kind, parts)?;
@@ -148,7 +152,7 @@ impl<W: Write> Writer<W> {
         }
         match &mut self.section {
             Section::Definitions { compat, .. } => {
-                if kind == b'Q' {
+                if kind == kind::DEFAULT_PARAMETER {
                     *compat |= COMPAT_DEFAULT_PARAMETERS;
                 }
                 message::append(&mut self.pending, kind, len, parts);
@@ -170,10 +174,11 @@ impl<W: Write> Writer<W> {
         self.section = Section::Data;
 
         let mut head = Vec::from(MAGIC);
+        head.push(VERSION);
         head.extend_from_slice(&start_micros.to_le_bytes());
         let mut flags = [0; 40];
         flags[0] = compat;
-        message::append(&mut head, b'B', 40, &[&flags]);
+        message::append(&mut head, kind::FLAG_BITS, 40, &[&flags]);
         self.out.write_all(&head)?;
         self.out.write_all(&self.pending)?;
         Ok(())

@@ -5,8 +5,8 @@ use logtool_ulog::write::{Subscription, TopicHandle, Writer};
 
 use crate::files::row::Row;
 
-/// Half a second before a clock of 32 bits turns over.
-const START_MICROS: u64 = (1 << 32) - 500_000;
+/// Almost two and a half seconds before a clock of 32 bits turns over.
+const START_MICROS: u64 = (1 << 32) - 2_490_000;
 
 const FORMATS: [(&str, &str); 11] = [
     // Types before their definitions, two deep; the inner ones keep their padding.
@@ -34,7 +34,13 @@ const FORMATS: [(&str, &str); 11] = [
     ("no_clock", "float v;"),
 ];
 
-/// The log: two seconds, twenty rows or so of each topic.
+/// A log and the rows that go into it as soon as all are there.
+struct Draft {
+    log: Writer<Vec<u8>>,
+    rows: Vec<(u64, TopicHandle, Vec<u8>)>,
+}
+
+/// The log: four seconds.
 pub(crate) fn log() -> Result<Vec<u8>> {
     let mut log = Writer::new(Vec::new(), START_MICROS);
     for (name, fields) in FORMATS {
@@ -42,16 +48,20 @@ pub(crate) fn log() -> Result<Vec<u8>> {
     }
     infos(&mut log)?;
 
-    scalars(&mut log)?;
-    texts(&mut log)?;
-    nested(&mut log)?;
-    padded(&mut log)?;
-    several(&mut log)?;
-    // These come last, since there are readers that give up here.
-    clocks(&mut log)?;
-    let no_clock = log.subscribe(Subscription::to("no_clock"))?;
-    for n in 0..5_u8 {
-        log.data(no_clock, time(20), &Row::default().f32(f32::from(n) / 4.0).finish())?;
+    let mut draft = Draft { log, rows: Vec::new() };
+    draft.scalars()?;
+    draft.texts()?;
+    draft.nested()?;
+    draft.padded()?;
+    draft.several()?;
+    // The times of these come last, since there are readers that give up here.
+    draft.clocks()?;
+    draft.no_clock()?;
+
+    let Draft { mut log, mut rows } = draft;
+    rows.sort_by_key(|(time, ..)| *time);
+    for (time, topic, row) in rows {
+        log.data(topic, time, &row)?;
     }
     log.finish()
 }
@@ -76,20 +86,113 @@ fn infos(log: &mut Writer<Vec<u8>>) -> Result<()> {
     log.parameter("ENDLESS", f32::NEG_INFINITY)
 }
 
-fn scalars(log: &mut Writer<Vec<u8>>) -> Result<()> {
-    let topic = log.subscribe(Subscription::to("scalars"))?;
-    let floats =
-        [0.0, -0.0, 1e-45, f32::MAX, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
-    let integers = [0, 1, -1, (1 << 53) + 1, -(1 << 53) - 1, i64::MAX, i64::MIN];
-    for (n, (float, integer)) in (0..).zip(floats.into_iter().zip(integers)) {
-        let [low, ..] = integer.to_le_bytes();
-        let row = Row::at(time(n)).u8(low).u8(low);
-        let row = row.u16(integer as u16).u16(integer as u16);
-        let row = row.u32(integer as u32).u32(integer as u32).i64(integer);
-        let row = row.u64(integer as u64).u32(bits(float)).f64(doubled(float));
-        log.data(topic, time(n), &row.u8(n as u8).u8(b'a' + n as u8).finish())?;
+impl Draft {
+    fn add(&mut self, topic: TopicHandle, time: u64, row: Row) {
+        self.rows.push((time, topic, row.finish()));
     }
-    Ok(())
+
+    fn scalars(&mut self) -> Result<()> {
+        let topic = self.log.subscribe(Subscription::to("scalars"))?;
+        let floats =
+            [0.0, -0.0, 1e-45, f32::MAX, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+        let integers = [0, 1, -1, (1 << 53) + 1, -(1 << 53) - 1, i64::MAX, i64::MIN];
+        for (n, (float, integer)) in (0..).zip(floats.into_iter().zip(integers)) {
+            let [low, ..] = integer.to_le_bytes();
+            let row = Row::at(time(n)).u8(low).u8(low);
+            let row = row.u16(integer as u16).u16(integer as u16);
+            let row = row.u32(integer as u32).u32(integer as u32).i64(integer);
+            let row = row.u64(integer as u64).u32(bits(float)).f64(doubled(float));
+            self.add(topic, time(n), row.u8(n as u8).u8(b'a' + n as u8));
+        }
+        Ok(())
+    }
+
+    fn texts(&mut self) -> Result<()> {
+        let topic = self.log.subscribe(Subscription::to("texts"))?;
+        let names: [&[u8; 16]; 5] = [
+            b"plain\0\0\0\0\0\0\0\0\0\0\0",
+            b"garbage\0\xFF\xFEbehind",
+            b"\0nothing shown  ",
+            b"all 16 are used.",
+            b"comma, \"quote\"\n\0",
+        ];
+        let flags = [[0, 1, 0, 1], [0x99, 0, 0xFF, 2], [1; 4], [0; 4], [0, 0, 0, 65]];
+        for (n, (name, flags)) in (0..).zip(names.into_iter().zip(flags)) {
+            let row = Row::at(time(n)).bytes(name).bytes(b"ABCD").bytes(&flags);
+            self.add(topic, time(n), row.bytes(&[0, 128, 255]));
+        }
+        Ok(())
+    }
+
+    fn nested(&mut self) -> Result<()> {
+        let topic = self.log.subscribe(Subscription::to("outer"))?;
+        for n in 0..20 {
+            let mut row = Row::at(time(n));
+            for middle in 0..3 {
+                row = row.u8(10 * middle + n as u8).bytes(&[0xEE; 3]);
+                for inner in 0..2_u8 {
+                    let x = n as f32 + f32::from(middle) / 4.0 + f32::from(inner) / 8.0;
+                    row = row.f32(x).u8(inner).bytes(&[0xEE; 3]);
+                }
+            }
+            self.add(topic, time(n), row.f32(-(n as f32)));
+        }
+        Ok(())
+    }
+
+    /// Rows with none, some, and all of the padding at their end.
+    fn padded(&mut self) -> Result<()> {
+        let topic = self.log.subscribe(Subscription::to("padded"))?;
+        for n in 0..20 {
+            let row = Row::default().u8(n as u8).bytes(&[0xEE; 7]).u64(time(n));
+            let row = row.f32(n as f32 / 2.0).u8(100 + n as u8);
+            let padding = [0xEE; 3];
+            let padding = padding.get(..n as usize % 4).unwrap_or_default();
+            self.add(topic, time(n), row.bytes(padding));
+        }
+        Ok(())
+    }
+
+    /// Timestamps of fewer bits turn over: those of 32 once, those of 16 thirty times.
+    fn clocks(&mut self) -> Result<()> {
+        let wide = self.log.subscribe(Subscription::to("clock32"))?;
+        let narrow = self.log.subscribe(Subscription::to("clock16"))?;
+        for n in 0..100_u16 {
+            let time = time(20) + u64::from(n) * 20_000;
+            self.add(wide, time, Row::default().u32(time as u32).u16(n));
+            self.add(narrow, time, Row::default().u16(time as u16).u16(n));
+        }
+        Ok(())
+    }
+
+    /// Instances out of order and with a gap, and a name that is no name of a file.
+    fn several(&mut self) -> Result<()> {
+        let instances =
+            [3, 0, 1].map(|multi_id| (multi_id, Subscription::to("several")));
+        let mut topics: Vec<(u8, TopicHandle)> = Vec::new();
+        for (multi_id, topic) in instances {
+            topics.push((multi_id, self.log.subscribe(topic.instance(multi_id))?));
+        }
+        let arm = self.log.subscribe(Subscription::to("robot/arm-1"))?;
+        for n in 0..20 {
+            for (multi_id, topic) in &topics {
+                let time = time(n) + u64::from(*multi_id);
+                self.add(*topic, time, Row::at(time).u8(*multi_id));
+            }
+            let row = Row::at(time(n)).f64(0.1).f64(n as f64 / 3.0);
+            self.add(arm, time(n), row.f64(-1e300));
+        }
+        Ok(())
+    }
+
+    fn no_clock(&mut self) -> Result<()> {
+        let topic = self.log.subscribe(Subscription::to("no_clock"))?;
+        for n in 0..5_u8 {
+            let row = Row::default().f32(f32::from(n) / 4.0);
+            self.add(topic, time(21) + u64::from(n) * 400_000, row);
+        }
+        Ok(())
+    }
 }
 
 /// The bits of a float; of what is no number, always the same ones.
@@ -103,81 +206,4 @@ fn doubled(float: f32) -> f64 {
     } else {
         f64::from(float) * (1.0 + f64::EPSILON)
     }
-}
-
-fn texts(log: &mut Writer<Vec<u8>>) -> Result<()> {
-    let topic = log.subscribe(Subscription::to("texts"))?;
-    let names: [&[u8; 16]; 5] = [
-        b"plain\0\0\0\0\0\0\0\0\0\0\0",
-        b"garbage\0\xFF\xFEbehind",
-        b"\0nothing shown  ",
-        b"all 16 are used.",
-        b"comma, \"quote\"\n\0",
-    ];
-    let flags = [[0, 1, 0, 1], [0x99, 0, 0xFF, 2], [1; 4], [0; 4], [0, 0, 0, 65]];
-    for (n, (name, flags)) in (0..).zip(names.into_iter().zip(flags)) {
-        let row = Row::at(time(n)).bytes(name).bytes(b"ABCD").bytes(&flags);
-        log.data(topic, time(n), &row.bytes(&[0, 128, 255]).finish())?;
-    }
-    Ok(())
-}
-
-fn nested(log: &mut Writer<Vec<u8>>) -> Result<()> {
-    let topic = log.subscribe(Subscription::to("outer"))?;
-    for n in 0..20 {
-        let mut row = Row::at(time(n));
-        for middle in 0..3 {
-            row = row.u8(10 * middle + n as u8).bytes(&[0xEE; 3]);
-            for inner in 0..2_u8 {
-                let x = n as f32 + f32::from(middle) / 4.0 + f32::from(inner) / 8.0;
-                row = row.f32(x).u8(inner).bytes(&[0xEE; 3]);
-            }
-        }
-        log.data(topic, time(n), &row.f32(-(n as f32)).finish())?;
-    }
-    Ok(())
-}
-
-/// Rows with none, some, and all of the padding at their end.
-fn padded(log: &mut Writer<Vec<u8>>) -> Result<()> {
-    let topic = log.subscribe(Subscription::to("padded"))?;
-    for n in 0..20 {
-        let row = Row::default().u8(n as u8).bytes(&[0xEE; 7]).u64(time(n));
-        let row = row.f32(n as f32 / 2.0).u8(100 + n as u8);
-        let padding = [0xEE; 3];
-        let padding = padding.get(..n as usize % 4).unwrap_or_default();
-        log.data(topic, time(n), &row.bytes(padding).finish())?;
-    }
-    Ok(())
-}
-
-/// Timestamps of fewer bits turn over: those of 32 once, those of 16 thirty times.
-fn clocks(log: &mut Writer<Vec<u8>>) -> Result<()> {
-    let wide = log.subscribe(Subscription::to("clock32"))?;
-    let narrow = log.subscribe(Subscription::to("clock16"))?;
-    for n in 0..100_u16 {
-        let time = START_MICROS + u64::from(n) * 20_000;
-        log.data(wide, time, &Row::default().u32(time as u32).u16(n).finish())?;
-        log.data(narrow, time, &Row::default().u16(time as u16).u16(n).finish())?;
-    }
-    Ok(())
-}
-
-/// Instances out of order and with a gap, and a name that is no name of a file.
-fn several(log: &mut Writer<Vec<u8>>) -> Result<()> {
-    let instances = [3, 0, 1].map(|multi_id| (multi_id, Subscription::to("several")));
-    let mut topics: Vec<(u8, TopicHandle)> = Vec::new();
-    for (multi_id, topic) in instances {
-        topics.push((multi_id, log.subscribe(topic.instance(multi_id))?));
-    }
-    let arm = log.subscribe(Subscription::to("robot/arm-1"))?;
-    for n in 0..20 {
-        for (multi_id, topic) in &topics {
-            let time = time(n) + u64::from(*multi_id);
-            log.data(*topic, time, &Row::at(time).u8(*multi_id).finish())?;
-        }
-        let row = Row::at(time(n)).f64(0.1).f64(n as f64 / 3.0);
-        log.data(arm, time(n), &row.f64(-1e300).finish())?;
-    }
-    Ok(())
 }

@@ -8,29 +8,29 @@
 //! 19  compatible flags [8]    27  incompatible flags [8]    35  offsets, 3 × u64
 //! ```
 
-use std::io::{ErrorKind as IoErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 
-use logtool_core::{Cut, Error, ErrorKind, Result};
+use logtool_core::{Error, ErrorKind, Result};
 
-use crate::write::{MAGIC, Section, Writer};
+use crate::{
+    wire::{self, FILE_HEADER_LEN, FlagBits, HEADER_LEN, kind},
+    write::{Section, Writer},
+};
 
 /// The incompatible flag that says that the offsets count.
 const INCOMPAT_DATA_APPENDED: u8 = 1;
 
-/// How many bytes header and flag bits are, as far as they are known.
-const HEAD_BYTES: usize = 16 + 3 + 40;
+/// Where the payload of the flag bits begins.
+const FLAGS_AT: usize = FILE_HEADER_LEN + HEADER_LEN;
+
+/// How long that payload is at least.
+const FLAGS_LEN: usize = 40;
 
 /// Where the incompatible flags begin.
 const INCOMPAT_AT: u64 = 27;
 
 /// Where the offsets begin.
 const OFFSETS_AT: u64 = 35;
-
-/// The flags that appending changes.
-struct Flags {
-    incompat: [u8; 8],
-    offsets: [u64; 3],
-}
 
 impl<F: Read + Write + Seek> Writer<F> {
     /// Opens a new section at the end of a log, where only data may follow: records of
@@ -48,8 +48,9 @@ impl<F: Read + Write + Seek> Writer<F> {
     /// writing fails.
     pub fn append(mut file: F) -> Result<Self> {
         let end = file.seek(SeekFrom::End(0))?;
-        let mut flags = Flags::read(&mut file, end)?;
-        flags.add_section(end)?;
+        file.seek(SeekFrom::Start(0))?;
+        let mut flags = read_flags(&mut file, end)?;
+        add_section(&mut flags, end)?;
 
         // The flags go first, as PX4's hardfault_log has it, and not the data. A log
         // that ends in the middle of a message would take appended bytes for the rest
@@ -59,72 +60,60 @@ impl<F: Read + Write + Seek> Writer<F> {
         // (Where the bit is set already, the offset has to be written at one go, as
         // disks do within a sector.)
         file.seek(SeekFrom::Start(OFFSETS_AT))?;
-        file.write_all(&flags.offsets.map(u64::to_le_bytes).concat())?;
+        file.write_all(&flags.appended.map(u64::to_le_bytes).concat())?;
         file.seek(SeekFrom::Start(INCOMPAT_AT))?;
-        file.write_all(&flags.incompat)?;
+        file.write_all(&flags.incompatible)?;
         file.flush()?;
         file.seek(SeekFrom::End(0))?;
         Ok(Self::starting(file, Section::Data))
     }
 }
 
-impl Flags {
-    /// Reads the flags of a log of `end` bytes.
-    fn read(file: &mut (impl Read + Seek), end: u64) -> Result<Self> {
-        let mut head = [0; HEAD_BYTES];
-        file.seek(SeekFrom::Start(0))?;
-        file.read_exact(&mut head).map_err(|err| match err.kind() {
-            IoErrorKind::UnexpectedEof => broken("too short to have flag bits"),
-            _ => err.into(),
-        })?;
-
-        let mut cut = Cut::new(&head);
-        if cut.bytes(7) != MAGIC.get(..7) {
-            return Err(Error::new(ErrorKind::Unrecognized, "not a ULog").at(0));
-        }
-        let message = cut.bytes(9).and_then(|_| Some((cut.u16()?, cut.u8()?)));
-        let size = match message {
-            Some((size, b'B')) => size,
-            _ => {
-                let what = "a log without flag bits cannot be appended to";
-                return Err(Error::new(ErrorKind::Unsupported, what).at(16));
-            }
-        };
-        if size < 40 || end < 16 + 3 + u64::from(size) {
-            return Err(broken("the flag bits are cut").at(16));
-        }
-        cut.bytes(8).and_then(|_| Self::parse(cut)).ok_or_else(|| broken("flag bits"))
+/// Reads the flags of a log of `end` bytes, from its start.
+fn read_flags(file: &mut impl Read, end: u64) -> Result<FlagBits> {
+    let mut head = Vec::new();
+    file.take((FLAGS_AT + FLAGS_LEN) as u64).read_to_end(&mut head)?;
+    if wire::file_header(&head).is_none() {
+        return Err(Error::new(ErrorKind::Unrecognized, "not a ULog").at(0));
     }
+    let (_, message) = head.split_at_checked(FILE_HEADER_LEN).unwrap_or_default();
+    let size = match wire::header(message) {
+        Some((size, kind::FLAG_BITS)) => size,
+        _ => {
+            let what = "a log without flag bits cannot be appended to";
+            return Err(Error::new(ErrorKind::Unsupported, what).at(16));
+        }
+    };
+    let payload = message
+        .get(HEADER_LEN..)
+        .filter(|_| size >= FLAGS_LEN && end >= (FLAGS_AT + size) as u64);
+    payload
+        .and_then(wire::flag_bits)
+        .ok_or_else(|| broken("the flag bits are cut").at(16))
+}
 
-    fn parse(mut cut: Cut<'_>) -> Option<Self> {
-        let mut incompat = [0; 8];
-        incompat.copy_from_slice(cut.bytes(8)?);
-        Some(Self { incompat, offsets: [cut.u64()?, cut.u64()?, cut.u64()?] })
+/// Enters a section that begins at `end`, where the file ends.
+fn add_section(flags: &mut FlagBits, end: u64) -> Result<()> {
+    let [first, rest @ ..] = &mut flags.incompatible;
+    if *first & !INCOMPAT_DATA_APPENDED != 0 || rest.iter().any(|byte| *byte != 0) {
+        let what = "the log has incompatible flags that nobody knows";
+        return Err(Error::new(ErrorKind::Unsupported, what).at(INCOMPAT_AT));
     }
-
-    /// Enters a section that begins at `end`, where the file ends.
-    fn add_section(&mut self, end: u64) -> Result<()> {
-        let [first, rest @ ..] = &mut self.incompat;
-        if *first & !INCOMPAT_DATA_APPENDED != 0 || rest.iter().any(|byte| *byte != 0) {
-            let what = "the log has incompatible flags that nobody knows";
-            return Err(Error::new(ErrorKind::Unsupported, what).at(INCOMPAT_AT));
-        }
-        if *first & INCOMPAT_DATA_APPENDED == 0 {
-            // Whatever stands there counts for nothing, and shall not begin to.
-            self.offsets = [0; 3];
-        }
-        *first |= INCOMPAT_DATA_APPENDED;
-
-        if self.offsets.iter().any(|offset| *offset > end) {
-            return Err(broken("a section begins behind the end").at(OFFSETS_AT));
-        }
-        let Some(free) = self.offsets.iter_mut().find(|offset| **offset == 0) else {
-            let what = "a fourth appended section; a log has room for three";
-            return Err(Error::new(ErrorKind::Limit, what).at(OFFSETS_AT));
-        };
-        *free = end;
-        Ok(())
+    if *first & INCOMPAT_DATA_APPENDED == 0 {
+        // Whatever stands there counts for nothing, and shall not begin to.
+        flags.appended = [0; 3];
     }
+    *first |= INCOMPAT_DATA_APPENDED;
+
+    if flags.appended.iter().any(|offset| *offset > end) {
+        return Err(broken("a section begins behind the end").at(OFFSETS_AT));
+    }
+    let Some(free) = flags.appended.iter_mut().find(|offset| **offset == 0) else {
+        let what = "a fourth appended section; a log has room for three";
+        return Err(Error::new(ErrorKind::Limit, what).at(OFFSETS_AT));
+    };
+    *free = end;
+    Ok(())
 }
 
 fn broken(what: &'static str) -> Error {

@@ -4,7 +4,11 @@ use std::io::Write;
 
 use logtool_core::{Error, ErrorKind, Result};
 
-use crate::write::{DefaultOf, ParameterValue, Writer, formats, message};
+use crate::{
+    header::ParameterValue,
+    wire::kind,
+    write::{DefaultOf, Writer, message, typed},
+};
 
 /// How many bytes of a long value go into one `M` message. PX4 writes parts of about
 /// this length; a damaged message then costs little.
@@ -22,9 +26,15 @@ impl<W: Write> Writer<W> {
     pub fn format(&mut self, name: &str, fields: &str) -> Result<()> {
         self.check_definitions_last("a format")?;
         let text = format!("{name}:{fields}");
-        message::checked_len(b'F', &[text.as_bytes()])?;
-        self.formats.add(name, fields)?;
-        self.put(b'F', &[text.as_bytes()])
+        message::checked_len(kind::FORMAT, &[text.as_bytes()])?;
+        typed::check_format(name, fields)?;
+        if self.formats.contains(name) {
+            let what = format!("the format {name:?} is defined already");
+            return Err(Error::new(ErrorKind::Malformed, what));
+        }
+        self.put(kind::FORMAT, &[text.as_bytes()])?;
+        self.formats.define(name, fields);
+        Ok(())
     }
 
     /// Says something about the log; `key` is a basic type and a name, as
@@ -35,12 +45,12 @@ impl<W: Write> Writer<W> {
     /// `Malformed` if the value is not as long as the type says, or the key is none;
     /// `Limit` if the key is longer than 255 bytes, or the value too long.
     pub fn info(&mut self, key: &str, value: &[u8]) -> Result<()> {
-        let (of_type, _) = formats::split_typed(key)?;
-        if of_type.basic_size() != Some(value.len()) {
+        let (type_name, _) = typed::split(key)?;
+        if typed::basic_len(type_name) != Some(value.len()) {
             let what = format!("a value of {} bytes for {key:?}", value.len());
             return Err(Error::new(ErrorKind::Malformed, what));
         }
-        self.put_keyed(b'I', None, key, value)
+        self.put_keyed(kind::INFO, None, key, value)
     }
 
     /// Says something about the log in words.
@@ -106,7 +116,7 @@ impl<W: Write> Writer<W> {
         value: impl Into<ParameterValue>,
     ) -> Result<()> {
         self.check_definitions_last("an initial parameter")?;
-        self.put_parameter(b'P', None, name, value.into())
+        self.put_parameter(kind::PARAMETER, None, name, value.into())
     }
 
     /// Says which value a parameter would have had, if nobody had set it.
@@ -121,7 +131,7 @@ impl<W: Write> Writer<W> {
         of: DefaultOf,
     ) -> Result<()> {
         self.check_definitions_last("a default parameter")?;
-        self.put_parameter(b'Q', Some(of as u8), name, value.into())
+        self.put_parameter(kind::DEFAULT_PARAMETER, Some(of as u8), name, value.into())
     }
 
     /// Says that a parameter has another value from here on.
@@ -137,7 +147,7 @@ impl<W: Write> Writer<W> {
         value: impl Into<ParameterValue>,
     ) -> Result<()> {
         self.end_definitions()?;
-        self.put_parameter(b'P', None, name, value.into())
+        self.put_parameter(kind::PARAMETER, None, name, value.into())
     }
 
     fn put_parameter(
@@ -148,7 +158,7 @@ impl<W: Write> Writer<W> {
         value: ParameterValue,
     ) -> Result<()> {
         let key = format!("{} {name}", value.type_name());
-        formats::split_typed(&key)?;
+        typed::split(&key)?;
         self.put_keyed(kind, before, &key, &value.to_le_bytes())
     }
 
@@ -166,8 +176,8 @@ impl<W: Write> Writer<W> {
             let to = cut(value.len().min(from + PART_BYTES));
             let part = value.get(from..to).unwrap_or_default();
             let key = format!("{element}[{}] {name}", part.len());
-            formats::split_typed(&key)?;
-            self.put_keyed(b'M', Some(u8::from(from > 0)), &key, part)?;
+            typed::split(&key)?;
+            self.put_keyed(kind::INFO_MULTIPLE, Some(u8::from(from > 0)), &key, part)?;
             from = to;
             if from == value.len() {
                 return Ok(());

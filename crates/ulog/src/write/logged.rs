@@ -6,14 +6,12 @@ use logtool_core::{Error, ErrorKind, Result};
 
 use crate::{
     level::Level,
+    wire::{SYNC, kind},
     write::{Writer, message},
 };
 
 /// How far marks are apart: PX4 writes them at 2 Hz.
 const SYNC_INTERVAL_MICROS: u64 = 500_000;
-
-/// What a mark consists of, so that it is found after damage.
-const SYNC_MAGIC: [u8; 8] = [0x2F, 0x73, 0x13, 0x20, 0x25, 0x0C, 0xBB, 0x12];
 
 impl<W: Write> Writer<W> {
     /// Writes a line that somebody printed.
@@ -24,7 +22,7 @@ impl<W: Write> Writer<W> {
     /// long, `Io` if writing fails.
     pub fn string(&mut self, level: Level, time_micros: u64, text: &str) -> Result<()> {
         let level = level_digit(level)?;
-        self.put_text(b'L', &[level], time_micros, text)
+        self.put_text(kind::STRING, &[level], time_micros, text)
     }
 
     /// Writes a line that somebody printed, and whose it is.
@@ -41,7 +39,7 @@ impl<W: Write> Writer<W> {
     ) -> Result<()> {
         let [tag_low, tag_high] = tag.to_le_bytes();
         let head = [level_digit(level)?, tag_low, tag_high];
-        self.put_text(b'C', &head, time_micros, text)
+        self.put_text(kind::TAGGED_STRING, &head, time_micros, text)
     }
 
     /// Says that nothing was logged for this long, because writing was too slow.
@@ -50,7 +48,7 @@ impl<W: Write> Writer<W> {
     ///
     /// `Io` if writing fails.
     pub fn dropout(&mut self, millis: u16) -> Result<()> {
-        self.put(b'O', &[&millis.to_le_bytes()])
+        self.put(kind::DROPOUT, &[&millis.to_le_bytes()])
     }
 
     /// Writes a mark by which a reader finds its way after damage.
@@ -61,7 +59,7 @@ impl<W: Write> Writer<W> {
     ///
     /// `Io` if writing fails.
     pub fn sync(&mut self) -> Result<()> {
-        self.put(b'S', &[&SYNC_MAGIC])
+        self.put(kind::SYNC, &[&SYNC])
     }
 
     /// Writes a mark if the last one is half a second away, in either direction.

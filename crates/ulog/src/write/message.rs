@@ -2,9 +2,20 @@
 
 use logtool_core::{Error, ErrorKind, Result};
 
+use crate::wire::kind;
+
 /// Whether messages of this kind can only stand behind the definitions.
 pub(super) const fn is_data(kind: u8) -> bool {
-    matches!(kind, b'A' | b'R' | b'D' | b'L' | b'C' | b'S' | b'O')
+    matches!(
+        kind,
+        kind::SUBSCRIPTION
+            | kind::UNSUBSCRIPTION
+            | kind::DATA
+            | kind::STRING
+            | kind::TAGGED_STRING
+            | kind::SYNC
+            | kind::DROPOUT
+    )
 }
 
 /// How long the payload of these parts is, if a message can be that long.

@@ -1,13 +1,6 @@
-//! The values of parameters, and what they can be the default of.
+//! The values of parameters as bytes, and what they can be the default of.
 
-/// The value of a parameter: the two types that ULog has for it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ParameterValue {
-    /// An `int32_t`.
-    Int(i32),
-    /// A `float`.
-    Float(f32),
-}
+use crate::header::ParameterValue;
 
 /// Where a default value is valid; the discriminants are the bits in the file.
 ///

@@ -4,7 +4,10 @@ use std::{io::Write, ops::RangeInclusive};
 
 use logtool_core::{Error, ErrorKind, Result};
 
-use crate::write::{Writer, formats::MAX_PAYLOAD};
+use crate::{wire::kind, write::Writer};
+
+/// The longest payload of a record: 2 bytes of its message are the id.
+const MAX_PAYLOAD: usize = u16::MAX as usize - 2;
 
 /// A topic that is to be logged: an instance of a format.
 ///
@@ -78,11 +81,12 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     ///
-    /// `NoSuch` if a format is missing; `Limit` if the format is longer than a message,
-    /// nested too deep or in itself, or if there are 65,536 topics already;
-    /// `Unsupported` if there is this instance of this format already.
+    /// `Malformed` if a format is missing, nested too deep or in itself, or longer than
+    /// a message; `Limit` if there are 65,536 topics already; `Unsupported` if there is
+    /// this instance of this format already.
     pub fn subscribe(&mut self, to: Subscription<'_>) -> Result<TopicHandle> {
-        let payload_len = self.formats.payload_len(to.format)?;
+        let layout = self.formats.layout(to.format)?;
+        let payload_len = layout.size_without_padding() as usize..=layout.size as usize;
         if !self.subscribed.insert((to.format.to_owned(), to.multi_id)) {
             let what = format!("{:?} {} is subscribed already", to.format, to.multi_id);
             return Err(Error::new(ErrorKind::Unsupported, what));
@@ -140,7 +144,7 @@ impl<W: Write> Writer<W> {
         }
         let msg_id = self.number(topic)?;
         self.sync_if_due(time_micros)?;
-        self.put(b'D', &[&msg_id.to_le_bytes(), payload])?;
+        self.put(kind::DATA, &[&msg_id.to_le_bytes(), payload])?;
         self.topic_mut(topic)?.last_micros = Some(time_micros);
         Ok(true)
     }
@@ -155,7 +159,10 @@ impl<W: Write> Writer<W> {
         let Ok(msg_id) = u16::try_from(next) else {
             return Err(Error::new(ErrorKind::Limit, "a log of 65,537 topics"));
         };
-        self.put(b'A', &[&[multi_id], &msg_id.to_le_bytes(), format.as_bytes()])?;
+        self.put(
+            kind::SUBSCRIPTION,
+            &[&[multi_id], &msg_id.to_le_bytes(), format.as_bytes()],
+        )?;
         self.next_id += 1;
         self.topic_mut(topic)?.identity = Identity::Numbered(msg_id);
         Ok(msg_id)

@@ -1,7 +1,10 @@
 //! What the log says before the flight.
 
 use logtool_core::Result;
-use logtool_ulog::write::{DefaultOf, ParameterValue, Writer};
+use logtool_ulog::{
+    ParameterValue,
+    write::{DefaultOf, Writer},
+};
 
 const FORMATS: [(&str, &str); 8] = [
     (

@@ -121,7 +121,7 @@ fn what_cannot_be_appended_to_says_why() {
     assert_eq!(changed(27, 2), ErrorKind::Unsupported);
     assert_eq!(changed(34, 1), ErrorKind::Unsupported);
     assert_eq!(refused(cut_log()[..58].to_vec()), ErrorKind::Malformed);
-    assert_eq!(refused(vec![]), ErrorKind::Malformed);
+    assert_eq!(refused(vec![]), ErrorKind::Unrecognized);
     let mut behind = cut_log();
     (behind[27], behind[42]) = (1, 1);
     assert_eq!(refused(behind), ErrorKind::Malformed);
