@@ -77,7 +77,7 @@ impl Decoder for LayoutDecoder {
     }
 
     fn take(&mut self) -> Result<RecordBatch> {
-        let times = time_array(std::mem::take(&mut self.times));
+        let times = time_array(leaf::take(&mut self.times));
         let leaves: Vec<ArrayRef> = self.leaves.iter_mut().map(Leaf::take).collect();
         let mut columns = vec![times];
         for node in &self.plan.nodes {

@@ -101,7 +101,11 @@ impl Manifest {
 
 impl Part {
     fn may_hold(&self, selection: &Selection) -> bool {
-        self.topics.overlaps(&selection.topics) && self.time.overlaps(&selection.time)
+        // Who wants everything is also told of all damage, where no record is left.
+        let is_everything = *selection == Selection::default();
+        is_everything
+            || self.topics.overlaps(&selection.topics)
+                && self.time.overlaps(&selection.time)
     }
 
     fn joins(&self, next: &Self, target_bytes: u64) -> bool {

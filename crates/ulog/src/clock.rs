@@ -7,8 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How far apart neighbouring timestamps are believed, in microseconds: 30 minutes.
-const NEAR: u64 = 30 * 60 * 1_000_000;
+/// How far apart neighbouring timestamps are believed, in microseconds: 5 minutes.
+const NEAR: u64 = 5 * 60 * 1_000_000;
 /// How many timestamps have to agree before a jump is believed.
 pub(crate) const AGREE: u32 = 8;
 /// The latest time that is believed at all.

@@ -75,6 +75,10 @@ struct Stats {
     records: u64,
     bytes: u64,
     time: TimeRange,
+    /// How many are older than one before them, and how many have times that cannot
+    /// be right.
+    late: u64,
+    odd: u64,
     /// Whether its records report UTC.
     tells_utc: bool,
 }
@@ -248,6 +252,8 @@ impl Survey {
                 stats.records += 1;
                 stats.bytes += record.len() as u64;
                 let time = TimeRange::just(datum.time);
+                stats.late += u64::from(time.end < stats.time.end);
+                stats.odd += u64::from(!datum.is_believed);
                 stats.time = stats.time.cover(&time);
                 self.parts.record(datum.stream, &time);
                 if datum.is_believed {

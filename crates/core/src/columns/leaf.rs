@@ -72,56 +72,83 @@ trait Values: Send {
 
 fn values(primitive: Primitive) -> Box<dyn Values> {
     match primitive {
-        Primitive::I8 => numbers::<types::Int8Type, 1>(i8::from_le_bytes),
-        Primitive::I16 => numbers::<types::Int16Type, 2>(i16::from_le_bytes),
-        Primitive::I32 => numbers::<types::Int32Type, 4>(i32::from_le_bytes),
-        Primitive::I64 => numbers::<types::Int64Type, 8>(i64::from_le_bytes),
-        Primitive::U8 => numbers::<types::UInt8Type, 1>(u8::from_le_bytes),
-        Primitive::U16 => numbers::<types::UInt16Type, 2>(u16::from_le_bytes),
-        Primitive::U32 => numbers::<types::UInt32Type, 4>(u32::from_le_bytes),
-        Primitive::U64 => numbers::<types::UInt64Type, 8>(u64::from_le_bytes),
-        Primitive::F32 => numbers::<types::Float32Type, 4>(f32::from_le_bytes),
-        Primitive::F64 => numbers::<types::Float64Type, 8>(f64::from_le_bytes),
+        Primitive::I8 => Box::new(Numbers::<types::Int8Type>::default()),
+        Primitive::I16 => Box::new(Numbers::<types::Int16Type>::default()),
+        Primitive::I32 => Box::new(Numbers::<types::Int32Type>::default()),
+        Primitive::I64 => Box::new(Numbers::<types::Int64Type>::default()),
+        Primitive::U8 => Box::new(Numbers::<types::UInt8Type>::default()),
+        Primitive::U16 => Box::new(Numbers::<types::UInt16Type>::default()),
+        Primitive::U32 => Box::new(Numbers::<types::UInt32Type>::default()),
+        Primitive::U64 => Box::new(Numbers::<types::UInt64Type>::default()),
+        Primitive::F32 => Box::new(Numbers::<types::Float32Type>::default()),
+        Primitive::F64 => Box::new(Numbers::<types::Float64Type>::default()),
         Primitive::Bool => Box::new(Truths { bytes: Vec::new() }),
         Primitive::Char => Box::new(Texts::new(1)),
     }
 }
 
-fn numbers<T: ArrowPrimitiveType, const N: usize>(
-    read: fn([u8; N]) -> T::Native,
-) -> Box<dyn Values> {
-    Box::new(Numbers::<T, N> { read, values: Vec::new() })
+/// A number that is read from its first little-endian bytes.
+trait Little: Copy + Default {
+    const SIZE: usize = size_of::<Self>();
+
+    /// The number at `at`; zero where there is none, which gathering rules out.
+    fn at(payload: &[u8], at: usize) -> Self;
+
+    /// Adds all the numbers of `row`.
+    fn extend(values: &mut Vec<Self>, row: &[u8]);
 }
 
-/// Numbers of `N` bytes.
-struct Numbers<T: ArrowPrimitiveType, const N: usize> {
-    read: fn([u8; N]) -> T::Native,
+macro_rules! little {
+    ($($number:ty)*) => {$(
+        impl Little for $number {
+            #[inline(always)]
+            fn at(payload: &[u8], at: usize) -> Self {
+                let bytes = payload.get(at..).and_then(|rest| rest.first_chunk());
+                bytes.map_or_else(Self::default, |bytes| Self::from_le_bytes(*bytes))
+            }
+
+            #[inline(always)]
+            fn extend(values: &mut Vec<Self>, row: &[u8]) {
+                let chunks = row.as_chunks().0;
+                values.extend(chunks.iter().map(|bytes| Self::from_le_bytes(*bytes)));
+            }
+        }
+    )*};
+}
+
+little!(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
+
+/// Numbers of one type.
+struct Numbers<T: ArrowPrimitiveType> {
     values: Vec<T::Native>,
 }
 
-impl<T: ArrowPrimitiveType, const N: usize> Values for Numbers<T, N> {
+impl<T: ArrowPrimitiveType> Default for Numbers<T> {
+    fn default() -> Self {
+        Self { values: Vec::new() }
+    }
+}
+
+impl<T: ArrowPrimitiveType<Native: Little>> Values for Numbers<T> {
     fn gather(&mut self, run: Run<'_>, places: &Places) {
-        let read = self.read;
-        let value = |payload: &[u8], at: usize| {
-            let bytes = payload.get(at..).and_then(|rest| rest.first_chunk::<N>());
-            bytes.map_or_else(T::default_value, |bytes| read(*bytes))
-        };
         match places {
             Places::One(at) => {
-                self.values.extend(run.payloads().map(|payload| value(payload, *at)));
+                let value = |payload: &[u8]| T::Native::at(payload, *at);
+                self.values.extend(run.payloads().map(value));
             }
             Places::Row { start, count } => {
+                let len = count * T::Native::SIZE;
                 self.values.reserve(run.len() * count);
                 for payload in run.payloads() {
-                    let row =
-                        payload.get(*start..*start + count * N).unwrap_or_default();
-                    self.values.extend(row.as_chunks::<N>().0.iter().map(|b| read(*b)));
+                    let row = payload.get(*start..start + len).unwrap_or_default();
+                    T::Native::extend(&mut self.values, row);
                 }
             }
             Places::Many(offsets) => {
                 self.values.reserve(run.len() * offsets.len());
                 for payload in run.payloads() {
-                    let row = offsets.iter().map(|at| value(payload, *at as usize));
+                    let row =
+                        offsets.iter().map(|at| T::Native::at(payload, *at as usize));
                     self.values.extend(row);
                 }
             }
@@ -129,9 +156,16 @@ impl<T: ArrowPrimitiveType, const N: usize> Values for Numbers<T, N> {
     }
 
     fn take(&mut self) -> ArrayRef {
-        let values = ScalarBuffer::from(std::mem::take(&mut self.values));
+        let values = ScalarBuffer::from(take(&mut self.values));
         Arc::new(PrimitiveArray::<T>::new(values, None))
     }
+}
+
+/// Takes all of `values`, and makes room for as many again: batches of one topic are
+/// about equally long, and growing step by step costs more than the gathering.
+pub(super) fn take<T>(values: &mut Vec<T>) -> Vec<T> {
+    let again = Vec::with_capacity(values.len() + values.len() / 8);
+    std::mem::replace(values, again)
 }
 
 /// Truths: a byte each while they are gathered, a bit each in the array.

@@ -11,9 +11,16 @@ use crate::{
     anchor, built_in,
     header::{Header, Parameter},
     notes::{BuiltIn, Notes},
-    survey::Survey,
+    survey::{Stats, Survey},
     system,
 };
+
+/// What is odd about the times of a topic's records.
+fn oddities(stats: &Stats) -> BTreeMap<String, String> {
+    let counted = [("older_than_before", stats.late), ("odd_times", stats.odd)];
+    let odd = counted.into_iter().filter(|(_, count)| *count > 0);
+    odd.map(|(name, count)| (name.to_owned(), count.to_string())).collect()
+}
 
 impl Survey {
     /// The manifest of a log of `bytes` bytes, and what readers of it need.
@@ -95,6 +102,14 @@ impl Survey {
                  first at byte {at}"
             ));
         }
+        let (late, odd) = (self.stats.iter())
+            .fold((0, 0), |(late, odd), stats| (late + stats.late, odd + stats.odd));
+        if late + odd > 0 {
+            self.remark(format!(
+                "{late} records are older than one of their topic before them, and {odd} \
+                 have times that cannot be right: 0, or far from those around"
+            ));
+        }
         let why: Vec<String> = (self.registry.topics.iter())
             .filter_map(|topic| Some((&topic.name, topic.layout.as_ref().err()?)))
             .map(|(name, why)| format!("the topic {name:?} has only raw bytes: {why}"))
@@ -106,7 +121,7 @@ impl Survey {
     }
 
     fn logged_topics(&self) -> Vec<Topic> {
-        let topic = |(declared, stats): (&crate::registry::Declared, &super::Stats)| Topic {
+        let topic = |(declared, stats): (&crate::registry::Declared, &Stats)| Topic {
             name: declared.name.clone(),
             instance: declared.instance.into(),
             origin: TopicOrigin::Logged,
@@ -117,7 +132,7 @@ impl Survey {
             records: Some(stats.records),
             bytes: Some(stats.bytes),
             time: (stats.records > 0).then_some(stats.time),
-            metadata: BTreeMap::new(),
+            metadata: oddities(stats),
         };
         self.registry.topics.iter().zip(&self.stats).map(topic).collect()
     }

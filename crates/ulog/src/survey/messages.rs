@@ -124,8 +124,15 @@ impl Survey {
         self.parts.grow(self.registry.topics.len());
         for index in self.stats.len()..self.registry.topics.len() {
             let tells_utc = self.tells_utc(index);
-            let time = TimeRange::EMPTY;
-            self.stats.push(Stats { records: 0, bytes: 0, time, tells_utc });
+            let (time, none) = (TimeRange::EMPTY, 0);
+            self.stats.push(Stats {
+                records: none,
+                bytes: none,
+                time,
+                late: none,
+                odd: none,
+                tells_utc,
+            });
         }
     }
 
