@@ -96,9 +96,6 @@ pub(crate) struct RecordArgs {
     /// --time, or 2024-05-01T12:00:00Z
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     pub(crate) from: Option<TypedTime>,
-    /// Nothing at this time or later
-    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
-    pub(crate) to: Option<TypedTime>,
 }
 
 /// What numbers are called.

@@ -6,7 +6,12 @@ use anyhow::Result;
 use logtool_core::{Damage, Manifest, TopicSet};
 
 use crate::{
-    complaint::Complaint, input::Input, outcome::Outcome, paint, terminal::say,
+    complaint::Complaint,
+    human::{Span, counted},
+    input::Input,
+    outcome::Outcome,
+    paint,
+    terminal::say,
 };
 
 /// Something that was lost.
@@ -138,9 +143,10 @@ impl Findings {
             .sum();
         let seconds = match seconds {
             0 => String::new(),
-            nanos => format!(" and {:.3} s", nanos as f64 / 1e9),
+            nanos => format!(" and {}", Span(nanos)),
         };
-        format!("{places}, {lost} bytes ({share:.2} %){seconds} lost; the rest is read")
+        let lost = counted(lost, "byte");
+        format!("{places}, {lost} ({share:.2} %){seconds} lost; the rest is read")
     }
 }
 

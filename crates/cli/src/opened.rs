@@ -6,9 +6,7 @@ use anyhow::{Context as _, Result};
 use logtool_core::{ErrorKind, Format, Log, OpenOptions, recognize};
 use logtool_ulog::UlogLog;
 
-use crate::{
-    args::GlobalArgs, complaint::Complaint, formats, formats::FORMATS, input::Input,
-};
+use crate::{args::GlobalArgs, complaint::Complaint, formats::FORMATS, input::Input};
 
 /// An open log, and where it is from.
 pub(crate) struct Opened {
@@ -67,18 +65,15 @@ fn explained(err: anyhow::Error, input: &Input) -> anyhow::Error {
         return err.context(input.name.clone());
     };
     let hint = match cause.kind() {
-        ErrorKind::Unrecognized if input.source.is_empty() => {
-            "the file has no bytes".into()
+        ErrorKind::Unrecognized => {
+            foreign(input).map(|what| format!("it looks like {what}"))
         }
-        ErrorKind::Unrecognized => match foreign(input) {
-            Some(foreign) => format!("it looks like {foreign}"),
-            None => format!("the formats that are read: {}", formats::names()),
-        },
         ErrorKind::Unsupported if cause.to_string().contains("flag bit") => {
-            "--read-anyway reads it as far as it can be understood".into()
+            Some("--read-anyway reads it as far as it can be understood".to_owned())
         }
-        _ => return err.context(input.name.clone()),
+        _ => None,
     };
+    let Some(hint) = hint else { return err.context(input.name.clone()) };
     Complaint::new(format!("{}: {cause}", input.name)).hint(hint).into()
 }
 

@@ -1,11 +1,14 @@
 //! What can be typed after each command.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, str::FromStr};
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::args::{ClockArgs, LabelArgs, RecordArgs};
+use crate::{
+    args::{ClockArgs, LabelArgs, RecordArgs},
+    times::TypedTime,
+};
 
 /// Say what logs hold: times, system, topics, losses
 ///
@@ -42,6 +45,10 @@ pub(crate) struct CatArgs {
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) records: RecordArgs,
+    /// Nothing at this time or later
+    #[arg(long, value_name = "TIME", help_heading = "Selection")]
+    #[arg(allow_negative_numbers = true)]
+    pub(crate) to: Option<TypedTime>,
     /// No more than so many records
     #[arg(short = 'n', long = "count", value_name = "N")]
     pub(crate) count: Option<u64>,
@@ -77,6 +84,7 @@ pub(crate) enum CatFormat {
 Examples:
   logtool convert flight.ulg                       # CSV files in ./flight/
   logtool convert *.ulg -o tables --to parquet
+  logtool convert flight.ulg -o landing --from 3m --to 3m20s --to jsonl
   logtool convert flight.ulg -o gps --topic 'sensor_gps*' --field 'lat*' --field 'lon*'
   curl -s https://example.org/x.ulg | logtool convert - -o x --to arrow")]
 pub(crate) struct ConvertArgs {
@@ -86,9 +94,11 @@ pub(crate) struct ConvertArgs {
     /// The folder to write into
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: Option<PathBuf>,
-    /// What to write
-    #[arg(long, value_enum, default_value = "csv", value_name = "FORMAT")]
-    pub(crate) to: Target,
+    /// What to write: csv, jsonl, parquet or arrow [default: csv]. With a time:
+    /// nothing at this time or later. May be given once for each
+    #[arg(long, value_name = "FORMAT|TIME", action = ArgAction::Append)]
+    #[arg(allow_negative_numbers = true)]
+    pub(crate) to: Vec<To>,
     /// Replace files that are there already
     #[arg(short, long)]
     pub(crate) force: bool,
@@ -108,6 +118,55 @@ pub(crate) struct ConvertArgs {
     pub(crate) clock: ClockArgs,
     #[command(flatten)]
     pub(crate) labels: LabelArgs,
+}
+
+impl ConvertArgs {
+    /// What to write.
+    pub(crate) fn target(&self) -> Target {
+        let target = |to: &To| match to {
+            To::Target(target) => Some(*target),
+            To::Time(_) => None,
+        };
+        self.to.iter().find_map(target).unwrap_or(Target::Csv)
+    }
+
+    /// The time before which a record has to be.
+    pub(crate) fn end(&self) -> Option<TypedTime> {
+        self.to.iter().find_map(|to| match to {
+            To::Target(_) => None,
+            To::Time(time) => Some(*time),
+        })
+    }
+
+    /// Whether one thing was said twice.
+    pub(crate) fn is_ambiguous(&self) -> bool {
+        let targets = self.to.iter().filter(|to| matches!(to, To::Target(_))).count();
+        targets > 1 || self.to.len() - targets > 1
+    }
+}
+
+/// What follows `--to`: a format to convert to, or a time to read to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum To {
+    Target(Target),
+    Time(TypedTime),
+}
+
+impl FromStr for To {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(target) = Target::from_str(text, false) {
+            return Ok(Self::Target(target));
+        }
+        match text.parse() {
+            Ok(time) => Ok(Self::Time(time)),
+            Err(_) if text.starts_with(|c: char| c.is_ascii_digit()) => {
+                Err("no time; one is like 12.5, 12m30s or 2024-05-01T12:00:00Z".into())
+            }
+            Err(_) => Err("the formats are csv, jsonl, parquet and arrow".into()),
+        }
+    }
 }
 
 /// What tables are written as.

@@ -23,7 +23,7 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     let manifest = log.manifest();
     let prepare = || {
         let clock = ShownClock::new(manifest, args.clock.time)?;
-        let time = clock.range(args.records.from, args.records.to)?;
+        let time = clock.range(args.records.from, args.to)?;
         let topics = selection::topics(manifest, &args.records.topics, false)?;
         anyhow::Ok((clock, Selection { topics, time }))
     };

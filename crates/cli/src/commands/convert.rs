@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context as _, Result};
 
 use crate::{
-    args::{ConvertArgs, GlobalArgs},
+    args::{ConvertArgs, GlobalArgs, Target},
     complaint::{self, Complaint},
     input::STDIN,
     labels, opened,
@@ -19,11 +19,16 @@ use crate::{
 };
 
 pub(super) fn run(args: &ConvertArgs, global: &GlobalArgs) -> Result<Outcome> {
-    if args.layout.is_some() && args.to != crate::args::Target::Parquet {
+    if args.layout.is_some() && args.target() != Target::Parquet {
         let what = "--layout is for --to parquet";
         return Err(Complaint::misuse(what)
             .hint("for the others there is --flat")
             .into());
+    }
+    if args.is_ambiguous() {
+        let what = "--to is given twice for the same";
+        let hint = "once it may be a format, and once a time";
+        return Err(Complaint::misuse(what).hint(hint).into());
     }
     let places = places(args)?;
     let labels = labels::read(&args.labels)?;

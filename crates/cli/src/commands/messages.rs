@@ -1,9 +1,9 @@
 //! `logtool messages`: what the vehicle said.
 
-use std::io::Write as _;
+use std::io::{self, BufWriter, StdoutLock, Write as _};
 
 use anyhow::{Context as _, Result};
-use logtool_core::{Columns, Manifest, Selection, TopicId};
+use logtool_core::{Columns, Manifest, Selection, Timestamp, TopicId};
 
 use crate::{
     args::{GlobalArgs, MessagesArgs},
@@ -34,13 +34,13 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
     let make_rows = if args.json { Rows::json } else { Rows::text };
     let mut reader =
         Reader::new(&*opened.log, selection, Columns::default(), make_rows);
-    let (mut out, mut line) = (terminal::stdout(), Vec::new());
+    let mut lines = Lines { out: terminal::stdout(), waiting: Vec::new(), bytes: 0 };
     reader.each(
         &mut |_, rows, row| {
             if args.level.is_none_or(|least| rows.is_urgent(row, least)) {
-                line.clear();
+                let mut line = Vec::new();
                 rows.write(row, &clock, None, &mut line);
-                out.write_all(&line)?;
+                lines.add(rows.time(row), line)?;
             }
             Ok(true)
         },
@@ -49,7 +49,7 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
             findings.check(global.strict)
         },
     )?;
-    out.flush()?;
+    lines.flush()?;
     Ok(findings.tell(global.quiet))
 }
 
@@ -58,4 +58,32 @@ fn topic(manifest: &Manifest) -> Result<TopicId> {
         let what = format!("a {} log has no messages", manifest.format);
         Complaint::new(what).into()
     })
+}
+
+/// Lines in the order of time. (The file has them in the order in which they came to
+/// the logger, and an event is quicker than a text.)
+struct Lines {
+    out: BufWriter<StdoutLock<'static>>,
+    waiting: Vec<(Timestamp, Vec<u8>)>,
+    bytes: usize,
+}
+
+/// No more than so many bytes of lines are kept to be put in order.
+const MAX_BYTES: usize = 16 << 20;
+
+impl Lines {
+    fn add(&mut self, time: Timestamp, line: Vec<u8>) -> io::Result<()> {
+        self.bytes += line.len();
+        self.waiting.push((time, line));
+        if self.bytes > MAX_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.waiting.sort_by_key(|(time, _)| *time);
+        for (_, line) in self.waiting.drain(..) {
+            self.out.write_all(&line)?;
+        }
+        self.bytes = 0;
+        self.out.flush()
+    }
 }

@@ -85,7 +85,7 @@ fn write_tables(
     let log = &*opened.log;
     let manifest = log.manifest();
     let clock = ShownClock::new(manifest, args.clock.time)?;
-    let time = clock.range(args.records.from, args.records.to)?;
+    let time = clock.range(args.records.from, args.end())?;
     let mut topics = selection::topics(manifest, &args.records.topics, true)?;
     let columns = Columns { view: view(args), only: None, labels };
     let columns_of = selection::columns(log, &mut topics, &columns, &args.fields)?;
@@ -112,18 +112,15 @@ fn part_bytes(bytes: u64) -> u64 {
 
 fn view(args: &ConvertArgs) -> View {
     let is_flat = args.flat || args.layout == Some(Layout::Flat);
-    if is_flat || args.to == Target::Csv { View::Flat } else { View::Nested }
+    if is_flat || args.target() == Target::Csv { View::Flat } else { View::Nested }
 }
 
 /// `err`, with the hint that its text has as a hint of its own.
 fn explained(err: logtool_core::Error) -> anyhow::Error {
     let text = err.to_string();
-    match text.split_once(" (--force") {
-        Some((what, _)) => {
-            Complaint::new(what).hint("--force replaces what is there").into()
-        }
-        None => err.into(),
-    }
+    let Some((what, _)) = text.split_once(" (--force") else { return err.into() };
+    let what = what.split_once(": ").map_or(what, |(_, what)| what);
+    Complaint::new(what).hint("--force replaces what is there").into()
 }
 
 /// A bar, where somebody looks.

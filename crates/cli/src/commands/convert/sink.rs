@@ -30,13 +30,13 @@ pub(super) fn new(
 ) -> Box<dyn TableSink> {
     let topics = &opened.log.manifest().topics;
     let stem = opened::stem(Path::new(&opened.input.name));
-    let style = match args.to {
+    let style = match args.target() {
         Target::Csv => NameStyle::Prefixed(stem.unwrap_or_else(|_| "log".to_owned())),
         _ => NameStyle::Topic,
     };
     let (outputs, names) = (outputs.clone(), FileNames::new(style, topics));
     let told = || metadata(opened, args);
-    match args.to {
+    match args.target() {
         Target::Csv => Box::new(CsvSink::new(outputs, names, CsvOptions::default())),
         Target::Jsonl => Box::new(JsonLinesSink::new(outputs, names)),
         Target::Parquet => Box::new(ParquetSink::new(outputs, names, told())),
