@@ -45,6 +45,7 @@
 // In reading order: each module uses only those above it.
 mod cut;
 mod error;
+pub mod hex;
 mod labels;
 mod source;
 mod time;
@@ -68,7 +69,10 @@ mod walk;
 
 mod drive;
 
+mod asof;
+
 pub use crate::{
+    asof::{AsofJob, AsofReport, asof_schema, merge_asof},
     block::{Block, Record, Run, TopicSort},
     columns::{LayoutDecoder, TIME_UNIT, time_array, time_field},
     cut::Cut,

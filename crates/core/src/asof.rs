@@ -1,0 +1,138 @@
+//! Several topics of a log in one table, on one axis of time.
+//!
+//! A row of the table is a moment of an even grid; a column holds what its topic last
+//! said at that moment or before. Parts are read in the order of their first times, and
+//! a row is written as soon as no part that is still to be read can change it. Of the
+//! rows that wait, only the last before each moment is kept; should even those be too
+//! many, the later ones are given up, and their parts read again when their turn has
+//! come. So memory is bounded, whatever the order of the records in the file.
+
+mod grid;
+mod lane;
+mod limits;
+mod output;
+mod pending;
+mod reader;
+mod sweep;
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use arrow_schema::{Field, Schema, SchemaRef};
+
+use crate::{
+    asof::{limits::Limits, sweep::Sweep},
+    columns::time_field,
+    drive::Report,
+    error::{Error, ErrorKind, Result},
+    log::{Columns, Log},
+    shape::TimeBase,
+    sink::TableWriter,
+    time::TimeRange,
+    topic::TopicId,
+};
+
+/// What to put side by side in one table, and at which moments.
+///
+/// The moments are the multiples of the period on the log's clock, from the first time
+/// of the log ([`Manifest::time`](crate::Manifest::time)) that is wanted to the last;
+/// so those of a shorter range are among those of a longer one.
+pub struct AsofJob<'j> {
+    /// The topics that are wanted, and which of their columns, in the flat view.
+    pub columns_of: BTreeMap<TopicId, Columns>,
+    /// The times of the records that are wanted, on the log's clock. What was said
+    /// before them is not known in them.
+    pub time: TimeRange,
+    /// Nanoseconds from one row to the next; not 0.
+    pub period_nanos: u64,
+    /// The clock on which the table tells its times.
+    pub base: TimeBase,
+    /// How many nanoseconds old a value may be: an older one is null.
+    pub max_age_nanos: Option<u64>,
+    /// Told, as it goes, how many more bytes of the log are done.
+    pub progress: &'j (dyn Fn(u64) + Sync),
+}
+
+/// What became of an [`AsofJob`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AsofReport {
+    /// What was read of the log, and what was not.
+    pub read: Report,
+    /// How many rows the table has.
+    pub rows: u64,
+    /// How many rows of the topics were left out because their times cannot be right:
+    /// those that are not in [`Manifest::time`](crate::Manifest::time).
+    pub left_out: u64,
+}
+
+/// The columns of the table that [`merge_asof`] makes: `timestamp`, then those of each
+/// topic, named by its [label](crate::Topic::label): `vehicle_attitude.q[0]`,
+/// `battery_status.1.voltage_v`. All are nullable.
+///
+/// It is an error of the kind [`NoSuch`](ErrorKind::NoSuch) if there are none but the
+/// time.
+pub fn asof_schema(log: &dyn Log, job: &AsofJob<'_>) -> Result<SchemaRef> {
+    let (on_log_clock, _) = schema_on_log_clock(log, job)?;
+    Ok(job.base.schema(&on_log_clock))
+}
+
+/// Writes the table that `job` wants of `log` to `writer`, and leaves it to the caller
+/// to finish that.
+///
+/// Each value is that of the last row of its topic at the row's time or before: of rows
+/// at one time, the last in the file. It is null where there is none, and where that is
+/// older than wanted. The time of a row is its record's, as it is in all topics that
+/// [`LayoutDecoder`](crate::LayoutDecoder) reads.
+///
+/// Runs on the current rayon pool. It is an error of the kind
+/// [`Limit`](ErrorKind::Limit) if the table would have more than 2³¹ rows.
+pub fn merge_asof(
+    log: &dyn Log,
+    job: &AsofJob<'_>,
+    writer: &mut dyn TableWriter,
+) -> Result<AsofReport> {
+    Sweep::new(log, job, writer, Limits::default())?.run()
+}
+
+/// The columns of the table before its times are moved, and how many of them are of
+/// each topic.
+fn schema_on_log_clock(
+    log: &dyn Log,
+    job: &AsofJob<'_>,
+) -> Result<(SchemaRef, Vec<usize>)> {
+    let mut widths = Vec::with_capacity(job.columns_of.len());
+    let mut fields = vec![Arc::new(time_field("timestamp", "us"))];
+    for (topic, columns) in &job.columns_of {
+        let label = log.manifest().get(*topic)?.label();
+        let decoder = log.decoder(*topic, columns)?;
+        let before = fields.len();
+        for field in decoder.schema().fields().iter().skip(1) {
+            let name = format!("{label}.{}", field.name());
+            let field = Field::clone(field).with_name(name).with_nullable(true);
+            fields.push(Arc::new(field));
+        }
+        widths.push(fields.len() - before);
+    }
+    if fields.len() == 1 {
+        return Err(Error::new(ErrorKind::NoSuch, "a table of no column but the time"));
+    }
+    Ok((Arc::new(Schema::new(fields)), widths))
+}
+
+fn into_error(err: arrow_schema::ArrowError) -> Error {
+    Error::new(ErrorKind::Malformed, "columns that cannot be joined").from_source(err)
+}
+
+impl fmt::Debug for AsofJob<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AsofJob")
+            .field("columns_of", &self.columns_of)
+            .field("time", &self.time)
+            .field("period_nanos", &self.period_nanos)
+            .field("base", &self.base)
+            .field("max_age_nanos", &self.max_age_nanos)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;
