@@ -1,6 +1,7 @@
 //! How fast a table is written: one like PX4's, 20 columns of which half change slowly.
 //!
 //! The bytes that are counted are those of the records in the log.
+#![allow(clippy::unwrap_used)] // nobody waits for it
 
 use std::{collections::BTreeMap, sync::Arc};
 

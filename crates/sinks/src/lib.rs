@@ -41,6 +41,8 @@ mod budget;
 mod ipc;
 mod parquet;
 
+mod px4;
+
 pub use crate::{
     csv::{CsvOptions, CsvSink},
     file_name::{FileNames, NameStyle},
@@ -48,5 +50,9 @@ pub use crate::{
     json::JsonRows,
     jsonl::JsonLinesSink,
     parquet::ParquetSink,
+    px4::{
+        Px4Change, Px4Message, Px4Metadata, Px4Position, Px4Sink, Px4TaggedMessage,
+        Px4Value,
+    },
     staged::{Existing, Outputs, Staged},
 };

@@ -1,4 +1,10 @@
 //! Tables as Parquet files.
+//!
+//! Files are made for reading a few columns of a time span: each column has statistics
+//! and an index of its pages, so that readers skip what they do not want. What is in
+//! them is as the [view](logtool_core::View) of the tables has it, nested or flat.
+
+mod properties;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,8 +21,6 @@ use crate::{
     provenance::table_metadata,
     staged::{Outputs, Staged},
 };
-
-mod properties;
 
 /// Writes Parquet files: one a topic.
 #[derive(Clone, Debug)]
@@ -41,16 +45,33 @@ impl ParquetSink {
 impl TableSink for ParquetSink {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         let staged = self.outputs.create(&self.names.file_name(topic, "parquet"))?;
-        let properties = properties(schema, table_metadata(topic, &self.metadata))?;
-        let writer = ArrowWriter::try_new(staged, schema.clone(), Some(properties))
-            .map_err(from_parquet)?;
-        Ok(Box::new(ParquetWriter { writer, share: Budget::share(&self.budget) }))
+        let metadata = table_metadata(topic, &self.metadata);
+        let share = Budget::share(&self.budget);
+        Ok(Box::new(ParquetWriter::new(staged, schema, metadata, share)?))
     }
 }
 
-struct ParquetWriter {
+/// Writes one Parquet file.
+///
+/// What belongs to one row group is held, compressed, until the row group is full, or
+/// until all tables together hold too much.
+pub(crate) struct ParquetWriter {
     writer: ArrowWriter<Staged>,
     share: Share,
+}
+
+impl ParquetWriter {
+    pub(crate) fn new(
+        staged: Staged,
+        schema: &SchemaRef,
+        metadata: BTreeMap<String, String>,
+        share: Share,
+    ) -> Result<Self> {
+        let properties = properties(schema, metadata)?;
+        let writer = ArrowWriter::try_new(staged, schema.clone(), Some(properties))
+            .map_err(from_parquet)?;
+        Ok(Self { writer, share })
+    }
 }
 
 impl TableWriter for ParquetWriter {

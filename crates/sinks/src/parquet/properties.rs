@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::SchemaRef;
 use logtool_core::Result;
 use parquet::{
     arrow::ArrowSchemaConverter,
@@ -50,6 +50,5 @@ pub(super) fn properties(
             _ => properties,
         };
     }
-    let _ = DataType::Null;
     Ok(properties.build())
 }

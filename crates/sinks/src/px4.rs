@@ -1,0 +1,169 @@
+//! Tables as PX4's Flight Review v2 stores them, so that its viewer takes them.
+//!
+//! The facts are from PX4/flight-review-rs, `crates/converter/src/converter.rs` and
+//! `metadata.rs`: one Parquet file a topic, called `<topic>.parquet`, and
+//! `<topic>_<multi id>.parquet` for all multi ids but 0; one column a scalar, called
+//! `q[0]`; the first column is `timestamp`, microseconds since boot as `uint64`; beside
+//! them `manifest.json` and `metadata.json`. Its viewer asks DuckDB for columns by name.
+//!
+//! What is different, on purpose: a text of the log is one string and not one column a
+//! character, columns have the log's order and not the alphabet's, a time that cannot
+//! be told is null, and the files are smaller for other encodings of the same columns.
+//! A record type that the viewer cannot ask for because its name is no file name gets
+//! another name. `analysis` is what the caller has to say, or null.
+
+mod documents;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use arrow_array::{Array as _, ArrayRef, RecordBatch, UInt64Array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use logtool_core::{Error, ErrorKind, Result, TableSink, TableWriter, Topic};
+
+use crate::{
+    budget::Budget,
+    clock::nanos,
+    error::from_arrow,
+    file_name::{FileNames, NameStyle},
+    parquet::ParquetWriter,
+    provenance::table_metadata,
+    px4::documents::{Manifest, Metadata},
+    staged::Outputs,
+};
+
+pub use crate::px4::documents::{
+    Px4Change, Px4Message, Px4Metadata, Px4Position, Px4TaggedMessage, Px4Value,
+};
+
+/// Writes the files of Flight Review v2.
+///
+/// Tables have to come in the flat view, and tell times on the log's own clock. After
+/// the last, [`finish`](Self::finish) writes the two documents.
+#[derive(Debug)]
+pub struct Px4Sink {
+    outputs: Arc<Outputs>,
+    names: FileNames,
+    metadata: BTreeMap<String, String>,
+    budget: Arc<Budget>,
+    written: Arc<Mutex<Vec<Written>>>,
+}
+
+/// A table that is in its file.
+#[derive(Debug)]
+struct Written {
+    topic: String,
+    instance: u32,
+    rows: u64,
+    file: String,
+}
+
+impl Px4Sink {
+    /// Writes files among `outputs` for a log with `topics`, with `metadata` in each.
+    pub fn new(
+        outputs: Arc<Outputs>,
+        topics: &[Topic],
+        metadata: BTreeMap<String, String>,
+    ) -> Self {
+        let names = FileNames::new(NameStyle::FirstBare, topics);
+        Self {
+            outputs,
+            names,
+            metadata,
+            budget: Arc::default(),
+            written: Arc::default(),
+        }
+    }
+
+    /// Writes `manifest.json` and `metadata.json` for the log called `source`, of which
+    /// the topics are those that were written.
+    pub fn finish(self, source: &str, flight: &Px4Metadata) -> Result<()> {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        written.sort_by(|a, b| (&a.topic, a.instance).cmp(&(&b.topic, b.instance)));
+        let files = written.iter().map(|table| table.file.as_str());
+        let manifest = Manifest::new(source, flight, files);
+        let topics = written.iter().map(|t| (t.topic.as_str(), t.instance, t.rows));
+        let metadata = Metadata::new(flight, topics);
+        let json = |text: serde_json::Result<Vec<u8>>| {
+            text.map_err(|err| {
+                Error::new(ErrorKind::Unsupported, "facts that JSON cannot say")
+                    .from_source(err)
+            })
+        };
+        let manifest = json(serde_json::to_vec_pretty(&manifest))?;
+        let metadata = json(serde_json::to_vec_pretty(&metadata))?;
+        self.outputs.write("manifest.json", &manifest)?;
+        self.outputs.write("metadata.json", &metadata)
+    }
+}
+
+impl TableSink for Px4Sink {
+    fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+        let file = self.names.file_name(topic, "parquet");
+        let staged = self.outputs.create(&file)?;
+        let schema = viewer_schema(schema)?;
+        let metadata = table_metadata(topic, &self.metadata);
+        let share = Budget::share(&self.budget);
+        let writer = ParquetWriter::new(staged, &schema, metadata, share)?;
+        let (topic, instance) = (topic.name.clone(), topic.instance);
+        let table = Written { topic, instance, rows: 0, file };
+        let written = self.written.clone();
+        Ok(Box::new(Px4Writer { schema, writer, table, written }))
+    }
+}
+
+struct Px4Writer {
+    schema: SchemaRef,
+    writer: ParquetWriter,
+    table: Written,
+    written: Arc<Mutex<Vec<Written>>>,
+}
+
+impl TableWriter for Px4Writer {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.table.rows += batch.num_rows() as u64;
+        let mut columns = batch.columns().to_vec();
+        if let Some(first) = columns.first_mut() {
+            *first = micros(first)?;
+        }
+        let batch = RecordBatch::try_new(self.schema.clone(), columns);
+        self.writer.write(&batch.map_err(from_arrow)?)
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        let Self { writer, table, written, .. } = *self;
+        Box::new(writer).finish()?;
+        written.lock().unwrap_or_else(PoisonError::into_inner).push(table);
+        Ok(())
+    }
+}
+
+/// `schema` as the viewer wants it: the time is called `timestamp` and an integer.
+fn viewer_schema(schema: &SchemaRef) -> Result<SchemaRef> {
+    let mut fields: Vec<_> = schema.fields().iter().cloned().collect();
+    let Some(first) = fields.first_mut() else {
+        return Err(Error::new(ErrorKind::Malformed, "a table without columns"));
+    };
+    *first = Arc::new(Field::new("timestamp", DataType::UInt64, first.is_nullable()));
+    Ok(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())))
+}
+
+/// The whole microseconds of a time column.
+fn micros(times: &ArrayRef) -> Result<ArrayRef> {
+    let Some(nanos) = nanos(times) else {
+        return Err(Error::new(
+            ErrorKind::Malformed,
+            "a table that begins with no time",
+        ));
+    };
+    let micros = nanos.iter().enumerate().map(|(row, nanos)| {
+        let micros = u64::try_from(*nanos).ok()? / 1_000;
+        times.is_valid(row).then_some(micros)
+    });
+    Ok(Arc::new(micros.collect::<UInt64Array>()))
+}
+
+#[cfg(test)]
+mod tests;
