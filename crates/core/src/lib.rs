@@ -45,6 +45,7 @@
 // In reading order: each module uses only those above it.
 mod cut;
 mod error;
+pub mod hex;
 mod labels;
 mod source;
 mod time;

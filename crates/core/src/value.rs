@@ -4,6 +4,8 @@ use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 
+use crate::hex::Hex;
+
 /// A value of a log's metadata.
 ///
 /// Serialises to what people expect in JSON (see [`Value::json`] for a serialiser of
@@ -24,7 +26,7 @@ pub enum Value {
     /// Text.
     Text(String),
     /// Bytes that are no text.
-    Bytes(#[serde(with = "hex")] Vec<u8>),
+    Bytes(#[serde(with = "crate::hex")] Vec<u8>),
     /// Several values.
     List(Vec<Value>),
     /// Named values.
@@ -103,15 +105,6 @@ impl fmt::Debug for Shown<'_> {
     }
 }
 
-/// Bytes as hexadecimal digits.
-struct Hex<'b>(&'b [u8]);
-
-impl fmt::Display for Hex<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
 /// Floats as their bits, so that NaN survives JSON.
 mod bits32 {
     use serde::{Deserialize, Deserializer, Serializer};
@@ -145,28 +138,6 @@ mod bits64 {
         input: D,
     ) -> Result<f64, D::Error> {
         u64::deserialize(input).map(f64::from_bits)
-    }
-}
-
-/// Bytes as hexadecimal text.
-mod hex {
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub(super) fn serialize<S: Serializer>(
-        bytes: &[u8],
-        out: S,
-    ) -> Result<S::Ok, S::Error> {
-        out.collect_str(&super::Hex(bytes))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        input: D,
-    ) -> Result<Vec<u8>, D::Error> {
-        let text = String::deserialize(input)?;
-        let byte =
-            |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok();
-        let bytes: Option<_> = text.as_bytes().chunks(2).map(byte).collect();
-        bytes.ok_or_else(|| D::Error::custom("no hexadecimal text"))
     }
 }
 

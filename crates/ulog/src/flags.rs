@@ -5,7 +5,7 @@ use std::ops::Range;
 use logtool_core::{Error, ErrorKind, OpenOptions, Result, Source, Timestamp};
 
 use crate::{
-    header::Header,
+    header::Head,
     wire::{self, kind},
 };
 
@@ -18,7 +18,7 @@ const NEWEST_VERSION: u8 = 1;
 pub(crate) fn read(
     source: &dyn Source,
     options: OpenOptions,
-) -> Result<(Header, Vec<Range<u64>>)> {
+) -> Result<(Head, Vec<Range<u64>>)> {
     let head = source.read_at(0..(wire::FILE_HEADER_LEN + wire::MAX_MESSAGE_LEN) as u64)?;
     if head.starts_with(wire::ENCRYPTED_MAGIC) {
         let what = "it is an encrypted ULog (.ulge); decrypt it first, with the private \
@@ -33,7 +33,7 @@ pub(crate) fn read(
         return Err(Error::new(ErrorKind::Unrecognized, what).at(0));
     };
     let start = Timestamp::from_micros(file_header.start);
-    let mut header = Header::new(file_header.version, start);
+    let mut header = Head { version: file_header.version, start, ..Head::default() };
     let flags = head.get(wire::FILE_HEADER_LEN..).and_then(|rest| {
         let (size, kind) = wire::header(rest)?;
         let payload = rest.get(wire::HEADER_LEN..wire::HEADER_LEN + size)?;
@@ -63,7 +63,7 @@ pub(crate) fn read(
 }
 
 /// What is odd about the head.
-pub(crate) fn remarks(header: &Header, len: u64) -> Vec<String> {
+pub(crate) fn remarks(header: &Head, len: u64) -> Vec<String> {
     let mut remarks = Vec::new();
     if header.version > NEWEST_VERSION {
         let version = header.version;

@@ -1,10 +1,15 @@
 //! ULog as one of the formats.
 
-use std::sync::Arc;
+use std::{
+    io::{BufWriter, Write},
+    sync::Arc,
+};
 
-use logtool_core::{Format, Likeness, Log, Manifest, OpenOptions, Result, Source};
+use logtool_core::{
+    Format, Likeness, Log, Manifest, OpenOptions, RecordSink, Result, Source,
+};
 
-use crate::{log::UlogLog, wire};
+use crate::{log::UlogLog, sink::UlogSink, wire};
 
 /// The format of PX4's logs.
 pub const FORMAT: Ulog = Ulog;
@@ -42,5 +47,13 @@ impl Format for Ulog {
         options: OpenOptions,
     ) -> Result<Box<dyn Log>> {
         Ok(Box::new(UlogLog::resume(source, manifest, options)?))
+    }
+
+    fn writer<'w>(
+        &self,
+        out: Box<dyn Write + Send + 'w>,
+        manifest: &Manifest,
+    ) -> Result<Box<dyn RecordSink + 'w>> {
+        Ok(Box::new(UlogSink::new(BufWriter::new(out), manifest)?))
     }
 }

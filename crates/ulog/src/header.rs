@@ -5,14 +5,17 @@ use std::collections::BTreeMap;
 use logtool_core::{Timestamp, Value};
 use serde::{Deserialize, Serialize};
 
-use crate::{info, wire::Keyed};
+use crate::{
+    info,
+    wire::{self, Keyed, kind},
+};
 
 /// How many bytes of information and parameters are kept.
 const MAX_BYTES: usize = 64 << 20;
 
-/// The typed metadata of a ULog.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Header {
+/// The head of a ULog: its first 16 bytes, and its flag bits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
     /// The version byte of the file: 0 and 1 are in use.
     pub version: u8,
     /// When logging started, on the clock that the file's header uses.
@@ -25,6 +28,13 @@ pub struct Header {
     pub incompatible_flags: [u8; 8],
     /// Where sections were appended to the file.
     pub appended: Vec<u64>,
+}
+
+/// The typed metadata of a ULog.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Header {
+    /// What stands at the head of the file.
+    pub head: Head,
     /// Information (`I`) by its name; the last where there are several.
     pub info: BTreeMap<String, Value>,
     /// Multi information (`M`) by its name, each value joined from its parts.
@@ -32,12 +42,11 @@ pub struct Header {
     /// Parameters (`P` and `Q`) by their names.
     pub parameters: BTreeMap<String, Parameter>,
     /// How many bytes are kept in the three of them.
-    #[serde(skip)]
     kept: usize,
 }
 
 /// A parameter of the system that logged.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     /// Its value when logging started; nothing if it was first seen later.
     pub initial: Option<ParameterValue>,
@@ -52,7 +61,7 @@ pub struct Parameter {
 }
 
 /// A new value of a [`Parameter`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ParameterChange {
     /// When the last record before it was logged: a change has no time of its own.
     pub time: Timestamp,
@@ -63,13 +72,12 @@ pub struct ParameterChange {
 }
 
 /// The value of a [`Parameter`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParameterValue {
     /// An integer of 32 bits.
     Int(i32),
     /// A float of 32 bits.
-    Float(#[serde(with = "bits")] f32),
+    Float(f32),
 }
 
 impl Parameter {
@@ -81,46 +89,58 @@ impl Parameter {
 }
 
 impl Header {
-    /// The metadata of a log of which only the first 16 bytes are known.
-    pub(crate) fn new(version: u8, start: Timestamp) -> Self {
-        Self { version, start, ..Self::default() }
+    /// The metadata of a log of which only the head is known.
+    pub(crate) fn new(head: Head) -> Self {
+        Self { head, ..Self::default() }
     }
 
-    /// Takes an information.
-    pub(crate) fn take_info(&mut self, keyed: &Keyed<'_>) -> Kept {
-        let value = info::value(keyed.type_name, keyed.value);
-        if !self.has_room(keyed) {
-            return Kept::NoRoom;
+    /// Takes an information or a parameter message; a parameter may be a change.
+    ///
+    /// Nothing if it is none.
+    pub(crate) fn take(
+        &mut self,
+        kind: u8,
+        payload: &[u8],
+        change: Option<(Timestamp, u64)>,
+    ) -> Option<Kept> {
+        let (first, keyed) = match kind {
+            kind::INFO | kind::PARAMETER => (0, wire::keyed(payload)?),
+            _ => wire::flagged_keyed(payload)?,
+        };
+        // A small value takes more room than its bytes.
+        self.kept += keyed.name.len() + keyed.value.len() * 4 + 64;
+        if self.kept > MAX_BYTES {
+            return Some(Kept::NoRoom);
         }
-        self.info.insert(keyed.name.to_owned(), value);
-        Kept::Yes
+        let is_parameter = matches!(kind, kind::PARAMETER | kind::DEFAULT_PARAMETER);
+        match (kind, ParameterValue::new(&keyed)) {
+            (_, None) if is_parameter => return Some(Kept::Misfit),
+            (kind::PARAMETER, Some(value)) => self.set(keyed.name, value, change),
+            (kind::DEFAULT_PARAMETER, Some(value)) => {
+                self.set_default(keyed.name, value, first);
+            }
+            (kind::INFO, _) => {
+                let value = info::value(keyed.type_name, keyed.value);
+                self.info.insert(keyed.name.to_owned(), value);
+            }
+            _ => self.add_part(&keyed, first != 0),
+        }
+        Some(Kept::Yes)
     }
 
     /// Takes a part of a multi information.
-    pub(crate) fn take_info_multiple(&mut self, keyed: &Keyed<'_>, continued: u8) -> Kept {
-        if !self.has_room(keyed) {
-            return Kept::NoRoom;
-        }
+    fn add_part(&mut self, keyed: &Keyed<'_>, is_continued: bool) {
         let value = info::value(keyed.type_name, keyed.value);
         let values = self.info_multiple.entry(keyed.name.to_owned()).or_default();
-        match values.last_mut().filter(|_| continued != 0) {
+        match values.last_mut().filter(|_| is_continued) {
             Some(last) => info::join(last, value),
             None => values.push(value),
         }
-        Kept::Yes
     }
 
-    /// Takes a parameter; at the end of the definitions it is a change.
-    pub(crate) fn take_parameter(
-        &mut self,
-        keyed: &Keyed<'_>,
-        change: Option<(Timestamp, u64)>,
-    ) -> Kept {
-        let Some(value) = ParameterValue::new(keyed) else { return Kept::Misfit };
-        if !self.has_room(keyed) {
-            return Kept::NoRoom;
-        }
-        let parameter = self.parameter(keyed.name, value);
+    /// Takes a value of a parameter; without a change it is the initial one.
+    fn set(&mut self, name: &str, value: ParameterValue, change: Option<(Timestamp, u64)>) {
+        let parameter = self.parameter(name, value);
         parameter.value = value;
         match change {
             Some((time, offset)) => {
@@ -128,24 +148,18 @@ impl Header {
             }
             None => parameter.initial = Some(value),
         }
-        Kept::Yes
     }
 
-    /// Takes a default parameter; bit 0 of `which` is the firmware's, bit 1 the
-    /// configuration's.
-    pub(crate) fn take_default(&mut self, keyed: &Keyed<'_>, which: u8) -> Kept {
-        let Some(value) = ParameterValue::new(keyed) else { return Kept::Misfit };
-        if !self.has_room(keyed) {
-            return Kept::NoRoom;
-        }
-        let parameter = self.parameter(keyed.name, value);
+    /// Takes a default of a parameter; bit 0 of `which` says that it is the firmware's,
+    /// bit 1 that it is the configuration's.
+    fn set_default(&mut self, name: &str, value: ParameterValue, which: u8) {
+        let parameter = self.parameter(name, value);
         if which & 1 != 0 {
             parameter.system_default = Some(value);
         }
         if which & 2 != 0 {
             parameter.setup_default = Some(value);
         }
-        Kept::Yes
     }
 
     fn parameter(&mut self, name: &str, value: ParameterValue) -> &mut Parameter {
@@ -156,12 +170,6 @@ impl Header {
             setup_default: None,
             changes: Vec::new(),
         })
-    }
-
-    fn has_room(&mut self, keyed: &Keyed<'_>) -> bool {
-        // A small value takes more room than its bytes.
-        self.kept += keyed.name.len() + keyed.value.len() * 4 + 64;
-        self.kept <= MAX_BYTES
     }
 }
 
@@ -208,23 +216,5 @@ impl std::fmt::Display for ParameterValue {
             Self::Int(value) => value.fmt(f),
             Self::Float(value) => value.fmt(f),
         }
-    }
-}
-
-/// A float as its bits, so that NaN survives JSON.
-mod bits {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(
-        value: &f32,
-        out: S,
-    ) -> Result<S::Ok, S::Error> {
-        out.serialize_u32(value.to_bits())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        input: D,
-    ) -> Result<f32, D::Error> {
-        u32::deserialize(input).map(f32::from_bits)
     }
 }

@@ -60,14 +60,17 @@ mod built_in;
 mod cursor;
 mod survey;
 
+pub mod write;
+
 mod log;
+mod sink;
 
 mod format;
 
 pub use crate::{
     events::{Argument, Catalog, Event, RawEvent},
     format::{FORMAT, Ulog},
-    header::{Header, Parameter, ParameterChange, ParameterValue},
+    header::{Head, Header, Parameter, ParameterChange, ParameterValue},
     info::release,
     level::Level,
     log::UlogLog,

@@ -29,6 +29,7 @@ pub struct UlogLog {
     manifest: Arc<Manifest>,
     notes: Arc<Notes>,
     registry: Registry,
+    header: Header,
     options: OpenOptions,
     /// What it takes to put events into words; found out when first needed.
     words: OnceLock<Words>,
@@ -64,14 +65,14 @@ impl UlogLog {
         notes: Notes,
         options: OpenOptions,
     ) -> Self {
-        let registry = notes.registry();
-        let words = OnceLock::new();
-        Self { source, manifest, notes: Arc::new(notes), registry, options, words }
+        let (registry, header) = notes.replay();
+        let (notes, words) = (Arc::new(notes), OnceLock::new());
+        Self { source, manifest, notes, registry, header, options, words }
     }
 
     /// What the log says of itself.
     pub fn header(&self) -> &Header {
-        &self.notes.header
+        &self.header
     }
 
     fn words(&self) -> &Words {

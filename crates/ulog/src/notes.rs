@@ -4,7 +4,7 @@ use logtool_core::{Damage, Error, ErrorKind, Manifest, Result, TopicId};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    header::Header,
+    header::{Head, Header},
     registry::{Declaration, Registry},
     streams::StreamsState,
 };
@@ -12,7 +12,8 @@ use crate::{
 /// All that readers of parts need, and the survey found out.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Notes {
-    pub(crate) header: Header,
+    /// The head of the file: version, start, flags, appended sections.
+    pub(crate) head: Head,
     pub(crate) declarations: Vec<Declaration>,
     /// What cannot be read, in the order of the file.
     pub(crate) gaps: Vec<Damage>,
@@ -49,9 +50,10 @@ impl Notes {
         serde_json::from_str(&manifest.notes).map_err(odd)
     }
 
-    /// The registry after all declarations.
-    pub(crate) fn registry(&self) -> Registry {
+    /// What all declarations come to.
+    pub(crate) fn replay(&self) -> (Registry, Header) {
         let mut registry = Registry::default();
+        let mut header = Header::new(self.head.clone());
         for declaration in &self.declarations {
             match declaration {
                 Declaration::Format(name, fields) => {
@@ -60,8 +62,11 @@ impl Notes {
                 Declaration::Subscription { id, name, instance, .. } => {
                     registry.subscribe(*id, name, *instance);
                 }
+                Declaration::Metadata { kind, payload, change } => {
+                    header.take(*kind, payload, *change);
+                }
             }
         }
-        registry
+        (registry, header)
     }
 }

@@ -6,7 +6,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use arrow_schema::SchemaRef;
-use logtool_core::{Columns, Decoder as _, Layout, LayoutDecoder, TopicId};
+use logtool_core::{Columns, Decoder as _, Layout, LayoutDecoder, Timestamp, TopicId};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -25,6 +25,14 @@ pub(crate) enum Declaration {
     Format(String, String),
     /// From this offset on, `id` stands for the topic `name` of `instance`.
     Subscription { offset: u64, id: u16, name: String, instance: u8, topic: TopicId },
+    /// An information or a parameter: its message, and, of a parameter that was changed
+    /// while logging, when and where.
+    Metadata {
+        kind: u8,
+        #[serde(with = "logtool_core::hex")]
+        payload: Vec<u8>,
+        change: Option<(Timestamp, u64)>,
+    },
 }
 
 /// All that has been declared so far.

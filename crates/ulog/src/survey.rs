@@ -106,7 +106,7 @@ impl Survey {
         options: OpenOptions,
         known: Vec<(String, String)>,
     ) -> Result<Self> {
-        let (header, sections) = flags::read(&**source, options)?;
+        let (head, sections) = flags::read(&**source, options)?;
         let mut registry = Registry::default();
         let mut declarations = Vec::new();
         for (name, text) in known {
@@ -115,7 +115,7 @@ impl Survey {
         }
         let mut survey = Self {
             registry,
-            header,
+            header: Header::new(head),
             declarations,
             data_start: None,
             stats: Vec::new(),
@@ -128,7 +128,7 @@ impl Survey {
             utc: BTreeMap::new(),
             built_in: BuiltInStats::default(),
         };
-        survey.remarks.extend(flags::remarks(&survey.header, source.len()));
+        survey.remarks.extend(flags::remarks(&survey.header.head, source.len()));
         for section in sections {
             survey.section(source, section)?;
         }

@@ -66,13 +66,13 @@ impl Survey {
                 Some((topics.get(index)?.label().into_owned(), seen))
             })
             .collect();
-        let start = self.header.start.as_nanos() / 1_000;
+        let start = self.header.head.start.as_nanos() / 1_000;
         let clock = anchor::clock(start as u64, time, &self.header.info, observations);
         let mut damage: Vec<Damage> = std::mem::take(&mut self.damage);
         damage.sort_by_key(|damage| damage.bytes.start);
         let metadata = self.metadata();
         let notes = Notes {
-            header: self.header,
+            head: self.header.head,
             declarations: self.declarations,
             gaps: self.gaps,
             data_start: self.data_start.unwrap_or(bytes),
@@ -207,8 +207,8 @@ impl Survey {
             ("parameters_non_default".to_owned(), Value::UInt(non_default as u64)),
             ("dropouts".to_owned(), Value::Map(dropouts.into())),
             ("system".to_owned(), Value::Map(system::readable(info))),
-            ("ulog_version".to_owned(), Value::UInt(self.header.version.into())),
-            ("start_us".to_owned(), Value::Int(self.header.start.as_nanos() / 1_000)),
+            ("ulog_version".to_owned(), Value::UInt(self.header.head.version.into())),
+            ("start_us".to_owned(), Value::Int(self.header.head.start.as_nanos() / 1_000)),
         ])
     }
 }

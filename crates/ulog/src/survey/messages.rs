@@ -50,12 +50,10 @@ impl Survey {
                 self.parts.built_in(&time, |bits| bits.dropouts = true);
                 Kept::Yes
             }),
-            kind::INFO => wire::keyed(payload).map(|keyed| self.header.take_info(&keyed)),
-            kind::INFO_MULTIPLE => wire::flagged_keyed(payload)
-                .map(|(first, keyed)| self.header.take_info_multiple(&keyed, first)),
-            kind::PARAMETER => wire::keyed(payload).map(|keyed| self.parameter(at, &keyed)),
-            kind::DEFAULT_PARAMETER => wire::flagged_keyed(payload)
-                .map(|(which, keyed)| self.header.take_default(&keyed, which)),
+            kind::INFO
+            | kind::INFO_MULTIPLE
+            | kind::PARAMETER
+            | kind::DEFAULT_PARAMETER => self.metadata_message(at, kind, payload),
             _ => return self.unknown(at, rest, kind, len),
         };
         let lost = match taken {
@@ -71,15 +69,23 @@ impl Survey {
         self.data_start.get_or_insert(at);
     }
 
-    fn parameter(&mut self, at: u64, keyed: &wire::Keyed<'_>) -> Kept {
-        let is_change = self.data_start.is_some();
+    fn metadata_message(&mut self, at: u64, kind: u8, payload: &[u8]) -> Option<Kept> {
+        let is_change = kind == kind::PARAMETER && self.data_start.is_some();
         let now = self.registry.streams.now();
-        let kept = self.header.take_parameter(keyed, is_change.then_some((now, at)));
+        let change = is_change.then_some((now, at));
+        let kept = self.header.take(kind, payload, change)?;
         if is_change && kept != Kept::Misfit {
             self.built_in.changes += 1;
             self.parts.built_in(&TimeRange::just(now), |bits| bits.changes = true);
         }
-        kept
+        if kept == Kept::Yes {
+            if self.declarations.len() >= MAX_DECLARATIONS {
+                return Some(Kept::NoRoom);
+            }
+            let payload = payload.to_vec();
+            self.declarations.push(Declaration::Metadata { kind, payload, change });
+        }
+        Some(kept)
     }
 
     fn format(&mut self, name: &str, text: &str) -> Kept {
