@@ -4,6 +4,7 @@ mod map;
 mod packed;
 
 use std::{
+    ffi::OsStr,
     fs::File,
     io::{self, IsTerminal as _, Read, Seek as _},
     path::Path,
@@ -54,6 +55,13 @@ impl Input {
         let (file, loss) = packing.unpack(file).with_context(|| name.clone())?;
         let source = source(file, maps)?;
         Ok(Self { source, name, packing: Some(packing), loss })
+    }
+
+    /// What to call it without the folders that it is in: for outputs, which others
+    /// are given.
+    pub(crate) fn file_name(&self) -> &str {
+        let name = Path::new(&self.name).file_name().and_then(OsStr::to_str);
+        name.unwrap_or(&self.name)
     }
 }
 

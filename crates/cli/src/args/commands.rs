@@ -84,6 +84,7 @@ pub(crate) enum CatFormat {
 Examples:
   logtool convert flight.ulg                       # CSV files in ./flight/
   logtool convert *.ulg -o tables --to parquet
+  logtool convert flight.ulg -o one --topic 'vehicle_*' --merge asof --rate 10
   logtool convert flight.ulg -o landing --from 3m --to 3m20s --to jsonl
   logtool convert flight.ulg -o gps --topic 'sensor_gps*' --field 'lat*' --field 'lon*'
   curl -s https://example.org/x.ulg | logtool convert - -o x --to arrow")]
@@ -114,6 +115,17 @@ pub(crate) struct ConvertArgs {
     /// How Parquet files are laid out [default: arrow]
     #[arg(long, value_enum, value_name = "LAYOUT")]
     pub(crate) layout: Option<Layout>,
+    /// One table of all topics, a row for each moment at a --rate
+    #[arg(long, value_enum, value_name = "HOW", help_heading = "Merging")]
+    #[arg(requires = "rate", conflicts_with = "layout")]
+    pub(crate) merge: Option<Merge>,
+    /// How many rows a second the merged table has
+    #[arg(long, value_name = "HZ", requires = "merge", help_heading = "Merging")]
+    #[arg(value_parser = rate)]
+    pub(crate) rate: Option<Rate>,
+    /// A value that is older than this is left out of the merged table, as 2 or 500ms
+    #[arg(long, value_name = "TIME", requires = "merge", help_heading = "Merging")]
+    pub(crate) max_age: Option<TypedTime>,
     #[command(flatten)]
     pub(crate) clock: ClockArgs,
     #[command(flatten)]
@@ -182,6 +194,29 @@ pub(crate) enum Target {
     Arrow,
 }
 
+/// How several topics become one table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Merge {
+    /// Each value as it was last told at that moment or before
+    Asof,
+}
+
+/// How often something happens: so many nanoseconds lie between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rate {
+    /// At least 1.
+    pub(crate) period_nanos: u64,
+}
+
+/// Between once a day and a million times a second.
+fn rate(text: &str) -> Result<Rate, String> {
+    let hz: f64 = text.parse().map_err(|_| "a rate is a number of Hz".to_owned())?;
+    if !(1.0 / 86_400.0..=1e6).contains(&hz) {
+        return Err("a rate is between once a day and a million times a second".into());
+    }
+    Ok(Rate { period_nanos: (1e9 / hz).round() as u64 })
+}
+
 /// How the fields of a topic become columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Layout {
@@ -189,6 +224,8 @@ pub(crate) enum Layout {
     Arrow,
     /// A column for each number, called as pyulog does
     Flat,
+    /// The files, columns and documents of PX4's Flight Review 2
+    Px4,
 }
 
 /// Print what the vehicle said: logged strings and events, in words

@@ -1,7 +1,10 @@
 //! `logtool convert`: tables, one for each topic.
 
 mod job;
+mod merged;
+mod px4;
 mod sink;
+mod tables;
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +14,7 @@ use std::{
 use anyhow::{Context as _, Result};
 
 use crate::{
-    args::{ConvertArgs, GlobalArgs, Target},
+    args::{ConvertArgs, GlobalArgs, Layout, Target, TimeChoice},
     complaint::{self, Complaint},
     input::STDIN,
     labels, opened,
@@ -19,17 +22,7 @@ use crate::{
 };
 
 pub(super) fn run(args: &ConvertArgs, global: &GlobalArgs) -> Result<Outcome> {
-    if args.layout.is_some() && args.target() != Target::Parquet {
-        let what = "--layout is for --to parquet";
-        return Err(Complaint::misuse(what)
-            .hint("for the others there is --flat")
-            .into());
-    }
-    if args.is_ambiguous() {
-        let what = "--to is given twice for the same";
-        let hint = "once it may be a format, and once a time";
-        return Err(Complaint::misuse(what).hint(hint).into());
-    }
+    check(args)?;
     let places = places(args)?;
     let labels = labels::read(&args.labels)?;
     let mut worst = Outcome::Done;
@@ -44,6 +37,32 @@ pub(super) fn run(args: &ConvertArgs, global: &GlobalArgs) -> Result<Outcome> {
         });
     }
     Ok(worst)
+}
+
+/// Refuses what cannot be meant together.
+fn check(args: &ConvertArgs) -> Result<()> {
+    let misuse = |what: &str, hint: &str| {
+        let complaint = Complaint::misuse(what.to_owned());
+        Err(complaint.hint(hint.to_owned()).into())
+    };
+    if args.is_ambiguous() {
+        let hint = "once it may be a format, and once a time";
+        return misuse("--to is given twice for the same", hint);
+    }
+    if args.layout.is_some() && args.target() != Target::Parquet {
+        return misuse(
+            "--layout is for --to parquet",
+            "for the others there is --flat",
+        );
+    }
+    let is_px4 = args.layout == Some(Layout::Px4);
+    if is_px4 && args.clock.time != TimeChoice::Boot {
+        return misuse(
+            "--layout px4 needs --time boot",
+            "its viewer counts from there",
+        );
+    }
+    Ok(())
 }
 
 /// Each input, and the folder that its tables go to.

@@ -1,31 +1,43 @@
 //! The conversion of one log.
 
-use std::{
-    fs,
-    path::Path,
-    sync::{Arc, atomic::Ordering},
-    time::Instant,
-};
+use std::{fs, path::Path, sync::Arc, time::Instant};
 
 use anyhow::{Context as _, Result};
 use indicatif::{ProgressBar, ProgressStyle};
-use logtool_core::{
-    Columns, Damage, Labels, Selection, TableJob, TopicSet, View, to_tables,
-};
+use logtool_core::{Damage, Labels, TopicSet};
 use logtool_sinks::{Existing, Outputs};
 
 use crate::{
-    args::{ConvertArgs, GlobalArgs, Layout, Target},
-    clock::ShownClock,
-    commands::convert::sink::{self, Counted},
+    args::{ConvertArgs, GlobalArgs, Layout},
+    commands::convert::{merged, px4, tables},
     complaint::Complaint,
     findings::Findings,
     human::{Bytes, Span, counted},
     opened::{self, Opened},
     outcome::Outcome,
-    selection,
     terminal::{self, say},
 };
+
+/// One log on its way into tables.
+pub(super) struct Job<'j> {
+    pub(super) opened: &'j Opened,
+    pub(super) outputs: &'j Arc<Outputs>,
+    pub(super) args: &'j ConvertArgs,
+    pub(super) labels: Option<Arc<Labels>>,
+    /// Told how many more bytes of the log are done.
+    pub(super) progress: &'j (dyn Fn(u64) + Sync),
+}
+
+/// What was made, before it gets its names.
+pub(super) struct Made {
+    /// The topics that were read.
+    pub(super) topics: TopicSet,
+    pub(super) tables: u64,
+    pub(super) rows: u64,
+    pub(super) damage: Vec<Damage>,
+    /// What people should know of it: a sentence each.
+    pub(super) remarks: Vec<String>,
+}
 
 /// Converts `input` into tables in the folder `place`.
 pub(super) fn run(
@@ -36,20 +48,35 @@ pub(super) fn run(
     global: &GlobalArgs,
 ) -> Result<Outcome> {
     let start = Instant::now();
-    let opened = opened::open(input, global)?;
+    let (opened, header) = match args.layout {
+        Some(Layout::Px4) => {
+            let (input, log) = opened::open_ulog(input, global, "such layout")?;
+            let header = log.header().clone();
+            (Opened { input, log: Box::new(log) }, Some(header))
+        }
+        _ => (opened::open(input, global)?, None),
+    };
     let name = &opened.input.name;
     let mut findings = Findings::of(&opened.input, opened.log.manifest());
     findings.check(global.strict)?;
 
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
     let outputs = Outputs::new(place, existing);
-    let bar = progress(&opened, global);
-    let made = write_tables(&opened, &outputs, args, labels, &bar);
+    let bar = bar(&opened, global);
+    let progress = |bytes| bar.inc(bytes);
+    let progress = &progress;
+    let job = Job { opened: &opened, outputs: &outputs, args, labels, progress };
+    let made = match &header {
+        Some(header) => px4::write(&job, header),
+        None if args.merge.is_some() => merged::write(&job),
+        None => tables::write(&job),
+    };
     bar.finish_and_clear();
-    let made = made.with_context(|| name.clone())?;
+    let made = made.map_err(explained).with_context(|| name.clone())?;
     findings.add(opened.log.manifest(), &made.topics, &made.damage);
     findings.check(global.strict)?;
-    let files = outputs.commit().map_err(explained).with_context(|| name.clone())?;
+    let files = outputs.commit().map_err(|err| explained(err.into()));
+    let files = files.with_context(|| name.clone())?;
 
     if !global.quiet {
         let len = |path| fs::metadata(path).map_or(0, |about| about.len());
@@ -59,72 +86,27 @@ pub(super) fn run(
         say!(
             "{name} → {}: {}, {}, {} in {} ({speed:.0} MB/s)",
             place.join("").display(),
-            counted(files.len() as u64, "table"),
+            counted(made.tables, "table"),
             counted(made.rows, "row"),
             Bytes(files.iter().map(len).sum()),
             Span(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)),
         );
+        made.remarks.iter().for_each(|remark| say!("  {remark}"));
     }
     Ok(findings.tell(global.quiet))
 }
 
-/// What was made, before it gets its names.
-struct Made {
-    topics: TopicSet,
-    rows: u64,
-    damage: Vec<Damage>,
-}
-
-fn write_tables(
-    opened: &Opened,
-    outputs: &Arc<Outputs>,
-    args: &ConvertArgs,
-    labels: Option<Arc<Labels>>,
-    bar: &ProgressBar,
-) -> Result<Made> {
-    let log = &*opened.log;
-    let manifest = log.manifest();
-    let clock = ShownClock::new(manifest, args.clock.time)?;
-    let time = clock.range(args.records.from, args.end())?;
-    let mut topics = selection::topics(manifest, &args.records.topics, true)?;
-    let columns = Columns { view: view(args), only: None, labels };
-    let columns_of = selection::columns(log, &mut topics, &columns, &args.fields)?;
-    let sink = Counted::new(sink::new(opened, outputs, args));
-    let job = TableJob {
-        selection: Selection { topics: topics.clone(), time },
-        columns,
-        columns_of,
-        time: clock.base(),
-        part_bytes: part_bytes(manifest.bytes),
-        progress: &|bytes| bar.inc(bytes),
-    };
-    let report = to_tables(log, &job, &sink).map_err(explained)?;
-    let rows = sink.rows.load(Ordering::Relaxed);
-    Ok(Made { topics, rows, damage: report.damage })
-}
-
-/// How much of the log is decoded at a time: little enough that every processor gets
-/// some of it, and that what is decoded stays small.
-fn part_bytes(bytes: u64) -> u64 {
-    let threads = rayon::current_num_threads() as u64;
-    (bytes / (threads * 4)).clamp(1 << 20, 4 << 20)
-}
-
-fn view(args: &ConvertArgs) -> View {
-    let is_flat = args.flat || args.layout == Some(Layout::Flat);
-    if is_flat || args.target() == Target::Csv { View::Flat } else { View::Nested }
-}
-
 /// `err`, with the hint that its text has as a hint of its own.
-fn explained(err: logtool_core::Error) -> anyhow::Error {
-    let text = err.to_string();
-    let Some((what, _)) = text.split_once(" (--force") else { return err.into() };
+fn explained(err: anyhow::Error) -> anyhow::Error {
+    let Some(cause) = err.downcast_ref::<logtool_core::Error>() else { return err };
+    let text = cause.to_string();
+    let Some((what, _)) = text.split_once(" (--force") else { return err };
     let what = what.split_once(": ").map_or(what, |(_, what)| what);
     Complaint::new(what).hint("--force replaces what is there").into()
 }
 
 /// A bar, where somebody looks.
-fn progress(opened: &Opened, global: &GlobalArgs) -> ProgressBar {
+fn bar(opened: &Opened, global: &GlobalArgs) -> ProgressBar {
     if global.quiet || !terminal::stderr_is_seen() {
         return ProgressBar::hidden();
     }

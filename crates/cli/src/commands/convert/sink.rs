@@ -13,30 +13,20 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use logtool_core::{Result, TableSink, TableWriter, Topic};
 use logtool_sinks::{
-    CsvOptions, CsvSink, FileNames, IpcSink, JsonLinesSink, NameStyle, Outputs,
-    ParquetSink,
+    CsvOptions, CsvSink, FileNames, IpcSink, JsonLinesSink, NameStyle, ParquetSink,
 };
 
 use crate::{
     args::{ConvertArgs, Target},
+    commands::convert::job::Job,
     opened::{self, Opened},
 };
 
-/// The sink of the tables that `args` asks for.
-pub(super) fn new(
-    opened: &Opened,
-    outputs: &Arc<Outputs>,
-    args: &ConvertArgs,
-) -> Box<dyn TableSink> {
-    let topics = &opened.log.manifest().topics;
-    let stem = opened::stem(Path::new(&opened.input.name));
-    let style = match args.target() {
-        Target::Csv => NameStyle::Prefixed(stem.unwrap_or_else(|_| "log".to_owned())),
-        _ => NameStyle::Topic,
-    };
-    let (outputs, names) = (outputs.clone(), FileNames::new(style, topics));
-    let told = || metadata(opened, args);
-    match args.target() {
+/// The sink of the tables that `job` asks for, in files called `names`.
+pub(super) fn new(job: &Job<'_>, names: FileNames) -> Box<dyn TableSink> {
+    let outputs = job.outputs.clone();
+    let told = || metadata(job.opened, job.args);
+    match job.args.target() {
         Target::Csv => Box::new(CsvSink::new(outputs, names, CsvOptions::default())),
         Target::Jsonl => Box::new(JsonLinesSink::new(outputs, names)),
         Target::Parquet => Box::new(ParquetSink::new(outputs, names, told())),
@@ -44,15 +34,28 @@ pub(super) fn new(
     }
 }
 
+/// What the files of topics are called.
+pub(super) fn names(opened: &Opened, args: &ConvertArgs) -> FileNames {
+    let stem = opened::stem(Path::new(&opened.input.name));
+    let style = match args.target() {
+        Target::Csv => NameStyle::Prefixed(stem.unwrap_or_else(|_| "log".to_owned())),
+        _ => NameStyle::Topic,
+    };
+    FileNames::new(style, &opened.log.manifest().topics)
+}
+
 /// What a table says of the log that it was made of. (Parameters and long texts are
 /// left out: every table would have them again.)
-fn metadata(opened: &Opened, args: &ConvertArgs) -> BTreeMap<String, String> {
+pub(super) fn metadata(
+    opened: &Opened,
+    args: &ConvertArgs,
+) -> BTreeMap<String, String> {
     let manifest = opened.log.manifest();
     let mut metadata = BTreeMap::new();
     let mut tell = |key: &str, value: String| {
         metadata.insert(format!("logtool.{key}"), value);
     };
-    tell("log", opened.input.name.clone());
+    tell("log", opened.input.file_name().to_owned());
     tell("format", manifest.format.clone());
     tell("time", format!("{:?}", args.clock.time).to_lowercase());
     tell("clock", json(&manifest.clock));
@@ -70,21 +73,24 @@ fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Counts the rows that go into a sink.
-pub(super) struct Counted {
-    sink: Box<dyn TableSink>,
-    /// How many it were so far.
+/// Counts what goes into a sink.
+pub(super) struct Counted<'s> {
+    sink: &'s dyn TableSink,
+    /// How many tables it were so far.
+    pub(super) tables: AtomicU64,
+    /// How many rows it were so far.
     pub(super) rows: Arc<AtomicU64>,
 }
 
-impl Counted {
-    pub(super) fn new(sink: Box<dyn TableSink>) -> Self {
-        Self { sink, rows: Arc::default() }
+impl<'s> Counted<'s> {
+    pub(super) fn new(sink: &'s dyn TableSink) -> Self {
+        Self { sink, tables: AtomicU64::new(0), rows: Arc::default() }
     }
 }
 
-impl TableSink for Counted {
+impl TableSink for Counted<'_> {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+        self.tables.fetch_add(1, Ordering::Relaxed);
         let (writer, rows) = (self.sink.table(topic, schema)?, self.rows.clone());
         Ok(Box::new(CountedWriter { writer, rows }))
     }

@@ -121,11 +121,9 @@ impl Facts<'_> {
         }
         if let Some(Value::Map(parameters)) = manifest.metadata.get("parameters") {
             let mut text = Count(parameters.len() as u64).to_string();
-            match manifest.metadata.get("parameters_non_default") {
-                Some(Value::UInt(count @ 1..)) => {
-                    text = format!("{text}, {} not at the default", Count(*count));
-                }
-                _ => {}
+            let non_default = manifest.metadata.get("parameters_non_default");
+            if let Some(Value::UInt(count @ 1..)) = non_default {
+                text = format!("{text}, {} not at the default", Count(*count));
             }
             if let Some(changes @ 1..) = records("parameter_changes") {
                 text = format!("{text}, {}", counted(changes, "change"));

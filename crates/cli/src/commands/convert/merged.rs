@@ -1,0 +1,105 @@
+//! One table of several topics, on one axis of time.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use logtool_core::{
+    AsofJob, Columns, Manifest, TableSink, Topic, TopicOrigin, TopicSet, View,
+    asof_schema, merge_asof,
+};
+use logtool_sinks::{FileNames, NameStyle};
+
+use crate::{
+    clock::ShownClock,
+    commands::convert::{
+        job::{Job, Made},
+        sink,
+    },
+    complaint::Complaint,
+    human::counted,
+    selection,
+    times::TypedTime,
+};
+
+/// What the table is called.
+const NAME: &str = "merged";
+
+/// Writes the table that `job` asks for.
+pub(super) fn write(job: &Job<'_>) -> Result<Made> {
+    let (log, args) = (&*job.opened.log, job.args);
+    let manifest = log.manifest();
+    let clock = ShownClock::new(manifest, args.clock.time)?;
+    let mut topics = topics(manifest, &args.records.topics)?;
+    let columns = Columns { view: View::Flat, only: None, labels: job.labels.clone() };
+    let mut columns_of = selection::columns(log, &mut topics, &columns, &args.fields)?;
+    for (id, _) in manifest.topics().filter(|(id, _)| topics.contains(*id)) {
+        columns_of.entry(id).or_insert_with(|| columns.clone());
+    }
+    let Some(rate) = args.rate else {
+        return Err(Complaint::misuse("--merge needs a --rate").into());
+    };
+    let asof = AsofJob {
+        columns_of,
+        time: clock.range(args.records.from, args.end())?,
+        period_nanos: rate.period_nanos,
+        base: clock.base(),
+        max_age_nanos: max_age(args.max_age)?,
+        progress: job.progress,
+    };
+    let schema = asof_schema(log, &asof)?;
+    let names = FileNames::new(NameStyle::FirstBare, &[]);
+    let sink: Box<dyn TableSink> = sink::new(job, names);
+    let mut writer = sink.table(&table(manifest, &schema), &schema)?;
+    let report = merge_asof(log, &asof, &mut *writer)?;
+    writer.finish()?;
+    let left_out = report.left_out;
+    let remark = (left_out > 0).then(|| {
+        format!("{} left out: their times cannot be right", counted(left_out, "record"))
+    });
+    Ok(Made {
+        topics,
+        tables: 1,
+        rows: report.rows,
+        damage: report.read.damage,
+        remarks: remark.into_iter().collect(),
+    })
+}
+
+/// The topics that `globs` mean: by default those that the file names and has records
+/// of.
+fn topics(manifest: &Manifest, globs: &[String]) -> Result<TopicSet> {
+    if !globs.is_empty() {
+        return selection::topics(manifest, globs, true);
+    }
+    let is_meant =
+        |topic: &Topic| topic.origin == TopicOrigin::Logged && topic.records != Some(0);
+    Ok(manifest.topics().filter(|(_, t)| is_meant(t)).map(|(id, _)| id).collect())
+}
+
+fn max_age(typed: Option<TypedTime>) -> Result<Option<u64>> {
+    match typed {
+        None => Ok(None),
+        Some(TypedTime::Nanos(nanos @ 0..)) => Ok(Some(nanos.unsigned_abs())),
+        Some(_) => {
+            let what = "--max-age is no date, and not negative";
+            Err(Complaint::misuse(what).hint("it is like 0.5 or 2s").into())
+        }
+    }
+}
+
+/// What a sink has to know of the table.
+fn table(manifest: &Manifest, schema: &arrow_schema::SchemaRef) -> Topic {
+    Topic {
+        name: NAME.to_owned(),
+        instance: 0,
+        origin: TopicOrigin::Derived,
+        encoding: manifest.format.clone(),
+        type_name: String::new(),
+        definition: String::new(),
+        schema: schema.clone(),
+        records: None,
+        bytes: None,
+        time: None,
+        metadata: BTreeMap::new(),
+    }
+}

@@ -1,0 +1,69 @@
+//! A table for each topic.
+
+use std::sync::atomic::Ordering;
+
+use anyhow::Result;
+use logtool_core::{Columns, Selection, TableJob, TableSink, View, to_tables};
+
+use crate::{
+    args::{ConvertArgs, Layout, Target},
+    clock::ShownClock,
+    commands::convert::{
+        job::{Job, Made},
+        sink::{self, Counted},
+    },
+    selection,
+};
+
+/// Writes the tables that `job` asks for.
+pub(super) fn write(job: &Job<'_>) -> Result<Made> {
+    let names = sink::names(job.opened, job.args);
+    let sink = sink::new(job, names);
+    let globs = &job.args.records.topics;
+    let topics = selection::topics(job.opened.log.manifest(), globs, true)?;
+    write_into(job, &*sink, view(job.args), topics)
+}
+
+/// Writes the tables of `topics` into `sink`.
+pub(super) fn write_into(
+    job: &Job<'_>,
+    sink: &dyn TableSink,
+    view: View,
+    mut topics: logtool_core::TopicSet,
+) -> Result<Made> {
+    let (log, args) = (&*job.opened.log, job.args);
+    let manifest = log.manifest();
+    let clock = ShownClock::new(manifest, args.clock.time)?;
+    let time = clock.range(args.records.from, args.end())?;
+    let columns = Columns { view, only: None, labels: job.labels.clone() };
+    let columns_of = selection::columns(log, &mut topics, &columns, &args.fields)?;
+    let sink = Counted::new(sink);
+    let table_job = TableJob {
+        selection: Selection { topics: topics.clone(), time },
+        columns,
+        columns_of,
+        time: clock.base(),
+        part_bytes: part_bytes(manifest.bytes),
+        progress: job.progress,
+    };
+    let report = to_tables(log, &table_job, &sink)?;
+    Ok(Made {
+        topics,
+        tables: sink.tables.load(Ordering::Relaxed),
+        rows: sink.rows.load(Ordering::Relaxed),
+        damage: report.damage,
+        remarks: Vec::new(),
+    })
+}
+
+/// How much of the log is decoded at a time: little enough that every processor gets
+/// some of it, and that what is decoded stays small.
+fn part_bytes(bytes: u64) -> u64 {
+    let threads = rayon::current_num_threads() as u64;
+    (bytes / (threads * 4)).clamp(1 << 20, 4 << 20)
+}
+
+fn view(args: &ConvertArgs) -> View {
+    let is_flat = args.flat || args.layout == Some(Layout::Flat);
+    if is_flat || args.target() == Target::Csv { View::Flat } else { View::Nested }
+}
