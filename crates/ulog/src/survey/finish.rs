@@ -104,11 +104,13 @@ impl Survey {
         }
         let (late, odd) = (self.stats.iter())
             .fold((0, 0), |(late, odd), stats| (late + stats.late, odd + stats.odd));
-        if late + odd > 0 {
-            self.remark(format!(
-                "{late} records are older than one of their topic before them, and {odd} \
-                 have times that cannot be right: 0, or far from those around"
-            ));
+        if late > 0 {
+            let what = "are older than one of their topic before them";
+            self.remark(format!("records that {what}: {late}"));
+        }
+        if odd > 0 {
+            let what = "cannot be right (0, or far from those around)";
+            self.remark(format!("records of which the time {what}: {odd}"));
         }
         let why: Vec<String> = (self.registry.topics.iter())
             .filter_map(|topic| Some((&topic.name, topic.layout.as_ref().err()?)))
