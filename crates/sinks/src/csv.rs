@@ -13,7 +13,8 @@ mod cell;
 
 use std::{io::Write as _, sync::Arc};
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array as _, RecordBatch};
+use arrow_buffer::NullBuffer;
 use arrow_schema::SchemaRef;
 use logtool_core::{Error, ErrorKind, Result, TableSink, TableWriter, Topic};
 
@@ -101,8 +102,14 @@ impl TableWriter for CsvWriter {
 
 /// The lines of a table, in pieces.
 struct CsvRows {
-    cells: Vec<Box<dyn Cell>>,
+    columns: Vec<CsvColumn>,
     text: TextBuffer,
+}
+
+struct CsvColumn {
+    cell: Box<dyn Cell>,
+    nulls: Option<NullBuffer>,
+    end: u8,
 }
 
 /// Text is written when there is so much of it.
@@ -113,14 +120,15 @@ impl CsvRows {
     fn new(schema: &SchemaRef, options: CsvOptions) -> Self {
         let mut text = TextBuffer::default();
         let last = schema.fields().len().saturating_sub(1);
-        let mut cells = Vec::new();
+        let mut columns = Vec::new();
         for (i, field) in schema.fields().iter().enumerate() {
             let end = if i == last { b'\n' } else { options.delimiter };
             push_text(field.name().as_bytes(), options.delimiter, &mut text);
             text.push(end);
-            cells.push(cell_for(field, options.delimiter, end));
+            let cell = cell_for(field, options.delimiter, end);
+            columns.push(CsvColumn { cell, nulls: None, end });
         }
-        Self { cells, text }
+        Self { columns, text }
     }
 
     /// Adds the lines of `batch`, handing the text to `write` piece by piece.
@@ -129,21 +137,26 @@ impl CsvRows {
         batch: &RecordBatch,
         write: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        for (cell, column) in self.cells.iter_mut().zip(batch.columns()) {
-            cell.load(column)?;
+        for (column, values) in self.columns.iter_mut().zip(batch.columns()) {
+            column.nulls =
+                values.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
+            column.cell.load(values)?;
         }
-        let line = (self.cells.len() + 1) * ShortText::MAX;
+        let line = self.columns.len() * ShortText::MAX;
         for row in 0..batch.num_rows() {
             if self.text.as_bytes().len() >= PIECE_BYTES {
                 write(self.text.as_bytes())?;
                 self.text.clear();
             }
             self.text.reserve(line);
-            for cell in &mut self.cells {
-                cell.write(row, &mut self.text);
+            for column in &mut self.columns {
+                match &column.nulls {
+                    Some(nulls) if nulls.is_null(row) => self.text.push(column.end),
+                    _ => column.cell.write(row, &mut self.text),
+                }
             }
         }
-        self.cells.iter_mut().for_each(|cell| cell.unload());
+        self.columns.iter_mut().for_each(|column| column.cell.unload());
         Ok(())
     }
 }

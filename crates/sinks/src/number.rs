@@ -1,21 +1,27 @@
 //! Numbers as text.
 
-use crate::short_text::ShortText;
-
 /// A number of which the text may be remembered.
 pub(crate) trait Number: Copy + Send + Sync + 'static {
     /// Whether it has the same text as `other`: for floats, the same bits.
     fn is_same(self, other: Self) -> bool;
 
-    /// Makes `text` the shortest decimal text that reads back as the same number.
+    /// The shortest decimal text that reads back as the same number, of at most 24
+    /// bytes.
     ///
     /// Floats always have a point or an exponent: `1.0`, `1e-7`; those that are no
     /// numbers are `nan`, `inf` and `-inf`.
-    fn tell(self, text: &mut ShortText);
+    fn tell(self, space: &mut NumberSpace) -> &[u8];
 
-    /// Adds the number to `json`. What is not a number is `null`; infinities are
-    /// numbers that no reader can hold: `1e999`, which reads as infinity.
-    fn tell_json(self, json: &mut Vec<u8>);
+    /// The same as JSON. What is not a number is `null`; infinities are numbers that no
+    /// reader can hold: `1e999`, which reads as infinity.
+    fn tell_json(self, space: &mut NumberSpace) -> &[u8];
+}
+
+/// Where the text of a number is made.
+#[derive(Default)]
+pub(crate) struct NumberSpace {
+    integer: itoa::Buffer,
+    float: zmij::Buffer,
 }
 
 macro_rules! integers {
@@ -27,12 +33,13 @@ macro_rules! integers {
             }
 
             #[inline]
-            fn tell(self, text: &mut ShortText) {
-                text.set(itoa::Buffer::new().format(self).as_bytes());
+            fn tell(self, space: &mut NumberSpace) -> &[u8] {
+                space.integer.format(self).as_bytes()
             }
 
-            fn tell_json(self, json: &mut Vec<u8>) {
-                json.extend_from_slice(itoa::Buffer::new().format(self).as_bytes());
+            #[inline]
+            fn tell_json(self, space: &mut NumberSpace) -> &[u8] {
+                self.tell(space)
             }
         }
     )*};
@@ -49,29 +56,29 @@ macro_rules! floats {
             }
 
             #[inline]
-            fn tell(self, text: &mut ShortText) {
+            fn tell(self, space: &mut NumberSpace) -> &[u8] {
                 if self.is_finite() {
-                    text.set(zmij::Buffer::new().format_finite(self).as_bytes());
+                    space.float.format_finite(self).as_bytes()
                 } else if self.is_nan() {
-                    text.set(b"nan");
+                    b"nan"
                 } else if self > 0.0 {
-                    text.set(b"inf");
+                    b"inf"
                 } else {
-                    text.set(b"-inf");
+                    b"-inf"
                 }
             }
 
-            fn tell_json(self, json: &mut Vec<u8>) {
-                let mut buffer = zmij::Buffer::new();
-                json.extend_from_slice(if self.is_finite() {
-                    buffer.format_finite(self).as_bytes()
+            #[inline]
+            fn tell_json(self, space: &mut NumberSpace) -> &[u8] {
+                if self.is_finite() {
+                    space.float.format_finite(self).as_bytes()
                 } else if self.is_nan() {
                     b"null"
                 } else if self > 0.0 {
                     b"1e999"
                 } else {
                     b"-1e999"
-                });
+                }
             }
         }
     )*};

@@ -1,10 +1,12 @@
 //! Short texts of numbers: made once, copied often.
+//!
+//! A copy of as many bytes as there happen to be is a call. What is copied here are
+//! pieces of as many bytes as the compiler knows, which may overlap or hold more than
+//! the text: a few instructions. What was just written in small pieces is not read back
+//! in larger ones, for which a processor would have to wait.
 
 /// The text of one number or time, of at most 32 bytes: the longest is
 /// `2024-05-01T12:00:00.123456789Z` with a comma, 31.
-///
-/// It is copied whole, wherever it goes: 32 bytes are two stores, and a copy of as many
-/// bytes as there happen to be is a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShortText {
     bytes: [u8; ShortText::MAX],
@@ -14,7 +16,7 @@ pub(crate) struct ShortText {
 /// Text that grows at the end, in memory that is used again and again.
 #[derive(Debug, Default)]
 pub(crate) struct TextBuffer {
-    /// All zeroed or written once; the text is the first `len` bytes.
+    /// The text, and whatever bytes behind it.
     bytes: Vec<u8>,
     len: usize,
 }
@@ -28,22 +30,14 @@ impl ShortText {
         Self { bytes: [0; Self::MAX], len: 0 }
     }
 
-    /// The text `text`, which is cut after [`MAX`](Self::MAX) bytes.
-    pub(crate) fn set(&mut self, text: &[u8]) {
-        self.len = text.len().min(Self::MAX);
-        self.bytes[..self.len].copy_from_slice(&text[..self.len]);
-    }
-
-    /// Adds `byte`, if there is room.
-    pub(crate) fn push(&mut self, byte: u8) {
-        if let Some(place) = self.bytes.get_mut(self.len) {
-            *place = byte;
-            self.len += 1;
+    /// Makes it `text` and `end`, if that is not too long.
+    #[inline]
+    pub(crate) fn set(&mut self, text: &[u8], end: u8) {
+        if let Some(place) = self.bytes.get_mut(text.len()) {
+            *place = end;
+            self.len = text.len() + 1;
+            copy(text, &mut self.bytes);
         }
-    }
-
-    pub(crate) fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
     }
 }
 
@@ -64,7 +58,21 @@ impl TextBuffer {
             *place = text.bytes;
             self.len += text.len;
         } else {
-            self.extend(text.as_bytes());
+            self.extend(&text.bytes[..text.len]);
+        }
+    }
+
+    /// Adds `text` and `end`; quickly, if there is room and the text is short.
+    #[inline]
+    pub(crate) fn push_with_end(&mut self, text: &[u8], end: u8) {
+        let rest = self.bytes.get_mut(self.len..).unwrap_or_default();
+        if let Some(place) = rest.get_mut(text.len()) {
+            *place = end;
+            copy(text, rest);
+            self.len += text.len() + 1;
+        } else {
+            self.extend(text);
+            self.extend(&[end]);
         }
     }
 
@@ -85,5 +93,58 @@ impl TextBuffer {
 
     pub(crate) fn clear(&mut self) {
         self.len = 0;
+    }
+}
+
+/// Copies `text` to the beginning of `place`, which is not shorter.
+#[inline(always)]
+fn copy(text: &[u8], place: &mut [u8]) {
+    let is_copied = match text.len() {
+        16..=32 => copy_ends::<16>(text, place),
+        8..=15 => copy_ends::<8>(text, place),
+        4..=7 => copy_ends::<4>(text, place),
+        0..=3 => None,
+        len => place.get_mut(..len).map(|place| place.copy_from_slice(text)),
+    };
+    if is_copied.is_none() {
+        place.iter_mut().zip(text).for_each(|(place, byte)| *place = *byte);
+    }
+}
+
+/// Copies the first and the last `N` bytes of `text`.
+#[inline(always)]
+fn copy_ends<const N: usize>(text: &[u8], place: &mut [u8]) -> Option<()> {
+    let (first, last) = (text.first_chunk::<N>()?, text.last_chunk::<N>()?);
+    let place = place.get_mut(..text.len())?;
+    *place.first_chunk_mut()? = *first;
+    *place.last_chunk_mut()? = *last;
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_every_length_are_copied_whole() {
+        let letters: Vec<u8> = (b'0'..b'z').collect();
+        for len in 0..letters.len() {
+            let text = &letters[..len];
+            let mut buffer = TextBuffer::default();
+            buffer.reserve(if len % 2 == 0 { 100 } else { 0 });
+            buffer.push_with_end(text, b',');
+            let mut short = ShortText::new();
+            if len < ShortText::MAX {
+                short.set(text, b';');
+                buffer.push_short(&short);
+            }
+            buffer.push(b'!');
+            let mut expected = [text, b","].concat();
+            if len < ShortText::MAX {
+                expected.extend([text, b";"].concat());
+            }
+            expected.push(b'!');
+            assert_eq!(buffer.as_bytes(), expected);
+        }
     }
 }

@@ -3,15 +3,15 @@
 //! A column of a log repeats its last value more often than not, so that each cell
 //! remembers the last number and its text, and what ends a cell belongs to its text.
 
-use arrow_array::{Array as _, ArrayRef, cast::AsArray as _, types::*};
-use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer, ScalarBuffer};
+use arrow_array::{ArrayRef, cast::AsArray as _, types::*};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field};
 use logtool_core::Result;
 
 use crate::{
     clock::{TimeForm, iso_second, nanos},
     json::JsonColumn,
-    number::Number,
+    number::{Number, NumberSpace},
     short_text::{ShortText, TextBuffer},
 };
 
@@ -20,7 +20,8 @@ pub(super) trait Cell: Send {
     /// Takes the values of the next batch. Their type is the column's, always.
     fn load(&mut self, column: &ArrayRef) -> Result<()>;
 
-    /// Adds the cell of row number `row`, and what stands between it and the next.
+    /// Adds the cell of row number `row`, which is not null, and what stands between it
+    /// and the next.
     fn write(&mut self, row: usize, text: &mut TextBuffer);
 
     /// Lets go of the values.
@@ -34,7 +35,7 @@ pub(super) fn cell_for(field: &Field, delimiter: u8, end: u8) -> Box<dyn Cell> {
             Box::new(NumberCell::<$type>::new(end))
         };
     }
-    let plain: Box<dyn Cell> = match field.data_type() {
+    match field.data_type() {
         DataType::Int8 => number!(Int8Type),
         DataType::Int16 => number!(Int16Type),
         DataType::Int32 => number!(Int32Type),
@@ -57,8 +58,7 @@ pub(super) fn cell_for(field: &Field, delimiter: u8, end: u8) -> Box<dyn Cell> {
                 end,
             }),
         },
-    };
-    Box::new(Nullable { nulls: None, end, cell: plain })
+    }
 }
 
 /// Adds `cell`, in quotes if it has something in it that would end it.
@@ -75,32 +75,6 @@ pub(super) fn push_text(cell: &[u8], delimiter: u8, text: &mut TextBuffer) {
         text.extend(part);
     }
     text.push(b'"');
-}
-
-/// Cells that may be empty.
-struct Nullable {
-    nulls: Option<NullBuffer>,
-    end: u8,
-    cell: Box<dyn Cell>,
-}
-
-impl Cell for Nullable {
-    fn load(&mut self, column: &ArrayRef) -> Result<()> {
-        self.nulls = column.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
-        self.cell.load(column)
-    }
-
-    fn write(&mut self, row: usize, text: &mut TextBuffer) {
-        match &self.nulls {
-            Some(nulls) if nulls.is_null(row) => text.push(self.end),
-            _ => self.cell.write(row, text),
-        }
-    }
-
-    fn unload(&mut self) {
-        self.nulls = None;
-        self.cell.unload();
-    }
 }
 
 struct NumberCell<T: ArrowPrimitiveType> {
@@ -124,15 +98,16 @@ impl<T: ArrowPrimitiveType<Native: Number + ArrowNativeType>> Cell for NumberCel
         Ok(())
     }
 
-    #[inline]
     fn write(&mut self, row: usize, text: &mut TextBuffer) {
         let value = self.values[row];
-        if !self.last.is_some_and(|last| last.is_same(value)) {
-            value.tell(&mut self.text);
-            self.text.push(self.end);
-            self.last = Some(value);
+        if self.last.is_some_and(|last| last.is_same(value)) {
+            return text.push_short(&self.text);
         }
-        text.push_short(&self.text);
+        let mut space = NumberSpace::default();
+        let told = value.tell(&mut space);
+        text.push_with_end(told, self.end);
+        self.text.set(told, self.end);
+        self.last = Some(value);
     }
 
     fn unload(&mut self) {
@@ -149,8 +124,7 @@ impl BoolCell {
     fn new(end: u8) -> Self {
         let texts = [b"false".as_slice(), b"true"].map(|word| {
             let mut text = ShortText::new();
-            text.set(word);
-            text.push(end);
+            text.set(word, end);
             text
         });
         Self { values: BooleanBuffer::new_unset(0), texts }
@@ -186,23 +160,22 @@ impl TimeCell {
         Self { form, values, second: (0, iso_second(0)), end }
     }
 
-    fn tell_iso(&mut self, nanos: i64, digits: usize) -> ShortText {
+    /// Adds the time as ISO 8601 with so many digits after the second.
+    fn write_iso(&mut self, nanos: i64, digits: usize, text: &mut TextBuffer) {
         let second = nanos.div_euclid(1_000_000_000);
         if self.second.0 != second {
             self.second = (second, iso_second(second));
         }
-        let mut whole = *b"0000-00-00T00:00:00.000000000Z";
-        whole[..19].copy_from_slice(&self.second.1);
+        let mut told = *b"0000-00-00T00:00:00.000000000";
+        told[..19].copy_from_slice(&self.second.1);
         let mut fraction = nanos.rem_euclid(1_000_000_000);
-        for digit in whole[20..29].iter_mut().rev() {
+        for digit in told[20..].iter_mut().rev() {
             *digit = b'0' + (fraction % 10) as u8;
             fraction /= 10;
         }
         let len = if digits == 0 { 19 } else { 20 + digits.min(9) };
-        let mut text = ShortText::new();
-        text.set(&whole[..len]);
-        text.push(b'Z');
-        text
+        text.push_with_end(&told[..len], b'Z');
+        text.push(self.end);
     }
 }
 
@@ -214,16 +187,14 @@ impl Cell for TimeCell {
 
     fn write(&mut self, row: usize, text: &mut TextBuffer) {
         let nanos = self.values[row];
-        let mut told = match self.form {
+        match self.form {
             TimeForm::Number { divisor } => {
-                let mut told = ShortText::new();
-                nanos.div_euclid(divisor).tell(&mut told);
-                told
+                let mut space = NumberSpace::default();
+                let told = nanos.div_euclid(divisor).tell(&mut space);
+                text.push_with_end(told, self.end);
             }
-            TimeForm::Iso { digits } => self.tell_iso(nanos, digits),
-        };
-        told.push(self.end);
-        text.push_short(&told);
+            TimeForm::Iso { digits } => self.write_iso(nanos, digits, text),
+        }
     }
 
     fn unload(&mut self) {

@@ -7,7 +7,7 @@ use logtool_core::{Error, ErrorKind, Result};
 
 use crate::{
     clock::{TimeForm, iso_second, nanos},
-    number::Number,
+    number::{Number, NumberSpace},
 };
 
 /// The values of a column.
@@ -222,7 +222,7 @@ trait Numbers: Send + Sync {
 
 impl<N: Number + arrow_buffer::ArrowNativeType> Numbers for ScalarBuffer<N> {
     fn write(&self, row: usize, json: &mut Vec<u8>) -> Option<()> {
-        self.get(row)?.tell_json(json);
+        json.extend_from_slice(self.get(row)?.tell_json(&mut NumberSpace::default()));
         Some(())
     }
 }
@@ -246,7 +246,10 @@ impl Texts for arrow_array::FixedSizeBinaryArray {
 
 fn write_time(form: TimeForm, nanos: i64, json: &mut Vec<u8>) {
     match form {
-        TimeForm::Number { divisor } => nanos.div_euclid(divisor).tell_json(json),
+        TimeForm::Number { divisor } => {
+            let told = nanos.div_euclid(divisor);
+            json.extend_from_slice(told.tell_json(&mut NumberSpace::default()));
+        }
         TimeForm::Iso { digits } => {
             json.push(b'"');
             json.extend_from_slice(&iso_second(nanos.div_euclid(1_000_000_000)));
