@@ -1,0 +1,60 @@
+//! Made logs of 1000 records that count up, with a broken stretch.
+
+use std::{ops::Range, time::Instant};
+
+use logtool_core::DamageKind;
+
+use crate::edge_log::{Case, Edge};
+
+pub(crate) const CASES: &[Case] = &[
+    ("60_trailing_zeros.ulg", |edge| {
+        edge.has_rows(&[("att", 20)]);
+        loses(edge, 483..4579);
+    }),
+    ("61_all_zero_after_defs.ulg", |edge| {
+        let start = Instant::now();
+        edge.has_rows(&[]);
+        loses(edge, 134..8326);
+        assert!(start.elapsed().as_secs() < 1, "8 kB of zeros are nothing to look for");
+    }),
+    ("62_bitflip_size.ulg", |edge| {
+        // The one record of which the size is wrong.
+        has_true_rows(edge, 999);
+        loses(edge, 4788..4805);
+    }),
+    ("64_lost_bytes.ulg", |edge| {
+        // 5 of the 17 bytes of a record are gone.
+        has_true_rows(edge, 999);
+        loses(edge, 4788..4800);
+    }),
+    ("66_random_block.ulg", |edge| {
+        // They lie between two records.
+        has_true_rows(edge, 1000);
+        loses(edge, 4618..5130);
+    }),
+    ("67_huge_unknown.ulg", |edge| {
+        has_true_rows(edge, 1000);
+        assert!(edge.damage().is_empty());
+        assert!(edge.remarks("unknown type 'Z'"));
+    }),
+];
+
+/// Asserts that these bytes, and no others, are told to be lost.
+fn loses(edge: &Edge, bytes: Range<u64>) {
+    let damage = edge.damage();
+    assert_eq!(damage.len(), 1, "{damage:?}");
+    assert_eq!((damage[0].kind, &damage[0].bytes), (DamageKind::Garbled, &bytes));
+}
+
+/// Asserts that there are `count` records, each one that was written: 20 rows of 50,
+/// 1000 µs apart; in a row the records are 10 µs apart and count up.
+fn has_true_rows(edge: &Edge, count: usize) {
+    edge.has_rows(&[("att", count)]);
+    let (times, values) = (edge.times("att"), edge.column("att", "x"));
+    for (time, value) in times.iter().zip(&values) {
+        let (row, within) = ((time / 1000.0).floor(), time % 1000.0);
+        assert!((1.0..=20.0).contains(&row), "at {time} µs");
+        assert_eq!(*value, within / 10.0, "at {time} µs");
+    }
+    assert!(times.is_sorted_by(|a, b| a < b));
+}

@@ -1,0 +1,192 @@
+//! An edge case that is open, and ways to look into it.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use arrow_array::{Array, RecordBatch, cast::AsArray, types};
+use arrow_schema::DataType;
+use bytes::Bytes;
+use logtool_core::{
+    Block, Columns, Damage, Log as _, OpenOptions, Result, Selection, View,
+};
+use logtool_ulog::{Header, UlogLog};
+
+/// A file, and what is expected of it.
+pub(crate) type Case = (&'static str, fn(&Edge));
+
+/// The bytes of an edge case, and what opening it gave.
+pub(crate) struct Edge {
+    pub(crate) bytes: Bytes,
+    pub(crate) opened: Result<UlogLog>,
+}
+
+/// A record as it is in the file: its topic's label, where it is, and its bytes.
+pub(crate) type Raw = (String, u64, Bytes);
+
+/// The folder of the edge cases; says so where it is missing.
+pub(crate) fn samples() -> Option<PathBuf> {
+    let default =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
+    let folder = root.join("ulog/edge");
+    if !folder.join("EDGE.tsv").exists() {
+        eprintln!("no edge cases: set LOGTOOL_SAMPLES; nothing is checked");
+        return None;
+    }
+    Some(folder)
+}
+
+/// Checks every case of a group, and names the file before it does.
+pub(crate) fn check(group: &[Case]) {
+    let Some(folder) = samples() else { return };
+    for (name, expect) in group {
+        eprintln!("{name}");
+        let bytes = Bytes::from(std::fs::read(folder.join(name)).unwrap());
+        expect(&Edge::open(bytes));
+    }
+}
+
+impl Edge {
+    pub(crate) fn open(bytes: Bytes) -> Self {
+        let source = Arc::new(bytes.clone());
+        let opened = UlogLog::open(source, OpenOptions::default());
+        Self { bytes, opened }
+    }
+
+    pub(crate) fn log(&self) -> &UlogLog {
+        self.opened.as_ref().expect("it opens")
+    }
+
+    pub(crate) fn header(&self) -> &Header {
+        self.log().header()
+    }
+
+    /// What the error says.
+    pub(crate) fn refusal(&self) -> String {
+        self.opened.as_ref().expect_err("it is refused").to_string()
+    }
+
+    /// How many records each logged topic has, read one by one, as the survey counted.
+    pub(crate) fn rows(&self) -> Vec<(String, usize)> {
+        let mut rows: BTreeMap<String, usize> = BTreeMap::new();
+        for topic in
+            self.log().manifest().topics.iter().filter(|t| t.encoding == "ulog")
+        {
+            rows.insert(topic.label().into_owned(), 0);
+        }
+        for (label, ..) in self.records() {
+            *rows.get_mut(&label).unwrap() += 1;
+        }
+        for topic in
+            self.log().manifest().topics.iter().filter(|t| t.encoding == "ulog")
+        {
+            assert_eq!(topic.records, Some(rows[&*topic.label()] as u64), "the survey");
+        }
+        rows.into_iter().collect()
+    }
+
+    /// Asserts that these are the logged topics, with so many records each.
+    pub(crate) fn has_rows(&self, expected: &[(&str, usize)]) {
+        let rows = self.rows();
+        let rows: Vec<(&str, usize)> = rows.iter().map(|(l, n)| (&**l, *n)).collect();
+        assert_eq!(rows, expected);
+    }
+
+    /// Every record of the logged topics, in the order of the file.
+    pub(crate) fn records(&self) -> Vec<Raw> {
+        self.read().0
+    }
+
+    /// All that was found damaged by reading.
+    pub(crate) fn damage(&self) -> Vec<Damage> {
+        self.read().1
+    }
+
+    fn read(&self) -> (Vec<Raw>, Vec<Damage>) {
+        let (log, all) = (self.log(), Selection::default());
+        let (mut block, mut records, mut damage) = (Block::default(), vec![], vec![]);
+        for part in log.manifest().plan(&all, 1 << 16) {
+            let mut cursor = log.read(&part, &all).unwrap();
+            while cursor.fill(&mut block).unwrap() {
+                for record in block.iter() {
+                    let topic = log.manifest().get(record.topic).unwrap();
+                    if topic.encoding == "ulog" {
+                        let payload = Bytes::copy_from_slice(record.payload);
+                        records.push((topic.label().into(), record.offset, payload));
+                    }
+                }
+                damage.extend_from_slice(block.damage());
+            }
+        }
+        (records, damage)
+    }
+
+    /// Whether a remark on the log has this in it.
+    pub(crate) fn remarks(&self, what: &str) -> bool {
+        self.log().manifest().remarks.iter().any(|remark| remark.contains(what))
+    }
+
+    /// The table of a topic, a column for each scalar.
+    pub(crate) fn table(&self, label: &str) -> RecordBatch {
+        let (log, all) = (self.log(), Selection::default());
+        let topic = log.manifest().topic(label).unwrap();
+        let selection = Selection { topics: [topic].into_iter().collect(), ..all };
+        let mut decoder = log.decoder(topic, &Columns::all(View::Flat)).unwrap();
+        let (mut block, mut damage) = (Block::default(), vec![]);
+        for part in log.manifest().plan(&selection, u64::MAX) {
+            let mut cursor = log.read(&part, &selection).unwrap();
+            while cursor.fill(&mut block).unwrap() {
+                block.runs().for_each(|run| decoder.append(run, &mut damage));
+            }
+        }
+        decoder.take().unwrap()
+    }
+
+    /// Its times, in microseconds.
+    pub(crate) fn times(&self, label: &str) -> Vec<f64> {
+        numbers(self.table(label).column(0))
+    }
+
+    /// A column of it as numbers.
+    pub(crate) fn column(&self, label: &str, column: &str) -> Vec<f64> {
+        let table = self.table(label);
+        numbers(table.column_by_name(column).expect("the column is there"))
+    }
+
+    /// A column of it as texts.
+    pub(crate) fn texts(&self, label: &str, column: &str) -> Vec<String> {
+        let table = self.table(label);
+        let column = table.column_by_name(column).expect("the column is there");
+        column.as_string::<i32>().iter().map(|text| text.unwrap().to_owned()).collect()
+    }
+
+    /// The sum of all numbers of a topic.
+    pub(crate) fn sum(&self, label: &str) -> f64 {
+        self.table(label).columns().iter().flat_map(numbers).sum()
+    }
+}
+
+fn numbers(column: &Arc<dyn Array>) -> Vec<f64> {
+    assert_eq!(column.null_count(), 0);
+    macro_rules! widened {
+        ($type:ty) => {{
+            let values = column.as_primitive::<$type>().values();
+            values.iter().map(|value| *value as f64).collect()
+        }};
+    }
+    match column.data_type() {
+        DataType::Timestamp(..) => {
+            let nanos =
+                column.as_primitive::<types::TimestampNanosecondType>().values();
+            nanos.iter().map(|nanos| *nanos as f64 / 1e3).collect()
+        }
+        DataType::UInt8 => widened!(types::UInt8Type),
+        DataType::UInt16 => widened!(types::UInt16Type),
+        DataType::Float32 => widened!(types::Float32Type),
+        DataType::Float64 => widened!(types::Float64Type),
+        DataType::Boolean => {
+            let bits = column.as_boolean().values();
+            bits.iter().map(|bit| f64::from(u8::from(bit))).collect()
+        }
+        other => panic!("no test has numbers of type {other}"),
+    }
+}
