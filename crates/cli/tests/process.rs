@@ -1,0 +1,23 @@
+//! The real program: exit statuses, streams, files. What only a process can show.
+
+#![allow(clippy::unwrap_used)] // a test that cannot go on should stop
+
+#[path = "process/bytes.rs"]
+mod bytes;
+#[path = "process/program.rs"]
+mod program;
+
+#[path = "process/cat.rs"]
+mod cat;
+#[path = "process/convert.rs"]
+mod convert;
+#[path = "process/help.rs"]
+mod help;
+#[path = "process/info.rs"]
+mod info;
+#[path = "process/input.rs"]
+mod input;
+#[path = "process/messages.rs"]
+mod messages;
+#[path = "process/params.rs"]
+mod params;

@@ -1,0 +1,158 @@
+//! `logtool convert`.
+
+use std::fs;
+
+use crate::{bytes, program::Folder};
+
+#[test]
+fn a_log_becomes_csv_files_called_as_ulog2csv_calls_them() {
+    let folder = Folder::with(&bytes::log());
+    let run = folder
+        .run(&["convert", "flight.ulg"])
+        .ended(0, &["flight.ulg → flight/: 5 tables"]);
+    assert_eq!(run.stdout, "", "standard output is for data");
+    assert_eq!(
+        folder.list("flight"),
+        [
+            "flight_att_0.csv",
+            "flight_att_1.csv",
+            "flight_logged_strings_0.csv",
+            "flight_messages_0.csv",
+            "flight_parameter_changes_0.csv",
+        ]
+    );
+    let att = "timestamp,x\n1000000,0.5\n2000000,1.5\n2500000,nan\n";
+    assert_eq!(folder.read("flight/flight_att_0.csv"), att);
+    let strings = "timestamp,level,tag,message\n\
+                   1100000,info,,\"ready, \"\"set\"\"\"\n\
+                   2100000,warning,,low battery\n";
+    assert_eq!(folder.read("flight/flight_logged_strings_0.csv"), strings);
+}
+
+#[test]
+fn nothing_is_replaced_unless_asked_for() {
+    let folder = Folder::with(&bytes::log());
+    folder.write("out/flight_att_1.csv", b"mine");
+    let run = folder.run(&["convert", "flight.ulg", "-o", "out"]);
+    run.ended(1, &["flight_att_1.csv exists already", "hint: --force"]);
+    assert_eq!(folder.list("out"), ["flight_att_1.csv"], "nothing else appeared");
+    assert_eq!(folder.read("out/flight_att_1.csv"), "mine");
+    folder.run(&["convert", "flight.ulg", "-o", "out", "--force", "-q"]).is_done();
+    assert_eq!(
+        folder.read("out/flight_att_1.csv"),
+        "timestamp,x\n1500000,-1.0\n3000001,0.1\n"
+    );
+}
+
+#[test]
+fn nothing_appears_when_it_fails() {
+    let folder = Folder::with(&bytes::cut_log());
+    let convert = |args: &[&str]| {
+        folder.run(&[&["convert", "flight.ulg", "-o", "a/b"], args].concat())
+    };
+    convert(&["--strict"]).ended(1, &["damaged"]);
+    convert(&["--field", "nosuch"]).ended(1, &["no topic that is wanted has a field"]);
+    convert(&["--topic", "nosuch"]).ended(1, &["no topic `nosuch`"]);
+    assert_eq!(folder.list("."), ["flight.ulg"]);
+    convert(&[]).ended(3, &["ends inside a record"]);
+    let rows = folder.read("a/b/flight_att_1.csv");
+    assert_eq!(rows, "timestamp,x\n1500000,-1.0\n", "all but the cut row");
+}
+
+#[test]
+fn several_logs_have_a_folder_each() {
+    let folder = Folder::with(&bytes::log());
+    folder.write("other.ulg", &bytes::cut_log());
+    folder.write("bad.ulg", b"nothing");
+    let args = ["convert", "bad.ulg", "flight.ulg", "other.ulg", "-o", "out", "-q"];
+    folder.run(&args).ended(1, &["bad.ulg: not a known log"]);
+    assert_eq!(folder.list("out"), ["flight", "other"]);
+    folder.write("elsewhere/flight.ulg", &bytes::log());
+    let args = ["convert", "flight.ulg", "elsewhere/flight.ulg", "-o", "x"];
+    folder.run(&args).ended(2, &["would both be in x/flight"]);
+    assert_eq!(folder.list("x"), [""; 0]);
+}
+
+#[test]
+fn topics_fields_and_times_choose_what_is_in_the_tables() {
+    let folder = Folder::with(&bytes::log());
+    let args = ["--topic", "att", "--from", "2", "--to", "3s", "--to", "jsonl"];
+    folder
+        .run(&[&["convert", "flight.ulg", "-o", "a", "-q"], &args[..]].concat())
+        .is_done();
+    assert_eq!(folder.list("a"), ["att_0.jsonl"], "the other has nothing in that time");
+    let rows =
+        "{\"timestamp\":2000000,\"x\":1.5}\n{\"timestamp\":2500000,\"x\":null}\n";
+    assert_eq!(folder.read("a/att_0.jsonl"), rows);
+    let args =
+        ["convert", "flight.ulg", "-o", "b", "-q", "--field", "logged_strings.mess*"];
+    folder.run(&args).is_done();
+    let rows =
+        "timestamp,message\n1100000,\"ready, \"\"set\"\"\"\n2100000,low battery\n";
+    assert_eq!(folder.read("b/flight_logged_strings_0.csv"), rows);
+    assert_eq!(folder.list("b").len(), 1);
+}
+
+#[test]
+fn every_format_and_layout_writes_what_it_is() {
+    let folder = Folder::with(&bytes::log());
+    let convert = |out: &str, args: &[&str]| {
+        let args = [&["convert", "flight.ulg", "-q", "-o", out], args].concat();
+        folder.run(&args).is_done();
+        folder.list(out)
+    };
+    let files = convert("parquet", &["--to", "parquet"]);
+    assert!(files.contains(&"att_1.parquet".to_owned()), "{files:?}");
+    let bytes = fs::read(folder.path().join("parquet/att_1.parquet")).unwrap();
+    assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+    convert("arrow", &["--to", "arrow"]);
+    let bytes = fs::read(folder.path().join("arrow/att_0.arrow")).unwrap();
+    assert!(bytes.starts_with(b"ARROW1") && bytes.ends_with(b"ARROW1"));
+    let files = convert("px4", &["--to", "parquet", "--layout", "px4"]);
+    let expected = ["att.parquet", "att_1.parquet", "manifest.json", "metadata.json"];
+    assert_eq!(files, expected);
+}
+
+#[test]
+fn merging_makes_one_table_of_what_was_last_told() {
+    let folder = Folder::with(&bytes::log());
+    let args =
+        ["convert", "flight.ulg", "-o", "m", "-q", "--merge", "asof", "--rate", "2"];
+    folder.run(&args).is_done();
+    assert_eq!(folder.list("m"), ["merged.csv"]);
+    assert_eq!(
+        folder.read("m/merged.csv"),
+        "timestamp,att.x,att.1.x\n\
+         1000000,0.5,\n1500000,0.5,-1.0\n2000000,1.5,-1.0\n2500000,nan,-1.0\n3000000,nan,-1.0\n"
+    );
+}
+
+#[test]
+fn what_cannot_be_meant_together_is_misuse() {
+    let folder = Folder::with(&bytes::log());
+    let convert =
+        |args: &[&str]| folder.run(&[&["convert", "flight.ulg"], args].concat());
+    convert(&["-o", "flight.csv"]).ended(2, &["looks like a file", "hint:"]);
+    convert(&["--to", "xml"]).ended(2, &["csv, jsonl, parquet and arrow"]);
+    convert(&["--to", "csv", "--to", "arrow"]).ended(2, &["given twice"]);
+    convert(&["--layout", "flat"]).ended(2, &["--layout is for --to parquet"]);
+    convert(&["--merge", "asof"]).ended(2, &["--rate"]);
+    folder
+        .run_with(&["convert", "-"], &bytes::log())
+        .ended(2, &["name a folder with -o"]);
+    assert_eq!(folder.list("."), ["flight.ulg"]);
+}
+
+#[test]
+fn threads_change_nothing() {
+    let folder = Folder::with(&bytes::long_log(300_000));
+    folder
+        .run(&["convert", "flight.ulg", "-o", "one", "-q", "--threads", "1"])
+        .is_done();
+    folder
+        .run(&["convert", "flight.ulg", "-o", "four", "-q", "--threads", "4"])
+        .is_done();
+    let one = folder.read("one/flight_att_0.csv");
+    assert_eq!(one.lines().count(), 300_001);
+    assert!(one == folder.read("four/flight_att_0.csv"));
+}

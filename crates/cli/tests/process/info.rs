@@ -1,0 +1,76 @@
+//! `logtool info`.
+
+use serde_json::json;
+
+use crate::{bytes, program::Folder};
+
+#[test]
+fn a_screen_says_what_the_log_holds() {
+    let folder = Folder::with(&bytes::log());
+    let text = folder.run(&["info", "flight.ulg"]).is_done().stdout;
+    for words in [
+        "flight.ulg  ulog",
+        "2.000 s, from 00:00:01.000 to 00:00:03.000 since boot",
+        "system      PX4",
+        "2 logged strings",
+        "parameters  2, 1 not at the default, 1 change",
+        "dropouts    none",
+        "1 topic without records:\n    bat\n",
+    ] {
+        assert!(text.contains(words), "no {words:?} in {text}");
+    }
+    let row = |label: &str| {
+        let line = text.lines().find(|line| line.trim_start().starts_with(label));
+        line.unwrap().split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    // 3 records in 1.5 s, 2 records in 1.500001 s; a record is 12 bytes.
+    assert_eq!(row("att "), ["att", "3", "1.33", "36", "B"]);
+    assert_eq!(row("att.1 "), ["att.1", "2", "0.67", "24", "B"]);
+    assert!(!text.contains('\x1b'), "colour is for terminals");
+}
+
+#[test]
+fn json_has_everything_and_is_a_line_in_a_pipe() {
+    let folder = Folder::with(&bytes::log());
+    let run = folder.run(&["info", "--json", "flight.ulg", "flight.ulg"]).is_done();
+    let reports = run.json_lines();
+    assert_eq!(reports.len(), 2);
+    let report = &reports[0];
+    assert_eq!(report["format"], "ulog");
+    assert_eq!(report["bytes"], bytes::log().len());
+    assert_eq!(report["duration_s"], 2.000001);
+    assert_eq!(report["records"], 8);
+    assert_eq!(report["metadata"]["info"]["sys_name"], "PX4");
+    assert_eq!(report["metadata"]["parameters"], json!({"COUNT": 6, "GAIN": 0.5}));
+    assert_eq!(report["damage"], json!([]));
+    let topics = report["topics"].as_array().unwrap();
+    let att = topics.iter().find(|topic| topic["topic"] == "att.1").unwrap();
+    assert_eq!(att["records"], 2);
+    assert_eq!(att["columns"], json!(["timestamp", "x"]));
+    assert_eq!((&att["first_s"], &att["last_s"]), (&json!(1.5), &json!(3.000001)));
+}
+
+#[test]
+fn one_bad_file_does_not_stop_the_others() {
+    let folder = Folder::with(&bytes::log());
+    folder.write("cut.ulg", &bytes::cut_log());
+    folder.write("text.ulg", b"this is no log");
+    let run = folder.run(&["info", "text.ulg", "cut.ulg", "missing.ulg", "flight.ulg"]);
+    let run =
+        run.ended(1, &["text.ulg: not a known log", "missing.ulg: there is no such"]);
+    assert!(run.stdout.contains("cut.ulg") && run.stdout.contains("flight.ulg"));
+    let run = folder.run(&["info", "flight.ulg", "cut.ulg"]).ended(3, &[]);
+    assert!(run.stdout.contains("ends inside a record"), "{run:?}");
+}
+
+#[test]
+fn damage_is_in_the_json() {
+    let folder = Folder::with(&bytes::cut_log());
+    let run = folder.run(&["info", "--json", "flight.ulg"]).ended(3, &[]);
+    let (start, end) = (bytes::log().len() - 17, bytes::log().len() - 3);
+    let report = &run.json_lines()[0];
+    let damage = &report["damage"][0];
+    assert_eq!(damage["kind"], "truncated");
+    assert_eq!((&damage["start"], &damage["end"]), (&json!(start), &json!(end)));
+    assert_eq!(report["lost_bytes"], end - start);
+}

@@ -1,0 +1,71 @@
+//! Where logs come from.
+
+use std::io::Write as _;
+
+use crate::{bytes, program::Folder};
+
+#[test]
+fn standard_input_is_read_like_a_file() {
+    let folder = Folder::with(&bytes::log());
+    let file = folder.run(&["cat", "flight.ulg"]).is_done().stdout;
+    let piped = folder.run_with(&["cat", "-"], &bytes::log()).is_done().stdout;
+    assert_eq!(file, piped);
+}
+
+#[test]
+fn packed_logs_are_unpacked_whatever_they_are_called() {
+    let log = bytes::log();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), Default::default());
+    gzip.write_all(&log).unwrap();
+    let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 6);
+    xz.write_all(&log).unwrap();
+    let folder = Folder::with(&log);
+    folder.write("a.ulg.gz", &gzip.finish().unwrap());
+    folder.write("b", &xz.finish().unwrap());
+    folder.write("c.ulg", &zstd::encode_all(&log[..], 0).unwrap());
+    let file = folder.run(&["cat", "flight.ulg"]).is_done().stdout;
+    for name in ["a.ulg.gz", "b", "c.ulg"] {
+        assert_eq!(folder.run(&["cat", name]).is_done().stdout, file, "{name}");
+    }
+}
+
+#[test]
+fn of_a_cut_gzip_all_that_is_there_is_read_and_the_loss_is_told() {
+    let mut gzip =
+        flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+    gzip.write_all(&bytes::log()).unwrap();
+    let gzip = gzip.finish().unwrap();
+    let folder = Folder::new();
+    // Without the trailer of 8 bytes, and without the last 3 bytes of the log.
+    folder.write("cut.gz", &gzip[..gzip.len() - 11]);
+    let run =
+        folder.run(&["cat", "cut.gz"]).ended(3, &["cut.gz", "the gzip data is broken"]);
+    assert_eq!(run.stdout.lines().count(), 7);
+    folder.run(&["cat", "cut.gz", "--strict"]).ended(1, &["damaged"]);
+}
+
+#[test]
+fn what_is_no_log_is_named_with_what_to_do() {
+    let folder = Folder::new();
+    folder.write("empty.ulg", b"");
+    folder.write("logs/readme", b"");
+    folder.write("x.zip", b"PK\x03\x04xxxxxxxx");
+    folder.write("x.ulge", b"ULogEnc\x01\x01\x00\x01\x00\x00xxxxxxxxxxxx");
+    let info = |name| folder.run(&["info", name]);
+    info("empty.ulg").ended(1, &["error: empty.ulg:", "it is empty"]);
+    info("logs").ended(1, &["error: logs: it is a directory", "logs/*"]);
+    info("missing.ulg").ended(1, &["error: missing.ulg: there is no such file"]);
+    info("x.zip").ended(1, &["hint: it looks like a zip archive: unpack it first"]);
+    info("x.ulge").ended(1, &["x.ulge", "encrypted", "decrypt it first"]);
+}
+
+#[test]
+fn an_unknown_incompatible_flag_is_refused_unless_asked_for() {
+    let mut log = bytes::log();
+    // The incompatible flags follow the header, the message's and the 8 compatible ones.
+    log[16 + 3 + 8] = 2;
+    let folder = Folder::with(&log);
+    folder.run(&["cat", "flight.ulg"]).ended(1, &["flag bit 1", "--read-anyway"]);
+    let run = folder.run(&["cat", "flight.ulg", "--read-anyway"]);
+    assert_eq!((run.status, run.stdout.lines().count()), (0, 8), "{run:?}");
+}
