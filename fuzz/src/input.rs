@@ -1,0 +1,34 @@
+//! From what the fuzzer gives to a file.
+
+use std::{borrow::Cow, sync::LazyLock};
+
+/// Logs of which the definitions and subscriptions are taken.
+const LOGS: [&[u8]; 3] = [
+    include_bytes!("../../testdata/pasta.ulg"),
+    include_bytes!("../../testdata/hostile_types.ulg"),
+    include_bytes!("../../testdata/quad_flight.ulg"),
+];
+
+static PREFIXES: LazyLock<[&[u8]; 3]> = LazyLock::new(|| LOGS.map(before_data));
+
+/// The file that `input` stands for: `input` itself, if it begins as a ULog does; else
+/// the definitions of the log that its first byte chooses, with the rest of it as data,
+/// so that the fuzzer need not find valid definitions first.
+pub fn file(input: &[u8]) -> Cow<'_, [u8]> {
+    match input.split_first() {
+        Some((first, data)) if *first != b'U' => {
+            let prefix = PREFIXES[usize::from(*first) % PREFIXES.len()];
+            Cow::Owned([prefix, data].concat())
+        }
+        _ => Cow::Borrowed(input),
+    }
+}
+
+/// All of a log up to its first data message.
+fn before_data(log: &[u8]) -> &[u8] {
+    let mut at = 16;
+    while log[at + 2] != b'D' {
+        at += 3 + usize::from(u16::from_le_bytes([log[at], log[at + 1]]));
+    }
+    &log[..at]
+}

@@ -1,0 +1,241 @@
+//! What has to hold of every log that opens.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use bytes::Bytes;
+use logtool_core::{
+    Block, Columns, Damage, DamageKind, Decoder, Format as _, Log, Manifest,
+    OpenOptions, Selection, TimeRange, Timestamp, TopicId, TopicOrigin, TopicSet, View,
+    conformance,
+};
+use logtool_ulog::{FORMAT, UlogLog};
+
+use crate::reading::{Owned, read};
+
+/// Files up to this length are given to all of the core's laws, too.
+const SHORT: usize = 2_048;
+/// Topics of which each is read alone.
+const ALONE: usize = 4;
+
+/// Opens `file`, reads and decodes all of it in all ways, and panics where something is
+/// not as it has to be.
+pub fn check(file: &[u8]) {
+    let file = Bytes::copy_from_slice(file);
+    // Blocks are of odd lengths, too, though never so short that nothing comes of it.
+    let block_bytes = [1 << 20, 4_099, 64, 257][file.len() % 4];
+    let mut options = OpenOptions::default();
+    (options.block_bytes, options.force) = (block_bytes, file.len() % 3 == 0);
+    let Ok(log) = UlogLog::open(Arc::new(file.clone()), options) else { return };
+    check_manifest(log.manifest(), &file);
+
+    let all = Selection::default();
+    let (whole, damage) = read(&log, &file, &log.manifest().plan(&all, u64::MAX), &all);
+    for target in [0, 1_000] {
+        let parts = read(&log, &file, &log.manifest().plan(&all, target), &all);
+        assert!(parts.0 == whole, "parts of {target} bytes are not the whole");
+    }
+    check_counts(log.manifest(), &whole);
+    check_resumed(&log, &file, options, &whole);
+    check_selections(&log, &file, &whole);
+    for view in [View::Nested, View::Flat] {
+        check_columns(&log, view, &whole);
+    }
+    check_header(&log);
+    if damage.is_empty() && log.manifest().damage.is_empty() {
+        check_written(&log, &file, &whole);
+    }
+    if file.len() <= SHORT && log.manifest().topics.len() < 16 && !options.force {
+        conformance::check_damaged(&FORMAT, file);
+    }
+}
+
+fn check_manifest(manifest: &Manifest, file: &Bytes) {
+    let len = file.len() as u64;
+    assert_eq!(manifest.bytes, len);
+    let mut at = 16;
+    for part in &manifest.parts {
+        assert_eq!(part.bytes.start, at, "parts follow on each other");
+        assert!(part.bytes.end > at, "no part is empty");
+        at = part.bytes.end;
+    }
+    assert_eq!(at, len.max(16), "the parts are the whole file");
+    for lost in &manifest.damage {
+        assert!(
+            lost.bytes.start <= lost.bytes.end && lost.bytes.end <= len,
+            "{lost:?}"
+        );
+    }
+    let starts = manifest.damage.iter().map(|damage| damage.bytes.start);
+    assert!(starts.is_sorted(), "damage is in the order of the file");
+    let labels: BTreeSet<_> = manifest.topics.iter().map(|t| t.label()).collect();
+    assert_eq!(labels.len(), manifest.topics.len(), "labels are unique");
+
+    let notes: serde_json::Value =
+        serde_json::from_str(&manifest.notes).expect("notes");
+    let gaps: Vec<Damage> =
+        serde_json::from_value(notes["gaps"].clone()).expect("gaps are damage");
+    let mut at = 16;
+    for gap in gaps {
+        assert!(at <= gap.bytes.start && gap.bytes.start < gap.bytes.end, "{gap:?}");
+        assert!(matches!(gap.kind, DamageKind::Garbled | DamageKind::Truncated));
+        at = gap.bytes.end;
+    }
+    assert!(at <= len.max(16), "no gap goes beyond the file");
+}
+
+/// The manifest has counted what is read.
+fn check_counts(manifest: &Manifest, whole: &[Owned]) {
+    for (id, topic) in manifest.topics() {
+        let records = || whole.iter().filter(|record| record.0 == id);
+        if let Some(count) = topic.records {
+            assert_eq!(count, records().count() as u64, "{:?}", topic.label());
+        }
+        if let Some(bytes) = topic.bytes {
+            let sum: usize = records().map(|record| record.2.len()).sum();
+            assert_eq!(bytes, sum as u64, "{:?}", topic.label());
+        }
+        if let Some(time) = topic.time {
+            assert!(
+                records().all(|record| time.contains(record.1)),
+                "{:?}",
+                topic.label()
+            );
+        }
+    }
+}
+
+/// A worker that is given the manifest as text reads the same.
+fn check_resumed(log: &UlogLog, file: &Bytes, options: OpenOptions, whole: &[Owned]) {
+    let text = serde_json::to_string(log.manifest()).expect("a manifest serialises");
+    let back: Manifest = serde_json::from_str(&text).expect("and deserialises");
+    assert_eq!(serde_json::to_string(&back).expect("again"), text);
+    let resumed = UlogLog::resume(Arc::new(file.clone()), Arc::new(back), options);
+    let (resumed, all) = (resumed.expect("it resumes"), Selection::default());
+    let records = read(&resumed, file, &resumed.manifest().plan(&all, 5_000), &all).0;
+    assert!(records == whole, "a resumed log reads otherwise");
+    let (header, again) = (log.header(), resumed.header());
+    // Not `==`: there may be floats that are not equal to themselves.
+    assert_eq!(format!("{:?}", header.parameters), format!("{:?}", again.parameters));
+    assert_eq!(format!("{:?}", header.info), format!("{:?}", again.info));
+    assert_eq!(header.head, again.head);
+    let lists = |header: &logtool_ulog::Header| format!("{:?}", header.info_multiple);
+    assert_eq!(lists(header), lists(again));
+}
+
+/// Reading a selection is reading all and filtering after.
+fn check_selections(log: &UlogLog, file: &Bytes, whole: &[Owned]) {
+    let mut times: Vec<Timestamp> = whole.iter().map(|record| record.1).collect();
+    times.sort_unstable();
+    let middle = times.get(times.len() / 2).copied().unwrap_or_default();
+    let topics = log.manifest().topics.len();
+    let some = (0..topics).step_by(topics.div_ceil(ALONE)).map(|id| TopicId(id as u32));
+    let alone = some.map(|id| TopicSet::from_iter([id]));
+    for topics in alone.chain([TopicSet::All]) {
+        let late = TimeRange { start: middle, end: Timestamp::MAX };
+        let early = TimeRange { start: Timestamp::MIN, end: middle };
+        for time in [early, late] {
+            let selection = Selection { topics: topics.clone(), time };
+            let plan = log.manifest().plan(&selection, 3_000);
+            let found = read(log, file, &plan, &selection).0;
+            let wanted =
+                whole.iter().filter(|(topic, at, _)| selection.wants(*topic, *at));
+            assert!(wanted.eq(&found), "{selection:?} changes the answer");
+        }
+    }
+}
+
+/// Every record of every topic is a row, or is told of.
+fn check_columns(log: &UlogLog, view: View, whole: &[Owned]) {
+    let manifest = log.manifest();
+    let mut decoders: Vec<Option<Box<dyn Decoder>>> = Vec::new();
+    for (id, topic) in manifest.topics() {
+        let decoder = log.decoder(id, &Columns::all(view)).ok();
+        if let (Some(decoder), View::Nested) = (&decoder, view) {
+            assert_eq!(decoder.schema(), &topic.schema, "{:?}", topic.label());
+        }
+        assert!(decoder.is_some() || view == View::Flat, "{:?}", topic.label());
+        decoders.push(decoder);
+    }
+    let all = Selection::default();
+    let mut lost = Vec::new();
+    let (mut block, mut sort) = (Block::default(), Default::default());
+    for part in manifest.plan(&all, 1 << 16) {
+        let mut cursor = log.read(&part, &all).expect("a planned part opens");
+        while cursor.fill(&mut block).expect("a memory source does not fail") {
+            block.sort_by_topic(&mut sort);
+            for run in block.runs() {
+                if let Some(decoder) = &mut decoders[run.topic().index()] {
+                    decoder.append(run, &mut lost);
+                }
+            }
+        }
+    }
+    let mut rows = 0;
+    for decoder in decoders.iter_mut().flatten() {
+        rows += decoder.rows();
+        let batch = decoder.take().expect("rows make a table");
+        assert_eq!(batch.schema_ref(), decoder.schema());
+        assert_eq!(decoder.rows(), 0);
+    }
+    let decodable =
+        |record: &&Owned| decoders.get(record.0.index()).is_some_and(Option::is_some);
+    let lost: u64 = lost.iter().map(|damage| damage.records).sum();
+    assert_eq!(rows as u64 + lost, whole.iter().filter(decodable).count() as u64);
+}
+
+/// What the log says of itself can be shown.
+fn check_header(log: &UlogLog) {
+    let header = log.header();
+    for value in header.info.values().chain(header.info_multiple.values().flatten()) {
+        value.to_string();
+    }
+    for parameter in header.parameters.values() {
+        parameter.is_non_default();
+        let offsets = parameter.changes.iter().map(|change| change.offset);
+        assert!(offsets.is_sorted(), "changes are in the order of the file");
+    }
+}
+
+/// A sound log that is written anew has the same records, and is sound.
+fn check_written(log: &UlogLog, file: &Bytes, whole: &[Owned]) {
+    let mut out = Vec::new();
+    let mut writer =
+        FORMAT.writer(Box::new(&mut out), log.manifest()).expect("a ULog is written");
+    let topics = own(log);
+    let selection = Selection { topics: topics.clone(), ..Selection::default() };
+    for part in log.manifest().plan(&selection, u64::MAX) {
+        let mut cursor = log.read(&part, &selection).expect("a planned part opens");
+        logtool_core::drain(&mut *cursor, &mut *writer).expect("a record is written");
+    }
+    writer.finish().expect("the log is finished");
+
+    let out = Bytes::from(out);
+    let again = UlogLog::open(Arc::new(out.clone()), OpenOptions::default())
+        .expect("what is written opens");
+    let selection = Selection { topics: own(&again), ..Selection::default() };
+    let plan = again.manifest().plan(&selection, u64::MAX);
+    let (records, damage) = read(&again, &out, &plan, &selection);
+    assert_eq!(damage, [], "what is written is sound");
+    let wanted = whole.iter().filter(|record| topics.contains(record.0));
+    assert!(
+        named(log, wanted).eq(named(&again, records.iter())),
+        "writing changes records ({} bytes)",
+        file.len()
+    );
+}
+
+fn named<'l>(
+    log: &'l UlogLog,
+    records: impl Iterator<Item = &'l Owned>,
+) -> impl Iterator<Item = (String, &'l Timestamp, &'l Vec<u8>)> {
+    records.map(|(topic, time, payload)| {
+        let topic = log.manifest().get(*topic).expect("a record has a topic");
+        (topic.label().into_owned(), time, payload)
+    })
+}
+
+/// All topics but those that are made of others.
+fn own(log: &UlogLog) -> TopicSet {
+    let topics = log.manifest().topics();
+    topics.filter(|(_, t)| t.origin != TopicOrigin::Derived).map(|(id, _)| id).collect()
+}

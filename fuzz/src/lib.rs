@@ -1,0 +1,12 @@
+//! What the fuzz targets share: files made of what the fuzzer gives, and what has to
+//! hold whatever is in them.
+
+mod input;
+mod laws;
+mod reading;
+
+pub use crate::{
+    input::file,
+    laws::check,
+    reading::{Owned, read},
+};
