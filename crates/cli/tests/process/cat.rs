@@ -23,15 +23,15 @@ fn lines(indices: &[usize]) -> String {
 #[test]
 fn in_a_pipe_every_record_is_a_line_of_json_in_the_order_of_the_file() {
     let folder = Folder::with(&bytes::log());
-    assert_eq!(folder.run(&["cat", "flight.ulg"]).is_done().stdout, ALL);
-    assert_eq!(folder.run(&["cat", "flight.ulg", "--no-mmap"]).is_done().stdout, ALL);
+    assert_eq!(folder.run(&["cat", "flight.ulg"]).succeeded().stdout, ALL);
+    assert_eq!(folder.run(&["cat", "flight.ulg", "--no-mmap"]).succeeded().stdout, ALL);
 }
 
 #[test]
 fn a_name_means_all_instances_and_a_label_one() {
     let folder = Folder::with(&bytes::log());
     let cat =
-        |topic| folder.run(&["cat", "flight.ulg", "--topic", topic]).is_done().stdout;
+        |topic| folder.run(&["cat", "flight.ulg", "--topic", topic]).succeeded().stdout;
     assert_eq!(cat("att"), lines(&[0, 2, 3, 6, 7]));
     assert_eq!(cat("att.1"), lines(&[2, 7]));
     assert_eq!(cat("*_strings"), lines(&[1, 5]));
@@ -42,7 +42,7 @@ fn a_name_means_all_instances_and_a_label_one() {
 fn times_choose_what_is_at_the_start_and_before_the_end() {
     let folder = Folder::with(&bytes::log());
     let cat = |args: &[&str]| {
-        folder.run(&[&["cat", "flight.ulg"], args].concat()).is_done().stdout
+        folder.run(&[&["cat", "flight.ulg"], args].concat()).succeeded().stdout
     };
     assert_eq!(cat(&["--from", "1.5", "--to", "2.1s"]), lines(&[2, 3, 4]));
     assert_eq!(cat(&["--from", "0:02.5"]), lines(&[6, 7]));
@@ -60,7 +60,7 @@ fn times_choose_what_is_at_the_start_and_before_the_end() {
 fn text_is_for_people() {
     let folder = Folder::with(&bytes::log());
     let run =
-        folder.run(&["cat", "flight.ulg", "--format", "text", "-n", "3"]).is_done();
+        folder.run(&["cat", "flight.ulg", "--format", "text", "-n", "3"]).succeeded();
     assert_eq!(
         run.stdout,
         "00:00:01.000  att                x=0.5\n\

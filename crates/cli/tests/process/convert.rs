@@ -37,7 +37,7 @@ fn nothing_is_replaced_unless_asked_for() {
     run.ended(1, &["flight_att_1.csv exists already", "hint: --force"]);
     assert_eq!(folder.list("out"), ["flight_att_1.csv"], "nothing else appeared");
     assert_eq!(folder.read("out/flight_att_1.csv"), "mine");
-    folder.run(&["convert", "flight.ulg", "-o", "out", "--force", "-q"]).is_done();
+    folder.run(&["convert", "flight.ulg", "-o", "out", "--force", "-q"]).succeeded();
     assert_eq!(
         folder.read("out/flight_att_1.csv"),
         "timestamp,x\n1500000,-1.0\n3000001,0.1\n"
@@ -79,14 +79,14 @@ fn topics_fields_and_times_choose_what_is_in_the_tables() {
     let args = ["--topic", "att", "--from", "2", "--to", "3s", "--to", "jsonl"];
     folder
         .run(&[&["convert", "flight.ulg", "-o", "a", "-q"], &args[..]].concat())
-        .is_done();
+        .succeeded();
     assert_eq!(folder.list("a"), ["att_0.jsonl"], "the other has nothing in that time");
     let rows =
         "{\"timestamp\":2000000,\"x\":1.5}\n{\"timestamp\":2500000,\"x\":null}\n";
     assert_eq!(folder.read("a/att_0.jsonl"), rows);
     let args =
         ["convert", "flight.ulg", "-o", "b", "-q", "--field", "logged_strings.mess*"];
-    folder.run(&args).is_done();
+    folder.run(&args).succeeded();
     let rows =
         "timestamp,message\n1100000,\"ready, \"\"set\"\"\"\n2100000,low battery\n";
     assert_eq!(folder.read("b/flight_logged_strings_0.csv"), rows);
@@ -98,7 +98,7 @@ fn every_format_and_layout_writes_what_it_is() {
     let folder = Folder::with(&bytes::log());
     let convert = |out: &str, args: &[&str]| {
         let args = [&["convert", "flight.ulg", "-q", "-o", out], args].concat();
-        folder.run(&args).is_done();
+        folder.run(&args).succeeded();
         folder.list(out)
     };
     let files = convert("parquet", &["--to", "parquet"]);
@@ -118,7 +118,7 @@ fn merging_makes_one_table_of_what_was_last_told() {
     let folder = Folder::with(&bytes::log());
     let args =
         ["convert", "flight.ulg", "-o", "m", "-q", "--merge", "asof", "--rate", "2"];
-    folder.run(&args).is_done();
+    folder.run(&args).succeeded();
     assert_eq!(folder.list("m"), ["merged.csv"]);
     assert_eq!(
         folder.read("m/merged.csv"),
@@ -148,10 +148,10 @@ fn threads_change_nothing() {
     let folder = Folder::with(&bytes::long_log(300_000));
     folder
         .run(&["convert", "flight.ulg", "-o", "one", "-q", "--threads", "1"])
-        .is_done();
+        .succeeded();
     folder
         .run(&["convert", "flight.ulg", "-o", "four", "-q", "--threads", "4"])
-        .is_done();
+        .succeeded();
     let one = folder.read("one/flight_att_0.csv");
     assert_eq!(one.lines().count(), 300_001);
     assert!(one == folder.read("four/flight_att_0.csv"));

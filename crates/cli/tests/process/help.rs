@@ -7,7 +7,7 @@ const COMMANDS: [&str; 7] =
 
 #[test]
 fn help_names_every_command_and_the_exit_statuses() {
-    let help = Folder::new().run(&["--help"]).is_done().stdout;
+    let help = Folder::new().run(&["--help"]).succeeded().stdout;
     for command in COMMANDS {
         assert!(help.contains(&format!("\n  {command}")), "{command}: {help}");
     }
@@ -19,7 +19,7 @@ fn help_names_every_command_and_the_exit_statuses() {
 #[test]
 fn help_of_every_command_has_an_example() {
     for command in COMMANDS {
-        let help = Folder::new().run(&[command, "--help"]).is_done().stdout;
+        let help = Folder::new().run(&[command, "--help"]).succeeded().stdout;
         assert!(help.contains("Example"), "{help}");
         assert!(help.contains(&format!("logtool {command}")), "{help}");
     }
@@ -37,7 +37,7 @@ fn what_is_no_command_is_misuse() {
 #[test]
 fn shells_are_given_their_completions() {
     for shell in ["bash", "zsh", "fish"] {
-        let script = Folder::new().run(&["completions", shell]).is_done().stdout;
+        let script = Folder::new().run(&["completions", shell]).succeeded().stdout;
         assert!(script.contains("logtool") && script.contains("convert"), "{shell}");
     }
 }
@@ -45,10 +45,10 @@ fn shells_are_given_their_completions() {
 #[test]
 fn there_is_a_manual_page_for_every_command() {
     let folder = Folder::new();
-    folder.run(&["man", "man1"]).is_done();
+    folder.run(&["man", "man1"]).succeeded();
     let pages = folder.list("man1");
     for command in COMMANDS {
         assert!(pages.contains(&format!("logtool-{command}.1")), "{pages:?}");
     }
-    assert!(folder.run(&["man"]).is_done().stdout.contains(".TH logtool 1"));
+    assert!(folder.run(&["man"]).succeeded().stdout.contains(".TH logtool 1"));
 }

@@ -7,7 +7,7 @@ use crate::{bytes, program::Folder};
 #[test]
 fn a_screen_says_what_the_log_holds() {
     let folder = Folder::with(&bytes::log());
-    let text = folder.run(&["info", "flight.ulg"]).is_done().stdout;
+    let text = folder.run(&["info", "flight.ulg"]).succeeded().stdout;
     for words in [
         "flight.ulg  ulog",
         "2.000 s, from 00:00:01.000 to 00:00:03.000 since boot",
@@ -32,7 +32,7 @@ fn a_screen_says_what_the_log_holds() {
 #[test]
 fn json_has_everything_and_is_a_line_in_a_pipe() {
     let folder = Folder::with(&bytes::log());
-    let run = folder.run(&["info", "--json", "flight.ulg", "flight.ulg"]).is_done();
+    let run = folder.run(&["info", "--json", "flight.ulg", "flight.ulg"]).succeeded();
     let reports = run.json_lines();
     assert_eq!(reports.len(), 2);
     let report = &reports[0];

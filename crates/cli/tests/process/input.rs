@@ -7,8 +7,8 @@ use crate::{bytes, program::Folder};
 #[test]
 fn standard_input_is_read_like_a_file() {
     let folder = Folder::with(&bytes::log());
-    let file = folder.run(&["cat", "flight.ulg"]).is_done().stdout;
-    let piped = folder.run_with(&["cat", "-"], &bytes::log()).is_done().stdout;
+    let file = folder.run(&["cat", "flight.ulg"]).succeeded().stdout;
+    let piped = folder.run_with(&["cat", "-"], &bytes::log()).succeeded().stdout;
     assert_eq!(file, piped);
 }
 
@@ -23,9 +23,9 @@ fn packed_logs_are_unpacked_whatever_they_are_called() {
     folder.write("a.ulg.gz", &gzip.finish().unwrap());
     folder.write("b", &xz.finish().unwrap());
     folder.write("c.ulg", &zstd::encode_all(&log[..], 0).unwrap());
-    let file = folder.run(&["cat", "flight.ulg"]).is_done().stdout;
+    let file = folder.run(&["cat", "flight.ulg"]).succeeded().stdout;
     for name in ["a.ulg.gz", "b", "c.ulg"] {
-        assert_eq!(folder.run(&["cat", name]).is_done().stdout, file, "{name}");
+        assert_eq!(folder.run(&["cat", name]).succeeded().stdout, file, "{name}");
     }
 }
 

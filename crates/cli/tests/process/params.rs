@@ -8,7 +8,7 @@ use crate::{bytes, program::Folder};
 fn parameters_are_csv_in_a_pipe() {
     let folder = Folder::with(&bytes::log());
     let params = |args: &[&str]| {
-        folder.run(&[&["params", "flight.ulg"], args].concat()).is_done().stdout
+        folder.run(&[&["params", "flight.ulg"], args].concat()).succeeded().stdout
     };
     let head = "name,type,value,system_default,setup_default\n";
     assert_eq!(params(&[]), format!("{head}COUNT,int32,6,,\nGAIN,float,0.5,0.25,\n"));
@@ -21,7 +21,7 @@ fn parameters_are_csv_in_a_pipe() {
 #[test]
 fn parameters_are_a_file_for_qgroundcontrol() {
     let folder = Folder::with(&bytes::log());
-    let run = folder.run(&["params", "flight.ulg", "--format", "qgc"]).is_done();
+    let run = folder.run(&["params", "flight.ulg", "--format", "qgc"]).succeeded();
     let lines: Vec<&str> = run.stdout.lines().filter(|l| !l.starts_with('#')).collect();
     // Vehicle, component, name, value, MAV_PARAM_TYPE: 6 is INT32, 9 is REAL32.
     assert_eq!(lines, ["1\t1\tCOUNT\t6\t6", "1\t1\tGAIN\t0.5\t9"]);
@@ -30,7 +30,7 @@ fn parameters_are_a_file_for_qgroundcontrol() {
 #[test]
 fn parameters_are_json_with_their_defaults_and_changes() {
     let folder = Folder::with(&bytes::log());
-    let run = folder.run(&["params", "flight.ulg", "--json"]).is_done();
+    let run = folder.run(&["params", "flight.ulg", "--json"]).succeeded();
     let all: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(
         all["COUNT"],
@@ -53,7 +53,7 @@ fn two_logs_are_compared() {
     assert_eq!(words, ["COUNT", "5", "6"]);
     assert!(run.stderr.contains("1 of 2 parameters differ"), "{run:?}");
     let args = ["params", "diff", "before.ulg", "flight.ulg", "--json", "-q"];
-    let run = folder.run(&args).is_done();
+    let run = folder.run(&args).succeeded();
     let json: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(json, json!({"COUNT": {"a": 5, "b": 6}}));
 }

@@ -88,7 +88,7 @@ impl Folder {
 impl Run {
     /// That it was done, and there was nothing to say.
     #[track_caller]
-    pub(crate) fn is_done(self) -> Self {
+    pub(crate) fn succeeded(self) -> Self {
         assert_eq!((self.status, &*self.stderr), (0, ""), "{self:?}");
         self
     }
