@@ -1,0 +1,101 @@
+//! Full typed columns of a ULog, every value touched, by logtool: one thread.
+
+use std::{
+    error::Error,
+    fs::File,
+    sync::{Arc, Mutex},
+};
+
+use arrow_array::{Array, RecordBatch, cast::AsArray as _, types::*};
+use arrow_schema::{DataType, SchemaRef};
+use logtool_core::{
+    Columns, FileSource, OpenOptions, Result, Selection, TableJob, TableSink,
+    TableWriter, TimeBase, Topic, View, to_tables,
+};
+use logtool_ulog::UlogLog;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let path = std::env::args().nth(1).ok_or("usage: columns_logtool FILE")?;
+    let log = UlogLog::open(
+        Arc::new(FileSource::new(File::open(path)?)?),
+        OpenOptions::default(),
+    )?;
+    let job = TableJob {
+        selection: Selection::default(),
+        columns: Columns::all(View::Nested),
+        columns_of: Default::default(),
+        time: TimeBase::default(),
+        part_bytes: 4 << 20,
+        progress: &|_| {},
+    };
+    let touch = Touch::default();
+    let report = to_tables(&log, &job, &touch)?;
+    println!(
+        "{} records, sum {:?}",
+        report.records,
+        touch.sum.lock().map_err(|err| err.to_string())?
+    );
+    Ok(())
+}
+
+/// Adds up all values.
+#[derive(Default)]
+struct Touch {
+    sum: Arc<Mutex<f64>>,
+}
+
+struct TouchTable(Arc<Mutex<f64>>);
+
+impl TableSink for Touch {
+    fn table(&self, _: &Topic, _: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+        Ok(Box::new(TouchTable(self.sum.clone())))
+    }
+}
+
+impl TableWriter for TouchTable {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let sum: f64 = batch.columns().iter().map(|column| sum(column)).sum();
+        if let Ok(mut all) = self.0.lock() {
+            *all += sum;
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The sum of all values; of texts that of their lengths.
+fn sum(array: &dyn Array) -> f64 {
+    macro_rules! add {
+        ($type:ty) => {
+            array
+                .as_primitive::<$type>()
+                .values()
+                .iter()
+                .map(|value| *value as f64)
+                .sum()
+        };
+    }
+    match array.data_type() {
+        DataType::Int8 => add!(Int8Type),
+        DataType::Int16 => add!(Int16Type),
+        DataType::Int32 => add!(Int32Type),
+        DataType::Int64 => add!(Int64Type),
+        DataType::UInt8 => add!(UInt8Type),
+        DataType::UInt16 => add!(UInt16Type),
+        DataType::UInt32 => add!(UInt32Type),
+        DataType::UInt64 => add!(UInt64Type),
+        DataType::Float32 => add!(Float32Type),
+        DataType::Float64 => add!(Float64Type),
+        DataType::Timestamp(_, _) => add!(TimestampNanosecondType),
+        DataType::Boolean => array.as_boolean().true_count() as f64,
+        DataType::Utf8 => array.as_string::<i32>().value_data().len() as f64,
+        DataType::FixedSizeList(_, _) => sum(array.as_fixed_size_list().values()),
+        DataType::Struct(_) => {
+            array.as_struct().columns().iter().map(|column| sum(column)).sum()
+        }
+        other => panic!("a column of {other}"),
+    }
+}
