@@ -52,8 +52,11 @@ impl Observations {
 
     fn fit(mut self, source: String) -> Option<ClockFit> {
         let offset = median(&mut self.kept)?;
-        let mut strays: Vec<i64> =
-            self.kept.iter().map(|one| one.saturating_sub(offset).saturating_abs()).collect();
+        let mut strays: Vec<i64> = self
+            .kept
+            .iter()
+            .map(|one| one.saturating_sub(offset).saturating_abs())
+            .collect();
         let spread = median(&mut strays)?;
         Some(ClockFit {
             offset_nanos: offset.checked_mul(1_000)?,
@@ -129,7 +132,10 @@ mod tests {
         let clock = clock(0, None, &BTreeMap::new(), vec![("sensor_gps".into(), seen)]);
         let fit = clock.to_unix.unwrap();
         assert_eq!(fit.offset_nanos, 1_700_000_000_000_001_000);
-        assert_eq!((fit.observations, fit.source.as_str()), (5, "sensor_gps.time_utc_usec"));
+        assert_eq!(
+            (fit.observations, fit.source.as_str()),
+            (5, "sensor_gps.time_utc_usec")
+        );
     }
 
     #[test]

@@ -17,9 +17,11 @@ use logtool_core::{Columns, Decoder, Result, TopicId};
 use crate::notes::BuiltIn;
 
 pub(crate) use self::{
-    changes::schema as changes_schema, dropouts::schema as dropouts_schema,
+    changes::schema as changes_schema,
+    dropouts::schema as dropouts_schema,
     event_layout::{EVENT_DEFINITIONS, EVENT_TYPE, EventLayout},
-    events::schema as events_schema, messages::schema as messages_schema,
+    events::schema as events_schema,
+    messages::schema as messages_schema,
     messages::{is_event_message, is_string_message},
     rows::Words,
     strings::schema as strings_schema,

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use logtool_core::{
-    Block, Cursor, Damage, DamageKind, Result, Selection, Step, Timestamp, TopicId, Walk,
+    Block, Cursor, Damage, DamageKind, Result, Selection, Step, Timestamp, TopicId,
+    Walk,
 };
 
 use crate::{
@@ -167,7 +168,14 @@ impl Reader {
     }
 
     /// A message that is not data.
-    fn other(&mut self, block: &mut Block, at: u64, used: usize, kind: u8, payload: &[u8]) {
+    fn other(
+        &mut self,
+        block: &mut Block,
+        at: u64,
+        used: usize,
+        kind: u8,
+        payload: &[u8],
+    ) {
         let range = used + 2..used + wire::HEADER_LEN + payload.len();
         let built_in = self.notes.built_in;
         match kind {

@@ -19,7 +19,8 @@ pub(crate) fn read(
     source: &dyn Source,
     options: OpenOptions,
 ) -> Result<(Head, Vec<Range<u64>>)> {
-    let head = source.read_at(0..(wire::FILE_HEADER_LEN + wire::MAX_MESSAGE_LEN) as u64)?;
+    let head =
+        source.read_at(0..(wire::FILE_HEADER_LEN + wire::MAX_MESSAGE_LEN) as u64)?;
     if head.starts_with(wire::ENCRYPTED_MAGIC) {
         let what = "it is an encrypted ULog (.ulge); decrypt it first, with the private \
                     key of the vehicle's owner and PX4's Tools/decrypt_ulog.py";
@@ -67,16 +68,22 @@ pub(crate) fn remarks(header: &Head, len: u64) -> Vec<String> {
     let mut remarks = Vec::new();
     if header.version > NEWEST_VERSION {
         let version = header.version;
-        remarks.push(format!("version {version} of ULog, newer than any known, is read as 1"));
+        remarks.push(format!(
+            "version {version} of ULog, newer than any known, is read as 1"
+        ));
     }
     let odd = |at: &&u64| **at >= len || **at <= wire::FILE_HEADER_LEN as u64;
     for at in header.appended.iter().filter(odd) {
-        remarks.push(format!("a section is said to be appended at byte {at}, where none is"));
+        remarks.push(format!(
+            "a section is said to be appended at byte {at}, where none is"
+        ));
     }
     for (byte, bits) in header.compatible_flags.iter().enumerate() {
         let known = u8::from(byte == 0); // default parameters
         if bits & !known != 0 {
-            remarks.push(format!("unknown compatible flags, ignored: byte {byte}, {bits:#010b}"));
+            remarks.push(format!(
+                "unknown compatible flags, ignored: byte {byte}, {bits:#010b}"
+            ));
         }
     }
     remarks
@@ -91,7 +98,9 @@ fn refuse_unknown(flags: &[u8; 8], options: OpenOptions) -> Result<()> {
                 "the log says that it cannot be read by programs that do not know its \
                  incompatible flag bit {bit} of byte {byte}"
             );
-            return Err(Error::new(ErrorKind::Unsupported, what).at(16 + 3 + 8 + byte as u64));
+            return Err(
+                Error::new(ErrorKind::Unsupported, what).at(16 + 3 + 8 + byte as u64)
+            );
         }
     }
     Ok(())

@@ -26,7 +26,8 @@ impl Format for Ulog {
 
     fn likeness(&self, _name: &str, head: &[u8]) -> Likeness {
         // An encrypted log is one too: opening it says what to do.
-        match head.starts_with(&wire::MAGIC) || head.starts_with(wire::ENCRYPTED_MAGIC) {
+        match head.starts_with(&wire::MAGIC) || head.starts_with(wire::ENCRYPTED_MAGIC)
+        {
             true => Likeness::Certain,
             false => Likeness::No,
         }

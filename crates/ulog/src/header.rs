@@ -139,7 +139,12 @@ impl Header {
     }
 
     /// Takes a value of a parameter; without a change it is the initial one.
-    fn set(&mut self, name: &str, value: ParameterValue, change: Option<(Timestamp, u64)>) {
+    fn set(
+        &mut self,
+        name: &str,
+        value: ParameterValue,
+        change: Option<(Timestamp, u64)>,
+    ) {
         let parameter = self.parameter(name, value);
         parameter.value = value;
         match change {

@@ -7,8 +7,8 @@ use std::{
 };
 
 use logtool_core::{
-    Columns, Cursor, Decoder, LayoutDecoder, Log, Manifest, OpenOptions, Part, Result,
-    Selection, Source, TopicId, TopicSet, Value, Walk,
+    Columns, Cursor, Decoder, Layout, LayoutDecoder, Log, Manifest, OpenOptions, Part,
+    Result, Selection, Source, TopicId, TopicSet, Value, Walk,
 };
 
 use crate::{
@@ -75,19 +75,31 @@ impl UlogLog {
         &self.header
     }
 
+    /// The subscriptions of the log, in the order of the file: a message id, what it
+    /// stands for from there on, and how the records look, if their type is known.
+    pub fn subscriptions(
+        &self,
+    ) -> impl Iterator<Item = (u16, TopicId, Option<&Arc<Layout>>)> {
+        self.notes.declarations.iter().filter_map(|declaration| {
+            let Declaration::Subscription { id, topic, .. } = declaration else {
+                return None;
+            };
+            let declared = self.registry.topics.get(topic.index())?;
+            Some((*id, *topic, declared.layout.as_ref().ok()))
+        })
+    }
+
     fn words(&self) -> &Words {
         self.words.get_or_init(|| {
             let (mut layouts, mut topics) = (HashMap::new(), TopicSet::EMPTY);
-            for declaration in &self.notes.declarations {
-                let Declaration::Subscription { id, topic, .. } = declaration else {
-                    continue;
-                };
+            for (id, topic, layout) in self.subscriptions() {
                 let declared = self.registry.topics.get(topic.index());
-                let event = declared.filter(|d| d.type_name == EVENT_TYPE);
-                let layout = event.and_then(|d| EventLayout::of(d.layout.as_ref().ok()?));
+                let is_event = declared.is_some_and(|d| d.type_name == EVENT_TYPE);
+                let layout =
+                    layout.filter(|_| is_event).and_then(|l| EventLayout::of(l));
                 if let Some(layout) = layout {
-                    layouts.insert(*id, layout);
-                    topics.insert(*topic);
+                    layouts.insert(id, layout);
+                    topics.insert(topic);
                 }
             }
             let values = self.header().info_multiple.get(EVENT_DEFINITIONS);
@@ -108,7 +120,8 @@ impl Log for UlogLog {
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
         let starts = &self.manifest.parts;
-        let index = starts.binary_search_by_key(&part.bytes.start, |p| p.bytes.start).ok();
+        let index =
+            starts.binary_search_by_key(&part.bytes.start, |p| p.bytes.start).ok();
         let walk = Walk::new(self.source.clone(), part.bytes.clone(), self.options);
         let built_in = &self.notes.built_in;
         let wants_words = selection.topics.contains(built_in.messages)

@@ -61,7 +61,8 @@ impl Decoder for RawDecoder {
             columns.push(Arc::new(payloads.finish()));
         }
         RecordBatch::try_new(self.schema.clone(), columns).map_err(|err| {
-            Error::new(ErrorKind::Malformed, "columns that are no table").from_source(err)
+            Error::new(ErrorKind::Malformed, "columns that are no table")
+                .from_source(err)
         })
     }
 }

@@ -47,14 +47,19 @@ impl Judge<'_> {
     pub(crate) fn message(&self, bytes: &[u8]) -> Plausible {
         let Some((size, kind)) = wire::header(bytes) else { return Plausible::No };
         let len = wire::HEADER_LEN + size;
-        let Some(payload) = bytes.get(wire::HEADER_LEN..len) else { return Plausible::No };
+        let Some(payload) = bytes.get(wire::HEADER_LEN..len) else {
+            return Plausible::No;
+        };
         let weak_if = |is: bool| if is { Plausible::Weak(len) } else { Plausible::No };
-        let strong_if = |is: bool| if is { Plausible::Strong(len) } else { Plausible::No };
+        let strong_if =
+            |is: bool| if is { Plausible::Strong(len) } else { Plausible::No };
         match kind {
             kind::DATA => match wire::data(payload) {
                 Some((id, record)) => match self.streams.by_id(id) {
                     Some(stream) if !stream.fits(record.len()) => Plausible::No,
-                    Some(stream) if stream.max_len != u32::MAX => Plausible::Strong(len),
+                    Some(stream) if stream.max_len != u32::MAX => {
+                        Plausible::Strong(len)
+                    }
                     _ => weak_if(!record.is_empty()),
                 },
                 None => Plausible::No,

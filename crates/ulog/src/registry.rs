@@ -89,7 +89,12 @@ impl Registry {
     }
 
     /// Lets `id` stand for the topic `name` of `instance`.
-    pub(crate) fn subscribe(&mut self, id: u16, name: &str, instance: u8) -> Subscribed {
+    pub(crate) fn subscribe(
+        &mut self,
+        id: u16,
+        name: &str,
+        instance: u8,
+    ) -> Subscribed {
         let key = (name.to_owned(), instance);
         let topic = match self.by_name.get(&key) {
             Some(topic) => *topic,
@@ -121,7 +126,8 @@ impl Registry {
         };
         let type_name = type_name.to_owned();
         let twin = self.last_of_type.insert(type_name.clone(), topic.index());
-        let twin = twin.and_then(|twin| self.topics.get(twin)).filter(|t| t.text == text);
+        let twin =
+            twin.and_then(|twin| self.topics.get(twin)).filter(|t| t.text == text);
         let (layout, schema) = match twin {
             Some(twin) => (twin.layout.clone(), twin.schema.clone()),
             None => self.schema(layout),

@@ -48,7 +48,8 @@ impl<W: Write + Send> UlogSink<W> {
         for declaration in &notes.declarations {
             match declaration {
                 Declaration::Format(name, fields) => {
-                    writer.message(kind::FORMAT, format!("{name}:{fields}").as_bytes())?;
+                    writer
+                        .message(kind::FORMAT, format!("{name}:{fields}").as_bytes())?;
                 }
                 Declaration::Subscription { name, instance, topic, .. } => {
                     if handles.contains_key(topic) {
@@ -69,10 +70,11 @@ impl<W: Write + Send> UlogSink<W> {
                 }
             }
         }
-        let becomes = |(id, topic): (TopicId, &logtool_core::Topic)| match topic.origin {
-            TopicOrigin::Logged => {
-                handles.get(&id).map_or(Becomes::Nothing, |handle| Becomes::Data(*handle))
-            }
+        let becomes = |(id, topic): (TopicId, &logtool_core::Topic)| match topic.origin
+        {
+            TopicOrigin::Logged => handles
+                .get(&id)
+                .map_or(Becomes::Nothing, |handle| Becomes::Data(*handle)),
             TopicOrigin::BuiltIn => Becomes::Itself,
             TopicOrigin::Derived => Becomes::Nothing,
         };
@@ -90,7 +92,9 @@ impl<W: Write + Send> RecordSink for UlogSink<W> {
             }
             Some(Becomes::Itself) => match record.payload.split_first() {
                 Some((kind, payload)) => self.writer.message(*kind, payload),
-                None => Err(Error::new(ErrorKind::Malformed, "a message without a type")),
+                None => {
+                    Err(Error::new(ErrorKind::Malformed, "a message without a type"))
+                }
             },
             Some(Becomes::Nothing) => Ok(()),
             None => {

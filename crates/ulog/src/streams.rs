@@ -106,7 +106,10 @@ impl Streams {
 
     /// The same streams, with no id standing for any.
     pub(crate) fn unsubscribed(&self) -> Self {
-        let clean = |stream: &Stream| Stream { unwrapper: Unwrapper::default(), ..stream.clone() };
+        let clean = |stream: &Stream| Stream {
+            unwrapper: Unwrapper::default(),
+            ..stream.clone()
+        };
         Self { streams: self.streams.iter().map(clean).collect(), ..Self::default() }
     }
 
@@ -199,13 +202,19 @@ fn time_at(layout: &Layout) -> TimeAt {
     let is_time = |field: &&logtool_core::LayoutField| {
         field.name == "timestamp" && field.count.is_none()
     };
-    let Some(field) = layout.fields.iter().find(is_time) else { return TimeAt::Nowhere };
+    let Some(field) = layout.fields.iter().find(is_time) else {
+        return TimeAt::Nowhere;
+    };
     let offset = field.offset;
     let unit = 1;
     match field.kind {
         _ if field.role == FieldRole::Time => TimeAt::Micros(offset),
-        LayoutKind::Primitive(Primitive::U32) => TimeAt::Counter { offset, bits: 32, unit },
-        LayoutKind::Primitive(Primitive::U16) => TimeAt::Counter { offset, bits: 16, unit },
+        LayoutKind::Primitive(Primitive::U32) => {
+            TimeAt::Counter { offset, bits: 32, unit }
+        }
+        LayoutKind::Primitive(Primitive::U16) => {
+            TimeAt::Counter { offset, bits: 16, unit }
+        }
         LayoutKind::Primitive(Primitive::U8) => {
             TimeAt::Counter { offset, bits: 8, unit: 1_000 }
         }

@@ -181,8 +181,10 @@ impl Survey {
             if self.gaps.len() >= MAX_GAPS || bytes.is_empty() {
                 break None;
             }
-            let judge =
-                Judge { streams: &self.registry.streams, formats: &self.registry.formats };
+            let judge = Judge {
+                streams: &self.registry.streams,
+                formats: &self.registry.formats,
+            };
             let keep = if is_last { 0 } else { CHAIN };
             if let Some(skip) = judge.next(&bytes, keep) {
                 break Some(from + skip as u64);
@@ -270,7 +272,8 @@ impl Survey {
             Err(NoDatum::Misfit(topic)) => self.misfit(at, rest, len, Some(topic)),
             Err(NoDatum::Unknown) => {
                 let bytes = at..at + len as u64;
-                let lost = Damage::new(DamageKind::UnknownTopic, bytes).of_records(1, None);
+                let lost =
+                    Damage::new(DamageKind::UnknownTopic, bytes).of_records(1, None);
                 self.lost_record(rest, len, lost)
             }
         }

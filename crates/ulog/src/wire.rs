@@ -171,7 +171,10 @@ mod tests {
         let bytes = b"\x55\x4c\x6f\x67\x01\x12\x35\x01\x10\x27\0\0\0\0\0\0rest";
         assert_eq!(file_header(bytes), Some(FileHeader { version: 1, start: 10_000 }));
         assert_eq!(file_header(&bytes[..15]), None);
-        assert_eq!(file_header(b"\x55\x4c\x6f\x67\x01\x12\x36\x01\x10\x27\0\0\0\0\0\0"), None);
+        assert_eq!(
+            file_header(b"\x55\x4c\x6f\x67\x01\x12\x36\x01\x10\x27\0\0\0\0\0\0"),
+            None
+        );
     }
 
     #[test]
@@ -192,8 +195,7 @@ mod tests {
     fn a_tagged_string_has_its_tag_before_its_time() {
         let payload = b"4\x01\x02\x07\0\0\0\0\0\0\0hi";
         let string = logged_string(kind::TAGGED_STRING, payload).unwrap();
-        let want =
-            LoggedString { level: b'4', tag: Some(0x201), time: 7, text: b"hi" };
+        let want = LoggedString { level: b'4', tag: Some(0x201), time: 7, text: b"hi" };
         assert_eq!(string, want);
         assert_eq!(logged_string(kind::STRING, &payload[..8]), None);
     }

@@ -37,7 +37,8 @@ pub(crate) fn is_event_message(words: &Words, message: &[u8]) -> bool {
 
 fn described<'w>(words: &'w Words, raw: &RawEvent<'_>) -> Option<Event<'w>> {
     let event = words.catalog.as_ref()?.describe(raw)?;
-    let is_for_people = event.internal_level <= Level::DEBUG && event.group == "default";
+    let is_for_people =
+        event.internal_level <= Level::DEBUG && event.group == "default";
     is_for_people.then_some(event)
 }
 

@@ -4,12 +4,14 @@ use std::{collections::HashMap, sync::Arc};
 
 use arrow_array::{
     ArrayRef, RecordBatch,
-    builder::{Float32Builder, Int32Builder, StringBuilder, UInt16Builder, UInt32Builder},
+    builder::{
+        Float32Builder, Int32Builder, StringBuilder, UInt16Builder, UInt32Builder,
+    },
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use logtool_core::{
-    Columns, Damage, Decoder, Error, ErrorKind, Record, Result, Run, TopicSet, time_array,
-    time_field,
+    Columns, Damage, Decoder, Error, ErrorKind, Record, Result, Run, TopicSet,
+    time_array, time_field,
 };
 
 use crate::{built_in::EventLayout, events::Catalog};
@@ -74,7 +76,9 @@ impl Row<'_> {
 /// A schema of these columns, after the time.
 pub(super) fn schema(columns: &[(&str, DataType)]) -> SchemaRef {
     let mut fields = vec![time_field("timestamp", "us")];
-    let field = |(name, data_type): &(&str, DataType)| Field::new(*name, data_type.clone(), true);
+    let field = |(name, data_type): &(&str, DataType)| {
+        Field::new(*name, data_type.clone(), true)
+    };
     fields.extend(columns.iter().map(field));
     Arc::new(Schema::new(fields))
 }
@@ -84,17 +88,29 @@ pub(super) fn decoder(rows: Rows, columns: &Columns) -> Result<Box<dyn Decoder>>
     let count = rows.schema.fields().len();
     let keep: Vec<usize> = match &columns.only {
         None => (0..count).collect(),
-        Some(only) => (0..count).filter(|index| *index == 0 || only.contains(index)).collect(),
+        Some(only) => {
+            (0..count).filter(|index| *index == 0 || only.contains(index)).collect()
+        }
     };
     let beyond = columns.only.iter().flatten().find(|index| **index >= count);
     if let Some(index) = beyond {
-        return Err(Error::new(ErrorKind::NoSuch, format!("there is no column number {index}")));
+        return Err(Error::new(
+            ErrorKind::NoSuch,
+            format!("there is no column number {index}"),
+        ));
     }
     let odd = |err| Error::new(ErrorKind::NoSuch, "a column").from_source(err);
     let schema = Arc::new(rows.schema.project(&keep).map_err(odd)?);
-    let columns = rows.schema.fields().iter().skip(1).map(|f| Column::new(f.data_type()));
+    let columns =
+        rows.schema.fields().iter().skip(1).map(|f| Column::new(f.data_type()));
     let columns = columns.collect();
-    Ok(Box::new(RowDecoder { read: rows.read, schema, keep, times: Vec::new(), columns }))
+    Ok(Box::new(RowDecoder {
+        read: rows.read,
+        schema,
+        keep,
+        times: Vec::new(),
+        columns,
+    }))
 }
 
 struct RowDecoder {
@@ -127,9 +143,11 @@ impl Decoder for RowDecoder {
     fn take(&mut self) -> Result<RecordBatch> {
         let mut all = vec![time_array(std::mem::take(&mut self.times))];
         all.extend(self.columns.iter_mut().map(Column::take));
-        let kept = self.keep.iter().filter_map(|index| all.get(*index).cloned()).collect();
+        let kept =
+            self.keep.iter().filter_map(|index| all.get(*index).cloned()).collect();
         RecordBatch::try_new(self.schema.clone(), kept).map_err(|err| {
-            Error::new(ErrorKind::Malformed, "columns that are no table").from_source(err)
+            Error::new(ErrorKind::Malformed, "columns that are no table")
+                .from_source(err)
         })
     }
 }

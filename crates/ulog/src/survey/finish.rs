@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use arrow_schema::SchemaRef;
-use logtool_core::{
-    Damage, Manifest, Result, Topic, TopicId, TopicOrigin, Value,
-};
+use logtool_core::{Damage, Manifest, Result, Topic, TopicId, TopicOrigin, Value};
 
 use crate::{
     anchor, built_in,
@@ -40,7 +38,8 @@ impl Survey {
             .map(|(id, _)| id)
             .collect();
         for raw in std::mem::take(&mut self.parts).finish(bytes) {
-            let has_events = event_topics.iter().any(|id| raw.part.topics.contains(*id));
+            let has_events =
+                event_topics.iter().any(|id| raw.part.topics.contains(*id));
             let mut more = Vec::new();
             if raw.built_in.strings {
                 more.extend([built_in.logged_strings, built_in.messages]);
@@ -165,8 +164,12 @@ impl Survey {
         let own = TopicOrigin::BuiltIn;
         let logged_strings =
             add("logged_strings", built_in::strings_schema(), own, Some(stats.strings));
-        let parameter_changes =
-            add("parameter_changes", built_in::changes_schema(), own, Some(stats.changes));
+        let parameter_changes = add(
+            "parameter_changes",
+            built_in::changes_schema(),
+            own,
+            Some(stats.changes),
+        );
         let dropouts =
             add("dropouts", built_in::dropouts_schema(), own, Some(stats.dropouts));
         let derived = TopicOrigin::Derived;
@@ -189,7 +192,8 @@ impl Survey {
     fn metadata(&self) -> BTreeMap<String, Value> {
         let Header { info, info_multiple, parameters, .. } = &self.header;
         let lists = info_multiple.iter();
-        let lists = lists.map(|(name, values)| (name.clone(), Value::List(values.clone())));
+        let lists =
+            lists.map(|(name, values)| (name.clone(), Value::List(values.clone())));
         let values = parameters.iter();
         let values = values.map(|(name, parameter): (&String, &Parameter)| {
             (name.clone(), parameter.value.into())
@@ -200,7 +204,8 @@ impl Survey {
             ("total_ms", stats.dropout_millis),
             ("longest_ms", stats.dropout_longest.into()),
         ];
-        let dropouts = dropouts.map(|(name, value)| (name.to_owned(), Value::UInt(value)));
+        let dropouts =
+            dropouts.map(|(name, value)| (name.to_owned(), Value::UInt(value)));
         let non_default = parameters.values().filter(|p| p.is_non_default()).count();
         BTreeMap::from([
             ("info".to_owned(), Value::Map(info.clone())),
@@ -210,8 +215,10 @@ impl Survey {
             ("dropouts".to_owned(), Value::Map(dropouts.into())),
             ("system".to_owned(), Value::Map(system::readable(info))),
             ("ulog_version".to_owned(), Value::UInt(self.header.head.version.into())),
-            ("start_us".to_owned(), Value::Int(self.header.head.start.as_nanos() / 1_000)),
+            (
+                "start_us".to_owned(),
+                Value::Int(self.header.head.start.as_nanos() / 1_000),
+            ),
         ])
     }
 }
-

@@ -1,8 +1,6 @@
 //! What the survey takes from messages that are not data.
 
-use logtool_core::{
-    Damage, DamageKind, LayoutKind, Primitive, TimeRange, Timestamp,
-};
+use logtool_core::{Damage, DamageKind, LayoutKind, Primitive, TimeRange, Timestamp};
 
 use crate::{
     anchor,
@@ -20,12 +18,20 @@ const MAX_REMARKS: usize = 100;
 
 impl Survey {
     /// Takes a message that is not data; says whether it is one.
-    pub(super) fn other(&mut self, at: u64, rest: &[u8], kind: u8, payload: &[u8]) -> bool {
+    pub(super) fn other(
+        &mut self,
+        at: u64,
+        rest: &[u8],
+        kind: u8,
+        payload: &[u8],
+    ) -> bool {
         let len = wire::HEADER_LEN + payload.len();
         let taken = match kind {
             kind::SYNC => Some(Kept::Yes), // with a wrong magic too: it holds nothing
             kind::FLAG_BITS | kind::UNSUBSCRIPTION => Some(Kept::Yes),
-            kind::FORMAT => wire::format(payload).map(|(name, text)| self.format(name, text)),
+            kind::FORMAT => {
+                wire::format(payload).map(|(name, text)| self.format(name, text))
+            }
             kind::SUBSCRIPTION => {
                 self.data_begins(at);
                 wire::subscription(payload).map(|subscription| {
@@ -46,7 +52,8 @@ impl Survey {
                 let time = TimeRange::just(self.registry.streams.now());
                 self.built_in.dropouts += 1;
                 self.built_in.dropout_millis += u64::from(millis);
-                self.built_in.dropout_longest = self.built_in.dropout_longest.max(millis);
+                self.built_in.dropout_longest =
+                    self.built_in.dropout_longest.max(millis);
                 self.parts.built_in(&time, |bits| bits.dropouts = true);
                 Kept::Yes
             }),
@@ -107,13 +114,16 @@ impl Survey {
     fn subscription(&mut self, at: u64, subscription: &wire::Subscription<'_>) {
         let wire::Subscription { instance, id, name } = *subscription;
         if self.declarations.len() >= MAX_DECLARATIONS {
-            return self.remark(format!("too many subscriptions: {name:?} is left out"));
+            return self
+                .remark(format!("too many subscriptions: {name:?} is left out"));
         }
         let topic = match self.registry.subscribe(id, name, instance) {
             Subscribed::Fine(topic) => topic,
             Subscribed::Reused(topic) => {
                 let what = "stood for another topic before, and stands for";
-                self.remark(format!("the message id {id} {what} {name:?} from byte {at} on"));
+                self.remark(format!(
+                    "the message id {id} {what} {name:?} from byte {at} on"
+                ));
                 topic
             }
             Subscribed::TooMany => {

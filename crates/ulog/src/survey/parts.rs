@@ -111,7 +111,10 @@ impl Parts {
 
 impl RawPart {
     /// The part, that the topics `ids` are in too.
-    pub(super) fn with(self, ids: impl IntoIterator<Item = TopicId>) -> (Part, StreamsState) {
+    pub(super) fn with(
+        self,
+        ids: impl IntoIterator<Item = TopicId>,
+    ) -> (Part, StreamsState) {
         let Self { mut part, state, .. } = self;
         ids.into_iter().for_each(|id| part.topics.insert(id));
         (part, state)
