@@ -9,9 +9,10 @@ use arrow_select::{concat::concat_batches, take::take};
 use logtool_core::{Result, TableSink, TableWriter, Topic};
 
 use crate::{
-    budget::{Budget, Share},
+    budget::Budget,
     error::from_arrow,
     file_name::FileNames,
+    held::Held,
     provenance::table_metadata,
     staged::{Outputs, Staged},
 };
@@ -46,28 +47,24 @@ impl TableSink for IpcSink {
         let schema = file_schema(topic, schema, &self.metadata);
         let out = BufWriter::with_capacity(32 << 10, staged);
         let writer = FileWriter::try_new(out, &schema).map_err(from_arrow)?;
-        let share = Budget::share(&self.budget);
-        Ok(Box::new(IpcWriter { schema, writer, pending: Vec::new(), share }))
+        let held = Held::new(&schema, &self.budget);
+        Ok(Box::new(IpcWriter { schema, writer, held }))
     }
 }
 
 struct IpcWriter {
     schema: SchemaRef,
     writer: FileWriter<BufWriter<Staged>>,
-    /// Batches that are to be written as one.
-    pending: Vec<RecordBatch>,
-    share: Share,
+    held: Held,
 }
 
-/// Batches are joined until they are so large: each costs some 100 bytes a column.
+/// A batch has so many bytes, if there is the memory: each costs some 100 a column.
 const BATCH_BYTES: usize = 1 << 20;
 
 impl TableWriter for IpcWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let batch = without_dictionaries(batch, &self.schema)?;
-        let bytes = self.share.bytes() + batch.get_array_memory_size();
-        self.pending.push(batch);
-        if bytes >= BATCH_BYTES || self.share.set(bytes) {
+        if self.held.push(batch)? || self.held.bytes() >= BATCH_BYTES {
             self.flush()?;
         }
         Ok(())
@@ -83,14 +80,12 @@ impl TableWriter for IpcWriter {
 
 impl IpcWriter {
     fn flush(&mut self) -> Result<()> {
-        if !self.pending.is_empty() {
-            let batch =
-                concat_batches(&self.schema, &self.pending).map_err(from_arrow)?;
-            self.pending.clear();
-            self.writer.write(&batch).map_err(from_arrow)?;
+        let batches = self.held.take();
+        if batches.is_empty() {
+            return Ok(());
         }
-        self.share.set(0);
-        Ok(())
+        let batch = concat_batches(&self.schema, &batches).map_err(from_arrow)?;
+        self.writer.write(&batch).map_err(from_arrow)
     }
 }
 

@@ -38,6 +38,7 @@ mod csv;
 mod jsonl;
 
 mod budget;
+mod held;
 mod ipc;
 mod parquet;
 

@@ -5,19 +5,24 @@
 //! them is as the [view](logtool_core::View) of the tables has it, nested or flat.
 
 mod properties;
+mod row_group;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use logtool_core::{Result, TableSink, TableWriter, Topic};
-use parquet::arrow::ArrowWriter;
+use parquet::{arrow::ArrowSchemaConverter, file::writer::SerializedFileWriter};
 
 use crate::{
-    budget::{Budget, Share},
+    budget::Budget,
     error::from_parquet,
     file_name::FileNames,
-    parquet::properties::properties,
+    held::Held,
+    parquet::{
+        properties::properties,
+        row_group::{FieldEncoder, write_row_group},
+    },
     provenance::table_metadata,
     staged::{Outputs, Staged},
 };
@@ -46,46 +51,73 @@ impl TableSink for ParquetSink {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         let staged = self.outputs.create(&self.names.file_name(topic, "parquet"))?;
         let metadata = table_metadata(topic, &self.metadata);
-        let share = Budget::share(&self.budget);
-        Ok(Box::new(ParquetWriter::new(staged, schema, metadata, share)?))
+        let writer = ParquetWriter::new(staged, schema, metadata, &self.budget)?;
+        Ok(Box::new(writer))
     }
 }
 
 /// Writes one Parquet file.
 ///
-/// What belongs to one row group is held, compressed, until the row group is full, or
-/// until all tables together hold too much.
+/// Rows are held as they come until they are a row group, or until all tables together
+/// hold too much: a row group that is being encoded takes far more memory than its
+/// rows, so that none is while others wait.
 pub(crate) struct ParquetWriter {
-    writer: ArrowWriter<Staged>,
-    share: Share,
+    file: SerializedFileWriter<Staged>,
+    fields: Vec<FieldEncoder>,
+    held: Held,
 }
+
+/// The most rows of a row group.
+const MAX_ROWS: usize = 1 << 20;
+/// The most bytes of a row group, in memory.
+const MAX_BYTES: usize = 16 << 20;
 
 impl ParquetWriter {
     pub(crate) fn new(
         staged: Staged,
         schema: &SchemaRef,
         metadata: BTreeMap<String, String>,
-        share: Share,
+        budget: &Arc<Budget>,
     ) -> Result<Self> {
-        let properties = properties(schema, metadata)?;
-        let writer = ArrowWriter::try_new(staged, schema.clone(), Some(properties))
-            .map_err(from_parquet)?;
-        Ok(Self { writer, share })
+        let columns =
+            ArrowSchemaConverter::new().convert(schema).map_err(from_parquet)?;
+        let properties = Arc::new(properties(schema, &columns, metadata));
+        let fields = schema.fields().iter();
+        let fields = fields.map(|field| FieldEncoder::new(field, &properties));
+        let fields = fields.collect::<Result<_>>()?;
+        let file =
+            SerializedFileWriter::new(staged, columns.root_schema_ptr(), properties);
+        let file = file.map_err(from_parquet)?;
+        Ok(Self { file, fields, held: Held::new(schema, budget) })
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let batches = self.held.take();
+        if batches.is_empty() {
+            return Ok(());
+        }
+        write_row_group(&mut self.file, &self.fields, batches).map_err(from_parquet)
     }
 }
 
 impl TableWriter for ParquetWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.writer.write(batch).map_err(from_parquet)?;
-        if self.share.set(self.writer.memory_size()) {
-            self.writer.flush().map_err(from_parquet)?;
-            self.share.set(self.writer.memory_size());
+        let mut from = 0;
+        while from < batch.num_rows() {
+            let rows = (batch.num_rows() - from).min(MAX_ROWS - self.held.rows());
+            let is_time = self.held.push(batch.slice(from, rows))?;
+            if is_time || self.held.rows() >= MAX_ROWS || self.held.bytes() >= MAX_BYTES
+            {
+                self.flush()?;
+            }
+            from += rows;
         }
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<()> {
-        self.writer.into_inner().map_err(from_parquet)?.finish()
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.flush()?;
+        self.file.into_inner().map_err(from_parquet)?.finish()
     }
 }
 

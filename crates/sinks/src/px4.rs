@@ -105,8 +105,7 @@ impl TableSink for Px4Sink {
         let staged = self.outputs.create(&file)?;
         let schema = viewer_schema(schema)?;
         let metadata = table_metadata(topic, &self.metadata);
-        let share = Budget::share(&self.budget);
-        let writer = ParquetWriter::new(staged, &schema, metadata, share)?;
+        let writer = ParquetWriter::new(staged, &schema, metadata, &self.budget)?;
         let (topic, instance) = (topic.name.clone(), topic.instance);
         let table = Written { topic, instance, rows: 0, file };
         let written = self.written.clone();
