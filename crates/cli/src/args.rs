@@ -86,15 +86,16 @@ pub(crate) struct ClockArgs {
 
 /// Which records are wanted.
 #[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Selection")]
 pub(crate) struct RecordArgs {
     /// Only topics of this name, all instances, or with this label (`sensor_gps.1`);
     /// `*` and `?` are wild. May be given several times
     #[arg(short, long = "topic", value_name = "GLOB", action = ArgAction::Append)]
+    #[arg(help_heading = "Selection")]
     pub(crate) topics: Vec<String>,
     /// Nothing before this time: 12.5, 12m30s or 2:30.5 on the clock chosen with
     /// --time, or 2024-05-01T12:00:00Z
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    #[arg(help_heading = "Selection")]
     pub(crate) from: Option<TypedTime>,
 }
 

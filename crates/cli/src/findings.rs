@@ -1,6 +1,6 @@
 //! What of the input was lost, collected and told.
 
-use std::{fmt, ops::Range};
+use std::ops::Range;
 
 use anyhow::Result;
 use logtool_core::{Damage, Manifest, TopicSet};
@@ -23,16 +23,33 @@ pub(crate) struct Finding {
     pub(crate) text: String,
 }
 
+impl Finding {
+    fn new(manifest: &Manifest, damage: &Damage) -> Self {
+        let topic = damage.topic.and_then(|id| manifest.get(id).ok());
+        let text = match topic {
+            Some(topic) => format!("{damage}, of {}", topic.label()),
+            None => damage.to_string(),
+        };
+        Self { damage: damage.clone(), text }
+    }
+}
+
 /// All that was lost of one input.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Findings {
     name: String,
     bytes: u64,
     list: Vec<Finding>,
+    /// So many of them, from the first on, are in the order of the file.
+    sorted: usize,
+    /// Those of several records, which reach far.
+    wide: Vec<Damage>,
 }
 
 /// So many findings are told, and of more only the number.
 const TOLD: usize = 10;
+/// So many findings before a place are looked at for what is known of it.
+const LOOK_BACK: usize = 64;
 
 impl Findings {
     /// What was found while `input`, which holds `manifest`, was opened.
@@ -41,8 +58,14 @@ impl Findings {
             name: input.name.clone(),
             bytes: manifest.bytes,
             list: input.loss.iter().cloned().collect(),
+            sorted: 0,
+            wide: Vec::new(),
         };
-        findings.add(manifest, &TopicSet::All, &manifest.damage);
+        let damage = manifest.damage.iter();
+        findings.list.extend(damage.map(|damage| Finding::new(manifest, damage)));
+        findings.sort();
+        let wide = manifest.damage.iter().filter(|damage| damage.records > 1);
+        findings.wide = wide.take(LOOK_BACK * 16).cloned().collect();
         findings
     }
 
@@ -55,17 +78,26 @@ impl Findings {
         found: &[Damage],
     ) {
         for damage in found {
-            let is_told = self.list.iter().any(|known| tells_of(&known.damage, damage));
-            if is_told || damage.topic.is_some_and(|topic| !topics.contains(topic)) {
-                continue;
+            let is_wanted = damage.topic.is_none_or(|topic| topics.contains(topic));
+            if is_wanted && !self.is_told(damage) {
+                self.list.push(Finding::new(manifest, damage));
             }
-            let topic = damage.topic.and_then(|id| manifest.get(id).ok());
-            let text = match topic {
-                Some(topic) => format!("{damage}, of {}", topic.label()),
-                None => damage.to_string(),
-            };
-            self.list.push(Finding { damage: damage.clone(), text });
         }
+    }
+
+    fn is_told(&self, damage: &Damage) -> bool {
+        let sorted = &self.list[..self.sorted];
+        let starts_before =
+            |known: &Finding| known.damage.bytes.start <= damage.bytes.start;
+        let before = &sorted[..sorted.partition_point(starts_before)];
+        let mut near = before.iter().rev().take(LOOK_BACK);
+        near.any(|known| tells_of(&known.damage, damage))
+            || self.wide.iter().any(|known| tells_of(known, damage))
+    }
+
+    fn sort(&mut self) {
+        self.list.sort_by_key(|finding| finding.damage.bytes.start);
+        self.sorted = self.list.len();
     }
 
     /// How it ends where these are all findings.
@@ -75,7 +107,7 @@ impl Findings {
 
     /// Everything, in the order of the file.
     pub(crate) fn list(&mut self) -> &[Finding] {
-        self.list.sort_by_key(|finding| finding.damage.bytes.start);
+        self.sort();
         &self.list
     }
 
@@ -109,7 +141,8 @@ impl Findings {
     pub(crate) fn tell(mut self, is_quiet: bool) -> Outcome {
         if !is_quiet && !self.list.is_empty() {
             let paint = paint::for_stderr();
-            say!("{} {}: {}", paint.yellow("warning:"), self.name, self.summary());
+            let warning = paint.yellow("warning:");
+            say!("{warning} {}: damaged: {}", self.name, self.summary());
             self.lines().iter().for_each(|line| say!("  {line}"));
         }
         self.outcome()
@@ -128,25 +161,20 @@ impl Findings {
     }
 
     /// How much was lost, in a few words.
-    pub(crate) fn summary(&self) -> impl fmt::Display {
-        let (lost, places) = (self.lost_bytes(), self.list.len());
+    pub(crate) fn summary(&self) -> String {
+        let lost = self.lost_bytes();
         let share = lost as f64 * 100.0 / self.bytes.max(1) as f64;
-        let places = match places {
-            1 => "damaged".to_owned(),
-            _ => format!("damaged in {places} places"),
-        };
-        let seconds: u64 = self
-            .list
-            .iter()
-            .filter_map(|finding| finding.damage.time)
-            .map(|time| time.span_nanos())
-            .sum();
-        let seconds = match seconds {
+        let times = self.list.iter().filter_map(|finding| finding.damage.time);
+        let seconds = match times.map(|time| time.span_nanos()).sum() {
             0 => String::new(),
             nanos => format!(" and {}", Span(nanos)),
         };
+        let places = match self.list.len() {
+            1 => String::new(),
+            places => format!(" in {places} places"),
+        };
         let lost = counted(lost, "byte");
-        format!("{places}, {lost} ({share:.2} %){seconds} lost; the rest is read")
+        format!("{lost} ({share:.2} %){seconds} lost{places}; the rest is read")
     }
 }
 

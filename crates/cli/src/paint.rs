@@ -48,7 +48,7 @@ impl Paint {
     }
 
     fn with<'t>(&self, code: &str, text: &'t str) -> Cow<'t, str> {
-        match self.is_on {
+        match self.is_on && !text.is_empty() {
             true => Cow::Owned(format!("\x1b[{code}m{text}\x1b[0m")),
             false => Cow::Borrowed(text),
         }

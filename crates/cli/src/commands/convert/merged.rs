@@ -35,6 +35,10 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     for (id, _) in manifest.topics().filter(|(id, _)| topics.contains(*id)) {
         columns_of.entry(id).or_insert_with(|| columns.clone());
     }
+    if columns_of.is_empty() {
+        let hint = "`logtool info` lists the topics and how many records they have";
+        return Err(Complaint::new("there are no records to merge").hint(hint).into());
+    }
     let Some(rate) = args.rate else {
         return Err(Complaint::misuse("--merge needs a --rate").into());
     };

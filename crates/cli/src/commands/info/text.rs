@@ -37,7 +37,7 @@ pub(super) fn write(
     facts.system(manifest)?;
     facts.counts(manifest)?;
     if !findings.list().is_empty() {
-        let summary = findings.summary().to_string();
+        let summary = findings.summary();
         facts.line("damage", &paint.yellow(&summary))?;
         for line in findings.lines() {
             facts.line("", &line)?;
