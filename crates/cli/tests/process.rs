@@ -21,3 +21,5 @@ mod input;
 mod messages;
 #[path = "process/params.rs"]
 mod params;
+#[path = "process/testdata.rs"]
+mod testdata;

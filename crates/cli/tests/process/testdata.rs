@@ -1,0 +1,87 @@
+//! The logs of `testdata/`; what is in them, its README says.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use crate::program::Folder;
+
+fn testdata(name: &str) -> String {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
+    root.join(name).into_os_string().into_string().unwrap()
+}
+
+#[test]
+fn times_of_the_world_are_those_of_the_gps() {
+    let (folder, flight) = (Folder::new(), testdata("quad_flight.ulg"));
+    // Boot was at 10:00:00 UTC, and the GPS tells the time 90 to 110 ms late.
+    let args =
+        ["cat", &flight, "--time", "utc", "--from", "2024-06-01T10:00:12Z", "-n1"];
+    let line = &folder.run(&args).succeeded().json_lines()[0];
+    let time = line["time"].as_str().unwrap();
+    assert!(
+        "2024-06-01T10:00:12.000000Z" <= time && time < "2024-06-01T10:00:12.020",
+        "{time}"
+    );
+    let report = folder.run(&["info", "--json", &flight]).succeeded().json_lines();
+    let offset = report[0]["clock"]["to_unix"]["offset_ns"].as_i64().unwrap();
+    let boot = 1_717_236_000_000_000_000; // date -u -d 2024-06-01T10:00:00Z +%s
+    let late = boot - offset;
+    assert!((90_000_000..=110_000_000).contains(&late), "{late} ns late");
+}
+
+#[test]
+fn numbers_have_names_where_a_folder_of_messages_is_given() {
+    let (folder, pasta) = (Folder::new(), testdata("pasta.ulg"));
+    let args =
+        ["cat", &pasta, "--msg-dir", &testdata("msg"), "--topic", "kitchen_status"];
+    let lines = folder.run(&args).succeeded().json_lines();
+    let named = |menu: u8| {
+        let line =
+            lines.iter().find(|line| line["data"]["pasta_menu"] == menu).unwrap();
+        line["data"]["pasta_menu_label"].clone()
+    };
+    assert_eq!(named(1), "PASTA_MENU_CARBONARA");
+    assert_eq!(named(7), json!(null), "a value without a label");
+    let args = ["convert", &pasta, "-o", "out", "-q", "--msg-dir", &testdata("msg")];
+    folder.run(&args).succeeded();
+    let csv = folder.read("out/pasta_kitchen_status_0.csv");
+    let head = "timestamp,water_temperature,pasta_menu,pasta_menu_label,stove_level,lid_closed";
+    assert_eq!(csv.lines().next(), Some(head));
+    assert!(csv.contains(",1,PASTA_MENU_CARBONARA,") && csv.contains(",7,,"), "{csv}");
+}
+
+#[test]
+fn what_is_around_a_zeroed_sector_is_converted() {
+    let folder = Folder::new();
+    let args = ["convert", &testdata("damaged.ulg"), "-o", "out"];
+    folder.run(&args).ended(3, &["damaged.ulg: damaged:", "no record can be read"]);
+    // 512 of 98,073 bytes are zero: about 12 rows of 50 Hz, with the others between.
+    let rows = folder.read("out/damaged_vehicle_attitude_0.csv").lines().count() - 1;
+    assert!((1_480..1_494).contains(&rows), "{rows}");
+}
+
+#[test]
+fn every_command_ends_on_every_log_with_a_status_of_its_own() {
+    let folder = Folder::new();
+    for name in ["crashed.ulg", "damaged.ulg", "hostile_types.ulg", "pasta.ulg"] {
+        let log = testdata(name);
+        let expected =
+            if matches!(name, "crashed.ulg" | "damaged.ulg") { 3 } else { 0 };
+        for args in [
+            &["info", &log][..],
+            &["cat", &log],
+            &["cat", &log, "--format", "text"],
+            &["messages", &log],
+            &["params", &log],
+            &["convert", &log, "-o", name, "--force"],
+            &["convert", &log, "-o", name, "--force", "--to", "jsonl"],
+            &["convert", &log, "-o", name, "--force", "--to", "parquet"],
+            &["convert", &log, "-o", name, "--force", "--to", "arrow"],
+            &["convert", &log, "-o", name, "--force", "--merge", "asof", "--rate", "5"],
+        ] {
+            let run = folder.run(args);
+            assert_eq!(run.status, expected, "{args:?}: {run:?}");
+        }
+    }
+}
