@@ -1,5 +1,7 @@
 //! The files of PX4's Flight Review 2: what its documents say, from the log.
 
+mod fix;
+
 use anyhow::Result;
 use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::*};
 use logtool_core::{
@@ -50,6 +52,7 @@ fn flight(log: &dyn Log, header: &Header) -> Result<Px4Metadata> {
         lists.map(|(key, values)| (key.clone(), texts(values))).collect();
     parameters(&mut flight, header, log.manifest().time.map(|time| time.start));
     messages(&mut flight, log)?;
+    flight.gps_first_fix = fix::first(log)?;
     Ok(flight)
 }
 
