@@ -1,5 +1,8 @@
 //! Full typed columns of a ULog, every value touched, by logtool: one thread.
 
+#[path = "../../../crates/cli/src/input/map.rs"]
+mod map;
+
 use std::{
     error::Error,
     fs::File,
@@ -9,7 +12,7 @@ use std::{
 use arrow_array::{Array, RecordBatch, cast::AsArray as _, types::*};
 use arrow_schema::{DataType, SchemaRef};
 use logtool_core::{
-    Columns, FileSource, OpenOptions, Result, Selection, TableJob, TableSink,
+    Columns, OpenOptions, Result, Selection, TableJob, TableSink,
     TableWriter, TimeBase, Topic, View, to_tables,
 };
 use logtool_ulog::UlogLog;
@@ -17,7 +20,7 @@ use logtool_ulog::UlogLog;
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1).ok_or("usage: columns_logtool FILE")?;
     let log = UlogLog::open(
-        Arc::new(FileSource::new(File::open(path)?)?),
+        Arc::new(map::map(&File::open(path)?)?),
         OpenOptions::default(),
     )?;
     let job = TableJob {
@@ -25,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         columns: Columns::all(View::Nested),
         columns_of: Default::default(),
         time: TimeBase::default(),
-        part_bytes: 4 << 20,
+        part_bytes: 16 << 20,
         progress: &|_| {},
     };
     let touch = Touch::default();

@@ -200,6 +200,17 @@ impl<'b> Run<'b> {
         self.entries.iter().map(|entry| entry.time)
     }
 
+    /// The times of the records, and where in the block's [`bytes`](Self::bytes) their
+    /// payloads begin.
+    pub fn starts(self) -> impl ExactSizeIterator<Item = (Timestamp, usize)> {
+        self.entries.iter().map(|entry| (entry.time, entry.start as usize))
+    }
+
+    /// All bytes of the block, in which the payloads lie.
+    pub fn bytes(self) -> &'b [u8] {
+        &self.block.bytes
+    }
+
     /// The payloads of the records.
     pub fn payloads(self) -> impl ExactSizeIterator<Item = &'b [u8]> {
         let bytes: &[u8] = &self.block.bytes;

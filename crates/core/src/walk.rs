@@ -24,8 +24,8 @@ pub enum Step {
     Damaged {
         /// The length of all of it.
         len: u64,
-        /// What is wrong.
-        damage: Damage,
+        /// What is wrong. Boxed, as a step is returned for each of millions of records.
+        damage: Box<Damage>,
     },
     /// The first bytes of something that is at least this long.
     Partial {
@@ -87,7 +87,7 @@ impl Walk {
                 match step(block, &bytes, used as usize) {
                     Step::Whole { len } => used += len as u64,
                     Step::Damaged { len, damage } => {
-                        block.report(damage);
+                        block.report(*damage);
                         used += len;
                     }
                     Step::Partial { .. } if is_last => {

@@ -36,7 +36,7 @@ impl Observations {
         if utc < Y2001 as i64 || time == 0 {
             return;
         }
-        if self.seen % self.stride.max(1) == 0 {
+        if self.seen.is_multiple_of(self.stride.max(1)) {
             if self.kept.len() == MAX_KEPT {
                 let mut index = 0;
                 self.kept.retain(|_| {

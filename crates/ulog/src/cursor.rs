@@ -28,9 +28,21 @@ struct Reader {
     selection: Selection,
     words: Words,
     wants: Wants,
-    /// The next declaration and the next gap that the walk will come to.
+    /// For each logged topic, what is wanted of its records.
+    wanted: Vec<Wanted>,
+    /// The next declaration and the next gap that the walk will come to, and where.
     declaration: usize,
     gap: usize,
+    gap_start: u64,
+}
+
+/// What is wanted of the records of a topic.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wanted {
+    is_some: bool,
+    itself: bool,
+    /// As events or messages too.
+    as_event: bool,
 }
 
 /// Which topics beside the logged ones are wanted.
@@ -68,8 +80,26 @@ impl UlogCursor {
             events: built_in.events.filter(|topic| wants(*topic)),
         };
         let gap = notes.gaps.partition_point(|gap| gap.bytes.start < at);
-        let mut reader =
-            Reader { notes, streams, selection, words, wants, declaration: 0, gap };
+        let wants_events = wants.messages || wants.events.is_some();
+        let wanted = (0..).map(TopicId).take(streams.len()).map(|topic| {
+            let itself = selection.topics.contains(topic);
+            let as_event = wants_events && words.topics.contains(topic);
+            Wanted { is_some: itself || as_event, itself, as_event }
+        });
+        let wanted = wanted.collect();
+        let (declaration, gap_start) = (0, u64::MAX);
+        let mut reader = Reader {
+            notes,
+            streams,
+            selection,
+            words,
+            wants,
+            wanted,
+            declaration,
+            gap,
+            gap_start,
+        };
+        reader.look_for_gap();
         reader.subscribe(at);
         Self { walk, reader }
     }
@@ -86,6 +116,20 @@ impl Cursor for UlogCursor {
 }
 
 impl Reader {
+    fn look_for_gap(&mut self) {
+        self.gap_start =
+            self.notes.gaps.get(self.gap).map_or(u64::MAX, |g| g.bytes.start);
+    }
+
+    /// Steps over the gap that begins at `at`.
+    #[cold]
+    fn gap(&mut self, at: u64) -> Step {
+        let gap = self.notes.gaps[self.gap].clone();
+        self.gap += 1;
+        self.look_for_gap();
+        Step::Damaged { len: gap.bytes.end - at, damage: Box::new(gap) }
+    }
+
     /// Lets ids stand for what was subscribed to before `at`.
     fn subscribe(&mut self, at: u64) {
         while let Some(declaration) = self.notes.declarations.get(self.declaration) {
@@ -102,11 +146,8 @@ impl Reader {
     /// Looks at the message at `used` of `bytes`, which lies at `at` of the file.
     #[inline]
     fn step(&mut self, block: &mut Block, at: u64, bytes: &[u8], used: usize) -> Step {
-        if let Some(gap) = self.notes.gaps.get(self.gap)
-            && gap.bytes.start == at
-        {
-            self.gap += 1;
-            return Step::Damaged { len: gap.bytes.end - at, damage: gap.clone() };
+        if at == self.gap_start {
+            return self.gap(at);
         }
         let rest = bytes.get(used..).unwrap_or_default();
         let Some((size, kind)) = wire::header(rest) else {
@@ -127,15 +168,15 @@ impl Reader {
         };
         match self.streams.datum(id, record) {
             Ok(datum) => {
-                let topic = TopicId(datum.stream as u32);
-                if self.selection.wants(topic, datum.time) {
-                    let start = used + wire::HEADER_LEN + 2;
-                    block.push(topic, datum.time, start..used + len);
-                }
-                if self.words.topics.contains(topic)
-                    && self.selection.time.contains(datum.time)
-                {
-                    self.event(block, datum.time, used + 2..used + len, rest);
+                let wanted = self.wanted.get(datum.stream).copied().unwrap_or_default();
+                if wanted.is_some && self.selection.time.contains(datum.time) {
+                    let (topic, start) = (TopicId(datum.stream as u32), used + 5);
+                    if wanted.itself {
+                        block.push(topic, datum.time, start..used + len);
+                    }
+                    if wanted.as_event {
+                        self.event(block, datum.time, used + 2..used + len, rest);
+                    }
                 }
             }
             Err(why) => {

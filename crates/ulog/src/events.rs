@@ -19,7 +19,7 @@
 //! - arguments that the bytes are too short for, or whose type nobody defined, get a
 //!   placeholder in brackets where pyulog gives up on the log;
 //! - a precision on an enumeration is ignored where pyulog gives up on the log;
-//! - more than 64 decimals are not printed, and no text grows beyond 64 KiB.
+//! - more than 64 decimals are not printed, and no text grows beyond 16 KiB.
 
 mod argument;
 mod definitions;
@@ -48,6 +48,13 @@ pub struct RawEvent<'a> {
     pub arguments: &'a [u8],
     /// The internal level in the high nibble, the external one in the low nibble.
     pub log_levels: u8,
+}
+
+impl RawEvent<'_> {
+    /// How urgent the event is in a log.
+    pub(crate) fn internal_level(&self) -> Level {
+        Level::new(self.log_levels >> 4)
+    }
 }
 
 /// An event in words.
@@ -104,6 +111,11 @@ impl Catalog {
         Self::from_json(&unpack::unpack(bytes)?)
     }
 
+    /// The group of the event with this id, or none if the catalog does not know it.
+    pub(crate) fn group(&self, id: u32) -> Option<&str> {
+        self.definition(id).map(|definition| &*definition.group)
+    }
+
     /// Puts an event into words, or none if the catalog does not know its id.
     pub fn describe(&self, event: &RawEvent<'_>) -> Option<Event<'_>> {
         let definition = self.definition(event.id)?;
@@ -115,7 +127,7 @@ impl Catalog {
             kind: &definition.kind,
             sequence: event.sequence,
             level: Level::new(event.log_levels & 0x0f),
-            internal_level: Level::new(event.log_levels >> 4),
+            internal_level: event.internal_level(),
             message: template::render(&definition.message, &arguments),
             description: definition
                 .description

@@ -9,8 +9,9 @@ use logtool_core::{
     Error, ErrorKind, FieldRole, Layout, LayoutField, LayoutKind, Primitive, Result,
 };
 
-/// How deep types may be nested in each other.
-const MAX_DEPTH: u32 = 32;
+/// How deep types may be nested in each other; deeper ones would not come back from the
+/// text of a manifest, in which JSON nests several times as deep.
+const MAX_DEPTH: u32 = 16;
 /// The longest record that a data message can hold.
 const MAX_RECORD_LEN: u32 = u16::MAX as u32 - 2;
 /// How many formats are kept, and how many bytes of them.
@@ -27,9 +28,20 @@ const MAX_WORK: usize = 256 << 20;
 pub(crate) struct Formats {
     texts: HashMap<String, String>,
     bytes: usize,
-    layouts: HashMap<String, Arc<Layout>>,
+    layouts: HashMap<String, Nested>,
+    /// The layouts of records, of which a field may be the time.
+    records: HashMap<String, Arc<Layout>>,
+    /// Types that cannot be laid out, and why; until the next one is defined.
+    broken: HashMap<String, (ErrorKind, String)>,
     work: usize,
     redefined: u32,
+}
+
+/// A layout, and how deep types are nested in it: 1 where none are.
+#[derive(Clone, Debug)]
+struct Nested {
+    layout: Arc<Layout>,
+    depth: u32,
 }
 
 /// What came of defining a format.
@@ -56,11 +68,13 @@ impl Formats {
             _ => {}
         }
         self.bytes += fields.len();
+        self.broken.clear();
         match self.texts.insert(name.to_owned(), fields.to_owned()) {
             None => Defined::New,
             Some(_) => {
                 self.redefined += 1;
                 self.layouts.clear(); // what contains it means something else now
+                self.records.clear();
                 Defined::Otherwise
             }
         }
@@ -83,8 +97,16 @@ impl Formats {
 
     /// The layout of the records of the type `name`.
     pub(crate) fn layout(&mut self, name: &str) -> Result<Arc<Layout>> {
-        let inner = self.resolve(name, 0)?;
-        let mut layout = Layout::clone(&inner);
+        if let Some(layout) = self.records.get(name) {
+            return Ok(layout.clone());
+        }
+        if let Some((kind, why)) = self.broken.get(name) {
+            return Err(Error::new(*kind, why.clone()));
+        }
+        let inner = self.resolve(name, 0).inspect_err(|err| {
+            self.broken.insert(name.to_owned(), (err.kind(), err.to_string()));
+        })?;
+        let mut layout = Layout::clone(&inner.layout);
         let is_time = |field: &&mut LayoutField| {
             field.name == "timestamp"
                 && field.count.is_none()
@@ -94,50 +116,74 @@ impl Formats {
         if let Some(time) = layout.fields.iter_mut().find(is_time) {
             time.role = FieldRole::Time;
         }
-        Ok(Arc::new(layout))
+        let layout = Arc::new(layout);
+        self.records.insert(name.to_owned(), layout.clone());
+        Ok(layout)
     }
 
-    fn resolve(&mut self, name: &str, depth: u32) -> Result<Arc<Layout>> {
-        if let Some(layout) = self.layouts.get(name) {
-            return Ok(layout.clone());
+    /// The layout of the type `name`, which is nested in `outside` others.
+    fn resolve(&mut self, name: &str, outside: u32) -> Result<Nested> {
+        if let Some(nested) = self.layouts.get(name) {
+            return Ok(nested.clone());
         }
-        if depth > MAX_DEPTH {
-            return Err(malformed(format!("{name:?} contains itself")));
+        let shown = start_of(name);
+        let too_deep =
+            || malformed(format!("{shown:?} is nested too deep, or contains itself"));
+        if outside >= MAX_DEPTH {
+            return Err(too_deep());
         }
         let Some(text) = self.texts.get(name).cloned() else {
-            return Err(malformed(format!("the type {name:?} is not defined")));
+            return Err(malformed(format!("the type {shown:?} is not defined")));
         };
         self.work += text.len();
         if self.work > MAX_WORK {
             return Err(Error::new(ErrorKind::Limit, "over 256 MiB of formats"));
         }
-        let mut fields = Vec::new();
+        let (mut fields, mut depth) = (Vec::new(), 1);
         for field in text.split(';').map(str::trim).filter(|field| !field.is_empty()) {
-            fields.push(self.field(name, field, depth)?);
+            let (field, inside) = self.field(name, field, outside)?;
+            depth = depth.max(inside + 1);
+            fields.push(field);
         }
         let layout = Arc::new(Layout::packed(name.to_owned(), fields)?);
         if layout.size > MAX_RECORD_LEN {
-            return Err(malformed(format!("{name:?} is larger than any record")));
+            return Err(malformed(format!("{shown:?} is larger than any record")));
         }
-        self.layouts.insert(name.to_owned(), layout.clone());
-        Ok(layout)
+        if depth > MAX_DEPTH {
+            return Err(too_deep());
+        }
+        let nested = Nested { layout, depth };
+        self.layouts.insert(name.to_owned(), nested.clone());
+        Ok(nested)
     }
 
-    /// `float[3] x`, as a field without an offset.
-    fn field(&mut self, of: &str, text: &str, depth: u32) -> Result<LayoutField> {
-        let odd = || malformed(format!("{of:?} has the field {text:?}"));
+    /// `float[3] x`, as a field without an offset, and how deep types are nested in it.
+    fn field(
+        &mut self,
+        of: &str,
+        text: &str,
+        outside: u32,
+    ) -> Result<(LayoutField, u32)> {
+        let odd = || {
+            let (of, text) = (start_of(of), start_of(text));
+            malformed(format!("{of:?} has the field {text:?}"))
+        };
         let (type_name, name) = text.split_once(char::is_whitespace).ok_or_else(odd)?;
         let name = name.trim();
         let (base, count) = array(type_name).ok_or_else(odd)?;
-        let kind = match primitive(base) {
-            Some(primitive) => LayoutKind::Primitive(primitive),
-            None => LayoutKind::Nested(self.resolve(base, depth + 1)?),
+        let (kind, depth) = match primitive(base) {
+            Some(primitive) => (LayoutKind::Primitive(primitive), 0),
+            None => {
+                let Nested { layout, depth } = self.resolve(base, outside + 1)?;
+                (LayoutKind::Nested(layout), depth)
+            }
         };
         let role = match name.starts_with("_padding") {
             true => FieldRole::Hidden,
             false => FieldRole::Plain,
         };
-        Ok(LayoutField { name: name.to_owned(), kind, count, offset: 0, role })
+        let name = name.to_owned();
+        Ok((LayoutField { name, kind, count, offset: 0, role }, depth))
     }
 }
 
@@ -171,6 +217,13 @@ pub(crate) fn primitive(name: &str) -> Option<Primitive> {
     })
 }
 
+/// The start of a name or a field: either may be 64 KiB long, and an error is kept for
+/// every topic that has it.
+fn start_of(text: &str) -> &str {
+    let end = text.char_indices().nth(80).map_or(text.len(), |(at, _)| at);
+    text.get(..end).unwrap_or(text)
+}
+
 fn malformed(what: String) -> Error {
     Error::new(ErrorKind::Malformed, what)
 }
@@ -196,6 +249,20 @@ mod tests {
         formats.define("a", "b x;");
         formats.define("b", "a[2] y;");
         assert!(formats.layout("a").is_err());
+    }
+
+    #[test]
+    fn types_nested_too_deep_are_an_error_whatever_is_asked_for_first() {
+        let mut formats = Formats::default();
+        formats.define("t1", "float x;");
+        for depth in 2..40 {
+            formats.define(&format!("t{depth}"), &format!("t{} x;", depth - 1));
+        }
+        assert!(formats.layout("t17").is_err());
+        for depth in 1..40 {
+            let made = formats.layout(&format!("t{depth}"));
+            assert_eq!(made.is_ok(), depth <= 16, "{depth} deep");
+        }
     }
 
     #[test]

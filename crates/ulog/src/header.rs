@@ -1,6 +1,6 @@
 //! What a ULog says of itself: information, parameters, versions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use logtool_core::{Timestamp, Value};
 use serde::{Deserialize, Serialize};
@@ -43,6 +43,8 @@ pub struct Header {
     pub parameters: BTreeMap<String, Parameter>,
     /// How many bytes are kept in the three of them.
     kept: usize,
+    /// The multi informations that have values of several parts, by the values' indices.
+    in_parts: BTreeSet<(String, usize)>,
 }
 
 /// A parameter of the system that logged.
@@ -132,9 +134,23 @@ impl Header {
     fn add_part(&mut self, keyed: &Keyed<'_>, is_continued: bool) {
         let value = info::value(keyed.type_name, keyed.value);
         let values = self.info_multiple.entry(keyed.name.to_owned()).or_default();
+        let index = values.len().saturating_sub(1);
         match values.last_mut().filter(|_| is_continued) {
-            Some(last) => info::join(last, value),
+            Some(last) => {
+                info::join(last, value);
+                self.in_parts.insert((keyed.name.to_owned(), index));
+            }
             None => values.push(value),
+        }
+    }
+
+    /// Says what the values of several parts are, now that all parts are there.
+    pub(crate) fn finish(&mut self) {
+        for (name, index) in std::mem::take(&mut self.in_parts) {
+            let values = self.info_multiple.get_mut(&name);
+            if let Some(value) = values.and_then(|values| values.get_mut(index)) {
+                info::joined(value);
+            }
         }
     }
 

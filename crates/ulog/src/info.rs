@@ -9,11 +9,17 @@ pub(crate) fn value(type_name: &str, bytes: &[u8]) -> Value {
     typed(type_name, bytes).unwrap_or_else(|| Value::Bytes(bytes.to_vec()))
 }
 
-/// Adds the next part of a value.
+/// Adds the next part of a value, which is bytes until it is [`joined`].
 pub(crate) fn join(value: &mut Value, next: Value) {
     let mut bytes = as_bytes(std::mem::replace(value, Value::Bool(false)));
     bytes.extend(as_bytes(next));
-    // A character may be cut between two parts: only the whole is text or not.
+    *value = Value::Bytes(bytes);
+}
+
+/// Says what a value is of which all parts are there: a character may be cut between
+/// two of them, so only the whole is text or not.
+pub(crate) fn joined(value: &mut Value) {
+    let bytes = as_bytes(std::mem::replace(value, Value::Bool(false)));
     *value = match String::from_utf8(bytes) {
         Ok(text) => Value::Text(text),
         Err(err) => Value::Bytes(err.into_bytes()),
@@ -41,7 +47,7 @@ fn typed(type_name: &str, bytes: &[u8]) -> Option<Value> {
         None => None,
         // Arrays of bytes are binary: PX4 logs hashes and compressed files so.
         Some(_) if primitive == Primitive::U8 => Some(Value::Bytes(bytes.to_vec())),
-        Some(_) if bytes.len() % size != 0 => None,
+        Some(_) if !bytes.len().is_multiple_of(size) => None,
         Some(_) => {
             let values = bytes.chunks(size).map(|bytes| scalar(primitive, bytes));
             values.collect::<Option<_>>().map(Value::List)
@@ -108,6 +114,7 @@ mod tests {
         let mut whole = value("char[1]", &[0xc3]);
         assert_eq!(whole, Value::Bytes(vec![0xc3]));
         join(&mut whole, value("char[1]", &[0xa9]));
+        joined(&mut whole);
         assert_eq!(whole, Value::Text("é".into()));
     }
 

@@ -67,6 +67,7 @@ impl Notes {
                 }
             }
         }
+        header.finish();
         (registry, header)
     }
 }

@@ -20,6 +20,9 @@ const STRONG: u32 = 3;
 const HOPS: u32 = 16;
 /// How many bytes of a text are looked at.
 const TEXT: usize = 64;
+/// The longest name that is looked at: garbage is asked at every byte, and what it says
+/// to be a name may be 64 KiB long.
+const NAME: usize = 256;
 
 /// What a message's header and form say for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,20 +77,15 @@ impl Judge<'_> {
             kind::DROPOUT => weak_if(size == 2),
             kind::UNSUBSCRIPTION => weak_if(size == 2),
             kind::SUBSCRIPTION => {
-                let subscription = wire::subscription(payload);
-                strong_if(subscription.is_some_and(|s| self.formats.contains(s.name)))
+                let is_one = wire::subscription(payload.get(..NAME).unwrap_or(payload));
+                strong_if(is_one.is_some_and(|s| self.formats.contains(s.name)))
             }
             kind::INFO | kind::PARAMETER => strong_if(is_keyed(wire::keyed(payload))),
             kind::INFO_MULTIPLE | kind::DEFAULT_PARAMETER => {
                 let keyed = wire::flagged_keyed(payload);
                 strong_if(is_keyed(keyed.map(|(_, keyed)| keyed)))
             }
-            kind::FORMAT => {
-                let format = wire::format(payload);
-                strong_if(format.is_some_and(|(name, fields)| {
-                    name.bytes().chain(fields.bytes().take(TEXT)).all(|b| is_text(&b))
-                }))
-            }
+            kind::FORMAT => strong_if(is_format(payload)),
             _ => Plausible::No,
         }
     }
@@ -136,6 +134,14 @@ fn is_level(level: u8) -> bool {
 
 fn is_text(byte: &u8) -> bool {
     *byte >= b' ' && *byte != 0x7f || b"\t\n\r\x1b".contains(byte)
+}
+
+/// Whether a name, a colon and a text begin `payload`.
+fn is_format(payload: &[u8]) -> bool {
+    let colon = payload.iter().take(NAME).position(|byte| *byte == b':');
+    colon.is_some_and(|len| {
+        len > 0 && payload.iter().take(len + TEXT).all(is_text)
+    })
 }
 
 fn is_keyed(keyed: Option<wire::Keyed<'_>>) -> bool {

@@ -3,7 +3,10 @@
 //! The survey fills a registry as it goes; a resumed log replays the same declarations
 //! into a new one, and so comes to the same topics, streams and layouts.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use arrow_schema::SchemaRef;
 use logtool_core::{Columns, Decoder as _, Layout, LayoutDecoder, Timestamp, TopicId};
@@ -15,8 +18,9 @@ use crate::{
     streams::{Stream, Streams},
 };
 
-/// How many columns all topics may have together.
+/// How many columns all topics may have together, and how many bytes of names for them.
 const MAX_COLUMNS: usize = 1 << 20;
+const MAX_NAMES: usize = 64 << 20;
 
 /// Something that a log declared, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,8 +49,12 @@ pub(crate) struct Registry {
     /// How often each type was defined anew.
     versions: HashMap<String, u32>,
     columns: usize,
+    column_names: usize,
     /// The last topic of each type.
     last_of_type: HashMap<String, usize>,
+    /// By what the topics are known, and how often that was taken already.
+    labels: HashSet<String>,
+    collisions: u32,
 }
 
 /// A topic of a log.
@@ -58,11 +66,19 @@ pub(crate) struct Declared {
     pub(crate) name: String,
     pub(crate) instance: u8,
     /// The text of its fields; empty if its type is not defined.
-    pub(crate) text: String,
-    /// How its records look, or why that cannot be said.
+    pub(crate) text: Arc<str>,
+    /// How its records look, if that can be said.
+    told: Option<Arc<Layout>>,
+    /// The same, or why they cannot be decoded.
     pub(crate) layout: Result<Arc<Layout>, String>,
     pub(crate) schema: SchemaRef,
 }
+
+/// How the records of a topic look, and what columns they have.
+type Decodable = (Arc<Layout>, SchemaRef);
+
+/// Why a topic may have only raw bytes.
+const FULL: &str = "the topics have over a million columns";
 
 /// What came of a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,41 +135,70 @@ impl Registry {
         let topic = TopicId(u32::try_from(self.topics.len()).ok()?);
         let layout = self.formats.layout(type_name).map_err(|err| err.to_string());
         self.streams.add(Stream::new(layout.as_ref().ok()))?;
-        let text = self.formats.text(type_name).unwrap_or_default().to_owned();
-        let name = match self.versions.get(type_name) {
-            None => type_name.to_owned(),
-            Some(version) => format!("{type_name}@{}", version + 1),
+        let text = self.formats.text(type_name).unwrap_or_default();
+        let told = layout.as_ref().ok().cloned();
+        let twin = self.last_of_type.insert(type_name.to_owned(), topic.index());
+        let twin = twin.and_then(|twin| self.topics.get(twin));
+        let twin = twin.filter(|twin| *twin.text == *text && twin.told == told);
+        let (text, made) = match twin {
+            Some(Declared { text, layout, schema, .. }) => {
+                let layout = layout.clone();
+                (text.clone(), layout.map(|layout| (layout, schema.clone())))
+            }
+            None => (text.into(), layout.and_then(|layout| self.schema(layout))),
         };
+        let (layout, schema) = match made.and_then(|made| self.admit(made)) {
+            Ok((layout, schema)) => (Ok(layout), schema),
+            Err(why) => (Err(why), raw_schema()),
+        };
+        let name = self.free_name(type_name, instance);
         let type_name = type_name.to_owned();
-        let twin = self.last_of_type.insert(type_name.clone(), topic.index());
-        let twin =
-            twin.and_then(|twin| self.topics.get(twin)).filter(|t| t.text == text);
-        let (layout, schema) = match twin {
-            Some(twin) => (twin.layout.clone(), twin.schema.clone()),
-            None => self.schema(layout),
-        };
-        self.topics.push(Declared { type_name, name, instance, text, layout, schema });
+        let declared = Declared { type_name, name, instance, text, told, layout, schema };
+        self.topics.push(declared);
         Some(topic)
     }
 
-    /// The columns of records that look like `layout`; of others, their bytes.
-    fn schema(
-        &mut self,
-        layout: Result<Arc<Layout>, String>,
-    ) -> (Result<Arc<Layout>, String>, SchemaRef) {
-        let made = layout.and_then(|layout| {
-            let decoder = LayoutDecoder::new(&layout, &Columns::default());
-            let schema = decoder.map_err(|err| err.to_string())?.schema().clone();
-            self.columns += schema.flattened_fields().len();
-            match self.columns <= MAX_COLUMNS {
-                true => Ok((layout, schema)),
-                false => Err("the topics have over a million columns".to_owned()),
-            }
-        });
-        match made {
-            Ok((layout, schema)) => (Ok(layout), schema),
-            Err(why) => (Err(why), raw_schema()),
+    /// The name of a new topic: that of its type, with a number where the type was
+    /// defined anew, or where another topic is known as what this one would be:
+    /// `a.1`, or `a` of instance 1.
+    fn free_name(&mut self, type_name: &str, instance: u8) -> String {
+        let mut name = match self.versions.get(type_name) {
+            None => type_name.to_owned(),
+            Some(version) => format!("{type_name}@{}", version + 1),
+        };
+        let label = |name: &str| match instance {
+            0 => name.to_owned(),
+            instance => format!("{name}.{instance}"),
+        };
+        while !self.labels.insert(label(&name)) {
+            self.collisions += 1;
+            name = format!("{type_name}~{}", self.collisions);
         }
+        name
+    }
+
+    /// The columns of records that look like `layout`.
+    fn schema(&self, layout: Arc<Layout>) -> Result<Decodable, String> {
+        if self.is_full() {
+            return Err(FULL.to_owned());
+        }
+        let decoder = LayoutDecoder::new(&layout, &Columns::default());
+        let schema = decoder.map_err(|err| err.to_string())?.schema().clone();
+        Ok((layout, schema))
+    }
+
+    /// Counts the columns of another topic, and refuses it if they are too many.
+    fn admit(&mut self, made: Decodable) -> Result<Decodable, String> {
+        if !self.is_full() {
+            let columns = made.1.flattened_fields();
+            self.columns += columns.len();
+            self.column_names += columns.iter().map(|f| f.name().len()).sum::<usize>();
+        }
+        if self.is_full() { Err(FULL.to_owned()) } else { Ok(made) }
+    }
+
+    fn is_full(&self) -> bool {
+        self.columns > MAX_COLUMNS || self.column_names > MAX_NAMES
     }
 
     /// Whether some topic lacked a type that is defined by now.

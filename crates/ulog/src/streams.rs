@@ -17,7 +17,18 @@ pub(crate) struct Streams {
     /// For each message id, the index of its stream.
     by_id: Vec<u16>,
     streams: Vec<Stream>,
+    /// Of each stream what nearly all of its records need, close together.
+    hot: Vec<Hot>,
     pub(crate) clock: StreamClock,
+}
+
+/// The lengths of records whose time is 64 bits at an offset.
+#[derive(Clone, Copy, Debug)]
+struct Hot {
+    min_len: u32,
+    /// How much longer than that they may be.
+    span: u32,
+    offset: u32,
 }
 
 /// What is to be known of a topic to follow its records.
@@ -70,7 +81,8 @@ pub(crate) struct StreamsState {
 impl Default for Streams {
     fn default() -> Self {
         let by_id = vec![NONE; 1 << 16];
-        Self { by_id, streams: Vec::new(), clock: StreamClock::default() }
+        let (streams, hot) = (Vec::new(), Vec::new());
+        Self { by_id, streams, hot, clock: StreamClock::default() }
     }
 }
 
@@ -85,6 +97,17 @@ impl Stream {
         Self { min_len, max_len, time, unwrapper: Unwrapper::default() }
     }
 
+    /// What its records need, if their time is 64 bits; else a length that none has.
+    fn hot(&self) -> Hot {
+        match self.time {
+            TimeAt::Micros(offset) => {
+                let span = self.max_len - self.min_len;
+                Hot { min_len: self.min_len, span, offset }
+            }
+            _ => Hot { min_len: u32::MAX, span: 0, offset: 0 },
+        }
+    }
+
     /// Whether a record may be `len` bytes long.
     pub(crate) fn fits(&self, len: usize) -> bool {
         (self.min_len as usize..=self.max_len as usize).contains(&len)
@@ -95,8 +118,16 @@ impl Streams {
     /// Adds a stream, and returns its index; there can be 65,535.
     pub(crate) fn add(&mut self, stream: Stream) -> Option<usize> {
         let index = self.streams.len();
-        (index < usize::from(NONE)).then(|| self.streams.push(stream))?;
-        Some(index)
+        (index < usize::from(NONE)).then(|| {
+            self.hot.push(stream.hot());
+            self.streams.push(stream);
+            index
+        })
+    }
+
+    /// How many streams there are.
+    pub(crate) fn len(&self) -> usize {
+        self.streams.len()
     }
 
     /// From here on, `id` stands for the stream `index`.
@@ -110,7 +141,8 @@ impl Streams {
             unwrapper: Unwrapper::default(),
             ..stream.clone()
         };
-        Self { streams: self.streams.iter().map(clean).collect(), ..Self::default() }
+        let streams = self.streams.iter().map(clean).collect();
+        Self { streams, hot: self.hot.clone(), ..Self::default() }
     }
 
     /// What `id` stands for.
@@ -137,18 +169,25 @@ impl Streams {
     #[inline]
     pub(crate) fn datum(&mut self, id: u16, record: &[u8]) -> Result<Datum, NoDatum> {
         let index = usize::from(self.by_id[usize::from(id)]);
-        let stream = self.streams.get_mut(index).ok_or(NoDatum::Unknown)?;
-        if !stream.fits(record.len()) {
-            return Err(NoDatum::Misfit(TopicId(index as u32)));
-        }
-        if let TimeAt::Micros(offset) = stream.time
-            && let Some(bytes) =
-                record.get(offset as usize..).and_then(<[u8]>::first_chunk)
+        if let Some(hot) = self.hot.get(index)
+            && (record.len() as u32).wrapping_sub(hot.min_len) <= hot.span
+            && let Some(bytes) = record.get(hot.offset as usize..)
+            && let Some(bytes) = bytes.first_chunk()
         {
             let micros = u64::from_le_bytes(*bytes);
             let is_believed = self.clock.observe(micros);
             let time = Timestamp::from_micros(micros);
             return Ok(Datum { stream: index, time, is_believed });
+        }
+        self.rare_datum(index, record)
+    }
+
+    /// The same, for records that do not fit, or have no time of 64 bits.
+    #[cold]
+    fn rare_datum(&mut self, index: usize, record: &[u8]) -> Result<Datum, NoDatum> {
+        let stream = self.streams.get_mut(index).ok_or(NoDatum::Unknown)?;
+        if !stream.fits(record.len()) {
+            return Err(NoDatum::Misfit(TopicId(index as u32)));
         }
         let (micros, is_believed) = match stream.counter(record, &self.clock) {
             Some(micros) => (micros, self.clock.observe(micros)),

@@ -94,10 +94,14 @@ struct BuiltInStats {
 }
 
 /// The times of all records that are believed, and how often they jumped.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Times {
+    /// Since the last jump: how many jumps there were, the range, and how many records.
     epoch: u32,
-    segments: Vec<(TimeRange, u64)>,
+    range: TimeRange,
+    records: u64,
+    /// Before that.
+    earlier: Vec<(TimeRange, u64)>,
 }
 
 impl Survey {
@@ -120,7 +124,7 @@ impl Survey {
             data_start: None,
             stats: Vec::new(),
             parts: Parts::new(source.len()),
-            time: Times::default(),
+            time: Times::new(),
             gaps: Vec::new(),
             damage: Vec::new(),
             remarks: Vec::new(),
@@ -330,29 +334,37 @@ fn is_cut(bytes: &[u8], left: u64) -> bool {
 }
 
 impl Times {
+    fn new() -> Self {
+        Self { epoch: 0, range: TimeRange::EMPTY, records: 0, earlier: Vec::new() }
+    }
+
     #[inline]
     fn believe(&mut self, epoch: u32, time: &TimeRange) {
-        match self.segments.last_mut() {
-            Some((range, count)) if self.epoch == epoch => {
-                *range = range.cover(time);
-                *count += 1;
-            }
-            _ => {
-                self.epoch = epoch;
-                if self.segments.len() < 1 << 16 {
-                    self.segments.push((*time, 1));
-                }
-            }
+        if self.epoch != epoch {
+            self.jump(epoch);
         }
+        self.range = self.range.cover(time);
+        self.records += 1;
+    }
+
+    #[cold]
+    fn jump(&mut self, epoch: u32) {
+        if self.earlier.len() < 1 << 16 {
+            self.earlier.push((self.range, self.records));
+        }
+        (self.epoch, self.range, self.records) = (epoch, TimeRange::EMPTY, 0);
     }
 
     /// From the first to the last, without single jumps there and back.
     fn range(&self) -> Option<TimeRange> {
-        let is_long = |segment: &&(TimeRange, u64)| {
-            segment.1 >= crate::clock::AGREE.into() || self.segments.len() == 1
+        let mut all = self.earlier.clone();
+        all.push((self.range, self.records));
+        all.retain(|(_, records)| *records > 0);
+        let is_long = |stretch: &&(TimeRange, u64)| {
+            stretch.1 >= crate::clock::AGREE.into() || all.len() == 1
         };
-        let long = self.segments.iter().filter(is_long).map(|segment| segment.0);
+        let long = all.iter().filter(is_long).map(|stretch| stretch.0);
         long.reduce(|all, next| all.cover(&next))
-            .or_else(|| self.segments.first().map(|segment| segment.0))
+            .or_else(|| all.first().map(|stretch| stretch.0))
     }
 }

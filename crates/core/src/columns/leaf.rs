@@ -7,7 +7,7 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBuffer, OffsetBuffer, ScalarBuffer};
 
-use crate::{block::Run, layout::Primitive};
+use crate::layout::Primitive;
 
 /// The values of one primitive of a type, of all records gathered so far.
 pub(super) struct Leaf {
@@ -47,9 +47,9 @@ impl Leaf {
         Self { places: Places::Many(offsets), values: Box::new(Texts::new(len)) }
     }
 
-    /// Adds the values of the records of `run`, whose payloads are long enough.
-    pub(super) fn gather(&mut self, run: Run<'_>) {
-        self.values.gather(run, &self.places);
+    /// Adds the values of `rows`: payloads of `stride` bytes, one behind the other.
+    pub(super) fn gather(&mut self, rows: &[u8], stride: usize) {
+        self.values.gather(rows, stride, &self.places);
     }
 
     /// Takes the values gathered so far.
@@ -66,7 +66,7 @@ impl Debug for Leaf {
 
 /// Values of one type. Behind a `dyn` so that the type is looked at once per run.
 trait Values: Send {
-    fn gather(&mut self, run: Run<'_>, places: &Places);
+    fn gather(&mut self, rows: &[u8], stride: usize, places: &Places);
     fn take(&mut self) -> ArrayRef;
 }
 
@@ -130,23 +130,24 @@ impl<T: ArrowPrimitiveType> Default for Numbers<T> {
 }
 
 impl<T: ArrowPrimitiveType<Native: Little>> Values for Numbers<T> {
-    fn gather(&mut self, run: Run<'_>, places: &Places) {
+    fn gather(&mut self, rows: &[u8], stride: usize, places: &Places) {
+        let rows = rows.chunks_exact(stride);
         match places {
             Places::One(at) => {
                 let value = |payload: &[u8]| T::Native::at(payload, *at);
-                self.values.extend(run.payloads().map(value));
+                self.values.extend(rows.map(value));
             }
             Places::Row { start, count } => {
                 let len = count * T::Native::SIZE;
-                self.values.reserve(run.len() * count);
-                for payload in run.payloads() {
+                self.values.reserve(rows.len() * count);
+                for payload in rows {
                     let row = payload.get(*start..start + len).unwrap_or_default();
                     T::Native::extend(&mut self.values, row);
                 }
             }
             Places::Many(offsets) => {
-                self.values.reserve(run.len() * offsets.len());
-                for payload in run.payloads() {
+                self.values.reserve(rows.len() * offsets.len());
+                for payload in rows {
                     let row =
                         offsets.iter().map(|at| T::Native::at(payload, *at as usize));
                     self.values.extend(row);
@@ -174,20 +175,21 @@ struct Truths {
 }
 
 impl Values for Truths {
-    fn gather(&mut self, run: Run<'_>, places: &Places) {
+    fn gather(&mut self, rows: &[u8], stride: usize, places: &Places) {
+        let rows = rows.chunks_exact(stride);
         let byte = |payload: &[u8], at: usize| payload.get(at).copied().unwrap_or(0);
         match places {
             Places::One(at) => {
-                self.bytes.extend(run.payloads().map(|payload| byte(payload, *at)));
+                self.bytes.extend(rows.map(|payload| byte(payload, *at)));
             }
             Places::Row { start, count } => {
-                for payload in run.payloads() {
+                for payload in rows {
                     let row = payload.get(*start..start + count).unwrap_or_default();
                     self.bytes.extend_from_slice(row);
                 }
             }
             Places::Many(offsets) => {
-                for payload in run.payloads() {
+                for payload in rows {
                     let row = offsets.iter().map(|at| byte(payload, *at as usize));
                     self.bytes.extend(row);
                 }
@@ -226,8 +228,9 @@ impl Texts {
 }
 
 impl Values for Texts {
-    fn gather(&mut self, run: Run<'_>, places: &Places) {
-        for payload in run.payloads() {
+    fn gather(&mut self, rows: &[u8], stride: usize, places: &Places) {
+        let rows = rows.chunks_exact(stride);
+        for payload in rows {
             match places {
                 Places::One(at) => self.add(payload, *at),
                 Places::Row { start, count } => {

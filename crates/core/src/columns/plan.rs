@@ -18,6 +18,9 @@ use crate::{
 
 /// The most columns that one table is given.
 const MAX_COLUMNS: u64 = 1 << 16;
+/// The most bytes that the names of the columns of one table have together: a name in a
+/// nested type is repeated in each column of it.
+const MAX_NAMES: usize = 4 << 20;
 
 /// The key of the field metadata in which a time column says in which unit its format
 /// counts: `us`, `ns`. A text output of it in that unit is exact.
@@ -65,6 +68,7 @@ impl Plan {
             leaves,
             fields: vec![time_field(time, "us").into()],
             nodes: vec![],
+            names: 0,
         };
         // Columns are counted before the choice, the time being number 0.
         let mut chooser = Chooser { only: columns.only.as_deref(), next: 1 };
@@ -74,7 +78,7 @@ impl Plan {
                 if layout.flat_columns(MAX_COLUMNS) > MAX_COLUMNS {
                     return Err(too_many(layout));
                 }
-                planner.flat(layout, "", 0, &mut chooser);
+                planner.flat(layout, "", 0, &mut chooser)?;
             }
         }
         chooser.check()?;
@@ -114,6 +118,8 @@ struct Planner<'p> {
     leaves: &'p mut Vec<Leaf>,
     fields: Vec<FieldRef>,
     nodes: Vec<Node>,
+    /// How many bytes the names of all columns have so far.
+    names: usize,
 }
 
 impl Planner<'_> {
@@ -148,6 +154,7 @@ impl Planner<'_> {
         if size == 0 || count == 0 {
             return Ok(vec![]); // what has no bytes says nothing, however often
         }
+        self.name(layout, &field.name)?;
         let mut starts = Vec::with_capacity(bases.len() * count as usize);
         for base in bases {
             starts.extend((0..count).map(|i| base + field.offset + i * size));
@@ -202,7 +209,7 @@ impl Planner<'_> {
         prefix: &str,
         base: u32,
         chooser: &mut Chooser<'_>,
-    ) {
+    ) -> Result<()> {
         for field in &layout.fields {
             let is_time = prefix.is_empty() && field.role == FieldRole::Time;
             if field.role == FieldRole::Hidden || is_time {
@@ -217,10 +224,11 @@ impl Planner<'_> {
                     Some(_) => format!("{prefix}{}[{index}]", field.name),
                     None => format!("{prefix}{}", field.name),
                 };
+                self.name(layout, &name)?;
                 let at = base + field.offset + index * field.kind.size();
                 match &field.kind {
                     LayoutKind::Nested(inner) => {
-                        self.flat(inner, &format!("{name}."), at, chooser);
+                        self.flat(inner, &format!("{name}."), at, chooser)?;
                     }
                     LayoutKind::Primitive(primitive) if chooser.wants() => {
                         let leaf = self.leaf(field, vec![at]);
@@ -232,6 +240,16 @@ impl Planner<'_> {
                     LayoutKind::Primitive(_) => {}
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Takes notice of the name of another column, or of a type within one.
+    fn name(&mut self, layout: &Layout, name: &str) -> Result<()> {
+        self.names += name.len();
+        match self.names <= MAX_NAMES {
+            true => Ok(()),
+            false => Err(too_many(layout)),
         }
     }
 
@@ -263,7 +281,8 @@ impl Planner<'_> {
 }
 
 fn too_many(layout: &Layout) -> Error {
-    let what = format!("the type {:?} has over {MAX_COLUMNS} columns", layout.name);
+    let name: String = layout.name.chars().take(80).collect();
+    let what = format!("the type {name:?} has over {MAX_COLUMNS} columns, or long names");
     Error::new(ErrorKind::Limit, what)
 }
 

@@ -32,14 +32,16 @@ pub(crate) fn is_string_message(words: &Words, message: &[u8]) -> bool {
 /// that no person is meant to see, nor the reports of checks.
 pub(crate) fn is_event_message(words: &Words, message: &[u8]) -> bool {
     let raw = words.event(message);
-    raw.is_some_and(|raw| described(words, &raw).is_some())
+    raw.is_some_and(|raw| is_for_people(words, &raw))
+}
+
+fn is_for_people(words: &Words, raw: &RawEvent<'_>) -> bool {
+    let group = words.catalog.as_ref().and_then(|catalog| catalog.group(raw.id));
+    raw.internal_level() <= Level::DEBUG && group == Some("default")
 }
 
 fn described<'w>(words: &'w Words, raw: &RawEvent<'_>) -> Option<Event<'w>> {
-    let event = words.catalog.as_ref()?.describe(raw)?;
-    let is_for_people =
-        event.internal_level <= Level::DEBUG && event.group == "default";
-    is_for_people.then_some(event)
+    words.catalog.as_ref()?.describe(raw).filter(|_| is_for_people(words, raw))
 }
 
 pub(super) fn rows(words: Words) -> Rows {

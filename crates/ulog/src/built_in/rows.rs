@@ -10,11 +10,15 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use logtool_core::{
-    Columns, Damage, Decoder, Error, ErrorKind, Record, Result, Run, TopicSet,
+    Columns, Damage, DamageKind, Decoder, Error, ErrorKind, Record, Result, Run, TopicSet,
     time_array, time_field,
 };
 
 use crate::{built_in::EventLayout, events::Catalog};
+
+/// How many bytes of text wait in a decoder; further rows are damage until they are
+/// taken. Definitions of events could make gigabytes of a few records.
+const MAX_TEXT: usize = 256 << 20;
 
 /// What it takes to put events into words.
 #[derive(Clone)]
@@ -56,11 +60,16 @@ pub(super) enum Cell<'c> {
 pub(super) struct Row<'r> {
     columns: &'r mut [Column],
     next: usize,
+    /// How many bytes of text were put.
+    text: usize,
 }
 
 impl Row<'_> {
     /// Fills the next column.
     pub(super) fn put(&mut self, cell: Cell<'_>) {
+        if let Cell::Text(text) = cell {
+            self.text += text.len();
+        }
         if let Some(column) = self.columns.get_mut(self.next) {
             column.put(cell);
         }
@@ -110,6 +119,7 @@ pub(super) fn decoder(rows: Rows, columns: &Columns) -> Result<Box<dyn Decoder>>
         keep,
         times: Vec::new(),
         columns,
+        text: 0,
     }))
 }
 
@@ -119,6 +129,8 @@ struct RowDecoder {
     keep: Vec<usize>,
     times: Vec<i64>,
     columns: Vec<Column>,
+    /// How many bytes of text wait.
+    text: usize,
 }
 
 impl Decoder for RowDecoder {
@@ -128,10 +140,17 @@ impl Decoder for RowDecoder {
 
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
         for record in run.records() {
-            let mut row = Row { columns: &mut self.columns, next: 0 };
-            match (self.read)(&record, &mut row) {
-                Some(()) => self.times.push(record.time.as_nanos()),
-                None => record.undecodable().add_to(damage),
+            if self.text > MAX_TEXT {
+                let lost = Damage { kind: DamageKind::OverLimit, ..record.undecodable() };
+                lost.add_to(damage);
+                continue;
+            }
+            let mut row = Row { columns: &mut self.columns, next: 0, text: 0 };
+            let is_read = (self.read)(&record, &mut row).is_some();
+            self.text += row.text;
+            match is_read {
+                true => self.times.push(record.time.as_nanos()),
+                false => record.undecodable().add_to(damage),
             }
         }
     }
@@ -141,6 +160,7 @@ impl Decoder for RowDecoder {
     }
 
     fn take(&mut self) -> Result<RecordBatch> {
+        self.text = 0;
         let mut all = vec![time_array(std::mem::take(&mut self.times))];
         all.extend(self.columns.iter_mut().map(Column::take));
         let kept =

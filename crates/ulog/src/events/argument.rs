@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use logtool_core::Value;
 
 use crate::events::{
-    Argument,
-    definitions::{Catalog, Definition},
+    Argument, cut,
+    definitions::{Catalog, Definition, TEXT_BYTES},
 };
 
 /// What the definition of an event says about one of its arguments.
@@ -108,9 +108,18 @@ impl Enumeration {
             return label(number);
         }
         let bits = (0..self.base.size() * 8).map(|bit| 1_i128 << bit);
-        let set: Vec<String> =
-            bits.filter(|bit| number & bit != 0).map(label).collect();
-        set.join(&self.separator)
+        let mut text = String::new();
+        for (index, bit) in bits.filter(|bit| number & bit != 0).enumerate() {
+            if text.len() > TEXT_BYTES {
+                break;
+            }
+            if index > 0 {
+                text.push_str(&self.separator);
+            }
+            text.push_str(&label(bit));
+        }
+        cut(&mut text, TEXT_BYTES);
+        text
     }
 }
 

@@ -27,7 +27,7 @@ use crate::events::{
 
 /// The longest text of a definition; what a catalog says beyond is cut. PX4's longest
 /// has 372 bytes.
-const TEXT_BYTES: usize = 16 << 10;
+pub(super) const TEXT_BYTES: usize = 4 << 10;
 
 /// The most arguments of an event: its 25 bytes could not hold more.
 const ARGUMENTS: usize = 25;

@@ -22,7 +22,14 @@ use crate::events::{Argument, cut};
 const PROFILE: &str = "dev";
 
 /// The length at which text is cut: many long arguments could make it huge.
-const TEXT_BYTES: usize = 64 << 10;
+const TEXT_BYTES: usize = 16 << 10;
+
+/// How many bytes are looked through for the ends of tags; what tags there are after
+/// that stays as it stands. PX4's longest text, of 372 bytes, needs a few KiB.
+const SEARCH_BYTES: usize = 64 << 10;
+
+/// The longest placeholder.
+const PLACEHOLDER_BYTES: usize = 64;
 
 /// The most decimals that are printed.
 const DECIMALS: usize = 64;
@@ -31,14 +38,13 @@ const DECIMALS: usize = 64;
 pub(super) fn render(template: &str, arguments: &[Argument<'_>]) -> String {
     let mut text = String::new();
     let mut source = Cow::Borrowed(template);
-    let mut at = 0;
+    let (mut at, mut searched) = (0, 0);
     while let Some(rest) = source.get(at..).filter(|rest| !rest.is_empty()) {
         let (plain, special) =
             rest.split_at(rest.find(['\\', '<', '{']).unwrap_or(rest.len()));
         text.push_str(plain);
         at += plain.len();
         if text.len() > TEXT_BYTES {
-            cut(&mut text, TEXT_BYTES);
             break;
         }
         match special.chars().next() {
@@ -47,24 +53,28 @@ pub(super) fn render(template: &str, arguments: &[Argument<'_>]) -> String {
                 text.extend(escaped);
                 at += 1 + escaped.map_or(0, char::len_utf8);
             }
-            Some('<') => match Tag::parse(special) {
-                Some(tag) if tag.name == "profile" => {
-                    // The content is markup itself: read on from its start.
-                    let content = if tag.suits_profile() { tag.content } else { "" };
-                    source = Cow::Owned([content, tag.rest].concat());
-                    at = 0;
-                }
-                Some(tag) => {
-                    if matches!(tag.name, "a" | "param") {
-                        text.push_str(tag.content);
+            Some('<') => {
+                searched += special.len();
+                let is_near = |_: &&str| searched <= SEARCH_BYTES;
+                match Some(special).filter(is_near).and_then(Tag::parse) {
+                    Some(tag) if tag.name == "profile" => {
+                        // The content is markup itself: read on from its start.
+                        let content = if tag.suits_profile() { tag.content } else { "" };
+                        source = Cow::Owned([content, tag.rest].concat());
+                        at = 0;
                     }
-                    at += special.len() - tag.rest.len();
+                    Some(tag) => {
+                        if matches!(tag.name, "a" | "param") {
+                            text.push_str(tag.content);
+                        }
+                        at += special.len() - tag.rest.len();
+                    }
+                    None => {
+                        text.push('<');
+                        at += 1;
+                    }
                 }
-                None => {
-                    text.push('<');
-                    at += 1;
-                }
-            },
+            }
             Some(brace) => match Placeholder::parse(special) {
                 Some((placeholder, len)) if placeholder.fill(arguments, &mut text) => {
                     at += len;
@@ -77,6 +87,7 @@ pub(super) fn render(template: &str, arguments: &[Argument<'_>]) -> String {
             None => break,
         }
     }
+    cut(&mut text, TEXT_BYTES);
     text.trim().to_owned()
 }
 
@@ -133,7 +144,9 @@ struct Placeholder<'t> {
 impl<'t> Placeholder<'t> {
     /// Reads the placeholder that `text` starts with, and says how long it is.
     fn parse(text: &'t str) -> Option<(Self, usize)> {
-        let (inside, _) = text.strip_prefix('{')?.split_once('}')?;
+        let inside = text.strip_prefix('{')?;
+        let end = inside.bytes().take(PLACEHOLDER_BYTES).position(|byte| byte == b'}')?;
+        let inside = inside.get(..end)?;
         let (number, mut rest) = split_number(inside)?;
         let mut decimals = None;
         if let Some(after) = rest.strip_prefix(':') {

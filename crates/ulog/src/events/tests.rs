@@ -204,7 +204,7 @@ fn a_backslash_takes_away_the_meaning_of_what_follows() {
 #[test]
 fn long_texts_are_cut() {
     let len = rendered(&"é".repeat(20_000)).len();
-    assert_eq!(len, 16 << 10);
+    assert_eq!(len, 4 << 10);
     let json = serde_json::json!({ "version": 1, "components": { "0": {
         "namespace": "n",
         "enums": { "e_t": { "type": "uint8_t", "entries": {
@@ -215,7 +215,37 @@ fn long_texts_are_cut() {
         } } } } } } });
     let catalog = Catalog::from_json(json.to_string().as_bytes()).unwrap();
     let event = catalog.describe(&raw(0, &[0; 2_000])).unwrap();
-    assert_eq!((event.message.len(), event.arguments.len()), (64 << 10, 25));
+    assert_eq!((event.message.len(), event.arguments.len()), (16 << 10, 25));
+}
+
+#[test]
+fn the_labels_of_many_bits_are_cut_too() {
+    let entries: serde_json::Map<String, serde_json::Value> = (0..64)
+        .map(|bit| {
+            let label = serde_json::json!({ "description": "d".repeat(1_000) });
+            ((1_u64 << bit).to_string(), label)
+        })
+        .collect();
+    let json = serde_json::json!({ "version": 1, "components": { "0": {
+        "namespace": "n",
+        "enums": { "e_t": { "type": "uint64_t", "is_bitfield": true, "entries": entries } },
+        "event_groups": { "g": { "events": { "0": {
+            "name": "x", "message": "", "arguments": [{ "name": "a", "type": "e_t" }]
+        } } } } } } });
+    let catalog = Catalog::from_json(json.to_string().as_bytes()).unwrap();
+    let event = catalog.describe(&raw(0, &[0xff; 8])).unwrap();
+    assert_eq!(event.arguments[0].text.len(), 4 << 10);
+}
+
+#[test]
+fn tags_that_are_never_closed_cost_a_bounded_time() {
+    let start = std::time::Instant::now();
+    for open in ["<a>", "<profile name=\"dev\">", "{", "{1"] {
+        for _ in 0..100 {
+            rendered(&open.repeat(16_000 / open.len()));
+        }
+    }
+    assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
 }
 
 #[test]

@@ -13,6 +13,10 @@ use crate::{
     system,
 };
 
+/// How many bytes of definitions a manifest has; topics beyond have none. A log of PX4
+/// has less than a megabyte, and few bytes can subscribe 256 times to a long one.
+const MAX_DEFINITIONS: usize = 16 << 20;
+
 /// What is odd about the times of a topic's records.
 fn oddities(stats: &Stats) -> BTreeMap<String, String> {
     let counted = [("older_than_before", stats.late), ("odd_times", stats.odd)];
@@ -24,6 +28,7 @@ impl Survey {
     /// The manifest of a log of `bytes` bytes, and what readers of it need.
     pub(super) fn finish(mut self, bytes: u64) -> Result<(Manifest, Notes)> {
         let time = self.time.range();
+        self.header.finish();
         self.remark_on_odds();
         let mut topics = self.logged_topics();
         let built_in = self.add_built_in(&mut topics);
@@ -122,13 +127,21 @@ impl Survey {
     }
 
     fn logged_topics(&self) -> Vec<Topic> {
+        let mut room = MAX_DEFINITIONS;
+        let mut definition = |text: &str| match room.checked_sub(text.len()) {
+            Some(less) => {
+                room = less;
+                text.to_owned()
+            }
+            None => String::new(),
+        };
         let topic = |(declared, stats): (&crate::registry::Declared, &Stats)| Topic {
             name: declared.name.clone(),
             instance: declared.instance.into(),
             origin: TopicOrigin::Logged,
             encoding: "ulog".to_owned(),
             type_name: declared.type_name.clone(),
-            definition: declared.text.clone(),
+            definition: definition(&declared.text),
             schema: declared.schema.clone(),
             records: Some(stats.records),
             bytes: Some(stats.bytes),

@@ -171,6 +171,7 @@ impl Cursor for ToyCursor {
                 let start = base + at as u64;
                 let bytes = start..start + RECORD as u64;
                 let damage = Damage::new(DamageKind::Garbled, bytes);
+                let damage = Box::new(damage);
                 return Step::Damaged { len: RECORD as u64, damage };
             }
             let nanos = i64::from_le_bytes(record[1..9].try_into().unwrap());
