@@ -21,8 +21,8 @@ use logtool_core::{Error, ErrorKind, Result, TableSink, TableWriter, Topic};
 use crate::{
     csv::cell::{Cell, cell_for, push_text},
     file_name::FileNames,
-    short_text::{ShortText, TextBuffer},
     staged::{Outputs, Staged},
+    text_buffer::TextBuffer,
 };
 
 /// Writes CSV files: one a topic.
@@ -142,13 +142,12 @@ impl CsvRows {
                 values.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
             column.cell.load(values)?;
         }
-        let line = self.columns.len() * ShortText::MAX;
         for row in 0..batch.num_rows() {
             if self.text.as_bytes().len() >= PIECE_BYTES {
                 write(self.text.as_bytes())?;
                 self.text.clear();
+                self.columns.iter_mut().for_each(|column| column.cell.forget());
             }
-            self.text.reserve(line);
             for column in &mut self.columns {
                 match &column.nulls {
                     Some(nulls) if nulls.is_null(row) => self.text.push(column.end),

@@ -26,8 +26,12 @@ mod provenance;
 mod staged;
 
 mod clock;
+mod shortest;
+
+mod digits;
+
 mod number;
-mod short_text;
+mod text_buffer;
 
 #[cfg(test)]
 mod testing;

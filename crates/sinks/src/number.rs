@@ -1,31 +1,32 @@
 //! Numbers as text.
 
+use crate::digits::{Place, put_float, put_integer};
+
 /// A number of which the text may be remembered.
 pub(crate) trait Number: Copy + Send + Sync + 'static {
     /// Whether it has the same text as `other`: for floats, the same bits.
     fn is_same(self, other: Self) -> bool;
 
-    /// The shortest decimal text that reads back as the same number, of at most 24
-    /// bytes.
+    /// Writes the shortest decimal text that reads back as the same number to the
+    /// beginning of `place`, and says how long it is: at most 24 bytes.
     ///
     /// Floats always have a point or an exponent: `1.0`, `1e-7`; those that are no
     /// numbers are `nan`, `inf` and `-inf`.
-    fn tell(self, space: &mut NumberSpace) -> &[u8];
+    fn put(self, place: &mut Place) -> usize;
 
     /// The same as JSON. What is not a number is `null`; infinities are numbers that no
     /// reader can hold: `1e999`, which reads as infinity.
-    fn tell_json(self, space: &mut NumberSpace) -> &[u8];
+    fn put_json(self, place: &mut Place) -> usize;
 }
 
-/// Where the text of a number is made.
-#[derive(Default)]
-pub(crate) struct NumberSpace {
-    integer: itoa::Buffer,
-    float: zmij::Buffer,
+/// Writes `text` to the beginning of `place`.
+fn put_text(text: &[u8], place: &mut Place) -> usize {
+    place.iter_mut().zip(text).for_each(|(place, byte)| *place = *byte);
+    text.len().min(place.len())
 }
 
 macro_rules! integers {
-    ($($type:ty)*) => {$(
+    ($($type:ty: $magnitude:expr),*) => {$(
         impl Number for $type {
             #[inline]
             fn is_same(self, other: Self) -> bool {
@@ -33,22 +34,35 @@ macro_rules! integers {
             }
 
             #[inline]
-            fn tell(self, space: &mut NumberSpace) -> &[u8] {
-                space.integer.format(self).as_bytes()
+            fn put(self, place: &mut Place) -> usize {
+                let (magnitude, is_negative) = $magnitude(self);
+                match put_integer(u64::from(magnitude), is_negative, place) {
+                    Some(len) => len,
+                    None => put_text(itoa::Buffer::new().format(self).as_bytes(), place),
+                }
             }
 
             #[inline]
-            fn tell_json(self, space: &mut NumberSpace) -> &[u8] {
-                self.tell(space)
+            fn put_json(self, place: &mut Place) -> usize {
+                self.put(place)
             }
         }
     )*};
 }
 
-integers!(i8 i16 i32 i64 u8 u16 u32 u64);
+integers! {
+    i8: |n: i8| (n.unsigned_abs(), n < 0),
+    i16: |n: i16| (n.unsigned_abs(), n < 0),
+    i32: |n: i32| (n.unsigned_abs(), n < 0),
+    i64: |n: i64| (n.unsigned_abs(), n < 0),
+    u8: |n| (n, false),
+    u16: |n| (n, false),
+    u32: |n| (n, false),
+    u64: |n| (n, false)
+}
 
 macro_rules! floats {
-    ($($type:ty)*) => {$(
+    ($($type:ty: $fast:expr),*) => {$(
         impl Number for $type {
             #[inline]
             fn is_same(self, other: Self) -> bool {
@@ -56,32 +70,34 @@ macro_rules! floats {
             }
 
             #[inline]
-            fn tell(self, space: &mut NumberSpace) -> &[u8] {
-                if self.is_finite() {
-                    space.float.format_finite(self).as_bytes()
+            fn put(self, place: &mut Place) -> usize {
+                if let Some(len) = $fast(self, &mut *place) {
+                    len
+                } else if self.is_finite() {
+                    put_text(zmij::Buffer::new().format_finite(self).as_bytes(), place)
                 } else if self.is_nan() {
-                    b"nan"
+                    put_text(b"nan", place)
                 } else if self > 0.0 {
-                    b"inf"
+                    put_text(b"inf", place)
                 } else {
-                    b"-inf"
+                    put_text(b"-inf", place)
                 }
             }
 
             #[inline]
-            fn tell_json(self, space: &mut NumberSpace) -> &[u8] {
+            fn put_json(self, place: &mut Place) -> usize {
                 if self.is_finite() {
-                    space.float.format_finite(self).as_bytes()
+                    self.put(place)
                 } else if self.is_nan() {
-                    b"null"
+                    put_text(b"null", place)
                 } else if self > 0.0 {
-                    b"1e999"
+                    put_text(b"1e999", place)
                 } else {
-                    b"-1e999"
+                    put_text(b"-1e999", place)
                 }
             }
         }
     )*};
 }
 
-floats!(f32 f64);
+floats!(f32: put_float, f64: |_, _: &mut Place| None);

@@ -1,7 +1,9 @@
 //! The cells of one column.
 //!
 //! A column of a log repeats its last value more often than not, so that each cell
-//! remembers the last number and its text, and what ends a cell belongs to its text.
+//! remembers the last number and where its text is, which is then copied with its end.
+
+use std::ops::Range;
 
 use arrow_array::{ArrayRef, cast::AsArray as _, types::*};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, ScalarBuffer};
@@ -10,9 +12,10 @@ use logtool_core::Result;
 
 use crate::{
     clock::{TimeForm, iso_second, nanos},
+    digits::Place,
     json::JsonColumn,
-    number::{Number, NumberSpace},
-    short_text::{ShortText, TextBuffer},
+    number::Number,
+    text_buffer::TextBuffer,
 };
 
 /// Writes the cells of one column, the rows in order.
@@ -23,6 +26,9 @@ pub(super) trait Cell: Send {
     /// Adds the cell of row number `row`, which is not null, and what stands between it
     /// and the next.
     fn write(&mut self, row: usize, text: &mut TextBuffer);
+
+    /// Is told that the text so far is gone.
+    fn forget(&mut self) {}
 
     /// Lets go of the values.
     fn unload(&mut self);
@@ -46,7 +52,9 @@ pub(super) fn cell_for(field: &Field, delimiter: u8, end: u8) -> Box<dyn Cell> {
         DataType::UInt64 => number!(UInt64Type),
         DataType::Float32 => number!(Float32Type),
         DataType::Float64 => number!(Float64Type),
-        DataType::Boolean => Box::new(BoolCell::new(end)),
+        DataType::Boolean => {
+            Box::new(BoolCell { values: BooleanBuffer::new_unset(0), end })
+        }
         DataType::Utf8 => Box::new(TextCell { values: None, delimiter, end }),
         _ => match TimeForm::of(field) {
             Some(form) => Box::new(TimeCell::new(form, end)),
@@ -79,16 +87,14 @@ pub(super) fn push_text(cell: &[u8], delimiter: u8, text: &mut TextBuffer) {
 
 struct NumberCell<T: ArrowPrimitiveType> {
     values: ScalarBuffer<T::Native>,
-    /// The last number, and its text and end.
-    last: Option<T::Native>,
-    text: ShortText,
+    /// The last number, and where its text is.
+    last: Option<(T::Native, Range<usize>)>,
     end: u8,
 }
 
 impl<T: ArrowPrimitiveType> NumberCell<T> {
     fn new(end: u8) -> Self {
-        let values = ScalarBuffer::from(Vec::new());
-        Self { values, last: None, text: ShortText::new(), end }
+        Self { values: ScalarBuffer::from(Vec::new()), last: None, end }
     }
 }
 
@@ -100,14 +106,17 @@ impl<T: ArrowPrimitiveType<Native: Number + ArrowNativeType>> Cell for NumberCel
 
     fn write(&mut self, row: usize, text: &mut TextBuffer) {
         let value = self.values[row];
-        if self.last.is_some_and(|last| last.is_same(value)) {
-            return text.push_short(&self.text);
+        match &self.last {
+            Some((last, range)) if last.is_same(value) => text.repeat(range),
+            _ => {
+                let range = text.put(self.end, |place| value.put(place));
+                self.last = Some((value, range));
+            }
         }
-        let mut space = NumberSpace::default();
-        let told = value.tell(&mut space);
-        text.push_with_end(told, self.end);
-        self.text.set(told, self.end);
-        self.last = Some(value);
+    }
+
+    fn forget(&mut self) {
+        self.last = None;
     }
 
     fn unload(&mut self) {
@@ -117,18 +126,7 @@ impl<T: ArrowPrimitiveType<Native: Number + ArrowNativeType>> Cell for NumberCel
 
 struct BoolCell {
     values: BooleanBuffer,
-    texts: [ShortText; 2],
-}
-
-impl BoolCell {
-    fn new(end: u8) -> Self {
-        let texts = [b"false".as_slice(), b"true"].map(|word| {
-            let mut text = ShortText::new();
-            text.set(word, end);
-            text
-        });
-        Self { values: BooleanBuffer::new_unset(0), texts }
-    }
+    end: u8,
 }
 
 impl Cell for BoolCell {
@@ -138,7 +136,12 @@ impl Cell for BoolCell {
     }
 
     fn write(&mut self, row: usize, text: &mut TextBuffer) {
-        text.push_short(&self.texts[usize::from(self.values.value(row))]);
+        let is_true = self.values.value(row);
+        text.put(self.end, |place| {
+            let (word, len) = if is_true { (b"true ", 4) } else { (b"false", 5) };
+            place[..5].copy_from_slice(word);
+            len
+        });
     }
 
     fn unload(&mut self) {
@@ -160,22 +163,22 @@ impl TimeCell {
         Self { form, values, second: (0, iso_second(0)), end }
     }
 
-    /// Adds the time as ISO 8601 with so many digits after the second.
-    fn write_iso(&mut self, nanos: i64, digits: usize, text: &mut TextBuffer) {
+    /// Writes the time as ISO 8601 with so many digits after the second.
+    fn put_iso(&mut self, nanos: i64, digits: usize, place: &mut Place) -> usize {
         let second = nanos.div_euclid(1_000_000_000);
         if self.second.0 != second {
             self.second = (second, iso_second(second));
         }
-        let mut told = *b"0000-00-00T00:00:00.000000000";
-        told[..19].copy_from_slice(&self.second.1);
+        place[..19].copy_from_slice(&self.second.1);
+        place[19] = b'.';
         let mut fraction = nanos.rem_euclid(1_000_000_000);
-        for digit in told[20..].iter_mut().rev() {
+        for digit in place[20..29].iter_mut().rev() {
             *digit = b'0' + (fraction % 10) as u8;
             fraction /= 10;
         }
         let len = if digits == 0 { 19 } else { 20 + digits.min(9) };
-        text.push_with_end(&told[..len], b'Z');
-        text.push(self.end);
+        place[len] = b'Z';
+        len + 1
     }
 }
 
@@ -187,14 +190,11 @@ impl Cell for TimeCell {
 
     fn write(&mut self, row: usize, text: &mut TextBuffer) {
         let nanos = self.values[row];
-        match self.form {
-            TimeForm::Number { divisor } => {
-                let mut space = NumberSpace::default();
-                let told = nanos.div_euclid(divisor).tell(&mut space);
-                text.push_with_end(told, self.end);
-            }
-            TimeForm::Iso { digits } => self.write_iso(nanos, digits, text),
-        }
+        let end = self.end;
+        text.put(end, |place| match self.form {
+            TimeForm::Number { divisor } => nanos.div_euclid(divisor).put(place),
+            TimeForm::Iso { digits } => self.put_iso(nanos, digits, place),
+        });
     }
 
     fn unload(&mut self) {

@@ -7,7 +7,7 @@ use logtool_core::{Error, ErrorKind, Result};
 
 use crate::{
     clock::{TimeForm, iso_second, nanos},
-    number::{Number, NumberSpace},
+    number::Number,
 };
 
 /// The values of a column.
@@ -222,7 +222,7 @@ trait Numbers: Send + Sync {
 
 impl<N: Number + arrow_buffer::ArrowNativeType> Numbers for ScalarBuffer<N> {
     fn write(&self, row: usize, json: &mut Vec<u8>) -> Option<()> {
-        json.extend_from_slice(self.get(row)?.tell_json(&mut NumberSpace::default()));
+        put_number(*self.get(row)?, json);
         Some(())
     }
 }
@@ -244,11 +244,16 @@ impl Texts for arrow_array::FixedSizeBinaryArray {
     }
 }
 
+fn put_number(number: impl Number, json: &mut Vec<u8>) {
+    let mut place = [0; 32];
+    let len = number.put_json(&mut place);
+    json.extend_from_slice(&place[..len]);
+}
+
 fn write_time(form: TimeForm, nanos: i64, json: &mut Vec<u8>) {
     match form {
         TimeForm::Number { divisor } => {
-            let told = nanos.div_euclid(divisor);
-            json.extend_from_slice(told.tell_json(&mut NumberSpace::default()));
+            put_number(nanos.div_euclid(divisor), json);
         }
         TimeForm::Iso { digits } => {
             json.push(b'"');

@@ -1,0 +1,179 @@
+//! Numbers as text, written straight to where they go.
+//!
+//! Eight digits are made at once, side by side in an integer of 64 bits, of which the
+//! lowest byte is the first. They are stored where they belong, in pieces that overlap
+//! and may reach behind the text; nothing is read back, for which a processor would
+//! have to wait. That is most of what it takes to write a log as text.
+
+use crate::shortest::shortest;
+
+/// Where a text is written: more bytes than any number has.
+pub(crate) type Place = [u8; 32];
+
+const ASCII: u64 = u64::from_le_bytes([b'0'; 8]);
+
+/// Writes an integer to the beginning of `place`, and says how long it is; nothing if
+/// it has over 16 digits.
+#[inline]
+pub(crate) fn put_integer(
+    magnitude: u64,
+    is_negative: bool,
+    place: &mut Place,
+) -> Option<usize> {
+    place[0] = b'-';
+    let sign = usize::from(is_negative);
+    let Ok(small) = u32::try_from(magnitude) else {
+        return put_long(magnitude, sign, place);
+    };
+    if small >= 100_000_000 {
+        return put_long(magnitude, sign, place);
+    }
+    let digits = digits8(small);
+    let leading = (digits.trailing_zeros() / 8).min(7); // a zero is a digit, too
+    store(place, sign, (digits | ASCII) >> (8 * leading));
+    Some(sign + 8 - leading as usize)
+}
+
+/// The same for 9 to 16 digits.
+fn put_long(magnitude: u64, sign: usize, place: &mut Place) -> Option<usize> {
+    if magnitude >= 10_000_000_000_000_000 {
+        return None;
+    }
+    let high = digits8((magnitude / 100_000_000) as u32);
+    let leading = high.trailing_zeros() / 8;
+    let first = sign + 8 - leading as usize;
+    store(place, sign, (high | ASCII) >> (8 * leading));
+    store(place, first, digits8((magnitude % 100_000_000) as u32) | ASCII);
+    Some(first + 8)
+}
+
+/// Writes a float to the beginning of `place`, as `0.25` or `1.0`, and says how long it
+/// is; nothing if it is so large or small that it has an exponent, or no number.
+#[inline]
+pub(crate) fn put_float(value: f32, place: &mut Place) -> Option<usize> {
+    let magnitude = value.abs();
+    if !(1e-4..1e8).contains(&magnitude) {
+        return None;
+    }
+    let decimal = shortest(magnitude);
+    // Made nine digits: 10^8 ≤ nine < 10^9.
+    let len = decimal_len(decimal.digits);
+    let nine = decimal.digits * POWERS.get(9 - len as usize).copied().unwrap_or(0);
+    let (first, rest) =
+        (b'0' + (nine / 100_000_000) as u8, digits8(nine % 100_000_000));
+    let significant = 9 - rest.leading_zeros() as usize / 8; // no zeros at the end
+    let rest = rest | ASCII;
+
+    place[0] = b'-';
+    let sign = usize::from(value < 0.0);
+    let before = len as i32 + decimal.exponent; // the digits before the point
+    if before > 0 {
+        let before = before as usize & 15;
+        store(place, sign + 1, rest);
+        place[sign] = first;
+        store(place, sign + before + 1, rest >> (8 * (before - 1)));
+        place[sign + before] = b'.';
+        Some(sign + significant.max(before + 1) + 1)
+    } else {
+        let zeros = 2 + before.unsigned_abs() as usize & 15;
+        store(place, sign, u64::from_le_bytes(*b"0.000000"));
+        store(place, sign + zeros + 1, rest);
+        place[sign + zeros] = first;
+        Some(sign + zeros + significant)
+    }
+}
+
+/// Stores eight bytes at `at`, which is below 24.
+#[inline(always)]
+fn store(place: &mut Place, at: usize, bytes: u64) {
+    if let Some(place) = place[at & 15..].first_chunk_mut() {
+        *place = bytes.to_le_bytes();
+    }
+}
+
+/// How many digits `value` has, which is 1 to 10^9 - 1.
+#[inline(always)]
+fn decimal_len(value: u32) -> u32 {
+    // As many as the bits have, times log10(2), or one more.
+    let about = (32 - value.leading_zeros()) * 1_233 >> 12;
+    let power = POWERS.get(about as usize).copied().unwrap_or(u32::MAX);
+    about + u32::from(value >= power)
+}
+
+const POWERS: [u32; 10] = [
+    1,
+    10,
+    100,
+    1_000,
+    10_000,
+    100_000,
+    1_000_000,
+    10_000_000,
+    100_000_000,
+    1_000_000_000,
+];
+
+/// The eight decimal digits of `value`, 0 to 9 in a byte each, the first being the
+/// lowest.
+#[inline(always)]
+fn digits8(value: u32) -> u64 {
+    let value = u64::from(value);
+    // Two numbers of four digits, four of two, eight of one: x / 100 is x × 10486 / 2^20
+    // for all x below 10^4, x / 10 is x × 103 / 2^10 for all below 100.
+    let fours = value / 10_000 | (value % 10_000) << 32;
+    let hundreds = (fours * 10_486 >> 20) & 0x7f_0000_007f;
+    let twos = hundreds | (fours - 100 * hundreds) << 16;
+    let tens = (twos * 103 >> 10) & 0x000f_000f_000f_000f;
+    tens | (twos - 10 * tens) << 8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(put: impl FnOnce(&mut Place) -> Option<usize>) -> Option<String> {
+        let mut place = [b'?'; 32];
+        let len = put(&mut place)?;
+        Some(std::str::from_utf8(&place[..len]).unwrap().to_owned())
+    }
+
+    #[test]
+    fn integers_have_their_digits() {
+        let numbers = (0..20_000).chain((0..62).map(|bit| (1 << bit) - 1));
+        let tens = (0..18).flat_map(|n| [10_u64.pow(n) - 1, 10_u64.pow(n)]);
+        for number in numbers.chain(tens) {
+            let expected = number.to_string();
+            let is_short = expected.len() <= 16;
+            let found = text(|place| put_integer(number, true, place));
+            assert_eq!(found, is_short.then(|| format!("-{expected}")));
+            let found = text(|place| put_integer(number, false, place));
+            assert_eq!(found, is_short.then_some(expected));
+        }
+    }
+
+    /// Against zmij, which is another implementation.
+    #[test]
+    fn floats_have_the_text_that_others_find() {
+        let mut few = 0;
+        let mut check = |value: f32| {
+            let expected = zmij::Buffer::new().format(value).to_owned();
+            match text(|place| put_float(value, place)) {
+                Some(found) => assert_eq!(found, expected, "{value:?}"),
+                None => few += 1,
+            }
+        };
+        for i in -2_000..2_000_i16 {
+            let i = f32::from(i);
+            for value in [i, i / 8.0, i / 10.0, i / 1e3, i / 1e6, i * 1e4, i * 1e9] {
+                check(value);
+            }
+        }
+        let mut bits = 1_u32;
+        for _ in 0..200_000 {
+            bits = bits.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            check(f32::from_bits(bits));
+            check(f32::from_bits(0x3c00_0000 + (bits & 0x07ff_ffff) | bits & 1 << 31));
+        }
+        assert!(few < 220_000, "{few} of 428000");
+    }
+}
