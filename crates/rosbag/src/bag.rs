@@ -1,0 +1,158 @@
+//! What all readers of a bag share, and how a chunk is opened.
+
+use std::{ops::Range, sync::Arc};
+
+use bytes::BytesMut;
+use logtool_core::{Damage, DamageKind, OpenOptions, Result, Source};
+
+use crate::{
+    chunk::{Compression, Unpacked},
+    encryption::Lock,
+    top::{ChunkHead, Tops},
+    walk::{Place, Plain, Stretch, Visitor, walk},
+};
+
+/// What all readers of a bag share.
+#[derive(Clone)]
+pub(crate) struct Bag {
+    pub(crate) source: Arc<dyn Source>,
+    pub(crate) options: OpenOptions,
+    pub(crate) lock: Lock,
+    /// Whether messages are as in version 1.2.
+    pub(crate) is_v1: bool,
+}
+
+/// A chunk, and how much of it is there.
+#[derive(Clone, Debug)]
+pub(crate) struct Chunk {
+    pub(crate) at: u64,
+    pub(crate) head: ChunkHead,
+    /// Its packed bytes, as far as the file has them.
+    pub(crate) data: Range<u64>,
+    /// Whether the file has not all of them.
+    pub(crate) is_cut: bool,
+}
+
+/// The content of a chunk.
+pub(crate) enum Content {
+    /// It lies open in the file.
+    Plain(Plain),
+    /// It is unpacked.
+    Unpacked(BytesMut, Unpacked),
+    /// It cannot be had.
+    Lost(Damage),
+}
+
+impl Bag {
+    /// The content of `chunk`, unpacked into `buffer`.
+    pub(crate) fn open(&self, chunk: &Chunk, buffer: BytesMut) -> Result<Content> {
+        self.lock.check()?;
+        let lost = |kind| Content::Lost(Damage::new(kind, chunk.at..chunk.data.end));
+        let Ok(compression) = chunk.head.compression else {
+            return Ok(lost(DamageKind::Garbled));
+        };
+        let is_open = matches!(self.lock, Lock::Open);
+        if compression == Compression::None && is_open {
+            return Ok(Content::Plain(Plain {
+                bytes: chunk.data.clone(),
+                is_cut: chunk.is_cut,
+                is_outside: false,
+            }));
+        }
+        let limit = self.options.record_bytes as usize;
+        if chunk.data.end - chunk.data.start > limit as u64 {
+            return Ok(lost(DamageKind::OverLimit));
+        }
+        let mut packed = self.source.read_at(chunk.data.clone())?;
+        if let Lock::Key(key) = &self.lock {
+            match key.decrypt(&packed) {
+                Some(text) => packed = text.freeze(),
+                None => return Ok(lost(DamageKind::Garbled)),
+            }
+        }
+        let declared = chunk.head.declared;
+        let (bytes, how) = compression.unpack(&packed, declared, limit, buffer);
+        Ok(Content::Unpacked(bytes, how))
+    }
+}
+
+impl Chunk {
+    /// Walks over the content `bytes` of the chunk, unpacked `how`.
+    pub(crate) fn walk<V: Visitor>(&self, bytes: &[u8], how: Unpacked, visitor: &mut V) {
+        let place = self.at..self.data.end;
+        let kind = match how {
+            Unpacked::Whole => None,
+            Unpacked::Cut if self.is_cut => Some(DamageKind::Truncated),
+            Unpacked::Broken if self.is_cut => Some(DamageKind::Truncated),
+            Unpacked::Cut | Unpacked::Broken => Some(DamageKind::Garbled),
+            Unpacked::Doubtful => Some(DamageKind::Garbled),
+            Unpacked::OverLimit => Some(DamageKind::OverLimit),
+        };
+        let stretch = Stretch {
+            place: Place::Unpacked(place.clone()),
+            left: bytes.len() as u64,
+            is_cut: kind.is_some(),
+            is_outside: false,
+            limit: u64::MAX,
+        };
+        let _ = walk(bytes, &stretch, visitor);
+        if let Some(kind) = kind {
+            visitor.damage(Damage::new(kind, place));
+        }
+    }
+}
+
+/// What became of the length that a chunk tells.
+#[derive(Clone, Debug)]
+pub(crate) enum Extent {
+    /// It is this chunk, all of it or what the file has of it.
+    Chunk(Chunk),
+    /// It is wrong: what comes next begins here already.
+    Wrong(u64),
+}
+
+/// What there is of the chunk at `at` of which the data are said to be `data`. What may
+/// come next begins at one of `bounds`, the last of which is the end.
+pub(crate) fn extent(
+    tops: &mut Tops,
+    bounds: &[u64],
+    len: u64,
+    at: u64,
+    head: ChunkHead,
+    data: Range<u64>,
+) -> Result<Extent> {
+    let after = bounds.partition_point(|bound| *bound <= at);
+    for bound in bounds.iter().skip(after).take_while(|bound| **bound < data.end) {
+        if tops.chunk(*bound)?.is_some() {
+            return Ok(Extent::Wrong(*bound));
+        }
+    }
+    if is_unfinished(tops, &head, &data)? {
+        let end = bounds.get(after).copied().unwrap_or(len);
+        return Ok(Extent::Chunk(Chunk { at, head, data: data.start..end, is_cut: true }));
+    }
+    let end = bounds.last().copied().unwrap_or(len);
+    if end < data.end && end < len && end > at {
+        return Ok(Extent::Wrong(end));
+    }
+    let is_cut = data.end > len;
+    let data = data.start.min(len)..data.end.min(len);
+    Ok(Extent::Chunk(Chunk { at, head, data, is_cut }))
+}
+
+/// Whether a recorder was killed while it wrote the chunk, of which the lengths are
+/// zero until it is done: its packed bytes follow all the same. (If they are not
+/// packed, so do messages, which need no chunk to be found.)
+pub(crate) fn is_unfinished(
+    tops: &mut Tops,
+    head: &ChunkHead,
+    data: &Range<u64>,
+) -> Result<bool> {
+    let magic: &[u8] = match head.compression {
+        Ok(Compression::Bz2) => b"BZh",
+        Ok(Compression::Lz4) => b"\x04\x22\x4d\x18",
+        _ => return Ok(false),
+    };
+    let is_empty = data.is_empty() && head.declared == 0;
+    Ok(is_empty && tops.bytes(data.start, 8)?.starts_with(magic))
+}

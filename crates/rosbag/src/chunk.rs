@@ -1,0 +1,94 @@
+//! Unpacking chunks.
+//!
+//! The size that a chunk declares is a hint for the first allocation and nothing more:
+//! what is unpacked is what the compressed bytes hold, up to a limit.
+
+mod bz2;
+mod lz4;
+
+use bytes::BytesMut;
+
+/// How a chunk is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Compression {
+    None,
+    Bz2,
+    Lz4,
+}
+
+/// How unpacking ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unpacked {
+    /// All is there.
+    Whole,
+    /// The packed bytes end too early. What is there can be trusted.
+    Cut,
+    /// The packed bytes are broken. What is there was unpacked before that.
+    Broken,
+    /// All is there, and a checksum says that something in it is wrong.
+    Doubtful,
+    /// There is more than the limit.
+    OverLimit,
+}
+
+/// What has been unpacked: a buffer, of which the first bytes are in use.
+#[derive(Debug, Default)]
+pub(crate) struct Output {
+    buffer: BytesMut,
+    used: usize,
+}
+
+/// No first allocation is longer than this, whatever a chunk declares.
+const FIRST: usize = 4 << 20;
+
+impl Compression {
+    /// The compression that is called `name`.
+    pub(crate) fn of(name: &[u8]) -> Option<Self> {
+        match name {
+            b"none" => Some(Self::None),
+            b"bz2" => Some(Self::Bz2),
+            b"lz4" => Some(Self::Lz4),
+            _ => None,
+        }
+    }
+
+    /// Unpacks `packed` into `buffer`, of which the old content is lost.
+    pub(crate) fn unpack(
+        self,
+        packed: &[u8],
+        declared: u32,
+        limit: usize,
+        buffer: BytesMut,
+    ) -> (BytesMut, Unpacked) {
+        let mut out = Output { buffer, used: 0 };
+        out.make_room((declared as usize).min(FIRST).min(limit));
+        let how = match self {
+            _ if packed.is_empty() => Unpacked::Whole,
+            Self::None => out.copy(packed, limit),
+            Self::Bz2 => bz2::unpack(packed, limit, &mut out),
+            Self::Lz4 => lz4::unpack(packed, limit, &mut out),
+        };
+        out.buffer.truncate(out.used);
+        (out.buffer, how)
+    }
+}
+
+impl Output {
+    /// Makes room for at least `more` bytes.
+    fn make_room(&mut self, more: usize) {
+        let need = self.used + more;
+        if self.buffer.len() < need {
+            let len = need.max(self.buffer.len().min(64 << 20) * 2);
+            self.buffer.resize(len, 0);
+        }
+    }
+
+    fn copy(&mut self, bytes: &[u8], limit: usize) -> Unpacked {
+        let len = bytes.len().min(limit);
+        self.make_room(len);
+        let room = self.buffer.get_mut(..len).unwrap_or_default();
+        room.copy_from_slice(bytes.get(..len).unwrap_or_default());
+        self.used = room.len();
+        if len < bytes.len() { Unpacked::OverLimit } else { Unpacked::Whole }
+    }
+}

@@ -1,0 +1,119 @@
+//! LZ4 frames, one or several in a chunk.
+//!
+//! ```text
+//! frame   magic 04 22 4d 18 | flags u8 | block size u8 | [content size u64] |
+//!         [dictionary u32] | header checksum u8 | blocks | 0 u32 | [content checksum u32]
+//! block   size u32, the highest bit where it is not packed | bytes | [checksum u32]
+//! ```
+//! (LZ4 Frame Format Description 1.6. ROS itself writes independent blocks of 1 MiB, a
+//! content checksum, and no content size; others write other frames.)
+
+#![deny(clippy::indexing_slicing)]
+
+use logtool_core::Cut;
+use lz4_flex::block::{decompress_into, decompress_into_with_dict};
+use twox_hash::XxHash32;
+
+use crate::chunk::{Output, Unpacked};
+
+const MAGIC: u32 = 0x184d_2204;
+/// Frames with these magics, up to 15 more, hold what is not content.
+const SKIPPED: u32 = 0x184d_2a50;
+/// How far linked blocks look back.
+const WINDOW: usize = 64 << 10;
+
+/// Unpacks all frames of `packed`.
+pub(super) fn unpack(packed: &[u8], limit: usize, out: &mut Output) -> Unpacked {
+    let mut cut = Cut::new(packed);
+    let mut is_doubtful = false;
+    let mut frames = 0;
+    loop {
+        let mut next = cut;
+        match next.u32() {
+            Some(MAGIC) => {
+                cut = next;
+                match frame(&mut cut, limit, out).unwrap_or(Unpacked::Cut) {
+                    Unpacked::Whole => {}
+                    Unpacked::Doubtful => is_doubtful = true,
+                    how => return how,
+                }
+            }
+            Some(magic) if magic & !15 == SKIPPED => {
+                let len = next.u32().unwrap_or(u32::MAX);
+                if next.bytes(len as usize).is_none() {
+                    return Unpacked::Cut;
+                }
+                cut = next;
+            }
+            None if frames == 0 => return Unpacked::Cut,
+            Some(_) if frames == 0 => return Unpacked::Broken,
+            // What follows the frames is no matter.
+            _ if is_doubtful => return Unpacked::Doubtful,
+            _ => return Unpacked::Whole,
+        }
+        frames += 1;
+    }
+}
+
+/// Unpacks a frame, of which the magic is read already. Nothing comes back where it is
+/// cut.
+fn frame(cut: &mut Cut<'_>, limit: usize, out: &mut Output) -> Option<Unpacked> {
+    let (flags, sizes) = (cut.u8()?, cut.u8()?);
+    let has = |bit: u8| flags & bit != 0;
+    let (is_linked, has_block_checksums) = (!has(0x20), has(0x10));
+    let (has_content_size, has_content_checksum, has_dictionary) =
+        (has(0x08), has(0x04), has(0x01));
+    let block_len: usize = match sizes >> 4 & 7 {
+        4 => 64 << 10,
+        5 => 256 << 10,
+        6 => 1 << 20,
+        7 => 4 << 20,
+        _ => return Some(Unpacked::Broken),
+    };
+    if flags >> 6 != 1 {
+        return Some(Unpacked::Broken); // a version that is not yet
+    }
+    cut.bytes(if has_content_size { 8 } else { 0 })?;
+    cut.bytes(if has_dictionary { 4 } else { 0 })?;
+    cut.u8()?;
+
+    let start = out.used;
+    let mut is_doubtful = false;
+    loop {
+        let size = cut.u32()?;
+        if size == 0 {
+            break;
+        }
+        let (len, is_packed) = ((size & 0x7fff_ffff) as usize, size >> 31 == 0);
+        if len > block_len {
+            return Some(Unpacked::Broken);
+        }
+        let block = cut.bytes(len)?;
+        if has_block_checksums {
+            is_doubtful |= cut.u32()? != XxHash32::oneshot(0, block);
+        }
+        out.make_room(block_len);
+        let (before, room) = out.buffer.split_at_mut_checked(out.used)?;
+        let room = room.get_mut(..block_len)?;
+        let window = before.get(start.max(before.len().saturating_sub(WINDOW))..)?;
+        let done = match is_packed {
+            true if is_linked => decompress_into_with_dict(block, room, window).ok(),
+            true => decompress_into(block, room).ok(),
+            false => {
+                room.get_mut(..len)?.copy_from_slice(block);
+                Some(len)
+            }
+        };
+        let Some(done) = done else { return Some(Unpacked::Broken) };
+        out.used += done;
+        if out.used > limit {
+            out.used = limit;
+            return Some(Unpacked::OverLimit);
+        }
+    }
+    if has_content_checksum {
+        let content = out.buffer.get(start..out.used)?;
+        is_doubtful |= cut.u32()? != XxHash32::oneshot(0, content);
+    }
+    Some(if is_doubtful { Unpacked::Doubtful } else { Unpacked::Whole })
+}

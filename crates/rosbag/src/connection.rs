@@ -1,0 +1,147 @@
+//! Connections: who recorded what, on which topic.
+
+use std::borrow::Cow;
+
+use logtool_core::Value;
+use serde::{Deserialize, Serialize};
+
+use crate::wire::Fields;
+
+/// A stream of messages as the recorder saw it: one publisher on one topic.
+///
+/// Several connections may share a topic, and even a topic and a type: a bag has one
+/// for every node that published. Texts that are not UTF-8 are read as Latin-1; the
+/// bytes as they are in the file are in [`header`](Self::header).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Connection {
+    /// The number by which messages name it; not always unique in a damaged bag.
+    pub id: u32,
+    /// The topic that its messages are recorded under.
+    pub topic: String,
+    /// The type of its messages, as `sensor_msgs/Imu`.
+    pub type_name: String,
+    /// The MD5 sum of the definition, in hexadecimal digits; `*` where none was known.
+    pub md5sum: String,
+    /// The definition of the type and of those that it is made of.
+    pub definition: String,
+    /// The node that published, if it is told.
+    pub caller: Option<String>,
+    /// Whether its last message is for those too who come later; the text as it is,
+    /// which is `1` or `0` in most bags.
+    pub latching: Option<String>,
+    /// The topic that it was published on, where the record has another: it was
+    /// renamed, or has no leading slash.
+    pub original_topic: Option<String>,
+    raw: Raw,
+}
+
+/// A connection as it is in the file, which says it all.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Raw {
+    id: u32,
+    #[serde(with = "logtool_core::hex")]
+    topic: Vec<u8>,
+    #[serde(with = "logtool_core::hex")]
+    header: Vec<u8>,
+}
+
+impl Raw {
+    /// The connection `id` on `topic`, of which the record's data are `header`.
+    pub(crate) fn new(id: u32, topic: &[u8], header: &[u8]) -> Self {
+        Self { id, topic: topic.to_vec(), header: header.to_vec() }
+    }
+}
+
+impl Connection {
+    pub(crate) fn new(raw: Raw) -> Self {
+        let mut connection = Self {
+            id: raw.id,
+            topic: text(&raw.topic).into_owned(),
+            type_name: String::new(),
+            md5sum: String::new(),
+            definition: String::new(),
+            caller: None,
+            latching: None,
+            original_topic: None,
+            raw: Raw { id: raw.id, topic: vec![], header: vec![] },
+        };
+        for (name, value) in Fields::new(&raw.header) {
+            let value = || text(value).into_owned();
+            match name {
+                b"type" => connection.type_name = value(),
+                b"md5sum" => connection.md5sum = value(),
+                b"message_definition" => connection.definition = value(),
+                b"callerid" => connection.caller = Some(value()),
+                b"latching" => connection.latching = Some(value()),
+                b"topic" => {
+                    connection.original_topic =
+                        Some(value()).filter(|topic| *topic != connection.topic);
+                }
+                _ => {}
+            }
+        }
+        connection.raw = raw;
+        connection
+    }
+
+    /// Its fields as they are in the file, each `length u32 | name=value`.
+    pub fn header(&self) -> &[u8] {
+        &self.raw.header
+    }
+
+    /// The bytes of the name of its topic.
+    pub fn topic_bytes(&self) -> &[u8] {
+        &self.raw.topic
+    }
+
+    /// Whether its last message is for those too who subscribe later.
+    pub fn is_latching(&self) -> bool {
+        self.latching.as_deref().is_some_and(is_true)
+    }
+
+    pub(crate) fn raw(&self) -> &Raw {
+        &self.raw
+    }
+
+    /// Whether this is said to be another connection of the same records: those of one
+    /// topic and type can be decoded alike.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        (&self.raw.topic, &self.type_name, &self.md5sum)
+            == (&other.raw.topic, &other.type_name, &other.md5sum)
+    }
+
+    /// What people want to know of it.
+    pub(crate) fn facts(&self) -> Value {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let mut facts = vec![
+            ("id", Value::UInt(self.id.into())),
+            ("topic", text(&self.topic)),
+            ("type", text(&self.type_name)),
+            ("md5sum", text(&self.md5sum)),
+        ];
+        let some = [
+            ("callerid", &self.caller),
+            ("latching", &self.latching),
+            ("original_topic", &self.original_topic),
+        ];
+        for (name, value) in some {
+            facts.extend(value.as_deref().map(|value| (name, text(value))));
+        }
+        Value::Map(facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect())
+    }
+}
+
+/// `1` is what ROS writes; others write words.
+fn is_true(text: &str) -> bool {
+    let is_word = |word: &str| text.eq_ignore_ascii_case(word);
+    text.parse::<i64>().is_ok_and(|number| number != 0) || is_word("true") || is_word("yes")
+}
+
+/// `bytes` as UTF-8, or else as Latin-1, in which every byte is a character.
+pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
+    match str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(bytes.iter().copied().map(char::from).collect()),
+    }
+}

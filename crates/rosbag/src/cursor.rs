@@ -1,0 +1,182 @@
+//! Reading the records of a part.
+
+use std::{fmt, ops::Range, sync::Arc};
+
+use bytes::{Bytes, BytesMut};
+use logtool_core::{Block, Cursor, Damage, Result, Selection, Timestamp, TopicId};
+
+use crate::{
+    bag::Bag,
+    connection::{Connection, Raw},
+    table::Table,
+    traverse::Traverse,
+    walk::Visitor,
+};
+
+/// Reads one part of a bag.
+///
+/// Beside what every [`Cursor`] gives, it tells of which connection a record is: see
+/// [`connection`](Self::connection).
+pub struct RosbagCursor {
+    traverse: Traverse,
+    reader: Reader,
+}
+
+/// What goes from record to record.
+struct Reader {
+    table: Arc<Table>,
+    selection: Selection,
+    /// Where the chunk begins that is being read.
+    chunk_at: u64,
+    /// What was found out of connections in this chunk, at the number's place.
+    recent: Box<[Recent; RECENT]>,
+    /// Connections that the chunk declares otherwise than the table.
+    declared: Vec<(u32, Option<u32>)>,
+    /// Of each record of the block, the entry of its connection.
+    entries: Vec<u32>,
+}
+
+/// How many connections are at hand without searching.
+const RECENT: usize = 64;
+
+/// A number, and the entry and topic that it stands for.
+type Recent = Option<(u32, u32, TopicId)>;
+
+impl RosbagCursor {
+    pub(crate) fn new(
+        bag: Bag,
+        table: Arc<Table>,
+        bounds: Arc<[u64]>,
+        part: Range<u64>,
+        selection: Selection,
+    ) -> Result<Self> {
+        bag.lock.check()?;
+        let chunk_at = part.start;
+        let traverse = Traverse::new(bag, bounds, part)?;
+        let reader = Reader {
+            table,
+            selection,
+            chunk_at,
+            recent: Box::new([None; RECENT]),
+            declared: Vec::new(),
+            entries: Vec::new(),
+        };
+        Ok(Self { traverse, reader })
+    }
+
+    /// The connection of the record with this index in the block that was last filled,
+    /// in the order in which it was filled: ask before sorting it.
+    ///
+    /// Topics join connections of the same records; what writes bags wants to keep them
+    /// apart.
+    pub fn connection(&self, index: usize) -> Option<&Connection> {
+        let entry = *self.reader.entries.get(index)?;
+        Some(&self.reader.table.entries.get(entry as usize)?.connection)
+    }
+}
+
+impl Cursor for RosbagCursor {
+    fn fill(&mut self, block: &mut Block) -> Result<bool> {
+        self.reader.entries.clear();
+        self.traverse.step(&mut Filling { reader: &mut self.reader, block })
+    }
+}
+
+/// Puts what a walk comes to into a block.
+struct Filling<'f> {
+    reader: &'f mut Reader,
+    block: &'f mut Block,
+}
+
+impl Visitor for Filling<'_> {
+    fn enter(&mut self, at: u64) {
+        self.reader.enter(at);
+    }
+
+    fn window(&mut self, bytes: Bytes, at: u64) {
+        self.reader.entries.clear();
+        self.block.reset(bytes, at);
+    }
+
+    fn unpacked(&mut self, bytes: Bytes, at: u64) {
+        self.block.reset_unpacked(bytes, at);
+    }
+
+    fn buffer(&mut self) -> BytesMut {
+        // What the block had before, to be written over if nobody else has it.
+        let bytes = self.block.bytes().clone();
+        self.block.reset(Bytes::new(), 0);
+        bytes.try_into_mut().unwrap_or_default()
+    }
+
+    #[inline]
+    fn message(&mut self, id: u32, time: Timestamp, payload: Range<usize>) -> bool {
+        let Some((entry, topic)) = self.reader.find(id) else { return false };
+        if self.reader.selection.wants(topic, time) {
+            self.block.push(topic, time, payload);
+            self.reader.entries.push(entry);
+        }
+        true
+    }
+
+    fn connection(&mut self, raw: Raw) {
+        self.reader.declare(raw);
+    }
+
+    fn knows(&self, id: u32) -> bool {
+        self.reader.table.lookup(id, self.reader.chunk_at).is_some()
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        self.block.report(damage);
+    }
+}
+
+impl Reader {
+    /// A chunk begins at `at`.
+    fn enter(&mut self, at: u64) {
+        self.chunk_at = at;
+        self.recent.fill(None);
+        self.declared.clear();
+    }
+
+    /// What the number `id` stands for here.
+    #[inline]
+    fn find(&mut self, id: u32) -> Option<(u32, TopicId)> {
+        match self.recent[id as usize % RECENT] {
+            Some((recent, entry, topic)) if recent == id => Some((entry, topic)),
+            _ => self.search(id),
+        }
+    }
+
+    #[cold]
+    fn search(&mut self, id: u32) -> Option<(u32, TopicId)> {
+        let declared = self.declared.iter().rev().find(|declared| declared.0 == id);
+        let entry = match declared {
+            Some((_, entry)) => (*entry)?,
+            None => self.table.lookup(id, self.chunk_at)?,
+        };
+        let topic = self.table.topic(entry)?;
+        self.recent[id as usize % RECENT] = Some((id, entry, topic));
+        Some((entry, topic))
+    }
+
+    /// The chunk declares a connection: if that is not what the table has for its
+    /// number, it counts from here to the end of the chunk.
+    fn declare(&mut self, raw: Raw) {
+        let connection = Connection::new(raw);
+        let entry = self.table.lookup(connection.id, self.chunk_at);
+        let known = entry.and_then(|entry| self.table.entries.get(entry as usize));
+        if known.is_some_and(|known| known.connection.is_like(&connection)) {
+            return;
+        }
+        self.declared.push((connection.id, self.table.find_like(&connection)));
+        self.recent.fill(None);
+    }
+}
+
+impl fmt::Debug for RosbagCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RosbagCursor").field("traverse", &self.traverse).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,48 @@
+//! Bags as one of the formats.
+
+use std::sync::Arc;
+
+use logtool_core::{Format, Likeness, Log, Manifest, OpenOptions, Result, Source};
+
+use crate::{log::RosbagLog, wire};
+
+/// The format of ROS 1's bags.
+pub const FORMAT: Rosbag = Rosbag;
+
+/// See [`FORMAT`].
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Rosbag;
+
+impl Format for Rosbag {
+    fn name(&self) -> &'static str {
+        "rosbag"
+    }
+
+    fn likeness(&self, name: &str, head: &[u8]) -> Likeness {
+        let is_named = name.ends_with(".bag") || name.ends_with(".bag.active");
+        match head.starts_with(wire::MAGIC) || head.starts_with(wire::RECORD_MAGIC) {
+            true => Likeness::Certain,
+            // Its first bytes may be lost, or it may stand for a bag.
+            false if is_named && !head.is_empty() => Likeness::Perhaps,
+            false => Likeness::No,
+        }
+    }
+
+    fn open(
+        &self,
+        source: Arc<dyn Source>,
+        options: OpenOptions,
+    ) -> Result<Box<dyn Log>> {
+        Ok(Box::new(RosbagLog::open(source, options.into())?))
+    }
+
+    fn resume(
+        &self,
+        source: Arc<dyn Source>,
+        manifest: Arc<Manifest>,
+        options: OpenOptions,
+    ) -> Result<Box<dyn Log>> {
+        Ok(Box::new(RosbagLog::resume(source, manifest, options.into())?))
+    }
+}

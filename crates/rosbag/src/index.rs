@@ -1,0 +1,230 @@
+//! The index at the end of a bag: connections and chunk infos.
+//!
+//! It is used when it can be true: it has to lie where the header says, its chunks have
+//! to lie before it, and those that are looked at have to be there.
+
+use std::sync::Arc;
+
+use logtool_core::{Result, Source, TimeRange};
+
+use crate::{
+    connection::Raw,
+    encryption::Lock,
+    head::Head,
+    packing::Packing,
+    top::{Top, TopKind, Tops},
+    wire::{self, Framed, Header},
+};
+
+/// How many chunks are looked at.
+const LOOKS: usize = 16;
+
+/// What the index says.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    pub(crate) connections: Vec<Raw>,
+    /// The chunks, in the order of the file.
+    pub(crate) chunks: Vec<IndexedChunk>,
+    /// How those chunks are packed that were looked at.
+    pub(crate) packing: Packing,
+    pub(crate) remarks: Vec<String>,
+}
+
+/// What the index says of a chunk.
+#[derive(Clone, Debug)]
+pub(crate) struct IndexedChunk {
+    pub(crate) at: u64,
+    /// The times of its messages, where that can be true.
+    pub(crate) time: TimeRange,
+    /// How many messages of each connection it has.
+    pub(crate) counts: Vec<(u32, u32)>,
+}
+
+/// Reads the index of the bag that begins with `head`, or says why it cannot be used.
+pub(crate) fn read(
+    source: &Arc<dyn Source>,
+    head: &Head,
+    lock: &Lock,
+) -> Result<std::result::Result<Index, String>> {
+    let len = source.len();
+    let is_empty_bag = head.index_at == len && head.connections == 0 && head.chunks == 0;
+    if !head.has_header {
+        return Ok(Err("the header of the bag cannot be read".to_owned()));
+    } else if head.index_at == 0 {
+        return Ok(Err("the bag was not closed: it has no index".to_owned()));
+    } else if head.index_at < head.records_at || head.index_at > len {
+        let at = head.index_at;
+        return Ok(Err(format!("it is said to be at byte {at}, where it cannot be")));
+    } else if head.index_at == len && !is_empty_bag {
+        return Ok(Err("the bag ends where its index should begin".to_owned()));
+    }
+    let mut tops = Tops::new(source.clone());
+    let mut index = Index::default();
+    let end = index.take(&mut tops, head, lock)?;
+    index.chunks.sort_by_key(|chunk| chunk.at);
+    index.chunks.dedup_by_key(|chunk| chunk.at);
+    match index.doubt(&mut tops, head, end, len)? {
+        Some(why) => Ok(Err(why)),
+        None => Ok(Ok(index)),
+    }
+}
+
+impl Index {
+    /// Takes all records of the index; says where they end.
+    fn take(&mut self, tops: &mut Tops, head: &Head, lock: &Lock) -> Result<u64> {
+        let mut at = head.index_at;
+        loop {
+            match tops.look(at)? {
+                Some(Top { kind: TopKind::Connection { id, topic }, data }) => {
+                    let Some(header) = tops.data(&data)? else { return Ok(at) };
+                    self.connections.push(Raw::new(id, &topic, &header));
+                    at = data.end;
+                }
+                Some(Top { kind: TopKind::ChunkInfo(info), data }) => {
+                    let Some(counts) = tops.data(&data)? else { return Ok(at) };
+                    self.chunks.push(IndexedChunk {
+                        at: info.chunk_at,
+                        time: info.time().unwrap_or(TimeRange::ALL),
+                        counts: wire::chunk_counts(&counts).collect(),
+                    });
+                    at = data.end;
+                }
+                Some(Top { kind: TopKind::Other | TopKind::Padding, data })
+                    if data.end <= tops.len() && data.end > at =>
+                {
+                    at = data.end;
+                }
+                Some(_) => return Ok(at),
+                None => match self.sealed(tops, at, lock)? {
+                    Some(end) => at = end,
+                    None => return Ok(at),
+                },
+            }
+        }
+    }
+
+    /// Takes the encrypted connection at `at`, if that is one; says where it ends.
+    fn sealed(&mut self, tops: &mut Tops, at: u64, lock: &Lock) -> Result<Option<u64>> {
+        if matches!(lock, Lock::Open) {
+            return Ok(None);
+        }
+        let mut bytes = tops.bytes(at, 4096)?;
+        let frame = match wire::frame(&bytes) {
+            Framed::Whole(frame) => frame,
+            _ => return Ok(None),
+        };
+        let end = at + frame.len();
+        if end > tops.len() {
+            return Ok(None);
+        }
+        if let Lock::Key(key) = lock {
+            bytes = tops.bytes(at, frame.len())?;
+            let fields = bytes.get(4..4 + frame.fields_len).unwrap_or_default();
+            let data = bytes.get(frame.data_start()..frame.len() as usize);
+            let fields = key.decrypt(fields);
+            let header = data.and_then(|data| key.decrypt(data));
+            if let (Some(fields), Some(header)) = (fields, header)
+                && let Some(Header::Connection { id, topic }) =
+                    wire::header(wire::Fields::new(&fields))
+            {
+                self.connections.push(Raw::new(id, topic, &header));
+            }
+        }
+        Ok(Some(end))
+    }
+
+    /// Why the index, which ends at `end` of the `len` bytes, cannot be used.
+    fn doubt(
+        &mut self,
+        tops: &mut Tops,
+        head: &Head,
+        end: u64,
+        len: u64,
+    ) -> Result<Option<String>> {
+        let (told, found) = (u64::from(head.chunks), self.chunks.len() as u64);
+        let (connections, declared) =
+            (u64::from(head.connections), self.connections.len() as u64);
+        let is_short = found < told || declared < connections;
+        if end < len && (is_short || found == 0 && declared == 0) {
+            return Ok(Some(format!("it breaks off at byte {end}")));
+        }
+        let is_out = |chunk: &IndexedChunk| {
+            chunk.at < head.records_at || chunk.at >= head.index_at
+        };
+        if let Some(chunk) = self.chunks.iter().find(|chunk| is_out(chunk)) {
+            let at = chunk.at;
+            return Ok(Some(format!("it tells of a chunk at byte {at}, outside the data")));
+        }
+        if let Some(why) = self.look_at_chunks(tops)? {
+            return Ok(Some(why));
+        }
+        let first = self.chunks.first().map_or(head.index_at, |chunk| chunk.at);
+        if first > head.records_at
+            && let Some(Top { kind: TopKind::Chunk(_) | TopKind::Message, .. }) =
+                tops.look(head.records_at)?
+        {
+            return Ok(Some("it does not tell of the first records".to_owned()));
+        }
+        if is_short && !self.reaches(tops, head.index_at)? {
+            return Ok(Some(format!("it has {found} chunks instead of {told}")));
+        }
+        if found != told {
+            let what = format!(
+                "the header says that there are {told} chunks, and the index has {found}"
+            );
+            self.remarks.push(what);
+        }
+        if declared != connections && !self.connections.is_empty() {
+            self.remarks.push(format!(
+                "the header says that there are {connections} connections, and the \
+                 index has {declared}"
+            ));
+        }
+        if end < len {
+            let more = len - end;
+            self.remarks.push(format!("after the index are {more} bytes more"));
+        }
+        Ok(None)
+    }
+
+    /// Looks at some of the chunks.
+    fn look_at_chunks(&mut self, tops: &mut Tops) -> Result<Option<String>> {
+        let count = self.chunks.len();
+        self.packing.of = count as u64;
+        for look in 0..LOOKS.min(count) {
+            let chunk = match count {
+                ..=LOOKS => look,
+                _ => look * (count - 1) / (LOOKS - 1),
+            };
+            let at = self.chunks[chunk].at;
+            match tops.chunk(at)? {
+                Some((head, data)) => self.packing.add(&head, data.end - data.start),
+                None => {
+                    return Ok(Some(format!(
+                        "it tells of a chunk at byte {at}, where none is"
+                    )));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether nothing but the records of its index lies between the last chunk and the
+    /// index at `index_at`.
+    fn reaches(&self, tops: &mut Tops, index_at: u64) -> Result<bool> {
+        let Some(last) = self.chunks.last() else { return Ok(true) };
+        let mut at = match tops.chunk(last.at)? {
+            Some((_, data)) => data.end,
+            None => return Ok(false),
+        };
+        while at < index_at {
+            match tops.look(at)? {
+                Some(Top { kind: TopKind::Chunk(_) | TopKind::Message, .. }) | None => {
+                    return Ok(false);
+                }
+                Some(Top { data, .. }) => at = data.end,
+            }
+        }
+        Ok(at == index_at)
+    }
+}

@@ -1,0 +1,87 @@
+//! ROS 1's bags, read, also where they are broken.
+//!
+//! ```text
+//! file      #ROSBAG V2.0\n | bag header | chunks, each with its index | index section
+//! record    header length u32 | fields | data length u32 | data           little-endian
+//! field     length u32 | name=value
+//!
+//! op  record       fields                                  data
+//!  2  message      conn u32, time                          the message
+//!  3  bag header   index_pos u64, conn_count, chunk_count  spaces up to 4096 bytes
+//!  4  index data   ver u32 = 1, conn, count u32            count × (time | offset u32)
+//!  5  chunk        compression none|bz2|lz4, size u32      connections and messages
+//!  6  chunk info   ver, chunk_pos u64, start_time,         count × (conn u32 | messages u32)
+//!                  end_time, count
+//!  7  connection   conn, topic                             fields: type, md5sum,
+//!                                                          message_definition, callerid…
+//!
+//! time      seconds u32 | nanoseconds u32, from 1970
+//! ```
+//! (ROS wiki, "Bags/Format/2.0".) After each chunk comes an index data record for every
+//! connection that has messages in it; the index section has all connections again, and
+//! a chunk info for every chunk.
+//!
+//! # Example
+//!
+//! ```no_run
+//! use std::{fs::File, sync::Arc};
+//! use logtool_core::{FileSource, Log as _, Result};
+//! use logtool_rosbag::{RosbagLog, RosbagOptions};
+//!
+//! fn main() -> Result<()> {
+//!     let source = FileSource::new(File::open("drive.bag")?)?;
+//!     let log = RosbagLog::open(Arc::new(source), RosbagOptions::default())?;
+//!     for topic in &log.manifest().topics {
+//!         println!("{:40} {:>8}", topic.label(), topic.records.unwrap_or(0));
+//!     }
+//!     Ok(())
+//! }
+//! ```
+
+// In reading order: each module uses only those above it.
+mod wire;
+
+mod chunk;
+mod connection;
+mod encryption;
+mod record;
+
+mod options;
+
+mod table;
+mod top;
+mod walk;
+
+mod bag;
+
+mod traverse;
+
+mod cursor;
+mod probe;
+
+mod head;
+mod packing;
+
+mod index;
+mod scan;
+
+mod raw;
+
+mod schema;
+
+mod notes;
+
+mod survey;
+
+mod log;
+
+mod format;
+
+pub use crate::{
+    connection::Connection,
+    cursor::RosbagCursor,
+    encryption::Key,
+    format::{FORMAT, Rosbag},
+    log::RosbagLog,
+    options::{RosbagOptions, Survey},
+};

@@ -1,0 +1,133 @@
+//! A bag that is open.
+
+use std::{fmt, sync::Arc};
+
+use logtool_core::{
+    Columns, Cursor, Decoder, Error, ErrorKind, Log, Manifest, Part, Result, Selection,
+    Source, TopicId,
+};
+
+use crate::{
+    bag::Bag,
+    connection::Connection,
+    cursor::RosbagCursor,
+    encryption::Lock,
+    head::Head,
+    notes::Notes,
+    options::RosbagOptions,
+    schema,
+    survey::survey,
+    table::Table,
+};
+
+/// A bag that is open: a [`Log`], and what only bags have.
+pub struct RosbagLog {
+    bag: Bag,
+    manifest: Arc<Manifest>,
+    table: Arc<Table>,
+    /// The first entry of each topic.
+    firsts: Vec<u32>,
+    /// The starts of the manifest's parts, and the end of the last.
+    bounds: Arc<[u64]>,
+    head: Head,
+}
+
+impl RosbagLog {
+    /// Opens a bag. Of a bag with a sound index only that is read.
+    ///
+    /// # Errors
+    /// `Unrecognized` if it is no bag, `Malformed` if it is one that was transferred as
+    /// text, `Unsupported` if it is of a version that is not known, `Io` if it cannot be
+    /// read.
+    pub fn open(source: Arc<dyn Source>, options: RosbagOptions) -> Result<Self> {
+        let (manifest, notes) = survey(&source, options)?;
+        Ok(Self::new(source, Arc::new(manifest), notes, options))
+    }
+
+    /// Opens a bag of which the manifest is known, reading nothing.
+    ///
+    /// # Errors
+    /// `Malformed` if the manifest is none of a bag.
+    pub fn resume(
+        source: Arc<dyn Source>,
+        manifest: Arc<Manifest>,
+        options: RosbagOptions,
+    ) -> Result<Self> {
+        let notes = Notes::from_manifest(&manifest)?;
+        Ok(Self::new(source, manifest, notes, options))
+    }
+
+    fn new(
+        source: Arc<dyn Source>,
+        manifest: Arc<Manifest>,
+        notes: Notes,
+        options: RosbagOptions,
+    ) -> Self {
+        let Notes { head, connections } = notes;
+        let (table, firsts) = Table::restore(connections);
+        let lock = Lock::new(&head.encryptor, &head.user, options.key);
+        let bag = Bag { source, options: options.open, lock, is_v1: head.is_v1() };
+        let starts = manifest.parts.iter().map(|part| part.bytes.start);
+        let end = manifest.parts.last().map(|part| part.bytes.end);
+        let bounds = starts.chain(end).collect();
+        Self { bag, manifest, table: Arc::new(table), firsts, bounds, head }
+    }
+
+    /// All connections, in the order in which the bag tells of them.
+    pub fn connections(&self) -> impl Iterator<Item = &Connection> {
+        self.table.entries.iter().map(|entry| &entry.connection)
+    }
+
+    /// The connections of `topic`, by their numbers.
+    pub fn connections_of(&self, topic: TopicId) -> impl Iterator<Item = &Connection> {
+        let of_topic = self.table.entries.iter().filter(move |entry| entry.topic == topic);
+        of_topic.map(|entry| &entry.connection)
+    }
+
+    /// The version of the format, as `(2, 0)`; nothing where the first line is broken.
+    pub fn version(&self) -> Option<(u32, u32)> {
+        self.head.version
+    }
+
+    /// A reader of the records of `part` that `selection` wants, that also tells of
+    /// which connection each is.
+    ///
+    /// # Errors
+    /// `Unsupported` if the bag is encrypted, and its key is not known.
+    pub fn cursor(&self, part: &Part, selection: &Selection) -> Result<RosbagCursor> {
+        let (bag, table) = (self.bag.clone(), self.table.clone());
+        let (bounds, bytes) = (self.bounds.clone(), part.bytes.clone());
+        RosbagCursor::new(bag, table, bounds, bytes, selection.clone())
+    }
+}
+
+impl Log for RosbagLog {
+    fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
+        Ok(Box::new(self.cursor(part, selection)?))
+    }
+
+    fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
+        let first = self.firsts.get(topic.index());
+        match first.and_then(|first| self.table.entries.get(*first as usize)) {
+            Some(entry) => schema::decoder(entry, columns),
+            None => {
+                let what = format!("the bag has no topic number {}", topic.0);
+                Err(Error::new(ErrorKind::NoSuch, what))
+            }
+        }
+    }
+
+    fn source(&self) -> &Arc<dyn Source> {
+        &self.bag.source
+    }
+}
+
+impl fmt::Debug for RosbagLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RosbagLog").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,112 @@
+//! Reading a part of a bag only to know what is in it.
+
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
+
+use bytes::{Bytes, BytesMut};
+use logtool_core::{Damage, Result, TimeRange, Timestamp};
+
+use crate::{
+    bag::Bag,
+    connection::Raw,
+    table::{Met, Table},
+    traverse::Traverse,
+    walk::Visitor,
+};
+
+/// What is known of the messages of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Count {
+    pub(crate) records: u64,
+    /// How many bytes their payloads are, where they were looked at.
+    pub(crate) bytes: Option<u64>,
+    /// When they happened, where that is known.
+    pub(crate) time: Option<TimeRange>,
+}
+
+/// What is in a part.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Content {
+    /// What is counted, by the number of the connection.
+    pub(crate) counts: BTreeMap<u32, Count>,
+    pub(crate) damage: Vec<Damage>,
+}
+
+impl Count {
+    /// Both together.
+    pub(crate) fn and(self, other: Self) -> Self {
+        let bytes = self.bytes.zip(other.bytes).map(|(a, b)| a.saturating_add(b));
+        let time = self.time.zip(other.time).map(|(a, b)| a.cover(&b));
+        Self { records: self.records.saturating_add(other.records), bytes, time }
+    }
+}
+
+/// Reads `part` of `bag`, putting its connections into `table`.
+pub(crate) fn probe(
+    bag: &Bag,
+    bounds: &Arc<[u64]>,
+    part: Range<u64>,
+    table: &mut Table,
+    conflicts: &mut u64,
+) -> Result<Content> {
+    let mut traverse = Traverse::new(bag.clone(), bounds.clone(), part.clone())?;
+    let mut collecting = Collecting::new(table, part.start);
+    while traverse.step(&mut collecting)? {}
+    *conflicts += collecting.conflicts;
+    Ok(collecting.content)
+}
+
+/// Counts what a walk comes to.
+pub(crate) struct Collecting<'c> {
+    table: &'c mut Table,
+    at: u64,
+    spare: Bytes,
+    conflicts: u64,
+    pub(crate) content: Content,
+}
+
+impl<'c> Collecting<'c> {
+    pub(crate) fn new(table: &'c mut Table, at: u64) -> Self {
+        let (spare, content) = (Bytes::new(), Content::default());
+        Self { table, at, spare, conflicts: 0, content }
+    }
+}
+
+impl Visitor for Collecting<'_> {
+    fn enter(&mut self, at: u64) {
+        self.at = at;
+    }
+
+    fn window(&mut self, _: Bytes, _: u64) {}
+
+    fn unpacked(&mut self, bytes: Bytes, _: u64) {
+        self.spare = bytes;
+    }
+
+    fn buffer(&mut self) -> BytesMut {
+        std::mem::take(&mut self.spare).try_into_mut().unwrap_or_default()
+    }
+
+    fn message(&mut self, id: u32, time: Timestamp, payload: Range<usize>) -> bool {
+        let one = Count {
+            records: 1,
+            bytes: Some(payload.len() as u64),
+            time: Some(TimeRange::just(time)),
+        };
+        let count = self.content.counts.entry(id);
+        count.and_modify(|count| *count = count.and(one)).or_insert(one);
+        // Whether it is known is asked when all connections are.
+        true
+    }
+
+    fn connection(&mut self, raw: Raw) {
+        self.conflicts += u64::from(self.table.meet(raw, self.at) == Met::Conflict);
+    }
+
+    fn knows(&self, id: u32) -> bool {
+        self.table.lookup(id, self.at).is_some()
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        damage.add_to(&mut self.content.damage);
+    }
+}

@@ -1,0 +1,215 @@
+//! Finding the chunks of a bag without its index, by going from record to record.
+
+use std::ops::Range;
+
+use logtool_core::{Damage, DamageKind, Result, TimeRange};
+
+use crate::{
+    bag::{Bag, is_unfinished},
+    head::Head,
+    packing::Packing,
+    probe::{Collecting, Content, Count},
+    table::Table,
+    top::{ChunkHead, Top, TopKind, Tops},
+    walk::{Plain, Visitor as _},
+    wire,
+};
+
+/// Stretches of messages outside chunks are cut into tiles of about this length.
+const TILE: u32 = 512 << 10;
+
+/// A stretch of the file: a chunk and its index, or some messages outside chunks.
+#[derive(Clone, Debug)]
+pub(crate) struct Tile {
+    pub(crate) bytes: Range<u64>,
+    /// What it holds, where the file tells.
+    pub(crate) told: Option<Content>,
+    /// When, where the file tells that of all that it holds.
+    pub(crate) time: Option<TimeRange>,
+}
+
+/// What a scan found.
+#[derive(Debug, Default)]
+pub(crate) struct Scan {
+    /// In the order of the file; what is between two tiles belongs to no part.
+    pub(crate) tiles: Vec<Tile>,
+    pub(crate) packing: Packing,
+    /// What is lost outside tiles.
+    pub(crate) damage: Vec<Damage>,
+    pub(crate) remarks: Vec<String>,
+    /// The tile that is not yet at its end.
+    open: Option<Tile>,
+    is_in_index: bool,
+}
+
+/// Goes from record to record of `bag`; what connections lie outside chunks is put into
+/// `table`.
+pub(crate) fn scan(bag: &Bag, head: &Head, table: &mut Table) -> Result<Scan> {
+    let (mut scan, mut tops) = (Scan::default(), Tops::new(bag.source.clone()));
+    let (mut at, end) = (head.records_at, bag.source.len());
+    while at < end {
+        at = scan.step(bag, &mut tops, at, table)?.max(at + 1);
+    }
+    scan.close(end, false);
+    Ok(scan)
+}
+
+impl Scan {
+    /// Takes what is at `at`; says where the next is.
+    fn step(
+        &mut self,
+        bag: &Bag,
+        tops: &mut Tops,
+        at: u64,
+        table: &mut Table,
+    ) -> Result<u64> {
+        let len = tops.len();
+        let Some(Top { kind, data }) = tops.look(at)? else {
+            let next = tops.find(at + 1..len)?.unwrap_or(len);
+            self.lost(Damage::new(DamageKind::Garbled, at..next));
+            return Ok(next);
+        };
+        match kind {
+            TopKind::Chunk(chunk) => return self.chunk(tops, at, chunk, data),
+            TopKind::Message => return self.stretch(bag, at, table),
+            _ if data.end > len => {
+                self.is_in_index |=
+                    matches!(kind, TopKind::ChunkInfo(_) | TopKind::Connection { .. });
+                self.lost(Damage::new(DamageKind::Truncated, at..len));
+                return Ok(len);
+            }
+            TopKind::Index { connection, count, version } => {
+                let entries = tops.data(&data)?.unwrap_or_default();
+                let is_told = version == 1 && entries.len() as u64 == u64::from(count) * 12;
+                self.index(connection, is_told.then_some(&entries));
+            }
+            TopKind::Connection { id, topic } => {
+                self.close(at, true);
+                if let Some(header) = tops.data(&data)? {
+                    let raw = crate::connection::Raw::new(id, &topic, &header);
+                    Collecting::new(table, at).connection(raw);
+                }
+            }
+            TopKind::ChunkInfo(_) => {
+                self.close(at, true);
+                self.is_in_index = true;
+            }
+            TopKind::Padding => {}
+            TopKind::Other => self.doubt(),
+        }
+        Ok(data.end)
+    }
+
+    fn chunk(
+        &mut self,
+        tops: &mut Tops,
+        at: u64,
+        chunk: ChunkHead,
+        data: Range<u64>,
+    ) -> Result<u64> {
+        let len = tops.len();
+        self.close(at, true);
+        self.is_in_index = false;
+        self.packing.add(&chunk, data.end.min(len) - data.start.min(len));
+        let told = Some(Content::default());
+        self.open = Some(Tile { bytes: at..at, told, time: None });
+        let is_unfinished = is_unfinished(tops, &chunk, &data)?;
+        if data.end < len && !is_unfinished && tops.look(data.end)?.is_some() {
+            return Ok(data.end);
+        }
+        // Its length is wrong if other chunks follow before its end.
+        self.doubt();
+        let end = if is_unfinished { len } else { data.end.min(len) };
+        Ok(tops.find_chunk(data.start.min(end)..end)?.unwrap_or(end))
+    }
+
+    /// Cuts the messages from `at` on into tiles.
+    fn stretch(&mut self, bag: &Bag, at: u64, table: &mut Table) -> Result<u64> {
+        self.close(at, true);
+        self.is_in_index = false;
+        let bytes = at..bag.source.len();
+        let mut plain = Plain { bytes, is_cut: true, is_outside: true };
+        let mut options = bag.options;
+        options.block_bytes = TILE;
+        let mut start = at;
+        loop {
+            let mut collecting = Collecting::new(table, at);
+            let more = plain.read(&*bag.source, options, &mut collecting)?;
+            let content = collecting.content;
+            if plain.bytes.start > start {
+                let bytes = start..plain.bytes.start;
+                start = plain.bytes.start;
+                self.tiles.push(Tile { bytes, told: Some(content), time: None });
+            }
+            if !more || plain.bytes.is_empty() {
+                return Ok(start);
+            }
+        }
+    }
+
+    /// The open chunk has messages of `connection`, told in `entries`.
+    fn index(&mut self, connection: u32, entries: Option<&bytes::Bytes>) {
+        let content = self.open.as_mut().and_then(|tile| tile.told.as_mut());
+        let (Some(content), Some(entries)) = (content, entries) else {
+            return self.doubt();
+        };
+        let times = wire::index_entries(entries).map(|(time, _)| TimeRange::just(time));
+        let records = (entries.len() / 12) as u64;
+        let time = times.reduce(|all, next| all.cover(&next));
+        let count = Count { records, bytes: None, time };
+        content.counts.insert(connection, count);
+    }
+
+    /// What the file tells of the open tile is not all that it holds.
+    fn doubt(&mut self) {
+        if let Some(tile) = &mut self.open {
+            tile.told = None;
+        }
+    }
+
+    /// The open tile ends at `end`; `is_whole` says whether its index does too.
+    fn close(&mut self, end: u64, is_whole: bool) {
+        let Some(mut tile) = self.open.take() else { return };
+        tile.bytes.end = end;
+        let has_index = tile.told.as_ref().is_some_and(|told| !told.counts.is_empty());
+        if !is_whole || !has_index {
+            tile.told = None;
+        }
+        self.tiles.push(tile);
+    }
+
+    fn lost(&mut self, damage: Damage) {
+        if self.is_in_index {
+            let (start, end) = (damage.bytes.start, damage.bytes.end);
+            self.remarks.push(format!("bytes {start}..{end} of the index are broken"));
+            return;
+        }
+        self.doubt();
+        if self.open.is_none() {
+            self.damage.push(damage);
+        }
+    }
+}
+
+/// Where tiles begin, and where the last ends.
+pub(crate) fn bounds(tiles: &[Tile]) -> Vec<u64> {
+    let starts = tiles.iter().map(|tile| tile.bytes.start);
+    starts.chain(tiles.last().map(|tile| tile.bytes.end)).collect()
+}
+
+/// The messages of each connection, all times unknown.
+pub(crate) fn counted(counts: &[(u32, u32)]) -> Content {
+    let mut content = Content::default();
+    for (connection, count) in counts.iter().filter(|(_, count)| *count > 0) {
+        let count = Count { records: (*count).into(), bytes: None, time: None };
+        let counts = &mut content.counts;
+        counts.entry(*connection).and_modify(|c| *c = c.and(count)).or_insert(count);
+    }
+    content
+}
+
+/// Of `content`, the time of all, where it is known.
+pub(crate) fn time_of(content: &Content) -> Option<TimeRange> {
+    let mut counts = content.counts.values();
+    counts.try_fold(TimeRange::EMPTY, |all, count| Some(all.cover(&count.time?)))
+}

@@ -1,0 +1,234 @@
+//! Finding out what a bag holds.
+
+mod times;
+mod topics;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use logtool_core::{
+    Clock, Damage, DamageKind, Error, ErrorKind, Manifest, Part, Result, Source,
+    TimeRange, TopicSet, Value,
+};
+
+use crate::{
+    bag::Bag,
+    encryption::Lock,
+    head::Head,
+    index::{self, Index},
+    notes::Notes,
+    options::{RosbagOptions, Survey},
+    packing::Packing,
+    probe::{Content, Count, probe},
+    scan::{self, Scan, Tile},
+    table::Table,
+};
+
+/// Bags that are no longer than this are read through.
+const SMALL: u64 = 128 << 10;
+
+/// What was found out.
+#[derive(Default)]
+struct Findings {
+    table: Table,
+    tiles: Vec<Tile>,
+    /// What each tile holds, where it is known.
+    contents: Vec<Option<Content>>,
+    packing: Packing,
+    is_indexed: bool,
+    damage: Vec<Damage>,
+    remarks: Vec<String>,
+    conflicts: u64,
+}
+
+/// Surveys the bag in `source`.
+pub(crate) fn survey(
+    source: &Arc<dyn Source>,
+    options: RosbagOptions,
+) -> Result<(Manifest, Notes)> {
+    let mut remarks = Vec::new();
+    let head = Head::read(source, options.open, &mut remarks)?;
+    let lock = Lock::new(&head.encryptor, &head.user, options.key);
+    let bag =
+        Bag { source: source.clone(), options: options.open, lock, is_v1: head.is_v1() };
+    let mut findings = Findings { remarks, ..Findings::default() };
+
+    let uses_index = options.survey != Survey::Scan && !head.is_v1();
+    match uses_index.then(|| index::read(source, &head, &bag.lock)).transpose()? {
+        Some(Ok(index)) => findings.take_index(index, &head),
+        Some(Err(why)) => findings.take_scan(&bag, &head, Some(why))?,
+        None => findings.take_scan(&bag, &head, None)?,
+    }
+    if head.version.is_none() && findings.tiles.is_empty() {
+        let what = "it does not begin as a bag, and no chunk is found in it";
+        return Err(Error::new(ErrorKind::Unrecognized, what).at(0));
+    }
+    let reads_all = match options.survey {
+        Survey::Full => true,
+        Survey::Auto => source.len() <= SMALL,
+        Survey::Index | Survey::Scan => false,
+    };
+    match &bag.lock {
+        Lock::Shut(why) => {
+            let why = why.clone();
+            findings.contents = findings.tiles.iter().map(|tile| tile.told.clone()).collect();
+            findings.remarks.push(why);
+        }
+        Lock::Open | Lock::Key(_) => findings.probe(&bag, reads_all)?,
+    }
+    findings.finish(source.len(), head)
+}
+
+impl Findings {
+    fn take_index(&mut self, index: Index, head: &Head) {
+        let Index { connections, chunks, packing, remarks } = index;
+        for raw in connections {
+            self.table.meet(raw, 0);
+        }
+        let ends = chunks.iter().skip(1).map(|chunk| chunk.at).chain([head.index_at]);
+        let tile = |(chunk, end): (&index::IndexedChunk, u64)| Tile {
+            bytes: chunk.at..end,
+            told: Some(scan::counted(&chunk.counts)),
+            time: Some(chunk.time),
+        };
+        self.tiles = chunks.iter().zip(ends).map(tile).collect();
+        self.packing = packing;
+        self.is_indexed = true;
+        self.remarks.extend(remarks);
+    }
+
+    fn take_scan(&mut self, bag: &Bag, head: &Head, why: Option<String>) -> Result<()> {
+        let Scan { tiles, packing, damage, remarks, .. } =
+            scan::scan(bag, head, &mut self.table)?;
+        if let Some(why) = why {
+            let chunks = tiles.len();
+            self.remarks.push(format!(
+                "the index is not used: {why}; reading on without it, {chunks} parts \
+                 were found"
+            ));
+        }
+        (self.tiles, self.packing) = (tiles, packing);
+        self.damage.extend(damage);
+        self.remarks.extend(remarks);
+        Ok(())
+    }
+
+    /// Looks into the tiles of which the content is not known, or into `all`.
+    fn probe(&mut self, bag: &Bag, all: bool) -> Result<()> {
+        let bounds: Arc<[u64]> = scan::bounds(&self.tiles).into();
+        for tile in &self.tiles {
+            let told = tile.told.as_ref().filter(|told| {
+                let mut ids = told.counts.keys();
+                !all && ids.all(|id| self.table.lookup(*id, tile.bytes.start).is_some())
+            });
+            let content = match told {
+                Some(told) => told.clone(),
+                None => {
+                    let (part, table) = (tile.bytes.clone(), &mut self.table);
+                    probe(bag, &bounds, part, table, &mut self.conflicts)?
+                }
+            };
+            self.damage.extend(content.damage.iter().cloned());
+            self.contents.push(Some(content));
+        }
+        Ok(())
+    }
+
+    /// The manifest of a bag of `bytes` bytes.
+    fn finish(mut self, bytes: u64, head: Head) -> Result<(Manifest, Notes)> {
+        let firsts = self.table.finish();
+        let mut totals: Vec<Option<Count>> = vec![None; self.table.entries.len()];
+        let mut parts = Vec::new();
+        let mut strangers: BTreeSet<u32> = BTreeSet::new();
+        let tiles = std::mem::take(&mut self.tiles);
+        let contents = std::mem::take(&mut self.contents);
+        for (tile, content) in tiles.iter().zip(contents) {
+            let mut topics = TopicSet::EMPTY;
+            let content = content.unwrap_or_default();
+            let is_read = content.counts.values().all(|count| count.bytes.is_some());
+            for (id, count) in &content.counts {
+                let Some(entry) = self.table.lookup(*id, tile.bytes.start) else {
+                    strangers.insert(*id);
+                    if is_read {
+                        let lost =
+                            Damage::new(DamageKind::UnknownTopic, tile.bytes.clone());
+                        self.damage.push(lost.of_records(count.records, None));
+                    }
+                    continue;
+                };
+                self.table.topic(entry).into_iter().for_each(|topic| topics.insert(topic));
+                if let Some(total) = totals.get_mut(entry as usize) {
+                    *total = Some(total.map_or(*count, |total| total.and(*count)));
+                }
+            }
+            let time = scan::time_of(&content).or(tile.time).unwrap_or(TimeRange::ALL);
+            parts.push(Part { bytes: tile.bytes.clone(), topics, time });
+        }
+        self.remark(&strangers);
+        let topics = self.topics(&firsts, &totals);
+        let time = times::robust(&parts, &mut self.remarks);
+        let metadata = self.metadata(&head);
+        self.damage.sort_by_key(|damage| damage.bytes.start);
+        let notes = Notes { head, connections: self.table.store() };
+        let manifest = Manifest {
+            format: "rosbag".to_owned(),
+            bytes,
+            topics,
+            parts,
+            clock: Clock::default(),
+            time,
+            metadata,
+            damage: self.damage,
+            remarks: self.remarks,
+            notes: notes.to_text()?,
+        };
+        Ok((manifest, notes))
+    }
+
+    fn remark(&mut self, strangers: &BTreeSet<u32>) {
+        for name in self.packing.unknown() {
+            self.remarks.push(format!(
+                "chunks that are packed with {name:?} cannot be read: only \"none\", \
+                 \"bz2\" and \"lz4\" are known"
+            ));
+        }
+        if !strangers.is_empty() {
+            let ids: Vec<String> = strangers.iter().take(8).map(u32::to_string).collect();
+            let ids = ids.join(", ");
+            self.remarks.push(format!(
+                "messages of connections that are declared nowhere cannot be read: {ids}"
+            ));
+        }
+        if self.conflicts > 0 {
+            self.remarks.push(format!(
+                "numbers of connections that were given to others later: {}",
+                self.conflicts
+            ));
+        }
+    }
+
+    /// What people want to know of the bag.
+    fn metadata(&self, head: &Head) -> BTreeMap<String, Value> {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let (major, minor) = head.version.unwrap_or((2, 0));
+        let connections = self.table.entries.iter().map(|entry| entry.connection.facts());
+        let mut metadata = BTreeMap::from([
+            ("bag_version".to_owned(), Value::Text(format!("{major}.{minor}"))),
+            ("indexed".to_owned(), Value::Bool(self.is_indexed)),
+            ("connections".to_owned(), Value::List(connections.collect())),
+            ("chunks".to_owned(), self.packing.facts()),
+        ]);
+        if !head.encryptor.is_empty() {
+            let facts = [
+                ("plugin", &head.encryptor),
+                ("user", &head.user),
+                ("encrypted_key", &head.encrypted_key),
+            ];
+            let facts = facts.map(|(name, value)| (name.to_owned(), text(value)));
+            metadata.insert("encryption".to_owned(), Value::Map(facts.into()));
+        }
+        metadata
+    }
+}

@@ -1,0 +1,220 @@
+//! The records of a bag that are not in a chunk.
+
+#![deny(clippy::indexing_slicing)]
+
+use std::{fmt, ops::Range, sync::Arc};
+
+use bytes::Bytes;
+use logtool_core::{Result, Source};
+
+use crate::{
+    chunk::Compression,
+    connection::text,
+    walk::may_be_header,
+    wire::{self, ChunkInfo, Framed, Header},
+};
+
+/// How much is read at once.
+const WINDOW: u64 = 16 << 10;
+/// How much is looked at for a header, at first.
+const HEAD: u64 = 512;
+/// How much is looked at for the next record after a broken one, and how much of that
+/// is looked at again.
+const SEARCH: u64 = 1 << 20;
+const OVERLAP: u64 = 64 << 10;
+/// No more zero bytes than this between records are padding. (Recorders have left 49.)
+const PADDING: usize = 4096;
+
+/// A record outside chunks, and where it ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Top {
+    pub(crate) kind: TopKind,
+    /// Where its data lie, which may be beyond the end of the file.
+    pub(crate) data: Range<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TopKind {
+    Chunk(ChunkHead),
+    Index { connection: u32, count: u32, version: u32 },
+    ChunkInfo(ChunkInfo),
+    Connection { id: u32, topic: Vec<u8> },
+    Message,
+    /// Zero bytes.
+    Padding,
+    Other,
+}
+
+/// What a chunk says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ChunkHead {
+    /// How it is packed, or the name of that where it is not known.
+    pub(crate) compression: std::result::Result<Compression, String>,
+    /// How many bytes it says to be when unpacked.
+    pub(crate) declared: u32,
+}
+
+/// Looks at the records outside chunks, reading a little ahead.
+pub(crate) struct Tops {
+    source: Arc<dyn Source>,
+    start: u64,
+    bytes: Bytes,
+}
+
+impl Tops {
+    pub(crate) fn new(source: Arc<dyn Source>) -> Self {
+        Self { source, start: 0, bytes: Bytes::new() }
+    }
+
+    /// How long the file is.
+    pub(crate) fn len(&self) -> u64 {
+        self.source.len()
+    }
+
+    /// The bytes from `at` on: at least `need` of them, if the file has them.
+    pub(crate) fn bytes(&mut self, at: u64, need: u64) -> Result<Bytes> {
+        let end = self.start + self.bytes.len() as u64;
+        let need = need.min(self.source.len().saturating_sub(at));
+        if at < self.start || at.saturating_add(need) > end {
+            self.bytes = self.source.read_at(at..at.saturating_add(need.max(WINDOW)))?;
+            self.start = at;
+        }
+        let skip = usize::try_from(at - self.start).unwrap_or(usize::MAX);
+        Ok(self.bytes.slice(skip.min(self.bytes.len())..))
+    }
+
+    /// The record at `at`, if there is one.
+    pub(crate) fn look(&mut self, at: u64) -> Result<Option<Top>> {
+        let mut bytes = self.bytes(at, HEAD)?;
+        let frame = match wire::frame(&bytes) {
+            Framed::Partial(need) => {
+                bytes = self.bytes(at, need as u64)?;
+                wire::frame(&bytes)
+            }
+            framed => framed,
+        };
+        let frame = match frame {
+            Framed::Whole(frame) => frame,
+            Framed::Partial(_) | Framed::No => return Ok(padding(&bytes, at)),
+        };
+        let start = at + frame.data_start() as u64;
+        let mut data = start..start + u64::from(frame.data_len);
+        let kind = match wire::header(wire::fields(&bytes, frame)) {
+            None => return Ok(None),
+            Some(Header::Chunk { compression, size }) => {
+                let name = || text(compression).into_owned();
+                let compression = Compression::of(compression).ok_or_else(name);
+                TopKind::Chunk(ChunkHead { compression, declared: size })
+            }
+            Some(Header::Index { connection, count, version }) => {
+                // Recorders before ROS 1.1.15 wrote wrong lengths and right counts.
+                let counted = start + 12 * u64::from(count);
+                if counted != data.end
+                    && !self.is_record(data.end)?
+                    && self.is_record(counted)?
+                {
+                    data.end = counted;
+                }
+                TopKind::Index { connection, count, version }
+            }
+            Some(Header::ChunkInfo(info)) => TopKind::ChunkInfo(info),
+            Some(Header::Connection { id, topic }) => {
+                let topic = topic.to_vec();
+                TopKind::Connection { id, topic }
+            }
+            Some(Header::Message { .. }) => TopKind::Message,
+            Some(Header::Bag(_) | Header::Other(_)) => TopKind::Other,
+        };
+        Ok(Some(Top { kind, data }))
+    }
+
+    /// The bytes of `range` of a record, if there are so many.
+    pub(crate) fn data(&mut self, range: &Range<u64>) -> Result<Option<Bytes>> {
+        if range.end > self.source.len() {
+            return Ok(None);
+        }
+        let len = range.end - range.start;
+        let bytes = self.bytes(range.start, len)?;
+        Ok((bytes.len() as u64 >= len).then(|| bytes.slice(..len as usize)))
+    }
+
+    /// Whether a chunk begins at `at`.
+    pub(crate) fn chunk(&mut self, at: u64) -> Result<Option<(ChunkHead, Range<u64>)>> {
+        Ok(match self.look(at)? {
+            Some(Top { kind: TopKind::Chunk(head), data }) => Some((head, data)),
+            _ => None,
+        })
+    }
+
+    fn is_record(&mut self, at: u64) -> Result<bool> {
+        let bytes = self.bytes(at, HEAD)?;
+        Ok(match wire::frame(&bytes) {
+            Framed::Whole(frame) => wire::header(wire::fields(&bytes, frame)).is_some(),
+            _ => false,
+        })
+    }
+
+    /// Where in `range` there is a record again that only lies between chunks: a
+    /// chunk, or one of an index.
+    pub(crate) fn find(&mut self, range: Range<u64>) -> Result<Option<u64>> {
+        self.find_any(range, |header| {
+            let is_index = matches!(header, Header::Index { .. } | Header::ChunkInfo(_));
+            is_index || is_known_chunk(header)
+        })
+    }
+
+    /// Where in `range` the next chunk begins.
+    pub(crate) fn find_chunk(&mut self, range: Range<u64>) -> Result<Option<u64>> {
+        self.find_any(range, is_known_chunk)
+    }
+
+    fn find_any(
+        &mut self,
+        range: Range<u64>,
+        is_wanted: impl Fn(&Header<'_>) -> bool,
+    ) -> Result<Option<u64>> {
+        let Range { mut start, end } = range;
+        while start < end {
+            let until = end.min(start + SEARCH);
+            let bytes = self.source.read_at(start..until + OVERLAP)?;
+            let len = ((until - start) as usize).min(bytes.len());
+            let found = (0..len).find(|skip| {
+                let rest = bytes.get(*skip..).unwrap_or_default();
+                may_be_header(rest)
+                    && match wire::frame(rest) {
+                        Framed::Whole(frame) => {
+                            let header = wire::header(wire::fields(rest, frame));
+                            header.is_some_and(|header| is_wanted(&header))
+                        }
+                        _ => false,
+                    }
+            });
+            match found {
+                Some(skip) => return Ok(Some(start + skip as u64)),
+                None if bytes.is_empty() => return Ok(None),
+                None => start = until,
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Zero bytes at the start of `bytes`, if there are some, and not too many.
+fn padding(bytes: &[u8], at: u64) -> Option<Top> {
+    let len = bytes.iter().take_while(|byte| **byte == 0).count();
+    let data = at..at + len as u64;
+    (1..=PADDING).contains(&len).then_some(Top { kind: TopKind::Padding, data })
+}
+
+fn is_known_chunk(header: &Header<'_>) -> bool {
+    match header {
+        Header::Chunk { compression, .. } => Compression::of(compression).is_some(),
+        _ => false,
+    }
+}
+
+impl fmt::Debug for Tops {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tops").field("start", &self.start).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,152 @@
+//! Going through a part of the file: from chunk to chunk, and through what is in them.
+
+use std::{fmt, ops::Range, sync::Arc};
+
+use bytes::Bytes;
+use logtool_core::{Damage, DamageKind, Result};
+
+use crate::{
+    bag::{Bag, Chunk, Content, Extent, extent},
+    connection::Raw,
+    top::{Top, TopKind, Tops},
+    walk::{Plain, Visitor},
+};
+
+/// Goes through a part of the file, a chunk or a window at a time.
+pub(crate) struct Traverse {
+    bag: Bag,
+    tops: Tops,
+    /// The starts of all parts, and the end of the last.
+    bounds: Arc<[u64]>,
+    at: u64,
+    end: u64,
+    /// The stretch that is being read.
+    inside: Option<Plain>,
+}
+
+impl Traverse {
+    /// Starts at the start of `part`.
+    pub(crate) fn new(bag: Bag, bounds: Arc<[u64]>, part: Range<u64>) -> Result<Self> {
+        let mut tops = Tops::new(bag.source.clone());
+        let at = first(&mut tops, &bounds, part.clone())?;
+        Ok(Self { bag, tops, bounds, at, end: part.end, inside: None })
+    }
+
+    /// Goes on until `visitor` has been told something, or to the end; says whether
+    /// there was something. A visitor is given one window at a time.
+    pub(crate) fn step<V: Visitor>(&mut self, visitor: &mut V) -> Result<bool> {
+        loop {
+            if let Some(plain) = &mut self.inside {
+                let more = plain.read(&*self.bag.source, self.bag.options, visitor)?;
+                if plain.bytes.is_empty() {
+                    if plain.is_outside {
+                        self.at = plain.bytes.start;
+                    }
+                    self.inside = None;
+                }
+                if more {
+                    return Ok(true);
+                }
+            } else if self.at >= self.end {
+                return Ok(false);
+            } else if self.outside(visitor)? {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Looks at what is between chunks; says whether the visitor was told something.
+    fn outside<V: Visitor>(&mut self, visitor: &mut V) -> Result<bool> {
+        let (at, len) = (self.at, self.bag.source.len());
+        let Some(Top { kind, data }) = self.tops.look(at)? else {
+            let next = self.tops.find(at + 1..self.end)?.unwrap_or(self.end);
+            return Ok(self.lost(DamageKind::Garbled, next, visitor));
+        };
+        match kind {
+            TopKind::Chunk(head) => {
+                match extent(&mut self.tops, &self.bounds, len, at, head, data)? {
+                    Extent::Chunk(chunk) => self.chunk(&chunk, visitor),
+                    Extent::Wrong(next) => {
+                        Ok(self.lost(DamageKind::Garbled, next, visitor))
+                    }
+                }
+            }
+            TopKind::Message => {
+                visitor.enter(at);
+                let is_cut = self.end == len;
+                self.inside =
+                    Some(Plain { bytes: at..self.end, is_cut, is_outside: true });
+                Ok(false)
+            }
+            _ if data.end > len => Ok(self.lost(DamageKind::Truncated, self.end, visitor)),
+            TopKind::Connection { id, topic } => {
+                let raw = self.tops.data(&data)?.map(|header| Raw::new(id, &topic, &header));
+                raw.into_iter().for_each(|raw| visitor.connection(raw));
+                self.at = data.end;
+                Ok(false)
+            }
+            _ => {
+                self.at = data.end;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Passes over what is lost up to `next`.
+    fn lost<V: Visitor>(&mut self, kind: DamageKind, next: u64, visitor: &mut V) -> bool {
+        visitor.window(Bytes::new(), self.at);
+        visitor.damage(Damage::new(kind, self.at..next));
+        self.at = next;
+        true
+    }
+
+    /// Opens a chunk; says whether the visitor was told something.
+    fn chunk<V: Visitor>(&mut self, chunk: &Chunk, visitor: &mut V) -> Result<bool> {
+        visitor.enter(chunk.at);
+        self.at = chunk.data.end;
+        match self.bag.open(chunk, visitor.buffer())? {
+            Content::Plain(plain) => {
+                self.inside = Some(plain);
+                Ok(false)
+            }
+            Content::Unpacked(bytes, how) => {
+                let bytes = bytes.freeze();
+                visitor.unpacked(bytes.clone(), chunk.at);
+                chunk.walk(&bytes, how, visitor);
+                Ok(true)
+            }
+            Content::Lost(damage) => {
+                visitor.window(Bytes::new(), chunk.at);
+                visitor.damage(damage);
+                Ok(true)
+            }
+        }
+    }
+}
+
+/// Where the records of a part begin. That is at its start, unless the index lies and
+/// the chunk before goes beyond that, which then is its part's.
+fn first(tops: &mut Tops, bounds: &[u64], part: Range<u64>) -> Result<u64> {
+    let index = bounds.partition_point(|bound| *bound < part.start);
+    let before = index.checked_sub(1).and_then(|index| bounds.get(index));
+    let Some(before) = before.filter(|_| !part.is_empty()) else { return Ok(part.start) };
+    if tops.chunk(part.start)?.is_some() {
+        return Ok(part.start);
+    }
+    let end = bounds.last().copied().unwrap_or(part.end);
+    Ok(match tops.chunk(*before)? {
+        Some((_, data)) if data.end > part.start && data.end <= end => {
+            data.end.min(part.end)
+        }
+        _ => part.start,
+    })
+}
+
+impl fmt::Debug for Traverse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Traverse")
+            .field("at", &self.at)
+            .field("end", &self.end)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,276 @@
+//! Walking over the messages of a chunk, or of a stretch of messages outside chunks.
+
+#![deny(clippy::indexing_slicing)]
+
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+use logtool_core::{Damage, DamageKind, OpenOptions, Result, Source, Timestamp};
+
+use crate::{
+    connection::Raw,
+    record::{self, Found},
+    wire::{self, Framed, Header},
+};
+
+/// How much is looked at for the next record after a broken one, and how much of that
+/// is looked at again.
+const SEARCH: u64 = 1 << 20;
+const OVERLAP: u64 = 64 << 10;
+
+/// Takes what a walk comes to.
+pub(crate) trait Visitor {
+    /// What comes next belongs to the chunk, or the stretch, that begins at `at`.
+    fn enter(&mut self, at: u64);
+
+    /// What comes next lies in `bytes`, which are at `at` of the file.
+    fn window(&mut self, bytes: Bytes, at: u64);
+
+    /// What comes next lies in `bytes`, unpacked from the chunk at `at`.
+    fn unpacked(&mut self, bytes: Bytes, at: u64);
+
+    /// A buffer to unpack into, of any length and content.
+    fn buffer(&mut self) -> BytesMut;
+
+    /// A message, its payload being this range of the bytes. Says whether its
+    /// connection is known.
+    fn message(&mut self, connection: u32, time: Timestamp, payload: Range<usize>) -> bool;
+
+    /// A connection.
+    fn connection(&mut self, raw: Raw);
+
+    /// Whether a message of the connection `id` may be meant.
+    fn knows(&self, id: u32) -> bool;
+
+    /// Something that is lost.
+    fn damage(&mut self, damage: Damage);
+}
+
+/// Where the bytes that are walked over lie in the file.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    /// From here on.
+    Plain(u64),
+    /// They were unpacked from a chunk that is these bytes.
+    Unpacked(Range<u64>),
+}
+
+/// What a walk knows of what it walks over.
+#[derive(Clone, Debug)]
+pub(crate) struct Stretch {
+    pub(crate) place: Place,
+    /// How many bytes are left of it, at least as many as are seen.
+    pub(crate) left: u64,
+    /// Whether more is missing at its end.
+    pub(crate) is_cut: bool,
+    /// Whether it lies outside chunks, so that it ends where a chunk begins.
+    pub(crate) is_outside: bool,
+    /// No record is longer.
+    pub(crate) limit: u64,
+}
+
+/// How far a walk came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// How many bytes are done, which may be more than were seen.
+    pub(crate) used: u64,
+    pub(crate) stop: Stop,
+}
+
+/// Why a walk stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// All that was seen is done.
+    Done,
+    /// What comes next has to be seen up to this length.
+    Need(u64),
+    /// What comes next is not of a stretch outside chunks.
+    Outside,
+}
+
+/// Walks over `bytes`, with which `stretch` goes on.
+pub(crate) fn walk<V: Visitor>(
+    bytes: &[u8],
+    stretch: &Stretch,
+    visitor: &mut V,
+) -> Progress {
+    let mut used = 0_u64;
+    while let Some(rest) = bytes.get(used as usize..).filter(|rest| !rest.is_empty()) {
+        let left = stretch.left - used;
+        let fits = |len: u64| len <= left && len <= stretch.limit;
+        let need = match record::find(rest) {
+            Found::Message { connection, time, payload } if fits(payload.end as u64) => {
+                let (at, len) = (used as usize, payload.end);
+                let payload = at + payload.start..at + payload.end;
+                if !visitor.message(connection, time, payload) {
+                    let bytes = stretch.locate(used..used + len as u64);
+                    let lost = Damage::new(DamageKind::UnknownTopic, bytes);
+                    visitor.damage(lost.of_records(1, None));
+                }
+                used += len as u64;
+                continue;
+            }
+            Found::Connection { id, topic, header, len } if fits(len as u64) => {
+                visitor.connection(Raw::new(id, topic, header));
+                used += len as u64;
+                continue;
+            }
+            Found::Other { header, .. } if stretch.is_outside && is_of_bags(&header) => {
+                return Progress { used, stop: Stop::Outside };
+            }
+            Found::Other { len, .. } if len <= left => {
+                used += len;
+                continue;
+            }
+            Found::Message { payload, .. } => payload.end as u64,
+            Found::Connection { len, .. } => len as u64,
+            Found::Other { len, .. } => len,
+            Found::Partial { need } => need,
+            Found::Nothing => u64::MAX,
+        };
+        if need <= left && need <= stretch.limit {
+            return Progress { used, stop: Stop::Need(need) };
+        }
+        if need <= left {
+            let lost = stretch.locate(used..used + need);
+            visitor.damage(
+                Damage::new(DamageKind::OverLimit, lost).of_records(1, None),
+            );
+            used += need;
+            continue;
+        }
+        // Nothing is here, or something that goes beyond the end.
+        let window = left.min(SEARCH);
+        if (rest.len() as u64) < window {
+            return Progress { used, stop: Stop::Need(window) };
+        }
+        let rest = rest.get(..window as usize).unwrap_or(rest);
+        let is_last = window == left;
+        let (len, kind) = match next(rest, left, stretch.is_outside, visitor) {
+            Some(skip) => (skip as u64, DamageKind::Garbled),
+            None if !is_last => (window - OVERLAP, DamageKind::Garbled),
+            None if stretch.is_cut => (left, DamageKind::Truncated),
+            None => (left, DamageKind::Garbled),
+        };
+        visitor.damage(Damage::new(kind, stretch.locate(used..used + len)));
+        used += len;
+    }
+    Progress { used, stop: Stop::Done }
+}
+
+impl Stretch {
+    /// Where in the file `range`, counted from where the walk began, lies.
+    fn locate(&self, range: Range<u64>) -> Range<u64> {
+        match &self.place {
+            Place::Plain(at) => at + range.start..at + range.end,
+            Place::Unpacked(chunk) => chunk.clone(),
+        }
+    }
+}
+
+/// Whether a record with this header is one that lies between chunks.
+fn is_of_bags(header: &Header<'_>) -> bool {
+    !matches!(header, Header::Other(_))
+}
+
+/// How far it is from the start of `bytes`, where no record is, to where one is again;
+/// `left` bytes are left in all.
+fn next<V: Visitor>(
+    bytes: &[u8],
+    left: u64,
+    is_outside: bool,
+    visitor: &V,
+) -> Option<usize> {
+    (1..bytes.len()).find(|skip| {
+        let rest = bytes.get(*skip..).unwrap_or_default();
+        let left = left - *skip as u64;
+        may_be_header(rest) && is_plausible(rest, left, is_outside, visitor)
+    })
+}
+
+/// Whether a header may begin at the start of `bytes`: a quick look.
+pub(crate) fn may_be_header(bytes: &[u8]) -> bool {
+    let Some([a, b, c, d, e, f, g, h]) = bytes.first_chunk::<8>() else { return false };
+    let (all, first) =
+        (u32::from_le_bytes([*a, *b, *c, *d]), u32::from_le_bytes([*e, *f, *g, *h]));
+    (8..=wire::MAX_HEADER as u32).contains(&all) && (3..=all - 4).contains(&first)
+}
+
+/// Whether a record of a stretch, and another or the end after it, begins at the start
+/// of `bytes`.
+fn is_plausible<V: Visitor>(
+    bytes: &[u8],
+    left: u64,
+    is_outside: bool,
+    visitor: &V,
+) -> bool {
+    let Framed::Whole(frame) = wire::frame(bytes) else { return false };
+    let is_one = match wire::header(wire::fields(bytes, frame)) {
+        Some(Header::Message { connection, .. }) => visitor.knows(connection),
+        Some(Header::Connection { .. }) => true,
+        Some(header) => is_outside && is_of_bags(&header),
+        None => false,
+    };
+    let after = bytes.get(usize::try_from(frame.len()).unwrap_or(usize::MAX)..);
+    is_one
+        && frame.len() <= left
+        && match after.unwrap_or_default() {
+            [] => true,
+            after => record::find(after) != Found::Nothing,
+        }
+}
+
+/// Bytes of the file that are walked over a window at a time.
+#[derive(Clone, Debug)]
+pub(crate) struct Plain {
+    pub(crate) bytes: Range<u64>,
+    pub(crate) is_cut: bool,
+    pub(crate) is_outside: bool,
+}
+
+impl Plain {
+    /// Walks over the next window; says whether there was one.
+    pub(crate) fn read<V: Visitor>(
+        &mut self,
+        source: &dyn Source,
+        options: OpenOptions,
+        visitor: &mut V,
+    ) -> Result<bool> {
+        let mut want = u64::from(options.block_bytes.max(1));
+        while !self.bytes.is_empty() {
+            let Range { start, end } = self.bytes;
+            let bytes = source.read_at(start..end.min(start.saturating_add(want)))?;
+            visitor.window(bytes.clone(), start);
+            if bytes.is_empty() {
+                // The source is shorter than it was.
+                visitor.damage(Damage::new(DamageKind::Truncated, start..end));
+                self.bytes.start = end;
+                return Ok(true);
+            }
+            let stretch = Stretch {
+                place: Place::Plain(start),
+                left: end - start,
+                is_cut: self.is_cut,
+                is_outside: self.is_outside,
+                limit: options.record_bytes.into(),
+            };
+            let Progress { used, stop } = walk(&bytes, &stretch, visitor);
+            self.bytes.start = (start + used).min(end);
+            match stop {
+                Stop::Outside => {
+                    self.bytes.end = self.bytes.start;
+                    return Ok(true);
+                }
+                Stop::Need(need) if used == 0 && need > want => want = need,
+                Stop::Need(_) if used == 0 => {
+                    // The source gives less than it has.
+                    visitor.damage(Damage::new(DamageKind::Truncated, start..end));
+                    self.bytes.start = end;
+                    return Ok(true);
+                }
+                _ => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+}
