@@ -1,14 +1,29 @@
 //! From records to columns, as a [`Layout`] says: the decoder that all self-describing
 //! formats share.
 //!
-//! A layout is compiled once into a tree of Arrow arrays ([`plan`]) and a flat list of
-//! leaves ([`leaf`]): what is read is only ever a primitive at an offset. Payloads are
-//! first put one behind the other, a few kilobytes of them, and then gathered leaf by
-//! leaf: the type of a column is looked at once for many records, the inner loop is a
-//! load and a store, and what it loads is near.
+//! A layout is compiled once into a tree of Arrow arrays ([`plan`], [`node`]) and a
+//! flat list of leaves ([`leaf`]): what is read is only ever a primitive at an offset.
+//! Payloads are first put one behind the other, a few kilobytes of them, and then
+//! gathered leaf by leaf: the type of a column is looked at once for many records, the
+//! inner loop is a load and a store, and what it loads is near.
+//!
+//! Where a layout holds texts and lists, their lengths move what comes after them. Such
+//! a payload is walked as it comes ([`program`]), which finds, or fails to find, each
+//! stretch of fixed size, each text and each list in it; the leaves are then gathered
+//! from the stretches instead of from whole payloads.
 
+mod chooser;
+mod fixed;
+mod flat;
 mod leaf;
+mod moving;
+mod node;
 mod plan;
+mod program;
+mod rows;
+mod script;
+mod texts;
+mod values;
 
 use std::sync::Arc;
 
@@ -17,16 +32,25 @@ use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::SchemaRef;
 
 use crate::{
-    block::Run,
-    columns::{leaf::Leaf, plan::Plan},
-    damage::Damage,
+    block::{Record, Run},
+    columns::{
+        leaf::Leaf,
+        plan::Plan,
+        program::{Program, Tables},
+        rows::{ROWS_BYTES, Rows},
+    },
+    damage::{Damage, DamageKind},
     error::{Error, ErrorKind, Result},
-    layout::Layout,
+    layout::{Layout, Tail},
     log::{Columns, Decoder},
     time::Timestamp,
 };
 
 pub use crate::columns::plan::{TIME_UNIT, time_field};
+
+/// How many bytes of payloads of no fixed length one batch holds: an `i32` has to count
+/// their elements, and text may become three times as long.
+const BATCH_BYTES: u64 = i32::MAX as u64;
 
 /// Decodes records that look like a [`Layout`].
 #[derive(Debug)]
@@ -34,79 +58,129 @@ pub struct LayoutDecoder {
     plan: Plan,
     leaves: Vec<Leaf>,
     times: Vec<i64>,
-    /// How long a payload has to be.
-    need: usize,
-    /// Payloads that are not yet gathered, each of the length above, and how many
-    /// bytes they are.
-    rows: Box<[u8]>,
-    filled: usize,
+    payloads: Payloads,
 }
 
-/// How many bytes of payloads are gathered at a time: as many as are near at hand.
-const ROWS_BYTES: usize = 16 << 10;
-/// How many bytes are copied at once, though some of them be those of the next record:
-/// a copy of known length is a few instructions.
-const LINE: usize = 64;
+/// The payloads that are not yet gathered.
+#[derive(Debug)]
+enum Payloads {
+    /// Of a fixed length, which those that come have to have.
+    Fixed { rows: Rows, least: usize, most: usize },
+    /// Of any length.
+    Moving(Moving),
+}
+
+/// Payloads one behind the other, and what was found in them.
+#[derive(Debug)]
+struct Moving {
+    program: Program,
+    bytes: Vec<u8>,
+    tables: Tables,
+    /// What the batch so far takes in columns, at most.
+    weight: u64,
+}
 
 impl LayoutDecoder {
     /// A decoder of the `columns` of records that look like `layout`.
     pub fn new(layout: &Layout, columns: &Columns) -> Result<Self> {
         let mut leaves = Vec::new();
-        let plan = Plan::compile(layout, columns, &mut leaves)?;
-        let need = layout.size_without_padding() as usize;
-        Ok(Self {
-            plan,
-            leaves,
-            times: Vec::new(),
-            need,
-            rows: Box::default(),
-            filled: 0,
-        })
+        let (plan, program) = Plan::compile(layout, columns, &mut leaves)?;
+        let payloads = match (layout.is_fixed(), layout.frame.tail) {
+            (true, Tail::Any) => {
+                let least = layout.size_without_padding() as usize;
+                Payloads::Fixed { rows: Rows::new(least), least, most: usize::MAX }
+            }
+            (true, Tail::Nothing) => {
+                let len = layout.size as usize;
+                Payloads::Fixed { rows: Rows::new(len), least: len, most: len }
+            }
+            (false, _) => {
+                let (bytes, tables) = (Vec::new(), Tables::of(&program));
+                Payloads::Moving(Moving { program, bytes, tables, weight: 0 })
+            }
+        };
+        Ok(Self { plan, leaves, times: Vec::new(), payloads })
+    }
+
+    /// Gathers the payloads that wait for it.
+    fn gather(&mut self) {
+        match &mut self.payloads {
+            Payloads::Fixed { rows, .. } => {
+                if let Some((bytes, stride)) = rows.get() {
+                    self.leaves.iter_mut().for_each(|leaf| leaf.gather(bytes, stride));
+                }
+                rows.clear();
+            }
+            Payloads::Moving(moving) => {
+                for leaf in &mut self.leaves {
+                    leaf.gather_from(&moving.bytes, &moving.tables);
+                }
+                moving.bytes.clear();
+                moving.tables.clear();
+            }
+        }
     }
 
     /// Adds the records of `run`, which are long enough.
     fn add(&mut self, run: Run<'_>) {
-        if self.rows.is_empty() {
-            self.rows = vec![0; ROWS_BYTES + self.need + LINE].into();
-        }
         for (time, start) in run.starts() {
+            let Payloads::Fixed { rows, .. } = &mut self.payloads else { return };
             self.times.push(time.as_nanos());
-            self.copy(run.bytes(), start);
-            self.filled += self.need;
-            if self.filled >= ROWS_BYTES {
+            if rows.add(run, start) {
                 self.gather();
             }
         }
     }
 
-    /// Copies a payload, line by line, behind the others.
-    #[inline]
-    fn copy(&mut self, bytes: &[u8], start: usize) {
-        for at in (0..self.need).step_by(LINE) {
-            let from = bytes.get(start + at..).and_then(<[u8]>::first_chunk::<LINE>);
-            let to = self.rows.get_mut(self.filled + at..);
-            let to = to.and_then(<[u8]>::first_chunk_mut::<LINE>);
-            if let (Some(from), Some(to)) = (from, to) {
-                *to = *from;
-                continue;
+    fn append_fixed(
+        &mut self,
+        run: Run<'_>,
+        fits: impl Fn(&[u8]) -> bool,
+        damage: &mut Vec<Damage>,
+    ) {
+        if run.payloads().all(&fits) {
+            return self.add(run);
+        }
+        for record in run.singles() {
+            if record.payloads().all(&fits) {
+                self.add(record);
+            } else {
+                record.records().for_each(|r| r.undecodable().add_to(damage));
             }
-            // So near the end of the block that there is no whole line.
-            let rest = &bytes[start + at..start + self.need];
-            self.rows[self.filled + at..][..rest.len()].copy_from_slice(rest);
-            return;
         }
     }
 
-    /// Gathers the payloads that wait for it.
-    fn gather(&mut self) {
-        let rows = &self.rows[..self.filled];
-        if rows.is_empty() {
-            return;
+    /// Adds a record, if it is what the program says.
+    fn append_moving(&mut self, record: Record<'_>) -> Result<(), DamageKind> {
+        let payload = record.payload;
+        // One that fills a batch is not copied.
+        let is_alone = payload.len() >= ROWS_BYTES;
+        if is_alone {
+            self.gather();
         }
-        for leaf in &mut self.leaves {
-            leaf.gather(rows, self.need);
+        let Payloads::Moving(moving) = &mut self.payloads else { return Ok(()) };
+        let Moving { program, bytes, tables, weight } = moving;
+        let found = program.walk(payload, bytes.len(), tables);
+        let left = BATCH_BYTES.saturating_sub(*weight);
+        match found {
+            Some(more) if more <= left => *weight += more,
+            found => {
+                tables.undo();
+                let too_much = found.map(|_| DamageKind::OverLimit);
+                return Err(too_much.unwrap_or(DamageKind::Undecodable));
+            }
         }
-        self.filled = 0;
+        self.times.push(record.time.as_nanos());
+        if is_alone {
+            self.leaves.iter_mut().for_each(|leaf| leaf.gather_from(payload, tables));
+            tables.clear();
+            return Ok(());
+        }
+        bytes.extend_from_slice(payload);
+        if bytes.len() >= ROWS_BYTES {
+            self.gather();
+        }
+        Ok(())
     }
 }
 
@@ -116,14 +190,20 @@ impl Decoder for LayoutDecoder {
     }
 
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
-        if run.payloads().all(|payload| payload.len() >= self.need) {
-            return self.add(run);
-        }
-        for record in run.singles() {
-            if record.payloads().all(|payload| payload.len() >= self.need) {
-                self.add(record);
-            } else {
-                record.records().for_each(|r| r.undecodable().add_to(damage));
+        match self.payloads {
+            Payloads::Fixed { least, most: usize::MAX, .. } => {
+                self.append_fixed(run, |payload| payload.len() >= least, damage);
+            }
+            Payloads::Fixed { least, most, .. } => {
+                let fits = |payload: &[u8]| (least..=most).contains(&payload.len());
+                self.append_fixed(run, fits, damage);
+            }
+            Payloads::Moving(_) => {
+                for record in run.records() {
+                    if let Err(kind) = self.append_moving(record) {
+                        Damage { kind, ..record.undecodable() }.add_to(damage);
+                    }
+                }
             }
         }
     }
@@ -134,7 +214,10 @@ impl Decoder for LayoutDecoder {
 
     fn take(&mut self) -> Result<RecordBatch> {
         self.gather();
-        let times = time_array(leaf::take(&mut self.times));
+        if let Payloads::Moving(moving) = &mut self.payloads {
+            moving.weight = 0;
+        }
+        let times = time_array(values::take(&mut self.times));
         let leaves: Vec<ArrayRef> = self.leaves.iter_mut().map(Leaf::take).collect();
         let mut columns = vec![times];
         for node in &self.plan.nodes {

@@ -1,8 +1,9 @@
 //! What a payload looks like: types, names and offsets, whatever the format.
 //!
 //! A format compiles its definitions to a [`Layout`] once per topic; from then on only
-//! the layout is looked at. Offsets are fixed: every record of a topic has its fields
-//! at the same places.
+//! the layout is looked at. Where all fields are of a fixed size, every record of a
+//! topic has its fields at the same places. A text or a list is as long as the `u32`
+//! before it says, and moves all that comes after it.
 
 use std::sync::Arc;
 
@@ -17,8 +18,34 @@ pub struct Layout {
     pub name: String,
     /// Its fields, in the order of their bytes.
     pub fields: Vec<LayoutField>,
-    /// How many bytes all of them are.
+    /// How many bytes all of them are; where some are of no fixed size, how many they
+    /// are at least.
     pub size: u32,
+    /// What else is true of whole records that look like this; a type that is nested
+    /// in another is not asked.
+    pub frame: Frame,
+    is_fixed: bool,
+    has_columns: bool,
+    depth: u32,
+}
+
+/// What holds for whole records of a format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// The unit in which the format counts its times: `us`, `ns`.
+    pub time_unit: &'static str,
+    /// What a payload may have after its last field.
+    pub tail: Tail,
+}
+
+/// What a payload may have after its last field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// Anything, and it is not looked at. Where all fields are of a fixed size, hidden
+    /// ones at the end may be missing.
+    Any,
+    /// Nothing: a payload that is longer is not what the layout says.
+    Nothing,
 }
 
 /// A field of a [`Layout`].
@@ -28,9 +55,11 @@ pub struct LayoutField {
     pub name: String,
     /// The type of it, or of each of its elements.
     pub kind: LayoutKind,
-    /// How many elements an array has; not an array where this is nothing.
+    /// How many elements an array of a fixed length has; no such array where this is
+    /// nothing.
     pub count: Option<u32>,
-    /// Where it begins in its layout, in bytes.
+    /// Where it begins, in bytes: in its layout, or after the end of the last field
+    /// before it that is of no fixed size.
     pub offset: u32,
     /// What becomes of it.
     pub role: FieldRole,
@@ -41,8 +70,19 @@ pub struct LayoutField {
 pub enum LayoutKind {
     /// A number, a truth or a character.
     Primitive(Primitive),
+    /// A moment: seconds (`u32`), then nanoseconds (`u32`), since 1970.
+    Stamp,
+    /// A time between moments: seconds (`i32`), then nanoseconds (`i32`).
+    Span,
     /// A type of its own.
     Nested(Arc<Layout>),
+    /// A text: a `u32`, the number of its bytes, then these. Bytes that are no UTF-8
+    /// become U+FFFD in the column; the record still has them.
+    Text,
+    /// Bytes that are no text: a `u32`, the number of them, then these.
+    Bytes,
+    /// A `u32`, then as many elements of one type, without gaps.
+    List(Arc<LayoutKind>),
 }
 
 /// What becomes of a field.
@@ -79,26 +119,57 @@ pub enum Primitive {
 /// The largest [`Layout`], in bytes. (A ULog record has at most 65,533.)
 pub const MAX_LAYOUT_BYTES: u32 = 1 << 20;
 
+/// How deep types and lists may be in each other.
+const MAX_DEPTH: u32 = 64;
+
+/// The bytes that say how long a text or a list is.
+const LEN_BYTES: u32 = 4;
+
 impl Layout {
-    /// Lays `fields`, of which the offsets are not looked at, one behind the other.
+    /// Lays `fields`, of which the offsets are not looked at, one behind the other. The
+    /// frame is the default one.
     ///
-    /// It is an error if that takes more than [`MAX_LAYOUT_BYTES`], or if an array has
-    /// more elements than that, however small they are.
+    /// It is an error if that takes more than [`MAX_LAYOUT_BYTES`], texts and lists
+    /// being empty, if an array has more elements than that, however small they are, or
+    /// if types are more than 64 deep in each other.
     pub fn packed(name: String, mut fields: Vec<LayoutField>) -> Result<Self> {
-        let mut size = 0_u32;
+        let (mut size, mut offset) = (0_u32, 0_u32);
         for field in &mut fields {
-            field.offset = size;
-            let end = field.size().and_then(|len| size.checked_add(len));
+            field.offset = offset;
+            let len = field.size();
+            let end = len.and_then(|len| size.checked_add(len));
             size = end.filter(|end| *end <= MAX_LAYOUT_BYTES).ok_or_else(|| {
                 let what = format!("the type {name:?} is larger than 1 MiB");
                 Error::new(ErrorKind::Limit, what)
             })?;
+            offset = if field.is_fixed() { offset + len.unwrap_or(0) } else { 0 };
         }
-        Ok(Self { name, fields, size })
+        let is_fixed = fields.iter().all(LayoutField::is_fixed);
+        let has_columns = fields.iter().any(LayoutField::has_columns);
+        let depth =
+            1 + fields.iter().map(|field| field.kind.depth()).max().unwrap_or(0);
+        if depth > MAX_DEPTH {
+            let what = format!("the type {name:?} is more than {MAX_DEPTH} deep");
+            return Err(Error::new(ErrorKind::Limit, what));
+        }
+        let frame = Frame::default();
+        Ok(Self { name, fields, size, frame, is_fixed, has_columns, depth })
     }
 
-    /// How many bytes a record has to have so that every field but the hidden ones at
-    /// its end is there.
+    /// The same, for records of which `frame` holds.
+    #[must_use]
+    pub fn with_frame(mut self, frame: Frame) -> Self {
+        self.frame = frame;
+        self
+    }
+
+    /// Whether every record has the same length.
+    pub fn is_fixed(&self) -> bool {
+        self.is_fixed
+    }
+
+    /// How many bytes a record of a fixed size has to have so that every field but the
+    /// hidden ones at its end is there.
     pub fn size_without_padding(&self) -> u32 {
         let shown = |field: &&LayoutField| field.role != FieldRole::Hidden;
         let last = self.fields.iter().rev().find(shown);
@@ -108,18 +179,13 @@ impl Layout {
     /// How many columns the flat view has, or more than `limit` if it has more.
     pub fn flat_columns(&self, limit: u64) -> u64 {
         let mut columns = 0_u64;
-        for field in &self.fields {
+        for field in self.fields.iter().filter(|field| field.has_columns()) {
             let each = match &field.kind {
-                _ if field.role == FieldRole::Hidden || field.kind.size() == 0 => 0,
-                LayoutKind::Primitive(_) if field.is_text() => {
-                    columns += 1;
-                    continue;
-                }
-                LayoutKind::Primitive(_) => 1,
                 LayoutKind::Nested(layout) => layout.flat_columns(limit),
+                _ => 1,
             };
-            let count = u64::from(field.count.unwrap_or(1));
-            columns = columns.saturating_add(each.saturating_mul(count));
+            let count = if field.is_chars() { 1 } else { field.count.unwrap_or(1) };
+            columns = columns.saturating_add(each.saturating_mul(u64::from(count)));
             if columns > limit {
                 break;
             }
@@ -129,27 +195,72 @@ impl Layout {
 }
 
 impl LayoutField {
-    /// How many bytes it is, if that can be said in 32 bits and is no array of more
-    /// than [`MAX_LAYOUT_BYTES`] elements.
+    /// How many bytes it is, or is at least, if that can be said in 32 bits and is no
+    /// array of more than [`MAX_LAYOUT_BYTES`] elements.
     pub fn size(&self) -> Option<u32> {
         let count = self.count.unwrap_or(1);
         (count <= MAX_LAYOUT_BYTES).then_some(())?;
         self.kind.size().checked_mul(count)
     }
 
-    /// Whether it is characters: one, or a text of several.
-    pub fn is_text(&self) -> bool {
+    /// Whether it is characters of a fixed number: one, or a text of several.
+    pub fn is_chars(&self) -> bool {
         self.kind == LayoutKind::Primitive(Primitive::Char)
+    }
+
+    /// Whether it is as long in every record.
+    pub fn is_fixed(&self) -> bool {
+        self.kind.is_fixed() || self.count == Some(0)
+    }
+
+    /// Whether it is shown. What has no bytes says nothing, however often.
+    pub fn has_columns(&self) -> bool {
+        let is_there = self.role != FieldRole::Hidden && self.count != Some(0);
+        is_there && self.kind.has_columns()
     }
 }
 
 impl LayoutKind {
-    /// How many bytes one of it is.
+    /// How many bytes one of it is, or is at least.
     pub fn size(&self) -> u32 {
         match self {
             Self::Primitive(primitive) => primitive.size(),
+            Self::Stamp | Self::Span => 8,
             Self::Nested(layout) => layout.size,
+            Self::Text | Self::Bytes | Self::List(_) => LEN_BYTES,
         }
+    }
+
+    /// Whether each of it is as long as the next.
+    pub fn is_fixed(&self) -> bool {
+        match self {
+            Self::Primitive(_) | Self::Stamp | Self::Span => true,
+            Self::Nested(layout) => layout.is_fixed,
+            Self::Text | Self::Bytes | Self::List(_) => false,
+        }
+    }
+
+    fn depth(&self) -> u32 {
+        match self {
+            Self::Nested(layout) => layout.depth,
+            Self::List(element) => 1 + element.depth(),
+            _ => 0,
+        }
+    }
+
+    fn has_columns(&self) -> bool {
+        match self {
+            Self::Nested(layout) => layout.has_columns,
+            Self::List(element) => element.has_columns(),
+            _ => true,
+        }
+    }
+}
+
+/// Times in microseconds, and anything after the last field: as in a ULog.
+impl Default for Frame {
+    fn default() -> Self {
+        Self { time_unit: "us", tail: Tail::Any }
     }
 }
 

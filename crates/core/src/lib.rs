@@ -80,7 +80,10 @@ pub use crate::{
     drive::{Report, TableJob, drain, to_tables},
     error::{Error, ErrorKind, Result},
     labels::{FieldLabels, Labels},
-    layout::{FieldRole, Layout, LayoutField, LayoutKind, MAX_LAYOUT_BYTES, Primitive},
+    layout::{
+        FieldRole, Frame, Layout, LayoutField, LayoutKind, MAX_LAYOUT_BYTES, Primitive,
+        Tail,
+    },
     log::{
         Columns, Cursor, Decoder, Format, Likeness, Log, OpenOptions, View, open,
         recognize,

@@ -1,26 +1,36 @@
-//! From a layout to a tree of Arrow arrays.
+//! From a layout to the columns of a table, and to the leaves that they are made of.
 
-use std::{collections::HashMap, sync::Arc};
-
-use arrow_array::{
-    Array as _, ArrayRef, FixedSizeListArray, StructArray,
-    builder::StringDictionaryBuilder, cast::AsArray as _, types::Int32Type,
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
 };
-use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
+
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
 
 use crate::{
-    columns::{into_error, leaf::Leaf},
+    columns::{
+        chooser::Chooser,
+        leaf::{Leaf, Source},
+        node::Node,
+        program::{Program, Table},
+        script::Script,
+    },
     error::{Error, ErrorKind, Result},
-    labels::{FieldLabels, Labels},
-    layout::{FieldRole, Layout, LayoutField, LayoutKind},
+    labels::Labels,
+    layout::{FieldRole, Layout, LayoutField},
     log::{Columns, View},
 };
 
 /// The most columns that one table is given.
 const MAX_COLUMNS: u64 = 1 << 16;
+
 /// The most bytes that the names of the columns of one table have together: a name in a
 /// nested type is repeated in each column of it.
 const MAX_NAMES: usize = 4 << 20;
+
+/// How many fields are looked at. Types that contain others twice, and so on, can have
+/// more of them than memory.
+const MAX_FIELDS: u64 = 1 << 20;
 
 /// The key of the field metadata in which a time column says in which unit its format
 /// counts: `us`, `ns`. A text output of it in that unit is exact.
@@ -40,309 +50,132 @@ pub(super) struct Plan {
     pub(super) nodes: Vec<Node>,
 }
 
-/// An array to be built.
-#[derive(Debug)]
-pub(super) enum Node {
-    /// The leaf with this index.
-    Leaf(usize),
-    /// The names of the values of the leaf with this index.
-    Label(usize, FieldLabels),
-    /// Lists of so many of something.
-    List(FieldRef, i32, Box<Node>),
-    /// Some things side by side.
-    Struct(Fields, Vec<Node>),
-}
-
 impl Plan {
     /// Plans the `columns` of `layout`, and adds the leaves that they need to `leaves`.
+    /// They are gathered from what the program finds, or from the payloads themselves
+    /// if the layout is of a fixed size.
     pub(super) fn compile(
         layout: &Layout,
         columns: &Columns,
         leaves: &mut Vec<Leaf>,
-    ) -> Result<Self> {
+    ) -> Result<(Self, Program)> {
         let is_time = |field: &&LayoutField| field.role == FieldRole::Time;
         let time = layout.fields.iter().find(is_time).map_or("time", |f| &f.name);
-        let labels = columns.labels.as_deref();
         let mut planner = Planner {
-            labels,
+            root: layout,
+            labels: columns.labels.as_deref(),
             leaves,
-            fields: vec![time_field(time, "us").into()],
+            script: Script::new(),
+            elements: None,
+            names: HashSet::from([time.to_owned()]),
+            names_len: 0,
+            fields: vec![time_field(time, layout.frame.time_unit).into()],
             nodes: vec![],
-            names: 0,
+            looked_at: 0,
         };
-        // Columns are counted before the choice, the time being number 0.
-        let mut chooser = Chooser { only: columns.only.as_deref(), next: 1 };
+        let mut chooser = Chooser::new(columns.only.as_deref());
         match columns.view {
             View::Nested => planner.nested(layout, &mut chooser)?,
             View::Flat => {
                 if layout.flat_columns(MAX_COLUMNS) > MAX_COLUMNS {
-                    return Err(too_many(layout));
+                    return Err(planner.too_many());
                 }
-                planner.flat(layout, "", 0, &mut chooser)?;
+                planner.flat(layout, "", &mut chooser)?;
             }
         }
         chooser.check()?;
         let schema = Arc::new(Schema::new(planner.fields));
-        Ok(Self { schema, nodes: planner.nodes })
+        let program = planner.script.finish(layout.frame.tail);
+        Ok((Self { schema, nodes: planner.nodes }, program))
     }
 }
 
-/// Says which columns are wanted.
-struct Chooser<'c> {
-    only: Option<&'c [usize]>,
-    next: usize,
-}
-
-impl Chooser<'_> {
-    /// Whether the next column is wanted.
-    fn wants(&mut self) -> bool {
-        let index = self.next;
-        self.next += 1;
-        self.only.is_none_or(|only| only.contains(&index))
-    }
-
-    fn check(&self) -> Result<()> {
-        let beyond = self.only.unwrap_or_default().iter().find(|i| **i >= self.next);
-        match beyond {
-            None => Ok(()),
-            Some(index) => {
-                let what = format!("there is no column number {index}");
-                Err(Error::new(ErrorKind::NoSuch, what))
-            }
-        }
-    }
-}
-
-struct Planner<'p> {
-    labels: Option<&'p Labels>,
+/// Goes through a layout, field by field.
+pub(super) struct Planner<'p> {
+    root: &'p Layout,
+    pub(super) labels: Option<&'p Labels>,
     leaves: &'p mut Vec<Leaf>,
+    pub(super) script: Script,
+    /// The list whose elements, of so many bytes each, are being planned.
+    pub(super) elements: Option<(Table, u32)>,
+    names: HashSet<String>,
+    names_len: usize,
     fields: Vec<FieldRef>,
     nodes: Vec<Node>,
-    /// How many bytes the names of all columns have so far.
-    names: usize,
+    looked_at: u64,
 }
+
+/// An array and what it is called; the array of its labels may follow it.
+pub(super) type Made = Vec<(FieldRef, Node)>;
 
 impl Planner<'_> {
     /// Adds a column for each field of `layout`.
     fn nested(&mut self, layout: &Layout, chooser: &mut Chooser<'_>) -> Result<()> {
         for field in &layout.fields {
-            if field.role == FieldRole::Plain && chooser.wants() {
-                let made = self.field(layout, field, &[0])?;
-                self.add(made);
-            }
+            let is_column = field.role == FieldRole::Plain && field.has_columns();
+            let name = if is_column { self.name(&field.name)? } else { String::new() };
+            let wanted = is_column && chooser.wants();
+            let made = self.here(layout, field, &name, wanted)?;
+            self.add(made);
         }
         Ok(())
     }
 
-    fn add(&mut self, made: Vec<(FieldRef, Node)>) {
+    /// A name like `name` that no column before has.
+    pub(super) fn name(&mut self, name: &str) -> Result<String> {
+        let mut name = name.to_owned();
+        while !self.names.insert(name.clone()) {
+            self.count_name(&name)?;
+            name.push('_');
+        }
+        self.count_name(&name)?;
+        Ok(name)
+    }
+
+    /// Counts the bytes of the name of a column, or of a part of one.
+    pub(super) fn count_name(&mut self, name: &str) -> Result<()> {
+        self.names_len += name.len();
+        if self.names_len > MAX_NAMES { Err(self.too_many()) } else { Ok(()) }
+    }
+
+    /// Adds columns.
+    pub(super) fn add(&mut self, made: Made) {
         for (field, node) in made {
             self.fields.push(field);
             self.nodes.push(node);
         }
     }
 
-    /// The arrow field and node of `field`, and its labels', for payloads in which
-    /// `layout` begins at each of `bases`.
-    fn field(
-        &mut self,
-        layout: &Layout,
-        field: &LayoutField,
-        bases: &[u32],
-    ) -> Result<Vec<(FieldRef, Node)>> {
-        let count = if field.is_text() { 1 } else { field.count.unwrap_or(1) };
-        let size = field.kind.size();
-        if size == 0 || count == 0 {
-            return Ok(vec![]); // what has no bytes says nothing, however often
-        }
-        self.name(layout, &field.name)?;
-        let mut starts = Vec::with_capacity(bases.len() * count as usize);
-        for base in bases {
-            starts.extend((0..count).map(|i| base + field.offset + i * size));
-        }
-        let is_list = field.count.is_some() && !field.is_text();
-        let (data_type, node) = match &field.kind {
-            LayoutKind::Primitive(primitive) => {
-                if self.leaves.len() as u64 > MAX_COLUMNS {
-                    return Err(too_many(layout));
-                }
-                let leaf = self.leaf(field, starts);
-                (primitive.data_type(), Node::Leaf(leaf))
+    /// Where the values are that are being planned.
+    pub(super) fn source(&mut self) -> Source {
+        match self.elements {
+            Some((table, stride)) => {
+                Source::Elements { table, stride: stride as usize }
             }
-            LayoutKind::Nested(inner) => {
-                let mut made = Vec::new();
-                for field in &inner.fields {
-                    if field.role != FieldRole::Hidden {
-                        made.extend(self.field(inner, field, &starts)?);
-                    }
-                }
-                if made.is_empty() {
-                    return Ok(vec![]);
-                }
-                let (fields, nodes): (Vec<FieldRef>, Vec<Node>) =
-                    made.into_iter().unzip();
-                let fields = Fields::from(fields);
-                (DataType::Struct(fields.clone()), Node::Struct(fields, nodes))
-            }
-        };
-        let label = match node {
-            Node::Leaf(leaf) if !is_list => {
-                self.label(layout, &field.name, &field.name, leaf)
-            }
-            _ => None,
-        };
-        let mut made = if is_list {
-            let item = Arc::new(Field::new("item", data_type, false));
-            let data_type = DataType::FixedSizeList(item.clone(), count as i32);
-            let list = Node::List(item, count as i32, Box::new(node));
-            vec![(Arc::new(Field::new(&field.name, data_type, false)), list)]
-        } else {
-            vec![(Arc::new(Field::new(&field.name, data_type, false)), node)]
-        };
-        made.extend(label);
-        Ok(made)
-    }
-
-    /// Adds a column for each scalar of `layout`, which begins at `base`.
-    fn flat(
-        &mut self,
-        layout: &Layout,
-        prefix: &str,
-        base: u32,
-        chooser: &mut Chooser<'_>,
-    ) -> Result<()> {
-        for field in &layout.fields {
-            let is_time = prefix.is_empty() && field.role == FieldRole::Time;
-            if field.role == FieldRole::Hidden || is_time {
-                continue;
-            }
-            let count = if field.is_text() { None } else { field.count };
-            if field.kind.size() == 0 {
-                continue;
-            }
-            for index in 0..count.unwrap_or(1) {
-                let name = match count {
-                    Some(_) => format!("{prefix}{}[{index}]", field.name),
-                    None => format!("{prefix}{}", field.name),
-                };
-                self.name(layout, &name)?;
-                let at = base + field.offset + index * field.kind.size();
-                match &field.kind {
-                    LayoutKind::Nested(inner) => {
-                        self.flat(inner, &format!("{name}."), at, chooser)?;
-                    }
-                    LayoutKind::Primitive(primitive) if chooser.wants() => {
-                        let leaf = self.leaf(field, vec![at]);
-                        let label = self.label(layout, &field.name, &name, leaf);
-                        let arrow = Field::new(name, primitive.data_type(), false);
-                        self.add(vec![(Arc::new(arrow), Node::Leaf(leaf))]);
-                        self.add(label.into_iter().collect());
-                    }
-                    LayoutKind::Primitive(_) => {}
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes notice of the name of another column, or of a type within one.
-    fn name(&mut self, layout: &Layout, name: &str) -> Result<()> {
-        self.names += name.len();
-        match self.names <= MAX_NAMES {
-            true => Ok(()),
-            false => Err(too_many(layout)),
+            None if self.root.is_fixed() => Source::Payloads,
+            None => Source::Pieces(self.script.stretch()),
         }
     }
 
-    fn leaf(&mut self, field: &LayoutField, starts: Vec<u32>) -> usize {
-        let leaf = match &field.kind {
-            LayoutKind::Primitive(primitive) if !field.is_text() => {
-                Leaf::new(*primitive, starts)
-            }
-            _ => Leaf::text(field.count.unwrap_or(1) as usize, starts),
-        };
+    /// Adds a leaf, and says its index.
+    pub(super) fn leaf(&mut self, leaf: Leaf) -> Result<usize> {
+        if self.leaves.len() as u64 > MAX_COLUMNS {
+            return Err(self.too_many());
+        }
         self.leaves.push(leaf);
-        self.leaves.len() - 1
+        Ok(self.leaves.len() - 1)
     }
 
-    /// The column of the names of the values of `leaf`, if they have names.
-    fn label(
-        &self,
-        layout: &Layout,
-        field: &str,
-        column: &str,
-        leaf: usize,
-    ) -> Option<(FieldRef, Node)> {
-        let labels = self.labels?.get(&layout.name, field)?;
-        let (key, value) = (Box::new(DataType::Int32), Box::new(DataType::Utf8));
-        let data_type = DataType::Dictionary(key, value);
-        let field = Field::new(format!("{column}_label"), data_type, true);
-        Some((Arc::new(field), Node::Label(leaf, labels.clone())))
+    /// Counts a field that is looked at.
+    pub(super) fn look(&mut self) -> Result<()> {
+        self.looked_at += 1;
+        if self.looked_at > MAX_FIELDS { Err(self.too_many()) } else { Ok(()) }
     }
-}
 
-fn too_many(layout: &Layout) -> Error {
-    let name: String = layout.name.chars().take(80).collect();
-    let what = format!("the type {name:?} has over {MAX_COLUMNS} columns, or long names");
-    Error::new(ErrorKind::Limit, what)
-}
-
-impl Node {
-    /// Builds the array out of `leaves`.
-    pub(super) fn build(&self, leaves: &[ArrayRef]) -> Result<ArrayRef> {
-        Ok(match self {
-            Self::Leaf(leaf) => leaves[*leaf].clone(),
-            Self::Label(leaf, labels) => named(&leaves[*leaf], labels)?,
-            Self::List(field, len, node) => {
-                let values = node.build(leaves)?;
-                let list =
-                    FixedSizeListArray::try_new(field.clone(), *len, values, None);
-                Arc::new(list.map_err(into_error)?)
-            }
-            Self::Struct(fields, nodes) => {
-                let build = |node: &Self| node.build(leaves);
-                let columns = nodes.iter().map(build).collect::<Result<_>>()?;
-                let made = StructArray::try_new(fields.clone(), columns, None);
-                Arc::new(made.map_err(into_error)?)
-            }
-        })
-    }
-}
-
-/// The names of the integers of `values`; null where one has none.
-fn named(values: &ArrayRef, labels: &FieldLabels) -> Result<ArrayRef> {
-    let mut names = StringDictionaryBuilder::<Int32Type>::new();
-    for value in integers(values) {
-        names.append_option(value.and_then(|value| labels.get(&value)));
-    }
-    Ok(Arc::new(names.finish()))
-}
-
-/// The values of an array of integers of any size.
-fn integers(values: &ArrayRef) -> Box<dyn Iterator<Item = Option<i64>> + '_> {
-    use arrow_array::types::*;
-    macro_rules! each {
-        ($type:ty) => {
-            Box::new(
-                values
-                    .as_primitive::<$type>()
-                    .values()
-                    .iter()
-                    .map(|v| i64::try_from(*v).ok()),
-            )
-        };
-    }
-    match values.data_type() {
-        DataType::Int8 => each!(Int8Type),
-        DataType::Int16 => each!(Int16Type),
-        DataType::Int32 => each!(Int32Type),
-        DataType::Int64 => each!(Int64Type),
-        DataType::UInt8 => each!(UInt8Type),
-        DataType::UInt16 => each!(UInt16Type),
-        DataType::UInt32 => each!(UInt32Type),
-        DataType::UInt64 => each!(UInt64Type),
-        DataType::Boolean => {
-            Box::new(values.as_boolean().iter().map(|v| v.map(i64::from)))
-        }
-        _ => Box::new(std::iter::repeat_n(None, values.len())),
+    fn too_many(&self) -> Error {
+        let name: String = self.root.name.chars().take(80).collect();
+        let what =
+            format!("the type {name:?} has over {MAX_COLUMNS} columns, or long names");
+        Error::new(ErrorKind::Limit, what)
     }
 }

@@ -1,0 +1,285 @@
+//! Numbers and truths, as they are gathered from pieces of payloads.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveArray, types::*,
+};
+use arrow_buffer::{BooleanBuffer, ScalarBuffer};
+
+use crate::{
+    columns::{program::Piece, texts::Chars},
+    layout::Primitive,
+};
+
+/// The offsets of a leaf's values in a piece.
+#[derive(Debug)]
+pub(super) enum Places {
+    /// One.
+    One(usize),
+    /// Several, one behind the other.
+    Row { start: usize, count: usize },
+    /// Several, anywhere.
+    Many(Vec<u32>),
+    /// The piece is nothing but values.
+    All,
+}
+
+impl Places {
+    /// The `offsets`, one or more, of values of `size` bytes.
+    pub(super) fn new(size: usize, offsets: Vec<u32>) -> Self {
+        let next_to = |pair: &[u32]| pair[0] as usize + size == pair[1] as usize;
+        match offsets[..] {
+            [one] => Self::One(one as usize),
+            [start, ..] if offsets.windows(2).all(next_to) => {
+                Self::Row { start: start as usize, count: offsets.len() }
+            }
+            _ => Self::Many(offsets),
+        }
+    }
+}
+
+/// What values are gathered from.
+pub(super) enum Pieces<'p> {
+    /// These bytes, being payloads of so many bytes each.
+    Rows(&'p [u8], usize),
+    /// Pieces of these bytes.
+    Found(&'p [u8], &'p [Piece]),
+    /// Pieces of these bytes, each being elements of so many bytes.
+    Elements(&'p [u8], &'p [Piece], usize),
+}
+
+/// Values of one type. Behind a `dyn` so that the type is looked at once for many of them.
+pub(super) trait Values: Send {
+    fn gather(&mut self, pieces: Pieces<'_>, places: &Places);
+    fn take(&mut self) -> ArrayRef;
+}
+
+/// The same, whatever the pieces are.
+pub(super) trait Gather: Send {
+    fn gather<'b>(
+        &mut self,
+        pieces: impl ExactSizeIterator<Item = &'b [u8]>,
+        places: &Places,
+    );
+    fn take(&mut self) -> ArrayRef;
+}
+
+impl<G: Gather> Values for G {
+    fn gather(&mut self, pieces: Pieces<'_>, places: &Places) {
+        match pieces {
+            Pieces::Rows(rows, stride) => {
+                Gather::gather(self, rows.chunks_exact(stride), places);
+            }
+            Pieces::Found(bytes, pieces) => {
+                let piece = |piece: &Piece| cut(bytes, *piece);
+                Gather::gather(self, pieces.iter().map(piece), places);
+            }
+            Pieces::Elements(bytes, pieces, stride) => {
+                for piece in pieces {
+                    let elements = cut(bytes, *piece).chunks_exact(stride);
+                    Gather::gather(self, elements, places);
+                }
+            }
+        }
+    }
+
+    fn take(&mut self) -> ArrayRef {
+        Gather::take(self)
+    }
+}
+
+#[inline(always)]
+fn cut(bytes: &[u8], (start, end): Piece) -> &[u8] {
+    bytes.get(start as usize..end as usize).unwrap_or_default()
+}
+
+/// The values of `primitive`.
+pub(super) fn values(primitive: Primitive) -> Box<dyn Values> {
+    match primitive {
+        Primitive::I8 => Box::new(Numbers::<Int8Type>::default()),
+        Primitive::I16 => Box::new(Numbers::<Int16Type>::default()),
+        Primitive::I32 => Box::new(Numbers::<Int32Type>::default()),
+        Primitive::I64 => Box::new(Numbers::<Int64Type>::default()),
+        Primitive::U8 => Box::new(Numbers::<UInt8Type>::default()),
+        Primitive::U16 => Box::new(Numbers::<UInt16Type>::default()),
+        Primitive::U32 => Box::new(Numbers::<UInt32Type>::default()),
+        Primitive::U64 => Box::new(Numbers::<UInt64Type>::default()),
+        Primitive::F32 => Box::new(Numbers::<Float32Type>::default()),
+        Primitive::F64 => Box::new(Numbers::<Float64Type>::default()),
+        Primitive::Bool => Box::new(Truths { bytes: Vec::new() }),
+        Primitive::Char => Box::new(Chars::new(1)),
+    }
+}
+
+/// Moments.
+pub(super) fn stamps() -> Box<dyn Values> {
+    Box::new(Numbers::<TimestampNanosecondType, Stamp>::default())
+}
+
+/// Times between moments.
+pub(super) fn spans() -> Box<dyn Values> {
+    Box::new(Numbers::<DurationNanosecondType, Span>::default())
+}
+
+/// How a value is read from its bytes.
+trait Little: Send {
+    /// The value itself.
+    type Value: Copy + Default;
+
+    const SIZE: usize = size_of::<Self::Value>();
+
+    /// The value at `at`; zero where there is none, which gathering rules out.
+    fn at(piece: &[u8], at: usize) -> Self::Value;
+
+    /// Adds all the values of `row`.
+    fn extend(values: &mut Vec<Self::Value>, row: &[u8]);
+}
+
+macro_rules! little {
+    ($($reader:ty, $value:ty, $from:expr;)*) => {$(
+        impl Little for $reader {
+            type Value = $value;
+
+            #[inline(always)]
+            fn at(piece: &[u8], at: usize) -> $value {
+                let bytes = piece.get(at..).and_then(|rest| rest.first_chunk());
+                bytes.map_or_else(<$value>::default, |bytes| $from(*bytes))
+            }
+
+            #[inline(always)]
+            fn extend(values: &mut Vec<$value>, row: &[u8]) {
+                let chunks = row.as_chunks().0;
+                values.extend(chunks.iter().map(|bytes| $from(*bytes)));
+            }
+        }
+    )*};
+}
+
+little! {
+    i8, i8, i8::from_le_bytes;
+    i16, i16, i16::from_le_bytes;
+    i32, i32, i32::from_le_bytes;
+    i64, i64, i64::from_le_bytes;
+    u8, u8, u8::from_le_bytes;
+    u16, u16, u16::from_le_bytes;
+    u32, u32, u32::from_le_bytes;
+    u64, u64, u64::from_le_bytes;
+    f32, f32, f32::from_le_bytes;
+    f64, f64, f64::from_le_bytes;
+    Stamp, i64, stamp;
+    Span, i64, span;
+}
+
+/// Reads a moment as nanoseconds.
+struct Stamp;
+
+/// Reads a time between moments as nanoseconds.
+struct Span;
+
+/// Nanoseconds may be over a second, and the sum is far from the ends of an `i64`.
+#[inline(always)]
+fn stamp(bytes: [u8; 8]) -> i64 {
+    let both = u64::from_le_bytes(bytes);
+    i64::from(both as u32) * 1_000_000_000 + i64::from((both >> 32) as u32)
+}
+
+#[inline(always)]
+fn span(bytes: [u8; 8]) -> i64 {
+    let both = u64::from_le_bytes(bytes);
+    i64::from(both as i32) * 1_000_000_000 + i64::from((both >> 32) as i32)
+}
+
+/// Numbers of one type, read in one way.
+struct Numbers<T: ArrowPrimitiveType, L = <T as ArrowPrimitiveType>::Native> {
+    values: Vec<T::Native>,
+    read: std::marker::PhantomData<L>,
+}
+
+impl<T: ArrowPrimitiveType, L> Default for Numbers<T, L> {
+    fn default() -> Self {
+        Self { values: Vec::new(), read: std::marker::PhantomData }
+    }
+}
+
+impl<T: ArrowPrimitiveType, L: Little<Value = T::Native>> Gather for Numbers<T, L> {
+    fn gather<'b>(
+        &mut self,
+        pieces: impl ExactSizeIterator<Item = &'b [u8]>,
+        places: &Places,
+    ) {
+        match places {
+            Places::One(at) => {
+                self.values.extend(pieces.map(|piece| L::at(piece, *at)));
+            }
+            Places::Row { start, count } => {
+                let len = count * L::SIZE;
+                self.values.reserve(pieces.len() * count);
+                for piece in pieces {
+                    let row = piece.get(*start..start + len).unwrap_or_default();
+                    L::extend(&mut self.values, row);
+                }
+            }
+            Places::Many(offsets) => {
+                self.values.reserve(pieces.len() * offsets.len());
+                for piece in pieces {
+                    let row = offsets.iter().map(|at| L::at(piece, *at as usize));
+                    self.values.extend(row);
+                }
+            }
+            Places::All => pieces.for_each(|piece| L::extend(&mut self.values, piece)),
+        }
+    }
+
+    fn take(&mut self) -> ArrayRef {
+        let values = ScalarBuffer::from(take(&mut self.values));
+        Arc::new(PrimitiveArray::<T>::new(values, None))
+    }
+}
+
+/// Takes all of `values`, and makes room for as many again: batches of one topic are
+/// about equally long, and growing step by step costs more than the gathering.
+pub(super) fn take<T>(values: &mut Vec<T>) -> Vec<T> {
+    let again = Vec::with_capacity(values.len() + values.len() / 8);
+    std::mem::replace(values, again)
+}
+
+/// Truths: a byte each while they are gathered, a bit each in the array.
+struct Truths {
+    bytes: Vec<u8>,
+}
+
+impl Gather for Truths {
+    fn gather<'b>(
+        &mut self,
+        pieces: impl ExactSizeIterator<Item = &'b [u8]>,
+        places: &Places,
+    ) {
+        let byte = |piece: &[u8], at: usize| piece.get(at).copied().unwrap_or(0);
+        match places {
+            Places::One(at) => {
+                self.bytes.extend(pieces.map(|piece| byte(piece, *at)));
+            }
+            Places::Row { start, count } => {
+                for piece in pieces {
+                    let row = piece.get(*start..start + count).unwrap_or_default();
+                    self.bytes.extend_from_slice(row);
+                }
+            }
+            Places::Many(offsets) => {
+                for piece in pieces {
+                    let row = offsets.iter().map(|at| byte(piece, *at as usize));
+                    self.bytes.extend(row);
+                }
+            }
+            Places::All => pieces.for_each(|row| self.bytes.extend_from_slice(row)),
+        }
+    }
+
+    fn take(&mut self) -> ArrayRef {
+        let bits =
+            BooleanBuffer::collect_bool(self.bytes.len(), |i| self.bytes[i] != 0);
+        self.bytes.clear();
+        Arc::new(BooleanArray::new(bits, None))
+    }
+}
