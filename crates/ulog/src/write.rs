@@ -82,6 +82,9 @@ pub struct Writer<W> {
     next_id: u32,
     /// The time at the last mark that was set because of the time.
     last_sync_micros: Option<u64>,
+    /// Whether there is a message with which, to readers, the data begins: a
+    /// subscription, a record, or a line.
+    has_begun: bool,
 }
 
 /// What is being written.
@@ -131,6 +134,7 @@ impl<W: Write> Writer<W> {
     fn starting(out: W, section: Section) -> Self {
         Self {
             out,
+            has_begun: matches!(section, Section::Data),
             section,
             pending: Vec::new(),
             formats: Formats::default(),
@@ -149,6 +153,7 @@ impl<W: Write> Writer<W> {
         let len = message::checked_len(kind, parts)?;
         if message::is_data(kind) {
             self.end_definitions()?;
+            self.has_begun |= message::begins_data(kind);
         }
         match &mut self.section {
             Section::Definitions { compat, .. } => {

@@ -7,7 +7,7 @@ use logtool_core::{Error, ErrorKind, Result};
 use crate::{
     header::ParameterValue,
     wire::kind,
-    write::{DefaultOf, Writer, message, typed},
+    write::{DefaultOf, Writer, message, misplaced, typed},
 };
 
 /// How many bytes of a long value go into one `M` message. PX4 writes parts of about
@@ -136,17 +136,21 @@ impl<W: Write> Writer<W> {
 
     /// Says that a parameter has another value from here on.
     ///
-    /// It ends the definitions: among them it would be an initial value.
+    /// A topic or a line has to come before it: to readers the data begins with these,
+    /// and what is before is an initial value.
     ///
     /// # Errors
     ///
-    /// `Limit` if the name is too long, `Malformed` if it is empty.
+    /// `Limit` if the name is too long, `Malformed` if it is empty, `Unsupported` if
+    /// neither a topic nor a line was written yet.
     pub fn parameter_change(
         &mut self,
         name: &str,
         value: impl Into<ParameterValue>,
     ) -> Result<()> {
-        self.end_definitions()?;
+        if !self.has_begun {
+            return Err(misplaced("a change of a parameter"));
+        }
         self.put_parameter(kind::PARAMETER, None, name, value.into())
     }
 

@@ -18,6 +18,14 @@ pub(super) const fn is_data(kind: u8) -> bool {
     )
 }
 
+/// Whether, to readers, the data begins with a message of this kind at the latest.
+pub(super) const fn begins_data(kind: u8) -> bool {
+    matches!(
+        kind,
+        kind::SUBSCRIPTION | kind::DATA | kind::STRING | kind::TAGGED_STRING
+    )
+}
+
 /// How long the payload of these parts is, if a message can be that long.
 pub(super) fn checked_len(kind: u8, parts: &[&[u8]]) -> Result<u16> {
     let len = parts.iter().map(|part| part.len()).sum::<usize>();
