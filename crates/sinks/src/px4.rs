@@ -139,13 +139,21 @@ impl TableWriter for Px4Writer {
     }
 }
 
-/// `schema` as the viewer wants it: the time is called `timestamp` and an integer.
+/// `schema` as the viewer wants it: the time is called `timestamp` and an integer. What
+/// the log calls so and is not the time, as a counter of 32 bits, gets another name.
 fn viewer_schema(schema: &SchemaRef) -> Result<SchemaRef> {
     let mut fields: Vec<_> = schema.fields().iter().cloned().collect();
     let Some(first) = fields.first_mut() else {
         return Err(Error::new(ErrorKind::Malformed, "a table without columns"));
     };
     *first = Arc::new(Field::new("timestamp", DataType::UInt64, first.is_nullable()));
+    let mut other = "timestamp_logged".to_owned();
+    while fields.iter().any(|field| *field.name() == other) {
+        other.push('_');
+    }
+    for field in fields.iter_mut().skip(1).filter(|field| field.name() == "timestamp") {
+        *field = Arc::new(Field::clone(field).with_name(&other));
+    }
     Ok(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())))
 }
 

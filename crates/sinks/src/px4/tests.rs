@@ -87,3 +87,12 @@ fn releases_are_told_as_px4_packs_them() {
     assert_eq!(Px4Metadata::release_text(0x010f_00c0), "1.15.0-rc");
     assert_eq!(Px4Metadata::release_text(0x010d_03ff), "1.13.3-release");
 }
+
+#[test]
+fn a_timestamp_that_is_not_the_time_gets_another_name() {
+    let counter = Arc::new(Float32Array::from(vec![1.0]));
+    let rows = table(vec![times("us", vec![Some(5)]), column("timestamp", counter)]);
+    let schema = viewer_schema(&rows.schema()).unwrap();
+    let names: Vec<_> = schema.fields().iter().map(|field| field.name()).collect();
+    assert_eq!(names, ["timestamp", "timestamp_logged"]);
+}
