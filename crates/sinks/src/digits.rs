@@ -75,7 +75,7 @@ pub(crate) fn put_float(value: f32, place: &mut Place) -> Option<usize> {
         place[sign + before] = b'.';
         Some(sign + significant.max(before + 1) + 1)
     } else {
-        let zeros = 2 + before.unsigned_abs() as usize & 15;
+        let zeros = (2 + before.unsigned_abs() as usize) & 15;
         store(place, sign, u64::from_le_bytes(*b"0.000000"));
         store(place, sign + zeros + 1, rest);
         place[sign + zeros] = first;
@@ -95,7 +95,7 @@ fn store(place: &mut Place, at: usize, bytes: u64) {
 #[inline(always)]
 fn decimal_len(value: u32) -> u32 {
     // As many as the bits have, times log10(2), or one more.
-    let about = (32 - value.leading_zeros()) * 1_233 >> 12;
+    let about = ((32 - value.leading_zeros()) * 1_233) >> 12;
     let power = POWERS.get(about as usize).copied().unwrap_or(u32::MAX);
     about + u32::from(value >= power)
 }
@@ -120,11 +120,11 @@ fn digits8(value: u32) -> u64 {
     let value = u64::from(value);
     // Two numbers of four digits, four of two, eight of one: x / 100 is x × 10486 / 2^20
     // for all x below 10^4, x / 10 is x × 103 / 2^10 for all below 100.
-    let fours = value / 10_000 | (value % 10_000) << 32;
-    let hundreds = (fours * 10_486 >> 20) & 0x7f_0000_007f;
-    let twos = hundreds | (fours - 100 * hundreds) << 16;
-    let tens = (twos * 103 >> 10) & 0x000f_000f_000f_000f;
-    tens | (twos - 10 * tens) << 8
+    let fours = (value / 10_000) | ((value % 10_000) << 32);
+    let hundreds = ((fours * 10_486) >> 20) & 0x7f_0000_007f;
+    let twos = hundreds | ((fours - 100 * hundreds) << 16);
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | ((twos - 10 * tens) << 8)
 }
 
 #[cfg(test)]
@@ -172,7 +172,9 @@ mod tests {
         for _ in 0..200_000 {
             bits = bits.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             check(f32::from_bits(bits));
-            check(f32::from_bits(0x3c00_0000 + (bits & 0x07ff_ffff) | bits & 1 << 31));
+            check(f32::from_bits(
+                (0x3c00_0000 + (bits & 0x07ff_ffff)) | (bits & (1 << 31)),
+            ));
         }
         assert!(few < 220_000, "{few} of 428000");
     }

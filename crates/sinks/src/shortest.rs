@@ -18,7 +18,7 @@ pub(crate) struct Decimal {
 #[inline]
 pub(crate) fn shortest(value: f32) -> Decimal {
     let bits = value.to_bits();
-    let (fraction, biased) = (bits & 0x7f_ffff, (bits >> 23 & 0xff) as i32);
+    let (fraction, biased) = (bits & 0x7f_ffff, ((bits >> 23) & 0xff) as i32);
     // value = c × 2^q
     let (c, q) = match biased {
         0 => (fraction, -149),
@@ -31,7 +31,7 @@ pub(crate) fn shortest(value: f32) -> Decimal {
     let is_power = u32::from(fraction == 0 && biased > 1);
     let is_odd = c & 1; // then midpoints read back as the neighbour
     let k = (q * 1_262_611 - if is_power == 1 { 524_031 } else { 0 }) >> 22;
-    let shift = q + (-k * 1_741_647 >> 19) + 1;
+    let shift = q + ((-k * 1_741_647) >> 19) + 1;
     let Some(power) = usize::try_from(31 - k).ok().and_then(|k| POWERS.get(k)) else {
         return Decimal { digits: 0, exponent: 0 }; // there is no such float
     };
@@ -109,7 +109,7 @@ mod tests {
         };
         for exponent in 0..255_u32 {
             for fraction in [0, 1, 2, 3, 0x3f_ffff, 0x40_0000, 0x7f_fffe, 0x7f_ffff] {
-                check((exponent << 23 | fraction).max(1));
+                check(((exponent << 23) | fraction).max(1));
             }
         }
         let mut bits = 1_u32;
