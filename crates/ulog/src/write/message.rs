@@ -20,10 +20,7 @@ pub(super) const fn is_data(kind: u8) -> bool {
 
 /// Whether, to readers, the data begins with a message of this kind at the latest.
 pub(super) const fn begins_data(kind: u8) -> bool {
-    matches!(
-        kind,
-        kind::SUBSCRIPTION | kind::DATA | kind::STRING | kind::TAGGED_STRING
-    )
+    matches!(kind, kind::SUBSCRIPTION | kind::DATA | kind::STRING | kind::TAGGED_STRING)
 }
 
 /// How long the payload of these parts is, if a message can be that long.
