@@ -57,6 +57,7 @@ impl Bag {
                 bytes: chunk.data.clone(),
                 is_cut: chunk.is_cut,
                 is_outside: false,
+                is_v1: false,
             }));
         }
         let limit = self.options.record_bytes as usize;
@@ -94,6 +95,7 @@ impl Chunk {
             is_cut: kind.is_some(),
             is_outside: false,
             limit: u64::MAX,
+            is_v1: false,
         };
         let _ = walk(bytes, &stretch, visitor);
         if let Some(kind) = kind {

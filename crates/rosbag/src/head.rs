@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     connection::text,
     top::Tops,
-    wire::{self, BagHeader, Framed, Header},
+    wire::{self, Framed, Header},
 };
 
 /// How Git LFS's pointers begin, which stand for files that were not fetched.
@@ -104,11 +104,8 @@ impl Head {
             remarks.push("the header of the bag cannot be read".to_owned());
             return Ok(());
         };
-        let fields = wire::fields(&bytes, frame);
-        let header = match wire::header(fields) {
+        let header = match wire::header(wire::fields(&bytes, frame)) {
             Some(Header::Bag(header)) => header,
-            // Version 1.2 has only the place of the index.
-            _ if self.is_v1() => BagHeader::default(),
             _ => {
                 remarks.push("the header of the bag cannot be read".to_owned());
                 return Ok(());

@@ -41,12 +41,16 @@
 // In reading order: each module uses only those above it.
 mod wire;
 
+mod definition;
+
 mod chunk;
 mod connection;
 mod encryption;
 mod record;
 
 mod options;
+
+mod v1;
 
 mod table;
 mod top;
@@ -79,6 +83,7 @@ mod format;
 
 pub use crate::{
     connection::Connection,
+    definition::{Definition, Described, compile, describe, md5sum},
     cursor::RosbagCursor,
     encryption::Key,
     format::{FORMAT, Rosbag},

@@ -6,7 +6,10 @@ use std::ops::Range;
 
 use logtool_core::Timestamp;
 
-use crate::wire::{self, Framed, Header};
+use crate::{
+    connection::Raw,
+    wire::{self, Framed, Header},
+};
 
 /// What was found at the start of some bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,9 +21,7 @@ pub(crate) enum Found<'b> {
         payload: Range<usize>,
     },
     Connection {
-        id: u32,
-        topic: &'b [u8],
-        header: &'b [u8],
+        raw: Raw,
         len: usize,
     },
     /// Another record, which is passed over.
@@ -60,7 +61,7 @@ fn find_any(bytes: &[u8]) -> Found<'_> {
         }
         Some(Header::Connection { id, topic }) if data.end <= bytes.len() => {
             let header = bytes.get(data.clone()).unwrap_or_default();
-            Found::Connection { id, topic, header, len: data.end }
+            Found::Connection { raw: Raw::new(id, topic, header), len: data.end }
         }
         Some(Header::Message { .. } | Header::Connection { .. }) => {
             Found::Partial { need: frame.len() }

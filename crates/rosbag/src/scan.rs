@@ -64,6 +64,9 @@ impl Scan {
         table: &mut Table,
     ) -> Result<u64> {
         let len = tops.len();
+        if bag.is_v1 {
+            return self.stretch(bag, at, table);
+        }
         let Some(Top { kind, data }) = tops.look(at)? else {
             let next = tops.find(at + 1..len)?.unwrap_or(len);
             self.lost(Damage::new(DamageKind::Garbled, at..next));
@@ -128,7 +131,7 @@ impl Scan {
         self.close(at, true);
         self.is_in_index = false;
         let bytes = at..bag.source.len();
-        let mut plain = Plain { bytes, is_cut: true, is_outside: true };
+        let mut plain = Plain { bytes, is_cut: true, is_outside: true, is_v1: bag.is_v1 };
         let mut options = bag.options;
         options.block_bytes = TILE;
         let mut start = at;

@@ -58,6 +58,10 @@ impl Traverse {
     /// Looks at what is between chunks; says whether the visitor was told something.
     fn outside<V: Visitor>(&mut self, visitor: &mut V) -> Result<bool> {
         let (at, len) = (self.at, self.bag.source.len());
+        if self.bag.is_v1 {
+            self.stretch(visitor);
+            return Ok(false);
+        }
         let Some(Top { kind, data }) = self.tops.look(at)? else {
             let next = self.tops.find(at + 1..self.end)?.unwrap_or(self.end);
             return Ok(self.lost(DamageKind::Garbled, next, visitor));
@@ -72,10 +76,7 @@ impl Traverse {
                 }
             }
             TopKind::Message => {
-                visitor.enter(at);
-                let is_cut = self.end == len;
-                self.inside =
-                    Some(Plain { bytes: at..self.end, is_cut, is_outside: true });
+                self.stretch(visitor);
                 Ok(false)
             }
             _ if data.end > len => Ok(self.lost(DamageKind::Truncated, self.end, visitor)),
@@ -90,6 +91,17 @@ impl Traverse {
                 Ok(false)
             }
         }
+    }
+
+    /// Goes into the messages that are not in a chunk.
+    fn stretch<V: Visitor>(&mut self, visitor: &mut V) {
+        visitor.enter(self.at);
+        self.inside = Some(Plain {
+            bytes: self.at..self.end,
+            is_cut: self.end == self.bag.source.len(),
+            is_outside: true,
+            is_v1: self.bag.is_v1,
+        });
     }
 
     /// Passes over what is lost up to `next`.

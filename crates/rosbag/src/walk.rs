@@ -10,6 +10,7 @@ use logtool_core::{Damage, DamageKind, OpenOptions, Result, Source, Timestamp};
 use crate::{
     connection::Raw,
     record::{self, Found},
+    v1::{self, V1Header},
     wire::{self, Framed, Header},
 };
 
@@ -67,6 +68,8 @@ pub(crate) struct Stretch {
     pub(crate) is_outside: bool,
     /// No record is longer.
     pub(crate) limit: u64,
+    /// Whether records are as in version 1.2.
+    pub(crate) is_v1: bool,
 }
 
 /// How far a walk came.
@@ -98,7 +101,7 @@ pub(crate) fn walk<V: Visitor>(
     while let Some(rest) = bytes.get(used as usize..).filter(|rest| !rest.is_empty()) {
         let left = stretch.left - used;
         let fits = |len: u64| len <= left && len <= stretch.limit;
-        let need = match record::find(rest) {
+        let need = match stretch.find(rest) {
             Found::Message { connection, time, payload } if fits(payload.end as u64) => {
                 let (at, len) = (used as usize, payload.end);
                 let payload = at + payload.start..at + payload.end;
@@ -110,8 +113,8 @@ pub(crate) fn walk<V: Visitor>(
                 used += len as u64;
                 continue;
             }
-            Found::Connection { id, topic, header, len } if fits(len as u64) => {
-                visitor.connection(Raw::new(id, topic, header));
+            Found::Connection { raw, len } if fits(len as u64) => {
+                visitor.connection(raw);
                 used += len as u64;
                 continue;
             }
@@ -146,7 +149,7 @@ pub(crate) fn walk<V: Visitor>(
         }
         let rest = rest.get(..window as usize).unwrap_or(rest);
         let is_last = window == left;
-        let (len, kind) = match next(rest, left, stretch.is_outside, visitor) {
+        let (len, kind) = match next(rest, left, stretch, visitor) {
             Some(skip) => (skip as u64, DamageKind::Garbled),
             None if !is_last => (window - OVERLAP, DamageKind::Garbled),
             None if stretch.is_cut => (left, DamageKind::Truncated),
@@ -159,6 +162,15 @@ pub(crate) fn walk<V: Visitor>(
 }
 
 impl Stretch {
+    /// What is at the start of `bytes`.
+    #[inline]
+    fn find<'b>(&self, bytes: &'b [u8]) -> Found<'b> {
+        match self.is_v1 {
+            false => record::find(bytes),
+            true => v1::find(bytes),
+        }
+    }
+
     /// Where in the file `range`, counted from where the walk began, lies.
     fn locate(&self, range: Range<u64>) -> Range<u64> {
         match &self.place {
@@ -174,17 +186,17 @@ fn is_of_bags(header: &Header<'_>) -> bool {
 }
 
 /// How far it is from the start of `bytes`, where no record is, to where one is again;
-/// `left` bytes are left in all.
+/// `left` bytes are left of `stretch`.
 fn next<V: Visitor>(
     bytes: &[u8],
     left: u64,
-    is_outside: bool,
+    stretch: &Stretch,
     visitor: &V,
 ) -> Option<usize> {
     (1..bytes.len()).find(|skip| {
         let rest = bytes.get(*skip..).unwrap_or_default();
         let left = left - *skip as u64;
-        may_be_header(rest) && is_plausible(rest, left, is_outside, visitor)
+        may_be_header(rest) && is_plausible(rest, left, stretch, visitor)
     })
 }
 
@@ -196,28 +208,32 @@ pub(crate) fn may_be_header(bytes: &[u8]) -> bool {
     (8..=wire::MAX_HEADER as u32).contains(&all) && (3..=all - 4).contains(&first)
 }
 
-/// Whether a record of a stretch, and another or the end after it, begins at the start
+/// Whether a record of `stretch`, and another or the end after it, begins at the start
 /// of `bytes`.
 fn is_plausible<V: Visitor>(
     bytes: &[u8],
     left: u64,
-    is_outside: bool,
+    stretch: &Stretch,
     visitor: &V,
 ) -> bool {
     let Framed::Whole(frame) = wire::frame(bytes) else { return false };
-    let is_one = match wire::header(wire::fields(bytes, frame)) {
-        Some(Header::Message { connection, .. }) => visitor.knows(connection),
-        Some(Header::Connection { .. }) => true,
-        Some(header) => is_outside && is_of_bags(&header),
-        None => false,
+    let fields = wire::fields(bytes, frame);
+    let after = usize::try_from(frame.len()).ok().and_then(|len| bytes.get(len..));
+    let after = after.unwrap_or_default();
+    let is_one = match stretch.is_v1 {
+        false => match wire::header(fields) {
+            Some(Header::Message { connection, .. }) => visitor.knows(connection),
+            Some(Header::Connection { .. }) => true,
+            Some(header) => stretch.is_outside && is_of_bags(&header),
+            None => false,
+        },
+        true => match v1::header(fields) {
+            Some(V1Header::Message(stream, _)) => visitor.knows(stream.number()),
+            Some(V1Header::Definition(..)) => true,
+            Some(V1Header::Other(_)) | None => false,
+        },
     };
-    let after = bytes.get(usize::try_from(frame.len()).unwrap_or(usize::MAX)..);
-    is_one
-        && frame.len() <= left
-        && match after.unwrap_or_default() {
-            [] => true,
-            after => record::find(after) != Found::Nothing,
-        }
+    is_one && frame.len() <= left && (after.is_empty() || stretch.find(after) != Found::Nothing)
 }
 
 /// Bytes of the file that are walked over a window at a time.
@@ -226,6 +242,7 @@ pub(crate) struct Plain {
     pub(crate) bytes: Range<u64>,
     pub(crate) is_cut: bool,
     pub(crate) is_outside: bool,
+    pub(crate) is_v1: bool,
 }
 
 impl Plain {
@@ -253,6 +270,7 @@ impl Plain {
                 is_cut: self.is_cut,
                 is_outside: self.is_outside,
                 limit: options.record_bytes.into(),
+                is_v1: self.is_v1,
             };
             let Progress { used, stop } = walk(&bytes, &stretch, visitor);
             self.bytes.start = (start + used).min(end);

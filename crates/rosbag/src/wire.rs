@@ -170,6 +170,11 @@ impl<'b> Fields<'b> {
         Self { cut: Cut::new(bytes), is_broken: false }
     }
 
+    /// Whether what was read is not made of fields after all.
+    pub(crate) fn is_broken(self) -> bool {
+        self.is_broken
+    }
+
     fn cut(&mut self) -> Option<(&'b [u8], &'b [u8])> {
         let len = self.cut.u32()?;
         let field = self.cut.bytes(len as usize)?;
@@ -217,7 +222,7 @@ pub(crate) fn header(mut fields: Fields<'_>) -> Option<Header<'_>> {
     for (name, value) in fields.by_ref() {
         known.take(name, value);
     }
-    match fields.is_broken {
+    match fields.is_broken() {
         true => None,
         false => known.header(),
     }

@@ -59,6 +59,12 @@ const REFUSED: [(&str, ErrorKind, &str); 3] = [
     ("encrypted_unknown.bag", ErrorKind::Unsupported, "acme/Rot13"),
 ];
 
+/// Bags of which more can be had than the table says, how much, and why.
+const MORE: [(&str, u64, &str); 2] = [
+    ("active_unterminated_bz2.bag", 100, "the last chunk lacks only its checksum; 75+"),
+    ("corrupt_chunk2_none.bag", 99, "one message is broken; the next, 38, is as it was"),
+];
+
 #[test]
 fn every_bag_gives_what_can_be_had() {
     let Some(folder) = folder() else { return };
@@ -69,6 +75,8 @@ fn every_bag_gives_what_can_be_had() {
             panic!("{row}")
         };
         let count: u64 = count.parse().expect("every row has a count");
+        let more = MORE.iter().find(|more| more.0 == name);
+        let count = more.map_or(count, |more| more.1.max(count));
         let bytes = Bytes::from(std::fs::read(folder.join(name)).unwrap());
         for survey in SURVEYS {
             let mut options = RosbagOptions::default().with_survey(survey);

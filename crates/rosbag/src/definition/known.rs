@@ -1,0 +1,64 @@
+//! Common types, for bags that do not define theirs.
+//!
+//! `known.msg` has the fields and constants, without comments, of the messages of
+//! Debian's ROS 1 packages (ros-std-msgs, ros-common-msgs and others, of ROS Noetic).
+//! The MD5 sums are not listed but computed; that they are those of ROS is tested.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::LazyLock,
+};
+
+use crate::definition::{
+    Definition, MessageType, md5,
+    scope::{Base, Scope},
+    text,
+};
+
+static TYPES: LazyLock<Vec<MessageType>> =
+    LazyLock::new(|| text::parse("", include_str!("known.msg")).unwrap_or_default());
+
+/// The indices of types by their MD5 sums.
+static SUMS: LazyLock<HashMap<String, usize>> = LazyLock::new(|| {
+    let indices = 0..TYPES.len();
+    let sums = indices.rev().filter_map(|index| {
+        let types = &definition(index)?.types;
+        Some((md5::sum(&Scope::new(types)).ok()?, index))
+    });
+    sums.collect()
+});
+
+/// The definition of the type with that MD5 sum, called `type_name`.
+pub(super) fn by_md5(type_name: &str, md5sum: &str) -> Option<Definition> {
+    let mut found = definition(*SUMS.get(&md5sum.to_ascii_lowercase())?)?;
+    // Other packages have the same types under other names, as `tf/tfMessage`.
+    type_name.clone_into(&mut found.types.first_mut()?.name);
+    Some(found)
+}
+
+/// The definition of the type of that name.
+pub(super) fn by_name(type_name: &str) -> Option<Definition> {
+    let index = TYPES.iter().position(|of| of.name == type_name)?;
+    definition(index).filter(|_| !type_name.is_empty())
+}
+
+/// The type with this index and those that it is made of, all named in full.
+fn definition(index: usize) -> Option<Definition> {
+    let scope = Scope::new(&TYPES);
+    let (mut types, mut seen, mut next) = (vec![], HashSet::from([index]), vec![index]);
+    while let Some(index) = next.pop() {
+        let mut of = TYPES.get(index)?.clone();
+        for field in &mut of.fields {
+            if let Ok(Base::Type(inner)) = scope.base(index, field) {
+                let name = &TYPES.get(inner)?.name;
+                field.type_text = field.type_text.replacen(&field.base, name, 1);
+                name.clone_into(&mut field.base);
+                if seen.insert(inner) {
+                    next.push(inner);
+                }
+            }
+        }
+        types.push(of);
+    }
+    Some(Definition { types })
+}

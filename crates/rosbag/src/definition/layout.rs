@@ -1,0 +1,55 @@
+//! From types to a layout.
+
+use std::sync::Arc;
+
+use logtool_core::{
+    FieldRole, Frame, Layout, LayoutField, LayoutKind, Primitive, Result, Tail,
+};
+
+use crate::definition::{
+    line::Array,
+    malformed,
+    scope::{Base, Scope},
+};
+
+/// What holds of all records in a bag.
+const FRAME: Frame = Frame { time_unit: "ns", tail: Tail::Nothing };
+
+/// The layout of the first type in `scope`.
+pub(super) fn compile(scope: &Scope<'_>) -> Result<Arc<Layout>> {
+    scope.fold(&|of, made| one(scope, of, made))
+}
+
+fn one(
+    scope: &Scope<'_>,
+    of: usize,
+    made: &[Option<Arc<Layout>>],
+) -> Result<Arc<Layout>> {
+    let Some(message) = scope.types.get(of) else {
+        return Err(malformed("a type that is not there"));
+    };
+    let mut fields = Vec::with_capacity(message.fields.len());
+    for field in &message.fields {
+        let element = match scope.base(of, field)? {
+            Base::BuiltIn(kind) => kind,
+            Base::Type(inner) => {
+                let layout = made.get(inner).cloned().flatten();
+                let missing =
+                    || malformed(format!("{:?} contains itself", message.name));
+                LayoutKind::Nested(layout.ok_or_else(missing)?)
+            }
+        };
+        let (kind, count) = match (field.array, element) {
+            (Array::No, kind) => (kind, None),
+            (Array::Fixed(count), kind) => (kind, Some(count)),
+            (Array::Any, LayoutKind::Primitive(Primitive::U8)) => {
+                (LayoutKind::Bytes, None)
+            }
+            (Array::Any, kind) => (LayoutKind::List(Arc::new(kind)), None),
+        };
+        let (name, role) = (field.name.clone(), FieldRole::Plain);
+        fields.push(LayoutField { name, kind, count, offset: 0, role });
+    }
+    let layout = Layout::packed(message.name.clone(), fields)?;
+    Ok(Arc::new(layout.with_frame(FRAME)))
+}

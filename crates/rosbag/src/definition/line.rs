@@ -1,0 +1,113 @@
+//! One line of a definition: a field or a constant.
+
+use logtool_core::Result;
+
+use crate::definition::malformed;
+
+/// `float64[9] covariance`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Field {
+    /// Its type as it is written, with what makes it an array.
+    pub(super) type_text: String,
+    /// The type of it or of its elements, without a bound.
+    pub(super) base: String,
+    pub(super) array: Array,
+    pub(super) name: String,
+}
+
+/// Whether a field is an array, and of how many elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Array {
+    No,
+    Fixed(u32),
+    Any,
+}
+
+/// `uint8 RED=1`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Constant {
+    pub(super) type_name: String,
+    pub(super) name: String,
+    /// What is written behind the `=`, without the blanks around it.
+    pub(super) value: String,
+}
+
+/// What a line says.
+#[derive(Debug)]
+pub(super) enum Line {
+    /// Nothing.
+    Empty,
+    Field(Field),
+    Constant(Constant),
+}
+
+/// Parses a line, without its end.
+pub(super) fn parse(line: &str) -> Result<Line> {
+    let code = line.split('#').next().unwrap_or("").trim();
+    let Some((type_text, rest)) = code.split_once(char::is_whitespace) else {
+        return if code.is_empty() { Ok(Line::Empty) } else { Err(odd(line)) };
+    };
+    let rest = rest.trim();
+    // A bound has a `=` too, but it is in the type.
+    if let Some((name, value)) = rest.split_once('=') {
+        let value = match is_text(type_text) {
+            // All of the line belongs to a text, the `#` that comments elsewhere too.
+            true => after_type(line).and_then(|rest| rest.split_once('=')),
+            false => Some((name, value)),
+        };
+        let (name, value) = (name.trim(), value.map_or("", |(_, value)| value.trim()));
+        if name.is_empty() || name.contains(char::is_whitespace) {
+            return Err(odd(line));
+        }
+        return Ok(Line::Constant(Constant {
+            type_name: type_text.to_owned(),
+            name: name.to_owned(),
+            value: value.to_owned(),
+        }));
+    }
+    if rest.contains(char::is_whitespace) {
+        return Err(odd(line));
+    }
+    let (base, array) = split_array(type_text).ok_or_else(|| odd(line))?;
+    Ok(Line::Field(Field {
+        type_text: type_text.to_owned(),
+        base: base.to_owned(),
+        array,
+        name: rest.to_owned(),
+    }))
+}
+
+/// `float64[9]` as `float64` and 9 of them.
+fn split_array(type_text: &str) -> Option<(&str, Array)> {
+    let (base, array) = match type_text.split_once('[') {
+        None => (type_text, Array::No),
+        Some((base, rest)) => (
+            base,
+            match rest.strip_suffix(']')? {
+                "" => Array::Any,
+                count => match count.strip_prefix("<=") {
+                    Some(bound) => bound.parse::<u32>().ok().map(|_| Array::Any)?,
+                    None => Array::Fixed(count.parse().ok()?),
+                },
+            },
+        ),
+    };
+    let base = match base.strip_prefix("string<=") {
+        Some(bound) => bound.parse::<u32>().ok().map(|_| "string")?,
+        None => base,
+    };
+    (!base.is_empty()).then_some((base, array))
+}
+
+fn is_text(type_text: &str) -> bool {
+    type_text == "string" || type_text.starts_with("string<=")
+}
+
+fn after_type(line: &str) -> Option<&str> {
+    Some(line.trim_start().split_once(char::is_whitespace)?.1)
+}
+
+fn odd(line: &str) -> logtool_core::Error {
+    let line: String = line.trim().chars().take(80).collect();
+    malformed(format!("{line:?} is no field and no constant"))
+}

@@ -1,0 +1,42 @@
+//! The MD5 sum by which ROS tells types apart.
+//!
+//! It is the sum of the constants, then the fields, a line each, without comments or
+//! more blanks than needed; in place of the name of a type that is not built in, and of
+//! what makes it an array, stands the sum of that type (genmsg, `compute_md5_text`).
+
+use logtool_core::{Result, hex::Hex};
+use md5::{Digest as _, Md5};
+
+use crate::definition::{
+    malformed,
+    scope::{Base, Scope},
+};
+
+/// The sum of the first type in `scope`.
+pub(super) fn sum(scope: &Scope<'_>) -> Result<String> {
+    scope.fold(&|of, made| one(scope, of, made))
+}
+
+fn one(scope: &Scope<'_>, of: usize, made: &[Option<String>]) -> Result<String> {
+    let Some(message) = scope.types.get(of) else {
+        return Err(malformed("a type that is not there"));
+    };
+    let mut lines = Vec::new();
+    for constant in &message.constants {
+        let (type_name, name) = (&constant.type_name, &constant.name);
+        lines.push(format!("{type_name} {name}={}", constant.value));
+    }
+    for field in &message.fields {
+        let type_text = match scope.base(of, field)? {
+            Base::BuiltIn(_) => &field.type_text,
+            Base::Type(inner) => {
+                let missing =
+                    || malformed(format!("{:?} contains itself", message.name));
+                made.get(inner).and_then(Option::as_ref).ok_or_else(missing)?
+            }
+        };
+        lines.push(format!("{type_text} {}", field.name));
+    }
+    let sum = Md5::digest(lines.join("\n").trim());
+    Ok(Hex(&sum).to_string())
+}

@@ -1,0 +1,137 @@
+//! Which type a name means.
+
+use std::collections::HashMap;
+
+use logtool_core::{LayoutKind, Primitive, Result};
+
+use crate::definition::{MessageType, line::Field, malformed};
+
+/// How deep types may be in each other.
+pub(super) const MAX_DEPTH: u32 = 60;
+
+/// The types of a definition, by their names.
+pub(super) struct Scope<'t> {
+    pub(super) types: &'t [MessageType],
+    by_name: HashMap<&'t str, usize>,
+    /// By the name without the package; nothing where several packages have it.
+    by_short_name: HashMap<&'t str, Option<usize>>,
+}
+
+/// What a field is made of.
+#[derive(Debug)]
+pub(super) enum Base {
+    /// A type that ROS has built in.
+    BuiltIn(LayoutKind),
+    /// The type with this index.
+    Type(usize),
+}
+
+impl<'t> Scope<'t> {
+    pub(super) fn new(types: &'t [MessageType]) -> Self {
+        let mut scope =
+            Self { types, by_name: HashMap::new(), by_short_name: HashMap::new() };
+        for (index, of) in types.iter().enumerate() {
+            scope.by_name.entry(&of.name).or_insert(index);
+            let short = of.name.rsplit('/').next().unwrap_or_default();
+            let same = scope.by_short_name.entry(short).or_insert(Some(index));
+            if *same != Some(index) {
+                *same = None;
+            }
+        }
+        scope
+    }
+
+    /// What `field` of the type with the index `of` is made of.
+    ///
+    /// A name without a package is of the package of the type that it is used in;
+    /// `Header` is of `std_msgs` everywhere. Where there is no such type, it is the
+    /// only one of that name, whatever its package.
+    pub(super) fn base(&self, of: usize, field: &Field) -> Result<Base> {
+        let name = field.base.as_str();
+        if let Some(kind) = built_in(name) {
+            return Ok(Base::BuiltIn(kind));
+        }
+        let user = self.types.get(of).map_or("", |of| of.name.as_str());
+        let found = match name.split_once('/') {
+            Some((package, rest)) => {
+                let short = rest.strip_prefix("msg/").unwrap_or(rest);
+                let full = self.by_name.get(format!("{package}/{short}").as_str());
+                full.or_else(|| self.by_name.get(short)).copied()
+            }
+            None => {
+                let package = match name {
+                    "Header" => "std_msgs",
+                    _ => user.split_once('/').map_or("", |(package, _)| package),
+                };
+                let full = self.by_name.get(format!("{package}/{name}").as_str());
+                let short = || self.by_short_name.get(name).copied().flatten();
+                full.copied().or_else(short)
+            }
+        };
+        let missing = || {
+            malformed(format!("{user:?} needs the type {name:?}, which is not defined"))
+        };
+        found.map(Base::Type).ok_or_else(missing)
+    }
+
+    /// Computes something for the first type out of the same for the types that it is
+    /// made of. `make` gets the index of a type, and a function that has what was made
+    /// of the type with an index.
+    pub(super) fn fold<M: Clone>(
+        &self,
+        make: &dyn Fn(usize, &[Option<M>]) -> Result<M>,
+    ) -> Result<M> {
+        let mut made = vec![None; self.types.len()];
+        self.fold_into(0, 0, make, &mut made)?;
+        let first = made.into_iter().next().flatten();
+        first.ok_or_else(|| malformed("a definition of nothing"))
+    }
+
+    fn fold_into<M: Clone>(
+        &self,
+        of: usize,
+        depth: u32,
+        make: &dyn Fn(usize, &[Option<M>]) -> Result<M>,
+        made: &mut Vec<Option<M>>,
+    ) -> Result<()> {
+        if made.get(of).is_some_and(Option::is_some) {
+            return Ok(());
+        }
+        let Some(message) = self.types.get(of) else { return Ok(()) };
+        if depth > MAX_DEPTH {
+            let what = format!("{:?} contains itself, or is too deep", message.name);
+            return Err(malformed(what));
+        }
+        for field in &message.fields {
+            if let Base::Type(inner) = self.base(of, field)? {
+                self.fold_into(inner, depth + 1, make, made)?;
+            }
+        }
+        let value = make(of, made)?;
+        if let Some(place) = made.get_mut(of) {
+            *place = Some(value);
+        }
+        Ok(())
+    }
+}
+
+/// The type that ROS calls `name`.
+pub(super) fn built_in(name: &str) -> Option<LayoutKind> {
+    Some(LayoutKind::Primitive(match name {
+        "bool" => Primitive::Bool,
+        "int8" | "byte" => Primitive::I8,
+        "uint8" | "char" => Primitive::U8,
+        "int16" => Primitive::I16,
+        "uint16" => Primitive::U16,
+        "int32" => Primitive::I32,
+        "uint32" => Primitive::U32,
+        "int64" => Primitive::I64,
+        "uint64" => Primitive::U64,
+        "float32" => Primitive::F32,
+        "float64" => Primitive::F64,
+        "string" => return Some(LayoutKind::Text),
+        "time" => return Some(LayoutKind::Stamp),
+        "duration" => return Some(LayoutKind::Span),
+        _ => return None,
+    }))
+}

@@ -1,0 +1,245 @@
+//! Definitions as they are found in bags, and what ROS makes of them.
+
+use std::{fs, path::PathBuf};
+
+use logtool_core::{
+    Block, Columns, Decoder as _, LayoutDecoder, LayoutKind, Primitive, Timestamp,
+    TopicId, View,
+};
+use serde_json::Value;
+
+use super::*;
+
+/// Debian's definitions and their MD5 sums as ROS has them.
+fn debian() -> Vec<(String, String, String)> {
+    let root = std::env::var_os("LOGTOOL_SAMPLES").map(PathBuf::from);
+    let here =
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let path =
+        root.unwrap_or_else(here).join("rosbag/msgdefs/ros1_debian_msgdefs.jsonl");
+    let Ok(text) = fs::read_to_string(&path) else {
+        eprintln!("skipped: there is no {}", path.display());
+        return vec![];
+    };
+    let text_of = |value: &Value, key: &str| value[key].as_str().unwrap().to_owned();
+    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    lines
+        .map(|v| (text_of(&v, "type"), text_of(&v, "md5"), text_of(&v, "text")))
+        .collect()
+}
+
+#[test]
+fn every_definition_of_debian_has_the_sum_that_ros_gives_it() {
+    for (type_name, sum, text) in debian() {
+        assert_eq!(md5sum(&type_name, &text).unwrap(), sum, "{type_name}");
+        let layout = compile(&type_name, &text).unwrap();
+        assert_eq!(layout.name, type_name);
+        LayoutDecoder::new(&layout, &Columns::default()).unwrap();
+        // Written again, it is the same.
+        let again = Definition::parse(&type_name, &text).unwrap().text();
+        assert_eq!(md5sum(&type_name, &again).unwrap(), sum, "{type_name}");
+        assert_eq!(compile(&type_name, &again).unwrap(), layout);
+    }
+}
+
+#[test]
+fn common_types_are_known_by_their_sums_and_look_as_they_do_in_bags() {
+    let mut known = 0;
+    for (type_name, sum, text) in debian() {
+        let Some(definition) = Definition::known(&type_name, &sum) else {
+            assert!(
+                ["GetMap", "LookupT", "roscpp"].iter().any(|t| type_name.contains(t))
+            );
+            continue;
+        };
+        assert_eq!(definition.md5sum().unwrap(), sum);
+        assert_eq!(definition.layout().unwrap(), compile(&type_name, &text).unwrap());
+        known += 1;
+    }
+    assert!(known == 114 || known == 0);
+    // The sum of sensor_msgs/Imu, as everybody knows it.
+    let imu =
+        Definition::known("my_msgs/Imu", "6A62C6DAAE103F4FF57A132D6F95CEC2").unwrap();
+    assert_eq!(imu.layout().unwrap().name, "my_msgs/Imu");
+    assert_eq!(Definition::known("a/B", "dddddddddddddddddddddddddddddddd"), None);
+}
+
+/// The cases of the test bags `def_*.bag` and the sums that the program which made them
+/// computed.
+#[test]
+fn odd_definitions_have_the_sums_that_others_compute() {
+    let sep = "=".repeat(80);
+    let cases = [
+        ("ee3da94ff25d40069c9fb89eb62b66fd", format!(
+            "B b\nB c\n{sep}\nMSG: pkg/B\nint32 x\n{sep}\nMSG: pkg/B\nint32 x\n")),
+        ("516af97bfd6ed14bd5578f6e5fcb3812", format!(
+            "int32 x\nHeader h\n{sep}\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n")),
+        ("f6bd8713f7c7d84463700f0626e3b07a",
+            "string A=#not a comment\nstring B= \"x # y\"  \nint32 C=5 # c\nuint8  D = 16\n\
+             float32 E=1e3\nbool F=True\nint64 G=-9223372036854775808\nstring EMPTY=\n\
+             int32[3] arr\nstring[] names\nbyte b\nchar c\nduration d\ntime t\n".to_owned()),
+        ("d41d8cd98f00b204e9800998ecf8427e", String::new()),
+    ];
+    for (sum, text) in cases {
+        assert_eq!(md5sum("pkg/A", &text).unwrap(), sum, "{text}");
+        let crlf = text.replace('\n', "\r\n");
+        assert_eq!(md5sum("pkg/A", &crlf).unwrap(), sum, "{crlf}");
+    }
+}
+
+fn kinds(text: &str) -> Vec<(String, LayoutKind, Option<u32>)> {
+    let layout = compile("pkg/A", text).unwrap();
+    layout.fields.iter().map(|f| (f.name.clone(), f.kind.clone(), f.count)).collect()
+}
+
+fn list(kind: LayoutKind) -> LayoutKind {
+    LayoutKind::List(kind.into())
+}
+
+#[test]
+fn types_are_what_ros_means_by_them() {
+    let text = "byte b\nchar c\nbyte[] bs\nchar[] cs\nuint8[] us\nuint8[4] u4\nbool[] t\n\
+                string[] s\nstring[2] s2\ntime[] ts\nduration d\nint32[<=3] i\n\
+                string<=10 n\nstring<=10[<=5] m";
+    let p = LayoutKind::Primitive;
+    let expected = [
+        ("b", p(Primitive::I8), None),
+        ("c", p(Primitive::U8), None),
+        ("bs", list(p(Primitive::I8)), None),
+        ("cs", LayoutKind::Bytes, None),
+        ("us", LayoutKind::Bytes, None),
+        ("u4", p(Primitive::U8), Some(4)),
+        ("t", list(p(Primitive::Bool)), None),
+        ("s", list(LayoutKind::Text), None),
+        ("s2", LayoutKind::Text, Some(2)),
+        ("ts", list(LayoutKind::Stamp), None),
+        ("d", LayoutKind::Span, None),
+        ("i", list(p(Primitive::I32)), None),
+        ("n", LayoutKind::Text, None),
+        ("m", list(LayoutKind::Text), None),
+    ];
+    let expected = expected.map(|(name, kind, count)| (name.to_owned(), kind, count));
+    assert_eq!(kinds(text), expected);
+}
+
+#[test]
+fn tabs_short_separators_and_constants_of_all_kinds_are_read() {
+    let text = "int32\t\tx\t# c\n\tstring   name\nuint8 H=0xff\nstring S=a=b # c\n\
+                ==\nMSG: pkg/Unused\nint8 y";
+    assert_eq!(kinds(text).len(), 2);
+    let definition = Definition::parse("pkg/A", text).unwrap();
+    let values: Vec<_> =
+        definition.types[0].constants.iter().map(|c| c.value.as_str()).collect();
+    assert_eq!(values, ["0xff", "a=b # c"]);
+}
+
+#[test]
+fn a_name_means_the_type_of_the_same_package_then_any_of_that_name() {
+    let text = "P a\nb/P b\nb/Q q\nHeader h\nR r\n=====\nMSG: pkg/P\nint8 x\n=====\n\
+                MSG: b/P\nint16 x\n=====\nMSG: b/Q\nP p\n=====\nMSG: roslib/Header\n\
+                int64 x\n=====\nMSG: c/R\nint32 x";
+    let sizes =
+        compile("pkg/A", text).unwrap().fields.iter().map(|f| f.size()).collect();
+    let sizes: Vec<Option<u32>> = sizes;
+    assert_eq!(sizes, [1, 2, 2, 8, 4].map(Some));
+}
+
+#[test]
+fn what_cannot_be_said_is_an_error_with_the_reason() {
+    let cases = [
+        ("pkg2/Missing b", "pkg2/Missing"),
+        ("R r\n===\nMSG: b/R\nint8 x\n===\nMSG: c/R\nint8 x", "\"R\""),
+        ("B b\n===\nMSG: pkg/B\nA[] a", "itself"),
+        ("A a", "itself"),
+        ("int32", "int32"),
+        ("int32 a b", "int32 a b"),
+        ("int32[2][3] a", "int32[2][3] a"),
+        ("int32[-1] a", "int32[-1] a"),
+        ("B b\n===\nMSG: pkg/B\nint8 x\n===\nMSG: pkg/B\nint16 x", "twice"),
+        ("int8 x\n===\nint8 y", "separator"),
+        ("float64[4294967295] x", "1 MiB"),
+    ];
+    for (text, reason) in cases {
+        let err = compile("pkg/A", text).unwrap_err().to_string();
+        assert!(err.contains(reason), "{text}: {err}");
+        if !text.contains("4294967295") {
+            assert!(md5sum("pkg/A", text).is_err(), "{text}");
+        }
+    }
+    assert!(compile("pkg/A", &"int8 x\n".repeat(1 << 18)).is_err());
+}
+
+#[test]
+fn a_connection_is_described_by_what_it_has() {
+    let imu = "6a62c6daae103f4ff57a132d6f95cec2";
+    let described = describe("sensor_msgs/Imu", imu, "").unwrap();
+    assert_eq!(described.layout.fields.len(), 7);
+    assert!(described.oddity.unwrap().contains("empty"));
+    let described = describe("sensor_msgs/Imu", "*", "Missing x").unwrap();
+    assert_eq!(described.layout.fields.len(), 7);
+    let described = describe("sensor_msgs/Imu", imu, "int8 x").unwrap();
+    assert_eq!(described.layout.fields.len(), 7);
+    let odd = describe("pkg/A", "dddddddddddddddddddddddddddddddd", "int8 x").unwrap();
+    assert_eq!(odd.layout.fields.len(), 1);
+    assert!(odd.oddity.unwrap().contains("dddd"));
+    let sum = md5sum("pkg/A", "int8 x").unwrap();
+    assert_eq!(describe("pkg/A", &sum, "int8 x").unwrap().oddity, None);
+    assert_eq!(describe("pkg/A", "*", "int8 x").unwrap().oddity, None);
+    let empty = "d41d8cd98f00b204e9800998ecf8427e";
+    assert_eq!(describe("pkg/A", empty, "").unwrap().oddity, None);
+    assert!(describe("pkg/A", &sum, "").is_err());
+    assert!(describe("pkg/A", "*", "B b").is_err());
+}
+
+fn labels(text: &str, field: &str) -> Vec<(i64, String)> {
+    let labels = Definition::parse("pkg/A", text).unwrap().labels();
+    let of_field = labels.get("pkg/A", field).cloned().unwrap_or_default();
+    of_field.into_iter().collect()
+}
+
+#[test]
+fn constants_label_the_field_that_begins_their_name() {
+    let text = "int8 STATUS_NO_FIX=-1\nint8 STATUS_FIX=0\nint8 STATUS_X_Y=1\nint8 status\n\
+                uint8 status_x\nuint16 SERVICE_GPS=1\nuint16 service\nint8 STATUS_BIG=200";
+    assert_eq!(
+        labels(text, "status"),
+        [(-1, "STATUS_NO_FIX".into()), (0, "STATUS_FIX".into())]
+    );
+    let big = [(1, "STATUS_X_Y".into())];
+    assert_eq!(labels(text, "status_x"), big);
+    assert_eq!(labels(text, "service"), [(1, "SERVICE_GPS".into())]);
+    let twice = "uint8 mode\nuint8 MODE_A=1\nuint8 MODE_B=1\nuint8 MODE_C=0x02";
+    assert_eq!(labels(twice, "mode"), [(2, "MODE_C".into())]);
+}
+
+#[test]
+fn constants_that_enumerate_label_the_only_field_of_their_type() {
+    let log = "byte DEBUG=1\nbyte INFO=2\nbyte WARN=4\nbyte level\nstring name";
+    assert_eq!(labels(log, "level").len(), 3);
+    assert_eq!(labels("uint8 A=0\nuint8 B=1\nuint8 x\nuint8 y", "x"), []);
+    assert_eq!(labels("uint8 VERSION=3\nuint8 x", "x"), []);
+    assert_eq!(labels("uint8 VERSION=3\nuint8 MAX=10\nuint8 x", "x"), []);
+}
+
+#[test]
+fn messages_of_a_definition_become_its_columns() {
+    let text = "Header header\nuint8[] data\n===\nMSG: std_msgs/Header\nuint32 seq\n\
+                time stamp\nstring frame_id";
+    let layout = compile("pkg/A", text).unwrap();
+    let payload = b"\x01\0\0\0\x02\0\0\0\x03\0\0\0\x01\0\0\0f\x02\0\0\0\xab\xcd";
+    let mut block = Block::default();
+    block.reset(payload.to_vec().into(), 0);
+    block.push(TopicId(0), Timestamp::from_nanos(1), 0..payload.len());
+    block.push(TopicId(0), Timestamp::from_nanos(2), 0..payload.len() - 1);
+    let mut decoder = LayoutDecoder::new(&layout, &Columns::all(View::Flat)).unwrap();
+    let mut damage = vec![];
+    block.runs().for_each(|run| decoder.append(run, &mut damage));
+    assert_eq!((decoder.rows(), damage.len()), (1, 1));
+    let batch = decoder.take().unwrap();
+    let schema = batch.schema();
+    let names: Vec<_> = schema.fields().iter().map(|f| f.name().as_str()).collect();
+    assert_eq!(
+        names,
+        ["time", "header.seq", "header.stamp", "header.frame_id", "data"]
+    );
+}

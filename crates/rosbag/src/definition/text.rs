@@ -1,0 +1,96 @@
+//! The text of a definition: the type itself, then the others, each behind a separator.
+
+use logtool_core::{Error, ErrorKind, Result};
+
+use crate::definition::{
+    MessageType,
+    line::{self, Line},
+    malformed,
+};
+
+/// The longest text; the longest known has 60 KiB.
+const MAX_TEXT: usize = 1 << 20;
+
+/// Parses all types of `text`, the definition of `type_name`, which comes first.
+pub(super) fn parse(type_name: &str, text: &str) -> Result<Vec<MessageType>> {
+    if text.len() > MAX_TEXT {
+        let what = format!("a definition of {} bytes", text.len());
+        return Err(Error::new(ErrorKind::Limit, what));
+    }
+    let root = MessageType { name: short_name(type_name), ..MessageType::default() };
+    let mut types = vec![root];
+    let mut is_between = false;
+    for line in text.trim_start_matches('\u{feff}').lines() {
+        if is_separator(line) {
+            is_between = true;
+        } else if let Some(name) = line.trim().strip_prefix("MSG:") {
+            let name = short_name(name.trim());
+            types.push(MessageType { name, ..MessageType::default() });
+            is_between = false;
+        } else {
+            match (line::parse(line)?, types.last_mut()) {
+                (Line::Empty, _) | (_, None) => {}
+                _ if is_between => {
+                    return Err(malformed("a separator without a type behind it"));
+                }
+                (Line::Field(field), Some(last)) => last.fields.push(field),
+                (Line::Constant(constant), Some(last)) => last.constants.push(constant),
+            }
+        }
+    }
+    without_twins(types)
+}
+
+/// The text of `types`.
+pub(super) fn write(types: &[MessageType]) -> String {
+    let mut text = String::new();
+    for (index, of) in types.iter().enumerate() {
+        if index > 0 {
+            text.push_str(&format!("{}\nMSG: {}\n", "=".repeat(80), of.name));
+        }
+        for constant in &of.constants {
+            let (type_name, name) = (&constant.type_name, &constant.name);
+            text.push_str(&format!("{type_name} {name}={}\n", constant.value));
+        }
+        for field in &of.fields {
+            text.push_str(&format!("{} {}\n", field.type_text, field.name));
+        }
+    }
+    text
+}
+
+/// Two or more `=`; ROS writes 80.
+fn is_separator(line: &str) -> bool {
+    let line = line.trim();
+    line.len() > 1 && line.bytes().all(|byte| byte == b'=')
+}
+
+/// ROS 2 calls `pkg/Type` `pkg/msg/Type`.
+fn short_name(name: &str) -> String {
+    match name.split_once("/msg/") {
+        Some((package, of)) => format!("{package}/{of}"),
+        None => name.to_owned(),
+    }
+}
+
+/// Types that are there twice, once; a writer of old repeats them. A definition may
+/// also have its own type behind a separator.
+fn without_twins(types: Vec<MessageType>) -> Result<Vec<MessageType>> {
+    let mut places = std::collections::HashMap::new();
+    let mut kept: Vec<MessageType> = Vec::with_capacity(types.len());
+    for of in types {
+        let place = *places.entry(of.name.clone()).or_insert(kept.len());
+        match kept.get_mut(place) {
+            None => kept.push(of),
+            Some(first) if *first == of => {}
+            Some(first) if first.fields.is_empty() && first.constants.is_empty() => {
+                *first = of;
+            }
+            Some(first) => {
+                let what = format!("{:?} is defined twice, differently", first.name);
+                return Err(malformed(what));
+            }
+        }
+    }
+    Ok(kept)
+}
