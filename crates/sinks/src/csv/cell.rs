@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use arrow_array::{ArrayRef, cast::AsArray as _, types::*};
+use arrow_array::{Array as _, ArrayRef, cast::AsArray as _, types::*};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field};
 use logtool_core::Result;
@@ -56,6 +56,9 @@ pub(super) fn cell_for(field: &Field, delimiter: u8, end: u8) -> Box<dyn Cell> {
             Box::new(BoolCell { values: BooleanBuffer::new_unset(0), end })
         }
         DataType::Utf8 => Box::new(TextCell { values: None, delimiter, end }),
+        DataType::Dictionary(_, names) if **names == DataType::Utf8 => {
+            Box::new(LabelCell { cells: Vec::new(), keys: Vec::new(), delimiter, end })
+        }
         _ => match TimeForm::of(field) {
             Some(form) => Box::new(TimeCell::new(form, end)),
             None => Box::new(JsonCell {
@@ -223,6 +226,45 @@ impl Cell for TextCell {
 
     fn unload(&mut self) {
         self.values = None;
+    }
+}
+
+/// Cells of names of values.
+struct LabelCell {
+    /// The names as they are in cells.
+    cells: Vec<TextBuffer>,
+    /// Which of them each row has.
+    keys: Vec<usize>,
+    delimiter: u8,
+    end: u8,
+}
+
+impl Cell for LabelCell {
+    fn load(&mut self, column: &ArrayRef) -> Result<()> {
+        let dictionary = column.as_any_dictionary();
+        let names = dictionary.values().as_string::<i32>();
+        self.cells.clear();
+        for name in names.iter().map(Option::unwrap_or_default) {
+            let mut cell = TextBuffer::default();
+            push_text(name.as_bytes(), self.delimiter, &mut cell);
+            self.cells.push(cell);
+        }
+        // Without a name, all rows are null, and the keys are not asked for.
+        self.keys = match names.is_empty() {
+            true => Vec::new(),
+            false => dictionary.normalized_keys(),
+        };
+        Ok(())
+    }
+
+    fn write(&mut self, row: usize, text: &mut TextBuffer) {
+        let cell = self.keys.get(row).and_then(|key| self.cells.get(*key));
+        text.extend(cell.map_or(b"", TextBuffer::as_bytes));
+        text.push(self.end);
+    }
+
+    fn unload(&mut self) {
+        self.keys = Vec::new();
     }
 }
 

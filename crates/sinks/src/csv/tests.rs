@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    BinaryArray, Float32Array, Float64Array, Int32Array, RecordBatch, StringArray,
+    BinaryArray, DictionaryArray, Float32Array, Float64Array, Int32Array, RecordBatch,
+    StringArray, types::Int32Type,
 };
 
 use super::*;
@@ -111,6 +112,21 @@ fn a_delimiter_that_is_in_numbers_is_refused() {
     for good in ['\t', ';', '|', ' '] {
         assert!(CsvOptions::default().with_delimiter(good).is_ok(), "{good:?}");
     }
+}
+
+#[test]
+fn labels_are_their_names_in_every_batch() {
+    let batch = |names: Vec<Option<&str>>| {
+        let labels = names.into_iter().collect::<DictionaryArray<Int32Type>>();
+        table(vec![column("a_label", Arc::new(labels))])
+    };
+    let batches = [
+        batch(vec![Some("X"), Some("Y, Z"), None, Some("X")]),
+        batch(vec![None, None]),
+        batch(vec![Some("Y, Z")]),
+    ];
+    let text = csv_with(&batches, CsvOptions::default());
+    assert_eq!(text, "a_label\nX\n\"Y, Z\"\n\nX\n\n\n\"Y, Z\"\n");
 }
 
 #[test]

