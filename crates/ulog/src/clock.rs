@@ -75,6 +75,11 @@ pub(crate) struct Unwrapper {
 }
 
 impl Unwrapper {
+    /// Whether it has unwrapped a value.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.last.is_some()
+    }
+
     /// The unwrapped value of `raw`, a counter of `bits` bits: the one that is nearest
     /// to the last, or, for the first, to `guess`.
     pub(crate) fn unwrap(&mut self, raw: u64, bits: u32, guess: Option<u64>) -> u64 {

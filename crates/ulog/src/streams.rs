@@ -78,6 +78,13 @@ pub(crate) struct StreamsState {
     unwrappers: BTreeMap<u16, Unwrapper>,
 }
 
+impl StreamsState {
+    /// How many counters it has.
+    pub(crate) fn counters(&self) -> usize {
+        self.unwrappers.len()
+    }
+}
+
 impl Default for Streams {
     fn default() -> Self {
         let by_id = vec![NONE; 1 << 16];
@@ -205,7 +212,7 @@ impl Streams {
     pub(crate) fn state(&self) -> StreamsState {
         let counters = (0_u16..).zip(&self.streams);
         let unwrappers = counters
-            .filter(|(_, stream)| matches!(stream.time, TimeAt::Counter { .. }))
+            .filter(|(_, stream)| stream.unwrapper.has_begun())
             .map(|(index, stream)| (index, stream.unwrapper.clone()))
             .collect();
         StreamsState { clock: self.clock.clone(), unwrappers }

@@ -29,7 +29,7 @@ const TEXT_BYTES: usize = 16 << 10;
 const SEARCH_BYTES: usize = 64 << 10;
 
 /// The longest placeholder.
-const PLACEHOLDER_BYTES: usize = 64;
+const PLACEHOLDER_BYTES: usize = 24;
 
 /// The most decimals that are printed.
 const DECIMALS: usize = 64;

@@ -10,6 +10,9 @@ use crate::{
 /// The finest parts are no longer than this, and no shorter than 1/256 of the log.
 const LONGEST: u64 = 512 << 10;
 const SHORTEST: u64 = 128;
+/// How many counters all parts may begin with; after that, what is left is one part.
+/// (A topic with a timestamp of fewer than 64 bits has a counter.)
+const MAX_COUNTERS: usize = 1 << 18;
 
 /// Collects the parts of a log, in the order of the file.
 #[derive(Default)]
@@ -22,6 +25,7 @@ pub(super) struct Parts {
     time: TimeRange,
     done: Vec<RawPart>,
     state: StreamsState,
+    counters: usize,
 }
 
 /// Which topics that are built in a part may hold.
@@ -53,6 +57,7 @@ impl Parts {
             time: TimeRange::EMPTY,
             done: Vec::new(),
             state: StreamsState::default(),
+            counters: 0,
         }
     }
 
@@ -89,6 +94,7 @@ impl Parts {
     }
 
     fn split(&mut self, at: u64, state: StreamsState) {
+        self.counters += state.counters();
         let topics = TopicSet::Only(self.words.clone());
         self.words.fill(0);
         let time = std::mem::replace(&mut self.time, TimeRange::EMPTY);
@@ -97,7 +103,8 @@ impl Parts {
             built_in: std::mem::take(&mut self.built_in),
             state: std::mem::replace(&mut self.state, state),
         });
-        (self.start, self.next) = (at, at + self.target);
+        let is_full = self.counters > MAX_COUNTERS;
+        (self.start, self.next) = (at, if is_full { u64::MAX } else { at + self.target });
     }
 
     /// All parts, the last of which ends at `end`.

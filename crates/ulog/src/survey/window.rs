@@ -34,7 +34,9 @@ impl<'s> Window<'s> {
             let passed = self.start..at.min(have);
             self.bytes = Bytes::new();
             self.source.release(passed);
-            let end = (at + (need as u64).max(WINDOW)).min(self.end);
+            // Twice what is needed: whoever looks far ahead again and again, as after
+            // each of many gaps, reads nothing twice but once in a while.
+            let end = (at + (2 * need as u64).max(WINDOW)).min(self.end);
             self.bytes = self.source.read_at(at..end)?;
             self.start = at;
             self.is_short = at + (self.bytes.len() as u64) < end;
