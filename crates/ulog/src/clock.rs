@@ -18,6 +18,8 @@ const LATEST: u64 = i64::MAX as u64 / 1_000;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StreamClock {
     now: u64,
+    /// The latest time since the last jump: what is logged now happened no earlier.
+    latest: u64,
     /// Whether there was one at all.
     is_set: bool,
     /// Where a jump would go to, and how many timestamps are there.
@@ -31,10 +33,10 @@ impl StreamClock {
     /// Takes notice of the timestamp of a record, and says whether it is believed.
     #[inline]
     pub(crate) fn observe(&mut self, time: u64) -> bool {
-        // One comparison for most: `now - NEAR ..= now + NEAR`.
-        let is_near = time.wrapping_sub(self.now.wrapping_sub(NEAR)) <= 2 * NEAR;
+        let is_near = time.abs_diff(self.now) <= NEAR;
         if is_near && time != 0 && self.is_set {
             self.now = time;
+            self.latest = self.latest.max(time);
             self.jumpers = 0;
             return true;
         }
@@ -47,7 +49,7 @@ impl StreamClock {
             return false;
         }
         if !self.is_set {
-            (self.now, self.is_set) = (time, true);
+            (self.now, self.latest, self.is_set) = (time, time, true);
             return true;
         }
         let with_the_others = self.jumpers > 0 && time.abs_diff(self.jump) <= NEAR;
@@ -56,7 +58,7 @@ impl StreamClock {
         if self.jumpers < AGREE {
             return false;
         }
-        (self.now, self.jumpers) = (time, 0);
+        (self.now, self.latest, self.jumpers) = (time, time, 0);
         self.epoch = self.epoch.saturating_add(1);
         true
     }
@@ -64,6 +66,11 @@ impl StreamClock {
     /// The time of the last record that was believed, if there was one.
     pub(crate) fn now(&self) -> Option<u64> {
         self.is_set.then_some(self.now)
+    }
+
+    /// The latest time of a record that was believed, since the last jump.
+    pub(crate) fn latest(&self) -> Option<u64> {
+        self.is_set.then_some(self.latest)
     }
 }
 
@@ -110,6 +117,7 @@ mod tests {
             clock.observe(time);
         }
         assert_eq!(clock.now(), Some(1_015));
+        assert_eq!(clock.latest(), Some(1_020));
     }
 
     #[test]
@@ -120,6 +128,8 @@ mod tests {
         let believed: Vec<bool> = (0..9).map(|i| clock.observe(day + i)).collect();
         assert_eq!(believed.iter().position(|b| *b), Some(7));
         assert_eq!(clock.now(), Some(day + 8));
+        clock.observe(day + 5);
+        assert_eq!((clock.now(), clock.latest()), (Some(day + 5), Some(day + 8)));
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub struct Header {
     pub parameters: BTreeMap<String, Parameter>,
     /// How many bytes are kept in the three of them.
     kept: usize,
-    /// The multi informations that have values of several parts, by the values' indices.
+    /// The multi informations that have texts of several parts, by the values' indices.
     in_parts: BTreeSet<(String, usize)>,
 }
 
@@ -65,7 +65,7 @@ pub struct Parameter {
 /// A new value of a [`Parameter`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParameterChange {
-    /// When the last record before it was logged: a change has no time of its own.
+    /// The latest time of the records before it: a change has no time of its own.
     pub time: Timestamp,
     /// The new value.
     pub value: ParameterValue,
@@ -138,13 +138,15 @@ impl Header {
         match values.last_mut().filter(|_| is_continued) {
             Some(last) => {
                 info::join(last, value);
-                self.in_parts.insert((keyed.name.to_owned(), index));
+                if keyed.type_name.starts_with("char") {
+                    self.in_parts.insert((keyed.name.to_owned(), index));
+                }
             }
             None => values.push(value),
         }
     }
 
-    /// Says what the values of several parts are, now that all parts are there.
+    /// Says what the texts of several parts are, now that all parts are there.
     pub(crate) fn finish(&mut self) {
         for (name, index) in std::mem::take(&mut self.in_parts) {
             let values = self.info_multiple.get_mut(&name);
@@ -237,5 +239,26 @@ impl std::fmt::Display for ParameterValue {
             Self::Int(value) => value.fmt(f),
             Self::Float(value) => value.fmt(f),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_in_parts_stay_bytes_whatever_they_could_be_as_text() {
+        let mut header = Header::default();
+        let parts = [(0, "uint8_t[2] b", "hi"), (1, "uint8_t[1] b", "!")];
+        let texts = [(0, "char[2] t", "hi"), (1, "char[1] t", "!")];
+        for (continued, key, value) in parts.into_iter().chain(texts) {
+            let message =
+                [&[continued, key.len() as u8], key.as_bytes(), value.as_bytes()];
+            let kept = header.take(kind::INFO_MULTIPLE, &message.concat(), None);
+            assert_eq!(kept, Some(Kept::Yes));
+        }
+        header.finish();
+        assert_eq!(header.info_multiple["b"], [Value::Bytes(b"hi!".to_vec())]);
+        assert_eq!(header.info_multiple["t"], [Value::Text("hi!".into())]);
     }
 }

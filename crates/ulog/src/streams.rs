@@ -205,7 +205,7 @@ impl Streams {
 
     /// When something happens that has no time of its own.
     pub(crate) fn now(&self) -> Timestamp {
-        Timestamp::from_micros(self.clock.now().unwrap_or(0))
+        Timestamp::from_micros(self.clock.latest().unwrap_or(0))
     }
 
     /// What a cursor needs in order to go on from here.

@@ -7,7 +7,8 @@ use crate::{
     wire,
 };
 
-/// How long it was, in milliseconds. Its time is that of the record before it.
+/// How long it was, in milliseconds. Its time is the latest of the records
+/// before it.
 pub(crate) fn schema() -> SchemaRef {
     rows::schema(&[("duration_ms", DataType::UInt16)])
 }
