@@ -9,7 +9,7 @@ use crate::{
     chunk::{Compression, Unpacked},
     encryption::Lock,
     top::{ChunkHead, Tops},
-    walk::{Place, Plain, Stretch, Visitor, walk},
+    walk::{Plain, Progress, Stretch, Visitor, walk},
 };
 
 /// What all readers of a bag share.
@@ -39,7 +39,7 @@ pub(crate) enum Content {
     Plain(Plain),
     /// It is unpacked.
     Unpacked(BytesMut, Unpacked),
-    /// It cannot be had.
+    /// It cannot be had: this is all of it.
     Lost(Damage),
 }
 
@@ -47,7 +47,7 @@ impl Bag {
     /// The content of `chunk`, unpacked into `buffer`.
     pub(crate) fn open(&self, chunk: &Chunk, buffer: BytesMut) -> Result<Content> {
         self.lock.check()?;
-        let lost = |kind| Content::Lost(Damage::new(kind, chunk.at..chunk.data.end));
+        let lost = |kind| Content::Lost(Damage::new(kind, 0..u64::MAX));
         let Ok(compression) = chunk.head.compression else {
             return Ok(lost(DamageKind::Garbled));
         };
@@ -78,28 +78,37 @@ impl Bag {
 }
 
 impl Chunk {
-    /// Walks over the content `bytes` of the chunk, unpacked `how`.
-    pub(crate) fn walk<V: Visitor>(&self, bytes: &[u8], how: Unpacked, visitor: &mut V) {
-        let place = self.at..self.data.end;
-        let kind = match how {
-            Unpacked::Whole => None,
-            Unpacked::Cut if self.is_cut => Some(DamageKind::Truncated),
-            Unpacked::Broken if self.is_cut => Some(DamageKind::Truncated),
+    /// Walks over the content `bytes` of the chunk, unpacked `how`. Damage is counted
+    /// from the start of the content.
+    pub(crate) fn walk<V: Visitor>(
+        &self,
+        bytes: &[u8],
+        how: Unpacked,
+        visitor: &mut V,
+    ) {
+        let cut = match how {
+            Unpacked::Whole | Unpacked::Doubtful => None,
+            Unpacked::Cut | Unpacked::Broken if self.is_cut => {
+                Some(DamageKind::Truncated)
+            }
             Unpacked::Cut | Unpacked::Broken => Some(DamageKind::Garbled),
-            Unpacked::Doubtful => Some(DamageKind::Garbled),
             Unpacked::OverLimit => Some(DamageKind::OverLimit),
         };
         let stretch = Stretch {
-            place: Place::Unpacked(place.clone()),
+            base: 0,
             left: bytes.len() as u64,
-            is_cut: kind.is_some(),
+            end: DamageKind::Garbled,
+            goes_on: cut.is_some(),
             is_outside: false,
             limit: u64::MAX,
             is_v1: false,
         };
-        let _ = walk(bytes, &stretch, visitor);
-        if let Some(kind) = kind {
-            visitor.damage(Damage::new(kind, place));
+        let Progress { used, .. } = walk(bytes, &stretch, visitor);
+        if let Some(kind) = cut {
+            visitor.damage(Damage::new(kind, used..u64::MAX));
+        }
+        if how == Unpacked::Doubtful {
+            visitor.damage(Damage::new(DamageKind::Garbled, u64::MAX..u64::MAX));
         }
     }
 }
@@ -131,7 +140,12 @@ pub(crate) fn extent(
     }
     if is_unfinished(tops, &head, &data)? {
         let end = bounds.get(after).copied().unwrap_or(len);
-        return Ok(Extent::Chunk(Chunk { at, head, data: data.start..end, is_cut: true }));
+        return Ok(Extent::Chunk(Chunk {
+            at,
+            head,
+            data: data.start..end,
+            is_cut: true,
+        }));
     }
     let end = bounds.last().copied().unwrap_or(len);
     if end < data.end && end < len && end > at {

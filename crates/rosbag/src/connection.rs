@@ -128,14 +128,18 @@ impl Connection {
         for (name, value) in some {
             facts.extend(value.as_deref().map(|value| (name, text(value))));
         }
-        Value::Map(facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect())
+        Value::Map(
+            facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect(),
+        )
     }
 }
 
 /// `1` is what ROS writes; others write words.
 fn is_true(text: &str) -> bool {
     let is_word = |word: &str| text.eq_ignore_ascii_case(word);
-    text.parse::<i64>().is_ok_and(|number| number != 0) || is_word("true") || is_word("yes")
+    text.parse::<i64>().is_ok_and(|number| number != 0)
+        || is_word("true")
+        || is_word("yes")
 }
 
 /// `bytes` as UTF-8, or else as Latin-1, in which every byte is a character.

@@ -127,6 +127,10 @@ impl Visitor for Filling<'_> {
         self.reader.table.lookup(id, self.reader.chunk_at).is_some()
     }
 
+    fn topic(&self, id: u32) -> Option<TopicId> {
+        self.reader.table.topic(self.reader.table.lookup(id, self.reader.chunk_at)?)
+    }
+
     fn damage(&mut self, damage: Damage) {
         self.block.report(damage);
     }
@@ -177,6 +181,8 @@ impl Reader {
 
 impl fmt::Debug for RosbagCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RosbagCursor").field("traverse", &self.traverse).finish_non_exhaustive()
+        f.debug_struct("RosbagCursor")
+            .field("traverse", &self.traverse)
+            .finish_non_exhaustive()
     }
 }

@@ -36,7 +36,8 @@ impl Key {
     /// # Errors
     /// `Malformed` where they are not 32 such digits.
     pub fn from_hex(digits: &str) -> Result<Self> {
-        let byte = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok();
+        let byte =
+            |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok();
         let bytes: Option<Vec<u8>> = digits.as_bytes().chunks(2).map(byte).collect();
         let key = bytes.and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
         key.map(Self).ok_or_else(|| {

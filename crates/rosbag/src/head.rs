@@ -94,7 +94,11 @@ impl Head {
         Ok(())
     }
 
-    fn read_header(&mut self, tops: &mut Tops, remarks: &mut Vec<String>) -> Result<()> {
+    fn read_header(
+        &mut self,
+        tops: &mut Tops,
+        remarks: &mut Vec<String>,
+    ) -> Result<()> {
         let at = self.records_at;
         let mut bytes = tops.bytes(at, 4096)?;
         if let Framed::Partial(need) = wire::frame(&bytes) {

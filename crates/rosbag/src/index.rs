@@ -47,7 +47,8 @@ pub(crate) fn read(
     lock: &Lock,
 ) -> Result<std::result::Result<Index, String>> {
     let len = source.len();
-    let is_empty_bag = head.index_at == len && head.connections == 0 && head.chunks == 0;
+    let is_empty_bag =
+        head.index_at == len && head.connections == 0 && head.chunks == 0;
     if !head.has_header {
         return Ok(Err("the header of the bag cannot be read".to_owned()));
     } else if head.index_at == 0 {
@@ -153,7 +154,9 @@ impl Index {
         };
         if let Some(chunk) = self.chunks.iter().find(|chunk| is_out(chunk)) {
             let at = chunk.at;
-            return Ok(Some(format!("it tells of a chunk at byte {at}, outside the data")));
+            return Ok(Some(format!(
+                "it tells of a chunk at byte {at}, outside the data"
+            )));
         }
         if let Some(why) = self.look_at_chunks(tops)? {
             return Ok(Some(why));

@@ -57,6 +57,7 @@ mod top;
 mod walk;
 
 mod bag;
+mod loss;
 
 mod traverse;
 
@@ -83,8 +84,8 @@ mod format;
 
 pub use crate::{
     connection::Connection,
-    definition::{Definition, Described, compile, describe, md5sum},
     cursor::RosbagCursor,
+    definition::{Definition, Described, compile, describe, md5sum},
     encryption::Key,
     format::{FORMAT, Rosbag},
     log::RosbagLog,

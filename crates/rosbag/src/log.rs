@@ -8,15 +8,8 @@ use logtool_core::{
 };
 
 use crate::{
-    bag::Bag,
-    connection::Connection,
-    cursor::RosbagCursor,
-    encryption::Lock,
-    head::Head,
-    notes::Notes,
-    options::RosbagOptions,
-    schema,
-    survey::survey,
+    bag::Bag, connection::Connection, cursor::RosbagCursor, encryption::Lock,
+    head::Head, notes::Notes, options::RosbagOptions, schema, survey::survey,
     table::Table,
 };
 
@@ -80,7 +73,8 @@ impl RosbagLog {
 
     /// The connections of `topic`, by their numbers.
     pub fn connections_of(&self, topic: TopicId) -> impl Iterator<Item = &Connection> {
-        let of_topic = self.table.entries.iter().filter(move |entry| entry.topic == topic);
+        let of_topic =
+            self.table.entries.iter().filter(move |entry| entry.topic == topic);
         of_topic.map(|entry| &entry.connection)
     }
 

@@ -48,7 +48,9 @@ impl Packing {
     pub(crate) fn facts(&self) -> Value {
         let map = |facts: Vec<(&str, u64)>| {
             let facts = facts.into_iter();
-            Value::Map(facts.map(|(name, n)| (name.to_owned(), Value::UInt(n))).collect())
+            Value::Map(
+                facts.map(|(name, n)| (name.to_owned(), Value::UInt(n))).collect(),
+            )
         };
         let kind = |kind: &Kind| {
             map(vec![
@@ -57,7 +59,8 @@ impl Packing {
                 ("unpacked_bytes", kind.declared),
             ])
         };
-        let kinds = self.kinds.iter().map(|(name, counts)| (name.clone(), kind(counts)));
+        let kinds =
+            self.kinds.iter().map(|(name, counts)| (name.clone(), kind(counts)));
         let looked_at = self.kinds.values().map(|kind| kind.chunks).sum();
         Value::Map(BTreeMap::from([
             ("chunks".to_owned(), Value::UInt(self.of.max(looked_at))),

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use bytes::{Bytes, BytesMut};
-use logtool_core::{Damage, Result, TimeRange, Timestamp};
+use logtool_core::{Damage, Result, TimeRange, Timestamp, TopicId};
 
 use crate::{
     bag::Bag,
@@ -28,6 +28,7 @@ pub(crate) struct Count {
 pub(crate) struct Content {
     /// What is counted, by the number of the connection.
     pub(crate) counts: BTreeMap<u32, Count>,
+    /// What is damaged; a topic is the entry of a connection here.
     pub(crate) damage: Vec<Damage>,
 }
 
@@ -104,6 +105,11 @@ impl Visitor for Collecting<'_> {
 
     fn knows(&self, id: u32) -> bool {
         self.table.lookup(id, self.at).is_some()
+    }
+
+    /// The entry of the connection, in place of its topic, which is not yet known.
+    fn topic(&self, id: u32) -> Option<TopicId> {
+        self.table.lookup(id, self.at).map(TopicId)
     }
 
     fn damage(&mut self, damage: Damage) {

@@ -25,9 +25,14 @@ pub(crate) enum Found<'b> {
         len: usize,
     },
     /// Another record, which is passed over.
-    Other { header: Header<'b>, len: u64 },
+    Other {
+        header: Header<'b>,
+        len: u64,
+    },
     /// The first bytes of a record that is at least this long.
-    Partial { need: u64 },
+    Partial {
+        need: u64,
+    },
     /// No record.
     Nothing,
 }

@@ -6,6 +6,7 @@ use logtool_core::{Damage, DamageKind, Result, TimeRange};
 
 use crate::{
     bag::{Bag, is_unfinished},
+    encryption::Lock,
     head::Head,
     packing::Packing,
     probe::{Collecting, Content, Count},
@@ -46,11 +47,15 @@ pub(crate) struct Scan {
 /// `table`.
 pub(crate) fn scan(bag: &Bag, head: &Head, table: &mut Table) -> Result<Scan> {
     let (mut scan, mut tops) = (Scan::default(), Tops::new(bag.source.clone()));
-    let (mut at, end) = (head.records_at, bag.source.len());
+    let (mut at, len) = (head.records_at, bag.source.len());
+    // The index of an encrypted bag is encrypted too: it looks like no record.
+    let is_sealed =
+        !matches!(bag.lock, Lock::Open) && (at..len).contains(&head.index_at);
+    let end = if is_sealed { head.index_at } else { len };
     while at < end {
         at = scan.step(bag, &mut tops, at, table)?.max(at + 1);
     }
-    scan.close(end, false);
+    scan.close(end, is_sealed);
     Ok(scan)
 }
 
@@ -83,7 +88,8 @@ impl Scan {
             }
             TopKind::Index { connection, count, version } => {
                 let entries = tops.data(&data)?.unwrap_or_default();
-                let is_told = version == 1 && entries.len() as u64 == u64::from(count) * 12;
+                let is_told =
+                    version == 1 && entries.len() as u64 == u64::from(count) * 12;
                 self.index(connection, is_told.then_some(&entries));
             }
             TopKind::Connection { id, topic } => {
@@ -131,7 +137,8 @@ impl Scan {
         self.close(at, true);
         self.is_in_index = false;
         let bytes = at..bag.source.len();
-        let mut plain = Plain { bytes, is_cut: true, is_outside: true, is_v1: bag.is_v1 };
+        let mut plain =
+            Plain { bytes, is_cut: true, is_outside: true, is_v1: bag.is_v1 };
         let mut options = bag.options;
         options.block_bytes = TILE;
         let mut start = at;

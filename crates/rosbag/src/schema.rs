@@ -11,7 +11,8 @@ use crate::{
 /// The definition of the records of the connections `entries`, which share a topic and
 /// a type: the first that has one.
 pub(crate) fn definition<'e>(mut entries: impl Iterator<Item = &'e Entry>) -> String {
-    let text = |entry: &'e Entry| Some(&entry.connection.definition).filter(|d| !d.is_empty());
+    let text =
+        |entry: &'e Entry| Some(&entry.connection.definition).filter(|d| !d.is_empty());
     entries.find_map(text).cloned().unwrap_or_default()
 }
 

@@ -51,8 +51,12 @@ pub(crate) fn survey(
     let mut remarks = Vec::new();
     let head = Head::read(source, options.open, &mut remarks)?;
     let lock = Lock::new(&head.encryptor, &head.user, options.key);
-    let bag =
-        Bag { source: source.clone(), options: options.open, lock, is_v1: head.is_v1() };
+    let bag = Bag {
+        source: source.clone(),
+        options: options.open,
+        lock,
+        is_v1: head.is_v1(),
+    };
     let mut findings = Findings { remarks, ..Findings::default() };
 
     let uses_index = options.survey != Survey::Scan && !head.is_v1();
@@ -73,7 +77,8 @@ pub(crate) fn survey(
     match &bag.lock {
         Lock::Shut(why) => {
             let why = why.clone();
-            findings.contents = findings.tiles.iter().map(|tile| tile.told.clone()).collect();
+            findings.contents =
+                findings.tiles.iter().map(|tile| tile.told.clone()).collect();
             findings.remarks.push(why);
         }
         Lock::Open | Lock::Key(_) => findings.probe(&bag, reads_all)?,
@@ -139,6 +144,10 @@ impl Findings {
     /// The manifest of a bag of `bytes` bytes.
     fn finish(mut self, bytes: u64, head: Head) -> Result<(Manifest, Notes)> {
         let firsts = self.table.finish();
+        for damage in &mut self.damage {
+            // So far, topics were the entries of connections.
+            damage.topic = damage.topic.and_then(|entry| self.table.topic(entry.0));
+        }
         let mut totals: Vec<Option<Count>> = vec![None; self.table.entries.len()];
         let mut parts = Vec::new();
         let mut strangers: BTreeSet<u32> = BTreeSet::new();
@@ -158,7 +167,10 @@ impl Findings {
                     }
                     continue;
                 };
-                self.table.topic(entry).into_iter().for_each(|topic| topics.insert(topic));
+                self.table
+                    .topic(entry)
+                    .into_iter()
+                    .for_each(|topic| topics.insert(topic));
                 if let Some(total) = totals.get_mut(entry as usize) {
                     *total = Some(total.map_or(*count, |total| total.and(*count)));
                 }
@@ -195,7 +207,8 @@ impl Findings {
             ));
         }
         if !strangers.is_empty() {
-            let ids: Vec<String> = strangers.iter().take(8).map(u32::to_string).collect();
+            let ids: Vec<String> =
+                strangers.iter().take(8).map(u32::to_string).collect();
             let ids = ids.join(", ");
             self.remarks.push(format!(
                 "messages of connections that are declared nowhere cannot be read: {ids}"
@@ -213,7 +226,8 @@ impl Findings {
     fn metadata(&self, head: &Head) -> BTreeMap<String, Value> {
         let text = |text: &str| Value::Text(text.to_owned());
         let (major, minor) = head.version.unwrap_or((2, 0));
-        let connections = self.table.entries.iter().map(|entry| entry.connection.facts());
+        let connections =
+            self.table.entries.iter().map(|entry| entry.connection.facts());
         let mut metadata = BTreeMap::from([
             ("bag_version".to_owned(), Value::Text(format!("{major}.{minor}"))),
             ("indexed".to_owned(), Value::Bool(self.is_indexed)),

@@ -36,9 +36,16 @@ pub(crate) struct Top {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TopKind {
     Chunk(ChunkHead),
-    Index { connection: u32, count: u32, version: u32 },
+    Index {
+        connection: u32,
+        count: u32,
+        version: u32,
+    },
     ChunkInfo(ChunkInfo),
-    Connection { id: u32, topic: Vec<u8> },
+    Connection {
+        id: u32,
+        topic: Vec<u8>,
+    },
     Message,
     /// Zero bytes.
     Padding,
@@ -76,7 +83,8 @@ impl Tops {
         let end = self.start + self.bytes.len() as u64;
         let need = need.min(self.source.len().saturating_sub(at));
         if at < self.start || at.saturating_add(need) > end {
-            self.bytes = self.source.read_at(at..at.saturating_add(need.max(WINDOW)))?;
+            self.bytes =
+                self.source.read_at(at..at.saturating_add(need.max(WINDOW)))?;
             self.start = at;
         }
         let skip = usize::try_from(at - self.start).unwrap_or(usize::MAX);
@@ -158,9 +166,15 @@ impl Tops {
     /// chunk, or one of an index.
     pub(crate) fn find(&mut self, range: Range<u64>) -> Result<Option<u64>> {
         self.find_any(range, |header| {
-            let is_index = matches!(header, Header::Index { .. } | Header::ChunkInfo(_));
+            let is_index =
+                matches!(header, Header::Index { .. } | Header::ChunkInfo(_));
             is_index || is_known_chunk(header)
         })
+    }
+
+    /// Where in `range` there is a record of an index.
+    pub(crate) fn find_index(&mut self, range: Range<u64>) -> Result<Option<u64>> {
+        self.find_any(range, |header| matches!(header, Header::Index { .. }))
     }
 
     /// Where in `range` the next chunk begins.

@@ -8,6 +8,7 @@ use logtool_core::{Damage, DamageKind, Result};
 use crate::{
     bag::{Bag, Chunk, Content, Extent, extent},
     connection::Raw,
+    loss::{Locating, Within},
     top::{Top, TopKind, Tops},
     walk::{Plain, Visitor},
 };
@@ -20,8 +21,8 @@ pub(crate) struct Traverse {
     bounds: Arc<[u64]>,
     at: u64,
     end: u64,
-    /// The stretch that is being read.
-    inside: Option<Plain>,
+    /// The stretch that is being read, and what it is in.
+    inside: Option<(Plain, Within)>,
 }
 
 impl Traverse {
@@ -36,8 +37,10 @@ impl Traverse {
     /// there was something. A visitor is given one window at a time.
     pub(crate) fn step<V: Visitor>(&mut self, visitor: &mut V) -> Result<bool> {
         loop {
-            if let Some(plain) = &mut self.inside {
-                let more = plain.read(&*self.bag.source, self.bag.options, visitor)?;
+            if let Some((plain, within)) = &mut self.inside {
+                let (source, options) = (&*self.bag.source, self.bag.options);
+                let mut locating = Locating { visitor, tops: &mut self.tops, within };
+                let more = plain.read(source, options, &mut locating)?;
                 if plain.bytes.is_empty() {
                     if plain.is_outside {
                         self.at = plain.bytes.start;
@@ -64,14 +67,14 @@ impl Traverse {
         }
         let Some(Top { kind, data }) = self.tops.look(at)? else {
             let next = self.tops.find(at + 1..self.end)?.unwrap_or(self.end);
-            return Ok(self.lost(DamageKind::Garbled, next, visitor));
+            return self.lost(DamageKind::Garbled, next, visitor);
         };
         match kind {
             TopKind::Chunk(head) => {
                 match extent(&mut self.tops, &self.bounds, len, at, head, data)? {
                     Extent::Chunk(chunk) => self.chunk(&chunk, visitor),
                     Extent::Wrong(next) => {
-                        Ok(self.lost(DamageKind::Garbled, next, visitor))
+                        self.lost(DamageKind::Garbled, next, visitor)
                     }
                 }
             }
@@ -79,9 +82,10 @@ impl Traverse {
                 self.stretch(visitor);
                 Ok(false)
             }
-            _ if data.end > len => Ok(self.lost(DamageKind::Truncated, self.end, visitor)),
+            _ if data.end > len => self.lost(DamageKind::Truncated, self.end, visitor),
             TopKind::Connection { id, topic } => {
-                let raw = self.tops.data(&data)?.map(|header| Raw::new(id, &topic, &header));
+                let raw =
+                    self.tops.data(&data)?.map(|header| Raw::new(id, &topic, &header));
                 raw.into_iter().for_each(|raw| visitor.connection(raw));
                 self.at = data.end;
                 Ok(false)
@@ -96,40 +100,58 @@ impl Traverse {
     /// Goes into the messages that are not in a chunk.
     fn stretch<V: Visitor>(&mut self, visitor: &mut V) {
         visitor.enter(self.at);
-        self.inside = Some(Plain {
+        let plain = Plain {
             bytes: self.at..self.end,
             is_cut: self.end == self.bag.source.len(),
             is_outside: true,
             is_v1: self.bag.is_v1,
-        });
+        };
+        self.inside = Some((plain, Within::Outside));
     }
 
     /// Passes over what is lost up to `next`.
-    fn lost<V: Visitor>(&mut self, kind: DamageKind, next: u64, visitor: &mut V) -> bool {
+    fn lost<V: Visitor>(
+        &mut self,
+        kind: DamageKind,
+        next: u64,
+        visitor: &mut V,
+    ) -> Result<bool> {
+        visitor.enter(self.at);
         visitor.window(Bytes::new(), self.at);
-        visitor.damage(Damage::new(kind, self.at..next));
+        let bytes = self.at..next;
+        // If it was a chunk, its index may be what comes next, or lie in it.
+        let index_at = self.tops.find_index(bytes.start + 1..next + 1)?;
+        let within = Within::Unpacked(bytes, index_at.unwrap_or(next));
+        let tops = &mut self.tops;
+        let mut locating = Locating { visitor, tops, within: &within };
+        locating.damage(Damage::new(kind, 0..u64::MAX));
         self.at = next;
-        true
+        Ok(true)
     }
 
     /// Opens a chunk; says whether the visitor was told something.
     fn chunk<V: Visitor>(&mut self, chunk: &Chunk, visitor: &mut V) -> Result<bool> {
         visitor.enter(chunk.at);
         self.at = chunk.data.end;
-        match self.bag.open(chunk, visitor.buffer())? {
+        let within = Within::Unpacked(chunk.at..chunk.data.end, chunk.data.end);
+        let content = self.bag.open(chunk, visitor.buffer())?;
+        let tops = &mut self.tops;
+        match content {
             Content::Plain(plain) => {
-                self.inside = Some(plain);
+                let data = plain.bytes.clone();
+                self.inside = Some((plain, Within::Plain(data)));
                 Ok(false)
             }
             Content::Unpacked(bytes, how) => {
                 let bytes = bytes.freeze();
                 visitor.unpacked(bytes.clone(), chunk.at);
-                chunk.walk(&bytes, how, visitor);
+                let mut locating = Locating { visitor, tops, within: &within };
+                chunk.walk(&bytes, how, &mut locating);
                 Ok(true)
             }
             Content::Lost(damage) => {
                 visitor.window(Bytes::new(), chunk.at);
-                visitor.damage(damage);
+                Locating { visitor, tops, within: &within }.damage(damage);
                 Ok(true)
             }
         }
@@ -141,7 +163,9 @@ impl Traverse {
 fn first(tops: &mut Tops, bounds: &[u64], part: Range<u64>) -> Result<u64> {
     let index = bounds.partition_point(|bound| *bound < part.start);
     let before = index.checked_sub(1).and_then(|index| bounds.get(index));
-    let Some(before) = before.filter(|_| !part.is_empty()) else { return Ok(part.start) };
+    let Some(before) = before.filter(|_| !part.is_empty()) else {
+        return Ok(part.start);
+    };
     if tops.chunk(part.start)?.is_some() {
         return Ok(part.start);
     }

@@ -54,7 +54,9 @@ pub(crate) fn find(bytes: &[u8]) -> Found<'_> {
             Found::Message { connection: stream.number(), time, payload }
         }
         Some(V1Header::Message(..)) => Found::Partial { need: frame.len() },
-        Some(V1Header::Definition(stream, text)) if frame.len() <= bytes.len() as u64 => {
+        Some(V1Header::Definition(stream, text))
+            if frame.len() <= bytes.len() as u64 =>
+        {
             Found::Connection { raw: stream.connection(text), len: payload.end }
         }
         Some(V1Header::Definition(..)) => Found::Partial { need: frame.len() },

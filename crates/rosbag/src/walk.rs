@@ -5,7 +5,9 @@
 use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
-use logtool_core::{Damage, DamageKind, OpenOptions, Result, Source, Timestamp};
+use logtool_core::{
+    Damage, DamageKind, OpenOptions, Result, Source, Timestamp, TopicId,
+};
 
 use crate::{
     connection::Raw,
@@ -18,6 +20,9 @@ use crate::{
 /// is looked at again.
 const SEARCH: u64 = 1 << 20;
 const OVERLAP: u64 = 64 << 10;
+
+/// How long a record has to be of which not even the header is there.
+const NOTHING: u64 = u64::MAX;
 
 /// Takes what a walk comes to.
 pub(crate) trait Visitor {
@@ -35,7 +40,12 @@ pub(crate) trait Visitor {
 
     /// A message, its payload being this range of the bytes. Says whether its
     /// connection is known.
-    fn message(&mut self, connection: u32, time: Timestamp, payload: Range<usize>) -> bool;
+    fn message(
+        &mut self,
+        connection: u32,
+        time: Timestamp,
+        payload: Range<usize>,
+    ) -> bool;
 
     /// A connection.
     fn connection(&mut self, raw: Raw);
@@ -43,27 +53,24 @@ pub(crate) trait Visitor {
     /// Whether a message of the connection `id` may be meant.
     fn knows(&self, id: u32) -> bool;
 
-    /// Something that is lost.
-    fn damage(&mut self, damage: Damage);
-}
+    /// The topic of the connection `id`, if it is known.
+    fn topic(&self, id: u32) -> Option<TopicId>;
 
-/// Where the bytes that are walked over lie in the file.
-#[derive(Clone, Debug)]
-pub(crate) enum Place {
-    /// From here on.
-    Plain(u64),
-    /// They were unpacked from a chunk that is these bytes.
-    Unpacked(Range<u64>),
+    /// Something that is lost. A walk counts its bytes from the base of its stretch.
+    fn damage(&mut self, damage: Damage);
 }
 
 /// What a walk knows of what it walks over.
 #[derive(Clone, Debug)]
 pub(crate) struct Stretch {
-    pub(crate) place: Place,
+    /// What damage is counted from: where the bytes lie in the file, or in a chunk.
+    pub(crate) base: u64,
     /// How many bytes are left of it, at least as many as are seen.
     pub(crate) left: u64,
-    /// Whether more is missing at its end.
-    pub(crate) is_cut: bool,
+    /// What is to be said of its last record, if that is not whole.
+    pub(crate) end: DamageKind,
+    /// Whether more would follow, so that a record may go beyond the end.
+    pub(crate) goes_on: bool,
     /// Whether it lies outside chunks, so that it ends where a chunk begins.
     pub(crate) is_outside: bool,
     /// No record is longer.
@@ -98,30 +105,37 @@ pub(crate) fn walk<V: Visitor>(
     visitor: &mut V,
 ) -> Progress {
     let mut used = 0_u64;
+    let mut broken = Broken { base: stretch.base, start: None };
     while let Some(rest) = bytes.get(used as usize..).filter(|rest| !rest.is_empty()) {
         let left = stretch.left - used;
         let fits = |len: u64| len <= left && len <= stretch.limit;
         let need = match stretch.find(rest) {
-            Found::Message { connection, time, payload } if fits(payload.end as u64) => {
-                let (at, len) = (used as usize, payload.end);
+            Found::Message { connection, time, payload }
+                if fits(payload.end as u64) =>
+            {
+                broken.ends(used, DamageKind::Garbled, visitor);
+                let (at, len) = (used as usize, payload.end as u64);
                 let payload = at + payload.start..at + payload.end;
                 if !visitor.message(connection, time, payload) {
-                    let bytes = stretch.locate(used..used + len as u64);
-                    let lost = Damage::new(DamageKind::UnknownTopic, bytes);
-                    visitor.damage(lost.of_records(1, None));
+                    visitor.damage(stretch.lost(DamageKind::UnknownTopic, used, len));
                 }
-                used += len as u64;
+                used += len;
                 continue;
             }
             Found::Connection { raw, len } if fits(len as u64) => {
+                broken.ends(used, DamageKind::Garbled, visitor);
                 visitor.connection(raw);
                 used += len as u64;
                 continue;
             }
-            Found::Other { header, .. } if stretch.is_outside && is_of_bags(&header) => {
+            Found::Other { header, .. }
+                if stretch.is_outside && is_of_bags(&header) =>
+            {
+                broken.ends(used, DamageKind::Garbled, visitor);
                 return Progress { used, stop: Stop::Outside };
             }
             Found::Other { len, .. } if len <= left => {
+                broken.ends(used, DamageKind::Garbled, visitor);
                 used += len;
                 continue;
             }
@@ -129,36 +143,54 @@ pub(crate) fn walk<V: Visitor>(
             Found::Connection { len, .. } => len as u64,
             Found::Other { len, .. } => len,
             Found::Partial { need } => need,
-            Found::Nothing => u64::MAX,
+            Found::Nothing => NOTHING,
         };
-        if need <= left && need <= stretch.limit {
+        let is_partial = need <= left && need <= stretch.limit;
+        if is_partial || stretch.goes_on && need > left && need != NOTHING {
+            broken.ends(used, DamageKind::Garbled, visitor);
             return Progress { used, stop: Stop::Need(need) };
         }
         if need <= left {
-            let lost = stretch.locate(used..used + need);
-            visitor.damage(
-                Damage::new(DamageKind::OverLimit, lost).of_records(1, None),
-            );
+            broken.ends(used, DamageKind::Garbled, visitor);
+            visitor.damage(stretch.lost(DamageKind::OverLimit, used, need));
             used += need;
             continue;
         }
         // Nothing is here, or something that goes beyond the end.
         let window = left.min(SEARCH);
         if (rest.len() as u64) < window {
+            broken.ends(used, DamageKind::Garbled, visitor);
             return Progress { used, stop: Stop::Need(window) };
         }
+        broken.start.get_or_insert(used);
         let rest = rest.get(..window as usize).unwrap_or(rest);
-        let is_last = window == left;
-        let (len, kind) = match next(rest, left, stretch, visitor) {
-            Some(skip) => (skip as u64, DamageKind::Garbled),
-            None if !is_last => (window - OVERLAP, DamageKind::Garbled),
-            None if stretch.is_cut => (left, DamageKind::Truncated),
-            None => (left, DamageKind::Garbled),
-        };
-        visitor.damage(Damage::new(kind, stretch.locate(used..used + len)));
-        used += len;
+        match next(rest, left, stretch, visitor) {
+            Some(skip) => used += skip as u64,
+            None if window < left => used += window - OVERLAP,
+            None => {
+                used += left;
+                broken.ends(used, stretch.end, visitor);
+            }
+        }
     }
+    broken.ends(used, DamageKind::Garbled, visitor);
     Progress { used, stop: Stop::Done }
+}
+
+/// Bytes that are no record, and lie together.
+struct Broken {
+    base: u64,
+    start: Option<u64>,
+}
+
+impl Broken {
+    /// They end at `end`, if there are some.
+    #[inline]
+    fn ends<V: Visitor>(&mut self, end: u64, kind: DamageKind, visitor: &mut V) {
+        if let Some(start) = self.start.take() {
+            visitor.damage(Damage::new(kind, self.base + start..self.base + end));
+        }
+    }
 }
 
 impl Stretch {
@@ -171,12 +203,10 @@ impl Stretch {
         }
     }
 
-    /// Where in the file `range`, counted from where the walk began, lies.
-    fn locate(&self, range: Range<u64>) -> Range<u64> {
-        match &self.place {
-            Place::Plain(at) => at + range.start..at + range.end,
-            Place::Unpacked(chunk) => chunk.clone(),
-        }
+    /// The record that is lost, `len` bytes after the walk has done `used`.
+    fn lost(&self, kind: DamageKind, used: u64, len: u64) -> Damage {
+        let start = self.base + used;
+        Damage::new(kind, start..start + len).of_records(1, None)
     }
 }
 
@@ -233,7 +263,9 @@ fn is_plausible<V: Visitor>(
             Some(V1Header::Other(_)) | None => false,
         },
     };
-    is_one && frame.len() <= left && (after.is_empty() || stretch.find(after) != Found::Nothing)
+    is_one
+        && frame.len() <= left
+        && (after.is_empty() || stretch.find(after) != Found::Nothing)
 }
 
 /// Bytes of the file that are walked over a window at a time.
@@ -265,9 +297,13 @@ impl Plain {
                 return Ok(true);
             }
             let stretch = Stretch {
-                place: Place::Plain(start),
+                base: start,
                 left: end - start,
-                is_cut: self.is_cut,
+                end: match self.is_cut {
+                    true => DamageKind::Truncated,
+                    false => DamageKind::Garbled,
+                },
+                goes_on: false,
                 is_outside: self.is_outside,
                 limit: options.record_bytes.into(),
                 is_v1: self.is_v1,

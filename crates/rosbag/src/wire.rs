@@ -65,10 +65,23 @@ pub(crate) enum Framed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Header<'b> {
     Bag(BagHeader<'b>),
-    Chunk { compression: &'b [u8], size: u32 },
-    Connection { id: u32, topic: &'b [u8] },
-    Message { connection: u32, time: Timestamp },
-    Index { connection: u32, count: u32, version: u32 },
+    Chunk {
+        compression: &'b [u8],
+        size: u32,
+    },
+    Connection {
+        id: u32,
+        topic: &'b [u8],
+    },
+    Message {
+        connection: u32,
+        time: Timestamp,
+    },
+    Index {
+        connection: u32,
+        count: u32,
+        version: u32,
+    },
     ChunkInfo(ChunkInfo),
     /// A record of a kind that no version knows.
     Other(u8),
@@ -122,7 +135,8 @@ impl ChunkInfo {
 
 /// The first line of a file that begins with `head`, if it is one of a bag.
 pub(crate) fn version(head: &[u8]) -> Option<Version> {
-    let digits = head.strip_prefix(MAGIC).or_else(|| head.strip_prefix(RECORD_MAGIC))?;
+    let digits =
+        head.strip_prefix(MAGIC).or_else(|| head.strip_prefix(RECORD_MAGIC))?;
     let line: &[u8] = digits.get(..MAX_LINE.min(digits.len()))?;
     let end = line.iter().position(|byte| !byte.is_ascii_digit() && *byte != b'.')?;
     let (number, rest) = line.split_at_checked(end)?;

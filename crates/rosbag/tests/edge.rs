@@ -12,9 +12,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use logtool_core::{
-    Block, Damage, DamageKind, ErrorKind, Log as _, OpenOptions, Result, Selection,
-};
+use logtool_core::{Block, Damage, DamageKind, ErrorKind, Log as _, Result, Selection};
 use logtool_rosbag::{Key, RosbagLog, RosbagOptions, Survey};
 
 /// The folder of the bags; says so where it is missing.
@@ -62,7 +60,11 @@ const REFUSED: [(&str, ErrorKind, &str); 3] = [
 /// Bags of which more can be had than the table says, how much, and why.
 const MORE: [(&str, u64, &str); 2] = [
     ("active_unterminated_bz2.bag", 100, "the last chunk lacks only its checksum; 75+"),
-    ("corrupt_chunk2_none.bag", 99, "one message is broken; the next, 38, is as it was"),
+    (
+        "corrupt_chunk2_none.bag",
+        99,
+        "one message is broken; the next, 38, is as it was",
+    ),
 ];
 
 #[test]
@@ -105,4 +107,97 @@ fn every_bag_gives_what_can_be_had() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Reads one bag of the folder, without allowing for anything.
+fn read_one(name: &str, survey: Survey) -> Option<Read> {
+    let bytes = Bytes::from(std::fs::read(folder()?.join(name)).unwrap());
+    Some(read(&bytes, RosbagOptions::default().with_survey(survey)).unwrap())
+}
+
+#[test]
+fn a_lost_chunk_is_told_by_topic_number_and_time() {
+    // By bagdump: chunk 2 is bytes 6353..7792, its 20 messages of /chatter are from
+    // 0.26 to 0.49 s, its 5 of /num from 0.25 to 0.45 s after 1,700,000,000 s.
+    for survey in [Survey::Index, Survey::Scan] {
+        let Some(Read { damage, log, .. }) = read_one("data_len_huge.bag", survey)
+        else {
+            return;
+        };
+        let seen: Vec<_> = damage
+            .iter()
+            .map(|damage| {
+                let topic = log.manifest().get(damage.topic.unwrap()).unwrap();
+                let time = damage.time.unwrap();
+                let millis = |t: logtool_core::Timestamp| t.as_nanos() / 1_000_000;
+                assert_eq!(damage.kind, DamageKind::Garbled);
+                assert_eq!(damage.bytes.start, 6353);
+                let times = (millis(time.start), millis(time.end));
+                (topic.name.as_str(), damage.records, times)
+            })
+            .collect();
+        let start = 1_700_000_000_000;
+        let chatter = ("/chatter", 20, (start + 260, start + 490));
+        let num = ("/num", 5, (start + 250, start + 450));
+        assert_eq!(seen, [chatter, num], "{survey:?}");
+    }
+}
+
+#[test]
+fn a_lost_message_is_located() {
+    let Some(Read { damage, log, .. }) =
+        read_one("corrupt_chunk2_none.bag", Survey::Index)
+    else {
+        return;
+    };
+    // The message that begins at 2661 of the chunk's content, by its index: "msg 37".
+    let [damage] = &damage[..] else { panic!("{damage:?}") };
+    assert_eq!((damage.kind, damage.records), (DamageKind::Garbled, 1));
+    assert_eq!(damage.bytes, 7068..7124);
+    assert_eq!(log.manifest().get(damage.topic.unwrap()).unwrap().name, "/chatter");
+}
+
+#[test]
+fn a_bomb_is_over_the_limit() {
+    let Some(Read { records, damage, .. }) = read_one("bz2_bomb.bag", Survey::Index)
+    else {
+        return;
+    };
+    assert_eq!(records, 0);
+    let [damage] = &damage[..] else { panic!("{damage:?}") };
+    assert_eq!((damage.kind, damage.records), (DamageKind::OverLimit, 1));
+}
+
+#[test]
+fn an_encrypted_bag_is_read_with_its_key_and_only_then() {
+    let Some(folder) = folder() else { return };
+    // What `gpg --decrypt` makes of the keys in the bags' headers.
+    let keys = [
+        ("encrypted_aes_none.bag", "7d1784eeedd07da1d93e9de8a0d8e708"),
+        ("encrypted_aes_lz4.bag", "38a894d77a7826af128b2503adda6c3d"),
+    ];
+    for (name, key) in keys {
+        let bytes = Bytes::from(std::fs::read(folder.join(name)).unwrap());
+        for survey in SURVEYS {
+            let options = RosbagOptions::default().with_survey(survey);
+            let shut = RosbagLog::open(Arc::new(bytes.clone()), options).unwrap();
+            let time = shut.manifest().time.unwrap();
+            assert_eq!(time.start.as_nanos(), 1_700_000_000_000_000_000);
+            let why = read(&bytes, options).err().unwrap();
+            assert_eq!(why.kind(), ErrorKind::Unsupported);
+            assert!(why.to_string().contains("rosbagtest"), "{why}");
+
+            let key = Key::from_hex(key).unwrap();
+            let Read { records, damage, log } =
+                read(&bytes, options.with_key(key)).unwrap();
+            assert_eq!((records, damage), (20, vec![]), "{name} {survey:?}");
+            assert_eq!(log.manifest().topics[0].type_name, "std_msgs/String");
+
+            let wrong = Key::new([0; 16]);
+            let Read { records, damage, .. } =
+                read(&bytes, options.with_key(wrong)).unwrap();
+            assert_eq!(records, 0);
+            assert!(!damage.is_empty(), "{name} {survey:?}");
+        }
+    }
 }

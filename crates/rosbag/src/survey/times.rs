@@ -25,7 +25,8 @@ pub(super) fn robust(parts: &[Part], remarks: &mut Vec<String>) -> Option<TimeRa
     }
     // Of equals the latest: a clock that is not yet set shows 1970.
     let most = groups.iter().max_by_key(|(_, count)| *count).map(|(time, _)| *time)?;
-    let others: usize = groups.iter().filter(|(time, _)| *time != most).map(|g| g.1).sum();
+    let others: usize =
+        groups.iter().filter(|(time, _)| *time != most).map(|g| g.1).sum();
     if others > 0 {
         remarks.push(format!(
             "{others} of {} parts have times years away from the others",

@@ -9,7 +9,11 @@ use crate::{probe::Count, schema, survey::Findings, table::Entry};
 impl Findings {
     /// The topics, of which `firsts` are the first entries; `totals` are what is known
     /// of the messages of each entry.
-    pub(super) fn topics(&self, firsts: &[u32], totals: &[Option<Count>]) -> Vec<Topic> {
+    pub(super) fn topics(
+        &self,
+        firsts: &[u32],
+        totals: &[Option<Count>],
+    ) -> Vec<Topic> {
         let mut instances: HashMap<&str, u32> = HashMap::new();
         let mut topics = Vec::new();
         for (id, first) in (0..).map(TopicId).zip(firsts) {
@@ -27,7 +31,9 @@ impl Findings {
                 origin: TopicOrigin::Logged,
                 encoding: "ros1".to_owned(),
                 type_name: connection.type_name.clone(),
-                definition: schema::definition(of_topic.iter().map(|(entry, _)| *entry)),
+                definition: schema::definition(
+                    of_topic.iter().map(|(entry, _)| *entry),
+                ),
                 schema: schema::of(first),
                 records: Some(total.records),
                 bytes: total.bytes,
