@@ -1,0 +1,209 @@
+//! Files that once made reading wrong, endless, or larger than memory: those that
+//! fuzzing found lie in `testdata/bad`, larger ones are made here.
+
+#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+
+use std::{
+    io,
+    ops::Range,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use logtool_core::{
+    Columns, Format as _, Log as _, OpenOptions, Source, TopicId, Value, View,
+    conformance,
+};
+use logtool_ulog::{FORMAT, UlogLog};
+
+/// What reading a few megabytes may take; it took minutes, or hours.
+const SOON: Duration = Duration::from_secs(30);
+
+fn bad(name: &str) -> Bytes {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/bad");
+    std::fs::read(folder.join(name)).unwrap().into()
+}
+
+fn open(bytes: impl Into<Bytes>) -> UlogLog {
+    UlogLog::open(Arc::new(bytes.into()), OpenOptions::default()).unwrap()
+}
+
+fn labels(log: &UlogLog) -> Vec<String> {
+    let topics = log.manifest().topics.iter();
+    let logged = topics.filter(|topic| topic.encoding == "ulog");
+    logged.map(|topic| topic.label().into_owned()).collect()
+}
+
+/// A message: its size, its type, and `payload`.
+fn message(kind: u8, payload: &[&[u8]]) -> Vec<u8> {
+    let payload = payload.concat();
+    let size = u16::try_from(payload.len()).unwrap().to_le_bytes();
+    [&size[..], &[kind], &payload].concat()
+}
+
+fn format(name: &str, fields: &str) -> Vec<u8> {
+    message(b'F', &[name.as_bytes(), b":", fields.as_bytes()])
+}
+
+fn subscription(id: u16, name: &str, instance: u8) -> Vec<u8> {
+    message(b'A', &[&[instance], &id.to_le_bytes(), name.as_bytes()])
+}
+
+fn data(id: u16, record: &[u8]) -> Vec<u8> {
+    message(b'D', &[&id.to_le_bytes(), record])
+}
+
+/// The header and `messages`.
+fn file(messages: impl IntoIterator<Item = Vec<u8>>) -> Bytes {
+    let mut file = b"\x55\x4c\x6f\x67\x01\x12\x35\x01\0\0\0\0\0\0\0\0".to_vec();
+    messages.into_iter().for_each(|message| file.extend(message));
+    file.into()
+}
+
+#[test]
+fn every_bad_file_keeps_the_laws() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/bad");
+    let mut checked = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "ulg") {
+            let bytes = Bytes::from(std::fs::read(&path).unwrap());
+            if FORMAT.open(Arc::new(bytes.clone()), OpenOptions::default()).is_ok() {
+                conformance::check_damaged(&FORMAT, bytes);
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 0);
+}
+
+#[test]
+fn labels_are_unique_whatever_topics_are_called() {
+    assert_eq!(labels(&open(bad("two_topics_of_one_label.ulg"))), ["a.1", "a.1~1"]);
+    let log = open(bad("redefined_into_a_taken_name.ulg"));
+    assert_eq!(labels(&log), ["a", "a@2", "a~1"]);
+}
+
+#[test]
+fn a_topic_has_the_inner_type_that_was_valid_when_it_began() {
+    let log = open(bad("inner_type_redefined.ulg"));
+    let definition = |label: &str| {
+        let id = log.manifest().topic(label).unwrap();
+        log.manifest().get(id).unwrap().schema.field(1).data_type().to_string()
+    };
+    assert!(definition("out").contains("UInt8"), "{}", definition("out"));
+    assert!(definition("out.1").contains("UInt32"), "{}", definition("out.1"));
+    assert_eq!(log.manifest().damage, []);
+}
+
+#[test]
+fn types_nested_too_deep_have_only_raw_bytes() {
+    let log = open(bad("types_200_deep_one_by_one.ulg"));
+    let is_raw = |index: usize| {
+        log.manifest().topics[index].schema.field_with_name("payload").is_ok()
+    };
+    let raw: Vec<usize> = (0..200).filter(|index| is_raw(*index)).collect();
+    assert_eq!(raw, (16..200).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_name_that_would_be_repeated_too_often_is_refused() {
+    let log = open(bad("long_name_in_many_columns.ulg"));
+    assert!(log.decoder(TopicId(0), &Columns::all(View::Nested)).is_ok());
+    assert!(log.decoder(TopicId(0), &Columns::all(View::Flat)).is_err());
+    let log = open(bad("long_name_in_many_types.ulg"));
+    assert!(log.manifest().topics[0].schema.field_with_name("payload").is_ok());
+}
+
+#[test]
+fn garbage_that_looks_like_long_messages_costs_a_bounded_time() {
+    let start = Instant::now();
+    for kind in b"FALIDMPQ" {
+        let head = [format("t", "uint64_t timestamp;"), subscription(0, "t", 0)];
+        let garbage = vec![*kind; 1 << 20];
+        let log = open(file(head.into_iter().chain([vec![0; 3], garbage])));
+        assert!(!log.manifest().damage.is_empty());
+    }
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_value_of_many_parts_costs_a_bounded_time() {
+    let start = Instant::now();
+    // The two bytes of an é are always in two parts.
+    let key = b"\x0achar[16] a";
+    let part = |index: u32| match index % 2 {
+        0 => message(b'M', &[&[1], key, b"xxxxxxxxxxxxxxx\xc3"]),
+        _ => message(b'M', &[&[1], key, b"\xa9xxxxxxxxxxxxxxx"]),
+    };
+    let log = open(file((0..200_000).map(part)));
+    let Value::Text(text) = &log.header().info_multiple["a"][0] else {
+        panic!("the whole is text")
+    };
+    assert_eq!(text.matches('é').count(), 100_000);
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+}
+
+#[test]
+fn many_topics_of_a_long_type_keep_its_text_a_bounded_number_of_times() {
+    let start = Instant::now();
+    let fields = |odd: &str| format!("{}{odd}", "float x;".repeat(7_000));
+    let formats = [format("fine", &fields("")), format("odd", &fields("odd"))];
+    let topics = (0..=255).flat_map(|instance: u8| {
+        let id = u16::from(instance);
+        [subscription(id, "fine", instance), subscription(id + 256, "odd", instance)]
+    });
+    let log = open(file(formats.into_iter().chain(topics)));
+    let topics = &log.manifest().topics;
+    assert!(
+        topics.iter().map(|topic| topic.definition.len()).sum::<usize>() <= 16 << 20
+    );
+    assert_eq!(topics[0].definition, fields(""));
+    let columns = topics.iter().map(|topic| topic.schema.fields().len());
+    assert!(columns.sum::<usize>() < 2 << 20);
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+}
+
+#[test]
+fn many_small_counters_are_not_noted_for_every_part() {
+    let name = |topic: u16| format!("t{}", topic / 256);
+    let formats = (0..200).map(|t| format(&format!("t{t}"), "uint32_t timestamp;"));
+    let topics = (0..50_000).map(|t: u16| subscription(t, &name(t), t as u8));
+    let records = (0..300_000_u32)
+        .map(|index| data((index % 50_000) as u16, &index.to_le_bytes()));
+    let log = open(file(formats.chain(topics).chain(records)));
+    assert_eq!(log.manifest().damage, []);
+    assert!(log.manifest().notes.len() < 30 << 20, "{}", log.manifest().notes.len());
+}
+
+/// A source that counts what is read of it.
+struct Counting(Bytes, AtomicU64);
+
+impl Source for Counting {
+    fn len(&self) -> u64 {
+        Source::len(&self.0)
+    }
+
+    fn read_at(&self, range: Range<u64>) -> io::Result<Bytes> {
+        let bytes = self.0.read_at(range)?;
+        self.1.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        Ok(bytes)
+    }
+}
+
+#[test]
+fn many_gaps_do_not_make_the_file_be_read_over_and_over() {
+    let head = [format("t", "uint64_t timestamp;"), subscription(0, "t", 0)];
+    let stretch = [data(0, &5_000_u64.to_le_bytes()).repeat(6), vec![0; 5]].concat();
+    let messages = head.into_iter().chain(std::iter::repeat_n(stretch, 200_000));
+    let source = Arc::new(Counting(file(messages), AtomicU64::new(0)));
+    let log = UlogLog::open(source.clone(), OpenOptions::default()).unwrap();
+    assert!(log.manifest().damage.len() > 100_000);
+    let read = source.1.load(Ordering::Relaxed);
+    assert!(read < 4 * Source::len(&*source), "{read} bytes");
+}
