@@ -12,23 +12,21 @@ use std::{
 use arrow_array::{Array, RecordBatch, cast::AsArray as _, types::*};
 use arrow_schema::{DataType, SchemaRef};
 use logtool_core::{
-    Columns, OpenOptions, Result, Selection, TableJob, TableSink,
-    TableWriter, TimeBase, Topic, View, to_tables,
+    Columns, OpenOptions, Result, Selection, TableJob, TableSink, TableWriter,
+    TimeBase, Topic, View, to_tables,
 };
 use logtool_ulog::UlogLog;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1).ok_or("usage: columns_logtool FILE")?;
-    let log = UlogLog::open(
-        Arc::new(map::map(&File::open(path)?)?),
-        OpenOptions::default(),
-    )?;
+    let log =
+        UlogLog::open(Arc::new(map::map(&File::open(path)?)?), OpenOptions::default())?;
     let job = TableJob {
         selection: Selection::default(),
         columns: Columns::all(View::Nested),
         columns_of: Default::default(),
         time: TimeBase::default(),
-        part_bytes: 16 << 20,
+        part_bytes: 8 << 20,
         progress: &|_| {},
     };
     let touch = Touch::default();

@@ -15,6 +15,8 @@ pub(crate) struct ShownClock {
     base: TimeBase,
     /// What to add for Unix time, if that is known.
     to_unix: Option<i64>,
+    /// Whether the times that are told are Unix time, and so are dates to people.
+    is_unix: bool,
 }
 
 impl ShownClock {
@@ -36,7 +38,9 @@ impl ShownClock {
                 TimeBase { offset_nanos, is_utc: true }
             }
         };
-        Ok(Self { choice, base, to_unix })
+        let as_logged = choice == TimeChoice::Boot;
+        let is_unix = base.is_utc || as_logged && manifest.clock.zero == ClockZero::Unix;
+        Ok(Self { choice, base, to_unix, is_unix })
     }
 
     /// For the tables.
@@ -86,9 +90,9 @@ impl ShownClock {
         JsonTime(self.shown(time), self.base.is_utc)
     }
 
-    /// `time` for people: `hh:mm:ss.mmm`, with the date where that is UTC.
+    /// `time` for people: `hh:mm:ss.mmm`, with the date where that is Unix time.
     pub(crate) fn text(&self, time: Timestamp) -> TextTime {
-        TextTime(self.shown(time), self.base.is_utc)
+        TextTime(self.shown(time), self.is_unix)
     }
 
     /// Nanoseconds on this clock; nothing where that cannot be told.

@@ -91,6 +91,7 @@ impl Block {
     ///
     /// # Panics
     /// Where the payload is not inside them.
+    #[inline]
     pub fn push(&mut self, topic: TopicId, time: Timestamp, payload: Range<usize>) {
         assert!(payload.start <= payload.end && payload.end <= self.bytes.len());
         let (start, end) = (payload.start as u32, payload.end as u32);
@@ -103,6 +104,7 @@ impl Block {
     }
 
     /// The bytes in which the records lie.
+    #[inline]
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
@@ -111,6 +113,7 @@ impl Block {
 /// # For everyone else
 impl Block {
     /// How many records there are.
+    #[inline]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -147,6 +150,7 @@ impl Block {
     }
 
     /// Neighbours of one topic, together.
+    #[inline]
     pub fn runs(&self) -> impl Iterator<Item = Run<'_>> {
         let same = |a: &Entry, b: &Entry| a.topic == b.topic;
         let run = |entries| Run { block: self, entries };
@@ -175,6 +179,7 @@ pub struct Run<'b> {
 
 impl<'b> Run<'b> {
     /// The topic of all of them. (A run is never empty.)
+    #[inline]
     pub fn topic(&self) -> TopicId {
         self.entries[0].topic
     }
@@ -196,12 +201,14 @@ impl<'b> Run<'b> {
     }
 
     /// The times of the records.
+    #[inline]
     pub fn times(self) -> impl ExactSizeIterator<Item = Timestamp> {
         self.entries.iter().map(|entry| entry.time)
     }
 
     /// The times of the records, and where in the block's [`bytes`](Self::bytes) their
     /// payloads begin.
+    #[inline]
     pub fn starts(self) -> impl ExactSizeIterator<Item = (Timestamp, usize)> {
         self.entries.iter().map(|entry| (entry.time, entry.start as usize))
     }
@@ -212,6 +219,7 @@ impl<'b> Run<'b> {
     }
 
     /// The payloads of the records.
+    #[inline]
     pub fn payloads(self) -> impl ExactSizeIterator<Item = &'b [u8]> {
         let bytes: &[u8] = &self.block.bytes;
         let payload = |entry: &Entry| &bytes[entry.start as usize..entry.end as usize];

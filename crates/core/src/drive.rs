@@ -18,7 +18,7 @@ use arrow_array::RecordBatch;
 use rayon::Scope;
 
 use crate::{
-    block::Block,
+    block::{Block, TopicSort},
     damage::Damage,
     error::Result,
     log::{Columns, Cursor, Decoder, Log},
@@ -139,6 +139,7 @@ struct Ticket(AtomicUsize);
 #[derive(Default)]
 struct Workbench {
     block: Block,
+    sort: TopicSort,
     decoders: Vec<Option<Box<dyn Decoder>>>,
 }
 
@@ -214,12 +215,13 @@ impl<'d> Driver<'d> {
         part: &Part,
         bench: &mut Workbench,
     ) -> Result<(Vec<(TopicId, RecordBatch)>, Report)> {
-        let Workbench { block, decoders } = bench;
+        let Workbench { block, sort, decoders } = bench;
         decoders.resize_with(self.lanes.len(), || None);
         let mut report = Report::default();
         let mut cursor = self.log.read(part, &self.job.selection)?;
         while cursor.fill(block)? {
             report.damage.extend_from_slice(block.damage());
+            block.sort_by_topic(sort);
             for run in block.runs() {
                 let decoder = match &mut decoders[run.topic().index()] {
                     Some(decoder) => decoder,

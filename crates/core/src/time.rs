@@ -26,12 +26,14 @@ impl Timestamp {
     pub const MAX: Self = Self(i64::MAX);
 
     /// `nanos` after the clock's zero.
+    #[inline]
     pub const fn from_nanos(nanos: i64) -> Self {
         Self(nanos)
     }
 
     /// `micros` after the clock's zero, or [`MAX`](Self::MAX) where that is too late
     /// to be told in nanoseconds (292 years).
+    #[inline]
     pub const fn from_micros(micros: u64) -> Self {
         if micros > (i64::MAX / 1_000) as u64 {
             return Self::MAX;
@@ -40,6 +42,7 @@ impl Timestamp {
     }
 
     /// Nanoseconds after the clock's zero.
+    #[inline]
     pub const fn as_nanos(self) -> i64 {
         self.0
     }
@@ -102,11 +105,13 @@ impl TimeRange {
     pub const EMPTY: Self = Self { start: Timestamp::MAX, end: Timestamp::MIN };
 
     /// The shortest range that holds `time`.
+    #[inline]
     pub const fn just(time: Timestamp) -> Self {
         Self { start: time, end: Timestamp(time.0.saturating_add(1)) }
     }
 
     /// Whether `time` is inside. A range that ends at the end of time holds that too.
+    #[inline]
     pub fn contains(&self, time: Timestamp) -> bool {
         self.start <= time && (time < self.end || self.end == Timestamp::MAX)
     }
@@ -126,6 +131,7 @@ impl TimeRange {
     }
 
     /// The shortest range that covers both.
+    #[inline]
     #[must_use]
     pub fn cover(&self, other: &Self) -> Self {
         Self { start: self.start.min(other.start), end: self.end.max(other.end) }

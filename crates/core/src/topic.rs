@@ -25,6 +25,7 @@ pub struct TopicId(pub u32);
 
 impl TopicId {
     /// The same, as an index into a slice that has one item per topic.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -98,6 +99,7 @@ impl TopicSet {
     pub const EMPTY: Self = Self::Only(Vec::new());
 
     /// Whether `id` is in the set.
+    #[inline]
     pub fn contains(&self, id: TopicId) -> bool {
         match self {
             Self::All => true,
