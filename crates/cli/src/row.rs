@@ -152,13 +152,15 @@ mod tests {
     use std::sync::Arc;
 
     use arrow_array::{Float32Array, TimestampNanosecondArray, UInt64Array};
-    use logtool_core::Manifest;
+    use logtool_core::{Clock, ClockZero, Manifest};
 
     use super::*;
     use crate::args::TimeChoice;
 
     fn lines(rows: &Rows) -> String {
-        let clock = ShownClock::new(&Manifest::default(), TimeChoice::Boot).unwrap();
+        let clock = Clock { zero: ClockZero::Boot, to_unix: None };
+        let manifest = Manifest { clock, ..Manifest::default() };
+        let clock = ShownClock::new(&manifest, TimeChoice::Boot).unwrap();
         let (label, mut lines) = (Label::new("imu.1", 6), Vec::new());
         let mut write = |row| rows.write(row, &clock, Some(&label), &mut lines);
         (0..rows.times.len()).for_each(&mut write);

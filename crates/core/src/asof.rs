@@ -33,9 +33,10 @@ use crate::{
 
 /// What to put side by side in one table, and at which moments.
 ///
-/// The moments are the multiples of the period on the log's clock, from the first time
-/// of the log ([`Manifest::time`](crate::Manifest::time)) that is wanted to the last;
-/// so those of a shorter range are among those of a longer one.
+/// The moments are the multiples of the period on the log's clock, from the first record
+/// of the wanted topics to the last, within what the log is known to span
+/// ([`Manifest::time`](crate::Manifest::time)) and the wanted times; so those of a
+/// shorter range are among those of a longer one.
 pub struct AsofJob<'j> {
     /// The topics that are wanted, and which of their columns, in the flat view.
     pub columns_of: BTreeMap<TopicId, Columns>,

@@ -31,6 +31,19 @@ pub(super) struct Sweep<'s> {
     report: AsofReport,
 }
 
+/// The part of `known` in which the wanted topics tell something: before their first
+/// record and after their last there would be rows of nothing new.
+fn told(log: &dyn Log, job: &AsofJob<'_>, known: TimeRange) -> TimeRange {
+    let topics = job.columns_of.keys().map(|id| log.manifest().get(*id).ok()?.time);
+    let Some(times) = topics.collect::<Option<Vec<TimeRange>>>() else { return known };
+    let start = times.iter().map(|time| time.start.max(known.start)).min();
+    let end = times.iter().map(|time| time.end.min(known.end)).max();
+    match (start, end) {
+        (Some(start), Some(end)) => TimeRange { start, end },
+        _ => known,
+    }
+}
+
 impl<'s> Sweep<'s> {
     pub(super) fn new(
         log: &'s dyn Log,
@@ -39,7 +52,7 @@ impl<'s> Sweep<'s> {
         limits: Limits,
     ) -> Result<Self> {
         let known = log.manifest().time.unwrap_or(TimeRange::EMPTY);
-        let grid = Grid::new(known, job.time, job.period_nanos)?;
+        let grid = Grid::new(told(log, job, known), job.time, job.period_nanos)?;
         let output = Output::new(writer, log, job, grid, limits)?;
         let selection = Selection {
             topics: job.columns_of.keys().copied().collect(),
