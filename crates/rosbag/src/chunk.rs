@@ -92,3 +92,6 @@ impl Output {
         if len < bytes.len() { Unpacked::OverLimit } else { Unpacked::Whole }
     }
 }
+
+#[cfg(test)]
+mod tests;

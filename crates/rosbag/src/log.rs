@@ -1,6 +1,9 @@
 //! A bag that is open.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use logtool_core::{
     Columns, Cursor, Decoder, Error, ErrorKind, Log, Manifest, Part, Result, Selection,
@@ -8,7 +11,8 @@ use logtool_core::{
 };
 
 use crate::{
-    bag::Bag, connection::Connection, cursor::RosbagCursor, encryption::Lock,
+    bag::Bag, connection::Connection, cursor::RosbagCursor, definition::Described,
+    encryption::Lock,
     head::Head, notes::Notes, options::RosbagOptions, schema, survey::survey,
     table::Table,
 };
@@ -18,8 +22,8 @@ pub struct RosbagLog {
     bag: Bag,
     manifest: Arc<Manifest>,
     table: Arc<Table>,
-    /// The first entry of each topic.
-    firsts: Vec<u32>,
+    /// What the records of each topic look like; found out when first needed.
+    described: Vec<OnceLock<Result<Described>>>,
     /// The starts of the manifest's parts, and the end of the last.
     bounds: Arc<[u64]>,
     head: Head,
@@ -57,13 +61,14 @@ impl RosbagLog {
         options: RosbagOptions,
     ) -> Self {
         let Notes { head, connections } = notes;
-        let (table, firsts) = Table::restore(connections);
+        let (table, topics) = Table::restore(connections);
+        let described = std::iter::repeat_with(OnceLock::new).take(topics).collect();
         let lock = Lock::new(&head.encryptor, &head.user, options.key);
         let bag = Bag { source, options: options.open, lock, is_v1: head.is_v1() };
         let starts = manifest.parts.iter().map(|part| part.bytes.start);
         let end = manifest.parts.last().map(|part| part.bytes.end);
         let bounds = starts.chain(end).collect();
-        Self { bag, manifest, table: Arc::new(table), firsts, bounds, head }
+        Self { bag, manifest, table: Arc::new(table), described, bounds, head }
     }
 
     /// All connections, in the order in which the bag tells of them.
@@ -76,6 +81,16 @@ impl RosbagLog {
         let of_topic =
             self.table.entries.iter().filter(move |entry| entry.topic == topic);
         of_topic.map(|entry| &entry.connection)
+    }
+
+    /// What the records of `topic` look like, if there is such a topic and that is known.
+    pub fn description(&self, topic: TopicId) -> Option<&Described> {
+        self.described(topic)?.as_ref().ok()
+    }
+
+    fn described(&self, topic: TopicId) -> Option<&Result<Described>> {
+        let cell = self.described.get(topic.index())?;
+        Some(cell.get_or_init(|| schema::of_topic(self.connections_of(topic))))
     }
 
     /// The version of the format, as `(2, 0)`; nothing where the first line is broken.
@@ -105,9 +120,8 @@ impl Log for RosbagLog {
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
-        let first = self.firsts.get(topic.index());
-        match first.and_then(|first| self.table.entries.get(*first as usize)) {
-            Some(entry) => schema::decoder(entry, columns),
+        match self.described(topic) {
+            Some(described) => schema::decoder(described, columns),
             None => {
                 let what = format!("the bag has no topic number {}", topic.0);
                 Err(Error::new(ErrorKind::NoSuch, what))

@@ -116,8 +116,9 @@ impl Table {
         self.entries.iter().map(stored).collect()
     }
 
-    /// The finished table of which these were the entries, and the first of each topic.
-    pub(crate) fn restore(stored: Vec<StoredEntry>) -> (Self, Vec<u32>) {
+    /// The finished table of which these were the entries, and how many topics
+    /// they make.
+    pub(crate) fn restore(stored: Vec<StoredEntry>) -> (Self, usize) {
         let mut table = Self::default();
         for StoredEntry { since, raw } in stored {
             let connection = Connection::new(raw);
@@ -125,7 +126,7 @@ impl Table {
             table.by_id.entry(connection.id).or_default().push(index);
             table.entries.push(Entry { connection, since, topic: TopicId::default() });
         }
-        let firsts = table.finish();
-        (table, firsts)
+        let topics = table.finish().len();
+        (table, topics)
     }
 }

@@ -80,9 +80,11 @@ fn every_bag_gives_what_can_be_had() {
         let more = MORE.iter().find(|more| more.0 == name);
         let count = more.map_or(count, |more| more.1.max(count));
         let bytes = Bytes::from(std::fs::read(folder.join(name)).unwrap());
-        for survey in SURVEYS {
+        // Unpacking 300 MB takes its time: once is enough.
+        let is_bomb = name == "bz2_bomb.bag";
+        for survey in SURVEYS.into_iter().take(if is_bomb { 1 } else { 4 }) {
             let mut options = RosbagOptions::default().with_survey(survey);
-            if name == "bz2_bomb.bag" {
+            if is_bomb {
                 // Its one message is 300 MB: who wants it has to allow for that.
                 options.open.record_bytes = 512 << 20;
             }

@@ -2,15 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use logtool_core::{Topic, TopicId, TopicOrigin};
+use logtool_core::{Result, Topic, TopicId, TopicOrigin};
 
-use crate::{probe::Count, schema, survey::Findings, table::Entry};
+use crate::{
+    connection::Connection, definition::Described, probe::Count, schema,
+    survey::Findings, table::Entry,
+};
 
 impl Findings {
     /// The topics, of which `firsts` are the first entries; `totals` are what is known
     /// of the messages of each entry.
     pub(super) fn topics(
-        &self,
+        &mut self,
         firsts: &[u32],
         totals: &[Option<Count>],
     ) -> Vec<Topic> {
@@ -25,16 +28,21 @@ impl Findings {
             let total = total.reduce(Count::and).unwrap_or(NONE);
             let connection = &first.connection;
             let instance = instances.entry(connection.topic.as_str()).or_default();
+            let described =
+                schema::of_topic(of_topic.iter().map(|(entry, _)| &entry.connection));
+            self.remarks.extend(oddity(connection, &described));
+            let mut definition = connection.definition.clone();
+            if let (true, Ok(described)) = (definition.is_empty(), &described) {
+                definition = described.definition.text();
+            }
             topics.push(Topic {
                 name: connection.topic.clone(),
                 instance: *instance,
                 origin: TopicOrigin::Logged,
                 encoding: "ros1".to_owned(),
                 type_name: connection.type_name.clone(),
-                definition: schema::definition(
-                    of_topic.iter().map(|(entry, _)| *entry),
-                ),
-                schema: schema::of(first),
+                definition,
+                schema: schema::schema(&described),
                 records: Some(total.records),
                 bytes: total.bytes,
                 time: total.time.filter(|_| total.records > 0),
@@ -43,6 +51,18 @@ impl Findings {
             *instance += 1;
         }
         topics
+    }
+}
+
+/// What is odd about what the records of `connection` look like.
+fn oddity(connection: &Connection, described: &Result<Described>) -> Option<String> {
+    let topic = &connection.topic;
+    match described {
+        Ok(Described { oddity: None, .. }) => None,
+        Ok(Described { oddity: Some(oddity), .. }) => {
+            Some(format!("the topic {topic:?}: {oddity}"))
+        }
+        Err(why) => Some(format!("the topic {topic:?} has only raw bytes: {why}")),
     }
 }
 

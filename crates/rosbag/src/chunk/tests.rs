@@ -1,0 +1,107 @@
+//! What was packed by others is unpacked here. The packed bytes were made with Python's
+//! `lz4.frame` 4.4.5 and `bz2`.
+
+use bytes::BytesMut;
+use logtool_core::hex::Hex;
+
+use super::*;
+
+/// 160 bytes: independent blocks of 1 MiB, a content checksum, no content size; this is
+/// the profile of ROS.
+const LZ4: &str = "04224d186440a70e0000004f61626364040084506461626364000000000756cc43";
+/// The same 160 bytes: linked blocks, block checksums, a content size.
+const LZ4_LINKED: &str = "04224d187840a0000000000000005d0e0000004f616263640400845064616263\
+                          64aa91b5a000000000";
+/// 40 bytes.
+const BZ2: &str = "425a6839314159265359e9f2ef1800000481003c00200020a500cd34e4c4d4e4f177\
+                   245385090e9f2ef180";
+
+fn bytes(digits: &str) -> Vec<u8> {
+    let byte = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap();
+    digits.as_bytes().chunks(2).map(byte).collect()
+}
+
+fn unpack(compression: Compression, packed: &[u8], limit: usize) -> (BytesMut, Unpacked) {
+    compression.unpack(packed, 0, limit, BytesMut::new())
+}
+
+#[test]
+fn frames_of_all_kinds_are_unpacked() {
+    for frame in [LZ4, LZ4_LINKED] {
+        let (out, how) = unpack(Compression::Lz4, &bytes(frame), 1 << 20);
+        assert_eq!((out.as_ref(), how), (b"abcd".repeat(40).as_slice(), Unpacked::Whole));
+    }
+}
+
+#[test]
+fn frames_one_after_the_other_are_one_content() {
+    let skipped = [&[0x5f, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"xyz"].concat();
+    let packed = [bytes(LZ4), skipped, bytes(LZ4_LINKED)].concat();
+    let (out, how) = unpack(Compression::Lz4, &packed, 1 << 20);
+    assert_eq!((out.as_ref(), how), (b"abcd".repeat(80).as_slice(), Unpacked::Whole));
+}
+
+#[test]
+fn streams_one_after_the_other_are_one_content() {
+    let (out, how) = unpack(Compression::Bz2, &bytes(BZ2).repeat(3), 1 << 20);
+    assert_eq!((out.as_ref(), how), (b"abcd".repeat(30).as_slice(), Unpacked::Whole));
+}
+
+#[test]
+fn a_wrong_checksum_keeps_the_content_of_a_frame() {
+    for (frame, at) in [(LZ4, 32), (LZ4_LINKED, 33)] {
+        let mut packed = bytes(frame);
+        packed[at] ^= 1;
+        let (out, how) = unpack(Compression::Lz4, &packed, 1 << 20);
+        assert_eq!((out.len(), how), (160, Unpacked::Doubtful), "{}", Hex(&packed));
+    }
+}
+
+#[test]
+fn a_wrong_checksum_loses_the_content_of_a_stream() {
+    let mut packed = bytes(BZ2);
+    packed[10] ^= 1; // of the block
+    let (out, how) = unpack(Compression::Bz2, &packed, 1 << 20);
+    assert_eq!((out.len(), how), (0, Unpacked::Broken));
+}
+
+#[test]
+fn wherever_packed_bytes_are_cut_what_is_unpacked_is_a_beginning() {
+    let whole = b"abcd".repeat(40);
+    let kinds =
+        [(Compression::Lz4, LZ4), (Compression::Lz4, LZ4_LINKED), (Compression::Bz2, BZ2)];
+    for (compression, packed) in kinds {
+        let packed = bytes(packed);
+        for len in 1..packed.len() {
+            let (out, how) = unpack(compression, &packed[..len], 1 << 20);
+            assert!(whole.starts_with(&out), "cut to {len}");
+            assert_eq!(how, Unpacked::Cut, "cut to {len}");
+        }
+    }
+}
+
+#[test]
+fn no_more_is_unpacked_than_allowed() {
+    for (compression, packed) in [(Compression::Lz4, LZ4), (Compression::Bz2, BZ2)] {
+        let (out, how) = unpack(compression, &bytes(packed), 39);
+        assert_eq!((out.len(), how), (39, Unpacked::OverLimit));
+    }
+    let (out, how) = unpack(Compression::None, b"abcde", 4);
+    assert_eq!((out.as_ref(), how), (&b"abcd"[..], Unpacked::OverLimit));
+}
+
+#[test]
+fn a_declared_size_is_not_believed() {
+    let packed = bytes(LZ4);
+    let (out, how) = Compression::Lz4.unpack(&packed, u32::MAX, 1 << 20, BytesMut::new());
+    assert_eq!((out.len(), how), (160, Unpacked::Whole));
+    assert!(out.capacity() < 8 << 20);
+}
+
+#[test]
+fn garbage_is_broken() {
+    for compression in [Compression::Lz4, Compression::Bz2] {
+        let (out, how) = unpack(compression, b"this was never packed", 1 << 20);
+        assert_eq!((out.len(), how), (0, Unpacked::Broken));
+    }
+}

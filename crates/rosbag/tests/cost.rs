@@ -1,0 +1,96 @@
+//! What it costs to open and to select: as few bytes as the index allows.
+
+#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+
+use std::{
+    io,
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use bytes::Bytes;
+use logtool_core::{
+    Block, Log as _, Selection, Source, TimeRange, Timestamp, TopicSet,
+};
+use logtool_rosbag::{RosbagLog, RosbagOptions};
+
+/// Counts what is read.
+struct Counting {
+    bytes: Bytes,
+    read: AtomicU64,
+}
+
+impl Source for Counting {
+    fn len(&self) -> u64 {
+        Source::len(&self.bytes)
+    }
+
+    fn read_at(&self, range: Range<u64>) -> io::Result<Bytes> {
+        let bytes = self.bytes.read_at(range)?;
+        self.read.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        Ok(bytes)
+    }
+}
+
+fn sample(name: &str) -> Option<Arc<Counting>> {
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
+    let Ok(bytes) = std::fs::read(root.join("rosbag").join(name)) else {
+        eprintln!("no {name}: set LOGTOOL_SAMPLES; nothing is checked");
+        return None;
+    };
+    Some(Arc::new(Counting { bytes: bytes.into(), read: AtomicU64::new(0) }))
+}
+
+fn read(
+    source: &Arc<Counting>,
+    log: &RosbagLog,
+    selection: &Selection,
+) -> (usize, u64) {
+    let before = source.read.load(Ordering::Relaxed);
+    let (mut block, mut records) = (Block::default(), 0);
+    for part in log.manifest().plan(selection, 1 << 20) {
+        let mut cursor = log.cursor(&part, selection).unwrap();
+        while logtool_core::Cursor::fill(&mut cursor, &mut block).unwrap() {
+            records += block.len();
+        }
+    }
+    (records, source.read.load(Ordering::Relaxed) - before)
+}
+
+#[test]
+fn opening_reads_the_index_and_a_little_of_some_chunks() {
+    // 10 chunks of about 140 kB each.
+    let Some(source) = sample("robot_localization-test1.bag") else { return };
+    let log = RosbagLog::open(source.clone(), RosbagOptions::default()).unwrap();
+    let opened = source.read.load(Ordering::Relaxed);
+    assert_eq!(log.manifest().parts.len(), 10);
+    assert!(opened < 300_000, "{opened} of {} bytes were read", source.len());
+
+    let (records, all) = read(&source, &log, &Selection::default());
+    assert_eq!(records, 16_806); // as the Python package rosbags 0.11 counts
+    assert!(all < source.len() + 300_000, "{all} bytes were read");
+}
+
+#[test]
+fn a_selection_reads_only_the_chunks_that_may_have_some_of_it() {
+    let Some(source) = sample("robot_localization-test1.bag") else { return };
+    let log = RosbagLog::open(source.clone(), RosbagOptions::default()).unwrap();
+    let (_, whole) = read(&source, &log, &Selection::default());
+    let first = log.manifest().parts[0].time;
+    let end = Timestamp::from_nanos(first.start.as_nanos() + 1);
+    let time = TimeRange { start: first.start, end };
+    let (records, some) = read(&source, &log, &Selection { time, ..all() });
+    assert!(records > 0 && some < whole / 4, "{some} of {whole} bytes for {records}");
+    let (records, none) =
+        read(&source, &log, &Selection { topics: TopicSet::EMPTY, ..all() });
+    assert_eq!((records, none), (0, 0));
+}
+
+fn all() -> Selection {
+    Selection::default()
+}
