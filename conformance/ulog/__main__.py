@@ -1,0 +1,34 @@
+"""Compares what logtool and pyulog read of the same logs, all of it."""
+
+import os
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from checks import check_log
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def logs():
+    """Every log there is: real ones, edge cases, our own."""
+    samples = Path(os.environ["LOGTOOL_SAMPLES"]) / "ulog"
+    found = sorted(samples.glob("*.ulg")) + sorted(samples.glob("edge/*.ulg"))
+    if not found:
+        print(f"MISSING  no samples in {samples}: set LOGTOOL_SAMPLES; only testdata/ is checked")
+    return found + sorted((ROOT / "testdata").glob("*.ulg"))
+
+
+def main():
+    paths = [Path(name) for name in sys.argv[1:]] or logs()
+    passed = failed = 0
+    with ProcessPoolExecutor() as pool:
+        for tally in pool.map(check_log, paths):
+            print("\n".join(tally.lines), flush=True)
+            passed, failed = passed + tally.passed, failed + tally.failed
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""All checks of one log."""
+
+import csv_files
+import header
+import json_lines
+import messages
+import readers
+import values
+from known import KNOWN, LEFT_OUT
+from logtool import Ours
+from peer import Peer
+from tally import Tally
+
+
+def check_log(path):
+    tally = Tally(path.name, KNOWN)
+    compare(tally, path)
+    tally.check_known()
+    return tally
+
+
+def compare(tally, path):
+    ours = Ours(path)
+    if ours.refused:
+        refused = Peer(path).error
+        different = [] if refused else ["pyulog reads it, logtool does not"]
+        tally.check("refused", different, ours.refused.splitlines()[0])
+        return
+    readers.check(tally, ours)
+    json_lines.check(tally, ours)
+    if ours.info["damage"]:
+        # What is left of a damaged log depends on how one recovers: crates/ulog/tests.
+        return
+    left_out = LEFT_OUT.get(path.name, {})
+    peer = Peer(path, left_out)
+    if left_out:
+        tally.check("left out", peer.not_needed(ours), ", ".join(left_out))
+    if peer.error:
+        tally.check("read", [f"pyulog: {peer.error}"])
+        return
+    values.check(tally, ours, peer)
+    header.check(tally, ours, peer)
+    messages.check(tally, ours, peer)
+    csv_files.check(tally, ours, peer)

@@ -1,0 +1,49 @@
+"""Logged strings, plain and tagged, and PX4's events in words."""
+
+from header import in_order
+
+
+def check(tally, ours, peer):
+    table = ours.tables().get(("logged_strings", 0))
+    rows = []
+    if table is not None:
+        rows = table.set_column(0, "timestamp", table.column(0).cast("int64")).to_pylist()
+    plain = [row for row in rows if row["tag"] is None]
+    tagged = [row for row in rows if row["tag"] is not None]
+    log = peer.log
+    tally.check("strings", in_order(told(plain), theirs(log.logged_messages), "string"), f"{len(plain)}")
+    differences, tags = [], sorted({row["tag"] for row in tagged} | set(log.logged_messages_tagged))
+    for tag in tags:
+        mine = told(row for row in tagged if row["tag"] == tag)
+        of_tag = theirs(log.logged_messages_tagged.get(tag, []))
+        differences += in_order(mine, of_tag, f"string of tag {tag}")
+    tally.check("tagged strings", differences, f"{len(tagged)}")
+    tally.check("messages", *as_people_read_them(ours, peer))
+
+
+def told(rows):
+    return [(row["timestamp"] // 1000, row["level"], row["message"]) for row in rows]
+
+
+def theirs(messages):
+    return [(m.timestamp, m.log_level_str().lower(), m.message) for m in messages]
+
+
+def as_people_read_them(ours, peer):
+    """Strings and events, as `ulog_messages` puts them together; that leaves out tagged
+    strings, and calls events of logs that do not explain them unknown."""
+    log = peer.log
+    expected = theirs(log.logged_messages)
+    if log.msg_info_dict.get("sys_name") == "PX4" and "metadata_events" in log.msg_info_multiple_dict:
+        expected = [message for message in expected if not message[2].endswith("\t")]
+        events = peer.events()
+        expected += [(int(micros), level.lower(), text) for micros, level, text in events]
+    else:
+        expected = [(micros, level, text.rstrip("\t")) for micros, level, text in expected]
+    mine = ours.messages()
+    times = [message["time"] for message in mine]
+    differences = [] if times == sorted(times) else ["not in the order of time"]
+    mine = [(round(m["time"] * 1e6), m["level"], m["message"]) for m in mine if m["source"] != "tagged"]
+    # Which of two that have the same time comes first, nothing says.
+    differences += in_order(sorted(mine), sorted(expected), "message")
+    return differences, f"{len(mine)}"
