@@ -36,7 +36,7 @@ mod text;
 
 use std::sync::Arc;
 
-use logtool_core::{Error, ErrorKind, Labels, Layout, Result};
+use logtool_core::{Columns, Error, ErrorKind, Labels, Layout, LayoutDecoder, Result};
 
 use crate::definition::{
     line::{Constant, Field},
@@ -167,6 +167,8 @@ pub fn describe(type_name: &str, md5sum: &str, text: &str) -> Result<Described> 
     let is_sum = md5sum.len() == 32 && md5sum.bytes().all(|b| b.is_ascii_hexdigit());
     let parsed = Definition::parse(type_name, text).and_then(|definition| {
         let (sum, layout) = (definition.md5sum()?, definition.layout()?);
+        // A layout may still have more columns than a table is given.
+        LayoutDecoder::new(&layout, &Columns::default())?;
         Ok((definition, sum, layout))
     });
     let instead = |why: String| -> Option<Described> {

@@ -30,7 +30,7 @@ const MAX_NAMES: usize = 4 << 20;
 
 /// How many fields are looked at. Types that contain others twice, and so on, can have
 /// more of them than memory.
-const MAX_FIELDS: u64 = 1 << 20;
+const MAX_FIELDS: u64 = 1 << 18;
 
 /// The key of the field metadata in which a time column says in which unit its format
 /// counts: `us`, `ns`. A text output of it in that unit is exact.

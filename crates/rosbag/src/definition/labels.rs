@@ -71,7 +71,7 @@ pub(super) fn of(types: &[MessageType]) -> Labels {
 /// How much of the name of `constant` the name of `field` is.
 fn prefix(field: &Field, constant: &Constant) -> Option<usize> {
     let rest = constant.name.strip_prefix(&field.name.to_uppercase())?;
-    (rest.strip_prefix('_')? != "").then_some(field.name.len())
+    (!rest.strip_prefix('_')?.is_empty()).then_some(field.name.len())
 }
 
 fn is_enumeration(constants: &[(i64, &str)]) -> bool {

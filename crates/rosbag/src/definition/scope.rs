@@ -17,6 +17,10 @@ pub(super) struct Scope<'t> {
     by_short_name: HashMap<&'t str, Option<usize>>,
 }
 
+/// Makes something of the type with an index, out of what was made of others: see
+/// [`Scope::fold`].
+type Make<'m, M> = dyn Fn(usize, &[Option<M>]) -> Result<M> + 'm;
+
 /// What a field is made of.
 #[derive(Debug)]
 pub(super) enum Base {
@@ -77,10 +81,7 @@ impl<'t> Scope<'t> {
     /// Computes something for the first type out of the same for the types that it is
     /// made of. `make` gets the index of a type, and a function that has what was made
     /// of the type with an index.
-    pub(super) fn fold<M: Clone>(
-        &self,
-        make: &dyn Fn(usize, &[Option<M>]) -> Result<M>,
-    ) -> Result<M> {
+    pub(super) fn fold<M: Clone>(&self, make: &Make<'_, M>) -> Result<M> {
         let mut made = vec![None; self.types.len()];
         self.fold_into(0, 0, make, &mut made)?;
         let first = made.into_iter().next().flatten();
@@ -91,7 +92,7 @@ impl<'t> Scope<'t> {
         &self,
         of: usize,
         depth: u32,
-        make: &dyn Fn(usize, &[Option<M>]) -> Result<M>,
+        make: &Make<'_, M>,
         made: &mut Vec<Option<M>>,
     ) -> Result<()> {
         if made.get(of).is_some_and(Option::is_some) {
