@@ -113,6 +113,9 @@ impl Chunk {
     }
 }
 
+/// How many places inside a chunk are looked at, where others are said to begin.
+const LOOKS: usize = 256;
+
 /// What became of the length that a chunk tells.
 #[derive(Clone, Debug)]
 pub(crate) enum Extent {
@@ -133,7 +136,8 @@ pub(crate) fn extent(
     data: Range<u64>,
 ) -> Result<Extent> {
     let after = bounds.partition_point(|bound| *bound <= at);
-    for bound in bounds.iter().skip(after).take_while(|bound| **bound < data.end) {
+    let inside = bounds.iter().skip(after).take_while(|bound| **bound < data.end);
+    for bound in inside.take(LOOKS) {
         if tops.chunk(*bound)?.is_some() {
             return Ok(Extent::Wrong(*bound));
         }

@@ -168,7 +168,7 @@ impl Index {
         {
             return Ok(Some("it does not tell of the first records".to_owned()));
         }
-        if is_short && !self.reaches(tops, head.index_at)? {
+        if is_short && !self.reaches(tops, head)? {
             return Ok(Some(format!("it has {found} chunks instead of {told}")));
         }
         if found != told {
@@ -212,13 +212,16 @@ impl Index {
         Ok(None)
     }
 
-    /// Whether nothing but the records of its index lies between the last chunk and the
-    /// index at `index_at`.
-    fn reaches(&self, tops: &mut Tops, index_at: u64) -> Result<bool> {
-        let Some(last) = self.chunks.last() else { return Ok(true) };
-        let mut at = match tops.chunk(last.at)? {
-            Some((_, data)) => data.end,
-            None => return Ok(false),
+    /// Whether nothing but the records of its index lies between the last chunk, or
+    /// the header if there is none, and the index.
+    fn reaches(&self, tops: &mut Tops, head: &Head) -> Result<bool> {
+        let index_at = head.index_at;
+        let mut at = match self.chunks.last() {
+            None => head.records_at,
+            Some(last) => match tops.chunk(last.at)? {
+                Some((_, data)) => data.end,
+                None => return Ok(false),
+            },
         };
         while at < index_at {
             match tops.look(at)? {

@@ -12,9 +12,8 @@ use logtool_core::{
 
 use crate::{
     bag::Bag, connection::Connection, cursor::RosbagCursor, definition::Described,
-    encryption::Lock,
-    head::Head, notes::Notes, options::RosbagOptions, schema, survey::survey,
-    table::Table,
+    encryption::Lock, head::Head, notes::Notes, options::RosbagOptions, schema,
+    survey::survey, table::Table,
 };
 
 /// A bag that is open: a [`Log`], and what only bags have.
@@ -61,8 +60,9 @@ impl RosbagLog {
         options: RosbagOptions,
     ) -> Self {
         let Notes { head, connections } = notes;
-        let (table, topics) = Table::restore(connections);
-        let described = std::iter::repeat_with(OnceLock::new).take(topics).collect();
+        let table = Table::restore(connections);
+        let cells = std::iter::repeat_with(OnceLock::new);
+        let described = cells.take(table.topics()).collect();
         let lock = Lock::new(&head.encryptor, &head.user, options.key);
         let bag = Bag { source, options: options.open, lock, is_v1: head.is_v1() };
         let starts = manifest.parts.iter().map(|part| part.bytes.start);
@@ -78,9 +78,7 @@ impl RosbagLog {
 
     /// The connections of `topic`, by their numbers.
     pub fn connections_of(&self, topic: TopicId) -> impl Iterator<Item = &Connection> {
-        let of_topic =
-            self.table.entries.iter().filter(move |entry| entry.topic == topic);
-        of_topic.map(|entry| &entry.connection)
+        self.table.of_topic(topic).map(|entry| &entry.connection)
     }
 
     /// What the records of `topic` look like, if there is such a topic and that is known.

@@ -143,12 +143,12 @@ impl Findings {
 
     /// The manifest of a bag of `bytes` bytes.
     fn finish(mut self, bytes: u64, head: Head) -> Result<(Manifest, Notes)> {
-        let firsts = self.table.finish();
+        self.table.finish();
         for damage in &mut self.damage {
             // So far, topics were the entries of connections.
             damage.topic = damage.topic.and_then(|entry| self.table.topic(entry.0));
         }
-        let mut totals: Vec<Option<Count>> = vec![None; self.table.entries.len()];
+        let mut totals: Vec<Option<Count>> = vec![None; self.table.topics()];
         let mut parts = Vec::new();
         let mut strangers: BTreeSet<u32> = BTreeSet::new();
         let tiles = std::mem::take(&mut self.tiles);
@@ -167,11 +167,9 @@ impl Findings {
                     }
                     continue;
                 };
-                self.table
-                    .topic(entry)
-                    .into_iter()
-                    .for_each(|topic| topics.insert(topic));
-                if let Some(total) = totals.get_mut(entry as usize) {
+                let Some(topic) = self.table.topic(entry) else { continue };
+                topics.insert(topic);
+                if let Some(total) = totals.get_mut(topic.index()) {
                     *total = Some(total.map_or(*count, |total| total.and(*count)));
                 }
             }
@@ -179,7 +177,7 @@ impl Findings {
             parts.push(Part { bytes: tile.bytes.clone(), topics, time });
         }
         self.remark(&strangers);
-        let topics = self.topics(&firsts, &totals);
+        let topics = self.topics(&totals);
         let time = times::robust(&parts, &mut self.remarks);
         let metadata = self.metadata(&head);
         self.damage.sort_by_key(|damage| damage.bytes.start);

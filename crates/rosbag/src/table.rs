@@ -11,8 +11,16 @@ use crate::connection::{Connection, Raw};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     pub(crate) entries: Vec<Entry>,
+    /// The entries of each number, in the order of the file.
     by_id: HashMap<u32, Vec<u32>>,
+    /// The topic of each name, type and MD5 sum.
+    topics: HashMap<TopicKey, TopicId>,
+    /// The entries of each topic, in the order of their numbers.
+    by_topic: Vec<Vec<u32>>,
 }
+
+/// What makes connections alike: the name of the topic, of the type, and its MD5 sum.
+type TopicKey = (Vec<u8>, String, String);
 
 /// A connection, and since where in the file its number stands for it.
 #[derive(Clone, Debug)]
@@ -63,16 +71,30 @@ impl Table {
     /// The index of the entry that `id` stands for in what begins at `at`.
     pub(crate) fn lookup(&self, id: u32, at: u64) -> Option<u32> {
         let same = self.by_id.get(&id)?;
-        let since = |entry: &&u32| {
-            self.entries.get(**entry as usize).is_some_and(|entry| entry.since <= at)
+        let since = |entry: &u32| {
+            self.entries.get(*entry as usize).is_some_and(|entry| entry.since <= at)
         };
-        same.iter().rev().find(since).copied()
+        same.get(same.partition_point(since).checked_sub(1)?).copied()
     }
 
     /// The index of any entry of the same topic and type.
     pub(crate) fn find_like(&self, connection: &Connection) -> Option<u32> {
-        let like = |entry: &Entry| entry.connection.is_like(connection);
-        self.entries.iter().position(like).map(|index| index as u32)
+        let topic = self.topics.get(&key(connection))?;
+        self.by_topic.get(topic.index())?.first().copied()
+    }
+
+    /// How many topics there are.
+    pub(crate) fn topics(&self) -> usize {
+        self.by_topic.len()
+    }
+
+    /// The entries of `topic`, by their numbers.
+    pub(crate) fn of_topic(
+        &self,
+        topic: TopicId,
+    ) -> impl Iterator<Item = &Entry> + Clone {
+        let of_topic = self.by_topic.get(topic.index()).into_iter().flatten();
+        of_topic.filter_map(|entry| self.entries.get(*entry as usize))
     }
 
     /// The topic of the entry with this index.
@@ -81,30 +103,23 @@ impl Table {
     }
 
     /// Gives every entry its topic: one for each name, type and MD5 sum, in the order
-    /// of the connections' numbers. The first entry of each comes back.
-    pub(crate) fn finish(&mut self) -> Vec<u32> {
+    /// of the connections' numbers.
+    pub(crate) fn finish(&mut self) {
         let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
-        let key = |index: &u32| {
+        order.sort_by_key(|index| {
             let entry = &self.entries[*index as usize];
             (entry.connection.id, entry.since)
-        };
-        order.sort_by_key(key);
-        let mut topics = HashMap::new();
-        let mut firsts = Vec::new();
+        });
+        (self.topics, self.by_topic) = (HashMap::new(), Vec::new());
         for index in order {
             let entry = &mut self.entries[index as usize];
-            let connection = &entry.connection;
-            let key = (
-                connection.topic_bytes().to_vec(),
-                connection.type_name.clone(),
-                connection.md5sum.clone(),
-            );
-            entry.topic = *topics.entry(key).or_insert_with(|| {
-                firsts.push(index);
-                TopicId(firsts.len() as u32 - 1)
-            });
+            let next = TopicId(self.by_topic.len() as u32);
+            entry.topic = *self.topics.entry(key(&entry.connection)).or_insert(next);
+            if entry.topic == next {
+                self.by_topic.push(Vec::new());
+            }
+            self.by_topic[entry.topic.index()].push(index);
         }
-        firsts
     }
 
     /// The entries, to be stored and [restored](Self::restore).
@@ -116,9 +131,8 @@ impl Table {
         self.entries.iter().map(stored).collect()
     }
 
-    /// The finished table of which these were the entries, and how many topics
-    /// they make.
-    pub(crate) fn restore(stored: Vec<StoredEntry>) -> (Self, usize) {
+    /// The finished table of which these were the entries.
+    pub(crate) fn restore(stored: Vec<StoredEntry>) -> Self {
         let mut table = Self::default();
         for StoredEntry { since, raw } in stored {
             let connection = Connection::new(raw);
@@ -126,7 +140,12 @@ impl Table {
             table.by_id.entry(connection.id).or_default().push(index);
             table.entries.push(Entry { connection, since, topic: TopicId::default() });
         }
-        let topics = table.finish().len();
-        (table, topics)
+        table.finish();
+        table
     }
+}
+
+fn key(connection: &Connection) -> TopicKey {
+    let Connection { type_name, md5sum, .. } = connection;
+    (connection.topic_bytes().to_vec(), type_name.clone(), md5sum.clone())
 }

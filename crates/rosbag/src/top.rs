@@ -22,6 +22,8 @@ const HEAD: u64 = 512;
 /// is looked at again.
 const SEARCH: u64 = 1 << 20;
 const OVERLAP: u64 = 64 << 10;
+/// No longer data of a connection, or of an index, are read.
+const MAX_DATA: u64 = 64 << 20;
 /// No more zero bytes than this between records are padding. (Recorders have left 49.)
 const PADDING: usize = 4096;
 
@@ -136,12 +138,12 @@ impl Tops {
         Ok(Some(Top { kind, data }))
     }
 
-    /// The bytes of `range` of a record, if there are so many.
+    /// The bytes of `range` of a record, if there are so many, and not far too many.
     pub(crate) fn data(&mut self, range: &Range<u64>) -> Result<Option<Bytes>> {
-        if range.end > self.source.len() {
+        let len = range.end - range.start;
+        if range.end > self.source.len() || len > MAX_DATA {
             return Ok(None);
         }
-        let len = range.end - range.start;
         let bytes = self.bytes(range.start, len)?;
         Ok((bytes.len() as u64 >= len).then(|| bytes.slice(..len as usize)))
     }

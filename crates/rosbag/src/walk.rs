@@ -21,6 +21,10 @@ use crate::{
 const SEARCH: u64 = 1 << 20;
 const OVERLAP: u64 = 64 << 10;
 
+/// After a broken record, no longer header is looked for. (It is looked for at every
+/// byte.)
+const LIKELY: u32 = 1024;
+
 /// How long a record has to be of which not even the header is there.
 const NOTHING: u64 = u64::MAX;
 
@@ -235,7 +239,7 @@ pub(crate) fn may_be_header(bytes: &[u8]) -> bool {
     let Some([a, b, c, d, e, f, g, h]) = bytes.first_chunk::<8>() else { return false };
     let (all, first) =
         (u32::from_le_bytes([*a, *b, *c, *d]), u32::from_le_bytes([*e, *f, *g, *h]));
-    (8..=wire::MAX_HEADER as u32).contains(&all) && (3..=all - 4).contains(&first)
+    (8..=LIKELY).contains(&all) && (3..=all - 4).contains(&first)
 }
 
 /// Whether a record of `stretch`, and another or the end after it, begins at the start

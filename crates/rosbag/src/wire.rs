@@ -358,7 +358,8 @@ mod tests {
 
     /// A field, as the wiki says.
     fn field(name: &str, value: &[u8]) -> Vec<u8> {
-        let mut bytes = (name.len() as u32 + 1 + value.len() as u32).to_le_bytes().to_vec();
+        let mut bytes =
+            (name.len() as u32 + 1 + value.len() as u32).to_le_bytes().to_vec();
         bytes.extend([name.as_bytes(), b"=", value].concat());
         bytes
     }

@@ -17,11 +17,16 @@ const BZ2: &str = "425a6839314159265359e9f2ef1800000481003c00200020a500cd34e4c4d
                    245385090e9f2ef180";
 
 fn bytes(digits: &str) -> Vec<u8> {
-    let byte = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap();
+    let byte =
+        |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap();
     digits.as_bytes().chunks(2).map(byte).collect()
 }
 
-fn unpack(compression: Compression, packed: &[u8], limit: usize) -> (BytesMut, Unpacked) {
+fn unpack(
+    compression: Compression,
+    packed: &[u8],
+    limit: usize,
+) -> (BytesMut, Unpacked) {
     compression.unpack(packed, 0, limit, BytesMut::new())
 }
 
@@ -29,7 +34,10 @@ fn unpack(compression: Compression, packed: &[u8], limit: usize) -> (BytesMut, U
 fn frames_of_all_kinds_are_unpacked() {
     for frame in [LZ4, LZ4_LINKED] {
         let (out, how) = unpack(Compression::Lz4, &bytes(frame), 1 << 20);
-        assert_eq!((out.as_ref(), how), (b"abcd".repeat(40).as_slice(), Unpacked::Whole));
+        assert_eq!(
+            (out.as_ref(), how),
+            (b"abcd".repeat(40).as_slice(), Unpacked::Whole)
+        );
     }
 }
 
@@ -68,8 +76,11 @@ fn a_wrong_checksum_loses_the_content_of_a_stream() {
 #[test]
 fn wherever_packed_bytes_are_cut_what_is_unpacked_is_a_beginning() {
     let whole = b"abcd".repeat(40);
-    let kinds =
-        [(Compression::Lz4, LZ4), (Compression::Lz4, LZ4_LINKED), (Compression::Bz2, BZ2)];
+    let kinds = [
+        (Compression::Lz4, LZ4),
+        (Compression::Lz4, LZ4_LINKED),
+        (Compression::Bz2, BZ2),
+    ];
     for (compression, packed) in kinds {
         let packed = bytes(packed);
         for len in 1..packed.len() {
@@ -93,7 +104,8 @@ fn no_more_is_unpacked_than_allowed() {
 #[test]
 fn a_declared_size_is_not_believed() {
     let packed = bytes(LZ4);
-    let (out, how) = Compression::Lz4.unpack(&packed, u32::MAX, 1 << 20, BytesMut::new());
+    let (out, how) =
+        Compression::Lz4.unpack(&packed, u32::MAX, 1 << 20, BytesMut::new());
     assert_eq!((out.len(), how), (160, Unpacked::Whole));
     assert!(out.capacity() < 8 << 20);
 }

@@ -6,47 +6,37 @@ use logtool_core::{Result, Topic, TopicId, TopicOrigin};
 
 use crate::{
     connection::Connection, definition::Described, probe::Count, schema,
-    survey::Findings, table::Entry,
+    survey::Findings,
 };
 
 impl Findings {
-    /// The topics, of which `firsts` are the first entries; `totals` are what is known
-    /// of the messages of each entry.
-    pub(super) fn topics(
-        &mut self,
-        firsts: &[u32],
-        totals: &[Option<Count>],
-    ) -> Vec<Topic> {
+    /// The topics; `totals` are what is known of the messages of each.
+    pub(super) fn topics(&mut self, totals: &[Option<Count>]) -> Vec<Topic> {
         let mut instances: HashMap<&str, u32> = HashMap::new();
         let mut topics = Vec::new();
-        for (id, first) in (0..).map(TopicId).zip(firsts) {
-            let Some(first) = self.table.entries.get(*first as usize) else { continue };
-            let entries = self.table.entries.iter().zip(totals);
-            let of_topic: Vec<(&Entry, Option<Count>)> =
-                entries.filter(|(e, _)| e.topic == id).map(|(e, n)| (e, *n)).collect();
-            let total = of_topic.iter().filter_map(|(_, count)| *count);
-            let total = total.reduce(Count::and).unwrap_or(NONE);
-            let connection = &first.connection;
-            let instance = instances.entry(connection.topic.as_str()).or_default();
-            let described =
-                schema::of_topic(of_topic.iter().map(|(entry, _)| &entry.connection));
-            self.remarks.extend(oddity(connection, &described));
-            let mut definition = connection.definition.clone();
+        for (id, total) in (0..).map(TopicId).zip(totals) {
+            let connections = self.table.of_topic(id).map(|entry| &entry.connection);
+            let Some(first) = connections.clone().next() else { continue };
+            let instance = instances.entry(first.topic.as_str()).or_default();
+            let described = schema::of_topic(connections.clone());
+            self.remarks.extend(oddity(first, &described));
+            let mut definition = first.definition.clone();
             if let (true, Ok(described)) = (definition.is_empty(), &described) {
                 definition = described.definition.text();
             }
+            let total = total.unwrap_or(NONE);
             topics.push(Topic {
-                name: connection.topic.clone(),
+                name: first.topic.clone(),
                 instance: *instance,
                 origin: TopicOrigin::Logged,
                 encoding: "ros1".to_owned(),
-                type_name: connection.type_name.clone(),
+                type_name: first.type_name.clone(),
                 definition,
                 schema: schema::schema(&described),
                 records: Some(total.records),
                 bytes: total.bytes,
                 time: total.time.filter(|_| total.records > 0),
-                metadata: facts(&of_topic),
+                metadata: facts(connections),
             });
             *instance += 1;
         }
@@ -66,13 +56,14 @@ fn oddity(connection: &Connection, described: &Result<Described>) -> Option<Stri
     }
 }
 
-/// What is known of a connection without messages.
+/// What is known of a topic without messages.
 const NONE: Count = Count { records: 0, bytes: Some(0), time: None };
 
 /// What the connections say of the topic that they share.
-fn facts(entries: &[(&Entry, Option<Count>)]) -> BTreeMap<String, String> {
+fn facts<'c>(
+    connections: impl Iterator<Item = &'c Connection> + Clone,
+) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
-    let connections = entries.iter().map(|(entry, _)| &entry.connection);
     let callers: BTreeSet<&str> =
         connections.clone().filter_map(|c| c.caller.as_deref()).collect();
     let callers: Vec<&str> = callers.into_iter().collect();
@@ -82,8 +73,8 @@ fn facts(entries: &[(&Entry, Option<Count>)]) -> BTreeMap<String, String> {
     if let Some(first) = connections.clone().next() {
         facts.insert("md5sum".to_owned(), first.md5sum.clone());
     }
-    facts.insert("connections".to_owned(), entries.len().to_string());
-    let is_latching = connections.clone().any(|connection| connection.is_latching());
+    facts.insert("connections".to_owned(), connections.clone().count().to_string());
+    let is_latching = connections.clone().any(Connection::is_latching);
     facts.insert("latching".to_owned(), is_latching.to_string());
     facts
 }
