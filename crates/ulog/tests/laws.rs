@@ -38,7 +38,7 @@ fn sound_logs_of_our_own_keep_the_laws() {
 
 #[test]
 fn damaged_logs_of_our_own_keep_the_laws() {
-    for name in ["crashed.ulg", "damaged.ulg"] {
+    for name in ["damaged/crashed.ulg", "damaged/lost_sector.ulg"] {
         conformance::check_damaged(&FORMAT, testdata(name));
     }
 }

@@ -52,8 +52,8 @@ fn numbers_have_names_where_a_folder_of_messages_is_given() {
 #[test]
 fn what_is_around_a_zeroed_sector_is_converted() {
     let folder = Folder::new();
-    let args = ["convert", &testdata("damaged.ulg"), "-o", "out"];
-    folder.run(&args).ended(3, &["damaged.ulg: damaged:", "no record can be read"]);
+    let args = ["convert", &testdata("damaged/lost_sector.ulg"), "-o", "out"];
+    folder.run(&args).ended(3, &["lost_sector.ulg: damaged:", "no record can be read"]);
     // 512 of 98,073 bytes are zero: about 12 rows of 50 Hz, with the others between.
     let rows = folder.read("out/damaged_vehicle_attitude_0.csv").lines().count() - 1;
     assert!((1_480..1_494).contains(&rows), "{rows}");
@@ -62,10 +62,19 @@ fn what_is_around_a_zeroed_sector_is_converted() {
 #[test]
 fn every_command_ends_on_every_log_with_a_status_of_its_own() {
     let folder = Folder::new();
-    for name in ["crashed.ulg", "damaged.ulg", "hostile_types.ulg", "pasta.ulg"] {
+    for name in [
+        "damaged/crashed.ulg",
+        "damaged/lost_sector.ulg",
+        "hostile_types.ulg",
+        "pasta.ulg",
+    ] {
         let log = testdata(name);
         let expected =
-            if matches!(name, "crashed.ulg" | "damaged.ulg") { 3 } else { 0 };
+            if matches!(name, "damaged/crashed.ulg" | "damaged/lost_sector.ulg") {
+                3
+            } else {
+                0
+            };
         for args in [
             &["info", &log][..],
             &["cat", &log],

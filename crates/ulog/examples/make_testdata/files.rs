@@ -16,8 +16,8 @@ pub(crate) fn all() -> Result<Vec<(&'static str, Vec<u8>)>> {
     Ok(vec![
         ("hostile_types.ulg", hostile::log()?),
         ("pasta.ulg", pasta::log()?),
-        ("crashed.ulg", broken::crashed(quad::log(quad::UNTIL_CRASH)?)?),
-        ("damaged.ulg", broken::without_a_sector(flight.clone())),
+        ("damaged/crashed.ulg", broken::crashed(quad::log(quad::UNTIL_CRASH)?)?),
+        ("damaged/lost_sector.ulg", broken::without_a_sector(flight.clone())),
         ("quad_flight.ulg", flight),
     ])
 }
