@@ -1,4 +1,5 @@
 //! Any calls of the writer, in any order: what it took is read again, and is sound.
+//! Then bytes of the log are changed, or lost, and what is left is read as any bytes are.
 
 #![no_main]
 
@@ -41,6 +42,7 @@ struct Input {
     start: u64,
     formats: [Vec<Field>; 6],
     calls: Vec<Call>,
+    harm: Vec<Harm>,
 }
 
 #[derive(Arbitrary, Debug)]
@@ -81,6 +83,16 @@ enum Call {
     Sync,
 }
 
+/// What happens to the log afterwards; the places are taken modulo its length.
+#[derive(Arbitrary, Debug)]
+enum Harm {
+    Flip(u16, u8),
+    Lose(u16, u8),
+    Zero(u16, u8),
+    Repeat(u16, u8),
+    Cut(u16),
+}
+
 /// What is to be read: whose record it is, and its payload.
 type Wanted = (Whose, Vec<u8>);
 
@@ -115,7 +127,36 @@ fuzz_target!(|input: Input| {
     let Model { writer, wanted, values, .. } = model;
     let bytes = Bytes::from(writer.finish().expect("memory takes everything"));
     check(&bytes, &wanted, values);
+    if !input.harm.is_empty() {
+        let mut bytes = bytes.to_vec();
+        input.harm.iter().take(16).for_each(|harm| harm.apply(&mut bytes));
+        logtool_fuzz::check(&bytes);
+    }
 });
+
+impl Harm {
+    fn apply(&self, bytes: &mut Vec<u8>) {
+        let len = bytes.len().max(1);
+        let range = |at: u16, count: u8| {
+            let start = usize::from(at) % len;
+            start..(start + usize::from(count)).min(len)
+        };
+        if bytes.is_empty() {
+            return;
+        }
+        match *self {
+            Self::Flip(at, bits) => bytes[usize::from(at) % len] ^= bits,
+            Self::Lose(at, count) => drop(bytes.drain(range(at, count))),
+            Self::Zero(at, count) => bytes[range(at, count)].fill(0),
+            Self::Repeat(at, count) => {
+                let again = bytes[range(at, count)].to_vec();
+                let at = usize::from(at) % len;
+                bytes.splice(at..at, again);
+            }
+            Self::Cut(at) => bytes.truncate(usize::from(at) % len),
+        }
+    }
+}
 
 impl Model<'_> {
     fn call(&mut self, call: &Call) -> logtool_core::Result<()> {
