@@ -39,7 +39,8 @@ impl ShownClock {
             }
         };
         let as_logged = choice == TimeChoice::Boot;
-        let is_unix = base.is_utc || as_logged && manifest.clock.zero == ClockZero::Unix;
+        let is_unix =
+            base.is_utc || as_logged && manifest.clock.zero == ClockZero::Unix;
         Ok(Self { choice, base, to_unix, is_unix })
     }
 

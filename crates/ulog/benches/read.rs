@@ -73,7 +73,8 @@ fn decode(bencher: Bencher<'_, '_>, view: &str) {
     let mut decoders: Vec<_> =
         topics.map(|(id, _)| log.decoder(id, &Columns::all(view)).unwrap()).collect();
     bencher.counter(BytesCount::new(bytes.len())).bench_local(|| {
-        let (mut block, mut sort, mut rows) = (Block::default(), TopicSort::default(), 0);
+        let (mut block, mut sort, mut rows) =
+            (Block::default(), TopicSort::default(), 0);
         for part in &plan {
             let mut cursor = log.read(part, &all).unwrap();
             while cursor.fill(&mut block).unwrap() {

@@ -139,9 +139,7 @@ fn is_text(byte: &u8) -> bool {
 /// Whether a name, a colon and a text begin `payload`.
 fn is_format(payload: &[u8]) -> bool {
     let colon = payload.iter().take(NAME).position(|byte| *byte == b':');
-    colon.is_some_and(|len| {
-        len > 0 && payload.iter().take(len + TEXT).all(is_text)
-    })
+    colon.is_some_and(|len| len > 0 && payload.iter().take(len + TEXT).all(is_text))
 }
 
 fn is_keyed(keyed: Option<wire::Keyed<'_>>) -> bool {

@@ -153,7 +153,8 @@ impl Registry {
         };
         let name = self.free_name(type_name, instance);
         let type_name = type_name.to_owned();
-        let declared = Declared { type_name, name, instance, text, told, layout, schema };
+        let declared =
+            Declared { type_name, name, instance, text, told, layout, schema };
         self.topics.push(declared);
         Some(topic)
     }

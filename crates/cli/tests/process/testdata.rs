@@ -55,7 +55,8 @@ fn what_is_around_a_zeroed_sector_is_converted() {
     let args = ["convert", &testdata("damaged/lost_sector.ulg"), "-o", "out"];
     folder.run(&args).ended(3, &["lost_sector.ulg: damaged:", "no record can be read"]);
     // 512 of 98,073 bytes are zero: about 12 rows of 50 Hz, with the others between.
-    let rows = folder.read("out/lost_sector_vehicle_attitude_0.csv").lines().count() - 1;
+    let rows =
+        folder.read("out/lost_sector_vehicle_attitude_0.csv").lines().count() - 1;
     assert!((1_480..1_494).contains(&rows), "{rows}");
 }
 

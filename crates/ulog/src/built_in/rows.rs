@@ -10,8 +10,8 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use logtool_core::{
-    Columns, Damage, DamageKind, Decoder, Error, ErrorKind, Record, Result, Run, TopicSet,
-    time_array, time_field,
+    Columns, Damage, DamageKind, Decoder, Error, ErrorKind, Record, Result, Run,
+    TopicSet, time_array, time_field,
 };
 
 use crate::{built_in::EventLayout, events::Catalog};
@@ -141,7 +141,8 @@ impl Decoder for RowDecoder {
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
         for record in run.records() {
             if self.text > MAX_TEXT {
-                let lost = Damage { kind: DamageKind::OverLimit, ..record.undecodable() };
+                let lost =
+                    Damage { kind: DamageKind::OverLimit, ..record.undecodable() };
                 lost.add_to(damage);
                 continue;
             }

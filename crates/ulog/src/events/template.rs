@@ -59,7 +59,8 @@ pub(super) fn render(template: &str, arguments: &[Argument<'_>]) -> String {
                 match Some(special).filter(is_near).and_then(Tag::parse) {
                     Some(tag) if tag.name == "profile" => {
                         // The content is markup itself: read on from its start.
-                        let content = if tag.suits_profile() { tag.content } else { "" };
+                        let content =
+                            if tag.suits_profile() { tag.content } else { "" };
                         source = Cow::Owned([content, tag.rest].concat());
                         at = 0;
                     }
@@ -145,7 +146,8 @@ impl<'t> Placeholder<'t> {
     /// Reads the placeholder that `text` starts with, and says how long it is.
     fn parse(text: &'t str) -> Option<(Self, usize)> {
         let inside = text.strip_prefix('{')?;
-        let end = inside.bytes().take(PLACEHOLDER_BYTES).position(|byte| byte == b'}')?;
+        let end =
+            inside.bytes().take(PLACEHOLDER_BYTES).position(|byte| byte == b'}')?;
         let inside = inside.get(..end)?;
         let (number, mut rest) = split_number(inside)?;
         let mut decimals = None;

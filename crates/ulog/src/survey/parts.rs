@@ -104,7 +104,8 @@ impl Parts {
             state: std::mem::replace(&mut self.state, state),
         });
         let is_full = self.counters > MAX_COUNTERS;
-        (self.start, self.next) = (at, if is_full { u64::MAX } else { at + self.target });
+        (self.start, self.next) =
+            (at, if is_full { u64::MAX } else { at + self.target });
     }
 
     /// All parts, the last of which ends at `end`.
