@@ -16,7 +16,8 @@ def logs():
     found = sorted(samples.glob("*.ulg")) + sorted(samples.glob("edge/*.ulg"))
     if not found:
         print(f"MISSING  no samples in {samples}: set LOGTOOL_SAMPLES; only testdata/ is checked")
-    return found + sorted((ROOT / "testdata").glob("*.ulg"))
+    ours = ROOT / "testdata"
+    return found + sorted(ours.glob("*.ulg")) + sorted(ours.glob("damaged/*.ulg"))
 
 
 def main():
