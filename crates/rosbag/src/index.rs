@@ -3,7 +3,7 @@
 //! It is used when it can be true: it has to lie where the header says, its chunks have
 //! to lie before it, and those that are looked at have to be there.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use logtool_core::{Result, Source, TimeRange};
 
@@ -162,11 +162,8 @@ impl Index {
             return Ok(Some(why));
         }
         let first = self.chunks.first().map_or(head.index_at, |chunk| chunk.at);
-        if first > head.records_at
-            && let Some(Top { kind: TopKind::Chunk(_) | TopKind::Message, .. }) =
-                tops.look(head.records_at)?
-        {
-            return Ok(Some("it does not tell of the first records".to_owned()));
+        if has_messages(tops, head.records_at..first)? {
+            return Ok(Some("it does not tell of the first messages".to_owned()));
         }
         if is_short && !self.reaches(tops, head)? {
             return Ok(Some(format!("it has {found} chunks instead of {told}")));
@@ -233,4 +230,19 @@ impl Index {
         }
         Ok(at == index_at)
     }
+}
+
+/// Whether there are messages in `range`, where the index has no chunk.
+fn has_messages(tops: &mut Tops, range: Range<u64>) -> Result<bool> {
+    let Range { start: mut at, end } = range;
+    while at < end {
+        match tops.look(at)? {
+            Some(Top { kind: TopKind::Chunk(_) | TopKind::Message, .. }) => {
+                return Ok(true);
+            }
+            Some(Top { data, .. }) => at = data.end,
+            None => return Ok(false),
+        }
+    }
+    Ok(false)
 }

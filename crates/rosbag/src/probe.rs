@@ -30,6 +30,8 @@ pub(crate) struct Content {
     pub(crate) counts: BTreeMap<u32, Count>,
     /// What is damaged; a topic is the entry of a connection here.
     pub(crate) damage: Vec<Damage>,
+    /// How many bytes were unpacked to know that.
+    pub(crate) unpacked: u64,
 }
 
 impl Count {
@@ -80,6 +82,7 @@ impl Visitor for Collecting<'_> {
     fn window(&mut self, _: Bytes, _: u64) {}
 
     fn unpacked(&mut self, bytes: Bytes, _: u64) {
+        self.content.unpacked += bytes.len() as u64;
         self.spare = bytes;
     }
 

@@ -26,8 +26,10 @@ use crate::{
     table::Table,
 };
 
-/// Bags that are no longer than this are read through.
+/// Bags that are no longer than this are read through, unless they unpack to more than
+/// that.
 const SMALL: u64 = 128 << 10;
+const UNPACKED: u64 = 32 << 20;
 
 /// What was found out.
 #[derive(Default)]
@@ -69,10 +71,10 @@ pub(crate) fn survey(
         let what = "it does not begin as a bag, and no chunk is found in it";
         return Err(Error::new(ErrorKind::Unrecognized, what).at(0));
     }
-    let reads_all = match options.survey {
-        Survey::Full => true,
-        Survey::Auto => source.len() <= SMALL,
-        Survey::Index | Survey::Scan => false,
+    let budget = match options.survey {
+        Survey::Full => u64::MAX,
+        Survey::Auto if source.len() <= SMALL => UNPACKED,
+        Survey::Auto | Survey::Index | Survey::Scan => 0,
     };
     match &bag.lock {
         Lock::Shut(why) => {
@@ -81,7 +83,7 @@ pub(crate) fn survey(
                 findings.tiles.iter().map(|tile| tile.told.clone()).collect();
             findings.remarks.push(why);
         }
-        Lock::Open | Lock::Key(_) => findings.probe(&bag, reads_all)?,
+        Lock::Open | Lock::Key(_) => findings.probe(&bag, budget)?,
     }
     findings.finish(source.len(), head)
 }
@@ -120,13 +122,15 @@ impl Findings {
         Ok(())
     }
 
-    /// Looks into the tiles of which the content is not known, or into `all`.
-    fn probe(&mut self, bag: &Bag, all: bool) -> Result<()> {
+    /// Looks into the tiles of which the content is not known, and into the others too
+    /// until `budget` bytes are unpacked.
+    fn probe(&mut self, bag: &Bag, mut budget: u64) -> Result<()> {
         let bounds: Arc<[u64]> = scan::bounds(&self.tiles).into();
         for tile in &self.tiles {
             let told = tile.told.as_ref().filter(|told| {
                 let mut ids = told.counts.keys();
-                !all && ids.all(|id| self.table.lookup(*id, tile.bytes.start).is_some())
+                budget == 0
+                    && ids.all(|id| self.table.lookup(*id, tile.bytes.start).is_some())
             });
             let content = match told {
                 Some(told) => told.clone(),
@@ -135,6 +139,7 @@ impl Findings {
                     probe(bag, &bounds, part, table, &mut self.conflicts)?
                 }
             };
+            budget = budget.saturating_sub(content.unpacked);
             self.damage.extend(content.damage.iter().cloned());
             self.contents.push(Some(content));
         }

@@ -1,0 +1,130 @@
+//! Bytes that somebody changed on purpose: reading ends, soon, and does not panic.
+
+#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use logtool_core::{Block, Log as _, OpenOptions, Selection};
+use logtool_rosbag::{RosbagLog, RosbagOptions, Survey};
+
+/// A bag of the samples; says so where it is missing.
+fn sample(name: &str) -> Option<Vec<u8>> {
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
+    let bytes = std::fs::read(root.join("rosbag").join(name)).ok();
+    if bytes.is_none() {
+        eprintln!("no {name}: set LOGTOOL_SAMPLES; nothing is checked");
+    }
+    bytes
+}
+
+/// Numbers that look random, the same every time (xorshift64).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % end.max(1) as u64) as usize
+    }
+}
+
+/// Lengths and numbers that break what believes them.
+const NUMBERS: [u32; 8] = [0, 1, 0x7fff_ffff, 0x8000_0000, u32::MAX, 4117, 38, 1 << 20];
+
+/// Opens and reads; how much came of it does not matter.
+fn read(bytes: Bytes, survey: Survey) {
+    let mut open = OpenOptions::default();
+    open.record_bytes = 1 << 20;
+    let options = RosbagOptions::from(open).with_survey(survey);
+    let Ok(log) = RosbagLog::open(Arc::new(bytes), options) else { return };
+    let (all, mut block) = (Selection::default(), Block::default());
+    for part in log.manifest().plan(&all, 4096) {
+        let mut cursor = log.read(&part, &all).unwrap();
+        while cursor.fill(&mut block).unwrap() {}
+    }
+}
+
+fn attack(name: &str, rounds: usize, survey: Survey) {
+    let Some(bytes) = sample(name) else { return };
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    for _ in 0..rounds {
+        let mut bytes = bytes.clone();
+        for _ in 0..=random.below(6) {
+            let at = random.below(bytes.len() - 4);
+            match random.below(4) {
+                0 => bytes[at] = random.below(256) as u8,
+                1 => {
+                    let number = NUMBERS[random.below(NUMBERS.len())];
+                    bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
+                }
+                2 => {
+                    let end = at + random.below(bytes.len() - at).min(300);
+                    bytes.drain(at..end);
+                }
+                _ => {
+                    let len = random.below(bytes.len() - at).min(300);
+                    let from = random.below(bytes.len() - len);
+                    let copy = bytes[from..from + len].to_vec();
+                    bytes.splice(at..at, copy);
+                }
+            }
+            if bytes.len() < 8 {
+                break;
+            }
+        }
+        read(bytes.into(), survey);
+    }
+}
+
+#[test]
+fn garbled_bags_end() {
+    let names =
+        ["ok_none", "ok_bz2", "ok_lz4", "lz4_linked_contentsize", "v12_indexed"];
+    for name in names {
+        for survey in [Survey::Index, Survey::Scan, Survey::Full] {
+            attack(&format!("edge/{name}.bag"), 300, survey);
+        }
+    }
+}
+
+#[test]
+fn garbled_real_bags_end() {
+    for name in
+        ["plotjuggler-out.bag", "only-a-cube.bag", "rosbag2_bag_v2-test_bag.bag"]
+    {
+        attack(name, 200, Survey::Index);
+    }
+}
+
+#[test]
+fn a_bag_of_nothing_but_headers_takes_no_longer_than_others() {
+    // Chunk headers that each claim all that follows.
+    let mut bytes = b"#ROSBAG V2.0\n".to_vec();
+    let fields =
+        b"\x09\0\0\0size=\x01\0\0\0\x10\0\0\0compression=none\x04\0\0\0op=\x05";
+    while bytes.len() < 1 << 20 {
+        bytes.extend((fields.len() as u32).to_le_bytes());
+        bytes.extend(fields);
+        bytes.extend(u32::MAX.to_le_bytes());
+    }
+    read(bytes.clone().into(), Survey::Index);
+    // The same, with as many connections as fit.
+    let mut bytes = b"#ROSBAG V2.0\n".to_vec();
+    for id in 0..20_000_u32 {
+        let mut fields = b"\x09\0\0\0conn=".to_vec();
+        fields.extend((id % 3).to_le_bytes());
+        fields.extend(b"\x08\0\0\0topic=/a\x04\0\0\0op=\x07");
+        let data = [&b"\x0a\0\0\0type="[..], format!("{id:05}").as_bytes()].concat();
+        bytes.extend((fields.len() as u32).to_le_bytes());
+        bytes.extend(fields);
+        bytes.extend((data.len() as u32).to_le_bytes());
+        bytes.extend(data);
+    }
+    read(bytes.into(), Survey::Scan);
+}

@@ -1,0 +1,234 @@
+//! Bags as no recorder should write them, and some did, made here byte by byte.
+
+#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use logtool_core::{Block, Cursor as _, Log as _, Selection};
+use logtool_rosbag::{RosbagLog, RosbagOptions, Survey};
+
+/// Writes a bag, record by record.
+#[derive(Default)]
+struct Writer {
+    bytes: Vec<u8>,
+    /// Where each chunk is, and how many messages of connection 0 it has.
+    chunks: Vec<(u64, u32)>,
+}
+
+fn field(name: &str, value: &[u8]) -> Vec<u8> {
+    let len = (name.len() + 1 + value.len()) as u32;
+    [&len.to_le_bytes()[..], name.as_bytes(), b"=", value].concat()
+}
+
+fn record(fields: &[Vec<u8>], data: &[u8]) -> Vec<u8> {
+    let fields = fields.concat();
+    let lens = [fields.len(), data.len()].map(|len| (len as u32).to_le_bytes());
+    [&lens[0], fields.as_slice(), &lens[1], data].concat()
+}
+
+fn connection(id: u32, topic: &str, type_name: &str, text: &str) -> Vec<u8> {
+    let data = [
+        field("md5sum", b"*"),
+        field("message_definition", text.as_bytes()),
+        field("topic", topic.as_bytes()),
+        field("type", type_name.as_bytes()),
+    ];
+    let fields = [
+        field("conn", &id.to_le_bytes()),
+        field("op", &[7]),
+        field("topic", topic.as_bytes()),
+    ];
+    record(&fields, &data.concat())
+}
+
+fn chatter() -> Vec<u8> {
+    connection(0, "/chatter", "std_msgs/String", "string data")
+}
+
+/// Messages of connection 0 in the seconds `secs`.
+fn messages(secs: std::ops::Range<u32>) -> Vec<u8> {
+    let message = |sec: u32| {
+        let time = [sec.to_le_bytes(), [0; 4]].concat();
+        let fields = [field("conn", &[0; 4]), field("op", &[2]), field("time", &time)];
+        record(&fields, b"\x02\0\0\0hi")
+    };
+    secs.flat_map(message).collect()
+}
+
+impl Writer {
+    fn new() -> Self {
+        let mut writer = Self::default();
+        writer.bytes.extend(b"#ROSBAG V2.0\n");
+        writer.header(0, 0);
+        writer
+    }
+
+    fn header(&mut self, index_at: u64, connections: u32) {
+        let fields = [
+            field("chunk_count", &(self.chunks.len() as u32).to_le_bytes()),
+            field("conn_count", &connections.to_le_bytes()),
+            field("index_pos", &index_at.to_le_bytes()),
+            field("op", &[3]),
+        ];
+        let header = record(&fields, &[b' '; 40]);
+        match self.bytes.len() {
+            13 => self.bytes.extend(header),
+            _ => self.bytes[13..13 + header.len()].copy_from_slice(&header),
+        }
+    }
+
+    /// A chunk of `records`, of which `count` are messages, without index data.
+    fn chunk(mut self, records: &[u8], count: u32) -> Self {
+        self.chunks.push((self.bytes.len() as u64, count));
+        let fields = [
+            field("compression", b"none"),
+            field("op", &[5]),
+            field("size", &(records.len() as u32).to_le_bytes()),
+        ];
+        self.bytes.extend(record(&fields, records));
+        self
+    }
+
+    fn plain(mut self, bytes: &[u8]) -> Self {
+        self.bytes.extend(bytes);
+        self
+    }
+
+    /// The index: `connections`, and what it takes of chunk infos.
+    fn finish(mut self, connections: &[Vec<u8>]) -> Vec<u8> {
+        self.header(self.bytes.len() as u64, connections.len() as u32);
+        self.bytes.extend(connections.concat());
+        for (at, count) in &self.chunks {
+            let time = |sec: u8| [sec, 0, 0, 0, 0, 0, 0, 0];
+            let fields = [
+                field("chunk_pos", &at.to_le_bytes()),
+                field("count", &1_u32.to_le_bytes()),
+                field("end_time", &time(99)),
+                field("op", &[6]),
+                field("start_time", &time(0)),
+                field("ver", &1_u32.to_le_bytes()),
+            ];
+            let counts = [0, *count].map(u32::to_le_bytes).concat();
+            self.bytes.extend(record(&fields, &counts));
+        }
+        self.bytes
+    }
+}
+
+const SURVEYS: [Survey; 4] = [Survey::Auto, Survey::Index, Survey::Scan, Survey::Full];
+
+/// What each way of opening reads: how many messages of each topic.
+fn read(bytes: &[u8]) -> Vec<Vec<(String, usize)>> {
+    let read = |survey| {
+        let options = RosbagOptions::default().with_survey(survey);
+        let source = Arc::new(Bytes::copy_from_slice(bytes));
+        let log = RosbagLog::open(source, options).unwrap();
+        let mut counts = vec![0; log.manifest().topics.len()];
+        let (all, mut block) = (Selection::default(), Block::default());
+        for part in log.manifest().plan(&all, 0) {
+            let mut cursor = log.cursor(&part, &all).unwrap();
+            while cursor.fill(&mut block).unwrap() {
+                for (index, record) in block.iter().enumerate() {
+                    counts[record.topic.index()] += 1;
+                    assert_eq!(cursor.connection(index).unwrap().id, 0);
+                }
+            }
+        }
+        let topics = log.manifest().topics.iter();
+        topics.map(|topic| topic.label().into_owned()).zip(counts).collect()
+    };
+    SURVEYS.map(read).to_vec()
+}
+
+/// The same, where all ways read so many of one topic.
+fn assert_chatter(bytes: &[u8], count: usize) {
+    let want = vec![("/chatter".to_owned(), count)];
+    assert_eq!(read(bytes), [want.clone(), want.clone(), want.clone(), want]);
+}
+
+#[test]
+fn messages_outside_chunks_are_read() {
+    let outside = Writer::new().plain(&chatter()).plain(&messages(0..10));
+    assert_chatter(&outside.finish(&[chatter()]), 10);
+    let unindexed = Writer::new().plain(&chatter()).plain(&messages(0..10));
+    assert_chatter(&unindexed.bytes, 10);
+}
+
+#[test]
+fn messages_between_chunks_are_read() {
+    let bag = Writer::new().chunk(&[chatter(), messages(0..3)].concat(), 3);
+    let bag = bag.plain(&messages(3..5)).chunk(&messages(5..9), 4);
+    assert_chatter(&bag.finish(&[chatter()]), 9);
+}
+
+#[test]
+fn a_connection_that_is_only_in_the_index_is_enough() {
+    let bag = Writer::new().chunk(&messages(0..5), 5).chunk(&messages(5..9), 4);
+    assert_chatter(&bag.finish(&[chatter()]), 9);
+}
+
+#[test]
+fn a_connection_that_is_told_twice_is_one() {
+    let bag = Writer::new().chunk(&[chatter(), chatter(), messages(0..5)].concat(), 5);
+    assert_chatter(&bag.finish(&[chatter(), chatter()]), 5);
+}
+
+#[test]
+fn a_number_that_is_given_to_another_counts_from_there() {
+    let other = connection(0, "/other", "std_msgs/String", "string data");
+    let bag = Writer::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
+    let bag = bag.chunk(&[other, messages(5..8)].concat(), 3);
+    let want = vec![("/chatter".to_owned(), 5), ("/other".to_owned(), 3)];
+    for read in read(&bag.bytes) {
+        assert_eq!(read, want);
+    }
+}
+
+#[test]
+fn a_chunk_that_no_index_tells_of_is_found() {
+    let bag = Writer::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
+    let mut bag = bag.chunk(&messages(5..9), 4);
+    let told = bag.chunks.pop().unwrap();
+    assert_eq!(told.1, 4);
+    assert_chatter(&bag.finish(&[chatter()]), 9);
+}
+
+#[test]
+fn a_few_zero_bytes_between_records_are_no_damage() {
+    let bag = Writer::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
+    let bag = bag.plain(&[0; 49]).chunk(&messages(5..9), 4).plain(&[0; 3]);
+    let bytes = bag.finish(&[chatter()]);
+    assert_chatter(&bytes, 9);
+    let options = RosbagOptions::default().with_survey(Survey::Full);
+    let log = RosbagLog::open(Arc::new(Bytes::from(bytes)), options).unwrap();
+    assert_eq!(log.manifest().damage, []);
+}
+
+#[test]
+fn a_bag_without_its_first_bytes_is_read() {
+    let bag = Writer::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
+    let mut bytes = bag.finish(&[chatter()]);
+    bytes[..40].fill(0);
+    assert_chatter(&bytes, 5);
+}
+
+#[test]
+fn two_definitions_of_one_topic_are_two_topics() {
+    let number = connection(0, "/chatter", "std_msgs/Int64", "int64 data");
+    let bag = Writer::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
+    let bag = bag.chunk(&[number, messages(5..8)].concat(), 3);
+    let want = vec![("/chatter".to_owned(), 5), ("/chatter.1".to_owned(), 3)];
+    for read in read(&bag.bytes) {
+        assert_eq!(read, want);
+    }
+}
+
+#[test]
+fn what_is_no_bag_is_said_not_to_be_one() {
+    for bytes in [&b"PK\x03\x04 this is something else"[..], b"", &[0; 5000]] {
+        let source = Arc::new(Bytes::copy_from_slice(bytes));
+        let err = RosbagLog::open(source, RosbagOptions::default()).unwrap_err();
+        assert_eq!(err.kind(), logtool_core::ErrorKind::Unrecognized, "{err}");
+    }
+}
