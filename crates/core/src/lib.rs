@@ -98,3 +98,8 @@ pub use crate::{
     value::{Json, Value},
     walk::{Step, Walk},
 };
+
+/// Its example is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

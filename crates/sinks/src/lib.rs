@@ -61,3 +61,8 @@ pub use crate::{
     },
     staged::{Existing, Outputs, Staged},
 };
+
+/// Its example is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -76,3 +76,8 @@ pub use crate::{
     log::UlogLog,
     msg_dir::read_msg_dir,
 };
+
+/// Its example is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
