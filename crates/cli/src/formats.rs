@@ -3,4 +3,5 @@
 use logtool_core::Format;
 
 /// All formats, the likelier first.
-pub(crate) const FORMATS: &[&dyn Format] = &[&logtool_ulog::FORMAT];
+pub(crate) const FORMATS: &[&dyn Format] =
+    &[&logtool_ulog::FORMAT, &logtool_rosbag::FORMAT];

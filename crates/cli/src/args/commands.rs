@@ -109,6 +109,8 @@ pub(crate) struct ConvertArgs {
     /// `x[0]` and `x.y`; `*` and `?` are wild. May be given several times
     #[arg(long = "field", value_name = "GLOB", help_heading = "Selection")]
     pub(crate) fields: Vec<String>,
+    // The help shows brackets as they are; in the docs they would be links.
+    #[allow(rustdoc::broken_intra_doc_links)]
     /// A column for each number, called as pyulog does (x[0], a.b); always so in CSV
     #[arg(long, conflicts_with = "layout")]
     pub(crate) flat: bool,
