@@ -1,0 +1,99 @@
+//! Records made by hand, as the wiki says.
+
+use super::*;
+
+/// A field.
+fn field(name: &str, value: &[u8]) -> Vec<u8> {
+    let mut bytes = (name.len() as u32 + 1 + value.len() as u32).to_le_bytes().to_vec();
+    bytes.extend([name.as_bytes(), b"=", value].concat());
+    bytes
+}
+
+fn record(fields: &[Vec<u8>], data: &[u8]) -> Vec<u8> {
+    let fields = fields.concat();
+    let lens = [fields.len(), data.len()].map(|len| (len as u32).to_le_bytes());
+    [&lens[0], fields.as_slice(), &lens[1], data].concat()
+}
+
+fn read(bytes: &[u8]) -> Option<Header<'_>> {
+    let Framed::Whole(frame) = frame(bytes) else { return None };
+    header(fields(bytes, frame))
+}
+
+#[test]
+fn the_first_line_tells_the_version_and_how_it_ends() {
+    let version_2 = Version { major: 2, minor: 0, line_len: 13, ends_well: true };
+    assert_eq!(version(b"#ROSBAG V2.0\nE\0\0\0"), Some(version_2));
+    let damaged = Version { ends_well: false, ..version_2 };
+    assert_eq!(version(b"#ROSBAG V2.0\r\nE\0\0"), Some(damaged));
+    let version_1 = Version { major: 1, minor: 2, line_len: 16, ends_well: true };
+    assert_eq!(version(b"#ROSRECORD V1.2\n"), Some(version_1));
+    assert_eq!(version(b"#ROSBAG V2"), None);
+    assert_eq!(version(b"#ROSBAG 2.0\n"), None);
+}
+
+#[test]
+fn fields_come_in_any_order_and_unknown_ones_are_passed_over() {
+    let fields = [
+        field("time", &[1, 0, 0, 0, 5, 0, 0, 0]),
+        field("x", b"a=b\0=c"),
+        field("op", &[2]),
+        field("", b""),
+        field("conn", &[0, 0, 1, 0]),
+    ];
+    let time = Timestamp::from_nanos(1_000_000_005);
+    let message = Header::Message { connection: 65536, time };
+    assert_eq!(read(&record(&fields, b"data")), Some(message));
+}
+
+#[test]
+fn a_usual_message_is_the_same_read_both_ways() {
+    let fields = [
+        field("conn", &[7, 0, 0, 0]),
+        field("op", &[2]),
+        field("time", &[255, 255, 255, 255, 255, 201, 154, 59]),
+    ];
+    let bytes = record(&fields, b"data");
+    let Framed::Whole(frame) = frame(&bytes) else { panic!("{bytes:?}") };
+    let Some(Header::Message { connection, time }) = read(&bytes) else {
+        panic!("{bytes:?}")
+    };
+    assert_eq!(time.as_nanos(), 4_294_967_295_999_999_999);
+    assert_eq!(usual_message(&bytes), Some((connection, time, frame)));
+    assert_eq!(usual_message(&bytes[..45]), None);
+    let reversed: Vec<_> = fields.iter().rev().cloned().collect();
+    assert_eq!(usual_message(&record(&reversed, b"data")), None);
+}
+
+#[test]
+fn a_header_that_lacks_what_its_kind_has_is_none() {
+    assert_eq!(read(&record(&[field("op", &[2])], b"")), None);
+    assert_eq!(read(&record(&[field("op", &[5]), field("size", &[1])], b"")), None);
+    let other = [field("op", &[0x42])];
+    assert_eq!(read(&record(&other, b"")), Some(Header::Other(0x42)));
+}
+
+#[test]
+fn a_field_that_goes_beyond_its_header_breaks_it() {
+    let mut bytes = record(&[field("op", &[0x42]), field("more", b"1")], b"");
+    bytes[12] += 1; // the length of the second field
+    assert_eq!(read(&bytes), None);
+}
+
+#[test]
+fn a_header_of_impossible_length_is_no_record() {
+    assert_eq!(frame(&[0xff; 64]), Framed::No);
+    assert_eq!(frame(&[0; 64]), Framed::No);
+    assert_eq!(frame(&[9, 0, 0, 0, 1]), Framed::Partial(17));
+    assert_eq!(frame(&[9, 0]), Framed::Partial(4));
+}
+
+#[test]
+fn chunk_infos_with_impossible_times_have_none() {
+    let at = |secs: i64| Timestamp::from_nanos(secs * 1_000_000_000);
+    let info =
+        ChunkInfo { version: 1, chunk_at: 0, first: at(5), last: at(4), count: 0 };
+    assert_eq!(info.time(), None);
+    let time = ChunkInfo { last: at(5), ..info }.time().unwrap();
+    assert!(time.contains(at(5)) && !time.contains(at(6)));
+}
