@@ -109,8 +109,9 @@ impl Header {
             kind::INFO | kind::PARAMETER => (0, wire::keyed(payload)?),
             _ => wire::flagged_keyed(payload)?,
         };
-        // A small value takes more room than its bytes.
-        self.kept += keyed.name.len() + keyed.value.len() * 4 + 64;
+        // A small value takes more room than its bytes, and a list of numbers much more.
+        let room = if info::is_list(keyed.type_name) { size_of::<Value>() } else { 4 };
+        self.kept += keyed.name.len() + keyed.value.len() * room + 64;
         if self.kept > MAX_BYTES {
             return Some(Kept::NoRoom);
         }

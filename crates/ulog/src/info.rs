@@ -9,6 +9,11 @@ pub(crate) fn value(type_name: &str, bytes: &[u8]) -> Value {
     typed(type_name, bytes).unwrap_or_else(|| Value::Bytes(bytes.to_vec()))
 }
 
+/// Whether values of this type are lists, of numbers or truths.
+pub(crate) fn is_list(type_name: &str) -> bool {
+    matches!(formats::array(type_name), Some((base, Some(_))) if !matches!(base, "char" | "uint8_t"))
+}
+
 /// Adds the next part of a value, which is bytes until it is [`joined`].
 pub(crate) fn join(value: &mut Value, next: Value) {
     let mut bytes = as_bytes(std::mem::replace(value, Value::Bool(false)));

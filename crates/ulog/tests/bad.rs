@@ -16,8 +16,8 @@ use std::{
 
 use bytes::Bytes;
 use logtool_core::{
-    Columns, Format as _, Log as _, OpenOptions, Source, TopicId, Value, View,
-    conformance,
+    Columns, DamageKind, Format as _, Log as _, OpenOptions, Source, TopicId, Value,
+    View, conformance,
 };
 use logtool_ulog::{FORMAT, UlogLog};
 
@@ -167,6 +167,20 @@ fn many_topics_of_a_long_type_keep_its_text_a_bounded_number_of_times() {
     let columns = topics.iter().map(|topic| topic.schema.fields().len());
     assert!(columns.sum::<usize>() < 2 << 20);
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+}
+
+#[test]
+fn lists_of_small_numbers_take_a_bounded_room() {
+    let key = b"int8_t[65000] a";
+    let list = |_| message(b'M', &[&[0, 15], key, &[7; 65_000]]);
+    let log = open(file((0..250).map(list)));
+    let lists = log.header().info_multiple.values().flatten();
+    let numbers = lists.map(|value| match value {
+        Value::List(numbers) => numbers.len(),
+        _ => 0,
+    });
+    assert!(numbers.sum::<usize>() <= 2 << 20);
+    assert_eq!(log.manifest().damage[0].kind, DamageKind::OverLimit);
 }
 
 #[test]
