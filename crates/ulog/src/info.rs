@@ -11,7 +11,8 @@ pub(crate) fn value(type_name: &str, bytes: &[u8]) -> Value {
 
 /// Whether values of this type are lists, of numbers or truths.
 pub(crate) fn is_list(type_name: &str) -> bool {
-    matches!(formats::array(type_name), Some((base, Some(_))) if !matches!(base, "char" | "uint8_t"))
+    let array = formats::array(type_name).filter(|(_, count)| count.is_some());
+    array.is_some_and(|(base, _)| !matches!(base, "char" | "uint8_t"))
 }
 
 /// Adds the next part of a value, which is bytes until it is [`joined`].
