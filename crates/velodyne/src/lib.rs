@@ -1,0 +1,4 @@
+//! Packets of Velodyne lidars, and the exact points that they hold.
+
+// In reading order: each module uses only those above it.
+pub mod packet;

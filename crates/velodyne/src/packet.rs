@@ -1,0 +1,7 @@
+//! What the sensors send: packets of firings, as bytes.
+
+mod firing;
+
+pub use crate::packet::firing::{
+    BLOCKS, Bank, CHANNELS, DATA_BYTES, Firings, Returns, Tail,
+};

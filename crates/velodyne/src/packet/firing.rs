@@ -1,0 +1,134 @@
+//! The data packet: twelve blocks of 32 firings, all models alike.
+//!
+//! ```text
+//! block x 12    flag u16 | azimuth u16 (0.01 deg) | 32 x (distance u16, intensity u8)
+//! tail          time u32 (us past the hour) | u8 | u8
+//! ```
+//! (HDL-64E S3 manual, p. 31; VLP-16 manual, 9.3.) Little-endian, 1206 bytes.
+
+use logtool_core::Cut;
+
+/// How many bytes a data packet has.
+pub const DATA_BYTES: usize = 1206;
+
+/// How many blocks a data packet has.
+pub const BLOCKS: usize = 12;
+
+/// How many firings a block has.
+pub const CHANNELS: usize = 32;
+
+/// The bytes of a block.
+const BLOCK_BYTES: usize = 100;
+
+/// A data packet, not yet looked at but for its length.
+#[derive(Clone, Copy, Debug)]
+pub struct Firings<'b> {
+    bytes: &'b [u8; DATA_BYTES],
+}
+
+/// Which 32 lasers fired for a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Bank {
+    /// Lasers 0 to 31: the upper block of the HDL-64E.
+    First,
+    /// Lasers 32 to 63: the lower block of the HDL-64E.
+    Second,
+    /// Lasers 64 to 95, of the VLS-128.
+    Third,
+    /// Lasers 96 to 127, of the VLS-128.
+    Fourth,
+}
+
+/// The 32 returns of a block: distance and intensity, three bytes each.
+pub type Returns<'b> = &'b [u8; CHANNELS * 3];
+
+/// The last six bytes of a data packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tail {
+    /// Microseconds past the hour, where the model counts them.
+    pub micros: u32,
+    /// HDL-64E: the sort of status value. Others: which returns are sent.
+    pub sort: u8,
+    /// HDL-64E: the status value. Others: which model it is.
+    pub value: u8,
+}
+
+impl<'b> Firings<'b> {
+    /// The packet in `payload`, if that is as long as a data packet is.
+    pub fn new(payload: &'b [u8]) -> Option<Self> {
+        payload.try_into().ok().map(|bytes| Self { bytes })
+    }
+
+    /// The flag, the azimuth in hundredths of a degree, and the returns of each block.
+    pub fn blocks(self) -> impl ExactSizeIterator<Item = (u16, u16, Returns<'b>)> {
+        self.bytes.as_chunks::<BLOCK_BYTES>().0.iter().map(|block| {
+            let [f0, f1, a0, a1, returns @ ..] = block;
+            let (flag, azimuth) = ([*f0, *f1], [*a0, *a1]);
+            (u16::from_le_bytes(flag), u16::from_le_bytes(azimuth), returns)
+        })
+    }
+
+    /// The flag of each block.
+    pub fn flags(self) -> [u16; BLOCKS] {
+        let mut flags = [0; BLOCKS];
+        flags.iter_mut().zip(self.blocks()).for_each(|(to, block)| *to = block.0);
+        flags
+    }
+
+    /// The azimuth of each block, in hundredths of a degree.
+    pub fn azimuths(self) -> [u16; BLOCKS] {
+        let mut azimuths = [0; BLOCKS];
+        azimuths.iter_mut().zip(self.blocks()).for_each(|(to, block)| *to = block.1);
+        azimuths
+    }
+
+    /// What follows the blocks.
+    pub fn tail(self) -> Tail {
+        let mut cut = Cut::new(&self.bytes[BLOCKS * BLOCK_BYTES..]);
+        let micros = cut.u32().unwrap_or(0);
+        let (sort, value) = (cut.u8().unwrap_or(0), cut.u8().unwrap_or(0));
+        Tail { micros, sort, value }
+    }
+}
+
+impl Bank {
+    /// The bank that `flag` stands for.
+    pub const fn of_flag(flag: u16) -> Option<Self> {
+        match flag {
+            0xeeff => Some(Self::First),
+            0xddff => Some(Self::Second),
+            0xccff => Some(Self::Third),
+            0xbbff => Some(Self::Fourth),
+            _ => None,
+        }
+    }
+
+    /// Its first laser.
+    pub const fn first_laser(self) -> usize {
+        self as usize * CHANNELS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_of_another_length_is_none() {
+        assert!(Firings::new(&[0; DATA_BYTES - 1]).is_none());
+        assert!(Firings::new(&[0; DATA_BYTES + 1]).is_none());
+    }
+
+    #[test]
+    fn a_block_and_the_tail_lie_where_the_manual_says() {
+        let mut bytes = [0; DATA_BYTES];
+        bytes[100..107].copy_from_slice(&[0xff, 0xdd, 0x39, 0x30, 0x88, 0x13, 77]);
+        bytes[1200..].copy_from_slice(&[1, 2, 0, 0, b'H', 13]);
+        let packet = Firings::new(&bytes).unwrap();
+        let (flag, azimuth, returns) = packet.blocks().nth(1).unwrap();
+        assert_eq!(Bank::of_flag(flag), Some(Bank::Second));
+        assert_eq!(azimuth, 12_345);
+        assert_eq!(returns[..3], [0x88, 0x13, 77]);
+        assert_eq!(packet.tail(), Tail { micros: 513, sort: b'H', value: 13 });
+    }
+}
