@@ -4,9 +4,9 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, Columns, Damage, DamageKind, Decoder, Format as _, Log, Manifest,
+    Block, Columns, Damage, DamageKind, Decoder, Extract, Format as _, Log, Manifest,
     OpenOptions, Selection, TimeRange, Timestamp, TopicId, TopicOrigin, TopicSet, View,
-    conformance,
+    WriteOptions, conformance,
 };
 use logtool_ulog::{FORMAT, UlogLog};
 
@@ -193,18 +193,20 @@ fn check_header(log: &UlogLog) {
 
 /// A sound log that is written anew has the same records, and is sound.
 fn check_written(log: &UlogLog, file: &Bytes, whole: &[Owned]) {
-    let mut out = Vec::new();
-    let mut writer =
-        FORMAT.writer(Box::new(&mut out), log.manifest()).expect("a ULog is written");
+    let mut out = std::io::Cursor::new(Vec::new());
     let topics = own(log);
     let selection = Selection { topics: topics.clone(), ..Selection::default() };
+    let extract = Extract { manifest: log.manifest(), selection: selection.clone() };
+    let mut writer = FORMAT
+        .writer(Box::new(&mut out), &[extract], &WriteOptions::default())
+        .expect("a ULog is written");
     for part in log.manifest().plan(&selection, u64::MAX) {
         let mut cursor = log.read(&part, &selection).expect("a planned part opens");
         logtool_core::drain(&mut *cursor, &mut *writer).expect("a record is written");
     }
     writer.finish().expect("the log is finished");
 
-    let out = Bytes::from(out);
+    let out = Bytes::from(out.into_inner());
     let again = UlogLog::open(Arc::new(out.clone()), OpenOptions::default())
         .expect("what is written opens");
     let selection = Selection { topics: own(&again), ..Selection::default() };

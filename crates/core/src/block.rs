@@ -15,6 +15,9 @@ use crate::{
 pub struct Record<'b> {
     /// What it is about.
     pub topic: TopicId,
+    /// Which of several sources of its topic it is from, where the format tells them
+    /// apart: an index into the log's own list, as a bag's connections. 0 elsewhere.
+    pub stream: u32,
     /// When it was logged.
     pub time: Timestamp,
     /// What it says, in its topic's encoding, not yet looked at.
@@ -57,6 +60,7 @@ enum Origin {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub(crate) topic: TopicId,
+    pub(crate) stream: u32,
     pub(crate) start: u32,
     pub(crate) end: u32,
     pub(crate) time: Timestamp,
@@ -93,9 +97,25 @@ impl Block {
     /// Where the payload is not inside them.
     #[inline]
     pub fn push(&mut self, topic: TopicId, time: Timestamp, payload: Range<usize>) {
+        self.push_of(topic, 0, time, payload);
+    }
+
+    /// Adds the record of `stream` of its topic whose payload is `payload` of the
+    /// block's bytes.
+    ///
+    /// # Panics
+    /// Where the payload is not inside them.
+    #[inline]
+    pub fn push_of(
+        &mut self,
+        topic: TopicId,
+        stream: u32,
+        time: Timestamp,
+        payload: Range<usize>,
+    ) {
         assert!(payload.start <= payload.end && payload.end <= self.bytes.len());
         let (start, end) = (payload.start as u32, payload.end as u32);
-        self.entries.push(Entry { topic, start, end, time });
+        self.entries.push(Entry { topic, stream, start, end, time });
     }
 
     /// Adds `damage`.
@@ -160,6 +180,7 @@ impl Block {
     fn record(&self, entry: &Entry) -> Record<'_> {
         Record {
             topic: entry.topic,
+            stream: entry.stream,
             time: entry.time,
             payload: &self.bytes[entry.start as usize..entry.end as usize],
             offset: match self.origin {

@@ -22,6 +22,7 @@ use crate::{
     error::ErrorKind,
     log::{Columns, Format, Log, OpenOptions, View},
     manifest::{Manifest, Part, Selection},
+    sink::{Extract, WriteOptions},
     time::{TimeRange, Timestamp},
     topic::{TopicId, TopicOrigin, TopicSet},
 };
@@ -182,13 +183,15 @@ fn fewer_columns_are_the_same_columns(log: &dyn Log) {
 
 /// Law 7: what is written is read again.
 fn writing_gives_back_every_record(format: &dyn Format, log: &dyn Log) {
-    let mut out = Vec::new();
-    let mut writer = match format.writer(Box::new(&mut out), log.manifest()) {
+    let mut out = std::io::Cursor::new(Vec::new());
+    let selection = Selection { topics: logged(log), ..Selection::default() };
+    let extract = Extract { manifest: log.manifest(), selection: selection.clone() };
+    let options = WriteOptions::default();
+    let mut writer = match format.writer(Box::new(&mut out), &[extract], &options) {
         Ok(writer) => writer,
         Err(err) if err.kind() == ErrorKind::Unsupported => return,
         Err(err) => panic!("{err}"),
     };
-    let selection = Selection { topics: logged(log), ..Selection::default() };
     let plan = log.manifest().plan(&selection, u64::MAX);
     for part in &plan {
         let mut cursor = log.read(part, &selection).expect("a planned part opens");
@@ -196,7 +199,7 @@ fn writing_gives_back_every_record(format: &dyn Format, log: &dyn Log) {
     }
     writer.finish().expect("the log is finished");
 
-    let again = open(format, out.into());
+    let again = open(format, out.into_inner().into());
     let selection = Selection { topics: logged(&*again), ..Selection::default() };
     let named =
         |log: &dyn Log, records: Vec<Owned>| -> Vec<(String, Timestamp, Vec<u8>)> {

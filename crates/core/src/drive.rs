@@ -53,13 +53,13 @@ pub struct TableJob<'j> {
     pub progress: &'j (dyn Fn(u64) + Sync),
 }
 
-/// Moves every record of `cursor` into `sink`.
+/// Moves every record of `cursor` into `sink`, whose only extract they are.
 pub fn drain(cursor: &mut dyn Cursor, sink: &mut dyn RecordSink) -> Result<Report> {
     let (mut block, mut report) = (Block::default(), Report::default());
     while cursor.fill(&mut block)? {
         report.damage.extend_from_slice(block.damage());
         for record in block.iter() {
-            sink.write(record)?;
+            sink.write(0, record)?;
             report.records += 1;
         }
     }

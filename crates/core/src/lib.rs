@@ -91,7 +91,7 @@ pub use crate::{
     manifest::{Manifest, Part, Selection},
     merge::Merge,
     shape::TimeBase,
-    sink::{RecordSink, TableSink, TableWriter},
+    sink::{Extract, Output, RecordSink, TableSink, TableWriter, WriteOptions},
     source::{FileSource, Source},
     time::{Clock, ClockFit, ClockZero, TimeRange, Timestamp},
     topic::{Topic, TopicId, TopicOrigin, TopicSet},

@@ -15,7 +15,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     labels::Labels,
     manifest::{Manifest, Part, Selection},
-    sink::RecordSink,
+    sink::{Extract, Output, RecordSink, WriteOptions},
     source::Source,
     topic::TopicId,
 };
@@ -43,13 +43,18 @@ pub trait Format: Sync {
         options: OpenOptions,
     ) -> Result<Box<dyn Log>>;
 
-    /// A writer of logs of this format that hold `manifest`'s topics.
+    /// Starts a log of this format in `out` that is to hold `extracts` of others: one
+    /// to copy or cut a log, several to merge them.
+    ///
+    /// # Errors
+    /// `Unsupported` if the format cannot be written, or cannot hold them.
     fn writer<'w>(
         &self,
-        out: Box<dyn std::io::Write + Send + 'w>,
-        manifest: &Manifest,
+        out: Box<dyn Output + 'w>,
+        extracts: &[Extract<'_>],
+        options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
-        let _ = (out, manifest);
+        let _ = (out, extracts, options);
         let what = format!("{} logs cannot be written", self.name());
         Err(Error::new(ErrorKind::Unsupported, what))
     }

@@ -1,14 +1,68 @@
 //! Where records and tables go.
 
+use std::{
+    collections::BTreeMap,
+    io::{Seek, Write},
+};
+
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use crate::{block::Record, error::Result, topic::Topic};
+use crate::{
+    block::Record,
+    error::Result,
+    manifest::{Manifest, Part, Selection},
+    source::Source,
+    topic::Topic,
+};
 
-/// Takes records as they are: a writer of a log format.
+/// What a new log is to hold of another.
+#[derive(Clone, Debug)]
+pub struct Extract<'m> {
+    /// What the other log holds.
+    pub manifest: &'m Manifest,
+    /// The records of it that are wanted.
+    pub selection: Selection,
+}
+
+/// How a new log is to be written.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct WriteOptions {
+    /// How to compress, as the format calls it; as it does by itself if nothing is said.
+    pub compression: Option<String>,
+    /// New names of topics, by their [labels](crate::Topic::label) in the other logs.
+    pub rename: BTreeMap<String, String>,
+}
+
+/// Where the bytes of a new log go.
+pub trait Output: Write + Seek + Send {}
+
+impl<O: Write + Seek + Send + ?Sized> Output for O {}
+
+/// Takes records as they are: a writer of a log format, made for some
+/// [extracts](Extract) of other logs.
 pub trait RecordSink: Send {
-    /// Writes one record.
-    fn write(&mut self, record: Record<'_>) -> Result<()>;
+    /// Writes one record of the extract with the index `from`.
+    ///
+    /// # Errors
+    /// `NoSuch` if there is no such extract, or its topic is none that was wanted.
+    fn write(&mut self, from: usize, record: Record<'_>) -> Result<()>;
+
+    /// Takes all that lies in `part` of the extract with the index `from` as the bytes
+    /// that it is, without looking into it, and says how many records that were; or
+    /// takes nothing, where the format or what was asked for does not allow that.
+    ///
+    /// Only for parts of which every record is wanted, at its own time.
+    fn copy(
+        &mut self,
+        from: usize,
+        part: &Part,
+        source: &dyn Source,
+    ) -> Result<Option<u64>> {
+        let _ = (from, part, source);
+        Ok(None)
+    }
 
     /// Writes what is still missing, the index for one. Without it the output is a
     /// truncated log.

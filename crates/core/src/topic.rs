@@ -55,6 +55,10 @@ pub struct Topic {
     pub bytes: Option<u64>,
     /// When they happened, if that is known.
     pub time: Option<TimeRange>,
+    /// The [streams](crate::Record::stream) whose last record is also for those who
+    /// come later: ROS calls them latched.
+    #[serde(default)]
+    pub latched: Vec<u32>,
     /// What else the file says of it.
     pub metadata: BTreeMap<String, String>,
 }

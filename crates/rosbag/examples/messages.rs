@@ -6,21 +6,22 @@
 
 use std::{fs::File, io::Write as _, sync::Arc};
 
-use logtool_core::{Block, Cursor as _, FileSource, Log as _, Selection, hex::Hex};
+use logtool_core::{Block, FileSource, Log as _, Selection, hex::Hex};
 use logtool_rosbag::{RosbagLog, RosbagOptions};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).ok_or("give the path of a bag")?;
     let source = Arc::new(FileSource::new(File::open(path)?)?);
     let log = RosbagLog::open(source, RosbagOptions::default())?;
+    let connections: Vec<_> = log.connections().collect();
     let (everything, mut block) = (Selection::default(), Block::default());
     let mut out = std::io::stdout().lock();
     for part in log.manifest().plan(&everything, 1 << 20) {
-        let mut cursor = log.cursor(&part, &everything)?;
+        let mut cursor = log.read(&part, &everything)?;
         while cursor.fill(&mut block)? {
-            for (index, record) in block.iter().enumerate() {
+            for record in block.iter() {
                 let topic = log.manifest().get(record.topic)?;
-                let connection = cursor.connection(index).map_or(0, |c| c.id);
+                let connection = connections[record.stream as usize].id;
                 let (time, payload) = (record.time.as_nanos(), Hex(record.payload));
                 writeln!(out, "{time} {connection} {} {payload}", topic.name)?;
             }

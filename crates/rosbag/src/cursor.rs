@@ -13,11 +13,9 @@ use crate::{
     walk::Visitor,
 };
 
-/// Reads one part of a bag.
-///
-/// Beside what every [`Cursor`] gives, it tells of which connection a record is: see
-/// [`connection`](Self::connection).
-pub struct RosbagCursor {
+/// Reads one part of a bag. The stream of a record is the index of its connection in
+/// [`RosbagLog::connections`](crate::RosbagLog::connections).
+pub(crate) struct RosbagCursor {
     traverse: Traverse,
     reader: Reader,
 }
@@ -32,8 +30,6 @@ struct Reader {
     recent: Box<[Recent; RECENT]>,
     /// Connections that the chunk declares otherwise than the table.
     declared: Vec<(u32, Option<u32>)>,
-    /// Of each record of the block, the entry of its connection.
-    entries: Vec<u32>,
 }
 
 /// How many connections are at hand without searching.
@@ -59,25 +55,13 @@ impl RosbagCursor {
             chunk_at,
             recent: Box::new([None; RECENT]),
             declared: Vec::new(),
-            entries: Vec::new(),
         };
         Ok(Self { traverse, reader })
-    }
-
-    /// The connection of the record with this index in the block that was last filled,
-    /// in the order in which it was filled: ask before sorting it.
-    ///
-    /// Topics join connections of the same records; what writes bags wants to keep them
-    /// apart.
-    pub fn connection(&self, index: usize) -> Option<&Connection> {
-        let entry = *self.reader.entries.get(index)?;
-        Some(&self.reader.table.entries.get(entry as usize)?.connection)
     }
 }
 
 impl Cursor for RosbagCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
-        self.reader.entries.clear();
         self.traverse.step(&mut Filling { reader: &mut self.reader, block })
     }
 }
@@ -94,7 +78,6 @@ impl Visitor for Filling<'_> {
     }
 
     fn window(&mut self, bytes: Bytes, at: u64) {
-        self.reader.entries.clear();
         self.block.reset(bytes, at);
     }
 
@@ -113,8 +96,7 @@ impl Visitor for Filling<'_> {
     fn message(&mut self, id: u32, time: Timestamp, payload: Range<usize>) -> bool {
         let Some((entry, topic)) = self.reader.find(id) else { return false };
         if self.reader.selection.wants(topic, time) {
-            self.block.push(topic, time, payload);
-            self.reader.entries.push(entry);
+            self.block.push_of(topic, entry, time, payload);
         }
         true
     }

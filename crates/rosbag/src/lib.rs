@@ -84,7 +84,6 @@ mod format;
 
 pub use crate::{
     connection::Connection,
-    cursor::RosbagCursor,
     definition::{Definition, Described, compile, describe, md5sum},
     encryption::Key,
     format::{FORMAT, Rosbag},

@@ -71,7 +71,8 @@ impl RosbagLog {
         Self { bag, manifest, table: Arc::new(table), described, bounds, head }
     }
 
-    /// All connections, in the order in which the bag tells of them.
+    /// All connections, in the order in which the bag tells of them: the
+    /// [stream](logtool_core::Record::stream) of a record is an index into them.
     pub fn connections(&self) -> impl Iterator<Item = &Connection> {
         self.table.entries.iter().map(|entry| &entry.connection)
     }
@@ -95,17 +96,6 @@ impl RosbagLog {
     pub fn version(&self) -> Option<(u32, u32)> {
         self.head.version
     }
-
-    /// A reader of the records of `part` that `selection` wants, that also tells of
-    /// which connection each is.
-    ///
-    /// # Errors
-    /// `Unsupported` if the bag is encrypted, and its key is not known.
-    pub fn cursor(&self, part: &Part, selection: &Selection) -> Result<RosbagCursor> {
-        let (bag, table) = (self.bag.clone(), self.table.clone());
-        let (bounds, bytes) = (self.bounds.clone(), part.bytes.clone());
-        RosbagCursor::new(bag, table, bounds, bytes, selection.clone())
-    }
 }
 
 impl Log for RosbagLog {
@@ -114,7 +104,9 @@ impl Log for RosbagLog {
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        Ok(Box::new(self.cursor(part, selection)?))
+        let (bag, table) = (self.bag.clone(), self.table.clone());
+        let (bounds, bytes) = (self.bounds.clone(), part.bytes.clone());
+        Ok(Box::new(RosbagCursor::new(bag, table, bounds, bytes, selection.clone())?))
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {

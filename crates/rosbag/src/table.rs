@@ -97,6 +97,16 @@ impl Table {
         of_topic.filter_map(|entry| self.entries.get(*entry as usize))
     }
 
+    /// The indices of the entries of `topic` that latch.
+    pub(crate) fn latched(&self, topic: TopicId) -> Vec<u32> {
+        let entries = self.by_topic.get(topic.index()).into_iter().flatten().copied();
+        let latches = |index: &u32| {
+            let entry = self.entries.get(*index as usize);
+            entry.is_some_and(|entry| entry.connection.is_latching())
+        };
+        entries.filter(latches).collect()
+    }
+
     /// The topic of the entry with this index.
     pub(crate) fn topic(&self, entry: u32) -> Option<TopicId> {
         self.entries.get(entry as usize).map(|entry| entry.topic)

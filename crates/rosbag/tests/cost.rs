@@ -54,8 +54,8 @@ fn read(
     let before = source.read.load(Ordering::Relaxed);
     let (mut block, mut records) = (Block::default(), 0);
     for part in log.manifest().plan(selection, 1 << 20) {
-        let mut cursor = log.cursor(&part, selection).unwrap();
-        while logtool_core::Cursor::fill(&mut cursor, &mut block).unwrap() {
+        let mut cursor = log.read(&part, selection).unwrap();
+        while cursor.fill(&mut block).unwrap() {
             records += block.len();
         }
     }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use logtool_core::{Block, Cursor as _, Log as _, Selection};
+use logtool_core::{Block as _, Log as _, Selection};
 use logtool_rosbag::{RosbagLog, RosbagOptions, Survey};
 
 /// Writes a bag, record by record.
@@ -127,11 +127,12 @@ fn read(bytes: &[u8]) -> Vec<Vec<(String, usize)>> {
         let mut counts = vec![0; log.manifest().topics.len()];
         let (all, mut block) = (Selection::default(), Block::default());
         for part in log.manifest().plan(&all, 0) {
-            let mut cursor = log.cursor(&part, &all).unwrap();
+            let mut cursor = log.read(&part, &all).unwrap();
             while cursor.fill(&mut block).unwrap() {
-                for (index, record) in block.iter().enumerate() {
+                for record in block.iter() {
                     counts[record.topic.index()] += 1;
-                    assert_eq!(cursor.connection(index).unwrap().id, 0);
+                    let stream = record.stream as usize;
+                    assert_eq!(log.connections().nth(stream).unwrap().id, 0);
                 }
             }
         }

@@ -69,6 +69,7 @@ fn write(
         records: None,
         bytes: None,
         time: None,
+        latched: Vec::new(),
         metadata: BTreeMap::new(),
     };
     let dir = tempfile::tempdir().unwrap();

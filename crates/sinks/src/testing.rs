@@ -26,6 +26,7 @@ pub(crate) fn topic(name: &str, instance: u32) -> Topic {
         records: None,
         bytes: None,
         time: None,
+        latched: Vec::new(),
         metadata: BTreeMap::new(),
     }
 }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use divan::{Bencher, counter::BytesCount};
 use logtool_core::{
-    Block, Columns, Format as _, Log, OpenOptions, Selection, Source, TopicSort, View,
+    Block, Columns, Extract, Format as _, Log, OpenOptions, Selection, Source,
+    TopicSort, View, WriteOptions,
 };
 use logtool_ulog::{FORMAT, UlogLog};
 
@@ -21,8 +22,10 @@ fn log() -> Bytes {
     let small = Bytes::from(std::fs::read(path).unwrap());
     let log = UlogLog::open(Arc::new(small), OpenOptions::default()).unwrap();
     let all = Selection::default();
-    let mut out = Vec::new();
-    let mut writer = FORMAT.writer(Box::new(&mut out), log.manifest()).unwrap();
+    let mut out = std::io::Cursor::new(Vec::new());
+    let extract = Extract { manifest: log.manifest(), selection: all.clone() };
+    let options = WriteOptions::default();
+    let mut writer = FORMAT.writer(Box::new(&mut out), &[extract], &options).unwrap();
     for _ in 0..100 {
         for part in log.manifest().plan(&all, u64::MAX) {
             let mut cursor = log.read(&part, &all).unwrap();
@@ -30,7 +33,7 @@ fn log() -> Bytes {
         }
     }
     writer.finish().unwrap();
-    out.into()
+    out.into_inner().into()
 }
 
 fn open(bytes: &Bytes) -> UlogLog {

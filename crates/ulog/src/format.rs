@@ -1,12 +1,10 @@
 //! ULog as one of the formats.
 
-use std::{
-    io::{BufWriter, Write},
-    sync::Arc,
-};
+use std::{io::BufWriter, sync::Arc};
 
 use logtool_core::{
-    Format, Likeness, Log, Manifest, OpenOptions, RecordSink, Result, Source,
+    Extract, Format, Likeness, Log, Manifest, OpenOptions, Output, RecordSink, Result,
+    Source, WriteOptions,
 };
 
 use crate::{log::UlogLog, sink::UlogSink, wire};
@@ -52,9 +50,10 @@ impl Format for Ulog {
 
     fn writer<'w>(
         &self,
-        out: Box<dyn Write + Send + 'w>,
-        manifest: &Manifest,
+        out: Box<dyn Output + 'w>,
+        extracts: &[Extract<'_>],
+        options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
-        Ok(Box::new(UlogSink::new(BufWriter::new(out), manifest)?))
+        Ok(Box::new(UlogSink::new(BufWriter::new(out), extracts, options)?))
     }
 }

@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, io::Write};
 
 use logtool_core::{
-    Error, ErrorKind, Manifest, Record, RecordSink, Result, TopicId, TopicOrigin,
+    Error, ErrorKind, Extract, Record, RecordSink, Result, TopicId, TopicOrigin,
+    WriteOptions,
 };
 
 use crate::{
@@ -32,11 +33,27 @@ enum Becomes {
 }
 
 impl<W: Write + Send> UlogSink<W> {
-    /// Starts a log in `out` that holds what `manifest` does.
+    /// Starts a log in `out` that holds what the manifest of the only one of `extracts`
+    /// does.
     ///
     /// # Errors
-    /// `Unsupported` if the manifest is of another format.
-    pub(crate) fn new(out: W, manifest: &Manifest) -> Result<Self> {
+    /// `Unsupported` if there are several, if it is of another format, or for `options`
+    /// that a ULog cannot follow.
+    pub(crate) fn new(
+        out: W,
+        extracts: &[Extract<'_>],
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        let unsupported = |what| Err(Error::new(ErrorKind::Unsupported, what));
+        let [Extract { manifest, .. }] = extracts else {
+            return unsupported("several logs in one ULog");
+        };
+        if options.compression.is_some() {
+            return unsupported("compression of a ULog");
+        }
+        if !options.rename.is_empty() {
+            return unsupported("topics of new names in a ULog");
+        }
         if manifest.format != "ulog" {
             let what = format!("records of {} as a ULog", manifest.format);
             return Err(Error::new(ErrorKind::Unsupported, what));
@@ -84,7 +101,7 @@ impl<W: Write + Send> UlogSink<W> {
 }
 
 impl<W: Write + Send> RecordSink for UlogSink<W> {
-    fn write(&mut self, record: Record<'_>) -> Result<()> {
+    fn write(&mut self, _: usize, record: Record<'_>) -> Result<()> {
         match self.topics.get(record.topic.index()) {
             Some(Becomes::Data(topic)) => {
                 let micros = u64::try_from(record.time.as_nanos()).unwrap_or(0) / 1_000;

@@ -36,6 +36,7 @@ impl Findings {
                 records: Some(total.records),
                 bytes: total.bytes,
                 time: total.time.filter(|_| total.records > 0),
+                latched: self.table.latched(id),
                 metadata: facts(connections),
             });
             *instance += 1;

@@ -146,6 +146,7 @@ impl Survey {
             records: Some(stats.records),
             bytes: Some(stats.bytes),
             time: (stats.records > 0).then_some(stats.time),
+            latched: Vec::new(),
             metadata: oddities(stats),
         };
         self.registry.topics.iter().zip(&self.stats).map(topic).collect()
@@ -170,6 +171,7 @@ impl Survey {
                 records,
                 bytes: None,
                 time: None,
+                latched: Vec::new(),
                 metadata: BTreeMap::new(),
             });
             TopicId(topics.len() as u32 - 1)

@@ -104,6 +104,7 @@ fn table(manifest: &Manifest, schema: &arrow_schema::SchemaRef) -> Topic {
         records: None,
         bytes: None,
         time: None,
+        latched: Vec::new(),
         metadata: BTreeMap::new(),
     }
 }

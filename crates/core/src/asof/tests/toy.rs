@@ -96,6 +96,7 @@ impl Toy {
             records: None,
             bytes: None,
             time: None,
+            latched: Vec::new(),
             metadata: BTreeMap::new(),
         });
         let manifest = Manifest {
