@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use logtool_core::{Block as _, Log as _, Selection};
+use logtool_core::{Block, Log as _, Selection};
 use logtool_rosbag::{RosbagLog, RosbagOptions, Survey};
 
 /// Writes a bag, record by record.
