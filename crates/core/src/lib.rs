@@ -61,6 +61,7 @@ mod sink;
 
 mod log;
 
+mod ahead;
 mod columns;
 pub mod conformance;
 mod merge;
@@ -71,7 +72,11 @@ mod drive;
 
 mod asof;
 
+#[cfg(test)]
+mod scripted;
+
 pub use crate::{
+    ahead::ReadAhead,
     asof::{AsofJob, AsofReport, asof_schema, merge_asof},
     block::{Block, Record, Run, TopicSort},
     columns::{LayoutDecoder, TIME_UNIT, time_array, time_field},

@@ -1,0 +1,146 @@
+//! Reading parts on all processors, ahead of who wants their records in order.
+
+mod slot;
+
+use std::{collections::VecDeque, fmt, sync::Arc, vec};
+
+use crate::{
+    ahead::slot::{Slot, Spare},
+    block::Block,
+    error::Result,
+    log::{Cursor, Log},
+    manifest::{Part, Selection},
+};
+
+/// Reads the parts of a plan in their order, while the next ones are already unpacked
+/// by the other threads of the current rayon pool.
+///
+/// A few parts are in memory at a time, one more than the pool has threads, and of each
+/// no more than some 8 MiB, or a block if that is longer. Nobody waits for what nobody
+/// has begun: whatever else the pool does, the caller then reads the part itself. In a
+/// pool of one thread the caller reads everything.
+///
+/// What was read is [released](crate::Source::release) part by part.
+///
+/// ```
+/// use logtool_core::{Block, Cursor as _, Log, ReadAhead, Result, Selection};
+///
+/// /// The bytes of payload in a log, unpacked on all processors.
+/// fn payload_bytes(log: &dyn Log) -> Result<usize> {
+///     let everything = Selection::default();
+///     let plan = log.manifest().plan(&everything, 1 << 20);
+///     let mut ahead = ReadAhead::new(log, plan, everything);
+///     let (mut total, mut block) = (0, Block::default());
+///     while ahead.fill(&mut block)? {
+///         total += block.iter().map(|record| record.payload.len()).sum::<usize>();
+///     }
+///     Ok(total)
+/// }
+/// ```
+pub struct ReadAhead<'l> {
+    logs: Vec<(&'l dyn Log, Selection)>,
+    /// The parts that are not begun, each with the index of its log.
+    plan: vec::IntoIter<(usize, Part)>,
+    /// Those that are; the one that is being read is the first.
+    begun: VecDeque<Begun>,
+    /// Blocks that nobody uses.
+    spare: Arc<Spare>,
+    /// How many parts may be begun.
+    width: usize,
+}
+
+/// A part that is begun.
+struct Begun {
+    log: usize,
+    part: Part,
+    slot: Arc<Slot>,
+}
+
+impl<'l> ReadAhead<'l> {
+    /// Reads what `selection` wants of `plan`, which are parts of `log` in any order.
+    pub fn new(log: &'l dyn Log, plan: Vec<Part>, selection: Selection) -> Self {
+        let plan = plan.into_iter().map(|part| (0, part)).collect();
+        Self::of_logs(vec![(log, selection)], plan)
+    }
+
+    /// The same of several logs, of which the parts name the index.
+    pub(crate) fn of_logs(
+        logs: Vec<(&'l dyn Log, Selection)>,
+        plan: Vec<(usize, Part)>,
+    ) -> Self {
+        let width = match rayon::current_num_threads() {
+            1 => 1,
+            threads => threads + 1,
+        };
+        let (plan, spare) = (plan.into_iter(), Arc::new(Spare::new(width)));
+        Self { logs, plan, begun: VecDeque::new(), spare, width }
+    }
+
+    /// Refills `block` with the next records of one part, or says that it is at its
+    /// end. The next call is for the next part of the plan.
+    ///
+    /// So, after as many times `false` as the plan has parts, all is read. An error is
+    /// one of that part; whoever goes on after it is given the next.
+    pub fn fill_part(&mut self, block: &mut Block) -> Result<bool> {
+        self.begin();
+        let Some(Begun { slot, .. }) = self.begun.front() else { return Ok(false) };
+        let filled = slot.fill(block, &self.spare);
+        if !matches!(filled, Ok(true))
+            && let Some(Begun { log, part, .. }) = self.begun.pop_front()
+        {
+            self.logs[log].0.source().release(part.bytes);
+        }
+        filled
+    }
+
+    /// Passes over the rest of one part, and begins no other before that is asked for:
+    /// for parts that are not read but copied as they are.
+    pub fn skip_part(&mut self) {
+        if self.begun.pop_front().is_none() {
+            self.plan.next();
+        }
+    }
+
+    /// Whether all parts are read.
+    pub fn is_done(&self) -> bool {
+        self.begun.is_empty() && self.plan.as_slice().is_empty()
+    }
+
+    /// Begins as many parts as may be.
+    fn begin(&mut self) {
+        while self.begun.len() < self.width
+            && let Some((log, part)) = self.plan.next()
+        {
+            let (from, selection) = &self.logs[log];
+            let slot = Arc::new(Slot::new(from.read(&part, selection)));
+            if self.width > 1 {
+                let (slot, spare) = (slot.clone(), self.spare.clone());
+                rayon::spawn(move || slot.read_ahead(&spare));
+            }
+            self.begun.push_back(Begun { log, part, slot });
+        }
+    }
+}
+
+impl Cursor for ReadAhead<'_> {
+    fn fill(&mut self, block: &mut Block) -> Result<bool> {
+        while !self.is_done() {
+            if self.fill_part(block)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl fmt::Debug for ReadAhead<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadAhead")
+            .field("begun", &self.begun.len())
+            .field("left", &self.plan.len())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! A part that is read by one thread for another.
+
+use std::{
+    collections::VecDeque,
+    mem,
+    panic::{self, AssertUnwindSafe},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+};
+
+use crate::{
+    block::Block,
+    error::{Error, Result},
+    log::Cursor,
+};
+
+/// So many bytes of a part are read ahead, and the block in which they are exceeded.
+const AHEAD: usize = 8 << 20;
+
+/// A part that is read by one thread for another.
+pub(super) struct Slot {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    /// What is read, and not yet taken.
+    blocks: VecDeque<Block>,
+    /// How many bytes the blocks have.
+    bytes: usize,
+    reading: Reading,
+}
+
+enum Reading {
+    /// Nobody is reading on.
+    Paused(Box<dyn Cursor>),
+    /// Somebody is.
+    Busy,
+    /// There is no more; or this, after the blocks.
+    Ended(Option<Error>),
+    /// Whoever was reading panicked.
+    Panicked(Box<dyn std::any::Any + Send>),
+}
+
+/// Blocks that nobody uses, to be filled again.
+pub(super) struct Spare {
+    blocks: Mutex<Vec<Block>>,
+    most: usize,
+}
+
+impl Slot {
+    pub(super) fn new(cursor: Result<Box<dyn Cursor>>) -> Self {
+        let reading = match cursor {
+            Ok(cursor) => Reading::Paused(cursor),
+            Err(err) => Reading::Ended(Some(err)),
+        };
+        let state = State { blocks: VecDeque::new(), bytes: 0, reading };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// Reads the part, as far as may be read ahead and somebody wants it.
+    pub(super) fn read_ahead(self: &Arc<Self>, spare: &Spare) {
+        let Some(mut cursor) = lock(&self.state).begin() else { return };
+        loop {
+            let mut block = spare.take();
+            let filled = panic::catch_unwind(AssertUnwindSafe(|| {
+                fill_something(&mut *cursor, &mut block)
+            }));
+            let mut state = lock(&self.state);
+            let is_more = matches!(filled, Ok(Ok(true)));
+            if is_more {
+                state.bytes += block.bytes().len();
+                state.blocks.push_back(block);
+            }
+            let is_wanted = Arc::strong_count(self) > 1;
+            if is_more && state.bytes < AHEAD && is_wanted {
+                self.changed.notify_all();
+                continue;
+            }
+            state.reading = match filled {
+                Ok(Ok(true)) => Reading::Paused(cursor),
+                Ok(Ok(false)) => Reading::Ended(None),
+                Ok(Err(err)) => Reading::Ended(Some(err)),
+                Err(panic) => Reading::Panicked(panic),
+            };
+            self.changed.notify_all();
+            return;
+        }
+    }
+
+    /// Gives the next block of the part, or says that it is at its end; reads it where
+    /// nobody else does.
+    pub(super) fn fill(
+        self: &Arc<Self>,
+        block: &mut Block,
+        spare: &Arc<Spare>,
+    ) -> Result<bool> {
+        let mut state = lock(&self.state);
+        loop {
+            if let Some(next) = state.blocks.pop_front() {
+                let was_full = state.bytes >= AHEAD;
+                state.bytes -= next.bytes().len();
+                if was_full && state.bytes < AHEAD && state.is_paused() {
+                    let (slot, spare) = (self.clone(), spare.clone());
+                    rayon::spawn(move || slot.read_ahead(&spare));
+                }
+                drop(state);
+                spare.give(mem::replace(block, next));
+                return Ok(true);
+            }
+            match mem::replace(&mut state.reading, Reading::Busy) {
+                Reading::Busy => {
+                    let waited = self.changed.wait(state);
+                    state = waited.unwrap_or_else(PoisonError::into_inner);
+                }
+                Reading::Ended(err) => {
+                    state.reading = Reading::Ended(None);
+                    return err.map_or(Ok(false), Err);
+                }
+                Reading::Panicked(panic) => {
+                    drop(state);
+                    panic::resume_unwind(panic);
+                }
+                Reading::Paused(mut cursor) => {
+                    drop(state);
+                    let filled = cursor.fill(block);
+                    lock(&self.state).reading = match filled {
+                        Ok(true) => Reading::Paused(cursor),
+                        Ok(false) | Err(_) => Reading::Ended(None),
+                    };
+                    return filled;
+                }
+            }
+        }
+    }
+}
+
+impl State {
+    /// The cursor, if nobody is reading, and there is room for more.
+    fn begin(&mut self) -> Option<Box<dyn Cursor>> {
+        if self.bytes >= AHEAD {
+            return None;
+        }
+        match mem::replace(&mut self.reading, Reading::Busy) {
+            Reading::Paused(cursor) => Some(cursor),
+            other => {
+                self.reading = other;
+                None
+            }
+        }
+    }
+
+    fn is_paused(&self) -> bool {
+        matches!(self.reading, Reading::Paused(_))
+    }
+}
+
+impl Spare {
+    /// Keeps no more than `most` blocks.
+    pub(super) fn new(most: usize) -> Self {
+        Self { blocks: Mutex::default(), most }
+    }
+
+    fn take(&self) -> Block {
+        lock(&self.blocks).pop().unwrap_or_default()
+    }
+
+    fn give(&self, block: Block) {
+        let mut blocks = lock(&self.blocks);
+        if blocks.len() < self.most {
+            blocks.push(block);
+        }
+    }
+}
+
+/// Refills `block` until there is something in it.
+fn fill_something(cursor: &mut dyn Cursor, block: &mut Block) -> Result<bool> {
+    while cursor.fill(block)? {
+        if !block.is_empty() || !block.damage().is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Locks, also after a panic elsewhere, which is carried on by itself.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

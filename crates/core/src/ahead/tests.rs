@@ -1,0 +1,148 @@
+//! Reading ahead, in pools of several lengths, with parts that do as they are told.
+
+#![allow(clippy::single_range_in_vec_init)] // ranges that were released, not numbers
+
+use std::{panic, sync::atomic::Ordering};
+
+use super::*;
+use crate::{
+    error::ErrorKind,
+    scripted::{Play, Scripted},
+};
+
+/// Runs `test` in a pool of one thread, of several, and outside of any.
+fn in_pools(test: impl Fn() + Sync) {
+    for threads in [1, 2, 5] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build().unwrap().install(&test);
+    }
+    test();
+}
+
+fn read(log: &Scripted) -> ReadAhead<'_> {
+    ReadAhead::new(log, log.plan(), Selection::default())
+}
+
+/// The times that are read, until the end or an error.
+fn times(cursor: &mut dyn Cursor) -> (Vec<i64>, usize, Result<()>) {
+    let (mut block, mut times, mut damage) = (Block::default(), vec![], 0);
+    loop {
+        match cursor.fill(&mut block) {
+            Ok(true) => {
+                times.extend(block.iter().map(|record| record.time.as_nanos()));
+                damage += block.damage().len();
+            }
+            Ok(false) => return (times, damage, Ok(())),
+            Err(err) => return (times, damage, Err(err)),
+        }
+    }
+}
+
+fn block(time: i64) -> Play {
+    Play::Block(vec![(time, vec![7])])
+}
+
+#[test]
+fn parts_come_in_their_order_however_many_threads_there_are() {
+    in_pools(|| {
+        let parts =
+            (0..50).map(|part| (0..part % 4).map(move |i| block(part * 10 + i)));
+        let log = Scripted::new(parts.map(Iterator::collect).collect());
+        let want: Vec<i64> = (0..50)
+            .flat_map(|part| (0..part % 4).map(move |i| part * 10 + i))
+            .collect();
+        let (times, damage, end) = times(&mut read(&log));
+        assert_eq!((times, damage), (want, 0));
+        end.unwrap();
+        let ranges: Vec<_> =
+            (0..50).map(|part| part * 1000..(part + 1) * 1000).collect();
+        assert_eq!(*log.released.lock().unwrap(), ranges);
+    });
+}
+
+#[test]
+fn no_more_than_a_few_parts_are_begun() {
+    in_pools(|| {
+        let log = Scripted::new((0..100).map(|part| vec![block(part)]).collect());
+        let most = rayon::current_num_threads() + 1;
+        let (mut ahead, mut block) = (read(&log), Block::default());
+        for _ in 0..10 {
+            assert!(ahead.fill_part(&mut block).unwrap());
+            assert!(!ahead.fill_part(&mut block).unwrap());
+        }
+        assert!(log.read.lock().unwrap().len() < 10 + most);
+    });
+}
+
+#[test]
+fn of_a_long_part_only_some_is_in_memory() {
+    let megabyte = Play::Block(vec![(0, vec![0; 1 << 20])]);
+    in_pools(|| {
+        let log = Scripted::new(vec![vec![block(1)], vec![megabyte.clone(); 40]]);
+        let (mut ahead, mut block) = (read(&log), Block::default());
+        assert!(ahead.fill_part(&mut block).unwrap());
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        assert!(log.filled.load(Ordering::Relaxed) <= 1 + 8);
+        assert!(!ahead.fill_part(&mut block).unwrap());
+        let (times, _, end) = times(&mut ahead);
+        assert_eq!(times.len(), 40);
+        end.unwrap();
+    });
+}
+
+#[test]
+fn an_error_comes_after_what_was_read_before_it() {
+    in_pools(|| {
+        let log = Scripted::new(vec![
+            vec![block(1), Play::Damage, block(2)],
+            vec![block(3), Play::Error],
+            vec![block(4)],
+        ]);
+        let (times, damage, end) = times(&mut read(&log));
+        assert_eq!((times, damage), (vec![1, 2, 3], 1));
+        assert_eq!(end.unwrap_err().kind(), ErrorKind::Io);
+    });
+}
+
+#[test]
+fn a_panic_reaches_who_reads() {
+    in_pools(|| {
+        let log = Scripted::new(vec![vec![block(1)], vec![Play::Panic]]);
+        let all = panic::AssertUnwindSafe(|| times(&mut read(&log)));
+        assert!(panic::catch_unwind(all).is_err());
+    });
+}
+
+#[test]
+fn a_part_that_is_passed_over_is_not_read() {
+    in_pools(|| {
+        let log = Scripted::new((0..6).map(|part| vec![block(part); 3]).collect());
+        let (mut ahead, mut some) = (read(&log), Block::default());
+        ahead.skip_part();
+        ahead.skip_part();
+        assert!(log.read.lock().unwrap().is_empty());
+        assert!(ahead.fill_part(&mut some).unwrap());
+        assert_eq!(some.get(0).unwrap().time.as_nanos(), 2);
+        ahead.skip_part();
+        let (times, ..) = times(&mut ahead);
+        assert_eq!(times, [3, 3, 3, 4, 4, 4, 5, 5, 5]);
+        assert!(ahead.is_done());
+    });
+}
+
+#[test]
+fn who_stops_early_leaves_nothing_running() {
+    in_pools(|| {
+        let log = Scripted::new((0..9).map(|part| vec![block(part); 1000]).collect());
+        let mut ahead = read(&log);
+        assert!(ahead.fill_part(&mut Block::default()).unwrap());
+        drop(ahead);
+        let settled = || {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            let before = log.filled.load(Ordering::Relaxed);
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            before == log.filled.load(Ordering::Relaxed)
+        };
+        assert!((0..1000).any(|_| settled()));
+    });
+}
