@@ -71,12 +71,7 @@ impl TableWriter for TouchTable {
 fn sum(array: &dyn Array) -> f64 {
     macro_rules! add {
         ($type:ty) => {
-            array
-                .as_primitive::<$type>()
-                .values()
-                .iter()
-                .map(|value| *value as f64)
-                .sum()
+            side_by_side(array.as_primitive::<$type>().values(), |value| value as f64)
         };
     }
     match array.data_type() {
@@ -99,4 +94,17 @@ fn sum(array: &dyn Array) -> f64 {
         }
         other => panic!("a column of {other}"),
     }
+}
+
+/// The sum of `values` as `number` reads them: eight sums side by side, so that adding
+/// costs little beside reading.
+fn side_by_side<T: Copy>(values: &[T], number: impl Fn(T) -> f64) -> f64 {
+    let mut sums = [0.0; 8];
+    let (eights, rest) = values.as_chunks::<8>();
+    for eight in eights {
+        for (sum, value) in sums.iter_mut().zip(eight) {
+            *sum += number(*value);
+        }
+    }
+    sums.into_iter().chain(rest.iter().map(|value| number(*value))).sum()
 }
