@@ -2,3 +2,11 @@
 
 // In reading order: each module uses only those above it.
 pub mod packet;
+
+pub mod model;
+
+mod packet_columns;
+mod rows;
+mod window;
+
+pub mod vel;

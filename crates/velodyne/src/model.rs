@@ -1,0 +1,13 @@
+//! Which lidar sent the packets: from what they tell to a verdict with its reasons.
+
+mod kind;
+
+mod evidence;
+
+mod verdict;
+
+pub use crate::model::{
+    evidence::Evidence,
+    kind::{Anchor, Model, ReturnMode, Sensor},
+    verdict::Verdict,
+};

@@ -1,0 +1,110 @@
+//! What packets tell of the lidar that sent them.
+
+use std::collections::BTreeMap;
+
+use crate::packet::{BLOCKS, Bank, Firings};
+
+/// How many packets are looked at, at most: two rounds of the status of an HDL-64E.
+const ENOUGH: u64 = 8_400;
+
+/// How many intervals between packets are kept.
+const INTERVALS: usize = 1_024;
+
+/// What was seen in some packets of one sensor, in the order in which they came.
+///
+/// ```
+/// use logtool_velodyne::model::Evidence;
+///
+/// let mut evidence = Evidence::default();
+/// evidence.add(&[0; 100]); // no data packet: counted, not looked at
+/// assert!(evidence.verdict().sensor.is_none());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Evidence {
+    /// How many data packets were added.
+    pub packets: u64,
+    /// How many payloads of another length were.
+    pub others: u64,
+    pub(super) patterns: BTreeMap<Pattern, u64>,
+    /// How often two neighbouring pairs of blocks have one azimuth, and the next not.
+    pub(super) doubled: u64,
+    /// How often each pair of last bytes was seen.
+    pub(super) tails: BTreeMap<(u8, u8), u64>,
+    /// Microseconds from one packet to the next, of the first packets.
+    pub(super) intervals: Vec<u32>,
+    last_micros: Option<u32>,
+}
+
+/// The order of the banks in a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Pattern {
+    /// First bank only.
+    First,
+    /// First and second in turn.
+    Alternating,
+    /// One second for three first.
+    OneInFour,
+    /// All four in turn, three times.
+    FourBanks,
+    /// All four, each twice, and four blocks empty.
+    FourBanksTwice,
+    /// None of these.
+    Unknown,
+}
+
+impl Evidence {
+    /// Looks at a payload, as far as enough was not seen before.
+    pub fn add(&mut self, payload: &[u8]) {
+        let Some(packet) = Firings::new(payload) else {
+            self.others += 1;
+            return;
+        };
+        self.packets += 1;
+        if self.packets > ENOUGH {
+            return;
+        }
+        *self.patterns.entry(Pattern::of(packet.flags())).or_default() += 1;
+        let azimuths = packet.azimuths();
+        let [a, _, b, _, c, ..] = azimuths;
+        self.doubled += u64::from(a == b && b != c);
+        let tail = packet.tail();
+        *self.tails.entry((tail.sort, tail.value)).or_default() += 1;
+        if let Some(last) = self.last_micros.replace(tail.micros) {
+            let interval = tail.micros.wrapping_sub(last);
+            if self.intervals.len() < INTERVALS && interval < 10_000 {
+                self.intervals.push(interval);
+            }
+        }
+    }
+
+    /// Whether more packets would not be looked at.
+    pub fn is_enough(&self) -> bool {
+        self.packets >= ENOUGH
+    }
+}
+
+impl Pattern {
+    fn of(flags: [u16; BLOCKS]) -> Self {
+        let banks = flags.map(Bank::of_flag);
+        let is = |at: fn(usize) -> Option<Bank>| (0..BLOCKS).all(|i| banks[i] == at(i));
+        let in_turn =
+            |i: usize| [Bank::First, Bank::Second, Bank::Third, Bank::Fourth][i % 4];
+        let lowers = banks.iter().filter(|bank| **bank == Some(Bank::Second)).count();
+        let is_two =
+            banks.iter().all(|b| matches!(b, Some(Bank::First | Bank::Second)));
+        if is(|_| Some(Bank::First)) {
+            Self::First
+        } else if is_two && (0..BLOCKS).all(|i| banks[i] == banks[i % 2]) {
+            Self::Alternating
+        } else if is_two && lowers == 3 && (0..BLOCKS).all(|i| banks[i] == banks[i % 4])
+        {
+            Self::OneInFour
+        } else if (0..BLOCKS).all(|i| banks[i] == Some(in_turn(i))) {
+            Self::FourBanks
+        } else if (0..8).all(|i| banks[i] == Some(in_turn(i / 2))) {
+            Self::FourBanksTwice
+        } else {
+            Self::Unknown
+        }
+    }
+}

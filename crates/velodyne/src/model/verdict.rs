@@ -1,0 +1,289 @@
+//! From what packets tell to the model of the lidar, with the reasons.
+
+use crate::model::{
+    evidence::{Evidence, Pattern},
+    kind::{Model, ReturnMode, Sensor},
+};
+
+/// The sorts of status value that only the HDL-64E S2 and S3 send (S3 manual, p. 32).
+const STATUS: &[u8] = b"HMSDNYGTV1234567W";
+
+/// How many packets without a warning make an S2 of an HDL-64E: each round of 64 has one
+/// on an S3.
+const ROUNDS: u64 = 256;
+
+/// Which lidar it is, and why.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// The sensor, if its packets can be told from all others.
+    pub sensor: Option<Sensor>,
+    /// What speaks for it, a sentence each.
+    pub reasons: Vec<String>,
+    /// What speaks against it, and was overruled, a sentence each.
+    pub conflicts: Vec<String>,
+}
+
+impl Verdict {
+    fn of(evidence: &Evidence) -> Self {
+        let mut verdict = Self::default();
+        let common = evidence.patterns.iter().max_by_key(|(_, count)| **count);
+        let Some((pattern, count)) = common else {
+            verdict.reasons.push("there is no data packet of 1206 bytes".to_owned());
+            return verdict;
+        };
+        let seen: u64 = evidence.patterns.values().sum();
+        if *count < seen {
+            let odd = seen - count;
+            let what =
+                format!("{odd} of {seen} packets have their blocks in another order");
+            verdict.conflicts.push(what);
+        }
+        verdict.sensor = match pattern {
+            Pattern::OneInFour => verdict.s1(evidence),
+            Pattern::Alternating => verdict.s2_or_s3(evidence),
+            Pattern::First => verdict.one_bank(evidence),
+            Pattern::FourBanks => verdict.four_banks(evidence, ReturnMode::Strongest),
+            Pattern::FourBanksTwice => verdict.four_banks(evidence, ReturnMode::Dual),
+            Pattern::Unknown => {
+                verdict.because("the blocks are in the order of no known lidar");
+                None
+            }
+        };
+        verdict
+    }
+
+    fn because(&mut self, reason: impl Into<String>) {
+        self.reasons.push(reason.into());
+    }
+
+    fn s1(&mut self, evidence: &Evidence) -> Option<Sensor> {
+        self.because(
+            "three upper blocks for each lower one: only the HDL-64E S1 does that",
+        );
+        if evidence.has_tail(*b"gC") {
+            self.because("packets end in the text of a temperature, `DegC`");
+        }
+        Some(Sensor { model: Model::Hdl64eS1, returns: ReturnMode::Strongest })
+    }
+
+    fn s2_or_s3(&mut self, evidence: &Evidence) -> Option<Sensor> {
+        self.because("upper and lower blocks in turn: HDL-64E S2 or S3");
+        let seen: u64 = evidence.tails.values().sum();
+        let status = evidence.count(|(sort, _)| STATUS.contains(&sort));
+        self.because(format!(
+            "{status} of {seen} packets end in a known sort of status"
+        ));
+        let warnings = evidence.count(|(sort, _)| sort == b'W');
+        let is_dual = evidence.doubled * 2 > seen;
+        let model = if is_dual {
+            self.because(
+                "each azimuth comes twice: dual return, which only the S3 has",
+            );
+            Model::Hdl64eS3
+        } else if warnings > 0 {
+            self.because("status of the sort `W`: only the S3 sends warnings");
+            Model::Hdl64eS3
+        } else if seen >= ROUNDS {
+            self.because(format!("no status of the sort `W` in {seen} packets: S2"));
+            Model::Hdl64eS2
+        } else {
+            let what = "too few packets to tell an S2 from an S3 of single return; both are \
+                        read alike";
+            self.because(what);
+            Model::Hdl64eS2
+        };
+        let returns = if is_dual { ReturnMode::Dual } else { ReturnMode::Strongest };
+        let sensor = Sensor { model, returns };
+        if let Some(period) = evidence.period() {
+            let expected = sensor.packet_nanos() / 1e3;
+            if (period - expected).abs() < expected * 0.05 {
+                self.because(format!("a packet every {period:.1} us"));
+            } else {
+                let what = format!(
+                    "a packet every {period:.1} us, where {expected:.1} are due"
+                );
+                self.conflicts.push(what);
+            }
+        }
+        Some(sensor)
+    }
+
+    fn four_banks(
+        &mut self,
+        evidence: &Evidence,
+        returns: ReturnMode,
+    ) -> Option<Sensor> {
+        self.because("four banks of lasers: only the VLS-128 has them");
+        let returns = match evidence.common_tail() {
+            Some((0x38, _)) if returns == ReturnMode::Strongest => ReturnMode::Last,
+            _ => returns,
+        };
+        let model = match evidence.period() {
+            Some(period) => {
+                self.because(format!("a packet every {period:.1} us"));
+                let of = |model| Sensor { model, returns }.packet_nanos() / 1e3;
+                let middle = (of(Model::Vls128) + of(Model::AlphaPrime)) / 2.0;
+                if period < middle { Model::Vls128 } else { Model::AlphaPrime }
+            }
+            None => Model::Vls128,
+        };
+        Some(Sensor { model, returns })
+    }
+
+    fn one_bank(&mut self, evidence: &Evidence) -> Option<Sensor> {
+        self.because("one bank of lasers: HDL-32E, VLP-16 or VLP-32");
+        let (mode, identity) = evidence.common_tail()?;
+        let returns = match mode {
+            0x38 => ReturnMode::Last,
+            0x39 => ReturnMode::Dual,
+            _ => ReturnMode::Strongest,
+        };
+        let named = Model::ALL.into_iter().find(|m| m.identity() == Some(identity));
+        match named {
+            Some(model) => {
+                self.because(format!("the identity byte {identity:#04x}: {model}"))
+            }
+            None => {
+                self.because(format!("the identity byte {identity:#04x} is not known"))
+            }
+        }
+        let timed = evidence.period().and_then(|period| {
+            let fits = |model: &Model| {
+                let expected = Sensor { model: *model, returns }.packet_nanos() / 1e3;
+                (period - expected).abs() < expected * 0.03
+            };
+            let all = [Model::Hdl32e, Model::Vlp16, Model::Vlp32c];
+            let model = all.into_iter().find(fits)?;
+            self.because(format!("a packet every {period:.1} us, as of the {model}"));
+            Some(model)
+        });
+        let model = match (named, timed) {
+            (Some(named), Some(timed)) if !named.ticks_like(timed) => {
+                let what = format!(
+                    "the identity byte says {named}, the time between packets says {timed}; \
+                     the time is right (VLP-16 of 2014 call themselves HDL-32E)"
+                );
+                self.conflicts.push(what);
+                Some(timed)
+            }
+            (Some(named), _) => Some(named),
+            (None, timed) => timed,
+        };
+        if model == Some(Model::Vlp32a) {
+            let what =
+                "VLP-32A and VLP-32B have one identity byte; it is taken for an A";
+            self.conflicts.push(what.to_owned());
+        }
+        Some(Sensor { model: model?, returns })
+    }
+}
+
+impl Evidence {
+    /// What follows from all that was seen.
+    pub fn verdict(&self) -> Verdict {
+        Verdict::of(self)
+    }
+
+    fn count(&self, is: impl Fn((u8, u8)) -> bool) -> u64 {
+        let those = self.tails.iter().filter(|(tail, _)| is(**tail));
+        those.map(|(_, count)| count).sum()
+    }
+
+    fn has_tail(&self, tail: [u8; 2]) -> bool {
+        self.tails.contains_key(&tail.into())
+    }
+
+    fn common_tail(&self) -> Option<(u8, u8)> {
+        self.tails.iter().max_by_key(|(_, count)| **count).map(|(tail, _)| *tail)
+    }
+
+    /// The usual time between packets, in microseconds: the mean of the middle half.
+    fn period(&self) -> Option<f64> {
+        let mut all: Vec<u32> = self.intervals.clone();
+        all.sort_unstable();
+        let middle = all.get(all.len() / 4..all.len() - all.len() / 4)?;
+        let total: u64 = middle.iter().copied().map(u64::from).sum();
+        let mean = total as f64 / middle.len() as f64;
+        (mean > 1.0).then_some(mean)
+    }
+}
+
+impl Model {
+    /// Whether its packets come as often as those of `other`.
+    fn ticks_like(self, other: Self) -> bool {
+        let period =
+            |model| Sensor { model, returns: ReturnMode::Strongest }.packet_nanos();
+        period(self) == period(other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::DATA_BYTES;
+
+    /// Packets `period` microseconds apart, with `flags` in turn, of which the last two
+    /// bytes are `tail`. The azimuth moves on every `blocks` blocks.
+    fn packets(flags: &[u16], blocks: usize, period: u32, tail: [u8; 2]) -> Evidence {
+        let mut evidence = Evidence::default();
+        for n in 0..400 {
+            let mut bytes = vec![0; DATA_BYTES];
+            for block in 0..12 {
+                let at = block * 100;
+                let azimuth = (n * 12 + block) / blocks * 17 % 36_000;
+                bytes[at..at + 2]
+                    .copy_from_slice(&flags[block % flags.len()].to_le_bytes());
+                bytes[at + 2..at + 4].copy_from_slice(&(azimuth as u16).to_le_bytes());
+            }
+            bytes[1200..1204].copy_from_slice(&(n as u32 * period).to_le_bytes());
+            bytes[1204..].copy_from_slice(&tail);
+            evidence.add(&bytes);
+        }
+        evidence
+    }
+
+    #[track_caller]
+    fn is(evidence: Evidence, model: Model, returns: ReturnMode, conflicts: usize) {
+        let verdict = evidence.verdict();
+        assert_eq!(verdict.sensor, Some(Sensor { model, returns }), "{verdict:?}");
+        assert_eq!(verdict.conflicts.len(), conflicts, "{verdict:?}");
+    }
+
+    const UL: &[u16] = &[0xeeff, 0xddff];
+    const LUUU: &[u16] = &[0xddff, 0xeeff, 0xeeff, 0xeeff];
+    const FOUR: &[u16] = &[0xeeff, 0xddff, 0xccff, 0xbbff];
+
+    #[test]
+    fn each_model_is_told_by_what_its_manual_says() {
+        use Model::*;
+        use ReturnMode::*;
+        is(packets(LUUU, 1, 0, *b"gC"), Hdl64eS1, Strongest, 0);
+        is(packets(UL, 2, 288, *b"H\x0c"), Hdl64eS2, Strongest, 0);
+        is(packets(UL, 2, 288, *b"W\x00"), Hdl64eS3, Strongest, 0);
+        is(packets(UL, 4, 173, *b"1\x00"), Hdl64eS3, Dual, 0);
+        is(packets(&UL[..1], 1, 553, [0x37, 0x21]), Hdl32e, Strongest, 0);
+        is(packets(&UL[..1], 1, 1327, [0x38, 0x22]), Vlp16, Last, 0);
+        is(packets(&UL[..1], 2, 664, [0x39, 0x24]), Vlp16HiRes, Dual, 0);
+        is(packets(&UL[..1], 1, 664, [0x37, 0x28]), Vlp32c, Strongest, 0);
+        is(packets(FOUR, 4, 160, [0x37, 0xa1]), Vls128, Strongest, 0);
+        is(packets(FOUR, 4, 173, [0x37, 0xa1]), AlphaPrime, Strongest, 0);
+    }
+
+    #[test]
+    fn a_vlp_16_that_calls_itself_hdl_32e_is_known_by_its_period() {
+        let evidence = packets(&UL[..1], 1, 1327, [0x37, 0x21]);
+        is(evidence, Model::Vlp16, ReturnMode::Strongest, 1);
+    }
+
+    #[test]
+    fn an_hdl_64e_whose_status_looks_like_an_identity_byte_stays_one() {
+        let evidence = packets(UL, 2, 288, [b'1', 0xa1]);
+        is(evidence, Model::Hdl64eS2, ReturnMode::Strongest, 0);
+    }
+
+    #[test]
+    fn blocks_in_no_known_order_are_of_no_lidar() {
+        let verdict = packets(&[0x1234], 1, 100, [0, 0]).verdict();
+        assert_eq!(verdict.sensor, None);
+    }
+}

@@ -1,0 +1,100 @@
+//! Decoders of records of which the columns are known beforehand.
+//!
+//! A topic says how a record becomes rows ([`Rows`]); what is common to all of them,
+//! the time and the choice of columns, is here.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{Field, Schema, SchemaRef};
+use logtool_core::{
+    Columns, Damage, DamageKind, Decoder, Error, ErrorKind, Record, Result, Run,
+    time_array, time_field,
+};
+
+/// The columns of some records, beside the time.
+pub(crate) trait Rows: Send {
+    /// Adds the rows of `record` to every column that is wanted, and says how many, or
+    /// why there are none.
+    fn append(&mut self, record: Record<'_>) -> Result<usize, DamageKind>;
+
+    /// Takes the columns with what was added: one for each field, if it is wanted.
+    fn finish(&mut self) -> Vec<Option<ArrayRef>>;
+}
+
+/// A decoder that is its [`Rows`] and their times.
+pub(crate) struct RowsDecoder<R> {
+    schema: SchemaRef,
+    times: Vec<i64>,
+    rows: R,
+}
+
+/// The columns `fields`, after the time.
+pub(crate) fn schema(fields: Vec<Field>) -> SchemaRef {
+    let mut all = vec![time_field("time", "ns")];
+    all.extend(fields);
+    Arc::new(Schema::new(all))
+}
+
+/// Which columns of `schema`, without the time, are wanted.
+pub(crate) fn wanted(schema: &Schema, columns: &Columns) -> Result<Vec<bool>> {
+    let count = schema.fields().len();
+    let only = columns.only.as_deref();
+    if only.is_some_and(|only| only.iter().any(|index| *index >= count)) {
+        let what = format!("the topic has {count} columns");
+        return Err(Error::new(ErrorKind::NoSuch, what));
+    }
+    let wants = |index| only.is_none_or(|only| only.contains(&index));
+    Ok((1..count).map(wants).collect())
+}
+
+impl<R: Rows + 'static> RowsDecoder<R> {
+    /// A decoder of those of the columns of `schema` that are `wanted`.
+    pub(crate) fn boxed(
+        schema: &SchemaRef,
+        wanted: &[bool],
+        rows: R,
+    ) -> Box<dyn Decoder> {
+        let is_wanted = |index: &usize| {
+            *index == 0 || wanted.get(index - 1).copied().unwrap_or(false)
+        };
+        let fields = (0..schema.fields().len()).filter(is_wanted);
+        let fields: Vec<Field> =
+            fields.map(|index| schema.field(index).clone()).collect();
+        let schema = Arc::new(Schema::new(fields));
+        Box::new(Self { schema, times: Vec::new(), rows })
+    }
+}
+
+impl<R: Rows> Decoder for RowsDecoder<R> {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
+        for record in run.records() {
+            match self.rows.append(record) {
+                Ok(count) => {
+                    let time = record.time.as_nanos();
+                    self.times.extend(std::iter::repeat_n(time, count));
+                }
+                Err(kind) => {
+                    Damage { kind, ..record.undecodable() }.add_to(damage);
+                }
+            }
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.times.len()
+    }
+
+    fn take(&mut self) -> Result<RecordBatch> {
+        let mut columns = vec![time_array(std::mem::take(&mut self.times))];
+        columns.extend(self.rows.finish().into_iter().flatten());
+        RecordBatch::try_new(self.schema.clone(), columns).map_err(|err| {
+            Error::new(ErrorKind::Malformed, "columns that are no table")
+                .from_source(err)
+        })
+    }
+}

@@ -1,0 +1,53 @@
+//! The `.vel` logs of the University of Koblenz-Landau: packets of an HDL-64E, pictures,
+//! attitudes, GPS and what a car says of itself, in one file.
+//!
+//! ```text
+//! head       A4 56 45 4C | version u16, u16 | number of entries u32        12 bytes
+//! index      position of the first message of each second i64
+//! message    size u32 | validity u8 | type u32 | version i32 | time f64, ms | data
+//! end        the end of the file, or FF FF FF FF, or a message that is not whole
+//! ```
+//! All numbers are little-endian; times count from the start of the program. A record's
+//! payload is its message without the size.
+
+// In reading order: each module uses only those above it.
+mod wire;
+
+mod message;
+mod time;
+
+mod attitude;
+mod index;
+mod judge;
+mod utc;
+
+mod layouts;
+
+mod image;
+mod packets;
+mod raw;
+
+mod topics;
+
+mod notes;
+mod start;
+
+mod cursor;
+mod survey;
+
+mod write;
+
+mod log;
+mod sink;
+
+mod format;
+
+pub use crate::vel::{
+    format::{FORMAT, Vel},
+    index::IndexVerdict,
+    layouts::UNIT,
+    log::VelLog,
+    message::{Gps, ImageHead, Obd, Pose},
+    wire::{Header, MAGIC, SizeField, VALID, VERSION, kind},
+    write::{Writer, WriterOptions},
+};

@@ -1,0 +1,80 @@
+//! In which order the four numbers of an attitude are.
+//!
+//! The specification does not say. A car stays level, so that of the numbers that belong
+//! to the axes x and y little is left: those are the second and third if the scalar comes
+//! first, the first and second if it comes last.
+
+use crate::vel::message::Pose;
+
+/// How many times the one reading has to be more level than the other.
+const CLEAR: f64 = 4.0;
+
+/// The attitudes of a log.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Attitudes {
+    count: u64,
+    /// The sum of the squares of each number.
+    squares: [f64; 4],
+}
+
+impl Attitudes {
+    /// Takes note of one.
+    pub(crate) fn observe(&mut self, pose: &Pose) {
+        let squares = pose.quaternion.map(|number| f64::from(number).powi(2));
+        let length: f64 = squares.iter().sum();
+        if (0.9..1.1).contains(&length) {
+            self.count += 1;
+            for (sum, square) in self.squares.iter_mut().zip(squares) {
+                *sum += square;
+            }
+        }
+    }
+
+    /// The order, and why; nothing if there were no attitudes.
+    pub(crate) fn order(&self) -> Option<String> {
+        if self.count == 0 {
+            return None;
+        }
+        let mean = self.squares.map(|sum| sum / self.count as f64);
+        let (first, last) = (mean[1] + mean[2], mean[0] + mean[1]);
+        let order = if last * CLEAR < first {
+            "x, y, z, w"
+        } else if first * CLEAR < last {
+            "w, x, y, z"
+        } else {
+            "unknown"
+        };
+        Some(format!(
+            "{order} (mean x2 + y2 is {first:.4} if the scalar is first, {last:.4} if \
+             it is last; {} attitudes)",
+            self.count
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(quaternions: [[f32; 4]; 2]) -> String {
+        let mut attitudes = Attitudes::default();
+        for quaternion in quaternions {
+            attitudes.observe(&Pose { quaternion, acceleration: [0.0; 3] });
+        }
+        let order = attitudes.order().unwrap();
+        order.split_once(" (").unwrap().0.to_owned()
+    }
+
+    #[test]
+    fn a_level_car_tells_the_order() {
+        let (c, s) = (0.8, 0.6);
+        assert_eq!(order([[c, 0.01, 0.0, s], [s, 0.0, 0.02, c]]), "w, x, y, z");
+        assert_eq!(order([[0.01, 0.0, s, c], [0.0, 0.02, c, s]]), "x, y, z, w");
+    }
+
+    #[test]
+    fn who_never_turns_tells_nothing_wrong() {
+        assert_eq!(order([[1.0, 0.0, 0.0, 0.0]; 2]), "w, x, y, z");
+        assert_eq!(order([[0.0, 0.0, 0.0, 1.0]; 2]), "unknown");
+    }
+}

@@ -1,0 +1,119 @@
+//! Reading the records of a part.
+
+use std::sync::Arc;
+
+use logtool_core::{Block, Cursor, Result, Selection, Step, TopicId, Walk};
+
+use crate::vel::{
+    judge::{Judge, Look, Message, SIGHT},
+    notes::Notes,
+    time,
+    topics::TopicKind,
+    wire::{HEADER_LEN, SIZE_LEN},
+};
+
+/// Reads one part of a `.vel` log.
+pub(crate) struct VelCursor {
+    walk: Walk,
+    reader: Reader,
+}
+
+struct Reader {
+    notes: Arc<Notes>,
+    judge: Judge,
+    selection: Selection,
+    /// The next gap that the walk will come to, and where.
+    gap: usize,
+    gap_start: u64,
+}
+
+impl VelCursor {
+    /// A cursor that walks `walk`, in a file of `end` bytes.
+    pub(crate) fn new(
+        walk: Walk,
+        end: u64,
+        notes: Arc<Notes>,
+        selection: Selection,
+    ) -> Self {
+        let at = walk.position();
+        let gap = notes.gaps.partition_point(|gap| gap.bytes.start < at);
+        let judge = Judge { size_field: notes.size_field, end };
+        let mut reader = Reader { notes, judge, selection, gap, gap_start: 0 };
+        reader.look_for_gap();
+        Self { walk, reader }
+    }
+}
+
+impl Cursor for VelCursor {
+    fn fill(&mut self, block: &mut Block) -> Result<bool> {
+        let Self { walk, reader } = self;
+        let start = walk.position();
+        walk.fill(block, |block, bytes, used| {
+            let rest = bytes.get(used..).unwrap_or_default();
+            reader.step(block, start + used as u64, rest, used)
+        })
+    }
+}
+
+impl Reader {
+    fn look_for_gap(&mut self) {
+        let gap = self.notes.gaps.get(self.gap);
+        self.gap_start = gap.map_or(u64::MAX, |gap| gap.bytes.start);
+    }
+
+    /// Looks at the message at `at` of the file, which is at `used` of the block; `rest`
+    /// are the bytes of the block from there on.
+    fn step(&mut self, block: &mut Block, at: u64, rest: &[u8], used: usize) -> Step {
+        if at == self.gap_start
+            && let Some(gap) = self.notes.gaps.get(self.gap).cloned()
+        {
+            self.gap += 1;
+            self.look_for_gap();
+            let len = gap.bytes.end.saturating_sub(at).max(1);
+            return Step::Damaged { len, damage: Box::new(gap) };
+        }
+        if at >= self.notes.messages.1 {
+            // What follows on the last message.
+            return Step::Whole { len: rest.len().max(1) };
+        }
+        let left = self.judge.end.saturating_sub(at);
+        if (rest.len() as u64) < left.min(SIGHT as u64) {
+            return Step::Partial { len: left.min(SIGHT as u64) as usize };
+        }
+        let cut = self.notes.cut.filter(|cut| cut.at == at);
+        let message = match (self.judge.look(at, rest), cut) {
+            (Look::Message(message), None) => message,
+            (Look::Cut(message), Some(cut)) => Message { len: cut.len, ..message },
+            // The survey saw something else here: the file has changed since.
+            _ => return Step::Whole { len: rest.len().max(1) },
+        };
+        let Ok(len) = usize::try_from(message.len) else {
+            return Step::Whole { len: rest.len().max(1) };
+        };
+        if rest.len() < len {
+            return Step::Partial { len };
+        }
+        self.record(block, &message, used, len);
+        Step::Whole { len }
+    }
+
+    fn record(&self, block: &mut Block, message: &Message, used: usize, len: usize) {
+        let kind = TopicKind::of(message);
+        let time = time::of_millis(message.header.millis);
+        let Some(topic) = self.notes.topic(kind) else { return };
+        let mut push = |topic: TopicId| {
+            if self.selection.wants(topic, time) {
+                block.push(topic, time, used + SIZE_LEN..used + len);
+            }
+        };
+        push(topic);
+        let is_valid = message.header.validity == self.notes.valid;
+        if let Some(points) = self.notes.points
+            && kind == TopicKind::Packets
+            && is_valid
+            && len > HEADER_LEN
+        {
+            push(points);
+        }
+    }
+}

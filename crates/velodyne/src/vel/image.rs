@@ -1,0 +1,131 @@
+//! The pictures of the cameras.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef,
+    builder::{
+        BinaryBuilder, BooleanBuilder, Int32Builder, StringBuilder, UInt8Builder,
+    },
+};
+use arrow_schema::{DataType, Field};
+use logtool_core::{Columns, DamageKind, Decoder, Record, Result};
+
+use crate::{
+    rows::{self, Rows, RowsDecoder},
+    vel::{
+        layouts,
+        message::ImageHead,
+        wire::{self, PREFIX_LEN},
+    },
+};
+
+/// The columns. `encoding` is what the bytes of `data` are, found by looking at them:
+/// `jpeg`; `mono8` or `rgb8` for rows of pixels without compression; `unknown`.
+pub(crate) fn fields() -> Vec<Field> {
+    let pixels = |name| {
+        layouts::with_unit(Field::new(name, DataType::Int32, false), "pixel")
+    };
+    vec![
+        Field::new("validity", DataType::UInt8, false),
+        Field::new("version", DataType::Int32, false),
+        Field::new("camera", DataType::Int32, false),
+        Field::new("is_compressed", DataType::Boolean, false),
+        pixels("width"),
+        pixels("height"),
+        Field::new("encoding", DataType::Utf8, false),
+        Field::new("data", DataType::Binary, false),
+    ]
+}
+
+/// A decoder of these `columns`.
+pub(crate) fn decoder(columns: &Columns) -> Result<Box<dyn Decoder>> {
+    let schema = rows::schema(fields());
+    let wanted = rows::wanted(&schema, columns)?;
+    let rows = ImageRows { wanted: wanted.clone(), ..ImageRows::default() };
+    Ok(RowsDecoder::boxed(&schema, &wanted, rows))
+}
+
+/// What the bytes of a picture are.
+fn encoding(head: &ImageHead, data: &[u8]) -> &'static str {
+    let pixels = i64::from(head.width) * i64::from(head.height);
+    match (is_jpeg(data), head.is_compressed != 0) {
+        (true, _) => "jpeg",
+        (false, false) if pixels > 0 && data.len() as i64 == pixels => "mono8",
+        (false, false) if pixels > 0 && pixels.checked_mul(3) == Some(data.len() as i64) => "rgb8",
+        _ => "unknown",
+    }
+}
+
+/// Whether `data` begins as a JPEG does (ITU-T T.81, B.1.1.3): the start of the image,
+/// then another marker.
+fn is_jpeg(data: &[u8]) -> bool {
+    data.starts_with(&[0xff, 0xd8, 0xff])
+}
+
+#[derive(Default)]
+struct ImageRows {
+    wanted: Vec<bool>,
+    validity: UInt8Builder,
+    version: Int32Builder,
+    camera: Int32Builder,
+    is_compressed: BooleanBuilder,
+    width: Int32Builder,
+    height: Int32Builder,
+    encoding: StringBuilder,
+    data: BinaryBuilder,
+}
+
+impl Rows for ImageRows {
+    fn append(&mut self, record: Record<'_>) -> Result<usize, DamageKind> {
+        let odd = DamageKind::Undecodable;
+        let header = wire::header(record.payload).ok_or(odd)?;
+        let data = record.payload.get(PREFIX_LEN..).unwrap_or_default();
+        let (head, picture) = ImageHead::from_data(data).ok_or(odd)?;
+        self.validity.append_value(header.validity);
+        self.version.append_value(header.version);
+        self.camera.append_value(head.camera);
+        self.is_compressed.append_value(head.is_compressed != 0);
+        self.width.append_value(head.width);
+        self.height.append_value(head.height);
+        self.encoding.append_value(encoding(&head, picture));
+        if self.wanted.get(7) == Some(&true) {
+            self.data.append_value(picture);
+        }
+        Ok(1)
+    }
+
+    fn finish(&mut self) -> Vec<Option<ArrayRef>> {
+        let columns: [ArrayRef; 8] = [
+            Arc::new(self.validity.finish()),
+            Arc::new(self.version.finish()),
+            Arc::new(self.camera.finish()),
+            Arc::new(self.is_compressed.finish()),
+            Arc::new(self.width.finish()),
+            Arc::new(self.height.finish()),
+            Arc::new(self.encoding.finish()),
+            Arc::new(self.data.finish()),
+        ];
+        let wanted = self.wanted.iter();
+        columns.into_iter().zip(wanted).map(|(c, wanted)| wanted.then_some(c)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(is_compressed: i32) -> ImageHead {
+        ImageHead { camera: 0, is_compressed, width: 2, height: 2 }
+    }
+
+    #[test]
+    fn a_picture_is_what_its_bytes_are() {
+        assert_eq!(encoding(&head(1), &[0xff, 0xd8, 0xff, 0xe0]), "jpeg");
+        assert_eq!(encoding(&head(0), &[0xff, 0xd8, 0xff, 0xdb]), "jpeg");
+        assert_eq!(encoding(&head(0), &[0; 4]), "mono8");
+        assert_eq!(encoding(&head(0), &[0; 12]), "rgb8");
+        assert_eq!(encoding(&head(0), &[0; 13]), "unknown");
+        assert_eq!(encoding(&head(1), &[0; 12]), "unknown");
+    }
+}

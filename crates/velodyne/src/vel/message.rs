@@ -1,0 +1,210 @@
+//! The data of the messages that are not packets, field by field.
+//!
+//! ```text
+//! OBDDataM    speed i32 km/h | engine speed i32 1/min | f32 | i32 | i32 | f32 | i32
+//! GPSTDataM   hour, minute, second, millisecond i32 | latitude, longitude f64
+//!             speed f32 km/h | course f32 deg | day, month, year i32
+//!             quality, satellites i32 | hdop f32 | altitude f32 m | geoid height f32 m
+//!             vdop, pdop f32
+//! ImageM      camera i32 | is compressed i32 | width, height i32 | length u32 | data
+//! RobotPoseM  quaternion 4 x f32, in one of two orders | acceleration 3 x f32 m/s2
+//! ```
+//! Of the five fields of `OBDDataM` without a name the types are known and no more.
+
+use logtool_core::Cut;
+
+/// The data of an `OBDDataM`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Obd {
+    /// Speed, km/h.
+    pub speed: i32,
+    /// Revolutions of the engine a minute.
+    pub engine_speed: i32,
+    /// The third field: its meaning is not known.
+    pub field_3: f32,
+    /// The fourth field: its meaning is not known.
+    pub field_4: i32,
+    /// The fifth field: its meaning is not known.
+    pub field_5: i32,
+    /// The sixth field: its meaning is not known.
+    pub field_6: f32,
+    /// The seventh field: its meaning is not known.
+    pub field_7: i32,
+}
+
+/// The data of a `GPSTDataM`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Gps {
+    /// UTC: hour, minute, second and millisecond.
+    pub time: [i32; 4],
+    /// Degrees to the north.
+    pub latitude: f64,
+    /// Degrees to the east.
+    pub longitude: f64,
+    /// Speed, km/h.
+    pub speed: f32,
+    /// Course over ground, degrees clockwise from north.
+    pub course: f32,
+    /// UTC: day, month and year.
+    pub date: [i32; 3],
+    /// 0 without a position, 1 with one, 2 with a differential one.
+    pub quality: i32,
+    /// How many satellites are used.
+    pub satellites: i32,
+    /// Horizontal dilution of precision.
+    pub hdop: f32,
+    /// Altitude above sea level, m.
+    pub altitude: f32,
+    /// Height of the geoid above the ellipsoid, m.
+    pub geoid_height: f32,
+    /// Vertical dilution of precision.
+    pub vdop: f32,
+    /// Dilution of precision of the position.
+    pub pdop: f32,
+}
+
+/// The data of an `ImageM` before the picture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ImageHead {
+    /// Which camera took it.
+    pub camera: i32,
+    /// Whether the picture is compressed: a JPEG.
+    pub is_compressed: i32,
+    /// Pixels in a row.
+    pub width: i32,
+    /// Rows.
+    pub height: i32,
+}
+
+/// The data of a `RobotPoseM`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pose {
+    /// The attitude, in the order of the file.
+    pub quaternion: [f32; 4],
+    /// The acceleration, m/s².
+    pub acceleration: [f32; 3],
+}
+
+impl Obd {
+    pub(crate) fn to_data(self) -> Vec<u8> {
+        [
+            self.speed.to_le_bytes(),
+            self.engine_speed.to_le_bytes(),
+            self.field_3.to_le_bytes(),
+            self.field_4.to_le_bytes(),
+            self.field_5.to_le_bytes(),
+            self.field_6.to_le_bytes(),
+            self.field_7.to_le_bytes(),
+        ]
+        .concat()
+    }
+}
+
+impl Gps {
+    /// The fields of `data`, if it is long enough.
+    pub fn from_data(data: &[u8]) -> Option<Self> {
+        let mut cut = Cut::new(data);
+        Some(Self {
+            time: [cut.i32()?, cut.i32()?, cut.i32()?, cut.i32()?],
+            latitude: f64::from_bits(cut.u64()?),
+            longitude: f64::from_bits(cut.u64()?),
+            speed: cut.f32()?,
+            course: cut.f32()?,
+            date: [cut.i32()?, cut.i32()?, cut.i32()?],
+            quality: cut.i32()?,
+            satellites: cut.i32()?,
+            hdop: cut.f32()?,
+            altitude: cut.f32()?,
+            geoid_height: cut.f32()?,
+            vdop: cut.f32()?,
+            pdop: cut.f32()?,
+        })
+    }
+
+    pub(crate) fn to_data(self) -> Vec<u8> {
+        let mut data = self.time.map(i32::to_le_bytes).concat();
+        data.extend(self.latitude.to_le_bytes());
+        data.extend(self.longitude.to_le_bytes());
+        data.extend([self.speed, self.course].map(f32::to_le_bytes).concat());
+        data.extend(self.date.map(i32::to_le_bytes).concat());
+        data.extend([self.quality, self.satellites].map(i32::to_le_bytes).concat());
+        let rest = [self.hdop, self.altitude, self.geoid_height, self.vdop, self.pdop];
+        data.extend(rest.map(f32::to_le_bytes).concat());
+        data
+    }
+}
+
+impl ImageHead {
+    /// The fields of `data`, and the picture, which is as long as they say.
+    pub fn from_data(data: &[u8]) -> Option<(Self, &[u8])> {
+        let mut cut = Cut::new(data);
+        let head = Self {
+            camera: cut.i32()?,
+            is_compressed: cut.i32()?,
+            width: cut.i32()?,
+            height: cut.i32()?,
+        };
+        let len = usize::try_from(cut.u32()?).ok()?;
+        Some((head, cut.bytes(len)?))
+    }
+
+    pub(crate) fn to_data(self, len: u32) -> Vec<u8> {
+        let fields = [self.camera, self.is_compressed, self.width, self.height];
+        [fields.map(i32::to_le_bytes).concat(), len.to_le_bytes().to_vec()].concat()
+    }
+}
+
+impl Pose {
+    /// The fields of `data`, if it is long enough.
+    pub fn from_data(data: &[u8]) -> Option<Self> {
+        let mut cut = Cut::new(data);
+        Some(Self {
+            quaternion: [cut.f32()?, cut.f32()?, cut.f32()?, cut.f32()?],
+            acceleration: [cut.f32()?, cut.f32()?, cut.f32()?],
+        })
+    }
+
+    pub(crate) fn to_data(self) -> Vec<u8> {
+        let mut data = self.quaternion.map(f32::to_le_bytes).concat();
+        data.extend(self.acceleration.map(f32::to_le_bytes).concat());
+        data
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_has_80_bytes_and_comes_back() {
+        let gps = Gps {
+            time: [13, 11, 7, 250],
+            latitude: 50.363611,
+            longitude: 7.558611,
+            date: [30, 9, 2010],
+            pdop: 1.9,
+            ..Gps::default()
+        };
+        let data = gps.to_data();
+        assert_eq!(data.len(), 80);
+        assert_eq!(data[40..44], 30_i32.to_le_bytes());
+        assert_eq!(Gps::from_data(&data), Some(gps));
+        assert_eq!(Gps::from_data(&data[..79]), None);
+    }
+
+    #[test]
+    fn a_picture_is_as_long_as_its_head_says() {
+        let head = ImageHead { camera: 2, is_compressed: 1, width: 640, height: 480 };
+        let data = [head.to_data(3), b"abcd".to_vec()].concat();
+        assert_eq!(ImageHead::from_data(&data), Some((head, &b"abc"[..])));
+        assert_eq!(ImageHead::from_data(&data[..22]), None);
+    }
+
+    #[test]
+    fn an_attitude_has_28_bytes_and_comes_back() {
+        let pose = Pose { quaternion: [1., 0., 0., 0.], acceleration: [0., 0., 9.81] };
+        assert_eq!(pose.to_data().len(), 28);
+        assert_eq!(Pose::from_data(&pose.to_data()), Some(pose));
+        assert_eq!(Obd::default().to_data().len(), 28);
+    }
+}

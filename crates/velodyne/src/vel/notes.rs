@@ -1,0 +1,60 @@
+//! What the manifest of a `.vel` log notes, so that a log is resumed without reading
+//! anything.
+
+use logtool_core::{Damage, Error, ErrorKind, Manifest, Result, TopicId};
+use serde::{Deserialize, Serialize};
+
+use crate::vel::{index::IndexVerdict, topics::TopicKind, wire::SizeField};
+
+/// All that readers of parts need, and the survey found out.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Notes {
+    /// The version of the file.
+    pub(crate) version: (u16, u16),
+    pub(crate) size_field: SizeField,
+    pub(crate) index: IndexVerdict,
+    /// Where the messages begin, and where the last of them ends.
+    pub(crate) messages: (u64, u64),
+    /// Whether a mark says that they end there.
+    pub(crate) has_end_mark: bool,
+    /// What cannot be read, in the order of the file.
+    pub(crate) gaps: Vec<Damage>,
+    /// The validity of the messages of which points are made.
+    pub(crate) valid: u8,
+    /// The last message, if the file ends within it.
+    pub(crate) cut: Option<CutMessage>,
+    /// What the topics are, but for the derived one.
+    pub(crate) topics: Vec<TopicKind>,
+    /// The topic that is made of the packets.
+    pub(crate) points: Option<TopicId>,
+}
+
+/// A message of packets that the file ends within.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CutMessage {
+    pub(crate) at: u64,
+    /// How long it is up to the end of its last whole packet.
+    pub(crate) len: u64,
+}
+
+impl Notes {
+    pub(crate) fn to_text(&self) -> Result<String> {
+        let odd = |err| Error::new(ErrorKind::Malformed, "notes").from_source(err);
+        serde_json::to_string(self).map_err(odd)
+    }
+
+    pub(crate) fn from_manifest(manifest: &Manifest) -> Result<Self> {
+        let odd = |err| {
+            let what = "a manifest that is none of a .vel log";
+            Error::new(ErrorKind::Malformed, what).from_source(err)
+        };
+        serde_json::from_str(&manifest.notes).map_err(odd)
+    }
+
+    /// The topic of messages of `kind`.
+    pub(crate) fn topic(&self, kind: TopicKind) -> Option<TopicId> {
+        let position = |kind| self.topics.iter().position(|known| *known == kind);
+        let index = position(kind).or_else(|| position(TopicKind::OtherRaw))?;
+        Some(TopicId(index as u32))
+    }
+}

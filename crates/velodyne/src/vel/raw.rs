@@ -1,0 +1,66 @@
+//! Messages of which only the header is known: their data, as it is.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef,
+    builder::{BinaryBuilder, Int32Builder, UInt8Builder, UInt32Builder},
+};
+use arrow_schema::{DataType, Field};
+use logtool_core::{Columns, DamageKind, Decoder, Record, Result};
+
+use crate::{
+    rows::{self, Rows, RowsDecoder},
+    vel::wire::{self, PREFIX_LEN},
+};
+
+/// The columns.
+pub(crate) fn fields() -> Vec<Field> {
+    vec![
+        Field::new("validity", DataType::UInt8, false),
+        Field::new("type", DataType::UInt32, false),
+        Field::new("version", DataType::Int32, false),
+        Field::new("data", DataType::Binary, false),
+    ]
+}
+
+/// A decoder of these `columns`.
+pub(crate) fn decoder(columns: &Columns) -> Result<Box<dyn Decoder>> {
+    let schema = rows::schema(fields());
+    let wanted = rows::wanted(&schema, columns)?;
+    let rows = RawRows { wanted: wanted.clone(), ..RawRows::default() };
+    Ok(RowsDecoder::boxed(&schema, &wanted, rows))
+}
+
+#[derive(Default)]
+struct RawRows {
+    wanted: Vec<bool>,
+    validity: UInt8Builder,
+    kind: UInt32Builder,
+    version: Int32Builder,
+    data: BinaryBuilder,
+}
+
+impl Rows for RawRows {
+    fn append(&mut self, record: Record<'_>) -> Result<usize, DamageKind> {
+        let header = wire::header(record.payload).ok_or(DamageKind::Undecodable)?;
+        self.validity.append_value(header.validity);
+        self.kind.append_value(header.kind);
+        self.version.append_value(header.version);
+        if self.wanted.get(3) == Some(&true) {
+            self.data.append_value(record.payload.get(PREFIX_LEN..).unwrap_or_default());
+        }
+        Ok(1)
+    }
+
+    fn finish(&mut self) -> Vec<Option<ArrayRef>> {
+        let columns: [ArrayRef; 4] = [
+            Arc::new(self.validity.finish()),
+            Arc::new(self.kind.finish()),
+            Arc::new(self.version.finish()),
+            Arc::new(self.data.finish()),
+        ];
+        let wanted = self.wanted.iter();
+        columns.into_iter().zip(wanted).map(|(c, wanted)| wanted.then_some(c)).collect()
+    }
+}

@@ -1,0 +1,146 @@
+//! Writing the records of a log into a new one: as they are, none lost.
+
+use std::io::{Seek, Write};
+
+use logtool_core::{
+    Error, ErrorKind, Extract, Manifest, Part, Record, RecordSink, Result, Selection,
+    Source, TimeRange, WriteOptions,
+};
+
+use crate::vel::{
+    judge::{Judge, Look, SIGHT},
+    notes::Notes,
+    topics::ENCODING,
+    wire::{self, PREFIX_LEN},
+    write::{Writer, WriterOptions},
+};
+
+/// How much is copied at once.
+const COPY: u64 = 1 << 20;
+
+/// Writes records of the topics of a manifest.
+pub(crate) struct VelSink<W> {
+    writer: Writer<W>,
+    notes: Notes,
+    end: u64,
+}
+
+impl<W: Write + Seek> VelSink<W> {
+    /// Starts a log in `out` that holds what is wanted of the only one of `extracts`.
+    ///
+    /// # Errors
+    /// `Unsupported` if there are several, if it is of another format, or for `options`
+    /// that a `.vel` log cannot follow.
+    pub(crate) fn new(
+        out: W,
+        extracts: &[Extract<'_>],
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        let unsupported = |what: &str| {
+            let what = format!("{what} as a .vel log");
+            Err(Error::new(ErrorKind::Unsupported, what))
+        };
+        let [Extract { manifest, selection }] = extracts else {
+            // Each counts from the start of another program.
+            return unsupported("several logs");
+        };
+        if options.compression.is_some() {
+            return unsupported("compressed records");
+        }
+        if !options.rename.is_empty() {
+            return unsupported("topics of new names");
+        }
+        if manifest.format != ENCODING {
+            return unsupported(&format!("records of {}", manifest.format));
+        }
+        let notes = Notes::from_manifest(manifest)?;
+        let mut as_it_was = WriterOptions::default();
+        as_it_was.version = notes.version;
+        as_it_was.size_field = notes.size_field;
+        as_it_was.has_end_mark = notes.has_end_mark;
+        as_it_was.seconds = seconds(manifest, selection);
+        let writer = Writer::new(out, as_it_was)?;
+        Ok(Self { writer, notes, end: manifest.bytes })
+    }
+
+    /// Whether every byte between `start` and `end` belongs to a message.
+    fn is_sound(&self, start: u64, end: u64) -> bool {
+        let gap = |gap: &logtool_core::Damage| {
+            gap.bytes.start < end && gap.bytes.end > start
+        };
+        let is_cut = self.notes.cut.is_some_and(|cut| cut.at < end);
+        !is_cut && !self.notes.gaps.iter().any(gap)
+    }
+}
+
+impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
+    fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
+        let is_one = from == 0 && record.topic.index() < self.notes.topics.len();
+        if !is_one {
+            let what = format!("the log has no topic number {}", record.topic.0);
+            return Err(Error::new(ErrorKind::NoSuch, what));
+        }
+        let header = wire::header(record.payload);
+        let (Some(header), Some(data)) = (header, record.payload.get(PREFIX_LEN..))
+        else {
+            return Err(Error::new(ErrorKind::Malformed, "a message without a header"));
+        };
+        self.writer.message(header, &[data])
+    }
+
+    fn copy(
+        &mut self,
+        from: usize,
+        part: &Part,
+        source: &dyn Source,
+    ) -> Result<Option<u64>> {
+        let start = part.bytes.start.max(self.notes.messages.0);
+        let end = part.bytes.end.min(self.notes.messages.1).max(start);
+        if from != 0 || !self.is_sound(start, end) {
+            return Ok(None);
+        }
+        let judge = Judge { size_field: self.notes.size_field, end: self.end };
+        let (mut at, mut records) = (start, 0);
+        while at < end {
+            let sight = source.read_at(at..at + SIGHT as u64)?;
+            let Look::Message(message) = judge.look(at, &sight) else {
+                return Err(Error::new(ErrorKind::Malformed, "the file has changed")
+                    .at(at));
+            };
+            let to = self.writer.position() + (at - start);
+            self.writer.note(message.header.millis, to);
+            records += 1;
+            at += message.len;
+        }
+        let mut at = start;
+        while at < end {
+            let bytes = source.read_at(at..end.min(at + COPY))?;
+            if bytes.is_empty() {
+                return Err(Error::new(ErrorKind::Io, "the file is shorter now").at(at));
+            }
+            self.writer.raw(&bytes)?;
+            at += bytes.len() as u64;
+        }
+        Ok(Some(records))
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.writer.finish().map(drop)
+    }
+}
+
+/// How many seconds the records of `manifest` that are wanted can take.
+fn seconds(manifest: &Manifest, selection: &Selection) -> u32 {
+    let wanted = manifest.topics().filter(|(id, _)| selection.topics.contains(*id));
+    let times = wanted.filter_map(|(_, topic)| topic.time);
+    let all = times.reduce(|all, next| all.cover(&next)).unwrap_or(TimeRange::EMPTY);
+    let start = all.start.max(selection.time.start);
+    let end = all.end.min(selection.time.end);
+    match (TimeRange { start, end }).is_empty() {
+        true => 0,
+        false => {
+            let nanos = TimeRange { start, end }.span_nanos();
+            u32::try_from(nanos / 1_000_000_000 + 1).unwrap_or(u32::MAX)
+        }
+    }
+}

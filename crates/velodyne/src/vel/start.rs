@@ -1,0 +1,77 @@
+//! Where the messages begin, and what their sizes count.
+//!
+//! The specification says both that a header has 21 bytes and that data has size - 17.
+//! Files tell: of the two readings, one makes message follow on message.
+
+use logtool_core::Result;
+
+use crate::{
+    vel::{
+        judge::{Judge, Look, SIGHT},
+        wire::{HEAD_LEN, Head, SizeField},
+    },
+    window::Window,
+};
+
+/// How many messages are tried in either reading.
+const TRIED: u32 = 200;
+
+/// What the start of a file tells of the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Start {
+    /// Where the first message begins.
+    pub(crate) at: u64,
+    pub(crate) size_field: SizeField,
+    /// How many messages follow on each other, if sizes count 17 bytes of header, and if
+    /// they count 21.
+    pub(crate) votes: [u32; 2],
+}
+
+const READINGS: [SizeField; 2] = [SizeField::AfterItself, SizeField::Whole];
+
+/// Finds the first message of a file of `end` bytes.
+pub(crate) fn find(head: Head, end: u64, window: &mut Window<'_>) -> Result<Start> {
+    let behind_index = HEAD_LEN as u64 + 8 * u64::from(head.entries);
+    let here = vote(behind_index.min(end), end, window)?;
+    if here.votes != [0, 0] {
+        return Ok(here);
+    }
+    // The index is not as long as it says.
+    let mut first: Option<u64> = None;
+    for size_field in READINGS {
+        let next = Judge { size_field, end }.next(HEAD_LEN as u64, window)?;
+        first = first.into_iter().chain(next).min();
+    }
+    match first {
+        Some(first) => vote(first, end, window),
+        None => Ok(here),
+    }
+}
+
+fn vote(at: u64, end: u64, window: &Window<'_>) -> Result<Start> {
+    let mut votes = [0, 0];
+    for (votes, size_field) in votes.iter_mut().zip(READINGS) {
+        *votes = chain(Judge { size_field, end }, at, window)?;
+    }
+    let size_field = match votes[1] > votes[0] {
+        true => SizeField::Whole,
+        false => SizeField::AfterItself,
+    };
+    Ok(Start { at, size_field, votes })
+}
+
+/// How many messages follow on each other from `at` on.
+fn chain(judge: Judge, mut at: u64, window: &Window<'_>) -> Result<u32> {
+    for count in 0..TRIED {
+        match judge.look(at, &window.peek(at, SIGHT)?) {
+            Look::Message(message) if message.fits => at += message.len,
+            // Nothing is known of it but that the next should follow on it.
+            Look::Message(message) if judge.goes_on(at + message.len, window)? => {
+                at += message.len;
+            }
+            Look::Cut(message) if message.fits => return Ok(count + 1),
+            _ => return Ok(count),
+        }
+    }
+    Ok(TRIED)
+}

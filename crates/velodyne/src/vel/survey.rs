@@ -1,0 +1,223 @@
+//! One pass over all messages: what the log holds, where it can be split, what is lost.
+//!
+//! The index says where each second begins, and no more; so the survey goes from header
+//! to header, and checks the index on the way. The data of a message it passes over, but
+//! for what GPS says of UTC, and attitudes of the order of their numbers.
+
+mod finish;
+mod parts;
+mod stats;
+
+use std::sync::Arc;
+
+use logtool_core::{
+    Damage, DamageKind, Error, ErrorKind, Manifest, OpenOptions, Result, Source,
+    TopicId,
+};
+
+use crate::{
+    vel::{
+        index::Seconds,
+        judge::{Judge, Look, Message, SIGHT},
+        notes::{CutMessage, Notes},
+        start::{self, Start},
+        time,
+        topics::{self, TopicKind},
+        wire::{self, HEAD_LEN, HEADER_LEN, Head, MAGIC, PACKET_LEN},
+    },
+    vel::survey::{parts::Parts, stats::Stats},
+    window::Window,
+};
+
+/// How many stretches that cannot be read are told one by one.
+const MAX_GAPS: usize = 1 << 16;
+
+/// How many types that are not known are told apart.
+const MAX_RAW: usize = 1 << 10;
+
+/// Surveys the `.vel` log in `source`.
+pub(crate) fn survey(
+    source: &Arc<dyn Source>,
+    options: OpenOptions,
+) -> Result<(Manifest, Notes)> {
+    let mut window = Window::new(source);
+    let bytes = window.at(0, HEAD_LEN)?;
+    let head = wire::head(&bytes).ok_or_else(|| match bytes.starts_with(&MAGIC) {
+        true => Error::new(ErrorKind::Malformed, "a .vel log without an index").at(0),
+        false => Error::new(ErrorKind::Unrecognized, "no .vel log").at(0),
+    })?;
+    let start = start::find(head, source.len(), &mut window)?;
+    let mut survey = Survey::new(head, start, source.len(), options);
+    survey.walk(&mut window)?;
+    survey.finish(&mut window)
+}
+
+/// What is known so far.
+struct Survey {
+    head: Head,
+    start: Start,
+    judge: Judge,
+    /// The longest message that is kept.
+    limit: u64,
+    topics: Vec<TopicKind>,
+    stats: Stats,
+    seconds: Seconds,
+    parts: Parts,
+    gaps: Vec<Damage>,
+    cut: Option<CutMessage>,
+    has_end_mark: bool,
+    /// Where the last message ends.
+    messages_end: u64,
+}
+
+impl Survey {
+    fn new(head: Head, start: Start, end: u64, options: OpenOptions) -> Self {
+        Self {
+            head,
+            start,
+            judge: Judge { size_field: start.size_field, end },
+            limit: options.record_bytes.max(options.block_bytes).into(),
+            topics: Vec::new(),
+            stats: Stats::default(),
+            seconds: Seconds::default(),
+            parts: Parts::new(start.at),
+            gaps: Vec::new(),
+            cut: None,
+            has_end_mark: false,
+            messages_end: start.at,
+        }
+    }
+
+    /// Goes from message to message.
+    fn walk(&mut self, window: &mut Window<'_>) -> Result<()> {
+        let (mut at, end) = (self.start.at, self.judge.end);
+        while at < end {
+            let bytes = window.at(at, SIGHT)?;
+            if bytes.is_empty() {
+                // The source is shorter than it said.
+                self.gaps.push(Damage::new(DamageKind::Truncated, at..end));
+                break;
+            }
+            at = match self.judge.look(at, &bytes) {
+                Look::End => {
+                    self.has_end_mark = true;
+                    break;
+                }
+                Look::Message(message) if self.is_one(at, &message, window)? => {
+                    self.message(at, &message, window)?;
+                    at + message.len
+                }
+                Look::Cut(message) if message.fits => {
+                    self.cut(at, &message, &bytes);
+                    end
+                }
+                look => self.damaged(at, look, window)?,
+            };
+            self.messages_end = at;
+        }
+        Ok(())
+    }
+
+    /// Whether `message` is one: its data is as it should be, or something follows on it.
+    fn is_one(
+        &self,
+        at: u64,
+        message: &Message,
+        window: &Window<'_>,
+    ) -> Result<bool> {
+        Ok(message.fits || self.judge.goes_on(at + message.len, window)?)
+    }
+
+    fn message(
+        &mut self,
+        at: u64,
+        message: &Message,
+        window: &mut Window<'_>,
+    ) -> Result<()> {
+        let second_begins = self.seconds.message(message.header.millis, at);
+        self.parts.reach(at, second_begins);
+        if message.len > self.limit {
+            let lost = Damage::new(DamageKind::OverLimit, at..at + message.len);
+            self.gaps.push(lost.of_records(1, None));
+            return Ok(());
+        }
+        let topic = self.topic(TopicKind::of(message));
+        let time = time::of_millis(message.header.millis);
+        let sight = window.at(at, HEADER_LEN + 80)?;
+        let data = sight.get(HEADER_LEN..).unwrap_or_default();
+        let kind = self.topics.get(topic.index()).copied();
+        self.stats.message(topic, kind, message, data);
+        self.parts.record(topic, time);
+        Ok(())
+    }
+
+    /// The last message, `bytes` of which the file ends within.
+    fn cut(&mut self, at: u64, message: &Message, bytes: &[u8]) {
+        let end = self.judge.end;
+        let data_len = (end - at).saturating_sub(HEADER_LEN as u64);
+        let packets = data_len.saturating_sub(4) / PACKET_LEN as u64;
+        let mut lost = Damage::new(DamageKind::Truncated, at..end);
+        if TopicKind::of(message) == TopicKind::Packets && packets > 0 {
+            let len = HEADER_LEN as u64 + 4 + packets * PACKET_LEN as u64;
+            if len <= self.limit {
+                let second_begins = self.seconds.message(message.header.millis, at);
+                self.parts.reach(at, second_begins);
+                let topic = self.topic(TopicKind::Packets);
+                let data = bytes.get(HEADER_LEN..).unwrap_or_default();
+                let whole = Message { len, ..*message };
+                self.stats.message(topic, Some(TopicKind::Packets), &whole, data);
+                self.parts.record(topic, time::of_millis(message.header.millis));
+                self.cut = Some(CutMessage { at, len });
+                lost.bytes.start = at + len;
+            }
+        }
+        self.gaps.push(lost);
+    }
+
+    /// Steps over what cannot be read at `at`, and says where reading goes on.
+    fn damaged(
+        &mut self,
+        at: u64,
+        look: Look,
+        window: &mut Window<'_>,
+    ) -> Result<u64> {
+        let end = self.judge.end;
+        let next = match self.gaps.len() < MAX_GAPS {
+            true => self.judge.next(at + 1, window)?,
+            false => None,
+        };
+        let is_cut = next.is_none()
+            && (matches!(look, Look::Cut(_)) || end - at < HEADER_LEN as u64);
+        let kind = if is_cut { DamageKind::Truncated } else { DamageKind::Garbled };
+        let next = next.unwrap_or(end);
+        self.gaps.push(Damage::new(kind, at..next));
+        Ok(next)
+    }
+
+    /// The id of the topic of messages of `kind`.
+    fn topic(&mut self, kind: TopicKind) -> TopicId {
+        let known = self.topics.iter().position(|known| *known == kind);
+        let index = known.unwrap_or_else(|| {
+            let raw = |kind: &&TopicKind| matches!(kind, TopicKind::Raw { .. });
+            let is_raw = matches!(kind, TopicKind::Raw { .. });
+            let kind = match is_raw && self.topics.iter().filter(raw).count() >= MAX_RAW
+            {
+                true => TopicKind::OtherRaw,
+                false => kind,
+            };
+            match self.topics.iter().position(|known| *known == kind) {
+                Some(index) => index,
+                None => {
+                    self.topics.push(kind);
+                    self.topics.len() - 1
+                }
+            }
+        });
+        TopicId(index as u32)
+    }
+}
+
+/// How many bytes the payload of `message` has.
+fn payload_len(message: &Message) -> u64 {
+    topics::payload_len(message)
+}

@@ -1,0 +1,182 @@
+//! From what was counted to the manifest.
+
+use std::collections::BTreeMap;
+
+use logtool_core::{
+    Clock, ClockZero, Manifest, Result, Topic, Value,
+};
+
+use crate::{
+    vel::{
+        index::IndexVerdict,
+        notes::Notes,
+        survey::{Survey, stats::Stats},
+        topics::TopicKind,
+        wire::{VALID, VALID_DIGIT},
+    },
+    window::Window,
+};
+
+impl Survey {
+    /// The manifest of a log that has been gone through.
+    pub(super) fn finish(self, window: &mut Window<'_>) -> Result<(Manifest, Notes)> {
+        let index = self.seconds.judge(self.head.entries, self.start.at, window)?;
+        let valid = self.stats.valid_byte();
+        let mut topics = Vec::new();
+        for (kind, counted) in self.topics.iter().zip(&self.stats.topics) {
+            let mut topic = kind.topic()?;
+            topic.records = Some(counted.records);
+            topic.bytes = Some(counted.bytes);
+            topic.time = Some(counted.time);
+            self.stats.tell(*kind, &mut topic);
+            topics.push(topic);
+        }
+        let end = self.judge.end;
+        let mut remarks = Vec::new();
+        self.remark_index(index, &mut remarks);
+        self.stats.remark(&mut remarks);
+        let behind_end = end.saturating_sub(self.messages_end.saturating_add(4));
+        if self.has_end_mark && behind_end > 0 {
+            remarks.push(format!(
+                "{behind_end} bytes after the mark that ends the messages are not read"
+            ));
+        }
+        let metadata = self.metadata(index);
+        let notes = Notes {
+            version: (self.head.major, self.head.minor),
+            size_field: self.start.size_field,
+            index,
+            messages: (self.start.at, self.messages_end),
+            has_end_mark: self.has_end_mark,
+            gaps: self.gaps.clone(),
+            valid,
+            cut: self.cut,
+            topics: self.topics,
+            points: None,
+        };
+        let to_unix = self.stats.gps.fit();
+        if to_unix.is_none() {
+            remarks.push("no GPS message tells UTC: times are the program's".into());
+        }
+        let manifest = Manifest {
+            format: "vel".into(),
+            bytes: end,
+            topics,
+            parts: self.parts.finish(end),
+            clock: Clock { zero: ClockZero::ProgramStart, to_unix },
+            time: self.stats.time,
+            metadata,
+            damage: self.gaps,
+            remarks,
+            notes: notes.to_text()?,
+        };
+        Ok((manifest, notes))
+    }
+
+    fn metadata(&self, index: IndexVerdict) -> BTreeMap<String, Value> {
+        let bytes = self.start.size_field.header_bytes();
+        let [after, whole] = self.start.votes;
+        let size_field = format!(
+            "counts {bytes} bytes of header ({after} messages follow on each other if \
+             it is 17, {whole} if it is 21)"
+        );
+        let seconds = self.seconds.len();
+        let entries = self.head.entries;
+        let index = match index {
+            IndexVerdict::Verified => format!("verified: {entries} seconds"),
+            IndexVerdict::Missing => format!("missing; rebuilt: {seconds} seconds"),
+            IndexVerdict::Short => {
+                format!("short: {entries} entries; rebuilt: {seconds} seconds")
+            }
+            IndexVerdict::Unsorted => format!("unsorted; rebuilt: {seconds} seconds"),
+            IndexVerdict::Stale => {
+                format!("stale: {entries} entries; rebuilt: {seconds} seconds")
+            }
+        };
+        let is_cut = self.gaps.last().is_some_and(|gap| {
+            gap.bytes.end == self.judge.end
+                && gap.kind == logtool_core::DamageKind::Truncated
+        });
+        let end = match (self.has_end_mark, is_cut) {
+            (true, _) => "0xffffffff",
+            (false, true) => "inside a message",
+            (false, false) => "end of the file",
+        };
+        let text = |text: String| Value::Text(text);
+        BTreeMap::from([
+            ("version".into(), text(format!("{}.{}", self.head.major, self.head.minor))),
+            ("size_field".into(), text(size_field)),
+            ("index".into(), text(index)),
+            ("end".into(), text(end.into())),
+            ("packets".into(), Value::UInt(self.stats.packets)),
+        ])
+    }
+
+    fn remark_index(&self, index: IndexVerdict, remarks: &mut Vec<String>) {
+        let what = match index {
+            IndexVerdict::Verified => return,
+            IndexVerdict::Missing => "the log has no index",
+            IndexVerdict::Short => "the index has fewer entries than the log seconds",
+            IndexVerdict::Unsorted => "the index is not sorted",
+            IndexVerdict::Stale => "the index does not say where seconds begin",
+        };
+        remarks.push(format!("{what}: it is made again from the messages"));
+    }
+}
+
+impl Stats {
+    /// The validity of messages that are valid.
+    fn valid_byte(&self) -> u8 {
+        match self.valid.messages == 0 && self.valid_digit.messages > 0 {
+            true => VALID_DIGIT,
+            false => VALID,
+        }
+    }
+
+    /// What was found out of the messages of `kind`.
+    fn tell(&self, kind: TopicKind, topic: &mut Topic) {
+        let mut tell = |key: &str, value| topic.metadata.insert(key.into(), value);
+        match kind {
+            TopicKind::Pose => {
+                if let Some(order) = self.attitudes.order() {
+                    tell("quaternion_order", order);
+                }
+            }
+            TopicKind::Gps => {
+                let form = match self.odd_positions {
+                    0 => "degrees",
+                    _ => "degrees and minutes, ddmm.mmmm",
+                };
+                tell("position", form.into());
+            }
+            _ => {}
+        }
+    }
+
+    fn remark(&self, remarks: &mut Vec<String>) {
+        if self.valid_byte() == VALID_DIGIT {
+            remarks.push(
+                "no message is marked valid as the specification says (0x49), but all \
+                 with the digit 1 (0x31): they are taken as valid"
+                    .into(),
+            );
+        }
+        let invalid = match self.valid_byte() {
+            VALID => self.valid_digit.messages + self.other.messages,
+            _ => self.other.messages,
+        };
+        if invalid > 0 {
+            remarks.push(format!(
+                "{invalid} messages are not marked valid: they are in their topics, \
+                 and no points are made of them"
+            ));
+        }
+        if self.odd_positions > 0 {
+            remarks.push(format!(
+                "{} positions cannot be degrees: they may be degrees and minutes, \
+                 ddmm.mmmm",
+                self.odd_positions
+            ));
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What is counted of the messages.
+
+use logtool_core::{TimeRange, TopicId};
+
+use crate::vel::{
+    attitude::Attitudes,
+    judge::Message,
+    message::{Gps, Pose},
+    survey::payload_len,
+    time,
+    topics::TopicKind,
+    utc::GpsTimes,
+    wire::{self, VALID, VALID_DIGIT},
+};
+
+/// What is counted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stats {
+    pub(super) topics: Vec<TopicStats>,
+    pub(super) time: Option<TimeRange>,
+    pub(super) packets: u64,
+    /// Messages of each validity; and of those with packets, how many and how long.
+    pub(super) valid: Validity,
+    pub(super) valid_digit: Validity,
+    pub(super) other: Validity,
+    pub(super) gps: GpsTimes,
+    /// Positions that cannot be degrees.
+    pub(super) odd_positions: u64,
+    pub(super) attitudes: Attitudes,
+}
+
+/// What is counted of a topic.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TopicStats {
+    pub(super) records: u64,
+    pub(super) bytes: u64,
+    pub(super) time: TimeRange,
+}
+
+/// What is counted of the messages of one validity.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Validity {
+    pub(super) messages: u64,
+    pub(super) with_packets: u64,
+    pub(super) bytes_with_packets: u64,
+}
+
+impl Stats {
+    /// Counts a `message` of `topic`, of whose data these are the first bytes.
+    pub(super) fn message(
+        &mut self,
+        topic: TopicId,
+        kind: Option<TopicKind>,
+        message: &Message,
+        data: &[u8],
+    ) {
+        let time = time::of_millis(message.header.millis);
+        let just = TimeRange::just(time);
+        self.time = Some(self.time.map_or(just, |all| all.cover(&just)));
+        if self.topics.len() <= topic.index() {
+            let none = TopicStats { records: 0, bytes: 0, time: TimeRange::EMPTY };
+            self.topics.resize(topic.index() + 1, none);
+        }
+        if let Some(stats) = self.topics.get_mut(topic.index()) {
+            stats.records += 1;
+            stats.bytes += payload_len(message);
+            stats.time = stats.time.cover(&just);
+        }
+        let validity = match message.header.validity {
+            VALID => &mut self.valid,
+            VALID_DIGIT => &mut self.valid_digit,
+            _ => &mut self.other,
+        };
+        validity.messages += 1;
+        match kind {
+            Some(TopicKind::Packets) => {
+                validity.with_packets += 1;
+                validity.bytes_with_packets += payload_len(message);
+                let head = (wire::HEADER_LEN + 4) as u64;
+                let packets = message.len.saturating_sub(head);
+                self.packets += packets / wire::PACKET_LEN as u64;
+            }
+            Some(TopicKind::Gps) => {
+                if let Some(gps) = Gps::from_data(data) {
+                    self.gps.observe(time, &gps);
+                    let is_odd =
+                        gps.latitude.abs() > 90.0 || gps.longitude.abs() > 180.0;
+                    self.odd_positions += u64::from(is_odd);
+                }
+            }
+            Some(TopicKind::Pose) => {
+                if let Some(pose) = Pose::from_data(data) {
+                    self.attitudes.observe(&pose);
+                }
+            }
+            _ => {}
+        }
+    }
+}

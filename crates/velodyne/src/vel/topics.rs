@@ -1,0 +1,114 @@
+//! What the topics of a `.vel` log are.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use arrow_schema::SchemaRef;
+use logtool_core::{Columns, Decoder, Result, Topic, TopicOrigin, View};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    rows,
+    vel::{
+        image,
+        judge::Message,
+        layouts, packets, raw,
+        wire::{PREFIX_LEN, kind},
+    },
+};
+
+/// The messages of one topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum TopicKind {
+    Obd,
+    Gps,
+    Image,
+    Pose,
+    Packets,
+    /// Of a type that is not known, or not of the length that the type says.
+    Raw {
+        kind: u32,
+        version: i32,
+    },
+    /// The same, after more types than one would believe.
+    OtherRaw,
+}
+
+/// The encoding of the payloads: a message without its size.
+pub(crate) const ENCODING: &str = "vel";
+
+impl TopicKind {
+    /// The topic of `message`.
+    pub(crate) fn of(message: &Message) -> Self {
+        let header = &message.header;
+        match header.kind {
+            kind::OBD if message.fits => Self::Obd,
+            kind::GPS if message.fits => Self::Gps,
+            kind::IMAGE if message.fits => Self::Image,
+            kind::POSE if message.fits => Self::Pose,
+            kind::VELODYNE if message.fits => Self::Packets,
+            kind => Self::Raw { kind, version: header.version },
+        }
+    }
+
+    /// The topic, of which nothing is counted yet.
+    pub(crate) fn topic(self) -> Result<Topic> {
+        let (name, type_name, definition) = match self {
+            Self::Obd => ("obd", "OBDDataM", layouts::definition(layouts::OBD)),
+            Self::Gps => ("gps", "GPSTDataM", layouts::definition(layouts::GPS)),
+            Self::Image => ("image", "ImageM", String::new()),
+            Self::Pose => ("pose", "RobotPoseM", layouts::definition(layouts::POSE)),
+            Self::Packets => ("velodyne_packets", "VelodyneRawDataM", String::new()),
+            Self::Raw { .. } | Self::OtherRaw => ("", "", String::new()),
+        };
+        let name = match self {
+            Self::Raw { kind, version } => format!("message_{kind:#010x}_v{version}"),
+            Self::OtherRaw => "messages_of_other_types".to_owned(),
+            _ => name.to_owned(),
+        };
+        Ok(Topic {
+            name,
+            instance: 0,
+            origin: TopicOrigin::Logged,
+            encoding: ENCODING.to_owned(),
+            type_name: type_name.to_owned(),
+            definition,
+            schema: self.schema()?,
+            records: Some(0),
+            bytes: Some(0),
+            time: None,
+            latched: Vec::new(),
+            metadata: BTreeMap::new(),
+        })
+    }
+
+    fn schema(self) -> Result<SchemaRef> {
+        let fields = match self {
+            Self::Image => image::fields(),
+            Self::Packets => packets::fields(),
+            Self::Raw { .. } | Self::OtherRaw => raw::fields(),
+            _ => {
+                let decoder = self.decoder(&Columns::all(View::Nested))?;
+                return Ok(Arc::clone(decoder.schema()));
+            }
+        };
+        Ok(rows::schema(fields))
+    }
+
+    /// A decoder of the topic.
+    pub(crate) fn decoder(self, columns: &Columns) -> Result<Box<dyn Decoder>> {
+        Ok(match self {
+            Self::Obd => Box::new(layouts::decoder(layouts::OBD, columns)?),
+            Self::Gps => Box::new(layouts::decoder(layouts::GPS, columns)?),
+            Self::Pose => Box::new(layouts::decoder(layouts::POSE, columns)?),
+            Self::Image => image::decoder(columns)?,
+            Self::Packets => packets::decoder(columns)?,
+            Self::Raw { .. } | Self::OtherRaw => raw::decoder(columns)?,
+        })
+    }
+}
+
+/// How many bytes the payload of `message` has.
+pub(crate) fn payload_len(message: &Message) -> u64 {
+    message.len - (crate::vel::wire::HEADER_LEN - PREFIX_LEN) as u64
+}

@@ -1,0 +1,120 @@
+//! From the clock of the program to UTC, as the GPS messages tell.
+
+use logtool_core::{ClockFit, Timestamp};
+
+use crate::vel::message::Gps;
+
+/// How many messages are kept: at one a second, three days.
+const MAX_OBSERVATIONS: usize = 1 << 18;
+
+/// What the GPS messages say.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GpsTimes {
+    /// UTC less the program's clock, in nanoseconds, where there was a position.
+    offsets: Vec<i64>,
+    /// The same where there was none, for want of better.
+    unsure: Vec<i64>,
+}
+
+impl GpsTimes {
+    /// Takes note of what a message of `time` says.
+    pub(crate) fn observe(&mut self, time: Timestamp, gps: &Gps) {
+        let Some(utc) = utc_nanos(gps) else { return };
+        let Some(offset) = utc.checked_sub(time.as_nanos()) else { return };
+        let list = match gps.quality > 0 {
+            true => &mut self.offsets,
+            false => &mut self.unsure,
+        };
+        if list.len() < MAX_OBSERVATIONS {
+            list.push(offset);
+        }
+    }
+
+    /// The mapping in the middle of what was observed: half of it lies closer to it than
+    /// the spread.
+    pub(crate) fn fit(self) -> Option<ClockFit> {
+        let mut offsets =
+            if self.offsets.is_empty() { self.unsure } else { self.offsets };
+        let middle = median(&mut offsets)?;
+        let mut spread: Vec<i64> =
+            offsets.iter().map(|offset| offset.abs_diff(middle) as i64).collect();
+        Some(ClockFit {
+            offset_nanos: middle,
+            spread_nanos: median(&mut spread)?.unsigned_abs(),
+            observations: offsets.len() as u64,
+            source: "gps: year, month, day, hour, minute, second, millisecond".into(),
+        })
+    }
+}
+
+fn median(values: &mut [i64]) -> Option<i64> {
+    let middle = values.len() / 2;
+    (!values.is_empty()).then(|| *values.select_nth_unstable(middle).1)
+}
+
+/// The moment that `gps` tells, in nanoseconds since 1970, if it can be one.
+fn utc_nanos(gps: &Gps) -> Option<i64> {
+    let [day, month, year] = gps.date.map(i64::from);
+    let [hour, minute, second, millisecond] = gps.time.map(i64::from);
+    let year = if (0..100).contains(&year) { 2000 + year } else { year };
+    let is_one = (1980..2200).contains(&year)
+        && (1..=12).contains(&month)
+        && (1..=31).contains(&day)
+        && (0..24).contains(&hour)
+        && (0..60).contains(&minute)
+        && (0..=60).contains(&second)
+        && (0..1_000).contains(&millisecond);
+    let seconds = ((days(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;
+    is_one.then(|| (seconds * 1_000 + millisecond) * 1_000_000)
+}
+
+/// Days from 1970-01-01 to a day of the Gregorian calendar. Years begin in March here,
+/// so that the day that is not in every year is their last.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month > 2 { year } else { year - 1 };
+    let month = (month + 9) % 12;
+    let day_of_year = (153 * month + 2) / 5 + day - 1;
+    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    365 * year + leap_days + day_of_year - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i32) -> Gps {
+        Gps {
+            date: [30, 9, 2010],
+            time: [13, 11, second, 0],
+            quality: 1,
+            ..Gps::default()
+        }
+    }
+
+    #[test]
+    fn a_date_is_the_days_since_1970() {
+        assert_eq!(days(1970, 1, 1), 0);
+        assert_eq!(days(2000, 2, 29), 11_016);
+        assert_eq!(days(2010, 9, 30), 14_882);
+        // date -u -d "2010-09-30 13:11:07" +%s
+        assert_eq!(utc_nanos(&at(7)), Some(1_285_852_267_000_000_000));
+        let short = Gps { date: [30, 9, 10], ..at(7) };
+        assert_eq!(utc_nanos(&short), utc_nanos(&at(7)));
+        assert_eq!(utc_nanos(&Gps { date: [0, 0, 0], ..at(7) }), None);
+    }
+
+    #[test]
+    fn the_mapping_is_in_the_middle_and_says_how_far_others_are() {
+        let mut times = GpsTimes::default();
+        for (second, late) in [(1, 0), (2, 30_000_000), (3, 10_000_000)] {
+            let nanos = i64::from(second) * 1_000_000_000 + late;
+            times.observe(Timestamp::from_nanos(nanos), &at(second));
+        }
+        let unsure = Gps { quality: 0, ..at(30) };
+        times.observe(Timestamp::from_nanos(0), &unsure);
+        let fit = times.fit().unwrap();
+        assert_eq!(fit.offset_nanos, 1_285_852_259_990_000_000);
+        assert_eq!(fit.spread_nanos, 10_000_000);
+        assert_eq!(fit.observations, 3);
+    }
+}

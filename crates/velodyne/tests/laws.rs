@@ -1,0 +1,41 @@
+//! `.vel` logs keep the laws of the core: those of our own writer, and those that others
+//! packed.
+
+#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use logtool_core::conformance;
+use logtool_velodyne::vel;
+
+/// A sample; says so where it is missing.
+fn sample(name: &str) -> Option<Bytes> {
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
+    match std::fs::read(root.join("velodyne").join(name)) {
+        Ok(bytes) => Some(bytes.into()),
+        Err(err) => {
+            eprintln!("{name}: {err}: set LOGTOOL_SAMPLES; nothing is checked");
+            None
+        }
+    }
+}
+
+#[test]
+fn sound_vel_logs_keep_the_laws() {
+    for name in ["sample_real_s1.vel", "sample_real_s1_size21.vel"] {
+        if let Some(bytes) = sample(name) {
+            conformance::check(&vel::FORMAT, bytes);
+        }
+    }
+}
+
+#[test]
+fn long_and_damaged_vel_logs_keep_the_laws() {
+    for name in ["sample_real_s1_trunc_noindex.vel", "sample_real_s1_loop12.vel"] {
+        if let Some(bytes) = sample(name) {
+            conformance::check_damaged(&vel::FORMAT, bytes);
+        }
+    }
+}
