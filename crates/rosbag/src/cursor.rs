@@ -8,6 +8,7 @@ use logtool_core::{Block, Cursor, Damage, Result, Selection, Timestamp, TopicId}
 use crate::{
     bag::Bag,
     connection::{Connection, Raw},
+    derived::{Derivation, Derived, packets_of},
     table::Table,
     traverse::Traverse,
     walk::Visitor,
@@ -24,6 +25,8 @@ pub(crate) struct RosbagCursor {
 struct Reader {
     table: Arc<Table>,
     selection: Selection,
+    /// What is derived of topics, if some of that is wanted.
+    derived: Option<Arc<Derived>>,
     /// Where the chunk begins that is being read.
     chunk_at: u64,
     /// What was found out of connections in this chunk, at the number's place.
@@ -42,6 +45,7 @@ impl RosbagCursor {
     pub(crate) fn new(
         bag: Bag,
         table: Arc<Table>,
+        derived: Arc<Derived>,
         bounds: Arc<[u64]>,
         part: Range<u64>,
         selection: Selection,
@@ -49,9 +53,12 @@ impl RosbagCursor {
         bag.lock.check()?;
         let chunk_at = part.start;
         let traverse = Traverse::new(bag, bounds, part)?;
+        let is_wanted =
+            derived.iter().any(|(topic, ..)| selection.topics.contains(topic));
         let reader = Reader {
             table,
             selection,
+            derived: Some(derived).filter(|_| is_wanted),
             chunk_at,
             recent: Box::new([None; RECENT]),
             declared: Vec::new(),
@@ -95,6 +102,9 @@ impl Visitor for Filling<'_> {
     #[inline]
     fn message(&mut self, id: u32, time: Timestamp, payload: Range<usize>) -> bool {
         let Some((entry, topic)) = self.reader.find(id) else { return false };
+        if self.reader.derived.is_some() {
+            self.derive(topic, entry, time, payload.clone());
+        }
         if self.reader.selection.wants(topic, time) {
             self.block.push_of(topic, entry, time, payload);
         }
@@ -115,6 +125,37 @@ impl Visitor for Filling<'_> {
 
     fn damage(&mut self, damage: Damage) {
         self.block.report(damage);
+    }
+}
+
+impl Filling<'_> {
+    /// Adds what is derived of a message of `topic`.
+    fn derive(
+        &mut self,
+        topic: TopicId,
+        entry: u32,
+        time: Timestamp,
+        payload: Range<usize>,
+    ) {
+        let Reader { derived, selection, .. } = &*self.reader;
+        let child = derived.as_ref().and_then(|derived| derived.child(topic));
+        let Some((topic, derivation)) = child else { return };
+        match derivation {
+            Derivation::Points(_) if selection.wants(topic, time) => {
+                self.block.push_of(topic, entry, time, payload);
+            }
+            Derivation::Packets if selection.topics.contains(topic) => {
+                let (bytes, start) = (self.block.bytes().clone(), payload.start);
+                let message = bytes.get(payload).unwrap_or_default();
+                packets_of(message, time, |time, packet| {
+                    if selection.time.contains(time) {
+                        let packet = start + packet.start..start + packet.end;
+                        self.block.push_of(topic, entry, time, packet);
+                    }
+                });
+            }
+            _ => {}
+        }
     }
 }
 

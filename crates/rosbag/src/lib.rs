@@ -59,6 +59,14 @@ mod walk;
 mod bag;
 mod loss;
 
+mod raw;
+mod schema;
+
+mod points;
+mod sensor;
+
+mod derived;
+
 mod traverse;
 
 mod cursor;
@@ -69,10 +77,6 @@ mod packing;
 
 mod index;
 mod scan;
-
-mod raw;
-
-mod schema;
 
 mod notes;
 

@@ -6,14 +6,14 @@ use std::{
 };
 
 use logtool_core::{
-    Columns, Cursor, Decoder, Error, ErrorKind, Log, Manifest, Part, Result, Selection,
-    Source, TopicId,
+    Block, Columns, Cursor, Decoder, Error, ErrorKind, Log, Manifest, Part, Result,
+    Selection, Source, TopicId,
 };
 
 use crate::{
     bag::Bag, connection::Connection, cursor::RosbagCursor, definition::Described,
-    encryption::Lock, head::Head, notes::Notes, options::RosbagOptions, schema,
-    survey::survey, table::Table,
+    derived::{self, Derived, PointSource}, encryption::Lock, head::Head, notes::Notes,
+    options::RosbagOptions, points::Shape, schema, survey::survey, table::Table,
 };
 
 /// A bag that is open: a [`Log`], and what only bags have.
@@ -23,6 +23,9 @@ pub struct RosbagLog {
     table: Arc<Table>,
     /// What the records of each topic look like; found out when first needed.
     described: Vec<OnceLock<Result<Described>>>,
+    derived: Arc<Derived>,
+    /// The columns of the points of each derived topic; found out when first needed.
+    shapes: Vec<OnceLock<Arc<Shape>>>,
     /// The starts of the manifest's parts, and the end of the last.
     bounds: Arc<[u64]>,
     head: Head,
@@ -63,12 +66,15 @@ impl RosbagLog {
         let table = Table::restore(connections);
         let cells = std::iter::repeat_with(OnceLock::new);
         let described = cells.take(table.topics()).collect();
+        let derived = Arc::new(Derived::of(&table));
+        let shapes = derived.iter().map(|_| OnceLock::new()).collect();
         let lock = Lock::new(&head.encryptor, &head.user, options.key);
         let bag = Bag { source, options: options.open, lock, is_v1: head.is_v1() };
         let starts = manifest.parts.iter().map(|part| part.bytes.start);
         let end = manifest.parts.last().map(|part| part.bytes.end);
         let bounds = starts.chain(end).collect();
-        Self { bag, manifest, table: Arc::new(table), described, bounds, head }
+        let table = Arc::new(table);
+        Self { bag, manifest, table, described, derived, shapes, bounds, head }
     }
 
     /// All connections, in the order in which the bag tells of them: the
@@ -92,6 +98,47 @@ impl RosbagLog {
         Some(cell.get_or_init(|| schema::of_topic(self.connections_of(topic))))
     }
 
+    /// The columns of the points of `topic`, which is derived of `parent`.
+    fn shape(
+        &self,
+        topic: TopicId,
+        parent: TopicId,
+        source: PointSource,
+    ) -> Result<Arc<Shape>> {
+        let cell = topic.index().checked_sub(self.described.len());
+        let cell = cell.and_then(|index| self.shapes.get(index));
+        if let Some(shape) = cell.and_then(OnceLock::get) {
+            return Ok(shape.clone());
+        }
+        let shape = match source.shape() {
+            Some(shape) => shape,
+            None => self.first_shape(parent, source)?.unwrap_or_default(),
+        };
+        let shape = Arc::new(shape);
+        Ok(cell.map_or(shape.clone(), |cell| cell.get_or_init(|| shape).clone()))
+    }
+
+    /// The columns of the points of the first message of `topic` that has some.
+    fn first_shape(
+        &self,
+        topic: TopicId,
+        source: PointSource,
+    ) -> Result<Option<Shape>> {
+        let topics = [topic].into_iter().collect();
+        let selection = Selection { topics, ..Selection::default() };
+        let mut block = Block::default();
+        for part in self.manifest.plan(&selection, 0) {
+            let mut cursor = self.read(&part, &selection)?;
+            while cursor.fill(&mut block)? {
+                let mut records = block.iter();
+                if let Some(shape) = records.find_map(|r| source.shape_of(r.payload)) {
+                    return Ok(Some(shape));
+                }
+            }
+        }
+        Ok(None)
+    }
+
     /// The version of the format, as `(2, 0)`; nothing where the first line is broken.
     pub fn version(&self) -> Option<(u32, u32)> {
         self.head.version
@@ -106,10 +153,16 @@ impl Log for RosbagLog {
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
         let (bag, table) = (self.bag.clone(), self.table.clone());
         let (bounds, bytes) = (self.bounds.clone(), part.bytes.clone());
-        Ok(Box::new(RosbagCursor::new(bag, table, bounds, bytes, selection.clone())?))
+        let (derived, selection) = (self.derived.clone(), selection.clone());
+        let cursor = RosbagCursor::new(bag, table, derived, bounds, bytes, selection)?;
+        Ok(Box::new(cursor))
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
+        if let Some((parent, derivation)) = self.derived.get(topic) {
+            let shape = |source| self.shape(topic, parent, source);
+            return derived::decoder(derivation, shape, columns);
+        }
         match self.described(topic) {
             Some(described) => schema::decoder(described, columns),
             None => {

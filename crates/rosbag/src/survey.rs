@@ -15,6 +15,7 @@ use logtool_core::{
 
 use crate::{
     bag::Bag,
+    derived::Derived,
     encryption::Lock,
     head::Head,
     index::{self, Index},
@@ -154,6 +155,7 @@ impl Findings {
             damage.topic = damage.topic.and_then(|entry| self.table.topic(entry.0));
         }
         let mut totals: Vec<Option<Count>> = vec![None; self.table.topics()];
+        let derived = Derived::of(&self.table);
         let mut parts = Vec::new();
         let mut strangers: BTreeSet<u32> = BTreeSet::new();
         let tiles = std::mem::take(&mut self.tiles);
@@ -174,6 +176,9 @@ impl Findings {
                 };
                 let Some(topic) = self.table.topic(entry) else { continue };
                 topics.insert(topic);
+                if let Some((child, _)) = derived.child(topic) {
+                    topics.insert(child);
+                }
                 if let Some(total) = totals.get_mut(topic.index()) {
                     *total = Some(total.map_or(*count, |total| total.and(*count)));
                 }
@@ -182,8 +187,9 @@ impl Findings {
             parts.push(Part { bytes: tile.bytes.clone(), topics, time });
         }
         self.remark(&strangers);
-        let topics = self.topics(&totals);
+        let topics = self.topics(&totals, &derived)?;
         let time = times::robust(&parts, &mut self.remarks);
+        derived.make_room(&mut parts);
         let metadata = self.metadata(&head);
         self.damage.sort_by_key(|damage| damage.bytes.start);
         let notes = Notes { head, connections: self.table.store() };

@@ -5,13 +5,22 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use logtool_core::{Result, Topic, TopicId, TopicOrigin};
 
 use crate::{
-    connection::Connection, definition::Described, probe::Count, schema,
+    connection::Connection,
+    definition::Described,
+    derived::{Derivation, Derived},
+    probe::Count,
+    schema,
     survey::Findings,
 };
 
 impl Findings {
-    /// The topics; `totals` are what is known of the messages of each.
-    pub(super) fn topics(&mut self, totals: &[Option<Count>]) -> Vec<Topic> {
+    /// The topics; `totals` are what is known of the messages of each that is not
+    /// `derived`.
+    pub(super) fn topics(
+        &mut self,
+        totals: &[Option<Count>],
+        derived: &Derived,
+    ) -> Result<Vec<Topic>> {
         let mut instances: HashMap<&str, u32> = HashMap::new();
         let mut topics = Vec::new();
         for (id, total) in (0..).map(TopicId).zip(totals) {
@@ -41,8 +50,45 @@ impl Findings {
             });
             *instance += 1;
         }
-        topics
+        let mut derived_ones: HashMap<String, u32> = HashMap::new();
+        for (_, parent, derivation) in derived.iter() {
+            let Some(parent) = topics.get(parent.index()) else { continue };
+            let name = format!("{}{}", parent.name, derivation.suffix());
+            let logged = instances.get(name.as_str()).copied().unwrap_or(0);
+            let instance = derived_ones.entry(name.clone()).or_insert(logged);
+            let topic = derived_topic(parent, derivation, name, *instance)?;
+            *instance += 1;
+            topics.push(topic);
+        }
+        Ok(topics)
     }
+}
+
+/// The topic of what is derived of `parent`.
+fn derived_topic(
+    parent: &Topic,
+    derivation: Derivation,
+    name: String,
+    instance: u32,
+) -> Result<Topic> {
+    let mut topic = Topic {
+        name,
+        instance,
+        origin: TopicOrigin::Derived,
+        schema: derivation.schema()?,
+        metadata: BTreeMap::new(),
+        latched: Vec::new(),
+        ..parent.clone()
+    };
+    if derivation == Derivation::Packets {
+        topic.encoding = "velodyne".to_owned();
+        (topic.type_name, topic.definition) = (String::new(), String::new());
+        // How many packets a message has is not known.
+        topic.records = topic.records.filter(|records| *records == 0);
+        topic.bytes = topic.bytes.filter(|bytes| *bytes == 0);
+        topic.time = None;
+    }
+    Ok(topic)
 }
 
 /// What is odd about what the records of `connection` look like.

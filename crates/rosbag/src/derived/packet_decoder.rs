@@ -1,0 +1,49 @@
+//! Packets of a lidar as they are.
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use logtool_core::{Columns, Damage, Decoder, Result, Run};
+
+use crate::{
+    raw::{RawDecoder, raw_schema},
+    sensor::packets::DATA,
+};
+
+/// The columns of packets: the time, and the bytes.
+pub(crate) fn packet_schema() -> SchemaRef {
+    raw_schema()
+}
+
+/// Gives the bytes of packets; what is no packet is damage.
+#[derive(Debug)]
+pub(crate) struct PacketDecoder(RawDecoder);
+
+impl PacketDecoder {
+    pub(crate) fn new(columns: &Columns) -> Result<Self> {
+        Ok(Self(RawDecoder::new(columns)?))
+    }
+}
+
+impl Decoder for PacketDecoder {
+    fn schema(&self) -> &SchemaRef {
+        self.0.schema()
+    }
+
+    fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
+        for single in run.singles() {
+            if single.payloads().all(|payload| payload.len() == DATA) {
+                self.0.append(single, damage);
+            } else {
+                single.records().for_each(|record| record.undecodable().add_to(damage));
+            }
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn take(&mut self) -> Result<RecordBatch> {
+        self.0.take()
+    }
+}

@@ -1,0 +1,252 @@
+//! Points to columns: one row for each point.
+
+use std::{collections::HashSet, sync::Arc};
+
+use arrow_array::{ArrayRef, RecordBatch, TimestampNanosecondArray, UInt32Array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use logtool_core::{
+    Columns, Damage, DamageKind, Decoder, Error, ErrorKind, Result, Run, View,
+    time_array, time_field,
+};
+
+use crate::{
+    derived::values::{Part, Values, data_type, values},
+    points::{Points, Shape},
+    sensor::{cloud, cloud2, scan},
+};
+
+/// What the points of a topic are in its messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PointSource {
+    /// `sensor_msgs/PointCloud2`
+    Cloud2,
+    /// `sensor_msgs/PointCloud`
+    Cloud,
+    /// `sensor_msgs/LaserScan`
+    Scan,
+}
+
+/// How many bytes wait in a decoder at most; what is more is damage until they are
+/// taken. A few bytes of a hostile cloud can be fields four thousand times.
+const MAX_BYTES: usize = i32::MAX as usize;
+
+impl PointSource {
+    /// The columns of points, if they are the same in all messages.
+    pub(crate) fn shape(self) -> Option<Shape> {
+        (self == Self::Scan).then(scan::shape)
+    }
+
+    /// The columns of the points in `payload`, if that can be said from it.
+    pub(crate) fn shape_of(self, payload: &[u8]) -> Option<Shape> {
+        match self {
+            Self::Cloud2 => cloud2::shape(payload),
+            Self::Cloud => cloud::shape(payload),
+            Self::Scan => Some(scan::shape()),
+        }
+    }
+}
+
+/// A column that all points have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// The number of the point in its message.
+    Index,
+    /// The number of its row.
+    Row,
+    /// The number of it in its row.
+    Column,
+}
+
+/// A column, and what waits for it.
+enum Slot {
+    Stamp(Vec<i64>),
+    Place(Place, Vec<u32>),
+    Values(usize, Box<dyn Values>),
+}
+
+/// Decodes messages to points.
+pub(crate) struct PointDecoder {
+    source: PointSource,
+    shape: Arc<Shape>,
+    schema: SchemaRef,
+    times: Vec<i64>,
+    slots: Vec<Slot>,
+    /// Which columns of the shape are made.
+    is_wanted: Vec<bool>,
+    /// How many bytes a row is in columns.
+    row_bytes: usize,
+}
+
+impl PointDecoder {
+    /// A decoder of the `columns` of points of this `shape`.
+    pub(crate) fn new(
+        source: PointSource,
+        shape: Arc<Shape>,
+        columns: &Columns,
+    ) -> Result<Self> {
+        let stamp = DataType::Timestamp(TimeUnit::Nanosecond, None);
+        let mut all = vec![(Field::new("stamp", stamp, false), Slot::Stamp(vec![]))];
+        let mut names = HashSet::from(["time".to_owned(), "stamp".to_owned()]);
+        let mut place = |name: &str, place| {
+            names.insert(name.to_owned());
+            let slot = Slot::Place(place, vec![]);
+            all.push((Field::new(name, DataType::UInt32, false), slot));
+        };
+        place("index", Place::Index);
+        if shape.has_rows {
+            place("row", Place::Row);
+            place("column", Place::Column);
+        }
+        for (index, column) in shape.columns.iter().enumerate() {
+            let mut add = |name: String, part| {
+                let name = unique(name, &mut names);
+                let field = Field::new(name, data_type(column.kind, part), true);
+                all.push((field, Slot::Values(index, values(column.kind, part))));
+            };
+            match (column.count, columns.view) {
+                (1, _) => add(column.name.clone(), Part::One),
+                (count, View::Nested) => add(column.name.clone(), Part::List(count)),
+                (count, View::Flat) => (0..count).for_each(|element| {
+                    add(format!("{}[{element}]", column.name), Part::Element(element));
+                }),
+            }
+        }
+        let only = columns.only.as_deref();
+        if let Some(index) = only.unwrap_or_default().iter().find(|i| **i > all.len()) {
+            let what = format!("there is no column number {index}");
+            return Err(Error::new(ErrorKind::NoSuch, what));
+        }
+        let (mut fields, mut slots) = (vec![time_field("time", "ns")], Vec::new());
+        let mut is_wanted = vec![false; shape.columns.len()];
+        for (index, (field, slot)) in (1..).zip(all) {
+            if only.is_some_and(|only| !only.contains(&index)) {
+                continue;
+            }
+            if let Slot::Values(column, _) = &slot
+                && let Some(is_wanted) = is_wanted.get_mut(*column)
+            {
+                *is_wanted = true;
+            }
+            fields.push(field);
+            slots.push(slot);
+        }
+        let row_bytes = fields.iter().map(|field| row_bytes(field.data_type())).sum();
+        let schema = Arc::new(Schema::new(fields));
+        Ok(Self { source, shape, schema, times: vec![], slots, is_wanted, row_bytes })
+    }
+
+    fn points<'b>(&self, payload: &'b [u8]) -> Option<Points<'b>> {
+        match self.source {
+            PointSource::Cloud2 => cloud2::points(payload, &self.shape),
+            PointSource::Cloud => cloud::points(payload, &self.shape),
+            PointSource::Scan => {
+                let is_wanted = |column| self.is_wanted.get(column) == Some(&true);
+                scan::points(payload, is_wanted)
+            }
+        }
+    }
+}
+
+impl Decoder for PointDecoder {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
+        for record in run.records() {
+            let Some(points) = self.points(record.payload) else {
+                record.undecodable().add_to(damage);
+                continue;
+            };
+            let rows = self.times.len().saturating_add(points.count);
+            if rows.saturating_mul(self.row_bytes) > MAX_BYTES {
+                let kind = DamageKind::OverLimit;
+                Damage { kind, ..record.undecodable() }.add_to(damage);
+                continue;
+            }
+            self.times.resize(rows, record.time.as_nanos());
+            self.slots.iter_mut().for_each(|slot| slot.add(&points));
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.times.len()
+    }
+
+    fn take(&mut self) -> Result<RecordBatch> {
+        let mut columns = vec![time_array(std::mem::take(&mut self.times))];
+        for slot in &mut self.slots {
+            columns.push(slot.take()?);
+        }
+        RecordBatch::try_new(self.schema.clone(), columns).map_err(|err| {
+            Error::new(ErrorKind::Malformed, "columns that are no table")
+                .from_source(err)
+        })
+    }
+}
+
+impl Slot {
+    fn add(&mut self, points: &Points<'_>) {
+        let count = points.count;
+        match self {
+            Self::Stamp(stamps) => stamps.resize(stamps.len() + count, points.stamp),
+            Self::Place(place, numbers) => {
+                let width = points.width.max(1);
+                let numbered = 0..count as u32;
+                match place {
+                    Place::Index => numbers.extend(numbered),
+                    Place::Row => numbers.extend(numbered.map(|index| index / width)),
+                    Place::Column => {
+                        numbers.extend(numbered.map(|index| index % width))
+                    }
+                }
+            }
+            Self::Values(column, values) => {
+                if let Some(fill) = points.columns.get(*column) {
+                    values.add(fill, count);
+                }
+            }
+        }
+    }
+
+    fn take(&mut self) -> Result<ArrayRef> {
+        Ok(match self {
+            Self::Stamp(stamps) => {
+                Arc::new(TimestampNanosecondArray::from(std::mem::take(stamps)))
+            }
+            Self::Place(_, numbers) => {
+                Arc::new(UInt32Array::from(std::mem::take(numbers)))
+            }
+            Self::Values(_, values) => values.take()?,
+        })
+    }
+}
+
+/// A name like `name` that no column before has.
+fn unique(mut name: String, names: &mut HashSet<String>) -> String {
+    while !names.insert(name.clone()) {
+        name.push('_');
+    }
+    name
+}
+
+fn row_bytes(data_type: &DataType) -> usize {
+    match data_type {
+        DataType::FixedSizeList(item, count) => {
+            let count = usize::try_from(*count).unwrap_or(0);
+            row_bytes(item.data_type()).saturating_mul(count)
+        }
+        other => other.primitive_width().unwrap_or(1),
+    }
+}
+
+impl std::fmt::Debug for PointDecoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PointDecoder")
+            .field("shape", &self.shape)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,253 @@
+use super::*;
+use crate::sensor::testing::{Message, decode, names, nested, rows};
+
+/// The fields of a cloud: name, offset, type and count as `sensor_msgs/PointField` says.
+type Fields<'f> = &'f [(&'f str, u32, u8, u32)];
+
+/// A `sensor_msgs/PointCloud2` with the stamp 1.5 s.
+struct Cloud2<'c> {
+    size: (u32, u32),
+    fields: Fields<'c>,
+    is_big: bool,
+    steps: (u32, u32),
+    data: &'c [u8],
+}
+
+impl Cloud2<'_> {
+    fn bytes(&self) -> Vec<u8> {
+        let (height, width) = self.size;
+        let mut message = Message::stamped(1, 500_000_000).u32(height).u32(width);
+        message = message.u32(self.fields.len() as u32);
+        for (name, offset, kind, count) in self.fields {
+            message = message.text(name).u32(*offset).u8(*kind).u32(*count);
+        }
+        let (point_step, row_step) = self.steps;
+        message = message.u8(self.is_big.into()).u32(point_step).u32(row_step);
+        message.text(self.data).u8(1).0
+    }
+}
+
+fn decoder(source: PointSource, first: &[u8], columns: &Columns) -> PointDecoder {
+    let shape = source.shape_of(first).unwrap_or_default();
+    PointDecoder::new(source, Arc::new(shape), columns).unwrap()
+}
+
+fn table(source: PointSource, payloads: &[&[u8]]) -> (RecordBatch, u64) {
+    decode(decoder(source, payloads[0], &nested()), payloads)
+}
+
+const XYZ: Fields<'_> = &[("x", 0, 7, 1), ("i", 4, 4, 1)];
+
+/// Two points: x 1.5, i 258; x -2, i 3; a byte between them.
+fn two_points() -> Vec<u8> {
+    let mut data = Vec::new();
+    for (x, i) in [(1.5_f32, 258_u16), (-2.0, 3)] {
+        data.extend(x.to_le_bytes());
+        data.extend(i.to_le_bytes());
+        data.push(0xEE);
+    }
+    data
+}
+
+#[test]
+fn a_cloud_is_a_row_for_each_point() {
+    let data = two_points();
+    let cloud = Cloud2 {
+        size: (1, 2),
+        fields: XYZ,
+        is_big: false,
+        steps: (7, 14),
+        data: &data,
+    };
+    let (batch, lost) = table(PointSource::Cloud2, &[&cloud.bytes()]);
+    assert_eq!((names(&batch).as_str(), lost), ("time stamp index x i", 0));
+    assert_eq!(rows(&batch), ["1500000000 0 1.5 258", "1500000000 1 -2 3"]);
+}
+
+#[test]
+fn all_types_in_both_byte_orders() {
+    // 1 as each of INT8 UINT8 INT16 UINT16 INT32 UINT32 FLOAT32 FLOAT64.
+    let sizes = [1, 1, 2, 2, 4, 4, 4, 8];
+    let (mut fields, mut offset) = (Vec::new(), 0);
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    for ((name, size), kind) in names.iter().zip(sizes).zip(1..) {
+        fields.push((*name, offset, kind, 1));
+        offset += size;
+    }
+    for is_big in [false, true] {
+        let mut data: Vec<u8> = Vec::new();
+        for (kind, size) in (1..).zip(sizes) {
+            let mut value = match kind {
+                7 => 1_f32.to_le_bytes().to_vec(),
+                8 => 1_f64.to_le_bytes().to_vec(),
+                _ => 1_u32.to_le_bytes()[..size as usize].to_vec(),
+            };
+            if is_big {
+                value.reverse();
+            }
+            data.extend(value);
+        }
+        let size = (1, 1);
+        let cloud =
+            Cloud2 { size, fields: &fields, is_big, steps: (26, 26), data: &data };
+        let (batch, lost) = table(PointSource::Cloud2, &[&cloud.bytes()]);
+        assert_eq!(lost, 0);
+        assert_eq!(rows(&batch), ["1500000000 0 1 1 1 1 1 1 1 1"], "{is_big}");
+    }
+}
+
+#[test]
+fn rows_have_their_own_step_and_points_their_place() {
+    // 2 rows of 2 points of a byte each, a row beginning every 5 bytes.
+    let cloud = Cloud2 {
+        size: (2, 2),
+        fields: &[("v", 1, 2, 1)],
+        is_big: false,
+        steps: (2, 5),
+        data: &[0, 10, 0, 11, 99, 0, 20, 0, 21],
+    };
+    let (batch, lost) = table(PointSource::Cloud2, &[&cloud.bytes()]);
+    assert_eq!((names(&batch).as_str(), lost), ("time stamp index row column v", 0));
+    let stamped: Vec<String> = ["0 0 0 10", "1 0 1 11", "2 1 0 20", "3 1 1 21"]
+        .map(|s| format!("1500000000 {s}"))
+        .into();
+    assert_eq!(rows(&batch), stamped);
+}
+
+#[test]
+fn several_values_of_a_field_are_a_list_or_flat_a_column_each() {
+    let data: Vec<u8> =
+        [1_f32, 2.0, 3.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+    let fields: Fields<'_> = &[("h", 0, 7, 3)];
+    let cloud =
+        Cloud2 { size: (1, 1), fields, is_big: false, steps: (12, 12), data: &data };
+    let bytes = cloud.bytes();
+    let (batch, _) = table(PointSource::Cloud2, &[&bytes]);
+    assert_eq!(rows(&batch), ["1500000000 0 [1.0, 2.0, 3.0]"]);
+    let flat = decoder(PointSource::Cloud2, &bytes, &Columns::all(View::Flat));
+    let (batch, _) = decode(flat, &[&bytes]);
+    assert_eq!(names(&batch), "time stamp index h[0] h[1] h[2]");
+    assert_eq!(rows(&batch), ["1500000000 0 1 2 3"]);
+}
+
+#[test]
+fn a_field_that_is_missing_later_is_null_and_another_is_damage() {
+    let data = two_points();
+    let cloud = |fields, size| Cloud2 {
+        size,
+        fields,
+        is_big: false,
+        steps: (7, 14),
+        data: &data,
+    };
+    let first = cloud(XYZ, (1, 1)).bytes();
+    let less = cloud(&[("i", 4, 4, 1)], (1, 1)).bytes();
+    let other_order = cloud(&[("i", 4, 4, 1), ("x", 0, 7, 1)], (1, 1)).bytes();
+    let more = cloud(&[("x", 0, 7, 1), ("i", 4, 4, 1), ("t", 6, 2, 1)], (1, 1)).bytes();
+    let other_type = cloud(&[("x", 0, 6, 1)], (1, 1)).bytes();
+    let empty = cloud(&[], (0, 0)).bytes();
+    let payloads: [&[u8]; 6] =
+        [&first, &less, &other_order, &more, &other_type, &empty];
+    let (batch, lost) = table(PointSource::Cloud2, &payloads);
+    assert_eq!(lost, 2);
+    let with = ["1500000000 0 1.5 258", "1500000000 0 - 258", "1500000000 0 1.5 258"];
+    assert_eq!(rows(&batch), with);
+}
+
+#[test]
+fn a_cloud_that_promises_more_than_it_has_is_damage() {
+    let data = two_points();
+    let good = Cloud2 {
+        size: (1, 2),
+        fields: XYZ,
+        is_big: false,
+        steps: (7, 14),
+        data: &data,
+    };
+    let first = good.bytes();
+    let bad = [
+        Cloud2 { size: (1, 3), ..good },
+        Cloud2 { size: (u32::MAX, u32::MAX), ..good },
+        Cloud2 { steps: (0, 14), ..good },
+        Cloud2 { steps: (8, 14), ..good },
+        Cloud2 { steps: (u32::MAX, 14), ..good },
+        Cloud2 { size: (2, 1), steps: (7, 6), ..good },
+        Cloud2 { size: (2, 1), steps: (7, u32::MAX), ..good },
+        Cloud2 { fields: &[("x", 4, 7, 1)], ..good },
+        Cloud2 { fields: &[("x", u32::MAX, 7, 1)], ..good },
+        Cloud2 { fields: &[("x", 0, 7, u32::MAX)], ..good },
+        Cloud2 { fields: &[("x", 0, 9, 1)], ..good },
+    ];
+    for bad in bad {
+        let bad = bad.bytes();
+        let (batch, lost) = table(PointSource::Cloud2, &[&first, &bad]);
+        assert_eq!((batch.num_rows(), lost), (2, 1));
+    }
+    for len in 0..first.len() {
+        let (batch, lost) = table(PointSource::Cloud2, &[&first, &first[..len]]);
+        assert_eq!((batch.num_rows(), lost), (2, 1), "cut to {len}");
+    }
+}
+
+#[test]
+fn columns_that_are_called_like_others_get_names_of_their_own() {
+    let fields: Fields<'_> = &[("time", 0, 2, 1), ("x", 0, 2, 1), ("x", 1, 2, 1)];
+    let data = &[4, 5];
+    let cloud = Cloud2 { size: (1, 1), fields, is_big: false, steps: (2, 2), data };
+    let (batch, _) = table(PointSource::Cloud2, &[&cloud.bytes()]);
+    assert_eq!(names(&batch), "time stamp index time_ x x_");
+    assert_eq!(rows(&batch), ["1500000000 0 4 4 5"]);
+}
+
+#[test]
+fn beams_are_points_where_their_range_counts() {
+    // By the definition: angle = angle_min + i * angle_increment.
+    let scan = Message::stamped(2, 0)
+        .f32(0.0)
+        .f32(1.5)
+        .f32(std::f32::consts::FRAC_PI_2) // angles
+        .f32(0.001)
+        .f32(0.1) // times
+        .f32(0.5)
+        .f32(10.0) // ranges
+        .floats(&[1.0, 2.0, 0.25, f32::INFINITY])
+        .floats(&[7.0, 8.0]);
+    let (batch, lost) = table(PointSource::Scan, &[&scan.0]);
+    assert_eq!(lost, 0);
+    assert_eq!(names(&batch), "time stamp index range intensity angle x y z beam_time");
+    let rows = rows(&batch);
+    assert_eq!(rows[0], "2000000000 0 1 7 0 1 0 0 2000000000");
+    assert!(rows[1].starts_with("2000000000 1 2 8 1.5707964 "), "{}", rows[1]);
+    assert!(rows[1].ends_with(" 2 0 2001000000"), "{}", rows[1]);
+    assert_eq!(rows[2], "2000000000 2 0.25 - 3.1415927 - - - 2002000000");
+    assert_eq!(rows[3], "2000000000 3 inf - 4.712389 - - - 2003000000");
+}
+
+#[test]
+fn a_cloud_of_the_old_type_has_its_channels_as_columns() {
+    let start = || Message::stamped(3, 0).u32(2).raw(&[0; 4]).f32(1.0).f32(2.0);
+    let points = || start().f32(3.0).f32(4.0).f32(5.0);
+    let first = points().u32(1).text("rgb").floats(&[8.0, 9.0]).0;
+    let without = points().u32(0).0;
+    let short = points().u32(1).text("rgb").floats(&[8.0]).0;
+    let other = points().u32(1).text("curvature").floats(&[8.0, 9.0]).0;
+    let payloads: [&[u8]; 4] = [&first, &without, &short, &other];
+    let (batch, lost) = table(PointSource::Cloud, &payloads);
+    assert_eq!((names(&batch).as_str(), lost), ("time stamp index x y z rgb", 2));
+    assert_eq!(
+        rows(&batch)[..3],
+        ["3000000000 0 0 1 2 8", "3000000000 1 3 4 5 9", "3000000000 0 0 1 2 -",]
+    );
+}
+
+#[test]
+fn a_hostile_cloud_does_not_fill_memory() {
+    // 4000 fields of a byte for a million points: 4 GB of columns out of 1 MB.
+    let names: Vec<String> = (0..4000).map(|index| index.to_string()).collect();
+    let fields: Vec<_> = names.iter().map(|name| (name.as_str(), 0, 2, 1)).collect();
+    let (size, data) = ((1, 1 << 20), vec![0; 1 << 20]);
+    let cloud =
+        Cloud2 { size, fields: &fields, is_big: false, steps: (1, 0), data: &data };
+    let (batch, lost) = table(PointSource::Cloud2, &[&cloud.bytes()]);
+    assert_eq!((batch.num_rows(), lost), (0, 1));
+}

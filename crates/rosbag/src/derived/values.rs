@@ -1,0 +1,185 @@
+//! The values of a column of points, as they are gathered.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, ArrowPrimitiveType, FixedSizeListArray, PrimitiveArray, types::*,
+};
+use arrow_buffer::{NullBuffer, NullBufferBuilder, ScalarBuffer};
+use arrow_schema::{DataType, Field, FieldRef, TimeUnit};
+use logtool_core::{Error, ErrorKind, Primitive, Result};
+
+use crate::points::{Fill, Kind, Strided};
+
+/// A column that grows message by message.
+pub(super) trait Values: Send {
+    /// Adds the values of `points` points.
+    fn add(&mut self, fill: &Fill<'_>, points: usize);
+
+    /// Takes what there is.
+    fn take(&mut self) -> Result<ArrayRef>;
+}
+
+/// Which of the values that each point has in a message become one column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// The only one.
+    One,
+    /// All of them, so many, as a list.
+    List(u32),
+    /// The one with this index.
+    Element(u32),
+}
+
+/// A column of the values of the type `kind`.
+pub(super) fn values(kind: Kind, part: Part) -> Box<dyn Values> {
+    fn numbers<N: Numeral>(part: Part) -> Box<dyn Values> {
+        let nulls = NullBufferBuilder::new(0);
+        Box::new(Numbers::<N> { part, values: Vec::new(), nulls })
+    }
+    match kind {
+        Kind::Number(Primitive::I8) => numbers::<Int8Type>(part),
+        Kind::Number(Primitive::U8 | Primitive::Bool | Primitive::Char) => {
+            numbers::<UInt8Type>(part)
+        }
+        Kind::Number(Primitive::I16) => numbers::<Int16Type>(part),
+        Kind::Number(Primitive::U16) => numbers::<UInt16Type>(part),
+        Kind::Number(Primitive::I32) => numbers::<Int32Type>(part),
+        Kind::Number(Primitive::U32) => numbers::<UInt32Type>(part),
+        Kind::Number(Primitive::I64) => numbers::<Int64Type>(part),
+        Kind::Number(Primitive::U64) => numbers::<UInt64Type>(part),
+        Kind::Number(Primitive::F32) => numbers::<Float32Type>(part),
+        Kind::Number(Primitive::F64) => numbers::<Float64Type>(part),
+        Kind::Time => numbers::<TimestampNanosecondType>(part),
+    }
+}
+
+/// The type of that column in Arrow.
+pub(super) fn data_type(kind: Kind, part: Part) -> DataType {
+    let one = match kind {
+        Kind::Number(primitive) => primitive.data_type(),
+        Kind::Time => DataType::Timestamp(TimeUnit::Nanosecond, None),
+    };
+    match part {
+        Part::One | Part::Element(_) => one,
+        Part::List(count) => DataType::FixedSizeList(item(one), count as i32),
+    }
+}
+
+fn item(data_type: DataType) -> FieldRef {
+    Arc::new(Field::new("item", data_type, false))
+}
+
+struct Numbers<N: Numeral> {
+    part: Part,
+    values: Vec<N::Native>,
+    nulls: NullBufferBuilder,
+}
+
+/// A type of numbers, with the ways to read it.
+trait Numeral: ArrowPrimitiveType {
+    /// Adds the values of `strided`; where `element` is told, only that of each point.
+    fn gather(strided: Strided<'_>, part: Part, values: &mut Vec<Self::Native>);
+
+    /// What a computed float is.
+    fn float(_: f32) -> Self::Native {
+        Self::default_value()
+    }
+
+    /// What a computed time is.
+    fn time(_: i64) -> Self::Native {
+        Self::default_value()
+    }
+}
+
+impl<N: Numeral> Values for Numbers<N> {
+    fn add(&mut self, fill: &Fill<'_>, points: usize) {
+        match fill {
+            Fill::Strided(strided) => {
+                N::gather(*strided, self.part, &mut self.values);
+                self.nulls.append_n_non_nulls(points);
+            }
+            Fill::Floats(floats) => {
+                for float in floats {
+                    self.values.push(N::float(float.unwrap_or_default()));
+                    self.nulls.append(float.is_some());
+                }
+            }
+            Fill::Times(times) => {
+                self.values.extend(times.iter().map(|time| N::time(*time)));
+                self.nulls.append_n_non_nulls(points);
+            }
+            Fill::Nothing => {
+                let each = if let Part::List(count) = self.part { count } else { 1 };
+                let len = self.values.len() + points * each as usize;
+                self.values.resize(len, N::default_value());
+                self.nulls.append_n_nulls(points);
+            }
+        }
+    }
+
+    fn take(&mut self) -> Result<ArrayRef> {
+        let values = ScalarBuffer::from(std::mem::take(&mut self.values));
+        let nulls: Option<NullBuffer> = self.nulls.finish();
+        let Part::List(count) = self.part else {
+            return Ok(Arc::new(PrimitiveArray::<N>::new(values, nulls)));
+        };
+        let values: ArrayRef = Arc::new(PrimitiveArray::<N>::new(values, None));
+        let item = item(N::DATA_TYPE);
+        let list = FixedSizeListArray::try_new(item, count as i32, values, nulls);
+        Ok(Arc::new(list.map_err(|err| {
+            Error::new(ErrorKind::Malformed, "values that are no lists")
+                .from_source(err)
+        })?))
+    }
+}
+
+macro_rules! numerals {
+    ($($arrow:ty, $native:ty $(, $name:ident: $from:ty)?;)*) => { $(
+        impl Numeral for $arrow {
+            fn gather(strided: Strided<'_>, part: Part, values: &mut Vec<$native>) {
+                const LEN: usize = size_of::<$native>();
+                let read: fn([u8; LEN]) -> $native = match strided.is_big {
+                    true => <$native>::from_be_bytes,
+                    false => <$native>::from_le_bytes,
+                };
+                let read = |bytes: &[u8]| {
+                    bytes.first_chunk().map_or(<$native>::default(), |bytes| read(*bytes))
+                };
+                match (part, strided.is_big) {
+                    (Part::One, false) => strided.each_one(|bytes| {
+                        values.push(<$native>::from_le_bytes(bytes));
+                    }),
+                    (Part::One, true) => strided.each_one(|bytes| {
+                        values.push(<$native>::from_be_bytes(bytes));
+                    }),
+                    (Part::List(_), _) => strided.each(|bytes| {
+                        values.extend(bytes.chunks_exact(LEN).map(read));
+                    }),
+                    (Part::Element(element), _) => strided.each(|bytes| {
+                        let at = element as usize * LEN;
+                        values.push(read(bytes.get(at..).unwrap_or_default()));
+                    }),
+                }
+            }
+
+            $(fn $name(value: $from) -> $native {
+                value
+            })?
+        }
+    )* };
+}
+
+numerals! {
+    Int8Type, i8;
+    UInt8Type, u8;
+    Int16Type, i16;
+    UInt16Type, u16;
+    Int32Type, i32;
+    UInt32Type, u32;
+    Int64Type, i64;
+    UInt64Type, u64;
+    Float32Type, f32, float: f32;
+    Float64Type, f64;
+    TimestampNanosecondType, i64, time: i64;
+}

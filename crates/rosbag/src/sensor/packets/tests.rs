@@ -1,0 +1,28 @@
+use super::*;
+use crate::sensor::testing::Message;
+
+fn scan(count: u32, packets: u8) -> Vec<u8> {
+    let mut message = Message::stamped(7, 0).u32(count);
+    for packet in 0..packets {
+        message = message.u32(7).u32(u32::from(packet)).raw(&[packet; 1206]);
+    }
+    message.0
+}
+
+#[test]
+fn a_scan_is_its_packets_each_with_its_stamp() {
+    let message = scan(2, 2);
+    let found: Vec<_> = packets(&message).unwrap().collect();
+    // A header of 4 + 8 + 4 + 4 bytes, the count, and the stamp of the packet.
+    assert_eq!(found, [(7_000_000_000, 32..1238), (7_000_000_001, 1246..2452)]);
+    assert!(message[found[1].1.clone()].iter().all(|byte| *byte == 1));
+}
+
+#[test]
+fn a_scan_that_is_longer_or_shorter_than_it_says_is_none() {
+    assert!(packets(&scan(3, 2)).is_none());
+    assert!(packets(&scan(1, 2)).is_none());
+    assert!(packets(&scan(u32::MAX, 2)).is_none());
+    assert!(packets(&scan(2, 2)[..30]).is_none());
+    assert_eq!(packets(&scan(0, 0)).unwrap().count(), 0);
+}

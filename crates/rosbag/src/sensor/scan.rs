@@ -1,0 +1,103 @@
+//! `sensor_msgs/LaserScan`: ranges, one for each beam of a fan.
+//!
+//! ```text
+//! Header | float32 angle_min | angle_max | angle_increment | time_increment
+//!        | scan_time | range_min | range_max | float32[] ranges | float32[] intensities
+//! ```
+//!
+//! Beam `i` points to `angle_min + i * angle_increment` in the plane z = 0, and is
+//! measured `i * time_increment` after the stamp, as the comments of the definition
+//! say. A range that is not within `range_min..=range_max` "should be discarded": it is
+//! kept as the number that it is (infinity means that nothing was met), but is no point.
+
+use logtool_core::{Cut, Primitive};
+
+use crate::{
+    points::{Column, Fill, Grid, Kind, Points, Shape, Strided},
+    sensor::{Header, counted},
+};
+
+/// The MD5 sum of the type.
+pub(crate) const MD5: &str = "90c7ef2dc6895d81024acba2ac42f369";
+
+const FLOAT: u32 = 4;
+
+/// The columns that beams have.
+pub(crate) fn shape() -> Shape {
+    let column = |name: &str, kind| Column { name: name.to_owned(), kind, count: 1 };
+    let float = Kind::Number(Primitive::F32);
+    let mut columns: Vec<Column> = ["range", "intensity", "angle", "x", "y", "z"]
+        .map(|name| column(name, float))
+        .into();
+    columns.push(column("beam_time", Kind::Time));
+    Shape { columns, has_rows: false }
+}
+
+/// The beams of the scan in `payload`, if it is one, with the columns of [`shape`]: of
+/// those that are not `wanted`, what has to be computed is not.
+pub(crate) fn points<'b>(
+    payload: &'b [u8],
+    wanted: impl Fn(usize) -> bool,
+) -> Option<Points<'b>> {
+    let mut cut = Cut::new(payload);
+    let header = Header::cut(&mut cut)?;
+    let (angle_min, _angle_max) = (cut.f32()?, cut.f32()?);
+    let (angle_step, time_step) = (cut.f32()?, cut.f32()?);
+    let (_scan_time, range_min, range_max) = (cut.f32()?, cut.f32()?, cut.f32()?);
+    let ranges = counted(&mut cut, FLOAT as usize)?;
+    let intensities = counted(&mut cut, FLOAT as usize)?;
+    if !cut.rest().is_empty() || intensities.len() > ranges.len() {
+        return None;
+    }
+    let count = ranges.len() / FLOAT as usize;
+    let angle =
+        |beam: usize| f64::from(angle_min) + beam as f64 * f64::from(angle_step);
+    let at = |along: fn(f64) -> f64| -> Fill<'b> {
+        let beam = |(beam, range): (usize, f32)| {
+            let is_point =
+                (range_min..=range_max).contains(&range) && range.is_finite();
+            is_point.then(|| (f64::from(range) * along(angle(beam))) as f32)
+        };
+        Fill::Floats(floats(ranges).enumerate().map(beam).collect())
+    };
+    let columns = (0..7).map(|column| {
+        Some(match column {
+            _ if !wanted(column) => Fill::Nothing,
+            0 => strided(ranges)?,
+            1 if intensities.len() == ranges.len() => strided(intensities)?,
+            1 if intensities.is_empty() => Fill::Nothing,
+            1 => {
+                let some = floats(intensities).map(Some);
+                let none = std::iter::repeat(None);
+                Fill::Floats(some.chain(none).take(count).collect())
+            }
+            2 => {
+                Fill::Floats((0..count).map(|beam| Some(angle(beam) as f32)).collect())
+            }
+            3 => at(f64::cos),
+            4 => at(f64::sin),
+            5 => at(|_| 0.0),
+            _ => {
+                let step = f64::from(time_step) * 1e9;
+                let time = |beam: usize| {
+                    header.stamp.saturating_add((beam as f64 * step).round() as i64)
+                };
+                Fill::Times((0..count).map(time).collect())
+            }
+        })
+    });
+    let columns = columns.collect::<Option<Vec<Fill<'b>>>>()?;
+    Some(Points { stamp: header.stamp, count, width: count as u32, columns })
+}
+
+fn strided(floats: &[u8]) -> Option<Fill<'_>> {
+    let count = floats.len() as u32 / FLOAT;
+    let grid = Grid::new(floats, u32::from(count > 0), 0, count, FLOAT)?;
+    Strided::new(grid, 0, FLOAT as usize, false).map(Fill::Strided)
+}
+
+fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
+    let float =
+        |bytes: &[u8]| bytes.first_chunk().map(|bytes| f32::from_le_bytes(*bytes));
+    bytes.chunks_exact(FLOAT as usize).filter_map(float)
+}
