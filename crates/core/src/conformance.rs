@@ -122,7 +122,8 @@ fn blocks_of_any_length_read_the_same(
     }
 }
 
-/// Law 5, first half: wherever the file is cut, what comes before is still read.
+/// Law 5, first half: wherever the file is cut, what comes before is still read. Of the
+/// record that it is cut within there may be the beginning, as the last record.
 fn a_shorter_file_gives_a_prefix(format: &dyn Format, bytes: &Bytes, whole: &[Owned]) {
     for len in (0..bytes.len()).step_by(bytes.len().div_ceil(PLACES)) {
         let source = Arc::new(bytes.slice(..len));
@@ -140,9 +141,13 @@ fn a_shorter_file_gives_a_prefix(format: &dyn Format, bytes: &Bytes, whole: &[Ow
         let full = open(format, bytes.clone());
         let logged = logged(&*full);
         let mut whole = whole.iter().filter(|record| logged.contains(record.0));
-        for record in &records {
+        for (index, record) in records.iter().enumerate() {
             let want = whole.next().expect("a cut file has no more records");
-            assert_eq!(names(&*log, record), names(&*full, want), "cut to {len} bytes");
+            let (record, mut want) = (names(&*log, record), names(&*full, want));
+            if index + 1 == records.len() && want.2.starts_with(&record.2) {
+                want.2.truncate(record.2.len());
+            }
+            assert_eq!(record, want, "cut to {len} bytes");
         }
     }
 }
