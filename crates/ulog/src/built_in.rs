@@ -19,7 +19,7 @@ use crate::notes::BuiltIn;
 pub(crate) use self::{
     changes::schema as changes_schema,
     dropouts::schema as dropouts_schema,
-    event_layout::{EVENT_DEFINITIONS, EVENT_TYPE, EventLayout},
+    event_layout::{EVENT_DEFINITIONS, EventLayout},
     events::schema as events_schema,
     messages::schema as messages_schema,
     messages::{is_event_message, is_string_message},

@@ -12,7 +12,7 @@ use logtool_core::{
 };
 
 use crate::{
-    built_in::{self, EVENT_DEFINITIONS, EVENT_TYPE, EventLayout, Words},
+    built_in::{self, EVENT_DEFINITIONS, EventLayout, Words},
     cursor::UlogCursor,
     events::Catalog,
     header::Header,
@@ -92,12 +92,9 @@ impl UlogLog {
     fn words(&self) -> &Words {
         self.words.get_or_init(|| {
             let (mut layouts, mut topics) = (HashMap::new(), TopicSet::EMPTY);
-            for (id, topic, layout) in self.subscriptions() {
+            for (id, topic, _) in self.subscriptions() {
                 let declared = self.registry.topics.get(topic.index());
-                let is_event = declared.is_some_and(|d| d.type_name == EVENT_TYPE);
-                let layout =
-                    layout.filter(|_| is_event).and_then(|l| EventLayout::of(l));
-                if let Some(layout) = layout {
+                if let Some(layout) = declared.and_then(EventLayout::of) {
                     layouts.insert(id, layout);
                     topics.insert(topic);
                 }

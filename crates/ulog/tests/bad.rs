@@ -112,6 +112,26 @@ fn types_nested_too_deep_have_only_raw_bytes() {
 }
 
 #[test]
+fn a_topic_called_event_without_the_fields_of_one_makes_no_events() {
+    let definitions = b"\0\x1auint8_t[1] metadata_events\xfd";
+    let log = |fields: &str, record: &[u8]| {
+        open(file([
+            message(b'B', &[&[0; 40]]),
+            message(b'M', &[definitions]),
+            format("event", fields),
+            subscription(0, "event", 0),
+            data(0, record),
+        ]))
+    };
+    let derived = |log: &UlogLog| log.manifest().topic("events").is_ok();
+    let fields = "uint64_t timestamp;uint32_t id;uint16_t event_sequence;\
+                  uint8_t[25] arguments;uint8_t log_levels";
+    assert!(derived(&log(fields, &[1; 40])));
+    assert!(!derived(&log("uint64_t timestamp;uint32_t id", &[1; 12])));
+    assert!(!derived(&log("no fields at all", &[1; 12])));
+}
+
+#[test]
 fn a_name_that_would_be_repeated_too_often_is_refused() {
     let log = open(bad("long_name_in_many_columns.ulg"));
     assert!(log.decoder(TopicId(0), &Columns::all(View::Nested)).is_ok());

@@ -2,10 +2,10 @@
 
 use logtool_core::{Layout, LayoutField, LayoutKind, Primitive};
 
-use crate::{events::RawEvent, wire};
+use crate::{events::RawEvent, registry::Declared, wire};
 
 /// The type of the topic that holds events.
-pub(crate) const EVENT_TYPE: &str = "event";
+const EVENT_TYPE: &str = "event";
 /// The multi information that says what events mean.
 pub(crate) const EVENT_DEFINITIONS: &str = "metadata_events";
 
@@ -19,8 +19,13 @@ pub(crate) struct EventLayout {
 }
 
 impl EventLayout {
-    /// The offsets in records that look like `layout`, if they are events.
-    pub(crate) fn of(layout: &Layout) -> Option<Self> {
+    /// The offsets in the records of `topic`, if they are events.
+    pub(crate) fn of(topic: &Declared) -> Option<Self> {
+        let layout = topic.layout.as_ref().ok();
+        layout.filter(|_| topic.type_name == EVENT_TYPE).and_then(|l| Self::find(l))
+    }
+
+    fn find(layout: &Layout) -> Option<Self> {
         let field = |name: &str, primitive| -> Option<&LayoutField> {
             let is_it = |field: &&LayoutField| {
                 field.name == name && field.kind == LayoutKind::Primitive(primitive)

@@ -6,7 +6,8 @@ use arrow_schema::SchemaRef;
 use logtool_core::{Damage, Manifest, Result, Topic, TopicId, TopicOrigin, Value};
 
 use crate::{
-    anchor, built_in,
+    anchor,
+    built_in::{self, EventLayout},
     header::{Header, Parameter},
     notes::{BuiltIn, Notes},
     survey::{Stats, Survey},
@@ -35,11 +36,10 @@ impl Survey {
 
         let mut parts = Vec::new();
         let mut starts = Vec::new();
-        let is_event = |topic: &Topic| topic.type_name == built_in::EVENT_TYPE;
         let event_topics: Vec<TopicId> = (0..)
             .map(TopicId)
-            .zip(&topics)
-            .filter(|(_, topic)| is_event(topic) && topic.origin == TopicOrigin::Logged)
+            .zip(&self.registry.topics)
+            .filter(|(_, topic)| EventLayout::of(topic).is_some())
             .map(|(id, _)| id)
             .collect();
         for raw in std::mem::take(&mut self.parts).finish(bytes) {
@@ -188,11 +188,8 @@ impl Survey {
         let dropouts =
             add("dropouts", built_in::dropouts_schema(), own, Some(stats.dropouts));
         let derived = TopicOrigin::Derived;
-        let counted = |declared: &crate::registry::Declared| {
-            declared.type_name == built_in::EVENT_TYPE
-        };
         let events: u64 = (self.registry.topics.iter().zip(&self.stats))
-            .filter(|(declared, _)| counted(declared))
+            .filter(|(declared, _)| EventLayout::of(declared).is_some())
             .map(|(_, stats)| stats.records)
             .sum();
         let has_events = events > 0
