@@ -53,6 +53,7 @@ mod topic;
 mod value;
 
 mod damage;
+mod finding;
 
 mod block;
 mod layout;
@@ -61,9 +62,11 @@ mod sink;
 
 mod log;
 
+pub mod check;
 mod ahead;
 mod columns;
 pub mod conformance;
+mod copy;
 mod merge;
 mod shape;
 mod walk;
@@ -73,17 +76,22 @@ mod drive;
 mod asof;
 
 #[cfg(test)]
+mod sample;
+#[cfg(test)]
 mod scripted;
 
 pub use crate::{
     ahead::ReadAhead,
     asof::{AsofJob, AsofReport, asof_schema, merge_asof},
     block::{Block, Record, Run, TopicSort},
+    check::check,
     columns::{LayoutDecoder, TIME_UNIT, time_array, time_field},
+    copy::{Copied, CopyJob, Held, MergeJob, Restamp, Retime, copy, held, merge},
     cut::Cut,
     damage::{Damage, DamageKind},
     drive::{Report, TableJob, drain, to_tables},
     error::{Error, ErrorKind, Result},
+    finding::{Code, Finding, Findings, Severity},
     labels::{FieldLabels, Labels},
     layout::{
         FieldRole, Frame, Layout, LayoutField, LayoutKind, MAX_LAYOUT_BYTES, Primitive,

@@ -13,6 +13,7 @@ use crate::{
     block::{Block, Run},
     damage::Damage,
     error::{Error, ErrorKind, Result},
+    finding::{Code, Findings},
     labels::Labels,
     manifest::{Manifest, Part, Selection},
     sink::{Extract, Output, RecordSink, WriteOptions},
@@ -42,6 +43,11 @@ pub trait Format: Sync {
         manifest: Arc<Manifest>,
         options: OpenOptions,
     ) -> Result<Box<dyn Log>>;
+
+    /// The codes of what [`Log::check`] finds in logs of this format.
+    fn codes(&self) -> &'static [&'static Code] {
+        &[]
+    }
 
     /// Starts a log of this format in `out` that is to hold `extracts` of others: one
     /// to copy or cut a log, several to merge them.
@@ -73,6 +79,17 @@ pub trait Log: Send + Sync {
 
     /// The bytes that the log is read from.
     fn source(&self) -> &Arc<dyn Source>;
+
+    /// Adds to `findings` what is wrong with the log, or odd, as far as only its format
+    /// knows; [`check`](crate::check()) finds the rest. The codes are those of
+    /// [`Format::codes`].
+    ///
+    /// # Errors
+    /// Whatever ends the reading.
+    fn check(&self, findings: &mut Findings) -> Result<()> {
+        let _ = findings;
+        Ok(())
+    }
 }
 
 /// A reader of one part of a log. It owns all that it needs.
@@ -213,5 +230,9 @@ impl<L: Log + ?Sized> Log for Arc<L> {
 
     fn source(&self) -> &Arc<dyn Source> {
         (**self).source()
+    }
+
+    fn check(&self, findings: &mut Findings) -> Result<()> {
+        (**self).check(findings)
     }
 }

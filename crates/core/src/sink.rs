@@ -33,6 +33,9 @@ pub struct WriteOptions {
     pub compression: Option<String>,
     /// New names of topics, by their [labels](crate::Topic::label) in the other logs.
     pub rename: BTreeMap<String, String>,
+    /// Whether records will come at other times than they have in the other logs. A
+    /// format that keeps the time in the payload cannot follow.
+    pub retimed: bool,
 }
 
 /// Where the bytes of a new log go.
@@ -62,6 +65,12 @@ pub trait RecordSink: Send {
     ) -> Result<Option<u64>> {
         let _ = (from, part, source);
         Ok(None)
+    }
+
+    /// What of the extracts the new log cannot hold as it is, or holds only of one of
+    /// them: a sentence each, for people.
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// Writes what is still missing, the index for one. Without it the output is a

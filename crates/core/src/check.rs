@@ -1,0 +1,165 @@
+//! Looking for everything that is wrong with a log, whatever its format.
+//!
+//! One pass over the records shows what can be seen without knowing the format: damage,
+//! payloads that cannot be decoded, times that run back, records that are there twice,
+//! topics that fall silent, counts that are not true. What only the format knows, its
+//! [`Log::check`] adds.
+
+mod counts;
+mod damage;
+mod order;
+mod period;
+#[cfg(test)]
+mod tests;
+mod twins;
+
+use crate::{
+    block::{Block, Run, TopicSort},
+    check::{
+        counts::Counts, damage::Found, order::Order, period::Periods, twins::Twins,
+    },
+    damage::Damage,
+    error::Result,
+    finding::{Code, Finding, Findings, Severity},
+    log::{Columns, Decoder, Log, View},
+    manifest::{Part, Selection},
+    topic::{TopicOrigin, TopicSet},
+};
+
+/// The codes of what is found in logs of all formats.
+pub const CODES: &[&Code] = &[
+    &damage::TRUNCATED,
+    &damage::GARBLED,
+    &damage::UNKNOWN_TOPIC,
+    &damage::UNDECODABLE,
+    &damage::OVER_LIMIT,
+    &counts::RECORDS,
+    &counts::OUTSIDE,
+    &counts::OVERLAP,
+    &order::BACK,
+    &order::MIXED,
+    &period::GAP,
+    &twins::TWIN,
+    &REMARK,
+];
+
+/// What the format says in words only.
+static REMARK: Code = Code {
+    name: "log.remark",
+    severity: Severity::Note,
+    meaning: "something that the reader of the format remarks in words",
+};
+
+/// Looks for everything that is wrong with `log`, or odd. `progress` is told, as it
+/// goes, how many more bytes are done.
+///
+/// # Errors
+/// Whatever ends the reading; damage does not.
+pub fn check(log: &dyn Log, progress: &dyn Fn(u64)) -> Result<Findings> {
+    let mut findings = Findings::default();
+    log.check(&mut findings)?;
+    let mut pass = Pass::new(log);
+    for part in log.manifest().plan(&pass.selection, 0) {
+        pass.part(&part)?;
+        log.source().release(part.bytes.clone());
+        progress(part.bytes.end - part.bytes.start);
+    }
+    pass.finish(&mut findings);
+    for remark in &log.manifest().remarks {
+        findings.add(Finding::new(&REMARK, remark.clone()));
+    }
+    Ok(findings)
+}
+
+/// What goes from part to part.
+struct Pass<'l> {
+    log: &'l dyn Log,
+    selection: Selection,
+    decoders: Vec<Option<Box<dyn Decoder>>>,
+    damage: Found,
+    order: Order,
+    twins: Twins,
+    periods: Periods,
+    counts: Counts,
+    block: Block,
+    sort: TopicSort,
+}
+
+impl<'l> Pass<'l> {
+    fn new(log: &'l dyn Log) -> Self {
+        let manifest = log.manifest();
+        let logged = |topic: &crate::topic::Topic| topic.origin != TopicOrigin::Derived;
+        let is_all = manifest.topics.iter().all(logged);
+        let topics = match is_all {
+            true => TopicSet::All,
+            false => {
+                manifest.topics().filter(|(_, t)| logged(t)).map(|(id, _)| id).collect()
+            }
+        };
+        let topic_count = manifest.topics.len();
+        Self {
+            log,
+            selection: Selection { topics, ..Selection::default() },
+            decoders: (0..topic_count).map(|_| None).collect(),
+            damage: Found::default(),
+            order: Order::new(topic_count),
+            twins: Twins::default(),
+            periods: Periods::new(topic_count),
+            counts: Counts::new(topic_count),
+            block: Block::default(),
+            sort: TopicSort::default(),
+        }
+    }
+
+    fn part(&mut self, part: &Part) -> Result<()> {
+        let mut cursor = self.log.read(part, &self.selection)?;
+        let mut block = std::mem::take(&mut self.block);
+        self.counts.enter();
+        while cursor.fill(&mut block)? {
+            self.damage.extend(block.damage());
+            for record in block.iter() {
+                self.order.record(&record);
+                self.twins.record(&record);
+                self.periods.record(&record);
+                self.counts.record(part, &record);
+            }
+            block.sort_by_topic(&mut self.sort);
+            for run in block.runs() {
+                self.decode(run)?;
+            }
+        }
+        self.block = block;
+        Ok(())
+    }
+
+    /// Decodes `run` only to see whether it can be.
+    fn decode(&mut self, run: Run<'_>) -> Result<()> {
+        let Some(decoder) = self.decoders.get_mut(run.topic().index()) else {
+            return Ok(());
+        };
+        let decoder = match decoder {
+            Some(decoder) => decoder,
+            none => {
+                // No column but the time: the records are walked over all the same.
+                let only = Some(Vec::new());
+                let columns = Columns { view: View::Nested, only, labels: None };
+                none.insert(self.log.decoder(run.topic(), &columns)?)
+            }
+        };
+        let mut damage: Vec<Damage> = Vec::new();
+        decoder.append(run, &mut damage);
+        decoder.take()?;
+        self.damage.extend(&damage);
+        Ok(())
+    }
+
+    fn finish(self, findings: &mut Findings) {
+        let manifest = self.log.manifest();
+        self.counts.tell(manifest, &self.damage, findings);
+        self.damage.tell(manifest, findings);
+        self.order.tell(findings);
+        self.twins.tell(findings);
+        self.periods.tell(findings);
+        counts::overlaps(manifest, findings);
+    }
+}

@@ -1,0 +1,117 @@
+//! Damage as findings, each told once.
+
+use std::{collections::HashMap, ops::Range};
+
+use crate::{
+    damage::{Damage, DamageKind},
+    finding::{Code, Finding, Findings, Severity},
+    manifest::Manifest,
+    topic::TopicId,
+};
+
+pub(super) static TRUNCATED: Code = Code {
+    name: "damage.truncated",
+    severity: Severity::Error,
+    meaning: "the file, or a section of it, ends in the middle of a record",
+};
+pub(super) static GARBLED: Code = Code {
+    name: "damage.garbled",
+    severity: Severity::Error,
+    meaning: "bytes that are no record, and were stepped over",
+};
+pub(super) static UNKNOWN_TOPIC: Code = Code {
+    name: "damage.unknown_topic",
+    severity: Severity::Error,
+    meaning: "records of a topic that the file had not declared by then",
+};
+pub(super) static UNDECODABLE: Code = Code {
+    name: "damage.undecodable",
+    severity: Severity::Error,
+    meaning: "records that are whole, and not as their topic's definition says",
+};
+pub(super) static OVER_LIMIT: Code = Code {
+    name: "damage.over_limit",
+    severity: Severity::Error,
+    meaning: "records that were left out because they need more memory than is allowed",
+};
+
+/// All damage that a pass came to.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    list: Vec<Damage>,
+    /// The bytes of those of each kind, joined where they touch.
+    bytes: HashMap<DamageKind, Vec<Range<u64>>>,
+    /// How many records of each topic are known to be lost.
+    records: HashMap<TopicId, u64>,
+    /// Whether some are lost that nobody can count.
+    is_uncounted: bool,
+}
+
+impl Found {
+    pub(super) fn extend(&mut self, damage: &[Damage]) {
+        for damage in damage {
+            let bytes = self.bytes.entry(damage.kind).or_default();
+            match bytes.last_mut() {
+                Some(last)
+                    if last.start <= damage.bytes.start
+                        && damage.bytes.start <= last.end =>
+                {
+                    last.end = last.end.max(damage.bytes.end);
+                }
+                _ => bytes.push(damage.bytes.clone()),
+            }
+            self.count(damage);
+            damage.clone().add_to(&mut self.list);
+        }
+    }
+
+    /// Counts what is lost whole: an undecodable record was read.
+    fn count(&mut self, damage: &Damage) {
+        match damage.topic {
+            _ if damage.kind == DamageKind::Undecodable => {}
+            Some(topic) if damage.records > 0 => {
+                *self.records.entry(topic).or_default() += damage.records;
+            }
+            _ => self.is_uncounted = true,
+        }
+    }
+
+    /// How many records of `topic` are known to be lost.
+    pub(super) fn lost(&self, topic: TopicId) -> u64 {
+        self.records.get(&topic).copied().unwrap_or(0)
+    }
+
+    /// Whether more may be lost than is known.
+    pub(super) fn is_uncounted(&self) -> bool {
+        self.is_uncounted
+    }
+
+    /// Tells of all damage, and of what `manifest` has of it beside.
+    pub(super) fn tell(mut self, manifest: &Manifest, findings: &mut Findings) {
+        for ranges in self.bytes.values_mut() {
+            ranges.sort_by_key(|range| range.start);
+        }
+        let is_told = |damage: &Damage| {
+            let ranges = self.bytes.get(&damage.kind).map_or(&[][..], Vec::as_slice);
+            let after = ranges.partition_point(|r| r.start < damage.bytes.end);
+            let before = after.checked_sub(1).and_then(|last| ranges.get(last));
+            before.is_some_and(|range| range.end > damage.bytes.start)
+        };
+        let untold = manifest.damage.iter().filter(|damage| !is_told(damage));
+        let mut all: Vec<&Damage> = self.list.iter().chain(untold).collect();
+        all.sort_by_key(|damage| damage.bytes.start);
+        for damage in all {
+            findings.add(Finding::of_damage(code(damage.kind), damage));
+        }
+    }
+}
+
+fn code(kind: DamageKind) -> &'static Code {
+    match kind {
+        DamageKind::Truncated => &TRUNCATED,
+        DamageKind::Garbled => &GARBLED,
+        DamageKind::UnknownTopic => &UNKNOWN_TOPIC,
+        DamageKind::Undecodable => &UNDECODABLE,
+        DamageKind::OverLimit => &OVER_LIMIT,
+    }
+}

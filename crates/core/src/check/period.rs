@@ -1,0 +1,173 @@
+//! Topics that come regularly, and fall silent.
+
+use std::fmt;
+
+use crate::{
+    block::Record,
+    finding::{Code, Finding, Findings, Severity},
+    time::{TimeRange, Timestamp},
+    topic::TopicId,
+};
+
+pub(super) static GAP: Code = Code {
+    name: "time.gap",
+    severity: Severity::Warning,
+    meaning: "a topic that comes regularly is silent for more than ten of its periods, \
+              and a fifth of a second",
+};
+
+/// A topic with fewer records has no period.
+const MIN_RECORDS: u64 = 20;
+/// Nothing shorter is a gap.
+const MIN_GAP_NANOS: u64 = 200_000_000;
+/// So many periods are a gap.
+const PERIODS: u64 = 10;
+/// Each power of two has so many bins.
+const STEPS: u32 = 4;
+const BINS: usize = (64 * STEPS) as usize;
+
+/// Follows how far apart the records of each topic are.
+pub(super) struct Periods {
+    topics: Vec<Topic>,
+}
+
+#[derive(Clone, Default)]
+struct Topic {
+    last: Option<Timestamp>,
+    /// How many steps are about so long; made at the first of them.
+    bins: Option<Box<[u32; BINS]>>,
+    /// The longest steps, the longest first.
+    longest: Vec<TimeRange>,
+}
+
+/// So many of the longest steps are kept.
+const KEPT: usize = 8;
+
+impl Periods {
+    pub(super) fn new(topics: usize) -> Self {
+        Self { topics: vec![Topic::default(); topics] }
+    }
+
+    #[inline]
+    pub(super) fn record(&mut self, record: &Record<'_>) {
+        let Some(topic) = self.topics.get_mut(record.topic.index()) else { return };
+        let Some(last) = topic.last else {
+            topic.last = Some(record.time);
+            return;
+        };
+        if record.time > last {
+            topic.last = Some(record.time);
+            topic.step(TimeRange { start: last, end: record.time });
+        }
+    }
+
+    pub(super) fn tell(&self, findings: &mut Findings) {
+        for (id, topic) in (0..).map(TopicId).zip(&self.topics) {
+            topic.finding().into_iter().for_each(|found| findings.add(found.of(id)));
+        }
+    }
+}
+
+impl Topic {
+    fn step(&mut self, step: TimeRange) {
+        let bins = self.bins.get_or_insert_with(|| Box::new([0; BINS]));
+        if let Some(bin) = bins.get_mut(bin(len(&step))) {
+            *bin = bin.saturating_add(1);
+        }
+        let place = self.longest.partition_point(|known| len(known) >= len(&step));
+        if place < KEPT {
+            self.longest.truncate(KEPT - 1);
+            self.longest.insert(place, step);
+        }
+    }
+
+    fn finding(&self) -> Option<Finding> {
+        let bins = self.bins.as_deref()?;
+        let total: u64 = bins.iter().map(|count| u64::from(*count)).sum();
+        let (usual, nearly_all) = (at(bins, total / 2), at(bins, total * 9 / 10));
+        // What comes now and then has no gaps.
+        if total < MIN_RECORDS || nearly_all > usual.saturating_mul(3) {
+            return None;
+        }
+        let least = nearly_all.saturating_mul(PERIODS).max(MIN_GAP_NANOS);
+        let gaps = self.longest.iter().filter(|step| len(step) > least);
+        let gaps: Vec<&TimeRange> = gaps.collect();
+        let longest = gaps.first()?;
+        let more: u64 = match gaps.len() {
+            // There may be more than were kept.
+            KEPT => {
+                bins.iter().skip(bin(least) + 1).map(|count| u64::from(*count)).sum()
+            }
+            _ => 0,
+        };
+        let time = gaps.iter().fold(**longest, |all, gap| all.cover(gap));
+        let text = format!(
+            "silent for {} at most; it comes every {}",
+            Nanos(len(longest)),
+            Nanos(usual)
+        );
+        let count = more.max(gaps.len() as u64);
+        Some(Finding::new(&GAP, text).during(time).times(count))
+    }
+}
+
+fn len(step: &TimeRange) -> u64 {
+    step.end.as_nanos().abs_diff(step.start.as_nanos())
+}
+
+/// The bin of a step of so many nanoseconds.
+fn bin(nanos: u64) -> usize {
+    let power = nanos.max(1).ilog2();
+    let rest = match power {
+        ..2 => 0,
+        _ => (nanos >> (power - 2)) as u32 & (STEPS - 1),
+    };
+    (power * STEPS + rest) as usize
+}
+
+/// About how long the step with the index `rank` is.
+fn at(bins: &[u32; BINS], rank: u64) -> u64 {
+    let mut before = 0;
+    for (index, count) in bins.iter().enumerate() {
+        before += u64::from(*count);
+        if before > rank {
+            let (power, rest) = (index as u32 / STEPS, index as u64 % u64::from(STEPS));
+            let unit = 1_u64 << power.saturating_sub(2);
+            return (u64::from(STEPS) + rest).saturating_mul(unit) + unit / 2;
+        }
+    }
+    0
+}
+
+/// Nanoseconds as people read them.
+pub(super) struct Nanos(pub(super) u64);
+
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nanos = self.0 as f64;
+        match self.0 {
+            0..=999 => write!(f, "{} ns", self.0),
+            1_000..=999_999 => write!(f, "{:.3} µs", nanos / 1e3),
+            1_000_000..=999_999_999 => write!(f, "{:.3} ms", nanos / 1e6),
+            _ => write!(f, "{:.3} s", nanos / 1e9),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bin_holds_what_is_a_quarter_longer_at_most() {
+        for nanos in [4_u64, 5, 1_000, 5_000_000, 123_456_789_012] {
+            let mut bins = [0; BINS];
+            bins[bin(nanos)] = 1;
+            let about = at(&bins, 0);
+            assert!(
+                about * 4 >= nanos * 3 && about * 4 <= nanos * 5,
+                "{nanos}: {about}"
+            );
+        }
+    }
+}

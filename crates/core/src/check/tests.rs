@@ -1,0 +1,116 @@
+//! What is found in logs that were made for it.
+
+use crate::{
+    check::check,
+    damage::{Damage, DamageKind},
+    finding::Severity,
+    sample::{Sample, Told},
+    time::{TimeRange, Timestamp},
+    topic::TopicId,
+};
+
+const PAYLOADS: [&[u8]; 4] = [b"1234", b"2345", b"3456", b"4567"];
+
+/// The codes that are found, and how often each.
+fn found(log: &Sample) -> Vec<(&'static str, Option<u32>, u64)> {
+    let findings = check(log, &|_| {}).unwrap();
+    findings.iter().map(|f| (f.code.name, f.topic.map(|id| id.0), f.count)).collect()
+}
+
+/// Records of topic 0 at `times`, none like another.
+fn records(times: impl IntoIterator<Item = i64>) -> Vec<Told> {
+    let told = |(index, time): (usize, i64)| (0, 0, time, PAYLOADS[index % 4]);
+    times.into_iter().enumerate().map(told).collect()
+}
+
+#[test]
+fn nothing_is_found_in_a_sound_log() {
+    let (first, second) = (records(0..100), records(100..200));
+    let log = Sample::new(&[&first, &second]);
+    assert_eq!(found(&log), []);
+}
+
+#[test]
+fn times_that_run_back_are_found_by_topic_and_between_topics() {
+    let log = Sample::new(&[&[
+        (0, 0, 10, b"aaaa"),
+        (1, 0, 5, b"bbbb"), // older than one of another topic
+        (0, 0, 9, b"cccc"), // older than one of its own
+        (0, 0, 3, b"dddd"),
+        (0, 0, 11, b"eeee"),
+    ]]);
+    assert_eq!(found(&log), [("time.back", Some(0), 2), ("time.mixed", None, 1)]);
+    let findings = check(&log, &|_| {}).unwrap();
+    let back = findings.iter().next().unwrap();
+    assert!(back.text.contains("7 ns at most"), "{back:?}");
+    let time = |start, end| TimeRange {
+        start: Timestamp::from_nanos(start),
+        end: Timestamp::from_nanos(end),
+    };
+    assert_eq!(back.time, Some(time(3, 10)));
+}
+
+#[test]
+fn a_record_that_is_there_twice_is_found_and_one_that_looks_new_is_not() {
+    let log = Sample::new(&[&[
+        (0, 0, 1, b"aaaa"),
+        (0, 1, 1, b"aaaa"), // of another stream
+        (0, 0, 1, b"bbbb"),
+        (0, 0, 1, b"aaaa"), // twice
+        (0, 0, 2, b"aaaa"),
+    ]]);
+    assert_eq!(found(&log), [("record.twin", Some(0), 1)]);
+}
+
+#[test]
+fn a_topic_that_falls_silent_is_found_and_one_that_comes_now_and_then_is_not() {
+    let millis = |n: i64| n * 1_000_000;
+    let regular =
+        (0..50).map(|n| millis(n * 10)).chain((0..50).map(|n| millis(1_000 + n * 10)));
+    assert_eq!(found(&Sample::new(&[&records(regular)])), [("time.gap", Some(0), 1)]);
+    let squares = (0..100).map(|n| millis(n * n * n));
+    assert_eq!(found(&Sample::new(&[&records(squares)])), []);
+}
+
+#[test]
+fn what_cannot_be_decoded_is_found_and_counted() {
+    let log = Sample::new(&[&[(0, 0, 1, b"aaaa"), (0, 0, 2, b"a"), (0, 0, 3, b"")]]);
+    assert_eq!(found(&log), [("damage.undecodable", Some(0), 2)]);
+}
+
+#[test]
+fn counts_that_are_not_true_are_found_unless_damage_explains_them() {
+    let mut log = Sample::new(&[&records(0..10)]);
+    log.manifest.topics[0].records = Some(12);
+    assert_eq!(found(&log), [("count.records", Some(0), 1)]);
+    let lost = Damage::new(DamageKind::Garbled, 10..20);
+    let log = log.damaged(0, lost.of_records(2, Some(TopicId(0))));
+    assert_eq!(found(&log), [("damage.garbled", Some(0), 2)]);
+}
+
+#[test]
+fn records_where_the_log_says_there_are_none_are_found() {
+    let mut log = Sample::new(&[&records(0..10), &records(10..20)]);
+    log.manifest.parts[1].time.end = Timestamp::from_nanos(15);
+    assert_eq!(found(&log), [("part.outside", None, 5)]);
+}
+
+#[test]
+fn damage_that_was_known_before_and_is_met_again_is_told_once() {
+    let lost = || Damage::new(DamageKind::Garbled, 1_200..1_300);
+    let between = Damage::new(DamageKind::Garbled, 5_000..5_001);
+    let mut log = Sample::new(&[&records(0..10), &records(10..20)]).damaged(1, lost());
+    log.manifest.damage = vec![lost(), between];
+    assert_eq!(found(&log), [("damage.garbled", None, 2)]);
+    assert_eq!(check(&log, &|_| {}).unwrap().worst(), Some(Severity::Error));
+}
+
+#[test]
+fn parts_that_overlap_are_found() {
+    let log = Sample::new(&[&records(0..100), &records(100..200)]);
+    assert_eq!(found(&log), []);
+    let (even, odd) = (records((0..100).step_by(2)), records((1..100).step_by(2)));
+    let names: Vec<_> =
+        found(&Sample::new(&[&even, &odd])).into_iter().map(|f| f.0).collect();
+    assert_eq!(names, ["time.back", "part.overlap"]);
+}

@@ -1,0 +1,78 @@
+//! Copying parts only after they were read without damage.
+
+use crate::{
+    ahead::ReadAhead,
+    block::Block,
+    copy::{Copying, is_wholly_wanted},
+    error::Result,
+    manifest::Part,
+};
+
+/// No more bytes of a part are kept until it is read to its end.
+const KEPT: usize = 64 << 20;
+
+/// Copies `plan`, of which each part is read; those without damage as they are, if
+/// the sink takes them.
+pub(super) fn copy(copying: &mut Copying<'_>, plan: Vec<Part>) -> Result<()> {
+    let (log, selection) = (copying.job.log, copying.job.selection.clone());
+    let manifest = log.manifest();
+    let mut takes_parts = None;
+    let mut ahead = ReadAhead::new(log, plan.clone(), selection.clone());
+    let mut spare = vec![Block::default()];
+    for part in plan {
+        let is_whole = copying.retime.is_none()
+            && takes_parts != Some(false)
+            && is_wholly_wanted(manifest, &part, &selection);
+        let mut held = Held { blocks: Vec::new(), bytes: 0, is_sound: is_whole };
+        loop {
+            let mut block = spare.pop().unwrap_or_default();
+            if !ahead.fill_part(&mut block)? {
+                spare.push(block);
+                break;
+            }
+            held.is_sound &= block.damage().is_empty();
+            held.bytes += block.bytes().len();
+            held.blocks.push(block);
+            if !held.is_sound || held.bytes > KEPT {
+                held.is_sound = false;
+                held.write(copying, &mut spare)?;
+            }
+        }
+        if held.is_sound {
+            let taken = copying.take(&part)?;
+            takes_parts.get_or_insert(taken);
+            if taken {
+                spare.append(&mut held.blocks);
+                continue;
+            }
+        }
+        held.write(copying, &mut spare)?;
+        (copying.job.progress)(part.bytes.end - part.bytes.start);
+    }
+    Ok(())
+}
+
+/// What of a part is read and not yet written.
+struct Held {
+    blocks: Vec<Block>,
+    bytes: usize,
+    /// Whether the part may still be taken as it is.
+    is_sound: bool,
+}
+
+impl Held {
+    /// Writes the records.
+    fn write(
+        &mut self,
+        copying: &mut Copying<'_>,
+        spare: &mut Vec<Block>,
+    ) -> Result<()> {
+        for block in self.blocks.drain(..) {
+            copying.block(&block)?;
+            spare.push(block);
+        }
+        spare.truncate(1);
+        self.bytes = 0;
+        Ok(())
+    }
+}
