@@ -20,6 +20,11 @@ pub enum Step {
         /// The length of all of it.
         len: usize,
     },
+    /// The same, and the block ends with it: what comes next is in other bytes.
+    Last {
+        /// The length of all of it.
+        len: usize,
+    },
     /// Something that is passed over, and told of; it may go beyond the bytes seen.
     Damaged {
         /// The length of all of it.
@@ -86,6 +91,10 @@ impl Walk {
             while used < bytes.len() as u64 && missing.is_none() {
                 match step(block, &bytes, used as usize) {
                     Step::Whole { len } => used += len as u64,
+                    Step::Last { len } => {
+                        used += len as u64;
+                        break;
+                    }
                     Step::Damaged { len, damage } => {
                         block.report(*damage);
                         used += len;
