@@ -5,6 +5,8 @@ pub mod packet;
 
 pub mod model;
 
+pub mod calibration;
+
 mod packet_columns;
 mod rows;
 mod window;

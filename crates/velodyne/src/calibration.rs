@@ -1,0 +1,13 @@
+//! How the lasers of a lidar lie: from files, from its packets, or as its model is built.
+
+mod laser;
+
+mod defaults;
+mod stream;
+mod xml;
+mod yaml;
+
+pub use crate::calibration::{
+    laser::{Calibration, Laser, Origin},
+    stream::{Check, StatusStream, StreamReport},
+};

@@ -1,0 +1,123 @@
+//! What to believe of a lidar of which nothing is told but its model.
+//!
+//! The smaller models are built alike. Each HDL-64E is not: of it, the calibration of
+//! one lidar has to do for all, and points are wrong by decimetres.
+
+mod angles;
+mod hdl64e_s1;
+mod hdl64e_s2;
+mod hdl64e_s3;
+
+use crate::{
+    calibration::{
+        defaults::angles::{
+            HDL32E, VLP16, VLP16_HI_RES, VLP16_HI_RES_OFFSET, VLP32A, VLP32A_ROTATION,
+            VLP32C, VLP32C_ROTATION, VLS128, VLS128_ROTATION,
+        },
+        laser::{Calibration, Laser, Origin},
+    },
+    model::Model,
+};
+
+impl Calibration {
+    /// What to believe of a lidar of `model`: its design, or for an HDL-64E the
+    /// calibration of another one, which a remark says aloud.
+    pub fn of_model(model: Model) -> Self {
+        let (lasers, name) = match model {
+            Model::Hdl64eS1 => (measured(&hdl64e_s1::LASERS), hdl64e_s1::NAME),
+            Model::Hdl64eS2 => (measured(&hdl64e_s2::LASERS), hdl64e_s2::NAME),
+            Model::Hdl64eS3 => (measured(&hdl64e_s3::LASERS), hdl64e_s3::NAME),
+            Model::Hdl32e => (built(&HDL32E, &[0.0], 28.96), "HDL-32E"),
+            Model::Vlp16 => (built(&VLP16, &[0.0], 41.91), "VLP-16"),
+            Model::Vlp16HiRes => (hi_res(), "VLP-16 Hi-Res"),
+            Model::Vlp32a => (built(&VLP32A, &VLP32A_ROTATION, 42.4), "VLP-32A"),
+            Model::Vlp32b => (built(&VLP32C, &VLP32C_ROTATION, 42.4), "VLP-32B"),
+            Model::Vlp32c => (built(&VLP32C, &VLP32C_ROTATION, 42.4), "VLP-32C"),
+            Model::Vls128 | Model::AlphaPrime => {
+                (built(&VLS128, &VLS128_ROTATION, 58.63), "VLS-128")
+            }
+        };
+        let remarks = if model.is_hdl64e() {
+            vec![format!(
+                "NO CALIBRATION OF THIS LIDAR IS KNOWN: that of another one ({name}) is \
+                 used, and points are off by decimetres; give the file db.xml that came \
+                 with the lidar"
+            )]
+        } else {
+            vec![]
+        };
+        Self {
+            lasers,
+            distance_step_m: Some(model.distance_step_m()),
+            origin: Origin::Default(name.to_owned()),
+            sends_corrected_intensity: false,
+            remarks,
+        }
+    }
+}
+
+/// Lasers that look `up`, and `left`, from one point `focus_mm` before the mirror: so
+/// far off its axis they start the higher, the lower they look (VLP-16 manual, 9.3).
+fn built(up: &[f64], left: &[f64], focus_mm: f64) -> Vec<Laser> {
+    let lasers = (0..).zip(up).zip(left.iter().cycle());
+    let laser = |((id, up), left): ((u16, &f64), &f64)| Laser {
+        vertical_deg: *up,
+        rotation_deg: *left,
+        vertical_offset_m: -focus_mm / 1e3 * up.to_radians().tan(),
+        ..Laser::new(id)
+    };
+    lasers.map(laser).collect()
+}
+
+fn hi_res() -> Vec<Laser> {
+    let mut lasers = built(&VLP16_HI_RES, &[0.0], 0.0);
+    for (laser, offset_mm) in lasers.iter_mut().zip(VLP16_HI_RES_OFFSET) {
+        laser.vertical_offset_m = offset_mm / 1e3;
+    }
+    lasers
+}
+
+fn measured(rows: &[[f64; 11]]) -> Vec<Laser> {
+    let laser = |(id, row): (u16, &[f64; 11])| {
+        let [rotation_deg, vertical_deg, far, x, y, up, left, focus, slope, least, most] = *row;
+        Laser {
+            id,
+            is_enabled: true,
+            rotation_deg,
+            vertical_deg,
+            distance_m: far / 1e3,
+            distance_x_m: x / 1e3,
+            distance_y_m: y / 1e3,
+            two_point: None,
+            vertical_offset_m: up / 1e3,
+            horizontal_offset_m: left / 1e3,
+            focal_distance_m: focus / 1e2,
+            focal_slope: slope,
+            min_intensity: least as u8,
+            max_intensity: most as u8,
+        }
+    };
+    (0..).zip(rows).map(laser).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_model_has_all_its_lasers_and_only_the_hdl_64e_is_told_aloud() {
+        for model in Model::ALL {
+            let calibration = Calibration::of_model(model);
+            assert_eq!(calibration.lasers.len(), model.lasers(), "{model}");
+            assert_eq!(calibration.remarks.is_empty(), !model.is_hdl64e(), "{model}");
+        }
+    }
+
+    #[test]
+    fn a_vlp_16_is_built_as_its_manual_says() {
+        // VLP-16 manual, table 9-1: laser 0 looks 15 degrees down and starts 11.2 mm up.
+        let laser = &Calibration::of_model(Model::Vlp16).lasers[0];
+        assert_eq!(laser.vertical_deg, -15.0);
+        assert!((laser.vertical_offset_m - 0.0112).abs() < 5e-5);
+    }
+}

@@ -1,0 +1,197 @@
+//! The file `db.xml` that comes with an HDL-64E, read and written.
+//!
+//! It is an archive of Boost's serialisation: degrees, centimetres, and lists that have
+//! an item for each laser. Real files lack fields, number lasers as `0.0`, and one that
+//! is passed around is a web page.
+
+use std::fmt::Write as _;
+
+use logtool_core::{Error, ErrorKind, Result};
+use roxmltree::{Document, Node, ParsingOptions};
+
+use crate::calibration::laser::{Calibration, Laser, Origin};
+
+/// The most lasers that a file is believed to have.
+pub(super) const MOST_LASERS: usize = 128;
+
+/// More nodes than any calibration has: that of 128 lasers has 6,000.
+const MOST_NODES: u32 = 100_000;
+
+impl Calibration {
+    /// Reads a `db.xml`; `name` is kept as its origin.
+    pub fn from_xml(text: &str, name: &str) -> Result<Self> {
+        let options = ParsingOptions {
+            allow_dtd: true,
+            nodes_limit: MOST_NODES,
+            ..ParsingOptions::default()
+        };
+        let document = Document::parse_with_options(text, options).map_err(|err| {
+            Error::new(ErrorKind::Malformed, format!("{name} is no XML")).from_source(err)
+        })?;
+        let db = document.descendants().find(|node| node.has_tag_name("DB"));
+        let malformed =
+            |what: &str| Error::new(ErrorKind::Malformed, format!("{name} has no {what}"));
+        let db = db.ok_or_else(|| malformed("calibration: no element `DB`"))?;
+        let enabled = list(db, "enabled_");
+        let (least, most) = (list(db, "minIntensity_"), list(db, "maxIntensity_"));
+        let mut lasers: Vec<Option<Laser>> = vec![];
+        for px in child(db, "points_").into_iter().flat_map(|points| {
+            points.children().filter(|n| n.has_tag_name("item")).filter_map(|n| child(n, "px"))
+        }) {
+            let number = |name| child(px, name).and_then(value);
+            let id = number("id_").ok_or_else(|| malformed("`id_` of a laser"))?;
+            if !(0.0..MOST_LASERS as f64).contains(&id) || id.fract() != 0.0 {
+                return Err(malformed("laser numbers below 128"));
+            }
+            let at = id as usize;
+            let field = |name| number(name).unwrap_or(0.0);
+            let (x, y) = (number("distCorrectionX_"), number("distCorrectionY_"));
+            let byte = |list: &[f64], other| list.get(at).map_or(other, |v| *v as u8);
+            let laser = Laser {
+                id: at as u16,
+                is_enabled: enabled.get(at).is_none_or(|v| *v != 0.0),
+                rotation_deg: field("rotCorrection_"),
+                vertical_deg: field("vertCorrection_"),
+                distance_m: field("distCorrection_") / 100.0,
+                distance_x_m: x.unwrap_or(0.0) / 100.0,
+                distance_y_m: y.unwrap_or(0.0) / 100.0,
+                two_point: None,
+                vertical_offset_m: field("vertOffsetCorrection_") / 100.0,
+                horizontal_offset_m: field("horizOffsetCorrection_") / 100.0,
+                focal_distance_m: field("focalDistance_") / 100.0,
+                focal_slope: field("focalSlope_"),
+                min_intensity: byte(&least, 0),
+                max_intensity: byte(&most, 255),
+            };
+            if lasers.len() <= at {
+                lasers.resize(at + 1, None);
+            }
+            if let Some(place) = lasers.get_mut(at) {
+                *place = Some(laser);
+            }
+        }
+        let step = child(db, "distLSB_").and_then(value).map(|cm| cm / 100.0);
+        Self::gathered(lasers, step, Origin::File(name.to_owned()))
+    }
+
+    /// Writes a `db.xml`. What it cannot say (`two_point`) is left out.
+    pub fn to_xml(&self) -> String {
+        let mut out = String::from(HEAD);
+        let step = self.distance_step_m.unwrap_or(0.002) * 100.0;
+        let mut put = |text: std::fmt::Arguments<'_>| {
+            // Writing to a text cannot fail.
+            let _ = out.write_fmt(text);
+        };
+        put(format_args!("\t<distLSB_>{}</distLSB_>\n", short(step)));
+        let lists: [(&str, fn(&Laser) -> u8); 3] = [
+            ("enabled_", |laser| u8::from(laser.is_enabled)),
+            ("minIntensity_", |laser| laser.min_intensity),
+            ("maxIntensity_", |laser| laser.max_intensity),
+        ];
+        for (name, of) in lists {
+            put(format_args!("\t<{name}>\n\t\t<count>{}</count>\n", self.lasers.len()));
+            put(format_args!("\t\t<item_version>0</item_version>\n"));
+            for laser in &self.lasers {
+                put(format_args!("\t\t<item>{}</item>\n", of(laser)));
+            }
+            put(format_args!("\t</{name}>\n"));
+        }
+        put(format_args!("\t<points_ class_id=\"7\" tracking_level=\"0\" version=\"0\">\n"));
+        put(format_args!("\t\t<count>{}</count>\n", self.lasers.len()));
+        put(format_args!("\t\t<item_version>1</item_version>\n"));
+        for (at, laser) in self.lasers.iter().enumerate() {
+            let (item, px) = if at == 0 {
+                (" class_id=\"8\" tracking_level=\"0\" version=\"1\"", "class_id=\"9\" tracking_level=\"1\" version=\"1\"")
+            } else {
+                ("", "class_id_reference=\"9\"")
+            };
+            put(format_args!("\t\t<item{item}>\n\t\t\t<px {px} object_id=\"_{}\">\n", at + 1));
+            put(format_args!("\t\t\t\t<id_>{}</id_>\n", laser.id));
+            let fields = [
+                ("rotCorrection_", laser.rotation_deg),
+                ("vertCorrection_", laser.vertical_deg),
+                ("distCorrection_", laser.distance_m * 100.0),
+                ("distCorrectionX_", laser.distance_x_m * 100.0),
+                ("distCorrectionY_", laser.distance_y_m * 100.0),
+                ("vertOffsetCorrection_", laser.vertical_offset_m * 100.0),
+                ("horizOffsetCorrection_", laser.horizontal_offset_m * 100.0),
+                ("focalDistance_", laser.focal_distance_m * 100.0),
+                ("focalSlope_", laser.focal_slope),
+            ];
+            for (name, value) in fields {
+                put(format_args!("\t\t\t\t<{name}>{}</{name}>\n", short(value)));
+            }
+            put(format_args!("\t\t\t</px>\n\t\t</item>\n"));
+        }
+        out.push_str("\t</points_>\n</DB>\n</boost_serialization>\n");
+        out
+    }
+
+    /// The calibration of `lasers`, of which each should be there.
+    pub(super) fn gathered(
+        lasers: Vec<Option<Laser>>,
+        distance_step_m: Option<f64>,
+        origin: Origin,
+    ) -> Result<Self> {
+        let mut lasers = lasers;
+        // A VLP-16's file has 64 lasers, of which the last 48 are switched off.
+        while lasers.last().is_some_and(|l| l.as_ref().is_none_or(|l| !l.is_enabled)) {
+            lasers.pop();
+        }
+        if lasers.is_empty() {
+            let what = format!("{origin} has no laser in it");
+            return Err(Error::new(ErrorKind::Malformed, what));
+        }
+        let mut remarks = vec![];
+        let missing: Vec<String> = (0..lasers.len())
+            .filter(|at| matches!(lasers.get(*at), Some(None)))
+            .map(|at| at.to_string())
+            .collect();
+        if !missing.is_empty() {
+            remarks.push(format!(
+                "nothing is told of the lasers {}: they are taken as built straight",
+                missing.join(", ")
+            ));
+        }
+        let lasers = lasers.into_iter().zip(0_u16..);
+        let lasers = lasers.map(|(laser, id)| {
+            laser.unwrap_or_else(|| Laser { is_enabled: false, ..Laser::new(id) })
+        });
+        Ok(Self {
+            lasers: lasers.collect(),
+            distance_step_m: distance_step_m.filter(|step| *step > 0.0),
+            origin,
+            sends_corrected_intensity: false,
+            remarks,
+        })
+    }
+}
+
+/// What a `db.xml` begins with.
+const HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\" ?>
+<!DOCTYPE boost_serialization>
+<boost_serialization signature=\"serialization::archive\" version=\"4\">
+<DB class_id=\"0\" tracking_level=\"1\" version=\"0\" object_id=\"_0\">
+";
+
+fn child<'a, 'input>(node: Node<'a, 'input>, name: &str) -> Option<Node<'a, 'input>> {
+    node.children().find(|node| node.has_tag_name(name))
+}
+
+fn value(node: Node<'_, '_>) -> Option<f64> {
+    let value: f64 = node.text()?.trim().parse().ok()?;
+    value.is_finite().then_some(value)
+}
+
+/// The numbers of the list called `name`.
+fn list(db: Node<'_, '_>, name: &str) -> Vec<f64> {
+    let items = child(db, name).into_iter().flat_map(|list| list.children());
+    let items = items.filter(|node| node.has_tag_name("item")).filter_map(value);
+    items.take(MOST_LASERS).collect()
+}
+
+/// A number without the noise that a change of unit brings: twelve digits.
+pub(super) fn short(value: f64) -> String {
+    let digits = format!("{value:.11e}");
+    digits.parse::<f64>().map_or(digits, |value| value.to_string())
+}

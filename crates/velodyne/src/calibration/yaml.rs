@@ -1,0 +1,112 @@
+//! Calibrations as YAML: that of ROS, of velodyne_decoder and of nebula.
+//!
+//! ```text
+//! distance_resolution: 0.002
+//! num_lasers: 64
+//! lasers:
+//! - {laser_id: 0, rot_correction: -0.09, vert_correction: -0.12, dist_correction: 1.11, ...}
+//! ```
+//! Radians and metres. Only this much of YAML is understood: a map of plain values and
+//! lists of maps; anchors are refused, so that a small file stays small.
+
+mod tree;
+
+use std::fmt::Write as _;
+
+use logtool_core::{Error, ErrorKind, Result};
+
+use crate::calibration::{
+    laser::{Calibration, Laser, Origin},
+    xml::{MOST_LASERS, short},
+    yaml::tree::Tree,
+};
+
+impl Calibration {
+    /// Reads a YAML file; `name` is kept as its origin.
+    pub fn from_yaml(text: &str, name: &str) -> Result<Self> {
+        let malformed = |what: String| Error::new(ErrorKind::Malformed, what);
+        let tree = Tree::parse(text)
+            .map_err(|what| malformed(format!("{name} is no calibration: {what}")))?;
+        let Some(Tree::List(items)) = tree.get("lasers") else {
+            return Err(malformed(format!("{name} has no list of `lasers`")));
+        };
+        let mut lasers: Vec<Option<Laser>> = vec![];
+        for item in items {
+            let number = |key| item.get(key).and_then(Tree::number);
+            let id = number("laser_id").filter(|id| (0.0..MOST_LASERS as f64).contains(id));
+            let Some(id) = id else {
+                return Err(malformed(format!("{name} has a laser without a number")));
+            };
+            let at = id as usize;
+            let field = |key| number(key).unwrap_or(0.0);
+            let byte = |key, other: f64| number(key).unwrap_or(other) as u8;
+            let two_point = item.get("two_pt_correction_available").and_then(Tree::truth);
+            let laser = Laser {
+                id: at as u16,
+                is_enabled: true,
+                rotation_deg: field("rot_correction").to_degrees(),
+                vertical_deg: field("vert_correction").to_degrees(),
+                distance_m: field("dist_correction"),
+                distance_x_m: field("dist_correction_x"),
+                distance_y_m: field("dist_correction_y"),
+                // ROS does not use them unless it is told to.
+                two_point: Some(two_point.unwrap_or(false)),
+                vertical_offset_m: field("vert_offset_correction"),
+                horizontal_offset_m: field("horiz_offset_correction"),
+                focal_distance_m: field("focal_distance"),
+                focal_slope: field("focal_slope"),
+                min_intensity: byte("min_intensity", 0.0),
+                max_intensity: byte("max_intensity", 255.0),
+            };
+            if lasers.len() <= at {
+                lasers.resize(at + 1, None);
+            }
+            if let Some(place) = lasers.get_mut(at) {
+                *place = Some(laser);
+            }
+        }
+        let step = tree.get("distance_resolution").and_then(Tree::number);
+        Self::gathered(lasers, step, Origin::File(name.to_owned()))
+    }
+
+    /// Writes the YAML that ROS and velodyne_decoder read.
+    pub fn to_yaml(&self) -> String {
+        let mut out = String::new();
+        let mut put = |text: std::fmt::Arguments<'_>| {
+            // Writing to a text cannot fail.
+            let _ = out.write_fmt(text);
+        };
+        let step = self.distance_step_m.unwrap_or(0.002);
+        put(format_args!("# From: {}\n", self.origin.to_string().replace('\n', " ")));
+        put(format_args!("distance_resolution: {}\n", short(step)));
+        put(format_args!("num_lasers: {}\nlasers:\n", self.lasers.len()));
+        for laser in &self.lasers {
+            put(format_args!("- laser_id: {}\n", laser.id));
+            let fields = [
+                ("rot_correction", laser.rotation_deg.to_radians()),
+                ("vert_correction", laser.vertical_deg.to_radians()),
+                ("dist_correction", laser.distance_m),
+                ("dist_correction_x", laser.distance_x_m),
+                ("dist_correction_y", laser.distance_y_m),
+                ("vert_offset_correction", laser.vertical_offset_m),
+                ("horiz_offset_correction", laser.horizontal_offset_m),
+                ("focal_distance", laser.focal_distance_m),
+                ("focal_slope", laser.focal_slope),
+            ];
+            for (key, value) in fields {
+                put(format_args!("  {key}: {}\n", short(value)));
+            }
+            put(format_args!("  two_pt_correction_available: {}\n", laser.is_two_point()));
+            put(format_args!("  min_intensity: {}\n", laser.min_intensity));
+            put(format_args!("  max_intensity: {}\n", laser.max_intensity));
+        }
+        out
+    }
+}
+
+impl Laser {
+    /// Whether it has near corrections, and no file says that they are not to be used.
+    pub fn is_two_point(&self) -> bool {
+        self.two_point.unwrap_or(self.distance_x_m != 0.0 && self.distance_y_m != 0.0)
+    }
+}

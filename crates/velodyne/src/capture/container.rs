@@ -1,0 +1,251 @@
+//! The three containers of packets: pcap, pcapng, and packets without any.
+//!
+//! ```text
+//! pcap      header 24 bytes, then: seconds u32 | fraction u32 | captured u32 |
+//!           length u32 | captured bytes
+//! pcapng    blocks: type u32 | length u32 | ... | length u32
+//! bare      packets of 1206 bytes
+//! ```
+//! (draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.) Here is only what it takes to go
+//! from one item to the next, also where some are broken; what is in an item, the crate
+//! `pcap-parser` says.
+
+use pcap_parser::parse_pcap_header;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    capture::payload,
+    packet::{DATA_BYTES, Firings},
+};
+
+/// The longest frame that is not taken for garbage; the longest on real links is 65,551
+/// bytes.
+const MAX_FRAME: u32 = 1 << 18;
+
+/// The longest block of a pcapng that is not taken for garbage: the specification's own
+/// advice.
+const MAX_BLOCK: u32 = 16 << 20;
+
+/// How much of an item has to be seen to judge it.
+pub(crate) const SIGHT: usize = 32;
+
+/// The types of blocks that a search for the next one believes in.
+const BLOCKS: [u32; 9] = [1, 2, 3, 4, 5, 6, 10, 0xbad, SECTION];
+
+/// The type of a section's header, which is the same in either order of bytes.
+const SECTION: u32 = 0x0a0d_0d0a;
+
+/// What a file of packets is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Container {
+    Pcap(Pcap),
+    PcapNg,
+    Bare,
+}
+
+/// What the header of a pcap says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Pcap {
+    pub(crate) is_big_endian: bool,
+    pub(crate) is_nanos: bool,
+    /// Of a variant with 8 more bytes in the header of each frame.
+    pub(crate) is_modified: bool,
+    pub(crate) link: u16,
+    pub(crate) snap_len: u32,
+}
+
+/// What some bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// An item of this length.
+    Item(u64),
+    /// An item of this length, beyond the end of the file.
+    Cut,
+    /// Nothing that could be one.
+    Nothing,
+}
+
+impl Container {
+    /// The container that begins with `head`, and how long its own header is.
+    pub(crate) fn of(head: &[u8]) -> Option<(Self, u64)> {
+        if let Ok((_, header)) = parse_pcap_header(head) {
+            let pcap = Pcap {
+                is_big_endian: header.is_bigendian(),
+                is_nanos: header.is_nanosecond_precision(),
+                is_modified: header.is_modified_format(),
+                // What is above says how frames are checked.
+                link: header.network.0 as u16,
+                snap_len: header.snaplen,
+            };
+            return Some((Self::Pcap(pcap), header.size() as u64));
+        }
+        let magic = head.get(8..12);
+        let is_section = word(head, 0, false) == Some(SECTION)
+            && (magic == Some(&[0x1a, 0x2b, 0x3c, 0x4d])
+                || magic == Some(&[0x4d, 0x3c, 0x2b, 0x1a]));
+        if is_section {
+            return Some((Self::PcapNg, 0));
+        }
+        let (packets, _) = head.as_chunks::<DATA_BYTES>();
+        let is_data = |packet: &[u8; DATA_BYTES]| {
+            Firings::new(packet).is_some_and(payload::is_data)
+        };
+        let is_bare = !packets.is_empty() && packets.iter().all(is_data);
+        is_bare.then_some((Self::Bare, 0))
+    }
+
+    /// Its name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Pcap(_) => "pcap",
+            Self::PcapNg => "pcapng",
+            Self::Bare => "packets without a container",
+        }
+    }
+
+    /// What lies at `at`, where the file, of `end` bytes, has `bytes`; numbers are
+    /// big-endian in this section, or not.
+    pub(crate) fn look(
+        self,
+        at: u64,
+        bytes: &[u8],
+        is_big_endian: bool,
+        end: u64,
+    ) -> Look {
+        let len = match self {
+            Self::Pcap(pcap) => pcap.item_len(bytes),
+            Self::PcapNg => block_len(bytes, is_big_endian),
+            Self::Bare => Some(DATA_BYTES as u64),
+        };
+        match len {
+            Some(len) if at.saturating_add(len) > end => Look::Cut,
+            Some(len) => Look::Item(len),
+            None if at.saturating_add(self.header_len()) > end => Look::Cut,
+            None => Look::Nothing,
+        }
+    }
+
+    /// Whether, after damage, an item is believed to begin with `bytes`.
+    pub(crate) fn may_begin(self, bytes: &[u8], is_big_endian: bool) -> bool {
+        match self {
+            Self::Pcap(pcap) => pcap.may_begin(bytes),
+            Self::PcapNg => {
+                let kind = word(bytes, 0, is_big_endian);
+                kind.is_some_and(|kind| BLOCKS.contains(&kind))
+                    && block_len(bytes, is_big_endian).is_some()
+            }
+            Self::Bare => {
+                bytes.starts_with(&[0xff, 0xee]) || bytes.starts_with(&[0xff, 0xdd])
+            }
+        }
+    }
+
+    /// The least that an item has.
+    pub(crate) fn header_len(self) -> u64 {
+        match self {
+            Self::Pcap(pcap) => pcap.header_len() as u64,
+            Self::PcapNg => 12,
+            Self::Bare => DATA_BYTES as u64,
+        }
+    }
+}
+
+impl Pcap {
+    /// The bytes before those that were captured.
+    pub(crate) fn header_len(self) -> usize {
+        if self.is_modified { 24 } else { 16 }
+    }
+
+    fn item_len(self, bytes: &[u8]) -> Option<u64> {
+        let captured = word(bytes, 8, self.is_big_endian)?;
+        let fraction = word(bytes, 4, self.is_big_endian)?;
+        // More than a second is seen in the wild; more than four is garbage.
+        let second = if self.is_nanos { 1_000_000_000 } else { 1_000_000 };
+        let is_one = captured <= self.max_frame() && fraction / 4 < second;
+        is_one.then_some(self.header_len() as u64 + u64::from(captured))
+    }
+
+    fn may_begin(self, bytes: &[u8]) -> bool {
+        let (captured, len) =
+            (word(bytes, 8, self.is_big_endian), word(bytes, 12, self.is_big_endian));
+        let (Some(captured), Some(len)) = (captured, len) else { return false };
+        captured > 0
+            && captured <= len
+            && len <= self.max_frame()
+            && self.item_len(bytes).is_some()
+    }
+
+    fn max_frame(self) -> u32 {
+        self.snap_len.clamp(MAX_FRAME, MAX_BLOCK)
+    }
+}
+
+/// How long the block is that begins with `bytes`, if it can be one.
+fn block_len(bytes: &[u8], is_big_endian: bool) -> Option<u64> {
+    let is_big_endian = match word(bytes, 0, false)? {
+        SECTION => bytes.get(8..12)? == [0x1a, 0x2b, 0x3c, 0x4d],
+        _ => is_big_endian,
+    };
+    let len = word(bytes, 4, is_big_endian)?;
+    let is_one = (12..=MAX_BLOCK).contains(&len) && len.is_multiple_of(4);
+    is_one.then_some(len.into())
+}
+
+fn word(bytes: &[u8], at: usize, is_big_endian: bool) -> Option<u32> {
+    let word = bytes.get(at..)?.first_chunk()?;
+    Some(match is_big_endian {
+        true => u32::from_be_bytes(*word),
+        false => u32::from_le_bytes(*word),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PCAP: [u8; 24] = [
+        0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0,
+        0, 0,
+    ];
+
+    #[test]
+    fn a_pcap_says_how_its_numbers_are_written() {
+        let (Container::Pcap(little), 24) = Container::of(&PCAP).unwrap() else {
+            panic!("no pcap")
+        };
+        assert!(!little.is_big_endian && !little.is_nanos);
+        assert_eq!((little.link, little.snap_len), (1, 65_536));
+        let big = [
+            0xa1, 0xb2, 0x3c, 0x4d, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 96, 0,
+            0, 1, 20,
+        ];
+        let (Container::Pcap(big), 24) = Container::of(&big).unwrap() else {
+            panic!("no pcap")
+        };
+        assert!(big.is_big_endian && big.is_nanos);
+        assert_eq!((big.link, big.snap_len), (276, 96));
+    }
+
+    #[test]
+    fn a_frame_is_as_long_as_it_says_if_that_can_be() {
+        let (container, _) = Container::of(&PCAP).unwrap();
+        let mut frame = [0; 16];
+        frame[8..10].copy_from_slice(&1_248_u16.to_le_bytes());
+        assert_eq!(container.look(24, &frame, false, 9_999), Look::Item(1_264));
+        assert_eq!(container.look(24, &frame, false, 1_287), Look::Cut);
+        assert_eq!(container.look(24, &frame[..9], false, 33), Look::Cut);
+        frame[11] = 0xff;
+        assert_eq!(container.look(24, &frame, false, u64::MAX), Look::Nothing);
+    }
+
+    #[test]
+    fn a_section_says_its_order_itself() {
+        let mut block = [0; 28];
+        block[..4].copy_from_slice(&[0x0a, 0x0d, 0x0d, 0x0a]);
+        block[4..12].copy_from_slice(&[0, 0, 0, 28, 0x1a, 0x2b, 0x3c, 0x4d]);
+        assert_eq!(Container::of(&block), Some((Container::PcapNg, 0)));
+        let look = Container::PcapNg.look(0, &block, false, 99);
+        assert_eq!(look, Look::Item(28));
+    }
+}

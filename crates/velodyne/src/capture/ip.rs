@@ -1,0 +1,220 @@
+//! From an IP packet to the datagram in it, or to the piece of one.
+//!
+//! IPv4: RFC 791; IPv6 and the headers that extend it: RFC 8200; UDP: RFC 768.
+
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    ops::Range,
+};
+
+/// What an IP packet is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Packet {
+    /// A whole UDP packet, header included, at these bytes.
+    Udp { source: IpAddr, bytes: Range<usize> },
+    /// A piece of a UDP packet.
+    Piece(Piece),
+    /// Something else.
+    Other,
+    /// It says that it is longer than what is there.
+    Short,
+}
+
+/// A piece of a UDP packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) of: PieceOf,
+    /// Where it belongs.
+    pub(crate) offset: u32,
+    /// Whether others follow on it.
+    pub(crate) has_next: bool,
+    /// Where it is.
+    pub(crate) bytes: Range<usize>,
+}
+
+/// What the pieces of one packet have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PieceOf {
+    pub(crate) source: IpAddr,
+    pub(crate) destination: IpAddr,
+    pub(crate) id: u32,
+}
+
+/// A UDP packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Datagram {
+    pub(crate) destination_port: u16,
+    pub(crate) source_port: u16,
+    pub(crate) payload: Range<usize>,
+}
+
+const UDP: u8 = 17;
+const UDP_HEADER: usize = 8;
+
+/// The IP packet that begins at `at` of `frame`.
+pub(crate) fn packet(frame: &[u8], at: usize) -> Packet {
+    match frame.get(at).map(|byte| byte >> 4) {
+        Some(4) => v4(frame, at),
+        Some(6) => v6(frame, at),
+        Some(_) => Packet::Other,
+        None => Packet::Short,
+    }
+}
+
+/// The UDP packet at `bytes` of `frame`; nothing if it is no such thing.
+pub(crate) fn datagram(frame: &[u8], bytes: Range<usize>) -> Option<Datagram> {
+    let udp = frame.get(bytes.clone())?;
+    let len = usize::from(word(udp, 4)?);
+    let payload = bytes.start + UDP_HEADER..bytes.start + len;
+    (len >= UDP_HEADER && len <= udp.len()).then_some(Datagram {
+        source_port: word(udp, 0)?,
+        destination_port: word(udp, 2)?,
+        payload,
+    })
+}
+
+fn v4(frame: &[u8], at: usize) -> Packet {
+    let head = frame.get(at..at + 20).and_then(<[u8]>::first_chunk::<20>);
+    let Some(head) = head else { return Packet::Short };
+    let header = usize::from(head[0] & 15) * 4;
+    let total = match u16::from_be_bytes([head[2], head[3]]) {
+        // The card was to fill it in: all there is.
+        0 => frame.len() - at,
+        total => usize::from(total),
+    };
+    if header < 20 || total < header || head[9] != UDP {
+        return Packet::Other;
+    }
+    let bytes = at + header..at + total;
+    if bytes.end > frame.len() {
+        return Packet::Short;
+    }
+    let address = |i: usize| {
+        let [a, b, c, d] = [head[i], head[i + 1], head[i + 2], head[i + 3]];
+        IpAddr::V4(Ipv4Addr::new(a, b, c, d))
+    };
+    let (source, destination) = (address(12), address(16));
+    let fragment = u16::from_be_bytes([head[6], head[7]]);
+    let (offset, has_next) = (u32::from(fragment & 0x1fff) * 8, fragment & 0x2000 != 0);
+    if offset == 0 && !has_next {
+        return Packet::Udp { source, bytes };
+    }
+    let id = u16::from_be_bytes([head[4], head[5]]).into();
+    let of = PieceOf { source, destination, id };
+    Packet::Piece(Piece { of, offset, has_next, bytes })
+}
+
+fn v6(frame: &[u8], at: usize) -> Packet {
+    let head = frame.get(at..at + 40).and_then(<[u8]>::first_chunk::<40>);
+    let Some(head) = head else { return Packet::Short };
+    let end = at + 40 + usize::from(u16::from_be_bytes([head[4], head[5]]));
+    if end > frame.len() {
+        return Packet::Short;
+    }
+    let address = |i: usize| {
+        let bytes = head.get(i..).and_then(<[u8]>::first_chunk::<16>);
+        IpAddr::V6(bytes.map_or(Ipv6Addr::UNSPECIFIED, |b| Ipv6Addr::from(*b)))
+    };
+    let (source, destination) = (address(8), address(24));
+    let (mut next, mut start) = (head[6], at + 40);
+    // Each header that extends it is 8 bytes or more, so that this ends.
+    while start < end {
+        let rest = frame.get(start..end).unwrap_or_default();
+        match next {
+            UDP => return Packet::Udp { source, bytes: start..end },
+            // Hop by hop, routing, destination options.
+            0 | 43 | 60 => {
+                let [kind, len, ..] = rest else { return Packet::Other };
+                (next, start) = (*kind, start + 8 + 8 * usize::from(*len));
+            }
+            // Authentication.
+            51 => {
+                let [kind, len, ..] = rest else { return Packet::Other };
+                (next, start) = (*kind, start + 8 + 4 * usize::from(*len));
+            }
+            44 => {
+                let [kind, _, high, low, a, b, c, d, ..] = rest else {
+                    return Packet::Other;
+                };
+                if *kind != UDP {
+                    return Packet::Other;
+                }
+                let place = u16::from_be_bytes([*high, *low]);
+                let (offset, has_next) = (u32::from(place & 0xfff8), place & 1 != 0);
+                if offset == 0 && !has_next {
+                    return Packet::Udp { source, bytes: start + 8..end };
+                }
+                let id = u32::from_be_bytes([*a, *b, *c, *d]);
+                let of = PieceOf { source, destination, id };
+                let bytes = start + 8..end;
+                return Packet::Piece(Piece { of, offset, has_next, bytes });
+            }
+            _ => return Packet::Other,
+        }
+    }
+    Packet::Other
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..)?.first_chunk().map(|word| u16::from_be_bytes(*word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An IPv4 packet with `options` and `payload`.
+    fn v4_packet(fragment: u16, options: &[u8], payload: &[u8]) -> Vec<u8> {
+        let header = 20 + options.len();
+        let total = (header + payload.len()) as u16;
+        let mut bytes = vec![0x40 | (header / 4) as u8, 0];
+        bytes.extend(total.to_be_bytes());
+        bytes.extend([0x12, 0x34]);
+        bytes.extend(fragment.to_be_bytes());
+        bytes.extend([64, UDP, 0, 0, 192, 168, 1, 201, 255, 255, 255, 255]);
+        [&bytes, options, payload].concat()
+    }
+
+    const SOURCE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 201));
+
+    #[test]
+    fn options_are_stepped_over_and_what_trails_is_left_out() {
+        let mut bytes = v4_packet(0, &[1, 1, 1, 0], &[7; 10]);
+        bytes.extend([0xde, 0xad, 0xbe, 0xef]);
+        let udp = Packet::Udp { source: SOURCE, bytes: 24..34 };
+        assert_eq!(packet(&bytes, 0), udp);
+        assert_eq!(packet(&bytes[..33], 0), Packet::Short);
+    }
+
+    #[test]
+    fn a_piece_says_where_it_belongs() {
+        let Packet::Piece(piece) = packet(&v4_packet(0x2000 | 100, &[], &[7; 16]), 0)
+        else {
+            panic!("no piece");
+        };
+        assert_eq!((piece.offset, piece.has_next), (800, true));
+        assert_eq!((piece.of.id, piece.bytes), (0x1234, 20..36));
+    }
+
+    #[test]
+    fn headers_that_extend_ipv6_are_stepped_over() {
+        let mut bytes = vec![0x60, 0, 0, 0, 0, 8 + 16, 0, 64];
+        bytes.extend([0; 15]);
+        bytes.push(1);
+        bytes.extend([0; 16]);
+        bytes.extend([UDP, 0, 0, 0, 0, 0, 0, 0]); // hop by hop
+        bytes.extend([7; 16]);
+        let source = IpAddr::V6(Ipv6Addr::LOCALHOST);
+        assert_eq!(packet(&bytes, 0), Packet::Udp { source, bytes: 48..64 });
+        assert_eq!(packet(&bytes[..63], 0), Packet::Short);
+    }
+
+    #[test]
+    fn a_datagram_is_as_long_as_it_says_and_no_longer_than_there_is() {
+        let bytes = [9, 64, 9, 64, 0, 10, 0, 0, 1, 2, 3];
+        let found = datagram(&bytes, 0..11).unwrap();
+        assert_eq!((found.source_port, found.destination_port), (2368, 2368));
+        assert_eq!(found.payload, 8..10);
+        assert_eq!(datagram(&bytes, 0..9), None);
+    }
+}

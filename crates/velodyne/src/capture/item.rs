@@ -1,0 +1,233 @@
+//! What is in an item of a container: a frame of a link, or what says how to read those.
+
+use std::ops::Range;
+
+use logtool_core::Timestamp;
+use pcap_parser::{
+    Block, PcapNGOption, parse_block_be, parse_block_le, parse_pcap_frame,
+    parse_pcap_frame_be, parse_pcap_frame_modified,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::capture::container::{Container, Pcap};
+
+/// How many interfaces a section may have.
+const MAX_INTERFACES: usize = 1 << 12;
+
+/// The options of an interface that say how it counts time.
+const TIME_RESOLUTION: u16 = 9;
+const TIME_OFFSET: u16 = 14;
+
+/// The time of a frame that has none.
+pub(crate) const NO_TIME: Timestamp = Timestamp::MAX;
+
+/// What an item is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Item {
+    /// A frame.
+    Frame(Frame),
+    /// The start of a section, or an interface of it.
+    Declaration(Declaration),
+    /// Something that is of no interest here.
+    Other,
+    /// It is not what it says.
+    Broken,
+}
+
+/// A frame, as it was seen on a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    pub(crate) link: u16,
+    pub(crate) time: Timestamp,
+    /// Where in the item the bytes are that were captured.
+    pub(crate) bytes: Range<usize>,
+    /// Whether it was longer on the link.
+    pub(crate) is_short: bool,
+}
+
+/// What says how to read the frames after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Declaration {
+    Section { is_big_endian: bool },
+    Interface(Interface),
+}
+
+/// Where frames were captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Interface {
+    link: u16,
+    /// How it counts time: 10 to the power of minus this, or, with the highest bit set,
+    /// 2 to the power of minus the rest.
+    resolution: u8,
+    offset_secs: i64,
+    snap_len: u32,
+}
+
+/// The section that a reader is in.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Section {
+    pub(crate) is_big_endian: bool,
+    interfaces: Vec<Interface>,
+}
+
+impl Section {
+    /// Takes a declaration into account; says whether there was room for it.
+    pub(crate) fn declare(&mut self, declaration: Declaration) -> bool {
+        match declaration {
+            Declaration::Section { is_big_endian } => {
+                *self = Self { is_big_endian, interfaces: Vec::new() };
+                true
+            }
+            Declaration::Interface(interface) => {
+                let has_room = self.interfaces.len() < MAX_INTERFACES;
+                if has_room {
+                    self.interfaces.push(interface);
+                }
+                has_room
+            }
+        }
+    }
+
+    /// What the item is that is the whole of `bytes`.
+    pub(crate) fn item(&self, container: Container, bytes: &[u8]) -> Item {
+        match container {
+            Container::Pcap(pcap) => legacy(pcap, bytes),
+            Container::PcapNg => self.block(bytes),
+            Container::Bare => Item::Frame(Frame {
+                link: 0,
+                time: NO_TIME,
+                bytes: 0..bytes.len(),
+                is_short: false,
+            }),
+        }
+    }
+
+    fn block(&self, bytes: &[u8]) -> Item {
+        let block = match self.is_big_endian {
+            true => parse_block_be(bytes),
+            false => parse_block_le(bytes),
+        };
+        match block.map(|(_, block)| block) {
+            Ok(Block::SectionHeader(section)) => {
+                let is_big_endian = section.big_endian();
+                Item::Declaration(Declaration::Section { is_big_endian })
+            }
+            Ok(Block::InterfaceDescription(interface)) => {
+                let option = |code| value(&interface.options, code);
+                let resolution = option(TIME_RESOLUTION).and_then(<[u8]>::first);
+                let offset = option(TIME_OFFSET).and_then(<[u8]>::first_chunk);
+                let offset = offset.copied().map(|bytes| match self.is_big_endian {
+                    true => i64::from_be_bytes(bytes),
+                    false => i64::from_le_bytes(bytes),
+                });
+                Item::Declaration(Declaration::Interface(Interface {
+                    link: interface.linktype.0 as u16,
+                    resolution: resolution.copied().unwrap_or(6),
+                    offset_secs: offset.unwrap_or(0),
+                    snap_len: interface.snaplen,
+                }))
+            }
+            Ok(Block::EnhancedPacket(packet)) => {
+                let captured = packet.caplen as usize;
+                let Some(interface) = self.interfaces.get(packet.if_id as usize) else {
+                    return Item::Broken;
+                };
+                if captured > packet.data.len() {
+                    return Item::Broken;
+                }
+                let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
+                Item::Frame(Frame {
+                    link: interface.link,
+                    time: interface.time(ticks),
+                    bytes: 28..28 + captured,
+                    is_short: packet.caplen < packet.origlen,
+                })
+            }
+            Ok(Block::SimplePacket(packet)) => {
+                let Some(interface) = self.interfaces.first() else {
+                    return Item::Broken;
+                };
+                let len = packet.origlen as usize;
+                let limit = match interface.snap_len {
+                    0 => usize::MAX,
+                    limit => limit as usize,
+                };
+                let captured = len.min(limit).min(packet.data.len());
+                Item::Frame(Frame {
+                    link: interface.link,
+                    time: NO_TIME,
+                    bytes: 12..12 + captured,
+                    is_short: captured < len,
+                })
+            }
+            Ok(_) => Item::Other,
+            Err(_) => Item::Broken,
+        }
+    }
+}
+
+impl Interface {
+    /// The moment that `ticks` of this interface's clock tell.
+    fn time(&self, ticks: u64) -> Timestamp {
+        let power = u32::from(self.resolution & 0x7f);
+        let a_second: Option<u128> = match self.resolution & 0x80 {
+            0 => 10_u128.checked_pow(power),
+            _ => 1_u128.checked_shl(power),
+        };
+        let nanos = match a_second {
+            Some(ticks_a_second) => {
+                u128::from(ticks) * 1_000_000_000 / ticks_a_second.max(1)
+            }
+            // So fine that 64 bits of them are no time at all.
+            None => 0,
+        };
+        let offset = i128::from(self.offset_secs) * 1_000_000_000;
+        let nanos = i128::try_from(nanos).unwrap_or(i128::MAX).saturating_add(offset);
+        i64::try_from(nanos).map_or(NO_TIME, Timestamp::from_nanos)
+    }
+}
+
+fn legacy(pcap: Pcap, bytes: &[u8]) -> Item {
+    let frame = match (pcap.is_modified, pcap.is_big_endian) {
+        (true, _) => parse_pcap_frame_modified(bytes),
+        (false, true) => parse_pcap_frame_be(bytes),
+        (false, false) => parse_pcap_frame(bytes),
+    };
+    let Ok((_, frame)) = frame else { return Item::Broken };
+    let unit = if pcap.is_nanos { 1 } else { 1_000 };
+    let nanos = i64::from(frame.ts_sec) * 1_000_000_000 + i64::from(frame.ts_usec) * unit;
+    let start = pcap.header_len();
+    Item::Frame(Frame {
+        link: pcap.link,
+        time: Timestamp::from_nanos(nanos),
+        bytes: start..start + frame.data.len(),
+        is_short: frame.caplen < frame.origlen,
+    })
+}
+
+fn value<'o>(options: &'o [PcapNGOption<'_>], code: u16) -> Option<&'o [u8]> {
+    options.iter().find(|option| option.code.0 == code).map(|option| option.value())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nanos(resolution: u8, offset_secs: i64, ticks: u64) -> i64 {
+        Interface { link: 1, resolution, offset_secs, snap_len: 0 }
+            .time(ticks)
+            .as_nanos()
+    }
+
+    #[test]
+    fn ticks_are_of_any_length() {
+        assert_eq!(nanos(6, 0, 1_500_000), 1_500_000_000);
+        assert_eq!(nanos(9, 0, 1_500_000), 1_500_000);
+        assert_eq!(nanos(0x80 | 20, 0, 3 << 19), 1_500_000_000);
+        assert_eq!(nanos(6, 1_400_000_000, 1), 1_400_000_000_000_001_000);
+        assert_eq!(nanos(0, -1, 2), 1_000_000_000);
+        assert_eq!(nanos(127, 0, u64::MAX), 0);
+        assert_eq!(nanos(0, 0, u64::MAX), NO_TIME.as_nanos());
+    }
+}
