@@ -10,9 +10,12 @@ use bytes::BytesMut;
 
 /// How a chunk is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Compression {
+pub enum Compression {
+    /// Not at all.
     None,
+    /// With bzip2.
     Bz2,
+    /// With LZ4.
     Lz4,
 }
 

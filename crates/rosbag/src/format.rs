@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use logtool_core::{Format, Likeness, Log, Manifest, OpenOptions, Result, Source};
+use logtool_core::{
+    Extract, Format, Likeness, Log, Manifest, OpenOptions, Output, RecordSink, Result,
+    Source, WriteOptions,
+};
 
-use crate::{log::RosbagLog, wire};
+use crate::{log::RosbagLog, sink::BagSink, wire};
 
 /// The format of ROS 1's bags.
 pub const FORMAT: Rosbag = Rosbag;
@@ -44,5 +47,14 @@ impl Format for Rosbag {
         options: OpenOptions,
     ) -> Result<Box<dyn Log>> {
         Ok(Box::new(RosbagLog::resume(source, manifest, options.into())?))
+    }
+
+    fn writer<'w>(
+        &self,
+        out: Box<dyn Output + 'w>,
+        extracts: &[Extract<'_>],
+        options: &WriteOptions,
+    ) -> Result<Box<dyn RecordSink + 'w>> {
+        Ok(Box::new(BagSink::new(out, extracts, options)?))
     }
 }

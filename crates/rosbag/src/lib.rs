@@ -84,13 +84,21 @@ mod survey;
 
 mod log;
 
+mod write;
+
+mod sink;
+
 mod format;
 
 pub use crate::{
+    chunk::Compression,
     connection::Connection,
     definition::{Definition, Described, compile, describe, md5sum},
     encryption::Key,
     format::{FORMAT, Rosbag},
     log::RosbagLog,
     options::{RosbagOptions, Survey},
+    write::{
+        ConnectionHandle, Writer, header::ConnectionHeader, options::WriterOptions,
+    },
 };

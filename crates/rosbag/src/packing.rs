@@ -71,7 +71,8 @@ impl Packing {
 }
 
 impl Compression {
-    fn name(self) -> &'static str {
+    /// What bags call it.
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Bz2 => "bz2",

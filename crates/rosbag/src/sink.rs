@@ -1,0 +1,231 @@
+//! Writing a bag that holds extracts of others: their messages as they are, none lost,
+//! each still of its own connection.
+
+mod copy;
+mod numbers;
+
+use std::collections::BTreeSet;
+
+use logtool_core::{
+    Error, ErrorKind, Extract, Manifest, Output, Part, Record, RecordSink, Result,
+    Selection, Source, TopicId, TopicOrigin, Value, WriteOptions,
+};
+
+use crate::{
+    chunk::Compression,
+    encryption::Lock,
+    notes::Notes,
+    sink::{copy::Whole, numbers::Wanted},
+    table::{Entry, Table},
+    write::{ConnectionHandle, Writer, header::renamed, options::WriterOptions},
+};
+
+/// Writes messages of the topics of some extracts.
+pub(crate) struct BagSink<'w> {
+    writer: Writer<Box<dyn Output + 'w>>,
+    extracts: Vec<Taken>,
+    /// The compression that was asked for.
+    compression: Option<Compression>,
+}
+
+/// An extract of which messages are taken.
+struct Taken {
+    table: Table,
+    selection: Selection,
+    /// What each connection becomes, if it is wanted.
+    becomes: Vec<Option<ConnectionHandle>>,
+    /// Topics that are made of others.
+    derived: BTreeSet<TopicId>,
+    /// The starts and ends of its parts.
+    parts: Vec<[u64; 2]>,
+    /// Whether its connections have numbers.
+    has_ids: bool,
+    /// Whether its chunks are as they are in the bags that are written.
+    has_chunks: bool,
+}
+
+impl<'w> BagSink<'w> {
+    /// Starts a bag in `out` that holds `extracts`.
+    ///
+    /// # Errors
+    /// `Unsupported` if one is of another format, or for an unknown compression;
+    /// `NoSuch` if no topic has a name that is to be changed.
+    pub(crate) fn new(
+        out: Box<dyn Output + 'w>,
+        extracts: &[Extract<'_>],
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        let compression = options.compression.as_deref().map(named).transpose()?;
+        check_names(extracts, options)?;
+        let own = extracts.first().and_then(|extract| usual(extract.manifest));
+        let packing = compression.or(own).unwrap_or(Compression::None);
+        let opened: Vec<_> =
+            extracts.iter().map(Taken::open).collect::<Result<Vec<_>>>()?;
+        let wanted = extracts
+            .iter()
+            .zip(&opened)
+            .map(|(extract, taken)| wanted(extract, taken, options));
+        let wanted: Vec<Vec<Option<Wanted>>> = wanted.collect();
+        let options = WriterOptions::default().with_compression(packing);
+        let mut writer = Writer::new(out, options)?;
+        let becomes = numbers::assign(&mut writer, wanted)?;
+        let extracts = opened
+            .into_iter()
+            .zip(becomes)
+            .map(|(taken, becomes)| Taken { becomes, ..taken })
+            .collect();
+        Ok(Self { writer, extracts, compression })
+    }
+}
+
+impl RecordSink for BagSink<'_> {
+    fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
+        let taken = self.extracts.get(from).ok_or_else(|| no_extract(from))?;
+        let stream = record.stream as usize;
+        let is_of_topic = taken.table.topic(record.stream) == Some(record.topic);
+        match taken.becomes.get(stream).copied().flatten().filter(|_| is_of_topic) {
+            Some(connection) => {
+                self.writer.write(connection, record.time, record.payload)
+            }
+            None if taken.derived.contains(&record.topic) => Ok(()),
+            None => {
+                let topic = record.topic.0;
+                let what = format!(
+                    "no connection number {stream} of the topic number {topic} was \
+                     asked for"
+                );
+                Err(Error::new(ErrorKind::NoSuch, what))
+            }
+        }
+    }
+
+    fn copy(
+        &mut self,
+        from: usize,
+        part: &Part,
+        source: &dyn Source,
+    ) -> Result<Option<u64>> {
+        let taken = self.extracts.get(from).ok_or_else(|| no_extract(from))?;
+        let is_only = self.extracts.len() == 1;
+        let whole = Whole {
+            taken,
+            writer: &self.writer,
+            compression: self.compression,
+            looks_inside: !is_only || !taken.wants_all_topics(),
+            source,
+        };
+        let Some(chunks) = whole.chunks(part)? else { return Ok(None) };
+        let mut records = 0;
+        for chunk in chunks {
+            let counts = chunk.summary.counts.iter();
+            records += counts.map(|(_, count)| u64::from(*count)).sum::<u64>();
+            self.writer.copy(source, chunk)?;
+        }
+        Ok(Some(records))
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.writer.finish().map(drop)
+    }
+}
+
+impl Taken {
+    fn open(extract: &Extract<'_>) -> Result<Self> {
+        let Extract { manifest, selection } = extract;
+        if manifest.format != "rosbag" {
+            let what = format!(
+                "records of {} in a bag: only those of other bags can be written",
+                manifest.format
+            );
+            return Err(Error::new(ErrorKind::Unsupported, what));
+        }
+        let Notes { head, connections } = Notes::from_manifest(manifest)?;
+        let topics = manifest.topics();
+        let derived = topics.filter(|(_, topic)| topic.origin == TopicOrigin::Derived);
+        let derived = derived.map(|(id, _)| id).collect();
+        let parts = manifest.parts.iter();
+        let lock = Lock::new(&head.encryptor, &head.user, None);
+        Ok(Self {
+            table: Table::restore(connections),
+            selection: selection.clone(),
+            becomes: Vec::new(),
+            derived,
+            parts: parts.map(|part| [part.bytes.start, part.bytes.end]).collect(),
+            has_ids: !head.is_v1(),
+            has_chunks: !head.is_v1() && matches!(lock, Lock::Open),
+        })
+    }
+
+    /// Whether no connection is left out.
+    fn wants_all_topics(&self) -> bool {
+        let topics = &self.selection.topics;
+        self.table.entries.iter().all(|entry| topics.contains(entry.topic))
+    }
+}
+
+/// What becomes of each connection of `extract`.
+fn wanted(
+    extract: &Extract<'_>,
+    taken: &Taken,
+    options: &WriteOptions,
+) -> Vec<Option<Wanted>> {
+    let Extract { manifest, selection } = extract;
+    let entries = taken.table.entries.iter();
+    let wanted = entries.map(|entry| {
+        let Entry { connection, topic, .. } = entry;
+        let label = manifest.get(*topic).ok()?.label();
+        let name = options.rename.get(&*label).map(String::as_bytes);
+        // Version 1.2 has no numbers: those of its connections are made up.
+        let id = taken.has_ids.then_some(connection.id);
+        selection.topics.contains(*topic).then(|| Wanted {
+            id,
+            topic: name.unwrap_or(connection.topic_bytes()).to_vec(),
+            header: match name {
+                Some(name) => renamed(connection.header(), name),
+                None => connection.header().to_vec(),
+            },
+        })
+    });
+    wanted.collect()
+}
+
+/// Checks that there is a topic for every new name, and that it is a name.
+fn check_names(extracts: &[Extract<'_>], options: &WriteOptions) -> Result<()> {
+    for (label, name) in &options.rename {
+        let has = |extract: &Extract<'_>| extract.manifest.topic(label).is_ok();
+        if !extracts.iter().any(has) {
+            let what = format!("no topic {label:?}, which is to be called {name:?}");
+            return Err(Error::new(ErrorKind::NoSuch, what));
+        }
+        if name.is_empty() {
+            let what = format!("the topic {label:?} without a name");
+            return Err(Error::new(ErrorKind::Unsupported, what));
+        }
+    }
+    Ok(())
+}
+
+/// The compression that is called `name`.
+fn named(name: &str) -> Result<Compression> {
+    Compression::of(name.as_bytes()).ok_or_else(|| {
+        let what =
+            format!("a bag that is packed with {name:?}: \"none\", \"bz2\" or \"lz4\"");
+        Error::new(ErrorKind::Unsupported, what)
+    })
+}
+
+/// How most chunks of a bag are packed that were looked at.
+fn usual(manifest: &Manifest) -> Option<Compression> {
+    let Some(Value::Map(facts)) = manifest.metadata.get("chunks") else { return None };
+    let Some(Value::Map(kinds)) = facts.get("by_compression") else { return None };
+    let known = kinds.iter().filter_map(|(name, kind)| {
+        let Value::Map(counts) = kind else { return None };
+        let Some(Value::UInt(chunks)) = counts.get("chunks") else { return None };
+        Some((*chunks, Compression::of(name.as_bytes())?))
+    });
+    known.max_by_key(|(chunks, _)| *chunks).map(|(_, compression)| compression)
+}
+
+fn no_extract(from: usize) -> Error {
+    Error::new(ErrorKind::NoSuch, format!("no extract number {from} was asked for"))
+}

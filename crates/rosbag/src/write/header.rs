@@ -1,0 +1,165 @@
+//! What a connection says of itself.
+
+use logtool_core::{Cut, Error, ErrorKind, Result};
+
+use crate::{definition, write::encode};
+
+/// What a new connection says of itself: on which topic it publishes what, and who it
+/// is.
+///
+/// ```
+/// use logtool_rosbag::ConnectionHeader;
+///
+/// let header = ConnectionHeader::new("/chatter", "std_msgs/String", "string data\n")
+///     .with_caller("/talker")
+///     .latched();
+/// // As `rosmsg md5 std_msgs/String` says.
+/// assert_eq!(header.md5sum()?, "992ce8a1687cec8c8bd883ec73ca41d1");
+/// # Ok::<(), logtool_core::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionHeader {
+    topic: String,
+    type_name: String,
+    definition: String,
+    md5sum: Option<String>,
+    caller: Option<String>,
+    is_latching: bool,
+}
+
+impl ConnectionHeader {
+    /// A connection on `topic`, the messages of which are of the type `type_name` as
+    /// `definition` has it: that type, and after lines of 80 `=` and `MSG: package/Type`
+    /// each of those that it is made of.
+    pub fn new(topic: &str, type_name: &str, definition: &str) -> Self {
+        Self {
+            topic: topic.to_owned(),
+            type_name: type_name.to_owned(),
+            definition: definition.to_owned(),
+            md5sum: None,
+            caller: None,
+            is_latching: false,
+        }
+    }
+
+    /// The same, published by the node `caller`.
+    #[must_use]
+    pub fn with_caller(mut self, caller: &str) -> Self {
+        self.caller = Some(caller.to_owned());
+        self
+    }
+
+    /// The same, with this MD5 sum instead of the one that is computed from the
+    /// definition.
+    #[must_use]
+    pub fn with_md5sum(mut self, md5sum: &str) -> Self {
+        self.md5sum = Some(md5sum.to_owned());
+        self
+    }
+
+    /// The same, its last message being also for those who subscribe later.
+    #[must_use]
+    pub fn latched(mut self) -> Self {
+        self.is_latching = true;
+        self
+    }
+
+    /// Its topic.
+    pub fn topic(&self) -> &str {
+        &self.topic
+    }
+
+    /// Its MD5 sum.
+    ///
+    /// # Errors
+    /// `Malformed` or `Unsupported` if none is told, and the definition is such that
+    /// none can be computed.
+    pub fn md5sum(&self) -> Result<String> {
+        match &self.md5sum {
+            Some(md5sum) => Ok(md5sum.clone()),
+            None => definition::md5sum(&self.type_name, &self.definition),
+        }
+    }
+
+    /// Its fields as a bag has them.
+    pub(crate) fn to_bytes(&self) -> Result<Vec<u8>> {
+        let md5sum = self.md5sum()?;
+        let mut bytes = Vec::new();
+        let mut field = |name: &str, value: &str| {
+            encode::field(&mut bytes, name.as_bytes(), value.as_bytes());
+        };
+        if let Some(caller) = &self.caller {
+            field("callerid", caller);
+        }
+        field("latching", if self.is_latching { "1" } else { "0" });
+        field("md5sum", &md5sum);
+        field("message_definition", &self.definition);
+        field("topic", &self.topic);
+        field("type", &self.type_name);
+        Ok(bytes)
+    }
+}
+
+/// The longest name of a topic, and the longest header, that bags are given: what
+/// readers, ours for one, take for true.
+const MAX_TOPIC: usize = 1 << 19;
+const MAX_HEADER: usize = 64 << 20;
+
+/// Checks that readers will take a connection on `topic` with these fields.
+pub(crate) fn check(topic: &[u8], header: &[u8]) -> Result<()> {
+    let what = match (topic.len(), header.len()) {
+        (0, _) => "a connection without a topic",
+        (MAX_TOPIC.., _) => "a topic with a name of half a MiB or more",
+        (_, MAX_HEADER..) => "a connection with a definition of 64 MiB or more",
+        _ => return Ok(()),
+    };
+    Err(Error::new(ErrorKind::Limit, what))
+}
+
+/// The fields `header` of a connection, with another `topic`: if they have one, it is
+/// put into its place, and all else is kept as it is.
+pub(crate) fn renamed(header: &[u8], topic: &[u8]) -> Vec<u8> {
+    let (mut cut, mut renamed) = (Cut::new(header), Vec::with_capacity(header.len()));
+    loop {
+        let rest = cut.rest();
+        match cut.u32().and_then(|len| cut.bytes(len as usize)) {
+            Some(field) if field.starts_with(b"topic=") => {
+                encode::field(&mut renamed, b"topic", topic);
+            }
+            Some(field) => {
+                let whole = rest.get(..4 + field.len());
+                renamed.extend_from_slice(whole.unwrap_or_default());
+            }
+            None => {
+                renamed.extend_from_slice(rest);
+                return renamed;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fields_are_those_of_ros() {
+        let header = ConnectionHeader::new("/t", "a/B", "int8 x").with_md5sum("0f");
+        let want = b"\x0a\0\0\0latching=0\x09\0\0\0md5sum=0f\x19\0\0\0\
+                     message_definition=int8 x\x08\0\0\0topic=/t\x08\0\0\0type=a/B";
+        assert_eq!(header.to_bytes().unwrap(), want);
+        let header = header.with_caller("/n").latched().to_bytes().unwrap();
+        assert!(header.starts_with(b"\x0b\0\0\0callerid=/n\x0a\0\0\0latching=1"));
+    }
+
+    #[test]
+    fn only_the_topic_is_renamed() {
+        let header = b"\x07\0\0\0topic=x\x09\0\0\0mytopic=y\x08\0\0\0\xff=topic=";
+        let want = b"\x0a\0\0\0topic=long\x09\0\0\0mytopic=y\x08\0\0\0\xff=topic=";
+        assert_eq!(renamed(header, b"long"), want);
+        // What is no field is kept.
+        assert_eq!(renamed(b"\x09\0\0\0topic=x", b"y"), b"\x09\0\0\0topic=x");
+        assert_eq!(renamed(b"\x07\0\0\0topic=x\0", b"y"), b"\x07\0\0\0topic=y\0");
+        assert_eq!(renamed(b"", b"y"), b"");
+    }
+}

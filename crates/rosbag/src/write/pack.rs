@@ -1,0 +1,159 @@
+//! Packing chunks, so that ROS can unpack them.
+//!
+//! ```text
+//! bz2   one stream of level 9
+//! lz4   one frame: magic 04 22 4d 18 | flags 64 | block size 60 | header checksum |
+//!       blocks | 0 u32 | content checksum u32
+//! ```
+//! ROS's own reader of LZ4 frames, roslz4, takes no others: independent blocks (its
+//! writer makes them of 1 MiB), a content checksum, no content size, no checksums of
+//! blocks, no dictionary.
+
+use std::io::Write as _;
+
+use bzip2::write::BzEncoder;
+use logtool_core::{Error, ErrorKind, Result};
+use twox_hash::XxHash32;
+
+use crate::chunk::Compression;
+
+const LZ4_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
+/// Version 1, independent blocks, a content checksum.
+const LZ4_FLAGS: u8 = 0x64;
+/// Of which the length of blocks is set here: 6 is 1 MiB.
+const LZ4_SIZES: u8 = 0x60;
+const LZ4_BLOCK: usize = 1 << 20;
+/// Said of a block that is as it was.
+const LZ4_UNPACKED: u32 = 1 << 31;
+
+impl Compression {
+    /// Packs `bytes`.
+    pub(crate) fn pack(self, bytes: Vec<u8>) -> Result<Vec<u8>> {
+        match self {
+            Self::None => Ok(bytes),
+            Self::Bz2 => bz2(&bytes),
+            Self::Lz4 => Ok(lz4(&bytes)),
+        }
+    }
+
+    /// Whether ROS can unpack what begins with `packed`, which others packed: not all
+    /// LZ4 frames.
+    pub(crate) fn is_of_ros(self, packed: &[u8]) -> bool {
+        match (self, packed) {
+            (Self::None, _) => true,
+            (Self::Bz2, packed) => packed.starts_with(b"BZh"),
+            (Self::Lz4, [m0, m1, m2, m3, flags, sizes, ..]) => {
+                [*m0, *m1, *m2, *m3] == LZ4_MAGIC
+                    && *flags == LZ4_FLAGS
+                    && sizes >> 4 >= 4
+                    && sizes & 0x8f == 0
+            }
+            (Self::Lz4, _) => false,
+        }
+    }
+}
+
+fn bz2(bytes: &[u8]) -> Result<Vec<u8>> {
+    let odd =
+        |err| Error::new(ErrorKind::Io, "packing a chunk failed").from_source(err);
+    let room = Vec::with_capacity(bytes.len() / 2);
+    let mut stream = BzEncoder::new(room, bzip2::Compression::best());
+    stream.write_all(bytes).map_err(odd)?;
+    stream.finish().map_err(odd)
+}
+
+fn lz4(bytes: &[u8]) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(bytes.len() / 2);
+    frame.extend(LZ4_MAGIC);
+    frame.extend([LZ4_FLAGS, LZ4_SIZES]);
+    frame.push((XxHash32::oneshot(0, &[LZ4_FLAGS, LZ4_SIZES]) >> 8) as u8);
+    for block in bytes.chunks(LZ4_BLOCK) {
+        let packed = lz4_flex::block::compress(block);
+        let (size, data) = match packed.len() < block.len() {
+            true => (packed.len() as u32, packed.as_slice()),
+            false => (block.len() as u32 | LZ4_UNPACKED, block),
+        };
+        frame.extend(size.to_le_bytes());
+        frame.extend_from_slice(data);
+    }
+    frame.extend([0; 4]);
+    frame.extend(XxHash32::oneshot(0, bytes).to_le_bytes());
+    frame
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::BytesMut;
+
+    use super::*;
+    use crate::chunk::Unpacked;
+
+    /// Bytes that cannot be packed.
+    fn noise(len: usize) -> Vec<u8> {
+        let next = |state: &mut u64| {
+            *state ^= *state << 13;
+            *state ^= *state >> 7;
+            *state ^= *state << 17;
+            Some(*state as u8)
+        };
+        let mut state = 0x2545_f491_4f6c_dd1d;
+        std::iter::from_fn(|| next(&mut state)).take(len).collect()
+    }
+
+    #[test]
+    fn a_frame_has_the_profile_that_roslz4_takes() {
+        // The header and its checksum as Python's lz4.frame 4.4.5 writes them for
+        // block_size=6, block_linked=False, content_checksum=True, store_size=False;
+        // the content checksum, of "abcd" 40 times, is from there too.
+        let frame = lz4(&b"abcd".repeat(40));
+        assert_eq!(frame[..7], [0x04, 0x22, 0x4d, 0x18, 0x64, 0x60, 0x85]);
+        assert_eq!(frame[frame.len() - 8..], [0, 0, 0, 0, 0x07, 0x56, 0xcc, 0x43]);
+        assert!(Compression::Lz4.is_of_ros(&frame));
+    }
+
+    #[test]
+    fn what_cannot_be_packed_is_kept_as_it_is_in_blocks_of_1_mib() {
+        let bytes = noise((1 << 20) + 5);
+        let frame = lz4(&bytes);
+        assert_eq!(frame[7..11], 0x8010_0000_u32.to_le_bytes());
+        assert_eq!(frame[11..11 + (1 << 20)], bytes[..1 << 20]);
+        assert_eq!(frame[11 + (1 << 20)..][..4], 0x8000_0005_u32.to_le_bytes());
+        assert_eq!(frame.len(), 7 + 4 + (1 << 20) + 4 + 5 + 4 + 4);
+    }
+
+    #[test]
+    fn what_is_packed_is_unpacked_again() {
+        let long = [b"long and long ".repeat(100_000), noise(10_000)].concat();
+        for bytes in [vec![0], b"abc".to_vec(), noise(300_000), long] {
+            for compression in [Compression::None, Compression::Bz2, Compression::Lz4] {
+                let packed = compression.pack(bytes.clone()).unwrap();
+                let room = BytesMut::new();
+                let (out, how) = compression.unpack(&packed, 0, 1 << 30, room);
+                assert!(how == Unpacked::Whole && out == bytes, "{compression:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_stream_is_of_level_9() {
+        assert!(Compression::Bz2.pack(vec![7; 10]).unwrap().starts_with(b"BZh9"));
+    }
+
+    #[test]
+    fn frames_that_roslz4_does_not_take_are_known() {
+        let head = |flags, sizes| [0x04, 0x22, 0x4d, 0x18, flags, sizes, 0];
+        for (flags, sizes, is_taken) in [
+            (0x64, 0x40, true),
+            (0x64, 0x70, true),
+            (0x64, 0x30, false), // no length of blocks
+            (0x44, 0x60, false), // linked blocks
+            (0x60, 0x60, false), // no content checksum
+            (0x6c, 0x60, false), // a content size
+            (0x74, 0x60, false), // checksums of blocks
+            (0x65, 0x60, false), // a dictionary
+        ] {
+            let head = head(flags, sizes);
+            assert_eq!(Compression::Lz4.is_of_ros(&head), is_taken, "{head:x?}");
+        }
+    }
+}

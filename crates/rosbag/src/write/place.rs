@@ -1,0 +1,96 @@
+//! Where a bag is written to.
+
+use std::{
+    io::{self, Seek, SeekFrom, Write},
+    ops::Range,
+};
+
+use logtool_core::{Error, ErrorKind, Result, Source};
+
+/// How much of a source is copied at once.
+const PIECE: u64 = 1 << 20;
+
+/// An output, which is written from the start to the end.
+#[derive(Debug)]
+pub(crate) struct Place<W> {
+    out: W,
+    /// Where the next byte goes.
+    at: u64,
+    /// Whether writing failed once: then nobody knows what is there.
+    has_failed: bool,
+}
+
+impl<W: Write + Seek> Place<W> {
+    /// Goes on at `at`, where `out` stands.
+    pub(crate) fn new(out: W, at: u64) -> Self {
+        Self { out, at, has_failed: false }
+    }
+
+    /// Where the next byte goes.
+    pub(crate) fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// Appends `bytes`.
+    pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.attempt(|out| out.write_all(bytes))?;
+        self.at += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Appends `range` of `source`.
+    pub(crate) fn put_from(
+        &mut self,
+        source: &dyn Source,
+        range: Range<u64>,
+    ) -> Result<()> {
+        let Range { mut start, end } = range;
+        while start < end {
+            let piece = source.read_at(start..end.min(start + PIECE));
+            let piece = match piece {
+                Ok(piece) if !piece.is_empty() => piece,
+                other => {
+                    self.has_failed = true;
+                    let what = "bytes to copy that were there cannot be read again";
+                    let err = Error::new(ErrorKind::Io, what).at(start);
+                    return Err(match other {
+                        Err(cause) => err.from_source(cause),
+                        Ok(_) => err,
+                    });
+                }
+            };
+            self.put(&piece)?;
+            start += piece.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Sends on what was written so far.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        self.attempt(Write::flush)
+    }
+
+    /// Writes `bytes` over those at `at`, when all else is written.
+    pub(crate) fn finish(mut self, at: u64, bytes: &[u8]) -> Result<W> {
+        let end = self.at;
+        self.attempt(|out| {
+            out.flush()?;
+            out.seek(SeekFrom::Start(at))?;
+            out.write_all(bytes)?;
+            out.flush()?;
+            out.seek(SeekFrom::Start(end)).map(drop)
+        })?;
+        Ok(self.out)
+    }
+
+    fn attempt(&mut self, write: impl FnOnce(&mut W) -> io::Result<()>) -> Result<()> {
+        if self.has_failed {
+            let what = "nothing more is written where writing failed";
+            return Err(Error::new(ErrorKind::Io, what));
+        }
+        self.has_failed = true;
+        write(&mut self.out)?;
+        self.has_failed = false;
+        Ok(())
+    }
+}

@@ -1,0 +1,359 @@
+//! Bags are written as ROS writes them, and are there up to the last chunk whenever the
+//! writing stops.
+
+#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+
+use std::{
+    io::{self, Cursor, Seek, SeekFrom, Write},
+    sync::{Arc, Mutex},
+};
+
+use bytes::Bytes;
+use logtool_core::{Block, ErrorKind, Log as _, Selection, Timestamp};
+use logtool_rosbag::{
+    Compression, ConnectionHandle, ConnectionHeader, RosbagLog, RosbagOptions, Survey,
+    Writer, WriterOptions,
+};
+
+const PACKINGS: [Compression; 3] =
+    [Compression::None, Compression::Bz2, Compression::Lz4];
+
+fn field(name: &str, value: &[u8]) -> Vec<u8> {
+    let len = (name.len() + 1 + value.len()) as u32;
+    [&len.to_le_bytes()[..], name.as_bytes(), b"=", value].concat()
+}
+
+fn record(fields: &[Vec<u8>], data: &[u8]) -> Vec<u8> {
+    let fields = fields.concat();
+    let lens = [fields.len(), data.len()].map(|len| (len as u32).to_le_bytes());
+    [&lens[0], fields.as_slice(), &lens[1], data].concat()
+}
+
+fn secs(secs: i64) -> Timestamp {
+    Timestamp::from_nanos(secs * 1_000_000_000)
+}
+
+fn chatter() -> ConnectionHeader {
+    ConnectionHeader::new("/chatter", "std_msgs/String", "string data\n")
+}
+
+/// A message: its connection, its time, its payload.
+type Message = (u32, Timestamp, Vec<u8>);
+
+/// All messages of a bag, in the order of the file.
+fn read(bytes: &[u8], survey: Survey) -> Vec<Message> {
+    let options = RosbagOptions::default().with_survey(survey);
+    let log =
+        RosbagLog::open(Arc::new(Bytes::copy_from_slice(bytes)), options).unwrap();
+    let connections: Vec<u32> = log.connections().map(|c| c.id).collect();
+    let (all, mut block, mut messages) =
+        (Selection::default(), Block::default(), vec![]);
+    for part in log.manifest().plan(&all, 0) {
+        let mut cursor = log.read(&part, &all).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            messages.extend(block.iter().map(|record| {
+                let id = connections[record.stream as usize];
+                (id, record.time, record.payload.to_vec())
+            }));
+        }
+    }
+    messages
+}
+
+/// Messages of two connections, of up to 300 bytes each that can be packed.
+fn messages(count: usize) -> Vec<(usize, Timestamp, Vec<u8>)> {
+    let message = |n: usize| {
+        let payload = (0..n % 301).map(|i| (n / 7 + i / 11) as u8).collect();
+        (n % 3 / 2, Timestamp::from_nanos(n as i64 * 1_000_003), payload)
+    };
+    (0..count).map(message).collect()
+}
+
+fn small_chunks(compression: Compression) -> WriterOptions {
+    WriterOptions::default().with_compression(compression).with_chunk_bytes(2_000)
+}
+
+/// Writes `messages` of two new connections into `bag`.
+fn fill<W: Write + Seek>(
+    bag: &mut Writer<W>,
+    messages: &[(usize, Timestamp, Vec<u8>)],
+) -> Vec<Message> {
+    let handles = connect_two(bag);
+    let write = |(of, time, payload): &(usize, Timestamp, Vec<u8>)| {
+        bag.write(handles[*of], *time, payload).unwrap();
+        (handles[*of].id(), *time, payload.clone())
+    };
+    messages.iter().map(write).collect()
+}
+
+fn connect_two<W: Write + Seek>(bag: &mut Writer<W>) -> [ConnectionHandle; 2] {
+    let second = chatter().with_caller("/second").latched();
+    [bag.connect(&chatter()).unwrap(), bag.connect(&second).unwrap()]
+}
+
+#[test]
+fn a_bag_is_as_ros_writes_it_byte_by_byte() {
+    let mut bag = Writer::new(Cursor::new(vec![]), WriterOptions::default()).unwrap();
+    let chatter = bag.connect(&chatter().with_caller("/talker").latched()).unwrap();
+    bag.write(chatter, secs(3), b"\x02\0\0\0hi").unwrap();
+    bag.write(chatter, Timestamp::from_nanos(2_000_000_007), b"").unwrap();
+    let bytes = bag.finish().unwrap().into_inner();
+
+    // The layout of the ROS wiki, "Bags/Format/2.0", with the fields of each record in
+    // the order in which rosbag_storage writes them, which is that of their names.
+    let data = [
+        field("callerid", b"/talker"),
+        field("latching", b"1"),
+        field("md5sum", b"992ce8a1687cec8c8bd883ec73ca41d1"),
+        field("message_definition", b"string data\n"),
+        field("topic", b"/chatter"),
+        field("type", b"std_msgs/String"),
+    ];
+    let fields =
+        [field("conn", &[0; 4]), field("op", &[7]), field("topic", b"/chatter")];
+    let connection = record(&fields, &data.concat());
+    let message = |time: &[u8], payload: &[u8]| {
+        record(
+            &[field("conn", &[0; 4]), field("op", &[2]), field("time", time)],
+            payload,
+        )
+    };
+    let (early, late) = ([2, 0, 0, 0, 7, 0, 0, 0], [3, 0, 0, 0, 0, 0, 0, 0]);
+    let second = message(&early, b"");
+    let first = message(&late, b"\x02\0\0\0hi");
+    let content = [connection.clone(), first.clone(), second].concat();
+    let offsets = [connection.len(), connection.len() + first.len()];
+    let offsets = offsets.map(|offset| (offset as u32).to_le_bytes());
+    let size = (content.len() as u32).to_le_bytes();
+    let fields =
+        [field("compression", b"none"), field("op", &[5]), field("size", &size)];
+    let chunk = record(&fields, &content);
+    let fields = [
+        field("conn", &[0; 4]),
+        field("count", &[2, 0, 0, 0]),
+        field("op", &[4]),
+        field("ver", &[1, 0, 0, 0]),
+    ];
+    // In the order of time.
+    let entries = [&early[..], &offsets[1], &late, &offsets[0]].concat();
+    let index = record(&fields, &entries);
+    let info = [
+        field("chunk_pos", &4117_u64.to_le_bytes()),
+        field("count", &[1, 0, 0, 0]),
+        field("end_time", &late),
+        field("op", &[6]),
+        field("start_time", &early),
+        field("ver", &[1, 0, 0, 0]),
+    ];
+    let info = record(&info, &[0, 0, 0, 0, 2, 0, 0, 0]);
+    let index_at = 4117 + (chunk.len() + index.len()) as u64;
+    let header = [
+        field("chunk_count", &[1, 0, 0, 0]),
+        field("conn_count", &[1, 0, 0, 0]),
+        field("index_pos", &index_at.to_le_bytes()),
+        field("op", &[3]),
+    ];
+    let padding = vec![b' '; 4096 - header.concat().len()];
+    let header = record(&header, &padding);
+    let line = b"#ROSBAG V2.0\n".to_vec();
+    let want = [line, header, chunk, index, connection, info].concat();
+    assert_eq!(bytes, want);
+}
+
+#[test]
+fn what_is_written_is_read_again_however_it_is_packed() {
+    let messages = messages(2_000);
+    for compression in PACKINGS {
+        let mut bag =
+            Writer::new(Cursor::new(vec![]), small_chunks(compression)).unwrap();
+        let want = fill(&mut bag, &messages);
+        let bytes = bag.finish().unwrap().into_inner();
+        for survey in [Survey::Index, Survey::Scan, Survey::Full] {
+            assert!(read(&bytes, survey) == want, "{compression:?} {survey:?}");
+        }
+        let source = Arc::new(Bytes::from(bytes));
+        let log = RosbagLog::open(source, RosbagOptions::default()).unwrap();
+        assert_eq!(
+            (&log.manifest().remarks, &log.manifest().damage),
+            (&vec![], &vec![])
+        );
+        let second = log.connections().nth(1).unwrap();
+        assert_eq!(
+            (second.caller.as_deref(), second.is_latching()),
+            (Some("/second"), true)
+        );
+        assert!(log.manifest().parts.len() > 50);
+    }
+}
+
+/// An output that is looked at while it is written.
+#[derive(Clone, Debug, Default)]
+struct Watched {
+    /// What was written, as it was after each write.
+    file: Arc<Mutex<Cursor<Vec<u8>>>>,
+    /// How long the file was at each flush; what it had when it was written over.
+    flushed: Arc<Mutex<Vec<usize>>>,
+    before: Arc<Mutex<Option<Vec<u8>>>>,
+}
+
+impl Write for Watched {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let len = self.file.lock().unwrap().get_ref().len();
+        self.flushed.lock().unwrap().push(len);
+        Ok(())
+    }
+}
+
+impl Seek for Watched {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let mut file = self.file.lock().unwrap();
+        let mut before = self.before.lock().unwrap();
+        before.get_or_insert_with(|| file.get_ref().clone());
+        file.seek(to)
+    }
+}
+
+#[test]
+fn a_bag_whose_writer_was_killed_is_read_up_to_the_last_whole_chunk() {
+    let messages = messages(600);
+    for compression in PACKINGS {
+        let out = Watched::default();
+        let mut bag = Writer::new(out.clone(), small_chunks(compression)).unwrap();
+        let want = fill(&mut bag, &messages);
+        bag.finish().unwrap();
+        // All that was there before anything was written over.
+        let bytes = out.before.lock().unwrap().take().unwrap();
+        let whole = out.file.lock().unwrap().get_ref().clone();
+        let flushed = out.flushed.lock().unwrap().clone();
+        assert_eq!(whole[4117..], bytes[4117..], "only the header is written over");
+        let source = Arc::new(Bytes::from(whole));
+        let log = RosbagLog::open(source, RosbagOptions::default()).unwrap();
+        let parts = log.manifest().parts.iter().map(|part| part.bytes.end as usize);
+        let ends: Vec<usize> = parts.collect();
+        // A chunk is sent on as soon as it is whole.
+        assert!(ends.iter().all(|end| flushed.contains(end)), "{ends:?} {flushed:?}");
+
+        // What is in chunks that are whole is there.
+        let count = |end: &usize| read(&bytes[..*end], Survey::Scan).len();
+        let counts: Vec<usize> = ends.iter().map(count).collect();
+        assert!(counts.windows(2).all(|pair| pair[0] < pair[1]), "{counts:?}");
+        for len in (4117..bytes.len()).step_by(997).chain(ends.iter().copied()) {
+            let found = read(&bytes[..len], Survey::Auto);
+            assert!(want.starts_with(&found), "cut to {len}");
+            let chunks = ends.partition_point(|end| *end <= len);
+            let least = chunks.checked_sub(1).map_or(0, |last| counts[last]);
+            assert!(found.len() >= least, "cut to {len}: {} of {least}", found.len());
+        }
+        assert_eq!(read(&bytes, Survey::Auto), want);
+    }
+}
+
+#[test]
+fn chunks_are_packed_on_a_pool_of_one_thread_too() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let messages = messages(1_000);
+    let write = || {
+        let mut bag =
+            Writer::new(Cursor::new(vec![]), small_chunks(Compression::Lz4)).unwrap();
+        let want = fill(&mut bag, &messages);
+        (bag.finish().unwrap().into_inner(), want)
+    };
+    let (inside, want) = pool.install(write);
+    assert!(read(&inside, Survey::Full) == want);
+    // However many work on it, it is the same.
+    assert!(write().0 == inside);
+}
+
+#[test]
+fn many_writers_share_a_pool() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let messages = messages(500);
+    let write = |_| {
+        let mut bag =
+            Writer::new(Cursor::new(vec![]), small_chunks(Compression::Lz4)).unwrap();
+        fill(&mut bag, &messages);
+        bag.finish().unwrap().into_inner()
+    };
+    let bags: Vec<Vec<u8>> = pool.install(|| {
+        use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+        (0..16).into_par_iter().map(write).collect()
+    });
+    assert!(bags.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+#[test]
+fn what_a_bag_cannot_hold_is_refused_and_leaves_it_as_it_was() {
+    let mut bag = Writer::new(Cursor::new(vec![]), WriterOptions::default()).unwrap();
+    let handle = bag.connect(&chatter()).unwrap();
+    bag.write(handle, secs(1), b"one").unwrap();
+    for time in [Timestamp::from_nanos(-1), secs(1 << 32)] {
+        let err = bag.write(handle, time, b"other").unwrap_err();
+        assert_eq!(err.kind(), ErrorKind::Limit);
+        assert!(err.to_string().contains(&time.as_nanos().to_string()), "{err}");
+    }
+    let last = Timestamp::from_nanos(4_294_967_295_999_999_999);
+    bag.write(handle, last, b"two").unwrap();
+    assert_eq!(
+        bag.connect_raw(0, b"/other", b"").unwrap_err().kind(),
+        ErrorKind::Unsupported
+    );
+    assert_eq!(bag.connect_raw(7, b"", b"").unwrap_err().kind(), ErrorKind::Limit);
+    let unknown = ConnectionHeader::new("/x", "x/X", "this is no definition = = =\n[");
+    assert!(bag.connect(&unknown).is_err());
+    let bytes = bag.finish().unwrap().into_inner();
+    let want = [(0, secs(1), b"one".to_vec()), (0, last, b"two".to_vec())];
+    assert_eq!(read(&bytes, Survey::Full), want);
+}
+
+#[test]
+fn a_bag_without_messages_is_a_bag() {
+    let mut bag = Writer::new(Cursor::new(vec![]), WriterOptions::default()).unwrap();
+    connect_two(&mut bag);
+    let bytes = bag.finish().unwrap().into_inner();
+    let log = RosbagLog::open(Arc::new(Bytes::from(bytes)), RosbagOptions::default());
+    let log = log.unwrap();
+    assert_eq!(log.connections().count(), 2);
+    assert_eq!((&log.manifest().remarks, &log.manifest().damage), (&vec![], &vec![]));
+    let empty = Writer::new(Cursor::new(vec![]), WriterOptions::default()).unwrap();
+    assert_eq!(read(&empty.finish().unwrap().into_inner(), Survey::Auto), []);
+}
+
+/// An output that is full at some time.
+struct Full(Cursor<Vec<u8>>, usize);
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.1.checked_sub(bytes.len()) {
+            Some(left) => self.1 = left,
+            None => return Err(io::ErrorKind::StorageFull.into()),
+        }
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Full {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
+    }
+}
+
+#[test]
+fn where_writing_fails_nothing_more_is_written() {
+    let out = Full(Cursor::new(vec![]), 10_000);
+    let mut bag = Writer::new(out, small_chunks(Compression::None)).unwrap();
+    let handle = bag.connect(&chatter()).unwrap();
+    let mut write = || bag.write(handle, secs(1), &[7; 500]);
+    let failed = (0..100).find_map(|_| write().err()).unwrap();
+    assert_eq!(failed.kind(), ErrorKind::Io);
+    let failed = (0..100).find_map(|_| write().err()).unwrap();
+    assert_eq!(failed.kind(), ErrorKind::Io);
+    assert_eq!(bag.finish().map(drop).unwrap_err().kind(), ErrorKind::Io);
+}
