@@ -65,6 +65,8 @@ mod schema;
 mod points;
 mod sensor;
 
+mod image;
+
 mod derived;
 
 mod traverse;
@@ -96,6 +98,9 @@ pub use crate::{
     definition::{Definition, Described, compile, describe, md5sum},
     encryption::Key,
     format::{FORMAT, Rosbag},
+    image::{
+        ImageContent, ImageFile, ImageMessage, ImageType, PixelColor, Pixels, RawImage,
+    },
     log::RosbagLog,
     options::{RosbagOptions, Survey},
     write::{

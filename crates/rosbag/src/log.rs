@@ -11,9 +11,19 @@ use logtool_core::{
 };
 
 use crate::{
-    bag::Bag, connection::Connection, cursor::RosbagCursor, definition::Described,
-    derived::{self, Derived, PointSource}, encryption::Lock, head::Head, notes::Notes,
-    options::RosbagOptions, points::Shape, schema, survey::survey, table::Table,
+    bag::Bag,
+    connection::Connection,
+    cursor::RosbagCursor,
+    definition::Described,
+    derived::{self, Derived, PointSource},
+    encryption::Lock,
+    head::Head,
+    notes::Notes,
+    options::RosbagOptions,
+    points::Shape,
+    schema,
+    survey::survey,
+    table::Table,
 };
 
 /// A bag that is open: a [`Log`], and what only bags have.

@@ -65,7 +65,7 @@ pub(crate) fn rows(batch: &arrow_array::RecordBatch) -> Vec<String> {
     let cell = |column: &arrow_array::ArrayRef, row| match column.is_null(row) {
         true => "-".to_owned(),
         false => {
-            use arrow_array::{Array as _, cast::AsArray as _, types::*};
+            use arrow_array::{cast::AsArray as _, types::*};
             macro_rules! number {
                 ($($arrow:ty),*) => {
                     $(if let Some(array) = column.as_primitive_opt::<$arrow>() {

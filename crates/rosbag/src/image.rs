@@ -1,0 +1,123 @@
+//! Images, as messages of `sensor_msgs` hold them: bytes to pixels, without I/O.
+//!
+//! ```text
+//! Image             Header | uint32 height | uint32 width | string encoding
+//!                          | uint8 is_bigendian | uint32 step | uint8[] data
+//! CompressedImage   Header | string format | uint8[] data
+//! ```
+
+mod bayer;
+mod depth;
+mod file;
+mod packed;
+mod raw;
+mod yuv;
+
+use std::borrow::Cow;
+
+use logtool_core::{Cut, Error, ErrorKind, Result, Timestamp, Topic};
+
+use crate::{
+    connection::text,
+    sensor::{Header, counted},
+};
+
+pub use self::{
+    file::ImageFile,
+    raw::{PixelColor, Pixels, RawImage},
+};
+
+/// The types of messages that are images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageType {
+    /// `sensor_msgs/Image`: pixels.
+    Raw,
+    /// `sensor_msgs/CompressedImage`: a JPEG, PNG or other file.
+    Compressed,
+}
+
+/// A message that is an image.
+#[derive(Clone, Debug)]
+pub struct ImageMessage<'m> {
+    /// When it was taken, as the header says.
+    pub stamp: Timestamp,
+    /// The frame of the camera.
+    pub frame_id: Cow<'m, str>,
+    /// How it is encoded, as the message says: `rgb8`, or `bgr8; jpeg compressed bgr8`.
+    pub encoding: Cow<'m, str>,
+    /// The image itself.
+    pub content: ImageContent<'m>,
+}
+
+/// What an image is.
+#[derive(Clone, Debug)]
+pub enum ImageContent<'m> {
+    /// Pixels.
+    Raw(RawImage<'m>),
+    /// A file.
+    File(ImageFile<'m>),
+}
+
+impl ImageType {
+    /// The type of the images of `topic`, if its records are images.
+    pub fn of(topic: &Topic) -> Option<Self> {
+        match topic.type_name.as_str() {
+            _ if topic.encoding != "ros1" => None,
+            "sensor_msgs/Image" => Some(Self::Raw),
+            "sensor_msgs/CompressedImage" => Some(Self::Compressed),
+            _ => None,
+        }
+    }
+
+    /// The image that `payload` is.
+    ///
+    /// # Errors
+    /// `Malformed` if it is none, or nothing is in it.
+    pub fn parse(self, payload: &[u8]) -> Result<ImageMessage<'_>> {
+        let message = match self {
+            Self::Raw => raw(payload),
+            Self::Compressed => compressed(payload),
+        };
+        message.ok_or_else(|| Error::new(ErrorKind::Malformed, "this is no image"))
+    }
+}
+
+fn raw(payload: &[u8]) -> Option<ImageMessage<'_>> {
+    let mut cut = Cut::new(payload);
+    let header = Header::cut(&mut cut)?;
+    let (height, width) = (cut.u32()?, cut.u32()?);
+    let encoding = text(counted(&mut cut, 1)?);
+    let is_big = cut.u8()? != 0;
+    let step = cut.u32()?;
+    let data = counted(&mut cut, 1)?;
+    let image =
+        RawImage { width, height, encoding: encoding.clone(), is_big, step, data };
+    let is_whole = cut.rest().is_empty() && width > 0 && height > 0;
+    is_whole.then(|| message(header, encoding, ImageContent::Raw(image)))
+}
+
+fn compressed(payload: &[u8]) -> Option<ImageMessage<'_>> {
+    let mut cut = Cut::new(payload);
+    let header = Header::cut(&mut cut)?;
+    let format = text(counted(&mut cut, 1)?);
+    let data = counted(&mut cut, 1)?;
+    let file = ImageFile::new(&format, data);
+    let is_whole = cut.rest().is_empty() && !data.is_empty();
+    is_whole.then(|| message(header, format, ImageContent::File(file)))
+}
+
+fn message<'m>(
+    header: Header<'m>,
+    encoding: Cow<'m, str>,
+    content: ImageContent<'m>,
+) -> ImageMessage<'m> {
+    ImageMessage {
+        stamp: Timestamp::from_nanos(header.stamp),
+        frame_id: text(header.frame),
+        encoding,
+        content,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! Images of sensors that see one colour in each pixel.
+//!
+//! ```text
+//! rggb   R G R G    bggr   B G B G    gbrg   G B G B    grbg   G R G R
+//!        G B G B           G R G R           R G R G           B G B G
+//! ```
+//!
+//! A colour that a pixel does not have is the average of its neighbours that have it:
+//! of four, or two, and of fewer at the borders. ("Bilinear".)
+
+/// Where in each square of four pixels red is; blue is at the opposite corner.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pattern {
+    red_x: usize,
+    red_y: usize,
+}
+
+impl Pattern {
+    /// The pattern that begins with these colours.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        let (red_x, red_y) = match name {
+            "rggb" => (0, 0),
+            "bggr" => (1, 1),
+            "gbrg" => (0, 1),
+            "grbg" => (1, 0),
+            _ => return None,
+        };
+        Some(Self { red_x, red_y })
+    }
+
+    /// 0 for red, 1 for green, 2 for blue.
+    fn color(self, x: usize, y: usize) -> usize {
+        (x % 2 ^ self.red_x) + (y % 2 ^ self.red_y)
+    }
+}
+
+/// Red, green and blue of each pixel of `plane`.
+pub(super) fn fill(
+    plane: &[u16],
+    width: usize,
+    height: usize,
+    pattern: Pattern,
+) -> Vec<u16> {
+    let mut rgb = Vec::with_capacity(plane.len().saturating_mul(3));
+    let row = |y: usize| plane.get(y * width..(y + 1) * width).unwrap_or_default();
+    for y in 0..height {
+        let rows: Vec<(usize, &[u16])> = (y.saturating_sub(1)..(y + 2).min(height))
+            .map(|near| (near, row(near)))
+            .collect();
+        for (x, own) in row(y).iter().enumerate() {
+            let (mut sums, mut counts) = ([0_u32; 3], [0_u32; 3]);
+            for (near_y, row) in &rows {
+                let xs = x.saturating_sub(1)..(x + 2).min(width);
+                let values = row.get(xs.clone()).unwrap_or_default();
+                for (near_x, value) in xs.zip(values) {
+                    let color = pattern.color(near_x, *near_y);
+                    if let (Some(sum), Some(count)) =
+                        (sums.get_mut(color), counts.get_mut(color))
+                    {
+                        *sum += u32::from(*value);
+                        *count += 1;
+                    }
+                }
+            }
+            let has = pattern.color(x, y);
+            for (color, (sum, count)) in sums.into_iter().zip(counts).enumerate() {
+                rgb.push(match count {
+                    // Nor is there such a neighbour in an image of a single row.
+                    0 => *own,
+                    _ if color == has => *own,
+                    _ => ((sum + count / 2) / count) as u16,
+                });
+            }
+        }
+    }
+    rgb
+}

@@ -1,0 +1,30 @@
+//! Images of distances in metres, as floats.
+
+use crate::image::raw::Rows;
+
+/// The distances in millimetres, 16 bits each, the higher byte first: 0 where there is
+/// none (NaN, infinite, negative), 65535 from 65.535 m on.
+pub(super) fn samples(rows: Rows<'_>, size: usize, is_big: bool) -> Vec<u8> {
+    let mut samples = Vec::with_capacity(rows.bytes() / size.max(1) * 2);
+    for row in rows.each() {
+        for value in row.chunks_exact(size.max(1)) {
+            samples.extend(millimetres(metres(value, is_big)).to_be_bytes());
+        }
+    }
+    samples
+}
+
+fn metres(bytes: &[u8], is_big: bool) -> f64 {
+    if let [a, b, c, d] = *bytes {
+        let bytes = [a, b, c, d];
+        let float = if is_big { f32::from_be_bytes } else { f32::from_le_bytes };
+        return float(bytes).into();
+    }
+    let bytes = bytes.first_chunk().copied().unwrap_or_default();
+    if is_big { f64::from_be_bytes(bytes) } else { f64::from_le_bytes(bytes) }
+}
+
+fn millimetres(metres: f64) -> u16 {
+    // A cast holds on to the limits, and NaN becomes 0.
+    if metres.is_finite() { (metres * 1e3).round() as u16 } else { 0 }
+}

@@ -1,0 +1,142 @@
+use super::*;
+use crate::sensor::testing::Message;
+
+/// What becomes of an image of 1.5 s, in the frame `base`.
+fn pixels(
+    size: (u32, u32),
+    encoding: &str,
+    is_big: bool,
+    step: u32,
+    data: &[u8],
+) -> Result<Pixels> {
+    let (width, height) = size;
+    let message =
+        Message::stamped(1, 500_000_000).u32(height).u32(width).text(encoding);
+    let message = message.u8(is_big.into()).u32(step).text(data).0;
+    let image = ImageType::Raw.parse(&message)?;
+    assert_eq!((image.stamp.as_nanos(), &*image.frame_id), (1_500_000_000, "base"));
+    let ImageContent::Raw(raw) = image.content else { panic!("{:?}", image.content) };
+    raw.pixels()
+}
+
+fn samples(size: (u32, u32), encoding: &str, step: u32, data: &[u8]) -> Vec<u8> {
+    pixels(size, encoding, false, step, data).unwrap().samples
+}
+
+#[test]
+fn colours_come_in_the_order_red_green_blue_alpha() {
+    assert_eq!(samples((1, 1), "rgb8", 3, &[1, 2, 3]), [1, 2, 3]);
+    assert_eq!(samples((1, 1), "bgr8", 3, &[1, 2, 3]), [3, 2, 1]);
+    assert_eq!(samples((1, 1), "rgba8", 4, &[1, 2, 3, 4]), [1, 2, 3, 4]);
+    assert_eq!(samples((1, 1), "bgra8", 4, &[1, 2, 3, 4]), [3, 2, 1, 4]);
+    assert_eq!(samples((1, 1), "bgr16", 6, &[1, 2, 3, 4, 5, 6]), [6, 5, 4, 3, 2, 1]);
+}
+
+#[test]
+fn rows_are_padded_by_their_step() {
+    assert_eq!(samples((2, 2), "mono8", 3, &[1, 2, 9, 3, 4]), [1, 2, 3, 4]);
+    assert_eq!(samples((2, 2), "mono8", 0, &[1, 2, 3, 4]), [1, 2, 3, 4]);
+}
+
+#[test]
+fn samples_of_two_bytes_come_in_both_orders() {
+    let wide = |is_big| pixels((1, 1), "mono16", is_big, 2, &[1, 2]).unwrap();
+    assert_eq!((wide(false).samples, wide(false).bits), (vec![2, 1], 16));
+    assert_eq!(wide(true).samples, [1, 2]);
+}
+
+#[test]
+fn metres_become_millimetres_and_0_is_nothing() {
+    let metres = [1.2344_f32, f32::NAN, f32::INFINITY, -1.0, 70.0, 65.535];
+    let want = [1234_u16, 0, 0, 0, 65535, 65535].map(u16::to_be_bytes).concat();
+    let little: Vec<u8> = metres.iter().flat_map(|m| m.to_le_bytes()).collect();
+    assert_eq!(samples((6, 1), "32FC1", 24, &little), want);
+    let big: Vec<u8> = metres.iter().flat_map(|m| m.to_be_bytes()).collect();
+    assert_eq!(pixels((6, 1), "32FC1", true, 24, &big).unwrap().samples, want);
+    let double: Vec<u8> = [2.5_f64].iter().flat_map(|m| m.to_le_bytes()).collect();
+    assert_eq!(samples((1, 1), "64FC1", 8, &double), 2500_u16.to_be_bytes());
+}
+
+#[test]
+fn yuv_is_converted_as_bt601_says() {
+    // 75 % colour bars of BT.601 in 8 bits: (Y, Cb, Cr) to R, G, B.
+    let bars = [
+        ([180, 128, 128], [191, 191, 191]), // white
+        ([162, 44, 142], [191, 191, 0]),    // yellow
+        ([65, 100, 212], [191, 0, 0]),      // red
+        ([35, 212, 114], [0, 0, 191]),      // blue
+    ];
+    for ([y, u, v], want) in bars {
+        let uyvy = samples((2, 1), "yuv422", 4, &[u, y, v, y]);
+        let yuyv = samples((2, 1), "yuv422_yuy2", 4, &[y, u, y, v]);
+        assert_eq!(uyvy, yuyv);
+        for (found, want) in uyvy.iter().zip(want.iter().cycle()) {
+            assert!(found.abs_diff(*want) <= 1, "{uyvy:?} {want:?}");
+        }
+    }
+    assert_eq!(samples((1, 1), "yuv422", 2, &[128, 126]).len(), 3);
+}
+
+#[test]
+fn a_bayer_pattern_is_filled_in_from_neighbours() {
+    // Red is 10, green 20, blue 30 everywhere, whatever the pattern begins with.
+    for (name, data) in [
+        ("rggb", [10, 20, 20, 30]),
+        ("bggr", [30, 20, 20, 10]),
+        ("gbrg", [20, 30, 10, 20]),
+        ("grbg", [20, 10, 30, 20]),
+    ] {
+        let found = samples((2, 2), &format!("bayer_{name}8"), 2, &data);
+        assert_eq!(found, [10, 20, 30].repeat(4), "{name}");
+    }
+    // In the middle of rggb is blue (2, by itself): green of 4, red of the corners.
+    let data = [0, 1, 8, 3, 2, 5, 4, 7, 12];
+    let found = samples((3, 3), "bayer_rggb8", 3, &data);
+    assert_eq!(found[12..15], [6, 4, 2]);
+    let wide: Vec<u8> = data.iter().flat_map(|v| (v * 10_u8).to_be_bytes()).collect();
+    assert_eq!(wide.len(), 9);
+    let wide: Vec<u8> =
+        data.iter().flat_map(|v| (u16::from(*v) * 100).to_le_bytes()).collect();
+    let found = samples((3, 3), "bayer_rggb16", 6, &wide);
+    assert_eq!(found[24..30], [600_u16, 400, 200].map(u16::to_be_bytes).concat());
+}
+
+#[test]
+fn images_that_are_not_all_there_are_none() {
+    for (size, step, len) in
+        [((2, 2), 2, 3), ((2, 2), 1, 9), ((u32::MAX, u32::MAX), u32::MAX, 9)]
+    {
+        let none = pixels(size, "mono8", false, step, &vec![0; len]);
+        assert_eq!(none.unwrap_err().kind(), ErrorKind::Malformed);
+    }
+    let empty = pixels((0, 2), "mono8", false, 0, &[]);
+    assert_eq!(empty.unwrap_err().kind(), ErrorKind::Malformed);
+    let other = pixels((1, 1), "nv21", false, 1, &[0]);
+    assert_eq!(other.unwrap_err().kind(), ErrorKind::Unsupported);
+}
+
+fn file(format: &str, data: &[u8]) -> (&'static str, Option<(u32, u32)>, usize) {
+    let message = Message::stamped(1, 500_000_000).text(format).text(data).0;
+    let image = ImageType::Compressed.parse(&message).unwrap();
+    let ImageContent::File(file) = image.content else { panic!("{:?}", image.content) };
+    if format.contains("32FC1") {
+        assert_eq!(file.quantisation, Some((2.0, 3.0)));
+    }
+    (file.extension, file.size, file.bytes.len())
+}
+
+#[test]
+fn files_are_known_by_their_bytes() {
+    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x02\0\0\0\x05";
+    assert_eq!(file("jpeg", png), ("png", Some((258, 5)), 24));
+    let jpeg = b"\xFF\xD8\xFF\xE0\0\x04ab\xFF\xC0\0\x08\x08\0\x05\x01\x02\x03";
+    assert_eq!(file("bgr8; jpeg compressed bgr8", jpeg), ("jpeg", Some((258, 5)), 18));
+    assert_eq!(file("", b"\xFF\xD8\xFF\xE0\xFF\xFF"), ("jpeg", None, 6));
+    assert_eq!(file("", b"RIFF\0\0\0\0WEBPVP8 "), ("webp", None, 16));
+    assert_eq!(file("", b"II*\0"), ("tiff", None, 4));
+    let bmp = b"BM\0\0\0\0\0\0\0\0\0\0\0\0\x28\0\0\0\x07\0\0\0\xFE\xFF\xFF\xFF";
+    assert_eq!(file("", bmp), ("bmp", Some((7, 2)), 26));
+    assert_eq!(file("h264", b"\0\0\0\x01"), ("bin", None, 4));
+    let depth = [&[0; 4][..], &2_f32.to_le_bytes(), &3_f32.to_le_bytes(), png].concat();
+    assert_eq!(file("32FC1; compressedDepth", &depth), ("png", Some((258, 5)), 24));
+}

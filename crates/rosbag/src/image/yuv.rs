@@ -1,0 +1,47 @@
+//! Images of brightness and colour, of which two pixels share one colour.
+//!
+//! The values mean what ITU-R BT.601 says: brightness from 16 to 235, colour from 16
+//! to 240 around 128.
+
+use crate::image::raw::Rows;
+
+/// The order of the four bytes of two pixels.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Order {
+    /// U, Y of the first, V, Y of the second: `yuv422`.
+    Uyvy,
+    /// Y of the first, U, Y of the second, V: `yuv422_yuy2`.
+    Yuyv,
+}
+
+/// Red, green and blue of each pixel.
+pub(super) fn samples(rows: Rows<'_>, order: Order) -> Vec<u8> {
+    let mut samples = Vec::with_capacity(rows.bytes() / 2 * 3);
+    for row in rows.each() {
+        for pair in row.chunks(4) {
+            // Of an odd number of pixels, the last has no V.
+            let [a, b, c, d] = match *pair {
+                [a, b, c, d] => [a, b, c, d],
+                [a, b, ..] => [a, b, 128, 128],
+                _ => continue,
+            };
+            let (u, y, v, other_y) = match order {
+                Order::Uyvy => (a, b, c, d),
+                Order::Yuyv => (b, a, d, c),
+            };
+            samples.extend(rgb(y, u, v));
+            if pair.len() == 4 {
+                samples.extend(rgb(other_y, u, v));
+            }
+        }
+    }
+    samples
+}
+
+/// The inverse of the matrix of BT.601, in units of 1/65536.
+fn rgb(y: u8, u: u8, v: u8) -> [u8; 3] {
+    let y = (i32::from(y) - 16) * 76_309;
+    let (u, v) = (i32::from(u) - 128, i32::from(v) - 128);
+    let clamp = |value: i32| ((value + (1 << 15)) >> 16).clamp(0, 255) as u8;
+    [clamp(y + 104_597 * v), clamp(y - 25_675 * u - 53_279 * v), clamp(y + 132_201 * u)]
+}
