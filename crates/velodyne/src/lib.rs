@@ -7,6 +7,8 @@ pub mod model;
 
 pub mod calibration;
 
+pub mod points;
+
 mod packet_columns;
 mod rows;
 mod window;

@@ -68,6 +68,13 @@ impl<'b> Firings<'b> {
         })
     }
 
+    /// The returns of each block.
+    pub fn returns(self) -> [Returns<'b>; BLOCKS] {
+        let mut returns = [const { &[0; CHANNELS * 3] }; BLOCKS];
+        returns.iter_mut().zip(self.blocks()).for_each(|(to, block)| *to = block.2);
+        returns
+    }
+
     /// The flag of each block.
     pub fn flags(self) -> [u16; BLOCKS] {
         let mut flags = [0; BLOCKS];

@@ -1,0 +1,56 @@
+//! What the manifest of a capture notes, so that it is resumed without reading anything.
+
+use logtool_core::{Damage, Error, ErrorKind, Manifest, Result, TopicId};
+use serde::{Deserialize, Serialize};
+
+use crate::capture::{
+    container::Container, hours::Hours, item::Declaration, reader::Sender,
+};
+
+/// All that readers of parts need, and the survey found out.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Notes {
+    pub(crate) container: Container,
+    /// Sections and interfaces, and where they are declared.
+    pub(crate) declarations: Vec<(u64, Declaration)>,
+    /// What cannot be read, in the order of the file.
+    pub(crate) gaps: Vec<Damage>,
+    /// For each of the manifest's parts, the state at its start.
+    pub(crate) starts: Vec<PartStart>,
+    /// What the topics are, but for those that are derived.
+    pub(crate) topics: Vec<Sender>,
+    /// For each of these, the topic of the points that are made of it.
+    pub(crate) points: Vec<Option<TopicId>>,
+}
+
+/// The state of a reader where a part begins.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct PartStart {
+    /// Where the frames are of which the pieces still wait for others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) pieces: Vec<u64>,
+    /// Of packets without a container: the time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) hours: Option<Hours>,
+}
+
+impl Notes {
+    pub(crate) fn to_text(&self) -> Result<String> {
+        let odd = |err| Error::new(ErrorKind::Malformed, "notes").from_source(err);
+        serde_json::to_string(self).map_err(odd)
+    }
+
+    pub(crate) fn from_manifest(manifest: &Manifest) -> Result<Self> {
+        let odd = |err| {
+            let what = "a manifest that is none of a capture";
+            Error::new(ErrorKind::Malformed, what).from_source(err)
+        };
+        serde_json::from_str(&manifest.notes).map_err(odd)
+    }
+
+    /// The topic of what `sender` sends.
+    pub(crate) fn topic(&self, sender: &Sender) -> Option<TopicId> {
+        let index = self.topics.iter().position(|known| known == sender)?;
+        Some(TopicId(index as u32))
+    }
+}

@@ -1,0 +1,188 @@
+//! From the items of a container to the packets of lidars: what the survey and the
+//! cursors have in common.
+
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    ops::Range,
+};
+
+use logtool_core::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    capture::{
+        container::Container,
+        hours::Hours,
+        ip::{self, Packet},
+        item::{Declaration, Frame, Item, Section},
+        link::{self, Carried},
+        payload::{self, Payload},
+        pieces::Pieces,
+    },
+    packet::Firings,
+};
+
+/// Who sends packets of one sort, and where to: a topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Sender {
+    pub(crate) address: IpAddr,
+    /// The port that the packets are sent to.
+    pub(crate) port: u16,
+    /// Whether they are position packets, and not data packets.
+    pub(crate) is_position: bool,
+}
+
+/// What an item is, to those who look for packets of lidars.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// A packet of a lidar.
+    Packet(LidarPacket),
+    /// A part of a datagram that waits for others.
+    Piece,
+    /// No packet of a lidar.
+    Foreign(Foreign),
+    /// Something that says how to read what follows.
+    Declaration(Declaration),
+    /// Nothing that was seen on a link.
+    Other,
+    /// An item that is not what it says.
+    Broken,
+}
+
+/// A packet of a lidar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LidarPacket {
+    pub(crate) sender: Sender,
+    pub(crate) time: Timestamp,
+    pub(crate) bytes: PacketBytes,
+}
+
+/// Where the bytes of a packet are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PacketBytes {
+    /// At this place of the item.
+    In(Range<usize>),
+    /// Here: they came in pieces.
+    Joined(Vec<u8>),
+}
+
+/// Why a frame is no packet of a lidar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Foreign {
+    /// It was captured only in part.
+    Short,
+    /// It is as long as a data packet, and no block says which lasers it is of.
+    WrongFlags,
+    /// It is a datagram of another length or port.
+    OtherDatagram,
+    /// It is of another protocol.
+    OtherProtocol,
+    /// It was seen on a link of an unknown type.
+    UnknownLink,
+}
+
+/// Reads items, one after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct Reader {
+    pub(crate) container: Container,
+    pub(crate) section: Section,
+    pub(crate) pieces: Pieces,
+    /// Of packets without a container: the time that they tell themselves.
+    pub(crate) hours: Option<Hours>,
+}
+
+impl Reader {
+    /// Says what the item is that lies at `at` of the file and is the whole of `bytes`.
+    pub(crate) fn read(&mut self, at: u64, bytes: &[u8]) -> Found {
+        match self.section.item(self.container, bytes) {
+            Item::Frame(frame) if self.container == Container::Bare => {
+                self.bare(&frame, bytes)
+            }
+            Item::Frame(frame) => self.frame(at, &frame, bytes),
+            Item::Declaration(declaration) => {
+                self.section.declare(declaration);
+                Found::Declaration(declaration)
+            }
+            Item::Other => Found::Other,
+            Item::Broken => Found::Broken,
+        }
+    }
+
+    fn bare(&mut self, frame: &Frame, bytes: &[u8]) -> Found {
+        let Some(firings) = Firings::new(bytes) else { return Found::Broken };
+        let time = match &mut self.hours {
+            Some(hours) => hours.time(firings.tail().micros),
+            None => frame.time,
+        };
+        if !payload::is_data(firings) {
+            return Found::Foreign(Foreign::WrongFlags);
+        }
+        let address = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        let sender = Sender { address, port: 0, is_position: false };
+        Found::Packet(LidarPacket { sender, time, bytes: PacketBytes::In(0..bytes.len()) })
+    }
+
+    fn frame(&mut self, at: u64, frame: &Frame, item: &[u8]) -> Found {
+        let bytes = item.get(frame.bytes.clone()).unwrap_or_default();
+        let ip = match link::carried(frame.link, bytes) {
+            Carried::Ip(ip) => ip,
+            Carried::Other => return Found::Foreign(Foreign::OtherProtocol),
+            Carried::UnknownLink => return Found::Foreign(Foreign::UnknownLink),
+            Carried::Short => return Found::Foreign(short(frame)),
+        };
+        match ip::packet(bytes, ip) {
+            Packet::Udp { source, bytes: udp } => {
+                match classify(bytes, udp, source) {
+                    Ok((sender, payload)) => {
+                        let start = frame.bytes.start;
+                        let place = start + payload.start..start + payload.end;
+                        let (time, bytes) = (frame.time, PacketBytes::In(place));
+                        Found::Packet(LidarPacket { sender, time, bytes })
+                    }
+                    Err(why) => Found::Foreign(why),
+                }
+            }
+            Packet::Piece(piece) => {
+                let part = bytes.get(piece.bytes.clone()).unwrap_or_default();
+                let Some(udp) = self.pieces.take(at, &piece, part) else {
+                    return Found::Piece;
+                };
+                match classify(&udp, 0..udp.len(), piece.of.source) {
+                    Ok((sender, payload)) => {
+                        let joined = udp.get(payload).unwrap_or_default().to_vec();
+                        let (time, bytes) = (frame.time, PacketBytes::Joined(joined));
+                        Found::Packet(LidarPacket { sender, time, bytes })
+                    }
+                    Err(why) => Found::Foreign(why),
+                }
+            }
+            Packet::Other => Found::Foreign(Foreign::OtherProtocol),
+            Packet::Short => Found::Foreign(short(frame)),
+        }
+    }
+}
+
+/// Why a frame that ends too early is none: it is what was captured of a longer one, or
+/// is not what it says.
+fn short(frame: &Frame) -> Foreign {
+    if frame.is_short { Foreign::Short } else { Foreign::OtherProtocol }
+}
+
+/// Whose packet the UDP packet at `udp` of `bytes` is, and where its payload lies.
+fn classify(
+    bytes: &[u8],
+    udp: Range<usize>,
+    address: IpAddr,
+) -> Result<(Sender, Range<usize>), Foreign> {
+    let datagram = ip::datagram(bytes, udp).ok_or(Foreign::OtherProtocol)?;
+    let ports = [datagram.source_port, datagram.destination_port];
+    let payload = bytes.get(datagram.payload.clone()).unwrap_or_default();
+    let is_position = match payload::of(ports, payload) {
+        Payload::Data => false,
+        Payload::Position => true,
+        Payload::WrongFlags => return Err(Foreign::WrongFlags),
+        Payload::Other => return Err(Foreign::OtherDatagram),
+    };
+    let sender = Sender { address, port: datagram.destination_port, is_position };
+    Ok((sender, datagram.payload))
+}

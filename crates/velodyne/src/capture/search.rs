@@ -1,0 +1,79 @@
+//! Where the next item of a container begins, after damage.
+
+use logtool_core::Result;
+
+use crate::{
+    capture::container::{Container, Look, SIGHT},
+    window::Window,
+};
+
+/// How many items have to follow on each other to be believed.
+const CHAIN: usize = 3;
+
+/// Looks for items of one container.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Search {
+    pub(super) container: Container,
+    pub(super) is_big_endian: bool,
+    /// Where the file ends.
+    pub(super) end: u64,
+}
+
+impl Search {
+    /// Where the next item begins, from `from` on.
+    pub(super) fn next(
+        &self,
+        from: u64,
+        window: &mut Window<'_>,
+    ) -> Result<Option<u64>> {
+        let mut at = from;
+        loop {
+            let bytes = window.at(at, 2 * SIGHT)?;
+            let is_last = at + bytes.len() as u64 >= self.end;
+            let keep = if is_last { 0 } else { SIGHT };
+            let count = bytes.len().saturating_sub(keep);
+            for skip in 0..count {
+                let rest = bytes.get(skip..).unwrap_or_default();
+                let here = at + skip as u64;
+                if self.container.may_begin(rest, self.is_big_endian)
+                    && self.begins(here, window)?
+                {
+                    return Ok(Some(here));
+                }
+            }
+            if is_last || count == 0 {
+                return Ok(None);
+            }
+            at += count as u64;
+        }
+    }
+
+    /// Whether items follow on each other from `at` on.
+    fn begins(&self, mut at: u64, window: &Window<'_>) -> Result<bool> {
+        for _ in 0..CHAIN {
+            if at == self.end {
+                return Ok(true);
+            }
+            let bytes = window.peek(at, SIGHT)?;
+            if !self.container.may_begin(&bytes, self.is_big_endian) {
+                return Ok(false);
+            }
+            match self.container.look(at, &bytes, self.is_big_endian, self.end) {
+                Look::Item(len) => at += len,
+                Look::Cut => return Ok(true),
+                Look::Nothing => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether something that could be an item lies at `at`, or the file ends there.
+    pub(super) fn goes_on(&self, at: u64, window: &Window<'_>) -> Result<bool> {
+        if at == self.end {
+            return Ok(true);
+        }
+        let bytes = window.peek(at, SIGHT)?;
+        let look = self.container.look(at, &bytes, self.is_big_endian, self.end);
+        Ok(look != Look::Nothing)
+    }
+}

@@ -1,0 +1,200 @@
+//! One pass over all items: which lidars there are, what else is there, what is lost.
+//!
+//! Captures have no index, so opening one means walking its headers, and those of the
+//! packets in it.
+
+mod counts;
+mod finish;
+mod topics;
+
+use std::sync::Arc;
+
+use logtool_core::{
+    Damage, DamageKind, Error, ErrorKind, Manifest, OpenOptions, Part, Result, Source,
+    TimeRange, TopicSet,
+};
+
+use crate::{
+    capture::{
+        container::{Container, Look, SIGHT},
+        hours::Hours,
+        item::{Declaration, Section},
+        notes::{Notes, PartStart},
+        pieces::Pieces,
+        reader::{Foreign, Found, LidarPacket, PacketBytes, Reader},
+        search::Search,
+        survey::{counts::Counts, topics::Topics},
+    },
+    window::Window,
+};
+
+/// How many stretches that cannot be read are told one by one.
+const MAX_GAPS: usize = 1 << 16;
+
+/// How many sections and interfaces a file may have.
+const MAX_DECLARATIONS: usize = 1 << 16;
+
+/// What a part has before another begins.
+const PART: u64 = 4 << 20;
+
+/// How much of the start of a file is looked at to tell what it is.
+const HEAD: usize = 1 << 20;
+
+/// Surveys the capture in `source`.
+pub(crate) fn survey(
+    source: &Arc<dyn Source>,
+    options: OpenOptions,
+) -> Result<(Manifest, Notes)> {
+    let _ = options;
+    let mut window = Window::new(source);
+    let head = window.at(0, HEAD)?;
+    let (container, start) = Container::of(&head).ok_or_else(|| {
+        Error::new(ErrorKind::Unrecognized, "no capture of packets").at(0)
+    })?;
+    let hours = match container {
+        Container::Bare => Hours::of(&head),
+        _ => None,
+    };
+    drop(head);
+    let mut survey = Survey::new(container, start, hours, source.len());
+    survey.walk(start, &mut window)?;
+    survey.finish()
+}
+
+/// What is known so far.
+struct Survey {
+    reader: Reader,
+    end: u64,
+    declarations: Vec<(u64, Declaration)>,
+    topics: Topics,
+    counts: Counts,
+    gaps: Vec<Damage>,
+    parts: Vec<Part>,
+    starts: Vec<PartStart>,
+}
+
+impl Survey {
+    fn new(container: Container, start: u64, hours: Option<Hours>, end: u64) -> Self {
+        let (section, pieces) = (Section::default(), Pieces::default());
+        let mut survey = Self {
+            reader: Reader { container, section, pieces, hours },
+            end,
+            declarations: Vec::new(),
+            topics: Topics::default(),
+            counts: Counts::default(),
+            gaps: Vec::new(),
+            parts: Vec::new(),
+            starts: Vec::new(),
+        };
+        survey.begin_part(start);
+        survey
+    }
+
+    /// Goes from item to item.
+    fn walk(&mut self, mut at: u64, window: &mut Window<'_>) -> Result<()> {
+        while at < self.end {
+            if self.parts.last().is_none_or(|part| at - part.bytes.start >= PART) {
+                self.begin_part(at);
+            }
+            let bytes = window.at(at, SIGHT)?;
+            if bytes.is_empty() {
+                // The source is shorter than it said.
+                self.gap(DamageKind::Truncated, at, self.end);
+                return Ok(());
+            }
+            let is_big_endian = self.reader.section.is_big_endian;
+            let container = self.reader.container;
+            let look = container.look(at, &bytes, is_big_endian, self.end);
+            let search = Search { container, is_big_endian, end: self.end };
+            at = match look {
+                Look::Item(len) if search.goes_on(at + len, window)? => {
+                    self.item(at, len, window)?
+                }
+                Look::Item(len) => match self.next(search, at, window)? {
+                    // It is not as long as it says.
+                    Some(next) if next < at + len => {
+                        self.gap(DamageKind::Garbled, at, next)
+                    }
+                    _ => self.item(at, len, window)?,
+                },
+                look => match self.next(search, at, window)? {
+                    Some(next) => self.gap(DamageKind::Garbled, at, next),
+                    None if look == Look::Cut => {
+                        self.gap(DamageKind::Truncated, at, self.end)
+                    }
+                    None => self.gap(DamageKind::Garbled, at, self.end),
+                },
+            };
+        }
+        Ok(())
+    }
+
+    fn next(
+        &self,
+        search: Search,
+        at: u64,
+        window: &mut Window<'_>,
+    ) -> Result<Option<u64>> {
+        match self.gaps.len() < MAX_GAPS && search.container != Container::Bare {
+            true => search.next(at + 1, window),
+            false => Ok(None),
+        }
+    }
+
+    /// Looks at the item of `len` bytes at `at`, and says where it ends.
+    fn item(&mut self, at: u64, len: u64, window: &mut Window<'_>) -> Result<u64> {
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        let bytes = window.at(at, len)?;
+        let Some(item) = bytes.get(..len) else {
+            return Ok(self.gap(DamageKind::Truncated, at, self.end));
+        };
+        let end = at + len as u64;
+        match self.reader.read(at, item) {
+            Found::Packet(packet) => self.packet(at, &packet, item),
+            Found::Piece => self.counts.piece(),
+            Found::Foreign(why) => self.counts.foreign(why, at),
+            Found::Declaration(declaration) => {
+                if self.declarations.len() >= MAX_DECLARATIONS {
+                    let what = "over 65536 sections and interfaces";
+                    return Err(Error::new(ErrorKind::Limit, what).at(at));
+                }
+                self.declarations.push((at, declaration));
+            }
+            Found::Other => {}
+            Found::Broken => return Ok(self.gap(DamageKind::Garbled, at, end)),
+        }
+        Ok(end)
+    }
+
+    fn packet(&mut self, at: u64, packet: &LidarPacket, item: &[u8]) {
+        let payload = match &packet.bytes {
+            PacketBytes::In(place) => item.get(place.clone()).unwrap_or_default(),
+            PacketBytes::Joined(bytes) => bytes,
+        };
+        let Some(topic) = self.topics.packet(packet, payload) else {
+            return self.counts.foreign(Foreign::OtherDatagram, at);
+        };
+        self.counts.packet(packet.sender.is_position);
+        if let Some(part) = self.parts.last_mut() {
+            part.topics.insert(topic);
+            part.time = part.time.cover(&TimeRange::just(packet.time));
+        }
+    }
+
+    /// Takes note of a stretch that cannot be read, and says where it ends.
+    fn gap(&mut self, kind: DamageKind, at: u64, end: u64) -> u64 {
+        self.gaps.push(Damage::new(kind, at..end));
+        end
+    }
+
+    /// A part begins at `at`, and the one before it ends there.
+    fn begin_part(&mut self, at: u64) {
+        if let Some(last) = self.parts.last_mut() {
+            last.bytes.end = at;
+        }
+        let (topics, time) = (TopicSet::EMPTY, TimeRange::EMPTY);
+        self.parts.push(Part { bytes: at..at, topics, time });
+        let (pieces, hours) = (self.reader.pieces.frames(), self.reader.hours);
+        self.starts.push(PartStart { pieces, hours });
+    }
+}

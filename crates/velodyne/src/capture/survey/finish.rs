@@ -1,0 +1,104 @@
+//! From what was counted to the manifest.
+
+use std::collections::BTreeMap;
+
+use logtool_core::{
+    Clock, ClockZero, Manifest, Result, TimeRange, Topic, TopicOrigin, Value,
+};
+
+use crate::capture::{
+    container::Container,
+    notes::Notes,
+    survey::{Survey, topics::Counted},
+    topics,
+};
+
+impl Survey {
+    /// The manifest of a capture that has been gone through.
+    pub(super) fn finish(mut self) -> Result<(Manifest, Notes)> {
+        let container = self.reader.container;
+        self.reader.pieces.give_up();
+        if let Some(last) = self.parts.last_mut() {
+            last.bytes.end = self.end;
+        }
+        let mut remarks = Vec::new();
+        self.counts.remark(self.reader.pieces.given_up, &mut remarks);
+        let without_time: u64 =
+            self.topics.counted.iter().map(|counted| counted.without_time).sum();
+        if without_time > 0 {
+            remarks.push(format!("{without_time} packets have no time"));
+        }
+        let zero = match container {
+            Container::Bare => {
+                remarks.push(
+                    "times are what the packets tell, from the hour in which the first \
+                     was sent"
+                        .into(),
+                );
+                ClockZero::Boot
+            }
+            _ => ClockZero::Unix,
+        };
+        let mut metadata = BTreeMap::new();
+        metadata.insert("container".into(), Value::Text(container.name().into()));
+        self.counts.metadata(&mut metadata);
+
+        let counted = &self.topics.counted;
+        let mut topics = Vec::new();
+        for (index, one) in counted.iter().enumerate() {
+            let like = |other: &&Counted| {
+                other.sender.is_position == one.sender.is_position
+            };
+            let instance = counted.iter().take(index).filter(like).count() as u32;
+            topics.push(topic(one, instance, container));
+        }
+        let times = counted.iter().map(|c| c.time).filter(|time| !time.is_empty());
+        let time = times.reduce(|all: TimeRange, next| all.cover(&next));
+        self.parts.retain(|part| !part.bytes.is_empty());
+        let notes = Notes {
+            container,
+            declarations: self.declarations,
+            gaps: self.gaps.clone(),
+            starts: self.starts,
+            topics: counted.iter().map(|counted| counted.sender).collect(),
+            points: vec![None; counted.len()],
+        };
+        let manifest = Manifest {
+            format: topics::FORMAT_NAME.into(),
+            bytes: self.end,
+            topics,
+            parts: self.parts,
+            clock: Clock { zero, to_unix: None },
+            time,
+            metadata,
+            damage: self.gaps,
+            remarks,
+            notes: notes.to_text()?,
+        };
+        Ok((manifest, notes))
+    }
+}
+
+fn topic(counted: &Counted, instance: u32, container: Container) -> Topic {
+    let sender = &counted.sender;
+    let mut metadata = BTreeMap::new();
+    if container != Container::Bare {
+        metadata.insert("address".into(), sender.address.to_string());
+        metadata.insert("port".into(), sender.port.to_string());
+    }
+    let is_timed = counted.without_time == 0 && !counted.time.is_empty();
+    Topic {
+        name: topics::name(sender.is_position).into(),
+        instance,
+        origin: TopicOrigin::Logged,
+        encoding: topics::ENCODING.into(),
+        type_name: topics::type_name(sender.is_position).into(),
+        definition: String::new(),
+        schema: topics::schema(sender.is_position),
+        records: Some(counted.records),
+        bytes: Some(counted.bytes),
+        time: is_timed.then_some(counted.time),
+        latched: Vec::new(),
+        metadata,
+    }
+}

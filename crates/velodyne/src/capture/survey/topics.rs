@@ -1,0 +1,62 @@
+//! The lidars of a capture, and what is counted of each.
+
+use logtool_core::{TimeRange, TopicId};
+
+use crate::capture::{
+    item::NO_TIME,
+    reader::{LidarPacket, Sender},
+};
+
+/// How many topics there may be: a network of lidars is smaller.
+const MAX_TOPICS: usize = 256;
+
+/// The topics, in the order in which they are met.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Topics {
+    pub(super) counted: Vec<Counted>,
+}
+
+/// A topic.
+#[derive(Clone, Debug)]
+pub(super) struct Counted {
+    pub(super) sender: Sender,
+    pub(super) records: u64,
+    pub(super) bytes: u64,
+    /// Of the packets that have a time.
+    pub(super) time: TimeRange,
+    /// How many have none.
+    pub(super) without_time: u64,
+}
+
+impl Topics {
+    /// Counts a packet; says of which topic it is, unless there are too many.
+    pub(super) fn packet(
+        &mut self,
+        packet: &LidarPacket,
+        payload: &[u8],
+    ) -> Option<TopicId> {
+        let known = self.counted.iter().position(|c| c.sender == packet.sender);
+        let index = match known {
+            Some(index) => index,
+            None if self.counted.len() >= MAX_TOPICS => return None,
+            None => {
+                self.counted.push(Counted {
+                    sender: packet.sender,
+                    records: 0,
+                    bytes: 0,
+                    time: TimeRange::EMPTY,
+                    without_time: 0,
+                });
+                self.counted.len() - 1
+            }
+        };
+        let counted = self.counted.get_mut(index)?;
+        counted.records += 1;
+        counted.bytes += payload.len() as u64;
+        match packet.time {
+            NO_TIME => counted.without_time += 1,
+            time => counted.time = counted.time.cover(&TimeRange::just(time)),
+        }
+        Some(TopicId(index as u32))
+    }
+}

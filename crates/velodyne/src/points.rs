@@ -1,0 +1,26 @@
+//! From packets to points: columns of numbers from the first line on.
+
+mod options;
+
+mod circle;
+mod timing;
+
+mod intensity;
+mod lasers;
+mod two_point;
+
+mod arrangement;
+mod heading;
+mod scan;
+mod table;
+
+mod unpack;
+
+mod decoder;
+
+pub use crate::points::{
+    decoder::PointDecoder,
+    options::{Axes, Formula, PointOptions, TimeSource},
+    scan::{ScanIndex, ScanStart, ScanTracker, Scans},
+    table::{BOTH, LAST, STRONGEST, UNIT, schema},
+};

@@ -1,0 +1,128 @@
+//! The decoder of packets to points that all kinds of log share.
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use logtool_core::{Columns, Damage, Decoder, Record, Result, Run};
+
+use crate::{
+    calibration::Calibration,
+    model::Sensor,
+    packet::Firings,
+    points::{
+        options::{PointOptions, TimeSource},
+        scan::{ScanTracker, Scans},
+        table::Table,
+        unpack::{Moment, Unpacker},
+    },
+};
+
+/// Nanoseconds in an hour.
+const HOUR: i64 = 3_600_000_000_000;
+
+/// The most points of one batch: an `i32` has to count them.
+const MOST_ROWS: usize = i32::MAX as usize;
+
+/// Turns records that are data packets, 1206 bytes each, into rows of
+/// [points](crate::points::schema).
+///
+/// Returns of no distance are left out. What is no packet of the sensor is damage.
+#[derive(Clone, Debug)]
+pub struct PointDecoder {
+    sensor: Sensor,
+    time: TimeSource,
+    unpacker: Unpacker,
+    scans: Scans,
+    table: Table,
+}
+
+impl PointDecoder {
+    /// A decoder of the packets of `sensor`, counting scans from where it begins.
+    pub fn new(
+        sensor: Sensor,
+        calibration: &Calibration,
+        options: PointOptions,
+        columns: &Columns,
+    ) -> Result<Self> {
+        Ok(Self {
+            sensor,
+            time: options.time,
+            unpacker: Unpacker::new(sensor, calibration, options),
+            scans: Scans::Tracked(Box::new(ScanTracker::new(sensor, options.cut))),
+            table: Table::new(columns.only.as_deref())?,
+        })
+    }
+
+    /// The same, with the numbers of scans from `scans`.
+    #[must_use]
+    pub fn with_scans(mut self, scans: Scans) -> Self {
+        self.scans = scans;
+        self
+    }
+
+    /// Adds the points of a packet; says whether it is one of this sensor.
+    pub fn add(&mut self, record: Record<'_>) -> bool {
+        let Some(packet) = Firings::new(record.payload) else { return false };
+        let record_nanos = record.time.as_nanos();
+        let nanos = match self.time {
+            TimeSource::Sensor { hour_nanos } if self.sensor.model.tells_time() => {
+                nearest(record_nanos, hour_nanos, packet.tail().micros)
+            }
+            _ => record_nanos,
+        };
+        // A second from either end of time, so that no firing is beyond it.
+        let nanos = nanos.clamp(i64::MIN + 1_000_000_000, i64::MAX - 1_000_000_000);
+        let moment = Moment { offset: record.offset, record_nanos, nanos };
+        self.unpacker.add(&mut self.table, &mut self.scans, packet, moment)
+    }
+}
+
+impl Decoder for PointDecoder {
+    fn schema(&self) -> &SchemaRef {
+        self.table.schema()
+    }
+
+    fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
+        for record in run.records() {
+            if self.table.rows() > MOST_ROWS - 1_000 || !self.add(record) {
+                record.undecodable().add_to(damage);
+            }
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.table.rows()
+    }
+
+    fn take(&mut self) -> Result<RecordBatch> {
+        self.table.take()
+    }
+}
+
+/// The time at which `micros` of an hour have passed, of that hour which makes it the
+/// nearest to `nanos`, if some hour begins at `hour`.
+fn nearest(nanos: i64, hour: i64, micros: u32) -> i64 {
+    let past = i64::from(micros) * 1_000;
+    let Some(since) = nanos.checked_sub(hour).and_then(|t| t.checked_sub(past)) else {
+        return nanos;
+    };
+    let off = since.rem_euclid(HOUR);
+    let off = if off > HOUR / 2 { off - HOUR } else { off };
+    nanos.saturating_sub(off)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hour_of_a_packet_is_the_one_that_brings_it_near_its_record() {
+        let second = 1_000_000_000;
+        // Stamped a second before the hour, written a second after it.
+        assert_eq!(nearest(10 * HOUR + second, 0, 3_599_000_000), 10 * HOUR - second);
+        // Stamped a second after the hour, written before it.
+        assert_eq!(nearest(10 * HOUR - 5, 0, 1_000_000), 10 * HOUR + second);
+        // Hours of another clock.
+        assert_eq!(nearest(7 * second, 3 * second, 4_500_000), 7 * second + second / 2);
+        assert_eq!(nearest(i64::MIN, 1, 0), i64::MIN);
+    }
+}

@@ -1,0 +1,141 @@
+//! Where the head looks while the lasers of a block fire.
+
+use crate::{
+    model::{Model, Sensor},
+    packet::{BLOCKS, CHANNELS},
+    points::{
+        circle::{Circle, TURN},
+        lasers::Lane,
+        options::Formula,
+        timing::{Timing, s1_steps, turned},
+    },
+};
+
+/// How the azimuth of a firing follows from that of its block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turning {
+    /// It is that of the block.
+    Still,
+    /// The head turns on meanwhile.
+    Exact,
+    /// The same, to the next hundredth of a degree.
+    Rounded,
+}
+
+/// The azimuths of the firings of a block, as sine and cosine.
+#[derive(Clone, Debug)]
+pub(super) struct Heading {
+    pub(super) sin: Lane<f64>,
+    pub(super) cos: Lane<f64>,
+}
+
+/// How fast the head turns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rate {
+    /// Hundredths of a degree in a nanosecond.
+    pub(super) exact: f64,
+    /// The same in a second, with the rounding of velodyne_decoder.
+    rounded: f32,
+}
+
+impl Turning {
+    pub(super) fn of(sensor: Sensor, formula: Formula) -> Self {
+        let model = sensor.model;
+        match formula {
+            Formula::Manual | Formula::ManualTwoPoint if model.is_hdl64e() => Self::Still,
+            Formula::Manual | Formula::ManualTwoPoint => Self::Exact,
+            Formula::VelodyneDecoder | Formula::VeloView => Self::Rounded,
+            Formula::Ros => match model {
+                Model::Vlp16 | Model::Vlp16HiRes => Self::Rounded,
+                _ if model.is_vls128() => Self::Rounded,
+                _ => Self::Still,
+            },
+        }
+    }
+}
+
+impl Rate {
+    /// The rate in a packet whose blocks have these azimuths.
+    pub(super) fn within(timing: &Timing, azimuths: &[u16; BLOCKS], model: Model) -> Self {
+        let exact = timing.rate(azimuths);
+        let rounded = if model == Model::Hdl64eS1 {
+            s1_rate(azimuths)
+        } else {
+            let took = seconds(timing.heads[BLOCKS - 1]) - seconds(timing.heads[0]);
+            f32::from(turned(azimuths[0], azimuths[BLOCKS - 1])) / took
+        };
+        Self { exact, rounded: if rounded.is_finite() { rounded } else { 0.0 } }
+    }
+
+    /// The rate of so many hundredths of a degree in a nanosecond.
+    pub(super) fn of(rate: f64) -> Self {
+        Self { exact: rate, rounded: (rate * 1e9) as f32 }
+    }
+}
+
+impl Heading {
+    pub(super) fn new() -> Self {
+        Self { sin: [0.0; CHANNELS], cos: [1.0; CHANNELS] }
+    }
+
+    /// The azimuths of firings at `nanos`, if the head is at `azimuth` at `first`; also
+    /// in degrees.
+    #[allow(clippy::too_many_arguments)] // a function of seven numbers
+    pub(super) fn turn(
+        &mut self,
+        how: Turning,
+        circle: Circle,
+        azimuth: u16,
+        rate: Rate,
+        nanos: &Lane<f64>,
+        first: f64,
+        degrees: &mut Lane<f32>,
+    ) {
+        let (sin, cos) = circle.sin_cos(azimuth);
+        match how {
+            Turning::Still => {
+                *degrees = [f32::from(azimuth) / 100.0; CHANNELS];
+                (self.sin, self.cos) = ([sin; CHANNELS], [cos; CHANNELS]);
+            }
+            Turning::Exact => {
+                for at in 0..CHANNELS {
+                    let turned = rate.exact * (nanos[at] - first);
+                    let now = (f64::from(azimuth) + turned) / 100.0;
+                    degrees[at] = (now - (now / 360.0).floor() * 360.0) as f32;
+                    let (s, c) = (turned / 100.0).to_radians().sin_cos();
+                    self.sin[at] = sin * c + cos * s;
+                    self.cos[at] = cos * c - sin * s;
+                }
+            }
+            Turning::Rounded => {
+                for at in 0..CHANNELS {
+                    let after = seconds(nanos[at]) - seconds(first);
+                    let azimuth = f32::from(azimuth) + rate.rounded * after;
+                    let rounded = (azimuth + f32::from(TURN)).round() as u32;
+                    let rounded = (rounded % u32::from(TURN)) as u16;
+                    degrees[at] = f32::from(rounded) / 100.0;
+                    (self.sin[at], self.cos[at]) = circle.sin_cos(rounded);
+                }
+            }
+        }
+    }
+}
+
+/// Nanoseconds as velodyne_decoder has them.
+fn seconds(nanos: f64) -> f32 {
+    (nanos / 1e9) as f32
+}
+
+/// The rate of an HDL-64E S1 as velodyne_decoder has it: the mean of those of the inner
+/// blocks, each the azimuth before it over the time after it.
+fn s1_rate(azimuths: &[u16; BLOCKS]) -> f32 {
+    let steps = s1_steps(azimuths);
+    let inner = 1..BLOCKS - 1;
+    let count = inner.len() as f32;
+    let step = seconds(24_812.36);
+    let rate = |at: usize| {
+        let moved = turned(azimuths[at - 1], azimuths[at]);
+        f32::from(moved) / (f32::from(steps[at]) * step)
+    };
+    inner.map(rate).sum::<f32>() / count
+}

@@ -1,0 +1,139 @@
+//! The lasers of a bank as the inner loop wants them: a list for each number.
+
+use crate::{
+    calibration::{Calibration, Laser},
+    model::Model,
+    packet::CHANNELS,
+    points::options::Formula,
+};
+
+/// 32 numbers, one for each channel of a block.
+pub(super) type Lane<T> = [T; CHANNELS];
+
+/// What turns the distances of a block into points.
+///
+/// With the head at azimuth `a`, a laser that looks `r` to the left and `v` up, and
+/// starts `h` to the left and `o` up, sees over a distance `d` (HDL-64E S2 manual, F):
+///
+/// ```text
+/// x = d cos v sin(a - r) - h cos(a - r)
+/// y = d cos v cos(a - r) + h sin(a - r)
+/// z = d sin v + o
+/// ```
+/// Of this, all but `a` and the raw distance `n` is known beforehand:
+///
+/// ```text
+/// u = n A + P,  w = n B + Q      x = u sin a - w cos a,  y = u cos a + w sin a
+/// z = n C + R
+/// ```
+#[derive(Clone, Debug)]
+pub(super) struct Bank {
+    pub(super) a: Lane<f64>,
+    pub(super) b: Lane<f64>,
+    pub(super) c: Lane<f64>,
+    pub(super) p: Lane<f64>,
+    pub(super) q: Lane<f64>,
+    pub(super) r: Lane<f64>,
+    /// What is added to a raw distance in metres.
+    pub(super) far: Lane<f32>,
+    pub(super) laser: Lane<u8>,
+    pub(super) ring: Lane<u8>,
+    /// The angles and corrections themselves, for the formulas that need them.
+    pub(super) each: Vec<Each>,
+}
+
+/// One laser, for formulas that go through them one by one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Each {
+    pub(super) sin_rotation: f64,
+    pub(super) cos_rotation: f64,
+    pub(super) sin_vertical: f64,
+    pub(super) cos_vertical: f64,
+    pub(super) far: f64,
+    pub(super) near_x: f64,
+    pub(super) near_y: f64,
+    /// To the left.
+    pub(super) across: f64,
+    /// Up, and what that is in the plane.
+    pub(super) up: f64,
+    pub(super) out: f64,
+    pub(super) is_two_point: bool,
+}
+
+/// The banks of a lidar of `model`; a channel beyond its lasers begins again with them.
+pub(super) fn banks(model: Model, calibration: &Calibration, formula: Formula) -> Vec<Bank> {
+    let step = calibration.distance_step_m.unwrap_or(model.distance_step_m());
+    let rings = calibration.rings();
+    let count = model.lasers();
+    let bank = |first: usize| {
+        let numbers: Vec<usize> = (0..CHANNELS).map(|i| (first + i) % count).collect();
+        let plain = |n: usize| Laser::new(n as u16);
+        let each: Vec<Each> = numbers
+            .iter()
+            .map(|n| match calibration.lasers.get(*n) {
+                Some(laser) => Each::new(laser, formula),
+                None => Each::new(&plain(*n), formula),
+            })
+            .collect();
+        let lane = |of: &dyn Fn(&Each) -> f64| -> Lane<f64> {
+            let mut lane = [0.0; CHANNELS];
+            lane.iter_mut().zip(&each).for_each(|(to, each)| *to = of(each));
+            lane
+        };
+        let byte = |of: &dyn Fn(usize) -> u8| -> Lane<u8> {
+            let mut lane = [0; CHANNELS];
+            lane.iter_mut().zip(&numbers).for_each(|(to, n)| *to = of(*n));
+            lane
+        };
+        Bank {
+            a: lane(&|l| step * l.cos_vertical * l.cos_rotation),
+            b: lane(&|l| step * l.cos_vertical * l.sin_rotation),
+            c: lane(&|l| step * l.sin_vertical),
+            p: lane(&|l| l.reach() * l.cos_rotation - l.across * l.sin_rotation),
+            q: lane(&|l| l.reach() * l.sin_rotation + l.across * l.cos_rotation),
+            r: lane(&|l| l.far * l.sin_vertical + l.up),
+            far: lane(&|l| l.far).map(|far| far as f32),
+            laser: byte(&|n| n as u8),
+            ring: byte(&|n| rings.get(n).copied().unwrap_or(n as u8)),
+            each: each.clone(),
+        }
+    };
+    (0..count.div_ceil(CHANNELS)).map(|at| bank(at * CHANNELS)).collect()
+}
+
+impl Each {
+    fn new(laser: &Laser, formula: Formula) -> Self {
+        let (sin_rotation, cos_rotation) = laser.rotation_deg.to_radians().sin_cos();
+        let (sin_vertical, cos_vertical) = laser.vertical_deg.to_radians().sin_cos();
+        let offset = laser.vertical_offset_m;
+        let (up, out) = match formula {
+            Formula::Ros => (offset * cos_vertical, -offset * sin_vertical),
+            Formula::VeloView => (offset, -offset * sin_vertical),
+            _ => (offset, 0.0),
+        };
+        let has_near = laser.distance_x_m != 0.0 && laser.distance_y_m != 0.0;
+        let is_two_point = match formula {
+            Formula::Manual | Formula::VeloView => false,
+            Formula::Ros => laser.is_two_point(),
+            Formula::ManualTwoPoint | Formula::VelodyneDecoder => has_near,
+        };
+        Self {
+            sin_rotation,
+            cos_rotation,
+            sin_vertical,
+            cos_vertical,
+            far: laser.distance_m,
+            near_x: laser.distance_x_m,
+            near_y: laser.distance_y_m,
+            across: laser.horizontal_offset_m,
+            up,
+            out,
+            is_two_point,
+        }
+    }
+
+    /// How far out in the plane it begins.
+    fn reach(&self) -> f64 {
+        self.far * self.cos_vertical + self.out
+    }
+}
