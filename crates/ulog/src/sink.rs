@@ -1,109 +1,78 @@
-//! Writing the records of a log into a new one: as they are, none lost.
+//! Writing records of other logs into a new one: as they are, none lost.
 
-use std::{collections::BTreeMap, io::Write};
+mod metadata;
+mod names;
+mod opening;
+#[cfg(test)]
+mod tests;
+mod types;
+
+use std::io::Write;
 
 use logtool_core::{
-    Error, ErrorKind, Extract, Record, RecordSink, Result, TopicId, TopicOrigin,
-    WriteOptions,
+    Error, ErrorKind, Extract, Record, RecordSink, Result, WriteOptions,
 };
 
 use crate::{
-    notes::Notes,
-    registry::Declaration,
-    wire::kind,
+    sink::opening::{Becomes, Opening},
     write::{TopicHandle, Writer},
 };
 
-/// Writes records of the topics of a manifest.
+/// Writes records of the topics of some manifests.
 pub(crate) struct UlogSink<W> {
     writer: Writer<W>,
-    /// What a record of each topic becomes.
-    topics: Vec<Becomes>,
-}
-
-/// What a record of a topic becomes in the file.
-#[derive(Clone, Copy, Debug)]
-enum Becomes {
-    /// A data message.
-    Data(TopicHandle),
-    /// The message that it is.
-    Itself,
-    /// Nothing: it is made of other records.
-    Nothing,
+    /// Of each extract, what a record of each topic becomes.
+    becomes: Vec<Vec<Becomes>>,
+    /// The topics by their message ids.
+    handles: Vec<TopicHandle>,
+    remarks: Vec<String>,
 }
 
 impl<W: Write + Send> UlogSink<W> {
-    /// Starts a log in `out` that holds what the manifest of the only one of `extracts`
-    /// does.
+    /// Starts a log in `out` that holds `extracts` of others.
+    ///
+    /// What the first log says of itself stands; the others add to it what it does not
+    /// say. Topics of one name and instance are one topic, if their records are alike.
+    /// Parameters that were changed before a cut begins are told as they were then.
     ///
     /// # Errors
-    /// `Unsupported` if there are several, if it is of another format, or for `options`
-    /// that a ULog cannot follow.
+    /// `Unsupported` if a log is of another format; if two of them define a type
+    /// differently that both need; if two topics of one log would have one name; for
+    /// `options` that a ULog cannot follow.
     pub(crate) fn new(
         out: W,
         extracts: &[Extract<'_>],
         options: &WriteOptions,
     ) -> Result<Self> {
-        let unsupported = |what| Err(Error::new(ErrorKind::Unsupported, what));
-        let [Extract { manifest, .. }] = extracts else {
-            return unsupported("several logs in one ULog");
-        };
-        if options.compression.is_some() {
-            return unsupported("compression of a ULog");
+        let unsupported = |what: &'static str| Error::new(ErrorKind::Unsupported, what);
+        if options.compression.as_deref().is_some_and(|name| name != "none") {
+            return Err(unsupported("a ULog is never compressed"));
         }
-        if !options.rename.is_empty() {
-            return unsupported("topics of new names in a ULog");
+        if options.retimed {
+            let what = "a ULog has the times of its records in their payloads, which are \
+                        copied as they are";
+            return Err(unsupported(what));
         }
-        if manifest.format != "ulog" {
-            let what = format!("records of {} as a ULog", manifest.format);
-            return Err(Error::new(ErrorKind::Unsupported, what));
+        let opening = Opening::new(extracts, options)?;
+        let mut writer = Writer::new(out, opening.start_micros);
+        for (kind, payload) in &opening.messages {
+            writer.message(*kind, payload)?;
         }
-        let notes = Notes::from_manifest(manifest)?;
-        let start = notes.head.start.as_nanos() / 1_000;
-        let mut writer = Writer::new(out, u64::try_from(start).unwrap_or(0));
-        let mut handles: BTreeMap<TopicId, TopicHandle> = BTreeMap::new();
-        for declaration in &notes.declarations {
-            match declaration {
-                Declaration::Format(name, fields) => {
-                    writer
-                        .message(kind::FORMAT, format!("{name}:{fields}").as_bytes())?;
-                }
-                Declaration::Subscription { name, instance, topic, .. } => {
-                    if handles.contains_key(topic) {
-                        continue;
-                    }
-                    // There are no more topics than ids: the registry sees to that.
-                    let id = u16::try_from(handles.len()).unwrap_or(u16::MAX);
-                    handles.insert(*topic, writer.topic_by_id(id));
-                    let [low, high] = id.to_le_bytes();
-                    let head = [*instance, low, high];
-                    let payload = [&head, name.as_bytes()].concat();
-                    writer.message(kind::SUBSCRIPTION, &payload)?;
-                }
-                // A change is a record.
-                Declaration::Metadata { change: Some(_), .. } => {}
-                Declaration::Metadata { kind, payload, .. } => {
-                    writer.message(*kind, payload)?;
-                }
-            }
-        }
-        let becomes = |(id, topic): (TopicId, &logtool_core::Topic)| match topic.origin
-        {
-            TopicOrigin::Logged => handles
-                .get(&id)
-                .map_or(Becomes::Nothing, |handle| Becomes::Data(*handle)),
-            TopicOrigin::BuiltIn => Becomes::Itself,
-            TopicOrigin::Derived => Becomes::Nothing,
-        };
-        let topics = manifest.topics().map(becomes).collect();
-        Ok(Self { writer, topics })
+        let handles = (0..opening.topics).map(|id| writer.topic_by_id(id)).collect();
+        let Opening { becomes, remarks, .. } = opening;
+        Ok(Self { writer, becomes, handles, remarks })
     }
 }
 
 impl<W: Write + Send> RecordSink for UlogSink<W> {
-    fn write(&mut self, _: usize, record: Record<'_>) -> Result<()> {
-        match self.topics.get(record.topic.index()) {
-            Some(Becomes::Data(topic)) => {
+    fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
+        let becomes = self.becomes.get(from);
+        let becomes = becomes.and_then(|topics| topics.get(record.topic.index()));
+        match becomes {
+            Some(Becomes::Data(id)) => {
+                let Some(topic) = self.handles.get(usize::from(*id)) else {
+                    return Err(unwanted(from, &record));
+                };
                 let micros = u64::try_from(record.time.as_nanos()).unwrap_or(0) / 1_000;
                 self.writer.data(*topic, micros, record.payload).map(drop)
             }
@@ -114,14 +83,21 @@ impl<W: Write + Send> RecordSink for UlogSink<W> {
                 }
             },
             Some(Becomes::Nothing) => Ok(()),
-            None => {
-                let what = format!("the log has no topic number {}", record.topic.0);
-                Err(Error::new(ErrorKind::NoSuch, what))
-            }
+            Some(Becomes::Unwanted) | None => Err(unwanted(from, &record)),
         }
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.remarks.clone()
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
         self.writer.finish().map(drop)
     }
+}
+
+fn unwanted(from: usize, record: &Record<'_>) -> Error {
+    let topic = record.topic.0;
+    let what = format!("of log {from} no topic number {topic} was asked for");
+    Error::new(ErrorKind::NoSuch, what)
 }

@@ -1,0 +1,234 @@
+//! New logs made of logs that were written for it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use logtool_core::{
+    Block, Damage, ErrorKind, Extract, Log, OpenOptions, Selection, TimeRange,
+    Timestamp, TopicOrigin, TopicSet, WriteOptions, drain,
+};
+
+use super::UlogSink;
+use crate::{
+    Level, ParameterValue, UlogLog,
+    notes::Notes,
+    registry::Declaration,
+    write::{Subscription, Writer},
+};
+
+/// A log of `pot` (two instances) and `lid`, with a parameter that is changed.
+fn kitchen(celsius: &str, sys_name: &str, stove: i32) -> UlogLog {
+    let mut log = Writer::new(Vec::new(), 1_000_000);
+    log.format("pot", &format!("uint64_t timestamp;{celsius} celsius;knob[2] knobs;"))
+        .unwrap();
+    log.format("knob", "uint8_t position;").unwrap();
+    log.format("lid", "uint64_t timestamp;bool closed;").unwrap();
+    log.info_text("sys_name", sys_name).unwrap();
+    log.parameter("STOVE", stove).unwrap();
+    let pots = [0, 1].map(|instance| {
+        log.subscribe(Subscription::to("pot").instance(instance)).unwrap()
+    });
+    let lid = log.subscribe(Subscription::to("lid")).unwrap();
+    let len = if celsius == "double" { 8 } else { 4 };
+    for second in 1..=4_u64 {
+        let micros = second * 1_000_000;
+        let payload =
+            [&micros.to_le_bytes()[..], &vec![second as u8; len + 2]].concat();
+        for pot in pots {
+            log.data(pot, micros, &payload).unwrap();
+        }
+        log.data(lid, micros, &[&micros.to_le_bytes()[..], &[1]].concat()).unwrap();
+        if second == 2 {
+            log.parameter_change("STOVE", stove + 100).unwrap();
+            log.string(Level::WARNING, micros, "it boils").unwrap();
+        }
+    }
+    open(log.finish().unwrap())
+}
+
+fn open(bytes: Vec<u8>) -> UlogLog {
+    UlogLog::open(Arc::new(Bytes::from(bytes)), OpenOptions::default()).unwrap()
+}
+
+/// All topics with one of `labels`.
+fn named(log: &UlogLog, labels: &[&str]) -> Selection {
+    let topics = log.manifest().topics();
+    let wanted = topics.filter(|(_, topic)| labels.contains(&&*topic.label()));
+    let topics: TopicSet = wanted.map(|(id, _)| id).collect();
+    Selection { topics, ..Selection::default() }
+}
+
+fn logged(log: &UlogLog) -> Selection {
+    let topics = log.manifest().topics();
+    let logged = topics.filter(|(_, topic)| topic.origin != TopicOrigin::Derived);
+    Selection { topics: logged.map(|(id, _)| id).collect(), ..Selection::default() }
+}
+
+/// Writes what is wanted of `logs`, one after the other.
+fn write(
+    logs: &[(&UlogLog, Selection)],
+    options: &WriteOptions,
+) -> logtool_core::Result<(UlogLog, Vec<String>)> {
+    let extract = |(log, selection): &(&UlogLog, Selection)| Extract {
+        manifest: Box::leak(Box::new(log.manifest().clone())),
+        selection: selection.clone(),
+    };
+    let extracts: Vec<Extract<'_>> = logs.iter().map(extract).collect();
+    let mut out = Vec::new();
+    let mut sink: Box<dyn logtool_core::RecordSink> =
+        Box::new(UlogSink::new(&mut out, &extracts, options)?);
+    let mut block = Block::default();
+    for (from, (log, selection)) in logs.iter().enumerate() {
+        for part in log.manifest().plan(selection, u64::MAX) {
+            let mut cursor = log.read(&part, selection)?;
+            while cursor.fill(&mut block)? {
+                block.iter().try_for_each(|record| sink.write(from, record))?;
+            }
+        }
+    }
+    let remarks = sink.remarks();
+    sink.finish()?;
+    let log = open(out);
+    assert_eq!(log.manifest().damage, [] as [Damage; 0]);
+    Ok((log, remarks))
+}
+
+/// The labels of the topics that are logged, each with its number of records.
+fn topics(log: &UlogLog) -> Vec<(String, u64)> {
+    let topics = log.manifest().topics.iter();
+    let logged = topics.filter(|topic| topic.origin == TopicOrigin::Logged);
+    logged.map(|t| (t.label().into_owned(), t.records.unwrap())).collect()
+}
+
+/// The names of the types that are defined.
+fn formats(log: &UlogLog) -> Vec<String> {
+    let notes = Notes::from_manifest(log.manifest()).unwrap();
+    let mut names: Vec<String> = notes
+        .declarations
+        .into_iter()
+        .filter_map(|declaration| match declaration {
+            Declaration::Format(name, _) => Some(name),
+            _ => None,
+        })
+        .collect();
+    names.sort();
+    names
+}
+
+fn rename(from: &str, to: &str) -> WriteOptions {
+    let mut options = WriteOptions::default();
+    options.rename.insert(from.to_owned(), to.to_owned());
+    options
+}
+
+#[test]
+fn a_log_of_some_topics_declares_only_those() {
+    let log = kitchen("float", "home", 1);
+    let (new, _) =
+        write(&[(&log, named(&log, &["pot.1"]))], &WriteOptions::default()).unwrap();
+    assert_eq!(topics(&new), [("pot.1".to_owned(), 4)]);
+    assert_eq!(formats(&new), ["knob", "pot"]);
+    assert_eq!(new.header().info, log.header().info);
+}
+
+#[test]
+fn a_parameter_that_changed_before_the_cut_has_its_value_at_the_cut() {
+    let log = kitchen("float", "home", 1);
+    let time =
+        TimeRange { start: Timestamp::from_micros(3_000_000), end: Timestamp::MAX };
+    let cut = Selection { time, ..logged(&log) };
+    let (new, _) = write(&[(&log, cut)], &WriteOptions::default()).unwrap();
+    let stove = &new.header().parameters["STOVE"];
+    assert_eq!(stove.initial, Some(ParameterValue::Int(101)));
+    assert_eq!(stove.changes, []);
+    let whole = &log.header().parameters["STOVE"];
+    assert_eq!((whole.initial, whole.changes.len()), (Some(ParameterValue::Int(1)), 1));
+}
+
+#[test]
+fn a_renamed_topic_takes_its_type_along() {
+    let log = kitchen("float", "home", 1);
+    let (new, _) = write(&[(&log, logged(&log))], &rename("lid", "cover")).unwrap();
+    let names: Vec<String> = topics(&new).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["pot", "pot.1", "cover"]);
+    assert_eq!(formats(&new), ["cover", "knob", "pot"]);
+    // The instance stays, or is what the name says.
+    let (new, _) =
+        write(&[(&log, named(&log, &["pot.1"]))], &rename("pot.1", "pan")).unwrap();
+    assert_eq!(topics(&new), [("pan.1".to_owned(), 4)]);
+    let (new, _) =
+        write(&[(&log, named(&log, &["pot.1"]))], &rename("pot.1", "pan.0")).unwrap();
+    assert_eq!(topics(&new), [("pan".to_owned(), 4)]);
+}
+
+#[test]
+fn two_topics_of_one_name_are_refused() {
+    let log = kitchen("float", "home", 1);
+    for (from, to) in [("pot.1", "pot.0"), ("lid", "pot"), ("lid", "a:b")] {
+        let err = write(&[(&log, logged(&log))], &rename(from, to)).err().unwrap();
+        assert_eq!(err.kind(), ErrorKind::Unsupported, "{from} as {to}: {err}");
+    }
+}
+
+#[test]
+fn topics_of_one_name_and_type_are_one_in_a_merged_log() {
+    let (one, other) = (kitchen("float", "home", 1), kitchen("float", "home", 1));
+    let logs = [(&one, logged(&one)), (&other, named(&other, &["pot", "lid"]))];
+    let (new, remarks) = write(&logs, &WriteOptions::default()).unwrap();
+    let want = [("pot", 8), ("pot.1", 4), ("lid", 8)].map(|(n, c)| (n.to_owned(), c));
+    assert_eq!(topics(&new), want);
+    assert_eq!(remarks, [] as [&str; 0]);
+}
+
+#[test]
+fn what_the_first_log_says_of_itself_stands() {
+    let (one, other) = (kitchen("float", "home", 1), kitchen("float", "away", 2));
+    let logs = [(&one, logged(&one)), (&other, logged(&other))];
+    let (new, remarks) = write(&logs, &WriteOptions::default()).unwrap();
+    assert_eq!(new.header().info, one.header().info);
+    assert_eq!(new.header().parameters["STOVE"].initial, Some(ParameterValue::Int(1)));
+    assert_eq!(remarks.len(), 1);
+    assert!(remarks[0].ends_with("are kept: STOVE, sys_name"), "{remarks:?}");
+}
+
+#[test]
+fn types_that_differ_are_refused_and_named() {
+    let (one, other) = (kitchen("float", "home", 1), kitchen("double", "home", 1));
+    let logs = [(&one, logged(&one)), (&other, logged(&other))];
+    let err = write(&logs, &WriteOptions::default()).err().unwrap();
+    let text = err.to_string();
+    for word in ["log 1 and log 2", "\"pot\"", "float celsius", "double celsius"] {
+        assert!(text.contains(word), "{text}");
+    }
+    // Where only one of them needs the type, there is nothing to refuse.
+    let logs = [(&one, logged(&one)), (&other, named(&other, &["lid"]))];
+    let (new, _) = write(&logs, &WriteOptions::default()).unwrap();
+    assert_eq!(topics(&new)[2], ("lid".to_owned(), 8));
+}
+
+#[test]
+fn what_a_ulog_cannot_be_is_refused() {
+    let log = kitchen("float", "home", 1);
+    let mut packed = WriteOptions::default();
+    packed.compression = Some("lz4".to_owned());
+    let mut retimed = WriteOptions::default();
+    retimed.retimed = true;
+    for options in [packed, retimed] {
+        let err = write(&[(&log, logged(&log))], &options).err().unwrap();
+        assert_eq!(err.kind(), ErrorKind::Unsupported);
+    }
+}
+
+#[test]
+fn records_that_were_not_asked_for_are_an_error() {
+    let log = kitchen("float", "home", 1);
+    let extract =
+        Extract { manifest: log.manifest(), selection: named(&log, &["lid"]) };
+    let sink = UlogSink::new(Vec::new(), &[extract], &WriteOptions::default());
+    let mut sink = sink.ok().unwrap();
+    let all = logged(&log);
+    let part = &log.manifest().plan(&all, u64::MAX)[0];
+    let mut cursor = log.read(part, &all).unwrap();
+    let err = drain(&mut *cursor, &mut sink).err().unwrap();
+    assert_eq!(err.kind(), ErrorKind::NoSuch);
+}
