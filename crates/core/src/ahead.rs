@@ -47,6 +47,8 @@ pub struct ReadAhead<'l> {
     spare: Arc<Spare>,
     /// How many parts may be begun.
     width: usize,
+    /// Whether parts are released when they are read.
+    releases: bool,
 }
 
 /// A part that is begun.
@@ -60,10 +62,11 @@ impl<'l> ReadAhead<'l> {
     /// Reads what `selection` wants of `plan`, which are parts of `log` in any order.
     pub fn new(log: &'l dyn Log, plan: Vec<Part>, selection: Selection) -> Self {
         let plan = plan.into_iter().map(|part| (0, part)).collect();
-        Self::of_logs(vec![(log, selection)], plan)
+        Self { releases: true, ..Self::of_logs(vec![(log, selection)], plan) }
     }
 
-    /// The same of several logs, of which the parts name the index.
+    /// The same of several logs, of which the parts name the index; they are not
+    /// released.
     pub(crate) fn of_logs(
         logs: Vec<(&'l dyn Log, Selection)>,
         plan: Vec<(usize, Part)>,
@@ -73,7 +76,8 @@ impl<'l> ReadAhead<'l> {
             threads => threads + 1,
         };
         let (plan, spare) = (plan.into_iter(), Arc::new(Spare::new(width)));
-        Self { logs, plan, begun: VecDeque::new(), spare, width }
+        let begun = VecDeque::new();
+        Self { logs, plan, begun, spare, width, releases: false }
     }
 
     /// Refills `block` with the next records of one part, or says that it is at its
@@ -87,6 +91,7 @@ impl<'l> ReadAhead<'l> {
         let filled = slot.fill(block, &self.spare);
         if !matches!(filled, Ok(true))
             && let Some(Begun { log, part, .. }) = self.begun.pop_front()
+            && self.releases
         {
             self.logs[log].0.source().release(part.bytes);
         }

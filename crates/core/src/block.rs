@@ -1,5 +1,7 @@
 //! The unit in which records travel.
 
+mod gather;
+
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -9,6 +11,8 @@ use crate::{
     time::Timestamp,
     topic::TopicId,
 };
+
+pub(crate) use self::gather::Gather;
 
 /// One record, borrowed from its [`Block`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,12 +52,14 @@ pub struct Block {
 }
 
 /// What a byte of the block is in the file.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Origin {
     /// The block is a copy or a slice of the file from here on.
     Plain(u64),
     /// The block was unpacked from a chunk that starts here.
     Unpacked(u64),
+    /// The payloads, each of which begins somewhere else, are from these places.
+    Gathered(Vec<(u32, u64)>),
 }
 
 /// Where a record lies in its block.
@@ -130,6 +136,39 @@ impl Block {
     }
 }
 
+/// # For this crate
+impl Block {
+    /// Where the records lie.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Starts over with some of the records of `other`, and none of its damage.
+    pub(crate) fn share(
+        &mut self,
+        other: &Self,
+        entries: impl IntoIterator<Item = Entry>,
+    ) {
+        self.start_over(other.bytes.clone(), other.origin.clone());
+        self.entries.extend(entries);
+    }
+
+    /// How much memory the block takes.
+    pub(crate) fn cost(&self) -> usize {
+        let entries = self.entries.len() * size_of::<Entry>();
+        let places = match &self.origin {
+            Origin::Gathered(places) => size_of_val(places.as_slice()),
+            Origin::Plain(_) | Origin::Unpacked(_) => 0,
+        };
+        size_of::<Self>() + self.bytes.len() + entries + places
+    }
+
+    /// Takes what was damaged out of the block.
+    pub(crate) fn take_damage(&mut self) -> Vec<Damage> {
+        std::mem::take(&mut self.damage)
+    }
+}
+
 /// # For everyone else
 impl Block {
     /// How many records there are.
@@ -183,10 +222,18 @@ impl Block {
             stream: entry.stream,
             time: entry.time,
             payload: &self.bytes[entry.start as usize..entry.end as usize],
-            offset: match self.origin {
-                Origin::Plain(offset) => offset + u64::from(entry.start),
-                Origin::Unpacked(offset) => offset,
-            },
+            offset: self.offset(entry),
+        }
+    }
+
+    fn offset(&self, entry: &Entry) -> u64 {
+        match &self.origin {
+            Origin::Plain(offset) => offset + u64::from(entry.start),
+            Origin::Unpacked(offset) => *offset,
+            Origin::Gathered(places) => {
+                let place = places.partition_point(|(start, _)| *start <= entry.start);
+                place.checked_sub(1).map_or(0, |place| places[place].1)
+            }
         }
     }
 }

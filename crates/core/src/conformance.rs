@@ -17,11 +17,13 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 
 use crate::{
+    ahead::ReadAhead,
     block::Block,
     damage::Damage,
     error::ErrorKind,
-    log::{Columns, Format, Log, OpenOptions, View},
+    log::{Columns, Cursor, Format, Log, OpenOptions, View},
     manifest::{Manifest, Part, Selection},
+    merge::{Merge, TimeOrder},
     sink::{Extract, WriteOptions},
     time::{TimeRange, Timestamp},
     topic::{TopicId, TopicOrigin, TopicSet},
@@ -54,6 +56,7 @@ pub fn check_damaged(format: &dyn Format, bytes: Bytes) {
     let all = Selection::default();
     let (whole, _) = read(&*log, &log.manifest().plan(&all, u64::MAX), &all);
     parts_are_the_whole(&*log, &whole);
+    reading_ahead_and_in_order_of_time_reads_the_same(&*log, &whole);
     selecting_only_saves_work(&*log, &whole);
     resuming_reads_the_same(format, &bytes, log.manifest(), &whole);
     blocks_of_any_length_read_the_same(format, &bytes, &whole);
@@ -66,6 +69,24 @@ fn parts_are_the_whole(log: &dyn Log, whole: &[Owned]) {
         let all = Selection::default();
         let parts = read(log, &log.manifest().plan(&all, target), &all).0;
         assert!(parts == whole, "parts of {target} bytes are not the whole");
+    }
+}
+
+/// Law 1, with other threads and in another order: reading ahead gives the whole, and
+/// reading in the order of time gives it sorted stably, in any memory.
+fn reading_ahead_and_in_order_of_time_reads_the_same(log: &dyn Log, whole: &[Owned]) {
+    let all = Selection::default();
+    for target in [0, 4096] {
+        let plan = log.manifest().plan(&all, target);
+        let ahead = drain(&mut ReadAhead::new(log, plan, all.clone())).0;
+        assert!(ahead == whole, "reading ahead changes what is read");
+    }
+    let mut sorted = whole.to_vec();
+    sorted.sort_by_key(|record| record.1);
+    for (budget, part_bytes) in [(usize::MAX, 0), (64 << 10, 4096)] {
+        let merge = Merge::within(budget, part_bytes, vec![(log, all.clone())]);
+        let in_order = drain(&mut TimeOrder::from(merge)).0;
+        assert!(in_order == sorted, "the order of time is not that of a stable sort");
     }
 }
 
@@ -254,14 +275,23 @@ fn read(
     plan: &[Part],
     selection: &Selection,
 ) -> (Vec<Owned>, Vec<Damage>) {
-    let (mut block, mut records, mut damage) = (Block::default(), vec![], vec![]);
+    let (mut records, mut damage) = (vec![], vec![]);
     for part in plan {
         let mut cursor = log.read(part, selection).expect("a planned part opens");
-        while cursor.fill(&mut block).expect("a memory source does not fail") {
-            damage.extend_from_slice(block.damage());
-            let owned = block.iter().map(|r| (r.topic, r.time, r.payload.to_vec()));
-            records.extend(owned);
-        }
+        let (more_records, more_damage) = drain(&mut *cursor);
+        records.extend(more_records);
+        damage.extend(more_damage);
+    }
+    (records, damage)
+}
+
+/// All that `cursor` reads.
+fn drain(cursor: &mut dyn Cursor) -> (Vec<Owned>, Vec<Damage>) {
+    let (mut block, mut records, mut damage) = (Block::default(), vec![], vec![]);
+    while cursor.fill(&mut block).expect("a memory source does not fail") {
+        damage.extend_from_slice(block.damage());
+        let owned = block.iter().map(|r| (r.topic, r.time, r.payload.to_vec()));
+        records.extend(owned);
     }
     (records, damage)
 }

@@ -102,7 +102,7 @@ pub use crate::{
         recognize,
     },
     manifest::{Manifest, Part, Selection},
-    merge::Merge,
+    merge::{Merge, TimeOrder},
     shape::TimeBase,
     sink::{Extract, Output, RecordSink, TableSink, TableWriter, WriteOptions},
     source::{FileSource, Source},
