@@ -105,7 +105,8 @@ pub(super) fn s1_steps(azimuths: &[u16; BLOCKS]) -> [u8; BLOCKS] {
 
 /// How far the head turns from one azimuth to another, in hundredths of a degree.
 pub(super) fn turned(from: u16, to: u16) -> u16 {
-    (to % TURN + TURN - from % TURN) % TURN
+    let (from, to) = (from % TURN, to % TURN);
+    if to >= from { to - from } else { TURN - from + to }
 }
 
 fn micros(model: Model, is_dual: bool, block: usize, channel: usize) -> f64 {

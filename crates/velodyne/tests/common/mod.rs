@@ -1,0 +1,189 @@
+//! Reads samples that other people made, without the code under test.
+
+#![allow(dead_code, clippy::unwrap_used)] // each test file uses some of it
+
+use std::{
+    io::Read as _,
+    path::{Path, PathBuf},
+};
+
+use bytes::Bytes;
+use logtool_core::{Block, Columns, Decoder as _, Timestamp, TopicId};
+use logtool_velodyne::{
+    calibration::Calibration,
+    model::{Evidence, Sensor},
+    packet::DATA_BYTES,
+    points::{PointDecoder, PointOptions},
+};
+
+/// Where samples of Velodyne lidars are, if they are anywhere; says so if not.
+pub(crate) fn samples() -> Option<PathBuf> {
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
+    let folder = root.join("velodyne");
+    if !folder.is_dir() {
+        eprintln!("no samples of Velodyne lidars: set LOGTOOL_SAMPLES; nothing is checked");
+        return None;
+    }
+    Some(folder)
+}
+
+/// A payload of UDP and when it was captured, in nanoseconds of Unix time.
+pub(crate) type Payload = (i64, Vec<u8>);
+
+/// The payloads to `port` in a plain pcap file of Ethernet and IPv4 (little-endian,
+/// microseconds), as long as they are whole.
+pub(crate) fn payloads(path: &Path, port: u16) -> Vec<Payload> {
+    let bytes = std::fs::read(path).unwrap();
+    let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    assert_eq!(u32_at(0), 0xa1b2_c3d4, "{path:?}");
+    let (mut at, mut all) = (24, vec![]);
+    while at + 16 <= bytes.len() {
+        let (secs, micros) = (i64::from(u32_at(at)), i64::from(u32_at(at + 4)));
+        let len = u32_at(at + 8) as usize;
+        let Some(frame) = bytes.get(at + 16..at + 16 + len) else { break };
+        at += 16 + len;
+        let to = u16::from_be_bytes([frame[36], frame[37]]);
+        let udp_len = usize::from(u16::from_be_bytes([frame[38], frame[39]]));
+        if frame[12..14] == [8, 0] && frame[23] == 17 && to == port {
+            let payload = frame[42..42 + udp_len - 8].to_vec();
+            all.push((secs * 1_000_000_000 + micros * 1_000, payload));
+        }
+    }
+    all
+}
+
+/// The data packets of a plain pcap file.
+pub(crate) fn packets(path: &Path) -> Vec<Payload> {
+    let mut all = payloads(path, 2368);
+    all.retain(|(_, payload)| payload.len() == DATA_BYTES);
+    all
+}
+
+/// What the packets themselves say of their sensor.
+pub(crate) fn sensor(packets: &[Payload]) -> Sensor {
+    let mut evidence = Evidence::default();
+    packets.iter().for_each(|(_, payload)| evidence.add(payload));
+    evidence.verdict().sensor.unwrap()
+}
+
+/// A block of records of these packets; the offset of each is 1206 times its number.
+pub(crate) fn block(packets: &[Payload]) -> Block {
+    let bytes: Vec<u8> = packets.iter().flat_map(|(_, bytes)| bytes).copied().collect();
+    let mut block = Block::default();
+    block.reset(Bytes::from(bytes), 0);
+    for (at, (nanos, _)) in packets.iter().enumerate() {
+        let range = at * DATA_BYTES..(at + 1) * DATA_BYTES;
+        block.push(TopicId(0), Timestamp::from_nanos(*nanos), range);
+    }
+    block
+}
+
+/// Points as columns, all as wide as can be.
+#[derive(Default, Debug)]
+pub(crate) struct Points {
+    pub(crate) time: Vec<i64>,
+    pub(crate) xyz: Vec<[f64; 3]>,
+    pub(crate) intensity: Vec<u8>,
+    pub(crate) calibrated: Vec<f64>,
+    pub(crate) laser: Vec<u8>,
+    pub(crate) ring: Vec<u8>,
+    pub(crate) azimuth: Vec<f64>,
+    pub(crate) distance: Vec<f64>,
+    pub(crate) kind: Vec<u8>,
+    pub(crate) scan: Vec<u32>,
+}
+
+/// The points of all packets, by the decoder under test.
+pub(crate) fn decode(
+    packets: &[Payload],
+    sensor: Sensor,
+    calibration: &Calibration,
+    options: PointOptions,
+) -> Points {
+    use arrow_array::{cast::AsArray as _, types::*};
+    let columns = Columns::default();
+    let mut decoder = PointDecoder::new(sensor, calibration, options, &columns).unwrap();
+    let (block, mut damage) = (block(packets), vec![]);
+    block.runs().for_each(|run| decoder.append(run, &mut damage));
+    assert_eq!(damage, []);
+    let batch = decoder.take().unwrap();
+    let floats = |name: &str| -> Vec<f64> {
+        let column = batch.column_by_name(name).unwrap().as_primitive::<Float32Type>();
+        column.values().iter().map(|value| f64::from(*value)).collect()
+    };
+    let bytes = |name: &str| -> Vec<u8> {
+        let column = batch.column_by_name(name).unwrap().as_primitive::<UInt8Type>();
+        column.values().to_vec()
+    };
+    let (x, y, z) = (floats("x"), floats("y"), floats("z"));
+    let time = batch.column_by_name("time").unwrap();
+    let scan = batch.column_by_name("scan").unwrap();
+    Points {
+        time: time.as_primitive::<TimestampNanosecondType>().values().to_vec(),
+        xyz: (0..x.len()).map(|at| [x[at], y[at], z[at]]).collect(),
+        intensity: bytes("intensity"),
+        calibrated: floats("intensity_calibrated"),
+        laser: bytes("laser"),
+        ring: bytes("ring"),
+        azimuth: floats("azimuth"),
+        distance: floats("distance"),
+        kind: bytes("return_type"),
+        scan: scan.as_primitive::<UInt32Type>().values().to_vec(),
+    }
+}
+
+/// The file called `name` in a zip archive, by its central directory.
+pub(crate) fn unzip(path: &Path, name: &str) -> Vec<u8> {
+    let zip = std::fs::read(path).unwrap();
+    let u16_at = |at: usize| usize::from(u16::from_le_bytes([zip[at], zip[at + 1]]));
+    let u32_at = |at: usize| u16_at(at) | u16_at(at + 2) << 16;
+    let is_end = |at: &usize| zip[*at..].starts_with(b"PK\x05\x06");
+    let end = (0..=zip.len() - 22).rev().find(is_end).unwrap();
+    let mut entry = u32_at(end + 16);
+    loop {
+        assert_eq!(&zip[entry..entry + 4], b"PK\x01\x02", "{path:?} has no {name}");
+        let name_len = u16_at(entry + 28);
+        if &zip[entry + 46..entry + 46 + name_len] == name.as_bytes() {
+            break;
+        }
+        entry += 46 + name_len + u16_at(entry + 30) + u16_at(entry + 32);
+    }
+    let (packed, at) = (u32_at(entry + 20), u32_at(entry + 42));
+    let start = at + 30 + u16_at(at + 26) + u16_at(at + 28);
+    let packed = &zip[start..start + packed];
+    match u16_at(entry + 10) {
+        0 => packed.to_vec(),
+        _ => {
+            let mut out = vec![];
+            flate2::read::DeflateDecoder::new(packed).read_to_end(&mut out).unwrap();
+            out
+        }
+    }
+}
+
+/// The bytes of the numbers in an array that NumPy wrote, and its shape.
+fn npy(bytes: &[u8], kind: &str) -> (Vec<u8>, Vec<usize>) {
+    assert_eq!(&bytes[..6], b"\x93NUMPY");
+    let len = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    let header = std::str::from_utf8(&bytes[10..10 + len]).unwrap();
+    assert!(header.contains(&format!("'descr': '{kind}'")), "{header}");
+    assert!(header.contains("'fortran_order': False"), "{header}");
+    let shape = header.split_once("'shape': (").unwrap().1.split_once(')').unwrap().0;
+    let shape = shape.split(',').filter_map(|n| n.trim().parse().ok()).collect();
+    (bytes[10 + len..].to_vec(), shape)
+}
+
+/// The rows of an array of `f32` in an archive of NumPy.
+pub(crate) fn floats(path: &Path, name: &str) -> Vec<Vec<f32>> {
+    let (bytes, shape) = npy(&unzip(path, &format!("{name}.npy")), "<f4");
+    let all = bytes.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap()));
+    let all: Vec<f32> = all.collect();
+    all.chunks_exact(shape[1]).map(<[f32]>::to_vec).collect()
+}
+
+/// An array of `i32` in an archive of NumPy.
+pub(crate) fn ints(path: &Path, name: &str) -> Vec<i32> {
+    let (bytes, _) = npy(&unzip(path, &format!("{name}.npy")), "<i4");
+    bytes.chunks_exact(4).map(|b| i32::from_le_bytes(b.try_into().unwrap())).collect()
+}

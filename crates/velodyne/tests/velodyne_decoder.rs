@@ -1,0 +1,166 @@
+//! Points of real and simulated captures, as velodyne_decoder 3 makes them.
+//!
+//! Compared are the first packets of each capture, point by point, and the number of
+//! points of the whole. Its times count from the start of a packet, also where the stamp
+//! is that of the end. It takes 57.6 us for a cycle of the HDL-64E S3 also where that
+//! sends one return, in 48 us: of that, only the number of points is compared.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::path::Path;
+
+use common::{Payload, decode, floats, ints, packets, samples, sensor};
+use logtool_velodyne::{
+    calibration::{Calibration, StatusStream},
+    model::{Model, ReturnMode, Sensor},
+    packet::Firings,
+    points::{Formula, PointOptions},
+};
+
+/// Name in `expected/`, capture, calibration (built in where empty), sensor, number of
+/// points, microseconds by which our times are ahead.
+type Case = (&'static str, &'static str, &'static str, Model, ReturnMode, usize, f64);
+
+use Model::*;
+use ReturnMode::*;
+
+const CASES: &[Case] = &[
+    (
+        "hdl64e_s1_atwall",
+        "hdl64e_atwallshort.pcap",
+        "calib_hdl64e_opendlv_db.yml",
+        Hdl64eS1,
+        Strongest,
+        104_661,
+        0.0,
+    ),
+    (
+        "sim_hdl64e_s2",
+        "sim_hdl64e_s2.pcap",
+        "calib_vd_HDL-64E_S2.1-sztaki.yml",
+        Hdl64eS2,
+        Strongest,
+        1_655_921,
+        -288.0,
+    ),
+    ("sim_hdl64e_s2_instream", "sim_hdl64e_s2.pcap", "stream", Hdl64eS2, Strongest, 1_655_921, -288.0),
+    ("sim_hdl64e_s3_dual_instream", "sim_hdl64e_s3_dual.pcap", "stream", Hdl64eS3, Dual, 952_307, -172.8),
+    ("hdl32e_mrpt", "hdl32e_mrpt_sample.pcap", "", Hdl32e, Strongest, 146_705, 0.0),
+    ("hdl32e_opendlv", "hdl32e_opendlv_sampleShort.pcap", "", Hdl32e, Strongest, 173_104, 0.0),
+    ("hdl32e_rustlidarutils", "hdl32e_rustlidarutils_example.pcap", "", Hdl32e, Strongest, 252_057, 0.0),
+    ("hdl32e_veloview_monterey", "veloview_monterey-first-100-packets.pcap", "", Hdl32e, Strongest, 872_800, 0.0),
+    ("hdl32e_labelled_vlp32c", "vlp32c_rustlidarutils.pcap", "", Hdl32e, Strongest, 30_596, 0.0),
+    ("vlp16_mrpt", "vlp16_mrpt_gps_sample.pcap", "", Vlp16, Strongest, 73_486, 0.0),
+    ("vlp16_opendlv", "vlp16_opendlv_sampleShort.pcap", "", Vlp16, Strongest, 87_529, 0.0),
+    ("vlp16_rlu_idpatched", "vlp16_rustlidarutils.pcap", "", Vlp16, Strongest, 19_579, 0.0),
+    ("vlp16_rlu_old", "vlp16_rustlidarutils_example_old.pcap", "", Vlp16, Strongest, 31_630, 0.0),
+    ("vlp16_veloview_90deg_idpatched", "vlp16_veloview_test-90deg-1-50-frames.pcap", "", Vlp16, Strongest, 700_400, 0.0),
+    ("vlp16_nebula_dual", "vlp16_nebula.pcap", "", Vlp16, Dual, 59_414, 0.0),
+    ("vlp32c_nebula", "vlp32c_nebula.pcap", "", Vlp32c, Strongest, 131_305, 0.0),
+    ("vls128_nebula", "vls128_nebula.pcap", "", Vls128, Strongest, 764_149, -1.7),
+];
+
+fn calibration(samples: &Path, name: &str, sensor: Sensor, packets: &[Payload]) -> Calibration {
+    match name {
+        "" => Calibration::of_model(sensor.model),
+        "stream" => {
+            let mut stream = StatusStream::new(sensor.packet_nanos() / 1e3);
+            for (_, payload) in packets {
+                let tail = Firings::new(payload).unwrap().tail();
+                stream.add(tail.micros, tail.sort, tail.value);
+            }
+            stream.calibration().unwrap()
+        }
+        _ => {
+            let text = std::fs::read_to_string(samples.join(name)).unwrap();
+            Calibration::from_yaml(&text, name).unwrap()
+        }
+    }
+}
+
+/// A point as it is compared: packet, nanoseconds after its packet, ring, return type,
+/// where, intensity.
+type Point = (usize, f64, u8, u8, [f64; 3], f64);
+
+/// In an order that both have: by packet, time, ring and return.
+fn sorted(mut points: Vec<Point>) -> Vec<Point> {
+    points.sort_by(|a, b| {
+        let key = |p: &Point| (p.0, (p.1 / 100.0).round() as i64, p.2, p.3);
+        key(a).cmp(&key(b))
+    });
+    points
+}
+
+#[test]
+fn points_are_those_of_velodyne_decoder_where_it_is_right() {
+    let Some(samples) = samples() else { return };
+    let mut failures = vec![];
+    for (name, capture, file, model, returns, count, ahead) in CASES {
+        if !samples.join(capture).is_file() {
+            eprintln!("{name}: no {capture}; not checked");
+            continue;
+        }
+        let packets = packets(&samples.join(capture));
+        let sensor = sensor(&packets);
+        assert_eq!(sensor, Sensor { model: *model, returns: *returns }, "{name}");
+        let calibration = calibration(&samples, file, sensor, &packets);
+        let mut options = PointOptions::default();
+        options.formula = Formula::VelodyneDecoder;
+        let all = decode(&packets, sensor, &calibration, options);
+        if all.time.len() != *count {
+            failures.push(format!("{name}: {} points, not {count}", all.time.len()));
+        }
+
+        let path = samples.join("expected").join(format!("{name}.packets.npz"));
+        if !path.is_file() {
+            eprintln!("{name}: only counted");
+            continue;
+        }
+        let wanted: Vec<Point> = floats(&path, "pts")
+            .iter()
+            .zip(ints(&path, "pkt"))
+            .map(|(p, packet)| {
+                let xyz = [p[0], p[1], p[2]].map(f64::from);
+                let nanos = f64::from(p[4]) * 1e9 + ahead * 1e3;
+                (packet as usize, nanos, p[6] as u8, p[7] as u8, xyz, f64::from(p[3]))
+            })
+            .collect();
+        let first = wanted.last().unwrap().0 + 1;
+        // Spread out, so that it is clear to which packet a point belongs.
+        let spread: Vec<Payload> = packets[..first]
+            .iter()
+            .enumerate()
+            .map(|(at, (_, bytes))| (at as i64 * 1_000_000_000, bytes.clone()))
+            .collect();
+        let points = decode(&spread, sensor, &calibration, options);
+        let have: Vec<Point> = (0..points.time.len())
+            .map(|at| {
+                let packet = (points.time[at] + 500_000_000) / 1_000_000_000;
+                let after = (points.time[at] - packet * 1_000_000_000) as f64;
+                let (ring, kind) = (points.ring[at], points.kind[at]);
+                (packet as usize, after, ring, kind, points.xyz[at], points.calibrated[at])
+            })
+            .collect();
+        let (wanted, have) = (sorted(wanted), sorted(have));
+        if wanted.len() != have.len() {
+            failures.push(format!("{name}: {} of {} points", have.len(), wanted.len()));
+            continue;
+        }
+        let (mut off, mut late, mut pale, mut ids) = (0.0_f64, 0.0_f64, 0.0_f64, 0);
+        for (want, have) in wanted.iter().zip(&have) {
+            ids += usize::from((want.0, want.2, want.3) != (have.0, have.2, have.3));
+            late = late.max((want.1 - have.1).abs());
+            pale = pale.max((want.5 - have.5).abs());
+            for axis in 0..3 {
+                off = off.max((want.4[axis] - have.4[axis]).abs());
+            }
+        }
+        eprintln!("{name}: {off:.6} m, {late:.0} ns, intensity {pale:.3}, {ids} others");
+        if off > 1e-3 || late > 1_000.0 || pale > 0.05 || ids > 0 {
+            failures.push(format!("{name}: {off} m, {late} ns, {pale}, {ids} others"));
+        }
+    }
+    assert!(failures.is_empty(), "{failures:#?}");
+}
