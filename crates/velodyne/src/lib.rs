@@ -14,3 +14,5 @@ mod rows;
 mod window;
 
 pub mod vel;
+
+pub mod capture;

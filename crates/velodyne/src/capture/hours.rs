@@ -71,9 +71,11 @@ mod tests {
             packet[1_200..1_204].copy_from_slice(&stamp);
             packet
         };
-        let texts = [packet(*b"O De"), packet([33, 12, b'v', b'2'])].as_flattened().to_vec();
+        let texts =
+            [packet(*b"O De"), packet([33, 12, b'v', b'2'])].as_flattened().to_vec();
         assert_eq!(Hours::of(&texts), None);
-        let stamps = [packet([0, 1, 0, 0]), packet([0, 2, 0, 0])].as_flattened().to_vec();
+        let stamps =
+            [packet([0, 1, 0, 0]), packet([0, 2, 0, 0])].as_flattened().to_vec();
         assert_eq!(Hours::of(&stamps), Some(Hours::default()));
     }
 }

@@ -196,7 +196,8 @@ fn legacy(pcap: Pcap, bytes: &[u8]) -> Item {
     };
     let Ok((_, frame)) = frame else { return Item::Broken };
     let unit = if pcap.is_nanos { 1 } else { 1_000 };
-    let nanos = i64::from(frame.ts_sec) * 1_000_000_000 + i64::from(frame.ts_usec) * unit;
+    let nanos =
+        i64::from(frame.ts_sec) * 1_000_000_000 + i64::from(frame.ts_usec) * unit;
     let start = pcap.header_len();
     Item::Frame(Frame {
         link: pcap.link,

@@ -1,6 +1,6 @@
 //! What the datagrams of a lidar are, and what is none.
 
-use crate::packet::{Bank, DATA_BYTES, Firings};
+use crate::packet::{Bank, Firings};
 
 /// How many bytes a position packet has.
 pub(crate) const POSITION_BYTES: usize = 512;
@@ -32,7 +32,8 @@ pub(crate) fn of(ports: [u16; 2], bytes: &[u8]) -> Payload {
             false => Payload::WrongFlags,
         };
     }
-    let has_sentence = || bytes.get(NMEA_START..).is_some_and(|b| b.starts_with(b"$GP"));
+    let has_sentence =
+        || bytes.get(NMEA_START..).is_some_and(|b| b.starts_with(b"$GP"));
     let is_position = bytes.len() == POSITION_BYTES
         && (ports.contains(&POSITION_PORT) || has_sentence());
     if is_position { Payload::Position } else { Payload::Other }
@@ -50,6 +51,7 @@ pub(crate) fn is_data(firings: Firings<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::DATA_BYTES;
 
     fn packet() -> [u8; DATA_BYTES] {
         let mut bytes = [0; DATA_BYTES];

@@ -40,7 +40,12 @@ struct Open {
 impl Pieces {
     /// Takes a piece, its `bytes`, from the frame at `at`; gives the datagram that it
     /// completes.
-    pub(crate) fn take(&mut self, at: u64, piece: &Piece, bytes: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn take(
+        &mut self,
+        at: u64,
+        piece: &Piece,
+        bytes: &[u8],
+    ) -> Option<Vec<u8>> {
         self.give_up_before(at.saturating_sub(PATIENCE));
         let end = piece.offset.saturating_add(u32::try_from(bytes.len()).ok()?);
         if end > MAX_LEN || bytes.is_empty() {

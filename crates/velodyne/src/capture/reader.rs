@@ -71,6 +71,8 @@ pub(crate) enum PacketBytes {
 pub(crate) enum Foreign {
     /// It was captured only in part.
     Short,
+    /// It says that it is longer than it is.
+    Broken,
     /// It is as long as a data packet, and no block says which lasers it is of.
     WrongFlags,
     /// It is a datagram of another length or port.
@@ -119,7 +121,11 @@ impl Reader {
         }
         let address = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
         let sender = Sender { address, port: 0, is_position: false };
-        Found::Packet(LidarPacket { sender, time, bytes: PacketBytes::In(0..bytes.len()) })
+        Found::Packet(LidarPacket {
+            sender,
+            time,
+            bytes: PacketBytes::In(0..bytes.len()),
+        })
     }
 
     fn frame(&mut self, at: u64, frame: &Frame, item: &[u8]) -> Found {
@@ -131,17 +137,15 @@ impl Reader {
             Carried::Short => return Found::Foreign(short(frame)),
         };
         match ip::packet(bytes, ip) {
-            Packet::Udp { source, bytes: udp } => {
-                match classify(bytes, udp, source) {
-                    Ok((sender, payload)) => {
-                        let start = frame.bytes.start;
-                        let place = start + payload.start..start + payload.end;
-                        let (time, bytes) = (frame.time, PacketBytes::In(place));
-                        Found::Packet(LidarPacket { sender, time, bytes })
-                    }
-                    Err(why) => Found::Foreign(why),
+            Packet::Udp { source, bytes: udp } => match classify(bytes, udp, source) {
+                Ok((sender, payload)) => {
+                    let start = frame.bytes.start;
+                    let place = start + payload.start..start + payload.end;
+                    let (time, bytes) = (frame.time, PacketBytes::In(place));
+                    Found::Packet(LidarPacket { sender, time, bytes })
                 }
-            }
+                Err(why) => Found::Foreign(why),
+            },
             Packet::Piece(piece) => {
                 let part = bytes.get(piece.bytes.clone()).unwrap_or_default();
                 let Some(udp) = self.pieces.take(at, &piece, part) else {
@@ -165,7 +169,7 @@ impl Reader {
 /// Why a frame that ends too early is none: it is what was captured of a longer one, or
 /// is not what it says.
 fn short(frame: &Frame) -> Foreign {
-    if frame.is_short { Foreign::Short } else { Foreign::OtherProtocol }
+    if frame.is_short { Foreign::Short } else { Foreign::Broken }
 }
 
 /// Whose packet the UDP packet at `udp` of `bytes` is, and where its payload lies.
@@ -174,7 +178,7 @@ fn classify(
     udp: Range<usize>,
     address: IpAddr,
 ) -> Result<(Sender, Range<usize>), Foreign> {
-    let datagram = ip::datagram(bytes, udp).ok_or(Foreign::OtherProtocol)?;
+    let datagram = ip::datagram(bytes, udp).ok_or(Foreign::Broken)?;
     let ports = [datagram.source_port, datagram.destination_port];
     let payload = bytes.get(datagram.payload.clone()).unwrap_or_default();
     let is_position = match payload::of(ports, payload) {

@@ -23,9 +23,8 @@ use crate::{
 /// The columns. `encoding` is what the bytes of `data` are, found by looking at them:
 /// `jpeg`; `mono8` or `rgb8` for rows of pixels without compression; `unknown`.
 pub(crate) fn fields() -> Vec<Field> {
-    let pixels = |name| {
-        layouts::with_unit(Field::new(name, DataType::Int32, false), "pixel")
-    };
+    let pixels =
+        |name| layouts::with_unit(Field::new(name, DataType::Int32, false), "pixel");
     vec![
         Field::new("validity", DataType::UInt8, false),
         Field::new("version", DataType::Int32, false),
@@ -52,7 +51,11 @@ fn encoding(head: &ImageHead, data: &[u8]) -> &'static str {
     match (is_jpeg(data), head.is_compressed != 0) {
         (true, _) => "jpeg",
         (false, false) if pixels > 0 && data.len() as i64 == pixels => "mono8",
-        (false, false) if pixels > 0 && pixels.checked_mul(3) == Some(data.len() as i64) => "rgb8",
+        (false, false)
+            if pixels > 0 && pixels.checked_mul(3) == Some(data.len() as i64) =>
+        {
+            "rgb8"
+        }
         _ => "unknown",
     }
 }

@@ -16,8 +16,7 @@ pub(crate) const SIGHT: usize = HEADER_LEN + 20;
 const MAX_MILLIS: f64 = 9e12;
 
 /// The types of which the layout is known.
-const KNOWN: [u32; 5] =
-    [kind::OBD, kind::GPS, kind::IMAGE, kind::POSE, kind::VELODYNE];
+const KNOWN: [u32; 5] = [kind::OBD, kind::GPS, kind::IMAGE, kind::POSE, kind::VELODYNE];
 
 /// The types that a message can have of which nothing is known.
 const UNKNOWN: std::ops::Range<u32> = 1..0x0100_0000;

@@ -84,8 +84,9 @@ pub(crate) fn definition(fields: &[Named]) -> String {
 pub(crate) fn with_unit(field: Field, unit: &str) -> Field {
     match unit {
         "" => field,
-        unit => field
-            .with_metadata(HashMap::from([(UNIT.to_owned(), unit.to_owned())])),
+        unit => {
+            field.with_metadata(HashMap::from([(UNIT.to_owned(), unit.to_owned())]))
+        }
     }
 }
 
@@ -99,7 +100,8 @@ pub(crate) fn decoder(fields: &[Named], columns: &Columns) -> Result<FixedDecode
         role,
     };
     let header = HEADER.iter().map(|(name, kind, role)| field(name, *kind, *role));
-    let data = fields.iter().map(|(name, kind, _)| field(name, *kind, FieldRole::Plain));
+    let data =
+        fields.iter().map(|(name, kind, _)| field(name, *kind, FieldRole::Plain));
     let layout = Layout::packed("message".into(), header.chain(data).collect())?;
     let layout = layout.with_frame(Frame { time_unit: "ns", tail: Tail::Any });
     let inner = LayoutDecoder::new(&layout, columns)?;

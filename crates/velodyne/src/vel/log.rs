@@ -8,10 +8,7 @@ use logtool_core::{
 };
 
 use crate::vel::{
-    cursor::VelCursor,
-    index::IndexVerdict,
-    notes::Notes,
-    survey::survey,
+    cursor::VelCursor, index::IndexVerdict, notes::Notes, survey::survey,
     wire::SizeField,
 };
 

@@ -48,7 +48,8 @@ impl Rows for RawRows {
         self.kind.append_value(header.kind);
         self.version.append_value(header.version);
         if self.wanted.get(3) == Some(&true) {
-            self.data.append_value(record.payload.get(PREFIX_LEN..).unwrap_or_default());
+            self.data
+                .append_value(record.payload.get(PREFIX_LEN..).unwrap_or_default());
         }
         Ok(1)
     }

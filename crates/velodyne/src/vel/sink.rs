@@ -65,9 +65,8 @@ impl<W: Write + Seek> VelSink<W> {
 
     /// Whether every byte between `start` and `end` belongs to a message.
     fn is_sound(&self, start: u64, end: u64) -> bool {
-        let gap = |gap: &logtool_core::Damage| {
-            gap.bytes.start < end && gap.bytes.end > start
-        };
+        let gap =
+            |gap: &logtool_core::Damage| gap.bytes.start < end && gap.bytes.end > start;
         let is_cut = self.notes.cut.is_some_and(|cut| cut.at < end);
         !is_cut && !self.notes.gaps.iter().any(gap)
     }
@@ -104,8 +103,9 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
         while at < end {
             let sight = source.read_at(at..at + SIGHT as u64)?;
             let Look::Message(message) = judge.look(at, &sight) else {
-                return Err(Error::new(ErrorKind::Malformed, "the file has changed")
-                    .at(at));
+                return Err(
+                    Error::new(ErrorKind::Malformed, "the file has changed").at(at)
+                );
             };
             let to = self.writer.position() + (at - start);
             self.writer.note(message.header.millis, to);

@@ -16,6 +16,7 @@ use logtool_core::{
 };
 
 use crate::{
+    vel::survey::{parts::Parts, stats::Stats},
     vel::{
         index::Seconds,
         judge::{Judge, Look, Message, SIGHT},
@@ -25,7 +26,6 @@ use crate::{
         topics::{self, TopicKind},
         wire::{self, HEAD_LEN, HEADER_LEN, Head, MAGIC, PACKET_LEN},
     },
-    vel::survey::{parts::Parts, stats::Stats},
     window::Window,
 };
 
@@ -119,12 +119,7 @@ impl Survey {
     }
 
     /// Whether `message` is one: its data is as it should be, or something follows on it.
-    fn is_one(
-        &self,
-        at: u64,
-        message: &Message,
-        window: &Window<'_>,
-    ) -> Result<bool> {
+    fn is_one(&self, at: u64, message: &Message, window: &Window<'_>) -> Result<bool> {
         Ok(message.fits || self.judge.goes_on(at + message.len, window)?)
     }
 
@@ -175,12 +170,7 @@ impl Survey {
     }
 
     /// Steps over what cannot be read at `at`, and says where reading goes on.
-    fn damaged(
-        &mut self,
-        at: u64,
-        look: Look,
-        window: &mut Window<'_>,
-    ) -> Result<u64> {
+    fn damaged(&mut self, at: u64, look: Look, window: &mut Window<'_>) -> Result<u64> {
         let end = self.judge.end;
         let next = match self.gaps.len() < MAX_GAPS {
             true => self.judge.next(at + 1, window)?,

@@ -15,8 +15,8 @@ use crate::vel::{
     index::Seconds,
     message::{Gps, ImageHead, Obd, Pose},
     wire::{
-        END, HEAD_LEN, HEADER_LEN, Header, MAGIC, PACKET_LEN, SizeField, VALID, VERSION,
-        kind,
+        END, HEAD_LEN, HEADER_LEN, Header, MAGIC, PACKET_LEN, SizeField, VALID,
+        VERSION, kind,
     },
 };
 
@@ -167,7 +167,8 @@ impl<W: Write + Seek> Writer<W> {
         if self.options.has_end_mark {
             self.raw(&END.to_le_bytes())?;
         }
-        let entries = self.seconds.entries().chain(std::iter::repeat(self.seconds.last()));
+        let entries =
+            self.seconds.entries().chain(std::iter::repeat(self.seconds.last()));
         let index: Vec<u8> = entries
             .take(self.options.seconds as usize)
             .flat_map(u64::to_le_bytes)
@@ -202,5 +203,8 @@ fn header(kind: u32, millis: f64) -> Header {
 }
 
 fn too_long(len: impl std::fmt::Display) -> Error {
-    Error::new(ErrorKind::Limit, format!("a message of {len} is too long for a .vel log"))
+    Error::new(
+        ErrorKind::Limit,
+        format!("a message of {len} is too long for a .vel log"),
+    )
 }

@@ -73,6 +73,7 @@ impl Foreign {
     fn name(self) -> &'static str {
         match self {
             Self::Short => "short_captures",
+            Self::Broken => "broken_packets",
             Self::WrongFlags => "packets_with_wrong_flags",
             Self::OtherDatagram => "other_datagrams",
             Self::OtherProtocol => "other_protocols",
@@ -83,6 +84,7 @@ impl Foreign {
     fn what(self) -> &'static str {
         match self {
             Self::Short => "captured only in part, and lost",
+            Self::Broken => "shorter than they say",
             Self::WrongFlags => {
                 "as long as data packets, but their blocks are of no known lasers"
             }

@@ -46,9 +46,8 @@ impl Survey {
         let counted = &self.topics.counted;
         let mut topics = Vec::new();
         for (index, one) in counted.iter().enumerate() {
-            let like = |other: &&Counted| {
-                other.sender.is_position == one.sender.is_position
-            };
+            let like =
+                |other: &&Counted| other.sender.is_position == one.sender.is_position;
             let instance = counted.iter().take(index).filter(like).count() as u32;
             topics.push(topic(one, instance, container));
         }

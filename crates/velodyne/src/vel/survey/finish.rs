@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use logtool_core::{
-    Clock, ClockZero, Manifest, Result, Topic, Value,
-};
+use logtool_core::{Clock, ClockZero, Manifest, Result, Topic, Value};
 
 use crate::{
     vel::{
@@ -104,7 +102,10 @@ impl Survey {
         };
         let text = |text: String| Value::Text(text);
         BTreeMap::from([
-            ("version".into(), text(format!("{}.{}", self.head.major, self.head.minor))),
+            (
+                "version".into(),
+                text(format!("{}.{}", self.head.major, self.head.minor)),
+            ),
             ("size_field".into(), text(size_field)),
             ("index".into(), text(index)),
             ("end".into(), text(end.into())),

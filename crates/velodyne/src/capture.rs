@@ -1,0 +1,38 @@
+//! Captures of what lidars send: pcap, pcapng, and packets without a container.
+//!
+//! Whatever lies around the packets is taken off: Ethernet with tags of VLANs, Linux's
+//! cooked links, loopbacks, or nothing; IPv4 with options, IPv6 with headers that extend
+//! it; pieces are put together. What is no packet of a lidar is counted. Each lidar is a
+//! topic of its own, known by its address and the port that it sends to.
+//!
+//! A record's payload is that of a datagram.
+
+// In reading order: each module uses only those above it.
+mod ip;
+mod link;
+mod payload;
+mod pieces;
+
+mod container;
+mod hours;
+mod item;
+
+mod reader;
+
+mod position;
+mod topics;
+
+mod notes;
+mod search;
+
+mod cursor;
+mod survey;
+
+mod log;
+
+mod format;
+
+pub use crate::capture::{
+    format::{Capture, FORMAT},
+    log::CaptureLog,
+};

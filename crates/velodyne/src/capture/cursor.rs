@@ -1,0 +1,173 @@
+//! Reading the packets of a part.
+
+use std::{mem, sync::Arc};
+
+use logtool_core::{
+    Block, Cursor, Result, Selection, Source, Step, Timestamp, TopicId, Walk,
+};
+
+use crate::capture::{
+    container::{Look, SIGHT},
+    item::Section,
+    notes::{Notes, PartStart},
+    pieces::Pieces,
+    reader::{Found, LidarPacket, PacketBytes, Reader},
+};
+
+/// Reads one part of a capture.
+pub(crate) struct CaptureCursor {
+    walk: Walk,
+    state: State,
+}
+
+struct State {
+    reader: Reader,
+    notes: Arc<Notes>,
+    selection: Selection,
+    /// Where the file ends.
+    end: u64,
+    /// The next gap that the walk will come to, and where.
+    gap: usize,
+    gap_start: u64,
+    /// A packet that was put together, and is no bytes of the file.
+    joined: Option<Joined>,
+}
+
+struct Joined {
+    topic: TopicId,
+    time: Timestamp,
+    bytes: Vec<u8>,
+    /// Where the frame is with which it was complete.
+    at: u64,
+}
+
+impl CaptureCursor {
+    /// A cursor that walks `walk` through `source`, of which the reader's state is
+    /// `start` there.
+    pub(crate) fn new(
+        walk: Walk,
+        source: &Arc<dyn Source>,
+        notes: Arc<Notes>,
+        start: PartStart,
+        selection: Selection,
+    ) -> Result<Self> {
+        let at = walk.position();
+        let (section, pieces) = (Section::default(), Pieces::default());
+        let hours = start.hours;
+        let mut reader = Reader { container: notes.container, section, pieces, hours };
+        let end = source.len();
+        let mut declarations = notes.declarations.iter().peekable();
+        for frame in start.pieces {
+            while let Some((_, declaration)) =
+                declarations.next_if(|(declared, _)| *declared < frame)
+            {
+                reader.section.declare(*declaration);
+            }
+            replay(&mut reader, source, frame, end)?;
+        }
+        for (_, declaration) in declarations.filter(|(declared, _)| *declared < at) {
+            reader.section.declare(*declaration);
+        }
+        let gap = notes.gaps.partition_point(|gap| gap.bytes.start < at);
+        let gap_start = 0;
+        let joined = None;
+        let mut state = State { reader, notes, selection, end, gap, gap_start, joined };
+        state.look_for_gap();
+        Ok(Self { walk, state })
+    }
+}
+
+/// Reads the frame at `at` again, of which a piece waits for others.
+fn replay(
+    reader: &mut Reader,
+    source: &Arc<dyn Source>,
+    at: u64,
+    end: u64,
+) -> Result<()> {
+    let sight = source.read_at(at..at.saturating_add(SIGHT as u64))?;
+    let is_big_endian = reader.section.is_big_endian;
+    if let Look::Item(len) = reader.container.look(at, &sight, is_big_endian, end) {
+        let item = source.read_at(at..at + len)?;
+        reader.read(at, &item);
+    }
+    Ok(())
+}
+
+impl Cursor for CaptureCursor {
+    fn fill(&mut self, block: &mut Block) -> Result<bool> {
+        let Self { walk, state } = self;
+        if let Some(joined) = state.joined.take() {
+            let len = joined.bytes.len();
+            block.reset_unpacked(joined.bytes.into(), joined.at);
+            block.push(joined.topic, joined.time, 0..len);
+            return Ok(true);
+        }
+        let start = walk.position();
+        walk.fill(block, |block, bytes, used| {
+            let rest = bytes.get(used..).unwrap_or_default();
+            state.step(block, start + used as u64, rest, used)
+        })
+    }
+}
+
+impl State {
+    fn look_for_gap(&mut self) {
+        let gap = self.notes.gaps.get(self.gap);
+        self.gap_start = gap.map_or(u64::MAX, |gap| gap.bytes.start);
+    }
+
+    /// Looks at the item at `at` of the file, which is at `used` of the block; `rest` are
+    /// the bytes of the block from there on.
+    fn step(&mut self, block: &mut Block, at: u64, rest: &[u8], used: usize) -> Step {
+        if at == self.gap_start
+            && let Some(gap) = self.notes.gaps.get(self.gap).cloned()
+        {
+            self.gap += 1;
+            self.look_for_gap();
+            let len = gap.bytes.end.saturating_sub(at).max(1);
+            return Step::Damaged { len, damage: Box::new(gap) };
+        }
+        let left = self.end.saturating_sub(at);
+        if (rest.len() as u64) < left.min(SIGHT as u64) {
+            return Step::Partial { len: left.min(SIGHT as u64) as usize };
+        }
+        let (container, is_big_endian) =
+            (self.reader.container, self.reader.section.is_big_endian);
+        let len = match container.look(at, rest, is_big_endian, self.end) {
+            Look::Item(len) => usize::try_from(len).unwrap_or(usize::MAX),
+            // The survey saw something else here: the file has changed since.
+            _ => return Step::Whole { len: rest.len().max(1) },
+        };
+        let Some(item) = rest.get(..len) else { return Step::Partial { len } };
+        match self.reader.read(at, item) {
+            Found::Packet(packet) => self.packet(block, at, packet, used, len),
+            _ => Step::Whole { len },
+        }
+    }
+
+    fn packet(
+        &mut self,
+        block: &mut Block,
+        at: u64,
+        mut packet: LidarPacket,
+        used: usize,
+        len: usize,
+    ) -> Step {
+        let whole = Step::Whole { len };
+        let Some(topic) = self.notes.topic(&packet.sender) else { return whole };
+        if !self.selection.wants(topic, packet.time) {
+            return whole;
+        }
+        match &mut packet.bytes {
+            PacketBytes::In(place) => {
+                block.push(topic, packet.time, used + place.start..used + place.end);
+                whole
+            }
+            PacketBytes::Joined(bytes) => {
+                let (time, bytes) = (packet.time, mem::take(bytes));
+                self.joined = Some(Joined { topic, time, bytes, at });
+                Step::Last { len }
+            }
+        }
+    }
+}

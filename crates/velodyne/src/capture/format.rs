@@ -1,0 +1,45 @@
+//! Captures as one of the formats.
+
+use std::sync::Arc;
+
+use logtool_core::{Format, Likeness, Log, Manifest, OpenOptions, Result, Source};
+
+use crate::capture::{container::Container, log::CaptureLog, topics};
+
+/// The format of captures: pcap, pcapng, and dumps of bare packets.
+pub const FORMAT: Capture = Capture;
+
+/// See [`FORMAT`].
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Capture;
+
+impl Format for Capture {
+    fn name(&self) -> &'static str {
+        topics::FORMAT_NAME
+    }
+
+    fn likeness(&self, _name: &str, head: &[u8]) -> Likeness {
+        match Container::of(head) {
+            Some(_) => Likeness::Certain,
+            None => Likeness::No,
+        }
+    }
+
+    fn open(
+        &self,
+        source: Arc<dyn Source>,
+        options: OpenOptions,
+    ) -> Result<Box<dyn Log>> {
+        Ok(Box::new(CaptureLog::open(source, options)?))
+    }
+
+    fn resume(
+        &self,
+        source: Arc<dyn Source>,
+        manifest: Arc<Manifest>,
+        options: OpenOptions,
+    ) -> Result<Box<dyn Log>> {
+        Ok(Box::new(CaptureLog::resume(source, manifest, options)?))
+    }
+}

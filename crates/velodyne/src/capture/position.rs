@@ -1,0 +1,250 @@
+//! Position packets: what the GPS receiver of a lidar says, and how well the lidar's
+//! clock follows it.
+//!
+//! ```text
+//! 198   time u32, us past the hour
+//! 202   pulse each second: 0 none, 1 synchronizing, 2 locked, 3 error
+//! 206   a sentence of NMEA 0183: $GPRMC or $GPGGA, ended by a line break or NUL
+//! ```
+//! (VLP-16 manual 63-9243, 9.4.2.) 512 bytes.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef,
+    builder::{
+        BooleanBuilder, FixedSizeBinaryBuilder, Float32Builder, Float64Builder,
+        StringBuilder, TimestampNanosecondBuilder, UInt32Builder,
+    },
+};
+use arrow_schema::{DataType, Field, SchemaRef, TimeUnit};
+use logtool_core::{Cut, DamageKind, Decoder, Record, Result};
+use nmea::{ParseResult, sentences::rmc::RmcStatusOfFix};
+
+use crate::{
+    capture::payload::{NMEA_START, POSITION_BYTES},
+    rows::{Rows, RowsDecoder},
+};
+
+/// The longest sentence that NMEA 0183 allows has 82 characters; receivers send more.
+const MAX_SENTENCE: usize = 160;
+
+/// What a position packet says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Position {
+    /// Microseconds past the hour.
+    pub(crate) stamp: u32,
+    pub(crate) pulse: u8,
+    /// The sentence, as it is.
+    pub(crate) sentence: Option<String>,
+    pub(crate) fix: Fix,
+}
+
+/// What a sentence says, as far as it does.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Fix {
+    /// Nanoseconds since 1970: only sentences with a date.
+    pub(crate) utc_nanos: Option<i64>,
+    /// Whether the receiver has a position.
+    pub(crate) is_valid: Option<bool>,
+    latitude: Option<f64>,
+    longitude: Option<f64>,
+    speed: Option<f32>,
+    course: Option<f32>,
+    altitude: Option<f32>,
+    satellites: Option<u32>,
+}
+
+impl Position {
+    /// What the packet `bytes` says.
+    pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
+        let stamp = Cut::new(bytes.get(198..)?).u32()?;
+        let pulse = *bytes.get(202)?;
+        let rest = bytes.get(NMEA_START..)?;
+        let is_end = |byte: &u8| matches!(byte, 0 | b'\r' | b'\n');
+        let sentence = rest.split(is_end).next().filter(|s| s.starts_with(b"$"));
+        let sentence = sentence.map(|s| String::from_utf8_lossy(s).into_owned());
+        let fix = sentence.as_deref().map(fix).unwrap_or_default();
+        Some(Self { stamp, pulse, sentence, fix })
+    }
+
+    fn pulse_name(&self) -> &'static str {
+        match self.pulse {
+            0 => "absent",
+            1 => "synchronizing",
+            2 => "locked",
+            3 => "error",
+            _ => "unknown",
+        }
+    }
+}
+
+fn fix(sentence: &str) -> Fix {
+    if sentence.len() > MAX_SENTENCE {
+        return Fix::default();
+    }
+    match nmea::parse_str(sentence) {
+        Ok(ParseResult::RMC(rmc)) => {
+            let moment = rmc.fix_date.zip(rmc.fix_time);
+            let moment = moment.map(|(date, time)| date.and_time(time).and_utc());
+            Fix {
+                utc_nanos: moment.and_then(|moment| moment.timestamp_nanos_opt()),
+                is_valid: Some(rmc.status_of_fix != RmcStatusOfFix::Invalid),
+                latitude: rmc.lat,
+                longitude: rmc.lon,
+                speed: rmc.speed_over_ground,
+                course: rmc.true_course,
+                ..Fix::default()
+            }
+        }
+        Ok(ParseResult::GGA(gga)) => Fix {
+            is_valid: gga.fix_type.map(|kind| kind.is_valid()),
+            latitude: gga.latitude,
+            longitude: gga.longitude,
+            altitude: gga.altitude,
+            satellites: gga.fix_satellites,
+            ..Fix::default()
+        },
+        // Another sentence, or a wrong sum: it is shown as it is.
+        _ => Fix::default(),
+    }
+}
+
+/// The columns.
+pub(crate) fn fields() -> Vec<Field> {
+    let unit = |name: &str, kind: DataType, unit: &str| {
+        let metadata = [("unit".to_owned(), unit.to_owned())].into();
+        Field::new(name, kind, true).with_metadata(metadata)
+    };
+    let utc = DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));
+    vec![
+        unit("stamp", DataType::UInt32, "us past the hour"),
+        Field::new("pulse", DataType::Utf8, true),
+        Field::new("sentence", DataType::Utf8, true),
+        Field::new("utc", utc, true),
+        Field::new("is_valid", DataType::Boolean, true),
+        unit("latitude", DataType::Float64, "deg"),
+        unit("longitude", DataType::Float64, "deg"),
+        unit("speed", DataType::Float32, "knot"),
+        unit("course", DataType::Float32, "deg"),
+        unit("altitude", DataType::Float32, "m"),
+        Field::new("satellites", DataType::UInt32, true),
+        Field::new("data", DataType::FixedSizeBinary(POSITION_BYTES as i32), true),
+    ]
+}
+
+/// A decoder of those of the columns of `schema` that are wanted.
+pub(crate) fn decoder(schema: &SchemaRef, wanted: &[bool]) -> Result<Box<dyn Decoder>> {
+    let rows = PositionRows {
+        wanted: wanted.to_vec(),
+        stamp: UInt32Builder::new(),
+        pulse: StringBuilder::new(),
+        sentence: StringBuilder::new(),
+        utc: TimestampNanosecondBuilder::new().with_timezone("UTC"),
+        is_valid: BooleanBuilder::new(),
+        latitude: Float64Builder::new(),
+        longitude: Float64Builder::new(),
+        speed: Float32Builder::new(),
+        course: Float32Builder::new(),
+        altitude: Float32Builder::new(),
+        satellites: UInt32Builder::new(),
+        data: FixedSizeBinaryBuilder::new(POSITION_BYTES as i32),
+    };
+    Ok(RowsDecoder::boxed(schema, wanted, rows))
+}
+
+struct PositionRows {
+    wanted: Vec<bool>,
+    stamp: UInt32Builder,
+    pulse: StringBuilder,
+    sentence: StringBuilder,
+    utc: TimestampNanosecondBuilder,
+    is_valid: BooleanBuilder,
+    latitude: Float64Builder,
+    longitude: Float64Builder,
+    speed: Float32Builder,
+    course: Float32Builder,
+    altitude: Float32Builder,
+    satellites: UInt32Builder,
+    data: FixedSizeBinaryBuilder,
+}
+
+impl Rows for PositionRows {
+    fn append(&mut self, record: Record<'_>) -> Result<usize, DamageKind> {
+        let odd = DamageKind::Undecodable;
+        let position = Position::of(record.payload).ok_or(odd)?;
+        // Only another length could be refused.
+        self.data.append_value(record.payload).map_err(|_| odd)?;
+        let fix = position.fix;
+        self.stamp.append_value(position.stamp);
+        self.pulse.append_value(position.pulse_name());
+        self.sentence.append_option(position.sentence);
+        self.utc.append_option(fix.utc_nanos);
+        self.is_valid.append_option(fix.is_valid);
+        self.latitude.append_option(fix.latitude);
+        self.longitude.append_option(fix.longitude);
+        self.speed.append_option(fix.speed);
+        self.course.append_option(fix.course);
+        self.altitude.append_option(fix.altitude);
+        self.satellites.append_option(fix.satellites);
+        Ok(1)
+    }
+
+    fn finish(&mut self) -> Vec<Option<ArrayRef>> {
+        let columns: [ArrayRef; 12] = [
+            Arc::new(self.stamp.finish()),
+            Arc::new(self.pulse.finish()),
+            Arc::new(self.sentence.finish()),
+            Arc::new(self.utc.finish()),
+            Arc::new(self.is_valid.finish()),
+            Arc::new(self.latitude.finish()),
+            Arc::new(self.longitude.finish()),
+            Arc::new(self.speed.finish()),
+            Arc::new(self.course.finish()),
+            Arc::new(self.altitude.finish()),
+            Arc::new(self.satellites.finish()),
+            Arc::new(self.data.finish()),
+        ];
+        let wanted = self.wanted.iter();
+        columns.into_iter().zip(wanted).map(|(c, wanted)| wanted.then_some(c)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(sentence: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0; POSITION_BYTES];
+        bytes[198..202].copy_from_slice(&1_234_567_u32.to_le_bytes());
+        bytes[202] = 2;
+        bytes[206..206 + sentence.len()].copy_from_slice(sentence);
+        bytes
+    }
+
+    #[test]
+    fn a_sentence_tells_utc_and_where() {
+        // From a real VLP-16.
+        let sentence = b"$GPRMC,214106,A,3707.8178,N,12139.2690,W,010.3,188.2,230715,\
+            013.8,E,D*05\r\n";
+        let position = Position::of(&packet(sentence)).unwrap();
+        assert_eq!((position.stamp, position.pulse_name()), (1_234_567, "locked"));
+        // date -u -d "2015-07-23 21:41:06" +%s
+        assert_eq!(position.fix.utc_nanos, Some(1_437_687_666_000_000_000));
+        assert_eq!(position.fix.is_valid, Some(true));
+        let latitude = position.fix.latitude.unwrap();
+        assert!((latitude - (37.0 + 7.8178 / 60.0)).abs() < 1e-9);
+        let longitude = position.fix.longitude.unwrap();
+        assert!((longitude + (121.0 + 39.2690 / 60.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_sentence_with_a_wrong_sum_says_nothing_and_is_kept() {
+        let sentence = b"$GPRMC,214106,A,3707.8178,N,12139.2690,W,,,230715,,,D*05";
+        let position = Position::of(&packet(sentence)).unwrap();
+        assert_eq!(position.fix, Fix::default());
+        assert_eq!(position.sentence.unwrap().as_bytes(), sentence);
+        assert_eq!(Position::of(&packet(b"")).unwrap().sentence, None);
+        assert_eq!(Position::of(&[0; 100]), None);
+    }
+}

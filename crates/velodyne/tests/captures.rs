@@ -1,0 +1,209 @@
+//! The packets of one real capture, wrapped in many ways, are the same packets.
+
+#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use logtool_core::{
+    Block, DamageKind, Log, OpenOptions, Selection, Timestamp, Value, conformance,
+};
+use logtool_velodyne::capture::{CaptureLog, FORMAT};
+
+/// A sample; says so where it is missing.
+fn sample(name: &str) -> Option<Bytes> {
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
+    match std::fs::read(root.join("velodyne").join(name)) {
+        Ok(bytes) => Some(bytes.into()),
+        Err(err) => {
+            eprintln!("{name}: {err}: set LOGTOOL_SAMPLES; nothing is checked");
+            None
+        }
+    }
+}
+
+/// The first 60 packets of the capture that all variants are made of: the last 1206
+/// bytes of each frame of 1248, and its time.
+fn packets() -> Option<Vec<(i64, Bytes)>> {
+    let bytes = sample("hdl64e_atwallshort.pcap")?;
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let mut at = 24;
+    let mut packets = Vec::new();
+    while packets.len() < 60 {
+        assert_eq!(word(at + 8), 1_248);
+        let micros = i64::from(word(at)) * 1_000_000 + i64::from(word(at + 4));
+        packets.push((micros * 1_000, bytes.slice(at + 16 + 42..at + 16 + 1_248)));
+        at += 16 + 1_248;
+    }
+    Some(packets)
+}
+
+/// The packets of each topic.
+type Found = BTreeMap<String, Vec<(Timestamp, Bytes)>>;
+
+fn read(name: &str) -> (CaptureLog, Found) {
+    let bytes = sample(&format!("pcap_variants/{name}")).unwrap();
+    let log = CaptureLog::open(Arc::new(bytes), OpenOptions::default()).unwrap();
+    let (all, mut block, mut found) =
+        (Selection::default(), Block::default(), Found::new());
+    for part in log.manifest().plan(&all, u64::MAX) {
+        let mut cursor = log.read(&part, &all).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            for record in block.iter() {
+                let topic = log.manifest().get(record.topic).unwrap();
+                let payload = Bytes::copy_from_slice(record.payload);
+                let label = topic.label().into_owned();
+                found.entry(label).or_default().push((record.time, payload));
+            }
+        }
+    }
+    found.retain(|label, _| !label.starts_with("points"));
+    (log, found)
+}
+
+fn count(log: &CaptureLog, key: &str) -> u64 {
+    match log.manifest().metadata.get(key) {
+        Some(Value::UInt(count)) => *count,
+        _ => 0,
+    }
+}
+
+#[test]
+fn every_wrapping_gives_the_same_packets() {
+    let Some(packets) = packets() else { return };
+    let payloads: Vec<&Bytes> = packets.iter().map(|(_, bytes)| bytes).collect();
+    for name in [
+        "be.pcap",
+        "be.pcapng",
+        "fcs_trailer.pcap",
+        "ipfrag.pcap",
+        "ipoptions.pcap",
+        "ipv6.pcap",
+        "ns.pcap",
+        "ns.pcapng",
+        "null_loopback.pcap",
+        "pow2.pcapng",
+        "qinq.pcap",
+        "rawip.pcap",
+        "simplepackets.pcapng",
+        "sll.pcap",
+        "sll2.pcap",
+        "std.pcapng",
+        "tsoffset.pcapng",
+        "two_interfaces.pcapng",
+        "vlan.pcap",
+    ] {
+        let (log, found) = read(name);
+        assert_eq!(found.keys().collect::<Vec<_>>(), ["velodyne_packets"], "{name}");
+        let found = &found["velodyne_packets"];
+        let same: Vec<&Bytes> = found.iter().map(|(_, bytes)| bytes).collect();
+        assert!(same == payloads, "{name}: {} packets", found.len());
+        assert_eq!(log.manifest().damage, [], "{name}");
+        // Simple packets have no time; ticks of 2^-20 s are no whole microseconds.
+        if name != "simplepackets.pcapng" {
+            for ((time, _), (nanos, _)) in found.iter().zip(&packets) {
+                let late = nanos - time.as_nanos();
+                assert!((0..1_000).contains(&late), "{name}: {late} ns");
+                assert!(late == 0 || name == "pow2.pcapng", "{name}: {late} ns");
+            }
+        }
+    }
+}
+
+#[test]
+fn two_sections_in_two_orders_of_bytes_give_the_packets_twice() {
+    let Some(packets) = packets() else { return };
+    let (_, found) = read("two_sections_mixed_endian.pcapng");
+    let twice: Vec<_> = packets.iter().chain(&packets).collect();
+    let found = &found["velodyne_packets"];
+    assert_eq!(found.len(), 120);
+    for ((time, bytes), (nanos, packet)) in found.iter().zip(twice) {
+        assert!(time.as_nanos() == *nanos && bytes == packet);
+    }
+}
+
+#[test]
+fn each_lidar_is_a_topic_and_the_rest_is_counted() {
+    let Some(packets) = packets() else { return };
+    let (log, found) = read("noise_two_sensors.pcap");
+    let every = |nth: usize| -> Vec<&Bytes> {
+        packets.iter().step_by(nth).map(|(_, bytes)| bytes).collect()
+    };
+    let payloads = |label: &str| -> Vec<&Bytes> {
+        found[label].iter().map(|(_, bytes)| bytes).collect()
+    };
+    assert!(payloads("velodyne_packets") == every(1));
+    // Another port, then another address.
+    assert!(payloads("velodyne_packets.1") == every(7));
+    assert!(payloads("velodyne_packets.2") == every(11));
+    assert_eq!(found.len(), 3);
+    let sender = |label: &str| {
+        let id = log.manifest().topic(label).unwrap();
+        let metadata = &log.manifest().get(id).unwrap().metadata;
+        format!("{} {}", metadata["address"], metadata["port"])
+    };
+    assert_eq!(sender("velodyne_packets"), "192.168.3.43 2368");
+    assert_eq!(sender("velodyne_packets.1"), "192.168.3.43 9999");
+    assert_eq!(sender("velodyne_packets.2"), "192.168.3.99 2368");
+    assert_eq!(count(&log, "packets"), 60 + 9 + 6);
+    assert_eq!(count(&log, "packets_with_wrong_flags"), 10);
+    assert_eq!(count(&log, "other_protocols"), 12);
+    // Datagrams that are cut, though they were captured whole.
+    assert_eq!(count(&log, "broken_packets"), 5);
+}
+
+#[test]
+fn short_captures_are_counted_and_not_read() {
+    if packets().is_none() {
+        return;
+    }
+    let (log, found) = read("snaplen1000.pcap");
+    assert_eq!((found.len(), count(&log, "short_captures")), (0, 60));
+    assert_eq!(log.manifest().damage, []);
+}
+
+#[test]
+fn a_capture_that_ends_in_a_frame_gives_those_before() {
+    let Some(packets) = packets() else { return };
+    let (log, found) = read("truncated_tail.pcap");
+    let found = &found["velodyne_packets"];
+    assert_eq!(found.len(), 59);
+    assert!(found.iter().zip(&packets).all(|((_, a), (_, b))| a == b));
+    let [lost] = &log.manifest().damage[..] else { panic!("one damage") };
+    assert_eq!(lost.kind, DamageKind::Truncated);
+    assert_eq!(lost.bytes, 24 + 59 * (16 + 1_248)..log.manifest().bytes);
+}
+
+#[test]
+fn sound_captures_keep_the_laws() {
+    for name in ["std.pcapng", "ipfrag.pcap", "two_sections_mixed_endian.pcapng"] {
+        if let Some(bytes) = sample(&format!("pcap_variants/{name}")) {
+            conformance::check(&FORMAT, bytes);
+        }
+    }
+    if let Some(bytes) = sample("vlp16_rustlidarutils_example_old.pcap") {
+        conformance::check(&FORMAT, bytes);
+    }
+}
+
+#[test]
+fn odd_captures_and_bare_packets_keep_the_laws() {
+    for name in [
+        "pcap_variants/noise_two_sensors.pcap",
+        "pcap_variants/simplepackets.pcapng",
+        "pcap_variants/snaplen1000.pcap",
+        "pcap_variants/truncated_tail.pcap",
+        "vlp16_mrpt_gps_sample.pcap",
+        "vlp16_einride_recording.bin",
+        "vlp16_gadomski_position.pcap",
+    ] {
+        if let Some(bytes) = sample(name) {
+            conformance::check_damaged(&FORMAT, bytes);
+        }
+    }
+}
