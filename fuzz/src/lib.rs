@@ -1,6 +1,7 @@
 //! What the fuzz targets share: files made of what the fuzzer gives, and what has to
 //! hold whatever is in them.
 
+pub mod bag;
 mod input;
 mod laws;
 mod reading;

@@ -1,0 +1,99 @@
+//! Chunks: what is packed in any way is read as it was before; packed bytes that were
+//! changed, or that are any bytes, are read to an end, and give no more than there is.
+
+#![no_main]
+
+use std::sync::Arc;
+
+use arbitrary::Arbitrary;
+use bytes::Bytes;
+use libfuzzer_sys::fuzz_target;
+use logtool_core::{Log as _, OpenOptions, Selection};
+use logtool_fuzz::bag::{laws, make, make::Packing, types::TYPES};
+use logtool_rosbag::{RosbagLog, RosbagOptions, Survey};
+
+#[derive(Arbitrary, Debug)]
+struct Input {
+    packing: u8,
+    /// What the chunk says that it unpacks to, where that is wrong.
+    size: Option<u32>,
+    messages: Vec<(u8, u16, Vec<u8>)>,
+    /// A payload of this length and byte, so that frames have several blocks.
+    long: Option<(u8, u32)>,
+    harm: Vec<(u16, u8)>,
+    cut: Option<u16>,
+    /// Packed bytes that are any.
+    raw: Option<Vec<u8>>,
+}
+
+/// Payloads are no longer.
+const LONGEST: u32 = 1 << 20;
+
+fuzz_target!(|input: Input| {
+    let packing = Packing(input.packing);
+    let (content, messages) = content(&input);
+    let packed = input.raw.clone().unwrap_or_else(|| packing.pack(&content));
+    let is_sound = input.raw.is_none() && input.harm.is_empty() && input.cut.is_none();
+    let size = input.size.unwrap_or(content.len() as u32);
+    if is_sound {
+        let plain =
+            read(&make::chunk("none", content.len() as u32, &content), &messages);
+        let found = read(&make::chunk(packing.name(), size, &packed), &messages);
+        assert_eq!(plain.0, messages.len(), "all messages of an open chunk are read");
+        assert_eq!(plain, found, "what is packed is read as it was before");
+    }
+    let mut packed = packed;
+    let len = packed.len().max(1);
+    for (at, bits) in input.harm.iter().take(16) {
+        if let Some(byte) = packed.get_mut(usize::from(*at) % len) {
+            *byte ^= bits;
+        }
+    }
+    packed.truncate(input.cut.map_or(usize::MAX, usize::from));
+    read(&make::chunk(packing.name(), size, &packed), &messages);
+});
+
+type Message = (u32, u32, u32, u32);
+
+/// The content of a chunk, and what an index has of it.
+fn content(input: &Input) -> (Vec<u8>, Vec<Message>) {
+    let (mut content, mut messages) = (Vec::new(), Vec::new());
+    let mut add = |id: u32, nanos: u32, payload: &[u8]| {
+        messages.push((id, 1, nanos, content.len() as u32));
+        content.extend(make::message(id, 1, nanos, payload));
+    };
+    for (id, nanos, payload) in input.messages.iter().take(64) {
+        add(u32::from(id % 3), u32::from(*nanos), payload);
+    }
+    if let Some((byte, len)) = input.long {
+        add(0, 1, &vec![byte; (len % LONGEST) as usize]);
+    }
+    (content, messages)
+}
+
+/// How many records a bag of one chunk has, by its index and without it, and how many
+/// bytes they are.
+fn read(chunk: &[u8], messages: &[Message]) -> (usize, usize) {
+    let connection = |id: u32| {
+        let (name, text) = TYPES[0];
+        make::connection(id, &format!("/{id}"), name, "*", text)
+    };
+    let connections = [connection(0), connection(1), connection(2)];
+    let chunk = make::Chunk { record: chunk.to_vec(), messages: messages.to_vec() };
+    let bag = Bytes::from(make::indexed(&connections, &[chunk]));
+    let mut found = Vec::new();
+    for survey in [Survey::Index, Survey::Scan, Survey::Full] {
+        let mut open = OpenOptions::default();
+        // Little enough, and enough for all that is sound.
+        open.record_bytes = 4 << 20;
+        let options = RosbagOptions::from(open).with_survey(survey);
+        let log = RosbagLog::open(Arc::new(bag.clone()), options).expect("it opens");
+        let all = Selection::default();
+        let (records, _) = laws::read(&log, &log.manifest().plan(&all, u64::MAX), &all);
+        let bytes = records.iter().map(|record| record.3.len()).sum::<usize>();
+        assert!(bytes <= 4 << 20, "no more than the limit");
+        found.push((records.len(), bytes));
+    }
+    assert!(found[0] == found[1] && found[1] == found[2], "{found:?}");
+    found[0]
+}
