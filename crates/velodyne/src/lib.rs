@@ -9,6 +9,8 @@ pub mod calibration;
 
 pub mod points;
 
+pub mod lidar;
+
 mod packet_columns;
 mod rows;
 mod window;

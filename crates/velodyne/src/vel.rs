@@ -30,6 +30,7 @@ mod raw;
 mod topics;
 
 mod notes;
+mod points;
 mod start;
 
 mod cursor;

@@ -33,8 +33,11 @@ struct State {
     joined: Option<Joined>,
 }
 
+/// As what a packet is wanted: as itself, and for its points.
+type Wanted = [Option<TopicId>; 2];
+
 struct Joined {
-    topic: TopicId,
+    topics: Wanted,
     time: Timestamp,
     bytes: Vec<u8>,
     /// Where the frame is with which it was complete.
@@ -99,7 +102,9 @@ impl Cursor for CaptureCursor {
         if let Some(joined) = state.joined.take() {
             let len = joined.bytes.len();
             block.reset_unpacked(joined.bytes.into(), joined.at);
-            block.push(joined.topic, joined.time, 0..len);
+            for topic in joined.topics.into_iter().flatten() {
+                block.push(topic, joined.time, 0..len);
+            }
             return Ok(true);
         }
         let start = walk.position();
@@ -155,17 +160,23 @@ impl State {
     ) -> Step {
         let whole = Step::Whole { len };
         let Some(topic) = self.notes.topic(&packet.sender) else { return whole };
-        if !self.selection.wants(topic, packet.time) {
+        let wants = |topic: &TopicId| self.selection.wants(*topic, packet.time);
+        let points = self.notes.points_of(topic);
+        let topics = [Some(topic).filter(wants), points.filter(wants)];
+        if topics == [None; 2] {
             return whole;
         }
         match &mut packet.bytes {
             PacketBytes::In(place) => {
-                block.push(topic, packet.time, used + place.start..used + place.end);
+                for topic in topics.into_iter().flatten() {
+                    let place = used + place.start..used + place.end;
+                    block.push(topic, packet.time, place);
+                }
                 whole
             }
             PacketBytes::Joined(bytes) => {
                 let (time, bytes) = (packet.time, mem::take(bytes));
-                self.joined = Some(Joined { topic, time, bytes, at });
+                self.joined = Some(Joined { topics, time, bytes, at });
                 Step::Last { len }
             }
         }

@@ -4,15 +4,26 @@ use std::sync::Arc;
 
 use logtool_core::{Format, Likeness, Log, Manifest, OpenOptions, Result, Source};
 
-use crate::capture::{container::Container, log::CaptureLog, topics};
+use crate::{
+    capture::{container::Container, log::CaptureLog, topics},
+    lidar::LidarOptions,
+};
 
 /// The format of captures: pcap, pcapng, and dumps of bare packets.
-pub const FORMAT: Capture = Capture;
+pub const FORMAT: Capture = Capture { lidar: LidarOptions::new() };
 
 /// See [`FORMAT`].
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct Capture;
+#[derive(Clone, Debug)]
+pub struct Capture {
+    lidar: LidarOptions,
+}
+
+impl Capture {
+    /// The format, of captures of lidars of which the user knows something.
+    pub const fn of(lidar: LidarOptions) -> Self {
+        Self { lidar }
+    }
+}
 
 impl Format for Capture {
     fn name(&self) -> &'static str {
@@ -31,7 +42,7 @@ impl Format for Capture {
         source: Arc<dyn Source>,
         options: OpenOptions,
     ) -> Result<Box<dyn Log>> {
-        Ok(Box::new(CaptureLog::open(source, options)?))
+        Ok(Box::new(CaptureLog::open_with(source, options, &self.lidar)?))
     }
 
     fn resume(

@@ -7,7 +7,11 @@ use logtool_core::{
     Result, Selection, Source, TopicId, Walk,
 };
 
-use crate::capture::{cursor::CaptureCursor, notes::Notes, survey::survey, topics};
+use crate::{
+    capture::{cursor::CaptureCursor, notes::Notes, survey::survey, topics},
+    lidar::{Lidar, LidarOptions, ScanCache},
+    points::ScanIndex,
+};
 
 /// A capture that is open.
 pub struct CaptureLog {
@@ -15,6 +19,8 @@ pub struct CaptureLog {
     manifest: Arc<Manifest>,
     notes: Arc<Notes>,
     options: OpenOptions,
+    /// Of each topic, the scans.
+    scans: Vec<ScanCache>,
 }
 
 impl CaptureLog {
@@ -24,7 +30,19 @@ impl CaptureLog {
     /// `Unrecognized` if it is none, `Limit` if it has more than 65,536 sections and
     /// interfaces, `Io` if it cannot be read.
     pub fn open(source: Arc<dyn Source>, options: OpenOptions) -> Result<Self> {
-        let (manifest, notes) = survey(&source, options)?;
+        Self::open_with(source, options, &LidarOptions::default())
+    }
+
+    /// The same, with what the user knows of the lidars, and how points are to be made.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(
+        source: Arc<dyn Source>,
+        options: OpenOptions,
+        lidar: &LidarOptions,
+    ) -> Result<Self> {
+        let (manifest, notes) = survey(&source, lidar)?;
         Ok(Self::new(source, Arc::new(manifest), notes, options))
     }
 
@@ -47,7 +65,30 @@ impl CaptureLog {
         notes: Notes,
         options: OpenOptions,
     ) -> Self {
-        Self { source, manifest, notes: Arc::new(notes), options }
+        let scans = notes.topics.iter().map(|_| ScanCache::default()).collect();
+        Self { source, manifest, notes: Arc::new(notes), options, scans }
+    }
+
+    /// The lidar of which the points are `topic`.
+    pub fn lidar(&self, topic: TopicId) -> Option<&Lidar> {
+        Some(&self.notes.points(topic)?.1.lidar)
+    }
+
+    /// Where the scans begin of the lidar of which the points are `topic`; none if there
+    /// is no such lidar. The first call takes a pass over all packets.
+    ///
+    /// # Errors
+    /// `Io` if the log cannot be read.
+    pub fn scans(&self, topic: TopicId) -> Result<Arc<ScanIndex>> {
+        let Some((packets, points)) = self.notes.points(topic) else {
+            return Ok(Arc::default());
+        };
+        match self.scans.get(packets.index()) {
+            Some(cache) => {
+                cache.get(self, topic, &points.lidar, |packet, each| each(packet))
+            }
+            None => Ok(Arc::default()),
+        }
     }
 }
 
@@ -70,6 +111,10 @@ impl Log for CaptureLog {
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
+        if let Some((_, points)) = self.notes.points(topic) {
+            let decoder = points.lidar.decoder(columns, self.scans(topic)?)?;
+            return Ok(Box::new(decoder));
+        }
         match self.notes.topics.get(topic.index()) {
             Some(sender) => topics::decoder(sender.is_position, columns),
             None => Err(self.manifest.get(topic).err().unwrap_or_else(|| {

@@ -3,8 +3,9 @@
 use logtool_core::{Damage, Error, ErrorKind, Manifest, Result, TopicId};
 use serde::{Deserialize, Serialize};
 
-use crate::capture::{
-    container::Container, hours::Hours, item::Declaration, reader::Sender,
+use crate::{
+    capture::{container::Container, hours::Hours, item::Declaration, reader::Sender},
+    lidar::Lidar,
 };
 
 /// All that readers of parts need, and the survey found out.
@@ -19,8 +20,17 @@ pub(crate) struct Notes {
     pub(crate) starts: Vec<PartStart>,
     /// What the topics are, but for those that are derived.
     pub(crate) topics: Vec<Sender>,
-    /// For each of these, the topic of the points that are made of it.
-    pub(crate) points: Vec<Option<TopicId>>,
+    /// For each of these, what points are made of, where it is a lidar that is known.
+    pub(crate) points: Vec<Option<Points>>,
+}
+
+/// The points of a lidar.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Points {
+    /// The topic of the points.
+    pub(crate) topic: TopicId,
+    /// Who sends their packets.
+    pub(crate) lidar: Lidar,
 }
 
 /// The state of a reader where a part begins.
@@ -52,5 +62,17 @@ impl Notes {
     pub(crate) fn topic(&self, sender: &Sender) -> Option<TopicId> {
         let index = self.topics.iter().position(|known| known == sender)?;
         Some(TopicId(index as u32))
+    }
+
+    /// The topic of the packets of which the points of `topic` are made, and these.
+    pub(crate) fn points(&self, topic: TopicId) -> Option<(TopicId, &Points)> {
+        let all = (0..).map(TopicId).zip(&self.points);
+        let mut known = all.filter_map(|(id, points)| Some((id, points.as_ref()?)));
+        known.find(|(_, points)| points.topic == topic)
+    }
+
+    /// The topic of the points that are made of the packets of `topic`.
+    pub(crate) fn points_of(&self, topic: TopicId) -> Option<TopicId> {
+        Some(self.points.get(topic.index())?.as_ref()?.topic)
     }
 }

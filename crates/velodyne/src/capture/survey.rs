@@ -10,8 +10,8 @@ mod topics;
 use std::sync::Arc;
 
 use logtool_core::{
-    Damage, DamageKind, Error, ErrorKind, Manifest, OpenOptions, Part, Result, Source,
-    TimeRange, TopicSet,
+    Damage, DamageKind, Error, ErrorKind, Manifest, Part, Result, Source, TimeRange,
+    TopicSet,
 };
 
 use crate::{
@@ -25,6 +25,7 @@ use crate::{
         search::Search,
         survey::{counts::Counts, topics::Topics},
     },
+    lidar::LidarOptions,
     window::Window,
 };
 
@@ -43,9 +44,8 @@ const HEAD: usize = 1 << 20;
 /// Surveys the capture in `source`.
 pub(crate) fn survey(
     source: &Arc<dyn Source>,
-    options: OpenOptions,
+    lidar: &LidarOptions,
 ) -> Result<(Manifest, Notes)> {
-    let _ = options;
     let mut window = Window::new(source);
     let head = window.at(0, HEAD)?;
     let (container, start) = Container::of(&head).ok_or_else(|| {
@@ -58,7 +58,7 @@ pub(crate) fn survey(
     drop(head);
     let mut survey = Survey::new(container, start, hours, source.len());
     survey.walk(start, &mut window)?;
-    survey.finish()
+    survey.finish(lidar)
 }
 
 /// What is known so far.

@@ -7,15 +7,26 @@ use logtool_core::{
     Source, WriteOptions,
 };
 
-use crate::vel::{log::VelLog, sink::VelSink, wire};
+use crate::{
+    lidar::LidarOptions,
+    vel::{log::VelLog, sink::VelSink, wire},
+};
 
 /// The format of `.vel` logs.
-pub const FORMAT: Vel = Vel;
+pub const FORMAT: Vel = Vel { lidar: LidarOptions::new() };
 
 /// See [`FORMAT`].
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct Vel;
+#[derive(Clone, Debug)]
+pub struct Vel {
+    lidar: LidarOptions,
+}
+
+impl Vel {
+    /// The format, of logs of lidars of which the user knows something.
+    pub const fn of(lidar: LidarOptions) -> Self {
+        Self { lidar }
+    }
+}
 
 impl Format for Vel {
     fn name(&self) -> &'static str {
@@ -34,7 +45,7 @@ impl Format for Vel {
         source: Arc<dyn Source>,
         options: OpenOptions,
     ) -> Result<Box<dyn Log>> {
-        Ok(Box::new(VelLog::open(source, options)?))
+        Ok(Box::new(VelLog::open_with(source, options, &self.lidar)?))
     }
 
     fn resume(

@@ -7,9 +7,17 @@ use logtool_core::{
     Result, Selection, Source, TopicId, Walk,
 };
 
-use crate::vel::{
-    cursor::VelCursor, index::IndexVerdict, notes::Notes, survey::survey,
-    wire::SizeField,
+use crate::{
+    lidar::{Lidar, LidarOptions, ScanCache},
+    points::ScanIndex,
+    vel::{
+        cursor::VelCursor,
+        index::IndexVerdict,
+        notes::Notes,
+        points::{self, VelPoints},
+        survey::survey,
+        wire::SizeField,
+    },
 };
 
 /// A `.vel` log that is open: a [`Log`], and what only such logs say of themselves.
@@ -18,6 +26,7 @@ pub struct VelLog {
     manifest: Arc<Manifest>,
     notes: Arc<Notes>,
     options: OpenOptions,
+    scans: ScanCache,
 }
 
 impl VelLog {
@@ -27,7 +36,19 @@ impl VelLog {
     /// `Unrecognized` if it is no `.vel` log, `Malformed` if it ends before its index,
     /// `Io` if it cannot be read.
     pub fn open(source: Arc<dyn Source>, options: OpenOptions) -> Result<Self> {
-        let (manifest, notes) = survey(&source, options)?;
+        Self::open_with(source, options, &LidarOptions::default())
+    }
+
+    /// The same, with what the user knows of the lidar, and how points are to be made.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(
+        source: Arc<dyn Source>,
+        options: OpenOptions,
+        lidar: &LidarOptions,
+    ) -> Result<Self> {
+        let (manifest, notes) = survey(&source, options, lidar)?;
         Ok(Self::new(source, Arc::new(manifest), notes, options))
     }
 
@@ -50,7 +71,8 @@ impl VelLog {
         notes: Notes,
         options: OpenOptions,
     ) -> Self {
-        Self { source, manifest, notes: Arc::new(notes), options }
+        let (notes, scans) = (Arc::new(notes), ScanCache::default());
+        Self { source, manifest, notes, options, scans }
     }
 
     /// The version that the file says it has.
@@ -61,6 +83,25 @@ impl VelLog {
     /// What the sizes of the messages count, as the messages themselves tell.
     pub fn size_field(&self) -> SizeField {
         self.notes.size_field
+    }
+
+    /// The lidar that sent the packets, if they tell which one it is.
+    pub fn lidar(&self) -> Option<&Lidar> {
+        self.notes.lidar.as_ref()
+    }
+
+    /// Where the scans of the lidar begin; none if there is no lidar. The first call
+    /// takes a pass over all packets.
+    ///
+    /// # Errors
+    /// `Io` if the log cannot be read.
+    pub fn scans(&self) -> Result<Arc<ScanIndex>> {
+        let (Some(topic), Some(lidar)) = (self.notes.points, &self.notes.lidar) else {
+            return Ok(Arc::default());
+        };
+        self.scans.get(self, topic, lidar, |message, each| {
+            points::packets(lidar.sensor, message).for_each(each);
+        })
     }
 
     /// What the index of the file is worth.
@@ -81,6 +122,12 @@ impl Log for VelLog {
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
+        if let Some(lidar) = &self.notes.lidar
+            && self.notes.points == Some(topic)
+        {
+            let decoder = lidar.decoder(columns, self.scans()?)?;
+            return Ok(Box::new(VelPoints::new(lidar.sensor, decoder)));
+        }
         match self.notes.topics.get(topic.index()) {
             Some(kind) => kind.decoder(columns),
             None => Err(self.manifest.get(topic).err().unwrap_or_else(|| {

@@ -4,7 +4,10 @@
 use logtool_core::{Damage, Error, ErrorKind, Manifest, Result, TopicId};
 use serde::{Deserialize, Serialize};
 
-use crate::vel::{index::IndexVerdict, topics::TopicKind, wire::SizeField};
+use crate::{
+    lidar::Lidar,
+    vel::{index::IndexVerdict, topics::TopicKind, wire::SizeField},
+};
 
 /// All that readers of parts need, and the survey found out.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -25,8 +28,10 @@ pub(crate) struct Notes {
     pub(crate) cut: Option<CutMessage>,
     /// What the topics are, but for the derived one.
     pub(crate) topics: Vec<TopicKind>,
-    /// The topic that is made of the packets.
+    /// The topic of the points that are made of the packets.
     pub(crate) points: Option<TopicId>,
+    /// The lidar that sent them, if it is known.
+    pub(crate) lidar: Option<Lidar>,
 }
 
 /// A message of packets that the file ends within.

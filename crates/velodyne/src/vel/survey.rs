@@ -16,6 +16,7 @@ use logtool_core::{
 };
 
 use crate::{
+    lidar::LidarOptions,
     vel::survey::{parts::Parts, stats::Stats},
     vel::{
         index::Seconds,
@@ -39,6 +40,7 @@ const MAX_RAW: usize = 1 << 10;
 pub(crate) fn survey(
     source: &Arc<dyn Source>,
     options: OpenOptions,
+    lidar: &LidarOptions,
 ) -> Result<(Manifest, Notes)> {
     let mut window = Window::new(source);
     let bytes = window.at(0, HEAD_LEN)?;
@@ -49,7 +51,7 @@ pub(crate) fn survey(
     let start = start::find(head, source.len(), &mut window)?;
     let mut survey = Survey::new(head, start, source.len(), options);
     survey.walk(&mut window)?;
-    survey.finish(&mut window)
+    survey.finish(&mut window, lidar)
 }
 
 /// What is known so far.
@@ -109,6 +111,9 @@ impl Survey {
                 }
                 Look::Cut(message) if message.fits => {
                     self.cut(at, &message, &bytes);
+                    if let Some(cut) = self.cut {
+                        self.look_at_packets(at, cut.len, window)?;
+                    }
                     end
                 }
                 look => self.damaged(at, look, window)?,
@@ -143,6 +148,26 @@ impl Survey {
         let kind = self.topics.get(topic.index()).copied();
         self.stats.message(topic, kind, message, data);
         self.parts.record(topic, time);
+        if kind == Some(TopicKind::Packets) {
+            self.look_at_packets(at, message.len, window)?;
+        }
+        Ok(())
+    }
+
+    /// Looks at the packets of the message of `len` bytes at `at`, as long as it is not
+    /// clear which lidar sent them.
+    fn look_at_packets(
+        &mut self,
+        at: u64,
+        len: u64,
+        window: &mut Window<'_>,
+    ) -> Result<()> {
+        if !self.stats.probe.is_enough() {
+            let len = usize::try_from(len).unwrap_or(0);
+            let bytes = window.at(at, len)?;
+            let data = bytes.get(HEADER_LEN..len).unwrap_or_default();
+            wire::packets(data).iter().for_each(|packet| self.stats.probe.add(packet));
+        }
         Ok(())
     }
 

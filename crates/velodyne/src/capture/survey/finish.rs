@@ -1,21 +1,24 @@
 //! From what was counted to the manifest.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, mem};
 
 use logtool_core::{
-    Clock, ClockZero, Manifest, Result, TimeRange, Topic, TopicOrigin, Value,
+    Clock, ClockZero, Manifest, Result, TimeRange, Topic, TopicId, TopicOrigin, Value,
 };
 
-use crate::capture::{
-    container::Container,
-    notes::Notes,
-    survey::{Survey, topics::Counted},
-    topics,
+use crate::{
+    capture::{
+        container::Container,
+        notes::{Notes, Points},
+        survey::{Survey, topics::Counted},
+        topics,
+    },
+    lidar::LidarOptions,
 };
 
 impl Survey {
     /// The manifest of a capture that has been gone through.
-    pub(super) fn finish(mut self) -> Result<(Manifest, Notes)> {
+    pub(super) fn finish(mut self, lidar: &LidarOptions) -> Result<(Manifest, Notes)> {
         let container = self.reader.container;
         self.reader.pieces.give_up();
         if let Some(last) = self.parts.last_mut() {
@@ -43,13 +46,35 @@ impl Survey {
         metadata.insert("container".into(), Value::Text(container.name().into()));
         self.counts.metadata(&mut metadata);
 
-        let counted = &self.topics.counted;
+        let counted = &mut self.topics.counted;
+        let probes = counted.iter_mut().map(|one| mem::take(&mut one.probe));
+        let lidars: Vec<_> = probes.map(|probe| probe.finish(lidar)).collect();
+        let counted = &*counted;
         let mut topics = Vec::new();
         for (index, one) in counted.iter().enumerate() {
             let like =
                 |other: &&Counted| other.sender.is_position == one.sender.is_position;
             let instance = counted.iter().take(index).filter(like).count() as u32;
             topics.push(topic(one, instance, container));
+        }
+        let mut points = Vec::new();
+        for (packets, lidar) in (0..).map(TopicId).zip(lidars) {
+            let topic = topics.get(packets.index());
+            let is_data = counted
+                .get(packets.index())
+                .is_some_and(|counted| !counted.sender.is_position);
+            let (Some(lidar), Some(topic), true) = (lidar, topic, is_data) else {
+                points.push(None);
+                continue;
+            };
+            let id = TopicId(topics.len() as u32);
+            remarks.extend(lidar.remarks());
+            topics.push(lidar.topic(topic));
+            let parts = self.parts.iter_mut();
+            parts
+                .filter(|part| part.topics.contains(packets))
+                .for_each(|part| part.topics.insert(id));
+            points.push(Some(Points { topic: id, lidar }));
         }
         let times = counted.iter().map(|c| c.time).filter(|time| !time.is_empty());
         let time = times.reduce(|all: TimeRange, next| all.cover(&next));
@@ -60,7 +85,7 @@ impl Survey {
             gaps: self.gaps.clone(),
             starts: self.starts,
             topics: counted.iter().map(|counted| counted.sender).collect(),
-            points: vec![None; counted.len()],
+            points,
         };
         let manifest = Manifest {
             format: topics::FORMAT_NAME.into(),

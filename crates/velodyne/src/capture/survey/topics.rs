@@ -2,9 +2,12 @@
 
 use logtool_core::{TimeRange, TopicId};
 
-use crate::capture::{
-    item::NO_TIME,
-    reader::{LidarPacket, Sender},
+use crate::{
+    capture::{
+        item::NO_TIME,
+        reader::{LidarPacket, Sender},
+    },
+    lidar::Probe,
 };
 
 /// How many topics there may be: a network of lidars is smaller.
@@ -26,6 +29,8 @@ pub(super) struct Counted {
     pub(super) time: TimeRange,
     /// How many have none.
     pub(super) without_time: u64,
+    /// What its first packets tell of it.
+    pub(super) probe: Probe,
 }
 
 impl Topics {
@@ -46,12 +51,16 @@ impl Topics {
                     bytes: 0,
                     time: TimeRange::EMPTY,
                     without_time: 0,
+                    probe: Probe::default(),
                 });
                 self.counted.len() - 1
             }
         };
         let counted = self.counted.get_mut(index)?;
         counted.records += 1;
+        if !packet.sender.is_position {
+            counted.probe.add(payload);
+        }
         counted.bytes += payload.len() as u64;
         match packet.time {
             NO_TIME => counted.without_time += 1,

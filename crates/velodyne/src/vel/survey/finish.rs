@@ -1,14 +1,18 @@
 //! From what was counted to the manifest.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, mem};
 
-use logtool_core::{Clock, ClockZero, Manifest, Result, Topic, Value};
+use logtool_core::{Clock, ClockZero, Manifest, Result, Topic, TopicId, Value};
 
 use crate::{
+    lidar::LidarOptions,
     vel::{
         index::IndexVerdict,
         notes::Notes,
-        survey::{Survey, stats::Stats},
+        survey::{
+            Survey,
+            stats::{Stats, Validity},
+        },
         topics::TopicKind,
         wire::{VALID, VALID_DIGIT},
     },
@@ -17,7 +21,11 @@ use crate::{
 
 impl Survey {
     /// The manifest of a log that has been gone through.
-    pub(super) fn finish(self, window: &mut Window<'_>) -> Result<(Manifest, Notes)> {
+    pub(super) fn finish(
+        mut self,
+        window: &mut Window<'_>,
+        lidar: &LidarOptions,
+    ) -> Result<(Manifest, Notes)> {
         let index = self.seconds.judge(self.head.entries, self.start.at, window)?;
         let valid = self.stats.valid_byte();
         let mut topics = Vec::new();
@@ -40,6 +48,25 @@ impl Survey {
             ));
         }
         let metadata = self.metadata(index);
+        let lidar = mem::take(&mut self.stats.probe).finish(lidar);
+        let mut parts = self.parts.finish(end);
+        let packets = self.topics.iter().position(|kind| *kind == TopicKind::Packets);
+        let mut points = None;
+        if let (Some(packets), Some(lidar)) = (packets, &lidar)
+            && let Some(topic) = topics.get(packets).map(|packets| lidar.topic(packets))
+        {
+            let valid = self.stats.valid_messages();
+            let (packets, id) = (TopicId(packets as u32), TopicId(topics.len() as u32));
+            topics.push(Topic {
+                records: Some(valid.with_packets),
+                bytes: Some(valid.bytes_with_packets),
+                ..topic
+            });
+            let those = parts.iter_mut().filter(|part| part.topics.contains(packets));
+            those.for_each(|part| part.topics.insert(id));
+            points = Some(id);
+            remarks.extend(lidar.remarks());
+        }
         let notes = Notes {
             version: (self.head.major, self.head.minor),
             size_field: self.start.size_field,
@@ -50,7 +77,8 @@ impl Survey {
             valid,
             cut: self.cut,
             topics: self.topics,
-            points: None,
+            points,
+            lidar,
         };
         let to_unix = self.stats.gps.fit();
         if to_unix.is_none() {
@@ -60,7 +88,7 @@ impl Survey {
             format: "vel".into(),
             bytes: end,
             topics,
-            parts: self.parts.finish(end),
+            parts,
             clock: Clock { zero: ClockZero::ProgramStart, to_unix },
             time: self.stats.time,
             metadata,
@@ -132,6 +160,11 @@ impl Stats {
             true => VALID_DIGIT,
             false => VALID,
         }
+    }
+
+    /// What was counted of those.
+    fn valid_messages(&self) -> Validity {
+        if self.valid_byte() == VALID { self.valid } else { self.valid_digit }
     }
 
     /// What was found out of the messages of `kind`.

@@ -2,6 +2,7 @@
 
 use logtool_core::{TimeRange, TopicId};
 
+use crate::lidar::Probe;
 use crate::vel::{
     attitude::Attitudes,
     judge::Message,
@@ -27,6 +28,7 @@ pub(super) struct Stats {
     /// Positions that cannot be degrees.
     pub(super) odd_positions: u64,
     pub(super) attitudes: Attitudes,
+    pub(super) probe: Probe,
 }
 
 /// What is counted of a topic.

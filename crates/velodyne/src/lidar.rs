@@ -1,0 +1,133 @@
+//! A lidar of a log: which one it is, how it is calibrated, and how points are to be made
+//! of its packets; all of it found out, or told by the user.
+
+mod probe;
+mod scans;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use logtool_core::{Columns, Result, Topic, TopicOrigin};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    calibration::{Calibration, Origin},
+    model::{Model, ReturnMode, Sensor},
+    points::{
+        self, Axes, Formula, PointDecoder, PointOptions, ScanIndex, Scans, TimeSource,
+    },
+};
+
+pub(crate) use crate::lidar::{probe::Probe, scans::ScanCache};
+
+/// What the user knows better, and how points are to be made.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct LidarOptions {
+    /// The model, instead of what the packets tell.
+    pub model: Option<Model>,
+    /// The returns that are sent, instead of what the packets tell.
+    pub returns: Option<ReturnMode>,
+    /// The calibration, instead of that in the packets.
+    pub calibration: Option<Arc<Calibration>>,
+    /// How points are to be made of packets.
+    pub points: PointOptions,
+}
+
+/// A lidar of a log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lidar {
+    /// Which one, and what it sends.
+    pub sensor: Sensor,
+    /// How it is calibrated, and where that is from.
+    pub calibration: Calibration,
+    /// How points are made.
+    pub points: PointOptions,
+    /// What the clock in the packets is worth, as far as they say it themselves.
+    pub clock: Option<String>,
+    /// What speaks for the model, a sentence each.
+    pub reasons: Vec<String>,
+    /// What speaks against it, and was overruled, a sentence each.
+    pub conflicts: Vec<String>,
+}
+
+impl LidarOptions {
+    /// What points are made of if the user says nothing.
+    pub(crate) const fn new() -> Self {
+        let points = PointOptions {
+            formula: Formula::Manual,
+            axes: Axes::Ros,
+            cut: 0,
+            time: TimeSource::Record,
+        };
+        Self { model: None, returns: None, calibration: None, points }
+    }
+}
+
+impl Lidar {
+    /// A decoder of its packets, of which scans begin where `scans` says.
+    pub(crate) fn decoder(
+        &self,
+        columns: &Columns,
+        scans: Arc<ScanIndex>,
+    ) -> Result<PointDecoder> {
+        let decoder =
+            PointDecoder::new(self.sensor, &self.calibration, self.points, columns)?;
+        Ok(decoder.with_scans(Scans::Indexed(scans)))
+    }
+
+    /// What makes its points what they are, for whatever is written of them.
+    pub fn provenance(&self) -> BTreeMap<String, String> {
+        let origin = match &self.calibration.origin {
+            Origin::File(name) => format!("file {name}"),
+            Origin::Stream => "sent by the lidar itself".to_owned(),
+            Origin::Default(name) => format!("default: {name}"),
+        };
+        let mut all = BTreeMap::from([
+            ("lidar".to_owned(), self.sensor.to_string()),
+            ("lidar_because".to_owned(), self.reasons.join("; ")),
+            ("calibration".to_owned(), origin),
+            ("formula".to_owned(), self.points.formula.to_string()),
+            ("axes".to_owned(), format!("{:?}", self.points.axes).to_lowercase()),
+            (
+                "scan_cut".to_owned(),
+                format!("{} deg", f64::from(self.points.cut) / 100.0),
+            ),
+        ]);
+        if !self.conflicts.is_empty() {
+            all.insert("lidar_although".to_owned(), self.conflicts.join("; "));
+        }
+        if let Some(clock) = &self.clock {
+            all.insert("lidar_clock".to_owned(), clock.clone());
+        }
+        all
+    }
+
+    /// What has to be said aloud, a sentence each.
+    pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
+        let conflict = |conflict: &String| {
+            format!("taken for a {}, although: {conflict}", self.sensor.model)
+        };
+        let conflicts = self.conflicts.iter().map(conflict);
+        conflicts.chain(self.calibration.remarks.iter().cloned())
+    }
+
+    /// The topic of its points, made of the records of `packets`.
+    pub(crate) fn topic(&self, packets: &Topic) -> Topic {
+        let mut metadata = packets.metadata.clone();
+        metadata.extend(self.provenance());
+        Topic {
+            name: "points".into(),
+            instance: packets.instance,
+            origin: TopicOrigin::Derived,
+            encoding: packets.encoding.clone(),
+            type_name: "points".into(),
+            definition: String::new(),
+            schema: points::schema(),
+            records: packets.records,
+            bytes: packets.bytes,
+            time: packets.time,
+            latched: Vec::new(),
+            metadata,
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Points, made of the packets of a message.
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use logtool_core::{Damage, Decoder, Record, Result, Run, Timestamp};
+
+use crate::{
+    model::Sensor,
+    packet::Firings,
+    points::PointDecoder,
+    vel::wire::{self, PACKET_LEN, PREFIX_LEN},
+};
+
+/// Nanoseconds in an hour, and in a second.
+const HOUR: i64 = 3_600_000_000_000;
+const SECOND: i64 = 1_000_000_000;
+
+/// Turns messages of packets into rows of points.
+pub(crate) struct VelPoints {
+    sensor: Sensor,
+    inner: PointDecoder,
+}
+
+impl VelPoints {
+    /// A decoder of the messages of `sensor` by way of a decoder of its packets.
+    pub(crate) fn new(sensor: Sensor, inner: PointDecoder) -> Self {
+        Self { sensor, inner }
+    }
+}
+
+impl Decoder for VelPoints {
+    fn schema(&self) -> &SchemaRef {
+        self.inner.schema()
+    }
+
+    fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
+        for record in run.records() {
+            for packet in packets(self.sensor, record) {
+                if !self.inner.add(packet) {
+                    packet.undecodable().add_to(damage);
+                }
+            }
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.inner.rows()
+    }
+
+    fn take(&mut self) -> Result<RecordBatch> {
+        self.inner.take()
+    }
+}
+
+/// The packets of a message, each as if it was a record.
+///
+/// The message was written when the last of them had come. Those before it are as much
+/// earlier as they say; where they say nothing, as packets of this sensor follow on each
+/// other.
+pub(crate) fn packets<'r>(
+    sensor: Sensor,
+    message: Record<'r>,
+) -> impl Iterator<Item = Record<'r>> {
+    let data = message.payload.get(PREFIX_LEN..).unwrap_or_default();
+    let packets = wire::packets(data);
+    let stamp = |packet: &[u8; PACKET_LEN]| {
+        Firings::new(packet)
+            .map_or(0, |firings| i64::from(firings.tail().micros) * 1_000)
+    };
+    let last = packets.last().map(stamp);
+    let start = message.offset + (PREFIX_LEN + 4) as u64;
+    packets.iter().enumerate().map(move |(index, packet)| {
+        let behind = (packets.len() - 1 - index) as f64;
+        let expected = (behind * sensor.packet_nanos()) as i64;
+        let told = last.map(|last| (last - stamp(packet)).rem_euclid(HOUR));
+        // What is far from what is expected is no clock.
+        let is_clock = |told: &i64| (told - expected).abs() < SECOND / 2;
+        let told = told.filter(|_| sensor.model.tells_time()).filter(is_clock);
+        let early = told.unwrap_or(expected);
+        let nanos = message.time.as_nanos().saturating_sub(early);
+        Record {
+            time: Timestamp::from_nanos(nanos),
+            payload: packet,
+            offset: start + (index * PACKET_LEN) as u64,
+            ..message
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use logtool_core::TopicId;
+
+    use super::*;
+    use crate::model::{Model, ReturnMode};
+
+    fn message(stamps: &[u32]) -> Vec<u8> {
+        let mut payload = vec![0; PREFIX_LEN];
+        payload.extend((stamps.len() as u32).to_le_bytes());
+        for stamp in stamps {
+            let mut packet = [0; PACKET_LEN];
+            packet[1_200..1_204].copy_from_slice(&stamp.to_le_bytes());
+            payload.extend(packet);
+        }
+        payload
+    }
+
+    fn early(model: Model, stamps: &[u32]) -> Vec<i64> {
+        let payload = message(stamps);
+        let sensor = Sensor { model, returns: ReturnMode::Strongest };
+        let record = Record {
+            topic: TopicId(0),
+            stream: 0,
+            time: Timestamp::from_nanos(10 * SECOND),
+            payload: &payload,
+            offset: 1_000,
+        };
+        let found: Vec<Record<'_>> = packets(sensor, record).collect();
+        assert_eq!(found[0].offset, 1_021);
+        assert!(found.iter().all(|packet| packet.payload.len() == PACKET_LEN));
+        found.iter().map(|packet| 10 * SECOND - packet.time.as_nanos()).collect()
+    }
+
+    #[test]
+    fn packets_are_as_early_as_they_say_also_across_the_hour() {
+        let stamps = [3_599_999_900, 188, 476];
+        assert_eq!(early(Model::Hdl64eS2, &stamps), [576_000, 288_000, 0]);
+    }
+
+    #[test]
+    fn packets_without_a_clock_are_as_early_as_is_usual() {
+        let text = [0x6544_204f, 0x3276_0c21, 0x6544_204f];
+        assert_eq!(early(Model::Hdl64eS1, &text), [769_200, 384_600, 0]);
+        // Nothing that a clock would say.
+        assert_eq!(early(Model::Hdl64eS2, &[5, 1_999_999_999]), [288_000, 0]);
+    }
+}
