@@ -1,0 +1,57 @@
+//! Messages as ROS serialises them: fields one after the other, little-endian; a text or
+//! a list after its length as `u32`. (ROS wiki, "msg", "Field Types".)
+
+/// A message that is being put together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Message(pub(crate) Vec<u8>);
+
+/// A moment, in nanoseconds since 1970.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment(pub(crate) i64);
+
+impl Message {
+    /// A message that begins with a `std_msgs/Header`.
+    pub(crate) fn stamped(number: u32, at: Moment, frame: &str) -> Self {
+        Self::default().u32(number).time(at).text(frame)
+    }
+
+    pub(crate) fn u8(self, value: u8) -> Self {
+        self.bytes(&[value])
+    }
+
+    pub(crate) fn u16(self, value: u16) -> Self {
+        self.bytes(&value.to_le_bytes())
+    }
+
+    pub(crate) fn u32(self, value: u32) -> Self {
+        self.bytes(&value.to_le_bytes())
+    }
+
+    pub(crate) fn f32s(self, values: &[f32]) -> Self {
+        values.iter().fold(self, |message, value| message.bytes(&value.to_le_bytes()))
+    }
+
+    pub(crate) fn f64s(self, values: &[f64]) -> Self {
+        values.iter().fold(self, |message, value| message.bytes(&value.to_le_bytes()))
+    }
+
+    /// Seconds and nanoseconds.
+    pub(crate) fn time(self, Moment(nanos): Moment) -> Self {
+        self.u32((nanos / 1_000_000_000) as u32).u32((nanos % 1_000_000_000) as u32)
+    }
+
+    pub(crate) fn text(self, text: &str) -> Self {
+        self.list(text.as_bytes())
+    }
+
+    /// A list of bytes.
+    pub(crate) fn list(self, bytes: &[u8]) -> Self {
+        self.u32(bytes.len() as u32).bytes(bytes)
+    }
+
+    /// Bytes as they are.
+    pub(crate) fn bytes(mut self, bytes: &[u8]) -> Self {
+        self.0.extend_from_slice(bytes);
+        self
+    }
+}
