@@ -1,4 +1,4 @@
-//! ROS 1's bags, read, also where they are broken.
+//! ROS 1's bags, read, also where they are broken, and written.
 //!
 //! ```text
 //! file      #ROSBAG V2.0\n | bag header | chunks, each with its index | index section
@@ -107,3 +107,8 @@ pub use crate::{
         ConnectionHandle, Writer, header::ConnectionHeader, options::WriterOptions,
     },
 };
+
+/// Its example is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -102,7 +102,7 @@ impl Finished {
     }
 }
 
-/// That of every number there is one connection.
+/// That of every number there is one connection, and of all that have messages.
 fn check_connections(index: &Index) -> Result<()> {
     let mut by_id = BTreeMap::new();
     for connection in index.connections.iter().cloned().map(Connection::new) {
@@ -114,7 +114,13 @@ fn check_connections(index: &Index) -> Result<()> {
             )));
         }
     }
-    Ok(())
+    let mut counts = index.chunks.iter().flat_map(|chunk| &chunk.counts);
+    match counts.find(|(id, _)| !by_id.contains_key(id)) {
+        Some((id, _)) => {
+            Err(unsound(&format!("it has no connection with the number {id}")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// That the times of chunks can be true.

@@ -1,0 +1,211 @@
+//! A finished bag is gone on with; one that is not sound is left alone.
+
+#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+
+use std::{
+    fs::{self, File, OpenOptions},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use logtool_core::{Block, ErrorKind, Log as _, Selection, Timestamp};
+use logtool_rosbag::{
+    Compression, ConnectionHeader, RosbagLog, RosbagOptions, Survey, Writer,
+    WriterOptions,
+};
+
+/// The bag `name`; says so where it is missing.
+fn sample(name: &str) -> Option<Vec<u8>> {
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
+    let bytes = fs::read(root.join("rosbag").join(name)).ok();
+    if bytes.is_none() {
+        eprintln!("no sample {name}: set LOGTOOL_SAMPLES; nothing is checked");
+    }
+    bytes
+}
+
+fn open(bytes: &[u8], survey: Survey) -> RosbagLog {
+    let options = RosbagOptions::default().with_survey(survey);
+    RosbagLog::open(Arc::new(Bytes::copy_from_slice(bytes)), options).unwrap()
+}
+
+/// A message: the topic and the header of its connection, its time, its payload.
+type Message = (String, Vec<u8>, Timestamp, Vec<u8>);
+
+/// All messages of a bag, in the order of the file.
+fn read(log: &RosbagLog) -> Vec<Message> {
+    let connections: Vec<_> = log.connections().collect();
+    let (all, mut block, mut messages) =
+        (Selection::default(), Block::default(), vec![]);
+    for part in log.manifest().plan(&all, 0) {
+        let mut cursor = log.read(&part, &all).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            for record in block.iter() {
+                let of = connections[record.stream as usize];
+                if of.topic == log.manifest().get(record.topic).unwrap().name {
+                    let header = of.header().to_vec();
+                    let payload = record.payload.to_vec();
+                    messages.push((of.topic.clone(), header, record.time, payload));
+                }
+            }
+        }
+    }
+    messages
+}
+
+/// A file with these bytes, and its path.
+fn file(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("some.bag");
+    fs::write(&path, bytes).unwrap();
+    (folder, path)
+}
+
+fn append(path: &Path, compression: Compression) -> logtool_core::Result<Writer<File>> {
+    let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
+    let options = WriterOptions::default().with_compression(compression);
+    Writer::append(file, options.with_chunk_bytes(1_000))
+}
+
+/// Adds a hundred messages of a new connection.
+fn add(bag: &mut Writer<File>) -> Vec<Timestamp> {
+    let header = ConnectionHeader::new("/added", "std_msgs/String", "string data\n");
+    let added = bag.connect(&header).unwrap();
+    let times = (0..100).map(|n| Timestamp::from_nanos(1_700_000_100_000_000_000 + n));
+    let write = |time| {
+        bag.write(added, time, b"\x08\0\0\0appended").unwrap();
+        time
+    };
+    times.map(write).collect()
+}
+
+#[test]
+fn a_bag_is_gone_on_with() {
+    for name in ["ok_none.bag", "ok_lz4.bag", "hdr_unpadded.bag", "hdr_4096_total.bag"]
+    {
+        let Some(before) = sample(&format!("edge/{name}")) else { return };
+        let old = read(&open(&before, Survey::Index));
+        let (_folder, path) = file(&before);
+        let mut bag = append(&path, Compression::Bz2).unwrap();
+        let times = add(&mut bag);
+        bag.finish().unwrap();
+
+        let after = fs::read(&path).unwrap();
+        for survey in [Survey::Index, Survey::Scan, Survey::Full] {
+            let log = open(&after, survey);
+            assert_eq!(log.manifest().damage, [], "{name} {survey:?}");
+            let messages = read(&log);
+            assert!(messages.starts_with(&old), "{name} {survey:?}");
+            let new = messages[old.len()..].iter();
+            assert!(new.clone().all(|message| message.0 == "/added"), "{name}");
+            assert!(new.map(|message| message.2).eq(times.iter().copied()), "{name}");
+        }
+        let log = open(&after, Survey::Index);
+        assert_eq!(log.manifest().remarks, Vec::<String>::new(), "{name}");
+        let ids: Vec<u32> = log.connections().map(|connection| connection.id).collect();
+        let old_log = open(&before, Survey::Index);
+        let old_ids = old_log.connections().map(|connection| connection.id);
+        assert!(old_ids.eq(ids[..ids.len() - 1].iter().copied()), "{name}: {ids:?}");
+        // The chunks are where they were, byte for byte.
+        let chunks = old_log.manifest().parts[0].bytes.start as usize
+            ..old_log.manifest().parts.last().unwrap().bytes.end as usize;
+        assert!(before[chunks.clone()] == after[chunks], "{name}");
+    }
+}
+
+#[test]
+fn a_bag_without_messages_is_gone_on_with() {
+    for name in ["no-messages.bag", "edge/conn_without_msgs.bag"] {
+        let Some(before) = sample(name) else { return };
+        let old = read(&open(&before, Survey::Index)).len();
+        let (_folder, path) = file(&before);
+        let mut bag = append(&path, Compression::None).unwrap();
+        add(&mut bag);
+        bag.finish().unwrap();
+        let log = open(&fs::read(&path).unwrap(), Survey::Full);
+        assert_eq!(
+            (read(&log).len(), &log.manifest().damage[..]),
+            (old + 100, &[][..])
+        );
+    }
+}
+
+#[test]
+fn appending_that_was_killed_leaves_a_bag_without_an_index() {
+    let Some(before) = sample("edge/ok_lz4.bag") else { return };
+    let old = read(&open(&before, Survey::Index));
+    let (_folder, path) = file(&before);
+    drop(append(&path, Compression::Lz4).unwrap());
+    assert_eq!(read(&open(&fs::read(&path).unwrap(), Survey::Auto)), old);
+
+    let (_folder, path) = file(&before);
+    let mut bag = append(&path, Compression::Lz4).unwrap();
+    add(&mut bag);
+    bag.flush().unwrap();
+    drop(bag);
+    let after = fs::read(&path).unwrap();
+    for len in (before.len()..after.len()).step_by(41).chain([after.len()]) {
+        let messages = read(&open(&after[..len], Survey::Auto));
+        assert!(messages.starts_with(&old), "cut to {len}");
+        if len == after.len() {
+            assert_eq!(messages.len(), old.len() + 100);
+        }
+    }
+}
+
+#[test]
+fn a_connection_that_only_the_index_has_is_not_lost_with_it() {
+    // As the recorder of Hydro left them after a split: see ros_comm.
+    let Some(before) = sample("edge/ok_none.bag") else { return };
+    let log = open(&before, Survey::Index);
+    let old = read(&log);
+    // A chunk's connection becomes a record of a kind that nobody knows.
+    let mut before = before.clone();
+    let chunks = log.manifest().parts[0].bytes.start as usize
+        ..log.manifest().parts.last().unwrap().bytes.end as usize;
+    let connections: Vec<usize> = chunks
+        .filter(|at| before[*at..].starts_with(b"\x04\0\0\0op=\x07"))
+        .map(|at| at + 7)
+        .collect();
+    assert!(!connections.is_empty());
+    connections.iter().for_each(|at| before[*at] = 0x42);
+    assert_eq!(read(&open(&before, Survey::Index)), old);
+    assert_eq!(read(&open(&before, Survey::Scan)), old);
+
+    let (_folder, path) = file(&before);
+    let mut bag = append(&path, Compression::None).unwrap();
+    add(&mut bag);
+    bag.flush().unwrap();
+    drop(bag);
+    let messages = read(&open(&fs::read(&path).unwrap(), Survey::Auto));
+    assert!(messages.starts_with(&old) && messages.len() == old.len() + 100);
+}
+
+#[test]
+fn a_bag_that_is_not_sound_is_left_alone() {
+    let unsound = [
+        ("unindexed.bag", ErrorKind::Malformed),
+        ("index_pos_beyond_eof.bag", ErrorKind::Malformed),
+        ("trunc_in_index.bag", ErrorKind::Malformed),
+        ("trunc_mid_chunk.bag", ErrorKind::Malformed),
+        ("trailing_garbage.bag", ErrorKind::Malformed),
+        ("chunk_count_huge.bag", ErrorKind::Malformed),
+        ("conn_only_in_chunks.bag", ErrorKind::Malformed),
+        ("encrypted_aes_none.bag", ErrorKind::Unsupported),
+        ("encrypted_unknown.bag", ErrorKind::Unsupported),
+        ("v12_indexed.bag", ErrorKind::Unsupported),
+        ("../empty-file.bag", ErrorKind::Unrecognized),
+    ];
+    for (name, kind) in unsound {
+        let Some(before) = sample(&format!("edge/{name}")) else { return };
+        let (_folder, path) = file(&before);
+        let err = append(&path, Compression::None).map(drop).expect_err(name);
+        assert_eq!(err.kind(), kind, "{name}: {err}");
+        if kind == ErrorKind::Malformed {
+            assert!(err.to_string().contains("repaired first"), "{name}: {err}");
+        }
+        assert!(fs::read(&path).unwrap() == before, "{name}");
+    }
+}

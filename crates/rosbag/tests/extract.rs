@@ -1,0 +1,494 @@
+//! Bags that hold extracts of others: every message of its own connection, chunks as
+//! they are where that can be.
+
+#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+
+use std::{
+    io::Cursor,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use logtool_core::{
+    Block, ErrorKind, Extract, Format as _, Log as _, Manifest, Part, RecordSink,
+    Result, Selection, TimeRange, Timestamp, TopicOrigin, TopicSet, WriteOptions,
+};
+use logtool_rosbag::{
+    ConnectionHeader, FORMAT, RosbagLog, RosbagOptions, Survey, Writer, WriterOptions,
+};
+
+/// The bags in `folder`; says so where they are missing.
+fn samples(folder: &str) -> Vec<(String, Bytes)> {
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
+    let Ok(found) = std::fs::read_dir(root.join(folder)) else {
+        eprintln!("no samples in {folder}: set LOGTOOL_SAMPLES; nothing is checked");
+        return vec![];
+    };
+    let paths = found.map(|entry| entry.unwrap().path());
+    let mut bags: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|end| end == "bag")).collect();
+    bags.sort();
+    let read = |path: PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        (name, std::fs::read(path).unwrap().into())
+    };
+    bags.into_iter().map(read).collect()
+}
+
+/// Those of these names.
+fn some(folder: &str, names: &[&str]) -> Vec<(String, RosbagLog)> {
+    let samples = samples(folder).into_iter();
+    let some = samples.filter(|(name, _)| names.contains(&name.as_str()));
+    some.map(|(name, bytes)| (name, open(bytes, Survey::Auto).unwrap())).collect()
+}
+
+fn open(bytes: Bytes, survey: Survey) -> Result<RosbagLog> {
+    RosbagLog::open(Arc::new(bytes), RosbagOptions::default().with_survey(survey))
+}
+
+/// All that is not made of other records.
+fn logged(manifest: &Manifest) -> Selection {
+    let topics = manifest.topics().filter(|(_, t)| t.origin == TopicOrigin::Logged);
+    let topics = topics.map(|(id, _)| id).collect();
+    Selection { topics, ..Selection::default() }
+}
+
+/// A message: the header of its connection, its time, its payload.
+type Message = (Vec<u8>, Timestamp, Vec<u8>);
+
+/// The wanted messages of a bag, in the order of the file.
+fn read(log: &RosbagLog, selection: &Selection) -> Vec<Message> {
+    let headers: Vec<&[u8]> = log.connections().map(|c| c.header()).collect();
+    let (mut block, mut messages) = (Block::default(), vec![]);
+    for part in log.manifest().plan(selection, 0) {
+        let mut cursor = log.read(&part, selection).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            messages.extend(block.iter().map(|record| {
+                let header = headers[record.stream as usize].to_vec();
+                (header, record.time, record.payload.to_vec())
+            }));
+        }
+    }
+    messages
+}
+
+/// The connections of a bag: numbers, topics, headers.
+fn connections(log: &RosbagLog) -> Vec<(u32, Vec<u8>, Vec<u8>)> {
+    let whole = log.connections();
+    whole.map(|c| (c.id, c.topic_bytes().to_vec(), c.header().to_vec())).collect()
+}
+
+fn options(compression: Option<&str>) -> WriteOptions {
+    let mut options = WriteOptions::default();
+    options.compression = compression.map(str::to_owned);
+    options
+}
+
+/// Starts a bag that holds `selection` of `log`.
+fn sink<'o>(
+    out: &'o mut Cursor<Vec<u8>>,
+    log: &RosbagLog,
+    selection: &Selection,
+    options: &WriteOptions,
+) -> Box<dyn RecordSink + 'o> {
+    let extract = Extract { manifest: log.manifest(), selection: selection.clone() };
+    FORMAT.writer(Box::new(out), &[extract], options).unwrap()
+}
+
+/// Writes the records of `part` one by one.
+fn write(
+    sink: &mut dyn RecordSink,
+    from: usize,
+    log: &RosbagLog,
+    part: &Part,
+    selection: &Selection,
+) {
+    let mut block = Block::default();
+    let mut cursor = log.read(part, selection).unwrap();
+    while cursor.fill(&mut block).unwrap() {
+        block.iter().for_each(|record| sink.write(from, record).unwrap());
+    }
+}
+
+/// The bag that holds `selection` of `log`, by copying what can be and is not known to
+/// be damaged, and how many messages were copied.
+fn extract(
+    log: &RosbagLog,
+    selection: &Selection,
+    options: &WriteOptions,
+) -> (Bytes, u64) {
+    let (mut out, mut copied) = (Cursor::new(vec![]), 0);
+    let mut sink = sink(&mut out, log, selection, options);
+    for part in log.manifest().plan(selection, 0) {
+        let mut damage = log.manifest().damage.iter();
+        let is_damaged = damage.any(|damage| {
+            damage.bytes.start < part.bytes.end && part.bytes.start < damage.bytes.end
+        });
+        let records = match is_damaged {
+            true => None,
+            false => sink.copy(0, &part, &**log.source()).unwrap(),
+        };
+        match records {
+            Some(records) => copied += records,
+            None => write(&mut *sink, 0, log, &part, selection),
+        }
+    }
+    sink.finish().unwrap();
+    (out.into_inner().into(), copied)
+}
+
+/// Sound bags that ROS wrote, of several chunks and all compressions.
+const OF_ROS: [&str; 6] = [
+    "example.bag",
+    "example-bz2.bag",
+    "example-lz4.bag",
+    "robot_localization-test1.bag",
+    "tilt_laser.bag",
+    "embag-test.bag",
+];
+
+#[test]
+fn whole_chunks_are_copied_byte_for_byte() {
+    for (name, log) in some("rosbag", &OF_ROS) {
+        let all = logged(log.manifest());
+        let (bytes, copied) = extract(&log, &all, &options(None));
+        let records = log.manifest().topics.iter().filter_map(|topic| topic.records);
+        let is_logged = read(&log, &all).len() as u64;
+        assert!(copied == is_logged && records.sum::<u64>() >= copied, "{name}");
+
+        let parts = &log.manifest().parts;
+        let whole = log.source().read_at(0..u64::MAX).unwrap();
+        let of_part = |part: &Part| {
+            whole[part.bytes.start as usize..part.bytes.end as usize].to_vec()
+        };
+        let chunks: Vec<u8> = parts.iter().flat_map(of_part).collect();
+        assert!(bytes[4117..4117 + chunks.len()] == chunks, "{name}");
+        let again = open(bytes, Survey::Full).unwrap();
+        assert_eq!(again.manifest().damage, [], "{name}");
+        assert!(read(&again, &logged(again.manifest())) == read(&log, &all), "{name}");
+        assert_eq!(connections(&again), connections(&log), "{name}");
+    }
+}
+
+#[test]
+fn a_part_of_several_chunks_is_copied_and_none_that_is_not_made_of_chunks() {
+    for (name, log) in some("rosbag", &["robot_localization-test1.bag"]) {
+        let all = logged(log.manifest());
+        let mut out = Cursor::new(vec![]);
+        let mut sink = sink(&mut out, &log, &all, &options(None));
+        let whole = &log.manifest().plan(&Selection::default(), u64::MAX)[0];
+        let Part { bytes, .. } = whole;
+        let odd = [
+            bytes.start + 1..bytes.end,
+            bytes.start..bytes.end - 1,
+            bytes.start..bytes.end + 1,
+            bytes.start..bytes.start,
+            bytes.end..bytes.end + 10,
+            0..13,
+        ];
+        for bytes in odd {
+            let part = Part { bytes, ..whole.clone() };
+            assert_eq!(sink.copy(0, &part, &**log.source()).unwrap(), None, "{part:?}");
+        }
+        let records = read(&log, &all).len() as u64;
+        assert_eq!(sink.copy(0, whole, &**log.source()).unwrap(), Some(records));
+        assert_eq!(
+            sink.copy(1, whole, &**log.source()).unwrap_err().kind(),
+            ErrorKind::NoSuch
+        );
+        sink.finish().unwrap();
+        let again = open(out.into_inner().into(), Survey::Full).unwrap();
+        assert_eq!(again.manifest().damage, [], "{name}");
+        assert!(read(&again, &all) == read(&log, &all), "{name}");
+    }
+}
+
+#[test]
+fn what_is_not_wholly_wanted_or_not_as_asked_is_not_copied() {
+    for (name, log) in some("rosbag/edge", &["ok_none.bag", "ok_bz2.bag", "ok_lz4.bag"])
+    {
+        let all = logged(log.manifest());
+        let time = log.manifest().time.unwrap();
+        let middle =
+            Timestamp::from_nanos((time.start.as_nanos() + time.end.as_nanos()) / 2);
+        let first = log.manifest().topics[0].label().into_owned();
+        let mut renaming = options(None);
+        renaming.rename.insert(first, "/renamed".to_owned());
+        let one = Selection {
+            topics: TopicSet::from_iter([logtool_core::TopicId(0)]),
+            ..all.clone()
+        };
+        let late = Selection {
+            time: TimeRange { start: middle, end: time.end },
+            ..all.clone()
+        };
+        let own = name.trim_start_matches("ok_").trim_end_matches(".bag");
+        for (selection, options, is_none) in [
+            (&all, &options(Some(own)), false),
+            (&all, &options(Some(if own == "bz2" { "lz4" } else { "bz2" })), true),
+            (&all, &renaming, true),
+            (&one, &options(None), true),
+        ] {
+            let (bytes, copied) = extract(&log, selection, options);
+            let again = open(bytes, Survey::Full).unwrap();
+            let (new, old) =
+                (read(&again, &logged(again.manifest())), read(&log, selection));
+            let payloads = |messages: &[Message]| -> Vec<_> {
+                messages
+                    .iter()
+                    .map(|(_, time, payload)| (*time, payload.clone()))
+                    .collect()
+            };
+            assert_eq!(copied, if is_none { 0 } else { new.len() as u64 }, "{name}");
+            assert!(payloads(&new) == payloads(&old), "{name}");
+        }
+        let (bytes, copied) = extract(&log, &late, &options(None));
+        let again = open(bytes, Survey::Full).unwrap();
+        let (new, old) = (read(&again, &logged(again.manifest())), read(&log, &late));
+        assert!(new == old && copied < new.len() as u64, "{name}: {copied}");
+    }
+}
+
+#[test]
+fn a_frame_that_ros_cannot_read_is_packed_anew() {
+    for (name, log) in some("rosbag/edge", &["lz4_linked_contentsize.bag"]) {
+        let (bytes, copied) = extract(&log, &logged(log.manifest()), &options(None));
+        assert_eq!(copied, 0, "{name}");
+        let magic = b"\x04\x22\x4d\x18";
+        let frames: Vec<&[u8]> =
+            bytes.windows(7).filter(|b| b.starts_with(magic)).collect();
+        // As Python's lz4.frame begins a frame of the profile of roslz4.
+        assert!(!frames.is_empty());
+        assert!(frames.iter().all(|frame| *frame == b"\x04\x22\x4d\x18\x64\x60\x85"));
+    }
+}
+
+/// That unpacks to so much that it takes too long.
+const BOMB: &str = "bz2_bomb.bag";
+
+#[test]
+fn whatever_is_wrong_with_a_bag_what_is_read_of_it_is_written_and_sound() {
+    for (name, bytes) in samples("rosbag/edge") {
+        for survey in [Survey::Index, Survey::Full] {
+            let Ok(log) = open(bytes.clone(), survey) else { continue };
+            let all = logged(log.manifest());
+            let is_shut = log
+                .read(
+                    &Part { bytes: 0..0, topics: TopicSet::All, time: TimeRange::ALL },
+                    &all,
+                )
+                .is_err();
+            if name == BOMB || is_shut {
+                continue;
+            }
+            let (bytes, copied) = extract(&log, &all, &options(None));
+            let again = open(bytes, Survey::Full).unwrap();
+            // What the index does not tell is copied as it is.
+            let is_known = survey == Survey::Full;
+            assert!(!is_known || again.manifest().damage.is_empty(), "{name}");
+            let (new, old) =
+                (read(&again, &logged(again.manifest())), read(&log, &all));
+            assert!(!is_known || copied <= new.len() as u64, "{name}");
+            assert!(new == old, "{name} {survey:?}: {} of {}", new.len(), old.len());
+        }
+    }
+}
+
+#[test]
+fn connections_stay_one_to_one() {
+    let names = [
+        "multi_conn_same_topic.bag",
+        "two_types_one_topic.bag",
+        "two_md5_one_type.bag",
+        "sparse_conn_ids.bag",
+        "latching_variants.bag",
+        "latin1_text.bag",
+        "no_inner_topic.bag",
+        "header_unknown_fields.bag",
+        "conn_without_msgs.bag",
+    ];
+    for (name, log) in some("rosbag/edge", &names) {
+        let all = logged(log.manifest());
+        let (bytes, _) = extract(&log, &all, &options(Some("lz4")));
+        let again = open(bytes, Survey::Auto).unwrap();
+        assert_eq!(connections(&again), connections(&log), "{name}");
+        for (id, _) in
+            log.manifest().topics().filter(|(id, _)| all.topics.contains(*id))
+        {
+            let one = Selection { topics: [id].into_iter().collect(), ..all.clone() };
+            let (bytes, _) = extract(&log, &one, &options(None));
+            let again = open(bytes, Survey::Auto).unwrap();
+            let of_topic = log.connections_of(id).map(|c| (c.id, c.header().to_vec()));
+            let new = again.connections().map(|c| (c.id, c.header().to_vec()));
+            assert!(new.eq(of_topic), "{name} {id:?}");
+        }
+    }
+}
+
+/// A bag with a message of each of these connections: their numbers, topics, callers.
+fn bag(connections: &[(u32, &str, &str)], sec: i64) -> RosbagLog {
+    let mut bag = Writer::new(Cursor::new(vec![]), WriterOptions::default()).unwrap();
+    for (id, topic, caller) in connections {
+        let header = header(topic, caller);
+        let handle = bag.connect_raw(*id, topic.as_bytes(), &header).unwrap();
+        let payload = format!("\x01\0\0\0{}", caller.len());
+        bag.write(
+            handle,
+            Timestamp::from_nanos(sec * 1_000_000_000),
+            payload.as_bytes(),
+        )
+        .unwrap();
+    }
+    open(bag.finish().unwrap().into_inner().into(), Survey::Auto).unwrap()
+}
+
+fn header(topic: &str, caller: &str) -> Vec<u8> {
+    let fields = [
+        ("callerid", caller),
+        ("md5sum", "992ce8a1687cec8c8bd883ec73ca41d1"),
+        ("message_definition", "string data"),
+        ("topic", topic),
+        ("type", "std_msgs/String"),
+    ];
+    let field = |(name, value): (&str, &str)| {
+        let text = format!("{name}={value}");
+        [&(text.len() as u32).to_le_bytes()[..], text.as_bytes()].concat()
+    };
+    fields.map(field).concat()
+}
+
+/// All of `logs`, one after the other.
+fn merge(logs: &[&RosbagLog], options: &WriteOptions) -> (RosbagLog, Vec<bool>) {
+    let mut out = Cursor::new(vec![]);
+    let extract = |log: &&RosbagLog| (log.manifest().clone(), logged(log.manifest()));
+    let extracts: Vec<_> = logs.iter().map(extract).collect();
+    let extracts: Vec<_> = extracts
+        .iter()
+        .map(|(manifest, selection)| Extract { manifest, selection: selection.clone() })
+        .collect();
+    let mut sink = FORMAT.writer(Box::new(&mut out), &extracts, options).unwrap();
+    let mut copied = vec![];
+    for (from, log) in logs.iter().enumerate() {
+        for part in log.manifest().plan(&Selection::default(), 0) {
+            let is_copied = sink.copy(from, &part, &**log.source()).unwrap().is_some();
+            copied.push(is_copied);
+            if !is_copied {
+                write(&mut *sink, from, log, &part, &extracts[from].selection);
+            }
+        }
+    }
+    sink.finish().unwrap();
+    (open(out.into_inner().into(), Survey::Full).unwrap(), copied)
+}
+
+/// The numbers and callers of the connections, and of those of the messages.
+fn numbered(log: &RosbagLog) -> (Vec<(u32, String)>, Vec<Vec<u8>>) {
+    let numbers =
+        log.connections().map(|c| (c.id, c.caller.clone().unwrap())).collect();
+    let messages = read(log, &logged(log.manifest()));
+    (numbers, messages.into_iter().map(|message| message.0).collect())
+}
+
+#[test]
+fn extracts_are_joined_without_a_clash() {
+    let first = bag(&[(0, "/a", "/n"), (1, "/a", "/n"), (2, "/b", "/m")], 1);
+    let second =
+        bag(&[(0, "/b", "/m"), (1, "/a", "/n"), (2, "/c", "/o"), (9, "/d", "/p")], 2);
+    let (joint, copied) = merge(&[&first, &second], &options(None));
+    assert_eq!(joint.manifest().damage, []);
+    let (numbers, headers) = numbered(&joint);
+    // Equal connections of the two are one; of the rest each keeps its number, or gets
+    // one that nobody has.
+    let want = [(0, "/n"), (1, "/n"), (2, "/m"), (3, "/o"), (9, "/p")];
+    assert_eq!(numbers, want.map(|(id, caller)| (id, caller.to_owned())));
+    let (_, mut all) = numbered(&first);
+    all.extend(numbered(&second).1);
+    assert_eq!(headers, all);
+    // The numbers of the second have changed.
+    assert_eq!(copied, [true, false]);
+
+    let third = bag(&[(0, "/a", "/n"), (7, "/e", "/q")], 3);
+    let (joint, copied) = merge(&[&first, &third], &options(None));
+    assert_eq!((numbered(&joint).0.len(), copied), (4, vec![true, true]));
+    assert_eq!(joint.manifest().damage, []);
+}
+
+#[test]
+fn a_topic_is_renamed_in_both_places() {
+    let log = bag(&[(0, "/a", "/n"), (1, "/a/b", "/n"), (2, "/b", "/m")], 1);
+    let mut options = options(None);
+    options.rename.insert("/a".to_owned(), "/longer/name".to_owned());
+    let (renamed, copied) = merge(&[&log], &options);
+    assert_eq!(copied, [false]);
+    let want = [(0, "/longer/name", "/n"), (1, "/a/b", "/n"), (2, "/b", "/m")];
+    let want = want.map(|(id, topic, caller)| {
+        (id, topic.as_bytes().to_vec(), header(topic, caller))
+    });
+    assert_eq!(connections(&renamed), want);
+    options.rename.insert("/z".to_owned(), "/y".to_owned());
+    let extract = Extract { manifest: log.manifest(), selection: Selection::default() };
+    let out = Box::new(Cursor::new(vec![]));
+    let err = FORMAT.writer(out, &[extract], &options).map(drop).unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::NoSuch, "{err}");
+}
+
+#[test]
+fn records_between_copied_chunks_stay_where_they_are() {
+    let logs = [1, 2, 3].map(|sec| bag(&[(0, "/a", "/n")], sec));
+    let extract = |log| Extract {
+        manifest: RosbagLog::manifest(log),
+        selection: logged(RosbagLog::manifest(log)),
+    };
+    let extracts: Vec<_> = logs.iter().map(extract).collect();
+    let mut out = Cursor::new(vec![]);
+    let mut sink =
+        FORMAT.writer(Box::new(&mut out), &extracts, &options(Some("none"))).unwrap();
+    let part = |log: &RosbagLog| log.manifest().parts[0].clone();
+    write(&mut *sink, 0, &logs[0], &part(&logs[0]), &extracts[0].selection);
+    assert_eq!(sink.copy(1, &part(&logs[1]), &**logs[1].source()).unwrap(), Some(1));
+    write(&mut *sink, 2, &logs[2], &part(&logs[2]), &extracts[2].selection);
+    sink.finish().unwrap();
+    let joint = open(out.into_inner().into(), Survey::Full).unwrap();
+    let times = read(&joint, &logged(joint.manifest())).into_iter();
+    let times: Vec<i64> =
+        times.map(|message| message.1.as_nanos() / 1_000_000_000).collect();
+    assert_eq!(times, [1, 2, 3]);
+    assert_eq!(connections(&joint).len(), 1);
+}
+
+#[test]
+fn what_was_not_asked_for_is_no_record() {
+    let log = bag(&[(0, "/a", "/n"), (1, "/b", "/m")], 1);
+    let mut out = Cursor::new(vec![]);
+    let topics = [log.manifest().topic("/a").unwrap()].into_iter().collect();
+    let only = Selection { topics, ..Selection::default() };
+    let mut sink = sink(&mut out, &log, &only, &options(None));
+    let (all, mut block) = (logged(log.manifest()), Block::default());
+    let part = &log.manifest().parts[0];
+    let mut cursor = log.read(part, &all).unwrap();
+    assert!(cursor.fill(&mut block).unwrap());
+    let [first, second] = [0, 1].map(|index| block.get(index).unwrap());
+    assert_eq!(sink.write(1, first).unwrap_err().kind(), ErrorKind::NoSuch);
+    assert_eq!(sink.write(0, second).unwrap_err().kind(), ErrorKind::NoSuch);
+    let mixed = logtool_core::Record { stream: 1, ..first };
+    assert_eq!(sink.write(0, mixed).unwrap_err().kind(), ErrorKind::NoSuch);
+    sink.write(0, first).unwrap();
+}
+
+#[test]
+fn what_a_bag_cannot_be_made_of_is_said() {
+    let log = bag(&[(0, "/a", "/n")], 1);
+    let other = Manifest { format: "ulog".to_owned(), ..Manifest::default() };
+    for (manifest, options) in
+        [(&other, options(None)), (log.manifest(), options(Some("zstd")))]
+    {
+        let extract = Extract { manifest, selection: Selection::default() };
+        let out = Box::new(Cursor::new(vec![]));
+        let err = FORMAT.writer(out, &[extract], &options).map(drop).unwrap_err();
+        assert_eq!(err.kind(), ErrorKind::Unsupported, "{err}");
+    }
+    let header = ConnectionHeader::new("/x", "std_msgs/String", "string data\n");
+    assert_eq!(header.topic(), "/x");
+}
