@@ -13,7 +13,8 @@ use arrow_array::{Array, cast::AsArray as _, types::*};
 use arrow_schema::DataType;
 use logtool_benches::touch;
 use logtool_core::{
-    Block, Columns, Cursor as _, Log, Merge, ReadAhead, Result, Selection, TopicSet,
+    Block, Columns, Cursor as _, Log, Merge, ReadAhead, Result, Selection, TopicOrigin,
+    TopicSet,
 };
 use logtool_rosbag::{RosbagLog, RosbagOptions};
 
@@ -23,12 +24,13 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
     let [job, path, topic @ ..] = &args[..] else { return Err(USAGE.into()) };
     let source = Arc::new(map::map(&File::open(path)?)?);
     let log = RosbagLog::open(source, RosbagOptions::default())?;
-    let mut wanted = Selection::default();
-    if let [topic] = topic {
-        let topics = log.manifest().topics();
-        let named = topics.filter(|(_, of_log)| of_log.name == *topic);
-        wanted.topics = named.map(|(id, _)| id).collect::<TopicSet>();
-    }
+    // Not those that logtool makes of others, as the points of point clouds.
+    let topics = log.manifest().topics().filter(|(_, of_log)| {
+        let is_logged = of_log.origin != TopicOrigin::Derived;
+        is_logged && topic.first().is_none_or(|name| of_log.name == *name)
+    });
+    let topics = topics.map(|(id, _)| id).collect::<TopicSet>();
+    let wanted = Selection { topics, ..Selection::default() };
     let (count, sum) = match job.as_str() {
         "read" | "topic" => read(&log, wanted)?,
         "ordered" => ordered(&log, wanted)?,
