@@ -92,7 +92,9 @@ pub use crate::{
     drive::{Report, TableJob, drain, to_tables},
     error::{Error, ErrorKind, Result},
     finding::{Code, Finding, Findings, Severity},
-    labels::{FieldLabels, Labels},
+    labels::{
+        FieldLabels, IntegerField, Labels, integer_constant, integer_values, owners,
+    },
     layout::{
         FieldRole, Frame, Layout, LayoutField, LayoutKind, MAX_LAYOUT_BYTES, Primitive,
         Tail,

@@ -3,18 +3,17 @@
 //! A definition does not say; it is told by their names, and where these are silent by
 //! their types:
 //!
-//! 1. A constant goes to the field whose name, in capitals and followed by `_`, is the
-//!    longest start of its own, if that is of an integer type which can hold the value:
-//!    `STATUS_NO_FIX` to `status`. The same holds of the messages of PX4.
+//! 1. A constant goes to the field whose name it begins with, `STATUS_NO_FIX` to
+//!    `status`: see [`logtool_core::owners`], which the messages of PX4 share.
 //! 2. Constants that no field's name begins go to the field of their type, if there is
 //!    one such field, and if they look like an enumeration: two or more, whose values
 //!    are different and either follow each other or are powers of two. That is how
 //!    `level` of `rosgraph_msgs/Log` gets `WARN`, and `datatype` of
 //!    `sensor_msgs/PointField` gets `FLOAT32`.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::RangeInclusive};
 
-use logtool_core::Labels;
+use logtool_core::{IntegerField, Labels, integer_constant, integer_values, owners};
 
 use crate::definition::{
     MessageType,
@@ -27,22 +26,16 @@ pub(super) fn of(types: &[MessageType]) -> Labels {
     for of in types {
         let mut orphans: BTreeMap<&str, Vec<(i64, &str)>> = BTreeMap::new();
         let mut named: BTreeMap<&str, Vec<(i64, &str)>> = BTreeMap::new();
+        let fields: Vec<_> = of.fields.iter().filter_map(integers).collect();
         for constant in &of.constants {
             let Some(value) = integer(constant) else { continue };
             let labelled = (value, constant.name.as_str());
-            let fits = |field: &&Field| {
-                range(&field.base)
-                    .is_some_and(|(min, max)| (min..=max).contains(&value))
-            };
-            let fields = of.fields.iter().filter(fits);
-            match fields
-                .filter_map(|f| Some((prefix(f, constant)?, f)))
-                .max_by_key(|p| p.0)
-            {
-                Some((_, field)) => {
-                    named.entry(&field.name).or_default().push(labelled)
-                }
-                None => orphans.entry(&constant.type_name).or_default().push(labelled),
+            let owners = owners(&fields, &constant.name, value);
+            if owners.is_empty() {
+                orphans.entry(&constant.type_name).or_default().push(labelled);
+            }
+            for field in owners {
+                named.entry(field.name).or_default().push(labelled);
             }
         }
         for (type_name, constants) in orphans {
@@ -68,12 +61,6 @@ pub(super) fn of(types: &[MessageType]) -> Labels {
     labels
 }
 
-/// How much of the name of `constant` the name of `field` is.
-fn prefix(field: &Field, constant: &Constant) -> Option<usize> {
-    let rest = constant.name.strip_prefix(&field.name.to_uppercase())?;
-    (!rest.strip_prefix('_')?.is_empty()).then_some(field.name.len())
-}
-
 fn is_enumeration(constants: &[(i64, &str)]) -> bool {
     let mut values: Vec<i64> = constants.iter().map(|(value, _)| *value).collect();
     values.sort_unstable();
@@ -83,26 +70,21 @@ fn is_enumeration(constants: &[(i64, &str)]) -> bool {
     values.len() > 1 && (follow || bits)
 }
 
-fn integer(constant: &Constant) -> Option<i64> {
-    range(&constant.type_name)?;
-    let value = constant.value.as_str();
-    match value.strip_prefix("0x").or_else(|| value.strip_prefix("0X")) {
-        Some(digits) => i64::from_str_radix(digits, 16).ok(),
-        None => value.parse().ok(),
-    }
+fn integers(field: &Field) -> Option<IntegerField<'_>> {
+    let (name, values) = (field.name.as_str(), values(&field.base)?);
+    Some(IntegerField { name, values, prefix: None })
 }
 
-/// The values of an integer type, as far as labels have them.
-fn range(type_name: &str) -> Option<(i64, i64)> {
-    Some(match type_name {
-        "int8" | "byte" => (i8::MIN.into(), i8::MAX.into()),
-        "uint8" | "char" => (0, u8::MAX.into()),
-        "int16" => (i16::MIN.into(), i16::MAX.into()),
-        "uint16" => (0, u16::MAX.into()),
-        "int32" => (i32::MIN.into(), i32::MAX.into()),
-        "uint32" => (0, u32::MAX.into()),
-        "int64" => (i64::MIN, i64::MAX),
-        "uint64" => (0, i64::MAX),
-        _ => return None,
+fn integer(constant: &Constant) -> Option<i64> {
+    values(&constant.type_name)?;
+    integer_constant(&constant.value)
+}
+
+/// The values of an integer type; ROS has old names for those of a byte.
+fn values(type_name: &str) -> Option<RangeInclusive<i64>> {
+    integer_values(match type_name {
+        "byte" => "int8",
+        "char" => "uint8",
+        other => other,
     })
 }

@@ -1,6 +1,8 @@
 //! One `.msg` file: its topics, fields and constants, and which of them belong together.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::RangeInclusive};
+
+use logtool_core::{IntegerField, integer_constant, integer_values, owners};
 
 /// The message that a `.msg` file defines.
 #[derive(Debug)]
@@ -14,7 +16,7 @@ pub(super) struct Definition {
 #[derive(Debug)]
 struct Field {
     name: String,
-    base: Integer,
+    values: RangeInclusive<i64>,
     /// The prefix in its annotation, without the `_` at the end.
     prefix: Option<String>,
 }
@@ -23,14 +25,6 @@ struct Field {
 struct Constant {
     name: String,
     value: i64,
-}
-
-/// An integer type, by the numbers that it can hold.
-#[derive(Clone, Copy, Debug)]
-struct Integer {
-    min: i64,
-    /// That of `uint64` is cut to what a label's value may be.
-    max: i64,
 }
 
 impl Definition {
@@ -54,35 +48,14 @@ impl Definition {
     /// The fields that have constants, and those.
     pub(super) fn labels(&self) -> BTreeMap<&str, Vec<(i64, &str)>> {
         let mut labels: BTreeMap<&str, Vec<(i64, &str)>> = BTreeMap::new();
+        let fields: Vec<_> = self.fields.iter().map(Field::integers).collect();
         for constant in &self.constants {
-            for field in self.owners(constant) {
-                let of_field = labels.entry(&field.name).or_default();
+            for field in owners(&fields, &constant.name, constant.value) {
+                let of_field = labels.entry(field.name).or_default();
                 of_field.push((constant.value, &constant.name));
             }
         }
         labels
-    }
-
-    /// The fields that a constant belongs to: several if they share a prefix.
-    fn owners(&self, constant: &Constant) -> Vec<&Field> {
-        let fit = |field: &&Field| field.base.holds(constant.value);
-        let prefixes = |field: &Field| -> Option<usize> {
-            constant.length_of_prefix(field.prefix.as_deref()?)
-        };
-        let names = |field: &Field| -> Option<usize> {
-            constant.length_of_prefix(&field.name.to_uppercase())
-        };
-        let longest = |length: &dyn Fn(&Field) -> Option<usize>| -> Vec<&Field> {
-            let fields = || self.fields.iter().filter(fit);
-            match fields().filter_map(length).max() {
-                Some(max) => {
-                    fields().filter(|field| length(field) == Some(max)).collect()
-                }
-                None => vec![],
-            }
-        };
-        let annotated = longest(&prefixes);
-        if annotated.is_empty() { longest(&names) } else { annotated }
     }
 
     fn add_topics(&mut self, comment: &str) {
@@ -98,13 +71,18 @@ impl Definition {
 }
 
 impl Field {
+    fn integers(&self) -> IntegerField<'_> {
+        let (name, values) = (self.name.as_str(), self.values.clone());
+        IntegerField { name, values, prefix: self.prefix.as_deref() }
+    }
+
     /// Parses `uint8[4] x` with its comment; none unless it is of integers.
     fn parse(code: &str, comment: &str) -> Option<Self> {
         let (type_name, name) = two_words(code)?;
         let base = type_name.split('[').next()?;
         Some(Self {
             name: name.to_owned(),
-            base: Integer::from_name(base)?,
+            values: integer_values(base)?,
             prefix: annotation(comment),
         })
     }
@@ -114,35 +92,8 @@ impl Constant {
     /// Parses the two sides of `uint8 X = 1`; none unless it is an integer.
     fn parse(typed: &str, value: &str) -> Option<Self> {
         let (type_name, name) = two_words(typed)?;
-        Integer::from_name(type_name)?;
-        Some(Self { name: name.to_owned(), value: parse_integer(value.trim())? })
-    }
-
-    /// The length of `prefix` if the name starts with it, an `_`, and something else.
-    fn length_of_prefix(&self, prefix: &str) -> Option<usize> {
-        let rest = self.name.strip_prefix(prefix)?.strip_prefix('_')?;
-        (!rest.is_empty()).then_some(prefix.len())
-    }
-}
-
-impl Integer {
-    fn from_name(name: &str) -> Option<Self> {
-        let (min, max) = match name {
-            "int8" => (i8::MIN.into(), i8::MAX.into()),
-            "int16" => (i16::MIN.into(), i16::MAX.into()),
-            "int32" => (i32::MIN.into(), i32::MAX.into()),
-            "int64" => (i64::MIN, i64::MAX),
-            "uint8" => (0, u8::MAX.into()),
-            "uint16" => (0, u16::MAX.into()),
-            "uint32" => (0, u32::MAX.into()),
-            "uint64" => (0, i64::MAX),
-            _ => return None,
-        };
-        Some(Self { min, max })
-    }
-
-    fn holds(self, value: i64) -> bool {
-        (self.min..=self.max).contains(&value)
+        integer_values(type_name)?;
+        Some(Self { name: name.to_owned(), value: integer_constant(value.trim())? })
     }
 }
 
@@ -158,13 +109,6 @@ fn two_words(code: &str) -> Option<(&str, &str)> {
     let mut words = code.split_whitespace();
     let pair = (words.next()?, words.next()?);
     words.next().is_none().then_some(pair)
-}
-
-fn parse_integer(text: &str) -> Option<i64> {
-    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        Some(digits) => i64::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
-    }
 }
 
 /// Sets an `_` before every capital but the first, and makes all letters small.
