@@ -20,7 +20,7 @@ use crate::{
     },
     damage::Damage,
     error::Result,
-    finding::{Code, Finding, Findings, Severity},
+    finding::{Code, Findings, REMARK},
     log::{Columns, Decoder, Log, View},
     manifest::{Part, Selection},
     topic::{TopicOrigin, TopicSet},
@@ -43,13 +43,6 @@ pub const CODES: &[&Code] = &[
     &REMARK,
 ];
 
-/// What the format says in words only.
-static REMARK: Code = Code {
-    name: "log.remark",
-    severity: Severity::Note,
-    meaning: "something that the reader of the format remarks in words",
-};
-
 /// Looks for everything that is wrong with `log`, or odd. `progress` is told, as it
 /// goes, how many more bytes are done.
 ///
@@ -65,9 +58,6 @@ pub fn check(log: &dyn Log, progress: &dyn Fn(u64)) -> Result<Findings> {
         progress(part.bytes.end - part.bytes.start);
     }
     pass.finish(&mut findings);
-    for remark in &log.manifest().remarks {
-        findings.add(Finding::new(&REMARK, remark.clone()));
-    }
     Ok(findings)
 }
 

@@ -43,6 +43,13 @@ impl fmt::Display for Severity {
     }
 }
 
+/// What a reader remarks in words only.
+pub(crate) static REMARK: Code = Code {
+    name: "log.remark",
+    severity: Severity::Note,
+    meaning: "something odd that the reader of the format remarks in words",
+};
+
 /// Something that was found, once or more often.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {

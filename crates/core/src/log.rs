@@ -13,7 +13,7 @@ use crate::{
     block::{Block, Run},
     damage::Damage,
     error::{Error, ErrorKind, Result},
-    finding::{Code, Findings},
+    finding::{Code, Finding, Findings, REMARK},
     labels::Labels,
     manifest::{Manifest, Part, Selection},
     sink::{Extract, Output, RecordSink, WriteOptions},
@@ -81,13 +81,15 @@ pub trait Log: Send + Sync {
     fn source(&self) -> &Arc<dyn Source>;
 
     /// Adds to `findings` what is wrong with the log, or odd, as far as only its format
-    /// knows; [`check`](crate::check()) finds the rest. The codes are those of
-    /// [`Format::codes`].
+    /// knows, with the codes of [`Format::codes`]; [`check`](crate::check()) finds the
+    /// rest. By itself, it only adds what the manifest remarks.
     ///
     /// # Errors
     /// Whatever ends the reading.
     fn check(&self, findings: &mut Findings) -> Result<()> {
-        let _ = findings;
+        for remark in &self.manifest().remarks {
+            findings.add(Finding::new(&REMARK, remark.clone()));
+        }
         Ok(())
     }
 }

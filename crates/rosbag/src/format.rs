@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use logtool_core::{
-    Extract, Format, Likeness, Log, Manifest, OpenOptions, Output, RecordSink, Result,
-    Source, WriteOptions,
+    Code, Extract, Format, Likeness, Log, Manifest, OpenOptions, Output, RecordSink,
+    Result, Source, WriteOptions,
 };
 
-use crate::{log::RosbagLog, sink::BagSink, wire};
+use crate::{check::CODES, log::RosbagLog, sink::BagSink, wire};
 
 /// The format of ROS 1's bags.
 pub const FORMAT: Rosbag = Rosbag;
@@ -47,6 +47,10 @@ impl Format for Rosbag {
         options: OpenOptions,
     ) -> Result<Box<dyn Log>> {
         Ok(Box::new(RosbagLog::resume(source, manifest, options.into())?))
+    }
+
+    fn codes(&self) -> &'static [&'static Code] {
+        CODES
     }
 
     fn writer<'w>(

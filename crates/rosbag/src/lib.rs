@@ -84,6 +84,8 @@ mod notes;
 
 mod survey;
 
+mod check;
+
 mod log;
 
 mod write;

@@ -6,12 +6,13 @@ use std::{
 };
 
 use logtool_core::{
-    Block, Columns, Cursor, Decoder, Error, ErrorKind, Log, Manifest, Part, Result,
-    Selection, Source, TopicId,
+    Block, Columns, Cursor, Decoder, Error, ErrorKind, Findings, Log, Manifest, Part,
+    Result, Selection, Source, TopicId,
 };
 
 use crate::{
     bag::Bag,
+    check::{Checked, check},
     connection::Connection,
     cursor::RosbagCursor,
     definition::Described,
@@ -184,6 +185,11 @@ impl Log for RosbagLog {
 
     fn source(&self) -> &Arc<dyn Source> {
         &self.bag.source
+    }
+
+    fn check(&self, findings: &mut Findings) -> Result<()> {
+        let Self { bag, table, head, .. } = self;
+        check(&Checked { bag, table, head }, findings)
     }
 }
 

@@ -3,11 +3,11 @@
 use std::{io::BufWriter, sync::Arc};
 
 use logtool_core::{
-    Extract, Format, Likeness, Log, Manifest, OpenOptions, Output, RecordSink, Result,
-    Source, WriteOptions,
+    Code, Extract, Format, Likeness, Log, Manifest, OpenOptions, Output, RecordSink,
+    Result, Source, WriteOptions,
 };
 
-use crate::{log::UlogLog, sink::UlogSink, wire};
+use crate::{check::CODES, log::UlogLog, sink::UlogSink, wire};
 
 /// The format of PX4's logs.
 pub const FORMAT: Ulog = Ulog;
@@ -46,6 +46,10 @@ impl Format for Ulog {
         options: OpenOptions,
     ) -> Result<Box<dyn Log>> {
         Ok(Box::new(UlogLog::resume(source, manifest, options)?))
+    }
+
+    fn codes(&self) -> &'static [&'static Code] {
+        CODES
     }
 
     fn writer<'w>(

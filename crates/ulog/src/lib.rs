@@ -62,6 +62,8 @@ mod survey;
 
 pub mod write;
 
+mod check;
+
 mod log;
 mod sink;
 

@@ -7,12 +7,13 @@ use std::{
 };
 
 use logtool_core::{
-    Columns, Cursor, Decoder, Layout, LayoutDecoder, Log, Manifest, OpenOptions, Part,
-    Result, Selection, Source, TopicId, TopicSet, Value, Walk,
+    Columns, Cursor, Decoder, Findings, Layout, LayoutDecoder, Log, Manifest,
+    OpenOptions, Part, Result, Selection, Source, TopicId, TopicSet, Value, Walk,
 };
 
 use crate::{
     built_in::{self, EVENT_DEFINITIONS, EventLayout, Words},
+    check::{Checked, check},
     cursor::UlogCursor,
     events::Catalog,
     header::Header,
@@ -153,6 +154,14 @@ impl Log for UlogLog {
 
     fn source(&self) -> &Arc<dyn Source> {
         &self.source
+    }
+
+    fn check(&self, findings: &mut Findings) -> Result<()> {
+        let Self { source, manifest, notes, registry, options, .. } = self;
+        check(
+            &Checked { source, manifest, notes, registry, options: *options },
+            findings,
+        )
     }
 }
 

@@ -1,0 +1,50 @@
+//! What connections say of their types.
+
+use logtool_core::{Finding, Findings};
+
+use crate::{
+    check::{Checked, codes as code},
+    definition::describe,
+    table::Entry,
+};
+
+/// Adds what is wrong with the definitions and numbers of connections.
+pub(super) fn check(log: &Checked<'_>, findings: &mut Findings) {
+    let mut last: Option<(&str, &str, &str)> = None;
+    for Entry { connection, since, topic } in &log.table.entries {
+        if *since > 0 {
+            let (id, name) = (connection.id, &connection.topic);
+            let what = format!(
+                "from byte {since} on, the number {id} is a connection of {name:?}"
+            );
+            findings
+                .add(Finding::new(&code::CONNECTION_REUSED, what).at(*since..*since));
+        }
+        let told = (
+            connection.type_name.as_str(),
+            connection.md5sum.as_str(),
+            connection.definition.as_str(),
+        );
+        // Neighbours are often of one type.
+        if last.replace(told) == Some(told) {
+            continue;
+        }
+        let (type_name, md5sum, definition) = told;
+        let finding = match describe(type_name, md5sum, definition) {
+            Ok(described) => {
+                let oddity = described.oddity;
+                oddity.map(|oddity| Finding::new(&code::DEFINITION_ODD, oddity))
+            }
+            Err(why) => Some(Finding::new(&code::DEFINITION_BROKEN, why.to_string())),
+        };
+        findings_of(finding, *topic, findings);
+    }
+}
+
+fn findings_of(
+    finding: Option<Finding>,
+    topic: logtool_core::TopicId,
+    findings: &mut Findings,
+) {
+    finding.into_iter().for_each(|finding| findings.add(finding.of(topic)));
+}

@@ -1,0 +1,117 @@
+//! The index at the end of a bag against what is there.
+
+use std::collections::HashMap;
+
+use logtool_core::{Finding, Findings};
+
+use crate::{
+    check::{
+        Checked, codes as code,
+        layout::{InfoSeen, Layout},
+    },
+    encryption::Lock,
+};
+
+/// The chunk infos by the chunks that they tell of.
+pub(super) struct Infos<'l> {
+    by_chunk: HashMap<u64, &'l InfoSeen>,
+    /// Whether there is an index that has to tell of every chunk.
+    is_there: bool,
+}
+
+/// What the index says of a chunk.
+#[derive(Clone, Copy)]
+pub(super) enum Told<'l> {
+    Info(&'l InfoSeen),
+    /// It does not tell of it, and should.
+    Nothing,
+    /// There is no index.
+    NoIndex,
+}
+
+impl<'l> Infos<'l> {
+    pub(super) fn new(layout: &'l Layout) -> Self {
+        let by_chunk = layout.infos.iter().map(|seen| (seen.info.chunk_at, seen));
+        Self { by_chunk: by_chunk.collect(), is_there: layout.index_at.is_some() }
+    }
+
+    /// What the index says of the chunk at `at`.
+    pub(super) fn of(&self, at: u64) -> Told<'l> {
+        match self.by_chunk.get(&at) {
+            Some(info) => Told::Info(info),
+            None if self.is_there => Told::Nothing,
+            None => Told::NoIndex,
+        }
+    }
+}
+
+/// Adds what is wrong with the place and the counts of the index.
+pub(super) fn check(log: &Checked<'_>, layout: &Layout, findings: &mut Findings) {
+    let (head, len) = (log.head, log.bag.source.len());
+    if !head.has_header {
+        return;
+    }
+    let header = 13..head.records_at;
+    if head.index_at == 0 {
+        let what = "the header says that there is no index yet";
+        findings.add(Finding::new(&code::UNFINISHED, what).at(header));
+        return;
+    }
+    if !matches!(log.bag.lock, Lock::Open) {
+        return; // the connections of the index are encrypted
+    }
+    let is_empty_bag = head.connections == 0 && head.chunks == 0;
+    match layout.index_at {
+        None if is_empty_bag && head.index_at == len => return,
+        None => {
+            let what =
+                format!("it should be at byte {}, and is nowhere", head.index_at);
+            let code =
+                if head.index_at > len { &code::INDEX_PLACE } else { &code::INDEX_CUT };
+            findings.add(Finding::new(code, what).at(header));
+            return;
+        }
+        Some(at) if at != head.index_at => {
+            let what = format!("it is at byte {at}, not at {}", head.index_at);
+            findings.add(Finding::new(&code::INDEX_PLACE, what).at(header.clone()));
+        }
+        Some(_) => {}
+    }
+    let (chunks, connections) = (layout.infos.len() as u64, layout.declared);
+    let (told_chunks, told_connections) =
+        (u64::from(head.chunks), u64::from(head.connections));
+    let is_short = chunks < told_chunks || connections < told_connections;
+    if layout.is_cut && is_short {
+        let what = format!(
+            "it has {chunks} of {told_chunks} chunk infos and {connections} of \
+             {told_connections} connections"
+        );
+        let at = layout.index_at.unwrap_or(len);
+        findings.add(Finding::new(&code::INDEX_CUT, what).at(at..len));
+        return;
+    }
+    let counts = [
+        (&code::HEADER_CHUNKS, "chunk infos", told_chunks, chunks),
+        (&code::HEADER_CONNECTIONS, "connections", told_connections, connections),
+    ];
+    for (code, name, told, found) in counts {
+        if told != found {
+            let what =
+                format!("the header says {told} {name}, and the index has {found}");
+            findings.add(Finding::new(code, what).at(header.clone()));
+        }
+    }
+    places(layout, findings);
+}
+
+/// Adds chunk infos that tell of no chunk.
+fn places(layout: &Layout, findings: &mut Findings) {
+    for seen in &layout.infos {
+        let place = seen.info.chunk_at;
+        if layout.chunks.binary_search_by_key(&place, |chunk| chunk.at).is_err() {
+            let what = format!("no chunk is at byte {place}");
+            let finding = Finding::new(&code::CHUNK_INFO_PLACE, what);
+            findings.add(finding.at(seen.at..seen.at));
+        }
+    }
+}

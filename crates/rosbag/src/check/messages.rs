@@ -1,0 +1,57 @@
+//! The messages of a chunk, counted.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use bytes::{Bytes, BytesMut};
+use logtool_core::{Damage, TimeRange, Timestamp, TopicId};
+
+use crate::{connection::Raw, walk::Visitor};
+
+/// What a chunk holds.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    /// How many messages there are of each connection, and when.
+    pub(super) counts: BTreeMap<u32, (u64, TimeRange)>,
+    /// The connections that it declares.
+    pub(super) declared: Vec<u32>,
+    /// How many messages are of time 0.
+    pub(super) at_zero: u64,
+    /// Whether something in it cannot be read.
+    pub(super) is_damaged: bool,
+}
+
+impl Visitor for Messages {
+    fn enter(&mut self, _: u64) {}
+
+    fn window(&mut self, _: Bytes, _: u64) {}
+
+    fn unpacked(&mut self, _: Bytes, _: u64) {}
+
+    fn buffer(&mut self) -> BytesMut {
+        BytesMut::new()
+    }
+
+    fn message(&mut self, id: u32, time: Timestamp, _: Range<usize>) -> bool {
+        let (count, times) = self.counts.entry(id).or_insert((0, TimeRange::EMPTY));
+        *count += 1;
+        *times = times.cover(&TimeRange::just(time));
+        self.at_zero += u64::from(time.as_nanos() == 0);
+        true
+    }
+
+    fn connection(&mut self, raw: Raw) {
+        self.declared.push(crate::connection::Connection::new(raw).id);
+    }
+
+    fn knows(&self, _: u32) -> bool {
+        true
+    }
+
+    fn topic(&self, _: u32) -> Option<TopicId> {
+        None
+    }
+
+    fn damage(&mut self, _: Damage) {
+        self.is_damaged = true;
+    }
+}

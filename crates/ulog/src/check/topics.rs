@@ -1,0 +1,50 @@
+//! What is odd about topics, as they were declared.
+
+use logtool_core::{Finding, Findings, TopicId};
+
+use crate::{
+    check::{Checked, codes as code},
+    formats::array,
+    registry::Declared,
+};
+
+/// Adds what is odd about the topics of `log`.
+pub(super) fn check(log: &Checked<'_>, findings: &mut Findings) {
+    for (id, declared) in (0..).map(TopicId).zip(&log.registry.topics) {
+        let finding = match &declared.layout {
+            Err(why) => Some(Finding::new(&code::TYPE_BROKEN, why.clone())),
+            Ok(_) => timestamp(declared),
+        };
+        findings_of(finding, id, findings);
+        let topic = log.manifest.topics.get(id.index());
+        let odd = topic.and_then(|topic| topic.metadata.get("odd_times"));
+        if let Some(count) = odd.and_then(|count| count.parse().ok()) {
+            let what = "the time is 0, or far from those around";
+            let finding = Finding::new(&code::ODD_TIME, what).times(count);
+            findings_of(Some(finding), id, findings);
+        }
+    }
+}
+
+fn findings_of(finding: Option<Finding>, id: TopicId, findings: &mut Findings) {
+    finding.into_iter().for_each(|finding| findings.add(finding.of(id)));
+}
+
+/// What is odd about the timestamp of the records of a topic.
+fn timestamp(declared: &Declared) -> Option<Finding> {
+    let mut fields = declared.text.split(';').filter_map(|field| {
+        let (type_name, name) = field.trim().split_once(char::is_whitespace)?;
+        (name.trim() == "timestamp").then_some(type_name)
+    });
+    match fields.next().and_then(array) {
+        Some(("uint64_t", None)) => None,
+        Some((type_name @ ("uint32_t" | "uint16_t" | "uint8_t"), None)) => {
+            let what = format!("the timestamp is a {type_name}");
+            Some(Finding::new(&code::TIMESTAMP_NARROW, what))
+        }
+        _ => {
+            let what = "there is no timestamp in its records";
+            Some(Finding::new(&code::TIMESTAMP_MISSING, what))
+        }
+    }
+}
