@@ -21,7 +21,7 @@ pub const LAST: u8 = 2;
 pub const BOTH: u8 = 3;
 
 /// The key of the field metadata that says the unit of a column.
-pub const UNIT: &str = "logtool.unit";
+pub const UNIT: &str = "unit";
 
 /// How many columns there are.
 const COLUMNS: usize = 12;

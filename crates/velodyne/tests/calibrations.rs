@@ -1,0 +1,212 @@
+//! Calibrations from the files that go round, and from streams with lost packets.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::path::Path;
+
+use common::{packets, samples};
+use logtool_velodyne::{
+    calibration::{Calibration, Check, Laser, StatusStream},
+    packet::Firings,
+};
+
+fn read(path: &Path) -> Calibration {
+    let text = std::fs::read_to_string(path).unwrap();
+    let name = path.file_name().unwrap().to_str().unwrap();
+    let read = match name.ends_with(".xml") {
+        true => Calibration::from_xml(&text, name),
+        false => Calibration::from_yaml(&text, name),
+    };
+    read.unwrap_or_else(|err| panic!("{name}: {err}"))
+}
+
+/// All numbers of a laser, angles in degrees, lengths in metres.
+fn numbers(laser: &Laser) -> [f64; 11] {
+    [
+        laser.rotation_deg,
+        laser.vertical_deg,
+        laser.distance_m,
+        laser.distance_x_m,
+        laser.distance_y_m,
+        laser.vertical_offset_m,
+        laser.horizontal_offset_m,
+        laser.focal_distance_m,
+        laser.focal_slope,
+        f64::from(laser.min_intensity),
+        f64::from(laser.max_intensity),
+    ]
+}
+
+#[track_caller]
+fn same(a: &Calibration, b: &Calibration, within: [f64; 11], name: &str) {
+    assert_eq!(a.lasers.len(), b.lasers.len(), "{name}");
+    for (a, b) in a.lasers.iter().zip(&b.lasers) {
+        assert_eq!(a.id, b.id, "{name}");
+        for (at, (x, y)) in numbers(a).iter().zip(numbers(b)).enumerate() {
+            let near = (x - y).abs() <= within[at];
+            assert!(near, "{name}, laser {}, number {at}: {x} and {y}", a.id);
+        }
+    }
+}
+
+#[test]
+fn every_file_that_goes_round_is_read_and_written_back_equal() {
+    let Some(samples) = samples() else { return };
+    let mut files = 0;
+    for entry in std::fs::read_dir(&samples).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let kinds = [".xml", ".yaml", ".yml"];
+        if !name.starts_with("calib_") || !kinds.iter().any(|end| name.ends_with(end)) {
+            continue;
+        }
+        files += 1;
+        let calibration = read(&path);
+        let lasers = if name.contains("hdl64") || name.contains("HDL-64") {
+            64
+        } else if name.contains("128") {
+            128
+        } else if name.contains("vlp16") {
+            16
+        } else {
+            32
+        };
+        assert_eq!(calibration.lasers.len(), lasers, "{name}");
+        let xml = Calibration::from_xml(&calibration.to_xml(), "written").unwrap();
+        let yaml = Calibration::from_yaml(&calibration.to_yaml(), "written").unwrap();
+        same(&calibration, &xml, [1e-9; 11], &name);
+        same(&calibration, &yaml, [1e-9; 11], &name);
+        assert_eq!(xml.distance_step_m.unwrap(), calibration.distance_step_m.unwrap_or(0.002));
+    }
+    assert!(files > 20, "{files}");
+}
+
+#[test]
+fn a_db_xml_and_its_yaml_by_other_hands_are_the_same() {
+    let Some(samples) = samples() else { return };
+    for name in ["S3735", "ajaayc_db", "opendlv_db", "s2.1_sztaki", "veloview_HDL-64"] {
+        let of = |end: &str| read(&samples.join(format!("calib_hdl64e_{name}.{end}")));
+        same(&of("xml"), &of("yml"), [1e-9; 11], name);
+    }
+}
+
+#[test]
+fn a_web_page_and_other_texts_are_no_calibrations() {
+    for text in ["", "<html><body>db.xml</body></html>", "<!DOCTYPE html><p>", "<DB></DB>"] {
+        assert!(Calibration::from_xml(text, "page").is_err(), "{text}");
+    }
+    for text in ["", "lasers: 7", "[", "a: b", "lasers: []", "lasers:\n- {laser_id: 900}"] {
+        assert!(Calibration::from_yaml(text, "page").is_err(), "{text}");
+    }
+}
+
+/// A stream of status bytes: `packets` of them, of which those are lost of which `lost`
+/// says so. The bytes of the sample, of which one round is whole, go on in rounds.
+fn stream(name: &str, period: f64, rounds: usize, lost: impl Fn(usize) -> bool) -> StatusStream {
+    let samples = samples().unwrap();
+    let sample = packets(&samples.join(name));
+    let mut stream = StatusStream::new(period);
+    let start = Firings::new(&sample[0].1).unwrap().tail().micros;
+    for n in (0..rounds * 4_160 + 200).filter(|n| !lost(*n)) {
+        let tail = Firings::new(&sample[n % 4_160].1).unwrap().tail();
+        let micros = (f64::from(start) + n as f64 * period) % 3.6e9;
+        stream.add(micros as u32, tail.sort, tail.value);
+    }
+    stream
+}
+
+/// Whether packet `n` is one of `percent` in a hundred.
+fn is_lost(n: usize, percent: u64) -> bool {
+    let mixed = (n as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32 & 0xffff
+        < 65_536 * percent / 100
+}
+
+const STREAMS: [(&str, &str, f64, Check); 3] = [
+    ("sim_hdl64e_s2.pcap", "calib_vd_HDL-64E_S2.1-sztaki.yml", 288.0, Check::Length),
+    ("sim_hdl64e_s3_single.pcap", "calib_vd_HDL-64E_S3-VeloView.yml", 288.0, Check::Crc),
+    ("sim_hdl64e_s3_dual.pcap", "calib_vd_HDL-64E_S3-VeloView.yml", 172.8, Check::Crc),
+];
+
+/// Half of the last digit that the status bytes have, and the noise of floats.
+const DIGITS: [f64; 11] = {
+    let (angle, length) = (0.005_01, 0.000_501);
+    [angle, angle, length, length, length, length, length, length, 0.0501, 0.0, 0.0]
+};
+
+#[test]
+fn the_calibration_in_the_packets_is_the_one_that_was_simulated_whatever_is_lost() {
+    let Some(samples) = samples() else { return };
+    for (name, truth, period, check) in STREAMS {
+        let truth = read(&samples.join(truth));
+        for (percent, rounds) in [(0, 1), (1, 3), (10, 5)] {
+            let report = stream(name, period, rounds, |n| is_lost(n, percent)).report();
+            assert!(report.incomplete.is_empty(), "{name}, {percent} % lost");
+            assert_eq!(report.check, check, "{name}, {percent} % lost");
+            let found = report.calibration.unwrap();
+            same(&truth, &found, DIGITS, name);
+        }
+    }
+}
+
+#[test]
+fn the_packets_of_the_sample_alone_are_enough() {
+    let Some(samples) = samples() else { return };
+    for (name, truth, period, check) in STREAMS {
+        let mut stream = StatusStream::new(period);
+        for (_, payload) in packets(&samples.join(name)) {
+            let tail = Firings::new(&payload).unwrap().tail();
+            stream.add(tail.micros, tail.sort, tail.value);
+        }
+        let report = stream.report();
+        assert_eq!(report.check, check, "{name}");
+        same(&read(&samples.join(truth)), &report.calibration.unwrap(), DIGITS, name);
+        assert_eq!(report.gps, Some(b'A'));
+        assert_eq!(report.temperature, Some(31));
+        assert_eq!(report.rpm, Some(600));
+        assert_eq!(report.power, Some(0xa0));
+        assert_eq!(report.returns, Some(if name.contains("dual") { 2 } else { 0 }));
+    }
+}
+
+#[test]
+fn the_lasers_that_lost_a_value_are_named_and_no_others() {
+    if samples().is_none() {
+        return;
+    }
+    // The simulation begins 37 packets into a round. Of laser 5 the eighth value is lost,
+    // of laser 40 the first; each laser has four short rounds of sixteen packets.
+    let place = |laser: usize, value: usize| {
+        let value = 7 + 28 * laser + value;
+        let packet = value / 7 * 16 + 9 + value % 7;
+        (packet + 4_160 - 37) % 4_160
+    };
+    let lost = [place(5, 7), place(40, 0)];
+    let gone = |n: usize| lost.contains(&(n % 4_160));
+    let report = stream("sim_hdl64e_s2.pcap", 288.0, 1, gone).report();
+    assert_eq!(report.incomplete, [5, 40]);
+    assert_eq!(report.check, Check::Missing);
+    assert_eq!(report.calibration, None);
+}
+
+#[test]
+fn half_a_minute_without_packets_and_wrong_values_do_no_harm() {
+    let Some(samples) = samples() else { return };
+    let sample = packets(&samples.join("sim_hdl64e_s3_single.pcap"));
+    let truth = read(&samples.join("calib_vd_HDL-64E_S3-VeloView.yml"));
+    let mut stream = StatusStream::new(288.0);
+    for round in 0..4_u32 {
+        // 100 s and some packets between the rounds, each of which is cut.
+        for n in (round as usize * 333)..4_160 {
+            let tail = Firings::new(&sample[n].1).unwrap().tail();
+            let micros = 7 + round * 101_234_567 + n as u32 * 288;
+            let wrong = round == 1 && n % 100 == 0;
+            stream.add(micros, tail.sort, tail.value ^ u8::from(wrong));
+        }
+    }
+    let report = stream.report();
+    assert_eq!((report.check, report.incomplete), (Check::Crc, vec![]));
+    same(&truth, &report.calibration.unwrap(), DIGITS, "s3");
+}

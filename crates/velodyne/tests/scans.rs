@@ -1,0 +1,131 @@
+//! Scans are turns of the head, of real lidars too.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{Payload, block, decode, packets, samples, sensor};
+use logtool_core::{Columns, Decoder as _, Timestamp};
+use logtool_velodyne::{
+    calibration::Calibration,
+    packet::Firings,
+    points::{PointDecoder, PointOptions, ScanIndex, ScanTracker, Scans},
+};
+
+fn index(packets: &[Payload], cut: u16) -> ScanIndex {
+    let mut tracker = ScanTracker::new(sensor(packets), cut);
+    let mut index = ScanIndex::default();
+    for (at, (nanos, payload)) in packets.iter().enumerate() {
+        let time = Timestamp::from_nanos(*nanos);
+        let packet = Firings::new(payload).unwrap();
+        index.add(&mut tracker, packet, at as u64 * 1206, time);
+    }
+    index
+}
+
+const CAPTURES: [&str; 6] = [
+    "hdl64e_atwallshort.pcap",
+    "sim_hdl64e_s2.pcap",
+    "sim_hdl64e_s3_dual.pcap",
+    "veloview_monterey-first-100-packets.pcap",
+    "vlp16_opendlv_sampleShort.pcap",
+    "vlp16_nebula.pcap",
+];
+
+/// How often the azimuth falls by more than half a turn, seen by bytes alone.
+fn falls(packets: &[Payload]) -> usize {
+    let azimuths = packets.iter().flat_map(|(_, payload)| {
+        (0..12).map(|block| {
+            let at = block * 100 + 2;
+            u16::from_le_bytes([payload[at], payload[at + 1]])
+        })
+    });
+    let azimuths: Vec<u16> = azimuths.collect();
+    azimuths.windows(2).filter(|w| i32::from(w[0]) - i32::from(w[1]) > 18_000).count()
+}
+
+#[test]
+fn a_scan_begins_where_the_azimuth_falls_and_the_first_and_last_are_partial() {
+    let Some(samples) = samples() else { return };
+    for name in CAPTURES {
+        let packets = packets(&samples.join(name));
+        let index = index(&packets, 0);
+        let count = index.starts.len();
+        assert_eq!(count, falls(&packets) + 1, "{name}");
+        let partial: Vec<u32> =
+            (0..count as u32).filter(|scan| index.is_partial(*scan)).collect();
+        let first = u16::from_le_bytes([packets[0].1[2], packets[0].1[3]]);
+        let wanted: Vec<u32> = match first < 200 {
+            true => vec![count as u32 - 1],
+            false => vec![0, count as u32 - 1],
+        };
+        assert_eq!(partial, wanted, "{name}");
+    }
+}
+
+#[test]
+fn points_are_cut_at_the_firing_at_any_azimuth() {
+    let Some(samples) = samples() else { return };
+    for (name, cut) in [
+        ("vlp16_opendlv_sampleShort.pcap", 0),
+        ("vlp16_opendlv_sampleShort.pcap", 12_345),
+        ("veloview_monterey-first-100-packets.pcap", 27_000),
+    ] {
+        let packets = packets(&samples.join(name));
+        let sensor = sensor(&packets);
+        let calibration = Calibration::of_model(sensor.model);
+        let mut options = PointOptions::default();
+        options.cut = cut;
+        let points = decode(&packets, sensor, &calibration, options);
+        // In a scan, the azimuth after the cut only grows, but for the order in which
+        // the lasers of a block are told.
+        let after = |azimuth: f64| (azimuth - f64::from(cut) / 100.0).rem_euclid(360.0);
+        for at in 1..points.scan.len() {
+            let (before, now) = (after(points.azimuth[at - 1]), after(points.azimuth[at]));
+            let is_new = points.scan[at] != points.scan[at - 1];
+            assert_eq!(is_new, before > 350.0 && now < 10.0, "{name} at {at}: {before} {now}");
+        }
+    }
+}
+
+#[test]
+fn with_an_index_any_part_has_the_scans_of_the_whole() {
+    let Some(samples) = samples() else { return };
+    for name in CAPTURES {
+        let packets = packets(&samples.join(name));
+        let sensor = sensor(&packets);
+        let calibration = Calibration::of_model(sensor.model);
+        let options = PointOptions::default();
+        let index = Arc::new(index(&packets, options.cut));
+        let whole = decode(&packets, sensor, &calibration, options);
+        let block = block(&packets);
+        let mut scans = vec![];
+        for part in block.iter().collect::<Vec<_>>().chunks(37) {
+            let columns = Columns { only: Some(vec![11]), ..Columns::default() };
+            let mut decoder =
+                PointDecoder::new(sensor, &calibration, options, &columns).unwrap();
+            decoder = decoder.with_scans(Scans::Indexed(index.clone()));
+            part.iter().for_each(|record| assert!(decoder.add(*record)));
+            let batch = decoder.take().unwrap();
+            use arrow_array::{cast::AsArray as _, types::UInt32Type};
+            let column = batch.column_by_name("scan").unwrap();
+            scans.extend_from_slice(column.as_primitive::<UInt32Type>().values());
+        }
+        assert_eq!(scans, whole.scan, "{name}");
+    }
+}
+
+#[test]
+fn a_rotation_that_is_lost_begins_a_new_scan() {
+    let Some(samples) = samples() else { return };
+    let mut packets = packets(&samples.join("vlp16_opendlv_sampleShort.pcap"));
+    // 76 packets are a rotation: of 70, the same one seems to go on.
+    let whole = index(&packets, 0).starts.len();
+    packets.drain(120..190);
+    let index = index(&packets, 0);
+    assert_eq!(index.starts.len(), whole);
+    let lost = index.starts.iter().filter(|start| !start.is_at_cut).count();
+    assert_eq!(lost, 2, "the first one, and the one after the gap: {:?}", index.starts);
+}
