@@ -105,6 +105,11 @@ pub(crate) struct LabelArgs {
     /// A folder of PX4 .msg files, of which the constants name the values of fields
     #[arg(long, value_name = "DIR")]
     pub(crate) msg_dir: Option<PathBuf>,
+    /// For bags: beside each field of which constants in the message's definition name
+    /// the values, a column of the names, as `status_label`. Text for people always has
+    /// them; tables and JSON have only the fields of the messages without this
+    #[arg(long)]
+    pub(crate) labels: bool,
 }
 
 /// A clock on which times can be told.

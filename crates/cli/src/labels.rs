@@ -1,9 +1,10 @@
-//! Names for numbers, from a folder that was named.
+//! Names for numbers: from a folder that was named, or from a log that has them itself.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::{Context as _, Result};
-use logtool_core::Labels;
+use logtool_core::{Labels, Manifest};
+use logtool_rosbag::Definition;
 use logtool_ulog::read_msg_dir;
 
 use crate::{args::LabelArgs, complaint::Complaint};
@@ -18,4 +19,28 @@ pub(crate) fn read(args: &LabelArgs) -> Result<Option<Arc<Labels>>> {
         return Err(Complaint::new(what).hint(hint).into());
     }
     Ok(Some(Arc::new(labels)))
+}
+
+/// The names that the definitions in a bag give to the values of fields. Where two
+/// definitions of a type do not agree on a name, there is none.
+pub(crate) fn of_log(manifest: &Manifest) -> Option<Arc<Labels>> {
+    let mut names: BTreeMap<(String, String, i64), Option<String>> = BTreeMap::new();
+    for topic in manifest.topics.iter().filter(|topic| topic.encoding == "ros1") {
+        let definition = Definition::parse(&topic.type_name, &topic.definition);
+        let Ok(definition) = definition else { continue };
+        for (message, field, value, name) in definition.labels().iter() {
+            let key = (message.to_owned(), field.to_owned(), value);
+            let known = names.entry(key).or_insert_with(|| Some(name.to_owned()));
+            if known.as_deref() != Some(name) {
+                *known = None;
+            }
+        }
+    }
+    let mut labels = Labels::default();
+    for ((message, field, value), name) in names {
+        if let Some(name) = name {
+            labels.insert(&message, &field, value, name);
+        }
+    }
+    (!labels.is_empty()).then(|| Arc::new(labels))
 }

@@ -11,6 +11,8 @@ mod program;
 mod cat;
 #[path = "process/convert.rs"]
 mod convert;
+#[path = "process/derived.rs"]
+mod derived;
 #[path = "process/help.rs"]
 mod help;
 #[path = "process/info.rs"]

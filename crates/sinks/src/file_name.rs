@@ -18,6 +18,9 @@ pub enum NameStyle {
     /// `<topic>`, and `<topic>_<instance>` for all instances but 0, as PX4's Flight
     /// Review does.
     FirstBare,
+    /// `<folder>/index`, the folder being called as with [`FirstBare`](Self::FirstBare):
+    /// a table of files that lie beside it.
+    Index,
 }
 
 /// The names of the files of all topics of a log.
@@ -54,14 +57,19 @@ impl FileNames {
 
     /// The name of the file of `topic`, with `extension`.
     pub fn file_name(&self, topic: &Topic, extension: &str) -> String {
-        let key = (topic.name.clone(), topic.instance);
-        match self.stems.get(&key) {
-            Some(stem) => format!("{stem}.{extension}"),
-            None => {
-                let stem = stem(&self.style, &topic.name, topic.instance);
-                format!("{stem}.{extension}")
-            }
+        let stem = self.stem(topic);
+        match self.style {
+            NameStyle::Index => format!("{stem}/index.{extension}"),
+            _ => format!("{stem}.{extension}"),
         }
+    }
+
+    /// The same without an extension; in the style [`Index`](NameStyle::Index), the name
+    /// of the folder of `topic`.
+    pub fn stem(&self, topic: &Topic) -> String {
+        let key = (topic.name.clone(), topic.instance);
+        let stem = || stem(&self.style, &topic.name, topic.instance);
+        self.stems.get(&key).cloned().unwrap_or_else(stem)
     }
 }
 
@@ -72,8 +80,10 @@ fn stem(style: &NameStyle, name: &str, instance: u32) -> String {
         NameStyle::Prefixed(prefix) => {
             format!("{}_{topic}_{instance}", harmless(prefix))
         }
-        NameStyle::FirstBare if instance == 0 => topic,
-        NameStyle::Topic | NameStyle::FirstBare => format!("{topic}_{instance}"),
+        NameStyle::FirstBare | NameStyle::Index if instance == 0 => topic,
+        NameStyle::Topic | NameStyle::FirstBare | NameStyle::Index => {
+            format!("{topic}_{instance}")
+        }
     };
     if stem.len() > MAX_STEM {
         let hash = hash(name, instance, 0);

@@ -46,6 +46,7 @@ mod held;
 mod ipc;
 mod parquet;
 
+mod png;
 mod px4;
 
 pub use crate::{
@@ -55,6 +56,7 @@ pub use crate::{
     json::JsonRows,
     jsonl::JsonLinesSink,
     parquet::ParquetSink,
+    png::{PngColor, PngImage, encode_png},
     px4::{
         Px4Change, Px4Message, Px4Metadata, Px4Position, Px4Sink, Px4TaggedMessage,
         Px4Value,

@@ -78,7 +78,8 @@ impl Outputs {
         &self.dir
     }
 
-    /// Begins the file that will be called `name`, which has no directories in it.
+    /// Begins the file that will be called `name`: a plain name, or one in a folder that
+    /// is made for it, as `camera/index.csv`.
     ///
     /// It is an error if there is such a file already, unless it may be replaced, and
     /// if this name was asked for before.
@@ -90,14 +91,15 @@ impl Outputs {
             let what = format!("two tables want the file {}", place.display());
             return Err(Error::new(ErrorKind::Unsupported, what));
         }
-        make_dirs(&self.dir, &mut state.made)?;
+        let dir = place.parent().unwrap_or(&self.dir);
+        make_dirs(dir, &mut state.made)?;
         state.unfinished += 1;
         drop(state);
 
-        let made = temporary_in(&self.dir);
+        let made = temporary_in(dir);
         let (file, temporary) = made.map_err(|err| {
             self.lock().unfinished -= 1;
-            at_path("create a file in", &self.dir, err)
+            at_path("create a file in", dir, err)
         })?;
         self.open.fetch_add(1, Ordering::Relaxed);
         let (file, temporary) = (Some(file), Some(temporary));

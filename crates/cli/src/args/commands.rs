@@ -79,6 +79,11 @@ pub(crate) enum CatFormat {
 /// folder of its own in it. Without -o, a log's tables are written into a folder in the
 /// current one, called as the log is without its extension. They appear all together at
 /// the end, or not at all.
+///
+/// With `--to images`, the images of a bag become files, called by the seconds of their
+/// stamps, in a folder for each topic, beside a table of them, index.csv. Compressed ones
+/// are written as they are, others as PNG, with depth in metres (32FC1) as millimetres of
+/// 16 bits, 0 where there is none.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -87,6 +92,7 @@ Examples:
   logtool convert flight.ulg -o one --topic 'vehicle_*' --merge asof --rate 10
   logtool convert flight.ulg -o landing --from 3m --to 3m20s --to jsonl
   logtool convert flight.ulg -o gps --topic 'sensor_gps*' --field 'lat*' --field 'lon*'
+  logtool convert drive.bag -o pictures --to images --topic '/camera/*'
   curl -s https://example.org/x.ulg | logtool convert - -o x --to arrow")]
 pub(crate) struct ConvertArgs {
     /// The logs; `-` is standard input
@@ -95,7 +101,7 @@ pub(crate) struct ConvertArgs {
     /// The folder to write into
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: Option<PathBuf>,
-    /// What to write: csv, jsonl, parquet or arrow [default: csv]. With a time:
+    /// What to write: csv, jsonl, parquet, arrow or images [default: csv]. With a time:
     /// nothing at this time or later. May be given once for each
     #[arg(long, value_name = "FORMAT|TIME", action = ArgAction::Append)]
     #[arg(allow_negative_numbers = true)]
@@ -178,7 +184,9 @@ impl FromStr for To {
             Err(_) if text.starts_with(|c: char| c.is_ascii_digit()) => {
                 Err("no time; one is like 12.5, 12m30s or 2024-05-01T12:00:00Z".into())
             }
-            Err(_) => Err("the formats are csv, jsonl, parquet and arrow".into()),
+            Err(_) => {
+                Err("the formats are csv, jsonl, parquet, arrow and images".into())
+            }
         }
     }
 }
@@ -194,6 +202,9 @@ pub(crate) enum Target {
     Parquet,
     /// Apache Arrow IPC (Feather 2)
     Arrow,
+    /// The images of a bag: a folder for each topic, with a file for each image and a
+    /// table of them, index.csv
+    Images,
 }
 
 /// How several topics become one table.

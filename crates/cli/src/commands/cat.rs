@@ -42,6 +42,9 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     let print: Vec<Label> =
         manifest.topics.iter().map(|t| Label::new(&t.label(), width)).collect();
 
+    let has_names = is_text || args.labels.labels;
+    let labels =
+        labels.or_else(|| has_names.then(|| labels::of_log(manifest)).flatten());
     let columns = Columns { view: View::Nested, only: None, labels };
     let topics = selection.topics.clone();
     let make_rows = if is_text { Rows::text } else { Rows::json };

@@ -1,5 +1,6 @@
-//! `logtool convert`: tables, one for each topic.
+//! `logtool convert`: tables, one for each topic; or images.
 
+mod images;
 mod job;
 mod merged;
 mod px4;
@@ -54,6 +55,11 @@ fn check(args: &ConvertArgs) -> Result<()> {
             "--layout is for --to parquet",
             "for the others there is --flat",
         );
+    }
+    let has_columns = args.flat || !args.fields.is_empty() || args.merge.is_some();
+    if args.target() == Target::Images && has_columns {
+        let hint = "--flat, --field and --merge are for tables";
+        return misuse("--to images has no columns to choose", hint);
     }
     let is_px4 = args.layout == Some(Layout::Px4);
     if is_px4 && args.clock.time != TimeChoice::Boot {

@@ -8,11 +8,12 @@ use logtool_core::{Damage, Labels, TopicSet};
 use logtool_sinks::{Existing, Outputs};
 
 use crate::{
-    args::{ConvertArgs, GlobalArgs, Layout},
-    commands::convert::{merged, px4, tables},
+    args::{ConvertArgs, GlobalArgs, Layout, Target},
+    commands::convert::{images, merged, px4, tables},
     complaint::Complaint,
     findings::Findings,
     human::{Bytes, Span, counted},
+    labels,
     opened::{self, Opened},
     outcome::Outcome,
     terminal::{self, say},
@@ -60,6 +61,9 @@ pub(super) fn run(
     let mut findings = Findings::of(&opened.input, opened.log.manifest());
     findings.check(global.strict)?;
 
+    let has_names = args.labels.labels;
+    let of_log = || labels::of_log(opened.log.manifest());
+    let labels = labels.or_else(|| has_names.then(of_log).flatten());
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
     let outputs = Outputs::new(place, existing);
     let bar = bar(&opened, global);
@@ -68,6 +72,7 @@ pub(super) fn run(
     let job = Job { opened: &opened, outputs: &outputs, args, labels, progress };
     let made = match &header {
         Some(header) => px4::write(&job, header),
+        None if args.target() == Target::Images => images::write(&job),
         None if args.merge.is_some() => merged::write(&job),
         None => tables::write(&job),
     };

@@ -27,7 +27,9 @@ pub(super) fn new(job: &Job<'_>, names: FileNames) -> Box<dyn TableSink> {
     let outputs = job.outputs.clone();
     let told = || metadata(job.opened, job.args);
     match job.args.target() {
-        Target::Csv => Box::new(CsvSink::new(outputs, names, CsvOptions::default())),
+        Target::Csv | Target::Images => {
+            Box::new(CsvSink::new(outputs, names, CsvOptions::default()))
+        }
         Target::Jsonl => Box::new(JsonLinesSink::new(outputs, names)),
         Target::Parquet => Box::new(ParquetSink::new(outputs, names, told())),
         Target::Arrow => Box::new(IpcSink::new(outputs, names, told())),

@@ -1,0 +1,241 @@
+//! Images as files, a folder for each topic, and a table of them beside.
+//!
+//! A few parts of the log are read and their images packed side by side; then the files
+//! get their names, in the order of the log, and are written side by side. What lies in
+//! one long part, as in a bag without chunks, is written block by block. So memory is
+//! bounded by a few parts however long the log is.
+
+mod index;
+mod picture;
+
+use std::collections::{BTreeMap, HashMap};
+
+use anyhow::Result;
+use logtool_core::{
+    Block, Damage, Log, Part, Selection, TableSink, TimeBase, Timestamp, TopicId,
+    TopicSet,
+};
+use logtool_rosbag::ImageType;
+use logtool_sinks::{FileNames, NameStyle};
+use rayon::prelude::*;
+
+use crate::{
+    clock::ShownClock,
+    commands::convert::{
+        images::{index::Index, picture::Picture},
+        job::{Job, Made},
+        sink,
+    },
+    complaint::Complaint,
+    human::counted,
+    selection,
+};
+
+/// Parts that are longer are written block by block.
+const LONG: u64 = 16 << 20;
+
+/// Writes the images that `job` asks for.
+pub(super) fn write(job: &Job<'_>) -> Result<Made> {
+    let (log, args) = (&*job.opened.log, job.args);
+    let manifest = log.manifest();
+    let mut types = BTreeMap::new();
+    let wanted = selection::topics(manifest, &args.records.topics, false)?;
+    for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
+        if let Some(of) = ImageType::of(topic) {
+            types.insert(id, of);
+        }
+    }
+    if types.is_empty() {
+        let hint =
+            "images are topics of sensor_msgs/Image and CompressedImage in a bag";
+        return Err(Complaint::new("there are no images here").hint(hint).into());
+    }
+    let topics: TopicSet = types.keys().copied().collect();
+    let clock = ShownClock::new(manifest, args.clock.time)?;
+    let time = clock.range(args.records.from, args.end())?;
+    let selection = Selection { topics: topics.clone(), time };
+
+    let names = FileNames::new(NameStyle::Index, &manifest.topics);
+    let sink = sink::new(job, names.clone());
+    let mut gallery = Gallery {
+        job,
+        names,
+        sink: &*sink,
+        time: clock.base(),
+        taken: HashMap::new(),
+        tables: BTreeMap::new(),
+        rows: 0,
+    };
+    let reading = Reading { log, selection, types };
+    let mut lost = Lost::default();
+    for group in groups(&manifest.plan(&reading.selection, 0)) {
+        match group {
+            [part] if length(part) > LONG => {
+                reading.each(part, &mut |found| gallery.add(lost.take(found)))?;
+                log.source().release(part.bytes.clone());
+            }
+            parts => {
+                let read = |part: &Part| {
+                    let mut all = Found::default();
+                    reading.each(part, &mut |found| {
+                        all.pictures.extend(found.pictures);
+                        all.damage.extend(found.damage);
+                        all.reasons.extend(found.reasons);
+                        Ok(())
+                    })?;
+                    log.source().release(part.bytes.clone());
+                    anyhow::Ok(all)
+                };
+                let found: Vec<Result<Found>> = parts.par_iter().map(read).collect();
+                for found in found {
+                    gallery.add(lost.take(found?))?;
+                }
+            }
+        }
+        (job.progress)(group.iter().map(length).sum());
+    }
+    let mut remarks = lost.remarks(log);
+    remarks.insert(0, counted(gallery.rows, "image"));
+    let (tables, rows) = (gallery.tables.len() as u64, gallery.rows);
+    for index in gallery.tables.into_values() {
+        index.finish()?;
+    }
+    Ok(Made { topics, tables, rows, damage: lost.damage, remarks })
+}
+
+fn length(part: &Part) -> u64 {
+    part.bytes.end - part.bytes.start
+}
+
+/// As many neighbours as are read side by side; a long part is alone.
+fn groups(parts: &[Part]) -> impl Iterator<Item = &[Part]> {
+    let most = rayon::current_num_threads() * 2;
+    let mut rest = parts;
+    std::iter::from_fn(move || {
+        let short = rest.iter().take(most).take_while(|part| length(part) <= LONG);
+        let count = short.count().max(1).min(rest.len());
+        let (group, others) = rest.split_at(count);
+        rest = others;
+        (!group.is_empty()).then_some(group)
+    })
+}
+
+/// How images are found.
+struct Reading<'r> {
+    log: &'r dyn Log,
+    selection: Selection,
+    types: BTreeMap<TopicId, ImageType>,
+}
+
+/// What was found in a block.
+#[derive(Default)]
+struct Found {
+    pictures: Vec<Picture>,
+    damage: Vec<Damage>,
+    /// Why there is no file of an image.
+    reasons: Vec<(TopicId, String)>,
+}
+
+impl Reading<'_> {
+    /// Hands the pictures of each block of `part` to `take`.
+    fn each(
+        &self,
+        part: &Part,
+        take: &mut dyn FnMut(Found) -> Result<()>,
+    ) -> Result<()> {
+        let (mut block, mut cursor) =
+            (Block::default(), self.log.read(part, &self.selection)?);
+        while cursor.fill(&mut block)? {
+            let records: Vec<_> = block.iter().collect();
+            let made: Vec<_> = records
+                .into_par_iter()
+                .filter_map(|record| {
+                    let of = *self.types.get(&record.topic)?;
+                    Some((record, Picture::of(of, &record)))
+                })
+                .collect();
+            let mut found =
+                Found { damage: block.damage().to_vec(), ..Found::default() };
+            for (record, picture) in made {
+                match picture {
+                    Ok(picture) => found.pictures.push(picture),
+                    Err(why) => {
+                        record.undecodable().add_to(&mut found.damage);
+                        found.reasons.push((record.topic, why.to_string()));
+                    }
+                }
+            }
+            take(found)?;
+        }
+        Ok(())
+    }
+}
+
+/// What became no file.
+#[derive(Default)]
+struct Lost {
+    damage: Vec<Damage>,
+    reasons: BTreeMap<(TopicId, String), u64>,
+}
+
+impl Lost {
+    /// Notes what was lost, and gives the rest.
+    fn take(&mut self, found: Found) -> Vec<Picture> {
+        for damage in found.damage {
+            damage.add_to(&mut self.damage);
+        }
+        for reason in found.reasons {
+            *self.reasons.entry(reason).or_default() += 1;
+        }
+        found.pictures
+    }
+
+    /// The reasons, a sentence each.
+    fn remarks(&self, log: &dyn Log) -> Vec<String> {
+        let remark = |((topic, why), count): (&(TopicId, String), &u64)| {
+            let label =
+                log.manifest().get(*topic).map(|topic| topic.label().into_owned());
+            let label = label.unwrap_or_default();
+            format!("{} of {label} not written: {why}", counted(*count, "image"))
+        };
+        self.reasons.iter().map(remark).collect()
+    }
+}
+
+/// The files and their tables.
+struct Gallery<'g> {
+    job: &'g Job<'g>,
+    names: FileNames,
+    sink: &'g dyn TableSink,
+    time: TimeBase,
+    /// How many images of a topic have a stamp.
+    taken: HashMap<(TopicId, Timestamp), u32>,
+    tables: BTreeMap<TopicId, Index>,
+    rows: u64,
+}
+
+impl Gallery<'_> {
+    /// Writes `pictures`, which follow those before in the log.
+    fn add(&mut self, pictures: Vec<Picture>) -> Result<()> {
+        let mut files = Vec::with_capacity(pictures.len());
+        for picture in pictures {
+            let topic = self.job.opened.log.manifest().get(picture.topic)?;
+            let same =
+                self.taken.entry((picture.topic, picture.named_after())).or_default();
+            let file = picture.file_name(*same);
+            *same += 1;
+            self.rows += 1;
+            let index = match self.tables.entry(picture.topic) {
+                std::collections::btree_map::Entry::Occupied(index) => index.into_mut(),
+                std::collections::btree_map::Entry::Vacant(place) => {
+                    place.insert(Index::new(self.sink, topic, self.time)?)
+                }
+            };
+            index.add(&picture, &file)?;
+            files.push((format!("{}/{file}", self.names.stem(topic)), picture.bytes));
+        }
+        let outputs = self.job.outputs;
+        files.par_iter().try_for_each(|(name, bytes)| outputs.write(name, bytes))?;
+        Ok(())
+    }
+}

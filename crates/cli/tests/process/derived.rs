@@ -1,0 +1,104 @@
+//! What a bag's messages become beside tables of their fields: images, points, names.
+
+use std::{fs, path::Path};
+
+use crate::program::Folder;
+
+/// A folder with the repository's `rover.bag` in it, of which `testdata/README.md` says
+/// what it holds.
+fn rover() -> Folder {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/rover.bag");
+    let folder = Folder::new();
+    folder.write("rover.bag", &fs::read(path).unwrap());
+    folder
+}
+
+#[test]
+fn images_are_files_called_by_their_stamps_beside_a_table_of_them() {
+    let folder = rover();
+    let run = folder.run(&["convert", "rover.bag", "--to", "images", "-o", "out"]);
+    assert!(run.status == 0 && run.stderr.contains("10 images"), "{run:?}");
+    assert_eq!(folder.list("out"), ["camera_image_raw"]);
+    let files = folder.list("out/camera_image_raw");
+    assert_eq!(files.len(), 11);
+    assert_eq!(files[1], "1717236001.000000000.png");
+    let png =
+        fs::read(folder.path().join("out/camera_image_raw").join(&files[1])).unwrap();
+    assert!(png.starts_with(b"\x89PNG\r\n\x1a\n"));
+    let index = folder.read("out/camera_image_raw/index.csv");
+    let lines: Vec<&str> = index.lines().collect();
+    assert_eq!(
+        lines[..3],
+        [
+            "time,stamp,file,width,height,encoding,frame_id,depth_a,depth_b",
+            "1717236000002345678,1717236000000000000,1717236000.000000000.png,\
+             32,24,rgb8,camera,,",
+            "1717236001002345678,1717236001000000000,1717236001.000000000.png,\
+             32,24,rgb8,camera,,",
+        ]
+    );
+}
+
+#[test]
+fn images_of_some_time_only_and_never_over_others() {
+    let folder = rover();
+    let some = ["convert", "rover.bag", "-q", "--to", "images", "-o", "out"];
+    let part = ["--time", "relative", "--from", "2.5", "--to", "5"];
+    folder.run(&[&some[..], &part].concat()).succeeded();
+    assert_eq!(folder.list("out/camera_image_raw").len(), 3);
+    let again = folder.run(&some);
+    assert_eq!(again.status, 1, "{again:?}");
+    assert!(again.stderr.contains("--force"), "{again:?}");
+    assert_eq!(folder.list("out/camera_image_raw").len(), 3);
+}
+
+#[test]
+fn a_log_without_images_says_so() {
+    let folder = rover();
+    let args = ["convert", "rover.bag", "--to", "images", "--topic", "/scan"];
+    let run = folder.run(&args);
+    assert_eq!(run.status, 1);
+    assert!(run.stderr.contains("no images"), "{run:?}");
+    let misused = folder.run(&["convert", "rover.bag", "--to", "images", "--flat"]);
+    assert_eq!(misused.status, 2);
+}
+
+#[test]
+fn points_are_rows_of_a_topic_of_their_own() {
+    let folder = rover();
+    let cat =
+        |topic| folder.run(&["cat", "rover.bag", "--topic", topic]).succeeded().stdout;
+    let points = cat("/points/points");
+    assert_eq!(points.lines().count(), 20 * 24);
+    let start = r#"{"time":1717236000.002345678,"topic":"/points/points","data":{"#;
+    assert!(points.starts_with(start), "{points}");
+    assert!(points.contains(r#""index":23,"x":"#));
+    let beams = cat("/scan/points");
+    assert_eq!(beams.lines().count(), 50 * 36);
+    let door = beams.lines().nth(7).unwrap();
+    assert!(door.contains(r#""x":null,"y":null,"z":null"#), "{door}");
+    // Who reads everything gets every message once.
+    let all = folder.run(&["cat", "rover.bag"]).succeeded().stdout;
+    assert_eq!(all.lines().count(), 491);
+}
+
+#[test]
+fn names_of_values_are_columns_where_they_are_asked_for() {
+    let folder = rover();
+    let topic = ["--topic", "/gps/fix"];
+    let cat = |more: &[&str]| {
+        let args = [&["cat", "rover.bag", "-n", "1"], &topic[..], more].concat();
+        folder.run(&args).succeeded().stdout
+    };
+    assert!(!cat(&[]).contains("status_label"));
+    // sensor_msgs/NavSatStatus: STATUS_FIX = 0.
+    let named = cat(&["--labels"]);
+    assert!(named.contains(r#""status":0,"status_label":"STATUS_FIX""#), "{named}");
+    assert!(cat(&["--format", "text"]).contains("STATUS_FIX"));
+    let args = ["convert", "rover.bag", "-q", "--labels", "-o", "out"];
+    folder.run(&[&args[..], &topic].concat()).succeeded();
+    let table = folder.read("out/rover_gps_fix_0.csv");
+    assert!(
+        table.lines().next().unwrap().contains("status.status,status.status_label")
+    );
+}
