@@ -32,6 +32,7 @@ use logtool_core::{Error, ErrorKind, Result, Source, Timestamp};
 use crate::{
     chunk::Compression,
     write::{
+        encode::IndexOrder,
         filling::{Filling, Full, Summary},
         head::BagHead,
         header::{ConnectionHeader, check},
@@ -83,6 +84,7 @@ pub struct Writer<W> {
     filling: Filling,
     queue: Queue,
     chunks: Vec<ChunkInfo>,
+    index_order: IndexOrder,
 }
 
 /// A connection of a [`Writer`].
@@ -142,6 +144,7 @@ impl<W: Write + Seek> Writer<W> {
             filling: Filling::default(),
             queue: Queue::new(),
             chunks: Vec::new(),
+            index_order: encode::INDEX_ORDER,
         }
     }
 
@@ -269,7 +272,7 @@ impl<W: Write + Seek> Writer<W> {
     }
 
     fn end_chunk(&mut self) -> Result<()> {
-        let Some(full) = self.filling.take() else { return Ok(()) };
+        let Some(full) = self.filling.take(self.index_order) else { return Ok(()) };
         if self.options.compression == Compression::None {
             let Full { bytes, told } = full;
             return self.put_chunk(Packed { size: bytes.len(), bytes, told });

@@ -115,6 +115,42 @@ fn a_bag_is_gone_on_with() {
     }
 }
 
+/// The names of the fields of each index data record of a bag.
+fn index_fields(bytes: &[u8]) -> Vec<Vec<String>> {
+    let len = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let (mut at, mut found) = (13, vec![]);
+    while at < bytes.len() {
+        let end = at + 4 + len(at) as usize;
+        let (mut field, mut names, mut is_index) = (at + 4, vec![], false);
+        while field < end {
+            let next = field + 4 + len(field) as usize;
+            let text = String::from_utf8_lossy(&bytes[field + 4..next]);
+            is_index |= text == "op=\x04";
+            names.push(text.split_once('=').unwrap().0.to_owned());
+            field = next;
+        }
+        found.extend(is_index.then_some(names));
+        at = end + 4 + len(end) as usize;
+    }
+    found
+}
+
+#[test]
+fn the_fields_of_index_data_stay_in_the_order_of_the_bag() {
+    // By ROS's C++ writer, and by its Python writer.
+    for name in ["example.bag", "example-bz2.bag"] {
+        let Some(before) = sample(name) else { return };
+        let order = index_fields(&before).swap_remove(0);
+        let (_folder, path) = file(&before);
+        let mut bag = append(&path, Compression::None).unwrap();
+        add(&mut bag);
+        bag.finish().unwrap();
+        let orders = index_fields(&fs::read(&path).unwrap());
+        assert!(orders.len() > index_fields(&before).len(), "{name}");
+        assert!(orders.iter().all(|other| *other == order), "{name}: {orders:?}");
+    }
+}
+
 #[test]
 fn a_bag_without_messages_is_gone_on_with() {
     for name in ["no-messages.bag", "edge/conn_without_msgs.bag"] {

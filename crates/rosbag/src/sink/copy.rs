@@ -42,15 +42,11 @@ pub(super) struct Whole<'s, 'w> {
 /// The connection, the time and the offset of a message in a chunk.
 type Message = (u32, Stamp, u32);
 
-/// What is found where the index of a chunk is.
-#[derive(Debug)]
-enum Listed {
-    /// The messages that it tells of.
-    Messages(Vec<Message>),
-    /// It is missing, or cannot be true.
-    Wrong,
-    /// Something else.
-    Other,
+/// The index of a chunk.
+struct Listed {
+    bytes: Bytes,
+    /// The messages that it tells of, unless there are none, or it cannot be true.
+    messages: Option<Vec<Message>>,
 }
 
 /// A chunk that is looked at.
@@ -104,34 +100,26 @@ impl Whole<'_, '_> {
         declared: &BTreeSet<u32>,
     ) -> Result<Option<Copied>> {
         let Some(seen) = self.look(&tile)? else { return Ok(None) };
-        let listed = self.listed(&seen, tile.end)?;
+        let Some(listed) = self.listed(&seen, tile.end)? else { return Ok(None) };
         let is_declared =
             |id: u32| self.writer.is_declared(id) || declared.contains(&id);
         let believes = |(id, ..): &Message| is_declared(*id);
         let looks_inside = self.looks_inside || seen.compression == Compression::None;
-        let (messages, declares, is_right) = match listed {
-            Listed::Other => return Ok(None),
-            Listed::Messages(messages)
-                if !looks_inside && messages.iter().all(believes) =>
-            {
-                (messages, Vec::new(), true)
+        let (messages, declares) = match listed.messages {
+            Some(messages) if !looks_inside && messages.iter().all(believes) => {
+                (messages, Vec::new())
             }
-            listed => {
-                let Some((messages, declares)) = self.inside(&seen, declared)? else {
-                    return Ok(None);
-                };
-                let is_right = match listed {
-                    Listed::Messages(told) => sorted(told) == sorted(messages.clone()),
-                    Listed::Wrong | Listed::Other => false,
-                };
-                (messages, declares, is_right)
-            }
+            _ => match self.inside(&seen, declared)? {
+                Some(found) => found,
+                None => return Ok(None),
+            },
         };
         if !self.wants(&messages, seen.at) {
             return Ok(None);
         }
         let Some(Told { index, summary }) = told(&messages) else { return Ok(None) };
-        let index = match is_right {
+        // What ROS wrote is that already.
+        let index = match listed.bytes == index {
             true => CopiedIndex::There(seen.data.end..tile.end),
             false => CopiedIndex::Made(index),
         };
@@ -157,27 +145,26 @@ impl Whole<'_, '_> {
         Ok((is_as_asked && is_whole && compression.is_of_ros(packed)).then_some(seen))
     }
 
-    /// What follows the chunk, up to `end`.
-    fn listed(&self, seen: &Seen, end: u64) -> Result<Listed> {
+    /// What follows the chunk, up to `end`, if that is an index.
+    fn listed(&self, seen: &Seen, end: u64) -> Result<Option<Listed>> {
         let start = seen.data.end;
         if end - start > MAX_INDEX {
-            return Ok(Listed::Other);
+            return Ok(None);
         }
         let bytes = self.source.read_at(start..end)?;
         let (mut rest, mut messages, mut is_wrong) = (&bytes[..], Vec::new(), false);
         let mut ids = BTreeSet::new();
-        while !rest.is_empty() {
-            let Framed::Whole(frame) = wire::frame(rest) else {
-                return Ok(Listed::Other);
-            };
+        // Zero bytes are padding.
+        while rest.iter().any(|byte| *byte != 0) {
+            let Framed::Whole(frame) = wire::frame(rest) else { return Ok(None) };
             let Some(Header::Index { connection, count, version }) =
                 wire::header(wire::fields(rest, frame))
             else {
-                return Ok(Listed::Other);
+                return Ok(None);
             };
             let len = usize::try_from(frame.len()).unwrap_or(usize::MAX);
             let Some((entries, after)) = rest.split_at_checked(len) else {
-                return Ok(Listed::Other);
+                return Ok(None);
             };
             let entries = entries.get(frame.data_start()..).unwrap_or_default();
             is_wrong |= version != 1 || entries.len() as u64 != u64::from(count) * 12;
@@ -192,10 +179,8 @@ impl Whole<'_, '_> {
             }
             rest = after;
         }
-        Ok(match is_wrong || messages.is_empty() {
-            true => Listed::Wrong,
-            false => Listed::Messages(messages),
-        })
+        is_wrong |= messages.is_empty();
+        Ok(Some(Listed { bytes, messages: (!is_wrong).then_some(messages) }))
     }
 
     /// Looks into a chunk: the messages that are in it, and which connections. Nothing
@@ -289,9 +274,4 @@ impl Whole<'_, '_> {
         let same = (connection.topic_bytes(), connection.header());
         self.writer.connection(connection.id) == Some(same)
     }
-}
-
-fn sorted(mut messages: Vec<Message>) -> Vec<Message> {
-    messages.sort_unstable();
-    messages
 }

@@ -17,9 +17,15 @@ use crate::{
     head::Head,
     index::{self, Index, IndexedChunk},
     top::{Top, TopKind, Tops},
+    wire::{self, Framed},
     write::{
-        ChunkInfo, Writer, filling::Summary, head::BagHead, options::WriterOptions,
-        place::Place, stamp::Stamp,
+        ChunkInfo, Writer,
+        encode::{self, IndexOrder},
+        filling::Summary,
+        head::BagHead,
+        options::WriterOptions,
+        place::Place,
+        stamp::Stamp,
     },
 };
 
@@ -36,7 +42,8 @@ impl Writer<File> {
     /// is not touched. `Io` if reading or writing fails.
     pub fn append(mut file: File, options: WriterOptions) -> Result<Self> {
         let source: Arc<dyn Source> = Arc::new(FileSource::new(file.try_clone()?)?);
-        let Finished { mut head, index_at, index } = Finished::read(&source)?;
+        let Finished { mut head, index_at, index, index_order } =
+            Finished::read(&source)?;
 
         head.set(0, 0, 0);
         file.seek(SeekFrom::Start(head.at))?;
@@ -47,6 +54,7 @@ impl Writer<File> {
         file.seek(SeekFrom::End(0))?;
 
         let mut writer = Self::starting(Place::new(file, index_at), options, head);
+        writer.index_order = index_order.unwrap_or(writer.index_order);
         for raw in index.connections {
             let connection = Connection::new(raw);
             if writer.connection(connection.id).is_none() {
@@ -69,6 +77,8 @@ struct Finished {
     head: BagHead,
     index_at: u64,
     index: Index,
+    /// The order of the fields of index data, where there are any.
+    index_order: Option<IndexOrder>,
 }
 
 impl Finished {
@@ -96,9 +106,9 @@ impl Finished {
         let mut tops = Tops::new(source.clone());
         check_connections(&index)?;
         check_times(&index)?;
-        check_end(&mut tops, &head, &index)?;
+        let index_order = check_end(&mut tops, &head, &index)?;
         let bag_head = find_head(&mut tops, &head)?;
-        Ok(Self { head: bag_head, index_at: head.index_at, index })
+        Ok(Self { head: bag_head, index_at: head.index_at, index, index_order })
     }
 }
 
@@ -135,29 +145,49 @@ fn check_times(index: &Index) -> Result<()> {
     Ok(())
 }
 
-/// That nothing but its own index lies between the last chunk and the index.
-fn check_end(tops: &mut Tops, head: &Head, index: &Index) -> Result<()> {
+/// That nothing but its own index lies between the last chunk and the index. Says in
+/// which order the fields of that are.
+fn check_end(
+    tops: &mut Tops,
+    head: &Head,
+    index: &Index,
+) -> Result<Option<IndexOrder>> {
     let mut at = index.chunks.last().map_or(head.records_at, |last| last.at);
-    let mut is_first = !index.chunks.is_empty();
+    let (mut is_first, mut order) = (!index.chunks.is_empty(), None);
     while at < head.index_at {
         match tops.look(at)? {
             Some(Top { kind: TopKind::Chunk(_), data }) if is_first => at = data.end,
-            Some(Top { kind: TopKind::Index { .. } | TopKind::Padding, data }) => {
+            Some(Top { kind: TopKind::Index { .. }, data }) => {
+                order = order_of(&tops.bytes(at, data.start - at)?);
                 at = data.end;
             }
+            Some(Top { kind: TopKind::Padding, data }) => at = data.end,
             _ => break,
         }
         is_first = false;
     }
     match at == head.index_at {
-        true => Ok(()),
+        true => Ok(order),
         false => Err(unsound(&format!("it does not tell of what is at byte {at}"))),
     }
 }
 
+/// The order of the fields of the index data at the start of `bytes`, if it has those
+/// fields that all have.
+fn order_of(bytes: &[u8]) -> Option<IndexOrder> {
+    let Framed::Whole(frame) = wire::frame(bytes) else { return None };
+    let known = |name: &[u8]| {
+        encode::INDEX_ORDER.into_iter().find(|known| known.as_bytes() == name)
+    };
+    let names: Option<Vec<&str>> =
+        wire::fields(bytes, frame).map(|(name, _)| known(name)).collect();
+    let order: IndexOrder = names?.try_into().ok()?;
+    encode::INDEX_ORDER.iter().all(|name| order.contains(name)).then_some(order)
+}
+
 fn find_head(tops: &mut Tops, head: &Head) -> Result<BagHead> {
     let first = tops.bytes(0, head.records_at)?;
-    let line = crate::wire::version(&first).map_or(0, |line| line.line_len);
+    let line = wire::version(&first).map_or(0, |line| line.line_len);
     let bytes = first.get(line..).unwrap_or_default();
     BagHead::find(bytes, line as u64)
         .ok_or_else(|| unsound("the header of the bag lacks a field"))

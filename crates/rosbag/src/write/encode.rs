@@ -75,15 +75,35 @@ pub(crate) fn chunk_head(compression: &str, size: u32, packed_len: u32) -> Vec<u
     bytes
 }
 
+/// The fields of index data, in the order in which a bag has them.
+///
+/// The order means nothing, but the Python package `rosbags` looks at it once a bag: so
+/// it is to be one and the same in all of a bag, which ROS's Python writer orders
+/// otherwise than its C++ writer.
+pub(crate) type IndexOrder = [&'static str; 4];
+
+/// The order of ROS's C++ writer.
+pub(crate) const INDEX_ORDER: IndexOrder = ["conn", "count", "op", "ver"];
+
 /// Appends the index of the messages of a connection in a chunk: their times, and where
 /// in the unpacked chunk they begin.
-pub(crate) fn index(out: &mut Vec<u8>, id: u32, entries: &[(Stamp, u32)]) {
-    let fields: [(&str, &[u8]); 4] = [
-        ("conn", &id.to_le_bytes()),
-        ("count", &(entries.len() as u32).to_le_bytes()),
-        ("op", &[op::INDEX]),
-        ("ver", &1_u32.to_le_bytes()),
-    ];
+pub(crate) fn index(
+    out: &mut Vec<u8>,
+    order: IndexOrder,
+    id: u32,
+    entries: &[(Stamp, u32)],
+) {
+    let (id, count) = (id.to_le_bytes(), (entries.len() as u32).to_le_bytes());
+    let version = 1_u32.to_le_bytes();
+    let fields = order.map(|name| -> (&str, &[u8]) {
+        let value: &[u8] = match name {
+            "conn" => &id,
+            "count" => &count,
+            "ver" => &version,
+            _ => &[op::INDEX],
+        };
+        (name, value)
+    });
     head(out, &fields, entries.len() as u32 * 12);
     for (stamp, offset) in entries {
         out.extend(stamp.to_bytes());

@@ -2,7 +2,10 @@
 
 use std::mem;
 
-use crate::write::{encode, stamp::Stamp};
+use crate::write::{
+    encode::{self, IndexOrder},
+    stamp::Stamp,
+};
 
 /// A chunk that is being filled.
 #[derive(Debug, Default)]
@@ -84,7 +87,7 @@ impl Filling {
     }
 
     /// Takes the chunk, if it has messages, and starts the next.
-    pub(crate) fn take(&mut self) -> Option<Full> {
+    pub(crate) fn take(&mut self, order: IndexOrder) -> Option<Full> {
         let times = self.times.take()?;
         let room = Vec::with_capacity(self.bytes.len());
         let bytes = mem::replace(&mut self.bytes, room);
@@ -94,7 +97,7 @@ impl Filling {
             let Some(entries) = self.entries.get_mut(number) else { continue };
             // As ROS does: in the order of time, and of the chunk where times are equal.
             entries.sort_by_key(|(stamp, _)| *stamp);
-            encode::index(&mut index, id, entries);
+            encode::index(&mut index, order, id, entries);
             counts.push((id, entries.len() as u32));
             entries.clear();
         }
@@ -113,5 +116,5 @@ pub(crate) fn told(messages: &[(u32, Stamp, u32)]) -> Option<Told> {
         let number = ids.binary_search(id).unwrap_or_default();
         filling.note(*id, number, *stamp, *offset);
     }
-    filling.take().map(|full| full.told)
+    filling.take(encode::INDEX_ORDER).map(|full| full.told)
 }
