@@ -4,6 +4,7 @@
 pub mod bag;
 mod input;
 mod laws;
+pub mod lidar;
 mod reading;
 
 pub use crate::{

@@ -3,5 +3,9 @@
 use logtool_core::Format;
 
 /// All formats, the likelier first.
-pub(crate) const FORMATS: &[&dyn Format] =
-    &[&logtool_ulog::FORMAT, &logtool_rosbag::FORMAT];
+pub(crate) const FORMATS: &[&dyn Format] = &[
+    &logtool_ulog::FORMAT,
+    &logtool_rosbag::FORMAT,
+    &logtool_velodyne::vel::FORMAT,
+    &logtool_velodyne::capture::FORMAT,
+];

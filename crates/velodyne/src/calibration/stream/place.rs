@@ -53,12 +53,14 @@ impl Placer {
         let gap = if micros >= before {
             micros - before
         } else {
-            (micros % HOUR_MICROS + HOUR_MICROS).saturating_sub(before)
+            (micros % HOUR_MICROS).saturating_add(HOUR_MICROS).saturating_sub(before)
         };
         let steps = (f64::from(gap) / self.period_micros).round() as usize;
         let next = match slot {
             // A clock that stands still: the next packet of this sort.
-            Some(slot) if gap == 0 => at + 1 + (CYCLE * 2 + slot - at % CYCLE - 1) % CYCLE,
+            Some(slot) if gap == 0 => {
+                at + 1 + (CYCLE * 2 + slot - at % CYCLE - 1) % CYCLE
+            }
             _ if gap > LONG_GAP_MICROS => return self.anew(micros, slot),
             None => at + steps.max(1),
             Some(slot) => {

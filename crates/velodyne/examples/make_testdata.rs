@@ -1,0 +1,19 @@
+//! Writes the small logs of lidars in `testdata/`, the same bytes every time.
+//!
+//! ```text
+//! cargo run -p logtool-velodyne --example make_testdata
+//! ```
+
+#[path = "make_testdata/files.rs"]
+mod files;
+
+use std::{fs, path::Path};
+
+fn main() -> logtool_core::Result<()> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
+    for (name, bytes) in files::all()? {
+        println!("{name}: {} bytes", bytes.len());
+        fs::write(folder.join(name), bytes)?;
+    }
+    Ok(())
+}

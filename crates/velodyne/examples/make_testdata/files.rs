@@ -1,0 +1,15 @@
+//! What is in `testdata/` of lidars: see the README there.
+
+mod car;
+mod packet;
+mod puck;
+
+use logtool_core::Result;
+
+/// All logs, by the names of their files.
+pub(crate) fn all() -> Result<Vec<(&'static str, Vec<u8>)>> {
+    let car = car::log()?;
+    let mut cut = car.clone();
+    cut.truncate(cut.len() - 700);
+    Ok(vec![("car.vel", car), ("damaged/cut.vel", cut), ("puck.pcap", puck::capture())])
+}

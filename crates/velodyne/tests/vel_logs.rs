@@ -1,0 +1,265 @@
+//! `.vel` logs of all sorts are read, written anew, and read back equal.
+
+#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+
+use std::{
+    io::Cursor,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use logtool_core::{
+    Block, Damage, DamageKind, Extract, Format as _, Log, Manifest, OpenOptions,
+    Selection, TopicOrigin, WriteOptions,
+};
+use logtool_velodyne::vel::{
+    FORMAT, IndexVerdict, Pose, SizeField, VelLog, Writer, WriterOptions,
+};
+
+/// A sample; says so where it is missing.
+fn sample(name: &str) -> Option<Bytes> {
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
+    match std::fs::read(root.join("velodyne").join(name)) {
+        Ok(bytes) => Some(bytes.into()),
+        Err(err) => {
+            eprintln!("{name}: {err}: set LOGTOOL_SAMPLES; nothing is checked");
+            None
+        }
+    }
+}
+
+fn testdata() -> Bytes {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/car.vel");
+    std::fs::read(path).unwrap().into()
+}
+
+fn open(bytes: &Bytes) -> VelLog {
+    VelLog::open(Arc::new(bytes.clone()), OpenOptions::default()).unwrap()
+}
+
+/// What is wanted of a log that is written anew.
+fn logged(manifest: &Manifest) -> Selection {
+    let those = manifest.topics().filter(|(_, t)| t.origin != TopicOrigin::Derived);
+    Selection { topics: those.map(|(id, _)| id).collect(), ..Selection::default() }
+}
+
+/// The messages of a log, by the names of their topics, and what is damaged.
+fn messages(log: &VelLog) -> (Vec<(String, Vec<u8>)>, Vec<Damage>) {
+    let (mut block, mut all, mut damage) = (Block::default(), vec![], vec![]);
+    let selection = logged(log.manifest());
+    for part in log.manifest().plan(&selection, 0) {
+        let mut cursor = log.read(&part, &selection).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            damage.extend_from_slice(block.damage());
+            for record in block.iter() {
+                let topic = log.manifest().get(record.topic).unwrap();
+                all.push((topic.label().into_owned(), record.payload.to_vec()));
+            }
+        }
+    }
+    (all, damage)
+}
+
+/// The log written anew: record by record, or part by part where that is allowed.
+fn rewritten(log: &VelLog, by_parts: bool) -> Bytes {
+    let (manifest, selection) = (log.manifest(), logged(log.manifest()));
+    let extract = Extract { manifest, selection: selection.clone() };
+    let mut out = Cursor::new(Vec::new());
+    let options = WriteOptions::default();
+    let mut sink = FORMAT.writer(Box::new(&mut out), &[extract], &options).unwrap();
+    let mut block = Block::default();
+    for part in manifest.plan(&selection, 1 << 20) {
+        if by_parts && sink.copy(0, &part, &**log.source()).unwrap().is_some() {
+            continue;
+        }
+        let mut cursor = log.read(&part, &selection).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            block.iter().for_each(|record| sink.write(0, record).unwrap());
+        }
+    }
+    sink.finish().unwrap();
+    out.into_inner().into()
+}
+
+const SAMPLES: [&str; 5] = [
+    "sample_real_s1.vel",
+    "sample_real_s1_loop12.vel",
+    "sample_real_s1_size21.vel",
+    "sample_real_s1_trunc_noindex.vel",
+    "sample_sim_s2.vel",
+];
+
+#[test]
+fn what_is_written_anew_is_read_back_equal_message_for_message() {
+    let samples = SAMPLES.iter().filter_map(|name| Some((*name, sample(name)?)));
+    for (name, bytes) in samples.chain([("car.vel", testdata())]) {
+        let log = open(&bytes);
+        for by_parts in [false, true] {
+            let again = open(&rewritten(&log, by_parts));
+            assert!(messages(&again).0 == messages(&log).0, "{name}");
+            assert_eq!(messages(&again).1, [], "{name}");
+            assert_eq!(again.size_field(), log.size_field(), "{name}");
+            assert_eq!(again.version(), log.version(), "{name}");
+            assert_eq!(again.index(), IndexVerdict::Verified, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_sound_log_with_an_index_is_written_anew_byte_for_byte() {
+    for name in ["sample_real_s1.vel", "sample_real_s1_loop12.vel", "sample_sim_s2.vel"]
+    {
+        if let Some(bytes) = sample(name) {
+            assert!(rewritten(&open(&bytes), false) == bytes, "{name}");
+            assert!(rewritten(&open(&bytes), true) == bytes, "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_sizes_count_is_found_out() {
+    for name in SAMPLES {
+        let Some(bytes) = sample(name) else { continue };
+        let whole = name.contains("size21");
+        let field = if whole { SizeField::Whole } else { SizeField::AfterItself };
+        assert_eq!(open(&bytes).size_field(), field, "{name}");
+    }
+}
+
+#[test]
+fn the_packets_are_those_of_the_capture_that_the_samples_are_made_of() {
+    let Some(capture) = sample("hdl64e_atwallshort.pcap") else { return };
+    let frames = capture[24..].chunks(16 + 1_248).filter(|frame| frame.len() == 1_264);
+    let wanted: Vec<&[u8]> = frames.map(|frame| &frame[16 + 42..]).collect();
+    assert_eq!(wanted.len(), 306);
+    let packets = |name: &str| -> Vec<u8> {
+        let (messages, _) = messages(&open(&sample(name).unwrap()));
+        let those = messages.iter().filter(|(label, _)| label == "velodyne_packets");
+        those.flat_map(|(_, payload)| payload[21..].to_vec()).collect()
+    };
+    assert!(packets("sample_real_s1.vel") == wanted.concat());
+    assert!(packets("sample_real_s1_size21.vel") == wanted.concat());
+    assert!(packets("sample_real_s1_loop12.vel") == wanted.concat().repeat(12));
+    // The last 700 bytes are missing: of the last packet there is a part.
+    assert!(packets("sample_real_s1_trunc_noindex.vel") == wanted[..305].concat());
+}
+
+#[test]
+fn gps_tells_utc_and_attitudes_their_order() {
+    let Some(bytes) = sample("sample_real_s1_loop12.vel") else { return };
+    let log = open(&bytes);
+    // The first message is 1234.5 ms after the program's start; GPS comes 13 ms later,
+    // and says 2010-09-30 13:11:07 UTC.
+    let fit = log.manifest().clock.to_unix.as_ref().unwrap();
+    assert_eq!(fit.offset_nanos, 1_285_852_267_000_000_000 - 1_247_500_000);
+    assert_eq!(fit.spread_nanos, 0);
+    let order = |name: &str| {
+        let log = open(&sample(name).unwrap());
+        let pose = log.manifest().topic("pose").unwrap();
+        let order = &log.manifest().get(pose).unwrap().metadata["quaternion_order"];
+        order.split(" (").next().unwrap().to_owned()
+    };
+    assert_eq!(order("sample_real_s1_loop12.vel"), "w, x, y, z");
+    assert_eq!(order("sample_real_s1_trunc_noindex.vel"), "x, y, z, w");
+}
+
+/// A log of an attitude every 400 ms.
+fn attitudes(count: u32, seconds: u32, size_field: SizeField) -> Vec<u8> {
+    let mut options = WriterOptions::default();
+    (options.seconds, options.size_field) = (seconds, size_field);
+    options.has_end_mark = count % 2 == 1;
+    let mut log = Writer::new(Cursor::new(Vec::new()), options).unwrap();
+    for step in 0..count {
+        let acceleration = [step as f32, 0.0, 9.81];
+        let pose = Pose { quaternion: [1.0, 0.0, 0.0, 0.0], acceleration };
+        log.pose(f64::from(step) * 400.0 + 70.25, pose).unwrap();
+    }
+    log.finish().unwrap().into_inner()
+}
+
+fn verdict(bytes: Vec<u8>) -> IndexVerdict {
+    let bytes = Bytes::from(bytes);
+    let log = open(&bytes);
+    let (found, damage) = messages(&log);
+    assert_eq!((found.len(), damage), (10, vec![]));
+    log.index()
+}
+
+#[test]
+fn an_index_is_checked_and_no_message_is_lost_whatever_it_says() {
+    // Ten messages in 3.6 s: seconds begin with the messages 0, 3, 5 and 8.
+    let sound = attitudes(10, 4, SizeField::AfterItself);
+    for (entry, message) in [(0, 0), (1, 3), (2, 5), (3, 8)] {
+        let at = 12 + 8 * entry;
+        let position = u64::from_le_bytes(sound[at..at + 8].try_into().unwrap());
+        assert_eq!(position, 12 + 32 + message * 49);
+    }
+    assert_eq!(verdict(sound.clone()), IndexVerdict::Verified);
+    assert_eq!(verdict(attitudes(10, 0, SizeField::Whole)), IndexVerdict::Missing);
+    assert_eq!(verdict(attitudes(10, 2, SizeField::Whole)), IndexVerdict::Short);
+    assert_eq!(verdict(attitudes(10, 9, SizeField::Whole)), IndexVerdict::Verified);
+    let changed = |at: usize, value: u8| {
+        let mut bytes = sound.clone();
+        bytes[at] = value;
+        verdict(bytes)
+    };
+    assert_eq!(changed(12, 45), IndexVerdict::Stale);
+    assert_eq!(changed(12 + 8, 1), IndexVerdict::Unsorted);
+    // Entries that are not there, and more than are said to be.
+    assert_eq!(changed(8, 200), IndexVerdict::Stale);
+    assert_eq!(changed(8, 2), IndexVerdict::Stale);
+}
+
+#[test]
+fn a_log_ends_in_three_ways() {
+    let end = |bytes: Vec<u8>| {
+        let log = open(&bytes.into());
+        let (found, damage) = messages(&log);
+        (log.manifest().metadata["end"].to_string(), found.len(), damage.len())
+    };
+    let bytes = attitudes(4, 2, SizeField::AfterItself);
+    assert_eq!(end(bytes.clone()), ("end of the file".into(), 4, 0));
+    let marked = [&bytes[..], &[0xff; 4], b"and something"].concat();
+    assert_eq!(end(marked), ("0xffffffff".into(), 4, 0));
+    let cut = bytes[..bytes.len() - 1].to_vec();
+    assert_eq!(end(cut), ("inside a message".into(), 3, 1));
+}
+
+#[test]
+fn reading_goes_on_after_what_is_garbled() {
+    for size_field in [SizeField::AfterItself, SizeField::Whole] {
+        let mut bytes = attitudes(10, 4, size_field);
+        let start = 12 + 32 + 4 * 49;
+        // The size of the fifth message.
+        bytes[start + 1] = 0x77;
+        let log = open(&bytes.into());
+        let (found, damage) = messages(&log);
+        assert_eq!(found.len(), 9);
+        let [lost] = &damage[..] else { panic!("{damage:?}") };
+        assert_eq!(lost.kind, DamageKind::Garbled);
+        assert_eq!(lost.bytes, start as u64..start as u64 + 49);
+        assert_eq!(log.manifest().damage, damage);
+    }
+}
+
+#[test]
+fn any_length_at_its_maximum_is_survived() {
+    let sound = testdata();
+    for at in 0..sound.len() - 4 {
+        if at % 7 != 0 && at > 400 {
+            continue;
+        }
+        let mut bytes = sound.to_vec();
+        bytes[at..at + 4].fill(0xff);
+        let log = open_any(bytes.into());
+        if let Some(log) = log {
+            messages(&log);
+        }
+    }
+}
+
+fn open_any(bytes: Bytes) -> Option<VelLog> {
+    VelLog::open(Arc::new(bytes), OpenOptions::default()).ok()
+}
