@@ -26,6 +26,8 @@ pub(crate) struct BagSink<'w> {
     extracts: Vec<Taken>,
     /// The compression that was asked for.
     compression: Option<Compression>,
+    /// Whether messages come at other times than their own.
+    is_retimed: bool,
 }
 
 /// An extract of which messages are taken.
@@ -38,10 +40,9 @@ struct Taken {
     derived: BTreeSet<TopicId>,
     /// The starts and ends of its parts.
     parts: Vec<[u64; 2]>,
-    /// Whether its connections have numbers.
-    has_ids: bool,
-    /// Whether its chunks are as they are in the bags that are written.
-    has_chunks: bool,
+    /// Whether it is of version 1.2, of which connections have no numbers.
+    is_v1: bool,
+    is_encrypted: bool,
 }
 
 impl<'w> BagSink<'w> {
@@ -66,6 +67,7 @@ impl<'w> BagSink<'w> {
             .zip(&opened)
             .map(|(extract, taken)| wanted(extract, taken, options));
         let wanted: Vec<Vec<Option<Wanted>>> = wanted.collect();
+        let is_retimed = options.retimed;
         let options = WriterOptions::default().with_compression(packing);
         let mut writer = Writer::new(out, options)?;
         let becomes = numbers::assign(&mut writer, wanted)?;
@@ -74,7 +76,7 @@ impl<'w> BagSink<'w> {
             .zip(becomes)
             .map(|(taken, becomes)| Taken { becomes, ..taken })
             .collect();
-        Ok(Self { writer, extracts, compression })
+        Ok(Self { writer, extracts, compression, is_retimed })
     }
 }
 
@@ -114,7 +116,8 @@ impl RecordSink for BagSink<'_> {
             looks_inside: !is_only || !taken.wants_all_topics(),
             source,
         };
-        let Some(chunks) = whole.chunks(part)? else { return Ok(None) };
+        let chunks = if self.is_retimed { None } else { whole.chunks(part)? };
+        let Some(chunks) = chunks else { return Ok(None) };
         let mut records = 0;
         for chunk in chunks {
             let counts = chunk.summary.counts.iter();
@@ -122,6 +125,22 @@ impl RecordSink for BagSink<'_> {
             self.writer.copy(source, chunk)?;
         }
         Ok(Some(records))
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if self.extracts.iter().any(|taken| taken.is_encrypted) {
+            remarks
+                .push("what was encrypted is not encrypted in the new bag".to_owned());
+        }
+        if self.extracts.iter().any(|taken| taken.is_v1) {
+            remarks.push(
+                "a bag of version 1.2 may tell of each message who published it, which \
+                 the new bag does not"
+                    .to_owned(),
+            );
+        }
+        remarks
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
@@ -151,9 +170,14 @@ impl Taken {
             becomes: Vec::new(),
             derived,
             parts: parts.map(|part| [part.bytes.start, part.bytes.end]).collect(),
-            has_ids: !head.is_v1(),
-            has_chunks: !head.is_v1() && matches!(lock, Lock::Open),
+            is_v1: head.is_v1(),
+            is_encrypted: !matches!(lock, Lock::Open),
         })
+    }
+
+    /// Whether its chunks are as they are in the bags that are written.
+    fn has_chunks(&self) -> bool {
+        !self.is_v1 && !self.is_encrypted
     }
 
     /// Whether no connection is left out.
@@ -176,7 +200,7 @@ fn wanted(
         let label = manifest.get(*topic).ok()?.label();
         let name = options.rename.get(&*label).map(String::as_bytes);
         // Version 1.2 has no numbers: those of its connections are made up.
-        let id = taken.has_ids.then_some(connection.id);
+        let id = (!taken.is_v1).then_some(connection.id);
         selection.topics.contains(*topic).then(|| Wanted {
             id,
             topic: name.unwrap_or(connection.topic_bytes()).to_vec(),

@@ -234,11 +234,14 @@ fn what_is_not_wholly_wanted_or_not_as_asked_is_not_copied() {
             time: TimeRange { start: middle, end: time.end },
             ..all.clone()
         };
+        let mut retiming = options(None);
+        retiming.retimed = true;
         let own = name.trim_start_matches("ok_").trim_end_matches(".bag");
         for (selection, options, is_none) in [
             (&all, &options(Some(own)), false),
             (&all, &options(Some(if own == "bz2" { "lz4" } else { "bz2" })), true),
             (&all, &renaming, true),
+            (&all, &retiming, true),
             (&one, &options(None), true),
         ] {
             let (bytes, copied) = extract(&log, selection, options);
@@ -485,6 +488,17 @@ fn what_was_not_asked_for_is_no_record() {
     let mixed = logtool_core::Record { stream: 1, ..first };
     assert_eq!(sink.write(0, mixed).unwrap_err().kind(), ErrorKind::NoSuch);
     sink.write(0, first).unwrap();
+}
+
+#[test]
+fn what_a_new_bag_cannot_hold_is_said() {
+    let names = ["v12_indexed.bag", "encrypted_aes_none.bag", "ok_none.bag"];
+    for (name, log) in some("rosbag/edge", &names) {
+        let mut out = Cursor::new(vec![]);
+        let sink = sink(&mut out, &log, &logged(log.manifest()), &options(None));
+        let count = if name == "ok_none.bag" { 0 } else { 1 };
+        assert_eq!(sink.remarks().len(), count, "{name}: {:?}", sink.remarks());
+    }
 }
 
 #[test]

@@ -63,7 +63,7 @@ struct Seen {
 impl Whole<'_, '_> {
     /// The chunks of `part`, if that is made of nothing else and all can be copied.
     pub(super) fn chunks(&self, part: &Part) -> Result<Option<Vec<Copied>>> {
-        if !self.taken.has_chunks {
+        if !self.taken.has_chunks() {
             return Ok(None);
         }
         let (parts, Range { start, end }) = (&self.taken.parts, part.bytes.clone());
