@@ -240,7 +240,7 @@ fn map(at: Moment) -> Message {
 
 fn transform(number: u32, at: Moment, turn: f64) -> Message {
     let (parent, child) =
-        if number % 2 == 0 { ("odom", "base_link") } else { ("map", "odom") };
+        if number.is_multiple_of(2) { ("odom", "base_link") } else { ("map", "odom") };
     let place = [5.0 * turn.cos(), 5.0 * turn.sin(), 0.0];
     let header = Message::stamped(number, at, parent).0;
     Message::default()
