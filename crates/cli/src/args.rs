@@ -1,6 +1,7 @@
 //! What can be typed.
 
 mod commands;
+mod copying;
 
 use std::path::PathBuf;
 
@@ -9,6 +10,9 @@ use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 pub(crate) use self::commands::{
     CatArgs, CatFormat, CompletionsArgs, ConvertArgs, InfoArgs, Layout, LevelChoice,
     ManArgs, MessagesArgs, ParamsArgs, ParamsCommand, ParamsFormat, Target,
+};
+pub(crate) use self::copying::{
+    CheckArgs, FilterArgs, FindingLevel, MergeArgs, RepairArgs, WritingArgs,
 };
 use crate::times::TypedTime;
 
@@ -70,6 +74,10 @@ pub(crate) enum Command {
     Info(InfoArgs),
     Cat(CatArgs),
     Convert(ConvertArgs),
+    Filter(FilterArgs),
+    Merge(MergeArgs),
+    Repair(RepairArgs),
+    Check(CheckArgs),
     Messages(MessagesArgs),
     Params(ParamsArgs),
     Completions(CompletionsArgs),

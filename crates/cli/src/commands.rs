@@ -1,12 +1,16 @@
 //! The commands, a file each.
 
 mod cat;
+mod check;
 mod completions;
 mod convert;
+mod filter;
 mod info;
 mod man;
+mod merge;
 mod messages;
 mod params;
+mod repair;
 
 use anyhow::{Context as _, Result};
 
@@ -26,6 +30,10 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
         Command::Info(args) => info::run(args, global),
         Command::Cat(args) => cat::run(args, global),
         Command::Convert(args) => convert::run(args, global),
+        Command::Filter(args) => filter::run(args, global),
+        Command::Merge(args) => merge::run(args, global),
+        Command::Repair(args) => repair::run(args, global),
+        Command::Check(args) => check::run(args, global),
         Command::Messages(args) => messages::run(args, global),
         Command::Params(args) => params::run(args, global),
         Command::Completions(args) => completions::run(args),

@@ -8,6 +8,8 @@ mod index;
 mod layout;
 mod messages;
 
+use std::collections::BTreeSet;
+
 use logtool_core::{Finding, Findings, Result};
 
 pub(crate) use self::codes::CODES;
@@ -40,9 +42,10 @@ pub(crate) fn check(log: &Checked<'_>, findings: &mut Findings) -> Result<()> {
         findings.add(Finding::new(&code::ENCRYPTED, what));
         return Ok(());
     }
-    let infos = Infos::new(&layout);
+    let (infos, mut declared) = (Infos::new(&layout), BTreeSet::new());
     for chunk in &layout.chunks {
-        chunk::check(log, &layout, chunk, infos.of(chunk.at), findings)?;
+        let told = infos.of(chunk.at);
+        chunk::check(log, &layout, chunk, told, &mut declared, findings)?;
     }
     Ok(())
 }

@@ -61,7 +61,7 @@ pub use crate::{
         Px4Change, Px4Message, Px4Metadata, Px4Position, Px4Sink, Px4TaggedMessage,
         Px4Value,
     },
-    staged::{Existing, Outputs, Staged},
+    staged::{Abandoned, Existing, Outputs, Staged},
 };
 
 /// Its example is tested.

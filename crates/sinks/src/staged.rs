@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeSet,
     fs::{self, File, OpenOptions},
-    io::{self, Write},
+    io::{self, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -46,8 +46,8 @@ struct State {
     names: BTreeSet<String>,
     /// The files that are written to their end.
     done: Vec<(TempPath, PathBuf)>,
-    /// How many files are begun and not done.
-    unfinished: usize,
+    /// The files that are begun and not done.
+    unfinished: BTreeSet<PathBuf>,
     /// The directories that were made, outermost first.
     made: Vec<PathBuf>,
 }
@@ -60,6 +60,15 @@ pub struct Staged {
     /// Nothing once it is finished.
     temporary: Option<TempPath>,
     place: PathBuf,
+    /// Where the next byte goes.
+    position: u64,
+}
+
+/// Says that [outputs were abandoned](Outputs::abandon), and keeps it so.
+#[derive(Debug)]
+#[must_use]
+pub struct Abandoned<'o> {
+    _state: MutexGuard<'o, State>,
 }
 
 /// How many files may be held open: systems allow 256 and more, and others want some.
@@ -93,17 +102,15 @@ impl Outputs {
         }
         let dir = place.parent().unwrap_or(&self.dir);
         make_dirs(dir, &mut state.made)?;
-        state.unfinished += 1;
+        let made = temporary_in(dir);
+        let (file, temporary) =
+            made.map_err(|err| at_path("create a file in", dir, err))?;
+        state.unfinished.insert(temporary.to_path_buf());
         drop(state);
 
-        let made = temporary_in(dir);
-        let (file, temporary) = made.map_err(|err| {
-            self.lock().unfinished -= 1;
-            at_path("create a file in", dir, err)
-        })?;
         self.open.fetch_add(1, Ordering::Relaxed);
         let (file, temporary) = (Some(file), Some(temporary));
-        Ok(Staged { outputs: self.clone(), file, temporary, place })
+        Ok(Staged { outputs: self.clone(), file, temporary, place, position: 0 })
     }
 
     /// Writes the file called `name`.
@@ -119,9 +126,9 @@ impl Outputs {
     /// given its name, those that replaced nothing are taken back.
     pub fn commit(&self) -> Result<Vec<PathBuf>> {
         let mut state = self.lock();
-        if state.unfinished > 0 {
-            let what =
-                format!("{} files were not written to the end", state.unfinished);
+        if !state.unfinished.is_empty() {
+            let count = state.unfinished.len();
+            let what = format!("{count} files were not written to the end");
             return Err(Error::new(ErrorKind::Io, what));
         }
         let mut done = std::mem::take(&mut state.done);
@@ -145,6 +152,16 @@ impl Outputs {
         }
         state.made.clear();
         Ok(placed)
+    }
+
+    /// Removes everything that has no name yet, for a program that is about to end.
+    /// Until the guard is dropped, no file can be begun, finished or named.
+    pub fn abandon(&self) -> Abandoned<'_> {
+        let mut state = self.lock();
+        state.done.clear();
+        state.unfinished.iter().for_each(|path| drop(fs::remove_file(path)));
+        state.remove_dirs();
+        Abandoned { _state: state }
     }
 
     /// Whether a file may be put at `place`.
@@ -171,7 +188,14 @@ impl Drop for Outputs {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         state.done.clear(); // which removes the files
-        for dir in state.made.drain(..).rev() {
+        state.remove_dirs();
+    }
+}
+
+impl State {
+    /// Removes the directories that were made.
+    fn remove_dirs(&mut self) {
+        for dir in self.made.drain(..).rev() {
             if fs::remove_dir(dir).is_err() {
                 break; // someone else's file is in it
             }
@@ -185,27 +209,34 @@ impl Staged {
         if let Some(temporary) = self.temporary.take() {
             let place = std::mem::take(&mut self.place);
             let mut state = self.outputs.lock();
+            state.unfinished.remove(&*temporary);
             state.done.push((temporary, place));
-            state.unfinished -= 1;
         }
         Ok(())
     }
 
     fn write_pieces(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let gone = || io::Error::other("the file is finished");
-        let file = match &mut self.file {
-            Some(file) => file,
-            none => {
-                let path = self.temporary.as_ref().ok_or_else(gone)?;
-                self.outputs.open.fetch_add(1, Ordering::Relaxed);
-                none.insert(OpenOptions::new().append(true).open(path)?)
-            }
-        };
-        file.write_all(bytes)?;
+        self.file()?.write_all(bytes)?;
+        self.position += bytes.len() as u64;
         if self.outputs.open.load(Ordering::Relaxed) > MAX_OPEN {
             self.close();
         }
         Ok(())
+    }
+
+    /// The file, opened again where it was closed.
+    fn file(&mut self) -> io::Result<&mut File> {
+        let gone = || io::Error::other("the file is finished");
+        match &mut self.file {
+            Some(file) => Ok(file),
+            none => {
+                let path = self.temporary.as_ref().ok_or_else(gone)?;
+                let mut file = OpenOptions::new().write(true).open(path)?;
+                file.seek(SeekFrom::Start(self.position))?;
+                self.outputs.open.fetch_add(1, Ordering::Relaxed);
+                Ok(none.insert(file))
+            }
+        }
     }
 
     fn close(&mut self) {
@@ -226,6 +257,13 @@ impl Write for Staged {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+impl Seek for Staged {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.position = self.file()?.seek(to)?;
+        Ok(self.position)
     }
 }
 

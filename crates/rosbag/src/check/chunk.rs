@@ -21,11 +21,14 @@ use crate::{
 const MAX_INDEX: u64 = 64 << 20;
 
 /// Adds what is wrong with `seen`, of which the index at the end of the bag says `told`.
+/// The connections that it declares go to `declared`, where those of the chunks before
+/// it are: recorders declare a connection once.
 pub(super) fn check(
     log: &Checked<'_>,
     layout: &Layout,
     seen: &ChunkSeen,
     told: Told<'_>,
+    declared: &mut BTreeSet<u32>,
     findings: &mut Findings,
 ) -> Result<()> {
     if let Err(name) = &seen.head.compression {
@@ -38,12 +41,13 @@ pub(super) fn check(
     let mut messages = Messages::default();
     chunk_of(seen).walk(&bytes, how, &mut messages);
     size(seen, &bytes, how, findings);
+    declared.extend(&messages.declared);
     let chunk = Looked { log, seen, bytes, messages };
     if !chunk.messages.is_damaged && !seen.is_cut {
         chunk.told(told, findings);
         chunk.indices(findings)?;
     }
-    chunk.connections(layout, findings);
+    chunk.connections(layout, declared, findings);
     Ok(())
 }
 
@@ -251,10 +255,15 @@ impl Looked<'_> {
     }
 
     /// The connections that the messages are of.
-    fn connections(&self, layout: &Layout, findings: &mut Findings) {
+    fn connections(
+        &self,
+        layout: &Layout,
+        declared: &BTreeSet<u32>,
+        findings: &mut Findings,
+    ) {
         for (id, (count, _)) in &self.messages.counts {
             let is_known = self.log.table.lookup(*id, self.seen.at).is_some();
-            let is_declared = self.messages.declared.contains(id);
+            let is_declared = declared.contains(id);
             let is_indexed = layout.index_at.is_none()
                 || layout.is_cut
                 || layout.connections.contains(id);

@@ -156,8 +156,8 @@ pub(super) static CONNECTION_UNDECLARED: Code = code(
 pub(super) static CONNECTION_IN_INDEX_ONLY: Code = code(
     "bag.connection.index_only",
     Warning,
-    "a chunk has messages of a connection and does not declare it: without the index it \
-     cannot be read",
+    "a chunk has messages of a connection that neither it nor one before it declares: \
+     they cannot be read without the index",
 );
 pub(super) static CONNECTION_IN_CHUNKS_ONLY: Code = code(
     "bag.connection.chunks_only",

@@ -32,7 +32,10 @@ pub(super) enum Told<'l> {
 impl<'l> Infos<'l> {
     pub(super) fn new(layout: &'l Layout) -> Self {
         let by_chunk = layout.infos.iter().map(|seen| (seen.info.chunk_at, seen));
-        Self { by_chunk: by_chunk.collect(), is_there: layout.index_at.is_some() }
+        Self {
+            by_chunk: by_chunk.collect(),
+            is_there: layout.index_at.is_some() && !layout.is_cut,
+        }
     }
 
     /// What the index says of the chunk at `at`.

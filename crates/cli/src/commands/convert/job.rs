@@ -3,20 +3,20 @@
 use std::{fs, path::Path, sync::Arc, time::Instant};
 
 use anyhow::{Context as _, Result};
-use indicatif::{ProgressBar, ProgressStyle};
 use logtool_core::{Damage, Labels, TopicSet};
 use logtool_sinks::{Existing, Outputs};
 
 use crate::{
     args::{ConvertArgs, GlobalArgs, Layout, Target},
     commands::convert::{images, merged, px4, tables},
-    complaint::Complaint,
     findings::Findings,
     human::{Bytes, Span, counted},
-    labels,
     opened::{self, Opened},
+    interrupt, labels,
+    new_log::explained,
     outcome::Outcome,
-    terminal::{self, say},
+    progress,
+    terminal::say,
 };
 
 /// One log on its way into tables.
@@ -65,8 +65,8 @@ pub(super) fn run(
     let of_log = || labels::of_log(opened.log.manifest());
     let labels = labels.or_else(|| has_names.then(of_log).flatten());
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
-    let outputs = Outputs::new(place, existing);
-    let bar = bar(&opened, global);
+    let outputs = interrupt::outputs(place, existing);
+    let bar = progress::bar(name, opened.log.manifest().bytes, global);
     let progress = |bytes| bar.inc(bytes);
     let progress = &progress;
     let job = Job { opened: &opened, outputs: &outputs, args, labels, progress };
@@ -99,26 +99,4 @@ pub(super) fn run(
         made.remarks.iter().for_each(|remark| say!("  {remark}"));
     }
     Ok(findings.tell(global.quiet))
-}
-
-/// `err`, with the hint that its text has as a hint of its own.
-fn explained(err: anyhow::Error) -> anyhow::Error {
-    let Some(cause) = err.downcast_ref::<logtool_core::Error>() else { return err };
-    let text = cause.to_string();
-    let Some((what, _)) = text.split_once(" (--force") else { return err };
-    let what = what.split_once(": ").map_or(what, |(_, what)| what);
-    Complaint::new(what).hint("--force replaces what is there").into()
-}
-
-/// A bar, where somebody looks.
-fn bar(opened: &Opened, global: &GlobalArgs) -> ProgressBar {
-    if global.quiet || !terminal::stderr_is_seen() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(opened.log.manifest().bytes);
-    let style = "{prefix} {wide_bar} {bytes}/{total_bytes}  {bytes_per_sec}  {eta}";
-    let style = ProgressStyle::with_template(style);
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.set_prefix(opened.input.name.clone());
-    bar
 }

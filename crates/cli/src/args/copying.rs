@@ -1,0 +1,222 @@
+//! What can be typed after the commands that make logs of logs, and look into them.
+
+use std::{path::PathBuf, str::FromStr};
+
+use clap::{ArgAction, Args, ValueEnum};
+
+use crate::{
+    args::{ClockArgs, RecordArgs},
+    times::TypedTime,
+};
+
+/// Copy a part of a log, byte for byte: some topics, some time
+///
+/// OUT is a log of the same format. Records are copied as they are, and so is what the
+/// log says of itself; parts of a file that are wanted as a whole are copied without
+/// being unpacked.
+///
+/// In a bag, connections stay apart, with all that they say. In a ULog, parameters that
+/// were changed before the cut begins are told as they were then.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  logtool filter drive.bag -o gps.bag --topic /gps/fix --topic '/imu*'
+  logtool filter drive.bag -o cut.bag --time relative --from 1m --to 1m30s --latch
+  logtool filter drive.bag -o small.bag --exclude '/camera*' --compression lz4
+  logtool filter drive.bag -o new.bag --rename /gps/fix=/fix --restamp
+  logtool filter flight.ulg -o landing.ulg --from 3m --topic 'vehicle_*'")]
+pub(crate) struct FilterArgs {
+    /// The log; `-` is standard input
+    pub(crate) file: PathBuf,
+    /// The log to write
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) writing: WritingArgs,
+    #[command(flatten)]
+    pub(crate) records: RecordArgs,
+    /// Nothing at this time or later
+    #[arg(long, value_name = "TIME", help_heading = "Selection")]
+    #[arg(allow_negative_numbers = true)]
+    pub(crate) to: Option<TypedTime>,
+    /// No topics of this name or label; `*` and `?` are wild. May be given several times
+    #[arg(short = 'x', long, value_name = "GLOB", action = ArgAction::Append)]
+    #[arg(help_heading = "Selection")]
+    pub(crate) exclude: Vec<String>,
+    /// Begin with the last record before --from of each connection that latches (as
+    /// /tf_static or /map), written with the time --from
+    #[arg(long, requires = "from", help_heading = "Selection")]
+    pub(crate) latch: bool,
+    /// Call topic A (a name or a label) B; in a ULog, the instance stays unless B ends
+    /// with a dot and a number. May be given several times
+    #[arg(long, value_name = "A=B", action = ArgAction::Append)]
+    pub(crate) rename: Vec<Rename>,
+    /// Give each record the time of this field instead of the time it was logged at
+    /// [default: header.stamp]. Topics that have no such field keep their times, and so
+    /// do records in which it is 0
+    #[arg(long, value_name = "FIELD", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "header.stamp", hide_default_value = true)]
+    pub(crate) restamp: Option<String>,
+    #[command(flatten)]
+    pub(crate) clock: ClockArgs,
+}
+
+/// How a new log is written.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct WritingArgs {
+    /// How the chunks of a bag are packed [default: as most of the first bag's are]
+    #[arg(long, value_enum, value_name = "HOW", help_heading = "Writing")]
+    pub(crate) compression: Option<Compression>,
+    /// Replace a file that is there already
+    #[arg(short, long, help_heading = "Writing")]
+    pub(crate) force: bool,
+}
+
+/// How chunks are packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Compression {
+    /// Not at all
+    None,
+    /// As small as can be, slowly
+    Bz2,
+    /// Smaller, and fast
+    Lz4,
+}
+
+impl Compression {
+    /// What bags call it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Bz2 => "bz2",
+            Self::Lz4 => "lz4",
+        }
+    }
+}
+
+/// A topic and what it is to be called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rename {
+    pub(crate) from: String,
+    pub(crate) to: String,
+}
+
+impl FromStr for Rename {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once('=') {
+            Some((from, to)) if !from.is_empty() && !to.is_empty() => {
+                Ok(Self { from: from.to_owned(), to: to.to_owned() })
+            }
+            _ => Err("a renaming is like /old/name=/new/name"),
+        }
+    }
+}
+
+/// Make one log of several, in the order of time
+///
+/// The logs have to be of one format and count their times from the same moment.
+/// Records are copied as they are.
+///
+/// In a bag, the connections of all bags are kept apart, though they may share a topic.
+/// In a ULog, topics of the same name, instance and type become one; informations and
+/// parameters are those of the first log, and what the others have beside. ULogs count
+/// from the vehicle's start, and can only be merged if they are of the same one: where
+/// GPS tells when that was, that is checked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  logtool merge front.bag back.bag -o both.bag
+  logtool merge drive_*.bag -o drive.bag --compression lz4
+  logtool merge full.ulg mission.ulg -o all.ulg")]
+pub(crate) struct MergeArgs {
+    /// The logs, two or more
+    #[arg(required = true, num_args = 2.., value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The log to write
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) out: PathBuf,
+    /// Merge logs also if nothing shows that they count from the same moment
+    #[arg(long)]
+    pub(crate) same_clock: bool,
+    #[command(flatten)]
+    pub(crate) writing: WritingArgs,
+}
+
+/// Write what can be read of a damaged log into a sound one
+///
+/// Works on files that are cut off, that have lost their index or never got one (as
+/// .bag.active), and that are broken anywhere: what is broken is passed over, and all
+/// that can be read before and after it is kept. What was lost is told by topic and
+/// time. Parts that are sound are copied as the bytes that they are, others record by
+/// record. The log itself is not changed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  logtool repair drive.bag.active -o drive.bag
+  logtool repair crashed.ulg -o flight.ulg
+  logtool repair broken.bag -o sound.bag --json | jq .lost.topics
+
+Exit status:
+  0  nothing was lost
+  1  failed
+  2  misused
+  3  done, and something was lost")]
+pub(crate) struct RepairArgs {
+    /// The log; `-` is standard input
+    pub(crate) file: PathBuf,
+    /// The log to write
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) out: PathBuf,
+    /// Print what was lost as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) writing: WritingArgs,
+}
+
+/// Look for everything that is wrong with logs, or odd
+///
+/// Reads all of each log and decodes every record. A finding has a code that scripts
+/// may ask for, and a severity: an error is where something is lost, or would be by a
+/// program that believes what the file says; a warning is where something is not as it
+/// should be, and nothing is lost; a note is good to know. Findings of one code and
+/// topic are told once, with their number. --codes lists all codes; docs/CHECK.md has
+/// them too.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  logtool check drive.bag
+  logtool check *.bag --json | jq -r '.file as $f | .findings[] | [$f, .code] | @tsv'
+  logtool check flight.ulg --level warning
+
+Exit status:
+  0  no errors (with --strict: and no warnings)
+  1  failed
+  2  misused
+  3  there are errors, or records are lost (with --strict: or there are warnings)")]
+pub(crate) struct CheckArgs {
+    /// The logs; `-` is standard input
+    #[arg(required_unless_present = "codes", value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// A JSON object for each log
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Tell only what is as bad as this, or worse
+    #[arg(long, value_enum, value_name = "LEVEL", default_value = "note")]
+    #[arg(hide_default_value = true)]
+    pub(crate) level: FindingLevel,
+    /// List all codes and what they mean
+    #[arg(long, conflicts_with = "files")]
+    pub(crate) codes: bool,
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)] // they say it themselves
+pub(crate) enum FindingLevel {
+    Note,
+    Warning,
+    Error,
+}

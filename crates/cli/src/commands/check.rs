@@ -1,0 +1,60 @@
+//! `logtool check`: what is wrong with logs, or odd.
+
+mod codes;
+mod report;
+
+use std::{io::Write as _, path::Path};
+
+use anyhow::Result;
+use logtool_core::{Severity, check};
+
+use crate::{
+    args::{CheckArgs, FindingLevel, GlobalArgs},
+    commands::check::report::Report,
+    complaint, opened,
+    outcome::Outcome,
+    paint, progress, terminal,
+};
+
+pub(super) fn run(args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
+    if args.codes {
+        return codes::print(args.json);
+    }
+    let mut worst = Outcome::Done;
+    for file in &args.files {
+        worst = worst.max(match one(file, args, global) {
+            Err(err) if args.files.len() > 1 && !complaint::is_broken_pipe(&err) => {
+                complaint::print(&err);
+                Outcome::Failed
+            }
+            done => done?,
+        });
+    }
+    Ok(worst)
+}
+
+fn one(file: &Path, args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let opened = opened::open(file, global)?;
+    let log = &*opened.log;
+    let bar = progress::bar(&opened.input.name, log.manifest().bytes, global);
+    let findings = check(log, &|bytes| bar.inc(bytes));
+    bar.finish_and_clear();
+    let report = Report::new(&opened, &findings?);
+    let least = match args.level {
+        FindingLevel::Note => Severity::Note,
+        FindingLevel::Warning => Severity::Warning,
+        FindingLevel::Error => Severity::Error,
+    };
+    let mut out = terminal::stdout();
+    match args.json {
+        true => report.json(&mut out, least)?,
+        false => report.text(&mut out, least, paint::for_stdout())?,
+    }
+    out.flush()?;
+    let is_bad = match report.worst() {
+        Some(Severity::Error) => true,
+        Some(Severity::Warning) => global.strict,
+        _ => false,
+    };
+    Ok(if is_bad { Outcome::DataLost } else { Outcome::Done })
+}

@@ -1,0 +1,184 @@
+//! `logtool filter`: a part of a log.
+
+use std::time::Instant;
+
+use anyhow::{Context as _, Result};
+use logtool_core::{
+    CopyJob, Extract, Held, Manifest, Restamp, Retime, Selection, Topic, TopicOrigin,
+    TopicSet, WriteOptions, copy, held,
+};
+
+use crate::{
+    args::{FilterArgs, GlobalArgs},
+    clock::ShownClock,
+    complaint::Complaint,
+    findings::Findings,
+    human::counted,
+    made::Made,
+    new_log::{self, NewLog},
+    opened::{self, Opened},
+    outcome::Outcome,
+    progress, selection, suggest,
+};
+
+pub(super) fn run(args: &FilterArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let start = Instant::now();
+    let opened = opened::open(&args.file, global)?;
+    let (name, manifest) = (&opened.input.name, opened.log.manifest());
+    let mut findings = Findings::of(&opened.input, manifest);
+    findings.check(global.strict)?;
+    new_log::check_name(&args.out, manifest)?;
+    let mut wanted = Wanted::new(&opened, args).with_context(|| name.clone())?;
+    let new = NewLog::begin(&args.out, &args.writing)?;
+
+    let bar = progress::bar(name, manifest.bytes, global);
+    let selection = wanted.selection.clone();
+    let extract = Extract { manifest, selection: selection.clone() };
+    let job = CopyJob {
+        log: &*opened.log,
+        from: 0,
+        selection,
+        verify: false,
+        progress: &|bytes| bar.inc(bytes),
+    };
+    let (held, from) = (std::mem::take(&mut wanted.held), wanted.selection.time.start);
+    let restamp = &mut wanted.restamp;
+    let done = new.write(&[extract], &wanted.options, |sink| {
+        for held in &held {
+            sink.write(0, held.at(from))?;
+        }
+        let restamp = restamp.as_mut().map(|restamp| restamp as &mut dyn Retime);
+        Ok(copy(&job, restamp, sink)?)
+    });
+    bar.finish_and_clear();
+    let (copied, written) = done.with_context(|| name.clone())?;
+    findings.add(manifest, &wanted.selection.topics, &copied.damage);
+
+    let mut made = Made::new(&args.out, start);
+    made.records = copied.records + held.len() as u64;
+    made.bytes = written.bytes;
+    made.remarks = written.remarks;
+    made.remarks.extend(wanted.remarks(manifest, args, held.len()));
+    made.tell(&opened.input.name, opened.input.source.len(), global);
+    Ok(findings.tell(global.quiet))
+}
+
+/// What was asked for, as the log knows it.
+struct Wanted {
+    selection: Selection,
+    options: WriteOptions,
+    restamp: Option<Restamp>,
+    held: Vec<Held>,
+}
+
+impl Wanted {
+    fn new(opened: &Opened, args: &FilterArgs) -> Result<Self> {
+        let (log, manifest) = (&*opened.log, opened.log.manifest());
+        let clock = ShownClock::new(manifest, args.clock.time)?;
+        let time = clock.range(args.records.from, args.to)?;
+        let topics = topics(manifest, args)?;
+        let mut options = new_log::options(&args.writing);
+        rename(manifest, args, &mut options)?;
+        let restamp = match &args.restamp {
+            Some(field) => Some(restamp(opened, &topics, field)?),
+            None => None,
+        };
+        let held = match args.latch {
+            true => held(log, &topics, time.start)?,
+            false => Vec::new(),
+        };
+        options.retimed = restamp.is_some() || !held.is_empty();
+        Ok(Self { selection: Selection { topics, time }, options, restamp, held })
+    }
+
+    /// What people should know.
+    fn remarks(
+        &self,
+        manifest: &Manifest,
+        args: &FilterArgs,
+        held: usize,
+    ) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if args.latch {
+            let told = counted(held as u64, "record");
+            remarks.push(format!("{told} from before the cut, of what latches"));
+        }
+        let (Some(restamp), Some(field)) = (&self.restamp, &args.restamp) else {
+            return remarks;
+        };
+        let wanted = manifest.topics().filter(|(id, topic)| {
+            self.selection.topics.contains(*id) && topic.records != Some(0)
+        });
+        let without = wanted.filter(|(id, _)| !restamp.changes(*id));
+        let without: Vec<_> = without.map(|(_, topic)| topic.label()).collect();
+        if !without.is_empty() {
+            let names = without.join(", ");
+            remarks.push(format!("without a {field}, these keep their times: {names}"));
+        }
+        if restamp.kept() > 0 {
+            let kept = counted(restamp.kept(), "record");
+            remarks
+                .push(format!("{kept} of which {field} is not set kept their times"));
+        }
+        remarks
+    }
+}
+
+/// The topics that are wanted; all, where they are.
+fn topics(manifest: &Manifest, args: &FilterArgs) -> Result<TopicSet> {
+    let named = selection::topics(manifest, &args.records.topics, false)?;
+    let excluded = match args.exclude.is_empty() {
+        true => TopicSet::EMPTY,
+        false => selection::topics(manifest, &args.exclude, true)?,
+    };
+    let is_derived = |topic: &Topic| topic.origin == TopicOrigin::Derived;
+    let is_wanted = |(id, topic): &(_, &Topic)| {
+        named.contains(*id) && !excluded.contains(*id) && !is_derived(topic)
+    };
+    let wanted: Vec<_> =
+        manifest.topics().filter(is_wanted).map(|(id, _)| id).collect();
+    if wanted.is_empty() && !manifest.topics.is_empty() {
+        let what = "no topic is left to be copied";
+        let hint = "topics that are made of others (as `messages`) are not in the file; \
+                    `logtool info` lists the topics";
+        return Err(Complaint::new(what).hint(hint).into());
+    }
+    let is_all = wanted.len() == manifest.topics.len();
+    Ok(if is_all { TopicSet::All } else { wanted.into_iter().collect() })
+}
+
+/// Puts the new names into `options`.
+fn rename(
+    manifest: &Manifest,
+    args: &FilterArgs,
+    options: &mut WriteOptions,
+) -> Result<()> {
+    for rename in &args.rename {
+        let is_meant =
+            |topic: &&Topic| topic.name == rename.from || topic.label() == rename.from;
+        let meant: Vec<&Topic> = manifest.topics.iter().filter(is_meant).collect();
+        if meant.is_empty() {
+            let names = manifest.topics.iter().map(|topic| topic.name.as_str());
+            let hint =
+                suggest::hint(&rename.from, names, "`logtool info` lists the topics");
+            let what = format!("the log has no topic `{}`", rename.from);
+            return Err(Complaint::new(what).hint(hint).into());
+        }
+        for topic in meant {
+            options.rename.insert(topic.label().into_owned(), rename.to.clone());
+        }
+    }
+    Ok(())
+}
+
+fn restamp(opened: &Opened, topics: &TopicSet, field: &str) -> Result<Restamp> {
+    Restamp::new(&*opened.log, topics, field).map_err(|err| match err.kind() {
+        logtool_core::ErrorKind::NoSuch => {
+            let what = format!("no topic that is wanted has a time called `{field}`");
+            let hint =
+                "fields are named as in the header of a CSV table, as header.stamp";
+            Complaint::new(what).hint(hint).into()
+        }
+        _ => err.into(),
+    })
+}

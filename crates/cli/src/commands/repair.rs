@@ -1,0 +1,79 @@
+//! `logtool repair`: what can be read of a damaged log, in a sound one.
+
+mod loss;
+
+use std::{io::Write as _, time::Instant};
+
+use anyhow::{Context as _, Result};
+use logtool_core::{CopyJob, Extract, Selection, Topic, TopicOrigin, TopicSet, copy};
+
+use crate::{
+    args::{GlobalArgs, RepairArgs},
+    commands::repair::loss::Loss,
+    findings::Findings,
+    human::counted,
+    made::Made,
+    new_log::{self, NewLog},
+    opened,
+    outcome::Outcome,
+    progress, terminal,
+};
+
+pub(super) fn run(args: &RepairArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let start = Instant::now();
+    let opened = opened::open(&args.file, global)?;
+    let (name, manifest) = (&opened.input.name, opened.log.manifest());
+    let mut findings = Findings::of(&opened.input, manifest);
+    findings.check(global.strict)?;
+    new_log::check_name(&args.out, manifest)?;
+    let new = NewLog::begin(&args.out, &args.writing)?;
+
+    let is_logged = |topic: &Topic| topic.origin != TopicOrigin::Derived;
+    let topics = match manifest.topics.iter().all(is_logged) {
+        true => TopicSet::All,
+        false => {
+            let logged = manifest.topics().filter(|(_, topic)| is_logged(topic));
+            logged.map(|(id, _)| id).collect()
+        }
+    };
+    let selection = Selection { topics, ..Selection::default() };
+    let bar = progress::bar(name, manifest.bytes, global);
+    let extract = Extract { manifest, selection: selection.clone() };
+    let job = CopyJob {
+        log: &*opened.log,
+        from: 0,
+        selection,
+        verify: true,
+        progress: &|bytes| bar.inc(bytes),
+    };
+    let options = new_log::options(&args.writing);
+    let done = new.write(&[extract], &options, |sink| Ok(copy(&job, None, sink)?));
+    bar.finish_and_clear();
+    let (copied, written) = done.with_context(|| name.clone())?;
+    findings.add(manifest, &TopicSet::All, &copied.damage);
+    findings.check(global.strict)?;
+
+    let outcome = findings.outcome();
+    let loss = Loss::new(manifest, &mut findings);
+    let mut made = Made::new(&args.out, start);
+    (made.records, made.bytes) = (copied.records, written.bytes);
+    made.remarks = written.remarks;
+    if copied.in_parts > 0 {
+        let in_parts = counted(copied.in_parts, "record");
+        made.remarks.push(format!("{in_parts} in parts that were copied unchanged"));
+    }
+    if outcome == Outcome::Done {
+        made.remarks.push("nothing was lost".to_owned());
+    }
+    made.tell(name, opened.input.source.len(), global);
+    if args.json {
+        let report = loss.report(&opened, &args.out, &copied);
+        let mut out = terminal::stdout();
+        serde_json::to_writer_pretty(&mut out, &report)?;
+        writeln!(out)?;
+        out.flush()?;
+    } else if !global.quiet {
+        loss.tell(&opened);
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,62 @@
+//! Ctrl-C: what is half written goes.
+//!
+//! Outputs are removed when they are dropped, which a program that is ended from outside
+//! never comes to. So from the first output on, interruption is a function of ours: it
+//! removes what is not whole, and ends the program.
+
+use std::{
+    ops::Deref,
+    path::Path,
+    process,
+    sync::{Arc, Mutex, MutexGuard, Once, PoisonError},
+};
+
+use logtool_sinks::{Existing, Outputs};
+
+/// How a program ends that was interrupted: 128 and the number of the signal.
+const INTERRUPTED: i32 = 130;
+
+/// The outputs that are under way.
+static LIVE: Mutex<Vec<Arc<Outputs>>> = Mutex::new(Vec::new());
+
+/// Outputs that are gone when the program is interrupted.
+pub(crate) struct Guarded(Arc<Outputs>);
+
+/// Files in `dir`, as [`Outputs::new`].
+pub(crate) fn outputs(dir: impl AsRef<Path>, existing: Existing) -> Guarded {
+    static HANDLER: Once = Once::new();
+    HANDLER.call_once(|| {
+        // Where there is none, an interrupted program leaves its temporary files.
+        let _ = ctrlc::set_handler(interrupted);
+    });
+    let outputs = Outputs::new(dir.as_ref(), existing);
+    live().push(outputs.clone());
+    Guarded(outputs)
+}
+
+/// Removes what is not whole, and ends the program. The locks are held to the end, so
+/// that nothing new is begun.
+fn interrupted() {
+    let live = live();
+    let _abandoned: Vec<_> = live.iter().map(|outputs| outputs.abandon()).collect();
+    process::exit(INTERRUPTED);
+}
+
+fn live() -> MutexGuard<'static, Vec<Arc<Outputs>>> {
+    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Deref for Guarded {
+    type Target = Arc<Outputs>;
+
+    fn deref(&self) -> &Arc<Outputs> {
+        &self.0
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        // Under the lock: nobody ends the program while files are being removed.
+        live().retain(|outputs| !Arc::ptr_eq(outputs, &self.0));
+    }
+}

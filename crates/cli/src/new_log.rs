@@ -1,0 +1,112 @@
+//! A log that is being written: beside its place until it is whole.
+
+use std::{fs, path::Path};
+
+use anyhow::{Result, anyhow};
+use logtool_core::{Extract, Format, Manifest, RecordSink, WriteOptions};
+use logtool_sinks::{Existing, Staged};
+
+use crate::{
+    args::WritingArgs,
+    complaint::Complaint,
+    formats::FORMATS,
+    interrupt::{self, Guarded},
+};
+
+/// A log that is being written.
+pub(crate) struct NewLog {
+    // Goes before the outputs, which are guarded to the end.
+    staged: Staged,
+    outputs: Guarded,
+}
+
+/// What a new log became.
+pub(crate) struct Written {
+    /// How many bytes it is.
+    pub(crate) bytes: u64,
+    /// What people should know: a sentence each.
+    pub(crate) remarks: Vec<String>,
+}
+
+impl NewLog {
+    /// Begins the log that will be at `path`.
+    pub(crate) fn begin(path: &Path, writing: &WritingArgs) -> Result<Self> {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let Some(name) = name else {
+            let what = format!("{} cannot be the name of a log", path.display());
+            return Err(Complaint::misuse(what).into());
+        };
+        let existing = if writing.force { Existing::Replace } else { Existing::Refuse };
+        let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+        let outputs = interrupt::outputs(parent.unwrap_or(Path::new(".")), existing);
+        let staged = outputs.create(name).map_err(|err| explained(err.into()))?;
+        Ok(Self { staged, outputs })
+    }
+
+    /// Lets `fill` write `extracts` into it, and gives it its name.
+    pub(crate) fn write<T>(
+        mut self,
+        extracts: &[Extract<'_>],
+        options: &WriteOptions,
+        fill: impl FnOnce(&mut dyn RecordSink) -> Result<T>,
+    ) -> Result<(T, Written)> {
+        let format = format(extracts)?;
+        let mut sink = format.writer(Box::new(&mut self.staged), extracts, options)?;
+        let done = fill(&mut *sink)?;
+        let remarks = sink.remarks();
+        sink.finish()?;
+        self.staged.finish()?;
+        let places = self.outputs.commit().map_err(|err| explained(err.into()))?;
+        let bytes = places.iter().map(|path| fs::metadata(path).map_or(0, |m| m.len()));
+        Ok((done, Written { bytes: bytes.sum(), remarks }))
+    }
+}
+
+/// The format of `extracts`.
+fn format(extracts: &[Extract<'_>]) -> Result<&'static dyn Format> {
+    let name = extracts.first().map_or("", |extract| &extract.manifest.format);
+    let format = FORMATS.iter().find(|format| format.name() == name);
+    format.copied().ok_or_else(|| anyhow!("{name} logs cannot be written"))
+}
+
+/// How to write, as it was typed.
+pub(crate) fn options(writing: &WritingArgs) -> WriteOptions {
+    let mut options = WriteOptions::default();
+    options.compression = writing.compression.map(|how| how.name().to_owned());
+    options
+}
+
+/// Refuses a place that promises another format than `manifest` is of.
+pub(crate) fn check_name(path: &Path, manifest: &Manifest) -> Result<()> {
+    const ENDS: [(&str, &str); 9] = [
+        ("ulg", "ulog"),
+        ("bag", "rosbag"),
+        ("vel", "velodyne"),
+        ("csv", "CSV"),
+        ("json", "JSON"),
+        ("jsonl", "JSON Lines"),
+        ("parquet", "Parquet"),
+        ("arrow", "Arrow"),
+        ("mcap", "MCAP"),
+    ];
+    let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
+    match ENDS.iter().find(|(known, _)| known.eq_ignore_ascii_case(end)) {
+        Some((_, format)) if *format != manifest.format => {
+            let (out, own) = (path.display(), &manifest.format);
+            let what = format!("{out} looks like {format}, and the log is {own}");
+            let hint =
+                "the new log is of the same format; `logtool convert` makes others";
+            Err(Complaint::misuse(what).hint(hint).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `err`, with the hint that its text has as a hint of its own.
+pub(crate) fn explained(err: anyhow::Error) -> anyhow::Error {
+    let Some(cause) = err.downcast_ref::<logtool_core::Error>() else { return err };
+    let text = cause.to_string();
+    let Some((what, _)) = text.split_once(" (--force") else { return err };
+    let what = what.split_once(": ").map_or(what, |(_, what)| what);
+    Complaint::new(what).hint("--force replaces what is there").into()
+}

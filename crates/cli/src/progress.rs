@@ -1,0 +1,29 @@
+//! A bar, where somebody looks.
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::{args::GlobalArgs, terminal};
+
+/// A bar for `bytes` bytes of the log called `name`; an invisible one where nobody
+/// looks.
+pub(crate) fn bar(name: &str, bytes: u64, global: &GlobalArgs) -> ProgressBar {
+    of(name, bytes, "{bytes}/{total_bytes}  {bytes_per_sec}", global)
+}
+
+/// The same for `records` records.
+pub(crate) fn of_records(name: &str, records: u64, global: &GlobalArgs) -> ProgressBar {
+    of(name, records, "{human_pos}/{human_len}  {per_sec}", global)
+}
+
+fn of(name: &str, length: u64, numbers: &str, global: &GlobalArgs) -> ProgressBar {
+    if global.quiet || !terminal::stderr_is_seen() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(length);
+    let style = ProgressStyle::with_template(&format!(
+        "{{prefix}} {{wide_bar}} {numbers}  {{eta}}"
+    ));
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_prefix(name.to_owned());
+    bar
+}
