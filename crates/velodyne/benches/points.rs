@@ -16,7 +16,7 @@ use logtool_velodyne::{
 const PACKETS: usize = 3_472;
 
 /// How many packets make a batch.
-const BATCH: usize = 72;
+const BATCH: usize = 24;
 
 fn main() {
     divan::main();
@@ -60,7 +60,8 @@ fn bench(bencher: Bencher<'_, '_>, formula: Formula, columns: &Columns) {
     let mut options = PointOptions::default();
     options.formula = formula;
     bencher.counter(ItemsCount::new(PACKETS)).bench_local(|| {
-        let mut decoder = PointDecoder::new(sensor, &calibration, options, columns).unwrap();
+        let mut decoder =
+            PointDecoder::new(sensor, &calibration, options, columns).unwrap();
         let mut points = 0;
         for (at, record) in block.iter().enumerate() {
             assert!(decoder.add(record));

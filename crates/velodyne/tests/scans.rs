@@ -83,9 +83,14 @@ fn points_are_cut_at_the_firing_at_any_azimuth() {
         // the lasers of a block are told.
         let after = |azimuth: f64| (azimuth - f64::from(cut) / 100.0).rem_euclid(360.0);
         for at in 1..points.scan.len() {
-            let (before, now) = (after(points.azimuth[at - 1]), after(points.azimuth[at]));
+            let (before, now) =
+                (after(points.azimuth[at - 1]), after(points.azimuth[at]));
             let is_new = points.scan[at] != points.scan[at - 1];
-            assert_eq!(is_new, before > 350.0 && now < 10.0, "{name} at {at}: {before} {now}");
+            assert_eq!(
+                is_new,
+                before > 350.0 && now < 10.0,
+                "{name} at {at}: {before} {now}"
+            );
         }
     }
 }

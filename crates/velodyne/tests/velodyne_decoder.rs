@@ -45,24 +45,109 @@ const CASES: &[Case] = &[
         1_655_921,
         -288.0,
     ),
-    ("sim_hdl64e_s2_instream", "sim_hdl64e_s2.pcap", "stream", Hdl64eS2, Strongest, 1_655_921, -288.0),
-    ("sim_hdl64e_s3_dual_instream", "sim_hdl64e_s3_dual.pcap", "stream", Hdl64eS3, Dual, 952_307, -172.8),
+    (
+        "sim_hdl64e_s2_instream",
+        "sim_hdl64e_s2.pcap",
+        "stream",
+        Hdl64eS2,
+        Strongest,
+        1_655_921,
+        -288.0,
+    ),
+    (
+        "sim_hdl64e_s3_dual_instream",
+        "sim_hdl64e_s3_dual.pcap",
+        "stream",
+        Hdl64eS3,
+        Dual,
+        952_307,
+        -172.8,
+    ),
     ("hdl32e_mrpt", "hdl32e_mrpt_sample.pcap", "", Hdl32e, Strongest, 146_705, 0.0),
-    ("hdl32e_opendlv", "hdl32e_opendlv_sampleShort.pcap", "", Hdl32e, Strongest, 173_104, 0.0),
-    ("hdl32e_rustlidarutils", "hdl32e_rustlidarutils_example.pcap", "", Hdl32e, Strongest, 252_057, 0.0),
-    ("hdl32e_veloview_monterey", "veloview_monterey-first-100-packets.pcap", "", Hdl32e, Strongest, 872_800, 0.0),
-    ("hdl32e_labelled_vlp32c", "vlp32c_rustlidarutils.pcap", "", Hdl32e, Strongest, 30_596, 0.0),
+    (
+        "hdl32e_opendlv",
+        "hdl32e_opendlv_sampleShort.pcap",
+        "",
+        Hdl32e,
+        Strongest,
+        173_104,
+        0.0,
+    ),
+    (
+        "hdl32e_rustlidarutils",
+        "hdl32e_rustlidarutils_example.pcap",
+        "",
+        Hdl32e,
+        Strongest,
+        252_057,
+        0.0,
+    ),
+    (
+        "hdl32e_veloview_monterey",
+        "veloview_monterey-first-100-packets.pcap",
+        "",
+        Hdl32e,
+        Strongest,
+        872_800,
+        0.0,
+    ),
+    (
+        "hdl32e_labelled_vlp32c",
+        "vlp32c_rustlidarutils.pcap",
+        "",
+        Hdl32e,
+        Strongest,
+        30_596,
+        0.0,
+    ),
     ("vlp16_mrpt", "vlp16_mrpt_gps_sample.pcap", "", Vlp16, Strongest, 73_486, 0.0),
-    ("vlp16_opendlv", "vlp16_opendlv_sampleShort.pcap", "", Vlp16, Strongest, 87_529, 0.0),
-    ("vlp16_rlu_idpatched", "vlp16_rustlidarutils.pcap", "", Vlp16, Strongest, 19_579, 0.0),
-    ("vlp16_rlu_old", "vlp16_rustlidarutils_example_old.pcap", "", Vlp16, Strongest, 31_630, 0.0),
-    ("vlp16_veloview_90deg_idpatched", "vlp16_veloview_test-90deg-1-50-frames.pcap", "", Vlp16, Strongest, 700_400, 0.0),
+    (
+        "vlp16_opendlv",
+        "vlp16_opendlv_sampleShort.pcap",
+        "",
+        Vlp16,
+        Strongest,
+        87_529,
+        0.0,
+    ),
+    (
+        "vlp16_rlu_idpatched",
+        "vlp16_rustlidarutils.pcap",
+        "",
+        Vlp16,
+        Strongest,
+        19_579,
+        0.0,
+    ),
+    (
+        "vlp16_rlu_old",
+        "vlp16_rustlidarutils_example_old.pcap",
+        "",
+        Vlp16,
+        Strongest,
+        31_630,
+        0.0,
+    ),
+    (
+        "vlp16_veloview_90deg_idpatched",
+        "vlp16_veloview_test-90deg-1-50-frames.pcap",
+        "",
+        Vlp16,
+        Strongest,
+        700_400,
+        0.0,
+    ),
     ("vlp16_nebula_dual", "vlp16_nebula.pcap", "", Vlp16, Dual, 59_414, 0.0),
     ("vlp32c_nebula", "vlp32c_nebula.pcap", "", Vlp32c, Strongest, 131_305, 0.0),
     ("vls128_nebula", "vls128_nebula.pcap", "", Vls128, Strongest, 764_149, -1.7),
 ];
 
-fn calibration(samples: &Path, name: &str, sensor: Sensor, packets: &[Payload]) -> Calibration {
+fn calibration(
+    samples: &Path,
+    name: &str,
+    sensor: Sensor,
+    packets: &[Payload],
+) -> Calibration {
     match name {
         "" => Calibration::of_model(sensor.model),
         "stream" => {
@@ -140,7 +225,14 @@ fn points_are_those_of_velodyne_decoder_where_it_is_right() {
                 let packet = (points.time[at] + 500_000_000) / 1_000_000_000;
                 let after = (points.time[at] - packet * 1_000_000_000) as f64;
                 let (ring, kind) = (points.ring[at], points.kind[at]);
-                (packet as usize, after, ring, kind, points.xyz[at], points.calibrated[at])
+                (
+                    packet as usize,
+                    after,
+                    ring,
+                    kind,
+                    points.xyz[at],
+                    points.calibrated[at],
+                )
             })
             .collect();
         let (wanted, have) = (sorted(wanted), sorted(have));
@@ -157,7 +249,9 @@ fn points_are_those_of_velodyne_decoder_where_it_is_right() {
                 off = off.max((want.4[axis] - have.4[axis]).abs());
             }
         }
-        eprintln!("{name}: {off:.6} m, {late:.0} ns, intensity {pale:.3}, {ids} others");
+        eprintln!(
+            "{name}: {off:.6} m, {late:.0} ns, intensity {pale:.3}, {ids} others"
+        );
         if off > 1e-3 || late > 1_000.0 || pale > 0.05 || ids > 0 {
             failures.push(format!("{name}: {off} m, {late} ns, {pale}, {ids} others"));
         }

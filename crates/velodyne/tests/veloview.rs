@@ -22,14 +22,17 @@ fn the_manual_formula_gives_veloviews_frame_point_by_point() {
     let expected: Vec<Vec<f64>> = csv
         .lines()
         .skip(1)
-        .map(|line| line.split(',').map(|value| value.trim().parse().unwrap()).collect())
+        .map(|line| {
+            line.split(',').map(|value| value.trim().parse().unwrap()).collect()
+        })
         .collect();
     assert_eq!(expected.len(), 89_105);
 
     let packets = packets(&samples.join("hdl64e_atwallshort.pcap"));
     let sensor = sensor(&packets);
     assert_eq!(sensor.model, Model::Hdl64eS1);
-    let xml = std::fs::read_to_string(samples.join("calib_hdl64e_opendlv_db.xml")).unwrap();
+    let xml =
+        std::fs::read_to_string(samples.join("calib_hdl64e_opendlv_db.xml")).unwrap();
     let calibration = Calibration::from_xml(&xml, "db.xml").unwrap();
     let mut options = PointOptions::default();
     (options.formula, options.axes) = (Formula::Manual, Axes::Manual);

@@ -79,7 +79,19 @@ fn hi_res() -> Vec<Laser> {
 
 fn measured(rows: &[[f64; 11]]) -> Vec<Laser> {
     let laser = |(id, row): (u16, &[f64; 11])| {
-        let [rotation_deg, vertical_deg, far, x, y, up, left, focus, slope, least, most] = *row;
+        let [
+            rotation_deg,
+            vertical_deg,
+            far,
+            x,
+            y,
+            up,
+            left,
+            focus,
+            slope,
+            least,
+            most,
+        ] = *row;
         Laser {
             id,
             is_enabled: true,

@@ -26,17 +26,22 @@ impl Calibration {
             ..ParsingOptions::default()
         };
         let document = Document::parse_with_options(text, options).map_err(|err| {
-            Error::new(ErrorKind::Malformed, format!("{name} is no XML")).from_source(err)
+            Error::new(ErrorKind::Malformed, format!("{name} is no XML"))
+                .from_source(err)
         })?;
         let db = document.descendants().find(|node| node.has_tag_name("DB"));
-        let malformed =
-            |what: &str| Error::new(ErrorKind::Malformed, format!("{name} has no {what}"));
+        let malformed = |what: &str| {
+            Error::new(ErrorKind::Malformed, format!("{name} has no {what}"))
+        };
         let db = db.ok_or_else(|| malformed("calibration: no element `DB`"))?;
         let enabled = list(db, "enabled_");
         let (least, most) = (list(db, "minIntensity_"), list(db, "maxIntensity_"));
         let mut lasers: Vec<Option<Laser>> = vec![];
         for px in child(db, "points_").into_iter().flat_map(|points| {
-            points.children().filter(|n| n.has_tag_name("item")).filter_map(|n| child(n, "px"))
+            points
+                .children()
+                .filter(|n| n.has_tag_name("item"))
+                .filter_map(|n| child(n, "px"))
         }) {
             let number = |name| child(px, name).and_then(value);
             let id = number("id_").ok_or_else(|| malformed("`id_` of a laser"))?;
@@ -96,16 +101,24 @@ impl Calibration {
             }
             put(format_args!("\t</{name}>\n"));
         }
-        put(format_args!("\t<points_ class_id=\"7\" tracking_level=\"0\" version=\"0\">\n"));
+        put(format_args!(
+            "\t<points_ class_id=\"7\" tracking_level=\"0\" version=\"0\">\n"
+        ));
         put(format_args!("\t\t<count>{}</count>\n", self.lasers.len()));
         put(format_args!("\t\t<item_version>1</item_version>\n"));
         for (at, laser) in self.lasers.iter().enumerate() {
             let (item, px) = if at == 0 {
-                (" class_id=\"8\" tracking_level=\"0\" version=\"1\"", "class_id=\"9\" tracking_level=\"1\" version=\"1\"")
+                (
+                    " class_id=\"8\" tracking_level=\"0\" version=\"1\"",
+                    "class_id=\"9\" tracking_level=\"1\" version=\"1\"",
+                )
             } else {
                 ("", "class_id_reference=\"9\"")
             };
-            put(format_args!("\t\t<item{item}>\n\t\t\t<px {px} object_id=\"_{}\">\n", at + 1));
+            put(format_args!(
+                "\t\t<item{item}>\n\t\t\t<px {px} object_id=\"_{}\">\n",
+                at + 1
+            ));
             put(format_args!("\t\t\t\t<id_>{}</id_>\n", laser.id));
             let fields = [
                 ("rotCorrection_", laser.rotation_deg),

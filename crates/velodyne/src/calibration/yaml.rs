@@ -33,14 +33,16 @@ impl Calibration {
         let mut lasers: Vec<Option<Laser>> = vec![];
         for item in items {
             let number = |key| item.get(key).and_then(Tree::number);
-            let id = number("laser_id").filter(|id| (0.0..MOST_LASERS as f64).contains(id));
+            let id =
+                number("laser_id").filter(|id| (0.0..MOST_LASERS as f64).contains(id));
             let Some(id) = id else {
                 return Err(malformed(format!("{name} has a laser without a number")));
             };
             let at = id as usize;
             let field = |key| number(key).unwrap_or(0.0);
             let byte = |key, other: f64| number(key).unwrap_or(other) as u8;
-            let two_point = item.get("two_pt_correction_available").and_then(Tree::truth);
+            let two_point =
+                item.get("two_pt_correction_available").and_then(Tree::truth);
             let laser = Laser {
                 id: at as u16,
                 is_enabled: true,
@@ -96,7 +98,10 @@ impl Calibration {
             for (key, value) in fields {
                 put(format_args!("  {key}: {}\n", short(value)));
             }
-            put(format_args!("  two_pt_correction_available: {}\n", laser.is_two_point()));
+            put(format_args!(
+                "  two_pt_correction_available: {}\n",
+                laser.is_two_point()
+            ));
             put(format_args!("  min_intensity: {}\n", laser.min_intensity));
             put(format_args!("  max_intensity: {}\n", laser.max_intensity));
         }

@@ -5,7 +5,7 @@ use crate::{
     packet::{BLOCKS, CHANNELS},
     points::{
         circle::{Circle, TURN},
-        lasers::Lane,
+        lasers::{Lane, Roomy},
         options::Formula,
         timing::{Timing, s1_steps, turned},
     },
@@ -42,7 +42,9 @@ impl Turning {
     pub(super) fn of(sensor: Sensor, formula: Formula) -> Self {
         let model = sensor.model;
         match formula {
-            Formula::Manual | Formula::ManualTwoPoint if model.is_hdl64e() => Self::Still,
+            Formula::Manual | Formula::ManualTwoPoint if model.is_hdl64e() => {
+                Self::Still
+            }
             Formula::Manual | Formula::ManualTwoPoint => Self::Exact,
             Formula::VelodyneDecoder | Formula::VeloView => Self::Rounded,
             Formula::Ros => match model {
@@ -56,7 +58,11 @@ impl Turning {
 
 impl Rate {
     /// The rate in a packet whose blocks have these azimuths.
-    pub(super) fn within(timing: &Timing, azimuths: &[u16; BLOCKS], model: Model) -> Self {
+    pub(super) fn within(
+        timing: &Timing,
+        azimuths: &[u16; BLOCKS],
+        model: Model,
+    ) -> Self {
         let exact = timing.rate(azimuths);
         let rounded = if model == Model::Hdl64eS1 {
             s1_rate(azimuths)
@@ -78,8 +84,8 @@ impl Heading {
         Self { sin: [0.0; CHANNELS], cos: [1.0; CHANNELS] }
     }
 
-    /// The azimuths of firings at `nanos`, if the head is at `azimuth` at `first`; also
-    /// in degrees.
+    /// The azimuths of firings at `nanos`, if the head is at `azimuth` at `first` and
+    /// does not keep [still](Turning::Still); also in degrees.
     #[allow(clippy::too_many_arguments)] // a function of seven numbers
     pub(super) fn turn(
         &mut self,
@@ -89,15 +95,12 @@ impl Heading {
         rate: Rate,
         nanos: &Lane<f64>,
         first: f64,
-        degrees: &mut Lane<f32>,
+        degrees: &mut Roomy<f32>,
     ) {
-        let (sin, cos) = circle.sin_cos(azimuth);
         match how {
-            Turning::Still => {
-                *degrees = [f32::from(azimuth) / 100.0; CHANNELS];
-                (self.sin, self.cos) = ([sin; CHANNELS], [cos; CHANNELS]);
-            }
+            Turning::Still => {}
             Turning::Exact => {
+                let (sin, cos) = circle.sin_cos(azimuth);
                 for at in 0..CHANNELS {
                     let turned = rate.exact * (nanos[at] - first);
                     let now = (f64::from(azimuth) + turned) / 100.0;

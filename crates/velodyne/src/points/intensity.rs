@@ -3,7 +3,10 @@
 use crate::{
     calibration::Calibration,
     packet::CHANNELS,
-    points::{lasers::Lane, options::Formula},
+    points::{
+        lasers::{Lane, Roomy},
+        options::Formula,
+    },
 };
 
 /// The numbers that correct the intensities of a bank (HDL-64E S2 manual, appendix F):
@@ -12,6 +15,7 @@ use crate::{
 /// 256 slope |(1 - focus / 131 m)^2 - (1 - n / 65535)^2|, added, within least and most
 /// ```
 #[derive(Clone, Debug)]
+#[repr(align(32))] // so that wide loads need no check
 pub(super) struct Intensities {
     focus: Lane<f32>,
     slope: Lane<f32>,
@@ -30,7 +34,9 @@ impl Intensities {
         let longest = match formula {
             Formula::VeloView => return None,
             Formula::Ros => 13_100.0,
-            Formula::Manual | Formula::ManualTwoPoint | Formula::VelodyneDecoder => 131.0,
+            Formula::Manual | Formula::ManualTwoPoint | Formula::VelodyneDecoder => {
+                131.0
+            }
         };
         let sent = calibration.sends_corrected_intensity;
         if sent && !matches!(formula, Formula::Ros | Formula::VelodyneDecoder) {
@@ -64,8 +70,8 @@ impl Intensities {
     pub(super) fn correct(
         &self,
         raw: &Lane<u16>,
-        sent: &Lane<u8>,
-        corrected: &mut Lane<f32>,
+        sent: &Roomy<u8>,
+        corrected: &mut Roomy<f32>,
     ) {
         for at in 0..CHANNELS {
             let near = 1.0 - f32::from(raw[at]) * (1.0 / 65_535.0);

@@ -10,6 +10,10 @@ use crate::{
 /// 32 numbers, one for each channel of a block.
 pub(super) type Lane<T> = [T; CHANNELS];
 
+/// The same, with as much room behind it: 32 of them are there from any channel on. What
+/// is in that room does not matter.
+pub(super) type Roomy<T> = [T; 2 * CHANNELS];
+
 /// What turns the distances of a block into points.
 ///
 /// With the head at azimuth `a`, a laser that looks `r` to the left and `v` up, and
@@ -27,6 +31,7 @@ pub(super) type Lane<T> = [T; CHANNELS];
 /// z = n C + R
 /// ```
 #[derive(Clone, Debug)]
+#[repr(align(32))] // so that wide loads need no check
 pub(super) struct Bank {
     pub(super) a: Lane<f64>,
     pub(super) b: Lane<f64>,
@@ -36,8 +41,8 @@ pub(super) struct Bank {
     pub(super) r: Lane<f64>,
     /// What is added to a raw distance in metres.
     pub(super) far: Lane<f32>,
-    pub(super) laser: Lane<u8>,
-    pub(super) ring: Lane<u8>,
+    pub(super) laser: Roomy<u8>,
+    pub(super) ring: Roomy<u8>,
     /// The angles and corrections themselves, for the formulas that need them.
     pub(super) each: Vec<Each>,
 }
@@ -61,7 +66,11 @@ pub(super) struct Each {
 }
 
 /// The banks of a lidar of `model`; a channel beyond its lasers begins again with them.
-pub(super) fn banks(model: Model, calibration: &Calibration, formula: Formula) -> Vec<Bank> {
+pub(super) fn banks(
+    model: Model,
+    calibration: &Calibration,
+    formula: Formula,
+) -> Vec<Bank> {
     let step = calibration.distance_step_m.unwrap_or(model.distance_step_m());
     let rings = calibration.rings();
     let count = model.lasers();
@@ -80,8 +89,8 @@ pub(super) fn banks(model: Model, calibration: &Calibration, formula: Formula) -
             lane.iter_mut().zip(&each).for_each(|(to, each)| *to = of(each));
             lane
         };
-        let byte = |of: &dyn Fn(usize) -> u8| -> Lane<u8> {
-            let mut lane = [0; CHANNELS];
+        let byte = |of: &dyn Fn(usize) -> u8| -> Roomy<u8> {
+            let mut lane = [0; 2 * CHANNELS];
             lane.iter_mut().zip(&numbers).for_each(|(to, n)| *to = of(*n));
             lane
         };

@@ -17,9 +17,7 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(formula, Formula::ManualTwoPoint);
 /// # Ok::<(), logtool_core::Error>(())
 /// ```
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "&str", try_from = "String")]
 pub enum Formula {
     /// That of the HDL-64E S2 manual (appendix F) with its one correction of distance

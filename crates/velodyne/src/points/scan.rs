@@ -6,7 +6,11 @@ use serde::{Deserialize, Serialize};
 use crate::{
     model::Sensor,
     packet::{BLOCKS, Firings},
-    points::{arrangement::Arrangement, circle::TURN, timing::{Timing, turned}},
+    points::{
+        arrangement::Arrangement,
+        circle::TURN,
+        timing::{Timing, turned},
+    },
 };
 
 /// A gap as long as this ends a scan where nothing is known of how fast the head turns:
@@ -91,7 +95,8 @@ impl ScanIndex {
     /// The scan in which the packet of this record begins, the blocks of it that begin
     /// another, and how fast the head turns.
     fn look(&self, offset: u64, nanos: i64) -> (u32, [bool; BLOCKS], f64) {
-        let before = self.starts.partition_point(|s| (s.offset, s.nanos) < (offset, nanos));
+        let before =
+            self.starts.partition_point(|s| (s.offset, s.nanos) < (offset, nanos));
         let mut begins = [false; BLOCKS];
         let here = self.starts.iter().skip(before);
         for start in here.take_while(|s| (s.offset, s.nanos) == (offset, nanos)) {
@@ -202,7 +207,8 @@ impl ScanTracker {
             return;
         }
         let is_new = self.rate == 0.0;
-        self.rate = if is_new { measured } else { self.rate + (measured - self.rate) / 8.0 };
+        self.rate =
+            if is_new { measured } else { self.rate + (measured - self.rate) / 8.0 };
     }
 }
 
@@ -220,7 +226,9 @@ impl Scans {
             Self::Tracked(tracker) => {
                 let before = tracker.scans;
                 let mut begins = [false; BLOCKS];
-                for (block, _) in tracker.pass(azimuths, heads, nanos).into_iter().flatten() {
+                for (block, _) in
+                    tracker.pass(azimuths, heads, nanos).into_iter().flatten()
+                {
                     if let Some(begins) = begins.get_mut(usize::from(block)) {
                         *begins = true;
                     }

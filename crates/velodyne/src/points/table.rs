@@ -2,15 +2,13 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use arrow_array::{
-    ArrayRef, Float32Array, RecordBatch, TimestampNanosecondArray, UInt8Array, UInt32Array,
-};
+use arrow_array::{ArrayRef, Float32Array, RecordBatch, UInt8Array, UInt32Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use logtool_core::{Error, ErrorKind, Result, time_field};
+use logtool_core::{Error, ErrorKind, Result, time_array, time_field};
 
 use crate::{
-    packet::CHANNELS,
-    points::lasers::{Bank, Lane},
+    packet::{BLOCKS, CHANNELS},
+    points::lasers::{Bank, Roomy},
 };
 
 /// The [return type](schema) of the strongest return.
@@ -68,39 +66,48 @@ pub fn schema() -> SchemaRef {
     Arc::new(Schema::new(fields.to_vec()))
 }
 
-/// The firings of a block that came back, and all that is known of them.
+/// The firings of a block, and all that is known of them.
 #[derive(Clone, Debug)]
+#[repr(align(32))] // so that wide loads need no check
 pub(super) struct Hits {
-    /// The channels that came back, as many as `count`.
-    pub(super) channels: Lane<u8>,
-    pub(super) count: usize,
-    pub(super) nanos: Lane<i64>,
-    pub(super) x: Lane<f32>,
-    pub(super) y: Lane<f32>,
-    pub(super) z: Lane<f32>,
-    pub(super) sent: Lane<u8>,
-    pub(super) corrected: Lane<f32>,
-    pub(super) degrees: Lane<f32>,
-    pub(super) distance: Lane<f32>,
-    pub(super) kind: Lane<u8>,
-    pub(super) scan: Lane<u32>,
+    /// Those that came back: a bit for each channel, the lowest for the first.
+    pub(super) back: u32,
+    pub(super) nanos: Roomy<i64>,
+    pub(super) x: Roomy<f32>,
+    pub(super) y: Roomy<f32>,
+    pub(super) z: Roomy<f32>,
+    pub(super) sent: Roomy<u8>,
+    pub(super) corrected: Roomy<f32>,
+    pub(super) distance: Roomy<f32>,
+    pub(super) degrees: Few<f32>,
+    pub(super) kind: Few<u8>,
+    pub(super) scan: Few<u32>,
+}
+
+/// Values that mostly are one and the same.
+#[derive(Clone, Debug)]
+pub(super) struct Few<T> {
+    /// The value of all channels, if they have the same.
+    pub(super) same: Option<T>,
+    /// That of each, if not.
+    pub(super) each: Roomy<T>,
 }
 
 impl Hits {
     pub(super) fn new() -> Self {
+        const ROOM: usize = 2 * CHANNELS;
         Self {
-            channels: [0; CHANNELS],
-            count: 0,
-            nanos: [0; CHANNELS],
-            x: [0.0; CHANNELS],
-            y: [0.0; CHANNELS],
-            z: [0.0; CHANNELS],
-            sent: [0; CHANNELS],
-            corrected: [0.0; CHANNELS],
-            degrees: [0.0; CHANNELS],
-            distance: [0.0; CHANNELS],
-            kind: [0; CHANNELS],
-            scan: [0; CHANNELS],
+            back: 0,
+            nanos: [0; ROOM],
+            x: [0.0; ROOM],
+            y: [0.0; ROOM],
+            z: [0.0; ROOM],
+            sent: [0; ROOM],
+            corrected: [0.0; ROOM],
+            distance: [0.0; ROOM],
+            degrees: Few { same: None, each: [0.0; ROOM] },
+            kind: Few { same: None, each: [0; ROOM] },
+            scan: Few { same: None, each: [0; ROOM] },
         }
     }
 }
@@ -164,72 +171,198 @@ impl Table {
         &self.schema
     }
 
+    /// Whether the calibrated intensity is wanted.
+    pub(super) fn wants_corrected(&self) -> bool {
+        self.wanted[5]
+    }
+
+    /// Whether the place of points is wanted.
+    pub(super) fn wants_place(&self) -> bool {
+        self.wanted[1] || self.wanted[2] || self.wanted[3]
+    }
+
     pub(super) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Adds the points of a block.
+    /// Makes room for the points of a packet.
+    #[inline]
+    pub(super) fn make_room(&mut self) {
+        if self.time.len() >= self.rows + ROOM {
+            return;
+        }
+        let len = (self.rows + ROOM) * 2;
+        let [
+            _,
+            x,
+            y,
+            z,
+            intensity,
+            corrected,
+            laser,
+            ring,
+            azimuth,
+            distance,
+            kind,
+            scan,
+        ] = self.wanted;
+        self.time.resize(len, 0);
+        grow(&mut self.x, len, x);
+        grow(&mut self.y, len, y);
+        grow(&mut self.z, len, z);
+        grow(&mut self.intensity, len, intensity);
+        grow(&mut self.corrected, len, corrected);
+        grow(&mut self.laser, len, laser);
+        grow(&mut self.ring, len, ring);
+        grow(&mut self.azimuth, len, azimuth);
+        grow(&mut self.distance, len, distance);
+        grow(&mut self.kind, len, kind);
+        grow(&mut self.scan, len, scan);
+    }
+
+    /// Adds the points of a block, for which there is room.
     #[inline]
     pub(super) fn add(&mut self, bank: &Bank, hits: &Hits) {
-        let Some(channels) = hits.channels.get(..hits.count) else { return };
-        let [_, x, y, z, intensity, corrected, laser, ring, azimuth, distance, kind, scan] =
-            self.wanted;
-        self.rows += channels.len();
-        put(&mut self.time, channels, &hits.nanos, true);
-        put(&mut self.x, channels, &hits.x, x);
-        put(&mut self.y, channels, &hits.y, y);
-        put(&mut self.z, channels, &hits.z, z);
-        put(&mut self.intensity, channels, &hits.sent, intensity);
-        put(&mut self.corrected, channels, &hits.corrected, corrected);
-        put(&mut self.laser, channels, &bank.laser, laser);
-        put(&mut self.ring, channels, &bank.ring, ring);
-        put(&mut self.azimuth, channels, &hits.degrees, azimuth);
-        put(&mut self.distance, channels, &hits.distance, distance);
-        put(&mut self.kind, channels, &hits.kind, kind);
-        put(&mut self.scan, channels, &hits.scan, scan);
+        let runs = Runs::of(hits.back);
+        let (at, runs) = (self.rows, runs.all());
+        put(&mut self.time, at, runs, &hits.nanos);
+        put(&mut self.x, at, runs, &hits.x);
+        put(&mut self.y, at, runs, &hits.y);
+        put(&mut self.z, at, runs, &hits.z);
+        put(&mut self.intensity, at, runs, &hits.sent);
+        put(&mut self.corrected, at, runs, &hits.corrected);
+        put(&mut self.laser, at, runs, &bank.laser);
+        put(&mut self.ring, at, runs, &bank.ring);
+        put_few(&mut self.azimuth, at, runs, &hits.degrees);
+        put(&mut self.distance, at, runs, &hits.distance);
+        put_few(&mut self.kind, at, runs, &hits.kind);
+        put_few(&mut self.scan, at, runs, &hits.scan);
+        self.rows += hits.back.count_ones() as usize;
     }
 
     /// Takes the points, and leaves room for as many.
     pub(super) fn take(&mut self) -> Result<RecordBatch> {
-        let times = TimestampNanosecondArray::from(fresh(&mut self.time));
+        let rows = std::mem::take(&mut self.rows);
+        let times = time_array(fresh(&mut self.time, rows));
         let columns: [ArrayRef; COLUMNS] = [
-            Arc::new(times),
-            Arc::new(Float32Array::from(fresh(&mut self.x))),
-            Arc::new(Float32Array::from(fresh(&mut self.y))),
-            Arc::new(Float32Array::from(fresh(&mut self.z))),
-            Arc::new(UInt8Array::from(fresh(&mut self.intensity))),
-            Arc::new(Float32Array::from(fresh(&mut self.corrected))),
-            Arc::new(UInt8Array::from(fresh(&mut self.laser))),
-            Arc::new(UInt8Array::from(fresh(&mut self.ring))),
-            Arc::new(Float32Array::from(fresh(&mut self.azimuth))),
-            Arc::new(Float32Array::from(fresh(&mut self.distance))),
-            Arc::new(UInt8Array::from(fresh(&mut self.kind))),
-            Arc::new(UInt32Array::from(fresh(&mut self.scan))),
+            times,
+            Arc::new(Float32Array::from(fresh(&mut self.x, rows))),
+            Arc::new(Float32Array::from(fresh(&mut self.y, rows))),
+            Arc::new(Float32Array::from(fresh(&mut self.z, rows))),
+            Arc::new(UInt8Array::from(fresh(&mut self.intensity, rows))),
+            Arc::new(Float32Array::from(fresh(&mut self.corrected, rows))),
+            Arc::new(UInt8Array::from(fresh(&mut self.laser, rows))),
+            Arc::new(UInt8Array::from(fresh(&mut self.ring, rows))),
+            Arc::new(Float32Array::from(fresh(&mut self.azimuth, rows))),
+            Arc::new(Float32Array::from(fresh(&mut self.distance, rows))),
+            Arc::new(UInt8Array::from(fresh(&mut self.kind, rows))),
+            Arc::new(UInt32Array::from(fresh(&mut self.scan, rows))),
         ];
-        self.rows = 0;
         let columns = columns.into_iter().zip(self.wanted);
         let columns = columns.filter(|(_, wanted)| *wanted).map(|(column, _)| column);
         RecordBatch::try_new(self.schema.clone(), columns.collect()).map_err(|err| {
-            Error::new(ErrorKind::Malformed, "points that make no table").from_source(err)
+            Error::new(ErrorKind::Malformed, "points that make no table")
+                .from_source(err)
         })
     }
 }
 
-/// Adds the values of these channels, if the column is wanted.
-#[inline]
-fn put<T: Copy>(column: &mut Vec<T>, channels: &[u8], values: &Lane<T>, wanted: bool) {
-    if !wanted {
-        return;
+/// The room that the points of a packet need: two returns of each firing are two blocks,
+/// and a block is copied whole.
+const ROOM: usize = (BLOCKS + 1) * CHANNELS;
+
+/// The stretches of channels that came back, one behind the other: where each begins, and
+/// how many channels are before it.
+///
+/// A stretch is copied as if it was 32 long, into room that the next one, or the next
+/// block, then takes: a copy of a fixed length is a few instructions.
+#[derive(Clone, Copy, Debug)]
+struct Runs {
+    runs: [(u8, u8); CHANNELS / 2],
+    count: usize,
+}
+
+impl Runs {
+    #[inline]
+    fn of(back: u32) -> Self {
+        let mut own = Self { runs: [(0, 0); CHANNELS / 2], count: 0 };
+        let (mut left, mut start, mut before) = (back, 0, 0);
+        while left != 0 {
+            let gap = left.trailing_zeros();
+            start += gap;
+            left >>= gap;
+            own.runs[own.count % (CHANNELS / 2)] = (start as u8, before as u8);
+            own.count += 1;
+            let len = left.trailing_ones();
+            (start, before) = (start + len, before + len);
+            left = left.checked_shr(len).unwrap_or(0);
+        }
+        own
     }
-    if channels.len() == CHANNELS {
-        column.extend_from_slice(values);
-    } else {
-        column.extend(channels.iter().map(|at| values[usize::from(*at) % CHANNELS]));
+
+    #[inline]
+    fn all(&self) -> &[(u8, u8)] {
+        self.runs.get(..self.count).unwrap_or_default()
     }
 }
 
-/// Takes the values of a column, and leaves room for as many.
-fn fresh<T>(column: &mut Vec<T>) -> Vec<T> {
-    let room = column.len();
-    std::mem::replace(column, Vec::with_capacity(room))
+/// Gives a column room for `len` values, if it is wanted.
+fn grow<T: Copy + Default>(column: &mut Vec<T>, len: usize, wanted: bool) {
+    if wanted {
+        column.resize(len, T::default());
+    }
+}
+
+/// Puts the values of these stretches into a column from `at` on; into none if it has no
+/// room, not being wanted.
+#[inline]
+fn put<T: Copy>(column: &mut [T], at: usize, runs: &[(u8, u8)], values: &Roomy<T>) {
+    let Some(room) = column.get_mut(at..).and_then(|room| room.first_chunk_mut())
+    else {
+        return;
+    };
+    let room: &mut Roomy<T> = room;
+    for (start, before) in runs {
+        let (from, to) =
+            (usize::from(*start) % CHANNELS, usize::from(*before) % CHANNELS);
+        if let (Some(from), Some(to)) = (
+            values[from..].first_chunk::<CHANNELS>(),
+            room[to..].first_chunk_mut::<CHANNELS>(),
+        ) {
+            *to = *from;
+        }
+    }
+}
+
+/// The same, of values that mostly are one.
+#[inline]
+fn put_few<T: Copy>(column: &mut [T], at: usize, runs: &[(u8, u8)], few: &Few<T>) {
+    let Some(same) = few.same else { return put(column, at, runs, &few.each) };
+    let room = column.get_mut(at..).and_then(|room| room.first_chunk_mut());
+    if let Some(room) = room {
+        *room = [same; CHANNELS];
+    }
+}
+
+/// Takes the first values of a column, and leaves room for as many and some more.
+fn fresh<T: Copy + Default>(column: &mut Vec<T>, rows: usize) -> Vec<T> {
+    let room = if column.is_empty() { 0 } else { rows + rows / 8 + 2 * ROOM };
+    let mut full = std::mem::replace(column, vec![T::default(); room]);
+    full.truncate(rows);
+    full
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_begin_after_each_gap() {
+        assert_eq!(Runs::of(0).all(), []);
+        assert_eq!(Runs::of(u32::MAX).all(), [(0, 0)]);
+        assert_eq!(Runs::of(0b1101_1000).all(), [(3, 0), (6, 2)]);
+        assert_eq!(Runs::of(1 << 31).all(), [(31, 0)]);
+        assert_eq!(Runs::of(0x5555_5555).all().len(), 16);
+        assert_eq!(Runs::of(0xaaaa_aaaa).all()[15], (31, 15));
+    }
 }

@@ -146,7 +146,9 @@ mod tests {
 
     #[test]
     fn the_last_firings_of_an_hdl_64e_lie_as_long_before_the_stamp_as_veloview_says() {
-        for (returns, before) in [(ReturnMode::Strongest, 2.34), (ReturnMode::Dual, 3.5)] {
+        for (returns, before) in
+            [(ReturnMode::Strongest, 2.34), (ReturnMode::Dual, 3.5)]
+        {
             let timing = timing(Model::Hdl64eS3, returns);
             let last = timing.first + timing.nanos[BLOCKS - 1][CHANNELS - 1];
             assert!((last / -1e3 - before).abs() < 1e-9, "{last}");

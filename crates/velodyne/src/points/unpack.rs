@@ -92,47 +92,53 @@ impl Unpacker {
         packet: Firings<'_>,
         moment: Moment,
     ) -> bool {
-        let Some((places, azimuths)) = self.arrangement.look(packet) else { return false };
+        let Some((places, azimuths)) = self.arrangement.look(packet) else {
+            return false;
+        };
         if !self.sensor.model.tells_time() {
             self.timing.follow(&azimuths);
             self.settle_offsets();
         }
-        let (mut scan, begins, turning) =
-            scans.next(&azimuths, &self.timing.heads, moment.offset, moment.record_nanos);
+        let (mut scan, begins, turning) = scans.next(
+            &azimuths,
+            &self.timing.heads,
+            moment.offset,
+            moment.record_nanos,
+        );
         let rate = self.rate(&azimuths, turning);
         let returns = packet.returns();
+        table.make_room();
         for block in 0..self.arrangement.used {
             scan += u32::from(begins[block]);
             let place = places[block];
             let other = place.partner.and_then(|at| returns.get(at)).copied();
             self.pick(returns[block], other, place);
-            if self.hits.count == 0 {
+            if self.hits.back == 0 {
                 continue;
             }
-            let Some(bank) = self.banks.get(place.bank) else { continue };
-            self.heading.turn(
-                self.turning,
-                self.circle,
-                azimuths[block],
-                rate,
-                &self.timing.nanos[block],
-                self.timing.heads[block],
-                &mut self.hits.degrees,
-            );
-            compute(bank, &self.raw, self.step, &self.heading, self.options.axes, &mut self.hits);
-            if self.has_two_points {
-                self.correct_near(place.bank);
+            let azimuth = azimuths[block];
+            if self.turning == Turning::Still {
+                self.hits.degrees.same = Some(f32::from(azimuth) / 100.0);
+            } else {
+                self.heading.turn(
+                    self.turning,
+                    self.circle,
+                    azimuth,
+                    rate,
+                    &self.timing.nanos[block],
+                    self.timing.heads[block],
+                    &mut self.hits.degrees.each,
+                );
             }
-            match self.intensities.get(place.bank) {
-                Some(Some(own)) => {
-                    own.correct(&self.raw, &self.hits.sent, &mut self.hits.corrected);
-                }
-                _ => self.hits.corrected = self.hits.sent.map(f32::from),
+            if table.wants_place() {
+                self.locate(place.bank, azimuth);
             }
-            self.hits.nanos = self.offsets[block].map(|offset| moment.nanos + offset);
+            self.measure(place.bank, table.wants_corrected());
+            for (to, offset) in self.hits.nanos.iter_mut().zip(&self.offsets[block]) {
+                *to = moment.nanos + offset;
+            }
             // Scans are counted from 1 up to here.
-            self.hits.scan = [scan.saturating_sub(1); CHANNELS];
-            self.cut(block, azimuths[block], rate);
+            self.cut(block, azimuth, rate, scan.saturating_sub(1));
             if let Some(bank) = self.banks.get(place.bank) {
                 table.add(bank, &self.hits);
             }
@@ -167,41 +173,102 @@ impl Unpacker {
 
     /// Finds the channels of a block that came back; of two returns that are one, only
     /// the strongest counts.
+    #[inline]
     fn pick(&mut self, returns: Returns<'_>, other: Option<Returns<'_>>, place: Place) {
         let hits = &mut self.hits;
-        for (at, [low, high, sent]) in returns.as_chunks::<3>().0.iter().enumerate() {
-            self.raw[at % CHANNELS] = u16::from_le_bytes([*low, *high]);
-            hits.sent[at % CHANNELS] = *sent;
+        let Some(each) = returns.as_chunks::<3>().0.first_chunk::<CHANNELS>() else {
+            return;
+        };
+        for at in 0..CHANNELS {
+            let [low, high, sent] = each[at];
+            self.raw[at] = u16::from_le_bytes([low, high]);
+            hits.sent[at] = sent;
         }
-        hits.kind = [if place.is_last { LAST } else { STRONGEST }; CHANNELS];
-        let mut is_there = self.raw.map(|raw| raw != 0);
+        let lost = self.raw.iter().fold(0_u16, |lost, raw| lost + u16::from(*raw == 0));
+        hits.back = if lost == 0 {
+            u32::MAX
+        } else {
+            (0..CHANNELS).fold(0, |back, at| back | u32::from(self.raw[at] != 0) << at)
+        };
+        hits.kind.same = Some(if place.is_last { LAST } else { STRONGEST });
         if let Some(other) = other {
-            let by_distance = self.options.formula == Formula::VelodyneDecoder;
-            let both = returns.as_chunks::<3>().0.iter().zip(other.as_chunks::<3>().0);
-            for (at, (own, other)) in both.enumerate() {
-                let is_same = own[..2] == other[..2] && (by_distance || own[2] == other[2]);
-                if is_same && place.is_last {
-                    is_there[at % CHANNELS] = false;
-                } else if is_same {
-                    hits.kind[at % CHANNELS] = BOTH;
-                }
+            self.pick_of_two(returns, other, place.is_last);
+        }
+    }
+
+    /// The same, where a block has the other returns of the same firings.
+    fn pick_of_two(&mut self, returns: Returns<'_>, other: Returns<'_>, is_last: bool) {
+        let by_distance = self.options.formula == Formula::VelodyneDecoder;
+        let hits = &mut self.hits;
+        hits.kind.same = None;
+        let both = returns.as_chunks::<3>().0.iter().zip(other.as_chunks::<3>().0);
+        for ((at, (own, other)), kind) in (0_u32..).zip(both).zip(&mut hits.kind.each) {
+            let is_same = own[..2] == other[..2] && (by_distance || own[2] == other[2]);
+            *kind = match (is_same, is_last) {
+                (true, _) => BOTH,
+                (false, true) => LAST,
+                (false, false) => STRONGEST,
+            };
+            hits.back &= !(u32::from(is_same && is_last) << (at % 32));
+        }
+    }
+
+    /// Computes where the lasers of a bank hit.
+    #[inline]
+    fn locate(&mut self, bank: usize, azimuth: u16) {
+        let (sin, cos) = self.circle.sin_cos(azimuth);
+        let Some(own) = self.banks.get(bank) else { return };
+        let (raw, axes, hits) = (&self.raw, self.options.axes, &mut self.hits);
+        if self.turning == Turning::Still {
+            compute(own, raw, |_| (sin, cos), axes, hits);
+            if self.has_two_points {
+                self.correct_near(bank, |_, _| (sin, cos));
+            }
+        } else {
+            let heading = &self.heading;
+            compute(own, raw, |at| (heading.sin[at], heading.cos[at]), axes, hits);
+            if self.has_two_points {
+                self.correct_near(bank, |heading, at| {
+                    (heading.sin[at], heading.cos[at])
+                });
             }
         }
-        hits.count = 0;
-        for (at, is_there) in (0_u8..).zip(is_there) {
-            hits.channels[hits.count % CHANNELS] = at;
-            hits.count += usize::from(is_there);
+    }
+
+    /// Computes the distances, and the intensities if they are wanted.
+    #[inline]
+    fn measure(&mut self, bank: usize, wants_intensity: bool) {
+        let Some(own) = self.banks.get(bank) else { return };
+        let step = self.step as f32;
+        let distances =
+            self.hits.distance.iter_mut().zip(self.raw.iter().zip(&own.far));
+        for (to, (raw, far)) in distances {
+            *to = f32::from(*raw) * step + far;
+        }
+        let (sent, corrected) = (&self.hits.sent, &mut self.hits.corrected);
+        match self.intensities.get(bank) {
+            _ if !wants_intensity => {}
+            Some(Some(own)) => own.correct(&self.raw, sent, corrected),
+            _ => {
+                let all = corrected.iter_mut().zip(sent).take(CHANNELS);
+                all.for_each(|(to, sent)| *to = f32::from(*sent));
+            }
         }
     }
 
     /// Puts those points right that near corrections touch.
-    fn correct_near(&mut self, bank: usize) {
+    fn correct_near(
+        &mut self,
+        bank: usize,
+        head: impl Fn(&Heading, usize) -> (f64, f64),
+    ) {
         let Some(bank) = self.banks.get(bank) else { return };
         let hits = &mut self.hits;
         for (at, laser) in bank.each.iter().enumerate().take(CHANNELS) {
             let d = f64::from(self.raw[at]) * self.step;
-            let head = (self.heading.sin[at], self.heading.cos[at]);
-            let Some((x, y, z)) = two_point::point(laser, self.options.formula, d, head)
+            let head = head(&self.heading, at);
+            let Some((x, y, z)) =
+                two_point::point(laser, self.options.formula, d, head)
             else {
                 continue;
             };
@@ -213,51 +280,47 @@ impl Unpacker {
         }
     }
 
-    /// Puts those firings of a block into the next scan that happen after the cut.
-    fn cut(&mut self, block: usize, azimuth: u16, rate: Rate) {
+    /// Puts the firings of a block into `scan`, but those that happen after the cut into
+    /// the next.
+    #[inline]
+    fn cut(&mut self, block: usize, azimuth: u16, rate: Rate, scan: u32) {
         let left = f64::from(TURN - turned(self.options.cut, azimuth));
         let nanos = &self.timing.nanos[block];
         let head = self.timing.heads[block];
         if rate.exact <= 0.0 || (nanos[CHANNELS - 1] - head) * rate.exact < left {
+            self.hits.scan.same = Some(scan);
             return;
         }
-        for (scan, nanos) in self.hits.scan.iter_mut().zip(nanos) {
-            *scan += u32::from((nanos - head) * rate.exact >= left);
+        self.hits.scan.same = None;
+        for (to, nanos) in self.hits.scan.each.iter_mut().zip(nanos) {
+            *to = scan + u32::from((nanos - head) * rate.exact >= left);
         }
     }
 }
 
-/// Computes where the lasers of a bank hit, over the raw distances `raw` of `step` metres
-/// each.
-#[inline]
+/// Computes where the lasers of a bank hit, over these raw distances, when the sine and
+/// cosine of the azimuth of the head are those that `head` says of each channel.
+#[inline(always)]
 fn compute(
     bank: &Bank,
     raw: &Lane<u16>,
-    step: f64,
-    heading: &Heading,
+    head: impl Fn(usize) -> (f64, f64),
     axes: Axes,
     hits: &mut Hits,
 ) {
-    let step = step as f32;
-    for at in 0..CHANNELS {
-        hits.distance[at] = f32::from(raw[at]) * step + bank.far[at];
-    }
-    let raw = raw.map(f64::from);
-    for at in 0..CHANNELS {
-        hits.z[at] = (raw[at] * bank.c[at] + bank.r[at]) as f32;
-    }
-    let (sin, cos) = (&heading.sin, &heading.cos);
-    let (ahead, right) = match axes {
+    let (ahead, across) = match axes {
         Axes::Ros => (&mut hits.x, &mut hits.y),
         Axes::Manual => (&mut hits.y, &mut hits.x),
     };
+    // To the right is the other way than to the left.
+    let way = if axes == Axes::Ros { -1.0 } else { 1.0 };
     for at in 0..CHANNELS {
-        let u = raw[at] * bank.a[at] + bank.p[at];
-        let w = raw[at] * bank.b[at] + bank.q[at];
-        ahead[at] = (u * cos[at] + w * sin[at]) as f32;
-        right[at] = (u * sin[at] - w * cos[at]) as f32;
-    }
-    if axes == Axes::Ros {
-        hits.y.iter_mut().for_each(|left| *left = -*left);
+        let raw = f64::from(raw[at]);
+        let (sin, cos) = head(at);
+        let u = raw * bank.a[at] + bank.p[at];
+        let w = raw * bank.b[at] + bank.q[at];
+        ahead[at] = (u * cos + w * sin) as f32;
+        across[at] = (u * (sin * way) - w * (cos * way)) as f32;
+        hits.z[at] = (raw * bank.c[at] + bank.r[at]) as f32;
     }
 }

@@ -22,7 +22,9 @@ pub(crate) fn samples() -> Option<PathBuf> {
     let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
     let folder = root.join("velodyne");
     if !folder.is_dir() {
-        eprintln!("no samples of Velodyne lidars: set LOGTOOL_SAMPLES; nothing is checked");
+        eprintln!(
+            "no samples of Velodyne lidars: set LOGTOOL_SAMPLES; nothing is checked"
+        );
         return None;
     }
     Some(folder)
@@ -103,7 +105,8 @@ pub(crate) fn decode(
 ) -> Points {
     use arrow_array::{cast::AsArray as _, types::*};
     let columns = Columns::default();
-    let mut decoder = PointDecoder::new(sensor, calibration, options, &columns).unwrap();
+    let mut decoder =
+        PointDecoder::new(sensor, calibration, options, &columns).unwrap();
     let (block, mut damage) = (block(packets), vec![]);
     block.runs().for_each(|run| decoder.append(run, &mut damage));
     assert_eq!(damage, []);

@@ -30,7 +30,8 @@ impl Votes {
 
     fn add_often(&mut self, at: usize, value: u8, often: u32) {
         let Some(rivals) = self.0.get_mut(at) else { return };
-        let same = rivals.iter_mut().find(|(known, count)| *known == value && *count > 0);
+        let same =
+            rivals.iter_mut().find(|(known, count)| *known == value && *count > 0);
         match same {
             Some((_, count)) => *count = count.saturating_add(often),
             None => {
@@ -69,12 +70,12 @@ impl Votes {
         let known: Vec<(usize, u8, i32)> = start.chain(numbers).collect();
         let score = |cycles: usize| -> i32 {
             let shift = VALUES - cycles * PER_CYCLE;
-            let score = |(at, value, weight): &(usize, u8, i32)| {
-                match values.get((at + shift) % VALUES) {
-                    Some(Some(seen)) if seen == value => *weight,
-                    Some(Some(_)) => -3 * weight,
-                    _ => 0,
-                }
+            let score = |(at, value, weight): &(usize, u8, i32)| match values
+                .get((at + shift) % VALUES)
+            {
+                Some(Some(seen)) if seen == value => *weight,
+                Some(Some(_)) => -3 * weight,
+                _ => 0,
             };
             known.iter().map(score).sum()
         };
