@@ -7,7 +7,7 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-CHECKS = ("ros", "ros messages", "ros info")
+CHECKS = ("ros", "ros messages", "ros info", "filter, ros")
 
 # The system's Python is the one that Debian's packages are for.
 PYTHON = "/usr/bin/python3"

@@ -6,7 +6,9 @@
 
 use std::{fs::File, io::Write as _, sync::Arc};
 
-use logtool_core::{Block, FileSource, Log as _, Selection, hex::Hex};
+use logtool_core::{
+    Block, FileSource, Log as _, Selection, Topic, TopicOrigin, hex::Hex,
+};
 use logtool_rosbag::{RosbagLog, RosbagOptions};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -14,10 +16,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let source = Arc::new(FileSource::new(File::open(path)?)?);
     let log = RosbagLog::open(source, RosbagOptions::default())?;
     let connections: Vec<_> = log.connections().collect();
-    let (everything, mut block) = (Selection::default(), Block::default());
+    // What the bag holds; not what is made of it, as the points of point clouds.
+    let logged = |topic: &Topic| topic.origin != TopicOrigin::Derived;
+    let topics = log.manifest().topics().filter(|(_, topic)| logged(topic));
+    let topics = topics.map(|(id, _)| id).collect();
+    let (logged, mut block) =
+        (Selection { topics, ..Default::default() }, Block::default());
     let mut out = std::io::stdout().lock();
-    for part in log.manifest().plan(&everything, 1 << 20) {
-        let mut cursor = log.read(&part, &everything)?;
+    for part in log.manifest().plan(&logged, 1 << 20) {
+        let mut cursor = log.read(&part, &logged)?;
         while cursor.fill(&mut block)? {
             for record in block.iter() {
                 let topic = log.manifest().get(record.topic)?;
