@@ -30,7 +30,7 @@ impl Pattern {
 
     /// 0 for red, 1 for green, 2 for blue.
     fn color(self, x: usize, y: usize) -> usize {
-        (x % 2 ^ self.red_x) + (y % 2 ^ self.red_y)
+        ((x % 2) ^ self.red_x) + ((y % 2) ^ self.red_y)
     }
 }
 
