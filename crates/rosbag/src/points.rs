@@ -60,7 +60,10 @@ pub(crate) enum Fill<'b> {
     Times(Vec<i64>),
 }
 
-/// The most values that a point has.
+/// The most columns: those of a message are looked for one by one.
+const MAX_COLUMNS: usize = 512;
+
+/// The most values that a point has. (PCL's longest descriptor has 1980.)
 const MAX_VALUES: u32 = 4096;
 
 /// The most bytes that the names of the columns have together.
@@ -74,6 +77,7 @@ impl Shape {
         };
         columns.iter().try_fold(0, add)?;
         let names: usize = columns.iter().map(|column| column.name.len()).sum();
-        (names <= MAX_NAMES).then_some(Self { columns, has_rows })
+        let is_fair = columns.len() <= MAX_COLUMNS && names <= MAX_NAMES;
+        is_fair.then_some(Self { columns, has_rows })
     }
 }

@@ -27,7 +27,7 @@ pub(crate) enum PointSource {
 }
 
 /// How many bytes wait in a decoder at most; what is more is damage until they are
-/// taken. A few bytes of a hostile cloud can be fields four thousand times.
+/// taken. A byte of a hostile cloud can be hundreds of fields.
 const MAX_BYTES: usize = i32::MAX as usize;
 
 impl PointSource {
