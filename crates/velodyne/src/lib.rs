@@ -1,4 +1,49 @@
-//! Packets of Velodyne lidars, and the exact points that they hold.
+//! Velodyne lidars: logs of their packets, and the exact points that these hold.
+//!
+//! ```text
+//! data packet    12 x (flag u16 | azimuth u16, 0.01 deg | 32 x (distance u16 | intensity u8))
+//!                time u32, us past the hour | u8 | u8                          1206 bytes
+//! flag           eeff lasers 0-31, ddff 32-63, ccff 64-95, bbff 96-127
+//! last two       HDL-64E: sort and value of a status; others: returns and model
+//! .vel           magic a4 56 45 4c | versions 2 x u16 | index u32, n x i64
+//!                n x (size u32 | validity u8 | type u32 | version u32 | ms f64 | data)
+//! ```
+//!
+//! [`packet`] takes packets apart, [`model`] finds out which lidar sent them,
+//! [`calibration`] how its lasers lie, and [`points`] makes columns of points of them, by
+//! any of the formulas that are in use. None of these four reads files: [`vel`] and
+//! [`capture`] do, and [`lidar`] is what they have in common.
+//!
+//! # Example
+//!
+//! ```
+//! use bytes::Bytes;
+//! use logtool_core::{Block, Columns, Decoder as _, Timestamp, TopicId};
+//! use logtool_velodyne::{
+//!     calibration::Calibration,
+//!     model::{Model, ReturnMode, Sensor},
+//!     points::{PointDecoder, PointOptions},
+//! };
+//!
+//! // A packet of a VLP-16 in which one laser saw something, 5 m away.
+//! let mut packet = [0; 1206];
+//! packet.chunks_exact_mut(100).for_each(|block| block[..2].copy_from_slice(&[0xff, 0xee]));
+//! packet[4..7].copy_from_slice(&[0xc4, 0x09, 100]);
+//!
+//! let sensor = Sensor { model: Model::Vlp16, returns: ReturnMode::Strongest };
+//! let calibration = Calibration::of_model(sensor.model);
+//! let (options, columns) = (PointOptions::default(), Columns::default());
+//! let mut points = PointDecoder::new(sensor, &calibration, options, &columns)?;
+//!
+//! let mut block = Block::default();
+//! block.reset(Bytes::copy_from_slice(&packet), 0);
+//! block.push(TopicId(0), Timestamp::from_nanos(0), 0..1206);
+//! block.runs().for_each(|run| points.append(run, &mut vec![]));
+//! let batch = points.take()?;
+//! assert_eq!(batch.num_rows(), 1);
+//! println!("{batch:?}");
+//! # Ok::<(), logtool_core::Error>(())
+//! ```
 
 // In reading order: each module uses only those above it.
 pub mod packet;

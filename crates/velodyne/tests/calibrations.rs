@@ -9,6 +9,7 @@ use std::path::Path;
 use common::{packets, samples};
 use logtool_velodyne::{
     calibration::{Calibration, Check, Laser, StatusStream},
+    model::ReturnMode,
     packet::Firings,
 };
 
@@ -177,12 +178,15 @@ fn the_packets_of_the_sample_alone_are_enough() {
         }
         let report = stream.report();
         assert_eq!(report.check, check, "{name}");
-        same(&read(&samples.join(truth)), &report.calibration.unwrap(), DIGITS, name);
+        let found = report.calibration.as_ref().unwrap();
+        same(&read(&samples.join(truth)), found, DIGITS, name);
         assert_eq!(report.gps, Some(b'A'));
         assert_eq!(report.temperature, Some(31));
         assert_eq!(report.rpm, Some(600));
         assert_eq!(report.power, Some(0xa0));
-        assert_eq!(report.returns, Some(if name.contains("dual") { 2 } else { 0 }));
+        let is_dual = name.contains("dual");
+        let returns = if is_dual { ReturnMode::Dual } else { ReturnMode::Strongest };
+        assert_eq!(report.return_mode(), Some(returns));
     }
 }
 
@@ -202,6 +206,7 @@ fn the_lasers_that_lost_a_value_are_named_and_no_others() {
     let gone = |n: usize| lost.contains(&(n % 4_160));
     let report = stream("sim_hdl64e_s2.pcap", 288.0, 1, gone).report();
     assert_eq!(report.incomplete, [5, 40]);
+    assert!(report.complaint().unwrap().ends_with("2 of 64 lasers: 5, 40"));
     assert_eq!(report.check, Check::Missing);
     assert_eq!(report.calibration, None);
 }
@@ -214,8 +219,9 @@ fn half_a_minute_without_packets_and_wrong_values_do_no_harm() {
     let mut stream = StatusStream::new(288.0);
     for round in 0..5_u32 {
         // 100 s and some packets between the rounds, each of which is cut at either end.
-        for n in (round as usize * 333)..4_160 - (4 - round as usize) * 333 {
-            let tail = Firings::new(&sample[n].1).unwrap().tail();
+        let (start, end) = (round as usize * 333, 4_160 - (4 - round as usize) * 333);
+        for (n, (_, payload)) in sample.iter().enumerate().take(end).skip(start) {
+            let tail = Firings::new(payload).unwrap().tail();
             let micros = 7 + round * 101_234_567 + n as u32 * 288;
             let wrong = round == 1 && n % 50 == 7 && (1_000..2_800).contains(&n);
             stream.add(micros, tail.sort, tail.value ^ u8::from(wrong));

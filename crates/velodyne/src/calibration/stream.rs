@@ -89,6 +89,7 @@ impl StatusStream {
     }
 
     /// Whether every value is there and the check is right, so that no more are needed.
+    /// This takes as long as reading them all: not to be asked after every packet.
     pub fn is_complete(&self) -> bool {
         let check = self.report().check;
         matches!(check, Check::Crc | Check::Length)

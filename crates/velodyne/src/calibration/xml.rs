@@ -37,12 +37,10 @@ impl Calibration {
         let enabled = list(db, "enabled_");
         let (least, most) = (list(db, "minIntensity_"), list(db, "maxIntensity_"));
         let mut lasers: Vec<Option<Laser>> = vec![];
-        for px in child(db, "points_").into_iter().flat_map(|points| {
-            points
-                .children()
-                .filter(|n| n.has_tag_name("item"))
-                .filter_map(|n| child(n, "px"))
-        }) {
+        let points =
+            child(db, "points_").into_iter().flat_map(|points| points.children());
+        let items = points.filter(|node| node.has_tag_name("item"));
+        for px in items.filter_map(|item| child(item, "px")) {
             let number = |name| child(px, name).and_then(value);
             let id = number("id_").ok_or_else(|| malformed("`id_` of a laser"))?;
             if !(0.0..MOST_LASERS as f64).contains(&id) || id.fract() != 0.0 {
@@ -88,7 +86,8 @@ impl Calibration {
             let _ = out.write_fmt(text);
         };
         put(format_args!("\t<distLSB_>{}</distLSB_>\n", short(step)));
-        let lists: [(&str, fn(&Laser) -> u8); 3] = [
+        type Byte = fn(&Laser) -> u8;
+        let lists: [(&str, Byte); 3] = [
             ("enabled_", |laser| u8::from(laser.is_enabled)),
             ("minIntensity_", |laser| laser.min_intensity),
             ("maxIntensity_", |laser| laser.max_intensity),

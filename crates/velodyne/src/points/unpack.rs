@@ -179,10 +179,9 @@ impl Unpacker {
         let Some(each) = returns.as_chunks::<3>().0.first_chunk::<CHANNELS>() else {
             return;
         };
-        for at in 0..CHANNELS {
-            let [low, high, sent] = each[at];
-            self.raw[at] = u16::from_le_bytes([low, high]);
-            hits.sent[at] = sent;
+        for (at, [low, high, sent]) in each.iter().enumerate() {
+            self.raw[at] = u16::from_le_bytes([*low, *high]);
+            hits.sent[at] = *sent;
         }
         let lost = self.raw.iter().fold(0_u16, |lost, raw| lost + u16::from(*raw == 0));
         hits.back = if lost == 0 {

@@ -51,6 +51,7 @@ pub(super) const VLP32C_ROTATION: [f64; 32] = [
 ];
 
 /// The VLS-128: how far each laser looks up.
+#[allow(clippy::approx_constant)] // one looks 6.28 degrees down
 pub(super) const VLS128: [f64; 128] = [
     -11.742, -1.99, 3.4, -5.29, -0.78, 4.61, -4.08, 1.31, -6.5, -1.11, 4.28, -4.41,
     0.1, 6.48, -3.2, 2.19, -3.86, 1.53, -9.244, -1.77, 2.74, -5.95, -0.56, 4.83, -2.98,

@@ -3,9 +3,12 @@
 use logtool_core::Cut;
 use serde::{Deserialize, Serialize};
 
-use crate::calibration::{
-    laser::{Calibration, Laser, Origin},
-    stream::votes::{PER_CYCLE, VALUES},
+use crate::{
+    calibration::{
+        laser::{Calibration, Laser, Origin},
+        stream::votes::{PER_CYCLE, VALUES},
+    },
+    model::ReturnMode,
 };
 
 /// How many lasers an HDL-64E has.
@@ -59,6 +62,32 @@ pub enum Check {
     Failed,
     /// Some are missing.
     Missing,
+}
+
+impl StreamReport {
+    /// The returns that the sensor says it sends.
+    pub fn return_mode(&self) -> Option<ReturnMode> {
+        match self.returns? {
+            0 => Some(ReturnMode::Strongest),
+            1 => Some(ReturnMode::Last),
+            2 => Some(ReturnMode::Dual),
+            _ => None,
+        }
+    }
+
+    /// Which lasers are incomplete, in a sentence, if some are.
+    pub fn complaint(&self) -> Option<String> {
+        (!self.incomplete.is_empty()).then(|| {
+            let names: Vec<String> =
+                self.incomplete.iter().map(|id| id.to_string()).collect();
+            format!(
+                "the status bytes do not hold the whole calibration of {} of {LASERS} \
+                 lasers: {}",
+                names.len(),
+                names.join(", ")
+            )
+        })
+    }
 }
 
 /// Reads `values`; `is_s3` if warnings were seen among them.
