@@ -9,13 +9,17 @@ import counts
 import ros
 from checks import check_bag
 
+ROOT = Path(__file__).resolve().parents[2]
+
 
 def bags():
-    """Every bag there is: real ones, and edge cases."""
+    """Every bag there is: real ones, edge cases, our own."""
     samples = Path(os.environ["LOGTOOL_SAMPLES"]) / "rosbag"
     found = [*samples.glob("*.bag"), *samples.glob("*.bag.active"), *samples.glob("edge/*.bag")]
     if not found:
-        print(f"MISSING  no samples in {samples}: set LOGTOOL_SAMPLES; no bag is checked")
+        print(f"MISSING  no samples in {samples}: set LOGTOOL_SAMPLES; only testdata/ is checked")
+    ours = ROOT / "testdata"
+    found += [*ours.glob("*.bag"), *ours.glob("damaged/*.bag")]
     # The longest first, so that no core waits for one at the end.
     return sorted(found, key=lambda path: (-path.stat().st_size, path))
 
@@ -27,7 +31,8 @@ def main():
         print(f"MISSING  ROS's own reader is not compared: {ros.missing()}")
     with ProcessPoolExecutor() as pool:
         for tally in pool.map(check_bag, paths):
-            print("\n".join(tally.lines), flush=True)
+            for line in tally.lines:
+                print(line, flush=True)
             passed, failed = passed + tally.passed, failed + tally.failed
     left = counts.not_there(paths) if len(sys.argv) == 1 else []
     for name in left:

@@ -78,11 +78,10 @@ pub fn check(file: &[u8]) {
     }
     let (whole, _) = read(&log, &plan, &all);
     // An index may lie: what it says of a part is believed only by who believes it. And
-    // where the number of a connection is given to another in the middle of a chunk, the
-    // chunk is counted for one of them.
-    let remarks = &log.manifest().remarks;
-    let is_exact = matches!(format.0, Survey::Auto | Survey::Full)
-        && !remarks.iter().any(|remark| remark.contains("given to others"));
+    // where the number of a connection is given to another one, what is counted in a
+    // chunk may be counted for the wrong one of them.
+    let is_exact =
+        matches!(format.0, Survey::Auto | Survey::Full) && !is_disputed(&log);
     if is_exact {
         check_parts(&log, &all);
     }
@@ -94,6 +93,15 @@ pub fn check(file: &[u8]) {
     if is_exact && file.len() <= SHORT && log.manifest().topics.len() < 12 {
         conformance::check_damaged(&format, file);
     }
+}
+
+/// Whether one number stands for several connections.
+fn is_disputed(log: &RosbagLog) -> bool {
+    let mut ids: Vec<u32> = log.connections().map(|connection| connection.id).collect();
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    ids.len() < count
 }
 
 fn check_manifest(manifest: &Manifest, len: u64) {
