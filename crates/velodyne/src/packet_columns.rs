@@ -9,7 +9,10 @@ use arrow_array::{
 use arrow_schema::{DataType, Field};
 use logtool_core::DamageKind;
 
-use crate::packet::{DATA_BYTES, Firings};
+use crate::{
+    packet::{DATA_BYTES, Firings},
+    points::UNIT,
+};
 
 /// How many columns there are.
 pub(crate) const COUNT: usize = 5;
@@ -18,7 +21,7 @@ pub(crate) const COUNT: usize = 5;
 /// bytes, and all bytes.
 pub(crate) fn fields() -> [Field; COUNT] {
     let field = |name, kind| Field::new(name, kind, false);
-    let unit = |unit: &str| [("unit".to_owned(), unit.to_owned())].into();
+    let unit = |unit: &str| [(UNIT.to_owned(), unit.to_owned())].into();
     [
         field("azimuth", DataType::Float32).with_metadata(unit("deg")),
         field("stamp", DataType::UInt32).with_metadata(unit("us past the hour")),

@@ -46,7 +46,6 @@ mod format;
 pub use crate::vel::{
     format::{FORMAT, Vel},
     index::IndexVerdict,
-    layouts::UNIT,
     log::VelLog,
     message::{Gps, ImageHead, Obd, Pose},
     wire::{Header, MAGIC, SizeField, VALID, VERSION, kind},

@@ -85,10 +85,11 @@ fn v4(frame: &[u8], at: usize) -> Packet {
     if header < 20 || total < header || head[9] != UDP {
         return Packet::Other;
     }
-    let bytes = at + header..at + total;
-    if bytes.end > frame.len() {
+    if at + header > frame.len() {
         return Packet::Short;
     }
+    let is_short = at + total > frame.len();
+    let bytes = at + header..(at + total).min(frame.len());
     let address = |i: usize| {
         let [a, b, c, d] = [head[i], head[i + 1], head[i + 2], head[i + 3]];
         IpAddr::V4(Ipv4Addr::new(a, b, c, d))
@@ -97,7 +98,12 @@ fn v4(frame: &[u8], at: usize) -> Packet {
     let fragment = u16::from_be_bytes([head[6], head[7]]);
     let (offset, has_next) = (u32::from(fragment & 0x1fff) * 8, fragment & 0x2000 != 0);
     if offset == 0 && !has_next {
+        // What is longer here than there is may be right in UDP's own header: the
+        // VLP-16 gives its position packets, of 540 bytes, a length of 1234.
         return Packet::Udp { source, bytes };
+    }
+    if is_short {
+        return Packet::Short;
     }
     let id = u16::from_be_bytes([head[4], head[5]]).into();
     let of = PieceOf { source, destination, id };
@@ -183,7 +189,10 @@ mod tests {
         bytes.extend([0xde, 0xad, 0xbe, 0xef]);
         let udp = Packet::Udp { source: SOURCE, bytes: 24..34 };
         assert_eq!(packet(&bytes, 0), udp);
-        assert_eq!(packet(&bytes[..33], 0), Packet::Short);
+        // As much as there is: UDP says whether that is all.
+        let udp = Packet::Udp { source: SOURCE, bytes: 24..33 };
+        assert_eq!(packet(&bytes[..33], 0), udp);
+        assert_eq!(packet(&bytes[..23], 0), Packet::Short);
     }
 
     #[test]

@@ -23,11 +23,15 @@ use nmea::{ParseResult, sentences::rmc::RmcStatusOfFix};
 
 use crate::{
     capture::payload::{NMEA_START, POSITION_BYTES},
+    points::UNIT,
     rows::{Rows, RowsDecoder},
 };
 
 /// The longest sentence that NMEA 0183 allows has 82 characters; receivers send more.
 const MAX_SENTENCE: usize = 160;
+
+/// What is said of the pulse once the clock follows it.
+pub(crate) const LOCKED: u8 = 2;
 
 /// What a position packet says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -72,7 +76,7 @@ impl Position {
         match self.pulse {
             0 => "absent",
             1 => "synchronizing",
-            2 => "locked",
+            LOCKED => "locked",
             3 => "error",
             _ => "unknown",
         }
@@ -113,7 +117,7 @@ fn fix(sentence: &str) -> Fix {
 /// The columns.
 pub(crate) fn fields() -> Vec<Field> {
     let unit = |name: &str, kind: DataType, unit: &str| {
-        let metadata = [("unit".to_owned(), unit.to_owned())].into();
+        let metadata = [(UNIT.to_owned(), unit.to_owned())].into();
         Field::new(name, kind, true).with_metadata(metadata)
     };
     let utc = DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));

@@ -137,21 +137,24 @@ impl Reader {
             Carried::Short => return Found::Foreign(short(frame)),
         };
         match ip::packet(bytes, ip) {
-            Packet::Udp { source, bytes: udp } => match classify(bytes, udp, source) {
-                Ok((sender, payload)) => {
-                    let start = frame.bytes.start;
-                    let place = start + payload.start..start + payload.end;
-                    let (time, bytes) = (frame.time, PacketBytes::In(place));
-                    Found::Packet(LidarPacket { sender, time, bytes })
+            Packet::Udp { source, bytes: udp } => {
+                match classify(bytes, udp, source, short(frame)) {
+                    Ok((sender, payload)) => {
+                        let start = frame.bytes.start;
+                        let place = start + payload.start..start + payload.end;
+                        let (time, bytes) = (frame.time, PacketBytes::In(place));
+                        Found::Packet(LidarPacket { sender, time, bytes })
+                    }
+                    Err(why) => Found::Foreign(why),
                 }
-                Err(why) => Found::Foreign(why),
-            },
+            }
             Packet::Piece(piece) => {
                 let part = bytes.get(piece.bytes.clone()).unwrap_or_default();
                 let Some(udp) = self.pieces.take(at, &piece, part) else {
                     return Found::Piece;
                 };
-                match classify(&udp, 0..udp.len(), piece.of.source) {
+                let source = piece.of.source;
+                match classify(&udp, 0..udp.len(), source, Foreign::Broken) {
                     Ok((sender, payload)) => {
                         let joined = udp.get(payload).unwrap_or_default().to_vec();
                         let (time, bytes) = (frame.time, PacketBytes::Joined(joined));
@@ -172,13 +175,15 @@ fn short(frame: &Frame) -> Foreign {
     if frame.is_short { Foreign::Short } else { Foreign::Broken }
 }
 
-/// Whose packet the UDP packet at `udp` of `bytes` is, and where its payload lies.
+/// Whose packet the UDP packet at `udp` of `bytes` is, and where its payload lies; what
+/// it is instead, also if it is not as long as it says.
 fn classify(
     bytes: &[u8],
     udp: Range<usize>,
     address: IpAddr,
+    if_broken: Foreign,
 ) -> Result<(Sender, Range<usize>), Foreign> {
-    let datagram = ip::datagram(bytes, udp).ok_or(Foreign::Broken)?;
+    let datagram = ip::datagram(bytes, udp).ok_or(if_broken)?;
     let ports = [datagram.source_port, datagram.destination_port];
     let payload = bytes.get(datagram.payload.clone()).unwrap_or_default();
     let is_position = match payload::of(ports, payload) {

@@ -64,7 +64,9 @@ impl Judge {
         };
         let is_known = KNOWN.contains(&header.kind);
         let is_possible = is_known || UNKNOWN.contains(&header.kind);
-        if !is_possible || !(header.millis.abs() < MAX_MILLIS) {
+        // Not a number is no time either.
+        let is_time = header.millis.abs() < MAX_MILLIS;
+        if !is_possible || !is_time {
             return Look::Nothing;
         }
         let data = bytes.get(HEADER_LEN..).unwrap_or_default();

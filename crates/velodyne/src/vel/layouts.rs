@@ -13,8 +13,7 @@ use logtool_core::{
     LayoutDecoder, LayoutField, LayoutKind, Primitive, Result, Run, Tail,
 };
 
-/// The key of the metadata of a column that says in which unit it is.
-pub const UNIT: &str = "unit";
+use crate::points::UNIT;
 
 /// A field: its name, type and unit.
 type Named = (&'static str, Primitive, &'static str);

@@ -54,11 +54,12 @@ impl<W: Write + Seek> VelSink<W> {
             return unsupported(&format!("records of {}", manifest.format));
         }
         let notes = Notes::from_manifest(manifest)?;
-        let mut as_it_was = WriterOptions::default();
-        as_it_was.version = notes.version;
-        as_it_was.size_field = notes.size_field;
-        as_it_was.has_end_mark = notes.has_end_mark;
-        as_it_was.seconds = seconds(manifest, selection);
+        let as_it_was = WriterOptions {
+            version: notes.version,
+            size_field: notes.size_field,
+            has_end_mark: notes.has_end_mark,
+            seconds: seconds(manifest, selection),
+        };
         let writer = Writer::new(out, as_it_was)?;
         Ok(Self { writer, notes, end: manifest.bytes })
     }

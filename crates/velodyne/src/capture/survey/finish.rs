@@ -58,6 +58,7 @@ impl Survey {
             topics.push(topic(one, instance, container));
         }
         let mut points = Vec::new();
+        let several = lidars.iter().flatten().count() > 1;
         for (packets, lidar) in (0..).map(TopicId).zip(lidars) {
             let topic = topics.get(packets.index());
             let is_data = counted
@@ -68,8 +69,13 @@ impl Survey {
                 continue;
             };
             let id = TopicId(topics.len() as u32);
-            remarks.extend(lidar.remarks());
-            topics.push(lidar.topic(topic));
+            let made = lidar.topic(topic);
+            let said = lidar.remarks().map(|remark| match several {
+                true => format!("{}: {remark}", made.label()),
+                false => remark,
+            });
+            remarks.extend(said);
+            topics.push(made);
             let parts = self.parts.iter_mut();
             parts
                 .filter(|part| part.topics.contains(packets))
@@ -109,6 +115,9 @@ fn topic(counted: &Counted, instance: u32, container: Container) -> Topic {
     if container != Container::Bare {
         metadata.insert("address".into(), sender.address.to_string());
         metadata.insert("port".into(), sender.port.to_string());
+    }
+    if sender.is_position {
+        metadata.insert("clock".into(), counted.clock.verdict());
     }
     let is_timed = counted.without_time == 0 && !counted.time.is_empty();
     Topic {

@@ -5,6 +5,7 @@ use logtool_core::{TimeRange, TopicId};
 use crate::{
     capture::{
         item::NO_TIME,
+        position::{LOCKED, Position},
         reader::{LidarPacket, Sender},
     },
     lidar::Probe,
@@ -31,6 +32,18 @@ pub(super) struct Counted {
     pub(super) without_time: u64,
     /// What its first packets tell of it.
     pub(super) probe: Probe,
+    /// What its position packets tell of its clock.
+    pub(super) clock: Clock,
+}
+
+/// What is counted of position packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Clock {
+    packets: u64,
+    /// Those that say that the clock follows the pulse of a receiver.
+    locked: u64,
+    /// Those with a sentence of a receiver that has a position.
+    valid: u64,
 }
 
 impl Topics {
@@ -52,14 +65,16 @@ impl Topics {
                     time: TimeRange::EMPTY,
                     without_time: 0,
                     probe: Probe::default(),
+                    clock: Clock::default(),
                 });
                 self.counted.len() - 1
             }
         };
         let counted = self.counted.get_mut(index)?;
         counted.records += 1;
-        if !packet.sender.is_position {
-            counted.probe.add(payload);
+        match packet.sender.is_position {
+            true => counted.clock.add(payload),
+            false => counted.probe.add(payload),
         }
         counted.bytes += payload.len() as u64;
         match packet.time {
@@ -67,5 +82,30 @@ impl Topics {
             time => counted.time = counted.time.cover(&TimeRange::just(time)),
         }
         Some(TopicId(index as u32))
+    }
+}
+
+impl Clock {
+    fn add(&mut self, payload: &[u8]) {
+        if let Some(position) = Position::of(payload) {
+            self.packets += 1;
+            self.locked += u64::from(position.pulse == LOCKED);
+            self.valid += u64::from(position.fix.is_valid == Some(true));
+        }
+    }
+
+    /// What the clock of the lidar is worth.
+    pub(super) fn verdict(&self) -> String {
+        let Self { packets, locked, valid } = self;
+        let verdict = if locked * 2 > *packets && valid * 2 > *packets {
+            "locked: it follows the pulse of a receiver, and NMEA tells the hour"
+        } else if valid * 2 > *packets {
+            "NMEA only: it is set without a pulse"
+        } else if locked * 2 > *packets {
+            "pulse only: what hour it is, is not known"
+        } else {
+            "counts from power-on: there is no receiver with a position"
+        };
+        format!("{verdict} ({locked} of {packets} packets say locked, {valid} valid)")
     }
 }
