@@ -1,0 +1,136 @@
+//! Points come out the same whatever the packets lie in, and however it is split.
+
+#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use arrow_array::RecordBatch;
+use bytes::Bytes;
+use logtool_core::{Block, Columns, Log, OpenOptions, Selection, View};
+use logtool_velodyne::{
+    calibration::Origin,
+    capture::CaptureLog,
+    lidar::LidarOptions,
+    model::{Model, ReturnMode},
+    points::{Formula, PointOptions},
+    vel::VelLog,
+};
+
+/// A sample; says so where it is missing.
+fn sample(name: &str) -> Option<Bytes> {
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
+    match std::fs::read(root.join("velodyne").join(name)) {
+        Ok(bytes) => Some(bytes.into()),
+        Err(err) => {
+            eprintln!("{name}: {err}: set LOGTOOL_SAMPLES; nothing is checked");
+            None
+        }
+    }
+}
+
+fn capture(name: &str) -> Option<CaptureLog> {
+    let bytes = Arc::new(sample(name)?);
+    Some(CaptureLog::open(bytes, OpenOptions::default()).unwrap())
+}
+
+/// The points of a log, read in parts of about `target` bytes, each by a decoder of its
+/// own.
+fn points(log: &dyn Log, target: u64) -> RecordBatch {
+    let topic = log.manifest().topic("points").unwrap();
+    let topics = [topic].into_iter().collect();
+    let selection = Selection { topics, ..Selection::default() };
+    let (mut block, mut damage, mut batches) = (Block::default(), vec![], vec![]);
+    for part in log.manifest().plan(&selection, target) {
+        let mut decoder = log.decoder(topic, &Columns::all(View::Nested)).unwrap();
+        let mut cursor = log.read(&part, &selection).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            block.runs().for_each(|run| decoder.append(run, &mut damage));
+        }
+        batches.push(decoder.take().unwrap());
+    }
+    assert_eq!(damage, []);
+    let schema = batches[0].schema();
+    arrow_select::concat::concat_batches(&schema, &batches).unwrap()
+}
+
+#[test]
+fn a_vel_log_gives_the_points_of_the_capture_that_it_is_made_of() {
+    for (vel, pcap) in [
+        ("sample_real_s1.vel", "hdl64e_atwallshort.pcap"),
+        ("sample_real_s1_size21.vel", "hdl64e_atwallshort.pcap"),
+        ("sample_sim_s2.vel", "sim_hdl64e_s2.pcap"),
+    ] {
+        let (Some(bytes), Some(capture)) = (sample(vel), capture(pcap)) else {
+            continue;
+        };
+        let log = VelLog::open(Arc::new(bytes), OpenOptions::default()).unwrap();
+        let (ours, theirs) = (points(&log, u64::MAX), points(&capture, u64::MAX));
+        assert_eq!(ours.num_rows(), theirs.num_rows(), "{vel}");
+        for column in ["x", "y", "z", "intensity", "laser", "ring", "distance", "scan"]
+        {
+            assert!(
+                ours[column].as_ref() == theirs[column].as_ref(),
+                "{vel}: {column}"
+            );
+        }
+    }
+}
+
+#[test]
+fn parts_that_are_decoded_one_by_one_give_the_points_of_the_whole() {
+    let Some(log) = capture("sim_hdl64e_s2.pcap") else { return };
+    assert!(log.manifest().parts.len() > 1);
+    assert!(points(&log, 0) == points(&log, u64::MAX));
+    let Some(bytes) = sample("sample_sim_s2.vel") else { return };
+    let log = VelLog::open(Arc::new(bytes), OpenOptions::default()).unwrap();
+    assert!(log.manifest().parts.len() > 1);
+    assert!(points(&log, 0) == points(&log, u64::MAX));
+}
+
+#[test]
+fn the_calibration_in_the_packets_is_found_when_a_log_is_opened() {
+    for name in ["sim_hdl64e_s2.pcap", "sim_hdl64e_s3_single.pcap"] {
+        let Some(log) = capture(name) else { continue };
+        let points = log.manifest().topic("points").unwrap();
+        let lidar = log.lidar(points).unwrap();
+        assert_eq!(lidar.calibration.origin, Origin::Stream, "{name}");
+        let metadata = &log.manifest().get(points).unwrap().metadata;
+        assert_eq!(metadata["formula"], "manual");
+        assert_eq!(metadata["calibration"], "sent by the lidar itself");
+    }
+}
+
+#[test]
+fn a_vlp_16_that_says_it_is_an_hdl_32e_is_told_by_its_period() {
+    for name in
+        ["vlp16_veloview_test-90deg-1-50-frames.pcap", "vlp16_rustlidarutils.pcap"]
+    {
+        let Some(log) = capture(name) else { continue };
+        let points = log.manifest().topic("points").unwrap();
+        assert_eq!(log.lidar(points).unwrap().sensor.model, Model::Vlp16, "{name}");
+        let is_told = |remark: &String| remark.contains("VLP-16, although");
+        assert!(log.manifest().remarks.iter().any(is_told), "{name}");
+    }
+}
+
+#[test]
+fn the_user_knows_better() {
+    let Some(bytes) = sample("vlp16_nebula.pcap") else { return };
+    let mut options = LidarOptions::default();
+    options.model = Some(Model::Vlp16HiRes);
+    options.returns = Some(ReturnMode::Dual);
+    options.points = PointOptions::default();
+    options.points.formula = Formula::Ros;
+    let source = Arc::new(bytes);
+    let log = CaptureLog::open_with(source, OpenOptions::default(), &options).unwrap();
+    let id = log.manifest().topic("points").unwrap();
+    let metadata = &log.manifest().get(id).unwrap().metadata;
+    assert_eq!(metadata["lidar"], "VLP-16 Hi-Res, dual return");
+    assert_eq!(metadata["lidar_because"], "the user says so");
+    assert_eq!(metadata["formula"], "ros");
+    assert!(points(&log, u64::MAX).num_rows() > 0);
+}
