@@ -7,21 +7,34 @@ mod bytes;
 #[path = "process/program.rs"]
 mod program;
 
+#[path = "process/samples.rs"]
+mod samples;
+
 #[path = "process/cat.rs"]
 mod cat;
+#[path = "process/check.rs"]
+mod check;
 #[path = "process/convert.rs"]
 mod convert;
 #[path = "process/derived.rs"]
 mod derived;
+#[path = "process/filter.rs"]
+mod filter;
 #[path = "process/help.rs"]
 mod help;
 #[path = "process/info.rs"]
 mod info;
 #[path = "process/input.rs"]
 mod input;
+#[path = "process/interrupt.rs"]
+mod interrupt;
+#[path = "process/merge.rs"]
+mod merge;
 #[path = "process/messages.rs"]
 mod messages;
 #[path = "process/params.rs"]
 mod params;
+#[path = "process/repair.rs"]
+mod repair;
 #[path = "process/testdata.rs"]
 mod testdata;

@@ -36,6 +36,9 @@ pub struct WriteOptions {
     /// Whether records will come at other times than they have in the other logs. A
     /// format that keeps the time in the payload cannot follow.
     pub retimed: bool,
+    /// Whether parts that are [copied](RecordSink::copy) are looked into before: what is
+    /// not as it says of itself is then not taken. A repair asks for that.
+    pub careful: bool,
 }
 
 /// Where the bytes of a new log go.

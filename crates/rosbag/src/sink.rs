@@ -28,6 +28,8 @@ pub(crate) struct BagSink<'w> {
     compression: Option<Compression>,
     /// Whether messages come at other times than their own.
     is_retimed: bool,
+    /// Whether every chunk is looked into before it is copied.
+    is_careful: bool,
 }
 
 /// An extract of which messages are taken.
@@ -67,7 +69,7 @@ impl<'w> BagSink<'w> {
             .zip(&opened)
             .map(|(extract, taken)| wanted(extract, taken, options));
         let wanted: Vec<Vec<Option<Wanted>>> = wanted.collect();
-        let is_retimed = options.retimed;
+        let (is_retimed, is_careful) = (options.retimed, options.careful);
         let options = WriterOptions::default().with_compression(packing);
         let mut writer = Writer::new(out, options)?;
         let becomes = numbers::assign(&mut writer, wanted)?;
@@ -76,7 +78,7 @@ impl<'w> BagSink<'w> {
             .zip(becomes)
             .map(|(taken, becomes)| Taken { becomes, ..taken })
             .collect();
-        Ok(Self { writer, extracts, compression, is_retimed })
+        Ok(Self { writer, extracts, compression, is_retimed, is_careful })
     }
 }
 
@@ -113,7 +115,7 @@ impl RecordSink for BagSink<'_> {
             taken,
             writer: &self.writer,
             compression: self.compression,
-            looks_inside: !is_only || !taken.wants_all_topics(),
+            looks_inside: self.is_careful || !is_only || !taken.wants_all_topics(),
             source,
         };
         let chunks = if self.is_retimed { None } else { whole.chunks(part)? };

@@ -87,7 +87,7 @@ impl Wanted {
             true => held(log, &topics, time.start)?,
             false => Vec::new(),
         };
-        options.retimed = restamp.is_some() || !held.is_empty();
+        options.retimed = restamp.is_some();
         Ok(Self { selection: Selection { topics, time }, options, restamp, held })
     }
 

@@ -46,7 +46,8 @@ pub(super) fn run(args: &RepairArgs, global: &GlobalArgs) -> Result<Outcome> {
         verify: true,
         progress: &|bytes| bar.inc(bytes),
     };
-    let options = new_log::options(&args.writing);
+    let mut options = new_log::options(&args.writing);
+    options.careful = true;
     let done = new.write(&[extract], &options, |sink| Ok(copy(&job, None, sink)?));
     bar.finish_and_clear();
     let (copied, written) = done.with_context(|| name.clone())?;

@@ -2,8 +2,19 @@
 
 use crate::program::Folder;
 
-const COMMANDS: [&str; 7] =
-    ["info", "cat", "convert", "messages", "params", "completions", "man"];
+const COMMANDS: [&str; 11] = [
+    "info",
+    "cat",
+    "convert",
+    "filter",
+    "merge",
+    "repair",
+    "check",
+    "messages",
+    "params",
+    "completions",
+    "man",
+];
 
 #[test]
 fn help_names_every_command_and_the_exit_statuses() {

@@ -113,6 +113,6 @@ pub(super) fn overlaps(manifest: &Manifest, findings: &mut Findings) {
             let finding = Finding::new(&OVERLAP, text).at(part.bytes.clone());
             findings.add(finding.during(over));
         }
-        before = Some(before.map_or(part.time, |before| before.cover(&part.time)));
+        before = Some(part.time);
     }
 }

@@ -130,3 +130,30 @@ fn files_have_the_rights_that_new_files_get() {
     outputs.commit().unwrap();
     assert_eq!(rights(dir.path().join("ours")), rights(dir.path().join("usual")));
 }
+
+#[test]
+fn abandoned_outputs_are_gone_whether_they_were_done_or_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let outputs = Outputs::new(dir.path().join("a/b"), Existing::Refuse);
+    outputs.write("done", b"1").unwrap();
+    let mut begun = outputs.create("begun").unwrap();
+    begun.write_all(b"2").unwrap();
+    drop(outputs.abandon());
+    assert_eq!(files(dir.path()), [""; 0]);
+}
+
+#[test]
+fn what_was_written_can_be_written_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    let mut staged = outputs.create("a").unwrap();
+    staged.write_all(b"0123456789").unwrap();
+    staged.close(); // as where too many are open
+    staged.seek(SeekFrom::Start(2)).unwrap();
+    staged.write_all(b"xy").unwrap();
+    staged.close();
+    staged.write_all(b"z").unwrap();
+    staged.finish().unwrap();
+    outputs.commit().unwrap();
+    assert_eq!(fs::read(dir.path().join("a")).unwrap(), b"01xyz56789");
+}

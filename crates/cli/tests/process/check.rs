@@ -1,0 +1,107 @@
+//! `logtool check`.
+
+use std::{fs, path::Path};
+
+use crate::{
+    bytes,
+    program::Folder,
+    samples::{sample, testdata},
+};
+
+/// What is wrong with bags that were broken one way each: EXPECT.tsv says how.
+const BAGS: [(&str, i32, &[&str]); 25] = [
+    ("ok_none.bag", 0, &[]),
+    ("ok_bz2.bag", 0, &[]),
+    ("ok_lz4.bag", 0, &[]),
+    ("unindexed.bag", 3, &["bag.unfinished"]),
+    ("active_unterminated_none.bag", 3, &["bag.unfinished", "bag.chunk.unfinished"]),
+    ("trunc_mid_chunk.bag", 3, &["bag.index.place", "damage.truncated"]),
+    ("trunc_in_index.bag", 3, &["bag.index.cut"]),
+    ("index_pos_beyond_eof.bag", 3, &["bag.index.place"]),
+    ("index_pos_in_header.bag", 3, &["bag.index.place"]),
+    ("trailing_garbage.bag", 0, &["bag.trailing"]),
+    ("chunk_size_small_lz4.bag", 3, &["bag.chunk.size"]),
+    ("chunk_size_4g_none.bag", 3, &["bag.chunk.size"]),
+    ("lz4_badchecksum.bag", 3, &["bag.chunk.checksum"]),
+    ("comp_unknown_zstd.bag", 3, &["bag.chunk.packing"]),
+    ("data_len_huge.bag", 3, &["bag.chunk.length"]),
+    ("chunkinfo_count_high.bag", 3, &["bag.chunk_info.count"]),
+    ("chunkinfo_times_wrong.bag", 3, &["bag.chunk_info.time"]),
+    ("index_offset_bad.bag", 3, &["bag.index_data.offset"]),
+    ("index_ver0.bag", 3, &["bag.index_data.version"]),
+    ("index_datalen_wrong.bag", 3, &["bag.index_data.length"]),
+    ("unlisted_messages.bag", 3, &["bag.index_data.count"]),
+    ("conn_count_huge.bag", 3, &["bag.header.connections"]),
+    ("conn_only_in_chunks.bag", 3, &["bag.connection.chunks_only"]),
+    ("missing_conn.bag", 3, &["bag.connection.undeclared"]),
+    ("short_payload.bag", 3, &["damage.undecodable"]),
+];
+
+#[test]
+fn each_lie_of_a_bag_has_its_code() {
+    let folder = Folder::new();
+    for (name, status, codes) in BAGS {
+        let Some(bag) = sample(&format!("rosbag/edge/{name}")) else { return };
+        let run = folder.run(&["check", "--json", &bag]);
+        assert_eq!(run.status, status, "{name}: {run:?}");
+        let report = &run.json_lines()[0];
+        let found = report["findings"].as_array().unwrap();
+        let found: Vec<&str> =
+            found.iter().map(|finding| finding["code"].as_str().unwrap()).collect();
+        for code in codes {
+            assert!(found.contains(code), "{name} has no {code}: {found:?}");
+        }
+        assert!(!codes.is_empty() || found.is_empty(), "{name}: {found:?}");
+    }
+}
+
+#[test]
+fn odd_ulogs_are_told_of() {
+    let folder = Folder::new();
+    let run = folder.run(&["check", "--json", &testdata("hostile_types.ulg")]);
+    let report = &run.json_lines()[0];
+    let found = report["findings"].as_array().unwrap();
+    let of = |code: &str, topic: &str| {
+        found.iter().any(|f| f["code"] == code && f["topic"] == topic)
+    };
+    // testdata/README.md says how these are.
+    assert!(
+        of("ulog.timestamp.narrow", "clock32")
+            && of("ulog.timestamp.narrow", "clock16")
+    );
+    assert!(of("ulog.timestamp.missing", "no_clock"));
+    assert!(of("ulog.padding", "padded"), "{report}");
+
+    let run = folder.run(&["check", &testdata("quad_flight.ulg")]);
+    assert_eq!(run.status, 0, "{run:?}");
+    assert!(run.stdout.contains("ulog.dropout") && run.stdout.contains("120 ms"));
+}
+
+#[test]
+fn warnings_alone_are_no_failure_unless_strict() {
+    let (folder, flight) = (Folder::new(), testdata("quad_flight.ulg"));
+    assert_eq!(folder.run(&["check", &flight]).status, 0);
+    assert_eq!(folder.run(&["check", "--strict", &flight]).status, 3);
+    let quiet = folder.run(&["check", "--level", "error", &flight]).succeeded();
+    assert_eq!(quiet.stdout.lines().count(), 1, "{quiet:?}");
+}
+
+#[test]
+fn damage_is_an_error_and_one_bad_log_does_not_hide_the_others() {
+    let folder = Folder::with(&bytes::cut_log());
+    folder.run(&["check", "flight.ulg"]).ended(3, &[]);
+    let run = folder.run(&["check", "none.ulg", "flight.ulg"]);
+    let run = run.ended(1, &["none.ulg: there is no such file"]);
+    assert!(run.stdout.contains("damage.truncated"), "{run:?}");
+}
+
+#[test]
+fn the_table_of_codes_is_the_programs_own() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/CHECK.md");
+    let document = fs::read_to_string(path).unwrap();
+    let codes = Folder::new().run(&["check", "--codes"]).succeeded().stdout;
+    assert!(document.ends_with(&codes), "docs/CHECK.md should end with:\n{codes}");
+    let names: Vec<&str> =
+        codes.lines().skip(2).filter_map(|row| row.split('`').nth(1)).collect();
+    assert!(names.windows(2).all(|pair| pair[0] < pair[1]), "each once, in order");
+}

@@ -1,0 +1,143 @@
+//! `logtool filter`. That what is copied is what was there, another command shows, which
+//! reads both; that others read it too, the conformance suite does.
+
+use crate::{
+    bytes,
+    program::Folder,
+    samples::{sample, testdata},
+};
+
+/// What `logtool cat` prints of a log.
+fn cat(folder: &Folder, args: &[&str]) -> String {
+    folder.run(&[&["cat", "--json"], args].concat()).succeeded().stdout
+}
+
+#[test]
+fn a_part_of_a_log_reads_as_that_part() {
+    for (log, new, topic, from, to) in [
+        ("quad_flight.ulg", "new.ulg", "vehicle_*", "5", "9.5"),
+        ("rover.bag", "new.bag", "/imu*", "2", "6"),
+    ] {
+        let (folder, log) = (Folder::new(), testdata(log));
+        let part = ["--topic", topic, "--time", "relative", "--from", from, "--to", to];
+        let args = [&["filter", &log, "-o", new][..], &part].concat();
+        folder.run(&args).ended(0, &["→", "records"]);
+        let was: Vec<String> = times(&cat(&folder, &[&[&*log][..], &part].concat()));
+        let is = times(&cat(&folder, &[new, "--topic", topic]));
+        assert!(!was.is_empty() && was.len() == is.len(), "{new}");
+        assert!(was == is, "{new} is not that part");
+    }
+}
+
+/// The lines of JSON without the times, which count from the start of each log.
+fn times(lines: &str) -> Vec<String> {
+    let rest = |line: &str| line.split_once(",\"topic\"").unwrap().1.to_owned();
+    lines.lines().map(rest).collect()
+}
+
+#[test]
+fn what_is_excluded_is_not_there() {
+    let (folder, bag) = (Folder::new(), testdata("rover.bag"));
+    let args = ["filter", &bag, "-o", "new.bag", "-x", "/imu*", "-x", "/tf", "-q"];
+    folder.run(&args).succeeded();
+    let report = folder.run(&["info", "--json", "new.bag"]).succeeded().json_lines();
+    let mut names: Vec<&str> = report[0]["topics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|topic| topic["origin"] == "logged")
+        .map(|topic| topic["name"].as_str().unwrap())
+        .collect();
+    names.sort_unstable();
+    // testdata/README.md names eight topics.
+    let want =
+        ["/camera/image_raw", "/diagnostics", "/gps/fix", "/map", "/points", "/scan"];
+    assert_eq!(names, want);
+}
+
+#[test]
+fn what_latches_is_there_at_the_start_of_a_cut() {
+    let (folder, bag) = (Folder::new(), testdata("rover.bag"));
+    let cut = ["--from", "2024-06-01T10:00:05Z", "-q", "-t", "/map", "-t", "/imu/data"];
+    let without = [&["filter", &bag, "-o", "without.bag"][..], &cut].concat();
+    folder.run(&without).succeeded();
+    let with = [&["filter", &bag, "-o", "with.bag", "--latch"][..], &cut].concat();
+    folder.run(&with).succeeded();
+    let count = |bag| cat(&folder, &[bag, "--topic", "/map"]).lines().count();
+    assert_eq!((count("without.bag"), count("with.bag")), (0, 1));
+    let map = &folder.run(&["cat", "--json", "with.bag", "-n1"]).json_lines()[0];
+    // date -u -d 2024-06-01T10:00:05Z +%s
+    assert_eq!(
+        (&map["topic"], map["time"].as_f64()),
+        (&"/map".into(), Some(1717236005.0))
+    );
+}
+
+#[test]
+fn records_get_the_time_of_their_stamp() {
+    let (folder, bag) = (Folder::new(), testdata("rover.bag"));
+    let args =
+        ["filter", &bag, "-o", "new.bag", "--restamp", "-t", "/imu*", "-t", "/tf"];
+    folder.run(&args).ended(0, &["these keep their times: /tf"]);
+    for line in folder.run(&["cat", "--json", "new.bag", "-t", "/imu*"]).json_lines() {
+        let stamp = line["data"]["header"]["stamp"].as_f64().unwrap() / 1e9;
+        assert_eq!(line["time"].as_f64(), Some(stamp), "{line}");
+    }
+}
+
+#[test]
+fn topics_get_other_names() {
+    for (log, new, from, to) in [
+        ("quad_flight.ulg", "new.ulg", "battery_status.1", "cells.1"),
+        ("rover.bag", "new.bag", "/imu/data", "/imu"),
+    ] {
+        let (folder, log) = (Folder::new(), testdata(log));
+        let name = to.strip_suffix(".1").unwrap_or(to);
+        let rename = format!("{from}={name}");
+        folder.run(&["filter", &log, "-o", new, "-q", "--rename", &rename]).succeeded();
+        let was = times(&cat(&folder, &[&log, "--topic", from])).len();
+        assert_eq!(times(&cat(&folder, &[new, "--topic", to])).len(), was);
+        folder.run(&["cat", new, "--topic", from]).ended(1, &["no topic"]);
+    }
+}
+
+#[test]
+fn a_file_that_is_there_stays_unless_it_may_be_replaced() {
+    let folder = Folder::with(&bytes::log());
+    folder.write("new.ulg", b"mine");
+    let args = ["filter", "flight.ulg", "-o", "new.ulg"];
+    folder.run(&args).ended(1, &["exists already", "--force"]);
+    assert_eq!(folder.read("new.ulg"), "mine");
+    folder.run(&[&args[..], &["--force", "-q"]].concat()).succeeded();
+    assert_eq!(folder.list("."), ["flight.ulg", "new.ulg"]);
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused_and_leaves_nothing() {
+    let folder = Folder::with(&bytes::log());
+    for (status, args, words) in [
+        (2, &["-o", "new.bag"][..], "looks like rosbag"),
+        (2, &["-o", "new.ulg", "--latch"], "--from"),
+        (2, &["-o", "new.ulg", "--rename", "att"], "/old/name=/new/name"),
+        (1, &["-o", "new.ulg", "--rename", "atz=b"], "did you mean `att`"),
+        (1, &["-o", "new.ulg", "--restamp"], "header.stamp"),
+        (1, &["-o", "new.ulg", "--topic", "messages"], "no topic is left"),
+        (1, &["-o", "new.ulg", "--compression", "lz4"], "never compressed"),
+    ] {
+        folder.run(&[&["filter", "flight.ulg"], args].concat()).ended(status, &[words]);
+    }
+    assert_eq!(folder.list("."), ["flight.ulg"]);
+}
+
+#[test]
+fn every_compression_holds_the_same() {
+    let Some(bag) = sample("rosbag/example-bz2.bag") else { return };
+    let folder = Folder::new();
+    let want = cat(&folder, &[&bag]);
+    for compression in ["none", "lz4", "bz2"] {
+        let args =
+            ["filter", &bag, "-o", "new.bag", "-fq", "--compression", compression];
+        folder.run(&args).succeeded();
+        assert!(cat(&folder, &["new.bag"]) == want, "{compression}");
+    }
+}

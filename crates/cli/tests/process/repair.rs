@@ -1,0 +1,111 @@
+//! `logtool repair`.
+
+use crate::{
+    bytes,
+    program::Folder,
+    samples::{expected, sample, testdata},
+};
+
+/// Bags of which another number is had than the table says, and why.
+const OTHER: [(&str, u64, &str); 3] = [
+    ("active_unterminated_bz2.bag", 100, "the last chunk lacks only its checksum; 75+"),
+    ("corrupt_chunk2_none.bag", 99, "one message is broken; the next is as it was"),
+    ("bz2_bomb.bag", 0, "its one message is larger than is allowed"),
+];
+
+/// Bags of which something is lost, by what their names and the table say.
+const LOST: [&str; 10] = [
+    "active_unterminated_none.bag",
+    "active_unterminated_bz2.bag",
+    "trunc_mid_chunk.bag",
+    "corrupt_chunk2_bz2.bag",
+    "corrupt_chunk2_none.bag",
+    "lz4_badchecksum.bag",
+    "comp_unknown_zstd.bag",
+    "bz2_bomb.bag",
+    "missing_conn.bag",
+    "data_len_huge.bag",
+];
+
+#[test]
+fn of_every_damaged_bag_all_is_had_that_can_be_in_a_sound_one() {
+    let folder = Folder::new();
+    for (name, count) in expected() {
+        let bag = sample(&name).unwrap();
+        let name = name.rsplit('/').next().unwrap();
+        let run = folder.run(&["repair", &bag, "-o", "new.bag", "-fq"]);
+        if run.status == 1 {
+            assert_eq!(count, 0, "{name}: {run:?}");
+            continue; // it says what is to be done
+        }
+        let status = if LOST.contains(&name) { 3 } else { 0 };
+        assert_eq!(run.status, status, "{name}: {run:?}");
+        let other = OTHER.iter().find(|(other, ..)| *other == name);
+        let count = other.map_or(count, |(_, count, _)| *count);
+        let new = folder.run(&["info", "--json", "new.bag"]).succeeded().json_lines();
+        assert_eq!(new[0]["records"], count, "{name}");
+        // What is left to find is what the messages themselves are like.
+        let found = folder.run(&["check", "--json", "new.bag"]).json_lines();
+        for finding in found[0]["findings"].as_array().unwrap() {
+            let code = finding["code"].as_str().unwrap();
+            let is_content = code.starts_with("time.")
+                || code.starts_with("bag.definition.")
+                || matches!(
+                    code,
+                    "damage.undecodable"
+                        | "bag.message.time_zero"
+                        | "bag.chunk.checksum"
+                        | "part.overlap"
+                        | "log.remark"
+                );
+            assert!(is_content, "{name}: {finding}");
+        }
+    }
+}
+
+#[test]
+fn what_was_lost_is_told_by_topic_and_time() {
+    let Some(bag) = sample("rosbag/edge/corrupt_chunk2_bz2.bag") else { return };
+    let folder = Folder::new();
+    let run = folder.run(&["repair", &bag, "-o", "new.bag", "--json"]);
+    let run = run.ended(3, &["75 records"]);
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(report["records"], 75);
+    // The second of four chunks: by the index behind it, of which EXPECT.tsv has the sum.
+    let topics = report["lost"]["topics"].as_array().unwrap();
+    let lost: Vec<(&str, u64)> = topics
+        .iter()
+        .map(|t| (t["topic"].as_str().unwrap(), t["records"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(lost, [("/chatter", 20), ("/num", 5)]);
+    assert!(topics.iter().all(|t| t["from_s"].is_number() && t["to_s"].is_number()));
+}
+
+#[test]
+fn what_a_killed_recorder_left_becomes_a_bag() {
+    let (folder, bag) = (Folder::new(), testdata("damaged/killed.bag.active"));
+    folder.run(&["repair", &bag, "-o", "new.bag"]).ended(3, &["lost:"]);
+    let found = folder.run(&["check", "new.bag"]);
+    assert_eq!(found.status, 0, "{found:?}");
+}
+
+#[test]
+fn ulogs_are_repaired_too() {
+    let folder = Folder::with(&bytes::cut_log());
+    let args = ["repair", "flight.ulg", "-o", "new.ulg"];
+    folder.run(&args).ended(3, &["ends inside a record"]);
+    // Four of five records, and two strings and a change: see bytes.rs.
+    let report = folder.run(&["info", "--json", "new.ulg"]).succeeded().json_lines();
+    assert_eq!(report[0]["records"], 7);
+    let zeroed = testdata("damaged/lost_sector.ulg");
+    folder.run(&["repair", &zeroed, "-o", "sector.ulg", "-q"]).ended(3, &[]);
+    let found = folder.run(&["check", "--json", "sector.ulg"]).json_lines();
+    assert_eq!(found[0]["errors"], 0, "{found:?}");
+}
+
+#[test]
+fn of_a_sound_log_nothing_is_lost() {
+    let folder = Folder::with(&bytes::log());
+    let args = ["repair", "flight.ulg", "-o", "new.ulg"];
+    folder.run(&args).ended(0, &["nothing was lost"]);
+}

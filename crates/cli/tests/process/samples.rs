@@ -1,0 +1,36 @@
+//! Bags and logs of others, and those of `testdata/`.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+/// A file of `testdata/`.
+pub(crate) fn testdata(name: &str) -> String {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
+    root.join(name).into_os_string().into_string().unwrap()
+}
+
+/// A file of others; says so where it is missing.
+pub(crate) fn sample(name: &str) -> Option<String> {
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let root = env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
+    let path = root.join(name);
+    if !path.exists() {
+        eprintln!("no {name}: set LOGTOOL_SAMPLES; nothing is checked");
+        return None;
+    }
+    Some(path.into_os_string().into_string().unwrap())
+}
+
+/// The rows of `rosbag/edge/EXPECT.tsv`: a bag, and how many messages can be had of it.
+pub(crate) fn expected() -> Vec<(String, u64)> {
+    let Some(table) = sample("rosbag/edge/EXPECT.tsv") else { return vec![] };
+    let table = fs::read_to_string(table).unwrap();
+    let row = |line: &str| {
+        let mut cells = line.split('\t');
+        let name = format!("rosbag/edge/{}", cells.next()?);
+        Some((name, cells.next()?.parse().ok()?))
+    };
+    table.lines().skip(1).filter_map(row).collect()
+}
