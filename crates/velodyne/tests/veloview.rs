@@ -4,6 +4,8 @@
 
 mod common;
 
+use std::path::Path;
+
 use common::{decode, packets, samples, sensor, unzip};
 use logtool_velodyne::{
     calibration::Calibration,
@@ -14,18 +16,8 @@ use logtool_velodyne::{
 #[test]
 fn the_manual_formula_gives_veloviews_frame_point_by_point() {
     let Some(samples) = samples() else { return };
-    let csv = unzip(
-        &samples.join("hdl64e_atwall_veloview_frame1.csv.zip"),
-        "atwallFrame1New.csv",
-    );
-    let csv = String::from_utf8(csv).unwrap();
-    let expected: Vec<Vec<f64>> = csv
-        .lines()
-        .skip(1)
-        .map(|line| {
-            line.split(',').map(|value| value.trim().parse().unwrap()).collect()
-        })
-        .collect();
+    let archive = samples.join("hdl64e_atwall_veloview_frame1.csv.zip");
+    let expected = frame(&archive, "atwallFrame1New.csv");
     assert_eq!(expected.len(), 89_105);
 
     let packets = packets(&samples.join("hdl64e_atwallshort.pcap"));
@@ -54,4 +46,41 @@ fn the_manual_formula_gives_veloviews_frame_point_by_point() {
     let end = start + expected.len();
     assert!(points.xyz.len() >= end);
     assert!(falls(&end), "the frame ends where the azimuth falls again");
+}
+
+/// The points of a frame of VeloView: of a line, x, y, z and the intensity.
+fn frame(archive: &Path, name: &str) -> Vec<Vec<f64>> {
+    let csv = String::from_utf8(unzip(archive, name)).unwrap();
+    let line =
+        |line: &str| line.split(',').map(|v| v.trim().parse().unwrap()).collect();
+    csv.lines().skip(1).map(line).collect()
+}
+
+#[test]
+fn the_veloview_formula_gives_its_frame_of_a_vlp_16() {
+    let Some(samples) = samples() else { return };
+    let archive = samples.join("vlp16_opendlv_veloview_frame1.csv.zip");
+    let expected = frame(&archive, "sampleVeloViewFrame1.csv");
+    let packets = packets(&samples.join("vlp16_opendlv_sampleShort.pcap"));
+    let sensor = sensor(&packets);
+    let xml =
+        std::fs::read_to_string(samples.join("calib_vlp16_lidarview.xml")).unwrap();
+    let calibration = Calibration::from_xml(&xml, "VLP-16.xml").unwrap();
+    let mut options = PointOptions::default();
+    (options.formula, options.axes) = (Formula::VeloView, Axes::Manual);
+    let points = decode(&packets, sensor, &calibration, options);
+    // VeloView cuts between blocks: its frame begins with the first one after the cut.
+    let near = |start: &usize| {
+        let pairs = expected.iter().zip(&points.xyz[*start..]).take(50);
+        pairs.into_iter().all(|(w, h)| (0..3).all(|a| (w[a] - h[a]).abs() < 0.1))
+    };
+    let start = (0..=points.xyz.len() - expected.len()).find(near).unwrap();
+    for (want, have) in expected.iter().zip(&points.xyz[start..]) {
+        let off = (0..3).map(|axis| (want[axis] - have[axis]).abs());
+        let off = off.fold(0.0, f64::max);
+        assert!(off < 1e-5, "{want:?} {have:?}");
+    }
+    for (want, have) in expected.iter().zip(&points.intensity[start..]) {
+        assert_eq!(want[3], f64::from(*have));
+    }
 }

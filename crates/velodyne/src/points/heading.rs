@@ -20,6 +20,8 @@ pub(super) enum Turning {
     Exact,
     /// The same, to the next hundredth of a degree.
     Rounded,
+    /// The same, by whole hundredths of a degree: as VeloView has it.
+    Whole,
 }
 
 /// The azimuths of the firings of a block, as sine and cosine.
@@ -36,6 +38,8 @@ pub(super) struct Rate {
     pub(super) exact: f64,
     /// The same in a second, with the rounding of velodyne_decoder.
     rounded: f32,
+    /// From one firing to the next, as VeloView has it.
+    moved: u16,
 }
 
 impl Turning {
@@ -46,7 +50,10 @@ impl Turning {
                 Self::Still
             }
             Formula::Manual | Formula::ManualTwoPoint => Self::Exact,
-            Formula::VelodyneDecoder | Formula::VeloView => Self::Rounded,
+            Formula::VelodyneDecoder => Self::Rounded,
+            // It knows no firing times of the first series.
+            Formula::VeloView if model == Model::Hdl64eS1 => Self::Still,
+            Formula::VeloView => Self::Whole,
             Formula::Ros => match model {
                 Model::Vlp16 | Model::Vlp16HiRes => Self::Rounded,
                 _ if model.is_vls128() => Self::Rounded,
@@ -70,12 +77,30 @@ impl Rate {
             let took = seconds(timing.heads[BLOCKS - 1]) - seconds(timing.heads[0]);
             f32::from(turned(azimuths[0], azimuths[BLOCKS - 1])) / took
         };
-        Self { exact, rounded: if rounded.is_finite() { rounded } else { 0.0 } }
+        let rounded = if rounded.is_finite() { rounded } else { 0.0 };
+        Self { exact, rounded, moved: 0 }
+    }
+
+    /// The rate as VeloView has it: the middle one of the moves from block to block, over
+    /// the time from one firing to the next.
+    pub(super) fn middle(timing: &Timing, azimuths: &[u16; BLOCKS]) -> Self {
+        let mut moves = [0; BLOCKS - 1];
+        for (to, pair) in moves.iter_mut().zip(azimuths.windows(2)) {
+            *to = if let [from, next] = *pair { turned(from, next) } else { 0 };
+        }
+        moves.sort_unstable();
+        let moved = moves[BLOCKS / 2];
+        let next = timing.heads.iter().find(|head| **head > timing.heads[0]);
+        let took = next.map_or(0.0, |next| next - timing.heads[0]);
+        if took <= 0.0 || moved > TURN / 2 {
+            return Self::default();
+        }
+        Self { moved, ..Self::of(f64::from(moved) / took) }
     }
 
     /// The rate of so many hundredths of a degree in a nanosecond.
     pub(super) fn of(rate: f64) -> Self {
-        Self { exact: rate, rounded: (rate * 1e9) as f32 }
+        Self { exact: rate, rounded: (rate * 1e9) as f32, moved: 0 }
     }
 }
 
@@ -84,7 +109,7 @@ impl Heading {
         Self { sin: [0.0; CHANNELS], cos: [1.0; CHANNELS] }
     }
 
-    /// The azimuths of firings at `nanos`, if the head is at `azimuth` at `first` and
+    /// The azimuths of the firings of a block, if the head is at `azimuth` for it and
     /// does not keep [still](Turning::Still); also in degrees.
     #[allow(clippy::too_many_arguments)] // a function of seven numbers
     pub(super) fn turn(
@@ -93,10 +118,11 @@ impl Heading {
         circle: Circle,
         azimuth: u16,
         rate: Rate,
-        nanos: &Lane<f64>,
-        first: f64,
+        timing: &Timing,
+        block: usize,
         degrees: &mut Roomy<f32>,
     ) {
+        let (nanos, first) = (&timing.nanos[block], timing.heads[block]);
         match how {
             Turning::Still => {}
             Turning::Exact => {
@@ -108,6 +134,15 @@ impl Heading {
                     let (s, c) = (turned / 100.0).to_radians().sin_cos();
                     self.sin[at] = sin * c + cos * s;
                     self.cos[at] = cos * c - sin * s;
+                }
+            }
+            Turning::Whole => {
+                let parts = &timing.parts[block];
+                for at in 0..CHANNELS {
+                    let whole = (f64::from(rate.moved) * parts[at]).round() as u32;
+                    let now = ((u32::from(azimuth) + whole) % u32::from(TURN)) as u16;
+                    degrees[at] = f32::from(now) / 100.0;
+                    (self.sin[at], self.cos[at]) = circle.sin_cos(now);
                 }
             }
             Turning::Rounded => {

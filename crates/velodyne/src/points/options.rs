@@ -34,7 +34,8 @@ pub enum Formula {
     /// the height, the head to the next hundredth of a degree at each firing.
     VelodyneDecoder,
     /// That of VeloView of 2021: offsets turned with the laser in the plane only, no
-    /// near corrections, raw intensity.
+    /// near corrections, raw intensity, the head turned on by whole hundredths of a
+    /// degree at each firing.
     VeloView,
 }
 

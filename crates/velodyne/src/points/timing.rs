@@ -30,6 +30,10 @@ pub(super) struct Timing {
     pub(super) first: f64,
     /// When the head is at the azimuth of each block, likewise.
     pub(super) heads: [f64; BLOCKS],
+    /// Each firing on the way from the head of its block to that of the next firing, from
+    /// 0 to 1. From microseconds and in this order, so that halves are where VeloView has
+    /// them.
+    pub(super) parts: [[f64; CHANNELS]; BLOCKS],
     is_s1: bool,
 }
 
@@ -54,7 +58,19 @@ impl Timing {
             let first = |block: usize| if is_dual { 0 } else { block / 4 * 4 };
             heads = std::array::from_fn(|block| nanos[first(block)][0]);
         }
-        Self { nanos, first, heads, is_s1: sensor.model == Model::Hdl64eS1 }
+        let step = blocks_a_firing(sensor.model, is_dual);
+        let mut parts = [[0.0; CHANNELS]; BLOCKS];
+        for (block, row) in parts.iter_mut().enumerate() {
+            let head = block / step * step;
+            let at = |block, channel| micros(sensor.model, is_dual, block, channel);
+            let (this, next) = (at(head, 0), at(head + step, 0));
+            for (channel, place) in row.iter_mut().enumerate() {
+                let part = (at(block, channel) - this) / (next - this);
+                *place = if part.is_finite() { part } else { 0.0 };
+            }
+        }
+        let is_s1 = sensor.model == Model::Hdl64eS1;
+        Self { nanos, first, heads, parts, is_s1 }
     }
 
     /// The times of a packet whose blocks have these azimuths, if they depend on them.
@@ -109,6 +125,18 @@ pub(super) fn turned(from: u16, to: u16) -> u16 {
     if to >= from { to - from } else { TURN - from + to }
 }
 
+/// How many blocks have the azimuth of the first of them.
+const fn blocks_a_firing(model: Model, is_dual: bool) -> usize {
+    let returns = if is_dual { 2 } else { 1 };
+    if model.is_vls128() {
+        4 * returns
+    } else if model.is_hdl64e() {
+        2 * returns
+    } else {
+        returns
+    }
+}
+
 fn micros(model: Model, is_dual: bool, block: usize, channel: usize) -> f64 {
     let f = |n: usize| n as f64;
     let pick = |four: [f64; 4]| four[channel % 4];
@@ -123,7 +151,7 @@ fn micros(model: Model, is_dual: bool, block: usize, channel: usize) -> f64 {
         }
         Model::Hdl32e => 46.08 * f(firing) + 1.152 * f(channel),
         Model::Vlp16 | Model::Vlp16HiRes => {
-            55.296 * f(2 * firing + channel / 16) + 2.304 * f(channel % 16)
+            110.592 * f(firing) + 2.304 * f(channel % 16) + 55.296 * f(channel / 16)
         }
         Model::Vlp32a | Model::Vlp32b | Model::Vlp32c => {
             55.296 * f(firing) + 2.304 * f(channel / 2)

@@ -125,8 +125,8 @@ impl Unpacker {
                     self.circle,
                     azimuth,
                     rate,
-                    &self.timing.nanos[block],
-                    self.timing.heads[block],
+                    &self.timing,
+                    block,
                     &mut self.hits.degrees.each,
                 );
             }
@@ -155,6 +155,9 @@ impl Unpacker {
 
     /// How fast the head turns; `usual` is how fast it did lately.
     fn rate(&mut self, azimuths: &[u16; BLOCKS], usual: f64) -> Rate {
+        if self.turning == Turning::Whole {
+            return Rate::middle(&self.timing, azimuths);
+        }
         if !self.sensor.model.is_vls128() {
             return Rate::within(&self.timing, azimuths, self.sensor.model);
         }
