@@ -23,6 +23,8 @@ pub(crate) struct Traverse {
     end: u64,
     /// The stretch that is being read, and what it is in.
     inside: Option<(Plain, Within)>,
+    /// The connections that have index data since the last chunk that was opened.
+    indexed: Option<Vec<u32>>,
 }
 
 impl Traverse {
@@ -30,7 +32,7 @@ impl Traverse {
     pub(crate) fn new(bag: Bag, bounds: Arc<[u64]>, part: Range<u64>) -> Result<Self> {
         let mut tops = Tops::new(bag.source.clone());
         let at = first(&mut tops, &bounds, part.clone())?;
-        Ok(Self { bag, tops, bounds, at, end: part.end, inside: None })
+        Ok(Self { bag, tops, bounds, at, end: part.end, inside: None, indexed: None })
     }
 
     /// Goes on until `visitor` has been told something, or to the end; says whether
@@ -90,6 +92,11 @@ impl Traverse {
                 self.at = data.end;
                 Ok(false)
             }
+            TopKind::Index { connection, .. } => {
+                self.indexed.iter_mut().for_each(|seen| seen.push(connection));
+                self.at = data.end;
+                Ok(false)
+            }
             _ => {
                 self.at = data.end;
                 Ok(false)
@@ -121,6 +128,11 @@ impl Traverse {
         let bytes = self.at..next;
         // If it was a chunk, its index may be what comes next, or lie in it.
         let index_at = self.tops.find_index(bytes.start + 1..next + 1)?;
+        if self.is_index_of_last(index_at)? {
+            visitor.damage(Damage::new(kind, bytes));
+            self.at = next;
+            return Ok(true);
+        }
         let within = Within::Unpacked(bytes, index_at.unwrap_or(next));
         let tops = &mut self.tops;
         let mut locating = Locating { visitor, tops, within: &within };
@@ -129,20 +141,37 @@ impl Traverse {
         Ok(true)
     }
 
+    /// Whether the index data at `index_at` go on with those of the last chunk, so that
+    /// no chunk, but only index data, can have been before them.
+    fn is_index_of_last(&mut self, index_at: Option<u64>) -> Result<bool> {
+        let (Some(seen), Some(at)) = (&self.indexed, index_at) else {
+            return Ok(false);
+        };
+        Ok(match self.tops.look(at)? {
+            Some(Top { kind: TopKind::Index { connection, .. }, .. }) => {
+                !seen.contains(&connection)
+            }
+            _ => false,
+        })
+    }
+
     /// Opens a chunk; says whether the visitor was told something.
     fn chunk<V: Visitor>(&mut self, chunk: &Chunk, visitor: &mut V) -> Result<bool> {
         visitor.enter(chunk.at);
         self.at = chunk.data.end;
+        self.indexed = None;
         let within = Within::Unpacked(chunk.at..chunk.data.end, chunk.data.end);
         let content = self.bag.open(chunk, visitor.buffer())?;
         let tops = &mut self.tops;
         match content {
             Content::Plain(plain) => {
+                self.indexed = Some(Vec::new());
                 let data = plain.bytes.clone();
                 self.inside = Some((plain, Within::Plain(data)));
                 Ok(false)
             }
             Content::Unpacked(bytes, how) => {
+                self.indexed = Some(Vec::new());
                 let bytes = bytes.freeze();
                 visitor.unpacked(bytes.clone(), chunk.at);
                 let mut locating = Locating { visitor, tops, within: &within };

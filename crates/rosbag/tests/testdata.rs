@@ -3,7 +3,11 @@
 #[path = "../examples/make_testdata/files.rs"]
 mod files;
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, sync::Arc};
+
+use bytes::Bytes;
+use logtool_core::{Block, Damage, DamageKind, Log as _, Selection};
+use logtool_rosbag::{RosbagLog, RosbagOptions, Survey};
 
 #[test]
 fn the_generator_writes_what_lies_in_testdata() {
@@ -23,4 +27,43 @@ fn the_bags_are_small() {
     let sizes = files::all().unwrap().into_iter().map(|(_, bytes)| bytes.len());
     let sizes: Vec<usize> = sizes.collect();
     assert!(sizes.iter().all(|size| *size < 100_000), "{sizes:?}");
+}
+
+/// How many messages of its own the bag has, and what is damaged.
+fn read(bytes: &Bytes, survey: Survey) -> (usize, Vec<Damage>) {
+    let options = RosbagOptions::default().with_survey(survey);
+    let log = RosbagLog::open(Arc::new(bytes.clone()), options).unwrap();
+    let own = log.manifest().topics().filter(|(_, topic)| topic.encoding == "ros1");
+    let selection = Selection {
+        topics: own
+            .filter(|(_, topic)| topic.origin == logtool_core::TopicOrigin::Logged)
+            .map(|(id, _)| id)
+            .collect(),
+        ..Selection::default()
+    };
+    let (mut block, mut records, mut damage) = (Block::default(), 0, Vec::new());
+    for part in log.manifest().plan(&Selection::default(), 0) {
+        let mut cursor = log.read(&part, &selection).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            records += block.len();
+            damage.extend_from_slice(block.damage());
+        }
+    }
+    (records, damage)
+}
+
+#[test]
+fn damage_to_index_data_loses_no_message() {
+    let (_, mut rover) = files::all().unwrap().pop().unwrap();
+    // By a parser of records in Python: the fourth chunk is followed by index data, of
+    // which those of connection 0 end at 30,647, and those of connection 1 at 30,822.
+    rover[30_208..30_720].fill(0);
+    let rover = Bytes::from(rover);
+    for survey in [Survey::Index, Survey::Scan, Survey::Full] {
+        let (records, damage) = read(&rover, survey);
+        assert_eq!(records, 491, "{survey:?}");
+        let [damage] = &damage[..] else { panic!("{survey:?}: {damage:?}") };
+        assert_eq!((damage.kind, damage.records), (DamageKind::Garbled, 0));
+        assert_eq!(damage.bytes.end, 30_822);
+    }
 }

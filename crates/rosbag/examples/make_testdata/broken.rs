@@ -1,8 +1,7 @@
 //! What may happen to a bag on a disk.
 
-/// The bag without one sector of 512 bytes, in its middle.
-pub(crate) fn without_a_sector(mut bag: Vec<u8>) -> Vec<u8> {
-    let at = bag.len() / 2 / 512 * 512;
+/// The bag without the sector of 512 bytes at `at`.
+pub(crate) fn without_a_sector(mut bag: Vec<u8>, at: usize) -> Vec<u8> {
     if let Some(sector) = bag.get_mut(at..at + 512) {
         sector.fill(0);
     }

@@ -6,12 +6,18 @@ mod rover;
 
 use logtool_core::Result;
 
+/// A sector in the middle of the fourth chunk.
+const IN_A_CHUNK: usize = 26_112;
+
 /// All bags, by the names of their files.
 pub(crate) fn all() -> Result<Vec<(&'static str, Vec<u8>)>> {
     let rover = rover::bag()?;
     Ok(vec![
         ("damaged/killed.bag.active", rover::killed()?),
-        ("damaged/lost_sector.bag", broken::without_a_sector(rover.clone())),
+        (
+            "damaged/lost_sector.bag",
+            broken::without_a_sector(rover.clone(), IN_A_CHUNK),
+        ),
         ("rover.bag", rover),
     ])
 }
