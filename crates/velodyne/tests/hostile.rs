@@ -39,7 +39,7 @@ fn packet(numbers: &mut Numbers) -> (Timestamp, Vec<u8>) {
         let flag = [[0xff, 0xee], [0xff, 0xdd], [0xff, 0xcc], [0xff, 0xbb]][bank];
         let at = block * 100;
         bytes[at..at + 2].copy_from_slice(&flag);
-        if numbers.next() % 50 != 0 {
+        if !numbers.next().is_multiple_of(50) {
             let azimuth = (numbers.next() % 36_001) as u16;
             bytes[at + 2..at + 4].copy_from_slice(&azimuth.to_le_bytes());
         }

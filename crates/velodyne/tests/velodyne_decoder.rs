@@ -258,3 +258,14 @@ fn points_are_those_of_velodyne_decoder_where_it_is_right() {
     }
     assert!(failures.is_empty(), "{failures:#?}");
 }
+
+#[test]
+fn of_an_s3_of_one_return_there_are_as_many_points() {
+    let Some(samples) = samples() else { return };
+    let packets = packets(&samples.join("sim_hdl64e_s3_single.pcap"));
+    let sensor = sensor(&packets);
+    assert_eq!(sensor, Sensor { model: Hdl64eS3, returns: Strongest });
+    let calibration = calibration(&samples, "stream", sensor, &packets);
+    let points = decode(&packets, sensor, &calibration, PointOptions::default());
+    assert_eq!(points.time.len(), 1_655_921);
+}
