@@ -58,6 +58,9 @@ pub(super) fn run(args: &FilterArgs, global: &GlobalArgs) -> Result<Outcome> {
     made.records = copied.records + held.len() as u64;
     made.bytes = written.bytes;
     made.remarks = written.remarks;
+    if made.records == 0 {
+        made.remarks.push("no record is of these topics and this time".to_owned());
+    }
     made.remarks.extend(wanted.remarks(manifest, args, held.len()));
     made.tell(&opened.input.name, opened.input.source.len(), global);
     Ok(findings.tell(global.quiet))
