@@ -225,3 +225,37 @@ fn odd_captures_and_bare_packets_keep_the_laws() {
         }
     }
 }
+
+#[test]
+fn any_length_at_its_maximum_is_survived() {
+    let puck = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/puck.pcap");
+    let puck = Some(Bytes::from(std::fs::read(puck).unwrap()));
+    let ng = sample("pcap_variants/two_interfaces.pcapng");
+    let pieces = sample("pcap_variants/ipfrag.pcap");
+    for bytes in [puck, ng, pieces].into_iter().flatten() {
+        // A few frames are enough, and quick.
+        let bytes = bytes.slice(..bytes.len().min(6_000));
+        for at in 0..bytes.len() - 4 {
+            // All of the first frames' headers, and some of what they hold.
+            if at > 300 && at % 5 != 0 {
+                continue;
+            }
+            let mut bytes = bytes.to_vec();
+            bytes[at..at + 4].fill(0xff);
+            let source = Arc::new(Bytes::from(bytes));
+            let Ok(log) = CaptureLog::open(source, OpenOptions::default()) else {
+                continue;
+            };
+            let (all, mut block, mut found) =
+                (Selection::default(), Block::default(), 0);
+            for part in log.manifest().plan(&all, 0) {
+                let mut cursor = log.read(&part, &all).unwrap();
+                while cursor.fill(&mut block).unwrap() {
+                    found += block.len() as u64;
+                }
+            }
+            let told = log.manifest().topics.iter().filter_map(|topic| topic.records);
+            assert_eq!(found, told.sum::<u64>(), "byte {at}");
+        }
+    }
+}
