@@ -1,4 +1,5 @@
-//! Writes the tables of logtool: CSV, JSON Lines, Arrow IPC, Parquet.
+//! Writes the tables of logtool: CSV, JSON Lines, Arrow IPC, Parquet; points as PCD, PLY,
+//! KITTI, LAS and LAZ.
 //!
 //! A sink takes what [`logtool_core::to_tables`] makes of a log, and writes one file a
 //! topic, called as [`FileNames`] says. All files of a run are [`Outputs`]: they appear
@@ -47,6 +48,7 @@ mod ipc;
 mod parquet;
 
 mod png;
+mod points;
 mod px4;
 
 pub use crate::{
@@ -57,6 +59,7 @@ pub use crate::{
     jsonl::JsonLinesSink,
     parquet::ParquetSink,
     png::{PngColor, PngImage, encode_png},
+    points::{Per, PointFormat, PointOptions, PointSink, has_points},
     px4::{
         Px4Change, Px4Message, Px4Metadata, Px4Position, Px4Sink, Px4TaggedMessage,
         Px4Value,

@@ -1,0 +1,36 @@
+//! Points as the files that programs for point clouds read: PCD, PLY, KITTI, LAS, LAZ.
+//!
+//! Any table with columns `x`, `y` and `z` is points. It becomes one file, or one for
+//! each scan: where a column `scan` has another number, or a column `index` begins
+//! anew.
+
+// In reading order: each module uses only those above it.
+mod options;
+
+mod column;
+
+mod lzf;
+
+mod about;
+mod file;
+
+mod header;
+mod rows;
+
+mod measures;
+
+mod kitti;
+mod pcd;
+mod ply;
+
+mod gps;
+mod las;
+
+mod cut;
+mod list;
+mod sink;
+
+pub use crate::points::{
+    options::{Per, PointFormat, PointOptions},
+    sink::{PointSink, has_points},
+};

@@ -1,0 +1,205 @@
+//! The columns of points that are numbers.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use arrow_array::{
+    Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, RecordBatch, UInt8Array,
+    cast::AsArray as _,
+    types::{
+        Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+        TimestampNanosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    },
+};
+use arrow_schema::{DataType, Schema, TimeUnit};
+
+use crate::number::Number;
+
+/// A column that is numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Column {
+    /// Its name, without blanks and brackets, unlike all others.
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    /// Its index in the schema.
+    index: usize,
+}
+
+/// What a number is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// With a sign or without, of so many bytes.
+    Integer { is_signed: bool, bytes: usize },
+    /// Of so many bytes.
+    Float { bytes: usize },
+    /// Nanoseconds.
+    Time,
+}
+
+/// A number, as all formats need it.
+pub(super) trait Scalar: Number {
+    /// What stands where there is none.
+    const ABSENT: Self;
+
+    fn float(self) -> f64;
+
+    /// Writes its bytes, the lowest first, to the beginning of `place`.
+    fn put_bytes(self, place: &mut [u8]);
+}
+
+macro_rules! scalars {
+    ($($type:ty: $absent:expr),*) => {$(
+        impl Scalar for $type {
+            const ABSENT: Self = $absent;
+
+            #[inline]
+            fn float(self) -> f64 {
+                self as f64
+            }
+
+            #[inline]
+            fn put_bytes(self, place: &mut [u8]) {
+                let bytes = self.to_le_bytes();
+                place.iter_mut().zip(bytes).for_each(|(place, byte)| *place = byte);
+            }
+        }
+    )*};
+}
+
+scalars! {
+    i8: 0, u8: 0, i16: 0, u16: 0, i32: 0, u32: 0, i64: 0, u64: 0,
+    f32: Self::NAN, f64: Self::NAN
+}
+
+/// What is done with the numbers of a column, of whichever type.
+pub(super) trait Visit {
+    fn visit<T>(&mut self, numbers: &PrimitiveArray<T>)
+    where
+        T: ArrowPrimitiveType<Native: Scalar>;
+}
+
+/// The columns of `schema` that are numbers: `x`, `y` and `z` first. None of them if one
+/// of these is missing.
+pub(super) fn columns(schema: &Schema) -> Vec<Column> {
+    let mut names = BTreeSet::new();
+    let mut all: Vec<Column> = Vec::new();
+    for (index, field) in schema.fields().iter().enumerate() {
+        let Some(kind) = Kind::of(field.data_type()) else { continue };
+        let keep = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+        let name = field.name().replace(']', "");
+        let mut name: String =
+            name.chars().map(|c| if keep(c) { c } else { '_' }).collect();
+        while name.is_empty() || !names.insert(name.clone()) {
+            name.push('_');
+        }
+        all.push(Column { name, kind, index });
+    }
+    for (at, name) in ["x", "y", "z"].into_iter().enumerate() {
+        let Some(found) = all.iter().position(|column| column.name == name) else {
+            return Vec::new();
+        };
+        all[at..=found].rotate_right(1);
+    }
+    all
+}
+
+impl Kind {
+    fn of(data_type: &DataType) -> Option<Self> {
+        let integer = |is_signed, bytes| Self::Integer { is_signed, bytes };
+        Some(match data_type {
+            DataType::Boolean | DataType::UInt8 => integer(false, 1),
+            DataType::UInt16 => integer(false, 2),
+            DataType::UInt32 => integer(false, 4),
+            DataType::UInt64 => integer(false, 8),
+            DataType::Int8 => integer(true, 1),
+            DataType::Int16 => integer(true, 2),
+            DataType::Int32 => integer(true, 4),
+            DataType::Int64 => integer(true, 8),
+            DataType::Float32 => Self::Float { bytes: 4 },
+            DataType::Float64 => Self::Float { bytes: 8 },
+            DataType::Timestamp(TimeUnit::Nanosecond, _) => Self::Time,
+            _ => return None,
+        })
+    }
+
+    pub(super) fn bytes(self) -> usize {
+        match self {
+            Self::Integer { bytes, .. } | Self::Float { bytes } => bytes,
+            Self::Time => 8,
+        }
+    }
+}
+
+/// The arrays of `columns` in `batch`, truth as 0 and 1.
+pub(super) fn arrays(batch: &RecordBatch, columns: &[Column]) -> Vec<ArrayRef> {
+    let array = |column: &Column| {
+        let array = batch.column(column.index);
+        match array.as_boolean_opt() {
+            Some(truths) => {
+                let numbers = truths.iter().map(|truth| truth.map(u8::from));
+                Arc::new(numbers.collect::<UInt8Array>())
+            }
+            None => array.clone(),
+        }
+    };
+    columns.iter().map(array).collect()
+}
+
+/// Shows `visit` the numbers of `array`.
+pub(super) fn visit(array: &ArrayRef, visit: &mut impl Visit) {
+    match array.data_type() {
+        DataType::Int8 => visit.visit(array.as_primitive::<Int8Type>()),
+        DataType::UInt8 => visit.visit(array.as_primitive::<UInt8Type>()),
+        DataType::Int16 => visit.visit(array.as_primitive::<Int16Type>()),
+        DataType::UInt16 => visit.visit(array.as_primitive::<UInt16Type>()),
+        DataType::Int32 => visit.visit(array.as_primitive::<Int32Type>()),
+        DataType::UInt32 => visit.visit(array.as_primitive::<UInt32Type>()),
+        DataType::Int64 => visit.visit(array.as_primitive::<Int64Type>()),
+        DataType::UInt64 => visit.visit(array.as_primitive::<UInt64Type>()),
+        DataType::Float32 => visit.visit(array.as_primitive::<Float32Type>()),
+        DataType::Float64 => visit.visit(array.as_primitive::<Float64Type>()),
+        DataType::Timestamp(..) => {
+            visit.visit(array.as_primitive::<TimestampNanosecondType>());
+        }
+        _ => {} // no Kind
+    }
+}
+
+/// Each number of `numbers`, and what stands where there is none.
+pub(super) fn each<T>(numbers: &PrimitiveArray<T>, mut take: impl FnMut(T::Native))
+where
+    T: ArrowPrimitiveType<Native: Scalar>,
+{
+    if numbers.null_count() == 0 {
+        numbers.values().iter().for_each(|number| take(*number));
+    } else {
+        numbers.iter().for_each(|n| take(n.unwrap_or(T::Native::ABSENT)));
+    }
+}
+
+/// The numbers of `array` as floats, NaN where there is none.
+pub(super) fn floats(array: &ArrayRef) -> Vec<f64> {
+    struct Floats(Vec<f64>);
+    impl Visit for Floats {
+        fn visit<T>(&mut self, numbers: &PrimitiveArray<T>)
+        where
+            T: ArrowPrimitiveType<Native: Scalar>,
+        {
+            self.0.extend(numbers.iter().map(|n| n.map_or(f64::NAN, Scalar::float)));
+        }
+    }
+    let mut floats = Floats(Vec::with_capacity(array.len()));
+    visit(array, &mut floats);
+    floats.0
+}
+
+/// The integers of `array`, as far as a u32 holds them.
+pub(super) fn integers(array: &ArrayRef) -> Vec<u32> {
+    // From a float, `as` rounds towards zero, and takes what is out of range to the end.
+    floats(array).into_iter().map(|number| number as u32).collect()
+}
+
+/// The moments of `array` in nanoseconds, if it is of moments.
+pub(super) fn moments(array: &ArrayRef) -> Option<Vec<Option<i64>>> {
+    let moments = array.as_primitive_opt::<TimestampNanosecondType>()?;
+    Some(moments.iter().collect())
+}

@@ -1,0 +1,106 @@
+//! Where one scan ends and another begins.
+
+use std::ops::Range;
+
+use arrow_array::ArrayRef;
+
+use crate::points::{
+    column::{Column, integers},
+    options::Per,
+};
+
+/// What tells the scans of a table apart, and how far it was followed.
+#[derive(Clone, Debug)]
+pub(super) enum Cut {
+    /// Nothing: all points are one scan.
+    Never,
+    /// The column there has the number of the scan.
+    Numbered(usize),
+    /// The column there counts the points of a message; the last count, and how many
+    /// messages began.
+    Counted { at: usize, last: u32, begun: u32 },
+}
+
+impl Cut {
+    /// What tells the scans of a table of `columns` apart.
+    pub(super) fn new(columns: &[Column], per: Per) -> Self {
+        let find = |name| columns.iter().position(|column| column.name == name);
+        match (per, find("index").filter(|_| find("stamp").is_some()), find("scan")) {
+            (Per::Log, ..) | (Per::Scan, None, None) => Self::Never,
+            (Per::Scan, Some(at), _) => Self::Counted { at, last: u32::MAX, begun: 0 },
+            (Per::Scan, None, Some(at)) => Self::Numbered(at),
+        }
+    }
+
+    /// Whether there are scans.
+    pub(super) fn has_scans(&self) -> bool {
+        !matches!(self, Self::Never)
+    }
+
+    /// The scans of the next points: the number of each, and which points it has.
+    pub(super) fn scans(
+        &mut self,
+        arrays: &[ArrayRef],
+        count: usize,
+    ) -> Vec<(u32, Range<usize>)> {
+        let numbers = match self {
+            Self::Never => vec![0; count],
+            Self::Numbered(at) => arrays.get(*at).map(integers).unwrap_or_default(),
+            Self::Counted { at, last, begun } => {
+                let counts = arrays.get(*at).map(integers).unwrap_or_default();
+                let number = |count: u32| {
+                    let before = std::mem::replace(last, count);
+                    *begun += u32::from(count <= before);
+                    *begun - 1
+                };
+                counts.into_iter().map(number).collect()
+            }
+        };
+        let mut start = 0;
+        let scans = numbers.chunk_by(|a, b| a == b).filter_map(|same| {
+            let range = start..start + same.len();
+            start = range.end;
+            Some((*same.first()?, range))
+        });
+        scans.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::UInt32Array;
+    use arrow_schema::{DataType, Field, Schema};
+
+    use super::*;
+    use crate::points::column::columns;
+
+    fn of(names: &[&str]) -> Vec<Column> {
+        let field = |name: &&str| Field::new(*name, DataType::UInt32, false);
+        columns(&Schema::new(names.iter().map(field).collect::<Vec<_>>()))
+    }
+
+    fn array(numbers: &[u32]) -> Vec<ArrayRef> {
+        let own = Arc::new(UInt32Array::from(numbers.to_vec())) as ArrayRef;
+        vec![own.clone(), own.clone(), own.clone(), own.clone(), own]
+    }
+
+    #[test]
+    fn a_message_begins_where_its_points_are_counted_anew() {
+        let mut cut = Cut::new(&of(&["x", "y", "z", "stamp", "index"]), Per::Scan);
+        // A message of a point is followed by another of one.
+        let scans = cut.scans(&array(&[0, 1, 2, 0, 0, 1]), 6);
+        assert_eq!(scans, [(0, 0..3), (1, 3..4), (2, 4..6)]);
+        assert_eq!(cut.scans(&array(&[2, 3, 0]), 3), [(2, 0..2), (3, 2..3)]);
+    }
+
+    #[test]
+    fn a_scan_has_a_number_and_without_any_there_is_one() {
+        let mut cut = Cut::new(&of(&["x", "y", "z", "scan"]), Per::Scan);
+        assert_eq!(cut.scans(&array(&[4, 4, 5]), 3), [(4, 0..2), (5, 2..3)]);
+        let mut cut = Cut::new(&of(&["x", "y", "z", "scan"]), Per::Log);
+        assert_eq!(cut.scans(&array(&[4, 4, 5]), 3), [(0, 0..3)]);
+        assert!(!cut.has_scans());
+    }
+}

@@ -1,0 +1,164 @@
+//! LAS 1.2 and LAZ, by way of the crate `las`.
+
+use std::collections::BTreeMap;
+
+use ::las::point::Format;
+use ::las::{Builder, GpsTimeType, Header, Point, Transform, Vector, Vlr, Writer};
+use logtool_core::{Error, ErrorKind, Result};
+
+use crate::{
+    points::{
+        column::{Column, moments},
+        file::{CloudFile, Out, Points, close},
+        gps,
+        measures::{Measures, array, places, whole},
+    },
+    provenance::CREATED_BY,
+};
+
+/// Metres in one step of a coordinate.
+const STEP: f64 = 1e-4;
+/// How far from the first point a point may be, in metres: what 32 bits hold.
+const REACH: f64 = 2e5;
+
+/// The return types of points: strongest and last.
+const STRONGEST: u32 = 1;
+const LAST: u32 = 2;
+
+/// How a LAS file is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LasOptions {
+    pub(super) is_packed: bool,
+    /// Whether times are Unix time.
+    pub(super) is_unix: bool,
+    /// Whether the lidar sends two returns.
+    pub(super) is_dual: bool,
+}
+
+/// A LAS file.
+pub(super) struct Las {
+    writer: Writer<Out>,
+    measures: Measures,
+    options: LasOptions,
+    origin: [f64; 3],
+}
+
+impl Las {
+    /// Begins a file of points with `columns` in `out`, of which `first` will be the
+    /// first.
+    pub(super) fn new(
+        out: Out,
+        columns: &[Column],
+        options: LasOptions,
+        about: &BTreeMap<String, String>,
+        first: &Points,
+    ) -> Result<Self> {
+        // What is near the sensor is counted from there, all else from the kilometre
+        // in which the first point lies.
+        let first = places(first).into_iter().flatten().next().unwrap_or_default();
+        let round = |v: f64| if v.abs() < 1e5 { 0.0 } else { (v / 1e3).round() * 1e3 };
+        let origin = first.map(round);
+        let header = header(origin, options, about)?;
+        let writer = Writer::new(out, header).map_err(odd)?;
+        Ok(Self { writer, measures: Measures::of(columns), options, origin })
+    }
+
+    fn seconds(&self, points: &Points) -> Vec<f64> {
+        let moments = array(points, self.measures.time).and_then(moments);
+        let seconds = |nanos: i64| match self.options.is_unix {
+            true => gps::adjusted(nanos),
+            false => nanos as f64 / 1e9,
+        };
+        let all = moments.unwrap_or_else(|| vec![None; points.count]).into_iter();
+        all.map(|moment| moment.map_or(f64::NAN, seconds)).collect()
+    }
+
+    /// Which return a point of this type is, of how many.
+    fn returned(&self, kind: u32) -> (u8, u8) {
+        match (self.options.is_dual, kind) {
+            (true, STRONGEST) => (1, 2),
+            (true, LAST) => (2, 2),
+            _ => (1, 1),
+        }
+    }
+}
+
+impl CloudFile for Las {
+    fn write(&mut self, points: &Points) -> Result<u64> {
+        let sources = whole(points, self.measures.laser.or(self.measures.ring));
+        let rings = whole(points, self.measures.ring);
+        let kinds = whole(points, self.measures.return_type);
+        let numbers = sources.into_iter().zip(rings).zip(kinds);
+        let intensities = self.measures.intensities(points);
+        let measured = intensities.into_iter().zip(self.seconds(points));
+        let mut lost = 0;
+        for ((place, ((source, ring), kind)), (intensity, seconds)) in
+            places(points).into_iter().zip(numbers).zip(measured)
+        {
+            let is_near = |place: &[f64; 3]| {
+                place.iter().zip(self.origin).all(|(v, o)| (v - o).abs() < REACH)
+            };
+            let Some([x, y, z]) = place.filter(is_near) else {
+                lost += 1;
+                continue;
+            };
+            let (return_number, number_of_returns) = self.returned(kind);
+            let point = Point {
+                x,
+                y,
+                z,
+                // From a float, `as` takes what is out of range to the end.
+                intensity: (intensity * 65_535.0).round() as u16,
+                return_number,
+                number_of_returns,
+                user_data: u8::try_from(ring).unwrap_or(u8::MAX),
+                point_source_id: u16::try_from(source).unwrap_or(u16::MAX),
+                gps_time: Some(seconds),
+                ..Point::default()
+            };
+            self.writer.write_point(point).map_err(odd)?;
+        }
+        Ok(lost)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.writer.close().map_err(odd)?;
+        close(self.writer.into_inner().map_err(odd)?)
+    }
+}
+
+fn header(
+    origin: [f64; 3],
+    options: LasOptions,
+    about: &BTreeMap<String, String>,
+) -> Result<Header> {
+    let mut builder = Builder::from((1, 2));
+    builder.generating_software = CREATED_BY.to_owned();
+    builder.system_identifier = "logtool".to_owned();
+    builder.gps_time_type = match options.is_unix {
+        true => GpsTimeType::Standard,
+        false => GpsTimeType::Week,
+    };
+    let [x, y, z] = origin.map(|offset| Transform { scale: STEP, offset });
+    builder.transforms = Vector { x, y, z };
+    builder.point_format = Format::new(1).map_err(odd)?;
+    builder.point_format.is_compressed = options.is_packed;
+    let data = serde_json::to_vec(about).unwrap_or_default(); // texts only
+    if u16::try_from(data.len()).is_ok() {
+        builder.vlrs.push(Vlr {
+            user_id: "logtool".to_owned(),
+            record_id: 1,
+            description: "where the points are from, JSON".to_owned(),
+            data,
+        });
+    }
+    builder.into_header().map_err(odd)
+}
+
+fn odd(err: ::las::Error) -> Error {
+    match err {
+        ::las::Error::Io(err) => Error::from(err),
+        err => Error::new(ErrorKind::Unsupported, "LAS cannot be written so")
+            .from_source(err),
+    }
+}

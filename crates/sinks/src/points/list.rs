@@ -1,0 +1,96 @@
+//! The table of the files of scans.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, RecordBatch, StringArray, TimestampNanosecondArray, UInt32Array,
+    UInt64Array,
+};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use logtool_core::{Result, TableSink as _, TableWriter, Topic, time_field};
+
+use crate::{
+    CsvOptions, CsvSink, FileNames, Outputs, error::from_arrow, points::file::Points,
+};
+
+/// A row of the table: a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Listed {
+    pub(super) scan: u32,
+    pub(super) file: String,
+    pub(super) points: u64,
+    /// When its first and its last point were, of those that have a time.
+    pub(super) span: Option<(i64, i64)>,
+}
+
+/// The table `index.csv` beside the files: a row for each of them.
+pub(super) struct List {
+    writer: Box<dyn TableWriter>,
+    schema: SchemaRef,
+}
+
+impl Listed {
+    /// Adds `points`, which were at `moments`.
+    pub(super) fn add(&mut self, points: &Points, moments: Option<&[Option<i64>]>) {
+        self.points += points.count as u64;
+        for moment in moments.into_iter().flatten().flatten() {
+            let (first, last) = self.span.unwrap_or((*moment, *moment));
+            self.span = Some((first.min(*moment), last.max(*moment)));
+        }
+    }
+}
+
+impl List {
+    /// The table beside the files of `topic`; times are of the type `time`.
+    pub(super) fn new(
+        outputs: &Arc<Outputs>,
+        names: &FileNames,
+        topic: &Topic,
+        time: Option<DataType>,
+    ) -> Result<Self> {
+        let time_like = |name| {
+            let field = time_field(name, "ns").with_nullable(true);
+            match &time {
+                Some(time) => field.with_data_type(time.clone()),
+                None => field,
+            }
+        };
+        let schema = Arc::new(Schema::new(vec![
+            time_like("time"),
+            time_like("end"),
+            Field::new("scan", DataType::UInt32, false),
+            Field::new("points", DataType::UInt64, false),
+            Field::new("file", DataType::Utf8, false),
+        ]));
+        let options = CsvOptions::default();
+        let sink = CsvSink::new(outputs.clone(), names.clone(), options);
+        Ok(Self { writer: sink.table(topic, &schema)?, schema })
+    }
+
+    /// Adds the row of a file.
+    pub(super) fn add(&mut self, listed: &Listed) -> Result<()> {
+        let time = |index: usize, nanos: Option<i64>| -> ArrayRef {
+            let times = TimestampNanosecondArray::from(vec![nanos]);
+            match self.schema.field(index).data_type() {
+                DataType::Timestamp(_, Some(zone)) => {
+                    Arc::new(times.with_timezone(zone.clone()))
+                }
+                _ => Arc::new(times),
+            }
+        };
+        let columns: Vec<ArrayRef> = vec![
+            time(0, listed.span.map(|span| span.0)),
+            time(1, listed.span.map(|span| span.1)),
+            Arc::new(UInt32Array::from(vec![listed.scan])),
+            Arc::new(UInt64Array::from(vec![listed.points])),
+            Arc::new(StringArray::from(vec![listed.file.as_str()])),
+        ];
+        let batch = RecordBatch::try_new(self.schema.clone(), columns);
+        self.writer.write(&batch.map_err(from_arrow)?)
+    }
+
+    /// Writes what is still missing.
+    pub(super) fn finish(self) -> Result<()> {
+        self.writer.finish()
+    }
+}

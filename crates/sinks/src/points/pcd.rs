@@ -1,0 +1,148 @@
+//! PCD 0.7, the format of the Point Cloud Library.
+//!
+//! ```text
+//! # .PCD v0.7 - Point Cloud Data file format
+//! VERSION 0.7
+//! FIELDS x y z intensity
+//! SIZE 4 4 4 1
+//! TYPE F F F U
+//! COUNT 1 1 1 1
+//! WIDTH 100
+//! HEIGHT 1
+//! VIEWPOINT 0 0 0 1 0 0 0
+//! POINTS 100
+//! DATA binary
+//! ```
+//! then the rows as text or bytes; or, packed with LZF, the columns one after the other,
+//! after two u32: how many bytes these are packed, and how many unpacked.
+
+use std::{collections::BTreeMap, io::Write as _};
+
+use logtool_core::{Error, ErrorKind, Result};
+
+use crate::{
+    points::{
+        column::{Column, Kind},
+        file::{CloudFile, Out, Points, close},
+        header::Header,
+        lzf, rows,
+    },
+    provenance::CREATED_BY,
+};
+
+/// How the points follow on the header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Data {
+    Ascii,
+    Binary,
+    Compressed,
+}
+
+/// A PCD file.
+pub(super) struct Pcd {
+    out: Out,
+    header: Header,
+    columns: Vec<Column>,
+    data: Data,
+    count: u64,
+    /// Of each column, what waits to be packed.
+    waiting: Vec<Vec<u8>>,
+}
+
+/// The most bytes that are packed at once.
+const MOST_UNPACKED: usize = 1 << 30;
+
+impl Pcd {
+    /// Begins a file of `columns` in `out`.
+    pub(super) fn new(
+        mut out: Out,
+        columns: &[Column],
+        data: Data,
+        about: &BTreeMap<String, String>,
+    ) -> Result<Self> {
+        let header = header(columns, data, about);
+        header.write(&mut out, 0)?;
+        let columns = columns.to_vec();
+        let waiting = columns.iter().map(|_| Vec::new()).collect();
+        Ok(Self { out, header, columns, data, count: 0, waiting })
+    }
+
+    fn wait(&mut self, points: &Points) -> Result<()> {
+        let columns = self.columns.iter().zip(&points.arrays);
+        for ((column, array), waiting) in columns.zip(&mut self.waiting) {
+            let one = Points { arrays: vec![array.clone()], count: points.count };
+            waiting.extend(rows::bytes(&one, std::slice::from_ref(column)));
+        }
+        let bytes: usize = self.waiting.iter().map(Vec::len).sum();
+        if bytes > MOST_UNPACKED {
+            let what = "more points than one compressed PCD file can have in memory \
+                        (1 GiB); write a file for each scan, or binary ones";
+            return Err(Error::new(ErrorKind::Limit, what));
+        }
+        Ok(())
+    }
+
+    fn pack(&mut self) -> Result<()> {
+        let bytes = std::mem::take(&mut self.waiting).concat();
+        let mut packed = Vec::new();
+        lzf::pack(&bytes, &mut packed);
+        // Both are far below 4 GiB: packed, bytes are at most a thirty-second more.
+        self.out.write_all(&(packed.len() as u32).to_le_bytes())?;
+        self.out.write_all(&(bytes.len() as u32).to_le_bytes())?;
+        Ok(self.out.write_all(&packed)?)
+    }
+}
+
+impl CloudFile for Pcd {
+    fn write(&mut self, points: &Points) -> Result<u64> {
+        self.count += points.count as u64;
+        match self.data {
+            Data::Ascii => self.out.write_all(&rows::text(points))?,
+            Data::Binary => self.out.write_all(&rows::bytes(points, &self.columns))?,
+            Data::Compressed => self.wait(points)?,
+        }
+        Ok(0)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        if self.data == Data::Compressed {
+            self.pack()?;
+        }
+        self.header.write(&mut self.out, self.count)?;
+        close(self.out)
+    }
+}
+
+fn header(columns: &[Column], data: Data, about: &BTreeMap<String, String>) -> Header {
+    let list = |of: &dyn Fn(&Column) -> String| {
+        columns.iter().map(of).collect::<Vec<_>>().join(" ")
+    };
+    let names = list(&|column| column.name.clone());
+    let sizes = list(&|column| column.kind.bytes().to_string());
+    let types = list(&|column| {
+        let letter = match column.kind {
+            Kind::Integer { is_signed: false, .. } => "U",
+            Kind::Integer { is_signed: true, .. } | Kind::Time => "I",
+            Kind::Float { .. } => "F",
+        };
+        letter.to_owned()
+    });
+    let counts = list(&|_| "1".to_owned());
+    let told: String =
+        about.iter().map(|(key, value)| format!("# {key}: {value}\n")).collect();
+    let data = match data {
+        Data::Ascii => "ascii",
+        Data::Binary => "binary",
+        Data::Compressed => "binary_compressed",
+    };
+    let pieces = [
+        format!(
+            "{told}VERSION 0.7\nFIELDS {names}\nSIZE {sizes}\nTYPE {types}\n\
+             COUNT {counts}\nWIDTH "
+        ),
+        "\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS ".to_owned(),
+        format!("\nDATA {data}\n"),
+    ];
+    let head = format!("# .PCD v0.7 - Point Cloud Data file format, by {CREATED_BY}");
+    Header { head, pieces: pieces.to_vec() }
+}

@@ -1,0 +1,135 @@
+//! PLY 1.0, the polygon format of Stanford, with points and no polygons.
+//!
+//! ```text
+//! ply
+//! format binary_little_endian 1.0
+//! comment origin of time: 12.500000000 s
+//! element vertex 100
+//! property float x
+//! end_header
+//! ```
+//! then the rows as bytes or text.
+
+use std::{collections::BTreeMap, io::Write as _, sync::Arc};
+
+use arrow_array::{ArrayRef, Float64Array};
+use logtool_core::Result;
+
+use crate::{
+    points::{
+        column::{self, Column, Kind},
+        file::{CloudFile, Out, Points, close},
+        header::Header,
+        rows,
+    },
+    provenance::CREATED_BY,
+};
+
+/// A PLY file.
+pub(super) struct Ply {
+    out: Out,
+    header: Header,
+    /// As the file has them, all of at most 32 bits or floats.
+    columns: Vec<Column>,
+    /// Of each column of moments, the one from which seconds are counted.
+    origins: Vec<Option<i64>>,
+    is_ascii: bool,
+    count: u64,
+}
+
+impl Ply {
+    /// Begins a file of `columns` in `out`, of which `first` will be the first points.
+    pub(super) fn new(
+        mut out: Out,
+        columns: &[Column],
+        is_ascii: bool,
+        about: &BTreeMap<String, String>,
+        first: &Points,
+    ) -> Result<Self> {
+        let mut about = about.clone();
+        let (mut origins, mut columns) = (Vec::new(), columns.to_vec());
+        for (column, array) in columns.iter_mut().zip(&first.arrays) {
+            let moments = column::moments(array).map(|moments| {
+                let first = moments.into_iter().flatten().next().unwrap_or(0);
+                about.insert(format!("origin of {}", column.name), seconds(first));
+                first
+            });
+            origins.push(moments);
+            if column.kind.bytes() == 8 {
+                column.kind = Kind::Float { bytes: 8 };
+            }
+        }
+        let header = header(&columns, is_ascii, &about);
+        header.write(&mut out, 0)?;
+        Ok(Self { out, header, columns, origins, is_ascii, count: 0 })
+    }
+}
+
+impl CloudFile for Ply {
+    fn write(&mut self, points: &Points) -> Result<u64> {
+        let arrays = self.columns.iter().zip(&self.origins).zip(&points.arrays);
+        let arrays = arrays.map(|((column, origin), array)| match origin {
+            Some(origin) => since(array, *origin),
+            None if column.kind.bytes() == 8 => {
+                Arc::new(Float64Array::from(column::floats(array)))
+            }
+            None => array.clone(),
+        });
+        let points = Points { arrays: arrays.collect(), count: points.count };
+        self.count += points.count as u64;
+        match self.is_ascii {
+            true => self.out.write_all(&rows::text(&points))?,
+            false => self.out.write_all(&rows::bytes(&points, &self.columns))?,
+        }
+        Ok(0)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.header.write(&mut self.out, self.count)?;
+        close(self.out)
+    }
+}
+
+/// The moments of `array`, as seconds since `origin`.
+fn since(array: &ArrayRef, origin: i64) -> ArrayRef {
+    let moments = column::moments(array).unwrap_or_default();
+    let seconds = moments.into_iter().map(|moment| {
+        moment.map(|moment| (i128::from(moment) - i128::from(origin)) as f64 / 1e9)
+    });
+    Arc::new(seconds.collect::<Float64Array>())
+}
+
+/// `nanos` as seconds, all digits of it.
+fn seconds(nanos: i64) -> String {
+    let sign = if nanos < 0 { "-" } else { "" };
+    let nanos = nanos.unsigned_abs();
+    format!("{sign}{}.{:09} s", nanos / 1_000_000_000, nanos % 1_000_000_000)
+}
+
+fn header(
+    columns: &[Column],
+    is_ascii: bool,
+    about: &BTreeMap<String, String>,
+) -> Header {
+    let format = if is_ascii { "ascii" } else { "binary_little_endian" };
+    let told: String =
+        about.iter().map(|(key, value)| format!("comment {key}: {value}\n")).collect();
+    let property = |column: &Column| {
+        let kind = match column.kind {
+            Kind::Integer { is_signed: true, bytes: 1 } => "char",
+            Kind::Integer { is_signed: false, bytes: 1 } => "uchar",
+            Kind::Integer { is_signed: true, bytes: 2 } => "short",
+            Kind::Integer { is_signed: false, bytes: 2 } => "ushort",
+            Kind::Integer { is_signed: true, .. } => "int",
+            Kind::Integer { is_signed: false, .. } => "uint",
+            Kind::Float { bytes: 4 } => "float",
+            Kind::Float { .. } | Kind::Time => "double",
+        };
+        format!("property {kind} {}\n", column.name)
+    };
+    let properties: String = columns.iter().map(property).collect();
+    let pieces =
+        [format!("{told}element vertex "), format!("\n{properties}end_header\n")];
+    let head = format!("ply\nformat {format} 1.0\ncomment by {CREATED_BY}");
+    Header { head, pieces: pieces.to_vec() }
+}

@@ -1,0 +1,254 @@
+//! Tables to files of points.
+
+use std::{
+    collections::BTreeMap,
+    io::BufWriter,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use arrow_array::RecordBatch;
+use arrow_schema::{Schema, SchemaRef};
+use logtool_core::{Error, ErrorKind, Result, TableSink, TableWriter, Topic};
+
+use crate::{
+    file_name::FileNames,
+    points::{
+        about::about,
+        column::{self, Column},
+        cut::Cut,
+        file::{CloudFile, Out, Points},
+        kitti::Kitti,
+        las::{Las, LasOptions},
+        list::{List, Listed},
+        measures::{Measures, whole},
+        options::{PointFormat, PointOptions},
+        pcd::{Data, Pcd},
+        ply::Ply,
+    },
+    staged::Outputs,
+};
+
+/// Writes files of points.
+///
+/// Where each scan has its own, they are called by the number of the scan and the time
+/// of its first point, `000012_3.456789012.pcd`, and a table beside them, `index.csv`,
+/// lists them. Each says where its points are from, as far as its format lets it.
+#[derive(Clone, Debug)]
+pub struct PointSink {
+    outputs: Arc<Outputs>,
+    /// For files of whole logs, and for folders of files of scans.
+    names: [FileNames; 2],
+    metadata: BTreeMap<String, String>,
+    options: PointOptions,
+    files: Arc<AtomicU64>,
+    lost: Arc<AtomicU64>,
+}
+
+/// Whether a table of `schema` has points: columns `x`, `y` and `z` of numbers.
+pub fn has_points(schema: &Schema) -> bool {
+    !column::columns(schema).is_empty()
+}
+
+impl PointSink {
+    /// Writes files among `outputs`, with `metadata` in each of them. Where a topic
+    /// becomes one file, that is called as the first of `names` says; where it becomes
+    /// several, these are in a folder as the second says, which has to be in the style
+    /// [`Index`](crate::NameStyle::Index).
+    pub fn new(
+        outputs: Arc<Outputs>,
+        names: [FileNames; 2],
+        metadata: BTreeMap<String, String>,
+        options: PointOptions,
+    ) -> Self {
+        let (files, lost) = (Arc::default(), Arc::default());
+        Self { outputs, names, metadata, options, files, lost }
+    }
+
+    /// How many files of points there are by now.
+    pub fn files(&self) -> u64 {
+        self.files.load(Ordering::Relaxed)
+    }
+
+    /// How many points the format had no room for, by now.
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+}
+
+impl TableSink for PointSink {
+    fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+        let columns = column::columns(schema);
+        if columns.is_empty() {
+            let what =
+                format!("{} has no columns x, y and z of numbers", topic.label());
+            return Err(Error::new(ErrorKind::Unsupported, what));
+        }
+        let cut = Cut::new(&columns, self.options.per);
+        let [whole_names, folder_names] = &self.names;
+        let measures = Measures::of(&columns);
+        let (stem, list) = match cut.has_scans() {
+            false => (whole_names.stem(topic), None),
+            true => {
+                let time = schema.fields().first().map(|f| f.data_type().clone());
+                let time = time.filter(|_| measures.time.is_some());
+                let list = List::new(&self.outputs, folder_names, topic, time)?;
+                (folder_names.stem(topic), Some(list))
+            }
+        };
+        Ok(Box::new(PointTable {
+            sink: self.clone(),
+            stem,
+            about: about(topic, &self.metadata),
+            columns,
+            measures,
+            cut,
+            list,
+            kinds: 0,
+            open: Vec::new(),
+            closed: None,
+        }))
+    }
+}
+
+/// The files of one topic.
+struct PointTable {
+    sink: PointSink,
+    /// The file without its extension, or the folder.
+    stem: String,
+    about: BTreeMap<String, String>,
+    columns: Vec<Column>,
+    measures: Measures,
+    cut: Cut,
+    list: Option<List>,
+    /// The types of return that were seen: a bit for each.
+    kinds: u32,
+    /// The files that are being written, the oldest first.
+    open: Vec<(Listed, Box<dyn CloudFile>)>,
+    /// The highest number of the scans that are done.
+    closed: Option<u32>,
+}
+
+/// How many scans are written side by side: lasers that look to the left pass the cut
+/// before others, so that one scan does not end where the next one begins.
+const MOST_OPEN: usize = 2;
+
+/// The bits of the strongest and of the last return.
+const BOTH_KINDS: u32 = 1 << 1 | 1 << 2;
+
+impl TableWriter for PointTable {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let arrays = column::arrays(batch, &self.columns);
+        let points = Points { arrays, count: batch.num_rows() };
+        if self.measures.return_type.is_some() {
+            let kinds = whole(&points, self.measures.return_type);
+            self.kinds =
+                kinds.iter().fold(self.kinds, |all, kind| all | 1 << (kind & 31));
+        }
+        for (scan, range) in self.cut.scans(&points.arrays, points.count) {
+            self.add(scan, &points.slice(range.start, range.len()))?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        while !self.open.is_empty() {
+            self.close_oldest()?;
+        }
+        self.list.map_or(Ok(()), List::finish)
+    }
+}
+
+impl PointTable {
+    fn add(&mut self, scan: u32, points: &Points) -> Result<()> {
+        let moments = self.measures.time.and_then(|at| points.arrays.get(at));
+        let moments = moments.and_then(column::moments);
+        let at = match self.open.iter().position(|(listed, _)| listed.scan == scan) {
+            Some(at) => at,
+            None => {
+                if self.closed.is_some_and(|closed| scan <= closed) {
+                    let what =
+                        format!("points of scan {scan} after those of later ones");
+                    return Err(Error::new(ErrorKind::Malformed, what));
+                }
+                if self.open.len() >= MOST_OPEN {
+                    self.close_oldest()?;
+                }
+                let first = moments.as_deref().and_then(|m| m.first()).copied();
+                let begun = self.begin(scan, first.flatten(), points)?;
+                self.open.push(begun);
+                self.open.sort_by_key(|(listed, _)| listed.scan);
+                let here = self.open.iter().position(|(listed, _)| listed.scan == scan);
+                here.unwrap_or_default()
+            }
+        };
+        if let Some((listed, file)) = self.open.get_mut(at) {
+            listed.add(points, moments.as_deref());
+            self.sink.lost.fetch_add(file.write(points)?, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn begin(
+        &self,
+        scan: u32,
+        moment: Option<i64>,
+        points: &Points,
+    ) -> Result<(Listed, Box<dyn CloudFile>)> {
+        let extension = self.sink.options.format.extension();
+        let (file, name) = match self.list {
+            None => (format!("{}.{extension}", self.stem), None),
+            Some(_) => {
+                let file = format!("{}.{extension}", name(scan, moment));
+                (file.clone(), Some(format!("{}/{file}", self.stem)))
+            }
+        };
+        let staged = self.sink.outputs.create(name.as_ref().unwrap_or(&file))?;
+        let out = BufWriter::with_capacity(64 << 10, staged);
+        self.sink.files.fetch_add(1, Ordering::Relaxed);
+        Ok((Listed { scan, file, ..Listed::default() }, self.file(out, points)?))
+    }
+
+    /// The file that begins in `out`, with `first`.
+    fn file(&self, out: Out, first: &Points) -> Result<Box<dyn CloudFile>> {
+        let (columns, about) = (&self.columns, &self.about);
+        let PointOptions { format, is_unix, .. } = self.sink.options;
+        let pcd = |out, data| -> Result<Box<dyn CloudFile>> {
+            Ok(Box::new(Pcd::new(out, columns, data, about)?))
+        };
+        match format {
+            PointFormat::PcdAscii => pcd(out, Data::Ascii),
+            PointFormat::PcdBinary => pcd(out, Data::Binary),
+            PointFormat::PcdCompressed => pcd(out, Data::Compressed),
+            PointFormat::PlyAscii | PointFormat::PlyBinary => {
+                let is_ascii = format == PointFormat::PlyAscii;
+                Ok(Box::new(Ply::new(out, columns, is_ascii, about, first)?))
+            }
+            PointFormat::Kitti => Ok(Box::new(Kitti::new(out, columns))),
+            PointFormat::Las | PointFormat::Laz => {
+                let is_packed = format == PointFormat::Laz;
+                let is_dual = self.kinds & BOTH_KINDS == BOTH_KINDS;
+                let options = LasOptions { is_packed, is_unix, is_dual };
+                Ok(Box::new(Las::new(out, columns, options, about, first)?))
+            }
+        }
+    }
+
+    fn close_oldest(&mut self) -> Result<()> {
+        let (listed, file) = self.open.remove(0);
+        file.finish()?;
+        self.closed = Some(listed.scan);
+        self.list.as_mut().map_or(Ok(()), |list| list.add(&listed))
+    }
+}
+
+/// What the file of `scan` is called, without its extension.
+fn name(scan: u32, first: Option<i64>) -> String {
+    let Some(nanos) = first else { return format!("{scan:06}") };
+    let sign = if nanos < 0 { "-" } else { "" };
+    let nanos = nanos.unsigned_abs();
+    let (seconds, nanos) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
+    format!("{scan:06}_{sign}{seconds}.{nanos:09}")
+}
