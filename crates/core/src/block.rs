@@ -183,11 +183,13 @@ impl Block {
     }
 
     /// The record at `index`.
+    #[inline]
     pub fn get(&self, index: usize) -> Option<Record<'_>> {
         self.entries.get(index).map(|entry| self.record(entry))
     }
 
     /// The records, in the order of the file.
+    #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Record<'_>> {
         self.entries.iter().map(|entry| self.record(entry))
     }
@@ -216,6 +218,7 @@ impl Block {
         self.entries.chunk_by(same).map(run)
     }
 
+    #[inline]
     fn record(&self, entry: &Entry) -> Record<'_> {
         Record {
             topic: entry.topic,
@@ -226,6 +229,7 @@ impl Block {
         }
     }
 
+    #[inline]
     fn offset(&self, entry: &Entry) -> u64 {
         match &self.origin {
             Origin::Plain(offset) => offset + u64::from(entry.start),

@@ -3,7 +3,8 @@
 //! Parts are decoded side by side; their batches are put back into the file's order
 //! and handed to one lane per topic; lanes write side by side. No task ever waits: a
 //! part begins when another is wholly written, so that memory is bounded by a few
-//! parts however long the log is, and a slow sink slows the reading down.
+//! parts however long the log is, and a slow sink slows the reading down. A part that
+//! turns out to hold much is decoded in pieces, each when the one before is written.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -116,8 +117,8 @@ struct State {
     next: usize,
     /// How many are begun and not wholly written.
     under_way: usize,
-    /// Decoded parts that wait for an earlier one.
-    early: BTreeMap<usize, Vec<(TopicId, RecordBatch)>>,
+    /// The next pieces of parts that wait for an earlier one.
+    early: BTreeMap<usize, Piece>,
     /// The next part to hand to the lanes.
     hand_over: usize,
     report: Report,
@@ -132,8 +133,24 @@ struct Lane {
     is_busy: bool,
 }
 
-/// Counts the batches of a part that are not yet written.
-struct Ticket(AtomicUsize);
+/// What is decoded of a part at a time: all of it, unless that is much.
+struct Piece {
+    batches: Vec<(TopicId, RecordBatch)>,
+    /// Where to go on, if that is not all.
+    rest: Option<Box<dyn Cursor>>,
+}
+
+/// A piece that is being written.
+struct Ticket {
+    /// How many of its batches are not yet written.
+    batches: AtomicUsize,
+    part: usize,
+    rest: Mutex<Option<Box<dyn Cursor>>>,
+}
+
+/// A piece ends when so many bytes are decoded, or rows are made of them.
+const PIECE_BYTES: usize = 16 << 20;
+const PIECE_ROWS: usize = 1 << 20;
 
 /// What a task decodes with; kept from part to part.
 #[derive(Default)]
@@ -157,43 +174,60 @@ impl<'d> Driver<'d> {
             let part = state.next;
             state.next += 1;
             state.under_way += 1;
-            scope.spawn(move |scope| self.part(part, scope));
+            scope.spawn(move |scope| self.part(part, None, scope));
         }
     }
 
-    /// Decodes a part, and hands over all that are now in order.
-    fn part<'s>(&'s self, index: usize, scope: &Scope<'s>)
-    where
+    /// Decodes the next piece of a part, and hands over all that are now in order.
+    fn part<'s>(
+        &'s self,
+        index: usize,
+        rest: Option<Box<dyn Cursor>>,
+        scope: &Scope<'s>,
+    ) where
         'd: 's,
     {
         let part = &self.plan[index];
         let mut bench = lock(&self.spare).pop().unwrap_or_default();
-        let decoded = self.decode(part, &mut bench);
+        let decoded = self.decode(part, rest, &mut bench);
         lock(&self.spare).push(bench);
-        self.log.source().release(part.bytes.clone());
-        (self.job.progress)(part.bytes.end - part.bytes.start);
+        if decoded.as_ref().is_ok_and(|(piece, _)| piece.rest.is_none()) {
+            self.log.source().release(part.bytes.clone());
+            (self.job.progress)(part.bytes.end - part.bytes.start);
+        }
 
         let mut ready = Vec::new();
         {
             let mut state = lock(&self.state);
             match decoded {
-                Ok((batches, report)) => {
+                Ok((piece, report)) => {
                     state.report.records += report.records;
                     for damage in report.damage {
                         damage.add_to(&mut state.report.damage);
                     }
-                    state.early.insert(index, batches);
+                    state.early.insert(index, piece);
                 }
                 Err(err) => drop(state.failed.get_or_insert(err)),
             }
             while state.failed.is_none() {
-                let next = state.hand_over;
-                let Some(batches) = state.early.remove(&next) else { break };
-                state.hand_over += 1;
+                let part = state.hand_over;
+                let Some(Piece { batches, rest }) = state.early.remove(&part) else {
+                    break;
+                };
+                let is_end = rest.is_none();
+                state.hand_over += usize::from(is_end);
                 if batches.is_empty() {
-                    state.under_way -= 1;
+                    match rest {
+                        None => state.under_way -= 1,
+                        rest => scope.spawn(move |scope| self.part(part, rest, scope)),
+                    }
+                    continue;
                 }
-                let ticket = Arc::new(Ticket(AtomicUsize::new(batches.len())));
+                let ticket = Arc::new(Ticket {
+                    batches: AtomicUsize::new(batches.len()),
+                    part,
+                    rest: Mutex::new(rest),
+                });
                 for (topic, batch) in batches {
                     let mut lane = lock(&self.lanes[topic.index()]);
                     lane.waiting.push_back((batch, ticket.clone()));
@@ -209,18 +243,29 @@ impl<'d> Driver<'d> {
         self.begin_parts(scope);
     }
 
-    /// The tables of one part.
+    /// The tables of the next piece of a part: where `rest` is, or at its start.
     fn decode(
         &self,
         part: &Part,
+        rest: Option<Box<dyn Cursor>>,
         bench: &mut Workbench,
-    ) -> Result<(Vec<(TopicId, RecordBatch)>, Report)> {
+    ) -> Result<(Piece, Report)> {
         let Workbench { block, sort, decoders } = bench;
         decoders.resize_with(self.lanes.len(), || None);
         let mut report = Report::default();
-        let mut cursor = self.log.read(part, &self.job.selection)?;
-        while cursor.fill(block)? {
+        let mut cursor = match rest {
+            Some(cursor) => cursor,
+            None => self.log.read(part, &self.job.selection)?,
+        };
+        let (mut bytes, mut rows) = (0, 0);
+        let mut is_end = false;
+        while bytes < PIECE_BYTES && rows < PIECE_ROWS {
+            if !cursor.fill(block)? {
+                is_end = true;
+                break;
+            }
             report.damage.extend_from_slice(block.damage());
+            bytes += block.bytes().len();
             block.sort_by_topic(sort);
             for run in block.runs() {
                 let decoder = match &mut decoders[run.topic().index()] {
@@ -230,7 +275,9 @@ impl<'d> Driver<'d> {
                         none.insert(self.log.decoder(run.topic(), columns)?)
                     }
                 };
+                let before = decoder.rows();
                 decoder.append(run, &mut report.damage);
+                rows += decoder.rows() - before;
                 report.records += run.len() as u64;
             }
         }
@@ -242,7 +289,7 @@ impl<'d> Driver<'d> {
                 batches.push((topic, batch));
             }
         }
-        Ok((batches, report))
+        Ok((Piece { batches, rest: (!is_end).then_some(cursor) }, report))
     }
 
     /// Writes the batches that wait in a lane, until there are none.
@@ -267,9 +314,15 @@ impl<'d> Driver<'d> {
                 return; // still busy, so that nothing more is written
             }
             drop(batch);
-            if ticket.0.fetch_sub(1, Ordering::AcqRel) == 1 {
-                lock(&self.state).under_way -= 1;
-                self.begin_parts(scope);
+            if ticket.batches.fetch_sub(1, Ordering::AcqRel) == 1 {
+                let part = ticket.part;
+                match lock(&ticket.rest).take() {
+                    None => {
+                        lock(&self.state).under_way -= 1;
+                        self.begin_parts(scope);
+                    }
+                    rest => scope.spawn(move |scope| self.part(part, rest, scope)),
+                }
             }
         }
     }
@@ -331,3 +384,6 @@ impl std::fmt::Debug for TableJob<'_> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -66,8 +66,8 @@ pub mod check;
 mod ahead;
 mod columns;
 pub mod conformance;
-mod copy;
 mod merge;
+mod copy;
 mod shape;
 mod walk;
 

@@ -4,7 +4,7 @@
 //! call through a `dyn` is made per block or per run of records, never per field. What
 //! a format can do beyond them is its own crate's typed API.
 
-use std::{fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -18,7 +18,9 @@ use crate::{
     manifest::{Manifest, Part, Selection},
     sink::{Extract, Output, RecordSink, WriteOptions},
     source::Source,
+    time::Timestamp,
     topic::TopicId,
+    value::Value,
 };
 
 /// A file format: a constant that recognises, opens and perhaps writes logs.
@@ -79,6 +81,30 @@ pub trait Log: Send + Sync {
 
     /// The bytes that the log is read from.
     fn source(&self) -> &Arc<dyn Source>;
+
+    /// Adds the topic and the time of every record of `part`, but for derived ones, to
+    /// `times`, in any order, if the format can tell them without reading the records;
+    /// says whether it can.
+    ///
+    /// # Errors
+    /// Whatever ends the reading.
+    fn times(
+        &self,
+        part: &Part,
+        times: &mut Vec<(TopicId, Timestamp)>,
+    ) -> Result<bool> {
+        let _ = (part, times);
+        Ok(false)
+    }
+
+    /// What only the format knows of how the file is laid out, and is not in the
+    /// manifest because it takes looking into every corner of the file.
+    ///
+    /// # Errors
+    /// Whatever ends the reading.
+    fn layout(&self) -> Result<BTreeMap<String, Value>> {
+        Ok(BTreeMap::new())
+    }
 
     /// Adds to `findings` what is wrong with the log, or odd, as far as only its format
     /// knows, with the codes of [`Format::codes`]; [`check`](crate::check()) finds the
@@ -232,6 +258,18 @@ impl<L: Log + ?Sized> Log for Arc<L> {
 
     fn source(&self) -> &Arc<dyn Source> {
         (**self).source()
+    }
+
+    fn times(
+        &self,
+        part: &Part,
+        times: &mut Vec<(TopicId, Timestamp)>,
+    ) -> Result<bool> {
+        (**self).times(part, times)
+    }
+
+    fn layout(&self) -> Result<BTreeMap<String, Value>> {
+        (**self).layout()
     }
 
     fn check(&self, findings: &mut Findings) -> Result<()> {

@@ -88,11 +88,14 @@ impl Log for Sample {
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        let (records, damage) = &self.parts[(part.bytes.start / 1000) as usize];
+        let parts = part.bytes.start / 1000..part.bytes.end / 1000;
+        let parts = &self.parts[parts.start as usize..parts.end as usize];
         let wanted =
             |r: &&Told| selection.wants(TopicId(r.0), Timestamp::from_nanos(r.2));
-        let records = records.iter().filter(wanted).copied().collect();
-        Ok(Box::new(Once(Some((records, damage.clone())), part.bytes.start)))
+        let records = parts.iter().flat_map(|part| &part.0);
+        let records = records.filter(wanted).copied().collect();
+        let damage = parts.iter().flat_map(|part| part.1.clone()).collect();
+        Ok(Box::new(Once(Some((records, damage)), part.bytes.start)))
     }
 
     fn decoder(&self, _: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
@@ -157,7 +160,8 @@ impl Decoder for Numbers {
 
     fn take(&mut self) -> Result<RecordBatch> {
         let rows = std::mem::take(&mut self.rows);
-        let time: TimestampNanosecondArray = rows.iter().map(|row| Some(row.0)).collect();
+        let time: TimestampNanosecondArray =
+            rows.iter().map(|row| Some(row.0)).collect();
         let stamp: TimestampNanosecondArray =
             rows.iter().map(|row| Some(i64::from(row.1))).collect();
         let number: UInt32Array = rows.iter().map(|row| row.1).collect();

@@ -1,7 +1,7 @@
 //! A log that does as it is told, for tests.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     ops::Range,
     sync::{
         Arc, Mutex,
@@ -9,17 +9,20 @@ use std::{
     },
 };
 
+use arrow_array::{RecordBatch, TimestampNanosecondArray};
+use arrow_schema::{Schema, SchemaRef};
 use bytes::Bytes;
 
 use crate::{
-    block::Block,
+    block::{Block, Run},
+    columns::time_field,
     damage::{Damage, DamageKind},
     error::{Error, ErrorKind, Result},
     log::{Columns, Cursor, Decoder, Log},
     manifest::{Manifest, Part, Selection},
     source::Source,
     time::{TimeRange, Timestamp},
-    topic::{TopicId, TopicSet},
+    topic::{Topic, TopicId, TopicOrigin, TopicSet},
 };
 
 /// A log of scripted parts. The bytes of part `p` are `p * 1000..(p + 1) * 1000`.
@@ -57,6 +60,7 @@ impl Scripted {
         };
         let manifest = Manifest {
             bytes: parts.len() as u64 * 1000,
+            topics: vec![topic()],
             parts: (0..).zip(&parts).map(part).collect(),
             ..Manifest::default()
         };
@@ -98,6 +102,23 @@ impl Scripted {
     }
 }
 
+fn topic() -> Topic {
+    Topic {
+        name: "all".to_owned(),
+        instance: 0,
+        origin: TopicOrigin::Logged,
+        latched: Vec::new(),
+        encoding: String::new(),
+        type_name: String::new(),
+        definition: String::new(),
+        schema: Arc::new(Schema::empty()),
+        records: None,
+        bytes: None,
+        time: None,
+        metadata: BTreeMap::new(),
+    }
+}
+
 fn times(plays: &[Play]) -> TimeRange {
     let mut time = TimeRange::EMPTY;
     for play in plays {
@@ -126,7 +147,8 @@ impl Log for Scripted {
     }
 
     fn decoder(&self, _: TopicId, _: &Columns) -> Result<Box<dyn Decoder>> {
-        Err(Error::new(ErrorKind::Unsupported, "nothing is decoded here"))
+        let fields = vec![time_field("timestamp", "ns")];
+        Ok(Box::new(Times(Arc::new(Schema::new(fields)), Vec::new())))
     }
 
     fn source(&self) -> &Arc<dyn Source> {
@@ -167,6 +189,29 @@ impl Cursor for Playing {
             Play::Panic => panic!("as was told"),
         }
         Ok(true)
+    }
+}
+
+/// Tables of nothing but times.
+struct Times(SchemaRef, Vec<Timestamp>);
+
+impl Decoder for Times {
+    fn schema(&self) -> &SchemaRef {
+        &self.0
+    }
+
+    fn append(&mut self, run: Run<'_>, _: &mut Vec<Damage>) {
+        self.1.extend(run.times());
+    }
+
+    fn rows(&self) -> usize {
+        self.1.len()
+    }
+
+    fn take(&mut self) -> Result<RecordBatch> {
+        let times: Vec<i64> = self.1.drain(..).map(Timestamp::as_nanos).collect();
+        let times = TimestampNanosecondArray::from(times);
+        Ok(RecordBatch::try_new(self.0.clone(), vec![Arc::new(times)]).unwrap())
     }
 }
 

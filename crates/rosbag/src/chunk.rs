@@ -69,7 +69,7 @@ impl Compression {
             _ if packed.is_empty() => Unpacked::Whole,
             Self::None => out.copy(packed, limit),
             Self::Bz2 => bz2::unpack(packed, limit, &mut out),
-            Self::Lz4 => lz4::unpack(packed, limit, &mut out),
+            Self::Lz4 => lz4::unpack(packed, declared as usize, limit, &mut out),
         };
         out.buffer.truncate(out.used);
         (out.buffer, how)

@@ -73,11 +73,13 @@ mod traverse;
 
 mod cursor;
 mod probe;
+mod told;
 
 mod head;
 mod packing;
 
 mod index;
+mod overview;
 mod scan;
 
 mod notes;

@@ -1,13 +1,14 @@
 //! A bag that is open.
 
 use std::{
+    collections::BTreeMap,
     fmt,
     sync::{Arc, OnceLock},
 };
 
 use logtool_core::{
     Block, Columns, Cursor, Decoder, Error, ErrorKind, Findings, Log, Manifest, Part,
-    Result, Selection, Source, TopicId,
+    Result, Selection, Source, Timestamp, TopicId, Value,
 };
 
 use crate::{
@@ -21,6 +22,7 @@ use crate::{
     head::Head,
     notes::Notes,
     options::RosbagOptions,
+    overview,
     points::Shape,
     schema,
     survey::survey,
@@ -190,6 +192,18 @@ impl Log for RosbagLog {
     fn check(&self, findings: &mut Findings) -> Result<()> {
         let Self { bag, table, head, .. } = self;
         check(&Checked { bag, table, head }, findings)
+    }
+
+    fn times(
+        &self,
+        part: &Part,
+        times: &mut Vec<(TopicId, Timestamp)>,
+    ) -> Result<bool> {
+        overview::times(&self.bag, &self.table, part, times)
+    }
+
+    fn layout(&self) -> Result<BTreeMap<String, Value>> {
+        overview::layout(&self.bag, &self.manifest.parts)
     }
 }
 

@@ -11,6 +11,7 @@ use crate::{
     packing::Packing,
     probe::{Collecting, Content, Count},
     table::Table,
+    told::Told,
     top::{ChunkHead, Top, TopKind, Tops},
     walk::{Plain, Visitor as _},
     wire,
@@ -24,7 +25,7 @@ const TILE: u32 = 512 << 10;
 pub(crate) struct Tile {
     pub(crate) bytes: Range<u64>,
     /// What it holds, where the file tells.
-    pub(crate) told: Option<Content>,
+    pub(crate) told: Option<Told>,
     /// When, where the file tells that of all that it holds.
     pub(crate) time: Option<TimeRange>,
 }
@@ -120,7 +121,7 @@ impl Scan {
         self.close(at, true);
         self.is_in_index = false;
         self.packing.add(&chunk, data.end.min(len) - data.start.min(len));
-        let told = Some(Content::default());
+        let told = Some(Told::Content(Content::default()));
         self.open = Some(Tile { bytes: at..at, told, time: None });
         let is_unfinished = is_unfinished(tops, &chunk, &data)?;
         if data.end < len && !is_unfinished && tops.look(data.end)?.is_some() {
@@ -149,7 +150,8 @@ impl Scan {
             if plain.bytes.start > start {
                 let bytes = start..plain.bytes.start;
                 start = plain.bytes.start;
-                self.tiles.push(Tile { bytes, told: Some(content), time: None });
+                let told = Some(Told::Content(content));
+                self.tiles.push(Tile { bytes, told, time: None });
             }
             if !more || plain.bytes.is_empty() {
                 return Ok(start);
@@ -159,8 +161,8 @@ impl Scan {
 
     /// The open chunk has messages of `connection`, told in `entries`.
     fn index(&mut self, connection: u32, entries: Option<&bytes::Bytes>) {
-        let content = self.open.as_mut().and_then(|tile| tile.told.as_mut());
-        let (Some(content), Some(entries)) = (content, entries) else {
+        let told = self.open.as_mut().and_then(|tile| tile.told.as_mut());
+        let (Some(Told::Content(content)), Some(entries)) = (told, entries) else {
             return self.doubt();
         };
         let times = wire::index_entries(entries).map(|(time, _)| TimeRange::just(time));
@@ -181,7 +183,8 @@ impl Scan {
     fn close(&mut self, end: u64, is_whole: bool) {
         let Some(mut tile) = self.open.take() else { return };
         tile.bytes.end = end;
-        let has_index = tile.told.as_ref().is_some_and(|told| !told.counts.is_empty());
+        let has_index =
+            tile.told.as_ref().is_some_and(|told| told.counts().next().is_some());
         if !is_whole || !has_index {
             tile.told = None;
         }
@@ -205,21 +208,4 @@ impl Scan {
 pub(crate) fn bounds(tiles: &[Tile]) -> Vec<u64> {
     let starts = tiles.iter().map(|tile| tile.bytes.start);
     starts.chain(tiles.last().map(|tile| tile.bytes.end)).collect()
-}
-
-/// The messages of each connection, all times unknown.
-pub(crate) fn counted(counts: &[(u32, u32)]) -> Content {
-    let mut content = Content::default();
-    for (connection, count) in counts.iter().filter(|(_, count)| *count > 0) {
-        let count = Count { records: (*count).into(), bytes: None, time: None };
-        let counts = &mut content.counts;
-        counts.entry(*connection).and_modify(|c| *c = c.and(count)).or_insert(count);
-    }
-    content
-}
-
-/// Of `content`, the time of all, where it is known.
-pub(crate) fn time_of(content: &Content) -> Option<TimeRange> {
-    let mut counts = content.counts.values();
-    counts.try_fold(TimeRange::EMPTY, |all, count| Some(all.cover(&count.time?)))
 }

@@ -22,9 +22,10 @@ use crate::{
     notes::Notes,
     options::{RosbagOptions, Survey},
     packing::Packing,
-    probe::{Content, Count, probe},
+    probe::{Count, probe},
     scan::{self, Scan, Tile},
     table::Table,
+    told::Told,
 };
 
 /// Bags that are no longer than this are read through, unless they unpack to more than
@@ -38,7 +39,7 @@ struct Findings {
     table: Table,
     tiles: Vec<Tile>,
     /// What each tile holds, where it is known.
-    contents: Vec<Option<Content>>,
+    contents: Vec<Option<Told>>,
     packing: Packing,
     is_indexed: bool,
     damage: Vec<Damage>,
@@ -81,7 +82,7 @@ pub(crate) fn survey(
         Lock::Shut(why) => {
             let why = why.clone();
             findings.contents =
-                findings.tiles.iter().map(|tile| tile.told.clone()).collect();
+                findings.tiles.iter_mut().map(|tile| tile.told.take()).collect();
             findings.remarks.push(why);
         }
         Lock::Open | Lock::Key(_) => findings.probe(&bag, budget)?,
@@ -96,12 +97,13 @@ impl Findings {
             self.table.meet(raw, 0);
         }
         let ends = chunks.iter().skip(1).map(|chunk| chunk.at).chain([head.index_at]);
-        let tile = |(chunk, end): (&index::IndexedChunk, u64)| Tile {
+        let ends: Vec<u64> = ends.collect();
+        let tile = |(chunk, end): (index::IndexedChunk, u64)| Tile {
             bytes: chunk.at..end,
-            told: Some(scan::counted(&chunk.counts)),
+            told: Some(Told::Counts(chunk.counts)),
             time: Some(chunk.time),
         };
-        self.tiles = chunks.iter().zip(ends).map(tile).collect();
+        self.tiles = chunks.into_iter().zip(ends).map(tile).collect();
         self.packing = packing;
         self.is_indexed = true;
         self.remarks.extend(remarks);
@@ -127,22 +129,30 @@ impl Findings {
     /// until `budget` bytes are unpacked.
     fn probe(&mut self, bag: &Bag, mut budget: u64) -> Result<()> {
         let bounds: Arc<[u64]> = scan::bounds(&self.tiles).into();
-        for tile in &self.tiles {
-            let told = tile.told.as_ref().filter(|told| {
-                let mut ids = told.counts.keys();
+        for tile in &mut self.tiles {
+            let told = tile.told.take().filter(|told| {
+                let mut ids = told.counts().map(|(id, _)| id);
                 budget == 0
-                    && ids.all(|id| self.table.lookup(*id, tile.bytes.start).is_some())
+                    && ids.all(|id| self.table.lookup(id, tile.bytes.start).is_some())
             });
-            let content = match told {
-                Some(told) => told.clone(),
+            let told = match told {
+                Some(told) => told,
                 None => {
                     let (part, table) = (tile.bytes.clone(), &mut self.table);
-                    probe(bag, &bounds, part, table, &mut self.conflicts)?
+                    Told::Content(probe(
+                        bag,
+                        &bounds,
+                        part,
+                        table,
+                        &mut self.conflicts,
+                    )?)
                 }
             };
-            budget = budget.saturating_sub(content.unpacked);
-            self.damage.extend(content.damage.iter().cloned());
-            self.contents.push(Some(content));
+            if let Told::Content(content) = &told {
+                budget = budget.saturating_sub(content.unpacked);
+                self.damage.extend(content.damage.iter().cloned());
+            }
+            self.contents.push(Some(told));
         }
         Ok(())
     }
@@ -160,13 +170,13 @@ impl Findings {
         let mut strangers: BTreeSet<u32> = BTreeSet::new();
         let tiles = std::mem::take(&mut self.tiles);
         let contents = std::mem::take(&mut self.contents);
-        for (tile, content) in tiles.iter().zip(contents) {
+        for (tile, told) in tiles.iter().zip(contents) {
             let mut topics = TopicSet::EMPTY;
-            let content = content.unwrap_or_default();
-            let is_read = content.counts.values().all(|count| count.bytes.is_some());
-            for (id, count) in &content.counts {
-                let Some(entry) = self.table.lookup(*id, tile.bytes.start) else {
-                    strangers.insert(*id);
+            let told = told.unwrap_or(Told::Counts(Vec::new()));
+            let is_read = told.counts().all(|(_, count)| count.bytes.is_some());
+            for (id, count) in told.counts() {
+                let Some(entry) = self.table.lookup(id, tile.bytes.start) else {
+                    strangers.insert(id);
                     if is_read {
                         let lost =
                             Damage::new(DamageKind::UnknownTopic, tile.bytes.clone());
@@ -180,10 +190,10 @@ impl Findings {
                     topics.insert(child);
                 }
                 if let Some(total) = totals.get_mut(topic.index()) {
-                    *total = Some(total.map_or(*count, |total| total.and(*count)));
+                    *total = Some(total.map_or(count, |total| total.and(count)));
                 }
             }
-            let time = scan::time_of(&content).or(tile.time).unwrap_or(TimeRange::ALL);
+            let time = told.time().or(tile.time).unwrap_or(TimeRange::ALL);
             parts.push(Part { bytes: tile.bytes.clone(), topics, time });
         }
         self.remark(&strangers);

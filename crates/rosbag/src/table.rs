@@ -1,6 +1,6 @@
 //! What the numbers of connections stand for, and which topics they make.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use logtool_core::TopicId;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::connection::{Connection, Raw};
 pub(crate) struct Table {
     pub(crate) entries: Vec<Entry>,
     /// The entries of each number, in the order of the file.
-    by_id: HashMap<u32, Vec<u32>>,
+    by_id: BTreeMap<u32, Vec<u32>>,
     /// The topic of each name, type and MD5 sum.
     topics: HashMap<TopicKey, TopicId>,
     /// The entries of each topic, in the order of their numbers.

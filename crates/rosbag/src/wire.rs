@@ -115,11 +115,13 @@ pub(crate) struct ChunkInfo {
 
 impl Frame {
     /// Where the data begin.
+    #[inline]
     pub(crate) fn data_start(self) -> usize {
         8 + self.fields_len
     }
 
     /// How long the whole record is.
+    #[inline]
     pub(crate) fn len(self) -> u64 {
         self.data_start() as u64 + u64::from(self.data_len)
     }

@@ -91,6 +91,8 @@ struct BuiltInStats {
     dropouts: u64,
     dropout_millis: u64,
     dropout_longest: u16,
+    /// Marks to find the next message by.
+    syncs: u64,
 }
 
 /// The times of all records that are believed, and how often they jumped.

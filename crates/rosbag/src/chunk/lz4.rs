@@ -22,8 +22,13 @@ const SKIPPED: u32 = 0x184d_2a50;
 /// How far linked blocks look back.
 const WINDOW: usize = 64 << 10;
 
-/// Unpacks all frames of `packed`.
-pub(super) fn unpack(packed: &[u8], limit: usize, out: &mut Output) -> Unpacked {
+/// Unpacks all frames of `packed`, which are said to be `declared` bytes unpacked.
+pub(super) fn unpack(
+    packed: &[u8],
+    declared: usize,
+    limit: usize,
+    out: &mut Output,
+) -> Unpacked {
     let mut cut = Cut::new(packed);
     let mut is_doubtful = false;
     let mut frames = 0;
@@ -32,7 +37,7 @@ pub(super) fn unpack(packed: &[u8], limit: usize, out: &mut Output) -> Unpacked 
         match next.u32() {
             Some(MAGIC) => {
                 cut = next;
-                match frame(&mut cut, limit, out).unwrap_or(Unpacked::Cut) {
+                match frame(&mut cut, declared, limit, out).unwrap_or(Unpacked::Cut) {
                     Unpacked::Whole => {}
                     Unpacked::Doubtful => is_doubtful = true,
                     how => return how,
@@ -57,7 +62,12 @@ pub(super) fn unpack(packed: &[u8], limit: usize, out: &mut Output) -> Unpacked 
 
 /// Unpacks a frame, of which the magic is read already. Nothing comes back where it is
 /// cut.
-fn frame(cut: &mut Cut<'_>, limit: usize, out: &mut Output) -> Option<Unpacked> {
+fn frame(
+    cut: &mut Cut<'_>,
+    declared: usize,
+    limit: usize,
+    out: &mut Output,
+) -> Option<Unpacked> {
     let (flags, sizes) = (cut.u8()?, cut.u8()?);
     let has = |bit: u8| flags & bit != 0;
     let (is_linked, has_block_checksums) = (!has(0x20), has(0x10));
@@ -92,14 +102,16 @@ fn frame(cut: &mut Cut<'_>, limit: usize, out: &mut Output) -> Option<Unpacked> 
         if has_block_checksums {
             is_doubtful |= cut.u32()? != XxHash32::oneshot(0, block);
         }
-        out.make_room(block_len);
-        let (before, room) = out.buffer.split_at_mut_checked(out.used)?;
-        let room = room.get_mut(..block_len)?;
-        let window = before.get(start.max(before.len().saturating_sub(WINDOW))..)?;
+        let window = if is_linked { start } else { out.used };
+        let window = window.max(out.used.saturating_sub(WINDOW));
+        // No more room than the chunk says is needed, as long as that is enough.
+        let told = declared.saturating_sub(out.used).clamp(1, block_len);
         let done = match is_packed {
-            true if is_linked => decompress_into_with_dict(block, room, window).ok(),
-            true => decompress_into(block, room).ok(),
+            true => packed_block(block, told, window, out)
+                .or_else(|| packed_block(block, block_len, window, out)),
             false => {
+                out.make_room(len);
+                let room = out.buffer.get_mut(out.used..)?;
                 room.get_mut(..len)?.copy_from_slice(block);
                 Some(len)
             }
@@ -116,4 +128,22 @@ fn frame(cut: &mut Cut<'_>, limit: usize, out: &mut Output) -> Option<Unpacked> 
         is_doubtful |= cut.u32()? != XxHash32::oneshot(0, content);
     }
     Some(if is_doubtful { Unpacked::Doubtful } else { Unpacked::Whole })
+}
+
+/// Unpacks a block into `room` bytes after what is in use, of which the bytes from
+/// `window` on may be looked back at; says how many it is, if there is room for them,
+/// and it is sound.
+fn packed_block(
+    block: &[u8],
+    room: usize,
+    window: usize,
+    out: &mut Output,
+) -> Option<usize> {
+    out.make_room(room);
+    let (before, rest) = out.buffer.split_at_mut_checked(out.used)?;
+    let rest = rest.get_mut(..room)?;
+    match before.get(window..)? {
+        [] => decompress_into(block, rest).ok(),
+        window => decompress_into_with_dict(block, rest, window).ok(),
+    }
 }

@@ -225,6 +225,7 @@ impl Survey {
             ("parameters".to_owned(), Value::Map(values.collect())),
             ("parameters_non_default".to_owned(), Value::UInt(non_default as u64)),
             ("dropouts".to_owned(), Value::Map(dropouts.into())),
+            ("sync_marks".to_owned(), Value::UInt(stats.syncs)),
             ("system".to_owned(), Value::Map(system::readable(info))),
             ("ulog_version".to_owned(), Value::UInt(self.header.head.version.into())),
             (

@@ -27,7 +27,10 @@ impl Survey {
     ) -> bool {
         let len = wire::HEADER_LEN + payload.len();
         let taken = match kind {
-            kind::SYNC => Some(Kept::Yes), // with a wrong magic too: it holds nothing
+            kind::SYNC => {
+                self.built_in.syncs += 1;
+                Some(Kept::Yes) // with a wrong magic too: it holds nothing
+            }
             kind::FLAG_BITS | kind::UNSUBSCRIPTION => Some(Kept::Yes),
             kind::FORMAT => {
                 wire::format(payload).map(|(name, text)| self.format(name, text))

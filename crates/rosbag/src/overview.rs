@@ -1,0 +1,93 @@
+//! What chunks and their indices tell without being unpacked.
+
+use std::collections::BTreeMap;
+
+use logtool_core::{Part, Result, Timestamp, TopicId, Value};
+
+use crate::{
+    bag::Bag,
+    packing::Packing,
+    table::Table,
+    top::{Top, TopKind, Tops},
+    wire,
+};
+
+/// Adds the times of all messages of the chunk that is `part`, if its index tells them.
+pub(crate) fn times(
+    bag: &Bag,
+    table: &Table,
+    part: &Part,
+    times: &mut Vec<(TopicId, Timestamp)>,
+) -> Result<bool> {
+    let before = times.len();
+    let mut tops = Tops::new(bag.source.clone());
+    let is_told = index_times(&mut tops, table, part, times)?;
+    if !is_told {
+        times.truncate(before);
+    }
+    Ok(is_told)
+}
+
+fn index_times(
+    tops: &mut Tops,
+    table: &Table,
+    part: &Part,
+    times: &mut Vec<(TopicId, Timestamp)>,
+) -> Result<bool> {
+    let (start, end) = (part.bytes.start, part.bytes.end);
+    let Some((_, data)) = tops.chunk(start)? else { return Ok(false) };
+    let mut at = data.end;
+    let mut has_index = false;
+    while at < end {
+        let Some(Top { kind, data }) = tops.look(at)? else { return Ok(false) };
+        match kind {
+            TopKind::Index { connection, count, version: 1 } => {
+                let topic = table.lookup(connection, start);
+                let topic = topic.and_then(|entry| table.topic(entry));
+                let entries = tops.data(&data)?.unwrap_or_default();
+                let is_whole = entries.len() as u64 == u64::from(count) * 12;
+                let Some(topic) = topic.filter(|_| is_whole) else { return Ok(false) };
+                let told = wire::index_entries(&entries).map(|(time, _)| (topic, time));
+                times.extend(told);
+                has_index = true;
+            }
+            TopKind::Padding | TopKind::Other => {}
+            _ => return Ok(false),
+        }
+        at = data.end;
+    }
+    Ok(has_index)
+}
+
+/// How the chunks that begin `parts` are packed: a read for each.
+pub(crate) fn layout(bag: &Bag, parts: &[Part]) -> Result<BTreeMap<String, Value>> {
+    let mut tops = Tops::new(bag.source.clone());
+    let (mut packing, mut sizes) = (Packing::default(), Vec::new());
+    for part in parts {
+        if let Some((head, data)) = tops.chunk(part.bytes.start)? {
+            let len = data.end.min(tops.len()).saturating_sub(data.start);
+            sizes.push((len, u64::from(head.declared)));
+            packing.add(&head, len);
+        }
+    }
+    let column = |of: fn(&(u64, u64)) -> u64| spread(sizes.iter().map(of).collect());
+    Ok(BTreeMap::from([
+        ("chunks".to_owned(), packing.facts()),
+        ("chunk_bytes".to_owned(), column(|(packed, _)| *packed)),
+        ("unpacked_chunk_bytes".to_owned(), column(|(_, unpacked)| *unpacked)),
+    ]))
+}
+
+/// The least, the middle and the greatest of `numbers`.
+fn spread(mut numbers: Vec<u64>) -> Value {
+    numbers.sort_unstable();
+    let facts = [
+        ("min", numbers.first()),
+        ("median", numbers.get(numbers.len() / 2)),
+        ("max", numbers.last()),
+    ];
+    let some = facts
+        .into_iter()
+        .filter_map(|(name, number)| Some((name.to_owned(), Value::UInt(*number?))));
+    Value::Map(some.collect())
+}
