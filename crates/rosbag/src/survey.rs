@@ -166,7 +166,7 @@ impl Findings {
         }
         let mut totals: Vec<Option<Count>> = vec![None; self.table.topics()];
         let derived = Derived::of(&self.table);
-        let mut parts = Vec::new();
+        let (mut parts, mut unsure) = (Vec::new(), Vec::new());
         let mut strangers: BTreeSet<u32> = BTreeSet::new();
         let tiles = std::mem::take(&mut self.tiles);
         let contents = std::mem::take(&mut self.contents);
@@ -199,6 +199,9 @@ impl Findings {
         self.remark(&strangers);
         let topics = self.topics(&totals, &derived)?;
         let time = times::robust(&parts, &mut self.remarks);
+        for (part, _) in parts.iter_mut().zip(unsure).filter(|(_, unsure)| *unsure) {
+            (part.topics, part.time) = (TopicSet::All, TimeRange::ALL);
+        }
         derived.make_room(&mut parts);
         let metadata = self.metadata(&head);
         self.damage.sort_by_key(|damage| damage.bytes.start);
