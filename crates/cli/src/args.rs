@@ -2,6 +2,7 @@
 
 mod commands;
 mod copying;
+mod points;
 
 use std::path::PathBuf;
 
@@ -13,6 +14,9 @@ pub(crate) use self::commands::{
 };
 pub(crate) use self::copying::{
     CheckArgs, FilterArgs, FindingLevel, MergeArgs, RepairArgs, WritingArgs,
+};
+pub(crate) use self::points::{
+    AxesChoice, CalibrationArgs, EncodingChoice, LidarArgs, PerChoice, PointArgs,
 };
 use crate::times::TypedTime;
 
@@ -78,6 +82,7 @@ pub(crate) enum Command {
     Merge(MergeArgs),
     Repair(RepairArgs),
     Check(CheckArgs),
+    Calibration(CalibrationArgs),
     Messages(MessagesArgs),
     Params(ParamsArgs),
     Completions(CompletionsArgs),

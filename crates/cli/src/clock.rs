@@ -49,6 +49,11 @@ impl ShownClock {
         self.base
     }
 
+    /// Whether the times that are told are Unix time.
+    pub(crate) fn is_unix(&self) -> bool {
+        self.is_unix
+    }
+
     /// The time range that was typed, on the log's own clock.
     pub(crate) fn range(
         &self,

@@ -1,5 +1,6 @@
 //! The commands, a file each.
 
+mod calibration;
 mod cat;
 mod check;
 mod completions;
@@ -34,6 +35,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
         Command::Merge(args) => merge::run(args, global),
         Command::Repair(args) => repair::run(args, global),
         Command::Check(args) => check::run(args, global),
+        Command::Calibration(args) => calibration::run(args, global),
         Command::Messages(args) => messages::run(args, global),
         Command::Params(args) => params::run(args, global),
         Command::Completions(args) => completions::run(args),

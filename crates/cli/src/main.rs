@@ -14,6 +14,8 @@ mod human;
 mod input;
 mod interrupt;
 mod labels;
+mod lidar_bag;
+mod lidars;
 mod made;
 mod message;
 mod new_log;

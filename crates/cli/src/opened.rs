@@ -5,8 +5,11 @@ use std::{ffi::OsStr, path::Path, sync::Arc};
 use anyhow::{Context as _, Result};
 use logtool_core::{ErrorKind, Format, Log, OpenOptions, recognize};
 use logtool_ulog::UlogLog;
+use logtool_velodyne::{capture::Capture, lidar::LidarOptions, vel::Vel};
 
-use crate::{args::GlobalArgs, complaint::Complaint, formats::FORMATS, input::Input};
+use crate::{
+    args::GlobalArgs, complaint::Complaint, formats::FORMATS, input::Input, lidar_bag,
+};
 
 /// An open log, and where it is from.
 pub(crate) struct Opened {
@@ -22,6 +25,33 @@ pub(crate) fn open(path: &Path, global: &GlobalArgs) -> Result<Opened> {
     let log = format(path, &input)
         .and_then(|format| Ok(format.open(input.source.clone(), options(global))?))
         .map_err(|err| explained(err, &input))?;
+    Ok(Opened { input, log })
+}
+
+/// The same, with what is known of the lidars of which it holds packets; a bag of them
+/// then has their points.
+pub(crate) fn open_with(
+    path: &Path,
+    global: &GlobalArgs,
+    lidar: &LidarOptions,
+) -> Result<Opened> {
+    let input = Input::open(path, !global.no_mmap)?;
+    let open = |format: &dyn Format| {
+        let (source, options) = (input.source.clone(), options(global));
+        let (vel, capture) = (Vel::of(lidar.clone()), Capture::of(lidar.clone()));
+        let format: &dyn Format = match format.name() {
+            name if name == vel.name() => &vel,
+            name if name == capture.name() => &capture,
+            _ => format,
+        };
+        let log = format.open(source, options)?;
+        match format.name() == logtool_rosbag::FORMAT.name() {
+            true => lidar_bag::with_points(log, lidar),
+            false => Ok(log),
+        }
+    };
+    let log =
+        format(path, &input).and_then(open).map_err(|err| explained(err, &input))?;
     Ok(Opened { input, log })
 }
 

@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-pub(crate) use crate::lidar::{probe::Probe, scans::ScanCache};
+pub use crate::lidar::{probe::Probe, scans::ScanCache};
 
 /// What the user knows better, and how points are to be made.
 #[derive(Clone, Debug, Default)]
@@ -65,7 +65,10 @@ impl LidarOptions {
 
 impl Lidar {
     /// A decoder of its packets, of which scans begin where `scans` says.
-    pub(crate) fn decoder(
+    ///
+    /// # Errors
+    /// `NoSuch` if `columns` has some that points do not have.
+    pub fn decoder(
         &self,
         columns: &Columns,
         scans: Arc<ScanIndex>,
@@ -103,7 +106,7 @@ impl Lidar {
     }
 
     /// What has to be said aloud, a sentence each.
-    pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
+    pub fn remarks(&self) -> impl Iterator<Item = String> {
         let conflict = |conflict: &String| {
             format!("taken for a {}, although: {conflict}", self.sensor.model)
         };
@@ -112,7 +115,7 @@ impl Lidar {
     }
 
     /// The topic of its points, made of the records of `packets`.
-    pub(crate) fn topic(&self, packets: &Topic) -> Topic {
+    pub fn topic(&self, packets: &Topic) -> Topic {
         let mut metadata = packets.metadata.clone();
         metadata.extend(self.provenance());
         Topic {

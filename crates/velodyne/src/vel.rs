@@ -44,6 +44,7 @@ mod sink;
 mod format;
 
 pub use crate::vel::{
+    image::Picture,
     format::{FORMAT, Vel},
     index::IndexVerdict,
     log::VelLog,

@@ -6,7 +6,7 @@ use clap::{ArgAction, Args, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::{
-    args::{ClockArgs, LabelArgs, RecordArgs},
+    args::{ClockArgs, LabelArgs, LidarArgs, PointArgs, RecordArgs},
     times::TypedTime,
 };
 
@@ -26,6 +26,8 @@ pub(crate) struct InfoArgs {
     /// Everything that is known, as one JSON object for each file
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) lidar: LidarArgs,
 }
 
 /// Print records, in the order of the file
@@ -62,6 +64,8 @@ pub(crate) struct CatArgs {
     pub(crate) clock: ClockArgs,
     #[command(flatten)]
     pub(crate) labels: LabelArgs,
+    #[command(flatten)]
+    pub(crate) lidar: LidarArgs,
 }
 
 /// How records are printed.
@@ -80,10 +84,22 @@ pub(crate) enum CatFormat {
 /// current one, called as the log is without its extension. They appear all together at
 /// the end, or not at all.
 ///
-/// With `--to images`, the images of a bag become files, called by the seconds of their
+/// With `--to images`, the images of a bag or a .vel log become files, called by the seconds of their
 /// stamps, in a folder for each topic, beside a table of them, index.csv. Compressed ones
 /// are written as they are, others as PNG, with depth in metres (32FC1) as millimetres of
 /// 16 bits, 0 where there is none.
+///
+/// With `--to pcd`, `ply`, `las`, `laz` or `kitti`, topics of points become files of
+/// points: a file for each scan, called by its number and time, in a folder for each topic
+/// beside a table of them, index.csv; or (las, laz, or `--per log`) a file for each topic.
+/// Points are topics with columns x, y, z: the clouds of a bag, and what packets of a
+/// Velodyne lidar hold, in a bag, a capture or a .vel log.
+///
+/// PCD and PLY have all columns that are numbers. Times are nanoseconds in PCD, and in PLY
+/// seconds since the origin in its header. LAS and LAZ: GPS time (adjusted standard GPS
+/// time where the log tells Unix time, else seconds of the log's clock), return number,
+/// intensity of 16 bits (8 bits times 257), point source = laser, user data = ring, in
+/// steps of 0.1 mm. KITTI: x, y, z, intensity from 0 to 1, float32.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -93,6 +109,8 @@ Examples:
   logtool convert flight.ulg -o landing --from 3m --to 3m20s --to jsonl
   logtool convert flight.ulg -o gps --topic 'sensor_gps*' --field 'lat*' --field 'lon*'
   logtool convert drive.bag -o pictures --to images --topic '/camera/*'
+  logtool convert drive.vel -o scans --to pcd --calibration db.xml
+  logtool convert drive.pcap -o cloud --to laz --formula ros
   curl -s https://example.org/x.ulg | logtool convert - -o x --to arrow")]
 pub(crate) struct ConvertArgs {
     /// The logs; `-` is standard input
@@ -101,8 +119,9 @@ pub(crate) struct ConvertArgs {
     /// The folder to write into
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: Option<PathBuf>,
-    /// What to write: csv, jsonl, parquet, arrow or images [default: csv]. With a time:
-    /// nothing at this time or later. May be given once for each
+    /// What to write: csv, jsonl, parquet, arrow, images, pcd, ply, las, laz or kitti
+    /// [default: csv]. With a time: nothing at this time or later. May be given once for
+    /// each
     #[arg(long, value_name = "FORMAT|TIME", action = ArgAction::Append)]
     #[arg(allow_negative_numbers = true)]
     pub(crate) to: Vec<To>,
@@ -138,6 +157,10 @@ pub(crate) struct ConvertArgs {
     pub(crate) clock: ClockArgs,
     #[command(flatten)]
     pub(crate) labels: LabelArgs,
+    #[command(flatten)]
+    pub(crate) points: PointArgs,
+    #[command(flatten)]
+    pub(crate) lidar: LidarArgs,
 }
 
 impl ConvertArgs {
@@ -184,9 +207,11 @@ impl FromStr for To {
             Err(_) if text.starts_with(|c: char| c.is_ascii_digit()) => {
                 Err("no time; one is like 12.5, 12m30s or 2024-05-01T12:00:00Z".into())
             }
-            Err(_) => {
-                Err("the formats are csv, jsonl, parquet, arrow and images".into())
-            }
+            Err(_) => Err(
+                "the formats are csv, jsonl, parquet, arrow, images, pcd, ply, las, \
+                     laz and kitti"
+                    .into(),
+            ),
         }
     }
 }
@@ -202,9 +227,26 @@ pub(crate) enum Target {
     Parquet,
     /// Apache Arrow IPC (Feather 2)
     Arrow,
-    /// The images of a bag: a folder for each topic, with a file for each image and a
+    /// The images of a bag or a .vel log: a folder for each topic, with a file for each image and a
     /// table of them, index.csv
     Images,
+    /// Points as the Point Cloud Library has them
+    Pcd,
+    /// Points as polygon files without polygons
+    Ply,
+    /// Points as ASPRS LAS
+    Las,
+    /// Points as LAZ, which is LAS compressed
+    Laz,
+    /// Points as in the KITTI data set
+    Kitti,
+}
+
+impl Target {
+    /// Whether it is files of points.
+    pub(crate) fn is_points(self) -> bool {
+        matches!(self, Self::Pcd | Self::Ply | Self::Las | Self::Laz | Self::Kitti)
+    }
 }
 
 /// How several topics become one table.

@@ -9,7 +9,7 @@ use crate::{
     args::{CatArgs, CatFormat, GlobalArgs},
     clock::ShownClock,
     findings::Findings,
-    labels, opened,
+    labels, lidars, opened,
     outcome::Outcome,
     reader::Reader,
     row::{Label, Rows},
@@ -18,7 +18,7 @@ use crate::{
 
 pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     let labels = labels::read(&args.labels)?;
-    let opened = opened::open(&args.file, global)?;
+    let opened = opened::open_with(&args.file, global, &lidars::options(&args.lidar)?)?;
     let (log, name) = (&*opened.log, &opened.input.name);
     let manifest = log.manifest();
     let prepare = || {

@@ -1,8 +1,9 @@
-//! `logtool convert`: tables, one for each topic; or images.
+//! `logtool convert`: tables, one for each topic; or images, or files of points.
 
 mod images;
 mod job;
 mod merged;
+mod points;
 mod px4;
 mod sink;
 mod tables;
@@ -15,7 +16,7 @@ use std::{
 use anyhow::{Context as _, Result};
 
 use crate::{
-    args::{ConvertArgs, GlobalArgs, Layout, Target, TimeChoice},
+    args::{ConvertArgs, EncodingChoice, GlobalArgs, Layout, Target, TimeChoice},
     complaint::{self, Complaint},
     input::STDIN,
     labels, opened,
@@ -60,6 +61,22 @@ fn check(args: &ConvertArgs) -> Result<()> {
     if args.target() == Target::Images && has_columns {
         let hint = "--flat, --field and --merge are for tables";
         return misuse("--to images has no columns to choose", hint);
+    }
+    if args.target().is_points() && has_columns {
+        let hint = "--flat, --field and --merge are for tables";
+        return misuse("files of points have all their columns", hint);
+    }
+    let has_encoding = matches!(args.target(), Target::Pcd | Target::Ply);
+    if args.points.encoding.is_some() && !has_encoding {
+        return misuse("--encoding is for --to pcd and --to ply", "leave it out");
+    }
+    if args.points.encoding == Some(EncodingChoice::Compressed)
+        && args.target() == Target::Ply
+    {
+        return misuse("PLY files cannot be compressed", "PCD files can");
+    }
+    if args.points.per.is_some() && !args.target().is_points() {
+        return misuse("--per is for points", "as with --to pcd");
     }
     let is_px4 = args.layout == Some(Layout::Px4);
     if is_px4 && args.clock.time != TimeChoice::Boot {

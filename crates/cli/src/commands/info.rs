@@ -12,7 +12,7 @@ use crate::{
     commands::info::report::Report,
     complaint,
     findings::Findings,
-    opened,
+    lidars, opened,
     outcome::Outcome,
     paint, terminal,
 };
@@ -37,7 +37,7 @@ fn one(
     args: &InfoArgs,
     global: &GlobalArgs,
 ) -> Result<Outcome> {
-    let opened = opened::open(file, global)?;
+    let opened = opened::open_with(file, global, &lidars::options(&args.lidar)?)?;
     let mut findings = Findings::of(&opened.input, opened.log.manifest());
     findings.check(global.strict)?;
     let mut out = terminal::stdout();

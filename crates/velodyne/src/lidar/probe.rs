@@ -15,14 +15,14 @@ const ENOUGH: usize = 6 * 4_160;
 
 /// Looks at the first packets of a lidar.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Probe {
+pub struct Probe {
     evidence: Evidence,
     tails: VecDeque<Tail>,
 }
 
 impl Probe {
     /// Looks at a packet, if more have to be seen.
-    pub(crate) fn add(&mut self, packet: &[u8]) {
+    pub fn add(&mut self, packet: &[u8]) {
         if self.is_enough() {
             return;
         }
@@ -33,12 +33,12 @@ impl Probe {
     }
 
     /// Whether more packets would not be looked at.
-    pub(crate) fn is_enough(&self) -> bool {
+    pub fn is_enough(&self) -> bool {
         self.tails.len() >= ENOUGH
     }
 
     /// The lidar, if its packets tell which one it is, or `options` do.
-    pub(crate) fn finish(self, options: &LidarOptions) -> Option<Lidar> {
+    pub fn finish(self, options: &LidarOptions) -> Option<Lidar> {
         let verdict = self.evidence.verdict();
         let told = verdict.sensor;
         let model = options.model.or(told.map(|sensor| sensor.model))?;

@@ -18,12 +18,15 @@ const STRETCH: u64 = 64 << 20;
 /// The head has to be followed from the first packet on, so this takes one pass over all
 /// of them; who only reads packets, or asks what a log holds, is spared that.
 #[derive(Debug, Default)]
-pub(crate) struct ScanCache(Mutex<Option<Arc<ScanIndex>>>);
+pub struct ScanCache(Mutex<Option<Arc<ScanIndex>>>);
 
 impl ScanCache {
     /// The scans of `lidar`, of which the records of `topic` of `log` hold the packets,
     /// as `packets` says.
-    pub(crate) fn get(
+    ///
+    /// # Errors
+    /// `Io` if the log cannot be read.
+    pub fn get(
         &self,
         log: &dyn Log,
         topic: TopicId,

@@ -20,6 +20,26 @@ use crate::{
     },
 };
 
+/// A picture of a camera.
+#[derive(Clone, Copy, Debug)]
+pub struct Picture<'b> {
+    /// What the message says of it.
+    pub head: ImageHead,
+    /// What the bytes are: `jpeg`; `mono8` or `rgb8` for rows of pixels without
+    /// compression; `unknown`.
+    pub encoding: &'static str,
+    /// The bytes.
+    pub data: &'b [u8],
+}
+
+impl<'b> Picture<'b> {
+    /// The picture in `payload`, a record of the topic `image`, if it is whole.
+    pub fn of(payload: &'b [u8]) -> Option<Self> {
+        let (head, data) = ImageHead::from_data(payload.get(PREFIX_LEN..)?)?;
+        Some(Self { head, encoding: encoding(&head, data), data })
+    }
+}
+
 /// The columns. `encoding` is what the bytes of `data` are, found by looking at them:
 /// `jpeg`; `mono8` or `rgb8` for rows of pixels without compression; `unknown`.
 pub(crate) fn fields() -> Vec<Field> {

@@ -15,14 +15,16 @@ use logtool_core::{
     Block, Damage, Log, Part, Selection, TableSink, TimeBase, Timestamp, TopicId,
     TopicSet,
 };
-use logtool_rosbag::ImageType;
 use logtool_sinks::{FileNames, NameStyle};
 use rayon::prelude::*;
 
 use crate::{
     clock::ShownClock,
     commands::convert::{
-        images::{index::Index, picture::Picture},
+        images::{
+            index::Index,
+            picture::{Picture, PictureType},
+        },
         job::{Job, Made},
         sink,
     },
@@ -41,13 +43,14 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     let mut types = BTreeMap::new();
     let wanted = selection::topics(manifest, &args.records.topics, false)?;
     for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
-        if let Some(of) = ImageType::of(topic) {
+        if let Some(of) = PictureType::of(topic) {
             types.insert(id, of);
         }
     }
     if types.is_empty() {
         let hint =
-            "images are topics of sensor_msgs/Image and CompressedImage in a bag";
+            "images are topics of sensor_msgs/Image and CompressedImage in a bag, and \
+             `image` in a .vel log";
         return Err(Complaint::new("there are no images here").hint(hint).into());
     }
     let topics: TopicSet = types.keys().copied().collect();
@@ -124,7 +127,7 @@ fn groups(parts: &[Part]) -> impl Iterator<Item = &[Part]> {
 struct Reading<'r> {
     log: &'r dyn Log,
     selection: Selection,
-    types: BTreeMap<TopicId, ImageType>,
+    types: BTreeMap<TopicId, PictureType>,
 }
 
 /// What was found in a block.

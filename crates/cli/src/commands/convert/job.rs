@@ -8,11 +8,11 @@ use logtool_sinks::{Existing, Outputs};
 
 use crate::{
     args::{ConvertArgs, GlobalArgs, Layout, Target},
-    commands::convert::{images, merged, px4, tables},
+    commands::convert::{images, merged, points, px4, tables},
     findings::Findings,
     human::{Bytes, Span, counted},
     opened::{self, Opened},
-    interrupt, labels,
+    interrupt, labels, lidars,
     new_log::explained,
     outcome::Outcome,
     progress,
@@ -55,7 +55,10 @@ pub(super) fn run(
             let header = log.header().clone();
             (Opened { input, log: Box::new(log) }, Some(header))
         }
-        _ => (opened::open(input, global)?, None),
+        _ => {
+            let lidar = lidars::options(&args.lidar)?;
+            (opened::open_with(input, global, &lidar)?, None)
+        }
     };
     let name = &opened.input.name;
     let mut findings = Findings::of(&opened.input, opened.log.manifest());
@@ -73,6 +76,7 @@ pub(super) fn run(
     let made = match &header {
         Some(header) => px4::write(&job, header),
         None if args.target() == Target::Images => images::write(&job),
+        None if args.target().is_points() => points::write(&job),
         None if args.merge.is_some() => merged::write(&job),
         None => tables::write(&job),
     };

@@ -3,7 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use anyhow::Result;
-use logtool_core::{Columns, Selection, TableJob, TableSink, View, to_tables};
+use logtool_core::{
+    Columns, Selection, TableJob, TableSink, TopicSet, View, to_tables,
+};
 
 use crate::{
     args::{ConvertArgs, Layout, Target},
@@ -29,7 +31,7 @@ pub(super) fn write_into(
     job: &Job<'_>,
     sink: &dyn TableSink,
     view: View,
-    mut topics: logtool_core::TopicSet,
+    mut topics: TopicSet,
 ) -> Result<Made> {
     let (log, args) = (&*job.opened.log, job.args);
     let manifest = log.manifest();

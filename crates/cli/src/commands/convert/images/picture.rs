@@ -1,8 +1,27 @@
 //! One image, as a file will hold it.
 
-use logtool_core::{Record, Result, Timestamp, TopicId};
+use logtool_core::{Error, ErrorKind, Record, Result, Timestamp, Topic, TopicId};
 use logtool_rosbag::{ImageContent, ImageType, PixelColor};
 use logtool_sinks::{PngColor, PngImage, encode_png};
+use logtool_velodyne::vel;
+
+/// What the records of a topic of images are.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum PictureType {
+    /// Messages of a bag.
+    Bag(ImageType),
+    /// Messages of a `.vel` log.
+    Vel,
+}
+
+impl PictureType {
+    /// What the records of `topic` are, if they are images.
+    pub(super) fn of(topic: &Topic) -> Option<Self> {
+        let is_vel =
+            (topic.encoding.as_str(), topic.type_name.as_str()) == ("vel", "ImageM");
+        if is_vel { Some(Self::Vel) } else { ImageType::of(topic).map(Self::Bag) }
+    }
+}
 
 /// An image that is to be written.
 pub(super) struct Picture {
@@ -21,7 +40,45 @@ pub(super) struct Picture {
 
 impl Picture {
     /// The picture of the image that `record` is.
-    pub(super) fn of(of: ImageType, record: &Record<'_>) -> Result<Self> {
+    pub(super) fn of(of: PictureType, record: &Record<'_>) -> Result<Self> {
+        match of {
+            PictureType::Bag(of) => Self::of_bag(of, record),
+            PictureType::Vel => Self::of_vel(record),
+        }
+    }
+
+    /// The picture of a message of a `.vel` log: a JPEG as it is, pixels as PNG.
+    fn of_vel(record: &Record<'_>) -> Result<Self> {
+        let odd = |what| Error::new(ErrorKind::Malformed, what);
+        let picture = vel::Picture::of(record.payload)
+            .ok_or_else(|| odd("the message is shorter than its image"))?;
+        let side = |pixels: i32| u32::try_from(pixels).unwrap_or(0);
+        let (width, height) = (side(picture.head.width), side(picture.head.height));
+        let png = |color| {
+            let samples = picture.data;
+            encode_png(&PngImage { width, height, color, is_wide: false, samples })
+        };
+        let (extension, bytes) = match picture.encoding {
+            "jpeg" => ("jpg", picture.data.to_vec()),
+            "mono8" => ("png", png(PngColor::Gray)?),
+            "rgb8" => ("png", png(PngColor::Rgb)?),
+            _ => return Err(odd("the bytes are neither a JPEG nor as many pixels")),
+        };
+        Ok(Self {
+            topic: record.topic,
+            time: record.time,
+            stamp: record.time,
+            size: Some((width, height)),
+            encoding: picture.encoding.to_owned(),
+            frame_id: format!("camera {}", picture.head.camera),
+            quantisation: None,
+            extension,
+            bytes,
+        })
+    }
+
+    /// The picture of a message of a bag.
+    fn of_bag(of: ImageType, record: &Record<'_>) -> Result<Self> {
         let image = of.parse(record.payload)?;
         let (size, quantisation, extension, bytes) = match image.content {
             ImageContent::File(file) => {

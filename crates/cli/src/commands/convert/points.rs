@@ -1,0 +1,84 @@
+//! Files of points, of the topics that have some.
+
+use anyhow::Result;
+use logtool_core::{TopicOrigin, TopicSet, View};
+use logtool_sinks::{
+    FileNames, NameStyle, Per, PointFormat, PointOptions, PointSink, has_points,
+};
+
+use crate::{
+    args::{ConvertArgs, EncodingChoice, PerChoice, Target},
+    clock::ShownClock,
+    commands::convert::{
+        job::{Job, Made},
+        sink, tables,
+    },
+    complaint::Complaint,
+    human::counted,
+    selection,
+};
+
+/// Writes the points that `job` asks for.
+pub(super) fn write(job: &Job<'_>) -> Result<Made> {
+    let (log, args) = (&*job.opened.log, job.args);
+    let manifest = log.manifest();
+    let wanted = selection::topics(manifest, &args.records.topics, true)?;
+    let mut topics = TopicSet::EMPTY;
+    for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
+        // What the points of a cloud have, only a decoder knows that has seen one.
+        let is_made = topic.origin == TopicOrigin::Derived;
+        let is_cloud = is_made && topic.label().contains("points");
+        if has_points(&topic.schema)
+            || is_cloud && has_points(log.decoder(id, &all())?.schema())
+        {
+            topics.insert(id);
+        }
+    }
+    if topics == TopicSet::EMPTY {
+        let hint = "points are topics with columns x, y and z; `logtool info` lists the \
+                    topics, and --model names a lidar that is not recognised";
+        return Err(Complaint::new("there are no points here").hint(hint).into());
+    }
+    let clock = ShownClock::new(manifest, args.clock.time)?;
+    let (format, per) = meant(args);
+    let options = PointOptions { format, per, is_unix: clock.is_unix() };
+    let names = [NameStyle::FirstBare, NameStyle::Index]
+        .map(|style| FileNames::new(style, &manifest.topics));
+    let metadata = sink::metadata(job.opened, args);
+    let sink = PointSink::new(job.outputs.clone(), names, metadata, options);
+    let mut made = tables::write_into(job, &sink, View::Flat, topics)?;
+    made.remarks.push(format!("{} of points", counted(sink.files(), "file")));
+    if sink.lost() > 0 {
+        let points = counted(sink.lost(), "point");
+        made.remarks.push(format!(
+            "{points} left out that the format has no room for: they are nowhere, or far \
+             from all others"
+        ));
+    }
+    Ok(made)
+}
+
+fn all() -> logtool_core::Columns {
+    logtool_core::Columns::all(View::Flat)
+}
+
+/// The format that is meant, and what a file is to hold.
+fn meant(args: &ConvertArgs) -> (PointFormat, Per) {
+    let encoding = args.points.encoding.unwrap_or(EncodingChoice::Binary);
+    let (format, per) = match (args.target(), encoding) {
+        (Target::Ply, EncodingChoice::Ascii) => (PointFormat::PlyAscii, Per::Scan),
+        (Target::Ply, _) => (PointFormat::PlyBinary, Per::Scan),
+        (Target::Kitti, _) => (PointFormat::Kitti, Per::Scan),
+        (Target::Las, _) => (PointFormat::Las, Per::Log),
+        (Target::Laz, _) => (PointFormat::Laz, Per::Log),
+        (_, EncodingChoice::Ascii) => (PointFormat::PcdAscii, Per::Scan),
+        (_, EncodingChoice::Binary) => (PointFormat::PcdBinary, Per::Scan),
+        (_, EncodingChoice::Compressed) => (PointFormat::PcdCompressed, Per::Scan),
+    };
+    let per = match args.points.per {
+        Some(PerChoice::Scan) => Per::Scan,
+        Some(PerChoice::Log) => Per::Log,
+        None => per,
+    };
+    (format, per)
+}

@@ -1,0 +1,55 @@
+//! What was typed of lidars.
+
+use std::{ffi::OsStr, fs::File, io::Read as _, path::Path, sync::Arc};
+
+use anyhow::{Context as _, Result};
+use logtool_velodyne::{calibration::Calibration, lidar::LidarOptions, points::Axes};
+
+use crate::{
+    args::{AxesChoice, LidarArgs},
+    complaint::Complaint,
+};
+
+/// The longest file that is believed to be a calibration.
+const LONGEST: u64 = 16 << 20;
+
+/// What `args` say of lidars.
+pub(crate) fn options(args: &LidarArgs) -> Result<LidarOptions> {
+    let mut options = LidarOptions::default();
+    options.model = args.model;
+    if let Some(path) = &args.calibration {
+        options.calibration = Some(Arc::new(calibration(path)?));
+    }
+    options.points.formula = args.formula.unwrap_or_default();
+    options.points.axes = match args.axes {
+        Some(AxesChoice::Manual) => Axes::Manual,
+        Some(AxesChoice::Ros) | None => Axes::Ros,
+    };
+    options.points.cut = args.cut.unwrap_or(0);
+    Ok(options)
+}
+
+/// Whether the file at `path` is called as calibrations are.
+pub(crate) fn is_calibration(path: &Path) -> bool {
+    let end = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+    ["xml", "yaml", "yml"].iter().any(|known| end.eq_ignore_ascii_case(known))
+}
+
+/// The calibration in the file at `path`.
+pub(crate) fn calibration(path: &Path) -> Result<Calibration> {
+    let name = path.display().to_string();
+    let file = File::open(path).with_context(|| name.clone())?;
+    let mut text = String::new();
+    let read = file.take(LONGEST).read_to_string(&mut text);
+    if read.with_context(|| name.clone())? as u64 == LONGEST {
+        return Err(
+            Complaint::new(format!("{name} is too long for a calibration")).into()
+        );
+    }
+    let named = path.file_name().and_then(OsStr::to_str).unwrap_or(&name);
+    let calibration = match text.trim_start().starts_with('<') {
+        true => Calibration::from_xml(&text, named),
+        false => Calibration::from_yaml(&text, named),
+    };
+    calibration.with_context(|| name)
+}
