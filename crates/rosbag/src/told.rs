@@ -15,6 +15,11 @@ pub(crate) enum Told {
 }
 
 impl Told {
+    /// Whether some of the part was seen to be damaged.
+    pub(crate) fn is_damaged(&self) -> bool {
+        matches!(self, Self::Content(content) if !content.damage.is_empty())
+    }
+
     /// What is known of the messages of each connection that has some.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (u32, Count)> {
         let (few, all) = match self {
