@@ -39,7 +39,10 @@ fn check_manifest(log: &dyn Log, file: &Bytes) {
     let manifest = log.manifest();
     assert_eq!(manifest.bytes, file.len() as u64);
     for pair in manifest.parts.windows(2) {
-        assert_eq!(pair[0].bytes.end, pair[1].bytes.start, "parts follow on each other");
+        assert_eq!(
+            pair[0].bytes.end, pair[1].bytes.start,
+            "parts follow on each other"
+        );
     }
     assert!(manifest.parts.iter().all(|part| !part.bytes.is_empty()));
     let end = manifest.parts.last().map_or(manifest.bytes, |part| part.bytes.end);
@@ -61,7 +64,10 @@ fn read(log: &dyn Log, target: u64) -> Vec<(usize, usize)> {
         while cursor.fill(&mut block).expect("a memory source does not fail") {
             fills += 1;
             // A datagram that came in pieces is a block of its own.
-            assert!(fills <= 2 * (part.bytes.end - part.bytes.start), "it stands still");
+            assert!(
+                fills <= 2 * (part.bytes.end - part.bytes.start),
+                "it stands still"
+            );
             for record in block.iter() {
                 assert!(part.topics.contains(record.topic), "{record:?} in {part:?}");
                 assert!(part.time.contains(record.time), "{record:?} in {part:?}");

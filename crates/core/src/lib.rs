@@ -62,12 +62,12 @@ mod sink;
 
 mod log;
 
-pub mod check;
 mod ahead;
+pub mod check;
 mod columns;
 pub mod conformance;
-mod merge;
 mod copy;
+mod merge;
 mod shape;
 mod walk;
 

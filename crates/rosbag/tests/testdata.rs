@@ -1,5 +1,7 @@
 //! The bags in `testdata/` are the ones that the generator writes.
 
+#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+
 #[path = "../examples/make_testdata/files.rs"]
 mod files;
 

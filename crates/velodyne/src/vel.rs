@@ -44,8 +44,8 @@ mod sink;
 mod format;
 
 pub use crate::vel::{
-    image::Picture,
     format::{FORMAT, Vel},
+    image::Picture,
     index::IndexVerdict,
     log::VelLog,
     message::{Gps, ImageHead, Obd, Pose},

@@ -50,10 +50,13 @@ pub(super) fn run(args: &CalibrationArgs, global: &GlobalArgs) -> Result<Outcome
     Ok(Outcome::Done)
 }
 
+/// What makes the text of a calibration file.
+type TextOf = fn(&Calibration) -> String;
+
 /// What makes the text of the file `out`, its folder, and its name in there.
-fn place(out: &Path) -> Result<(fn(&Calibration) -> String, &Path, String)> {
+fn place(out: &Path) -> Result<(TextOf, &Path, String)> {
     let end = out.extension().and_then(OsStr::to_str).unwrap_or_default();
-    let text_of = match end.to_ascii_lowercase().as_str() {
+    let text_of: TextOf = match end.to_ascii_lowercase().as_str() {
         "xml" => Calibration::to_xml,
         "yaml" | "yml" => Calibration::to_yaml,
         _ => {
@@ -130,7 +133,7 @@ fn sent(log: &dyn Log, topic: TopicId, lidar: &Lidar) -> Result<Calibration> {
             let tail = firings.tail();
             stream.add(tail.micros, tail.sort, tail.value);
         }
-        stream.packets() % ROUND != 0 || !stream.is_complete()
+        !stream.packets().is_multiple_of(ROUND) || !stream.is_complete()
     })?;
     let report = stream.report();
     let complaint = report.complaint();

@@ -48,8 +48,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
         }
     }
     if types.is_empty() {
-        let hint =
-            "images are topics of sensor_msgs/Image and CompressedImage in a bag, and \
+        let hint = "images are topics of sensor_msgs/Image and CompressedImage in a bag, and \
              `image` in a .vel log";
         return Err(Complaint::new("there are no images here").hint(hint).into());
     }
