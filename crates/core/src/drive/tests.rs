@@ -11,9 +11,12 @@ use crate::{
     topic::Topic,
 };
 
-/// What was written: each batch, and how many blocks of the log were filled by then.
+/// The times of a batch, and how many blocks of the log were filled when it came.
+type Batch = (Vec<i64>, usize);
+
+/// What was written.
 #[derive(Clone, Default)]
-struct Written(Arc<Mutex<Vec<(Vec<i64>, usize)>>>);
+struct Written(Arc<Mutex<Vec<Batch>>>);
 
 struct Writing(Written, Arc<AtomicUsize>);
 
