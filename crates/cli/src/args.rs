@@ -10,7 +10,7 @@ use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::commands::{
     CatArgs, CatFormat, CompletionsArgs, ConvertArgs, InfoArgs, Layout, LevelChoice,
-    ManArgs, MessagesArgs, ParamsArgs, ParamsCommand, ParamsFormat, Target,
+    ManArgs, MessagesArgs, Order, ParamsArgs, ParamsCommand, ParamsFormat, Target,
 };
 pub(crate) use self::copying::{
     CheckArgs, FilterArgs, FindingLevel, MergeArgs, RepairArgs, WritingArgs,
@@ -67,6 +67,10 @@ pub(crate) struct GlobalArgs {
     /// Read files piece by piece instead of mapping them into memory
     #[arg(long, global = true)]
     pub(crate) no_mmap: bool,
+    /// The key of encrypted bags: a file with its 16 bytes, or their 32 hexadecimal
+    /// digits. Without it, the file that the variable LOGTOOL_KEY_FILE names
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
     /// How many threads to use [default: one for each processor]
     #[arg(long, global = true, value_name = "N", hide_possible_values = true)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]

@@ -56,9 +56,22 @@ pub(crate) fn tell(err: &anyhow::Error) -> ExitCode {
 pub(crate) fn print(err: &anyhow::Error) {
     let paint = paint::for_stderr();
     say!("{} {err:#}", paint.red("error:"));
-    if let Some(hint) = err.downcast_ref::<Complaint>().and_then(|c| c.hint.as_ref()) {
+    let hint = match err.downcast_ref::<Complaint>() {
+        Some(complaint) => complaint.hint.as_deref(),
+        None => err.chain().find_map(|cause| remedy(cause)),
+    };
+    if let Some(hint) = hint {
         say!("{} {hint}", paint.bold("hint:"));
     }
+}
+
+/// What may help against an error of the libraries.
+fn remedy(cause: &(dyn error::Error + 'static)) -> Option<&'static str> {
+    let cause = cause.downcast_ref::<logtool_core::Error>()?;
+    cause
+        .to_string()
+        .contains("its key is needed")
+        .then_some("--key names a file with the key, or LOGTOOL_KEY_FILE does")
 }
 
 /// Whether it all comes from a reader of the output who has gone.

@@ -4,12 +4,12 @@
 //! packets get topics of points beside them: `/velodyne_packets/points` beside
 //! `/velodyne_packets/packets`.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Result;
 use logtool_core::{
     Block, Columns, Cursor, Decoder, Findings, Log, Manifest, Part, Record, Selection,
-    Source, Timestamp, TopicId, TopicOrigin, TopicSet,
+    Source, Timestamp, TopicId, TopicOrigin, TopicSet, Value,
 };
 use logtool_velodyne::lidar::{Lidar, LidarOptions, Probe, ScanCache};
 
@@ -132,6 +132,18 @@ impl Log for LidarBag {
 
     fn source(&self) -> &Arc<dyn Source> {
         self.bag.source()
+    }
+
+    fn times(
+        &self,
+        part: &Part,
+        times: &mut Vec<(TopicId, Timestamp)>,
+    ) -> logtool_core::Result<bool> {
+        self.bag.times(part, times)
+    }
+
+    fn layout(&self) -> logtool_core::Result<BTreeMap<String, Value>> {
+        self.bag.layout()
     }
 
     fn check(&self, findings: &mut Findings) -> logtool_core::Result<()> {

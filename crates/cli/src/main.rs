@@ -13,6 +13,7 @@ mod formats;
 mod human;
 mod input;
 mod interrupt;
+mod key;
 mod labels;
 mod lidar_bag;
 mod lidars;

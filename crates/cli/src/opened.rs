@@ -3,12 +3,14 @@
 use std::{ffi::OsStr, path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result};
-use logtool_core::{ErrorKind, Format, Log, OpenOptions, recognize};
+use logtool_core::{ErrorKind, Format, Log, OpenOptions, Selection, recognize};
+use logtool_rosbag::{RosbagLog, RosbagOptions};
 use logtool_ulog::UlogLog;
 use logtool_velodyne::{capture::Capture, lidar::LidarOptions, vel::Vel};
 
 use crate::{
-    args::GlobalArgs, complaint::Complaint, formats::FORMATS, input::Input, lidar_bag,
+    args::GlobalArgs, complaint::Complaint, formats::FORMATS, input::Input, key,
+    lidar_bag,
 };
 
 /// An open log, and where it is from.
@@ -19,13 +21,9 @@ pub(crate) struct Opened {
     pub(crate) log: Box<dyn Log>,
 }
 
-/// Opens the log at `path`, whatever its format.
+/// Opens the log at `path`, whatever its format, to read its records.
 pub(crate) fn open(path: &Path, global: &GlobalArgs) -> Result<Opened> {
-    let input = Input::open(path, !global.no_mmap)?;
-    let log = format(path, &input)
-        .and_then(|format| Ok(format.open(input.source.clone(), options(global))?))
-        .map_err(|err| explained(err, &input))?;
-    Ok(Opened { input, log })
+    readable(look(path, global)?)
 }
 
 /// The same, with what is known of the lidars of which it holds packets; a bag of them
@@ -35,24 +33,68 @@ pub(crate) fn open_with(
     global: &GlobalArgs,
     lidar: &LidarOptions,
 ) -> Result<Opened> {
+    readable(look_with(path, global, Some(lidar))?)
+}
+
+/// Opens the log at `path` to say what can be said of it, also where its records cannot
+/// be read.
+pub(crate) fn look(path: &Path, global: &GlobalArgs) -> Result<Opened> {
+    look_with(path, global, None)
+}
+
+/// The same, with what is known of the lidars, if somebody asks for their points.
+pub(crate) fn look_with(
+    path: &Path,
+    global: &GlobalArgs,
+    lidar: Option<&LidarOptions>,
+) -> Result<Opened> {
     let input = Input::open(path, !global.no_mmap)?;
-    let open = |format: &dyn Format| {
-        let (source, options) = (input.source.clone(), options(global));
-        let (vel, capture) = (Vel::of(lidar.clone()), Capture::of(lidar.clone()));
-        let format: &dyn Format = match format.name() {
-            name if name == vel.name() => &vel,
-            name if name == capture.name() => &capture,
-            _ => format,
-        };
-        let log = format.open(source, options)?;
-        match format.name() == logtool_rosbag::FORMAT.name() {
-            true => lidar_bag::with_points(log, lidar),
-            false => Ok(log),
-        }
-    };
-    let log =
-        format(path, &input).and_then(open).map_err(|err| explained(err, &input))?;
+    let log = format(path, &input)
+        .and_then(|format| open_as(format, &input, global, lidar))
+        .map_err(|err| explained(err, &input))?;
     Ok(Opened { input, log })
+}
+
+/// `opened`, if its records can be read.
+fn readable(opened: Opened) -> Result<Opened> {
+    let manifest = opened.log.manifest();
+    if manifest.metadata.contains_key("encryption")
+        && let Some(part) = manifest.parts.first()
+    {
+        // Without its key a bag has no topics, so that nobody would miss any records.
+        let cursor = opened.log.read(part, &Selection::default());
+        cursor.with_context(|| opened.input.name.clone())?;
+    }
+    Ok(opened)
+}
+
+/// Opens `input`, which is of `format`, with all that was told of it.
+fn open_as(
+    format: &dyn Format,
+    input: &Input,
+    global: &GlobalArgs,
+    lidar: Option<&LidarOptions>,
+) -> Result<Box<dyn Log>> {
+    let (source, options) = (input.source.clone(), options(global));
+    if format.name() == logtool_rosbag::FORMAT.name() {
+        let mut options = RosbagOptions::from(options);
+        if let Some(key) = key::given(global.key.as_deref())? {
+            options = options.with_key(key);
+        }
+        let log = Box::new(RosbagLog::open(source, options)?);
+        return match lidar {
+            Some(lidar) => lidar_bag::with_points(log, lidar),
+            None => Ok(log),
+        };
+    }
+    let Some(lidar) = lidar else { return Ok(format.open(source, options)?) };
+    let (vel, capture) = (Vel::of(lidar.clone()), Capture::of(lidar.clone()));
+    let format: &dyn Format = match format.name() {
+        name if name == vel.name() => &vel,
+        name if name == capture.name() => &capture,
+        _ => format,
+    };
+    Ok(format.open(source, options)?)
 }
 
 /// Opens the ULog at `path`, for what only a ULog has; `what` is that.

@@ -1,11 +1,12 @@
-//! Reading records in the order of the file, decoding those of one topic together.
+//! Reading records one after the other, decoding those of one topic together.
 
 use anyhow::Result;
 use logtool_core::{
-    Block, Columns, Damage, Decoder, Log, Run, Selection, TopicId, TopicSort,
+    Block, Columns, Cursor, Damage, Decoder, Log, ReadAhead, Run, Selection, TimeOrder,
+    TopicId, TopicSort,
 };
 
-use crate::row::Rows;
+use crate::{args::Order, row::Rows};
 
 /// What makes rows of a decoded table.
 pub(crate) type MakeRows = fn(&arrow_array::RecordBatch) -> Result<Rows>;
@@ -13,7 +14,7 @@ pub(crate) type MakeRows = fn(&arrow_array::RecordBatch) -> Result<Rows>;
 /// Reads a log block by block.
 pub(crate) struct Reader<'l> {
     log: &'l dyn Log,
-    selection: Selection,
+    cursor: Box<dyn Cursor + 'l>,
     columns: Columns,
     make_rows: MakeRows,
     sort: TopicSort,
@@ -31,50 +32,54 @@ struct Topic {
     next_row: usize,
 }
 
-/// About how many bytes are read between two times that memory is given back.
-const PART_BYTES: u64 = 8 << 20;
+/// About how many bytes a thread reads at a time.
+const PART_BYTES: u64 = 1 << 20;
 
 impl<'l> Reader<'l> {
-    /// A reader of what `selection` wants of `log`.
+    /// A reader of what `selection` wants of `log`, in this `order`.
     pub(crate) fn new(
         log: &'l dyn Log,
         selection: Selection,
+        order: Order,
         columns: Columns,
         make_rows: MakeRows,
     ) -> Self {
+        let cursor: Box<dyn Cursor + 'l> = match order {
+            Order::Time => Box::new(TimeOrder::new(log, selection)),
+            Order::File => {
+                let plan = log.manifest().plan(&selection, PART_BYTES);
+                Box::new(ReadAhead::new(log, plan, selection))
+            }
+        };
         let topics = log.manifest().topics.iter().map(|_| Topic::default()).collect();
         let sort = TopicSort::default();
-        Self { log, selection, columns, make_rows, sort, topics }
+        Self { log, cursor, columns, make_rows, sort, topics }
     }
 
-    /// Hands every row to `row`, in the order of the file, until that says false; and
-    /// all damage to `damaged`, which may fail.
+    /// Hands every row to `row`, until that says false; and all damage to `damaged`,
+    /// which may fail.
     pub(crate) fn each(
         &mut self,
         row: &mut dyn FnMut(TopicId, &Rows, usize) -> Result<bool>,
         damaged: &mut dyn FnMut(&[Damage]) -> Result<()>,
     ) -> Result<()> {
         let (mut block, mut order) = (Block::default(), Vec::new());
-        for part in self.log.manifest().plan(&self.selection, PART_BYTES) {
-            let mut cursor = self.log.read(&part, &self.selection)?;
-            while cursor.fill(&mut block)? {
-                let mut damage = block.damage().to_vec();
-                order.clear();
-                order.extend(block.iter().map(|record| record.topic));
-                block.sort_by_topic(&mut self.sort);
-                for run in block.runs() {
-                    self.decode(run, &mut damage)?;
-                }
-                if !damage.is_empty() {
-                    damaged(&damage)?;
-                }
-                for topic in &order {
-                    if !self.topics[topic.index()].hand_out(*topic, row)? {
-                        return Ok(());
-                    }
+        while self.cursor.fill(&mut block)? {
+            let mut damage = block.damage().to_vec();
+            order.clear();
+            order.extend(block.iter().map(|record| record.topic));
+            block.sort_by_topic(&mut self.sort);
+            for run in block.runs() {
+                self.decode(run, &mut damage)?;
+            }
+            if !damage.is_empty() {
+                damaged(&damage)?;
+            }
+            for topic in &order {
+                if !self.topics[topic.index()].hand_out(*topic, row)? {
+                    return Ok(());
                 }
             }
-            self.log.source().release(part.bytes);
         }
         Ok(())
     }

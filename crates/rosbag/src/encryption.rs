@@ -36,10 +36,13 @@ impl Key {
     /// # Errors
     /// `Malformed` where they are not 32 such digits.
     pub fn from_hex(digits: &str) -> Result<Self> {
+        let digit = |digit: &u8| char::from(*digit).to_digit(16);
         let byte =
-            |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok();
-        let bytes: Option<Vec<u8>> = digits.as_bytes().chunks(2).map(byte).collect();
-        let key = bytes.and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
+            |[high, low]: &[u8; 2]| Some((digit(high)? << 4 | digit(low)?) as u8);
+        let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
+        let bytes: Option<Vec<u8>> = pairs.iter().map(byte).collect();
+        let key = bytes.filter(|_| rest.is_empty());
+        let key = key.and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
         key.map(Self).ok_or_else(|| {
             Error::new(ErrorKind::Malformed, "a key that is not 32 hexadecimal digits")
         })

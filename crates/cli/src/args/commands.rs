@@ -18,7 +18,8 @@ use crate::{
 #[command(after_help = "\
 Examples:
   logtool info flight.ulg
-  logtool info --json *.ulg | jq -r '[.file, .duration_s] | @tsv'")]
+  logtool info --json *.ulg | jq -r '[.file, .duration_s] | @tsv'
+  logtool info --freq --health drive.bag")]
 pub(crate) struct InfoArgs {
     /// The logs; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
@@ -26,11 +27,19 @@ pub(crate) struct InfoArgs {
     /// Everything that is known, as one JSON object for each file
     #[arg(long)]
     pub(crate) json: bool,
+    /// How regularly the records of each topic come: rate, periods, largest gap. Taken
+    /// from the index where there is one; else all is read
+    #[arg(long)]
+    pub(crate) freq: bool,
+    /// How well the file is laid out: its parts, their sizes, order and overlaps, how
+    /// its chunks are packed. A look at each chunk of a bag
+    #[arg(long)]
+    pub(crate) health: bool,
     #[command(flatten)]
     pub(crate) lidar: LidarArgs,
 }
 
-/// Print records, in the order of the file
+/// Print records, in the order of the file or of time
 ///
 /// In a pipe, each record is a line of JSON: {"time":…,"topic":"sensor_gps.1",
 /// "data":{…}}; on a terminal, a line of text. Times are seconds, exactly, or with
@@ -41,7 +50,8 @@ pub(crate) struct InfoArgs {
 Examples:
   logtool cat flight.ulg --topic sensor_gps -n 5
   logtool cat flight.ulg --topic 'battery*' --time utc | jq .data.voltage_v
-  logtool cat flight.ulg --topic messages --format text")]
+  logtool cat flight.ulg --topic messages --format text
+  logtool cat drive.bag --topic /tf --order time")]
 pub(crate) struct CatArgs {
     /// The log; `-` is standard input
     pub(crate) file: PathBuf,
@@ -54,6 +64,9 @@ pub(crate) struct CatArgs {
     /// No more than so many records
     #[arg(short = 'n', long = "count", value_name = "N")]
     pub(crate) count: Option<u64>,
+    /// In which order
+    #[arg(long, value_enum, value_name = "ORDER", default_value = "file")]
+    pub(crate) order: Order,
     /// How to print [default: text on a terminal, else json]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<CatFormat>,
@@ -66,6 +79,15 @@ pub(crate) struct CatArgs {
     pub(crate) labels: LabelArgs,
     #[command(flatten)]
     pub(crate) lidar: LidarArgs,
+}
+
+/// The order in which records come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Order {
+    /// As they are in the file
+    File,
+    /// The earliest first; of those at one time, as they are in the file
+    Time,
 }
 
 /// How records are printed.

@@ -1,4 +1,4 @@
-//! `logtool cat`: records, in the order of the file.
+//! `logtool cat`: records, in the order of the file or of time.
 
 use std::io::Write as _;
 
@@ -48,7 +48,7 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     let columns = Columns { view: View::Nested, only: None, labels };
     let topics = selection.topics.clone();
     let make_rows = if is_text { Rows::text } else { Rows::json };
-    let mut reader = Reader::new(log, selection, columns, make_rows);
+    let mut reader = Reader::new(log, selection, args.order, columns, make_rows);
     let (mut out, mut line) = (terminal::stdout(), Vec::new());
     let mut left = args.count.unwrap_or(u64::MAX);
     if left > 0 {

@@ -34,7 +34,7 @@ pub(super) fn run(args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
 }
 
 fn one(file: &Path, args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let opened = opened::open(file, global)?;
+    let opened = opened::look(file, global)?;
     let log = &*opened.log;
     let bar = progress::bar(&opened.input.name, log.manifest().bytes, global);
     let findings = check(log, &|bytes| bar.inc(bytes));

@@ -1,21 +1,31 @@
 //! `logtool info`: what logs hold.
 
+mod frequency;
+mod health;
+mod packing;
 mod report;
 mod text;
+mod topics;
 
 use std::{io::Write as _, path::Path};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context as _, Result, anyhow};
 
+use self::{frequency::Frequency, health::Health, report::Report};
 use crate::{
     args::{GlobalArgs, InfoArgs},
-    commands::info::report::Report,
     complaint,
     findings::Findings,
     lidars, opened,
     outcome::Outcome,
     paint, terminal,
 };
+
+/// What takes more than opening the log.
+struct More {
+    frequencies: Option<Vec<Option<Frequency>>>,
+    health: Option<Health>,
+}
 
 pub(super) fn run(args: &InfoArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut worst = Outcome::Done;
@@ -37,12 +47,21 @@ fn one(
     args: &InfoArgs,
     global: &GlobalArgs,
 ) -> Result<Outcome> {
-    let opened = opened::open_with(file, global, &lidars::options(&args.lidar)?)?;
+    let lidar = lidars::options(&args.lidar)?;
+    let opened = opened::look_with(file, global, Some(&lidar))?;
     let mut findings = Findings::of(&opened.input, opened.log.manifest());
     findings.check(global.strict)?;
+    let log = &*opened.log;
+    let measured = || {
+        anyhow::Ok(More {
+            frequencies: args.freq.then(|| frequency::measure(log)).transpose()?,
+            health: args.health.then(|| Health::of(log)).transpose()?,
+        })
+    };
+    let more = measured().with_context(|| opened.input.name.clone())?;
     let mut out = terminal::stdout();
     if args.json {
-        let report = Report::new(&opened, &mut findings);
+        let report = Report::new(&opened, &mut findings, &more);
         match terminal::stdout_is_seen() {
             true => serde_json::to_writer_pretty(&mut out, &report),
             false => serde_json::to_writer(&mut out, &report),
@@ -56,7 +75,7 @@ fn one(
         if !is_first {
             writeln!(out)?;
         }
-        text::write(&mut out, &opened, &mut findings, paint::for_stdout())?;
+        text::write(&mut out, &opened, &mut findings, &more, paint::for_stdout())?;
     }
     out.flush()?;
     Ok(findings.outcome())

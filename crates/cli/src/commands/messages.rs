@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use logtool_core::{Columns, Manifest, Selection, Timestamp, TopicId};
 
 use crate::{
-    args::{GlobalArgs, MessagesArgs},
+    args::{GlobalArgs, MessagesArgs, Order},
     clock::ShownClock,
     complaint::Complaint,
     findings::Findings,
@@ -32,8 +32,13 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
 
     let topics = selection.topics.clone();
     let make_rows = if args.json { Rows::json } else { Rows::text };
-    let mut reader =
-        Reader::new(&*opened.log, selection, Columns::default(), make_rows);
+    let mut reader = Reader::new(
+        &*opened.log,
+        selection,
+        Order::File,
+        Columns::default(),
+        make_rows,
+    );
     let mut lines = Lines { out: terminal::stdout(), waiting: Vec::new(), bytes: 0 };
     reader.each(
         &mut |_, rows, row| {

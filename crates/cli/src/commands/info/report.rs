@@ -5,7 +5,12 @@ use std::collections::BTreeMap;
 use logtool_core::{Clock, ClockZero, Json, TimeRange, Topic, TopicOrigin};
 use serde::Serialize;
 
-use crate::{clock::Iso, findings::Findings, opened::Opened};
+use crate::{
+    clock::Iso,
+    commands::info::{More, frequency::Frequency, health::Health},
+    findings::Findings,
+    opened::Opened,
+};
 
 /// What `logtool info --json` prints of one log.
 #[derive(Serialize)]
@@ -23,6 +28,8 @@ pub(super) struct Report<'o> {
     clock: ClockReport<'o>,
     records: u64,
     topics: Vec<TopicReport<'o>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    health: Option<&'o Health>,
     metadata: BTreeMap<&'o str, Json<'o>>,
     remarks: &'o [String],
     lost_bytes: u64,
@@ -53,6 +60,8 @@ struct TopicReport<'o> {
     records: Option<u64>,
     bytes: Option<u64>,
     rate_hz: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frequency: Option<Frequency>,
     first_s: Option<f64>,
     last_s: Option<f64>,
     columns: Vec<String>,
@@ -73,7 +82,11 @@ struct DamageReport {
 }
 
 impl<'o> Report<'o> {
-    pub(super) fn new(opened: &'o Opened, findings: &mut Findings) -> Self {
+    pub(super) fn new(
+        opened: &'o Opened,
+        findings: &mut Findings,
+        more: &'o More,
+    ) -> Self {
         let manifest = opened.log.manifest();
         let time = manifest.time;
         let unix = manifest.clock.to_unix.as_ref();
@@ -110,7 +123,14 @@ impl<'o> Report<'o> {
             start_utc,
             clock: ClockReport::new(&manifest.clock),
             records,
-            topics: manifest.topics.iter().map(TopicReport::new).collect(),
+            topics: (0..)
+                .zip(&manifest.topics)
+                .map(|(index, topic): (usize, _)| {
+                    let all = more.frequencies.as_deref().unwrap_or_default();
+                    TopicReport::new(topic, all.get(index).copied().flatten())
+                })
+                .collect(),
+            health: more.health.as_ref(),
             metadata: (manifest.metadata.iter())
                 .map(|(key, value)| (key.as_str(), value.json()))
                 .collect(),
@@ -134,7 +154,7 @@ impl<'o> ClockReport<'o> {
 }
 
 impl<'o> TopicReport<'o> {
-    fn new(topic: &'o Topic) -> Self {
+    fn new(topic: &'o Topic, frequency: Option<Frequency>) -> Self {
         let fields = topic.schema.fields().iter();
         Self {
             topic: topic.label().into_owned(),
@@ -145,6 +165,7 @@ impl<'o> TopicReport<'o> {
             records: topic.records,
             bytes: topic.bytes,
             rate_hz: rate_hz(topic),
+            frequency,
             first_s: topic.time.map(|time| time.start.as_secs_f64()),
             last_s: topic.time.map(last_s),
             columns: fields.map(|field| field.name().clone()).collect(),

@@ -2,28 +2,31 @@
 
 use std::io::{self, Write};
 
-use logtool_core::{ClockZero, Manifest, Timestamp, Topic, TopicOrigin, Value};
+use logtool_core::{ClockZero, Manifest, Timestamp, Value};
 
 use crate::{
     args::TimeChoice,
     clock::ShownClock,
-    commands::info::report::rate_hz,
+    commands::info::{
+        More,
+        health::{Health, Parts},
+        packing, topics,
+    },
     findings::Findings,
-    human::{Bytes, Count, Rate, Span, counted},
+    human::{Bytes, Count, Span, counted},
     opened::Opened,
     paint::Paint,
 };
 
 /// Where the facts begin.
 const INDENT: usize = 14;
-/// How long a line of names may be.
-const WIDTH: usize = 100;
 
 /// Writes what is known of `opened`.
 pub(super) fn write(
     out: &mut dyn Write,
     opened: &Opened,
     findings: &mut Findings,
+    more: &More,
     paint: Paint,
 ) -> io::Result<()> {
     let manifest = opened.log.manifest();
@@ -35,7 +38,13 @@ pub(super) fn write(
     let mut facts = Facts { out, paint };
     facts.times(manifest)?;
     facts.system(manifest)?;
+    if more.health.is_none() {
+        facts.packing(manifest)?;
+    }
     facts.counts(manifest)?;
+    if let Some(health) = &more.health {
+        facts.health(manifest, health)?;
+    }
     if !findings.list().is_empty() {
         let summary = findings.summary();
         facts.line("damage", &paint.yellow(&summary))?;
@@ -46,7 +55,11 @@ pub(super) fn write(
     for remark in &manifest.remarks {
         facts.line("note", remark)?;
     }
-    facts.topics(manifest)
+    topics::write(facts.out, manifest, paint)?;
+    match &more.frequencies {
+        Some(frequencies) => topics::write_frequencies(out, opened, frequencies, paint),
+        None => Ok(()),
+    }
 }
 
 struct Facts<'o> {
@@ -147,63 +160,65 @@ impl Facts<'_> {
         self.line("dropouts", &text)
     }
 
-    /// A line for each topic that has records, and the names of the others.
-    fn topics(&mut self, manifest: &Manifest) -> io::Result<()> {
-        let logged = |topic: &&Topic| topic.origin == TopicOrigin::Logged;
-        let (full, empty): (Vec<&Topic>, Vec<&Topic>) =
-            manifest.topics.iter().filter(logged).partition(|t| t.records != Some(0));
-        if !full.is_empty() {
-            let labels = full.iter().map(|topic| topic.label().chars().count());
-            let width = labels.max().unwrap_or(0).max("TOPIC".len());
-            let head = format!(
-                "  {:width$} {:>10} {:>9} {:>10}",
-                "TOPIC", "RECORDS", "RATE/Hz", "BYTES"
-            );
-            writeln!(self.out, "\n{}", self.paint.bold(&head))?;
-            let mut sorted = full.clone();
-            sorted.sort_by(|a, b| (&a.name, a.instance).cmp(&(&b.name, b.instance)));
-            for topic in sorted {
-                let or_unknown =
-                    |text: Option<String>| text.unwrap_or_else(|| "-".into());
-                let label = plain(&topic.label());
-                let records = or_unknown(topic.records.map(|n| Count(n).to_string()));
-                let rate =
-                    or_unknown(rate_hz(topic).map(|rate| Rate(rate).to_string()));
-                let bytes = or_unknown(topic.bytes.map(|n| Bytes(n).to_string()));
-                writeln!(
-                    self.out,
-                    "  {label:width$} {records:>10} {rate:>9} {bytes:>10}"
-                )?;
+    /// What a bag says of how it is written.
+    fn packing(&mut self, manifest: &Manifest) -> io::Result<()> {
+        if let Some(Value::Text(version)) = manifest.metadata.get("bag_version") {
+            let is_indexed =
+                manifest.metadata.get("indexed") == Some(&Value::Bool(true));
+            let index = if is_indexed { "" } else { ", without a sound index" };
+            self.line("version", &format!("{}{index}", plain(version)))?;
+        }
+        for line in packing::lines(manifest.metadata.get("chunks")) {
+            self.line("chunks", &line)?;
+        }
+        Ok(())
+    }
+
+    /// How well the log is laid out.
+    fn health(&mut self, manifest: &Manifest, health: &Health) -> io::Result<()> {
+        let Parts { count, min_bytes, median_bytes, max_bytes, .. } = health.parts;
+        let sizes = |min, median, max| {
+            let (min, median, max) = (Bytes(min), Bytes(median), Bytes(max));
+            format!("of {min} to {max}, half of them up to {median}")
+        };
+        let parts = counted(count, "part");
+        match count {
+            0 => self.line("layout", &parts)?,
+            _ => {
+                let sizes = sizes(min_bytes, median_bytes, max_bytes);
+                self.line("layout", &format!("{parts}, {sizes}"))?;
             }
         }
-        let mut counts = counted(full.len() as u64, "topic");
-        let records: u64 = full.iter().filter_map(|topic| topic.records).sum();
-        counts = format!("{counts}, {}", counted(records, "record"));
-        writeln!(self.out, "  {}", self.paint.dim(&counts))?;
-        if empty.is_empty() {
-            return Ok(());
+        let Parts { overlapping, most_at_once, out_of_order, of_unknown_time, .. } =
+            health.parts;
+        let order = match (overlapping, out_of_order) {
+            (0, 0) => "one after the other in time".to_owned(),
+            _ => format!(
+                "{overlapping} overlap earlier ones in time, up to {most_at_once} at \
+                 once; {out_of_order} begin before the one before them"
+            ),
+        };
+        self.line("order", &order)?;
+        if of_unknown_time > 0 {
+            let parts = counted(of_unknown_time, "part");
+            self.line("", &format!("{parts} of unknown time"))?;
         }
-        let mut labels: Vec<String> = empty.iter().map(|t| plain(&t.label())).collect();
-        labels.sort();
-        writeln!(
-            self.out,
-            "\n  {} without records:",
-            counted(labels.len() as u64, "topic")
-        )?;
-        let mut line = String::new();
-        for label in labels {
-            if !line.is_empty() && 4 + line.len() + 1 + label.len() > WIDTH {
-                writeln!(self.out, "    {line}")?;
-                line.clear();
-            }
-            line = if line.is_empty() { label } else { format!("{line} {label}") };
+        if let Some(Value::UInt(marks)) = manifest.metadata.get("sync_marks") {
+            self.line("sync marks", &Count(*marks).to_string())?;
         }
-        writeln!(self.out, "    {line}")
+        for line in packing::lines(health.layout.get("chunks")) {
+            self.line("chunks", &line)?;
+        }
+        let unpacked = health.layout.get("unpacked_chunk_bytes");
+        if let Some((min, median, max)) = packing::spread(unpacked) {
+            self.line("unpacked", &sizes(min, median, max))?;
+        }
+        Ok(())
     }
 }
 
 /// `text` without what a terminal would take for a command.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
         match c.is_control() {

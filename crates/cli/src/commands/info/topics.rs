@@ -1,0 +1,151 @@
+//! The topics of a log, as a table.
+
+use std::io::{self, Write};
+
+use logtool_core::{Manifest, TimeRange, Topic, TopicId, TopicOrigin};
+
+use crate::{
+    args::TimeChoice,
+    clock::ShownClock,
+    commands::info::{frequency::Frequency, report::rate_hz, text::plain},
+    human::{Bytes, Count, Rate, Span, counted},
+    opened::Opened,
+    paint::Paint,
+};
+
+/// How long a line of names may be.
+const WIDTH: usize = 100;
+
+/// Writes a line for each topic that has records, and the names of the others.
+pub(super) fn write(
+    out: &mut dyn Write,
+    manifest: &Manifest,
+    paint: Paint,
+) -> io::Result<()> {
+    let logged = |(_, topic): &(TopicId, &Topic)| topic.origin == TopicOrigin::Logged;
+    let (full, empty): (Vec<_>, Vec<_>) =
+        manifest.topics().filter(logged).partition(|(_, t)| t.records != Some(0));
+    if !full.is_empty() {
+        table(out, manifest, &full, paint)?;
+    }
+    let mut counts = counted(full.len() as u64, "topic");
+    let records: u64 = full.iter().filter_map(|(_, topic)| topic.records).sum();
+    counts = format!("{counts}, {}", counted(records, "record"));
+    writeln!(out, "  {}", paint.dim(&counts))?;
+    if empty.is_empty() {
+        return Ok(());
+    }
+    let mut labels: Vec<String> =
+        empty.iter().map(|(_, topic)| plain(&topic.label())).collect();
+    labels.sort();
+    writeln!(out, "\n  {} without records:", counted(labels.len() as u64, "topic"))?;
+    let mut line = String::new();
+    for label in labels {
+        if !line.is_empty() && 4 + line.len() + 1 + label.len() > WIDTH {
+            writeln!(out, "    {line}")?;
+            line.clear();
+        }
+        line = if line.is_empty() { label } else { format!("{line} {label}") };
+    }
+    writeln!(out, "    {line}")
+}
+
+fn table(
+    out: &mut dyn Write,
+    manifest: &Manifest,
+    topics: &[(TopicId, &Topic)],
+    paint: Paint,
+) -> io::Result<()> {
+    let labels = topics.iter().map(|(_, topic)| topic.label().chars().count());
+    let width = labels.max().unwrap_or(0).max("TOPIC".len());
+    // A ULog's topics are called as their types are.
+    let has_types = topics
+        .iter()
+        .any(|(_, topic)| !topic.type_name.is_empty() && topic.type_name != topic.name);
+    let head = format!(
+        "  {:width$} {:>10} {:>9} {:>10}{}",
+        "TOPIC",
+        "RECORDS",
+        "RATE/Hz",
+        "BYTES",
+        if has_types { "  TYPE" } else { "" }
+    );
+    writeln!(out, "\n{}", paint.bold(&head))?;
+    let mut sorted = topics.to_vec();
+    sorted.sort_by(|(_, a), (_, b)| (&a.name, a.instance).cmp(&(&b.name, b.instance)));
+    for (id, topic) in sorted {
+        let or_unknown = |text: Option<String>| text.unwrap_or_else(|| "-".into());
+        let label = plain(&topic.label());
+        let records = or_unknown(topic.records.map(|n| Count(n).to_string()));
+        let rate = rate_hz(topic).map(|rate| Rate(rate).to_string());
+        let about = || Some(format!("~{}", Rate(about_rate_hz(manifest, id, topic)?)));
+        let rate = or_unknown(rate.or_else(about));
+        let bytes = or_unknown(topic.bytes.map(|n| Bytes(n).to_string()));
+        let line = format!("  {label:width$} {records:>10} {rate:>9} {bytes:>10}");
+        let kind = if has_types { kind(topic) } else { String::new() };
+        writeln!(out, "{line}{kind}")?;
+    }
+    Ok(())
+}
+
+/// The type of a topic, and how many connections it has, if those are several.
+fn kind(topic: &Topic) -> String {
+    let connections = topic.metadata.get("connections");
+    let several = connections.filter(|count| *count != "1");
+    let several = several.map(|count| format!(" ({count} connections)"));
+    format!("  {}{}", plain(&topic.type_name), several.unwrap_or_default())
+}
+
+/// How often there was a record, judged by the parts that may hold some.
+fn about_rate_hz(manifest: &Manifest, id: TopicId, topic: &Topic) -> Option<f64> {
+    let records = topic.records?;
+    let parts = manifest.parts.iter().filter(|part| part.topics.contains(id));
+    let time = parts.fold(TimeRange::EMPTY, |all, part| all.cover(&part.time));
+    let nanos = time.span_nanos();
+    let is_known = !time.is_empty() && time.start != TimeRange::ALL.start;
+    (is_known && records > 1 && nanos > 0)
+        .then(|| (records - 1) as f64 * 1e9 / nanos as f64)
+}
+
+/// Writes a line for each topic of which the `frequencies` are known.
+pub(super) fn write_frequencies(
+    out: &mut dyn Write,
+    opened: &Opened,
+    frequencies: &[Option<Frequency>],
+    paint: Paint,
+) -> io::Result<()> {
+    let manifest = opened.log.manifest();
+    let clock = ShownClock::new(manifest, TimeChoice::Boot).ok();
+    let known = manifest.topics.iter().zip(frequencies);
+    let mut known: Vec<(&Topic, &Frequency)> = known
+        .filter_map(|(topic, frequency)| Some((topic, frequency.as_ref()?)))
+        .collect();
+    if known.is_empty() {
+        return Ok(());
+    }
+    known.sort_by(|(a, _), (b, _)| (&a.name, a.instance).cmp(&(&b.name, b.instance)));
+    let labels = known.iter().map(|(topic, _)| topic.label().chars().count());
+    let width = labels.max().unwrap_or(0).max("TOPIC".len());
+    let head = format!(
+        "  {:width$} {:>9} {:>12} {:>12} {:>12} {:>12}  {}",
+        "TOPIC", "RATE/Hz", "SHORTEST", "MEDIAN", "JITTER", "LARGEST GAP", "AT"
+    );
+    writeln!(out, "\n{}", paint.bold(&head))?;
+    for (topic, frequency) in known {
+        let label = plain(&topic.label());
+        let rate = Rate(frequency.rate_hz).to_string();
+        let span = |nanos: u64| Span(nanos).to_string();
+        let (min, median) =
+            (span(frequency.min_period_ns), span(frequency.median_period_ns));
+        let (jitter, max) =
+            (span(frequency.jitter_ns.round() as u64), span(frequency.max_period_ns));
+        let at = clock.as_ref().map(|clock| clock.text(frequency.gap_at).to_string());
+        let at = at.unwrap_or_default();
+        writeln!(
+            out,
+            "  {label:width$} {rate:>9} {min:>12} {median:>12} {jitter:>12} {max:>12}  \
+             {at}"
+        )?;
+    }
+    Ok(())
+}

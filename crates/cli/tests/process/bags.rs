@@ -1,0 +1,245 @@
+//! Bags: `info`, `cat --order`, `--key`.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::program::Folder;
+
+/// A record: its fields, each `length | name=value`, and its data.
+fn record(fields: &[(&str, &[u8])], data: &[u8]) -> Vec<u8> {
+    let mut header = Vec::new();
+    for (name, value) in fields {
+        header.extend((name.len() as u32 + 1 + value.len() as u32).to_le_bytes());
+        header.extend([name.as_bytes(), b"=", value].concat());
+    }
+    let (header_len, len) = (header.len() as u32, data.len() as u32);
+    let (header_len, len) = (header_len.to_le_bytes(), len.to_le_bytes());
+    [&header_len[..], &header, &len, data].concat()
+}
+
+/// So many milliseconds after second 1000.
+fn time(millis: u32) -> Vec<u8> {
+    let (secs, nanos) = (1000 + millis / 1000, millis % 1000 * 1_000_000);
+    [secs.to_le_bytes(), nanos.to_le_bytes()].concat()
+}
+
+const TOPICS: [&str; 3] = ["/a", "/b", "/a"];
+
+fn connection(id: u32) -> Vec<u8> {
+    let topic = TOPICS[id as usize].as_bytes();
+    let about = record(
+        &[
+            ("topic", topic),
+            ("type", b"std_msgs/Float64"),
+            ("md5sum", b"fdb28210bfa9d7c91146260178d9a584"), // of ROS itself
+            ("message_definition", b"float64 data\n"),
+        ],
+        b"",
+    );
+    let header = &about[4..about.len() - 4];
+    record(&[("op", &[7]), ("conn", &id.to_le_bytes()), ("topic", topic)], header)
+}
+
+/// A chunk and its index.
+fn chunk(messages: &[(u32, u32)]) -> Vec<u8> {
+    let mut data = Vec::new();
+    let mut index = vec![Vec::new(); 3];
+    for (id, millis) in messages {
+        let offset = (data.len() as u32).to_le_bytes();
+        index[*id as usize].extend([&time(*millis)[..], &offset].concat());
+        let value = f64::from(*millis).to_le_bytes();
+        let fields: [(&str, &[u8]); 3] =
+            [("conn", &id.to_le_bytes()), ("op", &[2]), ("time", &time(*millis))];
+        data.extend(record(&fields, &value));
+    }
+    let size = (data.len() as u32).to_le_bytes();
+    let mut chunk =
+        record(&[("op", &[5]), ("compression", b"none"), ("size", &size)], &data);
+    for (id, entries) in (0_u32..).zip(index).filter(|(_, entries)| !entries.is_empty())
+    {
+        let count = (entries.len() as u32 / 12).to_le_bytes();
+        let fields: [(&str, &[u8]); 4] = [
+            ("op", &[4]),
+            ("ver", &1_u32.to_le_bytes()),
+            ("conn", &id.to_le_bytes()),
+            ("count", &count),
+        ];
+        chunk.extend(record(&fields, &entries));
+    }
+    chunk
+}
+
+/// The messages of each chunk: connection, milliseconds.
+const CHUNKS: [&[(u32, u32)]; 2] = [
+    &[(0, 0), (0, 100), (1, 150), (2, 200)],
+    &[(0, 700), (1, 50), (0, 300)], // neither begins after the first, nor is in order
+];
+
+fn bag() -> Vec<u8> {
+    let chunks = CHUNKS.map(chunk);
+    let start = b"#ROSBAG V2.0\n".len() + 4096;
+    let places = [start, start + chunks[0].len()];
+    let index_at = places[1] + chunks[1].len();
+    let fields: [(&str, &[u8]); 4] = [
+        ("op", &[3]),
+        ("index_pos", &(index_at as u64).to_le_bytes()),
+        ("conn_count", &3_u32.to_le_bytes()),
+        ("chunk_count", &2_u32.to_le_bytes()),
+    ];
+    let padding = 4096 - record(&fields, b"").len();
+    let mut bag = b"#ROSBAG V2.0\n".to_vec();
+    bag.extend(record(&fields, &vec![b' '; padding]));
+    bag.extend(chunks.concat());
+    (0..3).for_each(|id| bag.extend(connection(id)));
+    for (at, messages) in places.into_iter().zip(CHUNKS) {
+        let times = messages.iter().map(|(_, millis)| *millis);
+        let (first, last) = (times.clone().min().unwrap(), times.max().unwrap());
+        let counts = (0_u32..3).flat_map(|id| {
+            let count = messages.iter().filter(|message| message.0 == id).count();
+            [id.to_le_bytes(), (count as u32).to_le_bytes()].concat()
+        });
+        let counts: Vec<u8> = counts.collect();
+        let fields: [(&str, &[u8]); 6] = [
+            ("op", &[6]),
+            ("ver", &1_u32.to_le_bytes()),
+            ("chunk_pos", &(at as u64).to_le_bytes()),
+            ("start_time", &time(first)),
+            ("end_time", &time(last)),
+            ("count", &3_u32.to_le_bytes()),
+        ];
+        bag.extend(record(&fields, &counts));
+    }
+    bag
+}
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("drive.bag", &bag());
+    folder
+}
+
+fn topic<'r>(report: &'r Value, name: &str) -> &'r Value {
+    let mut topics = report["topics"].as_array().unwrap().iter();
+    topics.find(|topic| topic["topic"] == name).unwrap()
+}
+
+#[test]
+fn records_come_in_the_order_of_the_file_or_of_time() {
+    let folder = folder();
+    let values = |args: &[&str]| {
+        let run = folder.run(&[&["cat", "drive.bag"], args].concat()).succeeded();
+        let value = |line: &Value| line["data"]["data"].as_f64().unwrap() as u32;
+        run.json_lines().iter().map(value).collect::<Vec<_>>()
+    };
+    let as_written = [0, 100, 150, 200, 700, 50, 300];
+    assert_eq!(values(&[]), as_written);
+    assert_eq!(values(&["--order", "file", "--threads", "1"]), as_written);
+    let in_time = [0, 50, 100, 150, 200, 300, 700];
+    assert_eq!(values(&["--order", "time"]), in_time);
+    assert_eq!(values(&["--order", "time", "--threads", "1"]), in_time);
+    assert_eq!(values(&["--order", "time", "-n", "2", "--topic", "/b"]), [50, 150]);
+}
+
+#[test]
+fn the_screen_tells_what_rosbag_info_tells() {
+    let text = folder().run(&["info", "drive.bag"]).succeeded().stdout;
+    for words in [
+        "drive.bag  rosbag",
+        "0.700 s, from 1970-01-01 00:16:40.000 to 1970-01-01 00:16:40.700",
+        "version     2.0",
+        "chunks      \"none\": 2 chunks",
+        "std_msgs/Float64 (2 connections)",
+        "2 topics, 7 records",
+    ] {
+        assert!(text.contains(words), "no {words:?} in {text}");
+    }
+}
+
+#[test]
+fn json_tells_what_rosbag_info_y_tells() {
+    let run = folder().run(&["info", "--json", "drive.bag"]).succeeded();
+    let report = &run.json_lines()[0];
+    assert_eq!(report["metadata"]["bag_version"], "2.0");
+    assert_eq!(report["metadata"]["indexed"], true);
+    assert_eq!(report["records"], 7);
+    assert_eq!(
+        (&report["start_s"], &report["end_s"]),
+        (&json!(1000.0), &json!(1000.7))
+    );
+    assert_eq!(report["metadata"]["chunks"]["chunks"], 2);
+    let a = topic(report, "/a");
+    assert_eq!(
+        (&a["records"], &a["type_name"]),
+        (&json!(5), &json!("std_msgs/Float64"))
+    );
+    assert_eq!(a["metadata"]["md5sum"], "fdb28210bfa9d7c91146260178d9a584");
+    assert_eq!(a["metadata"]["connections"], "2");
+    assert!(a.get("frequency").is_none() && report.get("health").is_none());
+}
+
+#[test]
+fn rates_and_gaps_are_as_worked_out_by_hand() {
+    let folder = folder();
+    let run = folder.run(&["info", "--json", "--freq", "drive.bag"]).succeeded();
+    // /a comes at 0, 100, 200, 300 and 700 ms: 175 ms apart on average.
+    let report = &run.json_lines()[0];
+    let a = &topic(report, "/a")["frequency"];
+    let ms = |ms: u64| json!(ms * 1_000_000);
+    assert_eq!(a["rate_hz"], 10.0);
+    assert_eq!((&a["min_period_ns"], &a["median_period_ns"]), (&ms(100), &ms(100)));
+    assert_eq!(
+        (&a["max_period_ns"], &a["largest_gap_at_s"]),
+        (&ms(400), &json!(1000.3))
+    );
+    let jitter = ((3.0 * 75_f64.powi(2) + 225_f64.powi(2)) / 4.0).sqrt() * 1e6;
+    assert!((a["jitter_ns"].as_f64().unwrap() - jitter).abs() < 1.0);
+    assert_eq!(topic(report, "/b")["frequency"]["max_period_ns"], ms(100));
+    let text = folder.run(&["info", "--freq", "drive.bag"]).succeeded().stdout;
+    let line = text.lines().rfind(|line| line.trim_start().starts_with("/a")).unwrap();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let want = ["/a", "10.0", "0.100", "s", "0.100", "s", "0.130", "s", "0.400", "s"];
+    assert_eq!(words[..10], want);
+    assert!(line.ends_with("00:16:40.300"), "{line}");
+}
+
+#[test]
+fn health_tells_how_chunks_lie() {
+    let folder = folder();
+    let run = folder.run(&["info", "--json", "--health", "drive.bag"]).succeeded();
+    let health = &run.json_lines()[0]["health"];
+    // A message has 4 + 13 + 8 + 17 + 4 bytes before its 8 of data.
+    let (first, second) = (4 * 54, 3 * 54);
+    assert_eq!(health["parts"]["count"], 2);
+    assert_eq!(health["parts"]["overlapping"], 1);
+    assert_eq!(health["parts"]["most_at_once"], 2);
+    assert_eq!(health["parts"]["out_of_order"], 0);
+    let spread = json!({"min": second, "median": first, "max": first});
+    assert_eq!(health["chunk_bytes"], spread);
+    assert_eq!(health["unpacked_chunk_bytes"], spread);
+    assert_eq!(health["chunks"]["by_compression"]["none"]["chunks"], 2);
+    let text = folder.run(&["info", "--health", "drive.bag"]).succeeded().stdout;
+    assert!(text.contains("1 overlap earlier ones in time, up to 2 at once"), "{text}");
+}
+
+#[test]
+fn the_key_of_an_encrypted_bag_is_read_from_a_file() {
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
+    let bag = root.join("rosbag/edge/encrypted_aes_lz4.bag");
+    if !bag.is_file() {
+        return eprintln!(
+            "no {}: set LOGTOOL_SAMPLES; nothing is checked",
+            bag.display()
+        );
+    }
+    let bag = bag.to_str().unwrap();
+    let folder = Folder::new();
+    folder.run(&["cat", bag]).ended(1, &["its key is needed", "--key"]);
+    // What `gpg --decrypt` makes of the key in the bag's header.
+    folder.write("key", b"38a894d77a7826af128b2503adda6c3d\n");
+    let run = folder.run(&["cat", "--key", "key", bag]).succeeded();
+    assert_eq!(run.stdout.lines().count(), 20); // as MANIFEST.tsv says
+    folder.write("no-key", b"none");
+    folder.run(&["cat", "--key", "no-key", bag]).ended(1, &["32 hexadecimal digits"]);
+}
