@@ -252,3 +252,6 @@ fn name(scan: u32, first: Option<i64>) -> String {
     let (seconds, nanos) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
     format!("{scan:06}_{sign}{seconds}.{nanos:09}")
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! Files of a few points, byte for byte as their formats say.
+
+use std::{fs, path::Path, sync::Arc};
+
+use arrow_array::{ArrayRef, Float32Array, Float64Array, UInt8Array, UInt32Array};
+
+use super::*;
+use crate::{
+    Existing, NameStyle, Per,
+    testing::{column, table, times, topic},
+};
+
+/// Two points of scan 4 and one of scan 5, which is nowhere.
+fn points() -> RecordBatch {
+    let floats =
+        |values: [f32; 3]| Arc::new(Float32Array::from(values.to_vec())) as ArrayRef;
+    table(vec![
+        times("ns", vec![Some(1_500_000_000), Some(1_500_000_007), None]),
+        column("z", floats([3.0, -0.5, 0.0])),
+        column("intensity", Arc::new(UInt8Array::from(vec![255, 51, 0]))),
+        column("x", floats([1.0, 0.1, f32::NAN])),
+        column("y", Arc::new(Float64Array::from(vec![2.0, 0.25, 0.0]))),
+        column("scan", Arc::new(UInt32Array::from(vec![4, 4, 5]))),
+    ])
+}
+
+/// Writes the points into `dir`, and says how many there was no room for.
+fn write(dir: &Path, format: PointFormat, per: Per) -> u64 {
+    let outputs = Outputs::new(dir, Existing::Refuse);
+    let topic = topic("points", 0);
+    let names = [NameStyle::FirstBare, NameStyle::Index]
+        .map(|style| FileNames::new(style, std::slice::from_ref(&topic)));
+    let options = PointOptions { format, per, is_unix: false };
+    let sink = PointSink::new(outputs.clone(), names, BTreeMap::new(), options);
+    let batch = points();
+    let mut writer = sink.table(&topic, &batch.schema()).unwrap();
+    // A scan that two batches have.
+    writer.write(&batch.slice(0, 1)).unwrap();
+    writer.write(&batch.slice(1, 2)).unwrap();
+    writer.finish().unwrap();
+    outputs.commit().unwrap();
+    sink.lost()
+}
+
+/// The header without its comments, and what follows it.
+fn parted(file: &[u8], last_line: &str) -> (String, Vec<u8>) {
+    let lines: Vec<&[u8]> = file.split_inclusive(|byte| *byte == b'\n').collect();
+    let end = lines.iter().position(|line| line.starts_with(last_line.as_bytes()));
+    let (head, data) = lines.split_at(end.unwrap() + 1);
+    let head = head.iter().map(|line| str::from_utf8(line).unwrap());
+    let head = head.filter(|line| !line.starts_with(['#', 'c']));
+    (head.collect(), data.concat())
+}
+
+#[test]
+fn a_pcd_file_has_the_fields_of_the_table_the_place_first() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), PointFormat::PcdBinary, Per::Log);
+    let file = fs::read(dir.path().join("points.pcd")).unwrap();
+    let (head, data) = parted(&file, "DATA");
+    let expected = "VERSION 0.7\nFIELDS x y z timestamp intensity scan\n\
+                    SIZE 4 8 4 8 1 4\nTYPE F F F I U U\nCOUNT 1 1 1 1 1 1\nWIDTH 3\n\
+                    HEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS 3\nDATA binary\n";
+    assert_eq!(head, expected);
+    let first = [
+        &1_f32.to_le_bytes()[..],
+        &2_f64.to_le_bytes(),
+        &3_f32.to_le_bytes(),
+        &1_500_000_000_i64.to_le_bytes(),
+        &[255],
+        &4_u32.to_le_bytes(),
+    ];
+    assert_eq!(data[..29], first.concat());
+    assert_eq!(data.len(), 3 * 29);
+}
+
+#[test]
+fn each_scan_has_a_file_called_by_its_number_and_time() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), PointFormat::PcdAscii, Per::Scan);
+    let folder = dir.path().join("points");
+    let file = fs::read(folder.join("000004_1.500000000.pcd")).unwrap();
+    let (_, data) = parted(&file, "DATA");
+    let rows = "1.0 2.0 3.0 1500000000 255 4\n0.1 0.25 -0.5 1500000007 51 4\n";
+    assert_eq!(String::from_utf8(data).unwrap(), rows);
+    let (_, data) = parted(&fs::read(folder.join("000005.pcd")).unwrap(), "DATA");
+    assert_eq!(data, b"nan 0.0 0.0 0 0 5\n");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 3);
+    let index = fs::read_to_string(folder.join("index.csv")).unwrap();
+    let row = "1500000000,1500000007,4,2,000004_1.500000000.pcd\n";
+    assert!(index.contains(row), "{index}");
+}
+
+#[test]
+fn a_ply_file_counts_seconds_from_the_origin_it_tells() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), PointFormat::PlyAscii, Per::Log);
+    let file = fs::read(dir.path().join("points.ply")).unwrap();
+    let text = str::from_utf8(&file).unwrap();
+    assert!(text.starts_with("ply\nformat ascii 1.0\ncomment "));
+    assert!(text.contains("\ncomment origin of timestamp: 1.500000000 s\n"), "{text}");
+    let (head, data) = parted(&file, "end_header");
+    let expected = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\n\
+                    property double y\nproperty float z\nproperty double timestamp\n\
+                    property uchar intensity\nproperty uint scan\nend_header\n";
+    assert_eq!(head, expected);
+    let rows = "1.0 2.0 3.0 0.0 255 4\n0.1 0.25 -0.5 7e-9 51 4\nnan 0.0 0.0 nan 0 5\n";
+    assert_eq!(String::from_utf8(data).unwrap().replace("e-09", "e-9"), rows);
+}
+
+#[test]
+fn kitti_has_four_floats_of_each_point_that_is_somewhere() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(write(dir.path(), PointFormat::Kitti, Per::Log), 1);
+    let file = fs::read(dir.path().join("points.bin")).unwrap();
+    let numbers = [1.0_f32, 2.0, 3.0, 1.0, 0.1, 0.25, -0.5, 0.2];
+    assert_eq!(file, numbers.map(f32::to_le_bytes).concat());
+}
+
+#[test]
+fn las_lies_as_its_specification_says() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(write(dir.path(), PointFormat::Las, Per::Log), 1);
+    let file = fs::read(dir.path().join("points.las")).unwrap();
+    // LAS 1.2, table 1: signature, version, where the points begin, their format, their
+    // length and number; table 5 and 6: x, y, z, intensity, returns, ..., GPS time.
+    assert_eq!(file[..4], *b"LASF");
+    assert_eq!(file[24..26], [1, 2]);
+    assert_eq!(file[104..107], [1, 28, 0]);
+    assert_eq!(file[107..111], 2_u32.to_le_bytes());
+    let start = u32::from_le_bytes(file[96..100].try_into().unwrap()) as usize;
+    let second = &file[start + 28..start + 56];
+    let place = [1_000_i32, 2_500, -5_000].map(i32::to_le_bytes).concat();
+    assert_eq!(second[..12], place);
+    assert_eq!(second[12..14], (51 * 257_u16).to_le_bytes());
+    assert_eq!(second[14], 0b001_001);
+    assert_eq!(second[20..28], 1.500_000_007_f64.to_le_bytes());
+}
+
+#[test]
+fn a_table_without_a_place_has_no_points() {
+    let batch = table(vec![column("x", Arc::new(UInt8Array::from(vec![1])))]);
+    assert!(!has_points(&batch.schema()));
+    assert!(has_points(&points().schema()));
+}
