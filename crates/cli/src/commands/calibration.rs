@@ -27,9 +27,6 @@ use crate::{
 /// How often it is looked whether a calibration is complete: a round of the lidar.
 const ROUND: u64 = 4_160;
 
-/// What makes the text of a file.
-type TextOf = fn(&Calibration) -> String;
-
 pub(super) fn run(args: &CalibrationArgs, global: &GlobalArgs) -> Result<Outcome> {
     let (text_of, dir, name) = place(&args.out)?;
     let calibration = match lidars::is_calibration(&args.file) {
