@@ -58,7 +58,7 @@ pub(crate) fn print(err: &anyhow::Error) {
     say!("{} {err:#}", paint.red("error:"));
     let hint = match err.downcast_ref::<Complaint>() {
         Some(complaint) => complaint.hint.as_deref(),
-        None => err.chain().find_map(|cause| remedy(cause)),
+        None => err.chain().find_map(remedy),
     };
     if let Some(hint) = hint {
         say!("{} {hint}", paint.bold("hint:"));
