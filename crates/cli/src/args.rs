@@ -110,7 +110,8 @@ pub(crate) struct RecordArgs {
     #[arg(help_heading = "Selection")]
     pub(crate) topics: Vec<String>,
     /// Nothing before this time: 12.5, 12m30s or 2:30.5 on the clock chosen with
-    /// --time, or 2024-05-01T12:00:00Z
+    /// --time (of a log on Unix time, as bags are: since its start), or
+    /// 2024-05-01T12:00:00Z
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     #[arg(help_heading = "Selection")]
     pub(crate) from: Option<TypedTime>,

@@ -17,7 +17,13 @@ pub(crate) struct ShownClock {
     to_unix: Option<i64>,
     /// Whether the times that are told are Unix time, and so are dates to people.
     is_unix: bool,
+    /// What times that are typed as seconds count from: the zero of the clock, or, as
+    /// nobody means a moment of 1970, the start of a log on Unix time.
+    typed_zero: i64,
 }
+
+/// More seconds than these are typed as Unix time: 2001.
+const UNIX_TIMES: i64 = 1_000_000_000_000_000_000;
 
 impl ShownClock {
     /// The clock that was chosen for a log.
@@ -41,7 +47,11 @@ impl ShownClock {
         let as_logged = choice == TimeChoice::Boot;
         let is_unix =
             base.is_utc || as_logged && manifest.clock.zero == ClockZero::Unix;
-        Ok(Self { choice, base, to_unix, is_unix })
+        let typed_zero = match manifest.clock.zero {
+            ClockZero::Unix if as_logged => start,
+            _ => base.offset_nanos.saturating_neg(),
+        };
+        Ok(Self { choice, base, to_unix, is_unix, typed_zero })
     }
 
     /// For the tables.
@@ -75,8 +85,13 @@ impl ShownClock {
 
     fn moment(&self, time: TypedTime) -> Result<Timestamp> {
         let nanos = match (time, self.choice) {
+            (TypedTime::Nanos(nanos), TimeChoice::Boot)
+                if self.is_unix && nanos >= UNIX_TIMES =>
+            {
+                nanos
+            }
             (TypedTime::Nanos(nanos), TimeChoice::Boot | TimeChoice::Relative) => {
-                nanos.saturating_sub(self.base.offset_nanos)
+                self.typed_zero.saturating_add(nanos)
             }
             (TypedTime::Nanos(_), TimeChoice::Utc) => {
                 let what = "with --time utc, --from and --to are dates";
@@ -128,6 +143,13 @@ impl fmt::Display for JsonTime {
 
 /// See [`ShownClock::text`].
 pub(crate) struct TextTime(Option<i64>, bool);
+
+impl TextTime {
+    /// A moment of Unix time.
+    pub(crate) fn date(time: Timestamp) -> Self {
+        Self(Some(time.as_nanos()), true)
+    }
+}
 
 impl fmt::Display for TextTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use anyhow::Result;
-use logtool_core::{Damage, Manifest, TopicSet};
+use logtool_core::{ClockZero, Damage, Manifest, TimeRange, Timestamp, TopicSet};
 
 use crate::{
+    clock::TextTime,
     complaint::Complaint,
     human::{Span, counted},
     input::Input,
@@ -26,10 +27,16 @@ pub(crate) struct Finding {
 impl Finding {
     fn new(manifest: &Manifest, damage: &Damage) -> Self {
         let topic = damage.topic.and_then(|id| manifest.get(id).ok());
-        let text = match topic {
-            Some(topic) => format!("{damage}, of {}", topic.label()),
-            None => damage.to_string(),
-        };
+        let mut text = damage.to_string();
+        if let (Some(time), ClockZero::Unix) = (damage.time, manifest.clock.zero) {
+            // To people, a moment is a date.
+            let what = Damage { time: None, ..damage.clone() };
+            let (at, span) = (TextTime::date(time.start), Span(time.span_nanos()));
+            text = format!("{what}, {span} lost at {at}");
+        }
+        if let Some(topic) = topic {
+            text = format!("{text}, of {}", topic.label());
+        }
         Self { damage: damage.clone(), text }
     }
 }
@@ -164,17 +171,43 @@ impl Findings {
     pub(crate) fn summary(&self) -> String {
         let lost = self.lost_bytes();
         let share = lost as f64 * 100.0 / self.bytes.max(1) as f64;
-        let times = self.list.iter().filter_map(|finding| finding.damage.time);
-        let seconds = match times.map(|time| time.span_nanos()).sum() {
+        let records = match self.list.iter().map(|f| f.damage.records).sum() {
+            0 => String::new(),
+            records => format!(", {}", counted(records, "record")),
+        };
+        let seconds = match self.lost_nanos() {
             0 => String::new(),
             nanos => format!(" and {}", Span(nanos)),
         };
-        let places = match self.list.len() {
+        let mut places: Vec<_> = self
+            .list
+            .iter()
+            .map(|f| (f.damage.bytes.start, f.damage.bytes.end))
+            .collect();
+        places.sort_unstable();
+        places.dedup();
+        let places = match places.len() {
             1 => String::new(),
             places => format!(" in {places} places"),
         };
         let lost = counted(lost, "byte");
-        format!("{lost} ({share:.2} %){seconds} lost{places}; the rest is read")
+        format!(
+            "{lost} ({share:.2} %){records}{seconds} lost{places}; the rest is read"
+        )
+    }
+
+    /// How long the times are, together, in which something was lost.
+    fn lost_nanos(&self) -> u64 {
+        let times = self.list.iter().filter_map(|finding| finding.damage.time);
+        let mut times: Vec<TimeRange> = times.collect();
+        times.sort_by_key(|time| time.start);
+        let (mut lost, mut seen) = (0, Timestamp::MIN);
+        for time in times {
+            let rest = TimeRange { start: time.start.max(seen), end: time.end };
+            lost += rest.span_nanos();
+            seen = seen.max(time.end);
+        }
+        lost
     }
 }
 

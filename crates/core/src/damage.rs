@@ -65,6 +65,7 @@ impl Damage {
                 damage.bytes.start = damage.bytes.start.min(self.bytes.start);
                 damage.bytes.end = damage.bytes.end.max(self.bytes.end);
                 damage.records = damage.records.saturating_add(self.records);
+                damage.time = damage.time.zip(self.time).map(|(a, b)| a.cover(&b));
             }
             None => list.push(self),
         }
@@ -86,7 +87,13 @@ impl fmt::Display for Damage {
         let one = self.records < 2;
         match self.kind {
             DamageKind::Truncated => write!(f, "ends inside a record")?,
-            DamageKind::Garbled => write!(f, "no record can be read")?,
+            DamageKind::Garbled if self.records == 0 => {
+                write!(f, "no record can be read")?;
+            }
+            DamageKind::Garbled if one => write!(f, "a record cannot be read")?,
+            DamageKind::Garbled => {
+                write!(f, "{} records cannot be read", self.records)?;
+            }
             DamageKind::UnknownTopic if one => {
                 write!(f, "a record of a topic not declared before it")?;
             }

@@ -160,10 +160,17 @@ impl Findings {
     /// The manifest of a bag of `bytes` bytes.
     fn finish(mut self, bytes: u64, head: Head) -> Result<(Manifest, Notes)> {
         self.table.finish();
-        for damage in &mut self.damage {
+        let (mut told, mut of_one_place) = (Vec::new(), Vec::<Damage>::new());
+        for mut damage in std::mem::take(&mut self.damage) {
             // So far, topics were the entries of connections.
             damage.topic = damage.topic.and_then(|entry| self.table.topic(entry.0));
+            if of_one_place.first().is_some_and(|first| first.bytes != damage.bytes) {
+                told.append(&mut of_one_place);
+            }
+            damage.add_to(&mut of_one_place);
         }
+        told.append(&mut of_one_place);
+        self.damage = told;
         let mut totals: Vec<Option<Count>> = vec![None; self.table.topics()];
         let derived = Derived::of(&self.table);
         let (mut parts, mut unsure) = (Vec::new(), Vec::new());
