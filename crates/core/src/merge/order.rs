@@ -120,8 +120,11 @@ struct Run {
 }
 
 impl<'l> From<Merge<'l>> for TimeOrder<'l> {
-    /// Reads what `merge`, which should be of one log, reads.
-    fn from(merge: Merge<'l>) -> Self {
+    /// Reads on where `merge` is, which should be of one log.
+    fn from(mut merge: Merge<'l>) -> Self {
+        // What it has given out is not given again.
+        merge.advance(merge.run.min(1));
+        merge.run = 0;
         Self { merge, failed: None }
     }
 }

@@ -207,3 +207,15 @@ fn long_runs_are_passed_on_without_copies() {
     // The two that alternate are copied together; all others are where they were.
     assert_eq!(blocks, [(999, 0), (2, 1000), (999, 1100), (1000, 2000)]);
 }
+
+#[test]
+fn what_was_read_by_records_goes_on_by_blocks() {
+    let log = Scripted::of_times(&[&[1, 4, 5], &[2, 3, 6]]);
+    let mut merge = merge(&log, BUDGET);
+    for want in [1, 2, 3] {
+        let (_, record) = merge.next().unwrap().unwrap();
+        assert_eq!(record.time.as_nanos(), want);
+    }
+    let rest: Vec<i64> = by_blocks(merge).into_iter().map(|(time, _)| time).collect();
+    assert_eq!(rest, [4, 5, 6]);
+}
