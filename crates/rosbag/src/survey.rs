@@ -173,6 +173,7 @@ impl Findings {
         self.damage = told;
         let mut totals: Vec<Option<Count>> = vec![None; self.table.topics()];
         let derived = Derived::of(&self.table);
+        let is_disputed = self.table.is_disputed();
         let (mut parts, mut unsure) = (Vec::new(), Vec::new());
         let mut strangers: BTreeSet<u32> = BTreeSet::new();
         let tiles = std::mem::take(&mut self.tiles);
@@ -202,7 +203,7 @@ impl Findings {
             }
             // In what is broken, and where numbers mean different connections, a cursor,
             // which knows all connections, may find more than was counted.
-            unsure.push(self.conflicts > 0 || told.is_damaged());
+            unsure.push(is_disputed || told.is_damaged());
             let time = told.time().or(tile.time).unwrap_or(TimeRange::ALL);
             parts.push(Part { bytes: tile.bytes.clone(), topics, time });
         }

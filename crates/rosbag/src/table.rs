@@ -77,6 +77,11 @@ impl Table {
         same.get(same.partition_point(since).checked_sub(1)?).copied()
     }
 
+    /// Whether some number stands for several connections.
+    pub(crate) fn is_disputed(&self) -> bool {
+        self.by_id.values().any(|same| same.len() > 1)
+    }
+
     /// The index of any entry of the same topic and type.
     pub(crate) fn find_like(&self, connection: &Connection) -> Option<u32> {
         let topic = self.topics.get(&key(connection))?;

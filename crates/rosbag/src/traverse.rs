@@ -20,7 +20,10 @@ pub(crate) struct Traverse {
     /// The starts of all parts, and the end of the last.
     bounds: Arc<[u64]>,
     at: u64,
+    /// The end of the part that it is in, and of the last of those that are read as one:
+    /// each is gone through as if it were alone.
     end: u64,
+    last: u64,
     /// The stretch that is being read, and what it is in.
     inside: Option<(Plain, Within)>,
     /// The connections that have index data since the last chunk that was opened.
@@ -30,9 +33,24 @@ pub(crate) struct Traverse {
 impl Traverse {
     /// Starts at the start of `part`.
     pub(crate) fn new(bag: Bag, bounds: Arc<[u64]>, part: Range<u64>) -> Result<Self> {
-        let mut tops = Tops::new(bag.source.clone());
-        let at = first(&mut tops, &bounds, part.clone())?;
-        Ok(Self { bag, tops, bounds, at, end: part.end, inside: None, indexed: None })
+        let tops = Tops::new(bag.source.clone());
+        let (at, last) = (part.start, part.end);
+        let (inside, indexed) = (None, None);
+        let mut traverse =
+            Self { bag, tops, bounds, at, end: at, last, inside, indexed };
+        traverse.begin()?;
+        Ok(traverse)
+    }
+
+    /// Begins the part that begins where the last one ended.
+    fn begin(&mut self) -> Result<()> {
+        let start = self.end;
+        let after = self.bounds.partition_point(|bound| *bound <= start);
+        let next = self.bounds.get(after).copied().unwrap_or(self.last);
+        self.end = next.min(self.last);
+        self.at = first(&mut self.tops, &self.bounds, start..self.end)?;
+        self.indexed = None;
+        Ok(())
     }
 
     /// Goes on until `visitor` has been told something, or to the end; says whether
@@ -53,7 +71,10 @@ impl Traverse {
                     return Ok(true);
                 }
             } else if self.at >= self.end {
-                return Ok(false);
+                if self.end >= self.last {
+                    return Ok(false);
+                }
+                self.begin()?;
             } else if self.outside(visitor)? {
                 return Ok(true);
             }

@@ -8,8 +8,8 @@ mod files;
 use std::{fs, path::Path, sync::Arc};
 
 use bytes::Bytes;
-use logtool_core::{Block, Damage, DamageKind, Log as _, Selection};
-use logtool_rosbag::{RosbagLog, RosbagOptions, Survey};
+use logtool_core::{Block, Damage, DamageKind, Log as _, Selection, conformance};
+use logtool_rosbag::{FORMAT, RosbagLog, RosbagOptions, Survey};
 
 #[test]
 fn the_generator_writes_what_lies_in_testdata() {
@@ -68,4 +68,18 @@ fn damage_to_index_data_loses_no_message() {
         assert_eq!((damage.kind, damage.records), (DamageKind::Garbled, 0));
         assert_eq!(damage.bytes.end, 30_822);
     }
+}
+
+#[test]
+fn every_bad_bag_keeps_the_laws() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/bad");
+    let mut checked = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "bag") {
+            conformance::check_damaged(&FORMAT, Bytes::from(fs::read(&path).unwrap()));
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, 4);
 }
