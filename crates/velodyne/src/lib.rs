@@ -63,3 +63,8 @@ mod window;
 pub mod vel;
 
 pub mod capture;
+
+/// Its example is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
