@@ -27,4 +27,6 @@ compare log:
 
 # Make the logs in testdata again.
 testdata:
-    cargo run -p logtool-ulog --example make_testdata
+    cargo run -p logtool-ulog --example make_ulogs
+    cargo run -p logtool-rosbag --example make_bags
+    cargo run -p logtool-velodyne --example make_lidar_logs

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
-#[path = "../examples/make_testdata/files.rs"]
+#[path = "../examples/make_bags/files.rs"]
 mod files;
 
 use std::{fs, path::Path, sync::Arc};
@@ -19,7 +19,7 @@ fn the_generator_writes_what_lies_in_testdata() {
         // Not `assert_eq`: it would print both.
         assert!(
             stored == bytes,
-            "{name} differs; cargo run -p logtool-rosbag --example make_testdata"
+            "{name} differs; cargo run -p logtool-rosbag --example make_bags"
         );
     }
 }

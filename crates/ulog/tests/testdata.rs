@@ -1,6 +1,6 @@
 //! The logs in `testdata/` are the ones that the generator writes.
 
-#[path = "../examples/make_testdata/files.rs"]
+#[path = "../examples/make_ulogs/files.rs"]
 mod files;
 
 use std::{fs, path::Path};
@@ -13,7 +13,7 @@ fn the_generator_writes_what_lies_in_testdata() {
         // Not `assert_eq`: it would print both.
         assert!(
             stored == bytes,
-            "{name} differs; cargo run -p logtool-ulog --example make_testdata"
+            "{name} differs; cargo run -p logtool-ulog --example make_ulogs"
         );
     }
 }

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
-#[path = "../examples/make_testdata/files.rs"]
+#[path = "../examples/make_lidar_logs/files.rs"]
 mod files;
 
 use std::{fs, path::Path, sync::Arc};
@@ -27,7 +27,7 @@ fn the_generator_writes_what_lies_in_testdata() {
         // Not `assert_eq`: it would print both.
         assert!(
             testdata(name) == bytes,
-            "{name} differs; cargo run -p logtool-velodyne --example make_testdata"
+            "{name} differs; cargo run -p logtool-velodyne --example make_lidar_logs"
         );
         assert!(bytes.len() < 100_000, "{name}: {}", bytes.len());
     }

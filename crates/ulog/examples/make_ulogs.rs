@@ -1,10 +1,10 @@
-//! Writes the small logs of lidars in `testdata/`, the same bytes every time.
+//! Writes the small logs in `testdata/`, the same bytes every time.
 //!
 //! ```text
-//! cargo run -p logtool-velodyne --example make_testdata
+//! cargo run -p logtool-ulog --example make_ulogs
 //! ```
 
-#[path = "make_testdata/files.rs"]
+#[path = "make_ulogs/files.rs"]
 mod files;
 
 use std::{fs, path::Path};

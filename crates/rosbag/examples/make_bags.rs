@@ -1,10 +1,10 @@
 //! Writes the small bags in `testdata/`, the same bytes every time.
 //!
 //! ```text
-//! cargo run -p logtool-rosbag --example make_testdata
+//! cargo run -p logtool-rosbag --example make_bags
 //! ```
 
-#[path = "make_testdata/files.rs"]
+#[path = "make_bags/files.rs"]
 mod files;
 
 use std::{fs, path::Path};
