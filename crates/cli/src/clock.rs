@@ -5,6 +5,8 @@ use std::fmt;
 use anyhow::Result;
 use jiff::tz::TimeZone;
 use logtool_core::{ClockZero, Manifest, TimeBase, TimeRange, Timestamp};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
 
 use crate::{args::TimeChoice, complaint::Complaint, times::TypedTime};
 
@@ -183,6 +185,17 @@ impl fmt::Display for Seconds {
             0 => write!(f, "{sign}{whole}.{:06}", part / 1000),
             _ => write!(f, "{sign}{whole}.{part:09}"),
         }
+    }
+}
+
+/// As a number of all these digits.
+impl Serialize for Seconds {
+    fn serialize<S: Serializer>(
+        &self,
+        serializer: S,
+    ) -> std::result::Result<S::Ok, S::Error> {
+        let number = RawValue::from_string(self.to_string());
+        number.map_err(serde::ser::Error::custom)?.serialize(serializer)
     }
 }
 

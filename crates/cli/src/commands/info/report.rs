@@ -6,7 +6,7 @@ use logtool_core::{Clock, ClockZero, Json, TimeRange, Topic, TopicOrigin};
 use serde::Serialize;
 
 use crate::{
-    clock::Iso,
+    clock::{Iso, Seconds},
     commands::info::{More, frequency::Frequency, health::Health},
     findings::Findings,
     opened::Opened,
@@ -20,10 +20,10 @@ pub(super) struct Report<'o> {
     bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     packed_with: Option<&'static str>,
-    duration_s: Option<f64>,
+    duration_s: Option<Seconds>,
     /// On the log's clock.
-    start_s: Option<f64>,
-    end_s: Option<f64>,
+    start_s: Option<Seconds>,
+    end_s: Option<Seconds>,
     start_utc: Option<String>,
     clock: ClockReport<'o>,
     records: u64,
@@ -62,8 +62,8 @@ struct TopicReport<'o> {
     rate_hz: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     frequency: Option<Frequency>,
-    first_s: Option<f64>,
-    last_s: Option<f64>,
+    first_s: Option<Seconds>,
+    last_s: Option<Seconds>,
     columns: Vec<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     metadata: &'o BTreeMap<String, String>,
@@ -76,8 +76,8 @@ struct DamageReport {
     end: u64,
     records: u64,
     topic: Option<String>,
-    from_s: Option<f64>,
-    lost_s: Option<f64>,
+    from_s: Option<Seconds>,
+    lost_s: Option<Seconds>,
     text: String,
 }
 
@@ -89,9 +89,13 @@ impl<'o> Report<'o> {
     ) -> Self {
         let manifest = opened.log.manifest();
         let time = manifest.time;
-        let unix = manifest.clock.to_unix.as_ref();
-        let start_utc = time.zip(unix).and_then(|(time, fit)| {
-            let nanos = time.start.as_nanos().checked_add(fit.offset_nanos)?;
+        let to_unix = match (&manifest.clock.to_unix, manifest.clock.zero) {
+            (Some(fit), _) => Some(fit.offset_nanos),
+            (None, ClockZero::Unix) => Some(0),
+            (None, _) => None,
+        };
+        let start_utc = time.zip(to_unix).and_then(|(time, offset)| {
+            let nanos = time.start.as_nanos().checked_add(offset)?;
             Some(Iso(nanos).to_string())
         });
         let damage = findings.list().iter().map(|finding| {
@@ -103,8 +107,8 @@ impl<'o> Report<'o> {
                 end: damage.bytes.end,
                 records: damage.records,
                 topic: topic.map(|topic| topic.label().into_owned()),
-                from_s: damage.time.map(|time| time.start.as_secs_f64()),
-                lost_s: damage.time.map(|time| time.span_nanos() as f64 / 1e9),
+                from_s: damage.time.as_ref().map(first_s),
+                lost_s: damage.time.as_ref().map(span_s),
                 text: finding.text.clone(),
             }
         });
@@ -117,9 +121,9 @@ impl<'o> Report<'o> {
             format: &manifest.format,
             bytes: manifest.bytes,
             packed_with: opened.input.packing.map(|packing| packing.name()),
-            duration_s: time.map(|time| time.span_nanos() as f64 / 1e9),
-            start_s: time.map(|time| time.start.as_secs_f64()),
-            end_s: time.map(last_s),
+            duration_s: time.as_ref().map(span_s),
+            start_s: time.as_ref().map(first_s),
+            end_s: time.as_ref().map(last_s),
             start_utc,
             clock: ClockReport::new(&manifest.clock),
             records,
@@ -166,8 +170,8 @@ impl<'o> TopicReport<'o> {
             bytes: topic.bytes,
             rate_hz: rate_hz(topic),
             frequency,
-            first_s: topic.time.map(|time| time.start.as_secs_f64()),
-            last_s: topic.time.map(last_s),
+            first_s: topic.time.as_ref().map(first_s),
+            last_s: topic.time.as_ref().map(last_s),
             columns: fields.map(|field| field.name().clone()).collect(),
             metadata: &topic.metadata,
         }
@@ -181,6 +185,14 @@ pub(super) fn rate_hz(topic: &Topic) -> Option<f64> {
     (records > 1 && nanos > 0).then(|| (records - 1) as f64 * 1e9 / nanos as f64)
 }
 
-fn last_s(time: TimeRange) -> f64 {
-    time.end.as_nanos().saturating_sub(1) as f64 / 1e9
+fn first_s(time: &TimeRange) -> Seconds {
+    Seconds(time.start.as_nanos())
+}
+
+fn last_s(time: &TimeRange) -> Seconds {
+    Seconds(time.end.as_nanos().saturating_sub(1))
+}
+
+fn span_s(time: &TimeRange) -> Seconds {
+    Seconds(i64::try_from(time.span_nanos()).unwrap_or(i64::MAX))
 }
