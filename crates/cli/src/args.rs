@@ -1,6 +1,7 @@
 //! What can be typed.
 
 mod commands;
+mod convert;
 mod copying;
 mod points;
 
@@ -9,9 +10,10 @@ use std::path::PathBuf;
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::commands::{
-    CatArgs, CatFormat, CompletionsArgs, ConvertArgs, InfoArgs, Layout, LevelChoice,
-    ManArgs, MessagesArgs, Order, ParamsArgs, ParamsCommand, ParamsFormat, Target,
+    CatArgs, CatFormat, CompletionsArgs, InfoArgs, LevelChoice, ManArgs, MessagesArgs,
+    Order, ParamsArgs, ParamsCommand, ParamsFormat,
 };
+pub(crate) use self::convert::{ConvertArgs, Layout, Target};
 pub(crate) use self::copying::{
     CheckArgs, FilterArgs, FindingLevel, MergeArgs, RepairArgs, WritingArgs,
 };

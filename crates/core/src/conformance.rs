@@ -11,6 +11,8 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used)] // see above
 
+mod samples;
+
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -28,6 +30,8 @@ use crate::{
     time::{TimeRange, Timestamp},
     topic::{TopicId, TopicOrigin, TopicSet},
 };
+
+pub use self::samples::{sample, sample_path, samples};
 
 /// A record that stands on its own, to be compared.
 type Owned = (TopicId, Timestamp, Vec<u8>);

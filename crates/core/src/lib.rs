@@ -71,6 +71,8 @@ mod merge;
 mod shape;
 mod walk;
 
+mod gaps;
+
 mod drive;
 
 mod asof;
@@ -92,6 +94,7 @@ pub use crate::{
     drive::{Report, TableJob, drain, to_tables},
     error::{Error, ErrorKind, Result},
     finding::{Code, Finding, Findings, Severity},
+    gaps::NextGap,
     labels::{
         FieldLabels, IntegerField, Labels, integer_constant, integer_values, owners,
     },

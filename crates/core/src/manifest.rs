@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
     damage::Damage,
@@ -68,6 +68,30 @@ impl Manifest {
         found.map(|(id, _)| id).ok_or_else(|| {
             Error::new(ErrorKind::NoSuch, format!("the log has no topic {label:?}"))
         })
+    }
+
+    /// What a format notes, as the text that [`notes`](Self::notes) is.
+    ///
+    /// # Errors
+    /// `Malformed` if it is nothing that JSON can say.
+    pub fn note<N: Serialize>(notes: &N) -> Result<String> {
+        let odd = |err| Error::new(ErrorKind::Malformed, "notes").from_source(err);
+        serde_json::to_string(notes).map_err(odd)
+    }
+
+    /// What the format `format` noted.
+    ///
+    /// # Errors
+    /// `Malformed` if the manifest is of another format, or noted by none.
+    pub fn noted<N: DeserializeOwned>(&self, format: &str) -> Result<N> {
+        let odd = || {
+            let what = format!("a manifest that is none of a {format} log");
+            Error::new(ErrorKind::Malformed, what)
+        };
+        if self.format != format {
+            return Err(odd());
+        }
+        serde_json::from_str(&self.notes).map_err(|err| odd().from_source(err))
     }
 
     /// Every topic with its id.

@@ -7,7 +7,7 @@ use logtool_core::{
     Result, Source, WriteOptions,
 };
 
-use crate::{check::CODES, log::RosbagLog, sink::BagSink, wire};
+use crate::{check::CODES, log::RosbagLog, notes::FORMAT_NAME, sink::BagSink, wire};
 
 /// The format of ROS 1's bags.
 pub const FORMAT: Rosbag = Rosbag;
@@ -19,7 +19,7 @@ pub struct Rosbag;
 
 impl Format for Rosbag {
     fn name(&self) -> &'static str {
-        "rosbag"
+        FORMAT_NAME
     }
 
     fn likeness(&self, name: &str, head: &[u8]) -> Likeness {

@@ -20,7 +20,7 @@ use crate::{
     derived::{self, Derived, PointSource},
     encryption::Lock,
     head::Head,
-    notes::Notes,
+    notes::{FORMAT_NAME, Notes},
     options::RosbagOptions,
     overview,
     points::Shape,
@@ -65,7 +65,7 @@ impl RosbagLog {
         manifest: Arc<Manifest>,
         options: RosbagOptions,
     ) -> Result<Self> {
-        let notes = Notes::from_manifest(&manifest)?;
+        let notes: Notes = manifest.noted(FORMAT_NAME)?;
         Ok(Self::new(source, manifest, notes, options))
     }
 

@@ -14,7 +14,7 @@ use logtool_core::{
 use crate::{
     chunk::Compression,
     encryption::Lock,
-    notes::Notes,
+    notes::{FORMAT_NAME, Notes},
     sink::{copy::Whole, numbers::Wanted},
     table::{Entry, Table},
     write::{ConnectionHandle, Writer, header::renamed, options::WriterOptions},
@@ -153,14 +153,14 @@ impl RecordSink for BagSink<'_> {
 impl Taken {
     fn open(extract: &Extract<'_>) -> Result<Self> {
         let Extract { manifest, selection } = extract;
-        if manifest.format != "rosbag" {
+        if manifest.format != FORMAT_NAME {
             let what = format!(
                 "records of {} in a bag: only those of other bags can be written",
                 manifest.format
             );
             return Err(Error::new(ErrorKind::Unsupported, what));
         }
-        let Notes { head, connections } = Notes::from_manifest(manifest)?;
+        let Notes { head, connections } = manifest.noted(FORMAT_NAME)?;
         let topics = manifest.topics();
         let derived = topics.filter(|(_, topic)| topic.origin == TopicOrigin::Derived);
         let derived = derived.map(|(id, _)| id).collect();

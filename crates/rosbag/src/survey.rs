@@ -19,7 +19,7 @@ use crate::{
     encryption::Lock,
     head::Head,
     index::{self, Index},
-    notes::Notes,
+    notes::{FORMAT_NAME, Notes},
     options::{RosbagOptions, Survey},
     packing::Packing,
     probe::{Count, probe},
@@ -218,7 +218,7 @@ impl Findings {
         self.damage.sort_by_key(|damage| damage.bytes.start);
         let notes = Notes { head, connections: self.table.store() };
         let manifest = Manifest {
-            format: "rosbag".to_owned(),
+            format: FORMAT_NAME.to_owned(),
             bytes,
             topics,
             parts,
@@ -227,7 +227,7 @@ impl Findings {
             metadata,
             damage: self.damage,
             remarks: self.remarks,
-            notes: notes.to_text()?,
+            notes: Manifest::note(&notes)?,
         };
         Ok((manifest, notes))
     }

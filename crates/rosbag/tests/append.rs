@@ -9,21 +9,14 @@ use std::{
 };
 
 use bytes::Bytes;
-use logtool_core::{Block, ErrorKind, Log as _, Selection, Timestamp};
+use logtool_core::{Block, ErrorKind, Log as _, Selection, Timestamp, conformance};
 use logtool_rosbag::{
     Compression, ConnectionHeader, RosbagLog, RosbagOptions, Survey, Writer,
     WriterOptions,
 };
 
-/// The bag `name`; says so where it is missing.
-fn sample(name: &str) -> Option<Vec<u8>> {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
-    let bytes = fs::read(root.join("rosbag").join(name)).ok();
-    if bytes.is_none() {
-        eprintln!("no sample {name}: set LOGTOOL_SAMPLES; nothing is checked");
-    }
-    bytes
+fn sample(name: &str) -> Option<Bytes> {
+    conformance::sample(&format!("rosbag/{name}"))
 }
 
 fn open(bytes: &[u8], survey: Survey) -> RosbagLog {
@@ -198,7 +191,7 @@ fn a_connection_that_only_the_index_has_is_not_lost_with_it() {
     let log = open(&before, Survey::Index);
     let old = read(&log);
     // A chunk's connection becomes a record of a kind that nobody knows.
-    let mut before = before.clone();
+    let mut before = before.to_vec();
     let chunks = log.manifest().parts[0].bytes.start as usize
         ..log.manifest().parts.last().unwrap().bytes.end as usize;
     let connections: Vec<usize> = chunks

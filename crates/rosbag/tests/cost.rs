@@ -5,7 +5,6 @@
 use std::{
     io,
     ops::Range,
-    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -14,7 +13,7 @@ use std::{
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, Log as _, Selection, Source, TimeRange, Timestamp, TopicSet,
+    Block, Log as _, Selection, Source, TimeRange, Timestamp, TopicSet, conformance,
 };
 use logtool_rosbag::{RosbagLog, RosbagOptions};
 
@@ -37,13 +36,8 @@ impl Source for Counting {
 }
 
 fn sample(name: &str) -> Option<Arc<Counting>> {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
-    let Ok(bytes) = std::fs::read(root.join("rosbag").join(name)) else {
-        eprintln!("no {name}: set LOGTOOL_SAMPLES; nothing is checked");
-        return None;
-    };
-    Some(Arc::new(Counting { bytes: bytes.into(), read: AtomicU64::new(0) }))
+    let bytes = conformance::sample(&format!("rosbag/{name}"))?;
+    Some(Arc::new(Counting { bytes, read: AtomicU64::new(0) }))
 }
 
 fn read(

@@ -2,14 +2,11 @@
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::Path, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, Columns, Log as _, Selection, TopicId, TopicOrigin, TopicSet,
+    Block, Columns, Log as _, Selection, TopicId, TopicOrigin, TopicSet, conformance,
 };
 use logtool_rosbag::{RosbagLog, RosbagOptions, Survey};
 
@@ -94,15 +91,8 @@ fn points_have_the_columns_of_the_first_message_also_in_a_resumed_log() {
     assert_eq!(table(&again, points), (names.to_owned(), 20 * 24));
 }
 
-/// A bag that is no part of the repository; says so where it is missing.
 fn sample(name: &str) -> Option<Bytes> {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
-    let Ok(bytes) = std::fs::read(root.join("rosbag").join(name)) else {
-        eprintln!("no {name}: set LOGTOOL_SAMPLES; nothing is checked");
-        return None;
-    };
-    Some(bytes.into())
+    conformance::sample(&format!("rosbag/{name}"))
 }
 
 #[test]

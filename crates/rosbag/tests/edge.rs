@@ -6,25 +6,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // helpers outside #[test]
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::PathBuf, sync::Arc};
 
 use bytes::Bytes;
-use logtool_core::{Block, Damage, DamageKind, ErrorKind, Log as _, Result, Selection};
+use logtool_core::{
+    Block, Damage, DamageKind, ErrorKind, Log as _, Result, Selection, conformance,
+};
 use logtool_rosbag::{Key, RosbagLog, RosbagOptions, Survey};
 
-/// The folder of the bags; says so where it is missing.
+/// The folder of the bags.
 fn folder() -> Option<PathBuf> {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
-    let folder = root.join("rosbag/edge");
-    if !folder.is_dir() {
-        eprintln!("no bags in rosbag/edge: set LOGTOOL_SAMPLES; nothing is checked");
-        return None;
-    }
-    Some(folder)
+    conformance::sample_path("rosbag/edge")
 }
 
 /// What reading a bag gave.

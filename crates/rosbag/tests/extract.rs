@@ -3,44 +3,23 @@
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
-use std::{
-    io::Cursor,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+#[path = "extract/joined.rs"]
+mod joined;
+
+use std::{io::Cursor, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
     Block, ErrorKind, Extract, Format as _, Log as _, Manifest, Part, RecordSink,
     Result, Selection, TimeRange, Timestamp, TopicOrigin, TopicSet, WriteOptions,
+    conformance,
 };
-use logtool_rosbag::{
-    ConnectionHeader, FORMAT, RosbagLog, RosbagOptions, Survey, Writer, WriterOptions,
-};
-
-/// The bags in `folder`; says so where they are missing.
-fn samples(folder: &str) -> Vec<(String, Bytes)> {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
-    let Ok(found) = std::fs::read_dir(root.join(folder)) else {
-        eprintln!("no samples in {folder}: set LOGTOOL_SAMPLES; nothing is checked");
-        return vec![];
-    };
-    let paths = found.map(|entry| entry.unwrap().path());
-    let mut bags: Vec<PathBuf> =
-        paths.filter(|path| path.extension().is_some_and(|end| end == "bag")).collect();
-    bags.sort();
-    let read = |path: PathBuf| {
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        (name, std::fs::read(path).unwrap().into())
-    };
-    bags.into_iter().map(read).collect()
-}
+use logtool_rosbag::{FORMAT, RosbagLog, RosbagOptions, Survey};
 
 /// Those of these names.
 fn some(folder: &str, names: &[&str]) -> Vec<(String, RosbagLog)> {
-    let samples = samples(folder).into_iter();
-    let some = samples.filter(|(name, _)| names.contains(&name.as_str()));
+    let some = conformance::samples(folder, &["bag"])
+        .filter(|(name, _)| names.contains(&name.as_str()));
     some.map(|(name, bytes)| (name, open(bytes, Survey::Auto).unwrap())).collect()
 }
 
@@ -283,7 +262,7 @@ const BOMB: &str = "bz2_bomb.bag";
 
 #[test]
 fn whatever_is_wrong_with_a_bag_what_is_read_of_it_is_written_and_sound() {
-    for (name, bytes) in samples("rosbag/edge") {
+    for (name, bytes) in conformance::samples("rosbag/edge", &["bag"]) {
         for survey in [Survey::Index, Survey::Full] {
             let Ok(log) = open(bytes.clone(), survey) else { continue };
             let all = logged(log.manifest());
@@ -338,181 +317,4 @@ fn connections_stay_one_to_one() {
             assert!(new.eq(of_topic), "{name} {id:?}");
         }
     }
-}
-
-/// A bag with a message of each of these connections: their numbers, topics, callers.
-fn bag(connections: &[(u32, &str, &str)], sec: i64) -> RosbagLog {
-    let mut bag = Writer::new(Cursor::new(vec![]), WriterOptions::default()).unwrap();
-    for (id, topic, caller) in connections {
-        let header = header(topic, caller);
-        let handle = bag.connect_raw(*id, topic.as_bytes(), &header).unwrap();
-        let payload = format!("\x01\0\0\0{}", caller.len());
-        bag.write(
-            handle,
-            Timestamp::from_nanos(sec * 1_000_000_000),
-            payload.as_bytes(),
-        )
-        .unwrap();
-    }
-    open(bag.finish().unwrap().into_inner().into(), Survey::Auto).unwrap()
-}
-
-fn header(topic: &str, caller: &str) -> Vec<u8> {
-    let fields = [
-        ("callerid", caller),
-        ("md5sum", "992ce8a1687cec8c8bd883ec73ca41d1"),
-        ("message_definition", "string data"),
-        ("topic", topic),
-        ("type", "std_msgs/String"),
-    ];
-    let field = |(name, value): (&str, &str)| {
-        let text = format!("{name}={value}");
-        [&(text.len() as u32).to_le_bytes()[..], text.as_bytes()].concat()
-    };
-    fields.map(field).concat()
-}
-
-/// All of `logs`, one after the other.
-fn merge(logs: &[&RosbagLog], options: &WriteOptions) -> (RosbagLog, Vec<bool>) {
-    let mut out = Cursor::new(vec![]);
-    let extract = |log: &&RosbagLog| (log.manifest().clone(), logged(log.manifest()));
-    let extracts: Vec<_> = logs.iter().map(extract).collect();
-    let extracts: Vec<_> = extracts
-        .iter()
-        .map(|(manifest, selection)| Extract { manifest, selection: selection.clone() })
-        .collect();
-    let mut sink = FORMAT.writer(Box::new(&mut out), &extracts, options).unwrap();
-    let mut copied = vec![];
-    for (from, log) in logs.iter().enumerate() {
-        for part in log.manifest().plan(&Selection::default(), 0) {
-            let is_copied = sink.copy(from, &part, &**log.source()).unwrap().is_some();
-            copied.push(is_copied);
-            if !is_copied {
-                write(&mut *sink, from, log, &part, &extracts[from].selection);
-            }
-        }
-    }
-    sink.finish().unwrap();
-    (open(out.into_inner().into(), Survey::Full).unwrap(), copied)
-}
-
-/// The numbers and callers of the connections, and of those of the messages.
-fn numbered(log: &RosbagLog) -> (Vec<(u32, String)>, Vec<Vec<u8>>) {
-    let numbers =
-        log.connections().map(|c| (c.id, c.caller.clone().unwrap())).collect();
-    let messages = read(log, &logged(log.manifest()));
-    (numbers, messages.into_iter().map(|message| message.0).collect())
-}
-
-#[test]
-fn extracts_are_joined_without_a_clash() {
-    let first = bag(&[(0, "/a", "/n"), (1, "/a", "/n"), (2, "/b", "/m")], 1);
-    let second =
-        bag(&[(0, "/b", "/m"), (1, "/a", "/n"), (2, "/c", "/o"), (9, "/d", "/p")], 2);
-    let (joint, copied) = merge(&[&first, &second], &options(None));
-    assert_eq!(joint.manifest().damage, []);
-    let (numbers, headers) = numbered(&joint);
-    // Equal connections of the two are one; of the rest each keeps its number, or gets
-    // one that nobody has.
-    let want = [(0, "/n"), (1, "/n"), (2, "/m"), (3, "/o"), (9, "/p")];
-    assert_eq!(numbers, want.map(|(id, caller)| (id, caller.to_owned())));
-    let (_, mut all) = numbered(&first);
-    all.extend(numbered(&second).1);
-    assert_eq!(headers, all);
-    // The numbers of the second have changed.
-    assert_eq!(copied, [true, false]);
-
-    let third = bag(&[(0, "/a", "/n"), (7, "/e", "/q")], 3);
-    let (joint, copied) = merge(&[&first, &third], &options(None));
-    assert_eq!((numbered(&joint).0.len(), copied), (4, vec![true, true]));
-    assert_eq!(joint.manifest().damage, []);
-}
-
-#[test]
-fn a_topic_is_renamed_in_both_places() {
-    let log = bag(&[(0, "/a", "/n"), (1, "/a/b", "/n"), (2, "/b", "/m")], 1);
-    let mut options = options(None);
-    options.rename.insert("/a".to_owned(), "/longer/name".to_owned());
-    let (renamed, copied) = merge(&[&log], &options);
-    assert_eq!(copied, [false]);
-    let want = [(0, "/longer/name", "/n"), (1, "/a/b", "/n"), (2, "/b", "/m")];
-    let want = want.map(|(id, topic, caller)| {
-        (id, topic.as_bytes().to_vec(), header(topic, caller))
-    });
-    assert_eq!(connections(&renamed), want);
-    options.rename.insert("/z".to_owned(), "/y".to_owned());
-    let extract = Extract { manifest: log.manifest(), selection: Selection::default() };
-    let out = Box::new(Cursor::new(vec![]));
-    let err = FORMAT.writer(out, &[extract], &options).map(drop).unwrap_err();
-    assert_eq!(err.kind(), ErrorKind::NoSuch, "{err}");
-}
-
-#[test]
-fn records_between_copied_chunks_stay_where_they_are() {
-    let logs = [1, 2, 3].map(|sec| bag(&[(0, "/a", "/n")], sec));
-    let extract = |log| Extract {
-        manifest: RosbagLog::manifest(log),
-        selection: logged(RosbagLog::manifest(log)),
-    };
-    let extracts: Vec<_> = logs.iter().map(extract).collect();
-    let mut out = Cursor::new(vec![]);
-    let mut sink =
-        FORMAT.writer(Box::new(&mut out), &extracts, &options(Some("none"))).unwrap();
-    let part = |log: &RosbagLog| log.manifest().parts[0].clone();
-    write(&mut *sink, 0, &logs[0], &part(&logs[0]), &extracts[0].selection);
-    assert_eq!(sink.copy(1, &part(&logs[1]), &**logs[1].source()).unwrap(), Some(1));
-    write(&mut *sink, 2, &logs[2], &part(&logs[2]), &extracts[2].selection);
-    sink.finish().unwrap();
-    let joint = open(out.into_inner().into(), Survey::Full).unwrap();
-    let times = read(&joint, &logged(joint.manifest())).into_iter();
-    let times: Vec<i64> =
-        times.map(|message| message.1.as_nanos() / 1_000_000_000).collect();
-    assert_eq!(times, [1, 2, 3]);
-    assert_eq!(connections(&joint).len(), 1);
-}
-
-#[test]
-fn what_was_not_asked_for_is_no_record() {
-    let log = bag(&[(0, "/a", "/n"), (1, "/b", "/m")], 1);
-    let mut out = Cursor::new(vec![]);
-    let topics = [log.manifest().topic("/a").unwrap()].into_iter().collect();
-    let only = Selection { topics, ..Selection::default() };
-    let mut sink = sink(&mut out, &log, &only, &options(None));
-    let (all, mut block) = (logged(log.manifest()), Block::default());
-    let part = &log.manifest().parts[0];
-    let mut cursor = log.read(part, &all).unwrap();
-    assert!(cursor.fill(&mut block).unwrap());
-    let [first, second] = [0, 1].map(|index| block.get(index).unwrap());
-    assert_eq!(sink.write(1, first).unwrap_err().kind(), ErrorKind::NoSuch);
-    assert_eq!(sink.write(0, second).unwrap_err().kind(), ErrorKind::NoSuch);
-    let mixed = logtool_core::Record { stream: 1, ..first };
-    assert_eq!(sink.write(0, mixed).unwrap_err().kind(), ErrorKind::NoSuch);
-    sink.write(0, first).unwrap();
-}
-
-#[test]
-fn what_a_new_bag_cannot_hold_is_said() {
-    let names = ["v12_indexed.bag", "encrypted_aes_none.bag", "ok_none.bag"];
-    for (name, log) in some("rosbag/edge", &names) {
-        let mut out = Cursor::new(vec![]);
-        let sink = sink(&mut out, &log, &logged(log.manifest()), &options(None));
-        let count = if name == "ok_none.bag" { 0 } else { 1 };
-        assert_eq!(sink.remarks().len(), count, "{name}: {:?}", sink.remarks());
-    }
-}
-
-#[test]
-fn what_a_bag_cannot_be_made_of_is_said() {
-    let log = bag(&[(0, "/a", "/n")], 1);
-    let other = Manifest { format: "ulog".to_owned(), ..Manifest::default() };
-    for (manifest, options) in
-        [(&other, options(None)), (log.manifest(), options(Some("zstd")))]
-    {
-        let extract = Extract { manifest, selection: Selection::default() };
-        let out = Box::new(Cursor::new(vec![]));
-        let err = FORMAT.writer(out, &[extract], &options).map(drop).unwrap_err();
-        assert_eq!(err.kind(), ErrorKind::Unsupported, "{err}");
-    }
-    let header = ConnectionHeader::new("/x", "std_msgs/String", "string data\n");
-    assert_eq!(header.topic(), "/x");
 }

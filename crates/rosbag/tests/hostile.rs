@@ -2,24 +2,14 @@
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use logtool_core::{Block, Log as _, OpenOptions, Selection};
+use logtool_core::{Block, Log as _, OpenOptions, Selection, conformance};
 use logtool_rosbag::{RosbagLog, RosbagOptions, Survey};
 
-/// A bag of the samples; says so where it is missing.
-fn sample(name: &str) -> Option<Vec<u8>> {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
-    let bytes = std::fs::read(root.join("rosbag").join(name)).ok();
-    if bytes.is_none() {
-        eprintln!("no {name}: set LOGTOOL_SAMPLES; nothing is checked");
-    }
-    bytes
+fn sample(name: &str) -> Option<Bytes> {
+    conformance::sample(&format!("rosbag/{name}"))
 }
 
 /// Numbers that look random, the same every time (xorshift64).
@@ -54,7 +44,7 @@ fn attack(name: &str, rounds: usize, survey: Survey) {
     let Some(bytes) = sample(name) else { return };
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     for _ in 0..rounds {
-        let mut bytes = bytes.clone();
+        let mut bytes = bytes.to_vec();
         for _ in 0..=random.below(6) {
             let at = random.below(bytes.len() - 4);
             match random.below(4) {

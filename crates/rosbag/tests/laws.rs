@@ -2,10 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use logtool_core::{
@@ -14,25 +11,9 @@ use logtool_core::{
 };
 use logtool_rosbag::{FORMAT, RosbagLog, RosbagOptions, Survey};
 
-/// The bags in `folder`; says so where they are missing.
-fn samples(folder: &str) -> Vec<(String, Bytes)> {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
-    let Ok(found) = std::fs::read_dir(root.join(folder)) else {
-        eprintln!("no samples in {folder}: set LOGTOOL_SAMPLES; nothing is checked");
-        return vec![];
-    };
-    let paths = found.map(|entry| entry.unwrap().path());
-    let is_bag = |path: &PathBuf| {
-        path.extension().is_some_and(|end| end == "bag" || end == "active")
-    };
-    let mut bags: Vec<PathBuf> = paths.filter(is_bag).collect();
-    bags.sort();
-    let read = |path: PathBuf| {
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        (name, std::fs::read(path).unwrap().into())
-    };
-    bags.into_iter().map(read).collect()
+/// The bags in `folder`.
+fn samples(folder: &str) -> impl Iterator<Item = (String, Bytes)> {
+    conformance::samples(folder, &["bag", "active"])
 }
 
 /// Bags, looked through in one way.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use logtool_core::{
-    Block, Cursor, Damage, DamageKind, Result, Selection, Step, Timestamp, TopicId,
-    Walk,
+    Block, Cursor, Damage, DamageKind, NextGap, Result, Selection, Step, Timestamp,
+    TopicId, Walk,
 };
 
 use crate::{
@@ -30,10 +30,9 @@ struct Reader {
     wants: Wants,
     /// For each logged topic, what is wanted of its records.
     wanted: Vec<Wanted>,
-    /// The next declaration and the next gap that the walk will come to, and where.
+    /// The next declaration and the next gap that the walk will come to.
     declaration: usize,
-    gap: usize,
-    gap_start: u64,
+    gap: NextGap,
 }
 
 /// What is wanted of the records of a topic.
@@ -79,7 +78,7 @@ impl UlogCursor {
             messages: wants(built_in.messages),
             events: built_in.events.filter(|topic| wants(*topic)),
         };
-        let gap = notes.gaps.partition_point(|gap| gap.bytes.start < at);
+        let gap = NextGap::new(&notes.gaps, at);
         let wants_events = wants.messages || wants.events.is_some();
         let wanted = (0..).map(TopicId).take(streams.len()).map(|topic| {
             let itself = selection.topics.contains(topic);
@@ -87,7 +86,6 @@ impl UlogCursor {
             Wanted { is_some: itself || as_event, itself, as_event }
         });
         let wanted = wanted.collect();
-        let (declaration, gap_start) = (0, u64::MAX);
         let mut reader = Reader {
             notes,
             streams,
@@ -95,11 +93,9 @@ impl UlogCursor {
             words,
             wants,
             wanted,
-            declaration,
+            declaration: 0,
             gap,
-            gap_start,
         };
-        reader.look_for_gap();
         reader.subscribe(at);
         Self { walk, reader }
     }
@@ -116,20 +112,6 @@ impl Cursor for UlogCursor {
 }
 
 impl Reader {
-    fn look_for_gap(&mut self) {
-        self.gap_start =
-            self.notes.gaps.get(self.gap).map_or(u64::MAX, |g| g.bytes.start);
-    }
-
-    /// Steps over the gap that begins at `at`.
-    #[cold]
-    fn gap(&mut self, at: u64) -> Step {
-        let gap = self.notes.gaps[self.gap].clone();
-        self.gap += 1;
-        self.look_for_gap();
-        Step::Damaged { len: gap.bytes.end - at, damage: Box::new(gap) }
-    }
-
     /// Lets ids stand for what was subscribed to before `at`.
     fn subscribe(&mut self, at: u64) {
         while let Some(declaration) = self.notes.declarations.get(self.declaration) {
@@ -146,8 +128,8 @@ impl Reader {
     /// Looks at the message at `used` of `bytes`, which lies at `at` of the file.
     #[inline]
     fn step(&mut self, block: &mut Block, at: u64, bytes: &[u8], used: usize) -> Step {
-        if at == self.gap_start {
-            return self.gap(at);
+        if let Some(gap) = self.gap.step(&self.notes.gaps, at) {
+            return gap;
         }
         let rest = bytes.get(used..).unwrap_or_default();
         let Some((size, kind)) = wire::header(rest) else {

@@ -7,7 +7,7 @@ use logtool_core::{
     Result, Source, WriteOptions,
 };
 
-use crate::{check::CODES, log::UlogLog, sink::UlogSink, wire};
+use crate::{check::CODES, log::UlogLog, notes::FORMAT_NAME, sink::UlogSink, wire};
 
 /// The format of PX4's logs.
 pub const FORMAT: Ulog = Ulog;
@@ -19,7 +19,7 @@ pub struct Ulog;
 
 impl Format for Ulog {
     fn name(&self) -> &'static str {
-        "ulog"
+        FORMAT_NAME
     }
 
     fn likeness(&self, _name: &str, head: &[u8]) -> Likeness {

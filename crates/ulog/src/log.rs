@@ -17,7 +17,7 @@ use crate::{
     cursor::UlogCursor,
     events::Catalog,
     header::Header,
-    notes::Notes,
+    notes::{FORMAT_NAME, Notes},
     raw::RawDecoder,
     registry::{Declaration, Registry},
     streams::Streams,
@@ -56,7 +56,7 @@ impl UlogLog {
         manifest: Arc<Manifest>,
         options: OpenOptions,
     ) -> Result<Self> {
-        let notes = Notes::from_manifest(&manifest)?;
+        let notes: Notes = manifest.noted(FORMAT_NAME)?;
         Ok(Self::new(source, manifest, notes, options))
     }
 

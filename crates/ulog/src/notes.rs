@@ -1,6 +1,6 @@
 //! What a ULog's manifest notes, so that a log is resumed without reading anything.
 
-use logtool_core::{Damage, Error, ErrorKind, Manifest, Result, TopicId};
+use logtool_core::{Damage, TopicId};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -8,6 +8,9 @@ use crate::{
     registry::{Declaration, Registry},
     streams::StreamsState,
 };
+
+/// What the format is called, in a manifest too.
+pub(crate) const FORMAT_NAME: &str = "ulog";
 
 /// All that readers of parts need, and the survey found out.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -37,19 +40,6 @@ pub(crate) struct BuiltIn {
 }
 
 impl Notes {
-    pub(crate) fn to_text(&self) -> Result<String> {
-        let odd = |err| Error::new(ErrorKind::Malformed, "notes").from_source(err);
-        serde_json::to_string(self).map_err(odd)
-    }
-
-    pub(crate) fn from_manifest(manifest: &Manifest) -> Result<Self> {
-        let odd = |err| {
-            Error::new(ErrorKind::Malformed, "a manifest that is none of a ULog")
-                .from_source(err)
-        };
-        serde_json::from_str(&manifest.notes).map_err(odd)
-    }
-
     /// What all declarations come to.
     pub(crate) fn replay(&self) -> (Registry, Header) {
         let mut registry = Registry::default();

@@ -2,11 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
@@ -14,17 +10,8 @@ use logtool_core::{
 };
 use logtool_velodyne::capture::{CaptureLog, FORMAT};
 
-/// A sample; says so where it is missing.
 fn sample(name: &str) -> Option<Bytes> {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
-    match std::fs::read(root.join("velodyne").join(name)) {
-        Ok(bytes) => Some(bytes.into()),
-        Err(err) => {
-            eprintln!("{name}: {err}: set LOGTOOL_SAMPLES; nothing is checked");
-            None
-        }
-    }
+    conformance::sample(&format!("velodyne/{name}"))
 }
 
 /// The first 60 packets of the capture that all variants are made of: the last 1206

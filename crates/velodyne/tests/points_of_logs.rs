@@ -2,14 +2,11 @@
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use bytes::Bytes;
-use logtool_core::{Block, Columns, Log, OpenOptions, Selection, View};
+use logtool_core::{Block, Columns, Log, OpenOptions, Selection, View, conformance};
 use logtool_velodyne::{
     calibration::Origin,
     capture::CaptureLog,
@@ -19,17 +16,8 @@ use logtool_velodyne::{
     vel::VelLog,
 };
 
-/// A sample; says so where it is missing.
 fn sample(name: &str) -> Option<Bytes> {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
-    match std::fs::read(root.join("velodyne").join(name)) {
-        Ok(bytes) => Some(bytes.into()),
-        Err(err) => {
-            eprintln!("{name}: {err}: set LOGTOOL_SAMPLES; nothing is checked");
-            None
-        }
-    }
+    conformance::sample(&format!("velodyne/{name}"))
 }
 
 fn capture(name: &str) -> Option<CaptureLog> {

@@ -2,32 +2,19 @@
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
-use std::{
-    io::Cursor,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{io::Cursor, path::Path, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
     Block, Damage, DamageKind, Extract, Format as _, Log, Manifest, OpenOptions,
-    Selection, TopicOrigin, WriteOptions,
+    Selection, TopicOrigin, WriteOptions, conformance,
 };
 use logtool_velodyne::vel::{
     FORMAT, IndexVerdict, Pose, SizeField, VelLog, Writer, WriterOptions,
 };
 
-/// A sample; says so where it is missing.
 fn sample(name: &str) -> Option<Bytes> {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
-    match std::fs::read(root.join("velodyne").join(name)) {
-        Ok(bytes) => Some(bytes.into()),
-        Err(err) => {
-            eprintln!("{name}: {err}: set LOGTOOL_SAMPLES; nothing is checked");
-            None
-        }
-    }
+    conformance::sample(&format!("velodyne/{name}"))
 }
 
 fn testdata() -> Bytes {

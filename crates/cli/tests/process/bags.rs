@@ -1,10 +1,8 @@
 //! Bags: `info`, `cat --order`, `--key`.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::{Value, json};
 
-use crate::program::Folder;
+use crate::{program::Folder, samples::sample};
 
 /// A record: its fields, each `length | name=value`, and its data.
 fn record(fields: &[(&str, &[u8])], data: &[u8]) -> Vec<u8> {
@@ -224,22 +222,13 @@ fn health_tells_how_chunks_lie() {
 
 #[test]
 fn the_key_of_an_encrypted_bag_is_read_from_a_file() {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
-    let bag = root.join("rosbag/edge/encrypted_aes_lz4.bag");
-    if !bag.is_file() {
-        return eprintln!(
-            "no {}: set LOGTOOL_SAMPLES; nothing is checked",
-            bag.display()
-        );
-    }
-    let bag = bag.to_str().unwrap();
+    let Some(bag) = sample("rosbag/edge/encrypted_aes_lz4.bag") else { return };
     let folder = Folder::new();
-    folder.run(&["cat", bag]).ended(1, &["its key is needed", "--key"]);
+    folder.run(&["cat", &bag]).ended(1, &["its key is needed", "--key"]);
     // What `gpg --decrypt` makes of the key in the bag's header.
     folder.write("key", b"38a894d77a7826af128b2503adda6c3d\n");
-    let run = folder.run(&["cat", "--key", "key", bag]).succeeded();
+    let run = folder.run(&["cat", "--key", "key", &bag]).succeeded();
     assert_eq!(run.stdout.lines().count(), 20); // as MANIFEST.tsv says
     folder.write("no-key", b"none");
-    folder.run(&["cat", "--key", "no-key", bag]).ended(1, &["32 hexadecimal digits"]);
+    folder.run(&["cat", "--key", "no-key", &bag]).ended(1, &["32 hexadecimal digits"]);
 }

@@ -1,9 +1,8 @@
 //! Bags and logs of others, and those of `testdata/`.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::PathBuf};
+
+use logtool_core::conformance;
 
 /// A file of `testdata/`.
 pub(crate) fn testdata(name: &str) -> String {
@@ -11,15 +10,9 @@ pub(crate) fn testdata(name: &str) -> String {
     root.join(name).into_os_string().into_string().unwrap()
 }
 
-/// A file of others; says so where it is missing.
+/// A file of others.
 pub(crate) fn sample(name: &str) -> Option<String> {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let root = env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
-    let path = root.join(name);
-    if !path.exists() {
-        eprintln!("no {name}: set LOGTOOL_SAMPLES; nothing is checked");
-        return None;
-    }
+    let path = conformance::sample_path(name)?;
     Some(path.into_os_string().into_string().unwrap())
 }
 

@@ -1,6 +1,7 @@
 //! Hand-made payloads, and what they have to become.
 
 mod moving;
+mod random;
 
 use arrow_array::{RecordBatch, cast::AsArray as _, types::*};
 use bytes::Bytes;

@@ -48,7 +48,7 @@ struct Place {
 const PLACE: usize = size_of::<Place>() + size_of::<(Key, usize)>();
 /// A block of which less than this share is records is copied, not kept.
 const SPARSE: usize = 4;
-/// Blocks of copies are about this long.
+/// Blocks of copies are at most this long, if they hold more than one.
 const GATHERED: usize = 16 << 20;
 
 impl Lane {
@@ -251,7 +251,8 @@ impl Lane {
                 self.forgotten = self.forgotten.into_iter().chain([key]).min();
                 continue;
             }
-            if gather.len() >= GATHERED {
+            let len = entry.end.saturating_sub(entry.start) as usize;
+            if gather.len() + len > GATHERED {
                 self.push(std::mem::take(&mut gather));
             }
             let place = Place {

@@ -1,10 +1,8 @@
 //! Definitions as they are found in bags, and what ROS makes of them.
 
-use std::{fs, path::PathBuf};
-
 use logtool_core::{
     Block, Columns, Decoder as _, LayoutDecoder, LayoutKind, Primitive, Timestamp,
-    TopicId, View,
+    TopicId, View, conformance,
 };
 use serde_json::Value;
 
@@ -12,15 +10,9 @@ use super::*;
 
 /// Debian's definitions and their MD5 sums as ROS has them.
 fn debian() -> Vec<(String, String, String)> {
-    let root = std::env::var_os("LOGTOOL_SAMPLES").map(PathBuf::from);
-    let here =
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let path =
-        root.unwrap_or_else(here).join("rosbag/msgdefs/ros1_debian_msgdefs.jsonl");
-    let Ok(text) = fs::read_to_string(&path) else {
-        eprintln!("skipped: there is no {}", path.display());
-        return vec![];
-    };
+    let definitions = "rosbag/msgdefs/ros1_debian_msgdefs.jsonl";
+    let Some(bytes) = conformance::sample(definitions) else { return vec![] };
+    let text = str::from_utf8(&bytes).unwrap();
     let text_of = |value: &Value, key: &str| value[key].as_str().unwrap().to_owned();
     let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
     lines

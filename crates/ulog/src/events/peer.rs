@@ -64,7 +64,9 @@
 //!     print(path.split('/')[-1], fnv(logged), fnv(made_up))
 //! ```
 
-use std::{collections::BTreeSet, env, fmt::Write, fs, path::PathBuf};
+use std::{collections::BTreeSet, fmt::Write};
+
+use logtool_core::conformance;
 
 use crate::events::{Catalog, Event, RawEvent};
 
@@ -149,19 +151,7 @@ struct Sample {
 impl Sample {
     /// Walks over the messages of a sample; none, and a note, if it is not here.
     fn read(name: &str) -> Option<Self> {
-        let samples = env::var_os("LOGTOOL_SAMPLES").map_or_else(
-            || {
-                PathBuf::from(concat!(
-                    env!("CARGO_MANIFEST_DIR"),
-                    "/../../../shared/data"
-                ))
-            },
-            PathBuf::from,
-        );
-        let Ok(log) = fs::read(samples.join("ulog").join(name)) else {
-            eprintln!("skipped: no sample {name}");
-            return None;
-        };
+        let log = conformance::sample(&format!("ulog/{name}"))?;
         let (mut packed, mut rows, mut id) = (vec![], vec![], None);
         let mut rest = &log[16..];
         while let [low, high, kind, after @ ..] = rest {

@@ -7,7 +7,7 @@ use logtool_core::{
 };
 
 use crate::{
-    notes::Notes,
+    notes::{FORMAT_NAME, Notes},
     registry::Declaration,
     sink::{
         metadata::Metadata,
@@ -74,11 +74,11 @@ impl Opening {
         };
         let (mut becomes, mut start) = (Vec::new(), Timestamp::MAX);
         for (from, extract) in extracts.iter().enumerate() {
-            if extract.manifest.format != "ulog" {
+            if extract.manifest.format != FORMAT_NAME {
                 let what = format!("records of {} in a ULog", extract.manifest.format);
                 return Err(Error::new(ErrorKind::Unsupported, what));
             }
-            let notes = Notes::from_manifest(extract.manifest)?;
+            let notes: Notes = extract.manifest.noted(FORMAT_NAME)?;
             start = start.min(notes.head.start);
             becomes.push(making.take(from, extract, &notes)?);
         }

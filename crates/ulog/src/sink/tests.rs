@@ -11,7 +11,7 @@ use logtool_core::{
 use super::UlogSink;
 use crate::{
     Level, ParameterValue, UlogLog,
-    notes::Notes,
+    notes::{FORMAT_NAME, Notes},
     registry::Declaration,
     write::{Subscription, Writer},
 };
@@ -102,7 +102,7 @@ fn topics(log: &UlogLog) -> Vec<(String, u64)> {
 
 /// The names of the types that are defined.
 fn formats(log: &UlogLog) -> Vec<String> {
-    let notes = Notes::from_manifest(log.manifest()).unwrap();
+    let notes: Notes = log.manifest().noted(FORMAT_NAME).unwrap();
     let mut names: Vec<String> = notes
         .declarations
         .into_iter()

@@ -9,7 +9,7 @@ use crate::{
     anchor,
     built_in::{self, EventLayout},
     header::{Header, Parameter},
-    notes::{BuiltIn, Notes},
+    notes::{BuiltIn, FORMAT_NAME, Notes},
     survey::{Stats, Survey},
     system,
 };
@@ -84,7 +84,7 @@ impl Survey {
             built_in,
         };
         let manifest = Manifest {
-            format: "ulog".to_owned(),
+            format: FORMAT_NAME.to_owned(),
             bytes,
             topics,
             parts,
@@ -93,7 +93,7 @@ impl Survey {
             metadata,
             damage,
             remarks: self.remarks,
-            notes: notes.to_text()?,
+            notes: Manifest::note(&notes)?,
         };
         Ok((manifest, notes))
     }

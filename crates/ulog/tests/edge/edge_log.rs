@@ -6,7 +6,7 @@ use arrow_array::{Array, RecordBatch, cast::AsArray, types};
 use arrow_schema::DataType;
 use bytes::Bytes;
 use logtool_core::{
-    Block, Columns, Damage, Log as _, OpenOptions, Result, Selection, View,
+    Block, Columns, Damage, Log as _, OpenOptions, Result, Selection, View, conformance,
 };
 use logtool_ulog::{Header, UlogLog};
 
@@ -22,17 +22,9 @@ pub(crate) struct Edge {
 /// A record as it is in the file: its topic's label, where it is, and its bytes.
 pub(crate) type Raw = (String, u64, Bytes);
 
-/// The folder of the edge cases; says so where it is missing.
+/// The folder of the edge cases.
 pub(crate) fn samples() -> Option<PathBuf> {
-    let default =
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
-    let folder = root.join("ulog/edge");
-    if !folder.join("EDGE.tsv").exists() {
-        eprintln!("no edge cases: set LOGTOOL_SAMPLES; nothing is checked");
-        return None;
-    }
-    Some(folder)
+    conformance::sample_path("ulog/edge")
 }
 
 /// Checks every case of a group, and names the file before it does.

@@ -3,7 +3,7 @@
 use std::{mem, sync::Arc};
 
 use logtool_core::{
-    Block, Cursor, Result, Selection, Source, Step, Timestamp, TopicId, Walk,
+    Block, Cursor, NextGap, Result, Selection, Source, Step, Timestamp, TopicId, Walk,
 };
 
 use crate::capture::{
@@ -26,9 +26,8 @@ struct State {
     selection: Selection,
     /// Where the file ends.
     end: u64,
-    /// The next gap that the walk will come to, and where.
-    gap: usize,
-    gap_start: u64,
+    /// The next gap that the walk will come to.
+    gap: NextGap,
     /// A packet that was put together, and is no bytes of the file.
     joined: Option<Joined>,
 }
@@ -71,11 +70,8 @@ impl CaptureCursor {
         for (_, declaration) in declarations.filter(|(declared, _)| *declared < at) {
             reader.section.declare(*declaration);
         }
-        let gap = notes.gaps.partition_point(|gap| gap.bytes.start < at);
-        let gap_start = 0;
-        let joined = None;
-        let mut state = State { reader, notes, selection, end, gap, gap_start, joined };
-        state.look_for_gap();
+        let gap = NextGap::new(&notes.gaps, at);
+        let state = State { reader, notes, selection, end, gap, joined: None };
         Ok(Self { walk, state })
     }
 }
@@ -116,21 +112,11 @@ impl Cursor for CaptureCursor {
 }
 
 impl State {
-    fn look_for_gap(&mut self) {
-        let gap = self.notes.gaps.get(self.gap);
-        self.gap_start = gap.map_or(u64::MAX, |gap| gap.bytes.start);
-    }
-
     /// Looks at the item at `at` of the file, which is at `used` of the block; `rest` are
     /// the bytes of the block from there on.
     fn step(&mut self, block: &mut Block, at: u64, rest: &[u8], used: usize) -> Step {
-        if at == self.gap_start
-            && let Some(gap) = self.notes.gaps.get(self.gap).cloned()
-        {
-            self.gap += 1;
-            self.look_for_gap();
-            let len = gap.bytes.end.saturating_sub(at).max(1);
-            return Step::Damaged { len, damage: Box::new(gap) };
+        if let Some(gap) = self.gap.step(&self.notes.gaps, at) {
+            return gap;
         }
         let left = self.end.saturating_sub(at);
         if (rest.len() as u64) < left.min(SIGHT as u64) {

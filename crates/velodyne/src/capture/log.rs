@@ -55,7 +55,7 @@ impl CaptureLog {
         manifest: Arc<Manifest>,
         options: OpenOptions,
     ) -> Result<Self> {
-        let notes = Notes::from_manifest(&manifest)?;
+        let notes: Notes = manifest.noted(topics::FORMAT_NAME)?;
         Ok(Self::new(source, manifest, notes, options))
     }
 

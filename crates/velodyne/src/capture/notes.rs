@@ -1,6 +1,6 @@
 //! What the manifest of a capture notes, so that it is resumed without reading anything.
 
-use logtool_core::{Damage, Error, ErrorKind, Manifest, Result, TopicId};
+use logtool_core::{Damage, TopicId};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -45,19 +45,6 @@ pub(crate) struct PartStart {
 }
 
 impl Notes {
-    pub(crate) fn to_text(&self) -> Result<String> {
-        let odd = |err| Error::new(ErrorKind::Malformed, "notes").from_source(err);
-        serde_json::to_string(self).map_err(odd)
-    }
-
-    pub(crate) fn from_manifest(manifest: &Manifest) -> Result<Self> {
-        let odd = |err| {
-            let what = "a manifest that is none of a capture";
-            Error::new(ErrorKind::Malformed, what).from_source(err)
-        };
-        serde_json::from_str(&manifest.notes).map_err(odd)
-    }
-
     /// The topic of what `sender` sends.
     pub(crate) fn topic(&self, sender: &Sender) -> Option<TopicId> {
         let index = self.topics.iter().position(|known| known == sender)?;

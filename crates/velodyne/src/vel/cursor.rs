@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use logtool_core::{Block, Cursor, Result, Selection, Step, TopicId, Walk};
+use logtool_core::{Block, Cursor, NextGap, Result, Selection, Step, TopicId, Walk};
 
 use crate::vel::{
     judge::{Judge, Look, Message, SIGHT},
@@ -22,9 +22,8 @@ struct Reader {
     notes: Arc<Notes>,
     judge: Judge,
     selection: Selection,
-    /// The next gap that the walk will come to, and where.
-    gap: usize,
-    gap_start: u64,
+    /// The next gap that the walk will come to.
+    gap: NextGap,
 }
 
 impl VelCursor {
@@ -36,10 +35,9 @@ impl VelCursor {
         selection: Selection,
     ) -> Self {
         let at = walk.position();
-        let gap = notes.gaps.partition_point(|gap| gap.bytes.start < at);
+        let gap = NextGap::new(&notes.gaps, at);
         let judge = Judge { size_field: notes.size_field, end };
-        let mut reader = Reader { notes, judge, selection, gap, gap_start: 0 };
-        reader.look_for_gap();
+        let reader = Reader { notes, judge, selection, gap };
         Self { walk, reader }
     }
 }
@@ -56,21 +54,11 @@ impl Cursor for VelCursor {
 }
 
 impl Reader {
-    fn look_for_gap(&mut self) {
-        let gap = self.notes.gaps.get(self.gap);
-        self.gap_start = gap.map_or(u64::MAX, |gap| gap.bytes.start);
-    }
-
     /// Looks at the message at `at` of the file, which is at `used` of the block; `rest`
     /// are the bytes of the block from there on.
     fn step(&mut self, block: &mut Block, at: u64, rest: &[u8], used: usize) -> Step {
-        if at == self.gap_start
-            && let Some(gap) = self.notes.gaps.get(self.gap).cloned()
-        {
-            self.gap += 1;
-            self.look_for_gap();
-            let len = gap.bytes.end.saturating_sub(at).max(1);
-            return Step::Damaged { len, damage: Box::new(gap) };
+        if let Some(gap) = self.gap.step(&self.notes.gaps, at) {
+            return gap;
         }
         if at >= self.notes.messages.1 {
             // What follows on the last message.

@@ -9,7 +9,7 @@ use logtool_core::{
 
 use crate::{
     lidar::LidarOptions,
-    vel::{log::VelLog, sink::VelSink, wire},
+    vel::{log::VelLog, notes::FORMAT_NAME, sink::VelSink, wire},
 };
 
 /// The format of `.vel` logs.
@@ -30,7 +30,7 @@ impl Vel {
 
 impl Format for Vel {
     fn name(&self) -> &'static str {
-        "vel"
+        FORMAT_NAME
     }
 
     fn likeness(&self, _name: &str, head: &[u8]) -> Likeness {

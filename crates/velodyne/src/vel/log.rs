@@ -13,7 +13,7 @@ use crate::{
     vel::{
         cursor::VelCursor,
         index::IndexVerdict,
-        notes::Notes,
+        notes::{FORMAT_NAME, Notes},
         points::{self, VelPoints},
         survey::survey,
         wire::SizeField,
@@ -61,7 +61,7 @@ impl VelLog {
         manifest: Arc<Manifest>,
         options: OpenOptions,
     ) -> Result<Self> {
-        let notes = Notes::from_manifest(&manifest)?;
+        let notes: Notes = manifest.noted(FORMAT_NAME)?;
         Ok(Self::new(source, manifest, notes, options))
     }
 

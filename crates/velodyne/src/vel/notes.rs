@@ -1,13 +1,16 @@
 //! What the manifest of a `.vel` log notes, so that a log is resumed without reading
 //! anything.
 
-use logtool_core::{Damage, Error, ErrorKind, Manifest, Result, TopicId};
+use logtool_core::{Damage, TopicId};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     lidar::Lidar,
     vel::{index::IndexVerdict, topics::TopicKind, wire::SizeField},
 };
+
+/// What the format is called, in a manifest too.
+pub(crate) const FORMAT_NAME: &str = "vel";
 
 /// All that readers of parts need, and the survey found out.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -43,19 +46,6 @@ pub(crate) struct CutMessage {
 }
 
 impl Notes {
-    pub(crate) fn to_text(&self) -> Result<String> {
-        let odd = |err| Error::new(ErrorKind::Malformed, "notes").from_source(err);
-        serde_json::to_string(self).map_err(odd)
-    }
-
-    pub(crate) fn from_manifest(manifest: &Manifest) -> Result<Self> {
-        let odd = |err| {
-            let what = "a manifest that is none of a .vel log";
-            Error::new(ErrorKind::Malformed, what).from_source(err)
-        };
-        serde_json::from_str(&manifest.notes).map_err(odd)
-    }
-
     /// The topic of messages of `kind`.
     pub(crate) fn topic(&self, kind: TopicKind) -> Option<TopicId> {
         let position = |kind| self.topics.iter().position(|known| *known == kind);

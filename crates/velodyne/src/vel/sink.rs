@@ -9,7 +9,7 @@ use logtool_core::{
 
 use crate::vel::{
     judge::{Judge, Look, SIGHT},
-    notes::Notes,
+    notes::{FORMAT_NAME, Notes},
     topics::ENCODING,
     wire::{self, PREFIX_LEN},
     write::{Writer, WriterOptions},
@@ -53,7 +53,7 @@ impl<W: Write + Seek> VelSink<W> {
         if manifest.format != ENCODING {
             return unsupported(&format!("records of {}", manifest.format));
         }
-        let notes = Notes::from_manifest(manifest)?;
+        let notes: Notes = manifest.noted(FORMAT_NAME)?;
         let as_it_was = WriterOptions {
             version: notes.version,
             size_field: notes.size_field,

@@ -8,7 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use logtool_core::{Block, Columns, Decoder as _, Timestamp, TopicId};
+use logtool_core::{Block, Columns, Decoder as _, Timestamp, TopicId, conformance};
 use logtool_velodyne::{
     calibration::Calibration,
     model::{Evidence, Sensor},
@@ -16,18 +16,9 @@ use logtool_velodyne::{
     points::{PointDecoder, PointOptions},
 };
 
-/// Where samples of Velodyne lidars are, if they are anywhere; says so if not.
+/// Where samples of Velodyne lidars are, if they are anywhere.
 pub(crate) fn samples() -> Option<PathBuf> {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
-    let folder = root.join("velodyne");
-    if !folder.is_dir() {
-        eprintln!(
-            "no samples of Velodyne lidars: set LOGTOOL_SAMPLES; nothing is checked"
-        );
-        return None;
-    }
-    Some(folder)
+    conformance::sample_path("velodyne")
 }
 
 /// A payload of UDP and when it was captured, in nanoseconds of Unix time.

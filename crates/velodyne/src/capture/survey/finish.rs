@@ -103,7 +103,7 @@ impl Survey {
             metadata,
             damage: self.gaps,
             remarks,
-            notes: notes.to_text()?,
+            notes: Manifest::note(&notes)?,
         };
         Ok((manifest, notes))
     }

@@ -8,7 +8,7 @@ use crate::{
     lidar::LidarOptions,
     vel::{
         index::IndexVerdict,
-        notes::Notes,
+        notes::{FORMAT_NAME, Notes},
         survey::{
             Survey,
             stats::{Stats, Validity},
@@ -85,7 +85,7 @@ impl Survey {
             remarks.push("no GPS message tells UTC: times are the program's".into());
         }
         let manifest = Manifest {
-            format: "vel".into(),
+            format: FORMAT_NAME.into(),
             bytes: end,
             topics,
             parts,
@@ -94,7 +94,7 @@ impl Survey {
             metadata,
             damage: self.gaps,
             remarks,
-            notes: notes.to_text()?,
+            notes: Manifest::note(&notes)?,
         };
         Ok((manifest, notes))
     }

@@ -1,0 +1,216 @@
+//! What can be typed after `convert`.
+
+use std::{path::PathBuf, str::FromStr};
+
+use clap::{ArgAction, Args, ValueEnum};
+
+use crate::{
+    args::{ClockArgs, LabelArgs, LidarArgs, PointArgs, RecordArgs},
+    times::TypedTime,
+};
+
+/// Make tables: CSV, JSON Lines, Parquet or Arrow, one for each topic
+///
+/// The tables of one log are written into the folder OUT, those of several each into a
+/// folder of its own in it. Without -o, a log's tables are written into a folder in the
+/// current one, called as the log is without its extension. They appear all together at
+/// the end, or not at all.
+///
+/// With `--to images`, the images of a bag or a .vel log become files, called by the
+/// seconds of their stamps, in a folder for each topic, beside a table of them, index.csv. Compressed ones
+/// are written as they are, others as PNG, with depth in metres (32FC1) as millimetres of
+/// 16 bits, 0 where there is none.
+///
+/// With `--to pcd`, `ply`, `las`, `laz` or `kitti`, topics of points become files of
+/// points: a file for each scan, called by its number and time, in a folder for each topic
+/// beside a table of them, index.csv; or (las, laz, or `--per log`) a file for each topic.
+/// Points are topics with columns x, y, z: the clouds of a bag, and what packets of a
+/// Velodyne lidar hold, in a bag, a capture or a .vel log.
+///
+/// PCD and PLY have all columns that are numbers. Times are nanoseconds in PCD, and in PLY
+/// seconds since the origin in its header. LAS and LAZ: GPS time (adjusted standard GPS
+/// time where the log tells Unix time, else seconds of the log's clock), return number,
+/// intensity of 16 bits (8 bits times 257), point source = laser, user data = ring, in
+/// steps of 0.1 mm. KITTI: x, y, z, intensity from 0 to 1, float32.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  logtool convert flight.ulg                       # CSV files in ./flight/
+  logtool convert *.ulg -o tables --to parquet
+  logtool convert flight.ulg -o one --topic 'vehicle_*' --merge asof --rate 10
+  logtool convert flight.ulg -o landing --from 3m --to 3m20s --to jsonl
+  logtool convert flight.ulg -o gps --topic 'sensor_gps*' --field 'lat*' --field 'lon*'
+  logtool convert drive.bag -o pictures --to images --topic '/camera/*'
+  logtool convert drive.vel -o scans --to pcd --calibration db.xml
+  logtool convert drive.pcap -o cloud --to laz --formula ros
+  curl -s https://example.org/x.ulg | logtool convert - -o x --to arrow")]
+pub(crate) struct ConvertArgs {
+    /// The logs; `-` is standard input
+    #[arg(required = true, value_name = "INPUT")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// The folder to write into
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) out: Option<PathBuf>,
+    /// What to write: csv, jsonl, parquet, arrow, images, pcd, ply, las, laz or kitti
+    /// [default: csv]. With a time: nothing at this time or later. May be given once for
+    /// each
+    #[arg(long, value_name = "FORMAT|TIME", action = ArgAction::Append)]
+    #[arg(allow_negative_numbers = true)]
+    pub(crate) to: Vec<To>,
+    /// Replace files that are there already
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) records: RecordArgs,
+    /// Only columns of this name, or only of one topic (`sensor_gps.lat`); `x` is also
+    /// `x[0]` and `x.y`; `*` and `?` are wild. May be given several times
+    #[arg(long = "field", value_name = "GLOB", help_heading = "Selection")]
+    pub(crate) fields: Vec<String>,
+    // The help shows brackets as they are; in the docs they would be links.
+    #[allow(rustdoc::broken_intra_doc_links)]
+    /// A column for each number, called as pyulog does (x[0], a.b); always so in CSV
+    #[arg(long, conflicts_with = "layout")]
+    pub(crate) flat: bool,
+    /// How Parquet files are laid out [default: arrow]
+    #[arg(long, value_enum, value_name = "LAYOUT")]
+    pub(crate) layout: Option<Layout>,
+    /// One table of all topics, a row for each moment at a --rate
+    #[arg(long, value_enum, value_name = "HOW", help_heading = "Merging")]
+    #[arg(requires = "rate", conflicts_with = "layout")]
+    pub(crate) merge: Option<Merge>,
+    /// How many rows a second the merged table has
+    #[arg(long, value_name = "HZ", requires = "merge", help_heading = "Merging")]
+    #[arg(value_parser = rate)]
+    pub(crate) rate: Option<Rate>,
+    /// A value that is older than this is left out of the merged table, as 2 or 500ms
+    #[arg(long, value_name = "TIME", requires = "merge", help_heading = "Merging")]
+    pub(crate) max_age: Option<TypedTime>,
+    #[command(flatten)]
+    pub(crate) clock: ClockArgs,
+    #[command(flatten)]
+    pub(crate) labels: LabelArgs,
+    #[command(flatten)]
+    pub(crate) points: PointArgs,
+    #[command(flatten)]
+    pub(crate) lidar: LidarArgs,
+}
+
+impl ConvertArgs {
+    /// What to write.
+    pub(crate) fn target(&self) -> Target {
+        let target = |to: &To| match to {
+            To::Target(target) => Some(*target),
+            To::Time(_) => None,
+        };
+        self.to.iter().find_map(target).unwrap_or(Target::Csv)
+    }
+
+    /// The time before which a record has to be.
+    pub(crate) fn end(&self) -> Option<TypedTime> {
+        self.to.iter().find_map(|to| match to {
+            To::Target(_) => None,
+            To::Time(time) => Some(*time),
+        })
+    }
+
+    /// Whether one thing was said twice.
+    pub(crate) fn is_ambiguous(&self) -> bool {
+        let targets = self.to.iter().filter(|to| matches!(to, To::Target(_))).count();
+        targets > 1 || self.to.len() - targets > 1
+    }
+}
+
+/// What follows `--to`: a format to convert to, or a time to read to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum To {
+    Target(Target),
+    Time(TypedTime),
+}
+
+impl FromStr for To {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(target) = Target::from_str(text, false) {
+            return Ok(Self::Target(target));
+        }
+        match text.parse() {
+            Ok(time) => Ok(Self::Time(time)),
+            Err(_) if text.starts_with(|c: char| c.is_ascii_digit()) => {
+                Err("no time; one is like 12.5, 12m30s or 2024-05-01T12:00:00Z".into())
+            }
+            Err(_) => Err(
+                "the formats are csv, jsonl, parquet, arrow, images, pcd, ply, las, \
+                     laz and kitti"
+                    .into(),
+            ),
+        }
+    }
+}
+
+/// What tables are written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Target {
+    /// Comma-separated values, with the names of ulog2csv
+    Csv,
+    /// A JSON object on each line
+    Jsonl,
+    /// Apache Parquet
+    Parquet,
+    /// Apache Arrow IPC (Feather 2)
+    Arrow,
+    /// The images of a bag or a .vel log: a folder for each topic, with a file for each image and a
+    /// table of them, index.csv
+    Images,
+    /// Points as the Point Cloud Library has them
+    Pcd,
+    /// Points as polygon files without polygons
+    Ply,
+    /// Points as ASPRS LAS
+    Las,
+    /// Points as LAZ, which is LAS compressed
+    Laz,
+    /// Points as in the KITTI data set
+    Kitti,
+}
+
+impl Target {
+    /// Whether it is files of points.
+    pub(crate) fn is_points(self) -> bool {
+        matches!(self, Self::Pcd | Self::Ply | Self::Las | Self::Laz | Self::Kitti)
+    }
+}
+
+/// How several topics become one table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Merge {
+    /// Each value as it was last told at that moment or before
+    Asof,
+}
+
+/// How often something happens: so many nanoseconds lie between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rate {
+    /// At least 1.
+    pub(crate) period_nanos: u64,
+}
+
+/// Between once a day and a million times a second.
+fn rate(text: &str) -> Result<Rate, String> {
+    let hz: f64 = text.parse().map_err(|_| "a rate is a number of Hz".to_owned())?;
+    if !(1.0 / 86_400.0..=1e6).contains(&hz) {
+        return Err("a rate is between once a day and a million times a second".into());
+    }
+    Ok(Rate { period_nanos: (1e9 / hz).round() as u64 })
+}
+
+/// How the fields of a topic become columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Layout {
+    /// Lists and structs, as the topic has them
+    Arrow,
+    /// A column for each number, called as pyulog does
+    Flat,
+    /// The files, columns and documents of PX4's Flight Review 2
+    Px4,
+}

@@ -1,0 +1,52 @@
+//! Logs that other people made: they are not in the repository, and a test that does not
+//! find them says so aloud, and passes.
+
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+
+/// Where `name` of the samples is, a file or a folder: in the folder that the variable
+/// `LOGTOOL_SAMPLES` names, or in `shared/data` beside the repository.
+pub fn sample_path(name: &str) -> Option<PathBuf> {
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
+    let path = root.join(name);
+    if !path.exists() {
+        eprintln!("no {name}: set LOGTOOL_SAMPLES; nothing is checked");
+        return None;
+    }
+    Some(path)
+}
+
+/// The bytes of the sample `name`.
+///
+/// # Panics
+/// If it is there and cannot be read.
+pub fn sample(name: &str) -> Option<Bytes> {
+    let path = sample_path(name)?;
+    Some(std::fs::read(path).expect("a sample that is there can be read").into())
+}
+
+/// The samples in `folder` that have one of these `extensions`, by their names.
+///
+/// # Panics
+/// If the folder, or what is in it, is there and cannot be read.
+pub fn samples(
+    folder: &str,
+    extensions: &[&str],
+) -> impl Iterator<Item = (String, Bytes)> {
+    let entries = sample_path(folder).into_iter().flat_map(|folder| {
+        std::fs::read_dir(folder).expect("a folder of samples can be read")
+    });
+    let is_meant = |path: &PathBuf| {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        extension.is_some_and(|extension| extensions.contains(&extension))
+    };
+    let paths = entries.map(|entry| entry.expect("a sample can be listed").path());
+    let mut paths: Vec<PathBuf> = paths.filter(is_meant).collect();
+    paths.sort();
+    paths.into_iter().map(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        (name, std::fs::read(path).expect("a sample can be read").into())
+    })
+}

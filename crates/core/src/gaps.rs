@@ -1,0 +1,39 @@
+//! Stepping over what the survey found to be no record.
+
+use crate::{damage::Damage, walk::Step};
+
+/// The next of some gaps, in the order of the file, that a walk comes to.
+///
+/// The gaps themselves stay where they are, in a format's notes, and are handed in.
+#[derive(Clone, Copy, Debug)]
+pub struct NextGap {
+    index: usize,
+    start: u64,
+}
+
+impl NextGap {
+    /// The first of `gaps` that begins at `at` or after it.
+    pub fn new(gaps: &[Damage], at: u64) -> Self {
+        let index = gaps.partition_point(|gap| gap.bytes.start < at);
+        Self { index, start: start(gaps, index) }
+    }
+
+    /// The step over it if it begins `at`, and then on to the next.
+    #[inline]
+    pub fn step(&mut self, gaps: &[Damage], at: u64) -> Option<Step> {
+        if at == self.start { self.take(gaps, at) } else { None }
+    }
+
+    #[cold]
+    fn take(&mut self, gaps: &[Damage], at: u64) -> Option<Step> {
+        let gap = gaps.get(self.index)?.clone();
+        self.index += 1;
+        self.start = start(gaps, self.index);
+        let len = gap.bytes.end.saturating_sub(at).max(1);
+        Some(Step::Damaged { len, damage: Box::new(gap) })
+    }
+}
+
+fn start(gaps: &[Damage], index: usize) -> u64 {
+    gaps.get(index).map_or(u64::MAX, |gap| gap.bytes.start)
+}
