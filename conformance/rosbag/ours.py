@@ -55,7 +55,7 @@ class Bag(Ours):
 
     def connections(self):
         """The connections as `info` has them, by their number."""
-        return {c["id"]: c for c in self.info["metadata"].get("connections", [])}
+        return {c["id"]: c for c in self.info.get("streams", [])}
 
 
 def read_messages(path):

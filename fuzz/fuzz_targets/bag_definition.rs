@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use logtool_core::{Columns, LayoutDecoder, View};
-use logtool_rosbag::{Definition, describe, md5sum};
+use logtool_rosmsg::{Definition, describe, md5sum};
 
 fuzz_target!(|input: &[u8]| {
     // As connections have it: UTF-8, or else Latin-1.

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::{Context as _, Result};
 use logtool_core::{Labels, Manifest};
-use logtool_rosbag::Definition;
+use logtool_rosmsg::Definition;
 use logtool_ulog::read_msg_dir;
 
 use crate::{args::LabelArgs, complaint::Complaint};

@@ -68,6 +68,7 @@ mod columns;
 pub mod conformance;
 mod copy;
 mod merge;
+mod raw;
 mod shape;
 mod walk;
 
@@ -108,11 +109,12 @@ pub use crate::{
     },
     manifest::{Manifest, Part, Selection},
     merge::{Merge, TimeOrder},
+    raw::{RawDecoder, raw_schema},
     shape::TimeBase,
     sink::{Extract, Output, RecordSink, TableSink, TableWriter, WriteOptions},
     source::{FileSource, Source},
     time::{Clock, ClockFit, ClockZero, TimeRange, Timestamp},
-    topic::{Topic, TopicId, TopicOrigin, TopicSet},
+    topic::{Stream, Topic, TopicId, TopicOrigin, TopicSet},
     value::{Json, Value},
     walk::{Step, Walk},
 };

@@ -8,7 +8,7 @@ use crate::{
     damage::Damage,
     error::{Error, ErrorKind, Result},
     time::{Clock, TimeRange, Timestamp},
-    topic::{Topic, TopicId, TopicSet},
+    topic::{Stream, Topic, TopicId, TopicSet},
     value::Value,
 };
 
@@ -25,6 +25,10 @@ pub struct Manifest {
     pub bytes: u64,
     /// The topics; a [`TopicId`] is an index here.
     pub topics: Vec<Topic>,
+    /// The [streams](crate::Record::stream) that the records are of, where the format
+    /// tells them apart.
+    #[serde(default)]
+    pub streams: Vec<Stream>,
     /// The finest parts that can be read one without the other, in the file's order.
     pub parts: Vec<Part>,
     /// What the timestamps count from.

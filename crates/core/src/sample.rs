@@ -53,6 +53,7 @@ impl Sample {
             bytes: None,
             time: None,
             latched: if id == 1 { vec![0, 1] } else { vec![] },
+            envelope: 0,
             metadata: Default::default(),
         };
         let manifest = Manifest {

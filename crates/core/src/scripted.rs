@@ -108,6 +108,7 @@ fn topic() -> Topic {
         instance: 0,
         origin: TopicOrigin::Logged,
         latched: Vec::new(),
+        envelope: 0,
         encoding: String::new(),
         type_name: String::new(),
         definition: String::new(),

@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
 
-use crate::time::TimeRange;
+use crate::{time::TimeRange, value::Value};
 
 /// The index of a [`Topic`] in its log's [`Manifest`](crate::Manifest).
 #[derive(
@@ -59,8 +59,21 @@ pub struct Topic {
     /// come later: ROS calls them latched.
     #[serde(default)]
     pub latched: Vec<u32>,
+    /// How many bytes at the start of each payload are the format's own, and no part of
+    /// what the encoding says: a log of another format does not take them.
+    #[serde(default)]
+    pub envelope: u32,
     /// What else the file says of it.
     pub metadata: BTreeMap<String, String>,
+}
+
+/// One of several sources of the records of a topic: a bag's connection, a channel.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Stream {
+    /// The topic.
+    pub topic: TopicId,
+    /// What the file says of it.
+    pub metadata: BTreeMap<String, Value>,
 }
 
 /// Where the records of a topic come from.

@@ -1,6 +1,6 @@
 //! Connections: who recorded what, on which topic.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use logtool_core::Value;
 use serde::{Deserialize, Serialize};
@@ -112,7 +112,7 @@ impl Connection {
     }
 
     /// What people want to know of it.
-    pub(crate) fn facts(&self) -> Value {
+    pub(crate) fn facts(&self) -> BTreeMap<String, Value> {
         let text = |text: &str| Value::Text(text.to_owned());
         let mut facts = vec![
             ("id", Value::UInt(self.id.into())),
@@ -128,9 +128,7 @@ impl Connection {
         for (name, value) in some {
             facts.extend(value.as_deref().map(|value| (name, text(value))));
         }
-        Value::Map(
-            facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect(),
-        )
+        facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect()
     }
 }
 

@@ -41,8 +41,6 @@
 // In reading order: each module uses only those above it.
 mod wire;
 
-mod definition;
-
 mod chunk;
 mod connection;
 mod encryption;
@@ -59,7 +57,6 @@ mod walk;
 mod bag;
 mod loss;
 
-mod raw;
 mod schema;
 
 mod points;
@@ -99,7 +96,6 @@ mod format;
 pub use crate::{
     chunk::Compression,
     connection::Connection,
-    definition::{Definition, Described, compile, describe, md5sum},
     encryption::Key,
     format::{FORMAT, Rosbag},
     image::{

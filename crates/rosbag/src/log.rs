@@ -10,13 +10,13 @@ use logtool_core::{
     Block, Columns, Cursor, Decoder, Error, ErrorKind, Findings, Log, Manifest, Part,
     Result, Selection, Source, Timestamp, TopicId, Value,
 };
+use logtool_rosmsg::Described;
 
 use crate::{
     bag::Bag,
     check::{Checked, check},
     connection::Connection,
     cursor::RosbagCursor,
-    definition::Described,
     derived::{self, Derived, PointSource},
     encryption::Lock,
     head::Head,

@@ -1,13 +1,10 @@
 //! What the records of a topic look like, as its connections define it.
 
 use arrow_schema::SchemaRef;
-use logtool_core::{Columns, Decoder, LayoutDecoder, Result};
+use logtool_core::{Columns, Decoder, LayoutDecoder, RawDecoder, Result, raw_schema};
+use logtool_rosmsg::{Described, describe};
 
-use crate::{
-    connection::Connection,
-    definition::{Described, describe},
-    raw::{RawDecoder, raw_schema},
-};
+use crate::connection::Connection;
 
 /// What the records of the `connections`, which share a topic and a type, look like:
 /// what the first says that has a definition.
@@ -30,7 +27,7 @@ pub(crate) fn schema(described: &Result<Described>) -> SchemaRef {
     let decoder = described.as_ref().ok().and_then(|described| {
         LayoutDecoder::new(&described.layout, &Columns::default()).ok()
     });
-    decoder.map_or_else(raw_schema, |decoder| decoder.schema().clone())
+    decoder.map_or_else(|| raw_schema("ns"), |decoder| decoder.schema().clone())
 }
 
 /// A decoder of the `columns` of such records.
@@ -40,6 +37,6 @@ pub(crate) fn decoder(
 ) -> Result<Box<dyn Decoder>> {
     match described {
         Ok(described) => Ok(Box::new(LayoutDecoder::new(&described.layout, columns)?)),
-        Err(_) => Ok(Box::new(RawDecoder::new(columns)?)),
+        Err(_) => Ok(Box::new(RawDecoder::new("ns", columns)?)),
     }
 }

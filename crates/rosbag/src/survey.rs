@@ -214,6 +214,7 @@ impl Findings {
             (part.topics, part.time) = (TopicSet::All, TimeRange::ALL);
         }
         derived.make_room(&mut parts);
+        let streams = self.table.streams();
         let metadata = self.metadata(&head);
         self.damage.sort_by_key(|damage| damage.bytes.start);
         let notes = Notes { head, connections: self.table.store() };
@@ -221,6 +222,7 @@ impl Findings {
             format: FORMAT_NAME.to_owned(),
             bytes,
             topics,
+            streams,
             parts,
             clock: Clock::default(),
             time,
@@ -259,12 +261,9 @@ impl Findings {
     fn metadata(&self, head: &Head) -> BTreeMap<String, Value> {
         let text = |text: &str| Value::Text(text.to_owned());
         let (major, minor) = head.version.unwrap_or((2, 0));
-        let connections =
-            self.table.entries.iter().map(|entry| entry.connection.facts());
         let mut metadata = BTreeMap::from([
             ("bag_version".to_owned(), Value::Text(format!("{major}.{minor}"))),
             ("indexed".to_owned(), Value::Bool(self.is_indexed)),
-            ("connections".to_owned(), Value::List(connections.collect())),
             ("chunks".to_owned(), self.packing.facts()),
         ]);
         if !head.encryptor.is_empty() {

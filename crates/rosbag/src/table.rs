@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use logtool_core::TopicId;
+use logtool_core::{Stream, TopicId};
 use serde::{Deserialize, Serialize};
 
 use crate::connection::{Connection, Raw};
@@ -75,6 +75,15 @@ impl Table {
             self.entries.get(*entry as usize).is_some_and(|entry| entry.since <= at)
         };
         same.get(same.partition_point(since).checked_sub(1)?).copied()
+    }
+
+    /// The connections as people know them, each with its topic.
+    pub(crate) fn streams(&self) -> Vec<Stream> {
+        let stream = |entry: &Entry| Stream {
+            topic: entry.topic,
+            metadata: entry.connection.facts(),
+        };
+        self.entries.iter().map(stream).collect()
     }
 
     /// Whether some number stands for several connections.

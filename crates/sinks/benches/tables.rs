@@ -70,6 +70,7 @@ fn write(
         bytes: None,
         time: None,
         latched: Vec::new(),
+        envelope: 0,
         metadata: BTreeMap::new(),
     };
     let dir = tempfile::tempdir().unwrap();

@@ -27,6 +27,7 @@ pub(crate) fn topic(name: &str, instance: u32) -> Topic {
         bytes: None,
         time: None,
         latched: Vec::new(),
+        envelope: 0,
         metadata: BTreeMap::new(),
     }
 }

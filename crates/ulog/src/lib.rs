@@ -44,7 +44,6 @@ mod msg_dir;
 mod anchor;
 mod clock;
 mod header;
-mod raw;
 mod system;
 
 mod streams;

@@ -8,7 +8,8 @@ use std::{
 
 use logtool_core::{
     Columns, Cursor, Decoder, Findings, Layout, LayoutDecoder, Log, Manifest,
-    OpenOptions, Part, Result, Selection, Source, TopicId, TopicSet, Value, Walk,
+    OpenOptions, Part, RawDecoder, Result, Selection, Source, TopicId, TopicSet, Value,
+    Walk,
 };
 
 use crate::{
@@ -18,7 +19,6 @@ use crate::{
     events::Catalog,
     header::Header,
     notes::{FORMAT_NAME, Notes},
-    raw::RawDecoder,
     registry::{Declaration, Registry},
     streams::Streams,
     survey::survey,
@@ -136,7 +136,7 @@ impl Log for UlogLog {
         if let Some(declared) = self.registry.topics.get(topic.index()) {
             return Ok(match &declared.layout {
                 Ok(layout) => Box::new(LayoutDecoder::new(layout, columns)?),
-                Err(_) => Box::new(RawDecoder::new(columns)?),
+                Err(_) => Box::new(RawDecoder::new("us", columns)?),
             });
         }
         let built_in = &self.notes.built_in;

@@ -9,12 +9,13 @@ use std::{
 };
 
 use arrow_schema::SchemaRef;
-use logtool_core::{Columns, Decoder as _, Layout, LayoutDecoder, Timestamp, TopicId};
+use logtool_core::{
+    Columns, Decoder as _, Layout, LayoutDecoder, Timestamp, TopicId, raw_schema,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     formats::{Defined, Formats},
-    raw::raw_schema,
     streams::{Stream, Streams},
 };
 
@@ -149,7 +150,7 @@ impl Registry {
         };
         let (layout, schema) = match made.and_then(|made| self.admit(made)) {
             Ok((layout, schema)) => (Ok(layout), schema),
-            Err(why) => (Err(why), raw_schema()),
+            Err(why) => (Err(why), raw_schema("us")),
         };
         let name = self.free_name(type_name, instance);
         let type_name = type_name.to_owned();

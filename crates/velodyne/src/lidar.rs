@@ -130,6 +130,7 @@ impl Lidar {
             bytes: packets.bytes,
             time: packets.time,
             latched: Vec::new(),
+            envelope: 0,
             metadata,
         }
     }

@@ -9,8 +9,9 @@ use std::{
 
 use logtool_core::{Result, Timestamp};
 use logtool_rosbag::{
-    Compression, ConnectionHandle, ConnectionHeader, Writer, WriterOptions, describe,
+    Compression, ConnectionHandle, ConnectionHeader, Writer, WriterOptions,
 };
+use logtool_rosmsg::describe;
 
 use super::message::{Message, Moment};
 

@@ -1,10 +1,10 @@
 //! What connections say of their types.
 
 use logtool_core::{Finding, Findings};
+use logtool_rosmsg::describe;
 
 use crate::{
     check::{Checked, codes as code},
-    definition::describe,
     table::Entry,
 };
 

@@ -2,16 +2,13 @@
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use logtool_core::{Columns, Damage, Decoder, Result, Run};
+use logtool_core::{Columns, Damage, Decoder, RawDecoder, Result, Run, raw_schema};
 
-use crate::{
-    raw::{RawDecoder, raw_schema},
-    sensor::packets::DATA,
-};
+use crate::sensor::packets::DATA;
 
 /// The columns of packets: the time, and the bytes.
 pub(crate) fn packet_schema() -> SchemaRef {
-    raw_schema()
+    raw_schema("ns")
 }
 
 /// Gives the bytes of packets; what is no packet is damage.
@@ -20,7 +17,7 @@ pub(crate) struct PacketDecoder(RawDecoder);
 
 impl PacketDecoder {
     pub(crate) fn new(columns: &Columns) -> Result<Self> {
-        Ok(Self(RawDecoder::new(columns)?))
+        Ok(Self(RawDecoder::new("ns", columns)?))
     }
 }
 

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use logtool_core::{Result, Topic, TopicId, TopicOrigin};
+use logtool_rosmsg::Described;
 
 use crate::{
     connection::Connection,
-    definition::Described,
     derived::{Derivation, Derived},
     probe::Count,
     schema,
@@ -46,6 +46,7 @@ impl Findings {
                 bytes: total.bytes,
                 time: total.time.filter(|_| total.records > 0),
                 latched: self.table.latched(id),
+                envelope: 0,
                 metadata: facts(connections),
             });
             *instance += 1;
@@ -78,6 +79,7 @@ fn derived_topic(
         schema: derivation.schema()?,
         metadata: BTreeMap::new(),
         latched: Vec::new(),
+        envelope: 0,
         ..parent.clone()
     };
     if derivation == Derivation::Packets {

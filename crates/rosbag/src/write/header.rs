@@ -2,7 +2,7 @@
 
 use logtool_core::{Cut, Error, ErrorKind, Result};
 
-use crate::{definition, write::encode};
+use crate::write::encode;
 
 /// What a new connection says of itself: on which topic it publishes what, and who it
 /// is.
@@ -77,7 +77,7 @@ impl ConnectionHeader {
     pub fn md5sum(&self) -> Result<String> {
         match &self.md5sum {
             Some(md5sum) => Ok(md5sum.clone()),
-            None => definition::md5sum(&self.type_name, &self.definition),
+            None => logtool_rosmsg::md5sum(&self.type_name, &self.definition),
         }
     }
 

@@ -87,6 +87,7 @@ impl Survey {
             format: FORMAT_NAME.to_owned(),
             bytes,
             topics,
+            streams: Vec::new(),
             parts,
             clock,
             time,
@@ -147,6 +148,7 @@ impl Survey {
             bytes: Some(stats.bytes),
             time: (stats.records > 0).then_some(stats.time),
             latched: Vec::new(),
+            envelope: 0,
             metadata: oddities(stats),
         };
         self.registry.topics.iter().zip(&self.stats).map(topic).collect()
@@ -172,6 +174,7 @@ impl Survey {
                 bytes: None,
                 time: None,
                 latched: Vec::new(),
+                envelope: 0,
                 metadata: BTreeMap::new(),
             });
             TopicId(topics.len() as u32 - 1)

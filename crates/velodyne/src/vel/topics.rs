@@ -78,6 +78,7 @@ impl TopicKind {
             bytes: Some(0),
             time: None,
             latched: Vec::new(),
+            envelope: 0,
             metadata: BTreeMap::new(),
         })
     }

@@ -105,6 +105,7 @@ fn table(manifest: &Manifest, schema: &arrow_schema::SchemaRef) -> Topic {
         bytes: None,
         time: None,
         latched: Vec::new(),
+        envelope: 0,
         metadata: BTreeMap::new(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use logtool_core::{Clock, ClockZero, Json, TimeRange, Topic, TopicOrigin};
+use logtool_core::{Clock, ClockZero, Json, TimeRange, Topic, TopicOrigin, Value};
 use serde::Serialize;
 
 use crate::{
@@ -28,6 +28,8 @@ pub(super) struct Report<'o> {
     clock: ClockReport<'o>,
     records: u64,
     topics: Vec<TopicReport<'o>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    streams: Vec<BTreeMap<&'o str, Json<'o>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     health: Option<&'o Health>,
     metadata: BTreeMap<&'o str, Json<'o>>,
@@ -134,15 +136,18 @@ impl<'o> Report<'o> {
                     TopicReport::new(topic, all.get(index).copied().flatten())
                 })
                 .collect(),
+            streams: manifest.streams.iter().map(|s| facts(&s.metadata)).collect(),
             health: more.health.as_ref(),
-            metadata: (manifest.metadata.iter())
-                .map(|(key, value)| (key.as_str(), value.json()))
-                .collect(),
+            metadata: facts(&manifest.metadata),
             remarks: &manifest.remarks,
             lost_bytes: findings.lost_bytes(),
             damage,
         }
     }
+}
+
+fn facts(facts: &BTreeMap<String, Value>) -> BTreeMap<&str, Json<'_>> {
+    facts.iter().map(|(key, value)| (key.as_str(), value.json())).collect()
 }
 
 impl<'o> ClockReport<'o> {

@@ -97,6 +97,7 @@ impl Toy {
             bytes: None,
             time: None,
             latched: Vec::new(),
+            envelope: 0,
             metadata: BTreeMap::new(),
         });
         let manifest = Manifest {

@@ -97,6 +97,7 @@ impl Survey {
             format: topics::FORMAT_NAME.into(),
             bytes: self.end,
             topics,
+            streams: Vec::new(),
             parts: self.parts,
             clock: Clock { zero, to_unix: None },
             time,
@@ -132,6 +133,7 @@ fn topic(counted: &Counted, instance: u32, container: Container) -> Topic {
         bytes: Some(counted.bytes),
         time: is_timed.then_some(counted.time),
         latched: Vec::new(),
+        envelope: 0,
         metadata,
     }
 }

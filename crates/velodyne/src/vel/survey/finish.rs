@@ -88,6 +88,7 @@ impl Survey {
             format: FORMAT_NAME.into(),
             bytes: end,
             topics,
+            streams: Vec::new(),
             parts,
             clock: Clock { zero: ClockZero::ProgramStart, to_unix },
             time: self.stats.time,

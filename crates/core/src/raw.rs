@@ -4,38 +4,55 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch, builder::BinaryBuilder};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use logtool_core::{
-    Columns, Damage, Decoder, Error, ErrorKind, Result, Run, Timestamp, time_array,
-    time_field,
+
+use crate::{
+    block::Run,
+    columns::{time_array, time_field},
+    damage::Damage,
+    error::{Error, ErrorKind, Result},
+    log::{Columns, Decoder},
+    time::Timestamp,
 };
 
-/// The columns of records of which nothing is known but their bytes.
-pub(crate) fn raw_schema() -> SchemaRef {
+/// The columns of records of which nothing is known but their bytes, and that the format
+/// counts time in `unit` (`us`, `ns`): `time` and `payload`.
+pub fn raw_schema(unit: &str) -> SchemaRef {
     let payload = Field::new("payload", DataType::Binary, false);
-    Arc::new(Schema::new(vec![time_field("time", "ns"), payload]))
+    Arc::new(Schema::new(vec![time_field("time", unit), payload]))
 }
 
 /// Gives the bytes of records.
 #[derive(Debug)]
-pub(crate) struct RawDecoder {
+pub struct RawDecoder {
     schema: SchemaRef,
     times: Vec<i64>,
     payloads: Option<BinaryBuilder>,
+    envelope: usize,
 }
 
 impl RawDecoder {
-    pub(crate) fn new(columns: &Columns) -> Result<Self> {
+    /// A decoder into those `columns` of [`raw_schema`] that are wanted.
+    ///
+    /// # Errors
+    /// `NoSuch` if more than two are.
+    pub fn new(unit: &str, columns: &Columns) -> Result<Self> {
         let only = columns.only.as_deref();
         if only.is_some_and(|only| only.iter().any(|index| *index > 1)) {
             return Err(Error::new(ErrorKind::NoSuch, "a raw topic has two columns"));
         }
         let wants_payload = only.is_none_or(|only| only.contains(&1));
         let schema = match wants_payload {
-            true => raw_schema(),
-            false => Arc::new(Schema::new(vec![time_field("time", "ns")])),
+            true => raw_schema(unit),
+            false => Arc::new(Schema::new(vec![time_field("time", unit)])),
         };
         let payloads = wants_payload.then(BinaryBuilder::new);
-        Ok(Self { schema, times: Vec::new(), payloads })
+        Ok(Self { schema, times: Vec::new(), payloads, envelope: 0 })
+    }
+
+    /// The same, leaving out the [envelope](crate::Topic::envelope) of each record.
+    #[must_use]
+    pub fn without_envelope(self, envelope: u32) -> Self {
+        Self { envelope: envelope as usize, ..self }
     }
 }
 
@@ -47,7 +64,9 @@ impl Decoder for RawDecoder {
     fn append(&mut self, run: Run<'_>, _: &mut Vec<Damage>) {
         self.times.extend(run.times().map(Timestamp::as_nanos));
         if let Some(payloads) = &mut self.payloads {
-            run.payloads().for_each(|payload| payloads.append_value(payload));
+            for payload in run.payloads() {
+                payloads.append_value(payload.get(self.envelope..).unwrap_or_default());
+            }
         }
     }
 

@@ -46,7 +46,7 @@ use crate::definition::{
 /// The definition of a type of messages, and of the types that it is made of.
 ///
 /// ```
-/// use logtool_rosbag::Definition;
+/// use logtool_rosmsg::Definition;
 ///
 /// let text = "Header header\nint8 status\nint8 STATUS_NO_FIX=-1\n\
 ///             ===\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id";
