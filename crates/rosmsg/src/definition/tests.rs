@@ -239,3 +239,12 @@ fn messages_of_a_definition_become_its_columns() {
         ["time", "header.seq", "header.stamp", "header.frame_id", "data"]
     );
 }
+
+#[test]
+fn only_a_name_of_three_parts_is_one_of_ros_2() {
+    let text = "int8 x\n==\nMSG: a/msg/B\nint8 y\n==\nMSG: c/msg/msg/D\nint8 z";
+    let definition = Definition::parse("pkg/A", text).unwrap();
+    let written = definition.text();
+    assert!(written.contains("MSG: a/B\n") && written.contains("MSG: c/msg/msg/D\n"));
+    assert_eq!(Definition::parse("pkg/A", &written).unwrap(), definition);
+}

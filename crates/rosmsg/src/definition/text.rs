@@ -68,8 +68,10 @@ fn is_separator(line: &str) -> bool {
 /// ROS 2 calls `pkg/Type` `pkg/msg/Type`.
 fn short_name(name: &str) -> String {
     match name.split_once("/msg/") {
-        Some((package, of)) => format!("{package}/{of}"),
-        None => name.to_owned(),
+        Some((package, of)) if !package.contains('/') && !of.contains('/') => {
+            format!("{package}/{of}")
+        }
+        _ => name.to_owned(),
     }
 }
 
