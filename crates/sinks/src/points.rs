@@ -27,6 +27,8 @@ mod gps;
 mod las;
 
 mod cut;
+mod partial;
+
 mod list;
 mod sink;
 

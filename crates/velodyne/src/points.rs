@@ -22,5 +22,5 @@ pub use crate::points::{
     decoder::PointDecoder,
     options::{Axes, Formula, PointOptions, TimeSource},
     scan::{ScanIndex, ScanStart, ScanTracker, Scans},
-    table::{BOTH, LAST, STRONGEST, UNIT, schema},
+    table::{BOTH, LAST, PARTIAL, STRONGEST, UNIT, schema},
 };

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, RecordBatch, StringArray, TimestampNanosecondArray, UInt32Array,
-    UInt64Array,
+    ArrayRef, BooleanArray, RecordBatch, StringArray, TimestampNanosecondArray,
+    UInt32Array, UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use logtool_core::{Result, TableSink as _, TableWriter, Topic, time_field};
@@ -19,6 +19,8 @@ pub(super) struct Listed {
     pub(super) scan: u32,
     pub(super) file: String,
     pub(super) points: u64,
+    /// Whether some of its points are missing.
+    pub(super) is_partial: bool,
     /// When its first and its last point were, of those that have a time.
     pub(super) span: Option<(i64, i64)>,
 }
@@ -27,6 +29,7 @@ pub(super) struct Listed {
 pub(super) struct List {
     writer: Box<dyn TableWriter>,
     schema: SchemaRef,
+    tells_partial: bool,
 }
 
 impl Listed {
@@ -41,12 +44,14 @@ impl Listed {
 }
 
 impl List {
-    /// The table beside the files of `topic`; times are of the type `time`.
+    /// The table beside the files of `topic`; times are of the type `time`. It says of
+    /// each whether it is partial, if `tells_partial`.
     pub(super) fn new(
         outputs: &Arc<Outputs>,
         names: &FileNames,
         topic: &Topic,
         time: Option<DataType>,
+        tells_partial: bool,
     ) -> Result<Self> {
         let time_like = |name| {
             let field = time_field(name, "ns").with_nullable(true);
@@ -55,16 +60,21 @@ impl List {
                 None => field,
             }
         };
-        let schema = Arc::new(Schema::new(vec![
+        let mut fields = vec![
             time_like("time"),
             time_like("end"),
             Field::new("scan", DataType::UInt32, false),
             Field::new("points", DataType::UInt64, false),
             Field::new("file", DataType::Utf8, false),
-        ]));
+        ];
+        if tells_partial {
+            fields.push(Field::new("partial", DataType::Boolean, false));
+        }
+        let schema = Arc::new(Schema::new(fields));
         let options = CsvOptions::default();
         let sink = CsvSink::new(outputs.clone(), names.clone(), options);
-        Ok(Self { writer: sink.table(topic, &schema)?, schema })
+        let writer = sink.table(topic, &schema)?;
+        Ok(Self { writer, schema, tells_partial })
     }
 
     /// Adds the row of a file.
@@ -78,13 +88,16 @@ impl List {
                 _ => Arc::new(times),
             }
         };
-        let columns: Vec<ArrayRef> = vec![
+        let mut columns: Vec<ArrayRef> = vec![
             time(0, listed.span.map(|span| span.0)),
             time(1, listed.span.map(|span| span.1)),
             Arc::new(UInt32Array::from(vec![listed.scan])),
             Arc::new(UInt64Array::from(vec![listed.points])),
             Arc::new(StringArray::from(vec![listed.file.as_str()])),
         ];
+        if self.tells_partial {
+            columns.push(Arc::new(BooleanArray::from(vec![listed.is_partial])));
+        }
         let batch = RecordBatch::try_new(self.schema.clone(), columns);
         self.writer.write(&batch.map_err(from_arrow)?)
     }

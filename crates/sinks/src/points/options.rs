@@ -52,6 +52,11 @@ pub struct PointOptions {
     pub per: Per,
     /// Whether the times of the tables are Unix time.
     pub is_unix: bool,
+    /// Whether the first points of the tables are the first that there are; else the
+    /// first scan is partial.
+    pub is_from_start: bool,
+    /// The same of the last.
+    pub is_to_end: bool,
 }
 
 impl PointFormat {

@@ -25,6 +25,7 @@ use crate::{
         list::{List, Listed},
         measures::{Measures, whole},
         options::{PointFormat, PointOptions},
+        partial::Partial,
         pcd::{Data, Pcd},
         ply::Ply,
     },
@@ -35,7 +36,7 @@ use crate::{
 ///
 /// Where each scan has its own, they are called by the number of the scan and the time
 /// of its first point, `000012_3.456789012.pcd`, and a table beside them, `index.csv`,
-/// lists them. Each says where its points are from, as far as its format lets it.
+/// lists them, and says which are partial, if the points tell. Each says where its points are from, as far as its format lets it.
 #[derive(Clone, Debug)]
 pub struct PointSink {
     outputs: Arc<Outputs>,
@@ -89,12 +90,14 @@ impl TableSink for PointSink {
         let cut = Cut::new(&columns, self.options.per);
         let [whole_names, folder_names] = &self.names;
         let measures = Measures::of(&columns);
+        let partial = Partial::of(schema);
         let (stem, list) = match cut.has_scans() {
             false => (whole_names.stem(topic), None),
             true => {
                 let time = schema.fields().first().map(|f| f.data_type().clone());
                 let time = time.filter(|_| measures.time.is_some());
-                let list = List::new(&self.outputs, folder_names, topic, time)?;
+                let (outputs, tells) = (&self.outputs, partial.is_some());
+                let list = List::new(outputs, folder_names, topic, time, tells)?;
                 (folder_names.stem(topic), Some(list))
             }
         };
@@ -106,6 +109,7 @@ impl TableSink for PointSink {
             measures,
             cut,
             list,
+            partial,
             kinds: 0,
             open: Vec::new(),
             closed: None,
@@ -123,6 +127,7 @@ struct PointTable {
     measures: Measures,
     cut: Cut,
     list: Option<List>,
+    partial: Option<Partial>,
     /// The types of return that were seen: a bit for each.
     kinds: u32,
     /// The files that are being written, the oldest first.
@@ -155,6 +160,9 @@ impl TableWriter for PointTable {
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         while !self.open.is_empty() {
+            if let [(last, _)] = &mut *self.open {
+                last.is_partial |= !self.sink.options.is_to_end;
+            }
             self.close_oldest()?;
         }
         self.list.map_or(Ok(()), List::finish)
@@ -208,7 +216,11 @@ impl PointTable {
         let staged = self.sink.outputs.create(name.as_ref().unwrap_or(&file))?;
         let out = BufWriter::with_capacity(64 << 10, staged);
         self.sink.files.fetch_add(1, Ordering::Relaxed);
-        Ok((Listed { scan, file, ..Listed::default() }, self.file(out, points)?))
+        let is_first = self.open.is_empty() && self.closed.is_none();
+        let is_partial = is_first && !self.sink.options.is_from_start
+            || self.partial.as_ref().is_some_and(|partial| partial.contains(scan));
+        let listed = Listed { scan, file, is_partial, ..Listed::default() };
+        Ok((listed, self.file(out, points)?))
     }
 
     /// The file that begins in `out`, with `first`.

@@ -1,8 +1,10 @@
 //! The decoder of packets to points that all kinds of log share.
 
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
-use logtool_core::{Columns, Damage, Decoder, Record, Result, Run};
+use arrow_schema::{Field, Schema, SchemaRef};
+use logtool_core::{Columns, Damage, Decoder, Error, ErrorKind, Record, Result, Run};
 
 use crate::{
     calibration::Calibration,
@@ -10,8 +12,8 @@ use crate::{
     packet::Firings,
     points::{
         options::{PointOptions, TimeSource},
-        scan::{ScanTracker, Scans},
-        table::Table,
+        scan::{ScanIndex, ScanTracker, Scans},
+        table::{PARTIAL, Table},
         unpack::{Moment, Unpacker},
     },
 };
@@ -33,6 +35,7 @@ pub struct PointDecoder {
     unpacker: Unpacker,
     scans: Scans,
     table: Table,
+    schema: SchemaRef,
 }
 
 impl PointDecoder {
@@ -43,18 +46,24 @@ impl PointDecoder {
         options: PointOptions,
         columns: &Columns,
     ) -> Result<Self> {
+        let table = Table::new(columns.only.as_deref())?;
         Ok(Self {
             sensor,
             time: options.time,
             unpacker: Unpacker::new(sensor, calibration, options),
             scans: Scans::Tracked(Box::new(ScanTracker::new(sensor, options.cut))),
-            table: Table::new(columns.only.as_deref())?,
+            schema: table.schema().clone(),
+            table,
         })
     }
 
-    /// The same, with the numbers of scans from `scans`.
+    /// The same, with the numbers of scans from `scans`. If these are known beforehand,
+    /// the metadata [`PARTIAL`] of the column `scan` says which are partial.
     #[must_use]
     pub fn with_scans(mut self, scans: Scans) -> Self {
+        if let Scans::Indexed(index) = &scans {
+            self.schema = telling(&self.schema, index);
+        }
         self.scans = scans;
         self
     }
@@ -78,7 +87,7 @@ impl PointDecoder {
 
 impl Decoder for PointDecoder {
     fn schema(&self) -> &SchemaRef {
-        self.table.schema()
+        &self.schema
     }
 
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
@@ -94,8 +103,23 @@ impl Decoder for PointDecoder {
     }
 
     fn take(&mut self) -> Result<RecordBatch> {
-        self.table.take()
+        self.table.take()?.with_schema(self.schema.clone()).map_err(|err| {
+            Error::new(ErrorKind::Malformed, "columns that are no table")
+                .from_source(err)
+        })
     }
+}
+
+/// `schema`, with what `scans` are partial beside the column of their numbers.
+fn telling(schema: &Schema, scans: &ScanIndex) -> SchemaRef {
+    let fields = schema.fields().iter().map(|field| {
+        let mut field = Field::clone(field);
+        if field.name() == "scan" {
+            field.metadata_mut().insert(PARTIAL.to_owned(), scans.partial());
+        }
+        field
+    });
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }
 
 /// The time at which `micros` of an hour have passed, of that hour which makes it the

@@ -78,6 +78,26 @@ impl ScanIndex {
         !at(number) || !at(number + 1)
     }
 
+    /// The numbers of the scans that are partial, as they are told beside a column of
+    /// numbers of scans: `0,7-9,31`. The last is that of which only lasers that look
+    /// ahead have seen something.
+    pub(crate) fn partial(&self) -> String {
+        let mut runs: Vec<(u32, u32)> = Vec::new();
+        let numbers = 0..=u32::try_from(self.starts.len()).unwrap_or(u32::MAX);
+        for number in numbers.filter(|number| self.is_partial(*number)) {
+            match runs.last_mut() {
+                Some((_, last)) if *last + 1 == number => *last = number,
+                _ => runs.push((number, number)),
+            }
+        }
+        let text = |(first, last): &(u32, u32)| match first == last {
+            true => first.to_string(),
+            false => format!("{first}-{last}"),
+        };
+        let runs: Vec<String> = runs.iter().map(text).collect();
+        runs.join(",")
+    }
+
     /// Adds the packet in the record at `offset` and `time`, seen by `tracker`.
     pub fn add(
         &mut self,

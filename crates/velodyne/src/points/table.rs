@@ -21,6 +21,11 @@ pub const BOTH: u8 = 3;
 /// The key of the field metadata that says the unit of a column.
 pub const UNIT: &str = "unit";
 
+/// The key of the metadata of the column `scan` that says which scans are partial:
+/// numbers and ranges of them, `0,7-9,31`. Those are scans of which something was before
+/// the recording, or after it, or was lost.
+pub const PARTIAL: &str = "partial_scans";
+
 /// How many columns there are.
 const COLUMNS: usize = 12;
 

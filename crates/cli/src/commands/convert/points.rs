@@ -41,7 +41,14 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     }
     let clock = ShownClock::new(manifest, args.clock.time)?;
     let (format, per) = meant(args);
-    let options = PointOptions { format, per, is_unix: clock.is_unix() };
+    let (all, wanted) = (manifest.time, clock.range(args.records.from, args.end())?);
+    let options = PointOptions {
+        format,
+        per,
+        is_unix: clock.is_unix(),
+        is_from_start: all.is_none_or(|all| wanted.start <= all.start),
+        is_to_end: all.is_none_or(|all| all.end <= wanted.end),
+    };
     let names = [NameStyle::FirstBare, NameStyle::Index]
         .map(|style| FileNames::new(style, &manifest.topics));
     let metadata = sink::metadata(job.opened, args);

@@ -30,7 +30,9 @@ fn write(dir: &Path, format: PointFormat, per: Per) -> u64 {
     let topic = topic("points", 0);
     let names = [NameStyle::FirstBare, NameStyle::Index]
         .map(|style| FileNames::new(style, std::slice::from_ref(&topic)));
-    let options = PointOptions { format, per, is_unix: false };
+    let (is_from_start, is_to_end) = (true, true);
+    let options =
+        PointOptions { format, per, is_unix: false, is_from_start, is_to_end };
     let sink = PointSink::new(outputs.clone(), names, BTreeMap::new(), options);
     let batch = points();
     let mut writer = sink.table(&topic, &batch.schema()).unwrap();
