@@ -38,8 +38,7 @@ pub(crate) fn with_points(
     bag: Box<dyn Log>,
     options: &LidarOptions,
 ) -> Result<Box<dyn Log>> {
-    let mut manifest = bag.manifest().clone();
-    let mut lidars = Vec::new();
+    let mut found = Vec::new();
     for (packets, topic) in bag.manifest().topics() {
         let is_derived = topic.origin == TopicOrigin::Derived;
         let name = topic.name.strip_suffix("/packets");
@@ -47,7 +46,16 @@ pub(crate) fn with_points(
         else {
             continue;
         };
-        let Some(lidar) = probe(&*bag, packets)?.finish(options) else { continue };
+        if let Some(lidar) = probe(&*bag, packets)?.finish(options) {
+            found.push((packets, topic, name, lidar));
+        }
+    }
+    if found.is_empty() {
+        return Ok(bag); // nothing is copied of a bag that has a million parts
+    }
+    let mut manifest = bag.manifest().clone();
+    let mut lidars = Vec::new();
+    for (packets, topic, name, lidar) in found {
         let points = TopicId(manifest.topics.len() as u32);
         let mut about = lidar.topic(topic);
         about.name = format!("{name}/points");
@@ -61,9 +69,6 @@ pub(crate) fn with_points(
             part.topics.insert(points);
         }
         lidars.push(Sender { packets, points, lidar });
-    }
-    if lidars.is_empty() {
-        return Ok(bag);
     }
     let scans = lidars.iter().map(|_| ScanCache::default()).collect();
     Ok(Box::new(LidarBag { bag, manifest, lidars: lidars.into(), scans }))
@@ -147,7 +152,11 @@ impl Log for LidarBag {
     }
 
     fn check(&self, findings: &mut Findings) -> logtool_core::Result<()> {
-        self.bag.check(findings)
+        self.bag.check(findings)?;
+        for Sender { points, lidar, .. } in &*self.lidars {
+            lidar.check(self, *points, |packet, each| each(packet), findings)?;
+        }
+        Ok(())
     }
 }
 
@@ -219,3 +228,6 @@ fn start_over(block: &mut Block, other: &Block) {
         (_, record) => block.reset_unpacked(bytes, record.map_or(0, |r| r.offset)),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -78,10 +78,12 @@ pub(crate) fn options(writing: &WritingArgs) -> WriteOptions {
 
 /// Refuses a place that promises another format than `manifest` is of.
 pub(crate) fn check_name(path: &Path, manifest: &Manifest) -> Result<()> {
-    const ENDS: [(&str, &str); 9] = [
+    const ENDS: [(&str, &str); 11] = [
         ("ulg", "ulog"),
         ("bag", "rosbag"),
-        ("vel", "velodyne"),
+        ("vel", "vel"),
+        ("pcap", "pcap"),
+        ("pcapng", "pcap"),
         ("csv", "CSV"),
         ("json", "JSON"),
         ("jsonl", "JSON Lines"),

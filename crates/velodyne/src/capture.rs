@@ -19,9 +19,11 @@ mod item;
 
 mod reader;
 
+mod motion;
 mod position;
 mod topics;
 
+mod codes;
 mod notes;
 mod search;
 

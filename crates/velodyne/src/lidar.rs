@@ -1,6 +1,9 @@
 //! A lidar of a log: which one it is, how it is calibrated, and how points are to be made
 //! of its packets; all of it found out, or told by the user.
 
+mod codes;
+
+mod check;
 mod probe;
 mod scans;
 
@@ -17,7 +20,8 @@ use crate::{
     },
 };
 
-pub use crate::lidar::{probe::Probe, scans::ScanCache};
+pub(crate) use crate::lidar::codes::CLOCK_UNSET;
+pub use crate::lidar::{codes::CODES, probe::Probe, scans::ScanCache};
 
 /// What the user knows better, and how points are to be made.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +44,8 @@ pub struct Lidar {
     pub sensor: Sensor,
     /// How it is calibrated, and where that is from.
     pub calibration: Calibration,
+    /// What is missing of the calibration that it sends itself, if something is.
+    pub complaint: Option<String>,
     /// How points are made.
     pub points: PointOptions,
     /// What the clock in the packets is worth, as far as they say it themselves.
@@ -111,7 +117,8 @@ impl Lidar {
             format!("taken for a {}, although: {conflict}", self.sensor.model)
         };
         let conflicts = self.conflicts.iter().map(conflict);
-        conflicts.chain(self.calibration.remarks.iter().cloned())
+        let complaint = self.complaint.iter().cloned();
+        conflicts.chain(self.calibration.remarks.iter().cloned()).chain(complaint)
     }
 
     /// The topic of its points, made of the records of `packets`.

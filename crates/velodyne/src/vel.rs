@@ -29,6 +29,7 @@ mod raw;
 
 mod topics;
 
+mod codes;
 mod notes;
 mod points;
 mod start;

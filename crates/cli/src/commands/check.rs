@@ -7,6 +7,7 @@ use std::{io::Write as _, path::Path};
 
 use anyhow::Result;
 use logtool_core::{Severity, check};
+use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
     args::{CheckArgs, FindingLevel, GlobalArgs},
@@ -34,7 +35,7 @@ pub(super) fn run(args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
 }
 
 fn one(file: &Path, args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let opened = opened::look(file, global)?;
+    let opened = opened::look_with(file, global, Some(&LidarOptions::default()))?;
     let log = &*opened.log;
     let bar = progress::bar(&opened.input.name, log.manifest().bytes, global);
     let findings = check(log, &|bytes| bar.inc(bytes));

@@ -2,6 +2,7 @@
 
 mod frequency;
 mod health;
+mod lidars;
 mod packing;
 mod report;
 mod text;
@@ -16,7 +17,7 @@ use crate::{
     args::{GlobalArgs, InfoArgs},
     complaint,
     findings::Findings,
-    lidars, opened,
+    lidars as typed, opened,
     outcome::Outcome,
     paint, terminal,
 };
@@ -47,7 +48,7 @@ fn one(
     args: &InfoArgs,
     global: &GlobalArgs,
 ) -> Result<Outcome> {
-    let lidar = lidars::options(&args.lidar)?;
+    let lidar = typed::options(&args.lidar)?;
     let opened = opened::look_with(file, global, Some(&lidar))?;
     let mut findings = Findings::of(&opened.input, opened.log.manifest());
     findings.check(global.strict)?;

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use logtool_core::{Format, Likeness, Log, Manifest, OpenOptions, Result, Source};
+use logtool_core::{
+    Code, Error, ErrorKind, Extract, Format, Likeness, Log, Manifest, OpenOptions,
+    Output, RecordSink, Result, Source, WriteOptions,
+};
 
 use crate::{
-    capture::{container::Container, log::CaptureLog, topics},
+    capture::{codes, container::Container, log::CaptureLog, topics},
     lidar::LidarOptions,
 };
 
@@ -37,6 +40,10 @@ impl Format for Capture {
         }
     }
 
+    fn codes(&self) -> &'static [&'static Code] {
+        codes::CODES
+    }
+
     fn open(
         &self,
         source: Arc<dyn Source>,
@@ -52,5 +59,16 @@ impl Format for Capture {
         options: OpenOptions,
     ) -> Result<Box<dyn Log>> {
         Ok(Box::new(CaptureLog::resume(source, manifest, options)?))
+    }
+
+    fn writer<'w>(
+        &self,
+        _: Box<dyn Output + 'w>,
+        _: &[Extract<'_>],
+        _: &WriteOptions,
+    ) -> Result<Box<dyn RecordSink + 'w>> {
+        let what = "captures are not written, neither whole nor in part; `logtool convert` \
+                    makes points and tables of them";
+        Err(Error::new(ErrorKind::Unsupported, what))
     }
 }

@@ -3,13 +3,14 @@
 use std::{fmt, sync::Arc};
 
 use logtool_core::{
-    Columns, Cursor, Decoder, Error, ErrorKind, Log, Manifest, OpenOptions, Part,
-    Result, Selection, Source, TopicId, Walk,
+    Columns, Cursor, Decoder, Error, ErrorKind, Finding, Findings, Log, Manifest,
+    OpenOptions, Part, Result, Selection, Source, TopicId, Walk,
 };
 
 use crate::{
-    capture::{cursor::CaptureCursor, notes::Notes, survey::survey, topics},
-    lidar::{Lidar, LidarOptions, ScanCache},
+    capture::{codes, cursor::CaptureCursor, notes::Notes, survey::survey, topics},
+    lidar::{self, Lidar, LidarOptions, ScanCache},
+    oddity,
     points::ScanIndex,
 };
 
@@ -125,6 +126,21 @@ impl Log for CaptureLog {
 
     fn source(&self) -> &Arc<dyn Source> {
         &self.source
+    }
+
+    fn check(&self, findings: &mut Findings) -> Result<()> {
+        oddity::tell(&self.notes.oddities, codes::OWN, findings);
+        for points in self.notes.points.iter().flatten() {
+            let (topic, lidar) = (points.topic, &points.lidar);
+            lidar.check(self, topic, |packet, each| each(packet), findings)?;
+        }
+        for (id, topic) in self.manifest.topics() {
+            let clock = topic.metadata.get("clock");
+            if let Some(clock) = clock.filter(|clock| !clock.starts_with("locked")) {
+                findings.add(Finding::new(&lidar::CLOCK_UNSET, clock.clone()).of(id));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     capture::{container::Container, hours::Hours, item::Declaration, reader::Sender},
     lidar::Lidar,
+    oddity::Oddity,
 };
 
 /// All that readers of parts need, and the survey found out.
@@ -22,6 +23,8 @@ pub(crate) struct Notes {
     pub(crate) topics: Vec<Sender>,
     /// For each of these, what points are made of, where it is a lidar that is known.
     pub(crate) points: Vec<Option<Points>>,
+    /// What is odd, but for what is of lidars.
+    pub(crate) oddities: Vec<Oddity>,
 }
 
 /// The points of a lidar.

@@ -2,6 +2,7 @@
 //! clock follows it.
 //!
 //! ```text
+//!  14   what an HDL-32E measures of its motion, see [`motion`](super::motion)
 //! 198   time u32, us past the hour
 //! 202   pulse each second: 0 none, 1 synchronizing, 2 locked, 3 error
 //! 206   a sentence of NMEA 0183: $GPRMC or $GPGGA, ended by a line break or NUL
@@ -22,7 +23,10 @@ use logtool_core::{Cut, DamageKind, Decoder, Record, Result};
 use nmea::{ParseResult, sentences::rmc::RmcStatusOfFix};
 
 use crate::{
-    capture::payload::{NMEA_START, POSITION_BYTES},
+    capture::{
+        motion::{self, MotionColumns},
+        payload::{NMEA_START, POSITION_BYTES},
+    },
     points::UNIT,
     rows::{Rows, RowsDecoder},
 };
@@ -121,7 +125,7 @@ pub(crate) fn fields() -> Vec<Field> {
         Field::new(name, kind, true).with_metadata(metadata)
     };
     let utc = DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));
-    vec![
+    let mut fields = vec![
         unit("stamp", DataType::UInt32, "us past the hour"),
         Field::new("pulse", DataType::Utf8, true),
         Field::new("sentence", DataType::Utf8, true),
@@ -133,8 +137,11 @@ pub(crate) fn fields() -> Vec<Field> {
         unit("course", DataType::Float32, "deg"),
         unit("altitude", DataType::Float32, "m"),
         Field::new("satellites", DataType::UInt32, true),
-        Field::new("data", DataType::FixedSizeBinary(POSITION_BYTES as i32), true),
-    ]
+    ];
+    fields.extend(motion::fields());
+    let data = DataType::FixedSizeBinary(POSITION_BYTES as i32);
+    fields.push(Field::new("data", data, true));
+    fields
 }
 
 /// A decoder of those of the columns of `schema` that are wanted.
@@ -152,6 +159,7 @@ pub(crate) fn decoder(schema: &SchemaRef, wanted: &[bool]) -> Result<Box<dyn Dec
         course: Float32Builder::new(),
         altitude: Float32Builder::new(),
         satellites: UInt32Builder::new(),
+        motion: MotionColumns::default(),
         data: FixedSizeBinaryBuilder::new(POSITION_BYTES as i32),
     };
     Ok(RowsDecoder::boxed(schema, wanted, rows))
@@ -170,6 +178,7 @@ struct PositionRows {
     course: Float32Builder,
     altitude: Float32Builder,
     satellites: UInt32Builder,
+    motion: MotionColumns,
     data: FixedSizeBinaryBuilder,
 }
 
@@ -191,11 +200,12 @@ impl Rows for PositionRows {
         self.course.append_option(fix.course);
         self.altitude.append_option(fix.altitude);
         self.satellites.append_option(fix.satellites);
+        self.motion.append(motion::motion(record.payload));
         Ok(1)
     }
 
     fn finish(&mut self) -> Vec<Option<ArrayRef>> {
-        let columns: [ArrayRef; 12] = [
+        let said: [ArrayRef; 11] = [
             Arc::new(self.stamp.finish()),
             Arc::new(self.pulse.finish()),
             Arc::new(self.sentence.finish()),
@@ -207,10 +217,10 @@ impl Rows for PositionRows {
             Arc::new(self.course.finish()),
             Arc::new(self.altitude.finish()),
             Arc::new(self.satellites.finish()),
-            Arc::new(self.data.finish()),
         ];
-        let wanted = self.wanted.iter();
-        columns.into_iter().zip(wanted).map(|(c, wanted)| wanted.then_some(c)).collect()
+        let data: ArrayRef = Arc::new(self.data.finish());
+        let columns = said.into_iter().chain(self.motion.finish()).chain([data]);
+        columns.zip(&self.wanted).map(|(c, wanted)| wanted.then_some(c)).collect()
     }
 }
 

@@ -52,6 +52,7 @@ impl Probe {
         let mut lidar = Lidar {
             sensor,
             calibration: Calibration::of_model(model),
+            complaint: None,
             points: options.points,
             clock: None,
             reasons,
@@ -62,6 +63,7 @@ impl Probe {
         }
         if let Some(calibration) = &options.calibration {
             lidar.calibration = Calibration::clone(calibration);
+            lidar.complaint = None;
         }
         Some(lidar)
     }
@@ -78,10 +80,9 @@ impl Lidar {
         match report.calibration {
             Some(calibration) => self.calibration = calibration,
             None => {
-                let missing = report.incomplete.len();
-                self.calibration.remarks.push(format!(
-                    "the {} packets looked at do not hold the calibration of {missing} \
-                     of 64 lasers: it takes 4160 to send that of all",
+                let complaint = report.complaint().unwrap_or_default();
+                self.complaint = Some(format!(
+                    "{complaint} ({} packets were looked at, and 4160 send that of all)",
                     tails.len()
                 ));
             }

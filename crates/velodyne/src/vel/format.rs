@@ -3,13 +3,13 @@
 use std::{io::BufWriter, sync::Arc};
 
 use logtool_core::{
-    Extract, Format, Likeness, Log, Manifest, OpenOptions, Output, RecordSink, Result,
-    Source, WriteOptions,
+    Code, Extract, Format, Likeness, Log, Manifest, OpenOptions, Output, RecordSink,
+    Result, Source, WriteOptions,
 };
 
 use crate::{
     lidar::LidarOptions,
-    vel::{log::VelLog, notes::FORMAT_NAME, sink::VelSink, wire},
+    vel::{codes, log::VelLog, notes::FORMAT_NAME, sink::VelSink, wire},
 };
 
 /// The format of `.vel` logs.
@@ -38,6 +38,10 @@ impl Format for Vel {
             true => Likeness::Certain,
             false => Likeness::No,
         }
+    }
+
+    fn codes(&self) -> &'static [&'static Code] {
+        codes::CODES
     }
 
     fn open(

@@ -3,14 +3,16 @@
 use std::{fmt, sync::Arc};
 
 use logtool_core::{
-    Columns, Cursor, Decoder, Error, ErrorKind, Log, Manifest, OpenOptions, Part,
-    Result, Selection, Source, TopicId, Walk,
+    Columns, Cursor, Decoder, Error, ErrorKind, Findings, Log, Manifest, OpenOptions,
+    Part, Record, Result, Selection, Source, TopicId, Walk,
 };
 
 use crate::{
     lidar::{Lidar, LidarOptions, ScanCache},
+    oddity,
     points::ScanIndex,
     vel::{
+        codes,
         cursor::VelCursor,
         index::IndexVerdict,
         notes::{FORMAT_NAME, Notes},
@@ -138,6 +140,20 @@ impl Log for VelLog {
 
     fn source(&self) -> &Arc<dyn Source> {
         &self.source
+    }
+
+    fn check(&self, findings: &mut Findings) -> Result<()> {
+        oddity::tell(&self.notes.oddities, codes::OWN, findings);
+        match (self.notes.points, &self.notes.lidar) {
+            (Some(topic), Some(lidar)) => {
+                let packets =
+                    |message: Record<'_>, each: &mut dyn FnMut(Record<'_>)| {
+                        points::packets(lidar.sensor, message).for_each(each);
+                    };
+                lidar.check(self, topic, packets, findings)
+            }
+            _ => Ok(()),
+        }
     }
 }
 

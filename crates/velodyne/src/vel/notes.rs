@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     lidar::Lidar,
+    oddity::Oddity,
     vel::{index::IndexVerdict, topics::TopicKind, wire::SizeField},
 };
 
@@ -35,6 +36,8 @@ pub(crate) struct Notes {
     pub(crate) points: Option<TopicId>,
     /// The lidar that sent them, if it is known.
     pub(crate) lidar: Option<Lidar>,
+    /// What is odd, but for what is of the lidar.
+    pub(crate) oddities: Vec<Oddity>,
 }
 
 /// A message of packets that the file ends within.

@@ -42,7 +42,9 @@ impl<W: Write + Seek> VelSink<W> {
         };
         let [Extract { manifest, selection }] = extracts else {
             // Each counts from the start of another program.
-            return unsupported("several logs");
+            let what = "several .vel logs as one: each counts its time from the start \
+                        of its own program";
+            return Err(Error::new(ErrorKind::Unsupported, what));
         };
         if options.compression.is_some() {
             return unsupported("compressed records");

@@ -42,7 +42,7 @@ impl GpsTimes {
             offset_nanos: middle,
             spread_nanos: median(&mut spread)?.unsigned_abs(),
             observations: offsets.len() as u64,
-            source: "gps: year, month, day, hour, minute, second, millisecond".into(),
+            source: "messages of gps".into(),
         })
     }
 }

@@ -18,6 +18,8 @@ fn all() -> Vec<&'static Code> {
         .chain([&super::report::UNPACKING])
         .collect();
     codes.sort_by_key(|code| code.name);
+    // Lidars are in logs of several formats.
+    codes.dedup_by_key(|code| code.name);
     codes
 }
 

@@ -10,7 +10,7 @@ use crate::{
     commands::info::{
         More,
         health::{Health, Parts},
-        packing, topics,
+        lidars, packing, topics,
     },
     findings::Findings,
     human::{Bytes, Count, Span, counted},
@@ -42,6 +42,10 @@ pub(super) fn write(
         facts.packing(manifest)?;
     }
     facts.counts(manifest)?;
+    for (name, text) in lidars::layout(manifest).iter().chain(&lidars::lines(manifest))
+    {
+        facts.line(name, &plain(text))?;
+    }
     if let Some(health) = &more.health {
         facts.health(manifest, health)?;
     }

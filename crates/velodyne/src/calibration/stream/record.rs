@@ -78,16 +78,28 @@ impl StreamReport {
     /// Which lasers are incomplete, in a sentence, if some are.
     pub fn complaint(&self) -> Option<String> {
         (!self.incomplete.is_empty()).then(|| {
-            let names: Vec<String> =
-                self.incomplete.iter().map(|id| id.to_string()).collect();
+            let count = self.incomplete.len();
+            let names = match count == LASERS {
+                true => String::new(),
+                false => format!(": {}", ranges(&self.incomplete)),
+            };
             format!(
-                "the status bytes do not hold the whole calibration of {} of {LASERS} \
-                 lasers: {}",
-                names.len(),
-                names.join(", ")
+                "the status bytes do not hold the whole calibration of {count} of \
+                 {LASERS} lasers{names}"
             )
         })
     }
+}
+
+/// `3, 5-7`, of numbers in their order.
+fn ranges(numbers: &[u16]) -> String {
+    let follow = |a: &u16, b: &u16| a.checked_add(1) == Some(*b);
+    let text = |run: &[u16]| match run {
+        [first, .., last] => format!("{first}-{last}"),
+        _ => run.first().map(u16::to_string).unwrap_or_default(),
+    };
+    let runs: Vec<String> = numbers.chunk_by(follow).map(text).collect();
+    runs.join(", ")
 }
 
 /// Reads `values`; `is_s3` if warnings were seen among them.

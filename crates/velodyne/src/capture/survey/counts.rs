@@ -3,9 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use logtool_core::Value;
+use logtool_core::{Code, Value};
 
-use crate::capture::reader::Foreign;
+use crate::{
+    capture::{codes, reader::Foreign},
+    oddity::Oddity,
+};
 
 /// What is counted.
 #[derive(Clone, Debug, Default)]
@@ -52,24 +55,36 @@ impl Counts {
     }
 
     /// What is odd, a sentence each.
-    pub(super) fn remark(&self, given_up: u64, remarks: &mut Vec<String>) {
+    pub(super) fn remark(&self, given_up: u64, odd: &mut Vec<Oddity>) {
         for (why, (count, first)) in &self.foreign {
             let frames = if *count == 1 { "frame is" } else { "frames are" };
             let what = why.what();
-            remarks.push(format!("{count} {frames} {what}: the first at byte {first}"));
+            let text = format!("{count} {frames} {what}: the first at byte {first}");
+            odd.push(Oddity::new(why.code(), text));
         }
         if given_up > 0 {
-            remarks.push(format!(
-                "{given_up} datagrams that came in pieces are not complete"
-            ));
+            let text =
+                format!("{given_up} datagrams that came in pieces are not complete");
+            odd.push(Oddity::new(&codes::PIECES, text));
         }
         if self.data + self.position == 0 {
-            remarks.push("there is no packet of a lidar".into());
+            odd.push(Oddity::new(&codes::EMPTY, "there is no packet of a lidar"));
         }
     }
 }
 
 impl Foreign {
+    fn code(self) -> &'static Code {
+        match self {
+            Self::Short => &codes::SHORT,
+            Self::Broken => &codes::BROKEN,
+            Self::WrongFlags => &codes::FLAGS,
+            Self::OtherDatagram => &codes::OTHER_DATAGRAM,
+            Self::OtherProtocol => &codes::OTHER_PROTOCOL,
+            Self::UnknownLink => &codes::UNKNOWN_LINK,
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Short => "short_captures",

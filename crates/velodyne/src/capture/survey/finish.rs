@@ -8,12 +8,14 @@ use logtool_core::{
 
 use crate::{
     capture::{
+        codes,
         container::Container,
         notes::{Notes, Points},
         survey::{Survey, topics::Counted},
         topics,
     },
     lidar::LidarOptions,
+    oddity::Oddity,
 };
 
 impl Survey {
@@ -24,24 +26,24 @@ impl Survey {
         if let Some(last) = self.parts.last_mut() {
             last.bytes.end = self.end;
         }
-        let mut remarks = Vec::new();
-        self.counts.remark(self.reader.pieces.given_up, &mut remarks);
+        let mut odd = Vec::new();
+        self.counts.remark(self.reader.pieces.given_up, &mut odd);
         let without_time: u64 =
             self.topics.counted.iter().map(|counted| counted.without_time).sum();
         if without_time > 0 {
-            remarks.push(format!("{without_time} packets have no time"));
+            let text = format!("{without_time} packets have no time");
+            odd.push(Oddity::new(&codes::WITHOUT_TIME, text));
         }
         let zero = match container {
             Container::Bare => {
-                remarks.push(
-                    "times are what the packets tell, from the hour in which the first \
-                     was sent"
-                        .into(),
-                );
+                let text = "times are what the packets tell, from the hour in which the \
+                            first was sent";
+                odd.push(Oddity::new(&codes::HOURS, text));
                 ClockZero::Boot
             }
             _ => ClockZero::Unix,
         };
+        let mut remarks: Vec<String> = odd.iter().map(|odd| odd.text.clone()).collect();
         let mut metadata = BTreeMap::new();
         metadata.insert("container".into(), Value::Text(container.name().into()));
         self.counts.metadata(&mut metadata);
@@ -92,6 +94,7 @@ impl Survey {
             starts: self.starts,
             topics: counted.iter().map(|counted| counted.sender).collect(),
             points,
+            oddities: odd,
         };
         let manifest = Manifest {
             format: topics::FORMAT_NAME.into(),

@@ -6,7 +6,9 @@ use logtool_core::{Clock, ClockZero, Manifest, Result, Topic, TopicId, Value};
 
 use crate::{
     lidar::LidarOptions,
+    oddity::Oddity,
     vel::{
+        codes,
         index::IndexVerdict,
         notes::{FORMAT_NAME, Notes},
         survey::{
@@ -38,15 +40,22 @@ impl Survey {
             topics.push(topic);
         }
         let end = self.judge.end;
-        let mut remarks = Vec::new();
-        self.remark_index(index, &mut remarks);
-        self.stats.remark(&mut remarks);
+        let mut odd = Vec::new();
+        self.remark_index(index, &mut odd);
+        self.stats.remark(&mut odd);
         let behind_end = end.saturating_sub(self.messages_end.saturating_add(4));
         if self.has_end_mark && behind_end > 0 {
-            remarks.push(format!(
+            let text = format!(
                 "{behind_end} bytes after the mark that ends the messages are not read"
-            ));
+            );
+            odd.push(Oddity::new(&codes::TRAILING, text));
         }
+        let to_unix = mem::take(&mut self.stats.gps).fit();
+        if to_unix.is_none() {
+            let text = "no GPS message tells UTC: times are the program's";
+            odd.push(Oddity::new(&codes::NO_UTC, text));
+        }
+        let mut remarks: Vec<String> = odd.iter().map(|odd| odd.text.clone()).collect();
         let metadata = self.metadata(index);
         let lidar = mem::take(&mut self.stats.probe).finish(lidar);
         let mut parts = self.parts.finish(end);
@@ -79,11 +88,8 @@ impl Survey {
             topics: self.topics,
             points,
             lidar,
+            oddities: odd,
         };
-        let to_unix = self.stats.gps.fit();
-        if to_unix.is_none() {
-            remarks.push("no GPS message tells UTC: times are the program's".into());
-        }
         let manifest = Manifest {
             format: FORMAT_NAME.into(),
             bytes: end,
@@ -109,15 +115,29 @@ impl Survey {
         );
         let seconds = self.seconds.len();
         let entries = self.head.entries;
+        let some = |entries: u64| match entries {
+            1 => "1 entry".to_owned(),
+            _ => format!("{entries} entries"),
+        };
         let index = match index {
-            IndexVerdict::Verified => format!("verified: {entries} seconds"),
-            IndexVerdict::Missing => format!("missing; rebuilt: {seconds} seconds"),
+            IndexVerdict::Verified => format!("verified, {}", some(entries.into())),
+            IndexVerdict::Missing => format!("missing; made again, {}", some(seconds)),
             IndexVerdict::Short => {
-                format!("short: {entries} entries; rebuilt: {seconds} seconds")
+                format!(
+                    "short, {}; made again, {}",
+                    some(entries.into()),
+                    some(seconds)
+                )
             }
-            IndexVerdict::Unsorted => format!("unsorted; rebuilt: {seconds} seconds"),
+            IndexVerdict::Unsorted => {
+                format!("unsorted; made again, {}", some(seconds))
+            }
             IndexVerdict::Stale => {
-                format!("stale: {entries} entries; rebuilt: {seconds} seconds")
+                format!(
+                    "stale, {}; made again, {}",
+                    some(entries.into()),
+                    some(seconds)
+                )
             }
         };
         let is_cut = self.gaps.last().is_some_and(|gap| {
@@ -142,7 +162,7 @@ impl Survey {
         ])
     }
 
-    fn remark_index(&self, index: IndexVerdict, remarks: &mut Vec<String>) {
+    fn remark_index(&self, index: IndexVerdict, odd: &mut Vec<Oddity>) {
         let what = match index {
             IndexVerdict::Verified => return,
             IndexVerdict::Missing => "the log has no index",
@@ -150,7 +170,8 @@ impl Survey {
             IndexVerdict::Unsorted => "the index is not sorted",
             IndexVerdict::Stale => "the index does not say where seconds begin",
         };
-        remarks.push(format!("{what}: it is made again from the messages"));
+        let text = format!("{what}: it is made again from the messages");
+        odd.push(Oddity::new(&codes::INDEX, text));
     }
 }
 
@@ -188,30 +209,30 @@ impl Stats {
         }
     }
 
-    fn remark(&self, remarks: &mut Vec<String>) {
+    fn remark(&self, odd: &mut Vec<Oddity>) {
         if self.valid_byte() == VALID_DIGIT {
-            remarks.push(
-                "no message is marked valid as the specification says (0x49), but all \
-                 with the digit 1 (0x31): they are taken as valid"
-                    .into(),
-            );
+            let text = "no message is marked valid as the specification says (0x49), but \
+                        all with the digit 1 (0x31): they are taken as valid";
+            odd.push(Oddity::new(&codes::DIGIT, text));
         }
         let invalid = match self.valid_byte() {
             VALID => self.valid_digit.messages + self.other.messages,
             _ => self.other.messages,
         };
         if invalid > 0 {
-            remarks.push(format!(
+            let text = format!(
                 "{invalid} messages are not marked valid: they are in their topics, \
                  and no points are made of them"
-            ));
+            );
+            odd.push(Oddity::new(&codes::VALIDITY, text));
         }
         if self.odd_positions > 0 {
-            remarks.push(format!(
+            let text = format!(
                 "{} positions cannot be degrees: they may be degrees and minutes, \
                  ddmm.mmmm",
                 self.odd_positions
-            ));
+            );
+            odd.push(Oddity::new(&codes::POSITION, text));
         }
     }
 }

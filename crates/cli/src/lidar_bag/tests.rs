@@ -1,0 +1,69 @@
+use bytes::Bytes;
+use logtool_core::{Format, Likeness, OpenOptions, conformance};
+use logtool_rosbag::{FORMAT, RosbagLog};
+use logtool_velodyne::lidar::CODES;
+
+use super::*;
+
+/// Bags, with the points of their lidars.
+struct WithPoints;
+
+impl Format for WithPoints {
+    fn name(&self) -> &'static str {
+        FORMAT.name()
+    }
+
+    fn likeness(&self, name: &str, head: &[u8]) -> Likeness {
+        FORMAT.likeness(name, head)
+    }
+
+    fn open(
+        &self,
+        source: Arc<dyn Source>,
+        options: OpenOptions,
+    ) -> logtool_core::Result<Box<dyn Log>> {
+        let bag = Box::new(RosbagLog::open(source, options.into())?);
+        Ok(with_points(bag, &LidarOptions::default()).unwrap())
+    }
+
+    /// Only the bag itself can be resumed; the lidars are looked for again.
+    fn resume(
+        &self,
+        source: Arc<dyn Source>,
+        _: Arc<Manifest>,
+        options: OpenOptions,
+    ) -> logtool_core::Result<Box<dyn Log>> {
+        self.open(source, options)
+    }
+}
+
+fn open(bytes: Bytes) -> Box<dyn Log> {
+    WithPoints.open(Arc::new(bytes), OpenOptions::default()).unwrap()
+}
+
+#[test]
+fn bags_with_points_keep_the_laws() {
+    for name in [
+        "rosbag/synthetic-velodynescan-compressedimage.bag",
+        "velodyne/hdl64e_s1_atwall.bag",
+        "velodyne/vlp16_opendlv_lz4.bag",
+    ] {
+        let Some(bytes) = conformance::sample(name) else { continue };
+        let log = open(bytes.clone());
+        let points = |topic: &logtool_core::Topic| topic.type_name == "points";
+        assert!(log.manifest().topics.iter().any(points), "{name} has points");
+        conformance::check_damaged(&WithPoints, bytes);
+    }
+}
+
+#[test]
+fn what_is_odd_about_a_lidar_is_found_in_its_bag() {
+    let Some(bytes) = conformance::sample("velodyne/hdl64e_s1_atwall.bag") else {
+        return;
+    };
+    let mut findings = Findings::default();
+    open(bytes).check(&mut findings).unwrap();
+    let names: Vec<&str> = findings.iter().map(|finding| finding.code.name).collect();
+    assert_eq!(names, ["lidar.calibration.other"]);
+    assert!(CODES.iter().any(|code| names.contains(&code.name)));
+}

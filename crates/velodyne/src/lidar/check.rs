@@ -1,0 +1,206 @@
+//! What is wrong with the packets of a lidar, or odd.
+
+use logtool_core::{
+    Block, Finding, Findings, Log, Record, Result, Selection, TimeRange, TopicId,
+};
+
+use crate::{
+    calibration::Origin,
+    lidar::{Lidar, codes as code},
+    packet::Firings,
+};
+
+/// How much of a log is read at once.
+const STRETCH: u64 = 64 << 20;
+
+/// Nanoseconds in an hour, after which the clock of a lidar starts over.
+const HOUR: i64 = 3_600_000_000_000;
+
+/// So much two clocks may differ from one packet to the next: what was sent may wait.
+const APART: i64 = 1_000_000_000;
+
+impl Lidar {
+    /// What is odd about it by itself.
+    pub fn findings(&self) -> impl Iterator<Item = Finding> {
+        let conflicts = self.conflicts.iter();
+        let conflicts =
+            conflicts.map(|text| Finding::new(&code::CONFLICT, text.clone()));
+        let incomplete = self.complaint.iter();
+        let incomplete = incomplete
+            .map(|text| Finding::new(&code::CALIBRATION_INCOMPLETE, text.clone()));
+        let of_calibration = match self.calibration.origin {
+            Origin::Default(_) => &code::CALIBRATION_OTHER,
+            Origin::File(_) | Origin::Stream => &code::CALIBRATION_CHECK,
+        };
+        let calibration = self.calibration.remarks.iter();
+        let calibration =
+            calibration.map(|text| Finding::new(of_calibration, text.clone()));
+        let clock = self.clock.iter().filter(|clock| !clock.starts_with("locked"));
+        let clock = clock.map(|text| Finding::new(&code::CLOCK_UNSET, text.clone()));
+        conflicts.chain(incomplete).chain(calibration).chain(clock)
+    }
+
+    /// Adds to `findings` what is odd about it and its packets, which the records of
+    /// `topic` of `log` hold, as `packets` says.
+    ///
+    /// # Errors
+    /// `Io` if the log cannot be read.
+    pub fn check(
+        &self,
+        log: &dyn Log,
+        topic: TopicId,
+        packets: impl Fn(Record<'_>, &mut dyn FnMut(Record<'_>)),
+        findings: &mut Findings,
+    ) -> Result<()> {
+        self.findings().for_each(|finding| findings.add(finding.of(topic)));
+        if !self.sensor.model.tells_time() {
+            return Ok(());
+        }
+        let mut clocks = Clocks::new(self.sensor.packet_nanos());
+        let topics = [topic].into_iter().collect();
+        let selection = Selection { topics, ..Selection::default() };
+        let mut block = Block::default();
+        for part in log.manifest().plan(&selection, STRETCH) {
+            let mut cursor = log.read(&part, &selection)?;
+            while cursor.fill(&mut block)? {
+                for record in block.iter() {
+                    packets(record, &mut |packet| clocks.packet(&packet));
+                }
+            }
+            log.source().release(part.bytes);
+        }
+        clocks.tell(topic, findings);
+        Ok(())
+    }
+}
+
+/// Compares the clock in packets with that of the log.
+struct Clocks {
+    period: f64,
+    /// The time of the lidar and of the log, in nanoseconds, of the packet before.
+    last: Option<(i64, i64)>,
+    /// How many packets are missing, in how many gaps, the longest, and when.
+    lost: u64,
+    gaps: u64,
+    longest: i64,
+    when: TimeRange,
+    jumps: Option<Finding>,
+}
+
+impl Clocks {
+    fn new(period: f64) -> Self {
+        let when = TimeRange::EMPTY;
+        Self { period, last: None, lost: 0, gaps: 0, longest: 0, when, jumps: None }
+    }
+
+    fn packet(&mut self, record: &Record<'_>) {
+        let Some(firings) = Firings::new(record.payload) else { return };
+        let stamp = i64::from(firings.tail().micros) * 1_000;
+        let now = record.time.as_nanos();
+        let Some((before, then)) = self.last.replace((stamp, now)) else { return };
+        // The step of its clock that is next to that of the log's, whole hours apart.
+        let step = (stamp - before).rem_euclid(HOUR);
+        let step = if step > HOUR / 2 { step - HOUR } else { step };
+        let apart = now.saturating_sub(then).saturating_sub(step);
+        let hours = (apart as f64 / HOUR as f64).round() as i64;
+        let off = apart.saturating_sub(hours.saturating_mul(HOUR));
+        let time = TimeRange::just(record.time);
+        if step < 0 && hours == 0 || off.abs() > APART {
+            let seconds = step as f64 / 1e9;
+            let logged = now.saturating_sub(then) as f64 / 1e9;
+            let text = format!(
+                "its clock goes on by {seconds:.6} s, and that of the log by {logged:.6} s"
+            );
+            let len = record.payload.len() as u64;
+            let bytes = record.offset..record.offset.saturating_add(len);
+            match &mut self.jumps {
+                Some(jumps) => {
+                    jumps.count += 1;
+                    jumps.time = jumps.time.map(|all| all.cover(&time));
+                }
+                none => {
+                    let jump = Finding::new(&code::CLOCK_JUMP, text).at(bytes);
+                    *none = Some(jump.during(time));
+                }
+            }
+            return;
+        }
+        let step = step.saturating_add(hours.saturating_mul(HOUR));
+        let missing = (step as f64 / self.period).round() - 1.0;
+        if missing >= 1.0 {
+            self.lost += missing as u64;
+            self.gaps += 1;
+            self.longest = self.longest.max(step);
+            self.when = self.when.cover(&time);
+        }
+    }
+
+    fn tell(self, topic: TopicId, findings: &mut Findings) {
+        if let Some(jumps) = self.jumps {
+            findings.add(jumps.of(topic));
+        }
+        if self.lost > 0 {
+            let Self { lost, gaps, .. } = self;
+            let longest = self.longest as f64 / 1e9;
+            let packets = if lost == 1 { "packet is" } else { "packets are" };
+            let gaps = if gaps == 1 { "1 gap".into() } else { format!("{gaps} gaps") };
+            let text = format!(
+                "about {lost} {packets} missing, in {gaps} of up to {longest:.6} s"
+            );
+            let finding = Finding::new(&code::PACKETS_LOST, text);
+            findings.add(finding.during(self.when).of(topic));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use logtool_core::Timestamp;
+
+    use super::*;
+    use crate::packet::DATA_BYTES;
+
+    /// What is found of packets of an HDL-64E S2 with these stamps, in microseconds, at
+    /// these times, in nanoseconds.
+    fn found(packets: &[(u32, i64)]) -> Vec<(&'static str, u64, String)> {
+        let mut clocks = Clocks::new(288_000.0);
+        for (stamp, nanos) in packets {
+            let mut packet = [0; DATA_BYTES];
+            packet[1_200..1_204].copy_from_slice(&stamp.to_le_bytes());
+            clocks.packet(&Record {
+                topic: TopicId(0),
+                stream: 0,
+                time: Timestamp::from_nanos(*nanos),
+                payload: &packet,
+                offset: 7,
+            });
+        }
+        let mut findings = Findings::default();
+        clocks.tell(TopicId(0), &mut findings);
+        findings.iter().map(|f| (f.code.name, f.count, f.text.clone())).collect()
+    }
+
+    #[test]
+    fn packets_in_time_are_all_right_also_across_the_hour() {
+        let packets = [(3_599_999_800, 0), (88, 288_000), (376, 576_500)];
+        assert_eq!(found(&packets), []);
+    }
+
+    #[test]
+    fn what_is_missing_is_counted_by_the_clock_of_the_lidar() {
+        let packets = [(0, 0), (288, 288_000), (1_152, 1_152_000), (2_016, 2_016_000)];
+        let text = "about 4 packets are missing, in 2 gaps of up to 0.000864 s";
+        assert_eq!(found(&packets), [("lidar.packets.lost", 1, text.to_owned())]);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_jumps() {
+        let packets = [(900_000_000, 0), (288, 288_000), (576, 576_000)];
+        let text =
+            "its clock goes on by -899.999712 s, and that of the log by 0.000288 s";
+        assert_eq!(found(&packets), [("lidar.clock.jump", 1, text.to_owned())]);
+        // A break of an hour and a bit is none.
+        let packets = [(0, 0), (500_000, 3_600_500_000_000)];
+        assert_eq!(found(&packets)[0].0, "lidar.packets.lost");
+    }
+}

@@ -1,0 +1,59 @@
+//! The codes of what is found of lidars, in whatever log their packets are.
+
+use logtool_core::{
+    Code,
+    Severity::{self, Note, Warning},
+};
+
+/// All of them.
+pub const CODES: &[&Code] = &[
+    &CALIBRATION_CHECK,
+    &CALIBRATION_INCOMPLETE,
+    &CALIBRATION_OTHER,
+    &CLOCK_JUMP,
+    &CLOCK_UNSET,
+    &CONFLICT,
+    &PACKETS_LOST,
+];
+
+const fn code(name: &'static str, severity: Severity, meaning: &'static str) -> Code {
+    Code { name, severity, meaning }
+}
+
+pub(super) static CALIBRATION_CHECK: Code = code(
+    "lidar.calibration.check",
+    Warning,
+    "the calibration that a lidar sends has a wrong checksum or length, or a file of one is \
+     odd",
+);
+pub(super) static CALIBRATION_INCOMPLETE: Code = code(
+    "lidar.calibration.incomplete",
+    Warning,
+    "the log does not hold the whole calibration that a lidar sends with its packets",
+);
+pub(super) static CALIBRATION_OTHER: Code = code(
+    "lidar.calibration.other",
+    Warning,
+    "points are made with the calibration of another lidar, for want of its own",
+);
+pub(super) static CLOCK_JUMP: Code = code(
+    "lidar.clock.jump",
+    Warning,
+    "the time in the packets of a lidar runs back, or goes on by over a second more or less \
+     than that of the log",
+);
+pub(crate) static CLOCK_UNSET: Code = code(
+    "lidar.clock.unset",
+    Note,
+    "the clock of a lidar is not set by a receiver and its pulse: what it tells is not UTC",
+);
+pub(super) static CONFLICT: Code = code(
+    "lidar.model.conflict",
+    Note,
+    "packets speak for two models of lidar, or for none: one was chosen",
+);
+pub(super) static PACKETS_LOST: Code = code(
+    "lidar.packets.lost",
+    Warning,
+    "packets are missing, by the time that those around them tell",
+);

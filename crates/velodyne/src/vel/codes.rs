@@ -1,0 +1,62 @@
+//! The codes of what is found in `.vel` logs.
+
+use logtool_core::{
+    Code,
+    Severity::{self, Note, Warning},
+};
+
+use crate::lidar;
+
+/// All of them, but for those of the lidar.
+pub(crate) const OWN: &[&Code] =
+    &[&DIGIT, &INDEX, &NO_UTC, &POSITION, &TRAILING, &VALIDITY];
+
+/// All of them.
+pub(crate) const CODES: &[&Code] = &{
+    let mut all = [&DIGIT; OWN.len() + lidar::CODES.len()];
+    let mut at = 0;
+    while at < all.len() {
+        all[at] = match at < OWN.len() {
+            true => OWN[at],
+            false => lidar::CODES[at - OWN.len()],
+        };
+        at += 1;
+    }
+    all
+};
+
+const fn code(name: &'static str, severity: Severity, meaning: &'static str) -> Code {
+    Code { name, severity, meaning }
+}
+
+pub(crate) static DIGIT: Code = code(
+    "vel.validity.digit",
+    Note,
+    "valid messages are marked with the digit 1, where the specification wants an I",
+);
+pub(crate) static INDEX: Code = code(
+    "vel.index",
+    Warning,
+    "the index of a .vel log is missing, short, not sorted, or does not say where seconds \
+     begin: programs that use it go wrong",
+);
+pub(crate) static NO_UTC: Code = code(
+    "vel.utc",
+    Note,
+    "no GPS message of a .vel log tells UTC: its times are those of the recorder only",
+);
+pub(crate) static POSITION: Code = code(
+    "vel.gps.position",
+    Warning,
+    "positions cannot be degrees: they may be degrees and minutes, ddmm.mmmm",
+);
+pub(crate) static TRAILING: Code = code(
+    "vel.trailing",
+    Note,
+    "there are bytes behind the mark that ends the messages",
+);
+pub(crate) static VALIDITY: Code = code(
+    "vel.validity",
+    Warning,
+    "messages are not marked valid: no points are made of them",
+);
