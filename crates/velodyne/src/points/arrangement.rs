@@ -2,15 +2,13 @@
 
 use crate::{
     model::{Model, ReturnMode, Sensor},
-    packet::{BLOCKS, Bank, Firings},
+    packet::{BLOCKS, Bank, CHANNELS, Firings},
     points::circle::TURN,
 };
 
 /// What a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The index of its bank.
-    pub(super) bank: usize,
     /// The block that has the other return of the same firings.
     pub(super) partner: Option<usize>,
     /// Whether it has the last returns, not the strongest.
@@ -23,49 +21,55 @@ pub(super) struct Arrangement {
     sensor: Sensor,
     /// How many blocks are in use; those after them are empty.
     pub(super) used: usize,
+    /// What each block is.
+    pub(super) places: [Place; BLOCKS],
 }
 
 impl Arrangement {
     pub(super) fn of(sensor: Sensor) -> Self {
         let is_dual = sensor.returns == ReturnMode::Dual;
         let used = if is_dual && sensor.model.is_vls128() { 8 } else { BLOCKS };
-        Self { sensor, used }
+        let places = std::array::from_fn(|block| Place::of(sensor, block));
+        Self { sensor, used, places }
     }
 
-    /// What each block of `packet` is, and its azimuth; nothing if it is no packet of
-    /// this sensor.
+    /// The index of the bank of each block of `packet`, and its azimuth; nothing if it is
+    /// no packet of this sensor.
     pub(super) fn look(
         &self,
         packet: Firings<'_>,
-    ) -> Option<([Place; BLOCKS], [u16; BLOCKS])> {
-        let mut places = [Place { bank: 0, partner: None, is_last: false }; BLOCKS];
+    ) -> Option<([usize; BLOCKS], [u16; BLOCKS])> {
+        let lasers = self.sensor.model.lasers();
+        let mut banks = [0; BLOCKS];
         let mut azimuths = packet.azimuths();
         for (block, flag) in packet.flags().into_iter().enumerate().take(self.used) {
-            let bank = Bank::of_flag(flag)?.first_laser() / 32;
-            if bank * 32 >= self.sensor.model.lasers() || *azimuths.get(block)? > TURN {
+            let first = Bank::of_flag(flag)?.first_laser();
+            if first >= lasers || *azimuths.get(block)? > TURN {
                 return None;
             }
-            *places.get_mut(block)? = self.place(block, bank);
+            *banks.get_mut(block)? = first / CHANNELS;
         }
         let last = *azimuths.get(self.used.checked_sub(1)?)?;
         azimuths.iter_mut().skip(self.used).for_each(|azimuth| *azimuth = last);
         azimuths.iter_mut().for_each(|azimuth| *azimuth %= TURN);
-        Some((places, azimuths))
+        Some((banks, azimuths))
     }
+}
 
-    fn place(&self, block: usize, bank: usize) -> Place {
-        if self.sensor.returns != ReturnMode::Dual {
-            let is_last = self.sensor.returns == ReturnMode::Last;
-            return Place { bank, partner: None, is_last };
+impl Place {
+    fn of(sensor: Sensor, block: usize) -> Self {
+        if sensor.returns != ReturnMode::Dual {
+            let is_last = sensor.returns == ReturnMode::Last;
+            return Self { partner: None, is_last };
         }
         // The HDL-64E sends a pair of blocks of the strongest, then one of the last; the
         // others a block of the last, then one of the strongest.
-        let (step, is_second) = match self.sensor.model {
+        let (step, is_second) = match sensor.model {
             Model::Hdl64eS1 | Model::Hdl64eS2 | Model::Hdl64eS3 => (2, block % 4 >= 2),
             _ => (1, block % 2 == 1),
         };
         let partner = if is_second { block - step } else { block + step };
-        let is_last = is_second == self.sensor.model.is_hdl64e();
-        Place { bank, partner: Some(partner), is_last }
+        let is_last = is_second == sensor.model.is_hdl64e();
+        Self { partner: Some(partner), is_last }
     }
 }

@@ -7,7 +7,7 @@ use crate::{
         circle::{Circle, TURN},
         lasers::{Lane, Roomy},
         options::Formula,
-        timing::{Timing, s1_steps, turned},
+        timing::{Timing, s1_steps, seconds, turned},
     },
 };
 
@@ -146,22 +146,18 @@ impl Heading {
                 }
             }
             Turning::Rounded => {
+                let after = &timing.after[block];
                 for at in 0..CHANNELS {
-                    let after = seconds(nanos[at]) - seconds(first);
-                    let azimuth = f32::from(azimuth) + rate.rounded * after;
-                    let rounded = (azimuth + f32::from(TURN)).round() as u32;
-                    let rounded = (rounded % u32::from(TURN)) as u16;
+                    let azimuth = f32::from(azimuth) + rate.rounded * after[at];
+                    // As `round` has it, for none is below zero; that would be a call.
+                    let rounded = f64::from(azimuth + f32::from(TURN)) + 0.5;
+                    let rounded = (rounded as u32 % u32::from(TURN)) as u16;
                     degrees[at] = f32::from(rounded) / 100.0;
                     (self.sin[at], self.cos[at]) = circle.sin_cos(rounded);
                 }
             }
         }
     }
-}
-
-/// Nanoseconds as velodyne_decoder has them.
-fn seconds(nanos: f64) -> f32 {
-    (nanos / 1e9) as f32
 }
 
 /// The rate of an HDL-64E S1 as velodyne_decoder has it: the mean of those of the inner

@@ -77,7 +77,9 @@ impl Intensities {
             let near = 1.0 - f32::from(raw[at]) * (1.0 / 65_535.0);
             let added = self.slope[at] * (self.focus[at] - near * near).abs();
             let value = f32::from(sent[at]) + added;
-            corrected[at] = value.max(self.least[at]).min(self.most[at]);
+            // Not `max` and `min`: this is one instruction each.
+            let value = if value > self.least[at] { value } else { self.least[at] };
+            corrected[at] = if value < self.most[at] { value } else { self.most[at] };
         }
     }
 }

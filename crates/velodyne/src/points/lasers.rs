@@ -110,6 +110,21 @@ pub(super) fn banks(
     (0..count.div_ceil(CHANNELS)).map(|at| bank(at * CHANNELS)).collect()
 }
 
+impl Bank {
+    /// The distances in metres of these raw ones, which count steps of so many.
+    #[inline]
+    pub(super) fn distances(
+        &self,
+        raw: &Lane<u16>,
+        step: f32,
+        distances: &mut Roomy<f32>,
+    ) {
+        for at in 0..CHANNELS {
+            distances[at] = f32::from(raw[at]) * step + self.far[at];
+        }
+    }
+}
+
 impl Each {
     fn new(laser: &Laser, formula: Formula) -> Self {
         let (sin_rotation, cos_rotation) = laser.rotation_deg.to_radians().sin_cos();

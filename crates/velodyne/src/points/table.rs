@@ -2,13 +2,18 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use arrow_array::{ArrayRef, Float32Array, RecordBatch, UInt8Array, UInt32Array};
+use arrow_array::{
+    ArrayRef, ArrowPrimitiveType, PrimitiveArray, RecordBatch,
+    TimestampNanosecondArray,
+    types::{Float32Type, UInt8Type, UInt32Type},
+};
+use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use logtool_core::{Error, ErrorKind, Result, time_array, time_field};
+use logtool_core::{Error, ErrorKind, Result, time_field};
 
 use crate::{
-    packet::{BLOCKS, CHANNELS},
-    points::lasers::{Bank, Roomy},
+    packet::CHANNELS,
+    points::lasers::{Bank, Lane, Roomy},
 };
 
 /// The [return type](schema) of the strongest return.
@@ -77,7 +82,6 @@ pub fn schema() -> SchemaRef {
 pub(super) struct Hits {
     /// Those that came back: a bit for each channel, the lowest for the first.
     pub(super) back: u32,
-    pub(super) nanos: Roomy<i64>,
     pub(super) x: Roomy<f32>,
     pub(super) y: Roomy<f32>,
     pub(super) z: Roomy<f32>,
@@ -103,7 +107,6 @@ impl Hits {
         const ROOM: usize = 2 * CHANNELS;
         Self {
             back: 0,
-            nanos: [0; ROOM],
             x: [0.0; ROOM],
             y: [0.0; ROOM],
             z: [0.0; ROOM],
@@ -117,24 +120,22 @@ impl Hits {
     }
 }
 
-/// The points that were not yet taken.
+/// The points that were not yet taken. A column that is not wanted is none.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     schema: SchemaRef,
-    wanted: [bool; COLUMNS],
-    rows: usize,
     time: Vec<i64>,
-    x: Vec<f32>,
-    y: Vec<f32>,
-    z: Vec<f32>,
-    intensity: Vec<u8>,
-    corrected: Vec<f32>,
-    laser: Vec<u8>,
-    ring: Vec<u8>,
-    azimuth: Vec<f32>,
-    distance: Vec<f32>,
-    kind: Vec<u8>,
-    scan: Vec<u32>,
+    x: Option<Vec<f32>>,
+    y: Option<Vec<f32>>,
+    z: Option<Vec<f32>>,
+    intensity: Option<Vec<u8>>,
+    corrected: Option<Vec<f32>>,
+    laser: Option<Vec<u8>>,
+    ring: Option<Vec<u8>>,
+    azimuth: Option<Vec<f32>>,
+    distance: Option<Vec<f32>>,
+    kind: Option<Vec<u8>>,
+    scan: Option<Vec<u32>>,
 }
 
 impl Table {
@@ -153,22 +154,22 @@ impl Table {
         let schema = schema.map_err(|err| {
             Error::new(ErrorKind::NoSuch, "these columns of points").from_source(err)
         })?;
+        let [_, x, y, z, sent, corrected, laser, ring, azimuth, distance, kind, scan] =
+            wanted;
         Ok(Self {
             schema,
-            wanted,
-            rows: 0,
             time: vec![],
-            x: vec![],
-            y: vec![],
-            z: vec![],
-            intensity: vec![],
-            corrected: vec![],
-            laser: vec![],
-            ring: vec![],
-            azimuth: vec![],
-            distance: vec![],
-            kind: vec![],
-            scan: vec![],
+            x: x.then(Vec::new),
+            y: y.then(Vec::new),
+            z: z.then(Vec::new),
+            intensity: sent.then(Vec::new),
+            corrected: corrected.then(Vec::new),
+            laser: laser.then(Vec::new),
+            ring: ring.then(Vec::new),
+            azimuth: azimuth.then(Vec::new),
+            distance: distance.then(Vec::new),
+            kind: kind.then(Vec::new),
+            scan: scan.then(Vec::new),
         })
     }
 
@@ -178,119 +179,86 @@ impl Table {
 
     /// Whether the calibrated intensity is wanted.
     pub(super) fn wants_corrected(&self) -> bool {
-        self.wanted[5]
+        self.corrected.is_some()
     }
 
     /// Whether the place of points is wanted.
     pub(super) fn wants_place(&self) -> bool {
-        self.wanted[1] || self.wanted[2] || self.wanted[3]
+        self.x.is_some() || self.y.is_some() || self.z.is_some()
     }
 
     pub(super) fn rows(&self) -> usize {
-        self.rows
+        self.time.len()
     }
 
-    /// Makes room for the points of a packet.
+    /// Adds the points of a block that fired so long after `nanos`.
     #[inline]
-    pub(super) fn make_room(&mut self) {
-        if self.time.len() >= self.rows + ROOM {
-            return;
-        }
-        let len = (self.rows + ROOM) * 2;
-        let [
-            _,
-            x,
-            y,
-            z,
-            intensity,
-            corrected,
-            laser,
-            ring,
-            azimuth,
-            distance,
-            kind,
-            scan,
-        ] = self.wanted;
-        self.time.resize(len, 0);
-        grow(&mut self.x, len, x);
-        grow(&mut self.y, len, y);
-        grow(&mut self.z, len, z);
-        grow(&mut self.intensity, len, intensity);
-        grow(&mut self.corrected, len, corrected);
-        grow(&mut self.laser, len, laser);
-        grow(&mut self.ring, len, ring);
-        grow(&mut self.azimuth, len, azimuth);
-        grow(&mut self.distance, len, distance);
-        grow(&mut self.kind, len, kind);
-        grow(&mut self.scan, len, scan);
-    }
-
-    /// Adds the points of a block, for which there is room.
-    #[inline]
-    pub(super) fn add(&mut self, bank: &Bank, hits: &Hits) {
+    pub(super) fn add(
+        &mut self,
+        bank: &Bank,
+        hits: &Hits,
+        nanos: i64,
+        after: &Roomy<i64>,
+    ) {
         let runs = Runs::of(hits.back);
-        let (at, runs) = (self.rows, runs.all());
-        put(&mut self.time, at, runs, &hits.nanos);
-        put(&mut self.x, at, runs, &hits.x);
-        put(&mut self.y, at, runs, &hits.y);
-        put(&mut self.z, at, runs, &hits.z);
-        put(&mut self.intensity, at, runs, &hits.sent);
-        put(&mut self.corrected, at, runs, &hits.corrected);
-        put(&mut self.laser, at, runs, &bank.laser);
-        put(&mut self.ring, at, runs, &bank.ring);
-        put_few(&mut self.azimuth, at, runs, &hits.degrees);
-        put(&mut self.distance, at, runs, &hits.distance);
-        put_few(&mut self.kind, at, runs, &hits.kind);
-        put_few(&mut self.scan, at, runs, &hits.scan);
-        self.rows += hits.back.count_ones() as usize;
+        put_times(&mut self.time, &runs, nanos, after);
+        put(&mut self.x, &runs, &hits.x);
+        put(&mut self.y, &runs, &hits.y);
+        put(&mut self.z, &runs, &hits.z);
+        put(&mut self.intensity, &runs, &hits.sent);
+        put(&mut self.corrected, &runs, &hits.corrected);
+        put(&mut self.laser, &runs, &bank.laser);
+        put(&mut self.ring, &runs, &bank.ring);
+        put_few(&mut self.azimuth, &runs, &hits.degrees);
+        put(&mut self.distance, &runs, &hits.distance);
+        put_few(&mut self.kind, &runs, &hits.kind);
+        put_few(&mut self.scan, &runs, &hits.scan);
     }
 
     /// Takes the points, and leaves room for as many.
     pub(super) fn take(&mut self) -> Result<RecordBatch> {
-        let rows = std::mem::take(&mut self.rows);
-        let times = time_array(fresh(&mut self.time, rows));
-        let columns: [ArrayRef; COLUMNS] = [
-            times,
-            Arc::new(Float32Array::from(fresh(&mut self.x, rows))),
-            Arc::new(Float32Array::from(fresh(&mut self.y, rows))),
-            Arc::new(Float32Array::from(fresh(&mut self.z, rows))),
-            Arc::new(UInt8Array::from(fresh(&mut self.intensity, rows))),
-            Arc::new(Float32Array::from(fresh(&mut self.corrected, rows))),
-            Arc::new(UInt8Array::from(fresh(&mut self.laser, rows))),
-            Arc::new(UInt8Array::from(fresh(&mut self.ring, rows))),
-            Arc::new(Float32Array::from(fresh(&mut self.azimuth, rows))),
-            Arc::new(Float32Array::from(fresh(&mut self.distance, rows))),
-            Arc::new(UInt8Array::from(fresh(&mut self.kind, rows))),
-            Arc::new(UInt32Array::from(fresh(&mut self.scan, rows))),
+        // No time is untold: they all are well within what can be said.
+        let times = ScalarBuffer::from(fresh(&mut self.time));
+        let columns: [Option<ArrayRef>; COLUMNS] = [
+            Some(Arc::new(TimestampNanosecondArray::new(times, None))),
+            array::<Float32Type>(&mut self.x),
+            array::<Float32Type>(&mut self.y),
+            array::<Float32Type>(&mut self.z),
+            array::<UInt8Type>(&mut self.intensity),
+            array::<Float32Type>(&mut self.corrected),
+            array::<UInt8Type>(&mut self.laser),
+            array::<UInt8Type>(&mut self.ring),
+            array::<Float32Type>(&mut self.azimuth),
+            array::<Float32Type>(&mut self.distance),
+            array::<UInt8Type>(&mut self.kind),
+            array::<UInt32Type>(&mut self.scan),
         ];
-        let columns = columns.into_iter().zip(self.wanted);
-        let columns = columns.filter(|(_, wanted)| *wanted).map(|(column, _)| column);
-        RecordBatch::try_new(self.schema.clone(), columns.collect()).map_err(|err| {
+        let columns = columns.into_iter().flatten().collect();
+        RecordBatch::try_new(self.schema.clone(), columns).map_err(|err| {
             Error::new(ErrorKind::Malformed, "points that make no table")
                 .from_source(err)
         })
     }
 }
 
-/// The room that the points of a packet need: two returns of each firing are two blocks,
-/// and a block is copied whole.
-const ROOM: usize = (BLOCKS + 1) * CHANNELS;
-
 /// The stretches of channels that came back, one behind the other: where each begins, and
 /// how many channels are before it.
 ///
-/// A stretch is copied as if it was 32 long, into room that the next one, or the next
-/// block, then takes: a copy of a fixed length is a few instructions.
+/// A stretch is copied as if it was 32 long, and what is too much is cut off: a copy of a
+/// fixed length is a few instructions.
 #[derive(Clone, Copy, Debug)]
 struct Runs {
     runs: [(u8, u8); CHANNELS / 2],
     count: usize,
+    /// How many channels are in all of them.
+    channels: usize,
 }
 
 impl Runs {
     #[inline]
     fn of(back: u32) -> Self {
-        let mut own = Self { runs: [(0, 0); CHANNELS / 2], count: 0 };
+        let channels = back.count_ones() as usize;
+        let mut own = Self { runs: [(0, 0); CHANNELS / 2], count: 0, channels };
         let (mut left, mut start, mut before) = (back, 0, 0);
         while left != 0 {
             let gap = left.trailing_zeros();
@@ -309,52 +277,71 @@ impl Runs {
     fn all(&self) -> &[(u8, u8)] {
         self.runs.get(..self.count).unwrap_or_default()
     }
-}
 
-/// Gives a column room for `len` values, if it is wanted.
-fn grow<T: Copy + Default>(column: &mut Vec<T>, len: usize, wanted: bool) {
-    if wanted {
-        column.resize(len, T::default());
-    }
-}
-
-/// Puts the values of these stretches into a column from `at` on; into none if it has no
-/// room, not being wanted.
-#[inline]
-fn put<T: Copy>(column: &mut [T], at: usize, runs: &[(u8, u8)], values: &Roomy<T>) {
-    let Some(room) = column.get_mut(at..).and_then(|room| room.first_chunk_mut())
-    else {
-        return;
-    };
-    let room: &mut Roomy<T> = room;
-    for (start, before) in runs {
-        let (from, to) =
-            (usize::from(*start) % CHANNELS, usize::from(*before) % CHANNELS);
-        if let (Some(from), Some(to)) = (
-            values[from..].first_chunk::<CHANNELS>(),
-            room[to..].first_chunk_mut::<CHANNELS>(),
-        ) {
-            *to = *from;
+    /// Has `add` put the stretches of `values` at the end of `column`, one by one.
+    #[inline]
+    fn put<T>(
+        &self,
+        values: &Roomy<T>,
+        column: &mut Vec<T>,
+        add: impl Fn(&mut Vec<T>, &Lane<T>),
+    ) {
+        let at = column.len();
+        for (start, before) in self.all() {
+            let from = usize::from(*start) % CHANNELS;
+            if let Some(values) = values[from..].first_chunk::<CHANNELS>() {
+                column.truncate(at + usize::from(*before));
+                add(column, values);
+            }
         }
+        column.truncate(at + self.channels);
     }
+}
+
+/// Puts the values of these stretches at the end of a column, if it is wanted.
+#[inline]
+fn put<T: Copy>(column: &mut Option<Vec<T>>, runs: &Runs, values: &Roomy<T>) {
+    if let Some(column) = column {
+        runs.put(values, column, |column, values| column.extend_from_slice(values));
+    }
+}
+
+/// The same, of times so long after `nanos`.
+#[inline]
+fn put_times(column: &mut Vec<i64>, runs: &Runs, nanos: i64, after: &Roomy<i64>) {
+    runs.put(after, column, |column, after| {
+        // By halves, which are as long as is copied without a call.
+        for half in after.as_chunks::<{ CHANNELS / 2 }>().0 {
+            let mut times = [0; CHANNELS / 2];
+            times.iter_mut().zip(half).for_each(|(to, after)| *to = nanos + after);
+            column.extend_from_slice(&times);
+        }
+    });
 }
 
 /// The same, of values that mostly are one.
 #[inline]
-fn put_few<T: Copy>(column: &mut [T], at: usize, runs: &[(u8, u8)], few: &Few<T>) {
-    let Some(same) = few.same else { return put(column, at, runs, &few.each) };
-    let room = column.get_mut(at..).and_then(|room| room.first_chunk_mut());
-    if let Some(room) = room {
-        *room = [same; CHANNELS];
+fn put_few<T: Copy>(column: &mut Option<Vec<T>>, runs: &Runs, few: &Few<T>) {
+    let Some(same) = few.same else { return put(column, runs, &few.each) };
+    if let Some(column) = column {
+        let end = column.len() + runs.channels;
+        column.extend_from_slice(&[same; CHANNELS]);
+        column.truncate(end);
     }
 }
 
-/// Takes the first values of a column, and leaves room for as many and some more.
-fn fresh<T: Copy + Default>(column: &mut Vec<T>, rows: usize) -> Vec<T> {
-    let room = if column.is_empty() { 0 } else { rows + rows / 8 + 2 * ROOM };
-    let mut full = std::mem::replace(column, vec![T::default(); room]);
-    full.truncate(rows);
-    full
+/// Takes a column, if it is wanted, and leaves room for as many values.
+fn array<P: ArrowPrimitiveType>(
+    column: &mut Option<Vec<P::Native>>,
+) -> Option<ArrayRef> {
+    let values = ScalarBuffer::from(fresh(column.as_mut()?));
+    Some(Arc::new(PrimitiveArray::<P>::new(values, None)))
+}
+
+/// Takes the values of a column, and leaves room for as many and some more.
+fn fresh<T>(column: &mut Vec<T>) -> Vec<T> {
+    let room = column.len() + column.len() / 8 + CHANNELS;
+    std::mem::replace(column, Vec::with_capacity(room))
 }
 
 #[cfg(test)]

@@ -34,6 +34,8 @@ pub(super) struct Timing {
     /// 0 to 1. From microseconds and in this order, so that halves are where VeloView has
     /// them.
     pub(super) parts: [[f64; CHANNELS]; BLOCKS],
+    /// Seconds of each firing after the head is there, as velodyne_decoder has them.
+    pub(super) after: [[f32; CHANNELS]; BLOCKS],
     is_s1: bool,
 }
 
@@ -70,7 +72,8 @@ impl Timing {
             }
         }
         let is_s1 = sensor.model == Model::Hdl64eS1;
-        Self { nanos, first, heads, parts, is_s1 }
+        let after = after(&nanos, &heads);
+        Self { nanos, first, heads, parts, after, is_s1 }
     }
 
     /// The times of a packet whose blocks have these azimuths, if they depend on them.
@@ -88,6 +91,7 @@ impl Timing {
         }
         self.first = -start;
         self.heads = self.nanos.map(|row| row[0]);
+        self.after = after(&self.nanos, &self.heads);
     }
 
     /// How many hundredths of a degree the head turns in a nanosecond, by the azimuths
@@ -97,6 +101,22 @@ impl Timing {
         let took = self.heads[BLOCKS - 1] - self.heads[0];
         if took > 0.0 && turned < TURN / 2 { f64::from(turned) / took } else { 0.0 }
     }
+}
+
+/// Nanoseconds in seconds, as velodyne_decoder has them.
+pub(super) fn seconds(nanos: f64) -> f32 {
+    (nanos / 1e9) as f32
+}
+
+fn after(
+    nanos: &[[f64; CHANNELS]; BLOCKS],
+    heads: &[f64; BLOCKS],
+) -> [[f32; CHANNELS]; BLOCKS] {
+    let mut after = [[0.0; CHANNELS]; BLOCKS];
+    for (row, (nanos, head)) in after.iter_mut().zip(nanos.iter().zip(heads)) {
+        *row = nanos.map(|nanos| seconds(nanos) - seconds(*head));
+    }
+    after
 }
 
 /// How many steps each block of an HDL-64E S1 takes: 1, or 2 where the azimuth moves by

@@ -1,6 +1,13 @@
 //! Corrections of distance that differ for near and far, along x and along y.
 
-use crate::points::{lasers::Each, options::Formula};
+use crate::{
+    packet::CHANNELS,
+    points::{
+        lasers::{Bank, Each, Lane, Roomy},
+        options::{Axes, Formula},
+        table::Hits,
+    },
+};
 
 /// Up to where the near corrections reach, in metres; at this distance both are equal.
 const FAR: f64 = 25.04;
@@ -8,41 +15,114 @@ const FAR: f64 = 25.04;
 /// Where the near corrections were measured, along x and along y.
 const NEAR: (f64, f64) = (2.40, 1.93);
 
-/// The point that `laser` sees over the raw distance `d` (m) when the sine and cosine of
-/// the azimuth of the head are these, in the axes of the manual; nothing if the near
-/// corrections do not touch it.
-pub(super) fn point(
-    laser: &Each,
-    formula: Formula,
-    d: f64,
-    (sin_head, cos_head): (f64, f64),
-) -> Option<(f64, f64, f64)> {
-    let everywhere = formula == Formula::Ros;
-    if !laser.is_two_point || (d >= FAR && !everywhere) {
-        return None;
+/// The near corrections of a bank: a list for each number.
+#[derive(Clone, Debug)]
+pub(super) struct Near {
+    step: f64,
+    /// Whether the height is corrected by the mean of both, not by that along y.
+    is_mean: bool,
+    /// From which distance (m) on the laser is not touched by them.
+    end: Lane<f64>,
+    sin_rotation: Lane<f64>,
+    cos_rotation: Lane<f64>,
+    sin_vertical: Lane<f64>,
+    cos_vertical: Lane<f64>,
+    far: Lane<f64>,
+    /// What is added to a distance where the near corrections were measured, and how much
+    /// more of it there is a metre further.
+    near_x: Lane<f64>,
+    near_y: Lane<f64>,
+    more_x: Lane<f64>,
+    more_y: Lane<f64>,
+    /// To the left; and as it is where the place between near and far is sought.
+    across: Lane<f64>,
+    across_there: Lane<f64>,
+    up: Lane<f64>,
+    out: Lane<f64>,
+}
+
+impl Near {
+    /// Those of the lasers of a bank, of which a raw distance counts steps of so many
+    /// metres; none if near corrections touch no laser of it.
+    pub(super) fn of(bank: &Bank, formula: Formula, step: f64) -> Option<Self> {
+        if !bank.each.iter().any(|laser| laser.is_two_point) {
+            return None;
+        }
+        let lane = |of: &dyn Fn(&Each) -> f64| -> Lane<f64> {
+            let mut lane = [0.0; CHANNELS];
+            lane.iter_mut().zip(&bank.each).for_each(|(to, each)| *to = of(each));
+            lane
+        };
+        let is_decoder = formula == Formula::VelodyneDecoder;
+        let end = if formula == Formula::Ros { f64::INFINITY } else { FAR };
+        Some(Self {
+            step,
+            is_mean: is_decoder,
+            end: lane(&|l| if l.is_two_point { end } else { f64::NEG_INFINITY }),
+            sin_rotation: lane(&|l| l.sin_rotation),
+            cos_rotation: lane(&|l| l.cos_rotation),
+            sin_vertical: lane(&|l| l.sin_vertical),
+            cos_vertical: lane(&|l| l.cos_vertical),
+            far: lane(&|l| l.far),
+            near_x: lane(&|l| l.near_x),
+            near_y: lane(&|l| l.near_y),
+            more_x: lane(&|l| (l.far - l.near_x) / (FAR - NEAR.0)),
+            more_y: lane(&|l| (l.far - l.near_y) / (FAR - NEAR.1)),
+            across: lane(&|l| l.across),
+            across_there: lane(&|l| if is_decoder { 0.0 } else { l.across }),
+            up: lane(&|l| l.up),
+            out: lane(&|l| l.out),
+        })
     }
-    // The azimuth of the laser is that of the head less its rotation.
-    let sin = sin_head * laser.cos_rotation - cos_head * laser.sin_rotation;
-    let cos = cos_head * laser.cos_rotation + sin_head * laser.sin_rotation;
-    let plane = |d: f64| d * laser.cos_vertical + laser.out;
-    let across = laser.across;
-    let far = plane(d + laser.far);
-    let (x, y) = match formula {
-        Formula::VelodyneDecoder => (far * sin, far * cos),
-        _ => (far * sin - across * cos, far * cos + across * sin),
-    };
-    let between = |at: f64, near_at: f64, near: f64| {
-        (laser.far - near) * (at.abs() - near_at) / (FAR - near_at) + near
-    };
-    let by_x = between(x, NEAR.0, laser.near_x);
-    let by_y = between(y, NEAR.1, laser.near_y);
-    let by_z = match formula {
-        Formula::VelodyneDecoder => f64::midpoint(by_x, by_y),
-        _ => by_y,
-    };
-    Some((
-        plane(d + by_x) * sin - across * cos,
-        plane(d + by_y) * cos + across * sin,
-        (d + by_z) * laser.sin_vertical + laser.up,
-    ))
+
+    /// Puts those points right that near corrections touch, when the sine and cosine of
+    /// the azimuth of the head are those that `head` says of each channel.
+    #[inline(always)]
+    pub(super) fn correct(
+        &self,
+        raw: &Lane<u16>,
+        head: impl Fn(usize) -> (f64, f64),
+        axes: Axes,
+        hits: &mut Hits,
+    ) {
+        let (mut ahead, mut across, mut up) =
+            ([0.0; CHANNELS], [0.0; CHANNELS], [0.0; CHANNELS]);
+        let mut is_near = [false; CHANNELS];
+        // To the right is the other way than to the left.
+        let way = if axes == Axes::Ros { -1.0 } else { 1.0 };
+        for at in 0..CHANNELS {
+            let d = f64::from(raw[at]) * self.step;
+            is_near[at] = d < self.end[at];
+            let (sin_head, cos_head) = head(at);
+            // The azimuth of the laser is that of the head less its rotation.
+            let (sin_own, cos_own) = (self.sin_rotation[at], self.cos_rotation[at]);
+            let sin = sin_head * cos_own - cos_head * sin_own;
+            let cos = cos_head * cos_own + sin_head * sin_own;
+            let plane = |d: f64| d * self.cos_vertical[at] + self.out[at];
+            let (far, there) = (plane(d + self.far[at]), self.across_there[at]);
+            let (x, y) = (far * sin - there * cos, far * cos + there * sin);
+            let by_x = self.more_x[at] * (x.abs() - NEAR.0) + self.near_x[at];
+            let by_y = self.more_y[at] * (y.abs() - NEAR.1) + self.near_y[at];
+            let by_z = if self.is_mean { (by_x + by_y) / 2.0 } else { by_y };
+            let x = plane(d + by_x) * sin - self.across[at] * cos;
+            ahead[at] = (plane(d + by_y) * cos + self.across[at] * sin) as f32;
+            across[at] = (x * way) as f32;
+            up[at] = ((d + by_z) * self.sin_vertical[at] + self.up[at]) as f32;
+        }
+        let (x, y) = match axes {
+            Axes::Ros => (&ahead, &across),
+            Axes::Manual => (&across, &ahead),
+        };
+        choose(&is_near, x, &mut hits.x);
+        choose(&is_near, y, &mut hits.y);
+        choose(&is_near, &up, &mut hits.z);
+    }
+}
+
+/// Puts `values` in the place of those that are there, where they are to be.
+#[inline]
+fn choose(are_to_be: &Lane<bool>, values: &Lane<f32>, there: &mut Roomy<f32>) {
+    for at in 0..CHANNELS {
+        there[at] = if are_to_be[at] { values[at] } else { there[at] };
+    }
 }

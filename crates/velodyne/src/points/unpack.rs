@@ -9,12 +9,12 @@ use crate::{
         circle::{Circle, TURN},
         heading::{Heading, Rate, Turning},
         intensity::Intensities,
-        lasers::{Bank, Lane, banks},
+        lasers::{Bank, Lane, Roomy, banks},
         options::{Axes, Formula, PointOptions},
         scan::Scans,
         table::{BOTH, Hits, LAST, STRONGEST, Table},
         timing::{Timing, turned},
-        two_point,
+        two_point::Near,
     },
 };
 
@@ -27,10 +27,10 @@ pub(super) struct Unpacker {
     arrangement: Arrangement,
     timing: Timing,
     /// The times of the firings after the time of the packet.
-    offsets: [Lane<i64>; BLOCKS],
+    offsets: [Roomy<i64>; BLOCKS],
     banks: Vec<Bank>,
     intensities: Vec<Option<Intensities>>,
-    has_two_points: bool,
+    nears: Vec<Option<Near>>,
     turning: Turning,
     circle: Circle,
     heading: Heading,
@@ -60,18 +60,19 @@ impl Unpacker {
     ) -> Self {
         let (model, formula) = (sensor.model, options.formula);
         let banks = banks(model, calibration, formula);
+        let step = calibration.distance_step_m.unwrap_or(model.distance_step_m());
         let firsts = (0..banks.len()).map(|at| at * CHANNELS);
         let mut own = Self {
             sensor,
             options,
-            step: calibration.distance_step_m.unwrap_or(model.distance_step_m()),
+            step,
             arrangement: Arrangement::of(sensor),
             timing: Timing::of(sensor),
-            offsets: [[0; CHANNELS]; BLOCKS],
+            offsets: [[0; 2 * CHANNELS]; BLOCKS],
             intensities: firsts
                 .map(|first| Intensities::of(calibration, first, formula))
                 .collect(),
-            has_two_points: banks.iter().any(|b| b.each.iter().any(|l| l.is_two_point)),
+            nears: banks.iter().map(|bank| Near::of(bank, formula, step)).collect(),
             banks,
             turning: Turning::of(sensor, formula),
             circle: Circle::new(),
@@ -92,7 +93,7 @@ impl Unpacker {
         packet: Firings<'_>,
         moment: Moment,
     ) -> bool {
-        let Some((places, azimuths)) = self.arrangement.look(packet) else {
+        let Some((banks, azimuths)) = self.arrangement.look(packet) else {
             return false;
         };
         if !self.sensor.model.tells_time() {
@@ -107,10 +108,9 @@ impl Unpacker {
         );
         let rate = self.rate(&azimuths, turning);
         let returns = packet.returns();
-        table.make_room();
         for block in 0..self.arrangement.used {
             scan += u32::from(begins[block]);
-            let place = places[block];
+            let place = self.arrangement.places[block];
             let other = place.partner.and_then(|at| returns.get(at)).copied();
             self.pick(returns[block], other, place);
             if self.hits.back == 0 {
@@ -131,16 +131,13 @@ impl Unpacker {
                 );
             }
             if table.wants_place() {
-                self.locate(place.bank, azimuth);
+                self.locate(banks[block], azimuth);
             }
-            self.measure(place.bank, table.wants_corrected());
-            for (to, offset) in self.hits.nanos.iter_mut().zip(&self.offsets[block]) {
-                *to = moment.nanos + offset;
-            }
+            self.measure(banks[block], table.wants_corrected());
             // Scans are counted from 1 up to here.
             self.cut(block, azimuth, rate, scan.saturating_sub(1));
-            if let Some(bank) = self.banks.get(place.bank) {
-                table.add(bank, &self.hits);
+            if let Some(bank) = self.banks.get(banks[block]) {
+                table.add(bank, &self.hits, moment.nanos, &self.offsets[block]);
             }
         }
         true
@@ -148,8 +145,10 @@ impl Unpacker {
 
     fn settle_offsets(&mut self) {
         let first = self.timing.first;
-        for (to, from) in self.offsets.iter_mut().zip(&self.timing.nanos) {
-            *to = from.map(|nanos| (first + nanos).round() as i64);
+        for (row, nanos) in self.offsets.iter_mut().zip(&self.timing.nanos) {
+            for (to, nanos) in row.iter_mut().zip(nanos) {
+                *to = (first + nanos).round() as i64;
+            }
         }
     }
 
@@ -179,19 +178,7 @@ impl Unpacker {
     #[inline]
     fn pick(&mut self, returns: Returns<'_>, other: Option<Returns<'_>>, place: Place) {
         let hits = &mut self.hits;
-        let Some(each) = returns.as_chunks::<3>().0.first_chunk::<CHANNELS>() else {
-            return;
-        };
-        for (at, [low, high, sent]) in each.iter().enumerate() {
-            self.raw[at] = u16::from_le_bytes([*low, *high]);
-            hits.sent[at] = *sent;
-        }
-        let lost = self.raw.iter().fold(0_u16, |lost, raw| lost + u16::from(*raw == 0));
-        hits.back = if lost == 0 {
-            u32::MAX
-        } else {
-            (0..CHANNELS).fold(0, |back, at| back | u32::from(self.raw[at] != 0) << at)
-        };
+        hits.back = part(returns, &mut self.raw, &mut hits.sent);
         hits.kind.same = Some(if place.is_last { LAST } else { STRONGEST });
         if let Some(other) = other {
             self.pick_of_two(returns, other, place.is_last);
@@ -221,18 +208,17 @@ impl Unpacker {
         let (sin, cos) = self.circle.sin_cos(azimuth);
         let Some(own) = self.banks.get(bank) else { return };
         let (raw, axes, hits) = (&self.raw, self.options.axes, &mut self.hits);
+        let near = self.nears.get(bank).and_then(Option::as_ref);
         if self.turning == Turning::Still {
             compute(own, raw, |_| (sin, cos), axes, hits);
-            if self.has_two_points {
-                self.correct_near(bank, |_, _| (sin, cos));
+            if let Some(near) = near {
+                near.correct(raw, |_| (sin, cos), axes, hits);
             }
         } else {
-            let heading = &self.heading;
-            compute(own, raw, |at| (heading.sin[at], heading.cos[at]), axes, hits);
-            if self.has_two_points {
-                self.correct_near(bank, |heading, at| {
-                    (heading.sin[at], heading.cos[at])
-                });
+            let Heading { sin, cos } = &self.heading;
+            compute(own, raw, |at| (sin[at], cos[at]), axes, hits);
+            if let Some(near) = near {
+                near.correct(raw, |at| (sin[at], cos[at]), axes, hits);
             }
         }
     }
@@ -241,12 +227,7 @@ impl Unpacker {
     #[inline]
     fn measure(&mut self, bank: usize, wants_intensity: bool) {
         let Some(own) = self.banks.get(bank) else { return };
-        let step = self.step as f32;
-        let distances =
-            self.hits.distance.iter_mut().zip(self.raw.iter().zip(&own.far));
-        for (to, (raw, far)) in distances {
-            *to = f32::from(*raw) * step + far;
-        }
+        own.distances(&self.raw, self.step as f32, &mut self.hits.distance);
         let (sent, corrected) = (&self.hits.sent, &mut self.hits.corrected);
         match self.intensities.get(bank) {
             _ if !wants_intensity => {}
@@ -255,30 +236,6 @@ impl Unpacker {
                 let all = corrected.iter_mut().zip(sent).take(CHANNELS);
                 all.for_each(|(to, sent)| *to = f32::from(*sent));
             }
-        }
-    }
-
-    /// Puts those points right that near corrections touch.
-    fn correct_near(
-        &mut self,
-        bank: usize,
-        head: impl Fn(&Heading, usize) -> (f64, f64),
-    ) {
-        let Some(bank) = self.banks.get(bank) else { return };
-        let hits = &mut self.hits;
-        for (at, laser) in bank.each.iter().enumerate().take(CHANNELS) {
-            let d = f64::from(self.raw[at]) * self.step;
-            let head = head(&self.heading, at);
-            let Some((x, y, z)) =
-                two_point::point(laser, self.options.formula, d, head)
-            else {
-                continue;
-            };
-            (hits.x[at], hits.y[at]) = match self.options.axes {
-                Axes::Manual => (x as f32, y as f32),
-                Axes::Ros => (y as f32, -x as f32),
-            };
-            hits.z[at] = z as f32;
         }
     }
 
@@ -298,6 +255,41 @@ impl Unpacker {
             *to = scan + u32::from((nanos - head) * rate.exact >= left);
         }
     }
+}
+
+/// Parts distances and intensities; says which channels came back, the lowest bit for the
+/// first.
+///
+/// Four returns are three words of four bytes; they are taken apart within two registers.
+#[inline]
+fn part(returns: Returns<'_>, raw: &mut Lane<u16>, sent: &mut Roomy<u8>) -> u32 {
+    let fours = returns.as_chunks::<12>().0.iter().zip(raw.as_chunks_mut::<4>().0);
+    let mut back = 0;
+    for (at, ((four, raw), sent)) in fours.zip(sent.as_chunks_mut::<4>().0).enumerate()
+    {
+        let [b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11] = *four;
+        let low = u64::from_le_bytes([b0, b1, b2, b3, b4, b5, b6, b7]);
+        let high = u64::from_le_bytes([b4, b5, b6, b7, b8, b9, b10, b11]);
+        let distances = low & 0xffff
+            | low >> 8 & 0xffff_0000
+            | low >> 16 & 0xffff_0000_0000
+            | high << 8 & 0xffff_0000_0000_0000;
+        let intensities = low >> 16 & 0xff
+            | low >> 32 & 0xff00
+            | high >> 16 & 0xff_0000
+            | high >> 32 & 0xff00_0000;
+        for (at, raw) in raw.iter_mut().enumerate() {
+            *raw = (distances >> (16 * at)) as u16;
+        }
+        *sent = (intensities as u32).to_le_bytes();
+        // The highest bit of each distance that is not zero.
+        let most = 0x7fff_7fff_7fff_7fff;
+        let set = (((distances & most) + most) | distances) & !most;
+        // The product has them side by side as its highest four.
+        let bits = (set >> 15).wrapping_mul(0x1000_2000_4000_8000) >> 60;
+        back |= (bits as u32) << (4 * at);
+    }
+    back
 }
 
 /// Computes where the lasers of a bank hit, over these raw distances, when the sine and
