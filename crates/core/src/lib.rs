@@ -71,8 +71,12 @@ mod merge;
 mod raw;
 mod shape;
 mod walk;
+mod window;
 
 mod gaps;
+
+mod place;
+mod queue;
 
 mod drive;
 
@@ -109,6 +113,8 @@ pub use crate::{
     },
     manifest::{Manifest, Part, Selection},
     merge::{Merge, TimeOrder},
+    place::Place,
+    queue::Queue,
     raw::{RawDecoder, raw_schema},
     shape::TimeBase,
     sink::{Extract, Output, RecordSink, TableSink, TableWriter, WriteOptions},
@@ -117,6 +123,7 @@ pub use crate::{
     topic::{Stream, Topic, TopicId, TopicOrigin, TopicSet},
     value::{Json, Value},
     walk::{Step, Walk},
+    window::Window,
 };
 
 /// Its example is tested.

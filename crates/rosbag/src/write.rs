@@ -17,8 +17,6 @@ mod head;
 pub(crate) mod header;
 pub(crate) mod options;
 mod pack;
-mod place;
-mod queue;
 pub(crate) mod stamp;
 
 use std::{
@@ -27,18 +25,16 @@ use std::{
     ops::Range,
 };
 
-use logtool_core::{Error, ErrorKind, Result, Source, Timestamp};
+use logtool_core::{Error, ErrorKind, Place, Queue, Result, Source, Timestamp};
 
 use crate::{
     chunk::Compression,
     write::{
         encode::IndexOrder,
-        filling::{Filling, Full, Summary},
+        filling::{Filling, Full, Summary, Told},
         head::BagHead,
         header::{ConnectionHeader, check},
         options::WriterOptions,
-        place::Place,
-        queue::{Packed, Queue},
         stamp::Stamp,
     },
 };
@@ -82,7 +78,7 @@ pub struct Writer<W> {
     /// The connections' places in that list, by their ids.
     by_id: HashMap<u32, usize>,
     filling: Filling,
-    queue: Queue,
+    queue: Queue<Result<Packed>>,
     chunks: Vec<ChunkInfo>,
     index_order: IndexOrder,
 }
@@ -109,6 +105,15 @@ struct Written {
     header: Vec<u8>,
     /// Whether a chunk has it already.
     is_declared: bool,
+}
+
+/// A chunk that is packed.
+#[derive(Debug)]
+struct Packed {
+    bytes: Vec<u8>,
+    /// How long it was before.
+    size: usize,
+    told: Told,
 }
 
 /// A chunk that is written.
@@ -234,7 +239,7 @@ impl<W: Write + Seek> Writer<W> {
     /// `Io` if writing fails.
     pub fn flush(&mut self) -> Result<()> {
         self.end_chunk()?;
-        while let Some(packed) = self.queue.last() {
+        while let Some(packed) = self.queue.wait() {
             self.put_chunk(packed?)?;
         }
         Ok(())
@@ -277,7 +282,12 @@ impl<W: Write + Seek> Writer<W> {
             let Full { bytes, told } = full;
             return self.put_chunk(Packed { size: bytes.len(), bytes, told });
         }
-        self.queue.push(self.options.compression, full);
+        let compression = self.options.compression;
+        self.queue.push(move || {
+            let Full { bytes, told } = full;
+            let size = bytes.len();
+            Ok(Packed { bytes: compression.pack(bytes)?, size, told })
+        });
         while let Some(packed) = self.queue.next() {
             self.put_chunk(packed?)?;
         }

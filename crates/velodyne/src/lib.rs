@@ -59,7 +59,6 @@ pub mod lidar;
 mod oddity;
 mod packet_columns;
 mod rows;
-mod window;
 
 pub mod vel;
 

@@ -8,7 +8,8 @@ use std::{
 };
 
 use logtool_core::{
-    Error, ErrorKind, FileSource, OpenOptions, Result, Source, TimeRange, Timestamp,
+    Error, ErrorKind, FileSource, OpenOptions, Place, Result, Source, TimeRange,
+    Timestamp,
 };
 
 use crate::{
@@ -24,7 +25,6 @@ use crate::{
         filling::Summary,
         head::BagHead,
         options::WriterOptions,
-        place::Place,
         stamp::Stamp,
     },
 };

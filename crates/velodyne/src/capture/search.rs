@@ -1,10 +1,9 @@
 //! Where the next item of a container begins, after damage.
 
-use logtool_core::Result;
+use logtool_core::{Result, Window};
 
 use crate::{
     capture::container::{Container, Look, SIGHT},
-    window::Window,
 };
 
 /// How many items have to follow on each other to be believed.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use logtool_core::{
     Damage, DamageKind, Error, ErrorKind, Manifest, Part, Result, Source, TimeRange,
-    TopicSet,
+    TopicSet, Window,
 };
 
 use crate::{
@@ -26,7 +26,6 @@ use crate::{
         survey::{counts::Counts, topics::Topics},
     },
     lidar::LidarOptions,
-    window::Window,
 };
 
 /// How many stretches that cannot be read are told one by one.

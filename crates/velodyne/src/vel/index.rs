@@ -3,10 +3,10 @@
 //! Entry `k` is the position, in the file, of the first message that is `k` seconds or
 //! more after the first of all.
 
-use logtool_core::{Cut, Result};
+use logtool_core::{Cut, Result, Window};
 use serde::{Deserialize, Serialize};
 
-use crate::{vel::wire::HEAD_LEN, window::Window};
+use crate::vel::wire::HEAD_LEN;
 
 /// How many seconds are noted: 48 days. After that there are no further entries.
 const MAX_SECONDS: usize = 1 << 22;

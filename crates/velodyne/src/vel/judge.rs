@@ -1,10 +1,9 @@
 //! Whether some bytes are a message, and where the next one is after damage.
 
-use logtool_core::Result;
+use logtool_core::{Result, Window};
 
 use crate::{
     vel::wire::{self, HEADER_LEN, Header, SizeField, VALID, VERSION, kind},
-    window::Window,
 };
 
 /// How much of a message has to be seen to judge it: its header, and what says how long

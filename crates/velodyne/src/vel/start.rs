@@ -3,14 +3,13 @@
 //! The specification says both that a header has 21 bytes and that data has size - 17.
 //! Files tell: of the two readings, one makes message follow on message.
 
-use logtool_core::Result;
+use logtool_core::{Result, Window};
 
 use crate::{
     vel::{
         judge::{Judge, Look, SIGHT},
         wire::{HEAD_LEN, Head, SizeField},
     },
-    window::Window,
 };
 
 /// How many messages are tried in either reading.

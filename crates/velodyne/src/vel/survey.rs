@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use logtool_core::{
     Damage, DamageKind, Error, ErrorKind, Manifest, OpenOptions, Result, Source,
-    TopicId,
+    TopicId, Window,
 };
 
 use crate::{
@@ -27,7 +27,6 @@ use crate::{
         topics::{self, TopicKind},
         wire::{self, HEAD_LEN, HEADER_LEN, Head, MAGIC, PACKET_LEN},
     },
-    window::Window,
 };
 
 /// How many stretches that cannot be read are told one by one.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, mem};
 
-use logtool_core::{Clock, ClockZero, Manifest, Result, Topic, TopicId, Value};
+use logtool_core::{Clock, ClockZero, Manifest, Result, Topic, TopicId, Value, Window};
 
 use crate::{
     lidar::LidarOptions,
@@ -18,7 +18,6 @@ use crate::{
         topics::TopicKind,
         wire::{VALID, VALID_DIGIT},
     },
-    window::Window,
 };
 
 impl Survey {

@@ -1,15 +1,15 @@
 //! Looking through a file from its start to its end, a window at a time.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
+use crate::{error::Result, source::Source};
 use bytes::Bytes;
-use logtool_core::{Result, Source};
 
 /// The least that is read at once.
 const WINDOW: u64 = 1 << 20;
 
 /// A window onto a source.
-pub(crate) struct Window<'s> {
+pub struct Window<'s> {
     source: &'s Arc<dyn Source>,
     start: u64,
     bytes: Bytes,
@@ -17,12 +17,12 @@ pub(crate) struct Window<'s> {
 
 impl<'s> Window<'s> {
     /// A window onto `source`.
-    pub(crate) fn new(source: &'s Arc<dyn Source>) -> Self {
+    pub fn new(source: &'s Arc<dyn Source>) -> Self {
         Self { source, start: 0, bytes: Bytes::new() }
     }
 
     /// The bytes from `at` on: at least `need` of them where the source has so many.
-    pub(crate) fn at(&mut self, at: u64, need: usize) -> Result<Bytes> {
+    pub fn at(&mut self, at: u64, need: usize) -> Result<Bytes> {
         let have = self.start + self.bytes.len() as u64;
         let wanted = at.saturating_add(need as u64).min(self.source.len());
         if at < self.start || at > have || wanted > have {
@@ -38,7 +38,7 @@ impl<'s> Window<'s> {
 
     /// The `len` bytes from `at` on, or what there is of them. The window stays where it
     /// is, so that looking here and there costs no more than what is looked at.
-    pub(crate) fn peek(&self, at: u64, len: usize) -> Result<Bytes> {
+    pub fn peek(&self, at: u64, len: usize) -> Result<Bytes> {
         let have = self.start + self.bytes.len() as u64;
         let end = at.saturating_add(len as u64);
         if at >= self.start && end <= have {
@@ -52,5 +52,11 @@ impl<'s> Window<'s> {
 impl Drop for Window<'_> {
     fn drop(&mut self) {
         self.source.release(self.start..self.start + self.bytes.len() as u64);
+    }
+}
+
+impl fmt::Debug for Window<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Window").field("start", &self.start).finish_non_exhaustive()
     }
 }

@@ -1,64 +1,45 @@
-//! Packing chunks on all processors, and giving them out in order.
+//! Work that is done on all processors, and given out in order: packing chunks.
 //!
-//! Chunks wait in a queue of bounded length. Tasks of the current rayon pool pack them;
-//! who needs the next one and finds that nobody has begun it packs it himself, so that
+//! Jobs wait in a queue of bounded length. Tasks of the current rayon pool do them; who
+//! needs the next result and finds that nobody has begun it does it himself, so that
 //! nothing ever waits for a task that has not begun: it works on a pool of one thread
 //! that is that of the caller.
 
 use std::{
     collections::VecDeque,
-    mem,
+    fmt, mem,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-use logtool_core::Result;
-
-use crate::{
-    chunk::Compression,
-    write::filling::{Full, Told},
-};
-
-/// A chunk that is packed.
+/// Jobs that are on their way.
 #[derive(Debug)]
-pub(crate) struct Packed {
-    pub(crate) bytes: Vec<u8>,
-    /// How long it was before.
-    pub(crate) size: usize,
-    pub(crate) told: Told,
-}
-
-/// Chunks that are on their way.
-#[derive(Debug)]
-pub(crate) struct Queue {
-    jobs: VecDeque<Arc<Job>>,
+pub struct Queue<T> {
+    jobs: VecDeque<Arc<Job<T>>>,
     width: usize,
 }
 
 #[derive(Debug)]
-struct Job {
-    compression: Compression,
-    state: Mutex<State>,
+struct Job<T> {
+    state: Mutex<State<T>>,
     is_done: Condvar,
 }
 
-#[derive(Debug)]
-enum State {
-    Waiting(Full),
+enum State<T> {
+    Waiting(Box<dyn FnOnce() -> T + Send>),
     Begun,
-    Done(Result<Packed>),
+    Done(T),
 }
 
-impl Queue {
-    /// A queue of so many chunks that every thread of the pool has work.
-    pub(crate) fn new() -> Self {
+impl<T: Send + 'static> Queue<T> {
+    /// A queue of so many jobs that every thread of the pool has work.
+    pub fn new() -> Self {
         Self { jobs: VecDeque::new(), width: rayon::current_num_threads() + 1 }
     }
 
-    /// Puts a chunk at the end.
-    pub(crate) fn push(&mut self, compression: Compression, full: Full) {
+    /// Puts a job at the end.
+    pub fn push(&mut self, job: impl FnOnce() -> T + Send + 'static) {
         let job = Arc::new(Job {
-            compression,
-            state: Mutex::new(State::Waiting(full)),
+            state: Mutex::new(State::Waiting(Box::new(job))),
             is_done: Condvar::new(),
         });
         self.jobs.push_back(job.clone());
@@ -67,22 +48,23 @@ impl Queue {
         });
     }
 
-    /// The first chunk, if it is packed, or if the queue is too long: then it is waited
+    /// The first result, if it is there, or if the queue is too long: then it is waited
     /// for.
-    pub(crate) fn next(&mut self) -> Option<Result<Packed>> {
+    #[allow(clippy::should_implement_trait)] // nothing does not mean the end
+    pub fn next(&mut self) -> Option<T> {
         let is_full = self.jobs.len() >= self.width;
         match self.jobs.front()?.try_take() {
             Some(done) => {
                 self.jobs.pop_front();
                 Some(done)
             }
-            None if is_full => self.last(),
+            None if is_full => self.wait(),
             None => None,
         }
     }
 
-    /// The first chunk, waited for.
-    pub(crate) fn last(&mut self) -> Option<Result<Packed>> {
+    /// The first result, waited for; nothing if there is no job.
+    pub fn wait(&mut self) -> Option<T> {
         let first = self.jobs.front()?;
         // If somebody else is at the first, help with another.
         if !first.work() && first.is_begun() {
@@ -92,17 +74,15 @@ impl Queue {
     }
 }
 
-impl Job {
-    /// Packs the chunk, unless somebody does or has; says whether it did.
+impl<T> Job<T> {
+    /// Does the job, unless somebody does or has; says whether it did.
     fn work(&self) -> bool {
         let mut state = self.state();
         match mem::replace(&mut *state, State::Begun) {
-            State::Waiting(Full { bytes, told }) => {
+            State::Waiting(job) => {
                 drop(state);
-                let size = bytes.len();
-                let packed = self.compression.pack(bytes);
-                let packed = packed.map(|bytes| Packed { bytes, size, told });
-                *self.state() = State::Done(packed);
+                let done = job();
+                *self.state() = State::Done(done);
                 self.is_done.notify_all();
                 true
             }
@@ -117,10 +97,10 @@ impl Job {
         matches!(*self.state(), State::Begun)
     }
 
-    fn try_take(&self) -> Option<Result<Packed>> {
+    fn try_take(&self) -> Option<T> {
         let mut state = self.state();
         match mem::replace(&mut *state, State::Begun) {
-            State::Done(packed) => Some(packed),
+            State::Done(done) => Some(done),
             other => {
                 *state = other;
                 None
@@ -128,12 +108,12 @@ impl Job {
         }
     }
 
-    /// The packed chunk, when who has begun it is done.
-    fn wait(&self) -> Result<Packed> {
+    /// The result, when who has begun it is done.
+    fn wait(&self) -> T {
         let mut state = self.state();
         loop {
             match mem::replace(&mut *state, State::Begun) {
-                State::Done(packed) => return packed,
+                State::Done(done) => return done,
                 other => *state = other,
             }
             let woken = self.is_done.wait(state);
@@ -141,7 +121,23 @@ impl Job {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: Send + 'static> Default for Queue<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> fmt::Debug for State<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Waiting(_) => "Waiting",
+            Self::Begun => "Begun",
+            Self::Done(_) => "Done",
+        })
     }
 }

@@ -1,18 +1,21 @@
-//! Where a bag is written to.
+//! Where a log is written to.
 
 use std::{
     io::{self, Seek, SeekFrom, Write},
     ops::Range,
 };
 
-use logtool_core::{Error, ErrorKind, Result, Source};
+use crate::{
+    error::{Error, ErrorKind, Result},
+    source::Source,
+};
 
 /// How much of a source is copied at once.
 const PIECE: u64 = 1 << 20;
 
 /// An output, which is written from the start to the end.
 #[derive(Debug)]
-pub(crate) struct Place<W> {
+pub struct Place<W> {
     out: W,
     /// Where the next byte goes.
     at: u64,
@@ -22,28 +25,30 @@ pub(crate) struct Place<W> {
 
 impl<W: Write + Seek> Place<W> {
     /// Goes on at `at`, where `out` stands.
-    pub(crate) fn new(out: W, at: u64) -> Self {
+    pub fn new(out: W, at: u64) -> Self {
         Self { out, at, has_failed: false }
     }
 
     /// Where the next byte goes.
-    pub(crate) fn at(&self) -> u64 {
+    pub fn at(&self) -> u64 {
         self.at
     }
 
     /// Appends `bytes`.
-    pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<()> {
+    ///
+    /// # Errors
+    /// `Io` if writing fails, or did before: then nobody knows what is there.
+    pub fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.attempt(|out| out.write_all(bytes))?;
         self.at += bytes.len() as u64;
         Ok(())
     }
 
     /// Appends `range` of `source`.
-    pub(crate) fn put_from(
-        &mut self,
-        source: &dyn Source,
-        range: Range<u64>,
-    ) -> Result<()> {
+    ///
+    /// # Errors
+    /// `Io`, as of [`put`](Self::put), and if there are no such bytes.
+    pub fn put_from(&mut self, source: &dyn Source, range: Range<u64>) -> Result<()> {
         let Range { mut start, end } = range;
         while start < end {
             let piece = source.read_at(start..end.min(start + PIECE));
@@ -66,12 +71,27 @@ impl<W: Write + Seek> Place<W> {
     }
 
     /// Sends on what was written so far.
-    pub(crate) fn flush(&mut self) -> Result<()> {
+    ///
+    /// # Errors
+    /// `Io`, as of [`put`](Self::put).
+    pub fn flush(&mut self) -> Result<()> {
         self.attempt(Write::flush)
     }
 
+    /// Sends all on, and gives the output back.
+    ///
+    /// # Errors
+    /// `Io`, as of [`put`](Self::put).
+    pub fn end(mut self) -> Result<W> {
+        self.flush()?;
+        Ok(self.out)
+    }
+
     /// Writes `bytes` over those at `at`, when all else is written.
-    pub(crate) fn finish(mut self, at: u64, bytes: &[u8]) -> Result<W> {
+    ///
+    /// # Errors
+    /// `Io`, as of [`put`](Self::put).
+    pub fn finish(mut self, at: u64, bytes: &[u8]) -> Result<W> {
         let end = self.at;
         self.attempt(|out| {
             out.flush()?;

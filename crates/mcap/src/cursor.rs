@@ -1,0 +1,181 @@
+//! Reading the messages of a part.
+
+use std::{ops::Range, sync::Arc};
+
+use bytes::Bytes;
+use logtool_core::{
+    Block, Cursor, Damage, DamageKind, NextGap, OpenOptions, Result, Selection, Source,
+    Step, Timestamp, Walk,
+};
+
+use crate::{
+    channels::Channels,
+    chunk::Opened,
+    contents::{self, Met},
+    wire::{self, HEAD_LEN, op},
+};
+
+/// Reads a part.
+pub(crate) struct McapCursor {
+    reader: Reader,
+    next: Next,
+}
+
+/// What is to be read next.
+enum Next {
+    /// The chunk that lies here.
+    Chunk(Arc<dyn Source>, Range<u64>),
+    /// Records that are in no chunk.
+    Records {
+        walk: Walk,
+        gaps: Arc<[Damage]>,
+        gap: NextGap,
+    },
+    Nothing,
+}
+
+/// What is wanted of messages.
+struct Reader {
+    channels: Arc<Channels>,
+    selection: Selection,
+    options: OpenOptions,
+}
+
+impl McapCursor {
+    /// A cursor of the chunk that lies at `place` of `source`.
+    pub(crate) fn chunk(
+        source: &Arc<dyn Source>,
+        place: Range<u64>,
+        channels: Arc<Channels>,
+        selection: Selection,
+        options: OpenOptions,
+    ) -> Self {
+        let reader = Reader { channels, selection, options };
+        Self { reader, next: Next::Chunk(source.clone(), place) }
+    }
+
+    /// A cursor of the records at `place`, which are in no chunk; between them are some
+    /// of the `gaps`.
+    pub(crate) fn records(
+        source: &Arc<dyn Source>,
+        place: Range<u64>,
+        gaps: Arc<[Damage]>,
+        channels: Arc<Channels>,
+        selection: Selection,
+        options: OpenOptions,
+    ) -> Self {
+        let reader = Reader { channels, selection, options };
+        let gap = NextGap::new(&gaps, place.start);
+        let walk = Walk::new(source.clone(), place, options);
+        Self { reader, next: Next::Records { walk, gaps, gap } }
+    }
+}
+
+impl Cursor for McapCursor {
+    fn fill(&mut self, block: &mut Block) -> Result<bool> {
+        let Self { reader, next } = self;
+        match next {
+            Next::Nothing => Ok(false),
+            Next::Chunk(source, place) => {
+                let bytes = source.read_at(place.clone())?;
+                reader.chunk(block, place.clone(), &bytes);
+                *next = Next::Nothing;
+                Ok(true)
+            }
+            Next::Records { walk, gaps, gap } => {
+                let start = walk.position();
+                walk.fill(block, |block, bytes, used| {
+                    let at = start + used as u64;
+                    let gap = gap.step(gaps, at);
+                    gap.unwrap_or_else(|| reader.step(block, at, bytes, used))
+                })
+            }
+        }
+    }
+}
+
+impl Reader {
+    /// Looks at the record at `used` of `bytes`, which lies at `at` of the file.
+    fn step(&self, block: &mut Block, at: u64, bytes: &[u8], used: usize) -> Step {
+        let rest = bytes.get(used..).unwrap_or_default();
+        let Some((op, len)) = wire::head(rest) else {
+            return Step::Partial { len: HEAD_LEN };
+        };
+        let len = usize::try_from(len).unwrap_or(usize::MAX).saturating_add(HEAD_LEN);
+        if op != op::MESSAGE {
+            // What is attached may be longer than all that is kept in memory.
+            return Step::Whole { len };
+        }
+        let Some(content) = rest.get(HEAD_LEN..len) else {
+            return Step::Partial { len };
+        };
+        let file = at..at + len as u64;
+        self.message(block, content, used + HEAD_LEN..used + len, file);
+        Step::Whole { len }
+    }
+
+    /// Reads the chunk that lies at `place`, as far as it goes.
+    fn chunk(&self, block: &mut Block, place: Range<u64>, bytes: &Bytes) {
+        let Some(opened) = Opened::new(bytes, self.options.record_bytes as usize)
+        else {
+            block.reset(Bytes::new(), place.start);
+            block.report(Damage::new(DamageKind::Garbled, place));
+            return;
+        };
+        let records = opened.records.clone();
+        match opened.plain {
+            Some(at) => block.reset(records.clone(), place.start + at as u64),
+            None => block.reset_unpacked(records.clone(), place.start),
+        }
+        let file = |range: &Range<usize>| match opened.plain {
+            Some(at) => {
+                let at = place.start + at as u64;
+                at + range.start as u64..at + range.end as u64
+            }
+            None => place.clone(),
+        };
+        contents::walk(&records, |met| match met {
+            Met::Record(op::MESSAGE, content, range) => {
+                let file = file(&range);
+                self.message(block, content, range, file);
+            }
+            Met::Record(..) => {}
+            Met::Gap(range) if opened.is_told(&range) => {}
+            Met::Gap(range) => {
+                block.report(Damage::new(DamageKind::Garbled, file(&range)));
+            }
+        });
+        if let Some(kind) = opened.damage() {
+            block.report(Damage::new(kind, place.clone()));
+        }
+    }
+
+    /// Adds the message whose `content` is at `range` of the block and at `file` of the
+    /// file, if it is wanted.
+    fn message(
+        &self,
+        block: &mut Block,
+        content: &[u8],
+        range: Range<usize>,
+        file: Range<u64>,
+    ) {
+        let Some((channel, time)) = wire::message(content) else {
+            let lost = Damage::new(DamageKind::Undecodable, file);
+            return block.report(lost.of_records(1, None));
+        };
+        let Some((stream, topic)) = self.channels.get(channel) else {
+            let lost = Damage::new(DamageKind::UnknownTopic, file);
+            return block.report(lost.of_records(1, None));
+        };
+        let time = timestamp(time);
+        if self.selection.wants(topic, time) {
+            // All but the number of the channel.
+            block.push_of(topic, stream, time, range.start + 2..range.end);
+        }
+    }
+}
+
+/// `nanos` since 1970, or the latest time that can be told.
+pub(crate) fn timestamp(nanos: u64) -> Timestamp {
+    i64::try_from(nanos).map_or(Timestamp::MAX, Timestamp::from_nanos)
+}

@@ -1,0 +1,70 @@
+//! Whether some bytes are records, where nothing else says so.
+//!
+//! MCAP has no marks to find the next record by. Where a stretch is broken, the next
+//! record is looked for at every byte: it has to be such as its opcode asks for, and two
+//! more like that have to follow on it, or the end.
+
+use crate::wire::{self, HEAD_LEN, MAGIC, op};
+
+/// How many records have to follow on each other.
+const CHAIN: usize = 3;
+
+/// How many bytes of a record are looked at.
+pub(crate) const SIGHT: usize = 128;
+
+/// How long the record at the start of `bytes` is, if it can be one; `left` bytes are
+/// left there, of which `bytes` are the first.
+pub(crate) fn record(bytes: &[u8], left: u64) -> Option<u64> {
+    let (op, len) = wire::head(bytes)?;
+    let content = bytes.get(HEAD_LEN..)?;
+    let content = content.get(..content.len().min(usize::try_from(len).ok()?))?;
+    let all = len.checked_add(HEAD_LEN as u64).filter(|all| *all <= left)?;
+    let fits = match op {
+        op::HEADER | op::METADATA => len >= 8,
+        op::FOOTER => len == 20,
+        op::SCHEMA => len >= 14,
+        op::CHANNEL => len >= 16,
+        op::MESSAGE => len >= wire::MESSAGE_HEAD_LEN as u64,
+        op::CHUNK => {
+            let chunk = wire::Chunk::parse(content);
+            chunk.is_some_and(|chunk| {
+                let rest = len.checked_sub(chunk.packed_start() as u64);
+                chunk.start <= chunk.end && rest == Some(chunk.packed_len)
+            })
+        }
+        op::MESSAGE_INDEX => len >= 6 && (len - 6) % 16 == 0,
+        op::CHUNK_INDEX => len >= 64,
+        op::ATTACHMENT => len >= 36,
+        op::ATTACHMENT_INDEX => len >= 48,
+        op::STATISTICS => len >= 46 && (len - 46) % 10 == 0,
+        op::METADATA_INDEX => len >= 20,
+        op::SUMMARY_OFFSET => len == 17,
+        op::DATA_END => len == 4,
+        _ => false,
+    };
+    fits.then_some(all)
+}
+
+/// Where in `bytes` the first chain of records begins; `is_last` says whether the
+/// records end with them.
+pub(crate) fn next(bytes: &[u8], is_last: bool) -> Option<usize> {
+    (0..bytes.len()).find(|at| is_chain(bytes, *at, is_last))
+}
+
+fn is_chain(bytes: &[u8], mut at: usize, is_last: bool) -> bool {
+    for _ in 0..CHAIN {
+        let rest = bytes.get(at..).unwrap_or_default();
+        if is_last && (rest.is_empty() || rest == MAGIC) {
+            return true;
+        }
+        let sight = rest.get(..SIGHT).unwrap_or(rest);
+        let left = if is_last { rest.len() as u64 } else { u64::MAX };
+        let Some(len) = record(sight, left) else { return false };
+        match usize::try_from(len).ok().and_then(|len| at.checked_add(len)) {
+            Some(next) if next <= bytes.len() => at = next,
+            // It goes beyond what is seen: only a chunk shows that it is one.
+            _ => return !is_last && sight.first() == Some(&op::CHUNK),
+        }
+    }
+    true
+}

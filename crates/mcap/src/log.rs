@@ -1,0 +1,132 @@
+//! An MCAP file that is open.
+
+use std::{collections::VecDeque, fmt, ops::Range, sync::Arc};
+
+use logtool_core::{
+    Block, Columns, Cursor, Damage, Decoder, Log, Manifest, OpenOptions, Part, Result,
+    Selection, Source, TopicId,
+};
+
+use crate::{
+    channels::Channels,
+    cursor::McapCursor,
+    messages,
+    notes::{FORMAT_NAME, Notes},
+    survey::survey,
+};
+
+/// An MCAP file that is open.
+pub struct McapLog {
+    source: Arc<dyn Source>,
+    manifest: Arc<Manifest>,
+    options: OpenOptions,
+    channels: Arc<Channels>,
+    gaps: Arc<[Damage]>,
+    /// Where chunks begin.
+    chunks: Vec<u64>,
+    profile: String,
+}
+
+impl McapLog {
+    /// Opens a file. Of one with a sound summary only that is read, and the heads of the
+    /// records that are in no chunk.
+    ///
+    /// # Errors
+    /// `Unrecognized` if it is no MCAP file, `Io` if it cannot be read.
+    pub fn open(source: Arc<dyn Source>, options: OpenOptions) -> Result<Self> {
+        let (manifest, notes) = survey(&source, options)?;
+        Ok(Self::new(source, Arc::new(manifest), notes, options))
+    }
+
+    /// Opens a file of which the manifest is known, reading nothing.
+    ///
+    /// # Errors
+    /// `Malformed` if the manifest is none of an MCAP file.
+    pub fn resume(
+        source: Arc<dyn Source>,
+        manifest: Arc<Manifest>,
+        options: OpenOptions,
+    ) -> Result<Self> {
+        let notes: Notes = manifest.noted(FORMAT_NAME)?;
+        Ok(Self::new(source, manifest, notes, options))
+    }
+
+    fn new(
+        source: Arc<dyn Source>,
+        manifest: Arc<Manifest>,
+        notes: Notes,
+        options: OpenOptions,
+    ) -> Self {
+        let parts = manifest.parts.iter().zip(&notes.chunks);
+        let chunks = parts.filter(|(_, is_chunk)| **is_chunk);
+        let chunks = chunks.map(|(part, _)| part.bytes.start).collect();
+        let channels = Arc::new(Channels::new(&notes.channels));
+        let (gaps, profile) = (notes.gaps.into(), notes.profile);
+        Self { source, manifest, options, channels, gaps, chunks, profile }
+    }
+
+    /// What the file says that it is, as `ros1`.
+    pub fn profile(&self) -> &str {
+        &self.profile
+    }
+}
+
+impl Log for McapLog {
+    fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
+        let parts = &self.manifest.parts;
+        let first = parts.partition_point(|one| one.bytes.start < part.bytes.start);
+        let within = parts.get(first..).unwrap_or_default().iter();
+        let within = within.take_while(|one| one.bytes.end <= part.bytes.end);
+        let cursors = within.map(|one| self.cursor(one.bytes.clone(), selection));
+        Ok(Box::new(Several { cursors: cursors.collect() }))
+    }
+
+    fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
+        messages::decoder(self.manifest.get(topic)?, columns)
+    }
+
+    fn source(&self) -> &Arc<dyn Source> {
+        &self.source
+    }
+}
+
+impl McapLog {
+    fn cursor(&self, bytes: Range<u64>, selection: &Selection) -> McapCursor {
+        let (channels, selection) = (self.channels.clone(), selection.clone());
+        let (source, options) = (&self.source, self.options);
+        match self.chunks.binary_search(&bytes.start) {
+            Ok(_) => McapCursor::chunk(source, bytes, channels, selection, options),
+            Err(_) => {
+                let gaps = self.gaps.clone();
+                McapCursor::records(source, bytes, gaps, channels, selection, options)
+            }
+        }
+    }
+}
+
+/// Several parts, one after the other.
+struct Several {
+    cursors: VecDeque<McapCursor>,
+}
+
+impl Cursor for Several {
+    fn fill(&mut self, block: &mut Block) -> Result<bool> {
+        while let Some(cursor) = self.cursors.front_mut() {
+            if cursor.fill(block)? {
+                return Ok(true);
+            }
+            self.cursors.pop_front();
+        }
+        Ok(false)
+    }
+}
+
+impl fmt::Debug for McapLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McapLog").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,58 @@
+//! What messages look like, by the schema of their topic.
+
+use std::sync::Arc;
+
+use logtool_core::{
+    Columns, Decoder, FieldRole, Layout, LayoutDecoder, LayoutField, LayoutKind,
+    Primitive, RawDecoder, Result, Topic,
+};
+use logtool_rosmsg::describe;
+
+/// How `topic` says that its schema is written.
+pub(crate) const SCHEMA_ENCODING: &str = "schema_encoding";
+
+/// A decoder of the messages of `topic` into `columns`: raw bytes, if nothing more is
+/// known of them.
+pub(crate) fn decoder(topic: &Topic, columns: &Columns) -> Result<Box<dyn Decoder>> {
+    match layout(topic) {
+        Some(layout) => {
+            let layout = layout?;
+            Ok(Box::new(LayoutDecoder::new(&layout, columns)?))
+        }
+        None => {
+            let raw = RawDecoder::new("ns", columns)?;
+            Ok(Box::new(raw.without_envelope(topic.envelope)))
+        }
+    }
+}
+
+/// What the messages of `topic` look like, their envelope included; nothing where that
+/// is not told in a way that is understood, an error where it is told wrongly.
+pub(crate) fn layout(topic: &Topic) -> Option<Result<Arc<Layout>>> {
+    let schema = topic.metadata.get(SCHEMA_ENCODING).map_or("", String::as_str);
+    if (topic.encoding.as_str(), schema) != ("ros1", "ros1msg") {
+        return None;
+    }
+    let md5sum = topic.metadata.get("md5sum").map_or("*", String::as_str);
+    let described = describe(&topic.type_name, md5sum, &topic.definition);
+    Some(described.and_then(|described| enveloped(&described.layout)))
+}
+
+/// `layout`, behind an envelope.
+fn enveloped(layout: &Layout) -> Result<Arc<Layout>> {
+    let hidden = |name: &str, primitive| LayoutField {
+        name: name.to_owned(),
+        kind: LayoutKind::Primitive(primitive),
+        count: None,
+        offset: 0,
+        role: FieldRole::Hidden,
+    };
+    let mut fields = vec![
+        hidden("sequence", Primitive::U32),
+        hidden("log_time", Primitive::U64),
+        hidden("publish_time", Primitive::U64),
+    ];
+    fields.extend(layout.fields.iter().cloned());
+    let enveloped = Layout::packed(layout.name.clone(), fields)?;
+    Ok(Arc::new(enveloped.with_frame(layout.frame)))
+}

@@ -1,0 +1,179 @@
+//! The manifest of an MCAP file, from what was found.
+
+use std::collections::{BTreeMap, HashMap};
+
+use logtool_core::{
+    Clock, Columns, Manifest, Part, Result, Stream, TimeRange, Topic, TopicId,
+    TopicOrigin, Value, raw_schema,
+};
+
+use crate::{
+    messages::{SCHEMA_ENCODING, decoder},
+    notes::{FORMAT_NAME, Notes},
+    survey::{Count, Found},
+    table::Entry,
+    wire::ENVELOPE,
+};
+
+impl Found {
+    /// The manifest of a file of `bytes` bytes.
+    pub(super) fn finish(mut self, bytes: u64) -> Result<(Manifest, Notes)> {
+        if self.table.conflicts > 0 {
+            let conflicts = self.table.conflicts;
+            self.remarks.push(format!(
+                "schemas and channels that contradict earlier ones of the same number: \
+                 {conflicts}"
+            ));
+        }
+        let topics = self.topics();
+        let part = |tile: &super::Tile| Part {
+            bytes: tile.bytes.clone(),
+            topics: tile.topics(&self.table),
+            time: tile.time,
+        };
+        let parts: Vec<Part> = self.tiles.iter().map(part).collect();
+        let times = parts.iter().map(|part| part.time);
+        let times =
+            times.filter(|time| *time != TimeRange::ALL && time.start < time.end);
+        let entries = self.table.channels.iter();
+        let notes = Notes {
+            profile: self.profile.clone(),
+            channels: entries.clone().map(|e| (e.channel.id, e.topic)).collect(),
+            chunks: self.tiles.iter().map(|tile| tile.is_chunk).collect(),
+            gaps: self.gaps.clone(),
+            metadata: self.metadata.clone(),
+        };
+        let manifest = Manifest {
+            format: FORMAT_NAME.to_owned(),
+            bytes,
+            topics,
+            streams: entries.map(stream).collect(),
+            time: times.reduce(|all, next| all.cover(&next)),
+            parts,
+            clock: Clock::default(),
+            metadata: self.facts(),
+            damage: self.damage,
+            remarks: self.remarks,
+            notes: Manifest::note(&notes)?,
+        };
+        Ok((manifest, notes))
+    }
+
+    fn topics(&mut self) -> Vec<Topic> {
+        let mut instances: HashMap<String, u32> = HashMap::new();
+        let mut topics = Vec::new();
+        for id in (0..self.table.topics() as u32).map(TopicId) {
+            let Some(first) = self.table.of_topic(id).next() else { continue };
+            let instance = instances.entry(first.channel.topic.clone()).or_default();
+            let mut topic = self.topic(id, first, *instance);
+            *instance += 1;
+            match decoder(&topic, &Columns::default()) {
+                Ok(decoder) => topic.schema = decoder.schema().clone(),
+                Err(why) => {
+                    let name = &topic.name;
+                    let remark =
+                        format!("the topic {name:?} has only raw bytes: {why}");
+                    self.remarks.push(remark);
+                }
+            }
+            topics.push(topic);
+        }
+        topics
+    }
+
+    /// The topic `id`, whose first channel is `first`.
+    fn topic(&self, id: TopicId, first: &Entry, instance: u32) -> Topic {
+        let Entry { channel, schema, .. } = first;
+        let mut metadata = channel.metadata.clone();
+        metadata.insert(SCHEMA_ENCODING.to_owned(), schema.encoding.clone());
+        let channels = self.table.of_topic(id).map(|entry| entry.channel.id);
+        let total = self.counts.as_ref().and_then(|counts| {
+            let count = |id| counts.get(&id).copied().unwrap_or(NONE);
+            channels.map(count).reduce(Count::and)
+        });
+        Topic {
+            name: channel.topic.clone(),
+            instance,
+            origin: TopicOrigin::Logged,
+            encoding: channel.encoding.clone(),
+            type_name: schema.name.clone(),
+            definition: String::from_utf8_lossy(&schema.data).into_owned(),
+            schema: raw_schema("ns"),
+            records: total.map(|total| total.records),
+            bytes: total.and_then(|total| total.bytes),
+            time: total.and_then(|total| total.time),
+            latched: self.latched(id),
+            envelope: ENVELOPE,
+            metadata,
+        }
+    }
+
+    /// The streams of `topic` whose last message is for those too who come later.
+    fn latched(&self, topic: TopicId) -> Vec<u32> {
+        let is_latching = |entry: &Entry| {
+            let told = entry.channel.metadata.get("latching").map(String::as_str);
+            entry.topic == topic && matches!(told, Some("1" | "true"))
+        };
+        let entries = (0..).zip(&self.table.channels);
+        entries.filter(|(_, entry)| is_latching(entry)).map(|(at, _)| at).collect()
+    }
+
+    /// What people want to know of the file.
+    fn facts(&self) -> BTreeMap<String, Value> {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let mut facts = BTreeMap::from([
+            ("profile".to_owned(), text(&self.profile)),
+            ("library".to_owned(), text(&self.library)),
+            ("indexed".to_owned(), Value::Bool(self.has_summary)),
+            ("attachments".to_owned(), Value::UInt(self.attachments)),
+        ]);
+        let packing = self.packing.iter().map(|(name, packing)| {
+            let facts = [
+                ("chunks", packing.chunks),
+                ("packed_bytes", packing.packed),
+                ("bytes", packing.size),
+            ];
+            let facts = facts.map(|(name, fact)| (name.to_owned(), Value::UInt(fact)));
+            (name.clone(), Value::Map(facts.into()))
+        });
+        facts.insert("compression".to_owned(), Value::Map(packing.collect()));
+        let told = self.metadata.iter().map(|(name, words)| {
+            let words = words.iter().map(|(key, value)| (key.clone(), text(value)));
+            (name.clone(), Value::Map(words.collect()))
+        });
+        facts.insert("metadata".to_owned(), Value::Map(told.collect()));
+        facts
+    }
+}
+
+/// A channel as people know it.
+fn stream(entry: &Entry) -> Stream {
+    let text = |text: &str| Value::Text(text.to_owned());
+    let channel = &entry.channel;
+    let words = channel.metadata.iter().map(|(key, value)| (key.clone(), text(value)));
+    let mut metadata: BTreeMap<String, Value> = words.collect();
+    let facts = [
+        ("id", Value::UInt(channel.id.into())),
+        ("topic", text(&channel.topic)),
+        ("type", text(&entry.schema.name)),
+    ];
+    metadata.extend(facts.into_iter().map(|(key, fact)| (key.to_owned(), fact)));
+    Stream { topic: entry.topic, metadata }
+}
+
+/// What is known of a channel without messages.
+const NONE: Count = Count { records: 0, bytes: Some(0), time: None };
+
+impl Count {
+    fn and(self, other: Self) -> Self {
+        let time = match (self.time, other.time) {
+            (Some(a), Some(b)) => Some(a.cover(&b)),
+            (one, other) => one.or(other),
+        };
+        Self {
+            records: self.records.saturating_add(other.records),
+            bytes: self.bytes.zip(other.bytes).map(|(a, b)| a.saturating_add(b)),
+            time,
+        }
+    }
+}

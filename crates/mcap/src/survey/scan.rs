@@ -1,0 +1,235 @@
+//! Looking through a whole file.
+
+use std::collections::BTreeMap;
+
+use logtool_core::{Damage, DamageKind, OpenOptions, Result, TimeRange, Window};
+
+use crate::{
+    chunk::{Opened, Unpacked},
+    contents::{self, Met},
+    cursor::timestamp,
+    judge,
+    survey::{Count, Found, START, Tile},
+    wire::{self, HEAD_LEN, MAGIC, op},
+};
+
+/// How much of the file is looked at for the next record after a broken one.
+const SEARCH: usize = 4 << 20;
+/// How long a stretch without chunks is, about.
+const TILE: u64 = 1 << 20;
+/// Declarations that are longer are not kept.
+const MAX_DECLARATION: u64 = 64 << 20;
+/// How many gaps are stepped over, one by one.
+const MAX_GAPS: usize = 1 << 16;
+
+/// Looks through all of the `len` bytes of the file.
+pub(super) fn scan(
+    window: &mut Window<'_>,
+    len: u64,
+    options: OpenOptions,
+) -> Result<Found> {
+    let mut scan =
+        Scan { found: Found::default(), counts: BTreeMap::new(), open: None, options };
+    let mut at = START;
+    while at < len {
+        let sight = window.at(at, judge::SIGHT)?;
+        if at + MAGIC.len() as u64 == len && sight[..] == MAGIC {
+            break;
+        }
+        match judge::record(sight.get(..judge::SIGHT).unwrap_or(&sight), len - at) {
+            Some(all) => {
+                scan.record(window, at, all)?;
+                at += all;
+            }
+            None => at = scan.damaged(window, at, len)?,
+        }
+    }
+    scan.close(at.min(len));
+    let Scan { mut found, counts, .. } = scan;
+    found.counts = Some(counts);
+    Ok(found)
+}
+
+struct Scan {
+    found: Found,
+    counts: BTreeMap<u16, Count>,
+    /// The stretch without chunks that is going on.
+    open: Option<Tile>,
+    options: OpenOptions,
+}
+
+impl Scan {
+    /// Looks at the record of `all` bytes at `at`.
+    fn record(&mut self, window: &mut Window<'_>, at: u64, all: u64) -> Result<()> {
+        let head = window.at(at, HEAD_LEN)?;
+        match head.first().copied().unwrap_or_default() {
+            op::CHUNK => {
+                self.close(at);
+                self.chunk(window, at, all)?;
+            }
+            op::MESSAGE => {
+                let content = window.at(at, HEAD_LEN + wire::MESSAGE_HEAD_LEN)?;
+                let content = content.get(HEAD_LEN..).unwrap_or_default();
+                let Some((channel, time)) = wire::message(content) else {
+                    return Ok(());
+                };
+                let is_long = |tile: &Tile| at - tile.bytes.start >= TILE;
+                if self.open.as_ref().is_some_and(is_long) {
+                    self.close(at);
+                }
+                self.open.get_or_insert_with(|| tile(at, false)).saw(channel, time);
+                self.count(channel, time, all - (HEAD_LEN + 2) as u64);
+            }
+            op::SCHEMA | op::CHANNEL | op::HEADER | op::METADATA
+                if all <= MAX_DECLARATION =>
+            {
+                let bytes = window.at(at, all as usize)?;
+                if let Some((op, content)) = wire::record(&bytes) {
+                    self.declare(op, content);
+                }
+            }
+            op::ATTACHMENT => self.found.attachments += 1,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn declare(&mut self, op: u8, content: &[u8]) {
+        let table = &mut self.found.table;
+        match op {
+            op::SCHEMA => {
+                let schema = wire::Schema::parse(content);
+                schema.into_iter().for_each(|schema| table.schema(schema));
+            }
+            op::CHANNEL => {
+                let channel = wire::Channel::parse(content);
+                channel.into_iter().for_each(|channel| table.channel(channel));
+            }
+            _ => self.found.words(op, content),
+        }
+    }
+
+    /// Looks into the chunk of `all` bytes at `at`, or the first bytes of one.
+    fn chunk(&mut self, window: &mut Window<'_>, at: u64, all: u64) -> Result<()> {
+        let place = at..at + all;
+        let limit = self.options.record_bytes as usize;
+        if all > limit as u64 + (1 << 16) {
+            self.lose(Damage::new(DamageKind::OverLimit, place));
+            return Ok(());
+        }
+        let bytes = window.at(at, all as usize)?;
+        let bytes = bytes.slice(..bytes.len().min(all as usize));
+        let Some(opened) = Opened::new(&bytes, limit) else {
+            self.lose(Damage::new(DamageKind::Garbled, place));
+            return Ok(());
+        };
+        if let Some(kind) = opened.damage() {
+            self.damage(Damage::new(kind, place.clone()));
+        }
+        let name = String::from_utf8_lossy(&opened.compression);
+        if opened.how == Unpacked::Unknown {
+            self.found.remarks.push(format!(
+                "a chunk that is packed with {name:?} cannot be read: only \"\", \"lz4\" \
+                 and \"zstd\" are known"
+            ));
+        }
+        self.found.pack(&name, opened.packed_len, opened.records.len() as u64);
+        let mut tile = tile(at, true);
+        tile.bytes.end = place.end;
+        contents::walk(&opened.records, |met| match met {
+            Met::Record(op::MESSAGE, content, _) => {
+                if let Some((channel, time)) = wire::message(content) {
+                    tile.saw(channel, time);
+                    self.count(channel, time, content.len() as u64 - 2);
+                }
+            }
+            Met::Record(op, content, _) => self.declare(op, content),
+            Met::Gap(range) if opened.is_told(&range) => {}
+            Met::Gap(_) => self.damage(Damage::new(DamageKind::Garbled, place.clone())),
+        });
+        self.found.tiles.push(tile);
+        Ok(())
+    }
+
+    fn count(&mut self, channel: u16, time: u64, bytes: u64) {
+        let count = self.counts.entry(channel).or_default();
+        count.records += 1;
+        *count.bytes.get_or_insert(0) += bytes;
+        let time = TimeRange::just(timestamp(time));
+        count.time = Some(count.time.map_or(time, |known| known.cover(&time)));
+    }
+
+    /// Steps over what is no record at `at`, and says where reading goes on.
+    fn damaged(&mut self, window: &mut Window<'_>, at: u64, len: u64) -> Result<u64> {
+        let next = match self.found.gaps.len() < MAX_GAPS {
+            true => search(window, at + 1, len)?,
+            false => None,
+        };
+        let end = next.unwrap_or(len);
+        let head = wire::head(&window.at(at, HEAD_LEN)?);
+        let is_known = |(op, _): (u8, u64)| (1..=op::DATA_END).contains(&op);
+        let is_cut = next.is_none() && head.is_none_or(is_known);
+        if is_cut && head.is_some_and(|(op, _)| op == op::CHUNK) {
+            // Its first records may be there.
+            self.close(at);
+            self.chunk(window, at, len - at)?;
+            return Ok(len);
+        }
+        let kind = if is_cut { DamageKind::Truncated } else { DamageKind::Garbled };
+        self.lose(Damage::new(kind, at..end));
+        Ok(end)
+    }
+
+    /// Notes that there is nothing to be read where `damage` is.
+    fn lose(&mut self, damage: Damage) {
+        // A gap is read, and told, where it lies in a stretch.
+        self.open.get_or_insert_with(|| tile(damage.bytes.start, false));
+        self.found.gaps.push(damage.clone());
+        self.damage(damage);
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        damage.add_to(&mut self.found.damage);
+    }
+
+    /// Ends the stretch without chunks that is going on.
+    fn close(&mut self, at: u64) {
+        if let Some(mut tile) = self.open.take() {
+            tile.bytes.end = at;
+            self.found.tiles.push(tile);
+        }
+    }
+}
+
+fn tile(at: u64, is_chunk: bool) -> Tile {
+    Tile { bytes: at..at, is_chunk, channels: Some(Vec::new()), time: TimeRange::EMPTY }
+}
+
+impl Tile {
+    fn saw(&mut self, channel: u16, time: u64) {
+        self.time = self.time.cover(&TimeRange::just(timestamp(time)));
+        if let Some(channels) = &mut self.channels
+            && !channels.contains(&channel)
+        {
+            channels.push(channel);
+        }
+    }
+}
+
+/// Where the next records are from `from` on.
+fn search(window: &mut Window<'_>, mut from: u64, len: u64) -> Result<Option<u64>> {
+    while from < len {
+        let bytes = window.at(from, SEARCH)?;
+        let bytes = bytes.slice(..bytes.len().min(SEARCH));
+        let is_last = bytes.is_empty() || from + bytes.len() as u64 >= len;
+        if let Some(skip) = judge::next(&bytes, is_last) {
+            return Ok(Some(from + skip as u64));
+        }
+        if is_last {
+            return Ok(None);
+        }
+        // What begins near the end of what was seen may go on behind it.
+        from += (bytes.len() - bytes.len() / 4) as u64;
+    }
+    Ok(None)
+}

@@ -1,0 +1,163 @@
+//! What the summary at the end of a file says, if it can be believed.
+
+use std::ops::Range;
+
+use logtool_core::{Result, TimeRange, Timestamp, Window};
+
+use crate::{
+    contents::{self, Met},
+    cursor::timestamp,
+    survey::{Count, END_LEN, Found, START, Tile},
+    wire::{self, ChunkIndex, HEAD_LEN, MAGIC, Statistics, op},
+};
+
+/// A summary that is longer is not believed.
+const MAX_LEN: u64 = 1 << 30;
+/// Words that are longer are not kept.
+const MAX_WORDS: u64 = 1 << 20;
+
+/// What a summary says, or why it is not gone by, where there is one.
+pub(super) type Told = std::result::Result<Found, Option<&'static str>>;
+
+/// What the summary of a file of `len` bytes says.
+pub(super) fn read(window: &mut Window<'_>, len: u64) -> Result<Told> {
+    let Some(end) = len.checked_sub(END_LEN).filter(|end| *end >= START) else {
+        return Ok(Err(None));
+    };
+    let tail = window.peek(end, END_LEN as usize)?;
+    let footer = wire::record(&tail).filter(|(op, _)| *op == op::FOOTER);
+    let footer = footer.and_then(|(_, content)| wire::footer(content));
+    let (Some((start, crc)), true) = (footer, tail.ends_with(&MAGIC)) else {
+        return Ok(Err(None));
+    };
+    if start == 0 {
+        return Ok(Err(None));
+    }
+    if start < START || start > end || end - start > MAX_LEN {
+        return Ok(Err(Some("it lies where it cannot be")));
+    }
+    // The checksum takes in the footer, up to itself.
+    let len = (end - start) as usize;
+    let bytes = window.peek(start, len + HEAD_LEN + 16)?;
+    if crc != 0 && crc32fast::hash(&bytes) != crc {
+        return Ok(Err(Some("its checksum is another one")));
+    }
+    let (mut summary, mut is_broken) = (Summary::default(), false);
+    contents::walk(bytes.get(..len).unwrap_or_default(), |met| match met {
+        Met::Record(op, content, _) => is_broken |= summary.take(op, content).is_none(),
+        Met::Gap(_) => is_broken = true,
+    });
+    if is_broken {
+        return Ok(Err(Some("it is broken")));
+    }
+    summary.check(window, start)
+}
+
+#[derive(Default)]
+struct Summary {
+    found: Found,
+    chunks: Vec<ChunkIndex>,
+    statistics: Option<Statistics>,
+}
+
+impl Summary {
+    fn take(&mut self, op: u8, content: &[u8]) -> Option<()> {
+        match op {
+            op::SCHEMA => self.found.table.schema(wire::Schema::parse(content)?),
+            op::CHANNEL => self.found.table.channel(wire::Channel::parse(content)?),
+            op::CHUNK_INDEX => self.chunks.push(ChunkIndex::parse(content)?),
+            op::STATISTICS => self.statistics = Some(Statistics::parse(content)?),
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// Checks that the chunks can lie where they are said to, and looks at what is
+    /// between them; `end` is where the records end.
+    fn check(mut self, window: &mut Window<'_>, end: u64) -> Result<Told> {
+        let told = self.statistics.as_ref().map(|told| (told.messages, told.chunks));
+        if told.is_some_and(|(_, chunks)| chunks as usize != self.chunks.len()) {
+            return Ok(Err(Some("it counts other chunks than it lists")));
+        }
+        if self.chunks.is_empty() && told.is_none_or(|(messages, _)| messages > 0) {
+            // Messages are in no chunk, or there is no list of chunks.
+            return Ok(Err(None));
+        }
+        self.chunks.sort_by_key(|chunk| chunk.at);
+        let mut at = START;
+        for chunk in std::mem::take(&mut self.chunks) {
+            let ends = chunk.at.checked_add(chunk.len);
+            let Some(chunk_end) = ends.filter(|ends| chunk.at >= at && *ends <= end)
+            else {
+                return Ok(Err(Some("chunks lie where they cannot be")));
+            };
+            if !self.between(window, at..chunk.at)? {
+                return Ok(Err(Some("between chunks there are no records")));
+            }
+            at = chunk_end.saturating_add(chunk.index_len);
+            self.found.pack(&chunk.compression, chunk.packed_len, chunk.size);
+            self.found.tiles.push(Tile {
+                bytes: chunk.at..chunk_end,
+                is_chunk: true,
+                channels: (chunk.index_len > 0).then(|| {
+                    chunk.channels.iter().map(|(channel, _)| *channel).collect()
+                }),
+                time: range(chunk.start, chunk.end),
+            });
+        }
+        if at > end || !self.between(window, at..end)? {
+            return Ok(Err(Some("behind the chunks there are no records")));
+        }
+        let mut found = self.found;
+        found.has_summary = true;
+        found.counts = self.statistics.map(|statistics| {
+            found.attachments = statistics.attachments.into();
+            let count = |records| Count { records, ..Count::default() };
+            let counts = statistics.of_channels.into_iter();
+            counts.map(|(id, records)| (id, count(records))).collect()
+        });
+        Ok(Ok(found))
+    }
+
+    /// Looks at the heads of the records in a stretch that is in no chunk; says whether
+    /// it is records.
+    fn between(
+        &mut self,
+        window: &mut Window<'_>,
+        stretch: Range<u64>,
+    ) -> Result<bool> {
+        let (mut at, mut has_messages) = (stretch.start, false);
+        while at < stretch.end {
+            let bytes = window.peek(at, HEAD_LEN)?;
+            let Some((op, len)) = wire::head(&bytes).filter(|(op, _)| *op != 0) else {
+                return Ok(false);
+            };
+            let end = at.saturating_add(HEAD_LEN as u64).saturating_add(len);
+            if end > stretch.end || op == op::CHUNK {
+                return Ok(false);
+            }
+            has_messages |= op == op::MESSAGE;
+            if matches!(op, op::HEADER | op::METADATA) && len < MAX_WORDS {
+                let content = window.peek(at + HEAD_LEN as u64, len as usize)?;
+                self.found.words(op, &content);
+            }
+            at = end;
+        }
+        if has_messages {
+            self.found.tiles.push(Tile {
+                bytes: stretch,
+                is_chunk: false,
+                channels: None,
+                time: TimeRange::ALL,
+            });
+        }
+        Ok(true)
+    }
+}
+
+/// From the one time to the other, both taken in.
+fn range(start: u64, end: u64) -> TimeRange {
+    let (start, end) = (timestamp(start), timestamp(end));
+    let end = Timestamp::from_nanos(end.as_nanos().saturating_add(1));
+    TimeRange { start, end }
+}

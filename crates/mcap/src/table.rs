@@ -1,0 +1,82 @@
+//! The channels of a file, and the topics that they make.
+
+use std::collections::HashMap;
+
+use logtool_core::TopicId;
+
+use crate::wire::{Channel, Schema};
+
+/// Channels in the order in which they are told of: a record's
+/// [stream](logtool_core::Record::stream) is an index into them.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    schemas: HashMap<u16, Schema>,
+    pub(crate) channels: Vec<Entry>,
+    by_id: HashMap<u16, usize>,
+    topics: HashMap<TopicKey, TopicId>,
+    /// Declarations that contradict earlier ones.
+    pub(crate) conflicts: u64,
+}
+
+/// What makes the messages of channels alike: the name of the topic, how messages and
+/// schema are written, the name of the schema, and the schema.
+type TopicKey = (String, String, String, String, Vec<u8>);
+
+/// A channel, what its messages look like, and its topic.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) channel: Channel,
+    pub(crate) schema: Schema,
+    pub(crate) topic: TopicId,
+}
+
+impl Table {
+    /// Notes a schema.
+    pub(crate) fn schema(&mut self, schema: Schema) {
+        match self.schemas.get(&schema.id) {
+            Some(known) => self.conflicts += u64::from(*known != schema),
+            None => drop(self.schemas.insert(schema.id, schema)),
+        }
+    }
+
+    /// Notes a channel.
+    pub(crate) fn channel(&mut self, channel: Channel) {
+        let known = self.by_id.get(&channel.id).and_then(|at| self.channels.get(*at));
+        if let Some(known) = known {
+            self.conflicts += u64::from(known.channel != channel);
+            return;
+        }
+        let schema = self.schemas.get(&channel.schema).cloned().unwrap_or_default();
+        let key = (
+            channel.topic.clone(),
+            channel.encoding.clone(),
+            schema.encoding.clone(),
+            schema.name.clone(),
+            schema.data.clone(),
+        );
+        let new = TopicId(self.topics.len() as u32);
+        let topic = *self.topics.entry(key).or_insert(new);
+        self.by_id.insert(channel.id, self.channels.len());
+        self.channels.push(Entry { channel, schema, topic });
+    }
+
+    /// Which of the channels has the number `id`.
+    pub(crate) fn stream(&self, id: u16) -> Option<usize> {
+        self.by_id.get(&id).copied()
+    }
+
+    /// The topic of the channel with the number `id`.
+    pub(crate) fn topic(&self, id: u16) -> Option<TopicId> {
+        self.channels.get(self.stream(id)?).map(|entry| entry.topic)
+    }
+
+    /// How many topics there are.
+    pub(crate) fn topics(&self) -> usize {
+        self.topics.len()
+    }
+
+    /// The channels of `topic`.
+    pub(crate) fn of_topic(&self, topic: TopicId) -> impl Iterator<Item = &Entry> {
+        self.channels.iter().filter(move |entry| entry.topic == topic)
+    }
+}

@@ -1,0 +1,259 @@
+//! The records of an MCAP file: what their bytes are.
+//!
+//! ```text
+//! magic | header | data … | data end | summary … | footer | magic
+//! record: opcode u8 | length u64 | content
+//! ```
+//! All numbers are little-endian; a text is a `u32` length and its bytes. (MCAP
+//! specification, version 0, "Records".)
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use logtool_core::Cut;
+
+/// The first and the last bytes of a file.
+pub(crate) const MAGIC: [u8; 8] = *b"\x89MCAP0\r\n";
+
+/// How long the head of a record is: its opcode and its length.
+pub(crate) const HEAD_LEN: usize = 9;
+
+/// How long a footer is, with its head.
+pub(crate) const FOOTER_LEN: usize = HEAD_LEN + 20;
+
+/// How many bytes of a message come before its data.
+pub(crate) const MESSAGE_HEAD_LEN: usize = 22;
+
+/// How many of those are in a payload: all but the number of the channel. They are the
+/// sequence (`u32`), the log time and the publish time (`u64` each, ns).
+pub(crate) const ENVELOPE: u32 = 20;
+
+/// The opcodes.
+pub(crate) mod op {
+    pub(crate) const HEADER: u8 = 0x01;
+    pub(crate) const FOOTER: u8 = 0x02;
+    pub(crate) const SCHEMA: u8 = 0x03;
+    pub(crate) const CHANNEL: u8 = 0x04;
+    pub(crate) const MESSAGE: u8 = 0x05;
+    pub(crate) const CHUNK: u8 = 0x06;
+    pub(crate) const MESSAGE_INDEX: u8 = 0x07;
+    pub(crate) const CHUNK_INDEX: u8 = 0x08;
+    pub(crate) const ATTACHMENT: u8 = 0x09;
+    pub(crate) const ATTACHMENT_INDEX: u8 = 0x0a;
+    pub(crate) const STATISTICS: u8 = 0x0b;
+    pub(crate) const METADATA: u8 = 0x0c;
+    pub(crate) const METADATA_INDEX: u8 = 0x0d;
+    pub(crate) const SUMMARY_OFFSET: u8 = 0x0e;
+    pub(crate) const DATA_END: u8 = 0x0f;
+}
+
+/// The opcode of the record at the start of `bytes`, and how long its content is.
+#[inline]
+pub(crate) fn head(bytes: &[u8]) -> Option<(u8, u64)> {
+    let mut cut = Cut::new(bytes);
+    Some((cut.u8()?, cut.u64()?))
+}
+
+/// The record at the start of `bytes`, if it is whole: its opcode and its content.
+#[inline]
+pub(crate) fn record(bytes: &[u8]) -> Option<(u8, &[u8])> {
+    let (op, len) = head(bytes)?;
+    let end = HEAD_LEN.checked_add(usize::try_from(len).ok()?)?;
+    Some((op, bytes.get(HEAD_LEN..end)?))
+}
+
+/// The file's own words: its profile, and the library that wrote it.
+pub(crate) fn header(content: &[u8]) -> Option<(String, String)> {
+    let mut cut = Cut::new(content);
+    Some((text(&mut cut)?.into_owned(), text(&mut cut)?.into_owned()))
+}
+
+/// What messages of a channel look like.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Schema {
+    pub(crate) id: u16,
+    pub(crate) name: String,
+    pub(crate) encoding: String,
+    pub(crate) data: Vec<u8>,
+}
+
+impl Schema {
+    pub(crate) fn parse(content: &[u8]) -> Option<Self> {
+        let mut cut = Cut::new(content);
+        Some(Self {
+            id: cut.u16()?,
+            name: text(&mut cut)?.into_owned(),
+            encoding: text(&mut cut)?.into_owned(),
+            data: sized(&mut cut)?.to_vec(),
+        })
+    }
+}
+
+/// A stream of messages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Channel {
+    pub(crate) id: u16,
+    /// 0 where there is no schema.
+    pub(crate) schema: u16,
+    pub(crate) topic: String,
+    pub(crate) encoding: String,
+    pub(crate) metadata: BTreeMap<String, String>,
+}
+
+impl Channel {
+    pub(crate) fn parse(content: &[u8]) -> Option<Self> {
+        let mut cut = Cut::new(content);
+        Some(Self {
+            id: cut.u16()?,
+            schema: cut.u16()?,
+            topic: text(&mut cut)?.into_owned(),
+            encoding: text(&mut cut)?.into_owned(),
+            metadata: texts(&mut cut)?,
+        })
+    }
+}
+
+/// The channel and the log time of a message.
+#[inline]
+pub(crate) fn message(content: &[u8]) -> Option<(u16, u64)> {
+    let mut cut = Cut::new(content.get(..MESSAGE_HEAD_LEN)?);
+    let channel = cut.u16()?;
+    cut.u32()?;
+    Some((channel, cut.u64()?))
+}
+
+/// A chunk: records, packed together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chunk<'b> {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// How long the records are, by what the file says.
+    pub(crate) size: u64,
+    /// The CRC-32 of the records; 0 where there is none.
+    pub(crate) crc: u32,
+    pub(crate) compression: &'b [u8],
+    /// How many bytes the packed records are, by what the file says.
+    pub(crate) packed_len: u64,
+    /// Those of them that are there.
+    pub(crate) packed: &'b [u8],
+}
+
+impl<'b> Chunk<'b> {
+    /// The chunk of which `content` is all, or the first part.
+    pub(crate) fn parse(content: &'b [u8]) -> Option<Self> {
+        let mut cut = Cut::new(content);
+        let (start, end, size, crc) = (cut.u64()?, cut.u64()?, cut.u64()?, cut.u32()?);
+        let compression = sized(&mut cut)?;
+        let packed_len = cut.u64()?;
+        let rest = cut.rest();
+        let len = usize::try_from(packed_len).unwrap_or(usize::MAX).min(rest.len());
+        let packed = rest.get(..len)?;
+        Some(Self { start, end, size, crc, compression, packed_len, packed })
+    }
+
+    /// Where the packed records begin in the content.
+    pub(crate) fn packed_start(&self) -> usize {
+        40 + self.compression.len()
+    }
+}
+
+/// What the summary says of a chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ChunkIndex {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// Where the record of the chunk begins, and how long it is.
+    pub(crate) at: u64,
+    pub(crate) len: u64,
+    /// The channels that it has messages of, and where their message indexes are.
+    pub(crate) channels: Vec<(u16, u64)>,
+    /// How many bytes its message indexes are, which follow on it.
+    pub(crate) index_len: u64,
+    pub(crate) compression: String,
+    pub(crate) packed_len: u64,
+    pub(crate) size: u64,
+}
+
+impl ChunkIndex {
+    pub(crate) fn parse(content: &[u8]) -> Option<Self> {
+        let mut cut = Cut::new(content);
+        let (start, end, at, len) = (cut.u64()?, cut.u64()?, cut.u64()?, cut.u64()?);
+        let mut offsets = Cut::new(sized(&mut cut)?);
+        let mut channels = Vec::new();
+        while let (Some(channel), Some(at)) = (offsets.u16(), offsets.u64()) {
+            channels.push((channel, at));
+        }
+        Some(Self {
+            start,
+            end,
+            at,
+            len,
+            channels,
+            index_len: cut.u64()?,
+            compression: text(&mut cut)?.into_owned(),
+            packed_len: cut.u64()?,
+            size: cut.u64()?,
+        })
+    }
+}
+
+/// What the summary says of all messages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Statistics {
+    pub(crate) messages: u64,
+    pub(crate) attachments: u32,
+    pub(crate) chunks: u32,
+    /// How many messages each channel has.
+    pub(crate) of_channels: BTreeMap<u16, u64>,
+}
+
+impl Statistics {
+    pub(crate) fn parse(content: &[u8]) -> Option<Self> {
+        let mut cut = Cut::new(content);
+        let messages = cut.u64()?;
+        (cut.u16()?, cut.u32()?); // schemas, channels
+        let (attachments, _metadata, chunks) = (cut.u32()?, cut.u32()?, cut.u32()?);
+        (cut.u64()?, cut.u64()?); // the first and the last time
+        let mut counts = Cut::new(sized(&mut cut)?);
+        let mut of_channels = BTreeMap::new();
+        while let (Some(channel), Some(count)) = (counts.u16(), counts.u64()) {
+            of_channels.insert(channel, count);
+        }
+        Some(Self { messages, attachments, chunks, of_channels })
+    }
+}
+
+/// Where the summary is: its start (0 where there is none), and its CRC-32 (0 where
+/// there is none).
+pub(crate) fn footer(content: &[u8]) -> Option<(u64, u32)> {
+    let mut cut = Cut::new(content);
+    let summary = cut.u64()?;
+    cut.u64()?;
+    Some((summary, cut.u32()?))
+}
+
+/// Words about the file: what they are about, and the words.
+pub(crate) fn metadata(content: &[u8]) -> Option<(String, BTreeMap<String, String>)> {
+    let mut cut = Cut::new(content);
+    Some((text(&mut cut)?.into_owned(), texts(&mut cut)?))
+}
+
+/// A `u32`, and as many bytes.
+fn sized<'b>(cut: &mut Cut<'b>) -> Option<&'b [u8]> {
+    let len = cut.u32()?;
+    cut.bytes(len as usize)
+}
+
+fn text<'b>(cut: &mut Cut<'b>) -> Option<Cow<'b, str>> {
+    sized(cut).map(String::from_utf8_lossy)
+}
+
+/// A `u32`, and as many bytes of pairs of texts.
+fn texts(cut: &mut Cut<'_>) -> Option<BTreeMap<String, String>> {
+    let mut pairs = Cut::new(sized(cut)?);
+    let mut texts = BTreeMap::new();
+    while !pairs.rest().is_empty() {
+        let (key, value) = (text(&mut pairs)?, text(&mut pairs)?);
+        texts.insert(key.into_owned(), value.into_owned());
+    }
+    Some(texts)
+}

@@ -1,0 +1,371 @@
+//! Writes MCAP files.
+//!
+//! Chunks are packed by the current rayon pool, a few at a time, and go out in order,
+//! each followed by its message indexes. Whatever stops the writing, the chunks that went
+//! out are there and whole, and say all that is needed to read them.
+
+mod encode;
+mod filling;
+
+use std::{
+    collections::BTreeMap,
+    io::{Seek, Write},
+};
+
+use logtool_core::{Error, ErrorKind, Place, Queue, Result, Timestamp};
+
+use crate::{
+    chunk::Compression,
+    wire::{Channel, ChunkIndex, MAGIC, Schema, op},
+    write::{
+        encode::Records,
+        filling::{Filling, Full, Told},
+    },
+};
+
+/// How to write.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct WriterOptions {
+    /// What the file says that it is, as `ros1`; nothing in particular if it is empty.
+    pub profile: String,
+    /// How chunks are packed.
+    pub compression: Compression,
+    /// A chunk is ended when it is longer than this.
+    pub chunk_bytes: u32,
+}
+
+impl Default for WriterOptions {
+    fn default() -> Self {
+        Self {
+            profile: String::new(),
+            compression: Compression::Zstd,
+            chunk_bytes: 1 << 20,
+        }
+    }
+}
+
+/// Writes an MCAP file, message by message.
+///
+/// ```
+/// use std::{collections::BTreeMap, io::Cursor};
+/// use logtool_core::Timestamp;
+/// use logtool_mcap::{Writer, WriterOptions};
+///
+/// let mut file = Writer::new(Cursor::new(Vec::new()), WriterOptions::default())?;
+/// let schema = file.schema("std_msgs/String", "ros1msg", b"string data\n")?;
+/// let chatter = file.channel("/chatter", schema, "ros1", BTreeMap::new())?;
+/// let time = Timestamp::from_nanos(1_000_000_000);
+/// file.write(chatter, 0, time, time, b"\x05\0\0\0hello")?;
+/// let bytes = file.finish()?.into_inner();
+/// assert!(bytes.starts_with(b"\x89MCAP0\r\n"));
+/// # Ok::<(), logtool_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Writer<W> {
+    place: Place<W>,
+    options: WriterOptions,
+    schemas: Vec<Schema>,
+    channels: Vec<Declared>,
+    filling: Filling,
+    queue: Queue<Result<Packed>>,
+    chunks: Vec<ChunkIndex>,
+    /// Words about the file, and where they are.
+    metadata: Vec<(String, u64, u64)>,
+    statistics: Statistics,
+}
+
+/// A schema of a [`Writer`]; none if it is the default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SchemaHandle(u16);
+
+/// A channel of a [`Writer`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelHandle(u16);
+
+#[derive(Debug)]
+struct Declared {
+    channel: Channel,
+    /// Whether a chunk has it already.
+    is_declared: bool,
+    messages: u64,
+}
+
+/// What the summary is to say of all messages.
+#[derive(Debug, Default)]
+struct Statistics {
+    messages: u64,
+    /// The first and the last time.
+    times: Option<(u64, u64)>,
+}
+
+/// A chunk that is packed.
+#[derive(Debug)]
+struct Packed {
+    bytes: Vec<u8>,
+    told: Told,
+}
+
+impl<W: Write + Seek> Writer<W> {
+    /// Starts a file in `out`, which is empty.
+    ///
+    /// # Errors
+    /// `Io` if writing fails.
+    pub fn new(out: W, options: WriterOptions) -> Result<Self> {
+        let mut place = Place::new(out, 0);
+        let mut records = Records::default();
+        let library = concat!("logtool ", env!("CARGO_PKG_VERSION"));
+        records.add(op::HEADER, |content| {
+            content.text(&options.profile).text(library);
+        });
+        place.put(&[&MAGIC, records.bytes()].concat())?;
+        Ok(Self {
+            place,
+            options,
+            schemas: Vec::new(),
+            channels: Vec::new(),
+            filling: Filling::default(),
+            queue: Queue::new(),
+            chunks: Vec::new(),
+            metadata: Vec::new(),
+            statistics: Statistics::default(),
+        })
+    }
+
+    /// Adds a schema, unless the same is there: what messages look like.
+    ///
+    /// # Errors
+    /// `Limit` if there are 65,535 already.
+    pub fn schema(
+        &mut self,
+        name: &str,
+        encoding: &str,
+        data: &[u8],
+    ) -> Result<SchemaHandle> {
+        let is_like = |schema: &&Schema| {
+            (schema.name.as_str(), schema.encoding.as_str(), &*schema.data)
+                == (name, encoding, data)
+        };
+        if let Some(schema) = self.schemas.iter().find(is_like) {
+            return Ok(SchemaHandle(schema.id));
+        }
+        let id = number(self.schemas.len() + 1, "schemas")?;
+        let (name, encoding) = (name.to_owned(), encoding.to_owned());
+        self.schemas.push(Schema { id, name, encoding, data: data.to_vec() });
+        Ok(SchemaHandle(id))
+    }
+
+    /// Adds a channel: messages of `topic` that look like `schema` and are written as
+    /// `encoding` says.
+    ///
+    /// # Errors
+    /// `Limit` if there are 65,535 already.
+    pub fn channel(
+        &mut self,
+        topic: &str,
+        schema: SchemaHandle,
+        encoding: &str,
+        metadata: BTreeMap<String, String>,
+    ) -> Result<ChannelHandle> {
+        let id = number(self.channels.len(), "channels")?;
+        let (topic, encoding) = (topic.to_owned(), encoding.to_owned());
+        let channel = Channel { id, schema: schema.0, topic, encoding, metadata };
+        self.channels.push(Declared { channel, is_declared: false, messages: 0 });
+        Ok(ChannelHandle(id))
+    }
+
+    /// Writes a message of `channel`.
+    ///
+    /// # Errors
+    /// `Limit` if a file cannot have one of the times; then it is as it was. `Io` if
+    /// writing fails; then nothing more is written. `NoSuch` if there is no such
+    /// channel.
+    pub fn write(
+        &mut self,
+        channel: ChannelHandle,
+        sequence: u32,
+        log_time: Timestamp,
+        publish_time: Timestamp,
+        data: &[u8],
+    ) -> Result<()> {
+        let (log_time, publish_time) = (nanos(log_time)?, nanos(publish_time)?);
+        let Some(declared) = self.channels.get_mut(usize::from(channel.0)) else {
+            let what = format!("a channel {} that is none of this file", channel.0);
+            return Err(Error::new(ErrorKind::NoSuch, what));
+        };
+        if !declared.is_declared {
+            declared.is_declared = true;
+            let schema = declared.channel.schema;
+            let schema = self.schemas.iter().find(|known| known.id == schema);
+            schema.into_iter().for_each(|schema| self.filling.records.schema(schema));
+            self.filling.records.channel(&declared.channel);
+        }
+        declared.messages += 1;
+        self.statistics.count(log_time);
+        self.filling.message(channel.0, sequence, log_time, publish_time, data);
+        match self.filling.len() > self.options.chunk_bytes as usize {
+            true => self.end_chunk(),
+            false => Ok(()),
+        }
+    }
+
+    /// Writes words about the file: `words`, which are about `name`.
+    ///
+    /// # Errors
+    /// `Io` if writing fails.
+    pub fn metadata(
+        &mut self,
+        name: &str,
+        words: &BTreeMap<String, String>,
+    ) -> Result<()> {
+        self.flush()?;
+        let mut records = Records::default();
+        records.add(op::METADATA, |content| {
+            content.text(name).texts(words);
+        });
+        let (at, len) = (self.place.at(), records.bytes().len() as u64);
+        self.metadata.push((name.to_owned(), at, len));
+        self.place.put(records.bytes())
+    }
+
+    /// Ends the chunk that is being filled, if it has messages, packs all that is not
+    /// yet packed, and sends it out: all messages so far are safe then.
+    ///
+    /// # Errors
+    /// `Io` if writing fails.
+    pub fn flush(&mut self) -> Result<()> {
+        self.end_chunk()?;
+        while let Some(packed) = self.queue.wait() {
+            self.put_chunk(packed?)?;
+        }
+        self.place.flush()
+    }
+
+    /// Writes the summary, and gives the output back.
+    ///
+    /// # Errors
+    /// `Io` if writing fails.
+    pub fn finish(mut self) -> Result<W> {
+        self.flush()?;
+        let mut end = Records::default();
+        end.add(op::DATA_END, |content| {
+            content.u32(0);
+        });
+        self.place.put(end.bytes())?;
+        let start = self.place.at();
+        let mut summary = Records::default();
+        let mut groups = Vec::new();
+        let mut group = |summary: &mut Records, op: u8, add: &dyn Fn(&mut Records)| {
+            let from = summary.bytes().len() as u64;
+            add(summary);
+            let to = summary.bytes().len() as u64;
+            if to > from {
+                groups.push((op, start + from, to - from));
+            }
+        };
+        group(&mut summary, op::SCHEMA, &|records| {
+            self.schemas.iter().for_each(|schema| records.schema(schema));
+        });
+        group(&mut summary, op::CHANNEL, &|records| {
+            let channels = self.channels.iter();
+            channels.for_each(|declared| records.channel(&declared.channel));
+        });
+        group(&mut summary, op::STATISTICS, &|records| self.count(records));
+        group(&mut summary, op::CHUNK_INDEX, &|records| {
+            self.chunks.iter().for_each(|chunk| records.chunk_index(chunk));
+        });
+        group(&mut summary, op::METADATA_INDEX, &|records| {
+            for (name, at, len) in &self.metadata {
+                records.add(op::METADATA_INDEX, |content| {
+                    content.u64(*at).u64(*len).text(name);
+                });
+            }
+        });
+        let offsets = start + summary.bytes().len() as u64;
+        for (op, at, len) in groups {
+            summary.add(op::SUMMARY_OFFSET, |content| {
+                content.u8(op).u64(at).u64(len);
+            });
+        }
+        summary.footer(start, offsets);
+        self.place.put(summary.bytes())?;
+        self.place.put(&MAGIC)?;
+        self.place.end()
+    }
+
+    /// The statistics.
+    fn count(&self, records: &mut Records) {
+        let (first, last) = self.statistics.times.unwrap_or_default();
+        let counts = self.channels.iter().filter(|channel| channel.messages > 0);
+        records.add(op::STATISTICS, |content| {
+            content.u64(self.statistics.messages).u16(self.schemas.len() as u16);
+            content.u32(self.channels.len() as u32).u32(0);
+            content.u32(self.metadata.len() as u32).u32(self.chunks.len() as u32);
+            content.u64(first).u64(last).sized(|map| {
+                for Declared { channel, messages, .. } in counts {
+                    map.u16(channel.id).u64(*messages);
+                }
+            });
+        });
+    }
+
+    fn end_chunk(&mut self) -> Result<()> {
+        let Some(full) = self.filling.take() else { return Ok(()) };
+        let compression = self.options.compression;
+        self.queue.push(move || {
+            let Full { bytes, told } = full;
+            Ok(Packed { bytes: compression.pack(bytes)?, told })
+        });
+        while let Some(packed) = self.queue.next() {
+            self.put_chunk(packed?)?;
+        }
+        Ok(())
+    }
+
+    fn put_chunk(&mut self, packed: Packed) -> Result<()> {
+        let Packed { bytes, told } = packed;
+        let compression = self.options.compression.name();
+        let at = self.place.at();
+        let head = encode::chunk_head(&told, compression, bytes.len() as u64);
+        self.place.put(&head)?;
+        self.place.put(&bytes)?;
+        let indexes_at = self.place.at();
+        let (indexes, channels) = encode::message_indexes(&told, indexes_at);
+        self.place.put(&indexes)?;
+        self.chunks.push(ChunkIndex {
+            start: told.start,
+            end: told.end,
+            at,
+            len: indexes_at - at,
+            channels,
+            index_len: indexes.len() as u64,
+            compression: compression.to_owned(),
+            packed_len: bytes.len() as u64,
+            size: told.size,
+        });
+        Ok(())
+    }
+}
+
+impl Statistics {
+    fn count(&mut self, time: u64) {
+        self.messages += 1;
+        let (first, last) = self.times.unwrap_or((time, time));
+        self.times = Some((first.min(time), last.max(time)));
+    }
+}
+
+/// A time as files have it.
+fn nanos(time: Timestamp) -> Result<u64> {
+    u64::try_from(time.as_nanos()).map_err(|_| {
+        let what = format!("a time before 1970 ({} ns)", time.as_nanos());
+        Error::new(ErrorKind::Limit, what)
+    })
+}
+
+fn number(number: usize, of: &str) -> Result<u16> {
+    let number = u16::try_from(number).ok().filter(|number| *number < u16::MAX);
+    number.ok_or_else(|| {
+        Error::new(ErrorKind::Limit, format!("more than 65,535 {of} in an MCAP file"))
+    })
+}

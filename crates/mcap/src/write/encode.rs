@@ -1,0 +1,165 @@
+//! The records of a file as bytes.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    wire::{Channel, ChunkIndex, Schema, op},
+    write::filling::Told,
+};
+
+/// Records, one behind the other.
+#[derive(Debug, Default)]
+pub(crate) struct Records {
+    bytes: Vec<u8>,
+}
+
+/// The content of a record that is being written.
+pub(crate) struct Content<'r> {
+    bytes: &'r mut Vec<u8>,
+}
+
+impl Records {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.bytes)
+    }
+
+    /// Adds a record with the opcode `op`, of which `fill` writes the content.
+    pub(crate) fn add(&mut self, op: u8, fill: impl FnOnce(&mut Content<'_>)) {
+        self.bytes.push(op);
+        let at = self.bytes.len();
+        self.bytes.extend_from_slice(&[0; 8]);
+        fill(&mut Content { bytes: &mut self.bytes });
+        let len = (self.bytes.len() - at - 8) as u64;
+        if let Some(place) = self.bytes.get_mut(at..at + 8) {
+            place.copy_from_slice(&len.to_le_bytes());
+        }
+    }
+
+    pub(crate) fn schema(&mut self, schema: &Schema) {
+        let Schema { id, name, encoding, data } = schema;
+        self.add(op::SCHEMA, |content| {
+            content.u16(*id).text(name).text(encoding).sized(|sized| {
+                sized.raw(data);
+            });
+        });
+    }
+
+    pub(crate) fn channel(&mut self, channel: &Channel) {
+        let Channel { id, schema, topic, encoding, metadata } = channel;
+        self.add(op::CHANNEL, |content| {
+            content.u16(*id).u16(*schema).text(topic).text(encoding).texts(metadata);
+        });
+    }
+
+    pub(crate) fn chunk_index(&mut self, chunk: &ChunkIndex) {
+        self.add(op::CHUNK_INDEX, |content| {
+            content.u64(chunk.start).u64(chunk.end).u64(chunk.at).u64(chunk.len);
+            content.sized(|map| {
+                for (channel, at) in &chunk.channels {
+                    map.u16(*channel).u64(*at);
+                }
+            });
+            content.u64(chunk.index_len).text(&chunk.compression);
+            content.u64(chunk.packed_len).u64(chunk.size);
+        });
+    }
+
+    /// Adds the footer of the summary that these records are, which begins at `start` of
+    /// the file; the offsets begin at `offsets`.
+    pub(crate) fn footer(&mut self, start: u64, offsets: u64) {
+        let mut crc = 0;
+        self.add(op::FOOTER, |content| {
+            content.u64(start).u64(offsets);
+            // Its length is known, and not yet there: the checksum takes it in.
+            let head = content.bytes.len() - 16 - 8;
+            if let Some(len) = content.bytes.get_mut(head..head + 8) {
+                len.copy_from_slice(&20_u64.to_le_bytes());
+            }
+            crc = crc32fast::hash(content.bytes);
+            content.u32(crc);
+        });
+    }
+}
+
+impl Content<'_> {
+    pub(crate) fn u8(&mut self, value: u8) -> &mut Self {
+        self.raw(&[value])
+    }
+
+    pub(crate) fn u16(&mut self, value: u16) -> &mut Self {
+        self.raw(&value.to_le_bytes())
+    }
+
+    pub(crate) fn u32(&mut self, value: u32) -> &mut Self {
+        self.raw(&value.to_le_bytes())
+    }
+
+    pub(crate) fn u64(&mut self, value: u64) -> &mut Self {
+        self.raw(&value.to_le_bytes())
+    }
+
+    pub(crate) fn raw(&mut self, bytes: &[u8]) -> &mut Self {
+        self.bytes.extend_from_slice(bytes);
+        self
+    }
+
+    pub(crate) fn text(&mut self, text: &str) -> &mut Self {
+        self.u32(text.len() as u32).raw(text.as_bytes())
+    }
+
+    pub(crate) fn texts(&mut self, texts: &BTreeMap<String, String>) -> &mut Self {
+        self.sized(|pairs| {
+            for (key, value) in texts {
+                pairs.text(key).text(value);
+            }
+        })
+    }
+
+    /// The number of bytes that `fill` writes, and these.
+    pub(crate) fn sized(&mut self, fill: impl FnOnce(&mut Content<'_>)) -> &mut Self {
+        let at = self.bytes.len();
+        self.u32(0);
+        fill(&mut Content { bytes: self.bytes });
+        let len = (self.bytes.len() - at - 4) as u32;
+        if let Some(place) = self.bytes.get_mut(at..at + 4) {
+            place.copy_from_slice(&len.to_le_bytes());
+        }
+        self
+    }
+}
+
+/// The head of a chunk of which `packed_len` bytes of records follow.
+pub(super) fn chunk_head(told: &Told, compression: &str, packed_len: u64) -> Vec<u8> {
+    let mut records = Records::default();
+    records.add(op::CHUNK, |content| {
+        content.u64(told.start).u64(told.end).u64(told.size).u32(told.crc);
+        content.text(compression).u64(packed_len);
+    });
+    let mut head = records.take();
+    let len = (head.len() - 9) as u64 + packed_len;
+    if let Some(place) = head.get_mut(1..9) {
+        place.copy_from_slice(&len.to_le_bytes());
+    }
+    head
+}
+
+/// The message indexes of a chunk, which begin at `at` of the file, and where that of
+/// each channel is.
+pub(super) fn message_indexes(told: &Told, at: u64) -> (Vec<u8>, Vec<(u16, u64)>) {
+    let (mut records, mut places) = (Records::default(), Vec::new());
+    for (channel, entries) in &told.index {
+        places.push((*channel, at + records.bytes().len() as u64));
+        records.add(op::MESSAGE_INDEX, |content| {
+            content.u16(*channel).sized(|array| {
+                for (time, offset) in entries {
+                    array.u64(*time).u64(*offset);
+                }
+            });
+        });
+    }
+    (records.take(), places)
+}

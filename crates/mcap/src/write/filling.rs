@@ -1,0 +1,72 @@
+//! The chunk that is being filled.
+
+use std::collections::BTreeMap;
+
+use crate::{wire::op, write::encode::Records};
+
+/// Records that become a chunk.
+#[derive(Debug, Default)]
+pub(super) struct Filling {
+    pub(super) records: Records,
+    index: BTreeMap<u16, Vec<(u64, u64)>>,
+    times: Option<(u64, u64)>,
+}
+
+/// A chunk that is full, and not yet packed.
+#[derive(Debug)]
+pub(super) struct Full {
+    pub(super) bytes: Vec<u8>,
+    pub(super) told: Told,
+}
+
+/// What is told of a chunk.
+#[derive(Debug)]
+pub(super) struct Told {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    /// How long its records are, and their CRC-32.
+    pub(super) size: u64,
+    pub(super) crc: u32,
+    /// For each channel, the times of its messages and where they are in the records, in
+    /// the order of time.
+    pub(super) index: BTreeMap<u16, Vec<(u64, u64)>>,
+}
+
+impl Filling {
+    /// How long the records are.
+    pub(super) fn len(&self) -> usize {
+        self.records.bytes().len()
+    }
+
+    pub(super) fn message(
+        &mut self,
+        channel: u16,
+        sequence: u32,
+        log_time: u64,
+        publish_time: u64,
+        data: &[u8],
+    ) {
+        let at = self.len() as u64;
+        self.records.add(op::MESSAGE, |content| {
+            content
+                .u16(channel)
+                .u32(sequence)
+                .u64(log_time)
+                .u64(publish_time)
+                .raw(data);
+        });
+        self.index.entry(channel).or_default().push((log_time, at));
+        let (start, end) = self.times.unwrap_or((log_time, log_time));
+        self.times = Some((start.min(log_time), end.max(log_time)));
+    }
+
+    /// The chunk, if it has messages; what follows begins anew.
+    pub(super) fn take(&mut self) -> Option<Full> {
+        let (start, end) = self.times.take()?;
+        let bytes = self.records.take();
+        let mut index = std::mem::take(&mut self.index);
+        index.values_mut().for_each(|entries| entries.sort_by_key(|(time, _)| *time));
+        let (size, crc) = (bytes.len() as u64, crc32fast::hash(&bytes));
+        Some(Full { bytes, told: Told { start, end, size, crc, index } })
+    }
+}
