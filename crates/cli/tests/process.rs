@@ -30,12 +30,16 @@ mod info;
 mod input;
 #[path = "process/interrupt.rs"]
 mod interrupt;
+#[path = "process/lidars.rs"]
+mod lidars;
 #[path = "process/merge.rs"]
 mod merge;
 #[path = "process/messages.rs"]
 mod messages;
 #[path = "process/params.rs"]
 mod params;
+#[path = "process/points.rs"]
+mod points;
 #[path = "process/repair.rs"]
 mod repair;
 #[path = "process/testdata.rs"]

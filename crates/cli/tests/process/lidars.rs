@@ -1,0 +1,97 @@
+//! Logs of lidars: what is told of them, what is found in them, and copies.
+
+use std::fs;
+
+use crate::{
+    program::Folder,
+    samples::{sample, testdata},
+};
+
+#[test]
+fn info_says_how_a_vel_log_is_laid_out_and_which_lidar_it_has() {
+    // MANIFEST.tsv: size field = 21 + data, 0xFFFFFFFF, a packet for each message.
+    let Some(log) = sample("velodyne/sample_real_s1_size21.vel") else { return };
+    let info = Folder::new().run(&["info", &log]).succeeded().stdout;
+    for words in [
+        "the size of a message counts 21 bytes of header",
+        "verified, 1 entry",
+        "at the mark 0xffffffff",
+        "points: HDL-64E S1, strongest return, 306 packets",
+        "(messages of gps",
+    ] {
+        assert!(info.contains(words), "no {words:?} in {info}");
+    }
+}
+
+#[test]
+fn info_says_of_a_capture_who_sent_what_and_what_the_clock_is_worth() {
+    // MANIFEST.tsv: 293 data and 57 position packets, with GPS.
+    let Some(log) = sample("velodyne/vlp16_mrpt_gps_sample.pcap") else { return };
+    let info = Folder::new().run(&["info", &log]).succeeded().stdout;
+    for words in
+        ["container   pcap", "VLP-16, strongest return, 293 packets from ", "locked"]
+    {
+        assert!(info.contains(words), "no {words:?} in {info}");
+    }
+}
+
+#[test]
+fn packets_that_are_missing_and_lidars_that_say_they_are_others_are_found() {
+    let folder = Folder::new();
+    if let Some(capture) = sample("velodyne/sim_hdl64e_s2.pcap") {
+        let sound = folder.run(&["check", &capture]).succeeded().stdout;
+        assert!(!sound.contains("lidar.packets.lost"), "{sound}");
+        // A header of 24 bytes, then frames of 16 + 42 + 1206, a packet every 288 us.
+        let mut bytes = fs::read(capture).unwrap();
+        bytes.drain(24 + 100 * 1_264..24 + 104 * 1_264);
+        folder.write("lost.pcap", &bytes);
+        let found = folder.run(&["check", "lost.pcap"]).succeeded().stdout;
+        let text = "about 4 packets are missing, in 1 gap of up to 0.001440 s";
+        assert!(found.contains("lidar.packets.lost"), "{found}");
+        assert!(found.contains(text), "{found}");
+        // Half a second of a calibration that takes 1.2 s.
+        bytes.truncate(24 + 1_700 * 1_264);
+        folder.write("short.pcap", &bytes);
+        let found = folder.run(&["check", "short.pcap"]).succeeded().stdout;
+        assert!(found.contains("lidar.calibration.incomplete"), "{found}");
+        assert!(found.contains("lidar.calibration.other"), "{found}");
+    }
+    // MANIFEST.tsv: early firmware that reports the identity of an HDL-32E.
+    if let Some(capture) = sample("velodyne/vlp16_veloview_test-90deg-1-50-frames.pcap")
+    {
+        let found = folder.run(&["check", &capture]).succeeded().stdout;
+        assert!(found.contains("lidar.model.conflict"), "{found}");
+    }
+    // A bag of the packets of an HDL-64E S1, which does not send its calibration.
+    if let Some(bag) = sample("velodyne/hdl64e_s1_atwall.bag") {
+        let found = folder.run(&["check", &bag]).succeeded().stdout;
+        assert!(found.contains("lidar.calibration.other"), "{found}");
+    }
+}
+
+#[test]
+fn a_part_of_a_vel_log_is_a_vel_log() {
+    let folder = Folder::new();
+    let car = testdata("car.vel");
+    let args = ["filter", &car, "-q", "-o", "gps.vel", "--topic", "gps"];
+    folder.run(&args).succeeded();
+    let cat =
+        |log: &str| folder.run(&["cat", log, "--topic", "gps"]).succeeded().stdout;
+    assert!(!cat("gps.vel").is_empty());
+    assert_eq!(cat("gps.vel"), cat(&car));
+    let cut = testdata("damaged/cut.vel");
+    folder.run(&["repair", &cut, "-q", "-o", "sound.vel"]).ended(3, &[]);
+    folder.run(&["info", "sound.vel"]).succeeded();
+}
+
+#[test]
+fn a_capture_cannot_be_written_and_what_can_be_done_is_said() {
+    let folder = Folder::new();
+    let puck = testdata("puck.pcap");
+    for args in
+        [["filter", &puck, "-o", "new.pcap"], ["repair", &puck, "-o", "new.pcap"]]
+    {
+        folder.run(&args).ended(1, &["captures are not written", "logtool convert"]);
+        assert!(folder.list("").is_empty());
+    }
+}

@@ -1,0 +1,151 @@
+//! Points of lidars as files, and calibrations: what others have counted and computed of
+//! the same packets.
+
+use std::fs;
+
+use crate::{program::Folder, samples::sample};
+
+/// A capture of a real HDL-64E S1, and the calibration that VeloView was given with it.
+const CAPTURE: &str = "velodyne/hdl64e_atwallshort.pcap";
+const CALIBRATION: &str = "velodyne/calib_hdl64e_opendlv_db.xml";
+
+/// How many points velodyne_decoder finds in it (expected/index.json).
+const POINTS: usize = 104_661;
+
+/// The first points of VeloView's frame of it (hdl64e_atwall_veloview_frame1.csv.zip): x to
+/// the right, y ahead, z up, and the intensity.
+const VELOVIEW: [[f64; 4]; 2] = [
+    [1.248214244842529, 13.42398262023926, -1.529424905776978, 22.0],
+    [0.8516161441801979, 14.21269702911377, -1.541462779045105, 28.0],
+];
+
+/// Converts the capture into the folder `out`, and gives the folder that it is in.
+fn convert(args: &[&str]) -> Option<Folder> {
+    let (capture, calibration) = (sample(CAPTURE)?, sample(CALIBRATION)?);
+    let folder = Folder::new();
+    let start = ["convert", &capture, "-q", "-o", "out", "--calibration", &calibration];
+    // The last packet of the file is cut.
+    folder.run(&[&start[..], args].concat()).ended(3, &[]);
+    Some(folder)
+}
+
+/// The floats of a KITTI file, four a point.
+fn kitti(folder: &Folder, name: &str) -> Vec<[f32; 4]> {
+    let bytes = fs::read(folder.path().join(name)).unwrap();
+    let (points, rest) = bytes.as_chunks::<16>();
+    assert!(rest.is_empty());
+    let float = |point: &[u8; 16], at: usize| {
+        f32::from_le_bytes(point[4 * at..4 * at + 4].try_into().unwrap())
+    };
+    points.iter().map(|point| [0, 1, 2, 3].map(|at| float(point, at))).collect()
+}
+
+/// Whether two points follow on each other that are as near to `wanted`.
+fn has(points: &[[f32; 4]], wanted: [[f64; 4]; 2]) -> bool {
+    let is = |point: &[f32; 4], wanted: [f64; 4]| {
+        let off = (0..3).map(|axis| (f64::from(point[axis]) - wanted[axis]).abs());
+        off.fold(0.0, f64::max) < 1e-5
+            && (f64::from(point[3]) * 255.0 - wanted[3]).abs() < 1e-3
+    };
+    points.windows(2).any(|two| is(&two[0], wanted[0]) && is(&two[1], wanted[1]))
+}
+
+#[test]
+fn kitti_has_veloviews_points_in_either_axes() {
+    let args = ["--to", "kitti", "--per", "log"];
+    let Some(folder) = convert(&[&args[..], &["--axes", "manual"]].concat()) else {
+        return;
+    };
+    let points = kitti(&folder, "out/points.bin");
+    assert_eq!(points.len(), POINTS);
+    assert!(has(&points, VELOVIEW));
+    let ahead = VELOVIEW.map(|[x, y, z, intensity]| [y, -x, z, intensity]);
+    let points = kitti(&convert(&args).unwrap(), "out/points.bin");
+    assert!(has(&points, ahead));
+    // ROS turns offsets with the laser: no point is where VeloView has it.
+    let ros = convert(&[&args[..], &["--formula", "ros"]].concat()).unwrap();
+    let points = kitti(&ros, "out/points.bin");
+    assert_eq!(points.len(), POINTS);
+    assert!(!has(&points, ahead));
+}
+
+#[test]
+fn each_format_has_as_many_points_as_others_count() {
+    for (to, name) in [("pcd", "points.pcd"), ("ply", "points.ply")] {
+        let Some(folder) = convert(&["--to", to, "--per", "log"]) else { return };
+        let file = fs::read(folder.path().join("out").join(name)).unwrap();
+        let head = String::from_utf8_lossy(&file[..2_000]).into_owned();
+        let count = match to {
+            "pcd" => format!("\nPOINTS {POINTS}\n"),
+            _ => format!("\nelement vertex {POINTS}\n"),
+        };
+        assert!(head.contains(&count), "{head}");
+        assert!(head.contains("formula: manual"), "{head}");
+    }
+    for (to, name) in [("las", "points.las"), ("laz", "points.laz")] {
+        let folder = convert(&["--to", to]).unwrap();
+        let file = fs::read(folder.path().join("out").join(name)).unwrap();
+        // LAS 1.2, table 1: the number of point records.
+        assert_eq!(file[107..111], (POINTS as u32).to_le_bytes(), "{name}");
+    }
+}
+
+#[test]
+fn a_scan_that_does_not_begin_or_end_at_the_cut_is_flagged() {
+    // The head passes the cut twice, once at the start of VeloView's frame and once at its
+    // end: there is something before and after it.
+    let Some(folder) = convert(&["--to", "pcd"]) else { return };
+    let index = folder.read("out/points/index.csv");
+    let rows: Vec<Vec<&str>> =
+        index.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows[0], ["time", "end", "scan", "points", "file", "partial"]);
+    let partial: Vec<&str> = rows[1..].iter().map(|row| row[5]).collect();
+    assert_eq!(partial, ["true", "false", "true"], "{index}");
+    let counts = rows[1..].iter().map(|row| row[3].parse::<usize>().unwrap());
+    assert_eq!(counts.sum::<usize>(), POINTS);
+    // A whole scan that only some was asked for of, is partial as well.
+    let some = ["--time", "relative", "--from", "0.02", "--to", "0.1", "--to", "pcd"];
+    let folder = convert(&some).unwrap();
+    let index = folder.read("out/points/index.csv");
+    assert!(index.lines().skip(1).all(|row| row.ends_with(",true")), "{index}");
+}
+
+/// The numbers between `<tag>` and `</tag>`.
+fn numbers(xml: &str, tag: &str) -> Vec<f64> {
+    let tag = format!("<{tag}>");
+    let rest = xml.split(&*tag).skip(1);
+    rest.map(|rest| rest.split('<').next().unwrap().trim().parse().unwrap()).collect()
+}
+
+#[test]
+fn a_calibration_goes_from_packets_to_xml_to_yaml_and_back() {
+    let (Some(capture), Some(truth)) = (
+        sample("velodyne/sim_hdl64e_s2.pcap"),
+        sample("velodyne/calib_hdl64e_s2.1_sztaki.xml"),
+    ) else {
+        return;
+    };
+    let folder = Folder::new();
+    for (from, to) in
+        [(&*capture, "db.xml"), ("db.xml", "db.yaml"), ("db.yaml", "back.xml")]
+    {
+        let run = folder.run(&["calibration", from, "-o", to]);
+        assert_eq!(run.status, 0, "{run:?}");
+    }
+    let truth = fs::read_to_string(truth).unwrap();
+    // The lidar sends hundredths of a degree, and millimetres; the files have centimetres.
+    for (tag, step) in
+        [("vertCorrection_", 0.01), ("rotCorrection_", 0.01), ("distCorrection_", 0.1)]
+    {
+        let wanted = numbers(&truth, tag);
+        assert_eq!(wanted.len(), 64);
+        for file in ["db.xml", "back.xml"] {
+            let have = numbers(&folder.read(file), tag);
+            let off = wanted.iter().zip(&have).map(|(w, h)| (w - h).abs());
+            assert!(off.fold(0.0, f64::max) < step * 0.51, "{file}, {tag}: {have:?}");
+            assert_eq!(have.len(), 64);
+        }
+    }
+    let again = folder.run(&["calibration", &capture, "-o", "db.xml"]);
+    again.ended(1, &["--force"]);
+}
