@@ -126,7 +126,7 @@ impl BagFile {
         text: &str,
         caller: &str,
     ) -> u32 {
-        let md5sum = logtool_rosbag::md5sum(type_name, text).expect("types are sound");
+        let md5sum = logtool_rosmsg::md5sum(type_name, text).expect("types are sound");
         let latching = if topic == "/tf_static" { b"1" } else { b"0" };
         let header = [
             field("callerid", caller.as_bytes()),

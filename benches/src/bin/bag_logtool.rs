@@ -13,8 +13,8 @@ use arrow_array::{Array, cast::AsArray as _, types::*};
 use arrow_schema::DataType;
 use logtool_benches::touch;
 use logtool_core::{
-    Block, Columns, Cursor as _, Log, Merge, ReadAhead, Result, Selection, TopicOrigin,
-    TopicSet,
+    Block, Columns, Cursor as _, Log, ReadAhead, Result, Selection, TimeOrder,
+    TopicOrigin, TopicSet,
 };
 use logtool_rosbag::{RosbagLog, RosbagOptions};
 
@@ -55,13 +55,15 @@ fn read(log: &dyn Log, wanted: Selection) -> Result<(u64, u64)> {
 }
 
 fn ordered(log: &dyn Log, wanted: Selection) -> Result<(u64, u64)> {
-    let mut merge = Merge::new(vec![(log, wanted)]);
-    let (mut count, mut sum, mut last) = (0, 0, None);
-    while let Some((_, record)) = merge.next()? {
-        assert!(last <= Some(record.time), "in the order of time");
-        last = Some(record.time);
-        count += 1;
-        sum = touch(record.payload).wrapping_add(sum);
+    let mut cursor = TimeOrder::new(log, wanted);
+    let (mut block, mut count, mut sum, mut last) = (Block::default(), 0, 0, None);
+    while cursor.fill(&mut block)? {
+        for record in block.iter() {
+            assert!(last <= Some(record.time), "in the order of time");
+            last = Some(record.time);
+            count += 1;
+            sum = touch(record.payload).wrapping_add(sum);
+        }
     }
     Ok((count, sum))
 }

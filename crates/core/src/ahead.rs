@@ -15,8 +15,9 @@ use crate::{
 /// Reads the parts of a plan in their order, while the next ones are already unpacked
 /// by the other threads of the current rayon pool.
 ///
-/// A few parts are in memory at a time, one more than the pool has threads, and of each
-/// no more than some 8 MiB, or a block if that is longer. Nobody waits for what nobody
+/// A few parts are in memory at a time, one more than there are threads that read (those
+/// of the pool, and the caller if it is none of them), and of each no more than some
+/// 8 MiB, or a block if that is longer. Nobody waits for what nobody
 /// has begun: whatever else the pool does, the caller then reads the part itself. In a
 /// pool of one thread the caller reads everything.
 ///
@@ -71,9 +72,11 @@ impl<'l> ReadAhead<'l> {
         logs: Vec<(&'l dyn Log, Selection)>,
         plan: Vec<(usize, Part)>,
     ) -> Self {
-        let width = match rayon::current_num_threads() {
-            1 => 1,
-            threads => threads + 1,
+        let width = match (rayon::current_num_threads(), rayon::current_thread_index())
+        {
+            (1, _) => 1,
+            (threads, Some(_)) => threads + 1,
+            (threads, None) => threads + 2,
         };
         let (plan, spare) = (plan.into_iter(), Arc::new(Spare::new(width)));
         let begun = VecDeque::new();

@@ -7,6 +7,7 @@
 
 mod counts;
 mod damage;
+mod inspected;
 mod order;
 mod period;
 #[cfg(test)]
@@ -14,9 +15,11 @@ mod tests;
 mod twins;
 
 use crate::{
+    ahead::ReadAhead,
     block::{Block, Run, TopicSort},
     check::{
-        counts::Counts, damage::Found, order::Order, period::Periods, twins::Twins,
+        counts::Counts, damage::Found, inspected::Inspected, order::Order,
+        period::Periods, twins::Twins,
     },
     damage::Damage,
     error::Result,
@@ -46,17 +49,23 @@ pub const CODES: &[&Code] = &[
 /// Looks for everything that is wrong with `log`, or odd. `progress` is told, as it
 /// goes, how many more bytes are done.
 ///
+/// Parts are unpacked on all processors, once each, as [`ReadAhead`] does it.
+///
 /// # Errors
 /// Whatever ends the reading; damage does not.
 pub fn check(log: &dyn Log, progress: &dyn Fn(u64)) -> Result<Findings> {
     let mut findings = Findings::default();
-    log.check(&mut findings)?;
+    let inspection = log.inspect(&mut findings)?;
+    let inspected = Inspected { log, inspection: inspection.as_deref() };
     let mut pass = Pass::new(log);
-    for part in log.manifest().plan(&pass.selection, 0) {
-        pass.part(&part)?;
-        log.source().release(part.bytes.clone());
+    let plan = log.manifest().plan(&pass.selection, 0);
+    let mut ahead = ReadAhead::new(&inspected, plan.clone(), pass.selection.clone());
+    for part in plan {
+        pass.part(&part, &mut ahead)?;
         progress(part.bytes.end - part.bytes.start);
     }
+    drop(ahead);
+    inspection.map_or(Ok(()), |inspection| inspection.finish(&mut findings))?;
     pass.finish(&mut findings);
     Ok(findings)
 }
@@ -101,11 +110,11 @@ impl<'l> Pass<'l> {
         }
     }
 
-    fn part(&mut self, part: &Part) -> Result<()> {
-        let mut cursor = self.log.read(part, &self.selection)?;
+    /// Takes the next part, which is `part`.
+    fn part(&mut self, part: &Part, ahead: &mut ReadAhead<'_>) -> Result<()> {
         let mut block = std::mem::take(&mut self.block);
         self.counts.enter();
-        while cursor.fill(&mut block)? {
+        while ahead.fill_part(&mut block)? {
             self.damage.extend(block.damage());
             for record in block.iter() {
                 self.order.record(&record);

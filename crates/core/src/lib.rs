@@ -108,8 +108,8 @@ pub use crate::{
         Tail,
     },
     log::{
-        Columns, Cursor, Decoder, Format, Likeness, Log, OpenOptions, View, open,
-        recognize,
+        Columns, Cursor, Decoder, Format, Inspection, Likeness, Log, OpenOptions, View,
+        open, recognize,
     },
     manifest::{Manifest, Part, Selection},
     merge::{Merge, TimeOrder},

@@ -118,6 +118,30 @@ pub trait Log: Send + Sync {
         }
         Ok(())
     }
+
+    /// Begins to [check](Self::check), and leaves what takes unpacking the records to an
+    /// inspection, so that who reads them anyway unpacks them once. By itself, it checks,
+    /// and leaves nothing.
+    ///
+    /// # Errors
+    /// Whatever ends the reading.
+    fn inspect(&self, findings: &mut Findings) -> Result<Option<Box<dyn Inspection>>> {
+        self.check(findings).map(|()| None)
+    }
+}
+
+/// What looks for the rest of what is wrong with a log while its records are read.
+pub trait Inspection: Send + Sync {
+    /// A reader as [`Log::read`] gives it, of topics that are not derived. What it comes
+    /// to is looked at by the thread that reads.
+    fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>>;
+
+    /// Looks at what nobody has read, and adds all that was found to `findings`, in the
+    /// order of the file.
+    ///
+    /// # Errors
+    /// Whatever ends the reading.
+    fn finish(self: Box<Self>, findings: &mut Findings) -> Result<()>;
 }
 
 /// A reader of one part of a log. It owns all that it needs.
@@ -274,5 +298,9 @@ impl<L: Log + ?Sized> Log for Arc<L> {
 
     fn check(&self, findings: &mut Findings) -> Result<()> {
         (**self).check(findings)
+    }
+
+    fn inspect(&self, findings: &mut Findings) -> Result<Option<Box<dyn Inspection>>> {
+        (**self).inspect(findings)
     }
 }

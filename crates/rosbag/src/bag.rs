@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use logtool_core::{Damage, DamageKind, OpenOptions, Result, Source};
 
 use crate::{
@@ -23,7 +23,7 @@ pub(crate) struct Bag {
 }
 
 /// A chunk, and how much of it is there.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chunk {
     pub(crate) at: u64,
     pub(crate) head: ChunkHead,
@@ -38,7 +38,7 @@ pub(crate) enum Content {
     /// It lies open in the file.
     Plain(Plain),
     /// It is unpacked.
-    Unpacked(BytesMut, Unpacked),
+    Unpacked(Bytes, Unpacked),
     /// It cannot be had: this is all of it.
     Lost(Damage),
 }
@@ -73,7 +73,7 @@ impl Bag {
         }
         let declared = chunk.head.declared;
         let (bytes, how) = compression.unpack(&packed, declared, limit, buffer);
-        Ok(Content::Unpacked(bytes, how))
+        Ok(Content::Unpacked(bytes.freeze(), how))
     }
 }
 

@@ -5,54 +5,51 @@ mod chunk;
 mod codes;
 mod definitions;
 mod index;
+mod inside;
 mod layout;
 mod messages;
 
-use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use logtool_core::{Finding, Findings, Result};
 
-pub(crate) use self::codes::CODES;
+pub(crate) use self::{codes::CODES, inside::Inside};
 use crate::{
     bag::Bag,
-    check::{codes as code, index::Infos, layout::Layout},
+    check::{codes as code, layout::Layout},
     encryption::Lock,
     head::Head,
     table::Table,
 };
 
 /// What there is to be looked at.
-pub(crate) struct Checked<'l> {
-    pub(crate) bag: &'l Bag,
-    pub(crate) table: &'l Table,
-    pub(crate) head: &'l Head,
+pub(crate) struct Checked {
+    pub(crate) bag: Bag,
+    pub(crate) table: Arc<Table>,
+    pub(crate) head: Head,
 }
 
-/// Looks at the head, at every record outside chunks, and into every chunk.
-pub(crate) fn check(log: &Checked<'_>, findings: &mut Findings) -> Result<()> {
-    head(log, findings);
-    definitions::check(log, findings);
+/// Looks at the head, and at every record outside chunks. What is in the chunks, if
+/// there are some that can be looked into, is left to be looked at.
+pub(crate) fn check(log: Checked, findings: &mut Findings) -> Result<Option<Inside>> {
+    head(&log, findings);
+    definitions::check(&log, findings);
     if log.head.is_v1() {
-        return Ok(()); // it has neither chunks nor an index at its end
+        return Ok(None); // it has neither chunks nor an index at its end
     }
-    let layout = Layout::read(log, findings)?;
-    index::check(log, &layout, findings);
+    let layout = Layout::read(&log, findings)?;
+    index::check(&log, &layout, findings);
     if !matches!(log.bag.lock, Lock::Open) {
         let what = "its chunks were not looked into";
         findings.add(Finding::new(&code::ENCRYPTED, what));
-        return Ok(());
+        return Ok(None);
     }
-    let (infos, mut declared) = (Infos::new(&layout), BTreeSet::new());
-    for chunk in &layout.chunks {
-        let told = infos.of(chunk.at);
-        chunk::check(log, &layout, chunk, told, &mut declared, findings)?;
-    }
-    Ok(())
+    Ok(Some(Inside::new(log, layout)))
 }
 
 /// What the first line and the header say.
-fn head(log: &Checked<'_>, findings: &mut Findings) {
-    let Head { version, has_header, .. } = log.head;
+fn head(log: &Checked, findings: &mut Findings) {
+    let Head { version, has_header, .. } = &log.head;
     match version {
         None => {
             findings.add(Finding::new(&code::LINE_MISSING, "the file begins otherwise"))

@@ -81,8 +81,10 @@ impl Output {
     fn make_room(&mut self, more: usize) {
         let need = self.used + more;
         if self.buffer.len() < need {
-            let len = need.max(self.buffer.len().min(64 << 20) * 2);
-            self.buffer.resize(len, 0);
+            // Twice as much only where more is needed than was expected: what is made
+            // longer is filled with zeros.
+            let grown = self.used.min(64 << 20) * 2;
+            self.buffer.resize(need.max(grown), 0);
         }
     }
 

@@ -7,12 +7,25 @@ use logtool_core::{Block, Cursor, Damage, Result, Selection, Timestamp, TopicId}
 
 use crate::{
     bag::Bag,
+    check::Inside,
     connection::{Connection, Raw},
     derived::{Derivation, Derived, packets_of},
     table::Table,
     traverse::Traverse,
     walk::Visitor,
 };
+
+/// What it takes to read parts of a bag.
+#[derive(Clone)]
+pub(crate) struct Parts {
+    pub(crate) bag: Bag,
+    pub(crate) table: Arc<Table>,
+    pub(crate) derived: Arc<Derived>,
+    /// The starts of all parts, and the end of the last.
+    pub(crate) bounds: Arc<[u64]>,
+    /// What looks into every chunk that is opened, if something does.
+    pub(crate) inside: Option<Arc<Inside>>,
+}
 
 /// Reads one part of a bag. The stream of a record is the index of its connection in
 /// [`RosbagLog::connections`](crate::RosbagLog::connections).
@@ -41,29 +54,28 @@ const RECENT: usize = 64;
 /// A number, and the entry and topic that it stands for.
 type Recent = Option<(u32, u32, TopicId)>;
 
-impl RosbagCursor {
-    pub(crate) fn new(
-        bag: Bag,
-        table: Arc<Table>,
-        derived: Arc<Derived>,
-        bounds: Arc<[u64]>,
+impl Parts {
+    /// A reader of what `selection` wants of `part`.
+    pub(crate) fn read(
+        &self,
         part: Range<u64>,
-        selection: Selection,
-    ) -> Result<Self> {
+        selection: &Selection,
+    ) -> Result<RosbagCursor> {
+        let Self { bag, table, derived, bounds, inside } = self.clone();
         bag.lock.check()?;
         let chunk_at = part.start;
-        let traverse = Traverse::new(bag, bounds, part)?;
+        let traverse = Traverse::new(bag, bounds, part, inside)?;
         let is_wanted =
             derived.iter().any(|(topic, ..)| selection.topics.contains(topic));
         let reader = Reader {
             table,
-            selection,
+            selection: selection.clone(),
             derived: Some(derived).filter(|_| is_wanted),
             chunk_at,
             recent: Box::new([None; RECENT]),
             declared: Vec::new(),
         };
-        Ok(Self { traverse, reader })
+        Ok(RosbagCursor { traverse, reader })
     }
 }
 

@@ -7,16 +7,16 @@ use std::{
 };
 
 use logtool_core::{
-    Block, Columns, Cursor, Decoder, Error, ErrorKind, Findings, Log, Manifest, Part,
-    Result, Selection, Source, Timestamp, TopicId, Value,
+    Block, Columns, Cursor, Decoder, Error, ErrorKind, Findings, Inspection, Log,
+    Manifest, Part, Result, Selection, Source, Timestamp, TopicId, Value,
 };
 use logtool_rosmsg::Described;
 
 use crate::{
     bag::Bag,
-    check::{Checked, check},
+    check::{Checked, Inside, check},
     connection::Connection,
-    cursor::RosbagCursor,
+    cursor::Parts,
     derived::{self, Derived, PointSource},
     encryption::Lock,
     head::Head,
@@ -31,17 +31,19 @@ use crate::{
 
 /// A bag that is open: a [`Log`], and what only bags have.
 pub struct RosbagLog {
-    bag: Bag,
     manifest: Arc<Manifest>,
-    table: Arc<Table>,
+    parts: Parts,
     /// What the records of each topic look like; found out when first needed.
     described: Vec<OnceLock<Result<Described>>>,
-    derived: Arc<Derived>,
     /// The columns of the points of each derived topic; found out when first needed.
     shapes: Vec<OnceLock<Arc<Shape>>>,
-    /// The starts of the manifest's parts, and the end of the last.
-    bounds: Arc<[u64]>,
     head: Head,
+}
+
+/// Looks into the chunks of a bag as they are read.
+struct BagInspection {
+    parts: Parts,
+    inside: Arc<Inside>,
 }
 
 impl RosbagLog {
@@ -87,18 +89,19 @@ impl RosbagLog {
         let end = manifest.parts.last().map(|part| part.bytes.end);
         let bounds = starts.chain(end).collect();
         let table = Arc::new(table);
-        Self { bag, manifest, table, described, derived, shapes, bounds, head }
+        let parts = Parts { bag, table, derived, bounds, inside: None };
+        Self { manifest, parts, described, shapes, head }
     }
 
     /// All connections, in the order in which the bag tells of them: the
     /// [stream](logtool_core::Record::stream) of a record is an index into them.
     pub fn connections(&self) -> impl Iterator<Item = &Connection> {
-        self.table.entries.iter().map(|entry| &entry.connection)
+        self.parts.table.entries.iter().map(|entry| &entry.connection)
     }
 
     /// The connections of `topic`, by their numbers.
     pub fn connections_of(&self, topic: TopicId) -> impl Iterator<Item = &Connection> {
-        self.table.of_topic(topic).map(|entry| &entry.connection)
+        self.parts.table.of_topic(topic).map(|entry| &entry.connection)
     }
 
     /// What the records of `topic` look like, if there is such a topic and that is known.
@@ -164,15 +167,11 @@ impl Log for RosbagLog {
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        let (bag, table) = (self.bag.clone(), self.table.clone());
-        let (bounds, bytes) = (self.bounds.clone(), part.bytes.clone());
-        let (derived, selection) = (self.derived.clone(), selection.clone());
-        let cursor = RosbagCursor::new(bag, table, derived, bounds, bytes, selection)?;
-        Ok(Box::new(cursor))
+        Ok(Box::new(self.parts.read(part.bytes.clone(), selection)?))
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
-        if let Some((parent, derivation)) = self.derived.get(topic) {
+        if let Some((parent, derivation)) = self.parts.derived.get(topic) {
             let shape = |source| self.shape(topic, parent, source);
             return derived::decoder(derivation, shape, columns);
         }
@@ -186,12 +185,21 @@ impl Log for RosbagLog {
     }
 
     fn source(&self) -> &Arc<dyn Source> {
-        &self.bag.source
+        &self.parts.bag.source
     }
 
     fn check(&self, findings: &mut Findings) -> Result<()> {
-        let Self { bag, table, head, .. } = self;
-        check(&Checked { bag, table, head }, findings)
+        let inspection = self.inspect(findings)?;
+        inspection.map_or(Ok(()), |inspection| inspection.finish(findings))
+    }
+
+    fn inspect(&self, findings: &mut Findings) -> Result<Option<Box<dyn Inspection>>> {
+        let Parts { bag, table, .. } = self.parts.clone();
+        let checked = Checked { bag, table, head: self.head.clone() };
+        let Some(inside) = check(checked, findings)? else { return Ok(None) };
+        let inside = Arc::new(inside);
+        let parts = Parts { inside: Some(inside.clone()), ..self.parts.clone() };
+        Ok(Some(Box::new(BagInspection { parts, inside })))
     }
 
     fn times(
@@ -199,11 +207,23 @@ impl Log for RosbagLog {
         part: &Part,
         times: &mut Vec<(TopicId, Timestamp)>,
     ) -> Result<bool> {
-        overview::times(&self.bag, &self.table, part, times)
+        overview::times(&self.parts.bag, &self.parts.table, part, times)
     }
 
     fn layout(&self) -> Result<BTreeMap<String, Value>> {
-        overview::layout(&self.bag, &self.manifest.parts)
+        overview::layout(&self.parts.bag, &self.manifest.parts)
+    }
+}
+
+impl Inspection for BagInspection {
+    fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
+        Ok(Box::new(self.parts.read(part.bytes.clone(), selection)?))
+    }
+
+    fn finish(self: Box<Self>, findings: &mut Findings) -> Result<()> {
+        let found = self.inside.finish()?;
+        found.iter().for_each(|finding| findings.add(finding.clone()));
+        Ok(())
     }
 }
 

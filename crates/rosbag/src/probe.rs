@@ -51,7 +51,7 @@ pub(crate) fn probe(
     table: &mut Table,
     conflicts: &mut u64,
 ) -> Result<Content> {
-    let mut traverse = Traverse::new(bag.clone(), bounds.clone(), part.clone())?;
+    let mut traverse = Traverse::new(bag.clone(), bounds.clone(), part.clone(), None)?;
     let mut collecting = Collecting::new(table, part.start);
     while traverse.step(&mut collecting)? {}
     *conflicts += collecting.conflicts;

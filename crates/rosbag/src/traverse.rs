@@ -7,6 +7,7 @@ use logtool_core::{Damage, DamageKind, Result};
 
 use crate::{
     bag::{Bag, Chunk, Content, Extent, extent},
+    check::Inside,
     connection::Raw,
     loss::{Locating, Within},
     top::{Top, TopKind, Tops},
@@ -25,19 +26,26 @@ pub(crate) struct Traverse {
     end: u64,
     last: u64,
     /// The stretch that is being read, and what it is in.
-    inside: Option<(Plain, Within)>,
+    stretch: Option<(Plain, Within)>,
     /// The connections that have index data since the last chunk that was opened.
     indexed: Option<Vec<u32>>,
+    /// What looks into every chunk that is opened, if something does.
+    inside: Option<Arc<Inside>>,
 }
 
 impl Traverse {
-    /// Starts at the start of `part`.
-    pub(crate) fn new(bag: Bag, bounds: Arc<[u64]>, part: Range<u64>) -> Result<Self> {
+    /// Starts at the start of `part`. Chunks that are opened are shown to `inside`.
+    pub(crate) fn new(
+        bag: Bag,
+        bounds: Arc<[u64]>,
+        part: Range<u64>,
+        inside: Option<Arc<Inside>>,
+    ) -> Result<Self> {
         let tops = Tops::new(bag.source.clone());
         let (at, last) = (part.start, part.end);
-        let (inside, indexed) = (None, None);
+        let (stretch, indexed) = (None, None);
         let mut traverse =
-            Self { bag, tops, bounds, at, end: at, last, inside, indexed };
+            Self { bag, tops, bounds, at, end: at, last, stretch, indexed, inside };
         traverse.begin()?;
         Ok(traverse)
     }
@@ -57,7 +65,7 @@ impl Traverse {
     /// there was something. A visitor is given one window at a time.
     pub(crate) fn step<V: Visitor>(&mut self, visitor: &mut V) -> Result<bool> {
         loop {
-            if let Some((plain, within)) = &mut self.inside {
+            if let Some((plain, within)) = &mut self.stretch {
                 let (source, options) = (&*self.bag.source, self.bag.options);
                 let mut locating = Locating { visitor, tops: &mut self.tops, within };
                 let more = plain.read(source, options, &mut locating)?;
@@ -65,7 +73,7 @@ impl Traverse {
                     if plain.is_outside {
                         self.at = plain.bytes.start;
                     }
-                    self.inside = None;
+                    self.stretch = None;
                 }
                 if more {
                     return Ok(true);
@@ -85,7 +93,7 @@ impl Traverse {
     fn outside<V: Visitor>(&mut self, visitor: &mut V) -> Result<bool> {
         let (at, len) = (self.at, self.bag.source.len());
         if self.bag.is_v1 {
-            self.stretch(visitor);
+            self.go_outside(visitor);
             return Ok(false);
         }
         let Some(Top { kind, data }) = self.tops.look(at)? else {
@@ -102,7 +110,7 @@ impl Traverse {
                 }
             }
             TopKind::Message => {
-                self.stretch(visitor);
+                self.go_outside(visitor);
                 Ok(false)
             }
             _ if data.end > len => self.lost(DamageKind::Truncated, self.end, visitor),
@@ -126,7 +134,7 @@ impl Traverse {
     }
 
     /// Goes into the messages that are not in a chunk.
-    fn stretch<V: Visitor>(&mut self, visitor: &mut V) {
+    fn go_outside<V: Visitor>(&mut self, visitor: &mut V) {
         visitor.enter(self.at);
         let plain = Plain {
             bytes: self.at..self.end,
@@ -134,7 +142,7 @@ impl Traverse {
             is_outside: true,
             is_v1: self.bag.is_v1,
         };
-        self.inside = Some((plain, Within::Outside));
+        self.stretch = Some((plain, Within::Outside));
     }
 
     /// Passes over what is lost up to `next`.
@@ -183,17 +191,17 @@ impl Traverse {
         self.indexed = None;
         let within = Within::Unpacked(chunk.at..chunk.data.end, chunk.data.end);
         let content = self.bag.open(chunk, visitor.buffer())?;
+        self.inside.iter().try_for_each(|inside| inside.look(chunk, &content))?;
         let tops = &mut self.tops;
         match content {
             Content::Plain(plain) => {
                 self.indexed = Some(Vec::new());
                 let data = plain.bytes.clone();
-                self.inside = Some((plain, Within::Plain(data)));
+                self.stretch = Some((plain, Within::Plain(data)));
                 Ok(false)
             }
             Content::Unpacked(bytes, how) => {
                 self.indexed = Some(Vec::new());
-                let bytes = bytes.freeze();
                 visitor.unpacked(bytes.clone(), chunk.at);
                 let mut locating = Locating { visitor, tops, within: &within };
                 chunk.walk(&bytes, how, &mut locating);

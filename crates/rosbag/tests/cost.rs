@@ -6,21 +6,27 @@ use std::{
     io,
     ops::Range,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
 };
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, Log as _, Selection, Source, TimeRange, Timestamp, TopicSet, conformance,
+    Block, Log as _, Selection, Source, TimeRange, Timestamp, TopicSet, check,
+    conformance,
 };
 use logtool_rosbag::{RosbagLog, RosbagOptions};
+
+/// So much is read at once only of chunks.
+const LONG: usize = 20_000;
 
 /// Counts what is read.
 struct Counting {
     bytes: Bytes,
     read: AtomicU64,
+    /// What is read at once, if it is long.
+    long: Mutex<Vec<Range<u64>>>,
 }
 
 impl Source for Counting {
@@ -29,7 +35,10 @@ impl Source for Counting {
     }
 
     fn read_at(&self, range: Range<u64>) -> io::Result<Bytes> {
-        let bytes = self.bytes.read_at(range)?;
+        let bytes = self.bytes.read_at(range.clone())?;
+        if bytes.len() >= LONG {
+            self.long.lock().unwrap().push(range);
+        }
         self.read.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(bytes)
     }
@@ -37,7 +46,8 @@ impl Source for Counting {
 
 fn sample(name: &str) -> Option<Arc<Counting>> {
     let bytes = conformance::sample(&format!("rosbag/{name}"))?;
-    Some(Arc::new(Counting { bytes, read: AtomicU64::new(0) }))
+    let (read, long) = (AtomicU64::new(0), Mutex::default());
+    Some(Arc::new(Counting { bytes, read, long }))
 }
 
 fn read(
@@ -68,6 +78,21 @@ fn opening_reads_the_index_and_a_little_of_some_chunks() {
     let (records, all) = read(&source, &log, &Selection::default());
     assert_eq!(records, 16_806); // as the Python package rosbags 0.11 counts
     assert!(all < source.len() + 300_000, "{all} bytes were read");
+}
+
+#[test]
+fn checking_reads_what_is_packed_once() {
+    for name in ["example-bz2.bag", "example-lz4.bag"] {
+        let Some(source) = sample(name) else { continue };
+        let log = RosbagLog::open(source.clone(), RosbagOptions::default()).unwrap();
+        source.long.lock().unwrap().clear();
+        check(&log, &|_| {}).unwrap();
+        let mut long = source.long.lock().unwrap().clone();
+        long.sort_by_key(|range| range.start);
+        assert!(!long.is_empty(), "{name} has a chunk");
+        let is_behind = |pair: &[Range<u64>]| pair[0].end <= pair[1].start;
+        assert!(long.windows(2).all(is_behind), "{name}: {long:?}");
+    }
 }
 
 #[test]

@@ -70,6 +70,8 @@ impl Slot {
             if is_more {
                 state.bytes += block.bytes().len();
                 state.blocks.push_back(block);
+            } else {
+                spare.give(block);
             }
             let is_wanted = Arc::strong_count(self) > 1;
             if is_more && state.bytes < AHEAD && is_wanted {

@@ -1,12 +1,15 @@
 //! A chunk against what it says, and what both indices say of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
-use bytes::{Bytes, BytesMut};
-use logtool_core::{Finding, Findings, Result, TimeRange, TopicId};
+use bytes::Bytes;
+use logtool_core::{Code, Finding, Findings, Result, TimeRange, Timestamp, TopicId};
 
 use crate::{
-    bag::{Chunk, Content},
+    bag::Content,
     check::{
         Checked, codes as code,
         index::Told,
@@ -20,99 +23,100 @@ use crate::{
 /// No longer index is looked at.
 const MAX_INDEX: u64 = 64 << 20;
 
-/// Adds what is wrong with `seen`, of which the index at the end of the bag says `told`.
-/// The connections that it declares go to `declared`, where those of the chunks before
-/// it are: recorders declare a connection once.
-pub(super) fn check(
-    log: &Checked<'_>,
-    layout: &Layout,
-    seen: &ChunkSeen,
-    told: Told<'_>,
-    declared: &mut BTreeSet<u32>,
-    findings: &mut Findings,
-) -> Result<()> {
-    if let Err(name) = &seen.head.compression {
-        let what = format!("it is packed with {name:?}");
-        let bytes = seen.at..seen.data.end;
-        findings.add(Finding::new(&code::CHUNK_PACKING, what).at(bytes));
-        return Ok(());
-    }
-    let Some((bytes, how)) = content(log, seen)? else { return Ok(()) };
-    let mut messages = Messages::default();
-    chunk_of(seen).walk(&bytes, how, &mut messages);
-    size(seen, &bytes, how, findings);
-    declared.extend(&messages.declared);
-    let chunk = Looked { log, seen, bytes, messages };
-    if !chunk.messages.is_damaged && !seen.is_cut {
-        chunk.told(told, findings);
-        chunk.indices(findings)?;
-    }
-    chunk.connections(layout, declared, findings);
-    Ok(())
+/// What is to be known of a chunk that was looked into.
+#[derive(Debug, Default)]
+pub(super) struct Looked {
+    /// What is wrong with it by itself.
+    findings: Findings,
+    /// The connections that it declares.
+    declared: Vec<u32>,
+    /// How many messages there are of each connection, and of time 0.
+    counts: Vec<(u32, u64)>,
+    at_zero: u64,
 }
 
-fn chunk_of(seen: &ChunkSeen) -> Chunk {
-    Chunk {
-        at: seen.at,
-        head: seen.head.clone(),
-        data: seen.data.clone(),
-        is_cut: seen.is_cut,
+/// Looks at `seen`, which was opened and holds `content`, and of which the index at the
+/// end of the bag says `told`.
+pub(super) fn look(
+    log: &Checked,
+    seen: &ChunkSeen,
+    content: &Content,
+    told: Told<'_>,
+) -> Result<Looked> {
+    let mut looked = Looked::default();
+    if let Err(name) = &seen.chunk.head.compression {
+        let what = format!("it is packed with {name:?}");
+        looked
+            .findings
+            .add(Finding::new(&code::CHUNK_PACKING, what).at(bytes_of(seen)));
+        return Ok(looked);
     }
+    let Some((bytes, how)) = opened(log, content)? else { return Ok(looked) };
+    let mut messages = Messages::default();
+    seen.chunk.walk(&bytes, how, &mut messages);
+    size(seen, &bytes, how, &mut looked.findings);
+    let chunk = Looking { log, seen, bytes, messages };
+    if !chunk.messages.is_damaged && !seen.chunk.is_cut {
+        chunk.told(told, &mut looked.findings);
+        chunk.indices(&mut looked.findings)?;
+    }
+    let Messages { counts, declared, at_zero, .. } = chunk.messages;
+    looked.counts = counts.into_iter().map(|(id, (count, _))| (id, count)).collect();
+    (looked.declared, looked.at_zero) = (declared, at_zero);
+    Ok(looked)
+}
+
+/// Where `seen` lies.
+fn bytes_of(seen: &ChunkSeen) -> Range<u64> {
+    seen.chunk.at..seen.chunk.data.end
 }
 
 /// What the chunk holds, unpacked; nothing where that is too much.
-fn content(log: &Checked<'_>, seen: &ChunkSeen) -> Result<Option<(Bytes, Unpacked)>> {
-    Ok(match log.bag.open(&chunk_of(seen), BytesMut::new())? {
+fn opened(log: &Checked, content: &Content) -> Result<Option<(Bytes, Unpacked)>> {
+    Ok(match content {
         Content::Plain(plain) => {
             let limit = u64::from(log.bag.options.record_bytes);
             if plain.bytes.end - plain.bytes.start > limit {
                 return Ok(None);
             }
-            Some((log.bag.source.read_at(plain.bytes)?, Unpacked::Whole))
+            let bytes = log.bag.source.read_at(plain.bytes.clone())?;
+            Some((bytes, Unpacked::Whole))
         }
-        Content::Unpacked(bytes, how) => Some((bytes.freeze(), how)),
+        Content::Unpacked(bytes, how) => Some((bytes.clone(), *how)),
         Content::Lost(_) => None,
     })
 }
 
 /// Adds what is wrong with the size and the checksum.
 fn size(seen: &ChunkSeen, bytes: &Bytes, how: Unpacked, findings: &mut Findings) {
-    let whole = matches!(how, Unpacked::Whole | Unpacked::Doubtful) && !seen.is_cut;
-    let (told, real) = (u64::from(seen.head.declared), bytes.len() as u64);
+    let whole =
+        matches!(how, Unpacked::Whole | Unpacked::Doubtful) && !seen.chunk.is_cut;
+    let (told, real) = (u64::from(seen.chunk.head.declared), bytes.len() as u64);
     if whole && told != real {
         let what = format!("it says {told} bytes, and has {real}");
-        let bytes = seen.at..seen.data.end;
-        findings.add(Finding::new(&code::CHUNK_SIZE, what).at(bytes));
+        findings.add(Finding::new(&code::CHUNK_SIZE, what).at(bytes_of(seen)));
     }
     if how == Unpacked::Doubtful {
         let what = "the checksum does not fit what was unpacked";
-        let bytes = seen.at..seen.data.end;
-        findings.add(Finding::new(&code::CHUNK_CHECKSUM, what).at(bytes));
+        findings.add(Finding::new(&code::CHUNK_CHECKSUM, what).at(bytes_of(seen)));
     }
 }
 
-/// A chunk that was looked into.
-struct Looked<'l> {
-    log: &'l Checked<'l>,
+/// A chunk that is being looked into.
+struct Looking<'l> {
+    log: &'l Checked,
     seen: &'l ChunkSeen,
     bytes: Bytes,
     messages: Messages,
 }
 
-impl Looked<'_> {
+impl Looking<'_> {
     fn topic(&self, connection: u32) -> Option<TopicId> {
-        let table = self.log.table;
-        table.topic(table.lookup(connection, self.seen.at)?)
+        topic(self.log, self.seen, connection)
     }
 
-    fn finding(
-        &self,
-        code: &'static logtool_core::Code,
-        connection: u32,
-        what: String,
-    ) -> Finding {
-        let bytes = self.seen.at..self.seen.data.end;
-        Finding::new(code, what).at(bytes).of(self.topic(connection))
+    fn finding(&self, code: &'static Code, connection: u32, what: String) -> Finding {
+        Finding::new(code, what).at(bytes_of(self.seen)).of(self.topic(connection))
     }
 
     /// The index at the end of the bag.
@@ -122,8 +126,8 @@ impl Looked<'_> {
             Told::NoIndex => return,
             Told::Nothing => {
                 let what = "the index does not tell of it";
-                let bytes = self.seen.at..self.seen.data.end;
-                findings.add(Finding::new(&code::CHUNK_INFO_MISSING, what).at(bytes));
+                let finding = Finding::new(&code::CHUNK_INFO_MISSING, what);
+                findings.add(finding.at(bytes_of(self.seen)));
                 return;
             }
         };
@@ -237,12 +241,7 @@ impl Looked<'_> {
 
     /// Whether a message of `connection` at `time` begins at `offset` of the content,
     /// or one of its declarations, which C++ points to.
-    fn is_message(
-        &self,
-        connection: u32,
-        time: logtool_core::Timestamp,
-        offset: u32,
-    ) -> bool {
+    fn is_message(&self, connection: u32, time: Timestamp, offset: u32) -> bool {
         let rest = self.bytes.get(offset as usize..).unwrap_or_default();
         let Framed::Whole(frame) = wire::frame(rest) else { return false };
         match wire::header(wire::fields(rest, frame)) {
@@ -253,16 +252,24 @@ impl Looked<'_> {
             _ => false,
         }
     }
+}
 
-    /// The connections that the messages are of.
-    fn connections(
-        &self,
+impl Looked {
+    /// Adds what is wrong with `seen`, which this is of, to `findings`. The connections
+    /// that it declares go to `declared`, where those of the chunks before it are:
+    /// recorders declare a connection once.
+    pub(super) fn tell(
+        self,
+        log: &Checked,
         layout: &Layout,
-        declared: &BTreeSet<u32>,
+        seen: &ChunkSeen,
+        declared: &mut BTreeSet<u32>,
         findings: &mut Findings,
     ) {
-        for (id, (count, _)) in &self.messages.counts {
-            let is_known = self.log.table.lookup(*id, self.seen.at).is_some();
+        self.findings.iter().for_each(|finding| findings.add(finding.clone()));
+        declared.extend(&self.declared);
+        for (id, count) in &self.counts {
+            let is_known = log.table.lookup(*id, seen.chunk.at).is_some();
             let is_declared = declared.contains(id);
             let is_indexed = layout.index_at.is_none()
                 || layout.is_cut
@@ -274,13 +281,18 @@ impl Looked<'_> {
                 (true, true) => &code::CONNECTION_IN_CHUNKS_ONLY,
             };
             let what = format!("{count} messages are of connection {id}");
-            findings.add(self.finding(code, *id, what));
+            let finding = Finding::new(code, what).at(bytes_of(seen));
+            findings.add(finding.of(topic(log, seen, *id)));
         }
-        if self.messages.at_zero > 0 {
+        if self.at_zero > 0 {
             let what = "messages are of time 0";
-            let bytes = self.seen.at..self.seen.data.end;
-            let finding = Finding::new(&code::MESSAGE_TIME_ZERO, what).at(bytes);
-            findings.add(finding.times(self.messages.at_zero));
+            let finding = Finding::new(&code::MESSAGE_TIME_ZERO, what);
+            findings.add(finding.at(bytes_of(seen)).times(self.at_zero));
         }
     }
+}
+
+/// The topic of the messages of `connection` in `seen`.
+fn topic(log: &Checked, seen: &ChunkSeen, connection: u32) -> Option<TopicId> {
+    log.table.topic(log.table.lookup(connection, seen.chunk.at)?)
 }

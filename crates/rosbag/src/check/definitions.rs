@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Adds what is wrong with the definitions and numbers of connections.
-pub(super) fn check(log: &Checked<'_>, findings: &mut Findings) {
+pub(super) fn check(log: &Checked, findings: &mut Findings) {
     let mut last: Option<(&str, &str, &str)> = None;
     for Entry { connection, since, topic } in &log.table.entries {
         if *since > 0 {

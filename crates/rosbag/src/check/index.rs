@@ -13,8 +13,9 @@ use crate::{
 };
 
 /// The chunk infos by the chunks that they tell of.
-pub(super) struct Infos<'l> {
-    by_chunk: HashMap<u64, &'l InfoSeen>,
+pub(super) struct Infos {
+    /// Indices into those of the layout.
+    by_chunk: HashMap<u64, usize>,
     /// Whether there is an index that has to tell of every chunk.
     is_there: bool,
 }
@@ -29,18 +30,20 @@ pub(super) enum Told<'l> {
     NoIndex,
 }
 
-impl<'l> Infos<'l> {
-    pub(super) fn new(layout: &'l Layout) -> Self {
-        let by_chunk = layout.infos.iter().map(|seen| (seen.info.chunk_at, seen));
+impl Infos {
+    pub(super) fn new(layout: &Layout) -> Self {
+        let infos = layout.infos.iter().enumerate();
+        let by_chunk = infos.map(|(index, seen)| (seen.info.chunk_at, index));
         Self {
             by_chunk: by_chunk.collect(),
             is_there: layout.index_at.is_some() && !layout.is_cut,
         }
     }
 
-    /// What the index says of the chunk at `at`.
-    pub(super) fn of(&self, at: u64) -> Told<'l> {
-        match self.by_chunk.get(&at) {
+    /// What the index says of the chunk at `at`; these are the infos of `layout`.
+    pub(super) fn of<'l>(&self, at: u64, layout: &'l Layout) -> Told<'l> {
+        let info = self.by_chunk.get(&at).and_then(|index| layout.infos.get(*index));
+        match info {
             Some(info) => Told::Info(info),
             None if self.is_there => Told::Nothing,
             None => Told::NoIndex,
@@ -49,8 +52,8 @@ impl<'l> Infos<'l> {
 }
 
 /// Adds what is wrong with the place and the counts of the index.
-pub(super) fn check(log: &Checked<'_>, layout: &Layout, findings: &mut Findings) {
-    let (head, len) = (log.head, log.bag.source.len());
+pub(super) fn check(log: &Checked, layout: &Layout, findings: &mut Findings) {
+    let (head, len) = (&log.head, log.bag.source.len());
     if !head.has_header {
         return;
     }
@@ -111,7 +114,7 @@ pub(super) fn check(log: &Checked<'_>, layout: &Layout, findings: &mut Findings)
 fn places(layout: &Layout, findings: &mut Findings) {
     for seen in &layout.infos {
         let place = seen.info.chunk_at;
-        if layout.chunks.binary_search_by_key(&place, |chunk| chunk.at).is_err() {
+        if layout.chunks.binary_search_by_key(&place, |seen| seen.chunk.at).is_err() {
             let what = format!("no chunk is at byte {place}");
             let finding = Finding::new(&code::CHUNK_INFO_PLACE, what);
             findings.add(finding.at(seen.at..seen.at));

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, ops::Range};
 use logtool_core::{Finding, Findings, Result};
 
 use crate::{
-    bag::is_unfinished,
+    bag::{Chunk, is_unfinished},
     check::{Checked, codes as code},
     encryption::Lock,
     top::{ChunkHead, Top, TopKind, Tops},
@@ -32,11 +32,8 @@ pub(super) struct Layout {
 /// A chunk, and the index behind it.
 #[derive(Debug)]
 pub(super) struct ChunkSeen {
-    pub(super) at: u64,
-    pub(super) head: ChunkHead,
-    pub(super) data: Range<u64>,
-    /// Whether the file, or what comes next, cuts it.
-    pub(super) is_cut: bool,
+    /// The file, or what comes next, may cut it.
+    pub(super) chunk: Chunk,
     pub(super) indices: Vec<IndexSeen>,
 }
 
@@ -60,7 +57,7 @@ pub(super) struct InfoSeen {
 
 impl Layout {
     /// Goes from record to record.
-    pub(super) fn read(log: &Checked<'_>, findings: &mut Findings) -> Result<Self> {
+    pub(super) fn read(log: &Checked, findings: &mut Findings) -> Result<Self> {
         let mut tops = Tops::new(log.bag.source.clone());
         let mut layout = Self::default();
         let (mut at, len) = (log.head.records_at, tops.len());
@@ -94,7 +91,7 @@ impl Layout {
     }
 
     /// Whether the index has all that the header says.
-    fn is_complete(&self, log: &Checked<'_>) -> bool {
+    fn is_complete(&self, log: &Checked) -> bool {
         self.infos.len() as u64 >= u64::from(log.head.chunks)
             && self.declared >= u64::from(log.head.connections)
     }
@@ -192,7 +189,8 @@ impl Layout {
         data.start = data.start.min(data.end);
         let next = data.end;
         let indices = Vec::new();
-        self.chunks.push(ChunkSeen { at, head, data, is_cut, indices });
+        let chunk = Chunk { at, head, data, is_cut };
+        self.chunks.push(ChunkSeen { chunk, indices });
         Ok(next)
     }
 }
