@@ -6,6 +6,7 @@ use logtool_core::Format;
 pub(crate) const FORMATS: &[&dyn Format] = &[
     &logtool_ulog::FORMAT,
     &logtool_rosbag::FORMAT,
+    &logtool_mcap::FORMAT,
     &logtool_velodyne::vel::FORMAT,
     &logtool_velodyne::capture::FORMAT,
 ];

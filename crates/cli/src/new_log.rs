@@ -18,6 +18,7 @@ pub(crate) struct NewLog {
     // Goes before the outputs, which are guarded to the end.
     staged: Staged,
     outputs: Guarded,
+    format: &'static dyn Format,
 }
 
 /// What a new log became.
@@ -29,18 +30,23 @@ pub(crate) struct Written {
 }
 
 impl NewLog {
-    /// Begins the log that will be at `path`.
-    pub(crate) fn begin(path: &Path, writing: &WritingArgs) -> Result<Self> {
+    /// Begins the log of `format` that will be at `path`, replacing what is there if
+    /// `force`.
+    pub(crate) fn begin(
+        path: &Path,
+        format: &'static dyn Format,
+        force: bool,
+    ) -> Result<Self> {
         let name = path.file_name().and_then(|name| name.to_str());
         let Some(name) = name else {
             let what = format!("{} cannot be the name of a log", path.display());
             return Err(Complaint::misuse(what).into());
         };
-        let existing = if writing.force { Existing::Replace } else { Existing::Refuse };
+        let existing = if force { Existing::Replace } else { Existing::Refuse };
         let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty());
         let outputs = interrupt::outputs(parent.unwrap_or(Path::new(".")), existing);
         let staged = outputs.create(name).map_err(|err| explained(err.into()))?;
-        Ok(Self { staged, outputs })
+        Ok(Self { staged, outputs, format })
     }
 
     /// Lets `fill` write `extracts` into it, and gives it its name.
@@ -50,7 +56,7 @@ impl NewLog {
         options: &WriteOptions,
         fill: impl FnOnce(&mut dyn RecordSink) -> Result<T>,
     ) -> Result<(T, Written)> {
-        let format = format(extracts)?;
+        let Self { format, .. } = self;
         let mut sink = format.writer(Box::new(&mut self.staged), extracts, options)?;
         let done = fill(&mut *sink)?;
         let remarks = sink.remarks();
@@ -62,13 +68,6 @@ impl NewLog {
     }
 }
 
-/// The format of `extracts`.
-fn format(extracts: &[Extract<'_>]) -> Result<&'static dyn Format> {
-    let name = extracts.first().map_or("", |extract| &extract.manifest.format);
-    let format = FORMATS.iter().find(|format| format.name() == name);
-    format.copied().ok_or_else(|| anyhow!("{name} logs cannot be written"))
-}
-
 /// How to write, as it was typed.
 pub(crate) fn options(writing: &WritingArgs) -> WriteOptions {
     let mut options = WriteOptions::default();
@@ -76,8 +75,9 @@ pub(crate) fn options(writing: &WritingArgs) -> WriteOptions {
     options
 }
 
-/// Refuses a place that promises another format than `manifest` is of.
-pub(crate) fn check_name(path: &Path, manifest: &Manifest) -> Result<()> {
+/// The format of a new log at `path` that is to hold what `manifest` tells of: that which
+/// the name promises, or else its own.
+pub(crate) fn format(path: &Path, manifest: &Manifest) -> Result<&'static dyn Format> {
     const ENDS: [(&str, &str); 11] = [
         ("ulg", "ulog"),
         ("bag", "rosbag"),
@@ -89,20 +89,30 @@ pub(crate) fn check_name(path: &Path, manifest: &Manifest) -> Result<()> {
         ("jsonl", "JSON Lines"),
         ("parquet", "Parquet"),
         ("arrow", "Arrow"),
-        ("mcap", "MCAP"),
+        ("mcap", "mcap"),
     ];
     let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
-    match ENDS.iter().find(|(known, _)| known.eq_ignore_ascii_case(end)) {
-        Some((_, format)) if *format != manifest.format => {
-            let (out, own) = (path.display(), &manifest.format);
+    let promised = ENDS.iter().find(|(known, _)| known.eq_ignore_ascii_case(end));
+    let (own, promised) =
+        (manifest.format.as_str(), promised.map(|(_, format)| *format));
+    let format = match promised {
+        Some(promised) if TAKES.contains(&(promised, own)) => promised,
+        Some(promised) if promised != own => {
+            let format = promised;
+            let out = path.display();
             let what = format!("{out} looks like {format}, and the log is {own}");
             let hint =
                 "the new log is of the same format; `logtool convert` makes others";
-            Err(Complaint::misuse(what).hint(hint).into())
+            return Err(Complaint::misuse(what).hint(hint).into());
         }
-        _ => Ok(()),
-    }
+        _ => own,
+    };
+    let format = FORMATS.iter().find(|known| known.name() == format);
+    format.copied().ok_or_else(|| anyhow!("{own} logs cannot be written"))
 }
+
+/// Which formats can hold the records of which others.
+const TAKES: [(&str, &str); 1] = [("mcap", "rosbag")];
 
 /// `err`, with the hint that its text has as a hint of its own.
 pub(crate) fn explained(err: anyhow::Error) -> anyhow::Error {

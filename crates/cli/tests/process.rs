@@ -32,6 +32,8 @@ mod input;
 mod interrupt;
 #[path = "process/lidars.rs"]
 mod lidars;
+#[path = "process/mcap.rs"]
+mod mcap;
 #[path = "process/merge.rs"]
 mod merge;
 #[path = "process/messages.rs"]

@@ -15,11 +15,8 @@ pub(crate) const SCHEMA_ENCODING: &str = "schema_encoding";
 /// known of them.
 pub(crate) fn decoder(topic: &Topic, columns: &Columns) -> Result<Box<dyn Decoder>> {
     match layout(topic) {
-        Some(layout) => {
-            let layout = layout?;
-            Ok(Box::new(LayoutDecoder::new(&layout, columns)?))
-        }
-        None => {
+        Some(Ok(layout)) => Ok(Box::new(LayoutDecoder::new(&layout, columns)?)),
+        None | Some(Err(_)) => {
             let raw = RawDecoder::new("ns", columns)?;
             Ok(Box::new(raw.without_envelope(topic.envelope)))
         }

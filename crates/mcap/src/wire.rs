@@ -210,9 +210,9 @@ impl Statistics {
     pub(crate) fn parse(content: &[u8]) -> Option<Self> {
         let mut cut = Cut::new(content);
         let messages = cut.u64()?;
-        (cut.u16()?, cut.u32()?); // schemas, channels
+        cut.bytes(2 + 4)?; // how many schemas and channels
         let (attachments, _metadata, chunks) = (cut.u32()?, cut.u32()?, cut.u32()?);
-        (cut.u64()?, cut.u64()?); // the first and the last time
+        cut.bytes(8 + 8)?; // the first and the last time
         let mut counts = Cut::new(sized(&mut cut)?);
         let mut of_channels = BTreeMap::new();
         while let (Some(channel), Some(count)) = (counts.u16(), counts.u64()) {

@@ -1,6 +1,9 @@
 //! What can be typed after `convert`.
 
-use std::{path::PathBuf, str::FromStr};
+use std::{
+    path::{Path, PathBuf},
+    str::FromStr,
+};
 
 use clap::{ArgAction, Args, ValueEnum};
 
@@ -32,6 +35,9 @@ use crate::{
 /// time where the log tells Unix time, else seconds of the log's clock), return number,
 /// intensity of 16 bits (8 bits times 257), point source = laser, user data = ring, in
 /// steps of 0.1 mm. KITTI: x, y, z, intensity from 0 to 1, float32.
+///
+/// With `--to mcap`, or where OUT ends in .mcap, a bag becomes an MCAP file: its messages as
+/// they are, each still of its own connection.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -43,16 +49,17 @@ Examples:
   logtool convert drive.bag -o pictures --to images --topic '/camera/*'
   logtool convert drive.vel -o scans --to pcd --calibration db.xml
   logtool convert drive.pcap -o cloud --to laz --formula ros
+  logtool convert drive.bag -o drive.mcap
   curl -s https://example.org/x.ulg | logtool convert - -o x --to arrow")]
 pub(crate) struct ConvertArgs {
     /// The logs; `-` is standard input
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// The folder to write into
+    /// The folder to write into; or the file, if it is an MCAP file
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: Option<PathBuf>,
-    /// What to write: csv, jsonl, parquet, arrow, images, pcd, ply, las, laz or kitti
-    /// [default: csv]. With a time: nothing at this time or later. May be given once for
+    /// What to write: csv, jsonl, parquet, arrow, images, pcd, ply, las, laz, kitti or
+    /// mcap [default: csv]. With a time: nothing at this time or later. May be given once for
     /// each
     #[arg(long, value_name = "FORMAT|TIME", action = ArgAction::Append)]
     #[arg(allow_negative_numbers = true)]
@@ -102,7 +109,9 @@ impl ConvertArgs {
             To::Target(target) => Some(*target),
             To::Time(_) => None,
         };
-        self.to.iter().find_map(target).unwrap_or(Target::Csv)
+        let named = self.out.as_deref().filter(|out| is_mcap(out) && !out.is_dir());
+        let by_name = if named.is_some() { Target::Mcap } else { Target::Csv };
+        self.to.iter().find_map(target).unwrap_or(by_name)
     }
 
     /// The time before which a record has to be.
@@ -118,6 +127,11 @@ impl ConvertArgs {
         let targets = self.to.iter().filter(|to| matches!(to, To::Target(_))).count();
         targets > 1 || self.to.len() - targets > 1
     }
+}
+
+/// Whether `path` is called as MCAP files are.
+fn is_mcap(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end.eq_ignore_ascii_case("mcap"))
 }
 
 /// What follows `--to`: a format to convert to, or a time to read to.
@@ -141,7 +155,7 @@ impl FromStr for To {
             }
             Err(_) => Err(
                 "the formats are csv, jsonl, parquet, arrow, images, pcd, ply, las, \
-                     laz and kitti"
+                     laz, kitti and mcap"
                     .into(),
             ),
         }
@@ -172,6 +186,8 @@ pub(crate) enum Target {
     Laz,
     /// Points as in the KITTI data set
     Kitti,
+    /// The messages of a bag as they are, as an MCAP file
+    Mcap,
 }
 
 impl Target {

@@ -64,7 +64,8 @@ pub(crate) struct FilterArgs {
 /// How a new log is written.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct WritingArgs {
-    /// How the chunks of a bag are packed [default: as most of the first bag's are]
+    /// How the chunks of a bag or an MCAP file are packed [default: as most of the first
+    /// bag's are; zstd in MCAP]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Writing")]
     pub(crate) compression: Option<Compression>,
     /// Replace a file that is there already
@@ -81,6 +82,8 @@ pub(crate) enum Compression {
     Bz2,
     /// Smaller, and fast
     Lz4,
+    /// Small, and fast (MCAP)
+    Zstd,
 }
 
 impl Compression {
@@ -90,6 +93,7 @@ impl Compression {
             Self::None => "none",
             Self::Bz2 => "bz2",
             Self::Lz4 => "lz4",
+            Self::Zstd => "zstd",
         }
     }
 }

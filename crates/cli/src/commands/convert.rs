@@ -1,7 +1,9 @@
-//! `logtool convert`: tables, one for each topic; or images, or files of points.
+//! `logtool convert`: tables, one for each topic; or images, files of points, or a log
+//! of another format.
 
 mod images;
 mod job;
+mod log;
 mod merged;
 mod points;
 mod px4;
@@ -29,7 +31,10 @@ pub(super) fn run(args: &ConvertArgs, global: &GlobalArgs) -> Result<Outcome> {
     let labels = labels::read(&args.labels)?;
     let mut worst = Outcome::Done;
     for (input, place) in &places {
-        let done = job::run(input, place, args, labels.clone(), global);
+        let done = match args.target() {
+            Target::Mcap => log::run(input, place, args, global),
+            _ => job::run(input, place, args, labels.clone(), global),
+        };
         worst = worst.max(match done {
             Err(err) if places.len() > 1 => {
                 complaint::print(&err);
@@ -61,6 +66,10 @@ fn check(args: &ConvertArgs) -> Result<()> {
     if args.target() == Target::Images && has_columns {
         let hint = "--flat, --field and --merge are for tables";
         return misuse("--to images has no columns to choose", hint);
+    }
+    if args.target() == Target::Mcap && has_columns {
+        let hint = "--flat, --field and --merge are for tables";
+        return misuse("--to mcap has no columns to choose", hint);
     }
     if args.target().is_points() && has_columns {
         let hint = "--flat, --field and --merge are for tables";
@@ -108,6 +117,9 @@ fn places(args: &ConvertArgs) -> Result<Vec<(&Path, PathBuf)>> {
 }
 
 fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
+    if args.target() == Target::Mcap {
+        return log::place(input, args);
+    }
     let is_stdin = input.as_os_str() == STDIN;
     let stem = || match is_stdin {
         true => Ok("stdin".to_owned()),

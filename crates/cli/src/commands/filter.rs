@@ -27,9 +27,9 @@ pub(super) fn run(args: &FilterArgs, global: &GlobalArgs) -> Result<Outcome> {
     let (name, manifest) = (&opened.input.name, opened.log.manifest());
     let mut findings = Findings::of(&opened.input, manifest);
     findings.check(global.strict)?;
-    new_log::check_name(&args.out, manifest)?;
+    let format = new_log::format(&args.out, manifest)?;
     let mut wanted = Wanted::new(&opened, args).with_context(|| name.clone())?;
-    let new = NewLog::begin(&args.out, &args.writing)?;
+    let new = NewLog::begin(&args.out, format, args.writing.force)?;
 
     let bar = progress::bar(name, manifest.bytes, global);
     let selection = wanted.selection.clone();

@@ -31,11 +31,10 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
         findings.push(found);
     }
     check_formats(&logs)?;
-    if let Some(first) = logs.first() {
-        new_log::check_name(&args.out, first.log.manifest())?;
-    }
+    let Some(first) = logs.first() else { return Ok(Outcome::Done) };
+    let format = new_log::format(&args.out, first.log.manifest())?;
     clocks::check(&logs, args.same_clock)?;
-    let new = NewLog::begin(&args.out, &args.writing)?;
+    let new = NewLog::begin(&args.out, format, args.writing.force)?;
 
     let extracts: Vec<Extract<'_>> = logs
         .iter()

@@ -25,8 +25,8 @@ pub(super) fn run(args: &RepairArgs, global: &GlobalArgs) -> Result<Outcome> {
     let (name, manifest) = (&opened.input.name, opened.log.manifest());
     let mut findings = Findings::of(&opened.input, manifest);
     findings.check(global.strict)?;
-    new_log::check_name(&args.out, manifest)?;
-    let new = NewLog::begin(&args.out, &args.writing)?;
+    let format = new_log::format(&args.out, manifest)?;
+    let new = NewLog::begin(&args.out, format, args.writing.force)?;
 
     let is_logged = |topic: &Topic| topic.origin != TopicOrigin::Derived;
     let topics = match manifest.topics.iter().all(is_logged) {

@@ -8,9 +8,9 @@ use logtool_core::{
 };
 
 use crate::{
-    messages::{SCHEMA_ENCODING, decoder},
+    messages::{SCHEMA_ENCODING, decoder, layout},
     notes::{FORMAT_NAME, Notes},
-    survey::{Count, Found},
+    survey::{Count, Found, Packing},
     table::Entry,
     wire::ENVELOPE,
 };
@@ -25,7 +25,7 @@ impl Found {
                  {conflicts}"
             ));
         }
-        let topics = self.topics();
+        let topics = self.topics()?;
         let part = |tile: &super::Tile| Part {
             bytes: tile.bytes.clone(),
             topics: tile.topics(&self.table),
@@ -59,7 +59,7 @@ impl Found {
         Ok((manifest, notes))
     }
 
-    fn topics(&mut self) -> Vec<Topic> {
+    fn topics(&mut self) -> Result<Vec<Topic>> {
         let mut instances: HashMap<String, u32> = HashMap::new();
         let mut topics = Vec::new();
         for id in (0..self.table.topics() as u32).map(TopicId) {
@@ -67,18 +67,15 @@ impl Found {
             let instance = instances.entry(first.channel.topic.clone()).or_default();
             let mut topic = self.topic(id, first, *instance);
             *instance += 1;
-            match decoder(&topic, &Columns::default()) {
-                Ok(decoder) => topic.schema = decoder.schema().clone(),
-                Err(why) => {
-                    let name = &topic.name;
-                    let remark =
-                        format!("the topic {name:?} has only raw bytes: {why}");
-                    self.remarks.push(remark);
-                }
+            topic.schema = decoder(&topic, &Columns::default())?.schema().clone();
+            if let Some(Err(why)) = layout(&topic) {
+                let name = &topic.name;
+                let remark = format!("the topic {name:?} has only raw bytes: {why}");
+                self.remarks.push(remark);
             }
             topics.push(topic);
         }
-        topics
+        Ok(topics)
     }
 
     /// The topic `id`, whose first channel is `first`.
@@ -127,22 +124,39 @@ impl Found {
             ("indexed".to_owned(), Value::Bool(self.has_summary)),
             ("attachments".to_owned(), Value::UInt(self.attachments)),
         ]);
-        let packing = self.packing.iter().map(|(name, packing)| {
-            let facts = [
-                ("chunks", packing.chunks),
-                ("packed_bytes", packing.packed),
-                ("bytes", packing.size),
-            ];
-            let facts = facts.map(|(name, fact)| (name.to_owned(), Value::UInt(fact)));
-            (name.clone(), Value::Map(facts.into()))
-        });
-        facts.insert("compression".to_owned(), Value::Map(packing.collect()));
+        facts.insert("chunks".to_owned(), self.packing());
         let told = self.metadata.iter().map(|(name, words)| {
             let words = words.iter().map(|(key, value)| (key.clone(), text(value)));
             (name.clone(), Value::Map(words.collect()))
         });
         facts.insert("metadata".to_owned(), Value::Map(told.collect()));
         facts
+    }
+}
+
+impl Found {
+    /// How many chunks there are, and how they are packed.
+    fn packing(&self) -> Value {
+        let map = |facts: &[(&str, u64)]| {
+            let facts = facts.iter();
+            Value::Map(
+                facts
+                    .map(|(name, fact)| ((*name).to_owned(), Value::UInt(*fact)))
+                    .collect(),
+            )
+        };
+        let kinds = self.packing.iter().map(|(name, packing)| {
+            let Packing { chunks, packed, size } = *packing;
+            let facts =
+                [("chunks", chunks), ("bytes", packed), ("unpacked_bytes", size)];
+            (name.clone(), map(&facts))
+        });
+        let chunks = self.packing.values().map(|packing| packing.chunks).sum();
+        Value::Map(BTreeMap::from([
+            ("chunks".to_owned(), Value::UInt(chunks)),
+            ("looked_at".to_owned(), Value::UInt(chunks)),
+            ("by_compression".to_owned(), Value::Map(kinds.collect())),
+        ]))
     }
 }
 

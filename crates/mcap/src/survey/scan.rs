@@ -120,7 +120,11 @@ impl Scan {
         let bytes = window.at(at, all as usize)?;
         let bytes = bytes.slice(..bytes.len().min(all as usize));
         let Some(opened) = Opened::new(&bytes, limit) else {
-            self.lose(Damage::new(DamageKind::Garbled, place));
+            let kind = match wire::head(&bytes) {
+                Some((_, len)) if len <= all => DamageKind::Garbled,
+                _ => DamageKind::Truncated,
+            };
+            self.lose(Damage::new(kind, place));
             return Ok(());
         };
         if let Some(kind) = opened.damage() {

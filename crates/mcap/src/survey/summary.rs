@@ -83,6 +83,9 @@ impl Summary {
             // Messages are in no chunk, or there is no list of chunks.
             return Ok(Err(None));
         }
+        if !self.knows_channels() {
+            return Ok(Err(Some("it does not repeat the channels")));
+        }
         self.chunks.sort_by_key(|chunk| chunk.at);
         let mut at = START;
         for chunk in std::mem::take(&mut self.chunks) {
@@ -117,6 +120,15 @@ impl Summary {
             counts.map(|(id, records)| (id, count(records))).collect()
         });
         Ok(Ok(found))
+    }
+
+    /// Whether it has the channels of all messages that it tells of.
+    fn knows_channels(&self) -> bool {
+        let of_chunks = self.chunks.iter().flat_map(|chunk| &chunk.channels);
+        let counted = self.statistics.iter().flat_map(|told| told.of_channels.keys());
+        let mut all = of_chunks.map(|(id, _)| id).chain(counted);
+        let has_some = self.found.table.topics() > 0 || self.chunks.is_empty();
+        has_some && all.all(|id| self.found.table.stream(*id).is_some())
     }
 
     /// Looks at the heads of the records in a stretch that is in no chunk; says whether

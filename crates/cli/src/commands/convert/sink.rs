@@ -27,18 +27,11 @@ pub(super) fn new(job: &Job<'_>, names: FileNames) -> Box<dyn TableSink> {
     let outputs = job.outputs.clone();
     let told = || metadata(job.opened, job.args);
     match job.args.target() {
-        Target::Csv
-        | Target::Images
-        | Target::Pcd
-        | Target::Ply
-        | Target::Las
-        | Target::Laz
-        | Target::Kitti => {
-            Box::new(CsvSink::new(outputs, names, CsvOptions::default()))
-        }
         Target::Jsonl => Box::new(JsonLinesSink::new(outputs, names)),
         Target::Parquet => Box::new(ParquetSink::new(outputs, names, told())),
         Target::Arrow => Box::new(IpcSink::new(outputs, names, told())),
+        // What is made of others has a table beside its files.
+        _ => Box::new(CsvSink::new(outputs, names, CsvOptions::default())),
     }
 }
 

@@ -164,13 +164,25 @@ impl Facts<'_> {
         self.line("dropouts", &text)
     }
 
-    /// What a bag says of how it is written.
+    /// What a bag or an MCAP file says of how it is written.
     fn packing(&mut self, manifest: &Manifest) -> io::Result<()> {
         if let Some(Value::Text(version)) = manifest.metadata.get("bag_version") {
             let is_indexed =
                 manifest.metadata.get("indexed") == Some(&Value::Bool(true));
             let index = if is_indexed { "" } else { ", without a sound index" };
             self.line("version", &format!("{}{index}", plain(version)))?;
+        }
+        let text = |key: &str| match manifest.metadata.get(key) {
+            Some(Value::Text(text)) if !text.is_empty() => Some(plain(text)),
+            _ => None,
+        };
+        if manifest.format == "mcap" {
+            let profile = text("profile").unwrap_or_else(|| "none".into());
+            let library = text("library").unwrap_or_else(|| "nobody says".into());
+            let is_indexed =
+                manifest.metadata.get("indexed") == Some(&Value::Bool(true));
+            let index = if is_indexed { "" } else { ", without a sound summary" };
+            self.line("profile", &format!("{profile}, written by {library}{index}"))?;
         }
         for line in packing::lines(manifest.metadata.get("chunks")) {
             self.line("chunks", &line)?;

@@ -1,0 +1,83 @@
+//! A log of another format, with the records as they are.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use anyhow::{Context as _, Result};
+use logtool_core::{CopyJob, Extract, Selection, WriteOptions, copy};
+
+use crate::{
+    args::{ConvertArgs, GlobalArgs},
+    clock::ShownClock,
+    complaint::Complaint,
+    findings::Findings,
+    input::STDIN,
+    made::Made,
+    new_log::NewLog,
+    opened,
+    outcome::Outcome,
+    progress, selection,
+};
+
+/// Where the MCAP file goes that `input` becomes: to OUT, or into it if it is a folder or
+/// there are several inputs.
+pub(super) fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
+    let stem = match input.as_os_str() == STDIN {
+        true => "stdin".to_owned(),
+        false => opened::stem(input).with_context(|| input.display().to_string())?,
+    };
+    let name = format!("{stem}.mcap");
+    match &args.out {
+        Some(out) if args.inputs.len() == 1 && !out.is_dir() => Ok(out.clone()),
+        Some(out) if args.inputs.len() > 1 && out.extension().is_some() => {
+            let what = format!("several logs in one file, {}", out.display());
+            let hint = "`logtool merge` makes one log of several";
+            Err(Complaint::misuse(what).hint(hint).into())
+        }
+        Some(out) => Ok(out.join(name)),
+        None => Ok(name.into()),
+    }
+}
+
+/// Writes the records of `input` into an MCAP file at `place`.
+pub(super) fn run(
+    input: &Path,
+    place: &Path,
+    args: &ConvertArgs,
+    global: &GlobalArgs,
+) -> Result<Outcome> {
+    let start = Instant::now();
+    let opened = opened::open(input, global)?;
+    let (name, manifest) = (&opened.input.name, opened.log.manifest());
+    let mut findings = Findings::of(&opened.input, manifest);
+    findings.check(global.strict)?;
+
+    let clock = ShownClock::new(manifest, args.clock.time)?;
+    let time = clock.range(args.records.from, args.end())?;
+    let topics = selection::topics(manifest, &args.records.topics, false)?;
+    let selection = Selection { topics, time };
+    let new = NewLog::begin(place, &logtool_mcap::FORMAT, args.force)?;
+    let bar = progress::bar(name, manifest.bytes, global);
+    let extract = Extract { manifest, selection: selection.clone() };
+    let job = CopyJob {
+        log: &*opened.log,
+        from: 0,
+        selection: selection.clone(),
+        verify: false,
+        progress: &|bytes| bar.inc(bytes),
+    };
+    let options = WriteOptions::default();
+    let done = new.write(&[extract], &options, |sink| Ok(copy(&job, None, sink)?));
+    bar.finish_and_clear();
+    let (copied, written) = done.with_context(|| name.clone())?;
+    findings.add(manifest, &selection.topics, &copied.damage);
+    findings.check(global.strict)?;
+
+    let mut made = Made::new(place, start);
+    (made.records, made.bytes) = (copied.records, written.bytes);
+    made.remarks = written.remarks;
+    made.tell(name, opened.input.source.len(), global);
+    Ok(findings.tell(global.quiet))
+}

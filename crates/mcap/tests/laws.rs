@@ -1,0 +1,178 @@
+//! MCAP files keep the laws of the core, whatever wrote them, and whatever is left of them.
+
+#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+
+use std::{collections::BTreeMap, io::Cursor, sync::Arc};
+
+use bytes::Bytes;
+use logtool_core::{
+    Block, DamageKind, Log as _, OpenOptions, Selection, Timestamp, conformance,
+};
+use logtool_mcap::{Compression, FORMAT, McapLog, Writer, WriterOptions};
+
+/// A file of `std_msgs/String` and of something unknown, in small chunks.
+fn file(compression: Compression) -> Bytes {
+    let mut options = WriterOptions::default();
+    (options.compression, options.chunk_bytes) = (compression, 200);
+    options.profile = "ros1".to_owned();
+    let mut file = Writer::new(Cursor::new(Vec::new()), options).unwrap();
+    let schema = file.schema("std_msgs/String", "ros1msg", b"string data\n").unwrap();
+    let latching = BTreeMap::from([("latching".to_owned(), "1".to_owned())]);
+    let chatter = file.channel("/chatter", schema, "ros1", latching).unwrap();
+    let other = file.channel("/chatter", schema, "ros1", BTreeMap::new()).unwrap();
+    let raw = file.channel("/raw", Default::default(), "odd", BTreeMap::new()).unwrap();
+    for number in 0..20_u32 {
+        let time = Timestamp::from_nanos(1_000 + i64::from(number / 2) * 7);
+        let text = [&[1, 0, 0, 0][..], &[b'a' + number as u8]].concat();
+        let channel = if number % 3 == 0 { other } else { chatter };
+        file.write(channel, number, time, time, &text).unwrap();
+        if number % 4 == 0 {
+            file.write(raw, number, time, time, &[7; 9]).unwrap();
+        }
+    }
+    let words = BTreeMap::from([("a".to_owned(), "b".to_owned())]);
+    file.metadata("words", &words).unwrap();
+    file.finish().unwrap().into_inner().into()
+}
+
+/// The content of `file` without its chunks: the records one by one, and no summary.
+fn without_chunks() -> Bytes {
+    let whole = file(Compression::None);
+    let (mut at, mut out) = (8, whole[..8].to_vec());
+    loop {
+        let len =
+            u64::from_le_bytes(whole[at + 1..at + 9].try_into().unwrap()) as usize;
+        let record = &whole[at..at + 9 + len];
+        match record[0] {
+            6 => out.extend_from_slice(&record[9 + 40..]),
+            7 => {} // message indexes are of chunks
+            0x0f => break,
+            _ => out.extend_from_slice(record),
+        }
+        at += 9 + len;
+    }
+    out.extend_from_slice(b"\x0f\x04\0\0\0\0\0\0\0\0\0\0\0");
+    out.extend_from_slice(b"\x02\x14\0\0\0\0\0\0\0");
+    out.extend_from_slice(&[0; 20]);
+    out.extend_from_slice(b"\x89MCAP0\r\n");
+    out.into()
+}
+
+fn open(bytes: &Bytes) -> McapLog {
+    McapLog::open(Arc::new(bytes.clone()), OpenOptions::default()).unwrap()
+}
+
+/// How many records are read, and what damage is told.
+fn read(log: &McapLog) -> (usize, Vec<(DamageKind, std::ops::Range<u64>)>) {
+    let (all, mut block) = (Selection::default(), Block::default());
+    let (mut records, mut damage) = (0, Vec::new());
+    for part in log.manifest().plan(&all, 0) {
+        let mut cursor = log.read(&part, &all).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            records += block.len();
+            damage.extend(block.damage().iter().map(|d| (d.kind, d.bytes.clone())));
+        }
+    }
+    (records, damage)
+}
+
+#[test]
+fn files_of_every_compression_keep_the_laws() {
+    for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
+        conformance::check(&FORMAT, file(compression));
+    }
+}
+
+#[test]
+fn a_file_without_chunks_keeps_the_laws() {
+    let bytes = without_chunks();
+    conformance::check(&FORMAT, bytes.clone());
+    assert_eq!(read(&open(&bytes)), (25, vec![]));
+}
+
+#[test]
+fn a_file_without_its_end_keeps_the_laws_and_gives_all_chunks() {
+    for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
+        let whole = file(compression);
+        let log = open(&whole);
+        assert_eq!(log.manifest().metadata["indexed"], logtool_core::Value::Bool(true));
+        let end = log.manifest().parts.last().unwrap().bytes.end as usize;
+        let cut = whole.slice(..end);
+        conformance::check_damaged(&FORMAT, cut.clone());
+        assert_eq!(read(&open(&cut)), (25, vec![]));
+        // Half of the last chunk: what is before it is whole.
+        let last = log.manifest().parts.last().unwrap().bytes.clone();
+        let middle = (last.start + last.end) / 2;
+        let cut = whole.slice(..middle as usize);
+        conformance::check_damaged(&FORMAT, cut.clone());
+        let (_, damage) = read(&open(&cut));
+        assert_eq!(damage, [(DamageKind::Truncated, last.start..middle)]);
+    }
+}
+
+#[test]
+fn what_is_broken_is_stepped_over_and_told_of() {
+    let whole = file(Compression::Zstd);
+    let parts = open(&whole).manifest().parts.clone();
+    let broken_one = parts[3].bytes.clone();
+    // The length of the fourth chunk is at its maximum, and there is no summary.
+    let mut broken = whole[..parts.last().unwrap().bytes.end as usize].to_vec();
+    let at = broken_one.start as usize + 1;
+    broken[at..at + 8].fill(0xff);
+    let log = open(&broken.into());
+    let (records, damage) = read(&log);
+    let lost: usize = {
+        let only = |log: &McapLog, part| {
+            let (all, mut block, mut records) =
+                (Selection::default(), Block::default(), 0);
+            let mut cursor = log.read(part, &all).unwrap();
+            while cursor.fill(&mut block).unwrap() {
+                records += block.len();
+            }
+            records
+        };
+        only(&open(&whole), &parts[3])
+    };
+    assert_eq!(records, 25 - lost, "{damage:?} {parts:?}");
+    let (kind, bytes) = &damage[0];
+    assert_eq!((damage.len(), *kind), (1, DamageKind::Garbled));
+    assert!(bytes.start == broken_one.start && bytes.end <= parts[4].bytes.start);
+    assert_eq!(log.manifest().damage.len(), 1);
+}
+
+#[test]
+fn a_summary_that_lies_is_not_gone_by() {
+    let whole = file(Compression::Lz4);
+    // The start of the summary: the first number of the footer.
+    let footer = whole.len() - 8 - 20;
+    for start in [1_u64, 9, footer as u64, u64::MAX] {
+        let mut changed = whole.to_vec();
+        changed[footer..footer + 8].copy_from_slice(&start.to_le_bytes());
+        let log = open(&changed.into());
+        assert_eq!(read(&log), (25, vec![]), "{start}");
+        assert_eq!(
+            log.manifest().metadata["indexed"],
+            logtool_core::Value::Bool(false)
+        );
+    }
+}
+
+#[test]
+fn channels_of_one_topic_are_its_streams_and_those_that_latch_are_known() {
+    let log = open(&file(Compression::None));
+    let manifest = log.manifest();
+    let names: Vec<_> =
+        manifest.topics.iter().map(|t| t.label().into_owned()).collect();
+    assert_eq!(names, ["/chatter", "/raw"]);
+    let of: Vec<u32> = manifest.streams.iter().map(|stream| stream.topic.0).collect();
+    assert_eq!(of, [0, 0, 1]);
+    assert_eq!(manifest.topics[0].latched, [0]);
+    let counts: Vec<_> = manifest.topics.iter().map(|topic| topic.records).collect();
+    assert_eq!(counts, [Some(20), Some(5)]);
+    let columns = |topic: usize| -> Vec<String> {
+        let fields = manifest.topics[topic].schema.fields().iter();
+        fields.map(|field| field.name().clone()).collect()
+    };
+    assert_eq!(columns(0), ["time", "data"]);
+    assert_eq!(columns(1), ["time", "payload"]);
+}
