@@ -1,12 +1,16 @@
-//! Fills fuzz/corpus with bags, definitions and messages to begin with, all made here:
+//! Fills fuzz/corpus with bags, MCAP files, definitions and messages to begin with, all made here:
 //! `cargo run --manifest-path fuzz/Cargo.toml --example bag_seeds` (fuzz/seed does it).
 
 use std::{error::Error, fs, path::Path};
 
-use logtool_fuzz::bag::{
-    make::{self, Chunk, Packing},
-    types::TYPES,
+use logtool_fuzz::{
+    bag::{
+        make::{self, Chunk, Packing},
+        types::TYPES,
+    },
+    mcap,
 };
+use logtool_mcap::Compression;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
@@ -21,6 +25,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         put("bag", &name, &bag(packing, true))?;
     }
     put("bag", "unindexed", &bag(Packing(0), false))?;
+    for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
+        let file = mcap::sample(compression)?;
+        put("mcap", &format!("{compression:?}"), &file)?;
+        // Without its end, and as what follows on the first records.
+        put("mcap", &format!("{compression:?}_cut"), &file[..file.len() / 2])?;
+        put("mcap", &format!("{compression:?}_behind"), &file[40..])?;
+    }
     put("bag", "unindexed_lz4", &bag(Packing(1), false))?;
     put("bag", "version_1", &version_1())?;
     let behind = [&[2][..], &make::message(1, 5, 6, &sample("odd/Lists"))].concat();
@@ -131,7 +142,7 @@ fn bag(packing: Packing, is_indexed: bool) -> Vec<u8> {
     let ids = [0_u32, 7, 8];
     let connection = |at: u32| {
         let (name, text) = TYPES[ids[at as usize] as usize];
-        let md5sum = logtool_rosbag::md5sum(name, text).unwrap_or_default();
+        let md5sum = logtool_rosmsg::md5sum(name, text).unwrap_or_default();
         make::connection(at, &format!("/topic{at}"), name, &md5sum, text)
     };
     let connections: Vec<Vec<u8>> = (0..3).map(connection).collect();
@@ -158,7 +169,7 @@ fn bag(packing: Packing, is_indexed: bool) -> Vec<u8> {
 /// A bag of one message of a type.
 fn one_type(number: usize) -> Vec<u8> {
     let (name, text) = TYPES[number];
-    let md5sum = logtool_rosbag::md5sum(name, text).unwrap_or_default();
+    let md5sum = logtool_rosmsg::md5sum(name, text).unwrap_or_default();
     let connection = make::connection(0, "/a", name, &md5sum, text);
     let at = connection.len() as u32;
     let content = [connection.clone(), make::message(0, 1, 2, &sample(name))].concat();

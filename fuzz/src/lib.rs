@@ -5,6 +5,7 @@ pub mod bag;
 mod input;
 mod laws;
 pub mod lidar;
+pub mod mcap;
 mod reading;
 
 pub use crate::{
