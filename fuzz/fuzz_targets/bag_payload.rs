@@ -28,7 +28,7 @@ fuzz_target!(|input: Input| {
         Some(text) => ("odd/Any", text.as_str()),
         None => (name, text),
     };
-    let md5sum = logtool_rosbag::md5sum(name, text).unwrap_or_else(|_| "*".to_owned());
+    let md5sum = logtool_rosmsg::md5sum(name, text).unwrap_or_else(|_| "*".to_owned());
     let mut bag = make::head(0, 0, 0);
     let mut content = make::connection(0, "/a", name, &md5sum, text);
     for (number, payload) in input.payloads.iter().take(64).enumerate() {
