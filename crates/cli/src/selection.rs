@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use globset::{GlobBuilder, GlobMatcher};
-use logtool_core::{Columns, Log, Manifest, Topic, TopicId, TopicOrigin, TopicSet};
+use logtool_core::{Columns, Log, Manifest, Topic, TopicId, TopicSet};
 
 use crate::{complaint::Complaint, suggest};
 
@@ -16,9 +16,7 @@ pub(crate) fn topics(
     derived: bool,
 ) -> Result<TopicSet> {
     if globs.is_empty() {
-        let is_meant = |topic: &Topic| derived || topic.origin != TopicOrigin::Derived;
-        let meant = manifest.topics().filter(|(_, topic)| is_meant(topic));
-        return Ok(meant.map(|(id, _)| id).collect());
+        return Ok(if derived { TopicSet::All } else { manifest.logged() });
     }
     let mut set = TopicSet::EMPTY;
     for glob in globs {

@@ -26,7 +26,6 @@ use crate::{
     finding::{Code, Findings, REMARK},
     log::{Columns, Decoder, Log, View},
     manifest::{Part, Selection},
-    topic::{TopicOrigin, TopicSet},
 };
 
 /// The codes of what is found in logs of all formats.
@@ -87,14 +86,7 @@ struct Pass<'l> {
 impl<'l> Pass<'l> {
     fn new(log: &'l dyn Log) -> Self {
         let manifest = log.manifest();
-        let logged = |topic: &crate::topic::Topic| topic.origin != TopicOrigin::Derived;
-        let is_all = manifest.topics.iter().all(logged);
-        let topics = match is_all {
-            true => TopicSet::All,
-            false => {
-                manifest.topics().filter(|(_, t)| logged(t)).map(|(id, _)| id).collect()
-            }
-        };
+        let topics = manifest.logged();
         let topic_count = manifest.topics.len();
         Self {
             log,

@@ -28,7 +28,7 @@ use crate::{
     merge::{Merge, TimeOrder},
     sink::{Extract, WriteOptions},
     time::{TimeRange, Timestamp},
-    topic::{TopicId, TopicOrigin, TopicSet},
+    topic::{TopicId, TopicSet},
 };
 
 pub use self::samples::{sample, sample_path, samples};
@@ -155,7 +155,7 @@ fn a_shorter_file_gives_a_prefix(format: &dyn Format, bytes: &Bytes, whole: &[Ow
         let Ok(log) = format.open(source, OpenOptions::default()) else { continue };
         let all = Selection {
             // What is derived is announced when all that it needs is there.
-            topics: logged(&*log),
+            topics: log.manifest().logged(),
             ..Selection::default()
         };
         let (records, _) = read(&*log, &log.manifest().plan(&all, 0), &all);
@@ -164,7 +164,7 @@ fn a_shorter_file_gives_a_prefix(format: &dyn Format, bytes: &Bytes, whole: &[Ow
             (topic.label().into_owned(), record.1, record.2.clone())
         };
         let full = open(format, bytes.clone());
-        let logged = logged(&*full);
+        let logged = full.manifest().logged();
         let mut whole = whole.iter().filter(|record| logged.contains(record.0));
         for (index, record) in records.iter().enumerate() {
             let want = whole.next().expect("a cut file has no more records");
@@ -214,7 +214,8 @@ fn fewer_columns_are_the_same_columns(log: &dyn Log) {
 /// Law 7: what is written is read again.
 fn writing_gives_back_every_record(format: &dyn Format, log: &dyn Log) {
     let mut out = std::io::Cursor::new(Vec::new());
-    let selection = Selection { topics: logged(log), ..Selection::default() };
+    let selection =
+        Selection { topics: log.manifest().logged(), ..Selection::default() };
     let extract = Extract { manifest: log.manifest(), selection: selection.clone() };
     let options = WriteOptions::default();
     let mut writer = match format.writer(Box::new(&mut out), &[extract], &options) {
@@ -230,7 +231,8 @@ fn writing_gives_back_every_record(format: &dyn Format, log: &dyn Log) {
     writer.finish().expect("the log is finished");
 
     let again = open(format, out.into_inner().into());
-    let selection = Selection { topics: logged(&*again), ..Selection::default() };
+    let selection =
+        Selection { topics: again.manifest().logged(), ..Selection::default() };
     let named =
         |log: &dyn Log, records: Vec<Owned>| -> Vec<(String, Timestamp, Vec<u8>)> {
             let name = |(topic, time, payload)| {
@@ -241,15 +243,10 @@ fn writing_gives_back_every_record(format: &dyn Format, log: &dyn Log) {
         };
     let written =
         read(&*again, &again.manifest().plan(&selection, u64::MAX), &selection);
-    let whole = read(log, &plan, &Selection { topics: logged(log), ..selection });
+    let whole =
+        read(log, &plan, &Selection { topics: log.manifest().logged(), ..selection });
     assert_eq!(written.1, [], "what is written is sound");
     assert!(named(&*again, written.0) == named(log, whole.0), "writing loses records");
-}
-
-/// All topics but the derived ones.
-fn logged(log: &dyn Log) -> TopicSet {
-    let topics = log.manifest().topics();
-    topics.filter(|(_, t)| t.origin != TopicOrigin::Derived).map(|(id, _)| id).collect()
 }
 
 fn open(format: &dyn Format, bytes: Bytes) -> Box<dyn Log> {

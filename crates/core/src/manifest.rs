@@ -8,7 +8,7 @@ use crate::{
     damage::Damage,
     error::{Error, ErrorKind, Result},
     time::{Clock, TimeRange, Timestamp},
-    topic::{Stream, Topic, TopicId, TopicSet},
+    topic::{Stream, Topic, TopicId, TopicOrigin, TopicSet},
     value::Value,
 };
 
@@ -103,6 +103,16 @@ impl Manifest {
         (0..).map(TopicId).zip(&self.topics)
     }
 
+    /// The topics that are no others' records once more: all but the derived ones.
+    pub fn logged(&self) -> TopicSet {
+        let is_logged = |topic: &Topic| topic.origin != TopicOrigin::Derived;
+        if self.topics.iter().all(is_logged) {
+            return TopicSet::All;
+        }
+        let logged = self.topics().filter(|(_, topic)| is_logged(topic));
+        logged.map(|(id, _)| id).collect()
+    }
+
     /// The topic that `id` stands for.
     pub fn get(&self, id: TopicId) -> Result<&Topic> {
         self.topics.get(id.index()).ok_or_else(|| {
@@ -117,7 +127,11 @@ impl Manifest {
     /// joined as long as the joint part is no longer than `target_bytes`.
     pub fn plan(&self, selection: &Selection, target_bytes: u64) -> Vec<Part> {
         let mut plan: Vec<Part> = Vec::new();
-        for part in self.parts.iter().filter(|part| part.may_hold(selection)) {
+        // Who wants everything is also told of all damage, where no record is left.
+        let is_everything = selection.time == TimeRange::ALL
+            && (selection.topics == TopicSet::All || selection.topics == self.logged());
+        let is_wanted = |part: &&Part| is_everything || part.may_hold(selection);
+        for part in self.parts.iter().filter(is_wanted) {
             match plan.last_mut() {
                 Some(last) if last.joins(part, target_bytes) => last.join(part),
                 _ => plan.push(part.clone()),
@@ -129,11 +143,7 @@ impl Manifest {
 
 impl Part {
     fn may_hold(&self, selection: &Selection) -> bool {
-        // Who wants everything is also told of all damage, where no record is left.
-        let is_everything = *selection == Selection::default();
-        is_everything
-            || self.topics.overlaps(&selection.topics)
-                && self.time.overlaps(&selection.time)
+        self.topics.overlaps(&selection.topics) && self.time.overlaps(&selection.time)
     }
 
     fn joins(&self, next: &Self, target_bytes: u64) -> bool {
@@ -152,5 +162,28 @@ impl Selection {
     /// Whether a record of `topic` at `time` is wanted.
     pub fn wants(&self, topic: TopicId, time: Timestamp) -> bool {
         self.topics.contains(topic) && self.time.contains(time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::Sample;
+
+    #[test]
+    fn who_wants_all_that_is_logged_is_told_of_parts_without_a_record() {
+        let mut manifest = Sample::new(&[&[(0, 0, 1, b"one")], &[], &[]]).manifest;
+        let wanted = |manifest: &Manifest, topics: TopicSet| {
+            let selection = Selection { topics, ..Selection::default() };
+            manifest.plan(&selection, 0).len()
+        };
+        assert_eq!(manifest.logged(), TopicSet::All);
+        manifest.topics[1].origin = TopicOrigin::Derived;
+        let logged: TopicSet = [TopicId(0)].into_iter().collect();
+        assert_eq!(manifest.logged(), logged);
+        assert_eq!(wanted(&manifest, logged), 3);
+        assert_eq!(wanted(&manifest, TopicSet::All), 3);
+        let derived = [TopicId(1)].into_iter().collect();
+        assert_eq!(wanted(&manifest, derived), 0);
     }
 }

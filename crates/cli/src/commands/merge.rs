@@ -5,7 +5,7 @@ mod clocks;
 use std::time::Instant;
 
 use anyhow::Result;
-use logtool_core::{Extract, MergeJob, Selection, TopicOrigin, TopicSet, merge};
+use logtool_core::{Extract, MergeJob, Selection, TopicSet, merge};
 
 use crate::{
     args::{GlobalArgs, MergeArgs},
@@ -72,16 +72,7 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
 
 /// Everything but what is made of other records.
 fn logged(opened: &Opened) -> Selection {
-    let manifest = opened.log.manifest();
-    let topics = manifest.topics();
-    let logged: Vec<_> = topics
-        .filter(|(_, topic)| topic.origin != TopicOrigin::Derived)
-        .map(|(id, _)| id)
-        .collect();
-    let topics = match logged.len() == manifest.topics.len() {
-        true => TopicSet::All,
-        false => logged.into_iter().collect(),
-    };
+    let topics = opened.log.manifest().logged();
     Selection { topics, ..Selection::default() }
 }
 

@@ -5,7 +5,7 @@ mod loss;
 use std::{io::Write as _, time::Instant};
 
 use anyhow::{Context as _, Result};
-use logtool_core::{CopyJob, Extract, Selection, Topic, TopicOrigin, TopicSet, copy};
+use logtool_core::{CopyJob, Extract, Selection, TopicSet, copy};
 
 use crate::{
     args::{GlobalArgs, RepairArgs},
@@ -28,14 +28,7 @@ pub(super) fn run(args: &RepairArgs, global: &GlobalArgs) -> Result<Outcome> {
     let format = new_log::format(&args.out, manifest)?;
     let new = NewLog::begin(&args.out, format, args.writing.force)?;
 
-    let is_logged = |topic: &Topic| topic.origin != TopicOrigin::Derived;
-    let topics = match manifest.topics.iter().all(is_logged) {
-        true => TopicSet::All,
-        false => {
-            let logged = manifest.topics().filter(|(_, topic)| is_logged(topic));
-            logged.map(|(id, _)| id).collect()
-        }
-    };
+    let topics = manifest.logged();
     let selection = Selection { topics, ..Selection::default() };
     let bar = progress::bar(name, manifest.bytes, global);
     let extract = Extract { manifest, selection: selection.clone() };

@@ -2,9 +2,7 @@
 
 use logtool_core::{Result, Window};
 
-use crate::{
-    capture::container::{Container, Look, SIGHT},
-};
+use crate::capture::container::{Container, Look, SIGHT};
 
 /// How many items have to follow on each other to be believed.
 const CHAIN: usize = 3;

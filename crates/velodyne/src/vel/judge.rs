@@ -2,9 +2,7 @@
 
 use logtool_core::{Result, Window};
 
-use crate::{
-    vel::wire::{self, HEADER_LEN, Header, SizeField, VALID, VERSION, kind},
-};
+use crate::vel::wire::{self, HEADER_LEN, Header, SizeField, VALID, VERSION, kind};
 
 /// How much of a message has to be seen to judge it: its header, and what says how long
 /// the data of a picture is.

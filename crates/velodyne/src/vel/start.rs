@@ -5,11 +5,9 @@
 
 use logtool_core::{Result, Window};
 
-use crate::{
-    vel::{
-        judge::{Judge, Look, SIGHT},
-        wire::{HEAD_LEN, Head, SizeField},
-    },
+use crate::vel::{
+    judge::{Judge, Look, SIGHT},
+    wire::{HEAD_LEN, Head, SizeField},
 };
 
 /// How many messages are tried in either reading.

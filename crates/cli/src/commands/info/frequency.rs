@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use logtool_core::{
-    Block, Log, Part, ReadAhead, Result, Selection, Timestamp, TopicId, TopicOrigin,
+    Block, Log, Part, ReadAhead, Result, Selection, Timestamp, TopicId,
 };
 use serde::Serialize;
 
@@ -31,9 +31,7 @@ const PENDING: usize = 8 << 20;
 /// two records have nothing to tell. What the index tells is not read.
 pub(super) fn measure(log: &dyn Log) -> Result<Vec<Option<Frequency>>> {
     let manifest = log.manifest();
-    let logged = manifest.topics().filter(|(_, t)| t.origin != TopicOrigin::Derived);
-    let topics = logged.map(|(id, _)| id).collect();
-    let selection = Selection { topics, ..Selection::default() };
+    let selection = Selection { topics: manifest.logged(), ..Selection::default() };
     let mut plan = manifest.plan(&selection, 0);
     plan.sort_by_key(|part| part.time.start);
     let mut measuring = Measuring {
