@@ -76,6 +76,27 @@ def check_bag(path, tally):
             wanted = [(*m[:3], m[5].sequence, m[5].publish_time) for m in ours]
             got = [(*m[:3], m[5].sequence, m[5].publish_time) for m in read(again)]
             tally.check(f"filter {compression}", [] if got == wanted else ["other messages"])
+        back = Path(folder) / "back.bag"
+        run("filter", made, "-o", back)
+        tally.check("and a bag again", [] if peer(back) == theirs else ["other messages"])
+        tally.check("its connections", connections_again(path, back))
+
+
+def connections_again(path, back):
+    """The connections of a bag that was an MCAP file in between are those of before."""
+    with Reader(path) as before, Reader(back) as after:
+        counts = before.topics
+        wanted, got = (
+            sorted(
+                (c.topic, c.msgtype, c.digest, c.msgdef.data.strip(), c.ext.callerid, bool(c.ext.latching))
+                for c in reader.connections
+                if c.topic in counts and counts[c.topic].msgcount
+            )
+            for reader in (before, after)
+        )
+    yield from (f"{a} | {b}" for a, b in zip(wanted, got, strict=False) if a != b)
+    if len(wanted) != len(got):
+        yield f"{len(got)} connections, not {len(wanted)}"
 
 
 def channels(path, ours):

@@ -112,7 +112,7 @@ pub(crate) fn format(path: &Path, manifest: &Manifest) -> Result<&'static dyn Fo
 }
 
 /// Which formats can hold the records of which others.
-const TAKES: [(&str, &str); 1] = [("mcap", "rosbag")];
+const TAKES: [(&str, &str); 2] = [("mcap", "rosbag"), ("rosbag", "mcap")];
 
 /// `err`, with the hint that its text has as a hint of its own.
 pub(crate) fn explained(err: anyhow::Error) -> anyhow::Error {

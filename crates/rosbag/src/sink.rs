@@ -2,6 +2,7 @@
 //! each still of its own connection.
 
 mod copy;
+mod foreign;
 mod numbers;
 
 use std::collections::BTreeSet;
@@ -42,6 +43,10 @@ struct Taken {
     derived: BTreeSet<TopicId>,
     /// The starts and ends of its parts.
     parts: Vec<[u64; 2]>,
+    /// How many bytes at the start of payloads are no part of the message, by topic.
+    envelopes: Vec<u32>,
+    /// Whether it is a bag.
+    is_bag: bool,
     /// Whether it is of version 1.2, of which connections have no numbers.
     is_v1: bool,
     is_encrypted: bool,
@@ -89,7 +94,13 @@ impl RecordSink for BagSink<'_> {
         let is_of_topic = taken.table.topic(record.stream) == Some(record.topic);
         match taken.becomes.get(stream).copied().flatten().filter(|_| is_of_topic) {
             Some(connection) => {
-                self.writer.write(connection, record.time, record.payload)
+                let envelope = taken.envelopes.get(record.topic.index());
+                let envelope = envelope.copied().unwrap_or(0) as usize;
+                let message = record.payload.get(envelope..).ok_or_else(|| {
+                    let what = "a message shorter than its envelope";
+                    Error::new(ErrorKind::Malformed, what).at(record.offset)
+                })?;
+                self.writer.write(connection, record.time, message)
             }
             None if taken.derived.contains(&record.topic) => Ok(()),
             None => {
@@ -153,12 +164,19 @@ impl RecordSink for BagSink<'_> {
 impl Taken {
     fn open(extract: &Extract<'_>) -> Result<Self> {
         let Extract { manifest, selection } = extract;
+        let envelopes = manifest.topics.iter().map(|topic| topic.envelope).collect();
         if manifest.format != FORMAT_NAME {
-            let what = format!(
-                "records of {} in a bag: only those of other bags can be written",
-                manifest.format
-            );
-            return Err(Error::new(ErrorKind::Unsupported, what));
+            return Ok(Self {
+                table: foreign::connections(manifest, selection)?,
+                selection: selection.clone(),
+                becomes: Vec::new(),
+                derived: BTreeSet::new(),
+                parts: Vec::new(),
+                envelopes,
+                is_bag: false,
+                is_v1: false,
+                is_encrypted: false,
+            });
         }
         let Notes { head, connections } = manifest.noted(FORMAT_NAME)?;
         let topics = manifest.topics();
@@ -172,6 +190,8 @@ impl Taken {
             becomes: Vec::new(),
             derived,
             parts: parts.map(|part| [part.bytes.start, part.bytes.end]).collect(),
+            envelopes,
+            is_bag: true,
             is_v1: head.is_v1(),
             is_encrypted: !matches!(lock, Lock::Open),
         })
@@ -179,7 +199,7 @@ impl Taken {
 
     /// Whether its chunks are as they are in the bags that are written.
     fn has_chunks(&self) -> bool {
-        !self.is_v1 && !self.is_encrypted
+        self.is_bag && !self.is_v1 && !self.is_encrypted
     }
 
     /// Whether no connection is left out.

@@ -77,6 +77,13 @@ impl Table {
         same.get(same.partition_point(since).checked_sub(1)?).copied()
     }
 
+    /// The connections of streams that are of no bag, each with its topic.
+    pub(crate) fn of_streams(streams: Vec<(Raw, TopicId)>) -> Self {
+        let entry =
+            |(raw, topic)| Entry { connection: Connection::new(raw), since: 0, topic };
+        Self { entries: streams.into_iter().map(entry).collect(), ..Self::default() }
+    }
+
     /// The connections as people know them, each with its topic.
     pub(crate) fn streams(&self) -> Vec<Stream> {
         let stream = |entry: &Entry| Stream {

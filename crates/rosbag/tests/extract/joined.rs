@@ -176,7 +176,8 @@ fn what_a_new_bag_cannot_hold_is_said() {
 #[test]
 fn what_a_bag_cannot_be_made_of_is_said() {
     let log = bag(&[(0, "/a", "/n")], 1);
-    let other = Manifest { format: "ulog".to_owned(), ..Manifest::default() };
+    let mut other = Manifest { format: "ulog".to_owned(), ..log.manifest().clone() };
+    "ulog".clone_into(&mut other.topics[0].encoding);
     for (manifest, options) in
         [(&other, options(None)), (log.manifest(), options(Some("zstd")))]
     {

@@ -1,0 +1,149 @@
+"""Compares what `logtool convert --ros2` makes of bags with what the Python packages
+rosbags, which reads the bag, and mcap-ros2-support, which reads the MCAP file, say."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy
+from logtool import run
+from mcap.reader import SeekingReader
+from mcap_ros2.decoder import DecoderFactory
+from mcap_ros2._vendor.rosidl_adapter import parser
+from rosbags.rosbag1 import Reader
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+# Fields that have other names in ROS 2.
+RENAMED = {"D": "d", "K": "k", "R": "r", "P": "p", "T": "t", "secs": "sec", "nsecs": "nanosec"}
+FEW = 20_000
+
+
+def plain(value, is_ros1=False):
+    """A message as dictionaries, lists, numbers and texts."""
+    if isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return "nan" if math.isnan(value) else value
+    if isinstance(value, (bytes, bytearray)):
+        return list(value)
+    if isinstance(value, numpy.ndarray):
+        # A byte has no sign in ROS 2; rosbags gives it none in ROS 1 either.
+        return [plain(one) for one in value.tolist()]
+    if isinstance(value, (list, tuple)):
+        return [plain(one, is_ros1) for one in value]
+    names = getattr(value, "__slots__", None) or vars(value)
+    fields = {name: getattr(value, name) for name in names if not name.startswith("__")}
+    if set(fields) == {"seq", "stamp", "frame_id"}:
+        fields.pop("seq")
+    fields.pop("structure_needs_at_least_one_member", None)
+    return {name: plain(one, is_ros1) for name, one in fields.items()}
+
+
+def like(wanted, got):
+    """Whether two plain values are the same; names of fields may be those of ROS 2."""
+    if isinstance(wanted, dict) and isinstance(got, dict):
+        names = {name if name in got else RENAMED.get(name, name): one for name, one in wanted.items()}
+        return names.keys() == got.keys() and all(like(one, got[name]) for name, one in names.items())
+    if isinstance(wanted, list) and isinstance(got, list):
+        return len(wanted) == len(got) and (wanted == got or all(map(like, wanted, got)))
+    if isinstance(wanted, int) and isinstance(got, int):
+        # A time of ROS 1 has no sign; mcap-ros2-support takes it so, and a char as int8.
+        return (wanted - got) % 256 == 0 if -128 <= got <= 255 else wanted == got
+    return wanted == got
+
+
+def peer(path):
+    """The messages of a bag as rosbags reads them; nothing for a topic whose definition
+    it does not understand."""
+    with Reader(path) as reader:
+        stores = {}
+        for connection in reader.connections:
+            store = get_typestore(Stores.EMPTY)
+            try:
+                store.register(get_types_from_msg(connection.msgdef.data, connection.msgtype))
+            except Exception:  # whatever it is that it does not understand
+                store = None
+            stores[connection.id] = store
+        for connection, time, data in reader.messages():
+            store = stores[connection.id]
+            try:
+                message = store and store.deserialize_ros1(data, connection.msgtype)
+            except Exception:  # a message that does not fit
+                message = None
+            yield connection.topic, time, message
+
+
+def relax():
+    """ROS 2 wants names of fields in lower case; those of bags are as they are."""
+    import re
+
+    parser.VALID_FIELD_NAME_PATTERN = re.compile("^[A-Za-z][A-Za-z0-9_]*$")
+    parser.VALID_MESSAGE_NAME_PATTERN = re.compile("^[A-Za-z][A-Za-z0-9_]*$")
+    parser.VALID_CONSTANT_NAME_PATTERN = re.compile("^[A-Za-z][A-Za-z0-9_]*$")
+
+
+def check(path, folder, tally):
+    made = Path(folder) / "ros2.mcap"
+    try:
+        run("convert", path, "-o", made, "--ros2")
+    except RuntimeError as error:
+        # No definition, or one that nobody understands.
+        tally.check("ros2", [] if "cannot be translated" in str(error) else [str(error)], "refused")
+        return
+    relax()
+    with open(made, "rb") as file:
+        reader = SeekingReader(file, validate_crcs=True, decoder_factories=[DecoderFactory()])
+        header = reader.get_header()
+        tally.check("ros2 profile", [] if header.profile == "ros2" else [header.profile])
+        wanted, compared, differences = {}, 0, []
+        for topic, time, message in peer(path):
+            wanted.setdefault((topic, time), []).append(message)
+        count = 0
+        for schema, channel, told, message in reader.iter_decoded_messages():
+            count += 1
+            is_ros2 = schema.encoding == "ros2msg" and channel.message_encoding == "cdr"
+            named = schema.name.count("/msg/") == 1 or "/" not in schema.name
+            if not is_ros2 or not named:
+                differences.append(f"{channel.topic}: {schema.name} {channel.message_encoding}")
+            others = wanted.get((channel.topic, told.log_time), [])
+            if not others:
+                differences.append(f"{channel.topic} {told.log_time}: not in the bag")
+                continue
+            other = others.pop(0)
+            if other is None:
+                continue
+            compared += 1
+            if not like(plain(other, True), plain(message)):
+                differences.append(f"{channel.topic}: {plain(other)} | {plain(message)}")
+        tally.check("ros2 values", differences, f"{compared} of {count} messages")
+    if count < FEW:
+        tally.check("ros2 cat", cat(path, made))
+
+
+def without_seq(value):
+    if isinstance(value, dict):
+        is_header = value.keys() == {"seq", "stamp", "frame_id"}
+        return {name: without_seq(one) for name, one in value.items() if not (is_header and name == "seq")}
+    return [without_seq(one) for one in value] if isinstance(value, list) else value
+
+
+def same(a, b):
+    if isinstance(a, dict) and isinstance(b, dict):
+        names = {name if name in b else RENAMED.get(name, name): one for name, one in a.items()}
+        return names.keys() == b.keys() and all(same(one, b[name]) for name, one in names.items())
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    return a == b
+
+
+def cat(path, made):
+    """Where `cat` of the MCAP file says something else than of the bag."""
+    of_bag, of_mcap = (
+        [json.loads(line) for line in run("cat", "--order", "time", log).splitlines()]
+        for log in (path, made)
+    )
+    if len(of_bag) != len(of_mcap):
+        yield f"{len(of_mcap)} lines, not {len(of_bag)}"
+    for a, b in zip(of_bag, of_mcap):
+        if not same(without_seq(a), b):
+            yield f"{json.dumps(a)[:140]} | {json.dumps(b)[:140]}"

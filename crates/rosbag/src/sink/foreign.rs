@@ -1,0 +1,55 @@
+//! Extracts of logs that are no bags, and have messages of ROS 1 all the same: of MCAP
+//! files.
+
+use logtool_core::{Error, ErrorKind, Manifest, Result, Selection, Stream, Value};
+
+use crate::{connection::Raw, table::Table, write::header::ConnectionHeader};
+
+/// The connections that the streams of `manifest` become, in their order.
+///
+/// # Errors
+/// `Unsupported` if messages of a topic that `selection` wants are not written as ROS 1
+/// writes them.
+pub(super) fn connections(manifest: &Manifest, selection: &Selection) -> Result<Table> {
+    for (id, topic) in manifest.topics() {
+        if selection.topics.contains(id) && topic.encoding != "ros1" {
+            let (label, format) = (topic.label(), &manifest.format);
+            let what = format!(
+                "the topic {label:?} of a log of {format} in a bag: its messages are not \
+                 written as ROS 1 writes them, but as {:?}",
+                topic.encoding
+            );
+            return Err(Error::new(ErrorKind::Unsupported, what));
+        }
+    }
+    let connections = (0..).zip(&manifest.streams).map(|(number, stream)| {
+        let topic = manifest.get(stream.topic)?;
+        let words = |key: &str| words(stream, key);
+        let on = words("original_topic").unwrap_or(&topic.name);
+        let mut header = ConnectionHeader::new(on, &topic.type_name, &topic.definition);
+        let computed = header.md5sum().ok();
+        let md5sum = words("md5sum").map(str::to_owned).or(computed);
+        header = header.with_md5sum(md5sum.as_deref().unwrap_or("*"));
+        if let Some(caller) = words("callerid") {
+            header = header.with_caller(caller);
+        }
+        if topic.latched.contains(&number) {
+            header = header.latched();
+        }
+        let id = match stream.metadata.get("id") {
+            Some(Value::UInt(id)) => u32::try_from(*id).unwrap_or(number),
+            _ => number,
+        };
+        let raw = Raw::new(id, topic.name.as_bytes(), &header.to_bytes()?);
+        Ok((raw, stream.topic))
+    });
+    Ok(Table::of_streams(connections.collect::<Result<Vec<_>>>()?))
+}
+
+/// What is said of `stream` under `key`.
+fn words<'s>(stream: &'s Stream, key: &str) -> Option<&'s str> {
+    match stream.metadata.get(key) {
+        Some(Value::Text(text)) => Some(text),
+        _ => None,
+    }
+}
