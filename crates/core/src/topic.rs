@@ -47,7 +47,8 @@ pub struct Topic {
     pub type_name: String,
     /// The definition of that type, as the file has it.
     pub definition: String,
-    /// The columns of a decoder in the nested view.
+    /// The columns of a decoder in the nested view, of which the decoder's metadata may
+    /// say more.
     pub schema: SchemaRef,
     /// How many records there are, if that is known.
     pub records: Option<u64>,
