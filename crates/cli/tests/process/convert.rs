@@ -133,10 +133,8 @@ fn what_cannot_be_meant_together_is_misuse() {
     let convert =
         |args: &[&str]| folder.run(&[&["convert", "flight.ulg"], args].concat());
     convert(&["-o", "flight.csv"]).ended(2, &["looks like a file", "hint:"]);
-    convert(&["--to", "xml"]).ended(
-        2,
-        &["csv, jsonl, parquet, arrow, images, pcd, ply, las, laz, kitti"],
-    );
+    convert(&["--to", "xml"])
+        .ended(2, &["csv, jsonl, parquet, arrow, images, pcd, ply, las, laz, kitti"]);
     convert(&["--to", "csv", "--to", "arrow"]).ended(2, &["given twice"]);
     convert(&["--layout", "flat"]).ended(2, &["--layout is for --to parquet"]);
     convert(&["--merge", "asof"]).ended(2, &["--rate"]);
