@@ -1,15 +1,17 @@
 """Compares what `logtool convert --ros2` makes of bags with what the Python packages
 rosbags, which reads the bag, and mcap-ros2-support, which reads the MCAP file, say."""
 
+import dataclasses
 import json
 import math
+import re
 from pathlib import Path
 
-import numpy
+import numpy as np
 from logtool import run
 from mcap.reader import SeekingReader
-from mcap_ros2.decoder import DecoderFactory
 from mcap_ros2._vendor.rosidl_adapter import parser
+from mcap_ros2.decoder import DecoderFactory
 from rosbags.rosbag1 import Reader
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
@@ -18,7 +20,7 @@ RENAMED = {"D": "d", "K": "k", "R": "r", "P": "p", "T": "t", "secs": "sec", "nse
 FEW = 20_000
 
 
-def plain(value, is_ros1=False):
+def plain(value):
     """A message as dictionaries, lists, numbers and texts."""
     if isinstance(value, (bool, int, str)):
         return value
@@ -26,17 +28,19 @@ def plain(value, is_ros1=False):
         return "nan" if math.isnan(value) else value
     if isinstance(value, (bytes, bytearray)):
         return list(value)
-    if isinstance(value, numpy.ndarray):
-        # A byte has no sign in ROS 2; rosbags gives it none in ROS 1 either.
+    if isinstance(value, np.ndarray):
         return [plain(one) for one in value.tolist()]
     if isinstance(value, (list, tuple)):
-        return [plain(one, is_ros1) for one in value]
-    names = getattr(value, "__slots__", None) or vars(value)
+        return [plain(one) for one in value]
+    if dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value)]  # constants are none
+    else:
+        names = value.__slots__
     fields = {name: getattr(value, name) for name in names if not name.startswith("__")}
     if set(fields) == {"seq", "stamp", "frame_id"}:
         fields.pop("seq")
     fields.pop("structure_needs_at_least_one_member", None)
-    return {name: plain(one, is_ros1) for name, one in fields.items()}
+    return {name: plain(one) for name, one in fields.items()}
 
 
 def like(wanted, got):
@@ -47,8 +51,8 @@ def like(wanted, got):
     if isinstance(wanted, list) and isinstance(got, list):
         return len(wanted) == len(got) and (wanted == got or all(map(like, wanted, got)))
     if isinstance(wanted, int) and isinstance(got, int):
-        # A time of ROS 1 has no sign; mcap-ros2-support takes it so, and a char as int8.
-        return (wanted - got) % 256 == 0 if -128 <= got <= 255 else wanted == got
+        # A byte has no sign in ROS 2, and the other package takes a char as one with.
+        return wanted == got or (min(wanted, got) >= -128 and abs(wanted - got) == 256)
     return wanted == got
 
 
@@ -75,8 +79,6 @@ def peer(path):
 
 def relax():
     """ROS 2 wants names of fields in lower case; those of bags are as they are."""
-    import re
-
     parser.VALID_FIELD_NAME_PATTERN = re.compile("^[A-Za-z][A-Za-z0-9_]*$")
     parser.VALID_MESSAGE_NAME_PATTERN = re.compile("^[A-Za-z][A-Za-z0-9_]*$")
     parser.VALID_CONSTANT_NAME_PATTERN = re.compile("^[A-Za-z][A-Za-z0-9_]*$")
@@ -113,7 +115,7 @@ def check(path, folder, tally):
             if other is None:
                 continue
             compared += 1
-            if not like(plain(other, True), plain(message)):
+            if not like(plain(other), plain(message)):
                 differences.append(f"{channel.topic}: {plain(other)} | {plain(message)}")
         tally.check("ros2 values", differences, f"{compared} of {count} messages")
     if count < FEW:

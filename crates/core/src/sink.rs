@@ -10,6 +10,7 @@ use arrow_schema::SchemaRef;
 
 use crate::{
     block::Record,
+    damage::Damage,
     error::Result,
     manifest::{Manifest, Part, Selection},
     source::Source,
@@ -39,6 +40,9 @@ pub struct WriteOptions {
     /// Whether parts that are [copied](RecordSink::copy) are looked into before: what is
     /// not as it says of itself is then not taken. A repair asks for that.
     pub careful: bool,
+    /// The encoding to which payloads are to be translated, as `cdr`; as they are if
+    /// nothing is said.
+    pub transcode: Option<String>,
 }
 
 /// Where the bytes of a new log go.
@@ -74,6 +78,14 @@ pub trait RecordSink: Send {
     /// them: a sentence each, for people.
     fn remarks(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// The records of the extract with the index `from` that were given to be written
+    /// and are left out, because they are not what their topic's definition says and
+    /// cannot be translated.
+    fn left_out(&self, from: usize) -> &[Damage] {
+        let _ = from;
+        &[]
     }
 
     /// Writes what is still missing, the index for one. Without it the output is a

@@ -8,6 +8,8 @@ use logtool_core::{
 };
 use logtool_rosmsg::describe;
 
+use crate::cdr::{self, CDR, CdrDecoder};
+
 /// How `topic` says that its schema is written.
 pub(crate) const SCHEMA_ENCODING: &str = "schema_encoding";
 
@@ -15,6 +17,9 @@ pub(crate) const SCHEMA_ENCODING: &str = "schema_encoding";
 /// known of them.
 pub(crate) fn decoder(topic: &Topic, columns: &Columns) -> Result<Box<dyn Decoder>> {
     match layout(topic) {
+        Some(Ok(layout)) if topic.encoding == CDR.0 => {
+            Ok(Box::new(CdrDecoder::new(&layout, topic.envelope, columns)?))
+        }
         Some(Ok(layout)) => Ok(Box::new(LayoutDecoder::new(&layout, columns)?)),
         None | Some(Err(_)) => {
             let raw = RawDecoder::new("ns", columns)?;
@@ -23,12 +28,15 @@ pub(crate) fn decoder(topic: &Topic, columns: &Columns) -> Result<Box<dyn Decode
     }
 }
 
-/// What the messages of `topic` look like, their envelope included; nothing where that
-/// is not told in a way that is understood, an error where it is told wrongly.
+/// What the messages of `topic` look like, their envelope included but for those in CDR;
+/// nothing where that is not told in a way that is understood, an error where it is told
+/// wrongly.
 pub(crate) fn layout(topic: &Topic) -> Option<Result<Arc<Layout>>> {
     let schema = topic.metadata.get(SCHEMA_ENCODING).map_or("", String::as_str);
-    if (topic.encoding.as_str(), schema) != ("ros1", "ros1msg") {
-        return None;
+    match (topic.encoding.as_str(), schema) {
+        ("ros1", "ros1msg") => {}
+        CDR => return Some(cdr::layout(topic)),
+        _ => return None,
     }
     let md5sum = topic.metadata.get("md5sum").map_or("*", String::as_str);
     let described = describe(&topic.type_name, md5sum, &topic.definition);

@@ -1,20 +1,24 @@
-//! Writing an MCAP file that holds extracts of logs: their messages as they are, each
-//! still of its own channel.
+//! Writing an MCAP file that holds extracts of logs: their messages as they are, or those
+//! of ROS 1 as ROS 2 has them, each still of its own channel.
 
 use std::collections::BTreeMap;
 
 use logtool_core::{
-    Cut, Error, ErrorKind, Extract, Manifest, Output, Record, RecordSink, Result,
-    Stream, Timestamp, Topic, TopicId, TopicOrigin, Value, WriteOptions,
+    Cut, Damage, Error, ErrorKind, Extract, Manifest, Output, Record, RecordSink,
+    Result, Stream, Timestamp, Topic, TopicId, TopicOrigin, Value, WriteOptions,
 };
 
+use logtool_rosmsg::Transcoder;
+
 use crate::{
+    cdr::CDR,
     chunk::Compression,
     cursor::timestamp,
     messages::SCHEMA_ENCODING,
     notes::{FORMAT_NAME, Notes},
+    ros2::{self, Translation},
     wire::ENVELOPE,
-    write::{ChannelHandle, Writer, WriterOptions},
+    write::{ChannelHandle, SchemaHandle, Writer, WriterOptions},
 };
 
 /// Writes messages of the topics of some extracts.
@@ -22,6 +26,8 @@ pub(crate) struct McapSink<'w> {
     writer: Writer<Box<dyn Output + 'w>>,
     extracts: Vec<Taken>,
     remarks: Vec<String>,
+    /// A message that is being translated.
+    translated: Vec<u8>,
 }
 
 /// An extract of which messages are taken.
@@ -29,6 +35,9 @@ struct Taken {
     /// What becomes of each stream of each topic that is wanted.
     channels: BTreeMap<(TopicId, u32), Taking>,
     is_derived: Vec<bool>,
+    /// How those messages are translated that are not written as they are.
+    translations: BTreeMap<TopicId, Transcoder>,
+    left_out: Vec<Damage>,
 }
 
 /// What becomes of a stream.
@@ -61,11 +70,16 @@ impl<'w> McapSink<'w> {
             is_mcap.then(|| extract.manifest.noted::<Notes>(FORMAT_NAME)).transpose()
         });
         let noted = noted.collect::<Result<Vec<_>>>()?;
-        writing.profile = profile(extracts, &noted);
+        writing.profile = profile(extracts, &noted, options);
+        let translations =
+            extracts.iter().map(|extract| translations(extract, options));
+        let translations = translations.collect::<Result<Vec<_>>>()?;
         let mut writer = Writer::new(out, writing)?;
         let (mut taken, mut remarks) = (Vec::new(), Vec::new());
-        for (extract, notes) in extracts.iter().zip(noted) {
-            taken.push(Taken::new(&mut writer, extract, options)?);
+        for ((extract, notes), translations) in
+            extracts.iter().zip(noted).zip(translations)
+        {
+            taken.push(Taken::new(&mut writer, extract, translations, options)?);
             for (name, words) in notes.iter().flat_map(|notes| &notes.metadata) {
                 writer.metadata(name, words)?;
             }
@@ -75,7 +89,7 @@ impl<'w> McapSink<'w> {
                     .push(format!("files that were attached are left out: {attached}"));
             }
         }
-        Ok(Self { writer, extracts: taken, remarks })
+        Ok(Self { writer, extracts: taken, remarks, translated: Vec::new() })
     }
 }
 
@@ -106,7 +120,22 @@ impl RecordSink for McapSink<'_> {
                 (taking.sequence.wrapping_sub(1), record.time)
             }
         };
+        let data = match taken.translations.get(&record.topic) {
+            None => data,
+            Some(transcoder) => {
+                self.translated.clear();
+                if !transcoder.to_cdr(data, &mut self.translated) {
+                    record.undecodable().add_to(&mut taken.left_out);
+                    return Ok(());
+                }
+                &self.translated
+            }
+        };
         self.writer.write(taking.channel, sequence, record.time, published, data)
+    }
+
+    fn left_out(&self, from: usize) -> &[Damage] {
+        self.extracts.get(from).map_or(&[], |taken| &taken.left_out)
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -134,6 +163,7 @@ impl Taken {
     fn new<W: std::io::Write + std::io::Seek>(
         writer: &mut Writer<W>,
         extract: &Extract<'_>,
+        translations: BTreeMap<TopicId, Translation>,
         options: &WriteOptions,
     ) -> Result<Self> {
         let Extract { manifest, selection } = extract;
@@ -147,24 +177,66 @@ impl Taken {
                 continue;
             }
             let name = options.rename.get(&*topic.label()).unwrap_or(&topic.name);
-            let schema_encoding = schema_encoding(manifest, topic)?;
-            let schema = match topic.type_name.is_empty() && topic.definition.is_empty()
-            {
-                true => Default::default(),
-                false => {
-                    let definition = topic.definition.as_bytes();
-                    writer.schema(&topic.type_name, &schema_encoding, definition)?
+            let channel = match translations.get(&id) {
+                Some(Translation { type_name, definition, .. }) => {
+                    let (encoding, schema_encoding) = CDR;
+                    let schema = writer.schema(
+                        type_name,
+                        schema_encoding,
+                        definition.as_bytes(),
+                    )?;
+                    let is_latched = topic.latched.contains(&stream);
+                    let words = ros2::words(&metadata, is_latched);
+                    writer.channel(name, schema, encoding, words)?
+                }
+                None => {
+                    let schema = schema(writer, manifest, topic)?;
+                    writer.channel(name, schema, &topic.encoding, metadata)?
                 }
             };
-            let channel = writer.channel(name, schema, &topic.encoding, metadata)?;
             let envelope = topic.envelope;
             let taking = Taking { channel, envelope, is_mcap, sequence: 0 };
             channels.insert((id, stream), taking);
         }
         let topics = manifest.topics.iter();
         let is_derived = topics.map(|topic| topic.origin == TopicOrigin::Derived);
-        Ok(Self { channels, is_derived: is_derived.collect() })
+        let translations = translations.into_iter();
+        let translations = translations.map(|(id, one)| (id, one.transcoder));
+        Ok(Self {
+            channels,
+            is_derived: is_derived.collect(),
+            translations: translations.collect(),
+            left_out: Vec::new(),
+        })
     }
+}
+
+/// The schema of `topic`, as it is; none where nothing is told of it.
+fn schema<W: std::io::Write + std::io::Seek>(
+    writer: &mut Writer<W>,
+    manifest: &Manifest,
+    topic: &Topic,
+) -> Result<SchemaHandle> {
+    let encoding = schema_encoding(manifest, topic)?;
+    if topic.type_name.is_empty() && topic.definition.is_empty() {
+        return Ok(SchemaHandle::default());
+    }
+    writer.schema(&topic.type_name, &encoding, topic.definition.as_bytes())
+}
+
+/// How the messages are translated of those topics of `extract` that are wanted, if they
+/// are to be translated.
+fn translations(
+    extract: &Extract<'_>,
+    options: &WriteOptions,
+) -> Result<BTreeMap<TopicId, Translation>> {
+    let Some(encoding) = &options.transcode else { return Ok(BTreeMap::new()) };
+    let wanted = extract.manifest.topics().filter(|(id, topic)| {
+        topic.origin != TopicOrigin::Derived && extract.selection.topics.contains(*id)
+    });
+    let translations = wanted
+        .map(|(id, topic)| Ok(Translation::of(topic, encoding)?.map(|one| (id, one))));
+    translations.filter_map(Result::transpose).collect()
 }
 
 /// The streams of `manifest`: their numbers, topics, and what is told of them. A topic
@@ -211,11 +283,19 @@ fn schema_encoding(manifest: &Manifest, topic: &Topic) -> Result<String> {
 }
 
 /// What a file that holds `extracts` says that it is.
-fn profile(extracts: &[Extract<'_>], noted: &[Option<Notes>]) -> String {
+fn profile(
+    extracts: &[Extract<'_>],
+    noted: &[Option<Notes>],
+    options: &WriteOptions,
+) -> String {
     let own = extracts.iter().zip(noted).map(|(extract, notes)| match notes {
         Some(notes) => notes.profile.as_str(),
         None if extract.manifest.format == "rosbag" => "ros1",
         None => "",
+    });
+    let own = own.map(|own| match own {
+        "ros1" if options.transcode.is_some() => ros2::PROFILE,
+        own => own,
     });
     let mut own = own.collect::<Vec<_>>();
     own.dedup();

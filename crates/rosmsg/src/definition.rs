@@ -31,6 +31,7 @@ mod labels;
 mod layout;
 mod line;
 mod md5;
+mod ros2;
 mod scope;
 mod text;
 
@@ -90,7 +91,33 @@ impl Definition {
     /// defined twice, differently; `Limit` if the text is longer than a mebibyte.
     /// Types that are missing are noticed when they are needed.
     pub fn parse(type_name: &str, text: &str) -> Result<Self> {
-        Ok(Self { types: text::parse(type_name, text)? })
+        Ok(Self { types: text::parse(type_name, text, line::parse)? })
+    }
+
+    /// Parses a definition that is of ROS 2, as rosbag2 has it (`ros2msg`): its times are
+    /// as those of ROS 1, its bytes have no sign, and defaults of fields are left out.
+    ///
+    /// # Errors
+    ///
+    /// As of [`parse`](Self::parse).
+    pub fn parse_ros2(type_name: &str, text: &str) -> Result<Self> {
+        let mut types = text::parse(type_name, text, line::parse_ros2)?;
+        ros2::understand(&mut types);
+        Ok(Self { types })
+    }
+
+    /// What ROS 2 calls the type, as `sensor_msgs/msg/Imu`.
+    pub fn ros2_name(&self) -> String {
+        ros2::name(self.types.first().map_or("", |of| &of.name))
+    }
+
+    /// The definition as ROS 2 has it (`ros2msg`), of what was parsed as one of ROS 1.
+    ///
+    /// # Errors
+    ///
+    /// `Malformed` where a type is missing, or contains itself.
+    pub fn ros2_text(&self) -> Result<String> {
+        ros2::text(&self.types)
     }
 
     /// The definition of a common type by its MD5 sum, in case a bag has none: of the

@@ -1,8 +1,13 @@
 //! Definitions of ROS messages, wherever they are found: in bags, in MCAP files.
 //!
 //! A [`Definition`] says what the fields of a type are, and how its messages lie in
-//! memory, as a [`Layout`](logtool_core::Layout) of which columns are made.
+//! memory, as a [`Layout`](logtool_core::Layout) of which columns are made. A
+//! [`Transcoder`] translates messages between the encodings of ROS 1 and of ROS 2.
 
 mod definition;
+mod transcode;
 
-pub use crate::definition::{Definition, Described, compile, describe, md5sum};
+pub use crate::{
+    definition::{Definition, Described, compile, describe, md5sum},
+    transcode::Transcoder,
+};

@@ -37,7 +37,9 @@ use crate::{
 /// steps of 0.1 mm. KITTI: x, y, z, intensity from 0 to 1, float32.
 ///
 /// With `--to mcap`, or where OUT ends in .mcap, a bag becomes an MCAP file: its messages as
-/// they are, each still of its own connection.
+/// they are, each still of its own connection; with `--ros2`, as ROS 2 has them: in CDR,
+/// with their types renamed and without the `seq` of headers, so that what reads only
+/// files of ROS 2 reads them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -49,7 +51,7 @@ Examples:
   logtool convert drive.bag -o pictures --to images --topic '/camera/*'
   logtool convert drive.vel -o scans --to pcd --calibration db.xml
   logtool convert drive.pcap -o cloud --to laz --formula ros
-  logtool convert drive.bag -o drive.mcap
+  logtool convert drive.bag -o drive.mcap --ros2
   curl -s https://example.org/x.ulg | logtool convert - -o x --to arrow")]
 pub(crate) struct ConvertArgs {
     /// The logs; `-` is standard input
@@ -67,6 +69,9 @@ pub(crate) struct ConvertArgs {
     /// Replace files that are there already
     #[arg(short, long)]
     pub(crate) force: bool,
+    /// MCAP: messages as ROS 2 has them, in CDR
+    #[arg(long)]
+    pub(crate) ros2: bool,
     #[command(flatten)]
     pub(crate) records: RecordArgs,
     /// Only columns of this name, or only of one topic (`sensor_gps.lat`); `x` is also

@@ -71,6 +71,9 @@ fn check(args: &ConvertArgs) -> Result<()> {
         let hint = "--flat, --field and --merge are for tables";
         return misuse("--to mcap has no columns to choose", hint);
     }
+    if args.ros2 && args.target() != Target::Mcap {
+        return misuse("--ros2 is for --to mcap", "or name a file with -o x.mcap");
+    }
     if args.target().is_points() && has_columns {
         let hint = "--flat, --field and --merge are for tables";
         return misuse("files of points have all their columns", hint);

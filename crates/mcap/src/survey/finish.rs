@@ -10,6 +10,7 @@ use logtool_core::{
 use crate::{
     messages::{SCHEMA_ENCODING, decoder, layout},
     notes::{FORMAT_NAME, Notes},
+    ros2::is_latched,
     survey::{Count, Found, Packing},
     table::Entry,
     wire::ENVELOPE,
@@ -109,7 +110,8 @@ impl Found {
     fn latched(&self, topic: TopicId) -> Vec<u32> {
         let is_latching = |entry: &Entry| {
             let told = entry.channel.metadata.get("latching").map(String::as_str);
-            entry.topic == topic && matches!(told, Some("1" | "true"))
+            let is_latching = matches!(told, Some("1" | "true"));
+            entry.topic == topic && (is_latching || is_latched(&entry.channel.metadata))
         };
         let entries = (0..).zip(&self.table.channels);
         entries.filter(|(_, entry)| is_latching(entry)).map(|(at, _)| at).collect()

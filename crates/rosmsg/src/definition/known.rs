@@ -10,13 +10,14 @@ use std::{
 };
 
 use crate::definition::{
-    Definition, MessageType, md5,
+    Definition, MessageType, line, md5,
     scope::{Base, Scope},
     text,
 };
 
-static TYPES: LazyLock<Vec<MessageType>> =
-    LazyLock::new(|| text::parse("", include_str!("known.msg")).unwrap_or_default());
+static TYPES: LazyLock<Vec<MessageType>> = LazyLock::new(|| {
+    text::parse("", include_str!("known.msg"), line::parse).unwrap_or_default()
+});
 
 /// The indices of types by their MD5 sums.
 static SUMS: LazyLock<HashMap<String, usize>> = LazyLock::new(|| {

@@ -77,6 +77,18 @@ pub(super) fn parse(line: &str) -> Result<Line> {
     }))
 }
 
+/// Parses a line of a definition of ROS 2: a field may have a default behind its name
+/// (`int32 x 5`), which is left out.
+pub(super) fn parse_ros2(line: &str) -> Result<Line> {
+    let code = line.split('#').next().unwrap_or("").trim();
+    let field = code.split_once(char::is_whitespace).and_then(|(type_text, rest)| {
+        let (name, default) = rest.trim().split_once(char::is_whitespace)?;
+        let is_constant = name.contains('=') || default.trim_start().starts_with('=');
+        (!is_constant).then(|| format!("{type_text} {name}"))
+    });
+    field.map_or_else(|| parse(line), |field| parse(&field))
+}
+
 /// `float64[9]` as `float64` and 9 of them.
 fn split_array(type_text: &str) -> Option<(&str, Array)> {
     let (base, array) = match type_text.split_once('[') {

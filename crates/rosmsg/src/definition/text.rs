@@ -2,17 +2,18 @@
 
 use logtool_core::{Error, ErrorKind, Result};
 
-use crate::definition::{
-    MessageType,
-    line::{self, Line},
-    malformed,
-};
+use crate::definition::{MessageType, line::Line, malformed};
 
 /// The longest text; the longest known has 60 KiB.
 const MAX_TEXT: usize = 1 << 20;
 
-/// Parses all types of `text`, the definition of `type_name`, which comes first.
-pub(super) fn parse(type_name: &str, text: &str) -> Result<Vec<MessageType>> {
+/// Parses all types of `text`, the definition of `type_name`, which comes first; `parse`
+/// understands a line.
+pub(super) fn parse(
+    type_name: &str,
+    text: &str,
+    parse: fn(&str) -> Result<Line>,
+) -> Result<Vec<MessageType>> {
     if text.len() > MAX_TEXT {
         let what = format!("a definition of {} bytes", text.len());
         return Err(Error::new(ErrorKind::Limit, what));
@@ -28,7 +29,7 @@ pub(super) fn parse(type_name: &str, text: &str) -> Result<Vec<MessageType>> {
             types.push(MessageType { name, ..MessageType::default() });
             is_between = false;
         } else {
-            match (line::parse(line)?, types.last_mut()) {
+            match (parse(line)?, types.last_mut()) {
                 (Line::Empty, _) | (_, None) => {}
                 _ if is_between => {
                     return Err(malformed("a separator without a type behind it"));

@@ -68,15 +68,22 @@ pub(super) fn run(
         verify: false,
         progress: &|bytes| bar.inc(bytes),
     };
-    let options = WriteOptions::default();
-    let done = new.write(&[extract], &options, |sink| Ok(copy(&job, None, sink)?));
+    let mut options = WriteOptions::default();
+    options.transcode = args.ros2.then(|| "cdr".to_owned());
+    let done = new.write(&[extract], &options, |sink| {
+        let copied = copy(&job, None, sink)?;
+        Ok((copied, sink.left_out(0).to_vec()))
+    });
     bar.finish_and_clear();
-    let (copied, written) = done.with_context(|| name.clone())?;
+    let ((copied, left_out), written) = done.with_context(|| name.clone())?;
     findings.add(manifest, &selection.topics, &copied.damage);
+    findings.add(manifest, &selection.topics, &left_out);
     findings.check(global.strict)?;
 
     let mut made = Made::new(place, start);
-    (made.records, made.bytes) = (copied.records, written.bytes);
+    let lost: u64 = left_out.iter().map(|damage| damage.records).sum();
+    made.records = copied.records.saturating_sub(lost);
+    made.bytes = written.bytes;
     made.remarks = written.remarks;
     made.tell(name, opened.input.source.len(), global);
     Ok(findings.tell(global.quiet))

@@ -1,0 +1,89 @@
+//! Messages in CDR, as columns.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+use logtool_core::{
+    Block, Columns, Damage, Decoder, Layout, LayoutDecoder, Result, Run, Topic,
+};
+use logtool_rosmsg::{Definition, Transcoder};
+
+/// The encoding of messages of ROS 2, and that of their schemas.
+pub(crate) const CDR: (&str, &str) = ("cdr", "ros2msg");
+
+/// Lays messages out as ROS 1 would, and makes columns of them.
+#[derive(Debug)]
+pub(crate) struct CdrDecoder {
+    transcoder: Transcoder,
+    columns: LayoutDecoder,
+    /// How many bytes at the start of each payload are not of the message.
+    envelope: usize,
+    block: Block,
+}
+
+/// What messages of `topic` look like once they are translated.
+pub(crate) fn layout(topic: &Topic) -> Result<Arc<Layout>> {
+    let definition = Definition::parse_ros2(&topic.type_name, &topic.definition)?;
+    let layout = definition.layout()?;
+    // A layout may still have more columns than a table is given.
+    LayoutDecoder::new(&layout, &Columns::default())?;
+    Transcoder::of_ros2(&layout)?;
+    Ok(layout)
+}
+
+impl CdrDecoder {
+    /// A decoder of the `columns` of messages of `layout` behind `envelope` bytes.
+    pub(crate) fn new(
+        layout: &Layout,
+        envelope: u32,
+        columns: &Columns,
+    ) -> Result<Self> {
+        Ok(Self {
+            transcoder: Transcoder::of_ros2(layout)?,
+            columns: LayoutDecoder::new(layout, columns)?,
+            envelope: envelope as usize,
+            block: Block::default(),
+        })
+    }
+}
+
+impl Decoder for CdrDecoder {
+    fn schema(&self) -> &SchemaRef {
+        self.columns.schema()
+    }
+
+    fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
+        // A message takes no more bytes than it has in CDR, so that these are no more
+        // than the run's.
+        let (mut bytes, mut entries) = (Vec::new(), Vec::with_capacity(run.len()));
+        let mut offset = None;
+        for record in run.records() {
+            offset.get_or_insert(record.offset);
+            let message = record.payload.get(self.envelope..).unwrap_or_default();
+            let start = bytes.len();
+            if self.transcoder.from_cdr(message, &mut bytes) {
+                entries.push((record, start..bytes.len()));
+            } else {
+                record.undecodable().add_to(damage);
+            }
+        }
+        let Some(offset) = offset.filter(|_| !entries.is_empty()) else { return };
+        self.block.reset_unpacked(Bytes::from(bytes), offset);
+        for (record, place) in entries {
+            self.block.push(record.topic, record.time, place);
+        }
+        for run in self.block.runs() {
+            self.columns.append(run, damage);
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.columns.rows()
+    }
+
+    fn take(&mut self) -> Result<RecordBatch> {
+        self.columns.take()
+    }
+}

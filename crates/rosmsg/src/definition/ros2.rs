@@ -1,0 +1,155 @@
+//! Definitions as ROS 2 has them: from those of ROS 1, and what of them is another there.
+//!
+//! | ROS 1 | ROS 2 |
+//! |---|---|
+//! | type `pkg/Type` | `pkg/msg/Type`; in definitions `pkg/Type` as well |
+//! | `time`, `duration` | `builtin_interfaces/Time`, `Duration` |
+//! | `char` | `uint8` |
+//! | `byte` (`int8`) | `byte` (`uint8`): the same bits |
+//! | `uint32 seq` of `std_msgs/Header` | is not there |
+//! | `D` `K` `R` `P` of `sensor_msgs/CameraInfo` | `d` `k` `r` `p` |
+//! | `T` of `stereo_msgs/DisparityImage` | `t` |
+//! | `tf/tfMessage` | `tf2_msgs/TFMessage`, which has the same field |
+//!
+//! (ROS 2's packages of those names; rosbags' converter for `tfMessage`.) Other names of
+//! fields are kept, though ROS 2 itself wants them in lower case.
+
+use std::collections::HashSet;
+
+use logtool_core::Result;
+
+use crate::definition::{
+    MessageType,
+    line::{Array, Constant, Field},
+    scope::{Base, Scope},
+};
+
+/// Fields that are called otherwise in ROS 2.
+const RENAMED: [(&str, &str, &str); 5] = [
+    ("sensor_msgs/CameraInfo", "D", "d"),
+    ("sensor_msgs/CameraInfo", "K", "k"),
+    ("sensor_msgs/CameraInfo", "R", "r"),
+    ("sensor_msgs/CameraInfo", "P", "p"),
+    ("stereo_msgs/DisparityImage", "T", "t"),
+];
+
+/// Types that are built in to ROS 1, and what they are in ROS 2.
+const TIMES: [(&str, &str, &str); 2] = [
+    ("time", "builtin_interfaces/Time", "int32 sec\nuint32 nanosec\n"),
+    ("duration", "builtin_interfaces/Duration", "int32 sec\nuint32 nanosec\n"),
+];
+
+/// The only field of a type that has none.
+const DUMMY: &str = "structure_needs_at_least_one_member";
+
+/// What ROS 2 calls the type that ROS 1 calls `name`.
+pub(super) fn name(name: &str) -> String {
+    match name.split_once('/') {
+        Some(("tf", "tfMessage")) => "tf2_msgs/msg/TFMessage".to_owned(),
+        Some((package, of)) => format!("{package}/msg/{of}"),
+        None => name.to_owned(),
+    }
+}
+
+/// The definition of the first of `types`, which are of ROS 1, in ROS 2.
+pub(super) fn text(types: &[MessageType]) -> Result<String> {
+    let scope = Scope::new(types);
+    // That there are all types, and that none contains itself.
+    scope.fold(&|_, _| Ok(()))?;
+    let mut text = String::new();
+    let mut times = [false; TIMES.len()];
+    let (mut seen, mut next) = (HashSet::from([0]), vec![0]);
+    while let Some(index) = next.pop() {
+        let Some(of) = types.get(index) else { continue };
+        if index > 0 {
+            behind(&mut text, &of.name);
+        }
+        of.constants.iter().for_each(|constant| text.push_str(&line(constant)));
+        let mut inner_types = Vec::new();
+        for field in of.fields.iter().skip(usize::from(has_seq(of))) {
+            let base = match scope.base(index, field)? {
+                Base::Type(inner) => {
+                    inner_types.push(inner);
+                    types.get(inner).map_or("", |inner| inner.name.as_str())
+                }
+                Base::BuiltIn(_) if field.base == "char" => "uint8",
+                Base::BuiltIn(_) => {
+                    let own = TIMES.iter().zip(&mut times);
+                    let mut own = own.filter(|((ros1, ..), _)| *ros1 == field.base);
+                    own.next().map_or(field.base.as_str(), |((_, ros2, _), is_used)| {
+                        *is_used = true;
+                        ros2
+                    })
+                }
+            };
+            let type_text = field.type_text.replacen(&field.base, base, 1);
+            text.push_str(&format!("{type_text} {}\n", field_name(of, field)));
+        }
+        next.extend(inner_types.into_iter().rev().filter(|inner| seen.insert(*inner)));
+    }
+    for ((_, name, fields), _) in TIMES.iter().zip(times).filter(|(_, used)| *used) {
+        behind(&mut text, name);
+        text.push_str(fields);
+    }
+    Ok(text)
+}
+
+/// Makes of `types`, which are of ROS 2, what means the same in ROS 1.
+pub(super) fn understand(types: &mut [MessageType]) {
+    for of in types {
+        let is_dummy = |field: &Field| field.name == DUMMY && field.array == Array::No;
+        if let [only] = of.fields.as_slice()
+            && is_dummy(only)
+        {
+            of.fields.clear();
+        }
+        let package = of.name.split_once('/').map_or("", |(package, _)| package);
+        for field in &mut of.fields {
+            let full = match field.base.contains('/') {
+                true => field.base.replacen("/msg/", "/", 1),
+                false => format!("{package}/{}", field.base),
+            };
+            let time = TIMES.iter().find(|(_, ros2, _)| *ros2 == full);
+            let ros1 = match (time, field.base.as_str()) {
+                (Some((ros1, ..)), _) => *ros1,
+                (None, "byte") => "uint8",
+                _ => continue,
+            };
+            field.type_text = field.type_text.replacen(&field.base, ros1, 1);
+            ros1.clone_into(&mut field.base);
+        }
+    }
+}
+
+/// Whether the first field of `of` is in ROS 1 only.
+fn has_seq(of: &MessageType) -> bool {
+    let first = of.fields.first().filter(|_| of.fields.len() > 1);
+    let is_seq = |field: &Field| (&*field.type_text, &*field.name) == ("uint32", "seq");
+    of.name == "std_msgs/Header" && first.is_some_and(is_seq)
+}
+
+fn field_name<'f>(of: &MessageType, field: &'f Field) -> &'f str {
+    let renamed = RENAMED.iter().find(|(owner, ros1, ros2)| {
+        let is_free = !of.fields.iter().any(|other| other.name == *ros2);
+        *owner == of.name && *ros1 == field.name && is_free
+    });
+    renamed.map_or(&field.name, |(_, _, ros2)| ros2)
+}
+
+fn line(constant: &Constant) -> String {
+    let Constant { type_name, name, value } = constant;
+    // A byte has no sign in ROS 2.
+    let value = match (type_name.as_str(), value.parse::<i8>()) {
+        ("byte", Ok(number)) => number.cast_unsigned().to_string(),
+        _ => value.clone(),
+    };
+    let type_name = if type_name == "char" { "uint8" } else { type_name };
+    format!("{type_name} {name}={value}\n")
+}
+
+fn behind(text: &mut String, name: &str) {
+    text.push_str(&format!("{}\nMSG: {name}\n", "=".repeat(80)));
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! Definitions in the form that rosbags 0.11.9 writes for ROS 2 (`generate_msgdef` with
+//! `ros_version=2`), but for `seq`, `char` and what ROS 2 has renamed; and those that ROS 2
+//! has itself.
+
+use logtool_core::{LayoutKind, Primitive};
+
+use crate::Definition;
+
+fn sep() -> String {
+    "=".repeat(80)
+}
+
+/// A `sensor_msgs/CameraInfo` of ROS 1, with fewer fields.
+fn camera() -> String {
+    format!(
+        "# comment\nHeader header\nuint32 height\nfloat64[] D\nfloat64[9] K\n\
+         sensor_msgs/RegionOfInterest roi\n{0}\nMSG: std_msgs/Header\nuint32 seq\n\
+         time stamp\nstring frame_id\n{0}\nMSG: sensor_msgs/RegionOfInterest\n\
+         char c\nbyte LOW=-1\nbyte b\nchar X=7\nduration[2] d\nstring NOTE=a # b\n",
+        sep()
+    )
+}
+
+#[test]
+fn types_are_named_in_full_and_times_are_of_builtin_interfaces() {
+    let definition = Definition::parse("sensor_msgs/CameraInfo", &camera()).unwrap();
+    assert_eq!(definition.ros2_name(), "sensor_msgs/msg/CameraInfo");
+    let wanted = format!(
+        "std_msgs/Header header\nuint32 height\nfloat64[] d\nfloat64[9] k\n\
+         sensor_msgs/RegionOfInterest roi\n{0}\nMSG: std_msgs/Header\n\
+         builtin_interfaces/Time stamp\nstring frame_id\n\
+         {0}\nMSG: sensor_msgs/RegionOfInterest\n\
+         byte LOW=255\nuint8 X=7\nstring NOTE=a # b\nuint8 c\nbyte b\n\
+         builtin_interfaces/Duration[2] d\n\
+         {0}\nMSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n\
+         {0}\nMSG: builtin_interfaces/Duration\nint32 sec\nuint32 nanosec\n",
+        sep()
+    );
+    assert_eq!(definition.ros2_text().unwrap(), wanted);
+}
+
+#[test]
+fn names_of_fields_are_kept_but_for_those_that_ros_2_has_renamed() {
+    let text = |of: &str, text: &str| {
+        Definition::parse(of, text).unwrap().ros2_text().unwrap()
+    };
+    assert_eq!(text("my_msgs/CameraInfo", "float64 D"), "float64 D\n");
+    assert_eq!(text("stereo_msgs/DisparityImage", "float32 T"), "float32 t\n");
+    let both = "float64 D\nfloat64 d\n";
+    assert_eq!(text("sensor_msgs/CameraInfo", both), both);
+    let tf = Definition::parse("tf/tfMessage", "int8 x").unwrap();
+    assert_eq!(tf.ros2_name(), "tf2_msgs/msg/TFMessage");
+    assert_eq!(Definition::parse("Odd", "int8 x").unwrap().ros2_name(), "Odd");
+}
+
+#[test]
+fn a_type_that_is_missing_is_an_error() {
+    let definition = Definition::parse("a/B", "C c").unwrap();
+    let err = definition.ros2_text().unwrap_err();
+    assert_eq!(
+        err.to_string(),
+        "malformed log: \"a/B\" needs the type \"C\", which is not defined"
+    );
+}
+
+#[test]
+fn definitions_of_ros_2_are_understood() {
+    // With what ROS 2 has more (docs.ros.org, "Interfaces"): bounds and defaults.
+    let text = format!(
+        "std_msgs/Header header\nint32 x 5\nstring<=10 name \"a=b # c\"\nint32[<=3] few\n\
+         int32 MAX = 7 # most\nbyte b\nbyte[] raw\nbuiltin_interfaces/msg/Duration d\n\
+         std_msgs/Empty empty\nfloat32[] list [1.0, 2.0]\n\
+         {0}\nMSG: std_msgs/Header\nbuiltin_interfaces/Time stamp\nstring frame_id\n\
+         {0}\nMSG: std_msgs/Empty\nuint8 structure_needs_at_least_one_member\n\
+         {0}\nMSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n\
+         {0}\nMSG: builtin_interfaces/msg/Duration\nint32 sec\nuint32 nanosec\n",
+        sep()
+    );
+    let definition = Definition::parse_ros2("my_msgs/msg/All", &text).unwrap();
+    let layout = definition.layout().unwrap();
+    let names: Vec<&str> = layout.fields.iter().map(|f| f.name.as_str()).collect();
+    let all = ["header", "x", "name", "few", "b", "raw", "d", "empty", "list"];
+    assert_eq!(names, all);
+    let kind = |index: usize| &layout.fields[index].kind;
+    let LayoutKind::Nested(header) = kind(0) else { panic!("{:?}", kind(0)) };
+    assert_eq!(header.fields[0].kind, LayoutKind::Stamp);
+    assert_eq!(kind(1), &LayoutKind::Primitive(Primitive::I32));
+    assert_eq!(kind(2), &LayoutKind::Text);
+    assert!(matches!(kind(3), LayoutKind::List(_)));
+    assert_eq!(kind(4), &LayoutKind::Primitive(Primitive::U8));
+    assert_eq!(kind(5), &LayoutKind::Bytes);
+    assert_eq!(kind(6), &LayoutKind::Span);
+    assert_eq!(kind(7), &LayoutKind::Nested(empty(&layout.fields[7].kind)));
+    // Defaults are no fields of ROS 1.
+    assert!(Definition::parse("my_msgs/All", "int32 x 5").is_err());
+}
+
+fn empty(kind: &LayoutKind) -> std::sync::Arc<logtool_core::Layout> {
+    let LayoutKind::Nested(layout) = kind else { panic!("{kind:?}") };
+    assert!(layout.fields.is_empty());
+    layout.clone()
+}
+
+#[test]
+fn wide_texts_are_not_understood() {
+    let definition = Definition::parse_ros2("a/msg/B", "wstring s").unwrap();
+    assert!(definition.layout().is_err());
+}

@@ -1,0 +1,108 @@
+//! Messages of ROS 1 as ROS 2 has them, and those of ROS 2 as a layout has them.
+//!
+//! ROS 1 lays fields one behind the other. CDR (OMG DDS-XTypes 1.3, 7.4.3; in ROS 2 the
+//! plain encoding of version 1, XCDR1) has
+//!
+//! ```text
+//! 00 01 00 00   encapsulation: the byte order and the version, then options
+//! …             fields, each number aligned to its size, counted from here
+//! ```
+//!
+//! | | ROS 1 | CDR |
+//! |---|---|---|
+//! | number | little-endian | aligned to its size; either byte order |
+//! | text | `u32` length, bytes | `u32` length with the NUL, bytes, NUL |
+//! | list | `u32` count, elements | the same |
+//! | array | elements | the same |
+//! | time, duration | 4 bytes, 4 bytes | `int32 sec`, `uint32 nanosec` |
+//! | type without fields | nothing | one byte, 0 |
+//! | `seq` of a `std_msgs/Header` | `u32` | is not there |
+//!
+//! Which numbers they are does not matter, only how long they are: a time that ROS 1
+//! counts in 32 bits without a sign stays as it is.
+
+mod from_cdr;
+mod program;
+#[cfg(test)]
+mod tests;
+mod to_cdr;
+
+use logtool_core::{Layout, MAX_LAYOUT_BYTES, Result};
+
+use crate::transcode::program::Program;
+
+/// The encapsulation of what is written: plain CDR, little-endian.
+const CDR_LE: [u8; 4] = [0, 1, 0, 0];
+
+/// How long the encapsulation is.
+const HEAD_LEN: usize = CDR_LE.len();
+
+/// Translates messages of one type from the encoding of ROS 1 to CDR, and back.
+///
+/// ```
+/// use logtool_rosmsg::{Transcoder, compile};
+///
+/// let transcoder = Transcoder::of_ros1(&*compile("a/B", "uint8 x\nstring s\n")?)?;
+/// let (mut cdr, mut packed) = (Vec::new(), Vec::new());
+/// assert!(transcoder.to_cdr(b"\x07\x02\0\0\0hi", &mut cdr));
+/// assert_eq!(cdr, b"\0\x01\0\0\x07\0\0\0\x03\0\0\0hi\0");
+/// assert!(transcoder.from_cdr(&cdr, &mut packed));
+/// assert_eq!(packed, b"\x07\x02\0\0\0hi");
+/// # Ok::<(), logtool_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Transcoder {
+    program: Program,
+}
+
+impl Transcoder {
+    /// For messages that ROS 1 lays out as `layout` says: in CDR, headers have no `seq`,
+    /// and coming from there it is 0.
+    ///
+    /// # Errors
+    /// `Limit` if the type is made of more than a million parts.
+    pub fn of_ros1(layout: &Layout) -> Result<Self> {
+        Ok(Self { program: Program::compile(layout, true)? })
+    }
+
+    /// For messages that have the same fields in CDR as in `layout`.
+    ///
+    /// # Errors
+    /// `Limit` if the type is made of more than a million parts.
+    pub fn of_ros2(layout: &Layout) -> Result<Self> {
+        Ok(Self { program: Program::compile(layout, false)? })
+    }
+
+    /// Adds to `out` the message as CDR, little-endian, with its encapsulation. Nothing
+    /// is added, and the answer is no, if `payload` is not what the layout says.
+    #[must_use]
+    pub fn to_cdr(&self, payload: &[u8], out: &mut Vec<u8>) -> bool {
+        let before = out.len();
+        let fits = to_cdr::run(&self.program, payload, out).is_some();
+        if !fits {
+            out.truncate(before);
+        }
+        fits
+    }
+
+    /// Adds to `out` the message that `payload` is in CDR as the layout has it: of either
+    /// byte order, of version 1 (XCDR1) or of version 2 without parameters (PLAIN_CDR2).
+    /// Nothing is added, and the answer is no, if it is not that message.
+    ///
+    /// A message may be followed by less than 8 bytes, which is as far as writers fill up.
+    #[must_use]
+    pub fn from_cdr(&self, payload: &[u8], out: &mut Vec<u8>) -> bool {
+        let before = out.len();
+        let fits = from_cdr::run(&self.program, payload, out).is_some();
+        if !fits {
+            out.truncate(before);
+        }
+        fits
+    }
+}
+
+/// How many bytes a message of `len` bytes may become: alignment at most doubles it, but
+/// for types without fields, which are there in CDR only.
+fn most_bytes(len: usize) -> usize {
+    len.saturating_mul(2).saturating_add(MAX_LAYOUT_BYTES as usize)
+}

@@ -1,0 +1,203 @@
+//! Messages in both encodings.
+
+mod random;
+
+use std::sync::Arc;
+
+use super::*;
+use crate::{Definition, compile};
+
+/// Hexadecimal digits as bytes.
+fn bytes(hex: &str) -> Vec<u8> {
+    let digits: Vec<u8> = hex.bytes().filter(u8::is_ascii_hexdigit).collect();
+    let pairs = digits.chunks(2).map(|pair| str::from_utf8(pair).unwrap());
+    pairs.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
+}
+
+fn of_ros1(text: &str) -> Transcoder {
+    Transcoder::of_ros1(&compile("pkg/All", text).unwrap()).unwrap()
+}
+
+fn of_ros2(text: &str) -> Transcoder {
+    let definition = Definition::parse_ros2("pkg/msg/All", text).unwrap();
+    Transcoder::of_ros2(&definition.layout().unwrap()).unwrap()
+}
+
+fn to_cdr(transcoder: &Transcoder, payload: &[u8]) -> Option<Vec<u8>> {
+    let mut out = vec![0xee; 3]; // what is there already counts for nothing
+    let fits = transcoder.to_cdr(payload, &mut out);
+    assert_eq!(out[..3], [0xee; 3]);
+    assert!(fits || out.len() == 3);
+    fits.then(|| out.split_off(3))
+}
+
+fn from_cdr(transcoder: &Transcoder, payload: &[u8]) -> Option<Vec<u8>> {
+    let mut out = vec![0xee; 3];
+    let fits = transcoder.from_cdr(payload, &mut out);
+    assert_eq!(out[..3], [0xee; 3]);
+    assert!(fits || out.len() == 3);
+    fits.then(|| out.split_off(3))
+}
+
+/// A type with all that there is.
+fn everything() -> String {
+    let sep = "=".repeat(80);
+    format!(
+        "Header header\nuint8 a\nfloat64 b\nstring[] names\nfloat64[] empty\n\
+         uint32 after\nInner[] inners\ntime[2] times\nduration d\nchar c\n\
+         bool[3] flags\nuint8[] blob\nNothing nothing\nint16 last\n\
+         {sep}\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n\
+         {sep}\nMSG: pkg/Inner\nint8 x\nint64 y\n{sep}\nMSG: pkg/Nothing\n"
+    )
+}
+
+/// A message of that, as the Python package rosbags 0.11.9 has it: `serialize_ros1`, and
+/// `serialize_cdr` of the same without `seq`, in both byte orders.
+const ROS1: &str = "070000000a00000014000000030000006d617005000000000000f83f0200000000\
+    00000002000000686900000000efbeadde02000000fffeffffffffffffff030400000000000000010000\
+    00020000000300000004000000ffffffff05000000410100010300000078797af7ff";
+const LITTLE: &str = "000100000a00000014000000040000006d6170000500000000000000000000000000\
+    f83f020000000100000000000000030000006869000000000000efbeadde02000000ff00000000000000\
+    feffffffffffffff03000000000000000400000000000000010000000200000003000000040000\
+    00ffffffff05000000410100010300000078797a00f7ff";
+const BIG: &str = "000000000000000a00000014000000046d61700005000000000000003ff8000000000000\
+    000000020000000100000000000000036869000000000000deadbeef00000002ff00000000000000ffff\
+    fffffffffffe03000000000000000000000000000004000000010000000200000003000000\
+    04ffffffff00000005410100010000000378797a00fff7";
+
+#[test]
+fn a_message_becomes_what_rosbags_makes_of_it() {
+    let transcoder = of_ros1(&everything());
+    assert_eq!(to_cdr(&transcoder, &bytes(ROS1)).unwrap(), bytes(LITTLE));
+}
+
+#[test]
+fn cdr_of_both_byte_orders_becomes_what_ros_1_has_with_a_seq_of_zero() {
+    let transcoder = of_ros1(&everything());
+    let mut wanted = bytes(ROS1);
+    wanted[0] = 0;
+    assert_eq!(from_cdr(&transcoder, &bytes(LITTLE)).unwrap(), wanted);
+    assert_eq!(from_cdr(&transcoder, &bytes(BIG)).unwrap(), wanted);
+    // By its definition in ROS 2 there is none.
+    let text =
+        Definition::parse("pkg/All", &everything()).unwrap().ros2_text().unwrap();
+    assert_eq!(from_cdr(&of_ros2(&text), &bytes(BIG)).unwrap(), wanted[4..]);
+}
+
+#[test]
+fn every_cut_is_refused_and_so_is_one_byte_more_in_ros_1() {
+    let transcoder = of_ros1(&everything());
+    let (ros1, little) = (bytes(ROS1), bytes(LITTLE));
+    for len in 0..ros1.len() {
+        assert_eq!(to_cdr(&transcoder, &ros1[..len]), None);
+    }
+    assert_eq!(to_cdr(&transcoder, &[&ros1[..], &[0]].concat()), None);
+    for len in 0..little.len() {
+        assert_eq!(from_cdr(&transcoder, &little[..len]), None);
+    }
+    // Writers fill up to 4 or 8 bytes, and no further.
+    let filled = |more: usize| [&little[..], &vec![0; more]].concat();
+    assert!((0..8).all(|more| from_cdr(&transcoder, &filled(more)).is_some()));
+    assert_eq!(from_cdr(&transcoder, &filled(8)), None);
+}
+
+#[test]
+fn version_2_aligns_to_4_bytes_and_tells_the_length_of_what_is_no_numbers() {
+    // By hand, from DDS-XTypes 1.3, 7.4.3.5: a delimiter before lists of texts and of
+    // structures, none before lists of numbers.
+    let transcoder = of_ros2("uint8 a\nfloat64 b\nfloat64[] c\nstring[] d");
+    let cdr = "00070000 01000000 000000000000f03f 01000000 0000000000000040\
+               0c000000 01000000 03000000 6f6b00";
+    let wanted = "01 000000000000f03f 01000000 0000000000000040 01000000 02000000 6f6b";
+    assert_eq!(from_cdr(&transcoder, &bytes(cdr)).unwrap(), bytes(wanted));
+    let big = "00060000 01000000 3ff0000000000000 00000001 4000000000000000\
+               0000000c 00000001 00000003 6f6b00";
+    assert_eq!(from_cdr(&transcoder, &bytes(big)).unwrap(), bytes(wanted));
+}
+
+#[test]
+fn other_encapsulations_are_refused() {
+    let transcoder = of_ros2("uint8 a");
+    for (head, fits) in [
+        ([0, 0], true),
+        ([0, 1], true),
+        ([0, 2], false), // parameter lists
+        ([0, 3], false),
+        ([0, 6], true),
+        ([0, 7], true),
+        ([0, 9], false), // delimited
+        ([1, 1], false),
+    ] {
+        let payload = [&head[..], &[0, 0, 5]].concat();
+        assert_eq!(from_cdr(&transcoder, &payload), fits.then(|| vec![5]), "{head:?}");
+    }
+}
+
+#[test]
+fn a_text_without_its_nul_is_refused_but_for_an_empty_one() {
+    let transcoder = of_ros2("string s");
+    let read = |hex: &str| from_cdr(&transcoder, &bytes(hex));
+    assert_eq!(read("00010000 00000000"), Some(bytes("00000000")));
+    assert_eq!(read("00010000 01000000 00"), Some(bytes("00000000")));
+    assert_eq!(read("00010000 02000000 6100"), Some(bytes("01000000 61")));
+    assert_eq!(read("00010000 02000000 6162"), None);
+    assert_eq!(read("00010000 ffffffff 6100"), None);
+}
+
+#[test]
+fn an_empty_message_is_a_byte() {
+    let transcoder = of_ros1("");
+    assert_eq!(to_cdr(&transcoder, &[]).unwrap(), [0, 1, 0, 0, 0]);
+    assert_eq!(from_cdr(&transcoder, &[0, 1, 0, 0, 0]), Some(vec![]));
+    assert_eq!(from_cdr(&transcoder, &[0, 1, 0, 0]), None);
+}
+
+#[test]
+fn counts_that_lie_take_neither_memory_nor_time() {
+    let sep = "=".repeat(80);
+    let nothing = format!("{sep}\nMSG: pkg/Nothing\n");
+    let least = format!("{sep}\nMSG: pkg/Least\nfloat64[0] none\n");
+    let header = format!(
+        "{sep}\nMSG: std_msgs/Header\nuint32 seq\nfloat64[0] none\n{sep}\nMSG: a/B\nint8 x\n"
+    );
+    for text in [
+        "float64[] x".to_owned(),
+        "string[] x".to_owned(),
+        format!("Nothing[] x\n{nothing}"),
+        format!("Header[] x\n{header}"),
+        format!("Nothing[1000000] x\n{nothing}"),
+    ] {
+        let transcoder = of_ros1(&text);
+        let mut out = Vec::new();
+        let lies = [0xff; 12];
+        assert!(!transcoder.to_cdr(&lies, &mut out), "{text}");
+        assert!(!transcoder.from_cdr(&[&[0, 1, 0, 0], &lies[..]].concat(), &mut out));
+        assert!(out.capacity() < 5 << 20, "{text}: {}", out.capacity());
+    }
+    // What has no bytes at all is not gone through.
+    let transcoder = of_ros1(&format!("Least[] x\n{least}"));
+    assert_eq!(to_cdr(&transcoder, &[0xff; 4]), Some(bytes("00010000 ffffffff")));
+    assert_eq!(from_cdr(&transcoder, &bytes("00010000 ffffffff")), Some(vec![0xff; 4]));
+}
+
+#[test]
+fn a_type_that_is_made_of_too_many_parts_is_refused() {
+    let sep = "=".repeat(80);
+    let mut text = "T0 a\nT0 b\n".to_owned();
+    for depth in 0..40 {
+        let next = depth + 1;
+        text.push_str(&format!("{sep}\nMSG: pkg/T{depth}\nT{next} a\nT{next} b\n"));
+    }
+    text.push_str(&format!("{sep}\nMSG: pkg/T40\n"));
+    let layout = compile("pkg/All", &text).unwrap();
+    let err = Transcoder::of_ros1(&layout).unwrap_err();
+    assert_eq!(err.kind(), logtool_core::ErrorKind::Limit);
+}
+
+#[test]
+fn neighbours_of_one_size_are_one_step() {
+    let text = "float64[3] a\nfloat64 b\ntime t\nduration d\nuint32 c";
+    let layout: Arc<Layout> = compile("pkg/All", text).unwrap();
+    let program = Program::compile(&layout, true).unwrap();
+    assert_eq!(program.ops.len(), 2, "{program:?}");
+}

@@ -1,0 +1,173 @@
+//! Random messages of random types: both ways, and with bytes changed.
+
+use std::fmt::Write as _;
+
+use super::{from_cdr, of_ros1, to_cdr};
+
+/// Random numbers, the same in every run (a linear congruence, its upper bits).
+struct Dice(u64);
+
+/// A random type: its definition, and how a message of it is written.
+struct Type {
+    text: String,
+    fields: Vec<(Kind, Times)>,
+}
+
+#[derive(Clone)]
+enum Kind {
+    /// So many bytes, in so many numbers.
+    Number(usize, usize),
+    Text,
+    Nested(usize),
+}
+
+#[derive(Clone, Copy)]
+enum Times {
+    Once,
+    Fixed(usize),
+    Listed,
+}
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        ((self.0 >> 33) % sides as u64) as usize
+    }
+
+    /// Types of which each is made of later ones only.
+    fn types(&mut self) -> Vec<Type> {
+        (0..4).map(|index| self.one(index)).collect()
+    }
+
+    fn one(&mut self, index: usize) -> Type {
+        const NUMBERS: [(&str, usize, usize); 8] = [
+            ("bool", 1, 1),
+            ("int8", 1, 1),
+            ("uint16", 2, 1),
+            ("float32", 4, 1),
+            ("int64", 8, 1),
+            ("float64", 8, 1),
+            ("time", 4, 2),
+            ("duration", 4, 2),
+        ];
+        let (mut text, mut fields) = (String::new(), Vec::new());
+        for number in 0..self.roll(6) {
+            let later = 4 - index - 1;
+            let (name, kind) = match self.roll(if later > 0 { 10 } else { 7 }) {
+                0..5 => {
+                    let (name, size, count) = NUMBERS[self.roll(8)];
+                    (name.to_owned(), Kind::Number(size, count))
+                }
+                5 | 6 => ("string".to_owned(), Kind::Text),
+                _ => {
+                    let inner = index + 1 + self.roll(later);
+                    (format!("T{inner}"), Kind::Nested(inner))
+                }
+            };
+            let (array, times) = match self.roll(4) {
+                0 => {
+                    let count = self.roll(3);
+                    (format!("[{count}]"), Times::Fixed(count))
+                }
+                1 => ("[]".to_owned(), Times::Listed),
+                _ => (String::new(), Times::Once),
+            };
+            writeln!(text, "{name}{array} f{number}").unwrap();
+            fields.push((kind, times));
+        }
+        Type { text, fields }
+    }
+
+    /// Writes a message of the type `index` as ROS 1 does, and as CDR by the rules for
+    /// CDR, one number after the other.
+    fn write(
+        &mut self,
+        types: &[Type],
+        index: usize,
+        ros1: &mut Vec<u8>,
+        cdr: &mut Vec<u8>,
+    ) {
+        if types[index].fields.is_empty() {
+            cdr.push(0);
+        }
+        for (kind, times) in types[index].fields.clone() {
+            let count = match times {
+                Times::Once => 1,
+                Times::Fixed(count) => count,
+                Times::Listed => {
+                    let count = self.roll(4);
+                    number(&(count as u32).to_le_bytes(), ros1, cdr);
+                    count
+                }
+            };
+            for _ in 0..count {
+                match &kind {
+                    Kind::Number(size, count) => {
+                        for _ in 0..*count {
+                            let bytes: Vec<u8> =
+                                (0..*size).map(|_| self.roll(256) as u8).collect();
+                            number(&bytes, ros1, cdr);
+                        }
+                    }
+                    Kind::Text => {
+                        let text = &b"a\0bcde"[..self.roll(7)];
+                        ros1.extend((text.len() as u32).to_le_bytes());
+                        number(
+                            &(text.len() as u32 + 1).to_le_bytes(),
+                            &mut vec![],
+                            cdr,
+                        );
+                        ros1.extend(text);
+                        cdr.extend(text);
+                        cdr.push(0);
+                    }
+                    Kind::Nested(inner) => self.write(types, *inner, ros1, cdr),
+                }
+            }
+        }
+    }
+}
+
+/// Adds a number to both; `cdr` has no encapsulation.
+fn number(bytes: &[u8], ros1: &mut Vec<u8>, cdr: &mut Vec<u8>) {
+    ros1.extend(bytes);
+    while !cdr.len().is_multiple_of(bytes.len()) {
+        cdr.push(0);
+    }
+    cdr.extend(bytes);
+}
+
+#[test]
+fn random_messages_become_cdr_and_come_back() {
+    let mut dice = Dice(20_261_121);
+    for _ in 0..300 {
+        let types = dice.types();
+        let mut text = types[0].text.clone();
+        for (index, of) in types.iter().enumerate().skip(1) {
+            writeln!(text, "{}\nMSG: pkg/T{index}\n{}", "=".repeat(80), of.text)
+                .unwrap();
+        }
+        let transcoder = of_ros1(&text);
+        for _ in 0..3 {
+            let (mut ros1, mut cdr) = (Vec::new(), Vec::new());
+            dice.write(&types, 0, &mut ros1, &mut cdr);
+            let cdr = [&[0, 1, 0, 0], &cdr[..]].concat();
+            assert_eq!(to_cdr(&transcoder, &ros1).as_ref(), Some(&cdr), "{text}");
+            assert_eq!(from_cdr(&transcoder, &cdr).as_ref(), Some(&ros1), "{text}");
+            // Any byte changed gives another message or none.
+            for at in 0..ros1.len() {
+                let mut changed = ros1.clone();
+                changed[at] ^= 1 << dice.roll(8);
+                if let Some(cdr) = to_cdr(&transcoder, &changed) {
+                    assert_eq!(from_cdr(&transcoder, &cdr).as_ref(), Some(&changed));
+                }
+            }
+            for at in 0..cdr.len() {
+                let mut changed = cdr.clone();
+                changed[at] ^= 1 << dice.roll(8);
+                let packed = from_cdr(&transcoder, &changed).unwrap_or_default();
+                assert!(packed.len() <= changed.len(), "{text}");
+            }
+        }
+    }
+}

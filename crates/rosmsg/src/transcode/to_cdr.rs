@@ -1,0 +1,101 @@
+//! From ROS 1 to CDR.
+
+use logtool_core::Cut;
+
+use crate::transcode::{
+    CDR_LE, HEAD_LEN, most_bytes,
+    program::{Op, Program, Times},
+};
+
+/// A message on its way.
+struct Writing<'w> {
+    program: &'w Program,
+    input: Cut<'w>,
+    out: &'w mut Vec<u8>,
+    /// Where in `out` the first field is.
+    start: usize,
+    /// As long as `out` may become.
+    limit: usize,
+}
+
+/// Adds `payload` to `out` as CDR, if it is what `program` says, to its last byte.
+pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    let limit = out.len().saturating_add(most_bytes(payload.len()));
+    out.extend_from_slice(&CDR_LE);
+    let start = out.len();
+    debug_assert!(start >= HEAD_LEN);
+    let mut writing = Writing { program, input: Cut::new(payload), out, start, limit };
+    writing.steps(0, program.ops.len())?;
+    writing.input.rest().is_empty().then_some(())
+}
+
+impl Writing<'_> {
+    /// Takes the steps `at..end`; they are as deep in each other as the layout is.
+    fn steps(&mut self, mut at: usize, end: usize) -> Option<()> {
+        while at < end {
+            let op = *self.program.ops.get(at)?;
+            at += 1;
+            match op {
+                Op::Numbers { size, count } => self.numbers(size, count)?,
+                Op::NumberList { size } => {
+                    let count = self.input.u32()?;
+                    self.u32(count);
+                    self.numbers(size, count)?;
+                }
+                Op::Text => self.text()?,
+                Op::Seq => drop(self.input.u32()?),
+                Op::Dummy => {
+                    (self.out.len() < self.limit).then_some(())?;
+                    self.out.push(0);
+                }
+                Op::Repeat { times, end } => {
+                    let count = match times {
+                        Times::Fixed(count) => count,
+                        Times::Listed => {
+                            let count = self.input.u32()?;
+                            self.u32(count);
+                            count
+                        }
+                    };
+                    // Every round takes or gives a byte, and ends where there are none.
+                    if at < end {
+                        (0..count)
+                            .try_for_each(|_| self.steps(at, end).ok_or(()))
+                            .ok()?;
+                    }
+                    at = end;
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn numbers(&mut self, size: u32, count: u32) -> Option<()> {
+        let len = usize::try_from(u64::from(size) * u64::from(count)).ok()?;
+        let bytes = self.input.bytes(len)?;
+        if count > 0 {
+            self.align(size as usize);
+            self.out.extend_from_slice(bytes);
+        }
+        Some(())
+    }
+
+    fn text(&mut self) -> Option<()> {
+        let len = self.input.u32()?;
+        let bytes = self.input.bytes(usize::try_from(len).ok()?)?;
+        self.u32(len.checked_add(1)?);
+        self.out.extend_from_slice(bytes);
+        self.out.push(0);
+        Some(())
+    }
+
+    fn u32(&mut self, value: u32) {
+        self.align(4);
+        self.out.extend_from_slice(&value.to_le_bytes());
+    }
+
+    fn align(&mut self, size: usize) {
+        let len = (self.out.len() - self.start).next_multiple_of(size);
+        self.out.resize(self.start + len, 0);
+    }
+}
