@@ -1,5 +1,5 @@
 //! Writes the tables of logtool: CSV, JSON Lines, Arrow IPC, Parquet; points as PCD, PLY,
-//! KITTI, LAS and LAZ.
+//! KITTI, LAS and LAZ; tracks as KML, GPX and GeoJSON.
 //!
 //! A sink takes what [`logtool_core::to_tables`] makes of a log, and writes one file a
 //! topic, called as [`FileNames`] says. All files of a run are [`Outputs`]: they appear
@@ -50,6 +50,7 @@ mod parquet;
 mod png;
 mod points;
 mod px4;
+mod tracks;
 
 pub use crate::{
     csv::{CsvOptions, CsvSink},
@@ -65,6 +66,9 @@ pub use crate::{
         Px4Value,
     },
     staged::{Abandoned, Existing, Outputs, Staged},
+    tracks::{
+        TrackFormat, TrackMode, TrackModes, TrackSink, position_columns,
+    },
 };
 
 /// Its example is tested.

@@ -1,0 +1,102 @@
+//! GeoJSON (RFC 7946): a feature for each stretch, on a line of its own.
+//!
+//! Its properties are the topic, the log, the mode with its colour (`stroke`, as viewers
+//! know it), the first and the last time, and the time of each position, `coordTimes`,
+//! where times are UTC. On another clock the first and the last are seconds.
+
+use std::fmt::{Result, Write};
+
+use serde_json::Value;
+
+use crate::tracks::{
+    stretch::{About, Fix, Stretch},
+    text::Moment,
+};
+
+/// Writes what comes before the stretches.
+pub(super) fn head(text: &mut String) -> Result {
+    write!(text, r#"{{"type":"FeatureCollection","features":["#)
+}
+
+/// Writes a stretch: a line, or a point where it has one fix.
+pub(super) fn stretch(
+    text: &mut String,
+    about: &About,
+    stretch: &Stretch<'_>,
+    is_first: bool,
+) -> Result {
+    if stretch.is_told_already() {
+        return Ok(());
+    }
+    text.push_str(if is_first { "\n" } else { ",\n" });
+    write!(text, r#"{{"type":"Feature","geometry":{{"type":"#)?;
+    match stretch.fixes {
+        [fix] => {
+            write!(text, r#""Point","coordinates":"#)?;
+            coordinates(text, fix)?;
+        }
+        fixes => {
+            write!(text, r#""LineString","coordinates":["#)?;
+            list(text, fixes, coordinates)?;
+            text.push(']');
+        }
+    }
+    let (topic, log) = (quoted(&about.topic), quoted(&about.log));
+    write!(text, r#"}},"properties":{{"topic":{topic},"log":{log}"#)?;
+    if let Some(mode) = stretch.mode {
+        let ([red, green, blue], name) = (mode.color, quoted(&mode.name));
+        write!(text, r#","mode":{name},"stroke":"#)?;
+        write!(text, r##""#{red:02x}{green:02x}{blue:02x}""##)?;
+    }
+    if let Some((first, last)) = stretch.span() {
+        if about.is_utc {
+            let (first, last) = (Moment(first), Moment(last));
+            write!(text, r#","startTime":"{first}","endTime":"{last}","#)?;
+            write!(text, r#""coordTimes":["#)?;
+            list(text, stretch.fixes, time)?;
+            text.push(']');
+        } else {
+            let (first, last) = (first as f64 / 1e9, last as f64 / 1e9);
+            write!(text, r#","startSeconds":{first},"endSeconds":{last}"#)?;
+        }
+    }
+    write!(text, "}}}}")
+}
+
+/// Writes what comes after the stretches.
+pub(super) fn tail(text: &mut String) -> Result {
+    writeln!(text, "\n]}}")
+}
+
+fn list(
+    text: &mut String,
+    fixes: &[Fix],
+    one: impl Fn(&mut String, &Fix) -> Result,
+) -> Result {
+    for (at, fix) in fixes.iter().enumerate() {
+        if at > 0 {
+            text.push(',');
+        }
+        one(text, fix)?;
+    }
+    Ok(())
+}
+
+fn coordinates(text: &mut String, fix: &Fix) -> Result {
+    write!(text, "[{},{}", fix.longitude, fix.latitude)?;
+    match fix.altitude {
+        Some(altitude) => write!(text, ",{altitude}]"),
+        None => write!(text, "]"),
+    }
+}
+
+fn time(text: &mut String, fix: &Fix) -> Result {
+    match fix.nanos {
+        Some(nanos) => write!(text, "\"{}\"", Moment(nanos)),
+        None => write!(text, "null"),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}

@@ -1,0 +1,62 @@
+//! GPX 1.1: one track, a segment for each stretch without a break.
+
+use std::fmt::{Result, Write};
+
+use crate::{
+    provenance::CREATED_BY,
+    tracks::{
+        stretch::{About, Fix, Stretch},
+        text::{Moment, Xml},
+    },
+};
+
+/// Writes what comes before the stretches.
+pub(super) fn head(text: &mut String, about: &About) -> Result {
+    writeln!(text, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
+    let space = r#"xmlns="http://www.topografix.com/GPX/1/1""#;
+    writeln!(text, r#"<gpx version="1.1" creator="{CREATED_BY}" {space}>"#)?;
+    let (topic, log) = (Xml(&about.topic), Xml(&about.log));
+    writeln!(text, "<trk>\n<name>{topic}</name>\n<src>{log}</src>")
+}
+
+/// Writes a stretch. The first fix of a mode is called as it.
+pub(super) fn stretch(
+    text: &mut String,
+    about: &About,
+    stretch: &Stretch<'_>,
+) -> Result {
+    if !stretch.is_joined {
+        writeln!(text, "<trkseg>")?;
+    }
+    let mut mode = stretch.mode.filter(|_| stretch.is_new_mode);
+    // What the next stretch begins with is written there: once.
+    let own = stretch.fixes.len() - usize::from(stretch.is_continued);
+    for fix in stretch.fixes.iter().take(own) {
+        point(text, about, fix, mode.take().map(|mode| mode.name.as_str()))?;
+    }
+    match stretch.is_continued {
+        true => Ok(()),
+        false => writeln!(text, "</trkseg>"),
+    }
+}
+
+/// Writes what comes after the stretches.
+pub(super) fn tail(text: &mut String) -> Result {
+    writeln!(text, "</trk>\n</gpx>")
+}
+
+fn point(text: &mut String, about: &About, fix: &Fix, name: Option<&str>) -> Result {
+    // The schema has longitudes of less than 180.
+    let east = if fix.longitude == 180.0 { -180.0 } else { fix.longitude };
+    write!(text, r#"<trkpt lat="{}" lon="{east}">"#, fix.latitude)?;
+    if let Some(altitude) = fix.altitude {
+        write!(text, "<ele>{altitude}</ele>")?;
+    }
+    if let Some(nanos) = fix.nanos.filter(|_| about.is_utc) {
+        write!(text, "<time>{}</time>", Moment(nanos))?;
+    }
+    if let Some(name) = name {
+        write!(text, "<name>{}</name>", Xml(name))?;
+    }
+    writeln!(text, "</trkpt>")
+}

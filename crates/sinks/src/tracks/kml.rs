@@ -1,0 +1,99 @@
+//! KML 2.2 (OGC 07-147r2): a placemark for each stretch.
+
+use std::fmt::{Result, Write};
+
+use crate::{
+    provenance::CREATED_BY,
+    tracks::{
+        stretch::{About, Fix, Stretch},
+        text::{Moment, Xml},
+    },
+};
+
+/// The colour of a track without modes.
+const PLAIN: [u8; 3] = [0xff, 0, 0];
+
+/// How wide lines are, in pixels: as ulog2kml has them.
+const WIDTH: u32 = 3;
+
+/// Writes what comes before the stretches.
+pub(super) fn head(text: &mut String, about: &About) -> Result {
+    writeln!(text, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
+    writeln!(text, r#"<kml xmlns="http://www.opengis.net/kml/2.2">"#)?;
+    writeln!(text, "<Document>")?;
+    writeln!(text, "<name>{}</name>", Xml(&about.topic))?;
+    let log = Xml(&about.log);
+    writeln!(text, "<description>{log}, by {CREATED_BY}</description>")
+}
+
+/// Writes a stretch: a line, or a point where it has one fix. Altitudes are absolute
+/// where all its fixes have one; else it lies on the ground.
+pub(super) fn stretch(
+    text: &mut String,
+    about: &About,
+    stretch: &Stretch<'_>,
+) -> Result {
+    if stretch.is_told_already() {
+        return Ok(());
+    }
+    writeln!(text, "<Placemark>")?;
+    match stretch.mode {
+        Some(mode) => {
+            let (topic, mode) = (Xml(&about.topic), Xml(&mode.name));
+            writeln!(text, "<name>{topic}: {mode}</name>")?;
+        }
+        None => writeln!(text, "<name>{}</name>", Xml(&about.topic))?,
+    }
+    if let Some((first, last)) = stretch.span().filter(|_| about.is_utc) {
+        let (first, last) = (Moment(first), Moment(last));
+        writeln!(text, "<TimeSpan><begin>{first}</begin><end>{last}</end></TimeSpan>")?;
+    }
+    let [red, green, blue] = stretch.mode.map_or(PLAIN, |mode| mode.color);
+    let color = format!("ff{blue:02x}{green:02x}{red:02x}");
+    match stretch.fixes {
+        [fix] => {
+            let style = format!("<IconStyle><color>{color}</color></IconStyle>");
+            writeln!(text, "<Style>{style}</Style>\n<Point>")?;
+            altitude_mode(text, stretch.fixes)?;
+            write!(text, "<coordinates>")?;
+            coordinates(text, fix)?;
+            writeln!(text, "</coordinates>\n</Point>")?;
+        }
+        fixes => {
+            let style = format!("<color>{color}</color><width>{WIDTH}</width>");
+            writeln!(text, "<Style><LineStyle>{style}</LineStyle></Style>")?;
+            writeln!(text, "<LineString>")?;
+            altitude_mode(text, fixes)?;
+            writeln!(text, "<coordinates>")?;
+            for fix in fixes {
+                coordinates(text, fix)?;
+                text.push('\n');
+            }
+            writeln!(text, "</coordinates>\n</LineString>")?;
+        }
+    }
+    writeln!(text, "</Placemark>")
+}
+
+/// Writes what comes after the stretches.
+pub(super) fn tail(text: &mut String) -> Result {
+    writeln!(text, "</Document>\n</kml>")
+}
+
+fn altitude_mode(text: &mut String, fixes: &[Fix]) -> Result {
+    let is_absolute = fixes.iter().all(|fix| fix.altitude.is_some());
+    if !is_absolute && fixes.len() > 1 {
+        // So that it follows the ground from fix to fix.
+        writeln!(text, "<tessellate>1</tessellate>")?;
+    }
+    let mode = if is_absolute { "absolute" } else { "clampToGround" };
+    writeln!(text, "<altitudeMode>{mode}</altitudeMode>")
+}
+
+fn coordinates(text: &mut String, fix: &Fix) -> Result {
+    write!(text, "{},{}", fix.longitude, fix.latitude)?;
+    match fix.altitude {
+        Some(altitude) => write!(text, ",{altitude}"),
+        None => Ok(()),
+    }
+}

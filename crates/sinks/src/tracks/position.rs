@@ -1,0 +1,203 @@
+//! The columns of a table that say where something was.
+//!
+//! | of | latitude, longitude | altitude | known where |
+//! |---|---|---|---|
+//! | PX4 `vehicle_gps_position`, `sensor_gps` | `lat`, `lon`, int32 of 1e-7° | `alt`, mm | `fix_type` ≥ 3 |
+//! | the same since v1.14 | `latitude_deg`, `longitude_deg` | `altitude_msl_m` | `fix_type` ≥ 3 |
+//! | PX4 `vehicle_gnss` | `receiver.latitude`, … | `receiver.altitude_msl` | `receiver.fix_type` ≥ 3 |
+//! | PX4 `vehicle_global_position` and others | `lat`, `lon`, ° | `alt`, m | `lat_lon_valid`, if it is there |
+//! | ROS `NavSatFix`, `GPSFix` | `latitude`, `longitude` | `altitude` | `status.status` ≥ 0 |
+//! | `gps` of a `.vel` log | the same | the same | `quality` ≥ 1 |
+//! | `position` of a capture | the same | the same | `is_valid` |
+//!
+//! Sources: PX4's message definitions and pyulog's ulog2kml, which takes the same fixes;
+//! the definitions of `sensor_msgs` and `gps_common`.
+
+use arrow_array::{
+    Array as _, ArrayRef, RecordBatch,
+    cast::AsArray as _,
+    types::{
+        Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+        TimestampNanosecondType, UInt8Type,
+    },
+};
+use arrow_schema::{DataType, Schema};
+use logtool_core::Topic;
+
+use crate::tracks::stretch::Fix;
+
+/// What the names of the columns may begin with.
+const PREFIXES: [&str; 4] = ["", "receiver.", "position.", "pose.position."];
+
+/// The names of latitude and longitude, and those that the altitude then may have.
+const NAMES: [(&str, &str, &[&str]); 3] = [
+    ("lat", "lon", &["alt"]),
+    ("latitude_deg", "longitude_deg", &["altitude_msl_m"]),
+    ("latitude", "longitude", &["altitude", "altitude_msl"]),
+];
+
+/// A fix is known from this value of a column on: the ending of the topic's type, if only
+/// some have it, and the column.
+const LEAST: [(&str, &str, f64); 5] = [
+    ("", "fix_type", 3.0),
+    ("", "lat_lon_valid", 1.0),
+    ("", "is_valid", 1.0),
+    ("Fix", "status.status", 0.0),
+    ("GPSTDataM", "quality", 1.0),
+];
+
+/// The columns of the flat view `schema` of `topic` that say where something was, if there
+/// are some: their indices, in order.
+pub fn position_columns(topic: &Topic, schema: &Schema) -> Option<Vec<usize>> {
+    let position = Position::find(topic, schema)?;
+    let mut columns = vec![position.latitude, position.longitude];
+    columns.extend(position.altitude);
+    columns.extend(position.altitude_valid);
+    columns.extend(position.least.iter().map(|(column, _)| *column));
+    columns.sort_unstable();
+    Some(columns)
+}
+
+/// The columns that say where something was, by their indices.
+#[derive(Clone, Debug)]
+pub(super) struct Position {
+    latitude: usize,
+    longitude: usize,
+    altitude: Option<usize>,
+    /// The column that says whether the altitude is known.
+    altitude_valid: Option<usize>,
+    /// Where these have less, or nothing, the position is not known.
+    least: Vec<(usize, f64)>,
+    /// Whether what should be degrees is degrees and minutes, `ddmm.mmmm`.
+    is_in_minutes: bool,
+}
+
+/// A row of a table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Place {
+    Known(Fix),
+    /// There was no fix, or the row has no numbers, or those of no place: 0, 0.
+    Unknown,
+    /// There is no such latitude or longitude.
+    Impossible,
+}
+
+impl Position {
+    /// The columns of a table of `topic`.
+    pub(super) fn find(topic: &Topic, schema: &Schema) -> Option<Self> {
+        for prefix in PREFIXES {
+            let column = |name: &str| {
+                let is_it = |field: &str| field.strip_prefix(prefix) == Some(name);
+                schema.fields().iter().position(|field| is_it(field.name()))
+            };
+            let number = |name: &str| {
+                let found = column(name)?;
+                let kind = schema.field(found).data_type();
+                let is_number = [DataType::Float64, DataType::Float32, DataType::Int32];
+                is_number.contains(kind).then_some(found)
+            };
+            for (latitude, longitude, altitudes) in NAMES {
+                let places = number(latitude).zip(number(longitude));
+                let Some((latitude, longitude)) = places else { continue };
+                let least = LEAST.iter().filter_map(|(end, name, least)| {
+                    let is_meant = topic.type_name.ends_with(end);
+                    Some((column(name).filter(|_| is_meant)?, *least))
+                });
+                let told = topic.metadata.get("position");
+                return Some(Self {
+                    latitude,
+                    longitude,
+                    altitude: altitudes.iter().find_map(|name| number(name)),
+                    altitude_valid: column("alt_valid"),
+                    least: least.collect(),
+                    is_in_minutes: told.is_some_and(|told| told.contains("ddmm")),
+                });
+            }
+        }
+        None
+    }
+
+    /// Where something was, for each row of `batch`.
+    pub(super) fn places(&self, batch: &RecordBatch) -> impl Iterator<Item = Place> {
+        let times = batch.columns().first();
+        let times = times.and_then(|times| {
+            times.as_primitive_opt::<TimestampNanosecondType>().cloned()
+        });
+        let degrees = |column: usize| {
+            let mut values = numbers(batch.column(column), 1e7);
+            if self.is_in_minutes {
+                values.iter_mut().for_each(|value| *value = from_minutes(*value));
+            }
+            values
+        };
+        let latitudes = degrees(self.latitude);
+        let longitudes = degrees(self.longitude);
+        let altitudes = self.altitude.map(|column| numbers(batch.column(column), 1e3));
+        let valid =
+            self.altitude_valid.map(|column| numbers(batch.column(column), 1.0));
+        let least = self.least.iter();
+        let least: Vec<_> = least
+            .map(|(column, least)| (numbers(batch.column(*column), 1.0), *least))
+            .collect();
+        (0..batch.num_rows()).map(move |row| {
+            let at = |values: &[f64]| values.get(row).copied().unwrap_or(f64::NAN);
+            let (latitude, longitude) = (at(&latitudes), at(&longitudes));
+            let is_known = least.iter().all(|(values, least)| at(values) >= *least);
+            let is_none = latitude.is_nan() || longitude.is_nan();
+            if !is_known || is_none || (latitude, longitude) == (0.0, 0.0) {
+                return Place::Unknown;
+            }
+            if latitude.abs() > 90.0 || longitude.abs() > 180.0 {
+                return Place::Impossible;
+            }
+            let is_high = valid.as_ref().is_none_or(|valid| at(valid) >= 1.0);
+            let altitude = altitudes.as_ref().filter(|_| is_high).map(|a| at(a));
+            Place::Known(Fix {
+                nanos: times
+                    .as_ref()
+                    .and_then(|t| t.is_valid(row).then(|| t.value(row))),
+                latitude,
+                longitude,
+                altitude: altitude.filter(|altitude| altitude.is_finite()),
+            })
+        })
+    }
+}
+
+/// Degrees of what is degrees and minutes, `ddmm.mmmm`.
+fn from_minutes(value: f64) -> f64 {
+    let degrees = (value / 100.0).trunc();
+    degrees + (value - degrees * 100.0) / 60.0
+}
+
+/// The numbers of `array`, NaN where there is none. Integers of 32 bits are so many parts
+/// of one; float32 are what they are as text.
+fn numbers(array: &ArrayRef, parts: f64) -> Vec<f64> {
+    macro_rules! of {
+        ($type:ty, $float:expr) => {{
+            let values = array.as_primitive::<$type>().iter();
+            values.map(|value| value.map_or(f64::NAN, $float)).collect()
+        }};
+    }
+    match array.data_type() {
+        DataType::Float64 => of!(Float64Type, |value| value),
+        DataType::Float32 => of!(Float32Type, shortest),
+        DataType::Int32 => of!(Int32Type, |value| f64::from(value) / parts),
+        DataType::Int16 => of!(Int16Type, f64::from),
+        DataType::Int8 => of!(Int8Type, f64::from),
+        DataType::UInt8 => of!(UInt8Type, f64::from),
+        DataType::Boolean => {
+            let truths = array.as_boolean().iter();
+            truths.map(|t| t.map_or(f64::NAN, |t| f64::from(u8::from(t)))).collect()
+        }
+        _ => vec![f64::NAN; array.len()],
+    }
+}
+
+/// The float64 that has the shortest text of `value`.
+fn shortest(value: f32) -> f64 {
+    value.to_string().parse().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests;

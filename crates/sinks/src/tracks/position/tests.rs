@@ -1,0 +1,131 @@
+//! Rows and the places that they are, by the definitions of their messages.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    BooleanArray, Float32Array, Float64Array, Int8Array, Int32Array, StringArray,
+    UInt8Array,
+};
+use arrow_schema::Field;
+
+use super::*;
+use crate::testing::{column, table, times, topic};
+
+fn doubles(name: &str, values: Vec<f64>) -> (Field, ArrayRef) {
+    column(name, Arc::new(Float64Array::from(values)))
+}
+
+/// The places of a table of a topic of the type `type_name`.
+fn places(type_name: &str, columns: Vec<(Field, ArrayRef)>) -> Option<Vec<Place>> {
+    let topic = Topic { type_name: type_name.to_owned(), ..topic("t", 0) };
+    let table = table(columns);
+    let position = Position::find(&topic, &table.schema())?;
+    Some(position.places(&table).collect())
+}
+
+fn known(nanos: i64, latitude: f64, longitude: f64, altitude: Option<f64>) -> Place {
+    Place::Known(Fix { nanos: Some(nanos), latitude, longitude, altitude })
+}
+
+#[test]
+fn px4s_integers_are_parts_of_degrees_and_millimetres() {
+    let ints =
+        |name, values: Vec<i32>| column(name, Arc::new(Int32Array::from(values)));
+    let columns = vec![
+        times("us", vec![Some(1_000), Some(2_000)]),
+        ints("lat", vec![473_565_765, 473_565_765]),
+        ints("lon", vec![-85_189_121, 85_189_121]),
+        ints("alt", vec![428_924, 428_924]),
+        column("fix_type", Arc::new(UInt8Array::from(vec![3, 2]))),
+    ];
+    let expected =
+        [known(1_000, 47.356_576_5, -8.518_912_1, Some(428.924)), Place::Unknown];
+    assert_eq!(places("vehicle_gps_position", columns).unwrap(), expected);
+}
+
+#[test]
+fn a_receiver_nested_in_a_message_is_found() {
+    let columns = vec![
+        times("us", vec![Some(1)]),
+        doubles("receiver.latitude", vec![1.5]),
+        doubles("receiver.longitude", vec![2.5]),
+        column("receiver.altitude_msl", Arc::new(Float32Array::from(vec![0.1]))),
+        column("receiver.fix_type", Arc::new(UInt8Array::from(vec![4]))),
+    ];
+    // The altitude is told as the float32 is, and not as 0.10000000149011612.
+    let expected = [known(1, 1.5, 2.5, Some(0.1))];
+    assert_eq!(places("vehicle_gnss", columns).unwrap(), expected);
+}
+
+#[test]
+fn ros_says_with_a_status_that_there_is_no_fix() {
+    let columns = || {
+        vec![
+            times("ns", vec![Some(1), Some(2)]),
+            column("status.status", Arc::new(Int8Array::from(vec![-1, 0]))),
+            doubles("latitude", vec![48.0, 48.0]),
+            doubles("longitude", vec![11.0, 11.0]),
+            doubles("altitude", vec![f64::NAN, f64::NAN]),
+        ]
+    };
+    let fix = [Place::Unknown, known(2, 48.0, 11.0, None)];
+    assert_eq!(places("sensor_msgs/NavSatFix", columns()).unwrap(), fix);
+    // Elsewhere a status may be anything.
+    let all = [known(1, 48.0, 11.0, None), fix[1]];
+    assert_eq!(places("my_msgs/Beacon", columns()).unwrap(), all);
+}
+
+#[test]
+fn what_is_nowhere_or_not_on_earth_is_no_fix() {
+    let columns = vec![
+        times("us", [1, 2, 3, 4, 5].map(Some).to_vec()),
+        doubles("lat", vec![f64::NAN, 90.1, -90.0, 0.0, 0.0]),
+        doubles("lon", vec![1.0, 1.0, 180.0, -180.5, 0.0]),
+    ];
+    let expected = [
+        Place::Unknown,
+        Place::Impossible,
+        known(3, -90.0, 180.0, None),
+        Place::Impossible,
+        Place::Unknown,
+    ];
+    assert_eq!(places("t", columns).unwrap(), expected);
+}
+
+#[test]
+fn an_altitude_that_is_not_valid_is_none() {
+    let columns = vec![
+        times("us", vec![Some(1), Some(2)]),
+        doubles("lat", vec![1.0, 1.0]),
+        doubles("lon", vec![1.0, 1.0]),
+        doubles("alt", vec![5.0, 5.0]),
+        column("lat_lon_valid", Arc::new(BooleanArray::from(vec![true, false]))),
+        column("alt_valid", Arc::new(BooleanArray::from(vec![false, true]))),
+    ];
+    let expected = [known(1, 1.0, 1.0, None), Place::Unknown];
+    assert_eq!(places("vehicle_global_position", columns).unwrap(), expected);
+}
+
+#[test]
+fn degrees_and_minutes_become_degrees() {
+    let mut topic = topic("gps", 0);
+    let told = "degrees and minutes, ddmm.mmmm".to_owned();
+    topic.metadata.insert("position".to_owned(), told);
+    let table = table(vec![
+        times("ns", vec![Some(1)]),
+        doubles("latitude", vec![5_021.75]),
+        doubles("longitude", vec![-733.5]),
+    ]);
+    let position = Position::find(&topic, &table.schema()).unwrap();
+    let places: Vec<Place> = position.places(&table).collect();
+    assert_eq!(places, [known(1, 50.3625, -7.558_333_333_333_334, None)]);
+}
+
+#[test]
+fn only_columns_of_numbers_are_a_position() {
+    let text = |name| column(name, Arc::new(StringArray::from(vec!["1"])));
+    let columns = vec![times("us", vec![Some(1)]), text("lat"), text("lon")];
+    assert_eq!(places("t", columns), None);
+    let columns = vec![times("us", vec![Some(1)]), doubles("lat", vec![1.0])];
+    assert_eq!(places("t", columns), None);
+}

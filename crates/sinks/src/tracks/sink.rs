@@ -1,0 +1,273 @@
+//! Tables to tracks.
+
+use std::{
+    fmt,
+    io::Write as _,
+    mem,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, SchemaRef};
+use logtool_core::{Error, ErrorKind, Result, TableSink, TableWriter, Topic};
+
+use crate::{
+    file_name::FileNames,
+    staged::{Outputs, Staged},
+    tracks::{
+        geojson, gpx, kml,
+        mode::{TrackMode, TrackModes},
+        position::{Place, Position},
+        stretch::{About, Fix, Stretch},
+    },
+};
+
+/// What a track is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrackFormat {
+    /// OGC KML 2.2: a line for each stretch, in the colour of its mode.
+    Kml,
+    /// GPX 1.1: a track of the same, with the time of each point where that is known.
+    Gpx,
+    /// GeoJSON, RFC 7946: a feature for each stretch.
+    GeoJson,
+}
+
+impl TrackFormat {
+    /// What the names of its files end with.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Kml => "kml",
+            Self::Gpx => "gpx",
+            Self::GeoJson => "geojson",
+        }
+    }
+}
+
+/// Writes tracks: a file for each topic that was somewhere.
+#[derive(Clone, Debug)]
+pub struct TrackSink {
+    outputs: Arc<Outputs>,
+    names: FileNames,
+    /// The name of the only file.
+    name: Option<String>,
+    format: TrackFormat,
+    /// The name of the log.
+    log: String,
+    modes: Arc<TrackModes>,
+    counts: Arc<Counts>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    files: AtomicU64,
+    fixes: AtomicU64,
+    unknown: AtomicU64,
+    impossible: AtomicU64,
+}
+
+/// The most fixes of one stretch: what of a track is in memory.
+const MOST_FIXES: usize = 16_384;
+
+impl TrackSink {
+    /// Writes files called `names` among `outputs`, of the log called `log`.
+    pub fn new(
+        outputs: Arc<Outputs>,
+        names: FileNames,
+        format: TrackFormat,
+        log: String,
+    ) -> Self {
+        let (modes, counts) = (Arc::default(), Arc::default());
+        Self { outputs, names, name: None, format, log, modes, counts }
+    }
+
+    /// The same, with lines of their own for each of these modes.
+    pub fn with_modes(self, modes: TrackModes) -> Self {
+        Self { modes: Arc::new(modes), ..self }
+    }
+
+    /// The same for one topic, of which the file is called `name`.
+    pub fn with_name(self, name: String) -> Self {
+        Self { name: Some(name), ..self }
+    }
+
+    /// How many files there are by now.
+    pub fn files(&self) -> u64 {
+        self.counts.files.load(Ordering::Relaxed)
+    }
+
+    /// How many fixes are in them.
+    pub fn fixes(&self) -> u64 {
+        self.counts.fixes.load(Ordering::Relaxed)
+    }
+
+    /// How many rows were left out, as they say no place.
+    pub fn unknown(&self) -> u64 {
+        self.counts.unknown.load(Ordering::Relaxed)
+    }
+
+    /// How many rows were left out, as there is no such place.
+    pub fn impossible(&self) -> u64 {
+        self.counts.impossible.load(Ordering::Relaxed)
+    }
+}
+
+impl TableSink for TrackSink {
+    fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+        let Some(position) = Position::find(topic, schema) else {
+            let what = format!("{} has no latitude and longitude", topic.label());
+            return Err(Error::new(ErrorKind::Unsupported, what));
+        };
+        let time = schema.fields().first().map(|field| field.data_type());
+        let is_utc = matches!(time, Some(DataType::Timestamp(_, Some(_))));
+        let about =
+            About { topic: topic.label().into_owned(), log: self.log.clone(), is_utc };
+        let usual = || self.names.file_name(topic, self.format.extension());
+        Ok(Box::new(TrackTable {
+            sink: self.clone(),
+            name: self.name.clone().unwrap_or_else(usual),
+            about,
+            position,
+            file: None,
+            mode: None,
+            fixes: Vec::new(),
+            is_new_mode: true,
+            is_joined: false,
+            text: String::new(),
+        }))
+    }
+}
+
+/// The file of one topic, which begins with the first fix.
+struct TrackTable {
+    sink: TrackSink,
+    name: String,
+    about: About,
+    position: Position,
+    file: Option<Staged>,
+    /// The stretch that is not yet written: see [`Stretch`].
+    mode: Option<Arc<TrackMode>>,
+    fixes: Vec<Fix>,
+    is_new_mode: bool,
+    is_joined: bool,
+    /// What is written next, kept for its memory.
+    text: String,
+}
+
+impl TableWriter for TrackTable {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let position = self.position.clone();
+        let counts = self.sink.counts.clone();
+        for place in position.places(batch) {
+            let count = match place {
+                Place::Known(fix) => {
+                    self.add(fix)?;
+                    &counts.fixes
+                }
+                Place::Unknown => {
+                    self.put(false)?;
+                    &counts.unknown
+                }
+                Place::Impossible => {
+                    self.put(false)?;
+                    &counts.impossible
+                }
+            };
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.put(false)?;
+        let Some(mut file) = self.file.take() else { return Ok(()) };
+        let format = self.sink.format;
+        write(&mut self.text, &mut file, |text| match format {
+            TrackFormat::Kml => kml::tail(text),
+            TrackFormat::Gpx => gpx::tail(text),
+            TrackFormat::GeoJson => geojson::tail(text),
+        })?;
+        file.finish()
+    }
+}
+
+impl TrackTable {
+    fn add(&mut self, fix: Fix) -> Result<()> {
+        let modes = self.sink.modes.clone();
+        let mode = modes.at(fix.nanos);
+        if self.mode.as_ref() != mode {
+            if !self.fixes.is_empty() {
+                // It ends the line before and begins the next, as ulog2kml has it.
+                self.fixes.push(fix);
+                self.put(true)?;
+            }
+            (self.mode, self.is_new_mode) = (mode.cloned(), true);
+        } else if self.fixes.len() >= MOST_FIXES {
+            self.fixes.push(fix);
+            self.put(true)?;
+        }
+        self.fixes.push(fix);
+        Ok(())
+    }
+
+    /// Writes the stretch that is there, if one is. The next is joined to it if it
+    /// `is_continued`.
+    fn put(&mut self, is_continued: bool) -> Result<()> {
+        let is_joined = mem::replace(&mut self.is_joined, is_continued);
+        if self.fixes.is_empty() {
+            return Ok(());
+        }
+        let is_first = self.file.is_none();
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => {
+                self.sink.counts.files.fetch_add(1, Ordering::Relaxed);
+                none.insert(self.sink.outputs.create(&self.name)?)
+            }
+        };
+        let (format, about) = (self.sink.format, &self.about);
+        let stretch = Stretch {
+            mode: self.mode.as_deref(),
+            fixes: &self.fixes,
+            is_new_mode: mem::replace(&mut self.is_new_mode, false),
+            is_joined,
+            is_continued,
+        };
+        write(&mut self.text, file, |text| {
+            if is_first {
+                match format {
+                    TrackFormat::Kml => kml::head(text, about)?,
+                    TrackFormat::Gpx => gpx::head(text, about)?,
+                    TrackFormat::GeoJson => geojson::head(text)?,
+                }
+            }
+            match format {
+                TrackFormat::Kml => kml::stretch(text, about, &stretch),
+                TrackFormat::Gpx => gpx::stretch(text, about, &stretch),
+                TrackFormat::GeoJson => {
+                    geojson::stretch(text, about, &stretch, is_first)
+                }
+            }
+        })?;
+        self.fixes.clear();
+        Ok(())
+    }
+}
+
+/// Writes to `file` what `make` makes, in the memory of `text`.
+fn write(
+    text: &mut String,
+    file: &mut Staged,
+    make: impl FnOnce(&mut String) -> fmt::Result,
+) -> Result<()> {
+    text.clear();
+    let odd = |err| Error::new(ErrorKind::Unsupported, "no text").from_source(err);
+    make(text).map_err(odd)?;
+    Ok(file.write_all(text.as_bytes())?)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! Texts and moments in the files of tracks.
+
+use std::fmt::{self, Write as _};
+
+use crate::clock::iso_second;
+
+/// A text in XML. What XML cannot say is a replacement character.
+pub(super) struct Xml<'t>(pub(super) &'t str);
+
+impl fmt::Display for Xml<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in self.0.chars() {
+            match c {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                '\t' | '\n' | '\r' => write!(f, "&#{};", u32::from(c))?,
+                '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => {
+                    f.write_char('\u{fffd}')?
+                }
+                c => f.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Nanoseconds of Unix time, as ISO 8601 with the microseconds and, where there are
+/// some, the nanoseconds.
+pub(super) struct Moment(pub(super) i64);
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let second = iso_second(self.0.div_euclid(1_000_000_000));
+        second.iter().try_for_each(|byte| f.write_char(char::from(*byte)))?;
+        let part = self.0.rem_euclid(1_000_000_000);
+        match part % 1_000 {
+            0 => write!(f, ".{:06}Z", part / 1_000),
+            _ => write!(f, ".{part:09}Z"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_end_an_element() {
+        let text = Xml("a<b>&\"c\"\u{1}\u{85}é\n").to_string();
+        assert_eq!(text, "a&lt;b&gt;&amp;&quot;c&quot;\u{fffd}\u{85}é&#10;");
+    }
+
+    #[test]
+    fn moments_are_exact() {
+        assert_eq!(Moment(1_714_564_800_000_001_000).to_string(), TEXT);
+        assert_eq!(Moment(-1).to_string(), "1969-12-31T23:59:59.999999999Z");
+    }
+
+    const TEXT: &str = "2024-05-01T12:00:00.000001Z";
+}
