@@ -11,6 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import ros2
 from logtool import FINE, run
 from mcap.reader import NonSeekingReader, SeekingReader
 from mcap.writer import CompressionType, Writer
@@ -80,6 +81,7 @@ def check_bag(path, tally):
         run("filter", made, "-o", back)
         tally.check("and a bag again", [] if peer(back) == theirs else ["other messages"])
         tally.check("its connections", connections_again(path, back))
+        ros2.check(path, folder, tally)
 
 
 def connections_again(path, back):

@@ -1,7 +1,6 @@
 """Compares what `logtool convert --ros2` makes of bags with what the Python packages
 rosbags, which reads the bag, and mcap-ros2-support, which reads the MCAP file, say."""
 
-import dataclasses
 import json
 import math
 import re
@@ -14,13 +13,14 @@ from mcap_ros2._vendor.rosidl_adapter import parser
 from mcap_ros2.decoder import DecoderFactory
 from rosbags.rosbag1 import Reader
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+from rosbags.typesys.base import normalize_fieldname
 
 # Fields that have other names in ROS 2.
 RENAMED = {"D": "d", "K": "k", "R": "r", "P": "p", "T": "t", "secs": "sec", "nsecs": "nanosec"}
 FEW = 20_000
 
 
-def plain(value):
+def plain(value, store=None):
     """A message as dictionaries, lists, numbers and texts."""
     if isinstance(value, (bool, int, str)):
         return value
@@ -31,16 +31,14 @@ def plain(value):
     if isinstance(value, np.ndarray):
         return [plain(one) for one in value.tolist()]
     if isinstance(value, (list, tuple)):
-        return [plain(one) for one in value]
-    if dataclasses.is_dataclass(value):
-        names = [field.name for field in dataclasses.fields(value)]  # constants are none
-    else:
-        names = value.__slots__
-    fields = {name: getattr(value, name) for name in names if not name.startswith("__")}
+        return [plain(one, store) for one in value]
+    # To rosbags, constants are attributes too.
+    names = [name for name, _ in store.fielddefs[value.__msgtype__][1]] if store else value.__slots__
+    fields = {name: getattr(value, normalize_fieldname(name) if store else name) for name in names}
     if set(fields) == {"seq", "stamp", "frame_id"}:
         fields.pop("seq")
     fields.pop("structure_needs_at_least_one_member", None)
-    return {name: plain(one) for name, one in fields.items()}
+    return {name: plain(one, store) for name, one in fields.items()}
 
 
 def like(wanted, got):
@@ -57,8 +55,8 @@ def like(wanted, got):
 
 
 def peer(path):
-    """The messages of a bag as rosbags reads them; nothing for a topic whose definition
-    it does not understand."""
+    """The messages of a bag as rosbags reads them; `None` of a topic whose definition it
+    does not understand."""
     with Reader(path) as reader:
         stores = {}
         for connection in reader.connections:
@@ -74,7 +72,7 @@ def peer(path):
                 message = store and store.deserialize_ros1(data, connection.msgtype)
             except Exception:  # a message that does not fit
                 message = None
-            yield connection.topic, time, message
+            yield connection.topic, time, message and plain(message, store)
 
 
 def relax():
@@ -115,8 +113,8 @@ def check(path, folder, tally):
             if other is None:
                 continue
             compared += 1
-            if not like(plain(other), plain(message)):
-                differences.append(f"{channel.topic}: {plain(other)} | {plain(message)}")
+            if not like(other, plain(message)):
+                differences.append(f"{channel.topic}: {other} | {plain(message)}")
         tally.check("ros2 values", differences, f"{compared} of {count} messages")
     if count < FEW:
         tally.check("ros2 cat", cat(path, made))

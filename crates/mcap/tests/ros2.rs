@@ -1,0 +1,220 @@
+//! Files of ROS 1 become files for ROS 2, and those are read. The values are checked in
+//! the conformance suite, with the packages rosbags and mcap-ros2-support.
+
+#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+
+use std::{collections::BTreeMap, io::Cursor, sync::Arc};
+
+use arrow_array::{RecordBatch, cast::AsArray as _, types::*};
+use bytes::Bytes;
+use logtool_core::{
+    Block, Columns, CopyJob, Damage, DamageKind, ErrorKind, Extract, Format as _,
+    Log as _, OpenOptions, RecordSink, Selection, Timestamp, TopicId, WriteOptions,
+    conformance, copy,
+};
+use logtool_mcap::{FORMAT, McapLog, Writer, WriterOptions};
+
+const STAMPED: &str = "Header header\nuint8 kind\nfloat64 value\nduration age\nbyte b\n\
+    ===\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n";
+
+/// A `pkg/Stamped` of ROS 1, by hand.
+fn ros1(number: u8) -> Vec<u8> {
+    let head = [7, 0, 0, 0, number, 0, 0, 0, 5, 0, 0, 0, 3, 0, 0, 0, b'm', b'a', b'p'];
+    let age = [[0xff; 4], [9, 0, 0, 0]].concat(); // -1 s, 9 ns
+    [&head[..], &[number], &f64::from(number).to_le_bytes(), &age, &[0xfe]].concat()
+}
+
+/// A file of `schemas` with a channel each: topic, encoding, type, definition, how that is
+/// written, messages.
+fn file(
+    topics: &[(&str, &str, &str, &str, &str, Vec<Vec<u8>>)],
+    profile: &str,
+) -> Bytes {
+    let mut options = WriterOptions::default();
+    (options.chunk_bytes, options.profile) = (200, profile.to_owned());
+    let mut file = Writer::new(Cursor::new(Vec::new()), options).unwrap();
+    for (topic, encoding, type_name, definition, schema_encoding, messages) in topics {
+        let schema = file.schema(type_name, schema_encoding, definition.as_bytes());
+        let words = [("latching", "1"), ("md5sum", "*"), ("callerid", "/node")];
+        let words = words.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let words = BTreeMap::from(words);
+        let channel = file.channel(topic, schema.unwrap(), encoding, words).unwrap();
+        for (number, message) in (0..).zip(messages) {
+            let time = Timestamp::from_nanos(1_000 + i64::from(number));
+            file.write(channel, number, time, time, message).unwrap();
+        }
+    }
+    file.finish().unwrap().into_inner().into()
+}
+
+fn stamped(messages: Vec<Vec<u8>>) -> Bytes {
+    file(&[("/x", "ros1", "pkg/Stamped", STAMPED, "ros1msg", messages)], "ros1")
+}
+
+fn open(bytes: &Bytes) -> McapLog {
+    McapLog::open(Arc::new(bytes.clone()), OpenOptions::default()).unwrap()
+}
+
+fn options() -> WriteOptions {
+    let mut options = WriteOptions::default();
+    options.transcode = Some("cdr".to_owned());
+    options
+}
+
+/// `log` for ROS 2, and what is left out.
+fn ros2(log: &McapLog) -> (Bytes, Vec<Damage>) {
+    let (manifest, selection) = (log.manifest(), Selection::default());
+    let extract = Extract { manifest, selection: selection.clone() };
+    let mut out = Cursor::new(Vec::new());
+    let mut sink: Box<dyn RecordSink> =
+        FORMAT.writer(Box::new(&mut out), &[extract], &options()).unwrap();
+    let job = CopyJob { log, from: 0, selection, verify: false, progress: &|_| {} };
+    copy(&job, None, &mut *sink).unwrap();
+    let left_out = sink.left_out(0).to_vec();
+    sink.finish().unwrap();
+    (out.into_inner().into(), left_out)
+}
+
+/// The columns of the first topic, and what cannot be decoded.
+fn table(log: &McapLog) -> (RecordBatch, Vec<Damage>) {
+    let (all, mut damage) = (Selection::default(), Vec::new());
+    let mut decoder = log.decoder(TopicId(0), &Columns::default()).unwrap();
+    let mut block = Block::default();
+    for part in log.manifest().plan(&all, 0) {
+        let mut cursor = log.read(&part, &all).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            block.runs().for_each(|run| decoder.append(run, &mut damage));
+        }
+    }
+    (decoder.take().unwrap(), damage)
+}
+
+#[test]
+fn a_file_for_ros_2_says_so_and_has_its_messages_in_cdr() {
+    let (bytes, left_out) = ros2(&open(&stamped((0..9).map(ros1).collect())));
+    assert_eq!(left_out, []);
+    let log = open(&bytes);
+    assert_eq!(log.profile(), "ros2");
+    let topic = &log.manifest().topics[0];
+    assert_eq!(topic.encoding, "cdr");
+    assert_eq!(topic.type_name, "pkg/msg/Stamped");
+    assert_eq!(topic.metadata["schema_encoding"], "ros2msg");
+    assert_eq!(topic.metadata["callerid"], "/node");
+    // That it latched is told as ROS 2 tells it, and known again.
+    assert!(topic.metadata["offered_qos_profiles"].contains("\n  durability: 1\n"));
+    assert!(!topic.metadata.contains_key("latching"));
+    assert!(!topic.metadata.contains_key("md5sum"));
+    assert_eq!(topic.latched, [0]);
+    let part = &log.manifest().plan(&Selection::default(), 0)[0];
+    let mut cursor = log.read(part, &Selection::default()).unwrap();
+    let mut block = Block::default();
+    assert!(cursor.fill(&mut block).unwrap());
+    // By hand: behind the envelope, the encapsulation, then aligned from there.
+    let wanted = [
+        &[0, 1, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0, 4, 0, 0, 0, b'm', b'a', b'p', 0, 1][..],
+        &[0; 7], // the value begins at byte 24
+        &1_f64.to_le_bytes(),
+        &[0xff, 0xff, 0xff, 0xff, 9, 0, 0, 0, 0xfe],
+    ]
+    .concat();
+    assert_eq!(&block.get(1).unwrap().payload[20..], wanted);
+}
+
+#[test]
+fn what_is_in_cdr_becomes_the_same_columns_but_for_seq() {
+    let before = open(&stamped((0..9).map(ros1).collect()));
+    let after = open(&ros2(&before).0);
+    let ((before, _), (after, lost)) = (table(&before), table(&after));
+    assert_eq!(lost, []);
+    assert_eq!(after.num_rows(), 9);
+    for name in ["time", "kind", "value", "age"] {
+        let column = |batch: &RecordBatch| batch.column_by_name(name).cloned();
+        assert_eq!(column(&before), column(&after), "{name}");
+    }
+    let header = after.column_by_name("header").unwrap().as_struct();
+    assert_eq!(header.column_names(), ["stamp", "frame_id"]);
+    let stamps = header.column(0).as_primitive::<TimestampNanosecondType>();
+    assert_eq!(stamps.value(8), 8_000_000_005);
+    // A byte has no sign in ROS 2.
+    let bytes = after.column_by_name("b").unwrap().as_primitive::<UInt8Type>();
+    assert_eq!(bytes.value(0), 0xfe);
+}
+
+#[test]
+fn a_message_that_does_not_fit_is_left_out_and_told() {
+    let mut messages: Vec<_> = (0..5).map(ros1).collect();
+    messages[2].pop();
+    let (bytes, left_out) = ros2(&open(&stamped(messages)));
+    let [only] = left_out.as_slice() else { panic!("{left_out:?}") };
+    assert_eq!((only.kind, only.records), (DamageKind::Undecodable, 1));
+    assert_eq!(open(&bytes).manifest().topics[0].records, Some(4));
+}
+
+#[test]
+fn a_topic_that_is_not_understood_is_an_error_and_one_of_another_encoding_stays() {
+    let odd = ("/odd", "ros1", "pkg/Odd", "Missing x", "ros1msg", vec![vec![1]]);
+    let json = ("/json", "json", "Thing", "{}", "jsonschema", vec![b"{}".to_vec()]);
+    let log = open(&file(&[json.clone(), odd], "ros1"));
+    let (manifest, selection) = (log.manifest(), Selection::default());
+    let extract = Extract { manifest, selection };
+    let mut out = Cursor::new(Vec::new());
+    let err = FORMAT.writer(Box::new(&mut out), &[extract], &options()).err().unwrap();
+    assert_eq!(err.kind(), ErrorKind::Malformed);
+    assert!(err.to_string().contains("\"/odd\""), "{err}");
+    assert!(out.into_inner().is_empty());
+
+    let (bytes, _) = ros2(&open(&file(&[json], "ros1")));
+    let log = open(&bytes);
+    let topic = &log.manifest().topics[0];
+    assert_eq!((&*topic.encoding, &*topic.type_name), ("json", "Thing"));
+}
+
+#[test]
+fn files_in_cdr_keep_the_laws_and_what_does_not_fit_is_damage() {
+    let (bytes, _) = ros2(&open(&stamped((0..20).map(ros1).collect())));
+    conformance::check(&FORMAT, bytes);
+
+    let text = "uint16 a\nstring s\n";
+    let whole = |a: u8| vec![0, 0, 0, 0, 0, a, 0, 0, 0, 0, 0, 3, b'h', b'i', 0];
+    let messages = vec![whole(1), vec![0, 1], vec![], whole(2)];
+    let bytes = file(&[("/x", "cdr", "a/msg/B", text, "ros2msg", messages)], "ros2");
+    let (batch, lost) = table(&open(&bytes));
+    let numbers = batch.column_by_name("a").unwrap().as_primitive::<UInt16Type>();
+    assert_eq!(numbers.values(), &[1, 2]);
+    assert_eq!(lost.iter().map(|damage| damage.records).sum::<u64>(), 2);
+    assert!(lost.iter().all(|damage| damage.kind == DamageKind::Undecodable));
+}
+
+#[test]
+fn definitions_of_ros_2_that_are_not_understood_give_bytes_and_a_remark() {
+    let message = vec![0, 1, 0, 0, 0, 0, 0, 0];
+    let schema = ("/w", "cdr", "a/msg/W", "wstring s", "ros2msg", vec![message]);
+    let log = open(&file(&[schema], "ros2"));
+    let manifest = log.manifest();
+    assert!(manifest.remarks[0].contains("only raw bytes"), "{:?}", manifest.remarks);
+    assert_eq!(table(&log).0.schema().field(1).name(), "payload");
+}
+
+#[test]
+fn durability_is_known_as_a_number_and_as_a_word() {
+    for (profiles, is_latched) in [
+        ("- history: 3\n  durability: 1\n", true),
+        ("- history: keep_last\n  durability: transient_local", true),
+        ("- {depth: 1, durability: 1}", true),
+        ("- durability: 2\n", false),
+        ("- durability: volatile\n", false),
+        ("", false),
+    ] {
+        let mut options = WriterOptions::default();
+        options.profile = "ros2".to_owned();
+        let mut file = Writer::new(Cursor::new(Vec::new()), options).unwrap();
+        let schema = file.schema("a/msg/B", "ros2msg", b"uint8 a").unwrap();
+        let words = [("offered_qos_profiles".to_owned(), profiles.to_owned())];
+        let channel = file.channel("/x", schema, "cdr", words.into()).unwrap();
+        let time = Timestamp::from_nanos(1);
+        file.write(channel, 0, time, time, &[0, 1, 0, 0, 5]).unwrap();
+        let log = open(&file.finish().unwrap().into_inner().into());
+        let wanted: &[u32] = if is_latched { &[0] } else { &[] };
+        assert_eq!(log.manifest().topics[0].latched, wanted, "{profiles}");
+    }
+}
