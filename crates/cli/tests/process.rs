@@ -44,5 +44,7 @@ mod params;
 mod points;
 #[path = "process/repair.rs"]
 mod repair;
+#[path = "process/ros2.rs"]
+mod ros2;
 #[path = "process/testdata.rs"]
 mod testdata;
