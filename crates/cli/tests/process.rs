@@ -48,3 +48,5 @@ mod repair;
 mod ros2;
 #[path = "process/testdata.rs"]
 mod testdata;
+#[path = "process/tracks.rs"]
+mod tracks;

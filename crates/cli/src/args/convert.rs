@@ -36,6 +36,13 @@ use crate::{
 /// intensity of 16 bits (8 bits times 257), point source = laser, user data = ring, in
 /// steps of 0.1 mm. KITTI: x, y, z, intensity from 0 to 1, float32.
 ///
+/// With `--to kml`, `gpx` or `geojson`, or where OUT ends so, topics with a latitude and a
+/// longitude become tracks, a file for each topic: of PX4's receivers and estimators, of
+/// NavSatFix in bags, of `gps` in .vel logs and `position` in captures. Rows without a fix
+/// are left out and counted; each flight mode of PX4 has a line and a colour of its own.
+/// If OUT is a file, one topic is in it: of several that of PX4's receiver, if --topic
+/// names none.
+///
 /// With `--to mcap`, or where OUT ends in .mcap, a bag becomes an MCAP file: its messages as
 /// they are, each still of its own connection; with `--ros2`, as ROS 2 has them: in CDR,
 /// with their types renamed and without the `seq` of headers, so that what reads only
@@ -57,12 +64,12 @@ pub(crate) struct ConvertArgs {
     /// The logs; `-` is standard input
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// The folder to write into; or the file, if it is an MCAP file
+    /// The folder to write into; or the file, if it is an MCAP file or a track
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: Option<PathBuf>,
-    /// What to write: csv, jsonl, parquet, arrow, images, pcd, ply, las, laz, kitti or
-    /// mcap [default: csv]. With a time: nothing at this time or later. May be given once for
-    /// each
+    /// What to write: csv, jsonl, parquet, arrow, images, pcd, ply, las, laz, kitti,
+    /// mcap, kml, gpx or geojson [default: csv]. With a time: nothing at this time or
+    /// later. May be given once for each
     #[arg(long, value_name = "FORMAT|TIME", action = ArgAction::Append)]
     #[arg(allow_negative_numbers = true)]
     pub(crate) to: Vec<To>,
@@ -114,9 +121,16 @@ impl ConvertArgs {
             To::Target(target) => Some(*target),
             To::Time(_) => None,
         };
-        let named = self.out.as_deref().filter(|out| is_mcap(out) && !out.is_dir());
-        let by_name = if named.is_some() { Target::Mcap } else { Target::Csv };
-        self.to.iter().find_map(target).unwrap_or(by_name)
+        let named = self.out.as_deref().filter(|out| !out.is_dir());
+        let by_name = || named.and_then(Target::of_name).unwrap_or(Target::Csv);
+        self.to.iter().find_map(target).unwrap_or_else(by_name)
+    }
+
+    /// The only file of a track, if OUT is one.
+    pub(crate) fn track_file(&self) -> Option<&Path> {
+        let target = self.target();
+        let is_it = |out: &&Path| Target::of_name(out) == Some(target) && !out.is_dir();
+        self.out.as_deref().filter(|_| target.is_track()).filter(is_it)
     }
 
     /// The time before which a record has to be.
@@ -132,11 +146,6 @@ impl ConvertArgs {
         let targets = self.to.iter().filter(|to| matches!(to, To::Target(_))).count();
         targets > 1 || self.to.len() - targets > 1
     }
-}
-
-/// Whether `path` is called as MCAP files are.
-fn is_mcap(path: &Path) -> bool {
-    path.extension().is_some_and(|end| end.eq_ignore_ascii_case("mcap"))
 }
 
 /// What follows `--to`: a format to convert to, or a time to read to.
@@ -160,7 +169,7 @@ impl FromStr for To {
             }
             Err(_) => Err(
                 "the formats are csv, jsonl, parquet, arrow, images, pcd, ply, las, \
-                     laz, kitti and mcap"
+                     laz, kitti, mcap, kml, gpx and geojson"
                     .into(),
             ),
         }
@@ -193,9 +202,33 @@ pub(crate) enum Target {
     Kitti,
     /// The messages of a bag as they are, as an MCAP file
     Mcap,
+    /// Tracks as Google Earth has them, coloured by flight mode
+    Kml,
+    /// Tracks as receivers and maps exchange them
+    Gpx,
+    /// Tracks as RFC 7946 has them
+    Geojson,
 }
 
 impl Target {
+    /// The format of the one file that `path` is called as.
+    fn of_name(path: &Path) -> Option<Self> {
+        let end = path.extension()?;
+        let ends = [
+            ("mcap", Self::Mcap),
+            ("kml", Self::Kml),
+            ("gpx", Self::Gpx),
+            ("geojson", Self::Geojson),
+        ];
+        let found = ends.into_iter().find(|(name, _)| end.eq_ignore_ascii_case(name));
+        found.map(|(_, target)| target)
+    }
+
+    /// Whether it is tracks.
+    pub(crate) fn is_track(self) -> bool {
+        matches!(self, Self::Kml | Self::Gpx | Self::Geojson)
+    }
+
     /// Whether it is files of points.
     pub(crate) fn is_points(self) -> bool {
         matches!(self, Self::Pcd | Self::Ply | Self::Las | Self::Laz | Self::Kitti)

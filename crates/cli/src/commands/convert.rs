@@ -1,5 +1,5 @@
-//! `logtool convert`: tables, one for each topic; or images, files of points, or a log
-//! of another format.
+//! `logtool convert`: tables, one for each topic; or images, files of points, tracks, or a
+//! log of another format.
 
 mod images;
 mod job;
@@ -9,6 +9,7 @@ mod points;
 mod px4;
 mod sink;
 mod tables;
+mod tracks;
 
 use std::{
     collections::BTreeMap,
@@ -74,6 +75,10 @@ fn check(args: &ConvertArgs) -> Result<()> {
     if args.ros2 && args.target() != Target::Mcap {
         return misuse("--ros2 is for --to mcap", "or name a file with -o x.mcap");
     }
+    if args.target().is_track() && has_columns {
+        let hint = "--flat, --field and --merge are for tables";
+        return misuse("tracks have no columns to choose", hint);
+    }
     if args.target().is_points() && has_columns {
         let hint = "--flat, --field and --merge are for tables";
         return misuse("files of points have all their columns", hint);
@@ -128,9 +133,20 @@ fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
         true => Ok("stdin".to_owned()),
         false => opened::stem(input).with_context(|| input.display().to_string()),
     };
+    if let Some(file) = args.track_file() {
+        if args.inputs.len() > 1 {
+            let what = format!("several logs in one file, {}", file.display());
+            let hint = "name a folder with -o, and a format with --to";
+            return Err(Complaint::misuse(what).hint(hint).into());
+        }
+        return Ok(file.to_owned());
+    }
     match &args.out {
         Some(out) if args.inputs.len() == 1 => {
-            let ends = ["csv", "jsonl", "json", "parquet", "arrow", "feather"];
+            let ends = [
+                "csv", "jsonl", "json", "parquet", "arrow", "feather", "kml", "gpx",
+                "geojson",
+            ];
             let end = out.extension().and_then(|end| end.to_str()).unwrap_or_default();
             if ends.contains(&end) && !out.is_dir() {
                 let what = format!("{} looks like a file", out.display());

@@ -8,7 +8,7 @@ use logtool_sinks::{Existing, Outputs};
 
 use crate::{
     args::{ConvertArgs, GlobalArgs, Layout, Target},
-    commands::convert::{images, merged, points, px4, tables},
+    commands::convert::{images, merged, points, px4, tables, tracks},
     findings::Findings,
     human::{Bytes, Span, counted},
     interrupt, labels, lidars,
@@ -40,7 +40,8 @@ pub(super) struct Made {
     pub(super) remarks: Vec<String>,
 }
 
-/// Converts `input` into tables in the folder `place`.
+/// Converts `input` into tables in the folder `place`, or into a track that is the file
+/// `place`.
 pub(super) fn run(
     input: &Path,
     place: &Path,
@@ -68,7 +69,13 @@ pub(super) fn run(
     let of_log = || labels::of_log(opened.log.manifest());
     let labels = labels.or_else(|| has_names.then(of_log).flatten());
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
-    let outputs = interrupt::outputs(place, existing);
+    let file = args.track_file();
+    let folder = match file.map(|file| file.parent().unwrap_or(Path::new(""))) {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => place,
+    };
+    let outputs = interrupt::outputs(folder, existing);
     let bar = progress::bar(name, opened.log.manifest().bytes, global);
     let progress = |bytes| bar.inc(bytes);
     let progress = &progress;
@@ -77,6 +84,7 @@ pub(super) fn run(
         Some(header) => px4::write(&job, header),
         None if args.target() == Target::Images => images::write(&job),
         None if args.target().is_points() => points::write(&job),
+        None if args.target().is_track() => tracks::write(&job, file),
         None if args.merge.is_some() => merged::write(&job),
         None => tables::write(&job),
     };
@@ -94,7 +102,7 @@ pub(super) fn run(
             opened.input.source.len() as f64 / 1e6 / took.as_secs_f64().max(1e-6);
         say!(
             "{name} → {}: {}, {}, {} in {} ({speed:.0} MB/s)",
-            place.join("").display(),
+            if file.is_some() { place.to_owned() } else { place.join("") }.display(),
             counted(made.tables, "table"),
             counted(made.rows, "row"),
             Bytes(files.iter().map(len).sum()),

@@ -60,7 +60,7 @@ pub(super) fn write_into(
 
 /// How much of the log is decoded at a time: little enough that every processor gets
 /// some of it, and that what is decoded stays small.
-fn part_bytes(bytes: u64) -> u64 {
+pub(super) fn part_bytes(bytes: u64) -> u64 {
     let threads = rayon::current_num_threads() as u64;
     (bytes / (threads * 4)).clamp(1 << 20, 4 << 20)
 }

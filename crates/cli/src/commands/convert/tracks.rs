@@ -1,0 +1,187 @@
+//! Tracks, of the topics that say where something was.
+
+mod modes;
+
+use std::{path::Path, sync::atomic::Ordering};
+
+use anyhow::Result;
+use logtool_core::{
+    ClockZero, Columns, Manifest, Selection, TableJob, TimeBase, TopicId, TopicSet,
+    View, to_tables,
+};
+use logtool_sinks::{FileNames, NameStyle, TrackFormat, TrackSink, position_columns};
+
+use crate::{
+    args::Target,
+    clock::ShownClock,
+    commands::convert::{
+        job::{Job, Made},
+        sink::Counted,
+        tables,
+    },
+    complaint::Complaint,
+    human::counted,
+    selection,
+};
+
+/// Of several topics, the one that is meant where there is one file: the positions of
+/// PX4's receiver, as ulog2kml takes them, or else of its estimator.
+const PREFERRED: [&str; 4] =
+    ["vehicle_gnss", "vehicle_gps_position", "vehicle_global_position", "sensor_gps"];
+
+/// Writes the tracks that `job` asks for: into the file `file`, if it is one.
+pub(super) fn write(job: &Job<'_>, file: Option<&Path>) -> Result<Made> {
+    let (log, args) = (&*job.opened.log, job.args);
+    let manifest = log.manifest();
+    let mut found = find(job)?;
+    let mut remarks = Vec::new();
+    if let Some(file) = file {
+        remarks.extend(choose_one(manifest, &mut found, file)?);
+    }
+    let topics: TopicSet = found.iter().map(|(id, _)| *id).collect();
+    let columns_of = found.into_iter().map(|(id, only)| {
+        (id, Columns { only: Some(only), ..Columns::all(View::Flat) })
+    });
+    let clock = ShownClock::new(manifest, args.clock.time)?;
+    let time = clock.range(args.records.from, args.end())?;
+    let base = utc(manifest);
+
+    let format = match args.target() {
+        Target::Gpx => TrackFormat::Gpx,
+        Target::Geojson => TrackFormat::GeoJson,
+        _ => TrackFormat::Kml,
+    };
+    let names = FileNames::new(NameStyle::FirstBare, &manifest.topics);
+    let name = job.opened.input.file_name().to_owned();
+    let mut sink = TrackSink::new(job.outputs.clone(), names, format, name);
+    if let Some(modes) = modes::of(log, base.offset_nanos)? {
+        sink = sink.with_modes(modes);
+    }
+    if let Some(file) = file {
+        let name = file.file_name().and_then(|name| name.to_str());
+        let odd = || format!("{} cannot be the name of a track", file.display());
+        let name = name.ok_or_else(|| Complaint::misuse(odd()))?;
+        sink = sink.with_name(name.to_owned());
+    }
+    let counting = Counted::new(&sink);
+    let table_job = TableJob {
+        selection: Selection { topics: topics.clone(), time },
+        columns: Columns::all(View::Flat),
+        columns_of: columns_of.collect(),
+        time: base,
+        part_bytes: tables::part_bytes(manifest.bytes),
+        progress: job.progress,
+    };
+    let report = to_tables(log, &table_job, &counting)?;
+    let left_out = left_out(&sink);
+    if sink.files() == 0 {
+        let rows = counting.rows.load(Ordering::Relaxed);
+        let what = format!("no track: {} and no position", counted(rows, "row"));
+        let hint = match left_out.is_empty() {
+            true => "the topics with positions have no records at that time".to_owned(),
+            false => left_out.join("; "),
+        };
+        return Err(Complaint::new(what).hint(hint).into());
+    }
+    let (files, fixes) = (sink.files(), sink.fixes());
+    let made = format!("{} of {}", counted(files, "track"), counted(fixes, "position"));
+    remarks.insert(0, made);
+    remarks.extend(left_out);
+    if !base.is_utc {
+        remarks.push("without times: the log does not know UTC".to_owned());
+    }
+    Ok(Made {
+        topics,
+        tables: counting.tables.load(Ordering::Relaxed),
+        rows: counting.rows.load(Ordering::Relaxed),
+        damage: report.damage,
+        remarks,
+    })
+}
+
+/// The topics with positions, and the columns of these.
+fn find(job: &Job<'_>) -> Result<Vec<(TopicId, Vec<usize>)>> {
+    let (log, globs) = (&*job.opened.log, &job.args.records.topics);
+    let manifest = log.manifest();
+    let wanted = selection::topics(manifest, globs, false)?;
+    let (mut found, mut looked) = (Vec::new(), 0);
+    for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
+        if topic.records == Some(0) {
+            continue;
+        }
+        looked += 1;
+        let decoder = match log.decoder(id, &Columns::all(View::Flat)) {
+            // Nobody asked for this one.
+            Err(_) if globs.is_empty() => continue,
+            decoder => decoder?,
+        };
+        if let Some(columns) = position_columns(topic, decoder.schema()) {
+            found.push((id, columns));
+        }
+    }
+    if found.is_empty() {
+        let what = format!("none of {} says positions", counted(looked, "topic"));
+        let hint = "they are columns `latitude` and `longitude`, `lat` and `lon`, or \
+                    `latitude_deg` and `longitude_deg`; `logtool info` lists the topics";
+        return Err(Complaint::new(what).hint(hint).into());
+    }
+    Ok(found)
+}
+
+/// Leaves the one of `found` that is meant for `file`, and says so if there were others.
+fn choose_one(
+    manifest: &Manifest,
+    found: &mut Vec<(TopicId, Vec<usize>)>,
+    file: &Path,
+) -> Result<Option<String>> {
+    if found.len() == 1 {
+        return Ok(None);
+    }
+    let labels = |found: &[(TopicId, Vec<usize>)]| -> Result<Vec<String>> {
+        let label = |id| anyhow::Ok(manifest.get(id)?.label().into_owned());
+        found.iter().map(|(id, _)| label(*id)).collect()
+    };
+    let all = labels(found)?;
+    let chosen = PREFERRED.iter().find_map(|name| all.iter().position(|l| l == name));
+    let Some(chosen) = chosen else {
+        let what = format!(
+            "{} have positions, and {} is one file",
+            all.join(", "),
+            file.display()
+        );
+        let hint = "name one with --topic, or a folder for all of them with -o";
+        return Err(Complaint::misuse(what).hint(hint).into());
+    };
+    let one = found.remove(chosen);
+    let others = labels(found)?.join(", ");
+    *found = vec![one];
+    Ok(Some(format!(
+        "of {}; positions are also in {others} (--topic names one, and a folder as OUT \
+         takes all)",
+        all.get(chosen).map_or("", String::as_str)
+    )))
+}
+
+/// From the log's clock to Unix time, if that is known.
+fn utc(manifest: &Manifest) -> TimeBase {
+    match (&manifest.clock.to_unix, manifest.clock.zero) {
+        (Some(fit), _) => TimeBase { offset_nanos: fit.offset_nanos, is_utc: true },
+        (None, ClockZero::Unix) => TimeBase { offset_nanos: 0, is_utc: true },
+        (None, _) => TimeBase::default(),
+    }
+}
+
+/// What was left out: a sentence each.
+fn left_out(sink: &TrackSink) -> Vec<String> {
+    let (unknown, impossible) = (sink.unknown(), sink.impossible());
+    let mut told = Vec::new();
+    if unknown > 0 {
+        let rows = counted(unknown, "row");
+        told.push(format!("{rows} left out: no position was known"));
+    }
+    if impossible > 0 {
+        let rows = counted(impossible, "row");
+        told.push(format!("{rows} left out: there is no such latitude or longitude"));
+    }
+    told
+}

@@ -1,0 +1,98 @@
+//! Tracks: where they come from, where they go, and what is said of them. That others
+//! read the same positions in the same logs, the conformance suite shows.
+
+use serde_json::Value;
+
+use crate::{
+    program::Folder,
+    samples::{sample, testdata},
+};
+
+#[test]
+fn the_end_of_out_picks_the_format_and_out_is_the_file() {
+    let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
+    let left_out = "5 rows left out: no position was known";
+    for end in ["kml", "gpx", "geojson"] {
+        let out = format!("tracks/flight.{end}");
+        folder
+            .run(&["convert", &log, "-o", &out])
+            .ended(0, &["1 track of 145 positions", left_out, &format!("→ {out}:")]);
+    }
+    assert_eq!(folder.list("tracks"), ["flight.geojson", "flight.gpx", "flight.kml"]);
+    // As testdata/README.md and the log's own messages have it: loiter, take-off, …
+    let kml = folder.read("tracks/flight.kml");
+    let names: Vec<_> = kml.lines().filter(|l| l.starts_with("<name>v")).collect();
+    assert_eq!(names[1], "<name>vehicle_gps_position: AUTO_LOITER</name>");
+    assert_eq!(names[2], "<name>vehicle_gps_position: AUTO_TAKEOFF</name>");
+    let gpx = folder.read("tracks/flight.gpx");
+    assert_eq!(gpx.matches("<trkpt ").count(), 145);
+    assert_eq!(gpx.matches("<time>2024-06-01T10:00:").count(), 145);
+    // It is there already.
+    folder.run(&["convert", &log, "-o", "tracks/flight.kml"]).ended(1, &["--force"]);
+    folder.run(&["convert", &log, "-q", "-f", "-o", "tracks/flight.kml"]).succeeded();
+}
+
+#[test]
+fn a_folder_gets_a_file_for_each_topic_of_any_format() {
+    let folder = Folder::new();
+    for (log, file, positions) in [
+        ("rover.bag", "gps_fix.geojson", 50),
+        ("car.vel", "gps.geojson", 2),
+        ("puck.pcap", "position.geojson", 1),
+    ] {
+        let path = testdata(log);
+        folder.run(&["convert", &path, "-q", "-o", log, "--to", "geojson"]).succeeded();
+        assert_eq!(folder.list(log), [file]);
+        let json: Value =
+            serde_json::from_str(&folder.read(&format!("{log}/{file}"))).unwrap();
+        let feature = &json["features"][0];
+        assert_eq!(feature["properties"]["log"], log);
+        let times = feature["properties"]["coordTimes"].as_array().unwrap();
+        assert_eq!(times.len(), positions, "{log}");
+    }
+}
+
+#[test]
+fn a_part_of_the_time_is_a_part_of_the_track() {
+    let (folder, bag) = (Folder::new(), testdata("rover.bag"));
+    let part = ["--from", "2", "--to", "3", "--topic", "/gps/*"];
+    folder
+        .run(&[&["convert", &bag, "-o", "part.gpx"][..], &part].concat())
+        .ended(0, &["1 track of 5 positions"]); // 5 Hz for a second
+    let gone = ["--from", "500", "--to", "gpx"];
+    folder
+        .run(&[&["convert", &bag, "-o", "none"][..], &gone].concat())
+        .ended(1, &["no track", "no records at that time"]);
+    assert_eq!(folder.list("."), ["part.gpx"]);
+}
+
+#[test]
+fn of_several_topics_one_file_takes_the_receivers() {
+    let Some(log) = sample("ulog/px4ulogrs_esc_status_log.ulg") else { return };
+    let folder = Folder::new();
+    folder.run(&["convert", &log, "-o", "one.kml"]).ended(
+        0,
+        &["of vehicle_gps_position; positions are also in vehicle_global_position"],
+    );
+    folder
+        .run(&["convert", &log, "-o", "all", "--to", "kml"])
+        .ended(0, &["2 tracks of 274 positions"]);
+    assert_eq!(
+        folder.list("all"),
+        ["vehicle_global_position.kml", "vehicle_gps_position.kml"]
+    );
+    assert_eq!(folder.read("one.kml"), folder.read("all/vehicle_gps_position.kml"));
+}
+
+#[test]
+fn what_cannot_be_a_track_is_said_and_nothing_is_there() {
+    let (folder, bag) = (Folder::new(), testdata("rover.bag"));
+    let imu = ["convert", &bag, "-o", "x.kml", "--topic", "/imu/data"];
+    folder.run(&imu).ended(1, &["none of 1 topic says positions", "`latitude`"]);
+    let log = testdata("quad_flight.ulg");
+    folder.run(&["convert", &bag, &log, "-o", "x.kml"]).ended(2, &["several logs"]);
+    folder.run(&["convert", &bag, "-o", "x.kml", "--flat"]).ended(2, &["no columns"]);
+    let other = ["convert", &bag, "-o", "x.kml", "--to", "gpx"];
+    folder.run(&other).ended(2, &["x.kml looks like a file"]);
+    assert_eq!(folder.list("."), Vec::<String>::new());
+}
