@@ -41,7 +41,7 @@ pub struct WriteOptions {
     /// not as it says of itself is then not taken. A repair asks for that.
     pub careful: bool,
     /// The encoding to which payloads are to be translated, as `cdr`; as they are if
-    /// nothing is said.
+    /// nothing is said. Only a format that holds several encodings looks at it.
     pub transcode: Option<String>,
 }
 

@@ -26,6 +26,9 @@ const LATCHED: &str = "\
   liveliness_lease_duration: {nsec: 4294967295, sec: 2147483647}
   reliability: 1";
 
+/// So many names are told.
+const MOST_NAMES: usize = 5;
+
 /// How the messages of a topic of ROS 1 are written for ROS 2.
 #[derive(Debug)]
 pub(crate) struct Translation {
@@ -33,6 +36,8 @@ pub(crate) struct Translation {
     pub(crate) type_name: String,
     pub(crate) definition: String,
     pub(crate) transcoder: Transcoder,
+    /// What people should know: a sentence.
+    pub(crate) remark: Option<String>,
 }
 
 impl Translation {
@@ -57,6 +62,7 @@ impl Translation {
                     type_name: described.definition.ros2_name(),
                     definition: described.definition.ros2_text()?,
                     transcoder: Transcoder::of_ros1(&described.layout)?,
+                    remark: remark(topic, &described.definition.ros2_misnamed()),
                 })
             });
         translation.map(Some).map_err(|why| {
@@ -65,6 +71,22 @@ impl Translation {
             Error::new(why.kind(), what).from_source(why)
         })
     }
+}
+
+/// What is to be told of a topic with such names.
+fn remark(topic: &Topic, misnamed: &[String]) -> Option<String> {
+    let (first, rest) =
+        misnamed.split_at_checked(MOST_NAMES).unwrap_or((misnamed, &[]));
+    let more = match rest.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let (label, names) = (topic.label(), first.join(", "));
+    (!first.is_empty()).then(|| {
+        format!(
+            "the topic {label:?}: names that ROS 2 does not allow are kept: {names}{more}"
+        )
+    })
 }
 
 /// What a channel for ROS 2 says of one of ROS 1 of which `words` are told: who wrote it,

@@ -79,6 +79,7 @@ impl<'w> McapSink<'w> {
         for ((extract, notes), translations) in
             extracts.iter().zip(noted).zip(translations)
         {
+            remarks.extend(translations.values().filter_map(|one| one.remark.clone()));
             taken.push(Taken::new(&mut writer, extract, translations, options)?);
             for (name, words) in notes.iter().flat_map(|notes| &notes.metadata) {
                 writer.metadata(name, words)?;

@@ -24,12 +24,11 @@ fn ros1(number: u8) -> Vec<u8> {
     [&head[..], &[number], &f64::from(number).to_le_bytes(), &age, &[0xfe]].concat()
 }
 
-/// A file of `schemas` with a channel each: topic, encoding, type, definition, how that is
-/// written, messages.
-fn file(
-    topics: &[(&str, &str, &str, &str, &str, Vec<Vec<u8>>)],
-    profile: &str,
-) -> Bytes {
+/// A channel: its name, encoding, type, definition, how that is written, messages.
+type Topic<'t> = (&'t str, &'t str, &'t str, &'t str, &'t str, Vec<Vec<u8>>);
+
+/// A file of `topics`.
+fn file(topics: &[Topic<'_>], profile: &str) -> Bytes {
     let mut options = WriterOptions::default();
     (options.chunk_bytes, options.profile) = (200, profile.to_owned());
     let mut file = Writer::new(Cursor::new(Vec::new()), options).unwrap();
@@ -217,4 +216,24 @@ fn durability_is_known_as_a_number_and_as_a_word() {
         let wanted: &[u32] = if is_latched { &[0] } else { &[] };
         assert_eq!(log.manifest().topics[0].latched, wanted, "{profiles}");
     }
+}
+
+#[test]
+fn names_that_ros_2_does_not_allow_are_kept_and_told() {
+    let of = |type_name: &'static str, text: &'static str| {
+        ("/x", "ros1", type_name, text, "ros1msg", vec![vec![1]])
+    };
+    let remarks = |topic| {
+        let log = open(&file(&[topic], "ros1"));
+        let (manifest, selection) = (log.manifest(), Selection::default());
+        let extract = Extract { manifest, selection };
+        let out = Box::new(Cursor::new(Vec::new()));
+        FORMAT.writer(out, &[extract], &options()).unwrap().remarks()
+    };
+    assert_eq!(remarks(of("pkg/Fine", "uint8 a_1\nuint8 OK=1")), Vec::<String>::new());
+    assert_eq!(
+        remarks(of("pkg/odd", "uint8 camelCase\nuint8 a__b=1")),
+        ["the topic \"/x\": names that ROS 2 does not allow are kept: pkg/odd, \
+          pkg/odd.a__b, pkg/odd.camelCase"]
+    );
 }

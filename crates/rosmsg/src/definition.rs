@@ -156,6 +156,13 @@ impl Definition {
         text::write(&self.types)
     }
 
+    /// Names in that definition that ROS 2 itself does not allow, as `a/B.camelCase`: it
+    /// wants fields in lower case, constants in upper case, and types to begin with a
+    /// capital. Not everybody who reads such definitions does.
+    pub fn ros2_misnamed(&self) -> Vec<String> {
+        ros2::names::misnamed(&self.types)
+    }
+
     /// Whether there is neither a field nor a constant.
     fn is_empty(&self) -> bool {
         self.types.first().is_none_or(|t| t.fields.is_empty() && t.constants.is_empty())

@@ -12,7 +12,11 @@
 //! | `tf/tfMessage` | `tf2_msgs/TFMessage`, which has the same field |
 //!
 //! (ROS 2's packages of those names; rosbags' converter for `tfMessage`.) Other names of
-//! fields are kept, though ROS 2 itself wants them in lower case.
+//! fields are kept, though ROS 2 itself wants them in lower case: see [`names`].
+
+pub(super) mod names;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashSet;
 
@@ -150,6 +154,3 @@ fn line(constant: &Constant) -> String {
 fn behind(text: &mut String, name: &str) {
     text.push_str(&format!("{}\nMSG: {name}\n", "=".repeat(80)));
 }
-
-#[cfg(test)]
-mod tests;

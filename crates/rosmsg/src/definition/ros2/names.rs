@@ -1,0 +1,51 @@
+//! Names that ROS 2 does not allow.
+//!
+//! Packages and fields match `[a-z][a-z0-9_]*`, constants `[A-Z][A-Z0-9_]*`, neither with
+//! two `_` in a row or one at the end; types match `[A-Z][A-Za-z0-9]*` (ROS 2's
+//! rosidl_adapter, `parser.py`).
+
+use crate::definition::{
+    MessageType,
+    ros2::{field_name, has_seq, name},
+};
+
+/// The names of `types`, of their constants and of their fields that are not allowed.
+pub(in crate::definition) fn misnamed(types: &[MessageType]) -> Vec<String> {
+    let mut misnamed = Vec::new();
+    for of in types {
+        let own = &of.name;
+        let (package, short) = match name(own).split_once("/msg/") {
+            Some((package, short)) => (package.to_owned(), short.to_owned()),
+            None => (String::new(), own.clone()),
+        };
+        if !is_lower(&package) || !is_type(&short) {
+            misnamed.push(own.clone());
+        }
+        let constants = of.constants.iter().map(|constant| &*constant.name);
+        let constants = constants.filter(|name| !is_upper(name));
+        let fields = of.fields.iter().skip(usize::from(has_seq(of)));
+        let fields = fields.map(|field| field_name(of, field));
+        let fields = fields.filter(|name| !is_lower(name));
+        misnamed.extend(constants.chain(fields).map(|name| format!("{own}.{name}")));
+    }
+    misnamed
+}
+
+fn is_lower(name: &str) -> bool {
+    let of = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    name.starts_with(|c: char| c.is_ascii_lowercase()) && is_joined(name, of)
+}
+
+fn is_upper(name: &str) -> bool {
+    let of = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    name.starts_with(|c: char| c.is_ascii_uppercase()) && is_joined(name, of)
+}
+
+fn is_joined(name: &str, of: impl Fn(char) -> bool) -> bool {
+    name.chars().all(of) && !name.contains("__") && !name.ends_with('_')
+}
+
+fn is_type(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_uppercase())
+        && name.chars().all(|c| c.is_ascii_alphanumeric())
+}
