@@ -59,6 +59,8 @@ Examples:
   logtool convert drive.vel -o scans --to pcd --calibration db.xml
   logtool convert drive.pcap -o cloud --to laz --formula ros
   logtool convert drive.bag -o drive.mcap --ros2
+  logtool convert flight.ulg -o flight.kml
+  logtool convert drive.bag -o tracks --to gpx --topic '/gps/*'
   curl -s https://example.org/x.ulg | logtool convert - -o x --to arrow")]
 pub(crate) struct ConvertArgs {
     /// The logs; `-` is standard input

@@ -87,7 +87,9 @@ pub(super) fn of(log: &dyn Log, offset_nanos: i64) -> Result<Option<TrackModes>>
             // What is damaged there is told of when the whole is read, if it matters.
             block.runs().for_each(|run| decoder.append(run, &mut Vec::new()));
             let batch = decoder.take()?;
-            let times = batch.column(0).as_primitive_opt::<TimestampNanosecondType>();
+            let times = batch.columns().first();
+            let times =
+                times.and_then(|t| t.as_primitive_opt::<TimestampNanosecondType>());
             let states = batch.column_by_name(FIELD);
             let states = states.and_then(|s| s.as_primitive_opt::<UInt8Type>());
             let Some((times, states)) = times.zip(states) else { return Ok(None) };
