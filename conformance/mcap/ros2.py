@@ -18,6 +18,8 @@ from rosbags.typesys.base import normalize_fieldname
 # Fields that have other names in ROS 2.
 RENAMED = {"D": "d", "K": "k", "R": "r", "P": "p", "T": "t", "secs": "sec", "nsecs": "nanosec"}
 FEW = 20_000
+HEADER = "std_msgs/msg/Header"
+HEADER_OF_ROS2 = get_typestore(Stores.ROS2_FOXY).fielddefs[HEADER]
 
 
 def plain(value, store=None):
@@ -55,24 +57,29 @@ def like(wanted, got):
 
 
 def peer(path):
-    """The messages of a bag as rosbags reads them; `None` of a topic whose definition it
-    does not understand."""
+    """The messages of a bag as rosbags reads them, and as it writes them in CDR; `None` of
+    a topic whose definition it does not understand."""
     with Reader(path) as reader:
         stores = {}
         for connection in reader.connections:
             store = get_typestore(Stores.EMPTY)
             try:
                 store.register(get_types_from_msg(connection.msgdef.data, connection.msgtype))
+                in_ros2 = get_typestore(Stores.EMPTY)
+                in_ros2.register({**store.fielddefs, HEADER: HEADER_OF_ROS2})
+                stores[connection.id] = store, in_ros2
             except Exception:  # whatever it is that it does not understand
-                store = None
-            stores[connection.id] = store
+                continue
         for connection, time, data in reader.messages():
-            store = stores[connection.id]
-            try:
-                message = store and store.deserialize_ros1(data, connection.msgtype)
-            except Exception:  # a message that does not fit
-                message = None
-            yield connection.topic, time, message and plain(message, store)
+            message = cdr = None
+            if connection.id in stores:
+                store, in_ros2 = stores[connection.id]
+                try:
+                    message = plain(store.deserialize_ros1(data, connection.msgtype), store)
+                    cdr = bytes(in_ros2.ros1_to_cdr(data, connection.msgtype))
+                except Exception:  # a message that does not fit
+                    message = cdr = None
+            yield connection.topic, time, message, cdr
 
 
 def relax():
@@ -96,7 +103,7 @@ def check(path, folder, tally):
         header = reader.get_header()
         tally.check("ros2 profile", [] if header.profile == "ros2" else [header.profile])
         wanted, compared, differences = {}, 0, []
-        for topic, time, message in peer(path):
+        for topic, time, *message in peer(path):
             wanted.setdefault((topic, time), []).append(message)
         count = 0
         for schema, channel, told, message in reader.iter_decoded_messages():
@@ -109,10 +116,12 @@ def check(path, folder, tally):
             if not others:
                 differences.append(f"{channel.topic} {told.log_time}: not in the bag")
                 continue
-            other = others.pop(0)
+            other, cdr = others.pop(0)
             if other is None:
                 continue
             compared += 1
+            if cdr != told.data:
+                differences.append(f"{channel.topic}: {cdr.hex()} | {told.data.hex()}")
             if not like(other, plain(message)):
                 differences.append(f"{channel.topic}: {other} | {plain(message)}")
         tally.check("ros2 values", differences, f"{compared} of {count} messages")
