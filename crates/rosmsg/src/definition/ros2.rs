@@ -24,7 +24,7 @@ use logtool_core::Result;
 
 use crate::definition::{
     MessageType,
-    line::{Array, Constant, Field},
+    line::{Constant, Field},
     scope::{Base, Scope},
 };
 
@@ -100,8 +100,12 @@ pub(super) fn text(types: &[MessageType]) -> Result<String> {
 
 /// Makes of `types`, which are of ROS 2, what means the same in ROS 1.
 pub(super) fn understand(types: &mut [MessageType]) {
+    // Types of those names that are something else; usually there are none.
+    let others = types.iter().filter(|of| !is_time(of)).map(|of| of.name.clone());
+    let others: HashSet<String> = others.collect();
     for of in types {
-        let is_dummy = |field: &Field| field.name == DUMMY && field.array == Array::No;
+        let is_dummy =
+            |field: &Field| (&*field.type_text, &*field.name) == ("uint8", DUMMY);
         if let [only] = of.fields.as_slice()
             && is_dummy(only)
         {
@@ -113,7 +117,8 @@ pub(super) fn understand(types: &mut [MessageType]) {
                 true => field.base.replacen("/msg/", "/", 1),
                 false => format!("{package}/{}", field.base),
             };
-            let time = TIMES.iter().find(|(_, ros2, _)| *ros2 == full);
+            let is_like = |ros2: &str| ros2 == full && !others.contains(ros2);
+            let time = TIMES.iter().find(|(_, ros2, _)| is_like(ros2));
             let ros1 = match (time, field.base.as_str()) {
                 (Some((ros1, ..)), _) => *ros1,
                 (None, "byte") => "uint8",
@@ -123,6 +128,12 @@ pub(super) fn understand(types: &mut [MessageType]) {
             ros1.clone_into(&mut field.base);
         }
     }
+}
+
+/// Whether `of` has the fields of a time.
+fn is_time(of: &MessageType) -> bool {
+    let types = of.fields.iter().map(|field| field.type_text.as_str());
+    types.eq(["int32", "uint32"])
 }
 
 /// Whether the first field of `of` is in ROS 1 only.

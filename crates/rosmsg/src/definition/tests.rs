@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::*;
 
 /// Debian's definitions and their MD5 sums as ROS has them.
-fn debian() -> Vec<(String, String, String)> {
+pub(super) fn debian() -> Vec<(String, String, String)> {
     let definitions = "rosbag/msgdefs/ros1_debian_msgdefs.jsonl";
     let Some(bytes) = conformance::sample(definitions) else { return vec![] };
     let text = str::from_utf8(&bytes).unwrap();
