@@ -11,7 +11,7 @@ use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::commands::{
     CatArgs, CatFormat, CompletionsArgs, InfoArgs, LevelChoice, ManArgs, MessagesArgs,
-    Order, ParamsArgs, ParamsCommand, ParamsFormat,
+    Order, ParamsArgs, ParamsCommand, ParamsFormat, SchemaArgs,
 };
 pub(crate) use self::convert::{ConvertArgs, Layout, Target};
 pub(crate) use self::copying::{
@@ -90,6 +90,7 @@ pub(crate) enum Command {
     Check(CheckArgs),
     Calibration(CalibrationArgs),
     Messages(MessagesArgs),
+    Schema(SchemaArgs),
     Params(ParamsArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),

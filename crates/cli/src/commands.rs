@@ -12,6 +12,7 @@ mod merge;
 mod messages;
 mod params;
 mod repair;
+mod schema;
 
 use anyhow::{Context as _, Result};
 
@@ -37,6 +38,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
         Command::Check(args) => check::run(args, global),
         Command::Calibration(args) => calibration::run(args, global),
         Command::Messages(args) => messages::run(args, global),
+        Command::Schema(args) => schema::run(args, global),
         Command::Params(args) => params::run(args, global),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),

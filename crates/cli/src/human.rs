@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Numbers and texts as people read them.
 
 use std::fmt;
 
@@ -77,6 +77,18 @@ impl fmt::Display for Rate {
 pub(crate) fn counted(count: u64, one: &str) -> String {
     let many = if count == 1 { "" } else { "s" };
     format!("{} {one}{many}", Count(count))
+}
+
+/// `text` without what a terminal would take for a command.
+pub(crate) fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_control() {
+            true => plain.extend(c.escape_default()),
+            false => plain.push(c),
+        }
+    }
+    plain
 }
 
 #[cfg(test)]

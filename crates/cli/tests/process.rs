@@ -46,6 +46,8 @@ mod points;
 mod repair;
 #[path = "process/ros2.rs"]
 mod ros2;
+#[path = "process/schema.rs"]
+mod schema;
 #[path = "process/testdata.rs"]
 mod testdata;
 #[path = "process/tracks.rs"]

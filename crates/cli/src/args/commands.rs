@@ -132,6 +132,29 @@ pub(crate) enum LevelChoice {
     Debug,
 }
 
+/// Print what topics look like: as the format defines them, and as columns
+///
+/// For each topic: its type and how messages are written, the definition as the file has
+/// it, and the columns of its tables with their Arrow types.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  logtool schema drive.bag /imu/data
+  logtool schema flight.ulg 'vehicle_*'
+  logtool schema drive.mcap --json | jq .columns")]
+pub(crate) struct SchemaArgs {
+    /// The log; `-` is standard input
+    pub(crate) file: PathBuf,
+    /// Only topics of this name; `*` and `?` are wild [default: all]
+    #[arg(value_name = "TOPIC")]
+    pub(crate) topics: Vec<String>,
+    /// A JSON object for each topic
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) lidar: LidarArgs,
+}
+
 /// Print parameters, or how those of two logs differ
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]

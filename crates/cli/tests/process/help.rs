@@ -2,7 +2,7 @@
 
 use crate::program::Folder;
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "info",
     "cat",
     "convert",
@@ -11,6 +11,7 @@ const COMMANDS: [&str; 11] = [
     "repair",
     "check",
     "messages",
+    "schema",
     "params",
     "completions",
     "man",

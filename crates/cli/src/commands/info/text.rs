@@ -13,7 +13,7 @@ use crate::{
         lidars, packing, topics,
     },
     findings::Findings,
-    human::{Bytes, Count, Span, counted},
+    human::{Bytes, Count, Span, counted, plain},
     opened::Opened,
     paint::Paint,
 };
@@ -231,16 +231,4 @@ impl Facts<'_> {
         }
         Ok(())
     }
-}
-
-/// `text` without what a terminal would take for a command.
-pub(super) fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c.is_control() {
-            true => plain.extend(c.escape_default()),
-            false => plain.push(c),
-        }
-    }
-    plain
 }

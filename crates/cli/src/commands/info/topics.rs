@@ -7,8 +7,8 @@ use logtool_core::{Manifest, TimeRange, Topic, TopicId, TopicOrigin};
 use crate::{
     args::TimeChoice,
     clock::ShownClock,
-    commands::info::{frequency::Frequency, report::rate_hz, text::plain},
-    human::{Bytes, Count, Rate, Span, counted},
+    commands::info::{frequency::Frequency, report::rate_hz},
+    human::{Bytes, Count, Rate, Span, counted, plain},
     opened::Opened,
     paint::Paint,
 };

@@ -1,0 +1,103 @@
+//! `logtool schema`: what topics look like.
+
+use std::io::{self, Write};
+
+use anyhow::Result;
+use logtool_core::Topic;
+use serde::Serialize;
+
+use crate::{
+    args::{GlobalArgs, SchemaArgs},
+    findings::Findings,
+    human::plain,
+    lidars, opened,
+    outcome::Outcome,
+    selection, terminal,
+};
+
+pub(super) fn run(args: &SchemaArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let lidar = lidars::options(&args.lidar)?;
+    let opened = opened::open_with(&args.file, global, &lidar)?;
+    let manifest = opened.log.manifest();
+    let mut findings = Findings::of(&opened.input, manifest);
+    findings.check(global.strict)?;
+    let wanted = selection::topics(manifest, &args.topics, true)?;
+    let topics = manifest.topics().filter(|(id, _)| wanted.contains(*id));
+    let mut out = terminal::stdout();
+    for (index, (_, topic)) in topics.enumerate() {
+        match args.json {
+            true => {
+                serde_json::to_writer(&mut out, &Schema::of(topic))?;
+                writeln!(out)?;
+            }
+            false => {
+                if index > 0 {
+                    writeln!(out)?;
+                }
+                text(&mut out, &Schema::of(topic))?;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(findings.tell(global.quiet))
+}
+
+/// What a topic looks like.
+#[derive(Serialize)]
+struct Schema<'t> {
+    topic: String,
+    type_name: &'t str,
+    encoding: &'t str,
+    definition: &'t str,
+    columns: Vec<Column<'t>>,
+}
+
+#[derive(Serialize)]
+struct Column<'t> {
+    name: &'t str,
+    #[serde(rename = "type")]
+    data_type: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unit: Option<&'t str>,
+}
+
+impl<'t> Schema<'t> {
+    fn of(topic: &'t Topic) -> Self {
+        let fields = topic.schema.fields().iter();
+        let columns = fields.map(|field| Column {
+            name: field.name(),
+            data_type: field.data_type().to_string(),
+            unit: field.metadata().get("unit").map(String::as_str),
+        });
+        Self {
+            topic: topic.label().into_owned(),
+            type_name: &topic.type_name,
+            encoding: &topic.encoding,
+            definition: &topic.definition,
+            columns: columns.collect(),
+        }
+    }
+}
+
+/// The schema for people.
+fn text(out: &mut impl Write, schema: &Schema<'_>) -> io::Result<()> {
+    let Schema { topic, type_name, encoding, definition, columns } = schema;
+    let about = [*type_name, *encoding].into_iter().filter(|text| !text.is_empty());
+    let about: Vec<&str> = about.collect();
+    writeln!(out, "{}  {}", plain(topic), plain(&about.join(", ")))?;
+    if !definition.trim().is_empty() {
+        writeln!(out, "  definition")?;
+        for line in definition.lines() {
+            writeln!(out, "    {}", plain(line.trim_end()))?;
+        }
+    }
+    writeln!(out, "  columns")?;
+    let width = columns.iter().map(|column| column.name.chars().count()).max();
+    let width = width.unwrap_or(0).min(40);
+    for Column { name, data_type, unit } in columns {
+        let name = plain(name);
+        let unit = unit.map(|unit| format!("  [{unit}]")).unwrap_or_default();
+        writeln!(out, "    {name:width$}  {}{unit}", plain(data_type))?;
+    }
+    Ok(())
+}

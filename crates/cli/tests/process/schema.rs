@@ -1,0 +1,41 @@
+//! `logtool schema`.
+
+use serde_json::Value;
+
+use crate::{program::Folder, samples::testdata};
+
+#[test]
+fn a_topic_is_shown_as_its_format_has_it_and_as_columns() {
+    let (folder, bag) = (Folder::new(), testdata("rover.bag"));
+    let text = folder.run(&["schema", &bag, "/gps/fix"]).succeeded().stdout;
+    // As sensor_msgs/NavSatFix is defined by ROS.
+    for line in [
+        "/gps/fix  sensor_msgs/NavSatFix, ros1",
+        "    float64[9] position_covariance",
+        "    MSG: sensor_msgs/NavSatStatus",
+        "    latitude                  Float64",
+    ] {
+        assert!(text.lines().any(|l| l == line), "{line:?} in {text}");
+    }
+    let json = folder.run(&["schema", "--json", &bag, "/imu/*"]).json_lines();
+    let [imu] = &json[..] else { panic!("{json:?}") };
+    let columns = imu["columns"].as_array().unwrap();
+    let names: Vec<&Value> = columns.iter().map(|column| &column["name"]).collect();
+    assert_eq!(names[..3], ["time", "header", "orientation"]);
+    assert_eq!(columns[0]["type"], "Timestamp(ns)");
+    folder.run(&["schema", &bag, "/nothing"]).ended(1, &["/nothing"]);
+}
+
+#[test]
+fn every_topic_of_every_format_has_a_schema() {
+    let folder = Folder::new();
+    for (log, topic) in [
+        ("quad_flight.ulg", "vehicle_status"),
+        ("rover.bag", "/points/points"),
+        ("car.vel", "gps"),
+        ("puck.pcap", "velodyne_packets"),
+    ] {
+        let text = folder.run(&["schema", &testdata(log)]).succeeded().stdout;
+        assert!(text.lines().any(|line| line.starts_with(topic)), "{topic} in {text}");
+    }
+}
