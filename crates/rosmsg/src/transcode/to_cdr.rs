@@ -3,7 +3,7 @@
 use logtool_core::Cut;
 
 use crate::transcode::{
-    CDR_LE, HEAD_LEN, most_bytes,
+    CDR_LE, most_bytes,
     program::{Op, Program, Times},
 };
 
@@ -23,7 +23,6 @@ pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Optio
     let limit = out.len().saturating_add(most_bytes(payload.len()));
     out.extend_from_slice(&CDR_LE);
     let start = out.len();
-    debug_assert!(start >= HEAD_LEN);
     let mut writing = Writing { program, input: Cut::new(payload), out, start, limit };
     writing.steps(0, program.ops.len())?;
     writing.input.rest().is_empty().then_some(())
