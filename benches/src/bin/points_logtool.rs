@@ -15,8 +15,8 @@ use std::{
 use arrow_array::{RecordBatch, cast::AsArray as _, types::Float32Type};
 use arrow_schema::SchemaRef;
 use logtool_core::{
-    Columns, Log as _, OpenOptions, Result, Selection, TableJob, TableSink, TableWriter,
-    TimeBase, Topic, View, to_tables,
+    Columns, Log as _, OpenOptions, Result, Selection, TableJob, TableSink,
+    TableWriter, TimeBase, Topic, View, to_tables,
 };
 use logtool_velodyne::{capture::CaptureLog, lidar::LidarOptions};
 

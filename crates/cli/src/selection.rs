@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use globset::{GlobBuilder, GlobMatcher};
-use logtool_core::{Columns, Log, Manifest, Topic, TopicId, TopicSet};
+use logtool_core::{Columns, Log, Manifest, Topic, TopicId, TopicSet, View};
 
 use crate::{complaint::Complaint, suggest};
 
@@ -80,7 +80,14 @@ pub(crate) fn columns(
         let glob = &globs[unused];
         let names = names.iter().map(String::as_str);
         let hint = "a field is named as in the table's header, as `q[0]` or `lat`";
-        let hint = suggest::hint(glob, names, hint);
+        let is_column = |name: &str| names.clone().any(|known| known == name);
+        let within = glob.match_indices(['[', '.']).map(|(at, _)| &glob[..at]);
+        let hint = match within.filter(|name| is_column(name)).last() {
+            Some(name) if columns.view == View::Nested => {
+                format!("here `{name}` is one column; --flat makes one of each number")
+            }
+            _ => suggest::hint(glob, names, hint),
+        };
         let what = format!("no topic that is wanted has a field `{glob}`");
         return Err(Complaint::new(what).hint(hint).into());
     }

@@ -27,7 +27,7 @@ use crate::{
     log::{Columns, Log},
     shape::TimeBase,
     sink::TableWriter,
-    time::TimeRange,
+    time::{TimeRange, Timestamp},
     topic::TopicId,
 };
 
@@ -40,8 +40,8 @@ use crate::{
 pub struct AsofJob<'j> {
     /// The topics that are wanted, and which of their columns, in the flat view.
     pub columns_of: BTreeMap<TopicId, Columns>,
-    /// The times of the records that are wanted, on the log's clock. What was said
-    /// before them is not known in them.
+    /// The times of the rows that are wanted, on the log's clock. What was said before
+    /// them holds in them.
     pub time: TimeRange,
     /// Nanoseconds from one row to the next; not 0.
     pub period_nanos: u64,
@@ -121,6 +121,17 @@ fn schema_on_log_clock(
 
 fn into_error(err: arrow_schema::ArrowError) -> Error {
     Error::new(ErrorKind::Malformed, "columns that cannot be joined").from_source(err)
+}
+
+impl AsofJob<'_> {
+    /// The times of the records that can be told in some row.
+    fn heard(&self) -> TimeRange {
+        let TimeRange { start, end } = self.time;
+        let start = self.max_age_nanos.map_or(Timestamp::MIN, |age| {
+            Timestamp::from_nanos(start.as_nanos().saturating_sub_unsigned(age))
+        });
+        TimeRange { start, end }
+    }
 }
 
 impl fmt::Debug for AsofJob<'_> {

@@ -66,9 +66,7 @@ pub use crate::{
         Px4Value,
     },
     staged::{Abandoned, Existing, Outputs, Staged},
-    tracks::{
-        TrackFormat, TrackMode, TrackModes, TrackSink, position_columns,
-    },
+    tracks::{TrackFormat, TrackMode, TrackModes, TrackSink, position_columns},
 };
 
 /// Its example is tested.

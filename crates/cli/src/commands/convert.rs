@@ -153,6 +153,11 @@ fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
                 let hint = "OUT is the folder in which each topic becomes a file";
                 return Err(Complaint::misuse(what).hint(hint).into());
             }
+            if out.is_file() {
+                let what = format!("{} is a file, and no folder", out.display());
+                let hint = "name a folder with -o";
+                return Err(Complaint::misuse(what).hint(hint).into());
+            }
             Ok(out.clone())
         }
         Some(out) => Ok(out.join(stem()?)),

@@ -56,7 +56,7 @@ impl<'s> Sweep<'s> {
         let output = Output::new(writer, log, job, grid, limits)?;
         let selection = Selection {
             topics: job.columns_of.keys().copied().collect(),
-            time: job.time,
+            time: job.heard(),
         };
         let plan = log.manifest().plan(&selection, limits.part_bytes);
         let mut plan: Vec<Planned> =

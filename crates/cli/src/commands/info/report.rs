@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use logtool_core::{Clock, ClockZero, Json, TimeRange, Topic, TopicOrigin, Value};
+use logtool_core::{
+    Clock, ClockZero, Json, Manifest, TimeRange, Topic, TopicOrigin, Value,
+};
 use serde::Serialize;
 
 use crate::{
@@ -133,7 +135,7 @@ impl<'o> Report<'o> {
                 .zip(&manifest.topics)
                 .map(|(index, topic): (usize, _)| {
                     let all = more.frequencies.as_deref().unwrap_or_default();
-                    TopicReport::new(topic, all.get(index).copied().flatten())
+                    TopicReport::new(manifest, topic, all.get(index).copied().flatten())
                 })
                 .collect(),
             streams: manifest.streams.iter().map(|s| facts(&s.metadata)).collect(),
@@ -163,7 +165,11 @@ impl<'o> ClockReport<'o> {
 }
 
 impl<'o> TopicReport<'o> {
-    fn new(topic: &'o Topic, frequency: Option<Frequency>) -> Self {
+    fn new(
+        manifest: &Manifest,
+        topic: &'o Topic,
+        frequency: Option<Frequency>,
+    ) -> Self {
         let fields = topic.schema.fields().iter();
         Self {
             topic: topic.label().into_owned(),
@@ -173,7 +179,7 @@ impl<'o> TopicReport<'o> {
             type_name: &topic.type_name,
             records: topic.records,
             bytes: topic.bytes,
-            rate_hz: rate_hz(topic),
+            rate_hz: rate_hz(manifest, topic),
             frequency,
             first_s: topic.time.as_ref().map(first_s),
             last_s: topic.time.as_ref().map(last_s),
@@ -183,10 +189,13 @@ impl<'o> TopicReport<'o> {
     }
 }
 
-/// How often there was a record, from the first to the last.
-pub(super) fn rate_hz(topic: &Topic) -> Option<f64> {
+/// How often there was a record, from the first to the last of which the time can be
+/// right.
+pub(super) fn rate_hz(manifest: &Manifest, topic: &Topic) -> Option<f64> {
     let (records, time) = (topic.records?, topic.time?);
-    let nanos = time.span_nanos();
+    let known = manifest.time.unwrap_or(time);
+    let (start, end) = (time.start.max(known.start), time.end.min(known.end));
+    let nanos = TimeRange { start, end }.span_nanos();
     (records > 1 && nanos > 0).then(|| (records - 1) as f64 * 1e9 / nanos as f64)
 }
 

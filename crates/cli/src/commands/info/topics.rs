@@ -77,7 +77,7 @@ fn table(
         let or_unknown = |text: Option<String>| text.unwrap_or_else(|| "-".into());
         let label = plain(&topic.label());
         let records = or_unknown(topic.records.map(|n| Count(n).to_string()));
-        let rate = rate_hz(topic).map(|rate| Rate(rate).to_string());
+        let rate = rate_hz(manifest, topic).map(|rate| Rate(rate).to_string());
         let about = || Some(format!("~{}", Rate(about_rate_hz(manifest, id, topic)?)));
         let rate = or_unknown(rate.or_else(about));
         let bytes = or_unknown(topic.bytes.map(|n| Bytes(n).to_string()));
