@@ -81,8 +81,8 @@ pub(crate) fn columns(
         let names = names.iter().map(String::as_str);
         let hint = "a field is named as in the table's header, as `q[0]` or `lat`";
         let is_column = |name: &str| names.clone().any(|known| known == name);
-        let within = glob.match_indices(['[', '.']).map(|(at, _)| &glob[..at]);
-        let hint = match within.filter(|name| is_column(name)).last() {
+        let mut within = glob.match_indices(['[', '.']).map(|(at, _)| &glob[..at]);
+        let hint = match within.rfind(|name| is_column(name)) {
             Some(name) if columns.view == View::Nested => {
                 format!("here `{name}` is one column; --flat makes one of each number")
             }

@@ -6,9 +6,7 @@
 
 use std::{fs::File, io::Write as _, sync::Arc};
 
-use logtool_core::{
-    Block, FileSource, Log as _, Selection, Topic, TopicOrigin, hex::Hex,
-};
+use logtool_core::{Block, FileSource, Log as _, Selection, hex::Hex};
 use logtool_rosbag::{RosbagLog, RosbagOptions};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -17,11 +15,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let log = RosbagLog::open(source, RosbagOptions::default())?;
     let connections: Vec<_> = log.connections().collect();
     // What the bag holds; not what is made of it, as the points of point clouds.
-    let logged = |topic: &Topic| topic.origin != TopicOrigin::Derived;
-    let topics = log.manifest().topics().filter(|(_, topic)| logged(topic));
-    let topics = topics.map(|(id, _)| id).collect();
-    let (logged, mut block) =
-        (Selection { topics, ..Default::default() }, Block::default());
+    let logged = Selection { topics: log.manifest().logged(), ..Default::default() };
+    let mut block = Block::default();
     let mut out = std::io::stdout().lock();
     for part in log.manifest().plan(&logged, 1 << 20) {
         let mut cursor = log.read(&part, &logged)?;
