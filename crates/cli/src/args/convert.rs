@@ -46,7 +46,8 @@ use crate::{
 /// With `--to mcap`, or where OUT ends in .mcap, a bag becomes an MCAP file: its messages as
 /// they are, each still of its own connection; with `--ros2`, as ROS 2 has them: in CDR,
 /// with their types renamed and without the `seq` of headers, so that what reads only
-/// files of ROS 2 reads them.
+/// files of ROS 2 reads them. With `--to bag`, or where OUT ends in .bag, an MCAP file of
+/// ROS 1 becomes a bag.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -66,12 +67,13 @@ pub(crate) struct ConvertArgs {
     /// The logs; `-` is standard input
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// The folder to write into; or the file, if it is an MCAP file or a track
+    /// The folder to write into; or the file, if it is an MCAP file, a bag or a
+    /// track
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: Option<PathBuf>,
     /// What to write: csv, jsonl, parquet, arrow, images, pcd, ply, las, laz, kitti,
-    /// mcap, kml, gpx or geojson [default: csv]. With a time: nothing at this time or
-    /// later. May be given once for each
+    /// mcap, bag, kml, gpx or geojson [default: csv]. With a time: nothing at this time
+    /// or later. May be given once for each
     #[arg(long, value_name = "FORMAT|TIME", action = ArgAction::Append)]
     #[arg(allow_negative_numbers = true)]
     pub(crate) to: Vec<To>,
@@ -171,7 +173,7 @@ impl FromStr for To {
             }
             Err(_) => Err(
                 "the formats are csv, jsonl, parquet, arrow, images, pcd, ply, las, \
-                     laz, kitti, mcap, kml, gpx and geojson"
+                     laz, kitti, mcap, bag, kml, gpx and geojson"
                     .into(),
             ),
         }
@@ -204,6 +206,8 @@ pub(crate) enum Target {
     Kitti,
     /// The messages of a bag as they are, as an MCAP file
     Mcap,
+    /// The messages of ROS 1 in an MCAP file as they are, as a bag
+    Bag,
     /// Tracks as Google Earth has them, coloured by flight mode
     Kml,
     /// Tracks as receivers and maps exchange them
@@ -218,12 +222,18 @@ impl Target {
         let end = path.extension()?;
         let ends = [
             ("mcap", Self::Mcap),
+            ("bag", Self::Bag),
             ("kml", Self::Kml),
             ("gpx", Self::Gpx),
             ("geojson", Self::Geojson),
         ];
         let found = ends.into_iter().find(|(name, _)| end.eq_ignore_ascii_case(name));
         found.map(|(_, target)| target)
+    }
+
+    /// Whether it is a log, with the records as they are.
+    pub(crate) fn is_log(self) -> bool {
+        matches!(self, Self::Mcap | Self::Bag)
     }
 
     /// Whether it is tracks.

@@ -33,7 +33,7 @@ pub(super) fn run(args: &ConvertArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut worst = Outcome::Done;
     for (input, place) in &places {
         let done = match args.target() {
-            Target::Mcap => log::run(input, place, args, global),
+            target if target.is_log() => log::run(input, place, args, global),
             _ => job::run(input, place, args, labels.clone(), global),
         };
         worst = worst.max(match done {
@@ -68,9 +68,9 @@ fn check(args: &ConvertArgs) -> Result<()> {
         let hint = "--flat, --field and --merge are for tables";
         return misuse("--to images has no columns to choose", hint);
     }
-    if args.target() == Target::Mcap && has_columns {
+    if args.target().is_log() && has_columns {
         let hint = "--flat, --field and --merge are for tables";
-        return misuse("--to mcap has no columns to choose", hint);
+        return misuse("a log has no columns to choose", hint);
     }
     if args.ros2 && args.target() != Target::Mcap {
         return misuse("--ros2 is for --to mcap", "or name a file with -o x.mcap");
@@ -125,7 +125,7 @@ fn places(args: &ConvertArgs) -> Result<Vec<(&Path, PathBuf)>> {
 }
 
 fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
-    if args.target() == Target::Mcap {
+    if args.target().is_log() {
         return log::place(input, args);
     }
     let is_stdin = input.as_os_str() == STDIN;

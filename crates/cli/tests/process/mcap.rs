@@ -17,7 +17,7 @@ fn a_bag_becomes_an_mcap_file_that_reads_as_the_bag() {
     let part = ["--topic", "/gps/*", "--from", "2", "--to", "3"];
     let (new, old) = (cat(&folder, "new.mcap", &part), cat(&folder, &bag, &part));
     assert!(new == old && new.lines().count() == 5, "5 Hz for a second: {new}");
-    folder.run(&["filter", "new.mcap", "-o", "back.bag"]).ended(0, &["491 records"]);
+    folder.run(&["convert", "new.mcap", "-o", "back.bag"]).ended(0, &["491 records"]);
     assert_eq!(cat(&folder, "back.bag", &[]), cat(&folder, &bag, &[]));
     let info = folder.run(&["info", "--json", "new.mcap"]).succeeded().stdout;
     let info: Value = serde_json::from_str(&info).unwrap();

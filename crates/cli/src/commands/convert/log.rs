@@ -6,10 +6,10 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use logtool_core::{CopyJob, Extract, Selection, WriteOptions, copy};
+use logtool_core::{CopyJob, Extract, Format, Selection, WriteOptions, copy};
 
 use crate::{
-    args::{ConvertArgs, GlobalArgs},
+    args::{ConvertArgs, GlobalArgs, Target},
     clock::ShownClock,
     complaint::Complaint,
     findings::Findings,
@@ -21,14 +21,15 @@ use crate::{
     progress, selection,
 };
 
-/// Where the MCAP file goes that `input` becomes: to OUT, or into it if it is a folder or
+/// Where the log goes that `input` becomes: to OUT, or into it if it is a folder or
 /// there are several inputs.
 pub(super) fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
     let stem = match input.as_os_str() == STDIN {
         true => "stdin".to_owned(),
         false => opened::stem(input).with_context(|| input.display().to_string())?,
     };
-    let name = format!("{stem}.mcap");
+    let end = if args.target() == Target::Bag { "bag" } else { "mcap" };
+    let name = format!("{stem}.{end}");
     match &args.out {
         Some(out) if args.inputs.len() == 1 && !out.is_dir() => Ok(out.clone()),
         Some(out) if args.inputs.len() > 1 && out.extension().is_some() => {
@@ -41,7 +42,7 @@ pub(super) fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
     }
 }
 
-/// Writes the records of `input` into an MCAP file at `place`.
+/// Writes the records of `input` into a log at `place`.
 pub(super) fn run(
     input: &Path,
     place: &Path,
@@ -58,7 +59,11 @@ pub(super) fn run(
     let time = clock.range(args.records.from, args.end())?;
     let topics = selection::topics(manifest, &args.records.topics, false)?;
     let selection = Selection { topics, time };
-    let new = NewLog::begin(place, &logtool_mcap::FORMAT, args.force)?;
+    let format: &dyn Format = match args.target() {
+        Target::Bag => &logtool_rosbag::FORMAT,
+        _ => &logtool_mcap::FORMAT,
+    };
+    let new = NewLog::begin(place, format, args.force)?;
     let bar = progress::bar(name, manifest.bytes, global);
     let extract = Extract { manifest, selection: selection.clone() };
     let job = CopyJob {
