@@ -46,6 +46,14 @@ fn points(log: &dyn Log, target: u64) -> RecordBatch {
 }
 
 #[test]
+fn points_of_packets_without_time_have_none() {
+    let Some(log) = capture("pcap_variants/simplepackets.pcapng") else { return };
+    let points = points(&log, u64::MAX);
+    assert!(points.num_rows() > 0);
+    assert_eq!(points["time"].null_count(), points.num_rows());
+}
+
+#[test]
 fn a_vel_log_gives_the_points_of_the_capture_that_it_is_made_of() {
     for (vel, pcap) in [
         ("sample_real_s1.vel", "hdl64e_atwallshort.pcap"),

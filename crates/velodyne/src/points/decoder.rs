@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Field, Schema, SchemaRef};
-use logtool_core::{Columns, Damage, Decoder, Error, ErrorKind, Record, Result, Run};
+use logtool_core::{
+    Columns, Damage, Decoder, Error, ErrorKind, Record, Result, Run, Timestamp,
+};
 
 use crate::{
     calibration::Calibration,
@@ -78,10 +80,18 @@ impl PointDecoder {
             }
             _ => record_nanos,
         };
+        // A packet without a time has points without one.
+        let is_told = record.time != Timestamp::MAX;
         // A second from either end of time, so that no firing is beyond it.
         let nanos = nanos.clamp(i64::MIN + 1_000_000_000, i64::MAX - 1_000_000_000);
         let moment = Moment { offset: record.offset, record_nanos, nanos };
-        self.unpacker.add(&mut self.table, &mut self.scans, packet, moment)
+        let before = self.table.rows();
+        let is_one =
+            self.unpacker.add(&mut self.table, &mut self.scans, packet, moment);
+        if !is_told {
+            self.table.forget_times(before);
+        }
+        is_one
     }
 }
 
@@ -136,7 +146,40 @@ fn nearest(nanos: i64, hour: i64, micros: u32) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use arrow_array::Array as _;
+    use logtool_core::{TopicId, View};
+
     use super::*;
+    use crate::{
+        model::{Model, ReturnMode},
+        packet::DATA_BYTES,
+    };
+
+    #[test]
+    fn points_of_a_packet_without_time_have_none() {
+        let mut packet = [1; DATA_BYTES];
+        packet.chunks_exact_mut(100).for_each(|b| b[..2].copy_from_slice(&[255, 238]));
+        let sensor = Sensor { model: Model::Vlp16, returns: ReturnMode::Strongest };
+        let calibration = Calibration::of_model(sensor.model);
+        let columns = Columns::all(View::Nested);
+        let mut decoder =
+            PointDecoder::new(sensor, &calibration, PointOptions::default(), &columns)
+                .unwrap();
+        for time in [Timestamp::from_nanos(HOUR), Timestamp::MAX] {
+            let record = Record {
+                topic: TopicId(0),
+                stream: 0,
+                time,
+                payload: &packet,
+                offset: 0,
+            };
+            assert!(decoder.add(record));
+        }
+        let points = decoder.take().unwrap();
+        // 12 blocks of 32 returns, all of some distance.
+        assert_eq!((points.num_rows(), points["time"].null_count()), (768, 384));
+        assert!((0..384).all(|row| points["time"].is_valid(row)));
+    }
 
     #[test]
     fn the_hour_of_a_packet_is_the_one_that_brings_it_near_its_record() {

@@ -4,12 +4,11 @@ use std::{collections::HashMap, sync::Arc};
 
 use arrow_array::{
     ArrayRef, ArrowPrimitiveType, PrimitiveArray, RecordBatch,
-    TimestampNanosecondArray,
     types::{Float32Type, UInt8Type, UInt32Type},
 };
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use logtool_core::{Error, ErrorKind, Result, time_field};
+use logtool_core::{Error, ErrorKind, Result, Timestamp, time_array, time_field};
 
 use crate::{
     packet::CHANNELS,
@@ -38,7 +37,7 @@ const COLUMNS: usize = 12;
 ///
 /// | column | type | unit | |
 /// |---|---|---|---|
-/// | `time` | timestamp | ns | when the laser fired |
+/// | `time` | timestamp | ns | when the laser fired; null if the packet has no time |
 /// | `x` `y` `z` | float32 | m | where it hit, in the frame of the sensor |
 /// | `intensity` | uint8 | | as it was sent |
 /// | `intensity_calibrated` | float32 | | as the formula corrects it |
@@ -215,12 +214,17 @@ impl Table {
         put_few(&mut self.scan, &runs, &hits.scan);
     }
 
+    /// Makes the times untold of the points from `row` on.
+    pub(super) fn forget_times(&mut self, row: usize) {
+        let times = self.time.get_mut(row..).unwrap_or_default();
+        times.fill(Timestamp::MAX.as_nanos());
+    }
+
     /// Takes the points, and leaves room for as many.
     pub(super) fn take(&mut self) -> Result<RecordBatch> {
-        // No time is untold: they all are well within what can be said.
-        let times = ScalarBuffer::from(fresh(&mut self.time));
+        let times = time_array(fresh(&mut self.time));
         let columns: [Option<ArrayRef>; COLUMNS] = [
-            Some(Arc::new(TimestampNanosecondArray::new(times, None))),
+            Some(times),
             array::<Float32Type>(&mut self.x),
             array::<Float32Type>(&mut self.y),
             array::<Float32Type>(&mut self.z),

@@ -77,9 +77,13 @@ pub(crate) fn packets<'r>(
         let is_clock = |told: &i64| (told - expected).abs() < SECOND / 2;
         let told = told.filter(|_| sensor.model.tells_time()).filter(is_clock);
         let early = told.unwrap_or(expected);
-        let nanos = message.time.as_nanos().saturating_sub(early);
+        // Where no time is told, none is before it.
+        let time = match message.time {
+            Timestamp::MAX => Timestamp::MAX,
+            time => Timestamp::from_nanos(time.as_nanos().saturating_sub(early)),
+        };
         Record {
-            time: Timestamp::from_nanos(nanos),
+            time,
             payload: packet,
             offset: start + (index * PACKET_LEN) as u64,
             ..message
