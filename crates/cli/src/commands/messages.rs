@@ -1,9 +1,11 @@
 //! `logtool messages`: what the vehicle said.
 
+mod rosout;
+
 use std::io::{self, BufWriter, StdoutLock, Write as _};
 
 use anyhow::{Context as _, Result};
-use logtool_core::{Columns, Manifest, Selection, Timestamp, TopicId};
+use logtool_core::{Columns, Manifest, Selection, Timestamp, TopicSet};
 
 use crate::{
     args::{GlobalArgs, MessagesArgs, Order},
@@ -12,7 +14,7 @@ use crate::{
     findings::Findings,
     opened,
     outcome::Outcome,
-    reader::Reader,
+    reader::{MakeRows, Reader},
     row::Rows,
     terminal,
 };
@@ -22,16 +24,15 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
     let manifest = opened.log.manifest();
     let prepare = || {
         let clock = ShownClock::new(manifest, args.clock.time)?;
-        anyhow::Ok((clock, topic(manifest)?))
+        anyhow::Ok((clock, said(manifest)?))
     };
-    let (clock, topic) = prepare().with_context(|| opened.input.name.clone())?;
-    let selection =
-        Selection { topics: [topic].into_iter().collect(), ..Default::default() };
+    let (clock, (topics, text, json)) =
+        prepare().with_context(|| opened.input.name.clone())?;
+    let selection = Selection { topics: topics.clone(), ..Default::default() };
     let mut findings = Findings::of(&opened.input, manifest);
     findings.check(global.strict)?;
 
-    let topics = selection.topics.clone();
-    let make_rows = if args.json { Rows::json } else { Rows::text };
+    let make_rows = if args.json { json } else { text };
     let mut reader = Reader::new(
         &*opened.log,
         selection,
@@ -58,11 +59,22 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(findings.tell(global.quiet))
 }
 
-fn topic(manifest: &Manifest) -> Result<TopicId> {
-    manifest.topic("messages").map_err(|_| {
-        let what = format!("a {} log has no messages", manifest.format);
-        Complaint::new(what).into()
-    })
+/// The topics of what was said, and what makes rows of them: text, and JSON.
+type Said = (TopicSet, MakeRows, MakeRows);
+
+fn said(manifest: &Manifest) -> Result<Said> {
+    let nodes = rosout::topics(manifest);
+    if !nodes.is_empty() {
+        return Ok((nodes.into_iter().collect(), rosout::text, rosout::json));
+    }
+    let topic = manifest.topic("messages").map_err(|_| {
+        let of_ros = match &*manifest.format {
+            "rosbag" | "mcap" => ": no topic of the type rosgraph_msgs/Log",
+            _ => "",
+        };
+        Complaint::new(format!("a {} log has no messages{of_ros}", manifest.format))
+    })?;
+    Ok(([topic].into_iter().collect(), Rows::text, Rows::json))
 }
 
 /// Lines in the order of time. (The file has them in the order in which they came to

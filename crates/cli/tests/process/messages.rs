@@ -2,7 +2,11 @@
 
 use serde_json::json;
 
-use crate::{bytes, program::Folder};
+use crate::{
+    bytes,
+    program::Folder,
+    samples::{sample, testdata},
+};
 
 #[test]
 fn messages_are_lines_that_people_can_read() {
@@ -24,4 +28,39 @@ fn messages_are_json_for_programs() {
     assert_eq!(lines[1]["time"], json!(2.1));
     assert_eq!(lines[1]["level"], "warning");
     assert_eq!(lines[1]["message"], "low battery");
+}
+
+#[test]
+fn what_nodes_of_ros_said_is_told_as_what_a_vehicle_said() {
+    let Some(bag) = sample("rosbag/example.bag") else { return };
+    let folder = Folder::new();
+    let run = folder.run(&["messages", &bag]).succeeded();
+    // As the package rosbags reads the bag's ten records of /rosout.
+    assert_eq!(run.stdout.lines().count(), 10);
+    let last = "INFO   /static_transform_publisher_1396293887803024259: Spinning until \
+                killed publishing turtle1 to carrot";
+    assert!(run.stdout.lines().last().unwrap().ends_with(last), "{run:?}");
+    let json = folder.run(&["messages", &bag, "--json"]).succeeded().json_lines();
+    let spawning = &json[8];
+    let text = "Spawning turtle [turtle2] at x=[4.000000], y=[2.000000], \
+                theta=[0.000000]";
+    assert_eq!(spawning["message"], text);
+    assert_eq!(spawning["level"], "info");
+    assert_eq!((&spawning["name"], &spawning["line"]), (&json!("/sim"), &json!(164)));
+    let run = folder.run(&["messages", &bag, "--level", "warning"]).succeeded();
+    assert_eq!(run.stdout, "");
+    // The same in MCAP, as ROS 1 and as ROS 2 write it.
+    for (name, more) in [("one.mcap", None), ("two.mcap", Some("--ros2"))] {
+        let args = ["convert", "-q", &bag, "-o", name];
+        folder.run(&args.into_iter().chain(more).collect::<Vec<_>>()).ended(0, &[]);
+        let same = folder.run(&["messages", name, "--json"]).succeeded();
+        assert_eq!(same.json_lines(), json);
+    }
+}
+
+#[test]
+fn a_bag_without_messages_says_what_is_looked_for() {
+    let folder = Folder::new();
+    let run = folder.run(&["messages", &testdata("rover.bag")]);
+    run.ended(1, &["a rosbag log has no messages", "rosgraph_msgs/Log"]);
 }
