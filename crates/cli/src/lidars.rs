@@ -3,11 +3,18 @@
 use std::{ffi::OsStr, fs::File, io::Read as _, path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result};
-use logtool_velodyne::{calibration::Calibration, lidar::LidarOptions, points::Axes};
+use logtool_core::{Manifest, TopicSet};
+use logtool_velodyne::{
+    calibration::Calibration,
+    lidar::{CALIBRATION_REMARK, LidarOptions},
+    points::Axes,
+};
 
 use crate::{
     args::{AxesChoice, LidarArgs},
     complaint::Complaint,
+    paint,
+    terminal::say,
 };
 
 /// The longest file that is believed to be a calibration.
@@ -27,6 +34,25 @@ pub(crate) fn options(args: &LidarArgs) -> Result<LidarOptions> {
     };
     options.points.cut = args.cut.unwrap_or(0);
     Ok(options)
+}
+
+/// Says aloud what is wrong with the calibrations that the points among `topics` of the
+/// log `name` are made with.
+pub(crate) fn warn(name: &str, manifest: &Manifest, topics: &TopicSet) {
+    let paint = paint::for_stderr();
+    let mut lacks = false;
+    for (id, topic) in manifest.topics() {
+        let remark = topic.metadata.get(CALIBRATION_REMARK);
+        if let Some(remark) = remark.filter(|_| topics.contains(id)) {
+            say!("{} {name}: {}: {remark}", paint.yellow("warning:"), topic.label());
+            let origin = topic.metadata.get("calibration");
+            lacks |= origin.is_some_and(|origin| origin.starts_with("default"));
+        }
+    }
+    if lacks {
+        let hint = "--calibration names the file of a lidar's own calibration";
+        say!("{} {hint}", paint.bold("hint:"));
+    }
 }
 
 /// Whether the file at `path` is called as calibrations are.

@@ -23,6 +23,10 @@ use crate::{
 pub(crate) use crate::lidar::codes::CLOCK_UNSET;
 pub use crate::lidar::{codes::CODES, probe::Probe, scans::ScanCache};
 
+/// The key of what has to be said aloud of the calibration that points are made with, in
+/// the [provenance](Lidar::provenance) and the metadata of a topic.
+pub const CALIBRATION_REMARK: &str = "calibration_remark";
+
 /// What the user knows better, and how points are to be made.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -102,6 +106,11 @@ impl Lidar {
                 format!("{} deg", f64::from(self.points.cut) / 100.0),
             ),
         ]);
+        let odd = self.calibration.remarks.iter().chain(&self.complaint);
+        let odd: Vec<&str> = odd.map(String::as_str).collect();
+        if !odd.is_empty() {
+            all.insert(CALIBRATION_REMARK.to_owned(), odd.join("; "));
+        }
         if !self.conflicts.is_empty() {
             all.insert("lidar_although".to_owned(), self.conflicts.join("; "));
         }

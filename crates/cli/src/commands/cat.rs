@@ -30,6 +30,9 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     let (clock, selection) = prepare().with_context(|| name.clone())?;
     let mut findings = Findings::of(&opened.input, manifest);
     findings.check(global.strict)?;
+    if !global.quiet {
+        lidars::warn(name, manifest, &selection.topics);
+    }
 
     let is_text = match args.format {
         Some(format) => format == CatFormat::Text,

@@ -95,3 +95,35 @@ fn a_capture_cannot_be_written_and_what_can_be_done_is_said() {
         assert!(folder.list("").is_empty());
     }
 }
+
+#[test]
+fn points_made_with_the_calibration_of_another_lidar_are_told_of_aloud() {
+    const NOTICE: &str = "points: NO CALIBRATION OF THIS LIDAR IS KNOWN";
+    // A real HDL-64E S1, which does not send its calibration.
+    let Some(db) = sample("velodyne/calib_hdl64e_opendlv_db.xml") else { return };
+    for name in
+        ["sample_real_s1.vel", "hdl64e_atwallshort.pcap", "hdl64e_s1_atwall.bag"]
+    {
+        let Some(log) = sample(&format!("velodyne/{name}")) else { continue };
+        let folder = Folder::new();
+        for (to, times) in [("pcd", 1), ("csv", 1), ("gpx", 0)] {
+            let out = if to == "gpx" { "out.gpx" } else { to };
+            let run = folder.run(&["convert", &log, "-o", out, "--to", to]);
+            assert_eq!(run.stderr.matches(NOTICE).count(), times, "{run:?}");
+        }
+        let cat = |more: &[&str]| {
+            let args = ["cat", &log, "-n", "1", "-t"];
+            folder.run(&[&args[..], more].concat()).stderr
+        };
+        let told = cat(&["*points"]);
+        assert!(told.contains(NOTICE) && told.contains("--calibration"), "{told}");
+        for silent in [
+            &["*packets"][..],
+            &["*points", "--quiet"],
+            &["*points", "--calibration", &db],
+        ] {
+            let told = cat(silent);
+            assert!(!told.contains(NOTICE), "{silent:?}: {told}");
+        }
+    }
+}

@@ -109,6 +109,7 @@ pub(super) fn run(
             Span(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)),
         );
         made.remarks.iter().for_each(|remark| say!("  {remark}"));
+        lidars::warn(name, opened.log.manifest(), &made.topics);
     }
     Ok(findings.tell(global.quiet))
 }
