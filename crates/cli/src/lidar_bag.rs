@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use anyhow::Result;
 use logtool_core::{
     Block, Columns, Cursor, Decoder, Findings, Log, Manifest, Part, Record, Selection,
-    Source, Timestamp, TopicId, TopicOrigin, TopicSet, Value,
+    Source, TimeRange, Timestamp, TopicId, TopicOrigin, TopicSet, Value,
 };
 use logtool_velodyne::lidar::{Lidar, LidarOptions, Probe, ScanCache};
 
@@ -145,6 +145,10 @@ impl Log for LidarBag {
         times: &mut Vec<(TopicId, Timestamp)>,
     ) -> logtool_core::Result<bool> {
         self.bag.times(part, times)
+    }
+
+    fn part_times(&self) -> Vec<TimeRange> {
+        self.bag.part_times()
     }
 
     fn layout(&self) -> logtool_core::Result<BTreeMap<String, Value>> {

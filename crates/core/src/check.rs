@@ -151,6 +151,6 @@ impl<'l> Pass<'l> {
         self.order.tell(findings);
         self.twins.tell(findings);
         self.periods.tell(findings);
-        counts::overlaps(manifest, findings);
+        counts::overlaps(self.log, findings);
     }
 }

@@ -18,7 +18,7 @@ use crate::{
     manifest::{Manifest, Part, Selection},
     sink::{Extract, Output, RecordSink, WriteOptions},
     source::Source,
-    time::Timestamp,
+    time::{TimeRange, Timestamp},
     topic::TopicId,
     value::Value,
 };
@@ -95,6 +95,12 @@ pub trait Log: Send + Sync {
     ) -> Result<bool> {
         let _ = (part, times);
         Ok(false)
+    }
+
+    /// When the records of each part of the manifest happened that are not derived: the
+    /// part's own time, but where that has room for derived records beside them.
+    fn part_times(&self) -> Vec<TimeRange> {
+        self.manifest().parts.iter().map(|part| part.time).collect()
     }
 
     /// What only the format knows of how the file is laid out, and is not in the
@@ -290,6 +296,10 @@ impl<L: Log + ?Sized> Log for Arc<L> {
         times: &mut Vec<(TopicId, Timestamp)>,
     ) -> Result<bool> {
         (**self).times(part, times)
+    }
+
+    fn part_times(&self) -> Vec<TimeRange> {
+        (**self).part_times()
     }
 
     fn layout(&self) -> Result<BTreeMap<String, Value>> {

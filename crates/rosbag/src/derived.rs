@@ -138,12 +138,28 @@ impl Derived {
     /// Widens the times of those `parts` that hold packets, so that they hold those too
     /// of which the stamps are a little outside.
     pub(crate) fn make_room(&self, parts: &mut [Part]) {
+        let packets = self.packets();
+        for part in parts.iter_mut().filter(|part| part.topics.overlaps(&packets)) {
+            part.time = widened(part.time, NEAR);
+        }
+    }
+
+    /// The times of `parts`, without the [room](Self::make_room) that was made.
+    pub(crate) fn times_without_room(&self, parts: &[Part]) -> Vec<TimeRange> {
+        let packets = self.packets();
+        let time = |part: &Part| {
+            let has_room =
+                part.topics.overlaps(&packets) && part.time != TimeRange::ALL;
+            if has_room { widened(part.time, -NEAR) } else { part.time }
+        };
+        parts.iter().map(time).collect()
+    }
+
+    /// The topics of packets.
+    fn packets(&self) -> TopicSet {
         let are_packets =
             |(id, _, derivation)| (derivation == Derivation::Packets).then_some(id);
-        let packets: TopicSet = self.iter().filter_map(are_packets).collect();
-        for part in parts.iter_mut().filter(|part| part.topics.overlaps(&packets)) {
-            part.time = widened(part.time);
-        }
+        self.iter().filter_map(are_packets).collect()
     }
 }
 
@@ -161,12 +177,12 @@ fn derivation<'c>(
     is_one.then_some(derivation)
 }
 
-/// `time`, with room for the stamps of packets.
-fn widened(time: TimeRange) -> TimeRange {
+/// `time`, with room of so many nanoseconds before and after it.
+fn widened(time: TimeRange, nanos: i64) -> TimeRange {
     let moved = |time: Timestamp, by: i64| {
         Timestamp::from_nanos(time.as_nanos().saturating_add(by))
     };
-    TimeRange { start: moved(time.start, -NEAR), end: moved(time.end, NEAR) }
+    TimeRange { start: moved(time.start, -nanos), end: moved(time.end, nanos) }
 }
 
 /// The packets of the scan in `payload`, which was recorded at `time`: when each

@@ -8,7 +8,7 @@ use std::{
 
 use logtool_core::{
     Block, Columns, Cursor, Decoder, Error, ErrorKind, Findings, Inspection, Log,
-    Manifest, Part, Result, Selection, Source, Timestamp, TopicId, Value,
+    Manifest, Part, Result, Selection, Source, TimeRange, Timestamp, TopicId, Value,
 };
 use logtool_rosmsg::Described;
 
@@ -208,6 +208,10 @@ impl Log for RosbagLog {
         times: &mut Vec<(TopicId, Timestamp)>,
     ) -> Result<bool> {
         overview::times(&self.parts.bag, &self.parts.table, part, times)
+    }
+
+    fn part_times(&self) -> Vec<TimeRange> {
+        self.parts.derived.times_without_room(&self.manifest.parts)
     }
 
     fn layout(&self) -> Result<BTreeMap<String, Value>> {

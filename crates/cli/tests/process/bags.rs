@@ -232,3 +232,18 @@ fn the_key_of_an_encrypted_bag_is_read_from_a_file() {
     folder.write("no-key", b"none");
     folder.run(&["cat", "--key", "no-key", &bag]).ended(1, &["32 hexadecimal digits"]);
 }
+
+#[test]
+fn the_times_of_chunks_are_told_without_the_room_for_packets() {
+    let Some(bag) = sample("velodyne/sim_hdl64e_s2_bz2.bag") else { return };
+    let folder = Folder::new();
+    let run = folder.run(&["info", "--health", "--json", &bag]).succeeded();
+    let info: Value = serde_json::from_str(&run.stdout).unwrap();
+    // 5 chunks, one after the other; 13 scans in 1.167 s, as the package rosbags reads
+    // them.
+    assert_eq!(info["health"]["parts"]["overlapping"], 0, "{info}");
+    let text = folder.run(&["info", &bag]).succeeded().stdout;
+    assert!(text.contains(" ~10.3 "), "{text}");
+    let run = folder.run(&["check", &bag]);
+    assert!(!run.stdout.contains("part.overlap"), "{run:?}");
+}

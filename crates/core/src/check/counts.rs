@@ -4,6 +4,7 @@ use crate::{
     block::Record,
     check::damage::Found,
     finding::{Code, Finding, Findings, Severity},
+    log::Log,
     manifest::{Manifest, Part},
     time::TimeRange,
     topic::{TopicId, TopicOrigin},
@@ -100,19 +101,20 @@ fn differ(told: u64, read: u64, id: TopicId, damage: &Found) -> Option<String> {
 }
 
 /// Parts that begin before the one before them ends.
-pub(super) fn overlaps(manifest: &Manifest, findings: &mut Findings) {
-    let is_known = |part: &&Part| part.time != TimeRange::ALL && !part.time.is_empty();
+pub(super) fn overlaps(log: &dyn Log, findings: &mut Findings) {
+    let parts = log.manifest().parts.iter().zip(log.part_times());
+    let known = parts.filter(|(_, time)| *time != TimeRange::ALL && !time.is_empty());
     let mut before: Option<TimeRange> = None;
-    for part in manifest.parts.iter().filter(is_known) {
-        let end = before.map_or(part.time.start, |before| before.end);
-        let over = TimeRange { start: part.time.start, end: end.min(part.time.end) };
+    for (part, time) in known {
+        let end = before.map_or(time.start, |before| before.end);
+        let over = TimeRange { start: time.start, end: end.min(time.end) };
         // Some logs are a little out of order everywhere, which is no overlap.
-        let shorter = before.map_or(0, |b| b.span_nanos().min(part.time.span_nanos()));
+        let shorter = before.map_or(0, |b| b.span_nanos().min(time.span_nanos()));
         if over.start < over.end && over.span_nanos() > shorter / 4 {
             let text = "a part begins before the one before it ends";
             let finding = Finding::new(&OVERLAP, text).at(part.bytes.clone());
             findings.add(finding.during(over));
         }
-        before = Some(part.time);
+        before = Some(time);
     }
 }

@@ -34,22 +34,20 @@ pub(super) struct Parts {
 
 impl Health {
     pub(super) fn of(log: &dyn Log) -> Result<Self> {
-        Ok(Self { parts: Parts::of(&log.manifest().parts), layout: log.layout()? })
+        let parts = Parts::of(&log.manifest().parts, log.part_times());
+        Ok(Self { parts, layout: log.layout()? })
     }
 }
 
 impl Parts {
-    fn of(parts: &[Part]) -> Self {
+    /// How `parts` lie, which have these `times`.
+    fn of(parts: &[Part], times: Vec<TimeRange>) -> Self {
         let mut lengths: Vec<u64> =
             parts.iter().map(|part| part.bytes.end - part.bytes.start).collect();
         lengths.sort_unstable();
-        let times: Vec<TimeRange> = parts
-            .iter()
-            .map(|part| part.time)
-            .filter(|time| !time.is_empty())
-            .collect();
+        let times = times.into_iter().filter(|time| !time.is_empty());
         let (known, unknown): (Vec<TimeRange>, Vec<TimeRange>) =
-            times.into_iter().partition(|time| *time != TimeRange::ALL);
+            times.partition(|time| *time != TimeRange::ALL);
         let is_back = |pair: &&[TimeRange]| pair[1].start < pair[0].start;
         let out_of_order = known.windows(2).filter(is_back).count();
 
@@ -118,6 +116,7 @@ mod tests {
             out_of_order: 1,
             of_unknown_time: 1,
         };
-        assert_eq!(Parts::of(&parts), want);
+        let times = parts.iter().map(|part| part.time).collect();
+        assert_eq!(Parts::of(&parts, times), want);
     }
 }

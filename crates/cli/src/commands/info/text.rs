@@ -59,7 +59,7 @@ pub(super) fn write(
     for remark in &manifest.remarks {
         facts.line("note", remark)?;
     }
-    topics::write(facts.out, manifest, paint)?;
+    topics::write(facts.out, &*opened.log, paint)?;
     match &more.frequencies {
         Some(frequencies) => topics::write_frequencies(out, opened, frequencies, paint),
         None => Ok(()),

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use logtool_core::{Manifest, TimeRange, Topic, TopicId, TopicOrigin};
+use logtool_core::{Log, Part, TimeRange, Topic, TopicId, TopicOrigin};
 
 use crate::{
     args::TimeChoice,
@@ -19,14 +19,15 @@ const WIDTH: usize = 100;
 /// Writes a line for each topic that has records, and the names of the others.
 pub(super) fn write(
     out: &mut dyn Write,
-    manifest: &Manifest,
+    log: &dyn Log,
     paint: Paint,
 ) -> io::Result<()> {
+    let manifest = log.manifest();
     let logged = |(_, topic): &(TopicId, &Topic)| topic.origin == TopicOrigin::Logged;
     let (full, empty): (Vec<_>, Vec<_>) =
         manifest.topics().filter(logged).partition(|(_, t)| t.records != Some(0));
     if !full.is_empty() {
-        table(out, manifest, &full, paint)?;
+        table(out, log, &full, paint)?;
     }
     let mut counts = counted(full.len() as u64, "topic");
     let records: u64 = full.iter().filter_map(|(_, topic)| topic.records).sum();
@@ -52,10 +53,12 @@ pub(super) fn write(
 
 fn table(
     out: &mut dyn Write,
-    manifest: &Manifest,
+    log: &dyn Log,
     topics: &[(TopicId, &Topic)],
     paint: Paint,
 ) -> io::Result<()> {
+    let manifest = log.manifest();
+    let parts: Vec<_> = manifest.parts.iter().zip(log.part_times()).collect();
     let labels = topics.iter().map(|(_, topic)| topic.label().chars().count());
     let width = labels.max().unwrap_or(0).max("TOPIC".len());
     // A ULog's topics are called as their types are.
@@ -78,7 +81,7 @@ fn table(
         let label = plain(&topic.label());
         let records = or_unknown(topic.records.map(|n| Count(n).to_string()));
         let rate = rate_hz(manifest, topic).map(|rate| Rate(rate).to_string());
-        let about = || Some(format!("~{}", Rate(about_rate_hz(manifest, id, topic)?)));
+        let about = || Some(format!("~{}", Rate(about_rate_hz(&parts, id, topic)?)));
         let rate = or_unknown(rate.or_else(about));
         let bytes = or_unknown(topic.bytes.map(|n| Bytes(n).to_string()));
         let line = format!("  {label:width$} {records:>10} {rate:>9} {bytes:>10}");
@@ -97,10 +100,14 @@ fn kind(topic: &Topic) -> String {
 }
 
 /// How often there was a record, judged by the parts that may hold some.
-fn about_rate_hz(manifest: &Manifest, id: TopicId, topic: &Topic) -> Option<f64> {
+fn about_rate_hz(
+    parts: &[(&Part, TimeRange)],
+    id: TopicId,
+    topic: &Topic,
+) -> Option<f64> {
     let records = topic.records?;
-    let parts = manifest.parts.iter().filter(|part| part.topics.contains(id));
-    let time = parts.fold(TimeRange::EMPTY, |all, part| all.cover(&part.time));
+    let parts = parts.iter().filter(|(part, _)| part.topics.contains(id));
+    let time = parts.fold(TimeRange::EMPTY, |all, (_, time)| all.cover(time));
     let nanos = time.span_nanos();
     let is_known = !time.is_empty() && time.start != TimeRange::ALL.start;
     (is_known && records > 1 && nanos > 0)
