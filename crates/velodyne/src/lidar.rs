@@ -77,7 +77,8 @@ impl Lidar {
     /// A decoder of its packets, of which scans begin where `scans` says.
     ///
     /// # Errors
-    /// `NoSuch` if `columns` has some that points do not have.
+    /// `NoSuch` if `columns` has some that points do not have, `Unsupported` if the
+    /// calibration is of fewer or of more lasers than the sensor has.
     pub fn decoder(
         &self,
         columns: &Columns,

@@ -9,7 +9,7 @@ use std::path::Path;
 use common::{packets, samples};
 use logtool_velodyne::{
     calibration::{Calibration, Check, Laser, StatusStream},
-    model::ReturnMode,
+    model::{Model, ReturnMode},
     packet::Firings,
 };
 
@@ -230,4 +230,22 @@ fn half_a_minute_without_packets_and_wrong_values_do_no_harm() {
     let report = stream.report();
     assert_eq!((report.check, report.incomplete), (Check::Crc, vec![]));
     same(&truth, &report.calibration.unwrap(), DIGITS, "s3");
+}
+
+#[test]
+fn a_calibration_suits_models_of_as_many_lasers() {
+    for (lasers, model, suits) in [
+        (Model::Vlp16, Model::Vlp16HiRes, true),
+        (Model::Vlp16, Model::Hdl64eS1, false),
+        (Model::Hdl64eS3, Model::Hdl64eS1, true),
+        (Model::Hdl64eS3, Model::Vlp32c, false),
+    ] {
+        let said = Calibration::of_model(lasers).suits(model);
+        assert_eq!(said.is_ok(), suits, "{lasers} for {model}: {said:?}");
+    }
+    let said = Calibration::of_model(Model::Vlp16).suits(Model::Hdl64eS1).unwrap_err();
+    let said = said.to_string();
+    for word in ["16 lasers", "of 64 (HDL-64E S1)", "name its model"] {
+        assert!(said.contains(word), "no {word:?} in {said}");
+    }
 }

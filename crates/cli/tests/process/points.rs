@@ -149,3 +149,28 @@ fn a_calibration_goes_from_packets_to_xml_to_yaml_and_back() {
     let again = folder.run(&["calibration", &capture, "-o", "db.xml"]);
     again.ended(1, &["--force"]);
 }
+
+#[test]
+fn a_calibration_of_another_number_of_lasers_is_refused() {
+    // Those of 16 lasers, in a file of 64 places and in one of 16, and one of 128.
+    let others = [
+        "calib_vlp16_lidarview.xml",
+        "calib_vlp16_nebula.yaml",
+        "calib_vls128_nebula.yaml",
+    ];
+    for (name, has) in others.iter().zip(["16", "16", "128"]) {
+        let (Some(capture), Some(other)) =
+            (sample(CAPTURE), sample(&format!("velodyne/{name}")))
+        else {
+            return;
+        };
+        let folder = Folder::new();
+        let words = [&*format!("calibration of {has} lasers"), "64 (HDL-64E S1)", name];
+        let args =
+            ["convert", &capture, "-o", "out", "--to", "pcd", "--calibration", &other];
+        folder.run(&args).ended(1, &words);
+        assert!(folder.list("").is_empty());
+        let args = ["cat", &capture, "-t", "points", "--calibration", &other];
+        folder.run(&args).ended(1, &words);
+    }
+}

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
+use logtool_core::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
+
+use crate::model::Model;
 
 /// The corrections of all lasers of a lidar, and where they are from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -101,6 +104,24 @@ impl Calibration {
             }
         }
         rings
+    }
+
+    /// Whether it is of as many lasers as `model` has: that of another model makes points
+    /// that are nowhere near.
+    ///
+    /// # Errors
+    /// `Unsupported` if it is of fewer or of more.
+    pub fn suits(&self, model: Model) -> Result<()> {
+        let (own, needed) = (self.lasers.len(), model.lasers());
+        if own == needed {
+            return Ok(());
+        }
+        let what = format!(
+            "a calibration of {own} lasers ({}) for a lidar of {needed} ({model}): give the \
+             calibration of this lidar, or name its model if it is another",
+            self.origin
+        );
+        Err(Error::new(ErrorKind::Unsupported, what))
     }
 }
 

@@ -42,12 +42,17 @@ pub struct PointDecoder {
 
 impl PointDecoder {
     /// A decoder of the packets of `sensor`, counting scans from where it begins.
+    ///
+    /// # Errors
+    /// `NoSuch` if `columns` has some that points do not have, `Unsupported` if
+    /// `calibration` is of fewer or of more lasers than the sensor has.
     pub fn new(
         sensor: Sensor,
         calibration: &Calibration,
         options: PointOptions,
         columns: &Columns,
     ) -> Result<Self> {
+        calibration.suits(sensor.model)?;
         let table = Table::new(columns.only.as_deref())?;
         Ok(Self {
             sensor,
