@@ -35,9 +35,16 @@ pub(super) struct Periods {
 struct Topic {
     last: Option<Timestamp>,
     /// How many steps are about so long; made at the first of them.
-    bins: Option<Box<[u32; BINS]>>,
+    bins: Option<Box<[Bin; BINS]>>,
     /// The longest steps, the longest first.
     longest: Vec<TimeRange>,
+}
+
+/// Steps that are about as long: how many, and how long together.
+#[derive(Clone, Copy, Default)]
+struct Bin {
+    count: u32,
+    nanos: u64,
 }
 
 /// So many of the longest steps are kept.
@@ -70,9 +77,10 @@ impl Periods {
 
 impl Topic {
     fn step(&mut self, step: TimeRange) {
-        let bins = self.bins.get_or_insert_with(|| Box::new([0; BINS]));
+        let bins = self.bins.get_or_insert_with(|| Box::new([Bin::default(); BINS]));
         if let Some(bin) = bins.get_mut(bin(len(&step))) {
-            *bin = bin.saturating_add(1);
+            bin.count = bin.count.saturating_add(1);
+            bin.nanos = bin.nanos.saturating_add(len(&step));
         }
         let place = self.longest.partition_point(|known| len(known) >= len(&step));
         if place < KEPT {
@@ -83,7 +91,7 @@ impl Topic {
 
     fn finding(&self) -> Option<Finding> {
         let bins = self.bins.as_deref()?;
-        let total: u64 = bins.iter().map(|count| u64::from(*count)).sum();
+        let total: u64 = bins.iter().map(|bin| u64::from(bin.count)).sum();
         let (usual, nearly_all) = (at(bins, total / 2), at(bins, total * 9 / 10));
         // What comes now and then has no gaps.
         if total < MIN_RECORDS || nearly_all > usual.saturating_mul(3) {
@@ -96,13 +104,13 @@ impl Topic {
         let more: u64 = match gaps.len() {
             // There may be more than were kept.
             KEPT => {
-                bins.iter().skip(bin(least) + 1).map(|count| u64::from(*count)).sum()
+                bins.iter().skip(bin(least) + 1).map(|bin| u64::from(bin.count)).sum()
             }
             _ => 0,
         };
         let time = gaps.iter().fold(**longest, |all, gap| all.cover(gap));
         let text = format!(
-            "silent for {} at most; it comes every {}",
+            "silent for {} at most; it comes about every {}",
             Nanos(len(longest)),
             Nanos(usual)
         );
@@ -125,18 +133,14 @@ fn bin(nanos: u64) -> usize {
     (power * STEPS + rest) as usize
 }
 
-/// About how long the step with the index `rank` is.
-fn at(bins: &[u32; BINS], rank: u64) -> u64 {
+/// About how long the step with the index `rank` is: the mean of those of its bin.
+fn at(bins: &[Bin; BINS], rank: u64) -> u64 {
     let mut before = 0;
-    for (index, count) in bins.iter().enumerate() {
-        before += u64::from(*count);
-        if before > rank {
-            let (power, rest) = (index as u32 / STEPS, index as u64 % u64::from(STEPS));
-            let unit = 1_u64 << power.saturating_sub(2);
-            return (u64::from(STEPS) + rest).saturating_mul(unit) + unit / 2;
-        }
-    }
-    0
+    let found = bins.iter().find(|bin| {
+        before += u64::from(bin.count);
+        before > rank
+    });
+    found.map_or(0, |bin| bin.nanos / u64::from(bin.count).max(1))
 }
 
 /// Nanoseconds as people read them.
@@ -158,16 +162,32 @@ impl fmt::Display for Nanos {
 mod tests {
     use super::*;
 
+    fn topic(steps: impl IntoIterator<Item = i64>) -> Topic {
+        let mut topic = Topic::default();
+        for nanos in steps {
+            let (start, end) = (Timestamp::from_nanos(0), Timestamp::from_nanos(nanos));
+            topic.step(TimeRange { start, end });
+        }
+        topic
+    }
+
+    #[test]
+    fn what_comes_every_400_ms_is_told_to_do_so() {
+        let steps = [400_000_000; 40].into_iter().chain([9_000_000_000]);
+        let text = topic(steps).finding().unwrap().text;
+        assert_eq!(text, "silent for 9.000 s at most; it comes about every 400.000 ms");
+    }
+
     #[test]
     fn a_bin_holds_what_is_a_quarter_longer_at_most() {
-        for nanos in [4_u64, 5, 1_000, 5_000_000, 123_456_789_012] {
-            let mut bins = [0; BINS];
-            bins[bin(nanos)] = 1;
-            let about = at(&bins, 0);
-            assert!(
-                about * 4 >= nanos * 3 && about * 4 <= nanos * 5,
-                "{nanos}: {about}"
+        for nanos in [4_i64, 5, 1_000, 5_000_000, 123_456_789_012] {
+            let longer = nanos + nanos / 4 + 1;
+            assert_ne!(
+                bin(nanos.unsigned_abs()),
+                bin(longer.unsigned_abs()),
+                "{nanos}"
             );
+            assert!(bin(nanos.unsigned_abs()) <= bin(longer.unsigned_abs()));
         }
     }
 }
