@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::{bytes, program::Folder};
+use crate::{bytes, program::Folder, samples::testdata};
 
 #[test]
 fn a_screen_says_what_the_log_holds() {
@@ -73,4 +73,12 @@ fn damage_is_in_the_json() {
     assert_eq!(damage["kind"], "truncated");
     assert_eq!((&damage["start"], &damage["end"]), (&json!(start), &json!(end)));
     assert_eq!(report["lost_bytes"], end - start);
+}
+
+#[test]
+fn topics_that_are_made_of_others_are_named() {
+    let run = Folder::new().run(&["info", &testdata("rover.bag")]).succeeded();
+    let line = "\n  also /scan/points, /points/points: made of these (convert and cat \
+                take them by name)\n";
+    assert!(run.stdout.contains(line), "{run:?}");
 }

@@ -33,6 +33,14 @@ pub(super) fn write(
     let records: u64 = full.iter().filter_map(|(_, topic)| topic.records).sum();
     counts = format!("{counts}, {}", counted(records, "record"));
     writeln!(out, "  {}", paint.dim(&counts))?;
+    let made = manifest.topics().filter(|(_, t)| t.origin == TopicOrigin::Derived);
+    // What a ULog's vehicle said, is made of no topic, and has a command of its own.
+    let made = made.filter(|(_, t)| t.records != Some(0) && t.name != "messages");
+    let made: Vec<String> = made.map(|(_, topic)| plain(&topic.label())).collect();
+    if !made.is_empty() {
+        let what = "made of these (convert and cat take them by name)";
+        writeln!(out, "  also {}: {what}", made.join(", "))?;
+    }
     if empty.is_empty() {
         return Ok(());
     }
