@@ -99,7 +99,7 @@ pub(crate) enum CatFormat {
     Text,
 }
 
-/// Print what the vehicle said: logged strings and events, in words
+/// Print what the vehicle, or the nodes of ROS, said: logged strings and events, in words
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
