@@ -18,8 +18,8 @@ use crate::{
     chunk::Compression,
     wire::{Channel, ChunkIndex, MAGIC, Schema, op},
     write::{
-        encode::Records,
-        filling::{Filling, Full, Told},
+        encode::{Records, Told},
+        filling::{Filling, Full},
     },
 };
 

@@ -5,6 +5,7 @@ mod images;
 mod job;
 mod log;
 mod merged;
+mod one;
 mod points;
 mod px4;
 mod sink;
@@ -34,7 +35,7 @@ pub(super) fn run(args: &ConvertArgs, global: &GlobalArgs) -> Result<Outcome> {
     for (input, place) in &places {
         let done = match args.target() {
             target if target.is_log() => log::run(input, place, args, global),
-            _ => job::run(input, place, args, labels.clone(), global),
+            _ => one::run(input, place, args, labels.clone(), global),
         };
         worst = worst.max(match done {
             Err(err) if places.len() > 1 => {

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    wire::{Channel, ChunkIndex, Schema, op},
-    write::filling::Told,
-};
+use crate::wire::{Channel, ChunkIndex, Schema, op};
 
 /// Records, one behind the other.
 #[derive(Debug, Default)]
@@ -130,6 +127,19 @@ impl Content<'_> {
         }
         self
     }
+}
+
+/// What is told of a chunk.
+#[derive(Debug)]
+pub(super) struct Told {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    /// How long its records are, and their CRC-32.
+    pub(super) size: u64,
+    pub(super) crc: u32,
+    /// For each channel, the times of its messages and where they are in the records, in
+    /// the order of time.
+    pub(super) index: BTreeMap<u16, Vec<(u64, u64)>>,
 }
 
 /// The head of a chunk of which `packed_len` bytes of records follow.

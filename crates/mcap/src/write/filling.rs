@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::{wire::op, write::encode::Records};
+use crate::{
+    wire::op,
+    write::encode::{Records, Told},
+};
 
 /// Records that become a chunk.
 #[derive(Debug, Default)]
@@ -17,19 +20,6 @@ pub(super) struct Filling {
 pub(super) struct Full {
     pub(super) bytes: Vec<u8>,
     pub(super) told: Told,
-}
-
-/// What is told of a chunk.
-#[derive(Debug)]
-pub(super) struct Told {
-    pub(super) start: u64,
-    pub(super) end: u64,
-    /// How long its records are, and their CRC-32.
-    pub(super) size: u64,
-    pub(super) crc: u32,
-    /// For each channel, the times of its messages and where they are in the records, in
-    /// the order of time.
-    pub(super) index: BTreeMap<u16, Vec<(u64, u64)>>,
 }
 
 impl Filling {

@@ -1,23 +1,11 @@
-//! The conversion of one log.
+//! The conversion of one log: what it is given, and what comes of it.
 
-use std::{fs, path::Path, sync::Arc, time::Instant};
+use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
 use logtool_core::{Damage, Labels, TopicSet};
-use logtool_sinks::{Existing, Outputs};
+use logtool_sinks::Outputs;
 
-use crate::{
-    args::{ConvertArgs, GlobalArgs, Layout, Target},
-    commands::convert::{images, merged, points, px4, tables, tracks},
-    findings::Findings,
-    human::{Bytes, Span, counted},
-    interrupt, labels, lidars,
-    new_log::explained,
-    opened::{self, Opened},
-    outcome::Outcome,
-    progress,
-    terminal::say,
-};
+use crate::{args::ConvertArgs, opened::Opened};
 
 /// One log on its way into tables.
 pub(super) struct Job<'j> {
@@ -38,78 +26,4 @@ pub(super) struct Made {
     pub(super) damage: Vec<Damage>,
     /// What people should know of it: a sentence each.
     pub(super) remarks: Vec<String>,
-}
-
-/// Converts `input` into tables in the folder `place`, or into a track that is the file
-/// `place`.
-pub(super) fn run(
-    input: &Path,
-    place: &Path,
-    args: &ConvertArgs,
-    labels: Option<Arc<Labels>>,
-    global: &GlobalArgs,
-) -> Result<Outcome> {
-    let start = Instant::now();
-    let (opened, header) = match args.layout {
-        Some(Layout::Px4) => {
-            let (input, log) = opened::open_ulog(input, global, "such layout")?;
-            let header = log.header().clone();
-            (Opened { input, log: Box::new(log) }, Some(header))
-        }
-        _ => {
-            let lidar = lidars::options(&args.lidar)?;
-            (opened::open_with(input, global, &lidar)?, None)
-        }
-    };
-    let name = &opened.input.name;
-    let mut findings = Findings::of(&opened.input, opened.log.manifest());
-    findings.check(global.strict)?;
-
-    let has_names = args.labels.labels;
-    let of_log = || labels::of_log(opened.log.manifest());
-    let labels = labels.or_else(|| has_names.then(of_log).flatten());
-    let existing = if args.force { Existing::Replace } else { Existing::Refuse };
-    let file = args.track_file();
-    let folder = match file.map(|file| file.parent().unwrap_or(Path::new(""))) {
-        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
-        Some(parent) => parent,
-        None => place,
-    };
-    let outputs = interrupt::outputs(folder, existing);
-    let bar = progress::bar(name, opened.log.manifest().bytes, global);
-    let progress = |bytes| bar.inc(bytes);
-    let progress = &progress;
-    let job = Job { opened: &opened, outputs: &outputs, args, labels, progress };
-    let made = match &header {
-        Some(header) => px4::write(&job, header),
-        None if args.target() == Target::Images => images::write(&job),
-        None if args.target().is_points() => points::write(&job),
-        None if args.target().is_track() => tracks::write(&job, file),
-        None if args.merge.is_some() => merged::write(&job),
-        None => tables::write(&job),
-    };
-    bar.finish_and_clear();
-    let made = made.map_err(explained).with_context(|| name.clone())?;
-    findings.add(opened.log.manifest(), &made.topics, &made.damage);
-    findings.check(global.strict)?;
-    let files = outputs.commit().map_err(|err| explained(err.into()));
-    let files = files.with_context(|| name.clone())?;
-
-    if !global.quiet {
-        let len = |path| fs::metadata(path).map_or(0, |about| about.len());
-        let took = start.elapsed();
-        let speed =
-            opened.input.source.len() as f64 / 1e6 / took.as_secs_f64().max(1e-6);
-        say!(
-            "{name} → {}: {}, {}, {} in {} ({speed:.0} MB/s)",
-            if file.is_some() { place.to_owned() } else { place.join("") }.display(),
-            counted(made.tables, "table"),
-            counted(made.rows, "row"),
-            Bytes(files.iter().map(len).sum()),
-            Span(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)),
-        );
-        made.remarks.iter().for_each(|remark| say!("  {remark}"));
-        lidars::warn(name, opened.log.manifest(), &made.topics);
-    }
-    Ok(findings.tell(global.quiet))
 }
