@@ -11,6 +11,7 @@ mod depth;
 mod file;
 mod packed;
 mod raw;
+mod rows;
 mod yuv;
 
 use std::borrow::Cow;
@@ -24,7 +25,8 @@ use crate::{
 
 pub use self::{
     file::ImageFile,
-    raw::{PixelColor, Pixels, RawImage},
+    raw::{Pixels, RawImage},
+    rows::PixelColor,
 };
 
 /// The types of messages that are images.

@@ -1,6 +1,6 @@
 //! Images of distances in metres, as floats.
 
-use crate::image::raw::Rows;
+use crate::image::rows::Rows;
 
 /// The distances in millimetres, 16 bits each, the higher byte first: 0 where there is
 /// none (NaN, infinite, negative), 65535 from 65.535 m on.

@@ -1,6 +1,6 @@
 //! Pixels whose samples lie side by side.
 
-use crate::image::raw::{PixelColor, Rows};
+use crate::image::rows::{PixelColor, Rows};
 
 /// Where in a pixel the samples lie that are shown, and how long they are.
 #[derive(Clone, Copy, Debug)]

@@ -8,6 +8,7 @@ use crate::image::{
     bayer::{self, Pattern},
     depth,
     packed::{self, Packed},
+    rows::{PixelColor, Rows},
     yuv::{self, Order},
 };
 
@@ -41,26 +42,6 @@ pub struct Pixels {
     pub bits: u8,
     /// The samples.
     pub samples: Vec<u8>,
-}
-
-/// What samples a pixel is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PixelColor {
-    /// One: how bright it is, or how far away.
-    Gray,
-    /// Red, green, blue.
-    Rgb,
-    /// Red, green, blue, and how opaque.
-    Rgba,
-}
-
-/// The rows of an image, each of so many bytes as its pixels take.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Rows<'m> {
-    data: &'m [u8],
-    step: usize,
-    len: usize,
-    count: usize,
 }
 
 /// An encoding that can be shown.
@@ -120,19 +101,6 @@ impl RawImage<'_> {
         let end = count.checked_sub(1)?.checked_mul(step)?.checked_add(len)?;
         let is_there = len > 0 && step >= len && end <= self.data.len();
         is_there.then_some(Rows { data: self.data, step, len, count })
-    }
-}
-
-impl<'m> Rows<'m> {
-    /// The bytes of each row, without what pads it.
-    pub(super) fn each(self) -> impl Iterator<Item = &'m [u8]> {
-        let rows = self.data.chunks(self.step.max(1)).take(self.count);
-        rows.filter_map(move |row| row.get(..self.len))
-    }
-
-    /// How many bytes all rows are.
-    pub(super) fn bytes(self) -> usize {
-        self.len * self.count
     }
 }
 

@@ -3,7 +3,7 @@
 //! The values mean what ITU-R BT.601 says: brightness from 16 to 235, colour from 16
 //! to 240 around 128.
 
-use crate::image::raw::Rows;
+use crate::image::rows::Rows;
 
 /// The order of the four bytes of two pixels.
 #[derive(Clone, Copy, Debug)]
