@@ -8,7 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use logtool_core::DamageKind;
+use logtool_core::{DamageKind, OpenOptions};
 
 use crate::wire::{self, Chunk, HEAD_LEN, op};
 
@@ -74,6 +74,11 @@ impl Compression {
     }
 }
 
+/// How long the record of a chunk may be: as much as may be unpacked, and its head.
+pub(crate) fn most(options: OpenOptions) -> u64 {
+    u64::from(options.record_bytes) + (1 << 16)
+}
+
 /// A chunk that is unpacked.
 pub(crate) struct Opened {
     /// Its records, as far as they can be had.
@@ -103,6 +108,9 @@ impl Opened {
         let compression = Compression::of(chunk.compression);
         let (records, how) = match compression {
             None => (Bytes::new(), Unpacked::Unknown),
+            Some(Compression::None) if packed.len() > limit => {
+                (packed.slice(..limit), Unpacked::OverLimit)
+            }
             Some(Compression::None) => (packed, Unpacked::Whole),
             Some(Compression::Lz4) => {
                 let frame = lz4_flex::frame::FrameDecoder::new(&packed[..]);

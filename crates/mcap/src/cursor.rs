@@ -10,7 +10,7 @@ use logtool_core::{
 
 use crate::{
     channels::Channels,
-    chunk::Opened,
+    chunk::{self, Opened},
     contents::{self, Met},
     wire::{self, HEAD_LEN, op},
 };
@@ -76,6 +76,12 @@ impl Cursor for McapCursor {
         let Self { reader, next } = self;
         match next {
             Next::Nothing => Ok(false),
+            Next::Chunk(_, place) if place.end - place.start > reader.most() => {
+                block.reset(Bytes::new(), place.start);
+                block.report(Damage::new(DamageKind::OverLimit, place.clone()));
+                *next = Next::Nothing;
+                Ok(true)
+            }
             Next::Chunk(source, place) => {
                 let bytes = source.read_at(place.clone())?;
                 reader.chunk(block, place.clone(), &bytes);
@@ -112,6 +118,11 @@ impl Reader {
         let file = at..at + len as u64;
         self.message(block, content, used + HEAD_LEN..used + len, file);
         Step::Whole { len }
+    }
+
+    /// How long the record of a chunk may be.
+    fn most(&self) -> u64 {
+        chunk::most(self.options)
     }
 
     /// Reads the chunk that lies at `place`, as far as it goes.

@@ -1,6 +1,6 @@
 //! The channels of a file, and the topics that they make.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use logtool_core::TopicId;
 
@@ -10,7 +10,9 @@ use crate::wire::{Channel, Schema};
 /// [stream](logtool_core::Record::stream) is an index into them.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
-    schemas: HashMap<u16, Schema>,
+    schemas: HashMap<u16, (Number, Arc<Schema>)>,
+    /// The numbers of schemas that are alike but for their ids.
+    alike: HashMap<(String, String, Vec<u8>), Number>,
     pub(crate) channels: Vec<Entry>,
     by_id: HashMap<u16, usize>,
     topics: HashMap<TopicKey, TopicId>,
@@ -18,15 +20,19 @@ pub(crate) struct Table {
     pub(crate) conflicts: u64,
 }
 
-/// What makes the messages of channels alike: the name of the topic, how messages and
-/// schema are written, the name of the schema, and the schema.
-type TopicKey = (String, String, String, String, Vec<u8>);
+/// What makes the messages of channels alike: the name of the topic, how messages are
+/// written, and the schema, if there is one.
+type TopicKey = (String, String, Option<Number>);
+
+/// Schemas that are alike have one number. (A file may have 65,535 channels of one schema
+/// of megabytes, which is neither copied nor hashed for each.)
+type Number = usize;
 
 /// A channel, what its messages look like, and its topic.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) channel: Channel,
-    pub(crate) schema: Schema,
+    pub(crate) schema: Arc<Schema>,
     pub(crate) topic: TopicId,
 }
 
@@ -34,8 +40,13 @@ impl Table {
     /// Notes a schema.
     pub(crate) fn schema(&mut self, schema: Schema) {
         match self.schemas.get(&schema.id) {
-            Some(known) => self.conflicts += u64::from(*known != schema),
-            None => drop(self.schemas.insert(schema.id, schema)),
+            Some((_, known)) => self.conflicts += u64::from(**known != schema),
+            None => {
+                let Schema { id, name, encoding, data } = schema.clone();
+                let next = self.alike.len();
+                let number = *self.alike.entry((name, encoding, data)).or_insert(next);
+                self.schemas.insert(id, (number, Arc::new(schema)));
+            }
         }
     }
 
@@ -46,14 +57,11 @@ impl Table {
             self.conflicts += u64::from(known.channel != channel);
             return;
         }
-        let schema = self.schemas.get(&channel.schema).cloned().unwrap_or_default();
-        let key = (
-            channel.topic.clone(),
-            channel.encoding.clone(),
-            schema.encoding.clone(),
-            schema.name.clone(),
-            schema.data.clone(),
-        );
+        let (number, schema) = match self.schemas.get(&channel.schema) {
+            Some((number, schema)) => (Some(*number), schema.clone()),
+            None => (None, Arc::default()),
+        };
+        let key = (channel.topic.clone(), channel.encoding.clone(), number);
         let new = TopicId(self.topics.len() as u32);
         let topic = *self.topics.entry(key).or_insert(new);
         self.by_id.insert(channel.id, self.channels.len());

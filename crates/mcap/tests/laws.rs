@@ -176,3 +176,48 @@ fn channels_of_one_topic_are_its_streams_and_those_that_latch_are_known() {
     assert_eq!(columns(0), ["time", "data"]);
     assert_eq!(columns(1), ["time", "payload"]);
 }
+
+#[test]
+fn a_schema_that_many_channels_share_is_not_kept_for_each() {
+    let mut file =
+        Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
+    let text = format!("string data\n#{}\n", "x".repeat(1 << 19));
+    let schema = file.schema("pkg/Text", "ros1msg", text.as_bytes()).unwrap();
+    for number in 0..1_000 {
+        let name = format!("/topic{number}");
+        let channel = file.channel(&name, schema, "ros1", BTreeMap::new()).unwrap();
+        let time = Timestamp::from_nanos(number);
+        file.write(channel, 0, time, time, &[1, 0, 0, 0, b'a']).unwrap();
+    }
+    let bytes: Bytes = file.finish().unwrap().into_inner().into();
+    let log = open(&bytes);
+    let kept: usize = log.manifest().topics.iter().map(|t| t.definition.len()).sum();
+    assert!((32 << 20..=64 << 20).contains(&kept), "{kept}");
+    let columns =
+        |topic: usize| log.manifest().topics[topic].schema.field(1).name().clone();
+    assert_eq!((columns(0), columns(999)), ("data".to_owned(), "payload".to_owned()));
+    let last = logtool_core::TopicId(999);
+    let decoder = log.decoder(last, &logtool_core::Columns::default()).unwrap();
+    assert_eq!(decoder.schema(), &log.manifest().topics[999].schema);
+    assert_eq!(read(&log), (1_000, vec![]));
+}
+
+#[test]
+fn a_chunk_that_is_longer_than_may_be_kept_is_told_and_not_read() {
+    let mut options = WriterOptions::default();
+    (options.compression, options.chunk_bytes) = (Compression::None, 100_000);
+    let mut file = Writer::new(Cursor::new(Vec::new()), options).unwrap();
+    let raw = file.channel("/raw", Default::default(), "odd", BTreeMap::new()).unwrap();
+    let time = Timestamp::from_nanos(1);
+    for len in [200_000, 100_001, 5] {
+        file.write(raw, 0, time, time, &vec![7; len]).unwrap();
+    }
+    let bytes: Bytes = file.finish().unwrap().into_inner().into();
+    let mut open = OpenOptions::default();
+    open.record_bytes = 80_000;
+    let log = McapLog::open(Arc::new(bytes), open).unwrap();
+    let parts = log.manifest().parts.clone();
+    assert_eq!(parts.len(), 3);
+    let lost = |part: usize| (DamageKind::OverLimit, parts[part].bytes.clone());
+    assert_eq!(read(&log), (1, vec![lost(0), lost(1)]));
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use logtool_core::{Damage, DamageKind, OpenOptions, Result, TimeRange, Window};
 
 use crate::{
-    chunk::{Opened, Unpacked},
+    chunk::{self, Opened, Unpacked},
     contents::{self, Met},
     cursor::timestamp,
     judge,
@@ -113,7 +113,7 @@ impl Scan {
     fn chunk(&mut self, window: &mut Window<'_>, at: u64, all: u64) -> Result<()> {
         let place = at..at + all;
         let limit = self.options.record_bytes as usize;
-        if all > limit as u64 + (1 << 16) {
+        if all > chunk::most(self.options) {
             self.lose(Damage::new(DamageKind::OverLimit, place));
             return Ok(());
         }
