@@ -3,9 +3,11 @@
 import os
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from itertools import chain
 from pathlib import Path
 
 from checks import check_log
+from labels import check_labels
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,7 +26,7 @@ def main():
     paths = [Path(name) for name in sys.argv[1:]] or logs()
     passed = failed = 0
     with ProcessPoolExecutor() as pool:
-        for tally in pool.map(check_log, paths):
+        for tally in chain(pool.map(check_log, paths), [check_labels(ROOT / "testdata")]):
             print("\n".join(tally.lines), flush=True)
             passed, failed = passed + tally.passed, failed + tally.failed
     print(f"{passed} passed, {failed} failed")

@@ -17,6 +17,7 @@ mod fixed;
 mod flat;
 mod leaf;
 mod moving;
+mod names;
 mod node;
 mod plan;
 mod program;
@@ -46,7 +47,10 @@ use crate::{
     time::Timestamp,
 };
 
-pub use crate::columns::plan::{TIME_UNIT, time_field};
+pub use crate::columns::{
+    names::NAMES,
+    plan::{TIME_UNIT, time_field},
+};
 
 /// How many bytes of payloads of no fixed length one batch holds: an `i32` has to count
 /// their elements, and text may become three times as long.

@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, io::BufWriter, sync::Arc};
 
-use arrow_array::{RecordBatch, cast::AsArray as _};
+use arrow_array::RecordBatch;
 use arrow_ipc::writer::FileWriter;
-use arrow_schema::{DataType, Schema, SchemaRef};
-use arrow_select::{concat::concat_batches, take::take};
+use arrow_schema::{Schema, SchemaRef};
+use arrow_select::concat::concat_batches;
 use logtool_core::{Result, TableSink, TableWriter, Topic};
 
 use crate::{
@@ -13,15 +13,12 @@ use crate::{
     error::from_arrow,
     file_name::FileNames,
     held::Held,
+    one_dictionary::OneDictionary,
     provenance::table_metadata,
     staged::{Outputs, Staged},
 };
 
-/// Writes Arrow IPC files: one a topic.
-///
-/// The names of values, which are dictionaries in a batch, are plain strings in the
-/// file: a file can have one dictionary a column, and it would have to be known before
-/// the first batch is written.
+/// Writes Arrow IPC files: one a topic. The names of values are dictionary columns.
 #[derive(Clone, Debug)]
 pub struct IpcSink {
     outputs: Arc<Outputs>,
@@ -48,12 +45,14 @@ impl TableSink for IpcSink {
         let out = BufWriter::with_capacity(32 << 10, staged);
         let writer = FileWriter::try_new(out, &schema).map_err(from_arrow)?;
         let held = Held::new(&schema, &self.budget);
-        Ok(Box::new(IpcWriter { schema, writer, held }))
+        let dictionaries = OneDictionary::new(&schema)?;
+        Ok(Box::new(IpcWriter { schema, dictionaries, writer, held }))
     }
 }
 
 struct IpcWriter {
     schema: SchemaRef,
+    dictionaries: OneDictionary,
     writer: FileWriter<BufWriter<Staged>>,
     held: Held,
 }
@@ -63,7 +62,7 @@ const BATCH_BYTES: usize = 1 << 20;
 
 impl TableWriter for IpcWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let batch = without_dictionaries(batch, &self.schema)?;
+        let batch = self.dictionaries.applied(batch)?;
         if self.held.push(batch)? || self.held.bytes() >= BATCH_BYTES {
             self.flush()?;
         }
@@ -89,37 +88,15 @@ impl IpcWriter {
     }
 }
 
-/// `schema`, without dictionaries, and with what is known of `topic`.
+/// `schema`, with what is known of `topic`.
 fn file_schema(
     topic: &Topic,
     schema: &SchemaRef,
     metadata: &BTreeMap<String, String>,
 ) -> SchemaRef {
-    let fields = schema.fields().iter().map(|field| match field.data_type() {
-        DataType::Dictionary(_, names) => {
-            Arc::new(field.as_ref().clone().with_data_type(names.as_ref().clone()))
-        }
-        _ => field.clone(),
-    });
-    let fields: Vec<_> = fields.collect();
     let mut told = schema.metadata().clone();
     told.extend(table_metadata(topic, metadata));
-    Arc::new(Schema::new_with_metadata(fields, told))
-}
-
-fn without_dictionaries(
-    batch: &RecordBatch,
-    schema: &SchemaRef,
-) -> Result<RecordBatch> {
-    let columns = batch.columns().iter().map(|column| match column.data_type() {
-        DataType::Dictionary(..) => {
-            let dictionary = column.as_any_dictionary();
-            take(dictionary.values(), dictionary.keys(), None)
-        }
-        _ => Ok(column.clone()),
-    });
-    let columns = columns.collect::<Result<_, _>>().map_err(from_arrow)?;
-    RecordBatch::try_new(schema.clone(), columns).map_err(from_arrow)
+    Arc::new(Schema::new_with_metadata(schema.fields().clone(), told))
 }
 
 #[cfg(test)]

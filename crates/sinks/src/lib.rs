@@ -44,6 +44,8 @@ mod jsonl;
 
 mod budget;
 mod held;
+mod one_dictionary;
+
 mod ipc;
 mod parquet;
 

@@ -9,7 +9,7 @@ use arrow_array::{
     types::Int32Type,
 };
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use logtool_core::{TableSink, Topic, TopicOrigin, time_field};
+use logtool_core::{NAMES, TableSink, Topic, TopicOrigin, time_field};
 
 use crate::{FileNames, NameStyle};
 
@@ -60,11 +60,21 @@ pub(crate) fn utc_times(unit: &str, nanos: Vec<Option<i64>>) -> (Field, ArrayRef
     (time_field("timestamp", unit).with_data_type(utc), Arc::new(times))
 }
 
+/// A column of labels of which these are all that there may be, and which has these.
+pub(crate) fn labels(
+    name: &str,
+    all: &[&str],
+    rows: &[Option<&str>],
+) -> (Field, ArrayRef) {
+    let mut labels = StringDictionaryBuilder::<Int32Type>::new();
+    rows.iter().for_each(|row| labels.append_option(*row));
+    let (field, column) = column(name, Arc::new(labels.finish()));
+    let all = serde_json::to_string(all).unwrap();
+    (field.with_metadata([(NAMES.to_owned(), all)].into()), column)
+}
+
 /// Two rows of one column of each kind: numbers, truths, texts, labels, lists, structs.
 pub(crate) fn all_kinds() -> RecordBatch {
-    let mut labels = StringDictionaryBuilder::<Int32Type>::new();
-    labels.append_value("MANUAL");
-    labels.append_null();
     let mut lists = ListBuilder::new(Float32Builder::new());
     lists.append_value([Some(0.5), None]);
     lists.append_value([]);
@@ -84,7 +94,7 @@ pub(crate) fn all_kinds() -> RecordBatch {
             "text",
             Arc::new(StringArray::from(vec!["say \"hi\",\r\n", "\u{1}é\\"])),
         ),
-        column("mode_label", Arc::new(labels.finish())),
+        labels("mode_label", &["MANUAL", "AUTO"], &[Some("MANUAL"), None]),
         column("list", Arc::new(lists.finish())),
         column("pair", Arc::new(pair)),
     ])

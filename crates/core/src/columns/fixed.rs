@@ -7,6 +7,7 @@ use arrow_schema::{DataType, Field, FieldRef, Fields, TimeUnit};
 use crate::{
     columns::{
         leaf::Leaf,
+        names::Names,
         node::Node,
         plan::{Made, Planner},
         values::{spans, stamps, values},
@@ -108,11 +109,8 @@ impl Planner<'_> {
         column: &str,
         leaf: usize,
     ) -> Option<(FieldRef, Node)> {
-        let labels = self.labels?.get(&layout.name, field)?;
-        let (key, value) = (Box::new(DataType::Int32), Box::new(DataType::Utf8));
-        let data_type = DataType::Dictionary(key, value);
-        let field = Field::new(format!("{column}_label"), data_type, true);
-        Some((Arc::new(field), Node::Label(leaf, labels.clone())))
+        let names = Names::new(self.labels?.get(&layout.name, field)?);
+        Some((names.field(&format!("{column}_label")), Node::Label(leaf, names)))
     }
 }
 

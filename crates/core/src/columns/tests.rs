@@ -121,13 +121,18 @@ fn a_short_payload_is_damage_and_its_neighbours_are_rows() {
 #[test]
 fn values_with_names_get_a_dictionary_column() {
     let mut labels = Labels::default();
-    labels.insert("kitchen", "menu", 1, "PASTA_MENU_CARBONARA".into());
+    for (value, name) in [(0, "NONE"), (1, "CARBONARA"), (2, "NONE")] {
+        labels.insert("kitchen", "menu", value, name.into());
+    }
     let columns = Columns { labels: Some(Arc::new(labels)), ..Columns::default() };
     let (batch, _) = decode(&columns, &[ROW]);
     let label = batch.column_by_name("menu_label").unwrap();
     let label = label.as_dictionary::<Int32Type>();
-    assert_eq!(label.values().as_string::<i32>().value(0), "PASTA_MENU_CARBONARA");
-    assert_eq!(label.keys().values(), &[0]);
+    let names: Vec<_> = label.values().as_string::<i32>().iter().flatten().collect();
+    assert_eq!(names, ["NONE", "CARBONARA"]);
+    assert_eq!(label.keys().values(), &[1]);
+    let field = batch.schema().field_with_name("menu_label").unwrap().clone();
+    assert_eq!(field.metadata()[NAMES], r#"["NONE","CARBONARA"]"#);
 }
 
 #[test]

@@ -1,0 +1,146 @@
+//! One dictionary a column, as a file of Arrow's can have no more.
+
+use std::{collections::HashMap, sync::Arc};
+
+use arrow_array::{
+    Array as _, ArrayRef, DictionaryArray, FixedSizeListArray, ListArray, RecordBatch,
+    StringArray, StructArray, builder::Int32Builder, cast::AsArray as _,
+    types::Int32Type,
+};
+use arrow_schema::{DataType, Field, FieldRef, Schema};
+use logtool_core::{Error, ErrorKind, NAMES, Result};
+
+use crate::error::from_arrow;
+
+/// What has to be done with the dictionaries of an array.
+#[derive(Debug)]
+enum Keys {
+    /// There are none.
+    Same,
+    /// It is to have this dictionary; where each name is in it.
+    Of(Arc<StringArray>, HashMap<String, i32>),
+    /// It is a list of such.
+    Item(Box<Keys>),
+    /// It is a struct of such.
+    Fields(Vec<Keys>),
+}
+
+/// Gives all batches of a table the dictionaries that [`NAMES`] tells of: batches have
+/// others where rows of several came together.
+#[derive(Debug)]
+pub(crate) struct OneDictionary {
+    columns: Vec<Keys>,
+}
+
+impl OneDictionary {
+    /// The dictionaries of the columns of `schema`.
+    pub(crate) fn new(schema: &Schema) -> Result<Self> {
+        let columns = schema.fields().iter().map(Keys::of).collect::<Result<_>>()?;
+        Ok(Self { columns })
+    }
+
+    /// `batch` with these dictionaries.
+    ///
+    /// # Errors
+    ///
+    /// A name that was not told of.
+    pub(crate) fn applied(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let columns = self.columns.iter().zip(batch.columns());
+        let columns = columns.map(|(keys, column)| keys.applied(column));
+        let columns = columns.collect::<Result<_>>()?;
+        RecordBatch::try_new(batch.schema(), columns).map_err(from_arrow)
+    }
+}
+
+impl Keys {
+    fn of(field: &FieldRef) -> Result<Self> {
+        let keys = match field.data_type() {
+            DataType::Dictionary(..) => return Self::told(field),
+            DataType::List(item) | DataType::FixedSizeList(item, _) => {
+                Self::Item(Box::new(Self::of(item)?))
+            }
+            DataType::Struct(fields) => {
+                Self::Fields(fields.iter().map(Self::of).collect::<Result<_>>()?)
+            }
+            _ => Self::Same,
+        };
+        Ok(if keys.is_same() { Self::Same } else { keys })
+    }
+
+    fn told(field: &Field) -> Result<Self> {
+        let names = field.metadata().get(NAMES).map(String::as_str).unwrap_or_default();
+        let names: Vec<String> = serde_json::from_str(names).map_err(|err| {
+            let what = format!("the names of column {:?} are not told", field.name());
+            Error::new(ErrorKind::Unsupported, what).from_source(err)
+        })?;
+        let dictionary = Arc::new(StringArray::from_iter_values(&names));
+        Ok(Self::Of(dictionary, names.into_iter().zip(0..).collect()))
+    }
+
+    /// Whether nothing is to be done.
+    fn is_same(&self) -> bool {
+        match self {
+            Self::Same => true,
+            Self::Of(..) => false,
+            Self::Item(keys) => keys.is_same(),
+            Self::Fields(fields) => fields.iter().all(Self::is_same),
+        }
+    }
+
+    fn applied(&self, array: &ArrayRef) -> Result<ArrayRef> {
+        let made: Result<ArrayRef, _> = match (self, array.data_type()) {
+            (Self::Of(dictionary, places), _) => {
+                return renamed(array, dictionary, places);
+            }
+            (Self::Fields(fields), DataType::Struct(names)) => {
+                let old = array.as_struct();
+                let columns = fields.iter().zip(old.columns());
+                let columns = columns.map(|(keys, column)| keys.applied(column));
+                let columns = columns.collect::<Result<_>>()?;
+                StructArray::try_new(names.clone(), columns, old.nulls().cloned())
+                    .map(|made| Arc::new(made) as ArrayRef)
+            }
+            (Self::Item(keys), DataType::FixedSizeList(item, len)) => {
+                let old = array.as_fixed_size_list();
+                let values = keys.applied(old.values())?;
+                let nulls = old.nulls().cloned();
+                FixedSizeListArray::try_new(item.clone(), *len, values, nulls)
+                    .map(|made| Arc::new(made) as ArrayRef)
+            }
+            (Self::Item(keys), DataType::List(item)) => {
+                let old = array.as_list::<i32>();
+                let (ends, values) =
+                    (old.offsets().clone(), keys.applied(old.values())?);
+                ListArray::try_new(item.clone(), ends, values, old.nulls().cloned())
+                    .map(|made| Arc::new(made) as ArrayRef)
+            }
+            _ => return Ok(array.clone()),
+        };
+        made.map_err(from_arrow)
+    }
+}
+
+/// The names of `array`, with this dictionary, in which they are at these places.
+fn renamed(
+    array: &ArrayRef,
+    dictionary: &Arc<StringArray>,
+    places: &HashMap<String, i32>,
+) -> Result<ArrayRef> {
+    let old = array.as_dictionary::<Int32Type>();
+    let names = old.downcast_dict::<StringArray>().ok_or_else(|| untold("no text"))?;
+    let mut keys = Int32Builder::with_capacity(old.len());
+    for name in names {
+        let place = |name| places.get(name).copied().ok_or_else(|| untold(name));
+        keys.append_option(name.map(place).transpose()?);
+    }
+    let made = DictionaryArray::<Int32Type>::try_new(keys.finish(), dictionary.clone());
+    Ok(Arc::new(made.map_err(from_arrow)?))
+}
+
+fn untold(name: &str) -> Error {
+    let what = format!("the name {name:?} was not told of when the table began");
+    Error::new(ErrorKind::Unsupported, what)
+}
+
+#[cfg(test)]
+mod tests;
