@@ -2,6 +2,7 @@
 
 mod firing;
 
+pub(crate) use crate::packet::firing::BLOCK_BYTES;
 pub use crate::packet::firing::{
     BLOCKS, Bank, CHANNELS, DATA_BYTES, Firings, Returns, Tail,
 };

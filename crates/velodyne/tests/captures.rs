@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{collections::BTreeMap, ops::Range, path::Path, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
@@ -35,6 +35,10 @@ type Found = BTreeMap<String, Vec<(Timestamp, Bytes)>>;
 
 fn read(name: &str) -> (CaptureLog, Found) {
     let bytes = sample(&format!("pcap_variants/{name}")).unwrap();
+    opened(bytes)
+}
+
+fn opened(bytes: Bytes) -> (CaptureLog, Found) {
     let log = CaptureLog::open(Arc::new(bytes), OpenOptions::default()).unwrap();
     let (all, mut block, mut found) =
         (Selection::default(), Block::default(), Found::new());
@@ -163,13 +167,43 @@ fn position_packets_are_found_though_ip_says_that_they_are_longer() {
 }
 
 #[test]
-fn short_captures_are_counted_and_not_read() {
+fn packets_that_were_captured_only_in_part_are_told_as_damage() {
     if packets().is_none() {
         return;
     }
     let (log, found) = read("snaplen1000.pcap");
     assert_eq!((found.len(), count(&log, "short_captures")), (0, 60));
-    assert_eq!(log.manifest().damage, []);
+    let [lost] = &log.manifest().damage[..] else { panic!("one damage") };
+    assert_eq!((lost.kind, lost.records), (DamageKind::Garbled, 60));
+    assert_eq!(lost.bytes, 24..log.manifest().bytes);
+}
+
+#[test]
+fn of_frames_that_are_cut_only_those_of_lidars_are_damage() {
+    let Some(bytes) = sample("pcap_variants/noise_two_sensors.pcap") else { return };
+    // As if all but a few frames had been captured up to 100 bytes.
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let mut cut = bytes[..24].to_vec();
+    let (mut at, mut frames, mut lost) = (24, 0, 0);
+    while at < bytes.len() {
+        let len = word(at + 8) as usize;
+        let frame = &bytes[at + 16..at + 16 + len];
+        let kept = if frames % 50 == 0 { len } else { len.min(100) };
+        let ethertype_and_protocol = (&frame[12..14], frame.get(23));
+        let is_udp = ethertype_and_protocol == (&[8, 0], Some(&17));
+        let flag = frame.get(42..44).is_some_and(|f| f == [255, 238] || f == [255, 221]);
+        lost += u64::from(kept < len && is_udp && len == 1_248 && flag);
+        cut.extend(&bytes[at..at + 8]);
+        cut.extend((kept as u32).to_le_bytes());
+        cut.extend(&bytes[at + 12..at + 16 + kept]);
+        (at, frames) = (at + 16 + len, frames + 1);
+    }
+    let (log, found) = opened(cut.into());
+    let told: u64 = log.manifest().damage.iter().map(|damage| damage.records).sum();
+    assert_eq!((told, count(&log, "short_captures")), (lost, lost));
+    assert!(log.manifest().damage.len() < 4, "{:?}", log.manifest().damage);
+    assert_eq!(found.values().map(Vec::len).sum::<usize>() as u64 + lost, 75);
+    assert_eq!(count(&log, "other_protocols"), 12);
 }
 
 #[test]
@@ -182,6 +216,46 @@ fn a_capture_that_ends_in_a_frame_gives_those_before() {
     let [lost] = &log.manifest().damage[..] else { panic!("one damage") };
     assert_eq!(lost.kind, DamageKind::Truncated);
     assert_eq!(lost.bytes, 24 + 59 * (16 + 1_248)..log.manifest().bytes);
+}
+
+/// The packets of a dump, and what of it is damaged.
+fn bare(bytes: &[u8]) -> (Vec<Bytes>, Vec<(DamageKind, Range<u64>)>) {
+    let (log, mut found) = opened(Bytes::copy_from_slice(bytes));
+    let packets = found.remove("velodyne_packets").unwrap();
+    let damage = log.manifest().damage.iter().map(|d| (d.kind, d.bytes.clone()));
+    (packets.into_iter().map(|(_, bytes)| bytes).collect(), damage.collect())
+}
+
+#[test]
+fn broken_bytes_of_bare_packets_cost_the_packets_that_they_are_in() {
+    let Some(dump) = sample("vlp16_einride_recording.bin") else { return };
+    let packets: Vec<&[u8]> = dump.chunks_exact(1_206).collect();
+    assert_eq!(packets.len(), 1_000);
+    let garbled = |start: usize, end: usize| {
+        (DamageKind::Garbled, (start * 1_206) as u64..(end * 1_206) as u64)
+    };
+    // The flag of a block, of the first packet and of two that one sound one parts.
+    let mut wrong = dump.to_vec();
+    for (packet, block) in [(0, 0), (500, 3), (502, 11)] {
+        wrong[packet * 1_206 + block * 100] ^= 1;
+    }
+    let (found, damage) = bare(&wrong);
+    let kept = (0..1_000).filter(|n| ![0, 500, 502].contains(n));
+    assert!(found.iter().eq(kept.map(|n| packets[n])));
+    assert_eq!(damage, [garbled(0, 1), garbled(500, 501), garbled(502, 503)]);
+    // A byte that is missing, and a hundred too many.
+    let mut wrong = dump.to_vec();
+    wrong.splice(700 * 1_206..700 * 1_206, [0xff; 100]);
+    wrong.remove(300 * 1_206 + 7);
+    let (found, damage) = bare(&wrong);
+    assert!(found.iter().eq((0..1_000).filter(|n| *n != 300).map(|n| packets[n])));
+    let at = 700 * 1_206 - 1;
+    assert_eq!(damage[0], (DamageKind::Garbled, 300 * 1_206..301 * 1_206 - 1));
+    assert_eq!(damage[1..], [(DamageKind::Garbled, at..at + 100)]);
+    // The end of the last packet is missing.
+    let (found, damage) = bare(&dump[..dump.len() - 5]);
+    assert!(found.iter().eq(&packets[..999]));
+    assert_eq!(damage, [(DamageKind::Truncated, 999 * 1_206..1_000 * 1_206 - 5)]);
 }
 
 #[test]

@@ -26,8 +26,12 @@ const MAX_FRAME: u32 = 1 << 18;
 /// advice.
 const MAX_BLOCK: u32 = 16 << 20;
 
-/// How much of an item has to be seen to judge it.
-pub(crate) const SIGHT: usize = 32;
+/// How much of an item that has a header of its own has to be seen to judge it.
+const SIGHT: usize = 32;
+
+/// How many packets without a container are looked at to tell that they are: as many as
+/// are surely in what is seen of a file before it is opened.
+const FIRST: usize = 3;
 
 /// The types of blocks that a search for the next one believes in.
 const BLOCKS: [u32; 9] = [1, 2, 3, 4, 5, 6, 10, 0xbad, SECTION];
@@ -88,10 +92,9 @@ impl Container {
             return Some((Self::PcapNg, 0));
         }
         let (packets, _) = head.as_chunks::<DATA_BYTES>();
-        let is_data = |packet: &[u8; DATA_BYTES]| {
-            Firings::new(packet).is_some_and(payload::is_data)
-        };
-        let is_bare = !packets.is_empty() && packets.iter().all(is_data);
+        let first = packets.get(..FIRST).unwrap_or(packets);
+        let sound = first.iter().filter(|packet| is_data(&packet[..])).count();
+        let is_bare = sound > 0 && sound * 2 >= first.len();
         is_bare.then_some((Self::Bare, 0))
     }
 
@@ -116,7 +119,7 @@ impl Container {
         let len = match self {
             Self::Pcap(pcap) => pcap.item_len(bytes),
             Self::PcapNg => block_len(bytes, is_big_endian),
-            Self::Bare => Some(DATA_BYTES as u64),
+            Self::Bare => is_data(bytes).then_some(DATA_BYTES as u64),
         };
         match len {
             Some(len) if at.saturating_add(len) > end => Look::Cut,
@@ -135,9 +138,15 @@ impl Container {
                 kind.is_some_and(|kind| BLOCKS.contains(&kind))
                     && block_len(bytes, is_big_endian).is_some()
             }
-            Self::Bare => {
-                bytes.starts_with(&[0xff, 0xee]) || bytes.starts_with(&[0xff, 0xdd])
-            }
+            Self::Bare => is_data(bytes),
+        }
+    }
+
+    /// How much of an item has to be seen to judge it.
+    pub(crate) fn sight(self) -> usize {
+        match self {
+            Self::Pcap(_) | Self::PcapNg => SIGHT,
+            Self::Bare => DATA_BYTES,
         }
     }
 
@@ -179,6 +188,12 @@ impl Pcap {
     fn max_frame(self) -> u32 {
         self.snap_len.clamp(MAX_FRAME, MAX_BLOCK)
     }
+}
+
+/// Whether `bytes` begin with a data packet.
+fn is_data(bytes: &[u8]) -> bool {
+    let packet = bytes.get(..DATA_BYTES).and_then(Firings::new);
+    packet.is_some_and(payload::is_data)
 }
 
 /// How long the block is that begins with `bytes`, if it can be one.
@@ -247,5 +262,25 @@ mod tests {
         assert_eq!(Container::of(&block), Some((Container::PcapNg, 0)));
         let look = Container::PcapNg.look(0, &block, false, 99);
         assert_eq!(look, Look::Item(28));
+    }
+
+    #[test]
+    fn bare_packets_are_told_by_the_first_few_of_which_one_may_be_broken() {
+        let mut packets = [0; 3 * DATA_BYTES];
+        for packet in packets.chunks_exact_mut(DATA_BYTES) {
+            let blocks = packet.chunks_exact_mut(100);
+            blocks.for_each(|block| block[..2].copy_from_slice(&[0xff, 0xee]));
+        }
+        let bare = Some((Container::Bare, 0));
+        assert_eq!(Container::of(&packets), bare);
+        packets[0] = 0;
+        assert_eq!(Container::of(&packets), bare);
+        assert_eq!(Container::Bare.look(0, &packets, false, 3_618), Look::Nothing);
+        let second = &packets[DATA_BYTES..];
+        assert_eq!(Container::Bare.look(0, second, false, 9_999), Look::Item(1_206));
+        assert_eq!(Container::Bare.look(0, &[255; 9], false, 9), Look::Cut);
+        packets[DATA_BYTES] = 0;
+        assert_eq!(Container::of(&packets), None);
+        assert_eq!(Container::of(&packets[..DATA_BYTES]), None);
     }
 }

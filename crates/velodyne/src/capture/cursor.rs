@@ -7,7 +7,7 @@ use logtool_core::{
 };
 
 use crate::capture::{
-    container::{Look, SIGHT},
+    container::Look,
     item::Section,
     notes::{Notes, PartStart},
     pieces::Pieces,
@@ -83,7 +83,7 @@ fn replay(
     at: u64,
     end: u64,
 ) -> Result<()> {
-    let sight = source.read_at(at..at.saturating_add(SIGHT as u64))?;
+    let sight = source.read_at(at..at.saturating_add(reader.container.sight() as u64))?;
     let is_big_endian = reader.section.is_big_endian;
     if let Look::Item(len) = reader.container.look(at, &sight, is_big_endian, end) {
         let item = source.read_at(at..at + len)?;
@@ -119,8 +119,9 @@ impl State {
             return gap;
         }
         let left = self.end.saturating_sub(at);
-        if (rest.len() as u64) < left.min(SIGHT as u64) {
-            return Step::Partial { len: left.min(SIGHT as u64) as usize };
+        let sight = left.min(self.reader.container.sight() as u64);
+        if (rest.len() as u64) < sight {
+            return Step::Partial { len: sight as usize };
         }
         let (container, is_big_endian) =
             (self.reader.container, self.reader.section.is_big_endian);

@@ -3,20 +3,32 @@
 use logtool_core::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::packet::{DATA_BYTES, Firings};
+use crate::{
+    capture::payload,
+    packet::{DATA_BYTES, Firings},
+};
 
 const HOUR: u64 = 3_600_000_000;
 
-/// How many packets are looked at to see whether they count time, and how many of their
-/// steps have to be as those of a clock.
+/// How many packets are looked at to see whether they count time, and how many of a
+/// hundred of their steps have to be as those of a clock.
 const TRIED: usize = 1_000;
 const RIGHT: usize = 95;
 
+/// The longest step from one packet to the next that is believed at once.
+const STEP: u64 = 1_000_000;
+
 /// Counts the hours that went by.
+///
+/// A stamp that is far from the one before it is believed once the next one is near it:
+/// a broken one shall not shift by an hour all that follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Hours {
     done: u32,
     last: u32,
+    /// The stamp before, if it is not believed yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    doubted: Option<u32>,
 }
 
 impl Hours {
@@ -24,29 +36,50 @@ impl Hours {
     /// have text there.
     pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
         let (packets, _) = bytes.as_chunks::<DATA_BYTES>();
-        let stamps: Vec<u64> = packets
+        let stamps: Vec<u32> = packets
             .iter()
-            .take(TRIED)
             .filter_map(|packet| Firings::new(packet))
-            .map(|firings| firings.tail().micros.into())
+            .filter(|firings| payload::is_data(*firings))
+            .take(TRIED)
+            .map(|firings| firings.tail().micros)
             .collect();
-        let is_step = |pair: &&[u64]| match pair {
-            [a, b] => *b < HOUR && (b + HOUR - a.min(&HOUR)) % HOUR < 1_000_000,
+        let is_step = |pair: &&[u32]| match pair {
+            [a, b] => u64::from(*b) < HOUR && is_near(*a, *b),
             _ => false,
         };
         let right = stamps.windows(2).filter(is_step).count();
-        let is_clock = right * 100 >= stamps.len().saturating_sub(1) * RIGHT
-            && stamps.iter().all(|stamp| *stamp < 2 * HOUR);
+        let is_clock = right * 100 >= stamps.len().saturating_sub(1) * RIGHT;
         is_clock.then(Self::default)
     }
 
     /// The time of a packet with this stamp, from the hour in which the first was sent.
     pub(crate) fn time(&mut self, micros: u32) -> Timestamp {
+        let mut next = *self;
+        if let Some(doubted) = self.doubted.filter(|last| is_near(*last, micros)) {
+            next.go_on(doubted);
+        }
+        next.go_on(micros);
+        let is_believed = is_near(self.last, micros)
+            || self.doubted.is_some_and(|last| is_near(last, micros));
+        match is_believed {
+            true => *self = Self { doubted: None, ..next },
+            false => self.doubted = Some(micros),
+        }
+        Timestamp::from_micros(u64::from(next.done) * HOUR + u64::from(micros))
+    }
+
+    fn go_on(&mut self, micros: u32) {
         let is_next = u64::from(micros) + HOUR / 2 < u64::from(self.last);
         self.done = self.done.saturating_add(u32::from(is_next));
         self.last = micros;
-        Timestamp::from_micros(u64::from(self.done) * HOUR + u64::from(micros))
     }
+}
+
+/// Whether one of two stamps comes shortly after the other.
+fn is_near(a: u32, b: u32) -> bool {
+    let (a, b) = (u64::from(a) % HOUR, u64::from(b) % HOUR);
+    let step = (b + HOUR - a) % HOUR;
+    step.min(HOUR - step) < STEP
 }
 
 #[cfg(test)]
@@ -65,9 +98,23 @@ mod tests {
     }
 
     #[test]
+    fn a_broken_stamp_shifts_none_of_those_after_it() {
+        let mut hours = Hours::default();
+        let times = [1_000, 2_000, 4_000_000_000, 3_000, 3_000_000_000, 4_000];
+        let times = times.map(|micros| hours.time(micros).as_nanos() / 1_000);
+        assert_eq!(times, [1_000, 2_000, 4_000_000_000, 3_000, 3_000_000_000, 4_000]);
+        // Half an hour without packets, and then the next hour.
+        let times = [3_000_000_000, 3_000_000_100, 10, 20];
+        let times = times.map(|micros| hours.time(micros).as_nanos() / 1_000);
+        assert_eq!(times, [3_000_000_000, 3_000_000_100, 3_600_000_010, 3_600_000_020]);
+    }
+
+    #[test]
     fn text_is_no_clock() {
         let packet = |stamp: [u8; 4]| {
             let mut packet = [0; DATA_BYTES];
+            let blocks = packet.chunks_exact_mut(100);
+            blocks.for_each(|block| block[..2].copy_from_slice(&[0xff, 0xee]));
             packet[1_200..1_204].copy_from_slice(&stamp);
             packet
         };

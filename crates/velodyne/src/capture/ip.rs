@@ -73,6 +73,17 @@ pub(crate) fn datagram(frame: &[u8], bytes: Range<usize>) -> Option<Datagram> {
     })
 }
 
+/// The ports and the length of the payload that the UDP packet at `bytes` of `frame`
+/// promises, and what there is of the payload; nothing if it ends before that.
+pub(crate) fn promised(
+    frame: &[u8],
+    bytes: Range<usize>,
+) -> Option<([u16; 2], usize, &[u8])> {
+    let udp = frame.get(bytes)?;
+    let len = usize::from(word(udp, 4)?).saturating_sub(UDP_HEADER);
+    Some(([word(udp, 0)?, word(udp, 2)?], len, udp.get(UDP_HEADER..)?))
+}
+
 fn v4(frame: &[u8], at: usize) -> Packet {
     let head = frame.get(at..at + 20).and_then(<[u8]>::first_chunk::<20>);
     let Some(head) = head else { return Packet::Short };
@@ -114,9 +125,8 @@ fn v6(frame: &[u8], at: usize) -> Packet {
     let head = frame.get(at..at + 40).and_then(<[u8]>::first_chunk::<40>);
     let Some(head) = head else { return Packet::Short };
     let end = at + 40 + usize::from(u16::from_be_bytes([head[4], head[5]]));
-    if end > frame.len() {
-        return Packet::Short;
-    }
+    let is_short = end > frame.len();
+    let end = end.min(frame.len());
     let address = |i: usize| {
         let bytes = head.get(i..).and_then(<[u8]>::first_chunk::<16>);
         IpAddr::V6(bytes.map_or(Ipv6Addr::UNSPECIFIED, |b| Ipv6Addr::from(*b)))
@@ -130,18 +140,16 @@ fn v6(frame: &[u8], at: usize) -> Packet {
             UDP => return Packet::Udp { source, bytes: start..end },
             // Hop by hop, routing, destination options.
             0 | 43 | 60 => {
-                let [kind, len, ..] = rest else { return Packet::Other };
+                let [kind, len, ..] = rest else { break };
                 (next, start) = (*kind, start + 8 + 8 * usize::from(*len));
             }
             // Authentication.
             51 => {
-                let [kind, len, ..] = rest else { return Packet::Other };
+                let [kind, len, ..] = rest else { break };
                 (next, start) = (*kind, start + 8 + 4 * usize::from(*len));
             }
             44 => {
-                let [kind, _, high, low, a, b, c, d, ..] = rest else {
-                    return Packet::Other;
-                };
+                let [kind, _, high, low, a, b, c, d, ..] = rest else { break };
                 if *kind != UDP {
                     return Packet::Other;
                 }
@@ -149,6 +157,9 @@ fn v6(frame: &[u8], at: usize) -> Packet {
                 let (offset, has_next) = (u32::from(place & 0xfff8), place & 1 != 0);
                 if offset == 0 && !has_next {
                     return Packet::Udp { source, bytes: start + 8..end };
+                }
+                if is_short {
+                    return Packet::Short;
                 }
                 let id = u32::from_be_bytes([*a, *b, *c, *d]);
                 let of = PieceOf { source, destination, id };
@@ -158,7 +169,7 @@ fn v6(frame: &[u8], at: usize) -> Packet {
             _ => return Packet::Other,
         }
     }
-    Packet::Other
+    if is_short { Packet::Short } else { Packet::Other }
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u16> {
@@ -215,7 +226,8 @@ mod tests {
         bytes.extend([7; 16]);
         let source = IpAddr::V6(Ipv6Addr::LOCALHOST);
         assert_eq!(packet(&bytes, 0), Packet::Udp { source, bytes: 48..64 });
-        assert_eq!(packet(&bytes[..63], 0), Packet::Short);
+        assert_eq!(packet(&bytes[..63], 0), Packet::Udp { source, bytes: 48..63 });
+        assert_eq!(packet(&bytes[..47], 0), Packet::Short);
     }
 
     #[test]
@@ -225,5 +237,7 @@ mod tests {
         assert_eq!((found.source_port, found.destination_port), (2368, 2368));
         assert_eq!(found.payload, 8..10);
         assert_eq!(datagram(&bytes, 0..9), None);
+        assert_eq!(promised(&bytes, 0..9), Some(([2368; 2], 2, &[1][..])));
+        assert_eq!(promised(&bytes, 0..7), None);
     }
 }

@@ -41,8 +41,8 @@ pub(crate) struct Frame {
     pub(crate) time: Timestamp,
     /// Where in the item the bytes are that were captured.
     pub(crate) bytes: Range<usize>,
-    /// Whether it was longer on the link.
-    pub(crate) is_short: bool,
+    /// How long it was on the link.
+    pub(crate) len: usize,
 }
 
 /// What says how to read the frames after it.
@@ -98,7 +98,7 @@ impl Section {
                 link: 0,
                 time: NO_TIME,
                 bytes: 0..bytes.len(),
-                is_short: false,
+                len: bytes.len(),
             }),
         }
     }
@@ -141,7 +141,7 @@ impl Section {
                     link: interface.link,
                     time: interface.time(ticks),
                     bytes: 28..28 + captured,
-                    is_short: packet.caplen < packet.origlen,
+                    len: packet.origlen as usize,
                 })
             }
             Ok(Block::SimplePacket(packet)) => {
@@ -158,12 +158,19 @@ impl Section {
                     link: interface.link,
                     time: NO_TIME,
                     bytes: 12..12 + captured,
-                    is_short: captured < len,
+                    len,
                 })
             }
             Ok(_) => Item::Other,
             Err(_) => Item::Broken,
         }
+    }
+}
+
+impl Frame {
+    /// Whether it was longer on the link than what was captured.
+    pub(crate) fn is_short(&self) -> bool {
+        self.len > self.bytes.len()
     }
 }
 
@@ -203,7 +210,7 @@ fn legacy(pcap: Pcap, bytes: &[u8]) -> Item {
         link: pcap.link,
         time: Timestamp::from_nanos(nanos),
         bytes: start..start + frame.data.len(),
-        is_short: frame.caplen < frame.origlen,
+        len: frame.origlen as usize,
     })
 }
 

@@ -1,6 +1,6 @@
 //! What the datagrams of a lidar are, and what is none.
 
-use crate::packet::{Bank, Firings};
+use crate::packet::{BLOCK_BYTES, BLOCKS, Bank, DATA_BYTES, Firings};
 
 /// How many bytes a position packet has.
 pub(crate) const POSITION_BYTES: usize = 512;
@@ -39,6 +39,30 @@ pub(crate) fn of(ports: [u16; 2], bytes: &[u8]) -> Payload {
     if is_position { Payload::Position } else { Payload::Other }
 }
 
+/// The fewest bytes that a frame has that holds one: those of a position packet, and of
+/// the headers of UDP and IPv4.
+pub(crate) const LEAST_FRAME: usize = POSITION_BYTES + 8 + 20;
+
+/// Whether `len` bytes, sent from and to `ports`, may be a data packet or a position
+/// packet, as far as they were captured: `bytes`.
+pub(crate) fn may_be(ports: [u16; 2], len: usize, bytes: &[u8]) -> bool {
+    match len {
+        DATA_BYTES => bytes.chunks(BLOCK_BYTES).take(BLOCKS).enumerate().all(
+            |(index, block)| match block.first_chunk().map(|f| u16::from_le_bytes(*f)) {
+                Some(flag) if Bank::of_flag(flag).is_some() => true,
+                Some(flag) => index > 0 && matches!(flag, 0 | 0xffff),
+                None => true,
+            },
+        ),
+        POSITION_BYTES => {
+            let sentence = bytes.get(NMEA_START..).unwrap_or_default();
+            let is_sentence = sentence.iter().zip(b"$GP").all(|(a, b)| a == b);
+            ports.contains(&POSITION_PORT) || !sentence.is_empty() && is_sentence
+        }
+        _ => false,
+    }
+}
+
 /// Whether the first block says which lasers it is of, and all others do, or are empty:
 /// the VLS-128 leaves some out.
 pub(crate) fn is_data(firings: Firings<'_>) -> bool {
@@ -67,6 +91,19 @@ mod tests {
         wrong[0] = 0x12;
         assert_eq!(of([9, 2368], &wrong), Payload::WrongFlags);
         assert_eq!(of([9, 2368], &packet()[..1000]), Payload::Other);
+    }
+
+    #[test]
+    fn what_was_captured_of_a_packet_says_whether_it_may_be_one() {
+        assert!(may_be([9, 9999], 1_206, &packet()[..1_000]));
+        assert!(may_be([9, 9999], 1_206, &[]));
+        assert!(!may_be([2368, 2368], 1_206, &[0x12, 0xee]));
+        assert!(!may_be([2368, 2368], 1_200, &packet()[..1_000]));
+        let mut position = [0; 300];
+        assert!(may_be([8308, 8308], 512, &position));
+        assert!(!may_be([9, 9], 512, &position));
+        position[206..209].copy_from_slice(b"$GP");
+        assert!(may_be([9, 9], 512, &position));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::{
     capture::{
         container::Container,
         hours::Hours,
-        ip::{self, Packet},
+        ip::{self, Datagram, Packet},
         item::{Declaration, Frame, Item, Section},
         link::{self, Carried},
         payload::{self, Payload},
@@ -41,6 +41,8 @@ pub(crate) enum Found {
     Piece,
     /// No packet of a lidar.
     Foreign(Foreign),
+    /// What there is of a frame that held a packet of a lidar, or may have.
+    Lost(Foreign),
     /// Something that says how to read what follows.
     Declaration(Declaration),
     /// Nothing that was seen on a link.
@@ -116,9 +118,6 @@ impl Reader {
             Some(hours) => hours.time(firings.tail().micros),
             None => frame.time,
         };
-        if !payload::is_data(firings) {
-            return Found::Foreign(Foreign::WrongFlags);
-        }
         let address = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
         let sender = Sender { address, port: 0, is_position: false };
         Found::Packet(LidarPacket {
@@ -134,11 +133,14 @@ impl Reader {
             Carried::Ip(ip) => ip,
             Carried::Other => return Found::Foreign(Foreign::OtherProtocol),
             Carried::UnknownLink => return Found::Foreign(Foreign::UnknownLink),
-            Carried::Short => return Found::Foreign(short(frame)),
+            Carried::Short => return unseen(frame),
         };
         match ip::packet(bytes, ip) {
             Packet::Udp { source, bytes: udp } => {
-                match classify(bytes, udp, source, short(frame)) {
+                let Some(datagram) = ip::datagram(bytes, udp.clone()) else {
+                    return cut(frame, bytes, udp);
+                };
+                match classify(bytes, datagram, source) {
                     Ok((sender, payload)) => {
                         let start = frame.bytes.start;
                         let place = start + payload.start..start + payload.end;
@@ -153,8 +155,10 @@ impl Reader {
                 let Some(udp) = self.pieces.take(at, &piece, part) else {
                     return Found::Piece;
                 };
-                let source = piece.of.source;
-                match classify(&udp, 0..udp.len(), source, Foreign::Broken) {
+                let Some(datagram) = ip::datagram(&udp, 0..udp.len()) else {
+                    return Found::Foreign(Foreign::Broken);
+                };
+                match classify(&udp, datagram, piece.of.source) {
                     Ok((sender, payload)) => {
                         let joined = udp.get(payload).unwrap_or_default().to_vec();
                         let (time, bytes) = (frame.time, PacketBytes::Joined(joined));
@@ -164,26 +168,43 @@ impl Reader {
                 }
             }
             Packet::Other => Found::Foreign(Foreign::OtherProtocol),
-            Packet::Short => Found::Foreign(short(frame)),
+            Packet::Short => unseen(frame),
         }
     }
 }
 
-/// Why a frame that ends too early is none: it is what was captured of a longer one, or
-/// is not what it says.
+/// What a frame is that ends too early: what was captured of a longer one, or it is not
+/// what it says.
 fn short(frame: &Frame) -> Foreign {
-    if frame.is_short { Foreign::Short } else { Foreign::Broken }
+    if frame.is_short() { Foreign::Short } else { Foreign::Broken }
 }
 
-/// Whose packet the UDP packet at `udp` of `bytes` is, and where its payload lies; what
-/// it is instead, also if it is not as long as it says.
+/// What a frame is that ends before it says what it holds.
+fn unseen(frame: &Frame) -> Found {
+    match frame.len >= payload::LEAST_FRAME {
+        true => Found::Lost(short(frame)),
+        false => Found::Foreign(Foreign::OtherProtocol),
+    }
+}
+
+/// What a frame is that ends in the UDP packet at `udp` of its `bytes`.
+fn cut(frame: &Frame, bytes: &[u8], udp: Range<usize>) -> Found {
+    match ip::promised(bytes, udp) {
+        Some((ports, len, seen)) if payload::may_be(ports, len, seen) => {
+            Found::Lost(short(frame))
+        }
+        Some(_) => Found::Foreign(Foreign::OtherDatagram),
+        None => unseen(frame),
+    }
+}
+
+/// Whose packet a datagram of `bytes` is, and where its payload lies; what it is
+/// instead.
 fn classify(
     bytes: &[u8],
-    udp: Range<usize>,
+    datagram: Datagram,
     address: IpAddr,
-    if_broken: Foreign,
 ) -> Result<(Sender, Range<usize>), Foreign> {
-    let datagram = ip::datagram(bytes, udp).ok_or(if_broken)?;
     let ports = [datagram.source_port, datagram.destination_port];
     let payload = bytes.get(datagram.payload.clone()).unwrap_or_default();
     let is_position = match payload::of(ports, payload) {

@@ -2,7 +2,10 @@
 
 use logtool_core::{Result, Window};
 
-use crate::capture::container::{Container, Look, SIGHT};
+use crate::{
+    capture::container::{Container, Look},
+    packet::DATA_BYTES,
+};
 
 /// How many items have to follow on each other to be believed.
 const CHAIN: usize = 3;
@@ -17,23 +20,24 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// Where the next item begins, from `from` on.
+    /// Where the next item begins after that at `broken`.
     pub(super) fn next(
         &self,
-        from: u64,
+        broken: u64,
         window: &mut Window<'_>,
     ) -> Result<Option<u64>> {
-        let mut at = from;
+        let sight = self.container.sight();
+        let mut at = broken + 1;
         loop {
-            let bytes = window.at(at, 2 * SIGHT)?;
+            let bytes = window.at(at, 2 * sight)?;
             let is_last = at + bytes.len() as u64 >= self.end;
-            let keep = if is_last { 0 } else { SIGHT };
+            let keep = if is_last { 0 } else { sight };
             let count = bytes.len().saturating_sub(keep);
             for skip in 0..count {
                 let rest = bytes.get(skip..).unwrap_or_default();
                 let here = at + skip as u64;
                 if self.container.may_begin(rest, self.is_big_endian)
-                    && self.begins(here, window)?
+                    && (self.is_in_step(here - broken) || self.begins(here, window)?)
                 {
                     return Ok(Some(here));
                 }
@@ -45,13 +49,20 @@ impl Search {
         }
     }
 
+    /// Whether an item that is so far behind the broken one lies where it would if
+    /// nothing had been lost: a packet without a container is believed there by itself.
+    fn is_in_step(&self, behind: u64) -> bool {
+        self.container == Container::Bare && behind.is_multiple_of(DATA_BYTES as u64)
+    }
+
     /// Whether items follow on each other from `at` on.
     fn begins(&self, mut at: u64, window: &Window<'_>) -> Result<bool> {
-        for _ in 0..CHAIN {
-            if at == self.end {
+        for count in 0..CHAIN {
+            let left = self.end.saturating_sub(at);
+            if left == 0 || count > 0 && left < self.container.header_len() {
                 return Ok(true);
             }
-            let bytes = window.peek(at, SIGHT)?;
+            let bytes = window.peek(at, self.container.sight())?;
             if !self.container.may_begin(&bytes, self.is_big_endian) {
                 return Ok(false);
             }
@@ -69,7 +80,7 @@ impl Search {
         if at == self.end {
             return Ok(true);
         }
-        let bytes = window.peek(at, SIGHT)?;
+        let bytes = window.peek(at, self.container.sight())?;
         let look = self.container.look(at, &bytes, self.is_big_endian, self.end);
         Ok(look != Look::Nothing)
     }

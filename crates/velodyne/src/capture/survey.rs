@@ -16,7 +16,7 @@ use logtool_core::{
 
 use crate::{
     capture::{
-        container::{Container, Look, SIGHT},
+        container::{Container, Look},
         hours::Hours,
         item::{Declaration, Section},
         notes::{Notes, PartStart},
@@ -70,6 +70,10 @@ struct Survey {
     gaps: Vec<Damage>,
     parts: Vec<Part>,
     starts: Vec<PartStart>,
+    /// The last search for an item: from where on, and where it was found.
+    searched: Option<(u64, Option<u64>)>,
+    /// Whether the last gap is of frames that are not all there, and no packet followed.
+    loses: bool,
 }
 
 impl Survey {
@@ -84,6 +88,8 @@ impl Survey {
             gaps: Vec::new(),
             parts: Vec::new(),
             starts: Vec::new(),
+            searched: None,
+            loses: false,
         };
         survey.begin_part(start);
         survey
@@ -95,7 +101,7 @@ impl Survey {
             if self.parts.last().is_none_or(|part| at - part.bytes.start >= PART) {
                 self.begin_part(at);
             }
-            let bytes = window.at(at, SIGHT)?;
+            let bytes = window.at(at, self.reader.container.sight())?;
             if bytes.is_empty() {
                 // The source is shorter than it said.
                 self.gap(DamageKind::Truncated, at, self.end);
@@ -128,15 +134,26 @@ impl Survey {
         Ok(())
     }
 
+    /// Where the next item begins after the one at `at`, which is broken. What was found
+    /// is remembered, so that no stretch is searched twice.
     fn next(
-        &self,
+        &mut self,
         search: Search,
         at: u64,
         window: &mut Window<'_>,
     ) -> Result<Option<u64>> {
-        match self.gaps.len() < MAX_GAPS && search.container != Container::Bare {
-            true => search.next(at + 1, window),
-            false => Ok(None),
+        if self.gaps.len() >= MAX_GAPS {
+            return Ok(None);
+        }
+        match self.searched {
+            Some((from, next)) if from <= at && next.is_none_or(|next| next > at) => {
+                Ok(next)
+            }
+            _ => {
+                let next = search.next(at, window)?;
+                self.searched = Some((at, next));
+                Ok(next)
+            }
         }
     }
 
@@ -150,9 +167,17 @@ impl Survey {
         let end = at + len as u64;
         match self.reader.read(at, item) {
             Found::Packet(packet) => self.packet(at, &packet, item),
-            Found::Piece => self.counts.piece(),
+            Found::Piece => {
+                self.counts.piece();
+                self.loses = false;
+            }
             Found::Foreign(why) => self.counts.foreign(why, at),
+            Found::Lost(why) => {
+                self.counts.foreign(why, at);
+                self.lost(at, end);
+            }
             Found::Declaration(declaration) => {
+                self.loses = false;
                 if self.declarations.len() >= MAX_DECLARATIONS {
                     let what = "over 65536 sections and interfaces";
                     return Err(Error::new(ErrorKind::Limit, what).at(at));
@@ -174,15 +199,31 @@ impl Survey {
             return self.counts.foreign(Foreign::OtherDatagram, at);
         };
         self.counts.packet(packet.sender.is_position);
+        self.loses = false;
         if let Some(part) = self.parts.last_mut() {
             part.topics.insert(topic);
             part.time = part.time.cover(&TimeRange::just(packet.time));
         }
     }
 
+    /// Takes note of a frame that held a packet, of which not all is there. Those that
+    /// follow on each other, with no packet and no part between them, are one gap.
+    fn lost(&mut self, at: u64, end: u64) {
+        if let Some(gap) = self.gaps.last_mut().filter(|_| self.loses) {
+            gap.bytes.end = end;
+            gap.records += 1;
+        } else if self.gaps.len() < MAX_GAPS {
+            // How many more there are, is counted all the same.
+            let gap = Damage::new(DamageKind::Garbled, at..end);
+            self.gaps.push(gap.of_records(1, None));
+            self.loses = true;
+        }
+    }
+
     /// Takes note of a stretch that cannot be read, and says where it ends.
     fn gap(&mut self, kind: DamageKind, at: u64, end: u64) -> u64 {
         self.gaps.push(Damage::new(kind, at..end));
+        self.loses = false;
         end
     }
 
@@ -191,6 +232,7 @@ impl Survey {
         if let Some(last) = self.parts.last_mut() {
             last.bytes.end = at;
         }
+        self.loses = false;
         let (topics, time) = (TopicSet::EMPTY, TimeRange::EMPTY);
         self.parts.push(Part { bytes: at..at, topics, time });
         let (pieces, hours) = (self.reader.pieces.frames(), self.reader.hours);

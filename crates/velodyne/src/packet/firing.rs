@@ -18,7 +18,7 @@ pub const BLOCKS: usize = 12;
 pub const CHANNELS: usize = 32;
 
 /// The bytes of a block.
-const BLOCK_BYTES: usize = 100;
+pub(crate) const BLOCK_BYTES: usize = 100;
 
 /// A data packet, not yet looked at but for its length.
 #[derive(Clone, Copy, Debug)]
