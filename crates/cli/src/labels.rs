@@ -12,6 +12,10 @@ use crate::{args::LabelArgs, complaint::Complaint};
 /// The names for the values of fields that were asked for, if some were.
 pub(crate) fn read(args: &LabelArgs) -> Result<Option<Arc<Labels>>> {
     let Some(dir) = &args.msg_dir else { return Ok(None) };
+    if dir.is_file() {
+        let what = format!("{}: a file, and no folder of .msg files", dir.display());
+        return Err(Complaint::new(what).into());
+    }
     let labels = read_msg_dir(dir).with_context(|| dir.display().to_string())?;
     if labels.is_empty() {
         let what = format!("{}: no .msg file here names a value", dir.display());

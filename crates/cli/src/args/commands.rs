@@ -200,6 +200,9 @@ pub(crate) enum ParamsCommand {
         /// The values with which the logs began, not those with which they ended
         #[arg(long)]
         initial: bool,
+        /// Comma-separated values: name,a,b
+        #[arg(long, conflicts_with = "json")]
+        csv: bool,
         /// One JSON object: {"NAME": {"a": …, "b": …}}
         #[arg(long)]
         json: bool,

@@ -21,8 +21,13 @@ use crate::{
 };
 
 pub(super) fn run(args: &ParamsArgs, global: &GlobalArgs) -> Result<Outcome> {
-    if let Some(ParamsCommand::Diff { a, b, initial, json }) = &args.command {
-        return diff::run([a, b], *initial, *json, global);
+    if let Some(ParamsCommand::Diff { a, b, initial, csv, json }) = &args.command {
+        let format = match (csv, json) {
+            (true, _) => ParamsFormat::Csv,
+            (_, true) => ParamsFormat::Json,
+            _ => ParamsFormat::Text,
+        };
+        return diff::run([a, b], *initial, format, global);
     }
     let file = args.file.as_ref().context("no log was named")?;
     let (log, findings) = open(file, global)?;

@@ -161,7 +161,14 @@ impl Facts<'_> {
                 format!("{}, {total} ms in all, the longest {longest} ms", Count(count))
             }
         };
-        self.line("dropouts", &text)
+        self.line("dropouts", &text)?;
+        // What the flight controller saved of a crash, and its next start put here.
+        match manifest.metadata.get("info_multiple") {
+            Some(Value::Map(all)) if all.contains_key("hardfault_plain") => {
+                self.line("hard fault", "reported: see `hardfault_plain` of --json")
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What a bag or an MCAP file says of how it is written.

@@ -11,8 +11,8 @@ use logtool_ulog::{ParameterValue, UlogLog};
 use serde::Serialize;
 
 use crate::{
-    args::GlobalArgs,
-    commands::params::{Shown, open, or_nothing, value},
+    args::{GlobalArgs, ParamsFormat},
+    commands::params::{Shown, cell, open, or_nothing, value},
     human::counted,
     outcome::Outcome,
     terminal::{self, say},
@@ -29,7 +29,7 @@ struct Difference {
 pub(super) fn run(
     files: [&PathBuf; 2],
     initial: bool,
-    json: bool,
+    format: ParamsFormat,
     global: &GlobalArgs,
 ) -> Result<Outcome> {
     let (a, a_findings) = open(files[0], global)?;
@@ -45,16 +45,26 @@ pub(super) fn run(
     }
 
     let mut out = terminal::stdout();
-    if json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&differences)?)?;
-    } else {
-        let width = differences.keys().map(|name| name.len()).max().unwrap_or(0);
-        for (name, Difference { a, b }) in &differences {
-            let shown = |value: &Option<Shown>| match value {
-                Some(value) => or_nothing(Some(value.0)),
-                None => "-".to_owned(),
-            };
-            writeln!(out, "{name:width$}  {:>12}  {:>12}", shown(a), shown(b))?;
+    let shown = |value: Option<Shown>| or_nothing(value.map(|value| value.0));
+    match format {
+        ParamsFormat::Json => {
+            writeln!(out, "{}", serde_json::to_string_pretty(&differences)?)?;
+        }
+        ParamsFormat::Csv => {
+            writeln!(out, "name,a,b")?;
+            for (name, Difference { a, b }) in &differences {
+                writeln!(out, "{},{},{}", cell(name), shown(*a), shown(*b))?;
+            }
+        }
+        _ => {
+            let width = differences.keys().map(|name| name.len()).max().unwrap_or(0);
+            for (name, Difference { a, b }) in &differences {
+                let [a, b] = [a, b].map(|value| match value {
+                    Some(_) => shown(*value),
+                    None => "-".to_owned(),
+                });
+                writeln!(out, "{name:width$}  {a:>12}  {b:>12}")?;
+            }
         }
     }
     out.flush()?;
