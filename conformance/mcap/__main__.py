@@ -1,7 +1,7 @@
-"""Compares MCAP files that logtool makes of bags, and what it reads of MCAP files, with
-what the Python packages mcap and rosbags say.
+"""Compares MCAP files that logtool makes of bags and of ULogs, and what it reads of MCAP
+files, with what the Python packages mcap, mcap-protobuf-support, rosbags and pyulog say.
 
-Usage: mcap [BAG...]
+Usage: mcap [BAG... | ULOG...]
 """
 
 import json
@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import ros2
+import ulog
 from logtool import FINE, run
 from mcap.reader import NonSeekingReader, SeekingReader
 from mcap.writer import CompressionType, Writer
@@ -173,14 +174,16 @@ def check_made(folder, tally):
 
 def main():
     samples = Path(os.environ["LOGTOOL_SAMPLES"]) / "rosbag"
-    bags = [Path(path) for path in sys.argv[1:]] or sorted(samples.glob("*.bag"))
+    bags = [Path(path) for path in sys.argv[1:]] or sorted(samples.glob("*.bag")) + ulog.logs()
     if not bags:
         print(f"no bags in {samples}: set LOGTOOL_SAMPLES; none are compared")
     passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
         for path in [*bags, None]:
             tally = Tally(path.name if path else "of the package mcap", [])
-            if path:
+            if path and path.suffix == ".ulg":
+                ulog.check(path, tally)
+            elif path:
                 check_bag(path, tally)
             else:
                 check_made(folder, tally)

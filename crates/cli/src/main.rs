@@ -30,6 +30,7 @@ mod selection;
 mod suggest;
 mod terminal;
 mod times;
+mod translate;
 
 mod commands;
 

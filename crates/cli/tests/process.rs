@@ -52,3 +52,5 @@ mod schema;
 mod testdata;
 #[path = "process/tracks.rs"]
 mod tracks;
+#[path = "process/ulog_mcap.rs"]
+mod ulog_mcap;

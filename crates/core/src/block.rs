@@ -138,6 +138,12 @@ impl Block {
 
 /// # For this crate
 impl Block {
+    /// Starts over with `bytes`, made of records: what begins at each place of them, in
+    /// their order, is from an offset of the file.
+    pub(crate) fn reset_gathered(&mut self, bytes: Bytes, places: Vec<(u32, u64)>) {
+        self.start_over(bytes, Origin::Gathered(places));
+    }
+
     /// Where the records lie.
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries

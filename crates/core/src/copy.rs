@@ -75,6 +75,7 @@ pub fn copy<'c>(
     let mut copying =
         Copying { job, retime, times: Vec::new(), sink, copied: Copied::default() };
     let manifest = job.log.manifest();
+    copying.sink.beside(job.from, &**job.log.source())?;
     let plan = manifest.plan(&job.selection, 0);
     match job.verify {
         true => verify::copy(&mut copying, plan)?,

@@ -70,6 +70,7 @@ mod copy;
 mod merge;
 mod raw;
 mod shape;
+mod translated;
 mod walk;
 mod window;
 
@@ -121,6 +122,7 @@ pub use crate::{
     source::{FileSource, Source},
     time::{Clock, ClockFit, ClockZero, TimeRange, Timestamp},
     topic::{Stream, Topic, TopicId, TopicOrigin, TopicSet},
+    translated::{Messages, RowTranslator, Translate, TranslatedLog, Translation},
     value::{Json, Value},
     walk::{Step, Walk},
     window::Window,

@@ -15,6 +15,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     finding::{Code, Finding, Findings, REMARK},
     labels::Labels,
+    layout::Layout,
     manifest::{Manifest, Part, Selection},
     sink::{Extract, Output, RecordSink, WriteOptions},
     source::Source,
@@ -78,6 +79,12 @@ pub trait Log: Send + Sync {
 
     /// A decoder of the records of `topic` into `columns`.
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>>;
+
+    /// What the payloads of `topic` look like, where they lie as a [`Layout`] says.
+    fn payload_layout(&self, topic: TopicId) -> Option<Arc<Layout>> {
+        let _ = topic;
+        None
+    }
 
     /// The bytes that the log is read from.
     fn source(&self) -> &Arc<dyn Source>;
@@ -284,6 +291,10 @@ impl<L: Log + ?Sized> Log for Arc<L> {
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
         (**self).decoder(topic, columns)
+    }
+
+    fn payload_layout(&self, topic: TopicId) -> Option<Arc<Layout>> {
+        (**self).payload_layout(topic)
     }
 
     fn source(&self) -> &Arc<dyn Source> {

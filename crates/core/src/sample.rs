@@ -54,6 +54,7 @@ impl Sample {
             time: None,
             latched: if id == 1 { vec![0, 1] } else { vec![] },
             envelope: 0,
+            descriptor: Vec::new(),
             metadata: Default::default(),
         };
         let manifest = Manifest {

@@ -109,6 +109,7 @@ fn topic() -> Topic {
         origin: TopicOrigin::Logged,
         latched: Vec::new(),
         envelope: 0,
+        descriptor: Vec::new(),
         encoding: String::new(),
         type_name: String::new(),
         definition: String::new(),

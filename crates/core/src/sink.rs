@@ -43,6 +43,9 @@ pub struct WriteOptions {
     /// The encoding to which payloads are to be translated, as `cdr`; as they are if
     /// nothing is said. Only a format that holds several encodings looks at it.
     pub transcode: Option<String>,
+    /// Words about the log, by what they are about, for a format that has such: what
+    /// another format tells of itself, and where the records come from.
+    pub words: Vec<(String, BTreeMap<String, String>)>,
 }
 
 /// Where the bytes of a new log go.
@@ -72,6 +75,14 @@ pub trait RecordSink: Send {
     ) -> Result<Option<u64>> {
         let _ = (from, part, source);
         Ok(None)
+    }
+
+    /// Takes what the extract with the index `from` has beside its records, as files that
+    /// are attached, if the format has such; `source` is what the extract is read from.
+    /// It comes before the records.
+    fn beside(&mut self, from: usize, source: &dyn Source) -> Result<()> {
+        let _ = (from, source);
+        Ok(())
     }
 
     /// What of the extracts the new log cannot hold as it is, or holds only of one of

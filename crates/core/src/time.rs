@@ -47,6 +47,16 @@ impl Timestamp {
         self.0
     }
 
+    /// The time so many nanoseconds later; the earliest and the latest, which stand for
+    /// what cannot be told, stay what they are.
+    #[must_use]
+    pub const fn later(self, nanos: i64) -> Self {
+        match self {
+            Self::MIN | Self::MAX => self,
+            Self(own) => Self(own.saturating_add(nanos)),
+        }
+    }
+
     /// Seconds after the clock's zero, for people; never to be computed with.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
@@ -103,6 +113,12 @@ impl TimeRange {
 
     /// No time at all: what covering starts from.
     pub const EMPTY: Self = Self { start: Timestamp::MAX, end: Timestamp::MIN };
+
+    /// The same times so many nanoseconds later; what has no end keeps none.
+    #[must_use]
+    pub const fn later(self, nanos: i64) -> Self {
+        Self { start: self.start.later(nanos), end: self.end.later(nanos) }
+    }
 
     /// The shortest range that holds `time`.
     #[inline]

@@ -45,7 +45,8 @@ pub struct Topic {
     pub encoding: String,
     /// The name of its records' type, where types have names.
     pub type_name: String,
-    /// The definition of that type, as the file has it.
+    /// The definition of that type, as the file has it; where that is no text, what
+    /// people may read of the [descriptor](Self::descriptor).
     pub definition: String,
     /// The columns of a decoder in the nested view, of which the decoder's metadata may
     /// say more.
@@ -64,6 +65,9 @@ pub struct Topic {
     /// what the encoding says: a log of another format does not take them.
     #[serde(default)]
     pub envelope: u32,
+    /// The definition, as the file has it, if that is no text, as in protobuf.
+    #[serde(default, with = "crate::hex", skip_serializing_if = "Vec::is_empty")]
+    pub descriptor: Vec<u8>,
     /// What else the file says of it.
     pub metadata: BTreeMap<String, String>,
 }
@@ -91,6 +95,14 @@ pub enum TopicOrigin {
 }
 
 impl Topic {
+    /// The definition, as the file has it.
+    pub fn definition_bytes(&self) -> &[u8] {
+        match self.descriptor.is_empty() {
+            true => self.definition.as_bytes(),
+            false => &self.descriptor,
+        }
+    }
+
     /// The name by which people know it: `sensor_gps`, and `sensor_gps.1` for the next
     /// instance. Unique in a log.
     pub fn label(&self) -> Cow<'_, str> {

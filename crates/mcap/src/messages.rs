@@ -13,6 +13,9 @@ use crate::cdr::{self, CDR, CdrDecoder};
 /// How `topic` says that its schema is written.
 pub(crate) const SCHEMA_ENCODING: &str = "schema_encoding";
 
+/// Messages and schemas of protocol buffers.
+pub(crate) const PROTOBUF: &str = "protobuf";
+
 /// A decoder of the messages of `topic` into `columns`: raw bytes, if nothing more is
 /// known of them.
 pub(crate) fn decoder(topic: &Topic, columns: &Columns) -> Result<Box<dyn Decoder>> {

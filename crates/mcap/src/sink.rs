@@ -75,6 +75,9 @@ impl<'w> McapSink<'w> {
             extracts.iter().map(|extract| translations(extract, options));
         let translations = translations.collect::<Result<Vec<_>>>()?;
         let mut writer = Writer::new(out, writing)?;
+        for (name, words) in &options.words {
+            writer.metadata(name, words)?;
+        }
         let (mut taken, mut remarks) = (Vec::new(), Vec::new());
         for ((extract, notes), translations) in
             extracts.iter().zip(noted).zip(translations)
@@ -219,10 +222,11 @@ fn schema<W: std::io::Write + std::io::Seek>(
     topic: &Topic,
 ) -> Result<SchemaHandle> {
     let encoding = schema_encoding(manifest, topic)?;
-    if topic.type_name.is_empty() && topic.definition.is_empty() {
+    let definition = topic.definition_bytes();
+    if topic.type_name.is_empty() && definition.is_empty() {
         return Ok(SchemaHandle::default());
     }
-    writer.schema(&topic.type_name, &encoding, topic.definition.as_bytes())
+    writer.schema(&topic.type_name, &encoding, definition)
 }
 
 /// How the messages are translated of those topics of `extract` that are wanted, if they

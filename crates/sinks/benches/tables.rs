@@ -71,6 +71,7 @@ fn write(
         time: None,
         latched: Vec::new(),
         envelope: 0,
+        descriptor: Vec::new(),
         metadata: BTreeMap::new(),
     };
     let dir = tempfile::tempdir().unwrap();

@@ -68,7 +68,9 @@ pub use crate::{
         Px4Value,
     },
     staged::{Abandoned, Existing, Outputs, Staged},
-    tracks::{TrackFormat, TrackMode, TrackModes, TrackSink, position_columns},
+    tracks::{
+        PositionReader, TrackFormat, TrackMode, TrackModes, TrackSink, position_columns,
+    },
 };
 
 /// Its example is tested.

@@ -28,6 +28,7 @@ pub(crate) fn topic(name: &str, instance: u32) -> Topic {
         time: None,
         latched: Vec::new(),
         envelope: 0,
+        descriptor: Vec::new(),
         metadata: BTreeMap::new(),
     }
 }

@@ -22,6 +22,6 @@ mod sink;
 
 pub use crate::tracks::{
     mode::{TrackMode, TrackModes},
-    position::position_columns,
+    position::{PositionReader, position_columns},
     sink::{TrackFormat, TrackSink},
 };

@@ -152,6 +152,10 @@ impl Log for UlogLog {
         }
     }
 
+    fn payload_layout(&self, topic: TopicId) -> Option<Arc<Layout>> {
+        self.registry.topics.get(topic.index())?.layout.as_ref().ok().cloned()
+    }
+
     fn source(&self) -> &Arc<dyn Source> {
         &self.source
     }

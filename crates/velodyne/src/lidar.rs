@@ -148,6 +148,7 @@ impl Lidar {
             time: packets.time,
             latched: Vec::new(),
             envelope: 0,
+            descriptor: Vec::new(),
             metadata,
         }
     }

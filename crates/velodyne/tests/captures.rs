@@ -191,7 +191,8 @@ fn of_frames_that_are_cut_only_those_of_lidars_are_damage() {
         let kept = if frames % 50 == 0 { len } else { len.min(100) };
         let ethertype_and_protocol = (&frame[12..14], frame.get(23));
         let is_udp = ethertype_and_protocol == (&[8, 0], Some(&17));
-        let flag = frame.get(42..44).is_some_and(|f| f == [255, 238] || f == [255, 221]);
+        let flag =
+            frame.get(42..44).is_some_and(|f| f == [255, 238] || f == [255, 221]);
         lost += u64::from(kept < len && is_udp && len == 1_248 && flag);
         cut.extend(&bytes[at..at + 8]);
         cut.extend((kept as u32).to_le_bytes());

@@ -46,7 +46,10 @@ use crate::{
 /// With `--to mcap`, or where OUT ends in .mcap, a bag becomes an MCAP file: its messages as
 /// they are, each still of its own connection; with `--ros2`, as ROS 2 has them: in CDR,
 /// with their types renamed and without the `seq` of headers, so that what reads only
-/// files of ROS 2 reads them. With `--to bag`, or where OUT ends in .bag, an MCAP file of
+/// files of ROS 2 reads them. A ULog becomes one with messages of protocol buffers, of types
+/// made of its definitions: topics `/name` and `/name/1` for a second instance, what was said
+/// as `foxglove.Log`, positions as `foxglove.LocationFix` (`/sensor_gps/fix`), parameters and
+/// information as metadata; at UTC if the log knows it. With `--to bag`, or where OUT ends in .bag, an MCAP file of
 /// ROS 1 becomes a bag.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -60,6 +63,7 @@ Examples:
   logtool convert drive.vel -o scans --to pcd --calibration db.xml
   logtool convert drive.pcap -o cloud --to laz --formula ros
   logtool convert drive.bag -o drive.mcap --ros2
+  logtool convert flight.ulg -o flight.mcap
   logtool convert flight.ulg -o flight.kml
   logtool convert drive.bag -o tracks --to gpx --topic '/gps/*'
   curl -s https://example.org/x.ulg | logtool convert - -o x --to arrow")]
@@ -204,7 +208,8 @@ pub(crate) enum Target {
     Laz,
     /// Points as in the KITTI data set
     Kitti,
-    /// The messages of a bag as they are, as an MCAP file
+    /// The messages of a bag as they are, or those of a ULog as protocol buffers, as an
+    /// MCAP file
     Mcap,
     /// The messages of ROS 1 in an MCAP file as they are, as a bag
     Bag,

@@ -30,6 +30,9 @@ pub fn merge(
 ) -> Result<Vec<Copied>> {
     let logs = jobs.iter().map(|job| (job.log, job.selection.clone()));
     let mut merge = Merge::new(logs.collect());
+    for (from, job) in jobs.iter().enumerate() {
+        sink.beside(from, &**job.log.source())?;
+    }
     let mut copied = vec![Copied::default(); jobs.len()];
     let mut done = 0;
     while let Some((from, record)) = merge.next()? {

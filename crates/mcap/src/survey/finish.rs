@@ -9,7 +9,7 @@ use logtool_core::{
 };
 
 use crate::{
-    messages::{SCHEMA_ENCODING, decoder, layout},
+    messages::{PROTOBUF, SCHEMA_ENCODING, decoder, layout},
     notes::{FORMAT_NAME, Notes},
     ros2::is_latched,
     survey::{Count, Found, Packing},
@@ -70,7 +70,7 @@ impl Found {
             let mut topic = self.topic(id, first, *instance);
             *instance += 1;
             // Many channels may share a schema: what it takes is bounded for all together.
-            told = told.saturating_add(topic.definition.len());
+            told = told.saturating_add(topic.definition_bytes().len());
             if told > MAX_DEFINITIONS || columns > MAX_COLUMNS {
                 topic.definition = String::new();
                 topic.metadata.remove(SCHEMA_ENCODING);
@@ -96,6 +96,10 @@ impl Found {
     /// The topic `id`, whose first channel is `first`.
     fn topic(&self, id: TopicId, first: &Entry, instance: u32) -> Topic {
         let Entry { channel, schema, .. } = first;
+        let is_text =
+            str::from_utf8(&schema.data).is_ok() && schema.encoding != PROTOBUF;
+        let descriptor = if is_text { Vec::new() } else { schema.data.clone() };
+        let definition = if is_text { &schema.data[..] } else { &[] };
         let mut metadata = channel.metadata.clone();
         metadata.insert(SCHEMA_ENCODING.to_owned(), schema.encoding.clone());
         let channels = self.table.of_topic(id).map(|entry| entry.channel.id);
@@ -109,13 +113,14 @@ impl Found {
             origin: TopicOrigin::Logged,
             encoding: channel.encoding.clone(),
             type_name: schema.name.clone(),
-            definition: String::from_utf8_lossy(&schema.data).into_owned(),
+            definition: String::from_utf8_lossy(definition).into_owned(),
             schema: raw_schema("ns"),
             records: total.map(|total| total.records),
             bytes: total.and_then(|total| total.bytes),
             time: total.and_then(|total| total.time),
             latched: self.latched(id),
             envelope: ENVELOPE,
+            descriptor,
             metadata,
         }
     }

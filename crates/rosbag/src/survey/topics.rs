@@ -47,6 +47,7 @@ impl Findings {
                 time: total.time.filter(|_| total.records > 0),
                 latched: self.table.latched(id),
                 envelope: 0,
+                descriptor: Vec::new(),
                 metadata: facts(connections),
             });
             *instance += 1;
@@ -80,6 +81,7 @@ fn derived_topic(
         metadata: BTreeMap::new(),
         latched: Vec::new(),
         envelope: 0,
+        descriptor: Vec::new(),
         ..parent.clone()
     };
     if derivation == Derivation::Packets {

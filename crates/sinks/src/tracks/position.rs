@@ -58,6 +58,27 @@ pub fn position_columns(topic: &Topic, schema: &Schema) -> Option<Vec<usize>> {
     Some(columns)
 }
 
+/// Reads where something was.
+#[derive(Clone, Debug)]
+pub struct PositionReader(Position);
+
+impl PositionReader {
+    /// A reader of tables of `topic` that have the columns `schema`, those of the flat
+    /// view or of these the [`position_columns`].
+    pub fn new(topic: &Topic, schema: &Schema) -> Option<Self> {
+        Position::find(topic, schema).map(Self)
+    }
+
+    /// Where it was by the first row of `batch`: degrees to the north and to the east, and
+    /// metres, if they are known; nothing if it was nowhere.
+    pub fn read(&self, batch: &RecordBatch) -> Option<(f64, f64, Option<f64>)> {
+        match self.0.places(batch).next()? {
+            Place::Known(fix) => Some((fix.latitude, fix.longitude, fix.altitude)),
+            Place::Unknown | Place::Impossible => None,
+        }
+    }
+}
+
 /// The columns that say where something was, by their indices.
 #[derive(Clone, Debug)]
 pub(super) struct Position {

@@ -149,6 +149,7 @@ impl Survey {
             time: (stats.records > 0).then_some(stats.time),
             latched: Vec::new(),
             envelope: 0,
+            descriptor: Vec::new(),
             metadata: oddities(stats),
         };
         self.registry.topics.iter().zip(&self.stats).map(topic).collect()
@@ -175,6 +176,7 @@ impl Survey {
                 time: None,
                 latched: Vec::new(),
                 envelope: 0,
+                descriptor: Vec::new(),
                 metadata: BTreeMap::new(),
             });
             TopicId(topics.len() as u32 - 1)

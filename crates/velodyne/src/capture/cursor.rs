@@ -83,7 +83,8 @@ fn replay(
     at: u64,
     end: u64,
 ) -> Result<()> {
-    let sight = source.read_at(at..at.saturating_add(reader.container.sight() as u64))?;
+    let sight =
+        source.read_at(at..at.saturating_add(reader.container.sight() as u64))?;
     let is_big_endian = reader.section.is_big_endian;
     if let Look::Item(len) = reader.container.look(at, &sight, is_big_endian, end) {
         let item = source.read_at(at..at + len)?;

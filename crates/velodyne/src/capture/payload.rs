@@ -47,13 +47,15 @@ pub(crate) const LEAST_FRAME: usize = POSITION_BYTES + 8 + 20;
 /// packet, as far as they were captured: `bytes`.
 pub(crate) fn may_be(ports: [u16; 2], len: usize, bytes: &[u8]) -> bool {
     match len {
-        DATA_BYTES => bytes.chunks(BLOCK_BYTES).take(BLOCKS).enumerate().all(
-            |(index, block)| match block.first_chunk().map(|f| u16::from_le_bytes(*f)) {
-                Some(flag) if Bank::of_flag(flag).is_some() => true,
-                Some(flag) => index > 0 && matches!(flag, 0 | 0xffff),
-                None => true,
-            },
-        ),
+        DATA_BYTES => {
+            bytes.chunks(BLOCK_BYTES).take(BLOCKS).enumerate().all(|(index, block)| {
+                match block.first_chunk().map(|f| u16::from_le_bytes(*f)) {
+                    Some(flag) if Bank::of_flag(flag).is_some() => true,
+                    Some(flag) => index > 0 && matches!(flag, 0 | 0xffff),
+                    None => true,
+                }
+            })
+        }
         POSITION_BYTES => {
             let sentence = bytes.get(NMEA_START..).unwrap_or_default();
             let is_sentence = sentence.iter().zip(b"$GP").all(|(a, b)| a == b);

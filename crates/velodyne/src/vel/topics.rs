@@ -79,6 +79,7 @@ impl TopicKind {
             time: None,
             latched: Vec::new(),
             envelope: 0,
+            descriptor: Vec::new(),
             metadata: BTreeMap::new(),
         })
     }

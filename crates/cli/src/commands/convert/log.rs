@@ -2,11 +2,12 @@
 
 use std::{
     path::{Path, PathBuf},
+    sync::Arc,
     time::Instant,
 };
 
 use anyhow::{Context as _, Result};
-use logtool_core::{CopyJob, Extract, Format, Selection, WriteOptions, copy};
+use logtool_core::{CopyJob, Extract, Format, Log, Selection, WriteOptions, copy};
 
 use crate::{
     args::{ConvertArgs, GlobalArgs, Target},
@@ -19,7 +20,12 @@ use crate::{
     opened,
     outcome::Outcome,
     progress, selection,
+    terminal::say,
+    translate,
 };
+
+/// The formats of which an MCAP file takes the records as protocol buffers.
+const AS_PROTOBUF: [&str; 1] = ["ulog"];
 
 /// Where the log goes that `input` becomes: to OUT, or into it if it is a folder or
 /// there are several inputs.
@@ -51,38 +57,56 @@ pub(super) fn run(
 ) -> Result<Outcome> {
     let start = Instant::now();
     let opened = opened::open(input, global)?;
-    let (name, manifest) = (&opened.input.name, opened.log.manifest());
+    let log: Arc<dyn Log> = opened.log.into();
+    let (name, manifest) = (&opened.input.name, log.manifest());
     let mut findings = Findings::of(&opened.input, manifest);
     findings.check(global.strict)?;
 
     let clock = ShownClock::new(manifest, args.clock.time)?;
     let time = clock.range(args.records.from, args.end())?;
     let topics = selection::topics(manifest, &args.records.topics, false)?;
-    let selection = Selection { topics, time };
     let format: &dyn Format = match args.target() {
         Target::Bag => &logtool_rosbag::FORMAT,
         _ => &logtool_mcap::FORMAT,
     };
+    let mut options = WriteOptions::default();
+    options.transcode = args.ros2.then(|| "cdr".to_owned());
+    let is_translated = AS_PROTOBUF.contains(&manifest.format.as_str());
+    let (beneath, selection) = match args.target() {
+        Target::Mcap if is_translated => {
+            let topics = match args.records.topics.is_empty() {
+                true => translate::all_topics(manifest),
+                false => topics.clone(),
+            };
+            let prepared = translate::protobuf(log.clone(), &topics)?;
+            if !global.quiet {
+                prepared.remarks.iter().for_each(|remark| say!("{name}: {remark}"));
+            }
+            options.words = translate::words(manifest, opened.input.file_name());
+            let time = time.later(prepared.offset_nanos);
+            (prepared.log, Selection { time, ..Selection::default() })
+        }
+        _ => (log.clone(), Selection { topics: topics.clone(), time }),
+    };
     let new = NewLog::begin(place, format, args.force)?;
     let bar = progress::bar(name, manifest.bytes, global);
-    let extract = Extract { manifest, selection: selection.clone() };
+    let extract =
+        Extract { manifest: beneath.manifest(), selection: selection.clone() };
     let job = CopyJob {
-        log: &*opened.log,
+        log: &*beneath,
         from: 0,
         selection: selection.clone(),
         verify: false,
         progress: &|bytes| bar.inc(bytes),
     };
-    let mut options = WriteOptions::default();
-    options.transcode = args.ros2.then(|| "cdr".to_owned());
     let done = new.write(&[extract], &options, |sink| {
         let copied = copy(&job, None, sink)?;
         Ok((copied, sink.left_out(0).to_vec()))
     });
     bar.finish_and_clear();
     let ((copied, left_out), written) = done.with_context(|| name.clone())?;
-    findings.add(manifest, &selection.topics, &copied.damage);
-    findings.add(manifest, &selection.topics, &left_out);
+    findings.add(manifest, &topics, &copied.damage);
+    findings.add(manifest, &topics, &left_out);
     findings.check(global.strict)?;
 
     let mut made = Made::new(place, start);

@@ -106,6 +106,7 @@ fn table(manifest: &Manifest, schema: &arrow_schema::SchemaRef) -> Topic {
         time: None,
         latched: Vec::new(),
         envelope: 0,
+        descriptor: Vec::new(),
         metadata: BTreeMap::new(),
     }
 }

@@ -115,6 +115,7 @@ mod tests {
             time: None,
             latched: vec![],
             envelope: 0,
+            descriptor: Vec::new(),
             metadata: Default::default(),
         };
         let manifest = Manifest {

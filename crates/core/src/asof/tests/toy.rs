@@ -98,6 +98,7 @@ impl Toy {
             time: None,
             latched: Vec::new(),
             envelope: 0,
+            descriptor: Vec::new(),
             metadata: BTreeMap::new(),
         });
         let manifest = Manifest {

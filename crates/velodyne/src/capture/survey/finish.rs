@@ -137,6 +137,7 @@ fn topic(counted: &Counted, instance: u32, container: Container) -> Topic {
         time: is_timed.then_some(counted.time),
         latched: Vec::new(),
         envelope: 0,
+        descriptor: Vec::new(),
         metadata,
     }
 }

@@ -1,0 +1,176 @@
+"""Compares the MCAP files that logtool makes of ULogs, value by value, with what pyulog
+reads of the logs; mcap-protobuf-support reads the files."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from google.protobuf.message import Message
+from logtool import run
+from mcap.reader import make_reader
+from mcap_protobuf.decoder import DecoderFactory
+from pyulog import ULog
+
+LEVELS = ["FATAL", "FATAL", "FATAL", "ERROR", "WARNING", "INFO", "INFO", "DEBUG"]
+
+
+def logs():
+    """The real logs."""
+    samples = Path(os.environ["LOGTOOL_SAMPLES"]) / "ulog"
+    return sorted(samples.glob("*.ulg"))
+
+
+def flat(message, start, into):
+    """Puts each value of a message under the name that pyulog has for it; texts are lists
+    of characters there."""
+    for field in message.DESCRIPTOR.fields:
+        value, name = getattr(message, field.name), start + field.name
+        if isinstance(value, Message):
+            flat(value, name + ".", into)
+        elif field.is_repeated:
+            for index, one in enumerate(value):
+                if isinstance(one, Message):
+                    flat(one, f"{name}[{index}].", into)
+                else:
+                    into.setdefault(f"{name}[{index}]", []).append(one)
+        else:
+            into.setdefault(name, []).append(value)
+
+
+def read(path):
+    """The messages of each topic of a file: log times and values by name; and all else that
+    is said."""
+    topics, said, words = {}, [], {}
+    with open(path, "rb") as file:
+        reader = make_reader(file, validate_crcs=True, decoder_factories=[DecoderFactory()])
+        for schema, channel, message, decoded in reader.iter_decoded_messages():
+            if schema.name == "foxglove.Log":
+                said.append((message.log_time, decoded))
+                continue
+            times, values = topics.setdefault(channel.topic, ([], {}))
+            times.append(message.log_time)
+            flat(decoded, "", values)
+        words = {one.name: one.metadata for one in reader.iter_metadata()}
+        statistics = reader.get_summary().statistics
+    return topics, said, words, statistics
+
+
+def same(theirs, ours):
+    """Whether two columns are the same, NaN being itself."""
+    if isinstance(ours[0], str):
+        return False
+    if isinstance(ours[0], bool):
+        theirs = theirs != 0
+    return np.array_equal(np.asarray(theirs), np.asarray(ours).astype(theirs.dtype), equal_nan=theirs.dtype.kind == "f")
+
+
+def values(log, topics):
+    """The differences of the values of all topics."""
+    for data in log.data_list:
+        name = f"/{data.name}" + (f"/{data.multi_id}" if data.multi_id else "")
+        count = len(data.data["timestamp"])
+        if not count:
+            continue
+        if name not in topics:
+            yield f"{name} is missing"
+            continue
+        times, ours = topics[name]
+        if len(times) != count:
+            yield f"{name}: {len(times)} messages, not {count}"
+            continue
+        texts = {}
+        for field, column in data.data.items():
+            if "_padding" in field:
+                continue
+            stem = field.rsplit("[", 1)[0]
+            if stem in ours and isinstance(ours[stem][0], str):
+                texts.setdefault(stem, []).append(column)
+            elif field not in ours:
+                yield f"{name}: {field} is missing"
+            elif not same(column, ours[field]):
+                yield f"{name}: {field} is another"
+        for stem, columns in texts.items():
+            for row, text in enumerate(ours[stem]):
+                chars = bytes(int(column[row]) for column in columns).split(b"\0")[0]
+                if chars.decode(errors="replace") != text:
+                    yield f"{name}: {stem} is {text!r}, not {chars!r}"
+
+
+def times(log, topics, shift):
+    """Log times are those of the records, in Unix time where that is known."""
+    for data in log.data_list:
+        name = f"/{data.name}" + (f"/{data.multi_id}" if data.multi_id else "")
+        wanted = data.data["timestamp"].astype("int64") * 1000 + shift
+        if name in topics and not np.array_equal(wanted, topics[name][0]):
+            yield f"{name}: other times"
+
+
+def messages(log, said, shift):
+    """Strings that no event repeats are said, in their order: those end in a TAB."""
+    has_events = "metadata_events" in log.msg_info_multiple_dict
+    wanted = [
+        (m.timestamp * 1000 + shift, LEVELS[m.log_level - ord("0")], m.message.rstrip("\t"))
+        for m in log.logged_messages
+        if not (has_events and m.message.endswith("\t"))
+    ]
+    got = [
+        (time, line.DESCRIPTOR.fields_by_name["level"].enum_type.values_by_number[line.level].name, line.message)
+        for time, line in said
+        if line.name == "string"
+    ]
+    if got != wanted:
+        yield f"{len(got)} lines, not these {len(wanted)}"
+    for time, line in said:
+        if line.timestamp.ToNanoseconds() != time:
+            yield f"{line.message!r} tells another time"
+
+
+def parameters(log, words):
+    """Parameters are said in words, by their last values."""
+    told, wanted = words.get("parameters", {}), dict(log.initial_parameters)
+    wanted.update({name: value for _, name, value in log.changed_parameters})
+    for name, value in wanted.items():
+        if name not in told:
+            yield f"{name} is missing"
+        elif np.float32(float(told[name])) != np.float32(value):
+            yield f"{name} is {told[name]}, not {value}"
+
+
+def fixes(topics):
+    """A place for each fix of a receiver."""
+    for name, (_, ours) in topics.items():
+        if f"{name}/fix" not in topics or "fix_type" not in ours:
+            continue
+        if "lat" in ours:
+            scales = {"lat": 1e-7, "lon": 1e-7}
+        else:
+            scales = {"latitude_deg": 1.0, "longitude_deg": 1.0}
+        known = np.asarray(ours["fix_type"]) >= 3
+        got = topics[f"{name}/fix"][1]
+        for (field, scale), theirs in zip(scales.items(), ("latitude", "longitude"), strict=True):
+            wanted = np.asarray(ours[field])[known] * scale
+            if len(wanted) != len(got[theirs]) or not np.allclose(wanted, got[theirs], rtol=0, atol=1e-9):
+                yield f"{name}: other places"
+
+
+def check(path, tally):
+    """The checks of a log."""
+    try:
+        log = ULog(str(path))
+    except Exception:  # whatever it is that stops it
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "made.mcap"
+        run("convert", path, "-o", made)
+        topics, said, words, statistics = read(made)
+        shift = int(words["logtool"].get("clock_offset_nanoseconds", 0))
+        count = sum(len(times) for times, _ in topics.values())
+        tally.check("values as protobuf", values(log, topics), f"{count} messages")
+        tally.check("their times", times(log, topics, shift))
+        tally.check("messages", messages(log, said, shift), f"{len(said)}")
+        tally.check("parameters", parameters(log, words))
+        tally.check("places", fixes(topics))
+        total = count + len(said)
+        differences = [] if statistics.message_count == total else [f"{statistics.message_count}"]
+        tally.check("statistics", differences, f"{total}")

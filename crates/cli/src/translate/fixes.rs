@@ -1,0 +1,66 @@
+//! Positions, as `foxglove.LocationFix`.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use arrow_array::{
+    Array as _, RecordBatch, cast::AsArray as _, types::TimestampNanosecondType,
+};
+use logtool_core::{
+    Columns, Log, RowTranslator, Topic, TopicId, Translate, Translation, View,
+};
+use logtool_protobuf::LocationFix;
+use logtool_sinks::{PositionReader, position_columns};
+
+/// How records of the topic `id` of `log` become places on the map, `offset_nanos` later,
+/// if they say where something was; beside the topic itself, as `/sensor_gps/fix`.
+pub(super) fn fixes(
+    log: &Arc<dyn Log>,
+    id: TopicId,
+    topic: &Topic,
+    offset_nanos: i64,
+) -> Result<Option<Translation>> {
+    if topic.records == Some(0) {
+        return Ok(None);
+    }
+    // A topic of too many columns has none of a position.
+    let Ok(all) = log.decoder(id, &Columns::all(View::Flat)) else { return Ok(None) };
+    let Some(only) = position_columns(topic, all.schema()) else { return Ok(None) };
+    let columns = Columns { only: Some(only), ..Columns::all(View::Flat) };
+    let decoder = log.decoder(id, &columns)?;
+    let Some(reader) = PositionReader::new(topic, decoder.schema()) else {
+        return Ok(None);
+    };
+    let mut about = super::topic(topic, LocationFix::TYPE, &LocationFix::files());
+    about.name.push_str("/fix");
+    about.records = None;
+    let log = log.clone();
+    let begin = move || {
+        let (decoder, reader) = (log.decoder(id, &columns)?, reader.clone());
+        let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
+            let fix = fix(&reader, batch, row, offset_nanos);
+            fix.inspect(|fix| fix.put(out)).is_some()
+        };
+        let translator: Box<dyn Translate> = Box::new(RowTranslator::new(decoder, put));
+        Ok(translator)
+    };
+    Ok(Some(Translation { from: id, topic: about, begin: Arc::new(begin) }))
+}
+
+fn fix(
+    reader: &PositionReader,
+    batch: &RecordBatch,
+    row: usize,
+    offset_nanos: i64,
+) -> Option<LocationFix> {
+    let (latitude, longitude, altitude) = reader.read(&batch.slice(row, 1))?;
+    let times = batch.columns().first();
+    let times = times.and_then(|c| c.as_primitive_opt::<TimestampNanosecondType>());
+    let nanos = times.filter(|c| c.is_valid(row)).map_or(0, |c| c.value(row));
+    Some(LocationFix {
+        nanos: nanos.saturating_add(offset_nanos),
+        latitude,
+        longitude,
+        altitude: altitude.unwrap_or_default(),
+    })
+}

@@ -1,0 +1,57 @@
+//! ULogs as MCAP files. Their values are checked in the conformance suite, with the package
+//! mcap-protobuf-support.
+
+use serde_json::Value;
+
+use crate::{program::Folder, samples::testdata};
+
+fn topics(folder: &Folder, log: &str) -> Vec<(String, u64)> {
+    let info = folder.run(&["info", "--json", log]).succeeded().stdout;
+    let info: Value = serde_json::from_str(&info).unwrap();
+    let topic = |topic: &Value| {
+        let name = topic["name"].as_str().unwrap();
+        let name = match topic["instance"].as_u64().unwrap() {
+            0 => name.to_owned(),
+            instance => format!("{name}/{instance}"),
+        };
+        (name, topic["records"].as_u64().unwrap_or(0))
+    };
+    let mut topics: Vec<_> =
+        info["topics"].as_array().unwrap().iter().map(topic).collect();
+    topics.sort();
+    topics
+}
+
+#[test]
+fn every_topic_is_there_with_as_many_messages() {
+    let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
+    folder.run(&["convert", &log, "-o", "new.mcap"]).ended(0, &["new.mcap"]);
+    let new = topics(&folder, "new.mcap");
+    for (name, records) in topics(&folder, &log) {
+        let is_said = ["logged_strings", "events", "messages"].contains(&name.as_str());
+        let mine = new.iter().filter(|(new, _)| *new == format!("/{name}"));
+        let mine: Vec<u64> = mine.map(|(_, records)| *records).collect();
+        if !is_said && name != "parameter_changes" {
+            assert!(mine.contains(&records), "{name}: {mine:?}, not {records}");
+        }
+    }
+    assert!(new.iter().any(|(name, records)| name == "/messages" && *records > 0));
+}
+
+#[test]
+fn only_the_topics_and_the_time_that_are_wanted_are_there() {
+    let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
+    let part =
+        ["--topic", "vehicle_attitude", "--to", "mcap", "--from", "6", "--to", "7"];
+    folder
+        .run(&[&["convert", &log, "-o", "part.mcap"][..], &part].concat())
+        .ended(0, &["part.mcap"]);
+    let wanted = ["--topic", "vehicle_attitude", "--from", "6", "--to", "7"];
+    let lines =
+        folder.run(&[&["cat", "--json", &log][..], &wanted].concat()).succeeded();
+    let records = lines.stdout.lines().count() as u64;
+    assert_eq!(
+        topics(&folder, "part.mcap"),
+        [("/vehicle_attitude".to_owned(), records)]
+    );
+}

@@ -1,0 +1,155 @@
+//! A log as another encoding has it: a log like any other, whose records are made of those
+//! of the log beneath as they are read.
+//!
+//! So a writer of logs meets records that it can take as they are, in whatever order they
+//! are read or merged, and what makes them runs on all cores, where reading does.
+
+mod cursor;
+mod messages;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, sync::Arc};
+
+use crate::{
+    block::Run,
+    error::Result,
+    log::{Columns, Cursor, Decoder, Log},
+    manifest::{Manifest, Part, Selection},
+    raw::RawDecoder,
+    source::Source,
+    time::{Clock, ClockZero},
+    topic::{Topic, TopicId, TopicSet},
+    translated::cursor::TranslatedCursor,
+};
+
+pub use self::{messages::Messages, rows::RowTranslator};
+
+/// Makes records of one topic into messages of another.
+pub trait Translate: Send {
+    /// Adds to `messages` what the records of `run` become: of each none, one or several.
+    ///
+    /// # Errors
+    /// Whatever ends the reading. A record that is not what its topic says does not: it is
+    /// [told](Messages::lose).
+    fn translate(&mut self, run: Run<'_>, messages: &mut Messages) -> Result<()>;
+}
+
+/// A topic of the new log, and how its records are made.
+#[derive(Clone)]
+pub struct Translation {
+    /// The topic beneath.
+    pub from: TopicId,
+    /// The new one.
+    pub topic: Topic,
+    /// Begins to translate; each reader of a part does.
+    pub begin: Arc<dyn Fn() -> Result<Box<dyn Translate>> + Send + Sync>,
+}
+
+/// See the module.
+pub struct TranslatedLog {
+    log: Arc<dyn Log>,
+    manifest: Manifest,
+    translations: Vec<Translation>,
+    offset: i64,
+}
+
+impl TranslatedLog {
+    /// `log` with the topics of `translations` instead of its own, each record
+    /// `offset_nanos` later than it was; with `is_unix` that is Unix time. Each topic is
+    /// one stream, of which is told what the topic's metadata say.
+    ///
+    /// Damage that is met names topics of `log`.
+    pub fn new(
+        log: Arc<dyn Log>,
+        translations: Vec<Translation>,
+        offset_nanos: i64,
+        is_unix: bool,
+    ) -> Self {
+        let beneath = log.manifest();
+        let ids = || (0..).map(TopicId);
+        let parts = beneath.parts.iter().map(|part| {
+            let is_in = |from: TopicId| part.topics.contains(from);
+            let held = ids().zip(&translations).filter(|(_, one)| is_in(one.from));
+            Part {
+                bytes: part.bytes.clone(),
+                topics: held.map(|(id, _)| id).collect(),
+                time: part.time.later(offset_nanos),
+            }
+        });
+        let streams = ids().zip(&translations).map(|(id, one)| one.stream(id));
+        let unix = Clock { zero: ClockZero::Unix, to_unix: None };
+        let manifest = Manifest {
+            format: beneath.format.clone(),
+            bytes: beneath.bytes,
+            topics: translations.iter().map(|one| one.topic.clone()).collect(),
+            streams: streams.collect(),
+            parts: parts.collect(),
+            clock: if is_unix { unix } else { beneath.clock.clone() },
+            time: beneath.time.map(|time| time.later(offset_nanos)),
+            metadata: beneath.metadata.clone(),
+            damage: beneath.damage.clone(),
+            remarks: beneath.remarks.clone(),
+            notes: String::new(),
+        };
+        Self { log, manifest, translations, offset: offset_nanos }
+    }
+}
+
+impl Log for TranslatedLog {
+    fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
+        let wanted = (0..).map(TopicId).zip(&self.translations);
+        let wanted = wanted.filter(|(id, _)| selection.topics.contains(*id));
+        let wanted: Vec<_> = wanted.collect();
+        let topics: TopicSet = wanted.iter().map(|(_, one)| one.from).collect();
+        let back = self.offset.saturating_neg();
+        let time = selection.time.later(back);
+        let part = Part {
+            bytes: part.bytes.clone(),
+            topics: topics.clone(),
+            time: part.time.later(back),
+        };
+        let reader = self.log.read(&part, &Selection { topics, time })?;
+        Ok(Box::new(TranslatedCursor::begin(reader, &wanted, self.offset)?))
+    }
+
+    /// The bytes of the messages: to decode is for the new log's format.
+    fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
+        self.manifest.get(topic)?;
+        Ok(Box::new(RawDecoder::new("ns", columns)?))
+    }
+
+    fn source(&self) -> &Arc<dyn Source> {
+        self.log.source()
+    }
+}
+
+impl Translation {
+    fn stream(&self, topic: TopicId) -> crate::topic::Stream {
+        let words = self.topic.metadata.iter();
+        let words = words
+            .map(|(key, word)| (key.clone(), crate::value::Value::Text(word.clone())));
+        crate::topic::Stream { topic, metadata: words.collect() }
+    }
+}
+
+impl fmt::Debug for TranslatedLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TranslatedLog")
+            .field("offset", &self.offset)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Translation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Translation")
+            .field("topic", &self.topic)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,96 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::{
+    block::Block,
+    damage::{Damage, DamageKind},
+    sample::Sample,
+    time::{TimeRange, Timestamp},
+};
+
+/// Makes each payload twice what it is; one that is empty is damaged.
+struct Twice;
+
+impl Translate for Twice {
+    fn translate(&mut self, run: Run<'_>, messages: &mut Messages) -> Result<()> {
+        for (index, record) in run.records().enumerate() {
+            messages.buffer().extend_from_slice(record.payload);
+            if record.payload.is_empty() {
+                messages.lose(record.undecodable());
+                continue;
+            }
+            messages.buffer().extend_from_slice(record.payload);
+            messages.end(index);
+        }
+        Ok(())
+    }
+}
+
+fn twice(sample: Sample, froms: &[u32]) -> TranslatedLog {
+    let manifest = sample.manifest.clone();
+    let translation = |from: &u32| Translation {
+        from: TopicId(*from),
+        topic: manifest.topics[*from as usize].clone(),
+        begin: Arc::new(|| Ok(Box::new(Twice))),
+    };
+    let translations = froms.iter().map(translation).collect();
+    TranslatedLog::new(Arc::new(sample), translations, 100, true)
+}
+
+type Seen = (Vec<(u32, i64, Vec<u8>)>, Vec<Damage>);
+
+fn read(log: &TranslatedLog, selection: &Selection) -> Seen {
+    let (mut seen, mut damage, mut block) = (Vec::new(), Vec::new(), Block::default());
+    for part in log.manifest().plan(selection, 0) {
+        let mut cursor = log.read(&part, selection).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            let told = |r: crate::Record<'_>| {
+                (r.topic.0, r.time.as_nanos(), r.payload.to_vec())
+            };
+            seen.extend(block.iter().map(told));
+            damage.extend_from_slice(block.damage());
+        }
+    }
+    (seen, damage)
+}
+
+#[test]
+fn what_is_made_of_records_is_in_their_order_and_later() {
+    let log = twice(
+        Sample::new(&[&[(1, 0, 1, b"a"), (0, 0, 2, b"b"), (1, 0, 3, b"c")]]),
+        &[1, 0, 1],
+    );
+    let (seen, damage) = read(&log, &Selection::default());
+    let wanted = [
+        (0, 101, b"aa".to_vec()),
+        (2, 101, b"aa".to_vec()),
+        (1, 102, b"bb".to_vec()),
+        (0, 103, b"cc".to_vec()),
+        (2, 103, b"cc".to_vec()),
+    ];
+    assert_eq!(seen, wanted);
+    assert_eq!(damage, []);
+    assert_eq!(log.manifest().parts[0].time.start.as_nanos(), 101);
+}
+
+#[test]
+fn topics_and_times_are_those_of_the_new_log() {
+    let log = twice(Sample::new(&[&[(1, 0, 1, b"a"), (0, 0, 2, b"b")]]), &[1, 0]);
+    let time = TimeRange { start: Timestamp::from_nanos(102), end: Timestamp::MAX };
+    let late = Selection { time, ..Selection::default() };
+    assert_eq!(read(&log, &late).0, [(1, 102, b"bb".to_vec())]);
+    let topics = [TopicId(0)].into_iter().collect();
+    let first = Selection { topics, ..Selection::default() };
+    assert_eq!(read(&log, &first).0, [(0, 101, b"aa".to_vec())]);
+}
+
+#[test]
+fn what_cannot_be_translated_is_damage_beside_that_of_the_log() {
+    let known = Damage::new(DamageKind::Garbled, 7..9);
+    let sample = Sample::new(&[&[(0, 0, 1, b""), (0, 0, 2, b"b")]]);
+    let log = twice(sample.damaged(0, known.clone()), &[0]);
+    let (seen, damage) = read(&log, &Selection::default());
+    assert_eq!(seen, [(0, 102, b"bb".to_vec())]);
+    assert_eq!(damage[0], known);
+    assert_eq!((damage[1].kind, damage[1].records), (DamageKind::Undecodable, 1));
+}

@@ -1,0 +1,165 @@
+//! Descriptors from bytes, which may be any.
+
+use logtool_core::{Cut, Error, ErrorKind, Result};
+
+use crate::{
+    descriptor::{Enum, Field, File, FileSet, Message, kind},
+    wire::{self, MAX_NUMBER, Wire},
+};
+
+/// Types are no deeper in each other.
+const MAX_DEPTH: u32 = 32;
+
+impl FileSet {
+    /// Reads a set.
+    ///
+    /// # Errors
+    /// `Malformed` if `bytes` are none.
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        let odd = || Error::new(ErrorKind::Malformed, "no descriptors of protobuf");
+        let mut set = Self::default();
+        each(bytes, |number, wire| {
+            if let (1, Wire::Sized(file)) = (number, wire) {
+                set.files.push(File::parse(file)?);
+            }
+            Some(())
+        })
+        .ok_or_else(odd)?;
+        Ok(set)
+    }
+}
+
+impl File {
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let mut file = Self::default();
+        each(bytes, |number, wire| {
+            match (number, wire) {
+                (1, Wire::Sized(name)) => file.name = text(name),
+                (2, Wire::Sized(name)) => file.package = text(name),
+                (3, Wire::Sized(name)) => file.imports.push(text(name)),
+                (4, Wire::Sized(one)) => {
+                    file.messages.push(Message::parse(one, MAX_DEPTH)?);
+                }
+                (5, Wire::Sized(one)) => file.enums.push(Enum::parse(one)?),
+                (12, Wire::Sized(name)) => file.syntax = text(name),
+                _ => {}
+            }
+            Some(())
+        })?;
+        // Before editions, only proto3 tells presence by `proto3_optional`.
+        if file.syntax.is_empty() || file.syntax == "proto2" {
+            file.messages.iter_mut().for_each(told_always);
+        }
+        Some(file)
+    }
+}
+
+/// All fields of proto2 are known to be there, or not.
+fn told_always(message: &mut Message) {
+    let fields = message.fields.iter_mut();
+    fields.for_each(|field| field.is_optional = !field.is_repeated);
+    message.messages.iter_mut().for_each(told_always);
+}
+
+impl Message {
+    fn parse(bytes: &[u8], depth: u32) -> Option<Self> {
+        let depth = depth.checked_sub(1)?;
+        let mut message = Self::default();
+        each(bytes, |number, wire| {
+            match (number, wire) {
+                (1, Wire::Sized(name)) => message.name = text(name),
+                (2, Wire::Sized(one)) => message.fields.push(Field::parse(one)?),
+                (3, Wire::Sized(one)) => {
+                    message.messages.push(Self::parse(one, depth)?);
+                }
+                (4, Wire::Sized(one)) => message.enums.push(Enum::parse(one)?),
+                (7, Wire::Sized(options)) => each(options, |number, wire| {
+                    if let (7, Wire::Varint(is_map_entry)) = (number, wire) {
+                        message.is_map_entry = is_map_entry != 0;
+                    }
+                    Some(())
+                })?,
+                (8, Wire::Sized(oneof)) => {
+                    let mut name = String::new();
+                    each(oneof, |number, wire| {
+                        if let (1, Wire::Sized(told)) = (number, wire) {
+                            name = text(told);
+                        }
+                        Some(())
+                    })?;
+                    message.oneofs.push(name);
+                }
+                _ => {}
+            }
+            Some(())
+        })?;
+        Some(message)
+    }
+}
+
+impl Field {
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let mut field = Self::default();
+        each(bytes, |number, wire| {
+            match (number, wire) {
+                (1, Wire::Sized(name)) => field.name = text(name),
+                (3, Wire::Varint(told)) => field.number = u32::try_from(told).ok()?,
+                (4, Wire::Varint(label)) => field.is_repeated = label == 3,
+                (5, Wire::Varint(told)) => field.kind = u32::try_from(told).ok()?,
+                (6, Wire::Sized(name)) => field.type_name = text(name),
+                (9, Wire::Varint(index)) => {
+                    field.oneof = Some(u32::try_from(index).ok()?);
+                }
+                (17, Wire::Varint(told)) => field.is_optional = told != 0,
+                _ => {}
+            }
+            Some(())
+        })?;
+        let is_number = (1..=MAX_NUMBER).contains(&field.number);
+        let is_kind = (kind::DOUBLE..=kind::SINT64).contains(&field.kind);
+        (is_number && is_kind).then_some(field)
+    }
+}
+
+impl Enum {
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let mut one = Self::default();
+        each(bytes, |number, wire| {
+            match (number, wire) {
+                (1, Wire::Sized(name)) => one.name = text(name),
+                (2, Wire::Sized(value)) => {
+                    let mut told = (String::new(), 0);
+                    each(value, |number, wire| {
+                        match (number, wire) {
+                            (1, Wire::Sized(name)) => told.0 = text(name),
+                            (2, Wire::Varint(number)) => told.1 = number as i32,
+                            _ => {}
+                        }
+                        Some(())
+                    })?;
+                    one.values.push(told);
+                }
+                _ => {}
+            }
+            Some(())
+        })?;
+        Some(one)
+    }
+}
+
+/// Goes through the fields of a message to its end.
+fn each<'b>(
+    bytes: &'b [u8],
+    mut take: impl FnMut(u32, Wire<'b>) -> Option<()>,
+) -> Option<()> {
+    let mut cut = Cut::new(bytes);
+    while !cut.rest().is_empty() {
+        let (number, wire) = wire::field(&mut cut)?;
+        take(number, wire)?;
+    }
+    Some(())
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

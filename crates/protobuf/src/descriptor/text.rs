@@ -1,0 +1,103 @@
+//! Descriptors as people read them: the `.proto` files that they were made of, without
+//! comments and options.
+
+use std::fmt::{self, Display, Formatter, Write as _};
+
+use crate::descriptor::{Enum, Field, File, FileSet, Message, kind};
+
+/// All files but those of `google.protobuf`, which everybody knows.
+impl Display for FileSet {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let own = self.files.iter().filter(|file| file.package != "google.protobuf");
+        for (index, file) in own.enumerate() {
+            if index > 0 {
+                f.write_char('\n')?;
+            }
+            file.write(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl File {
+    fn write(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let syntax = if self.syntax.is_empty() { "proto2" } else { &self.syntax };
+        writeln!(f, "// {}\nsyntax = \"{syntax}\";", self.name)?;
+        if !self.package.is_empty() {
+            writeln!(f, "package {};", self.package)?;
+        }
+        for import in &self.imports {
+            writeln!(f, "import \"{import}\";")?;
+        }
+        self.enums.iter().try_for_each(|one| one.write(f, 0))?;
+        self.messages.iter().try_for_each(|message| message.write(f, 0))
+    }
+}
+
+impl Message {
+    /// Types are no deeper in each other than they are read.
+    fn write(&self, f: &mut Formatter<'_>, depth: usize) -> fmt::Result {
+        let indent = "  ".repeat(depth);
+        writeln!(f, "{indent}message {} {{", self.name)?;
+        self.enums.iter().try_for_each(|one| one.write(f, depth + 1))?;
+        let messages = self.messages.iter().filter(|inner| !inner.is_map_entry);
+        messages.into_iter().try_for_each(|inner| inner.write(f, depth + 1))?;
+        for field in &self.fields {
+            writeln!(f, "{indent}  {};", self.told(field))?;
+        }
+        writeln!(f, "{indent}}}")
+    }
+
+    fn told(&self, field: &Field) -> String {
+        let Field { name, number, .. } = field;
+        let last = field.type_name.rsplit('.').next().unwrap_or_default();
+        let is_pair = |inner: &&Message| inner.is_map_entry && inner.name == last;
+        if let Some(pair) = self.messages.iter().find(is_pair) {
+            let of = |number| pair.fields.iter().find(|field| field.number == number);
+            let of = |number| of(number).map(type_of).unwrap_or_default();
+            return format!("map<{}, {}> {name} = {number}", of(1), of(2));
+        }
+        let oneof = field.oneof.filter(|_| !field.is_optional);
+        let oneof = oneof.and_then(|oneof| self.oneofs.get(oneof as usize));
+        let oneof = oneof.map(|oneof| format!("/* oneof {oneof} */ "));
+        let label = match (field.is_repeated, field.is_optional) {
+            (true, _) => "repeated ",
+            (false, true) => "optional ",
+            (false, false) => "",
+        };
+        let oneof = oneof.unwrap_or_default();
+        format!("{oneof}{label}{} {name} = {number}", type_of(field))
+    }
+}
+
+impl Enum {
+    fn write(&self, f: &mut Formatter<'_>, depth: usize) -> fmt::Result {
+        let indent = "  ".repeat(depth);
+        writeln!(f, "{indent}enum {} {{", self.name)?;
+        for (name, number) in &self.values {
+            writeln!(f, "{indent}  {name} = {number};")?;
+        }
+        writeln!(f, "{indent}}}")
+    }
+}
+
+fn type_of(field: &Field) -> &str {
+    match field.kind {
+        kind::DOUBLE => "double",
+        kind::FLOAT => "float",
+        kind::INT64 => "int64",
+        kind::UINT64 => "uint64",
+        kind::INT32 => "int32",
+        kind::FIXED64 => "fixed64",
+        kind::FIXED32 => "fixed32",
+        kind::BOOL => "bool",
+        kind::STRING => "string",
+        kind::BYTES => "bytes",
+        kind::UINT32 => "uint32",
+        kind::SFIXED32 => "sfixed32",
+        kind::SFIXED64 => "sfixed64",
+        kind::SINT32 => "sint32",
+        kind::SINT64 => "sint64",
+        _ => field.type_name.trim_start_matches('.'),
+    }
+}

@@ -1,0 +1,103 @@
+//! Payloads that lie as a [`Layout`] says, as messages of protocol buffers.
+//!
+//! | in the layout | in the message |
+//! |---|---|
+//! | `i8` `i16` `i32` | `int32` |
+//! | `u8` `u16` `u32` | `uint32` |
+//! | `i64`, `u64`, `f32`, `f64`, bool | `int64`, `uint64`, `float`, `double`, `bool` |
+//! | characters of a fixed number, a text | `string`, bytes that are no UTF-8 as U+FFFD |
+//! | bytes of any number | `bytes` |
+//! | an array, a list | `repeated`, packed where it is of numbers |
+//! | a type of its own | a message |
+//! | a moment, a time between moments | `google.protobuf.Timestamp`, `Duration` |
+//! | padding | nothing |
+//!
+//! Fields are numbered as they come. What is 0 or empty is not written, as in all of
+//! `proto3`: readers have it all the same.
+
+mod program;
+mod run;
+#[cfg(test)]
+mod tests;
+mod types;
+
+use std::{fmt, sync::Arc};
+
+use logtool_core::{Layout, Messages, Result, Run, Translate};
+
+use crate::{
+    descriptor::FileSet,
+    layout::{program::Program, types::Types},
+};
+
+/// A type of messages, and how payloads of a layout become such.
+#[derive(Clone)]
+pub struct LayoutMessages {
+    /// The full name of the type, as `px4.vehicle_attitude`.
+    pub type_name: String,
+    /// What it looks like.
+    pub files: FileSet,
+    program: Arc<Program>,
+}
+
+impl LayoutMessages {
+    /// Messages of payloads that lie as `layout` says; their type is of `package`.
+    ///
+    /// ```
+    /// use logtool_core::{FieldRole, Layout, LayoutField, LayoutKind, Primitive};
+    /// use logtool_protobuf::LayoutMessages;
+    ///
+    /// let kind = LayoutKind::Primitive(Primitive::U16);
+    /// let (name, role) = ("x".to_owned(), FieldRole::Plain);
+    /// let field = LayoutField { name, kind, count: None, offset: 0, role };
+    /// let layout = Layout::packed("point".to_owned(), vec![field])?;
+    /// let messages = LayoutMessages::new(&layout, "a")?;
+    /// assert_eq!(messages.type_name, "a.point");
+    /// let mut out = Vec::new();
+    /// assert!(messages.put(&[0x96, 0], &mut out));
+    /// assert_eq!(out, [0x08, 0x96, 0x01]);
+    /// # Ok::<(), logtool_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Unsupported` for lists of lists, and of what has no bytes; `Limit` if the type is
+    /// made of too many parts.
+    pub fn new(layout: &Layout, package: &str) -> Result<Self> {
+        let mut types = Types::new(package);
+        let program = Program::compile(layout, &mut types)?;
+        let type_name = types.full_name(program.type_name());
+        Ok(Self { type_name, files: types.finish(program.type_name()), program })
+    }
+
+    /// Adds the message that `payload` becomes to `out`. Nothing is added, and the answer
+    /// is no, if it is not what the layout says.
+    #[must_use]
+    pub fn put(&self, payload: &[u8], out: &mut Vec<u8>) -> bool {
+        let before = out.len();
+        let fits = run::run(&self.program, payload, out).is_some();
+        if !fits {
+            out.truncate(before);
+        }
+        fits
+    }
+}
+
+impl Translate for LayoutMessages {
+    fn translate(&mut self, run: Run<'_>, messages: &mut Messages) -> Result<()> {
+        for (index, record) in run.records().enumerate() {
+            match self.put(record.payload, messages.buffer()) {
+                true => messages.end(index),
+                false => messages.lose(record.undecodable()),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for LayoutMessages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LayoutMessages")
+            .field("type_name", &self.type_name)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,207 @@
+//! What a message is made of, as a list of steps, made together with its type.
+
+use std::{collections::HashMap, sync::Arc};
+
+use logtool_core::{
+    Error, ErrorKind, FieldRole, Layout, LayoutField, LayoutKind, Primitive, Result,
+};
+
+use crate::{
+    descriptor::{Field, Message, kind},
+    layout::types::Types,
+    names::Names,
+    wire::{FIXED32, FIXED64, SIZED, VARINT, key_of},
+};
+
+/// So many fields are looked at.
+const MAX_FIELDS: usize = 1 << 18;
+
+/// The steps that make a message of a payload.
+#[derive(Debug)]
+pub(super) struct Program {
+    type_name: String,
+    pub(super) steps: Vec<Step>,
+    /// Whether a payload may end before, or go on after, what is behind the last field.
+    pub(super) is_open: bool,
+}
+
+/// A field of a payload, and where it goes.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    /// The key of the field of the message.
+    pub(super) key: u64,
+    pub(super) take: Take,
+    pub(super) times: Times,
+}
+
+/// What a field of a payload is.
+#[derive(Clone, Debug)]
+pub(super) enum Take {
+    /// So many bytes that go nowhere.
+    Nothing(usize),
+    Number(Primitive),
+    /// Characters of a fixed number.
+    Chars(usize),
+    Text,
+    Bytes,
+    /// Seconds and nanoseconds; whether both have a sign.
+    Time {
+        is_signed: bool,
+    },
+    Message(Arc<Program>),
+}
+
+/// How often a field is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Times {
+    Once,
+    Fixed(u32),
+    /// As often as the `u32` before it says.
+    Listed,
+}
+
+/// What is being made.
+struct Making<'t> {
+    types: &'t mut Types,
+    /// Types that are made, by where they are in memory: they are shared.
+    made: HashMap<*const Layout, Arc<Program>>,
+    fields: usize,
+}
+
+impl Program {
+    /// The program for `layout`, of which the types go to `types`.
+    pub(super) fn compile(layout: &Layout, types: &mut Types) -> Result<Arc<Self>> {
+        Making { types, made: HashMap::new(), fields: 0 }.message(layout, true)
+    }
+
+    /// The name of the message's type.
+    pub(super) fn type_name(&self) -> &str {
+        &self.type_name
+    }
+}
+
+// Layouts are at most 64 deep in each other, so that these may call each other.
+impl Making<'_> {
+    fn message(&mut self, layout: &Layout, is_root: bool) -> Result<Arc<Program>> {
+        if let Some(made) = self.made.get(&std::ptr::from_ref(layout)) {
+            return Ok(made.clone());
+        }
+        let type_name = self.types.name(&layout.name);
+        let (mut steps, mut fields) = (Vec::new(), Vec::new());
+        let mut names = Names::default();
+        for field in &layout.fields {
+            self.fields += 1;
+            if self.fields > MAX_FIELDS {
+                let what =
+                    format!("the type {:?} is made of too many parts", layout.name);
+                return Err(Error::new(ErrorKind::Limit, what));
+            }
+            let is_shown = field.role != FieldRole::Hidden && field.has_columns();
+            if !is_shown {
+                steps.extend(hidden(layout, field)?);
+                continue;
+            }
+            let number = number(fields.len());
+            let (step, made) = self.field(layout, field, number)?;
+            steps.push(step);
+            fields.push(Field { name: names.give(&field.name), ..made });
+        }
+        let name = type_name.clone();
+        self.types.add(Message { name, fields, ..Message::default() });
+        let is_open = is_root && layout.frame.tail == logtool_core::Tail::Any;
+        let program = Arc::new(Program { type_name, steps, is_open });
+        self.made.insert(std::ptr::from_ref(layout), program.clone());
+        Ok(program)
+    }
+
+    fn field(
+        &mut self,
+        layout: &Layout,
+        field: &LayoutField,
+        number: u32,
+    ) -> Result<(Step, Field)> {
+        let (element, times) = match (&field.kind, field.count) {
+            (LayoutKind::Primitive(Primitive::Char), count) => {
+                let take = Take::Chars(count.unwrap_or(1) as usize);
+                let step =
+                    Step { key: key_of(number, SIZED), take, times: Times::Once };
+                return Ok((step, Field::new("", number, kind::STRING)));
+            }
+            (LayoutKind::List(element), None) => (&**element, Times::Listed),
+            (kind, None) => (kind, Times::Once),
+            (kind, Some(count)) => (kind, Times::Fixed(count)),
+        };
+        let (take, made, wire) = match element {
+            LayoutKind::Primitive(one) => {
+                let (kind, wire) = of_primitive(*one);
+                let wire = if times == Times::Once { wire } else { SIZED };
+                (Take::Number(*one), Field::new("", number, kind), wire)
+            }
+            LayoutKind::Text => {
+                (Take::Text, Field::new("", number, kind::STRING), SIZED)
+            }
+            LayoutKind::Bytes => {
+                (Take::Bytes, Field::new("", number, kind::BYTES), SIZED)
+            }
+            LayoutKind::Stamp => {
+                let made = Field::new("", number, kind::MESSAGE);
+                let made = made.of_type(self.types.timestamp());
+                (Take::Time { is_signed: false }, made, SIZED)
+            }
+            LayoutKind::Span => {
+                let made = Field::new("", number, kind::MESSAGE);
+                let made = made.of_type(self.types.duration());
+                (Take::Time { is_signed: true }, made, SIZED)
+            }
+            LayoutKind::Nested(inner) => {
+                let program = self.message(inner, false)?;
+                let name = format!(".{}", self.types.full_name(&program.type_name));
+                let made = Field::new("", number, kind::MESSAGE).of_type(&name);
+                (Take::Message(program), made, SIZED)
+            }
+            LayoutKind::List(_) => return Err(unsupported(layout, field)),
+        };
+        let made = if times == Times::Once { made } else { made.repeated() };
+        Ok((Step { key: key_of(number, wire), take, times }, made))
+    }
+}
+
+/// The number of the field with the index `index`: some are reserved.
+fn number(index: usize) -> u32 {
+    const RESERVED: u32 = 19_000;
+    let number = index as u32 + 1;
+    if number < RESERVED { number } else { number + 1_000 }
+}
+
+/// What passes over a field that is not shown.
+fn hidden(layout: &Layout, field: &LayoutField) -> Result<Option<Step>> {
+    if field.count == Some(0) {
+        return Ok(None);
+    }
+    let size = field.size().filter(|_| field.is_fixed());
+    let size = size.ok_or_else(|| unsupported(layout, field))? as usize;
+    let take = Take::Nothing(size);
+    Ok((size > 0).then_some(Step { key: 0, take, times: Times::Once }))
+}
+
+fn unsupported(layout: &Layout, field: &LayoutField) -> Error {
+    let what = format!(
+        "the field {:?} of {:?} is nothing that protocol buffers know",
+        field.name, layout.name
+    );
+    Error::new(ErrorKind::Unsupported, what)
+}
+
+/// The type of the field that a number becomes, and how it is written.
+fn of_primitive(one: Primitive) -> (u32, u32) {
+    match one {
+        Primitive::I8 | Primitive::I16 | Primitive::I32 => (kind::INT32, VARINT),
+        Primitive::U8 | Primitive::U16 | Primitive::U32 => (kind::UINT32, VARINT),
+        Primitive::I64 => (kind::INT64, VARINT),
+        Primitive::U64 => (kind::UINT64, VARINT),
+        Primitive::F32 => (kind::FLOAT, FIXED32),
+        Primitive::F64 => (kind::DOUBLE, FIXED64),
+        Primitive::Bool => (kind::BOOL, VARINT),
+        Primitive::Char => (kind::STRING, SIZED),
+    }
+}

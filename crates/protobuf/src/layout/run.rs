@@ -1,0 +1,187 @@
+//! Making messages, step by step.
+
+use logtool_core::{Cut, Primitive};
+
+use crate::{
+    layout::program::{Program, Step, Take, Times},
+    wire::{end_sized, put_number, put_varint},
+};
+
+/// Adds the message of `payload` to `out`.
+pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    let mut input = Cut::new(payload);
+    steps(program, &mut input, out)?;
+    (program.is_open || input.rest().is_empty()).then_some(())
+}
+
+/// Programs are as deep in each other as layouts are: 64 at most.
+fn steps(program: &Program, input: &mut Cut<'_>, out: &mut Vec<u8>) -> Option<()> {
+    for (index, step) in program.steps.iter().enumerate() {
+        if let Take::Nothing(size) = step.take {
+            // The padding at the end of a payload may be missing.
+            let is_last = program.is_open && index + 1 == program.steps.len();
+            let size = if is_last { size.min(input.rest().len()) } else { size };
+            input.bytes(size)?;
+            continue;
+        }
+        let count = match step.times {
+            Times::Once => {
+                once(step, input, out)?;
+                continue;
+            }
+            Times::Fixed(count) => count,
+            Times::Listed => input.u32()?,
+        };
+        match &step.take {
+            Take::Number(one) => packed(step.key, *one, count, input, out)?,
+            // Each takes a byte at least, and so there are no more than bytes.
+            _ => (0..count).try_for_each(|_| each(step, input, out).ok_or(())).ok()?,
+        }
+    }
+    Some(())
+}
+
+/// Writes a field that is there once, if it is not what it is anyway.
+#[inline]
+fn once(step: &Step, input: &mut Cut<'_>, out: &mut Vec<u8>) -> Option<()> {
+    match &step.take {
+        Take::Number(one) => {
+            let bytes = input.bytes(one.size() as usize)?;
+            if bytes.iter().any(|byte| *byte != 0) {
+                put_varint(out, step.key);
+                number(*one, bytes, out);
+            }
+        }
+        Take::Chars(len) => {
+            let bytes = input.bytes(*len)?;
+            let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(*len);
+            text_unless_empty(step.key, bytes.get(..end)?, out);
+        }
+        Take::Text => {
+            let bytes = sized(input)?;
+            text_unless_empty(step.key, bytes, out);
+        }
+        Take::Bytes => {
+            let bytes = sized(input)?;
+            if !bytes.is_empty() {
+                raw(step.key, bytes, out);
+            }
+        }
+        Take::Nothing(_) | Take::Time { .. } | Take::Message(_) => {
+            each(step, input, out)?;
+        }
+    }
+    Some(())
+}
+
+/// Writes one of several, whatever it is.
+fn each(step: &Step, input: &mut Cut<'_>, out: &mut Vec<u8>) -> Option<()> {
+    match &step.take {
+        Take::Text => text(step.key, sized(input)?, out),
+        Take::Bytes => raw(step.key, sized(input)?, out),
+        Take::Time { is_signed } => {
+            let (seconds, nanos) = (input.u32()?, input.u32()?);
+            put_varint(out, step.key);
+            let start = out.len();
+            out.push(0);
+            time(*is_signed, seconds, nanos, out);
+            end_sized(out, start);
+        }
+        Take::Message(program) => {
+            put_varint(out, step.key);
+            let start = out.len();
+            out.push(0);
+            steps(program, input, out)?;
+            end_sized(out, start);
+        }
+        Take::Nothing(_) | Take::Number(_) | Take::Chars(_) => return None,
+    }
+    Some(())
+}
+
+/// Writes numbers of one field, if there are some.
+fn packed(
+    key: u64,
+    one: Primitive,
+    count: u32,
+    input: &mut Cut<'_>,
+    out: &mut Vec<u8>,
+) -> Option<()> {
+    let size = one.size() as usize;
+    let bytes = input.bytes(usize::try_from(count).ok()?.checked_mul(size)?)?;
+    if bytes.is_empty() {
+        return Some(());
+    }
+    if matches!(one, Primitive::F32 | Primitive::F64) {
+        raw(key, bytes, out);
+        return Some(());
+    }
+    put_varint(out, key);
+    let start = out.len();
+    out.push(0);
+    bytes.chunks_exact(size).for_each(|bytes| number(one, bytes, out));
+    end_sized(out, start);
+    Some(())
+}
+
+/// Writes the number that `bytes` are, which are as many as it has.
+#[inline]
+fn number(one: Primitive, bytes: &[u8], out: &mut Vec<u8>) {
+    macro_rules! signed {
+        ($type:ty) => {{
+            let value = bytes.first_chunk().map_or(0, |b| <$type>::from_le_bytes(*b));
+            put_varint(out, i64::from(value) as u64);
+        }};
+    }
+    macro_rules! unsigned {
+        ($type:ty) => {{
+            let value = bytes.first_chunk().map_or(0, |b| <$type>::from_le_bytes(*b));
+            put_varint(out, u64::from(value));
+        }};
+    }
+    match one {
+        Primitive::I8 => signed!(i8),
+        Primitive::I16 => signed!(i16),
+        Primitive::I32 => signed!(i32),
+        Primitive::I64 => signed!(i64),
+        Primitive::U8 | Primitive::Char => unsigned!(u8),
+        Primitive::U16 => unsigned!(u16),
+        Primitive::U32 => unsigned!(u32),
+        Primitive::U64 => unsigned!(u64),
+        Primitive::Bool => out.push(u8::from(bytes.iter().any(|byte| *byte != 0))),
+        Primitive::F32 | Primitive::F64 => out.extend_from_slice(bytes),
+    }
+}
+
+fn time(is_signed: bool, seconds: u32, nanos: u32, out: &mut Vec<u8>) {
+    let wide = |value: u32| match is_signed {
+        true => i64::from(value as i32) as u64,
+        false => u64::from(value),
+    };
+    for (number, value) in [(1, seconds), (2, nanos)] {
+        if value != 0 {
+            put_number(out, number, wide(value));
+        }
+    }
+}
+
+fn text_unless_empty(key: u64, bytes: &[u8], out: &mut Vec<u8>) {
+    if !bytes.is_empty() {
+        text(key, bytes, out);
+    }
+}
+
+fn text(key: u64, bytes: &[u8], out: &mut Vec<u8>) {
+    raw(key, String::from_utf8_lossy(bytes).as_bytes(), out);
+}
+
+fn raw(key: u64, bytes: &[u8], out: &mut Vec<u8>) {
+    put_varint(out, key);
+    put_varint(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+fn sized<'b>(input: &mut Cut<'b>) -> Option<&'b [u8]> {
+    let len = input.u32()?;
+    input.bytes(usize::try_from(len).ok()?)
+}

@@ -1,0 +1,23 @@
+//! Protocol buffers: what messages look like, by their descriptors, and messages by that.
+//!
+//! [`LayoutMessages`] makes messages of payloads of which the layout is known, and a type
+//! for them; [`FileSet`] is types as bytes. [`FoxgloveLog`] and [`LocationFix`] are
+//! messages that programs know by name.
+
+// In reading order: each module uses only those above it.
+mod wire;
+
+mod descriptor;
+mod known;
+
+mod names;
+
+mod layout;
+mod rows;
+
+pub use crate::{
+    descriptor::{Enum, Field, File, FileSet, Message, kind},
+    known::{FoxgloveLog, LocationFix, LogLevel},
+    layout::LayoutMessages,
+    rows::RowMessages,
+};

@@ -1,0 +1,46 @@
+//! Names that protocol buffers allow.
+
+use std::collections::HashSet;
+
+/// Gives each name once.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    taken: HashSet<String>,
+}
+
+impl Names {
+    /// `name`, or one like it that is allowed and not given yet: of letters, digits and
+    /// `_`, beginning with no digit.
+    ///
+    /// Two names that differ in capitals and `_` only are one to JSON, which protocol
+    /// buffers do not allow.
+    pub(crate) fn give(&mut self, name: &str) -> String {
+        let allowed = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+        let mut name: String = name.chars().map(allowed).collect();
+        if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
+            name.insert(0, 'x');
+        }
+        let (stem, mut number) = (name.clone(), 1);
+        while !self.taken.insert(bare(&name)) {
+            number += 1;
+            name = format!("{stem}_x{number}");
+        }
+        name
+    }
+}
+
+fn bare(name: &str) -> String {
+    name.replace('_', "").to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_allowed_and_differ() {
+        let mut names = Names::default();
+        let given = ["a b", "a_b", "AB", "1st", ""].map(|name| names.give(name));
+        assert_eq!(given, ["a_b", "a_b_x2", "AB_x3", "x1st", "x"]);
+    }
+}

@@ -1,0 +1,166 @@
+//! Rows of tables as messages of protocol buffers, for what is no payload of a known
+//! shape: a field for each column, by its name.
+//!
+//! A time is a whole number, in the unit that its column tells. A value that is null is
+//! not told.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    Array as _, ArrayRef, RecordBatch,
+    cast::AsArray as _,
+    types::{
+        Float32Type, Float64Type, Int32Type, Int64Type, TimestampNanosecondType,
+        UInt16Type, UInt32Type, UInt64Type,
+    },
+};
+use arrow_schema::{DataType, Schema, TimeUnit};
+use logtool_core::{Error, ErrorKind, Result, TIME_UNIT};
+
+use crate::{
+    descriptor::{Field, File, FileSet, Message, PROTO3, kind},
+    names::Names,
+    wire::{FIXED32, FIXED64, key_of, put_bytes, put_number, put_varint},
+};
+
+/// A type of messages, and how rows of a table become such.
+#[derive(Clone, Debug)]
+pub struct RowMessages {
+    /// The full name of the type.
+    pub type_name: String,
+    /// What it looks like.
+    pub files: FileSet,
+    /// By how much the nanoseconds of each column, if it is of times, are divided.
+    divisors: Arc<[i64]>,
+}
+
+impl RowMessages {
+    /// Messages of the type `name` of `package`, of rows that have the columns `schema`.
+    ///
+    /// # Errors
+    /// `Unsupported` if a column is not of numbers, texts or times.
+    pub fn new(schema: &Schema, package: &str, name: &str) -> Result<Self> {
+        let (mut names, mut fields, mut oneofs) = (Names::default(), vec![], vec![]);
+        let mut divisors = Vec::new();
+        for (number, column) in (1..).zip(schema.fields()) {
+            let kind = kind_of(column.data_type()).ok_or_else(|| {
+                let (name, data_type) = (column.name(), column.data_type());
+                let what = format!("the column {name:?} is of {data_type}");
+                Error::new(ErrorKind::Unsupported, what)
+            })?;
+            let mut field = Field::new(&names.give(column.name()), number, kind);
+            // An optional field is, to those who do not know them, one of a oneof.
+            field.is_optional = true;
+            field.oneof = Some(oneofs.len() as u32);
+            oneofs.push(format!("_{}", field.name));
+            fields.push(field);
+            let is_micros = column.metadata().get(TIME_UNIT).is_some_and(|u| u == "us");
+            divisors.push(if is_micros { 1_000 } else { 1 });
+        }
+        let name = Names::default().give(name);
+        let message =
+            Message { name: name.clone(), fields, oneofs, ..Message::default() };
+        let file = File {
+            name: format!("{package}/{name}.proto"),
+            package: package.to_owned(),
+            messages: vec![message],
+            syntax: PROTO3.to_owned(),
+            ..File::default()
+        };
+        Ok(Self {
+            type_name: format!("{package}.{name}"),
+            files: FileSet { files: vec![file] },
+            divisors: divisors.into(),
+        })
+    }
+
+    /// Adds to `out` what the row `row` of `batch` becomes.
+    pub fn put(&self, batch: &RecordBatch, row: usize, out: &mut Vec<u8>) {
+        let columns = (1..).zip(batch.columns()).zip(&*self.divisors);
+        for ((number, column), divisor) in columns {
+            if row < column.len() && column.is_valid(row) {
+                put(column, row, number, *divisor, out);
+            }
+        }
+    }
+}
+
+fn kind_of(data_type: &DataType) -> Option<u32> {
+    Some(match data_type {
+        DataType::Timestamp(TimeUnit::Nanosecond, _) | DataType::Int64 => kind::INT64,
+        DataType::Int32 => kind::INT32,
+        DataType::UInt16 | DataType::UInt32 => kind::UINT32,
+        DataType::UInt64 => kind::UINT64,
+        DataType::Float32 => kind::FLOAT,
+        DataType::Float64 => kind::DOUBLE,
+        DataType::Boolean => kind::BOOL,
+        DataType::Utf8 => kind::STRING,
+        _ => return None,
+    })
+}
+
+fn put(column: &ArrayRef, row: usize, number: u32, divisor: i64, out: &mut Vec<u8>) {
+    macro_rules! value {
+        ($type:ty) => {
+            column.as_primitive::<$type>().value(row)
+        };
+    }
+    match column.data_type() {
+        DataType::Timestamp(..) => {
+            let nanos = value!(TimestampNanosecondType);
+            put_number(out, number, nanos.div_euclid(divisor) as u64);
+        }
+        DataType::Int64 => put_number(out, number, value!(Int64Type) as u64),
+        DataType::Int32 => put_number(out, number, i64::from(value!(Int32Type)) as u64),
+        DataType::UInt16 => put_number(out, number, value!(UInt16Type).into()),
+        DataType::UInt32 => put_number(out, number, value!(UInt32Type).into()),
+        DataType::UInt64 => put_number(out, number, value!(UInt64Type)),
+        DataType::Float32 => {
+            put_varint(out, key_of(number, FIXED32));
+            out.extend_from_slice(&value!(Float32Type).to_le_bytes());
+        }
+        DataType::Float64 => {
+            put_varint(out, key_of(number, FIXED64));
+            out.extend_from_slice(&value!(Float64Type).to_le_bytes());
+        }
+        DataType::Boolean => {
+            put_number(out, number, column.as_boolean().value(row).into());
+        }
+        DataType::Utf8 => {
+            put_bytes(out, number, column.as_string::<i32>().value(row).as_bytes());
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{Int32Array, StringArray};
+    use arrow_schema::Field as Column;
+    use logtool_core::{time_array, time_field};
+
+    use super::*;
+
+    /// By hand, after the documentation of the encoding.
+    #[test]
+    fn a_row_is_told_but_for_what_is_null() {
+        let schema = Arc::new(Schema::new(vec![
+            time_field("timestamp", "us"),
+            Column::new("n", DataType::Int32, true),
+            Column::new("s", DataType::Utf8, true),
+        ]));
+        let messages = RowMessages::new(&schema, "p", "t").unwrap();
+        let columns: Vec<ArrayRef> = vec![
+            time_array(vec![5_000, 6_000]),
+            Arc::new(Int32Array::from(vec![Some(0), None])),
+            Arc::new(StringArray::from(vec![None, Some("hi")])),
+        ];
+        let batch = RecordBatch::try_new(schema, columns).unwrap();
+        let mut out = Vec::new();
+        messages.put(&batch, 0, &mut out);
+        assert_eq!(out, b"\x08\x05\x10\x00");
+        out.clear();
+        messages.put(&batch, 1, &mut out);
+        assert_eq!(out, b"\x08\x06\x1a\x02hi");
+    }
+}

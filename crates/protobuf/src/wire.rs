@@ -1,0 +1,196 @@
+//! The wire format of protocol buffers.
+//!
+//! ```text
+//! message  field*
+//! field    key varint: number << 3 | wire type; then
+//!          0 varint | 1 eight bytes | 2 varint length, bytes | 3 … 4 group | 5 four bytes
+//! varint   7 bits a byte, the lowest first; the top bit says that more follow (at most 10)
+//! ```
+//! (Protocol Buffers documentation, "Encoding".)
+
+use logtool_core::Cut;
+
+/// The most that the number of a field may be.
+pub(crate) const MAX_NUMBER: u32 = (1 << 29) - 1;
+
+/// Wire types.
+pub(crate) const VARINT: u32 = 0;
+pub(crate) const FIXED64: u32 = 1;
+pub(crate) const SIZED: u32 = 2;
+pub(crate) const FIXED32: u32 = 5;
+
+/// What is at a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wire<'b> {
+    Varint(u64),
+    Fixed64(u64),
+    Sized(&'b [u8]),
+    Fixed32(u32),
+    /// A group, which nobody has written for long; it is passed over.
+    Group,
+}
+
+/// Cuts the next varint.
+#[inline]
+pub(crate) fn varint(cut: &mut Cut<'_>) -> Option<u64> {
+    let (mut value, mut shift) = (0_u64, 0);
+    loop {
+        let byte = cut.u8()?;
+        let bits = u64::from(byte & 0x7f);
+        // The tenth byte has room for one bit; readers drop the others.
+        value |= bits << shift;
+        if byte < 0x80 {
+            return Some(value);
+        }
+        shift += 7;
+        if shift > 63 {
+            return None;
+        }
+    }
+}
+
+/// Cuts the next field: its number, and what it is.
+#[inline]
+pub(crate) fn field<'b>(cut: &mut Cut<'b>) -> Option<(u32, Wire<'b>)> {
+    let (number, wire) = key(cut)?;
+    let value = match wire {
+        3 => {
+            pass_group(cut, number)?;
+            Wire::Group
+        }
+        wire => value(cut, wire)?,
+    };
+    Some((number, value))
+}
+
+fn key(cut: &mut Cut<'_>) -> Option<(u32, u32)> {
+    let key = u32::try_from(varint(cut)?).ok()?;
+    (key >> 3 > 0).then_some((key >> 3, key & 7))
+}
+
+fn value<'b>(cut: &mut Cut<'b>, wire: u32) -> Option<Wire<'b>> {
+    Some(match wire {
+        VARINT => Wire::Varint(varint(cut)?),
+        FIXED64 => Wire::Fixed64(cut.u64()?),
+        SIZED => Wire::Sized(sized(cut)?),
+        FIXED32 => Wire::Fixed32(cut.u32()?),
+        _ => return None,
+    })
+}
+
+/// Cuts a length, and as many bytes.
+fn sized<'b>(cut: &mut Cut<'b>) -> Option<&'b [u8]> {
+    let len = varint(cut)?;
+    cut.bytes(usize::try_from(len).ok()?)
+}
+
+/// Goes behind the end of the group with the number `number`.
+fn pass_group(cut: &mut Cut<'_>, number: u32) -> Option<()> {
+    let mut open = vec![number];
+    while let Some(inner) = open.last() {
+        match key(cut)? {
+            (number, 3) => open.push(number),
+            (number, 4) if number == *inner => drop(open.pop()),
+            (_, wire) => drop(value(cut, wire)?),
+        }
+    }
+    Some(())
+}
+
+/// Adds a varint to `out`.
+#[inline]
+pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// The key of a field.
+pub(crate) fn key_of(number: u32, wire: u32) -> u64 {
+    u64::from(number) << 3 | u64::from(wire)
+}
+
+/// Adds a field that is a varint.
+pub(crate) fn put_number(out: &mut Vec<u8>, number: u32, value: u64) {
+    put_varint(out, key_of(number, VARINT));
+    put_varint(out, value);
+}
+
+/// Adds a field that is text or bytes.
+pub(crate) fn put_bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
+    put_varint(out, key_of(number, SIZED));
+    put_varint(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+/// Adds a field that is as long as what `fill` writes.
+pub(crate) fn put_sized(
+    out: &mut Vec<u8>,
+    number: u32,
+    fill: impl FnOnce(&mut Vec<u8>),
+) {
+    put_varint(out, key_of(number, SIZED));
+    let start = out.len();
+    out.push(0);
+    fill(out);
+    end_sized(out, start);
+}
+
+/// Puts the length of what follows the byte at `start`, which was left for it, there.
+#[inline]
+pub(crate) fn end_sized(out: &mut Vec<u8>, start: usize) {
+    let len = out.len() - start - 1;
+    if len < 0x80 {
+        if let Some(place) = out.get_mut(start) {
+            *place = len as u8;
+        }
+        return;
+    }
+    let mut told = Vec::with_capacity(10);
+    put_varint(&mut told, len as u64);
+    out.splice(start..=start, told);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The examples of the documentation.
+    #[test]
+    fn numbers_and_texts_are_as_in_the_documentation() {
+        let mut cut = Cut::new(b"\x08\x96\x01\x12\x07testing");
+        assert_eq!(field(&mut cut), Some((1, Wire::Varint(150))));
+        assert_eq!(field(&mut cut), Some((2, Wire::Sized(b"testing"))));
+        let mut out = Vec::new();
+        put_number(&mut out, 1, 150);
+        put_bytes(&mut out, 2, b"testing");
+        assert_eq!(out, b"\x08\x96\x01\x12\x07testing");
+    }
+
+    #[test]
+    fn a_length_of_several_bytes_moves_what_it_counts() {
+        let mut out = Vec::new();
+        put_sized(&mut out, 1, |out| out.extend_from_slice(&[7; 300]));
+        assert_eq!(out[..4], [0x0a, 0xac, 0x02, 7]);
+        assert_eq!(out.len(), 303);
+    }
+
+    #[test]
+    fn a_group_is_passed_over_with_those_in_it() {
+        let bytes = [0x0b, 0x13, 0x08, 5, 0x14, 0x0c, 0x10, 1];
+        let mut cut = Cut::new(&bytes);
+        assert_eq!(field(&mut cut), Some((1, Wire::Group)));
+        assert_eq!(field(&mut cut), Some((2, Wire::Varint(1))));
+        assert_eq!(field(&mut Cut::new(&bytes[..5])), None);
+    }
+
+    #[test]
+    fn lengths_are_not_believed() {
+        let long = [0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0];
+        assert_eq!(field(&mut Cut::new(&long)), None);
+        assert_eq!(varint(&mut Cut::new(&[0x80; 11])), None);
+        assert_eq!(varint(&mut Cut::new(&[0x80, 0x80])), None);
+    }
+}
