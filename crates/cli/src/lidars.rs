@@ -46,7 +46,10 @@ pub(crate) fn warn(name: &str, manifest: &Manifest, topics: &TopicSet) {
         if let Some(remark) = remark.filter(|_| topics.contains(id)) {
             say!("{} {name}: {}: {remark}", paint.yellow("warning:"), topic.label());
             let origin = topic.metadata.get("calibration");
-            lacks |= origin.is_some_and(|origin| origin.starts_with("default"));
+            let of_another = ["default", "sent by the lidar itself, but"];
+            lacks |= origin.is_some_and(|origin| {
+                of_another.iter().any(|start| origin.starts_with(start))
+            });
         }
     }
     if lacks {

@@ -95,6 +95,11 @@ impl Lidar {
             Origin::File(name) => format!("file {name}"),
             Origin::Stream => "sent by the lidar itself".to_owned(),
             Origin::Default(name) => format!("default: {name}"),
+            Origin::Completed { lasers, .. } => format!(
+                "sent by the lidar itself, but for values of {} of its {} lasers",
+                lasers.len(),
+                self.calibration.lasers.len()
+            ),
         };
         let mut all = BTreeMap::from([
             ("lidar".to_owned(), self.sensor.to_string()),

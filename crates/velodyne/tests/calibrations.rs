@@ -212,6 +212,31 @@ fn the_lasers_that_lost_a_value_are_named_and_no_others() {
 }
 
 #[test]
+fn what_was_lost_of_a_calibration_is_of_the_default_and_all_else_as_it_was_sent() {
+    let Some(samples) = samples() else { return };
+    let truth = read(&samples.join("calib_vd_HDL-64E_S2.1-sztaki.yml"));
+    let other = Calibration::of_model(Model::Hdl64eS2);
+    // The packets that send what lasers 12 to 14 are calibrated to: twelve short rounds.
+    let (start, end) = (49 * 16, 61 * 16);
+    let gone = |n: usize| (start..end).contains(&((n + 37) % 4_160));
+    let report = stream("sim_hdl64e_s2.pcap", 288.0, 2, gone).report();
+    assert_eq!(report.incomplete, [12, 13, 14]);
+    let found = report.completed(&other).unwrap();
+    let origin = found.origin.to_string();
+    assert!(origin.contains("lasers 12-14: built in"), "{origin}");
+    for (id, laser) in found.lasers.iter().enumerate() {
+        let expected = match id {
+            12..=14 => &other.lasers[id],
+            _ => &truth.lasers[id],
+        };
+        for (at, (x, y)) in numbers(laser).iter().zip(numbers(expected)).enumerate() {
+            assert!((x - y).abs() <= DIGITS[at], "laser {id}, number {at}: {x}, {y}");
+        }
+    }
+    assert_eq!(StatusStream::new(288.0).report().completed(&other), None);
+}
+
+#[test]
 fn half_a_minute_without_packets_and_wrong_values_do_no_harm() {
     let Some(samples) = samples() else { return };
     let sample = packets(&samples.join("sim_hdl64e_s3_single.pcap"));

@@ -30,6 +30,14 @@ pub enum Origin {
     File(String),
     /// The status bytes of the packets.
     Stream,
+    /// The status bytes of the packets; what they do not hold of some lasers is of another
+    /// calibration.
+    Completed {
+        /// The lasers of which something was not in the packets.
+        lasers: Vec<u16>,
+        /// Where that is from.
+        with: String,
+    },
     /// The angles to which all lidars of a model are built, or those of one lidar for
     /// all: the name of the table.
     Default(String),
@@ -130,9 +138,24 @@ impl fmt::Display for Origin {
         match self {
             Self::File(name) => write!(f, "file {name}"),
             Self::Stream => write!(f, "status bytes of the packets"),
+            Self::Completed { lasers, with } => {
+                let lasers = ranges(lasers);
+                write!(f, "status bytes of the packets, but for values of lasers {lasers}: {with}")
+            }
             Self::Default(name) => write!(f, "built in, {name}"),
         }
     }
+}
+
+/// `3, 5-7`, of numbers in their order.
+pub(super) fn ranges(numbers: &[u16]) -> String {
+    let follow = |a: &u16, b: &u16| a.checked_add(1) == Some(*b);
+    let text = |run: &[u16]| match run {
+        [first, .., last] => format!("{first}-{last}"),
+        _ => run.first().map(u16::to_string).unwrap_or_default(),
+    };
+    let runs: Vec<String> = numbers.chunk_by(follow).map(text).collect();
+    runs.join(", ")
 }
 
 #[cfg(test)]

@@ -30,7 +30,9 @@ impl Lidar {
             .map(|text| Finding::new(&code::CALIBRATION_INCOMPLETE, text.clone()));
         let of_calibration = match self.calibration.origin {
             Origin::Default(_) => &code::CALIBRATION_OTHER,
-            Origin::File(_) | Origin::Stream => &code::CALIBRATION_CHECK,
+            Origin::File(_) | Origin::Stream | Origin::Completed { .. } => {
+                &code::CALIBRATION_CHECK
+            }
         };
         let calibration = self.calibration.remarks.iter();
         let calibration =

@@ -77,10 +77,21 @@ impl Lidar {
             stream.add(tail.micros, tail.sort, tail.value);
         }
         let report = stream.report();
-        match report.calibration {
-            Some(calibration) => self.calibration = calibration,
-            None => {
-                let complaint = report.complaint().unwrap_or_default();
+        let complaint = report.complaint().unwrap_or_default();
+        let completed = report.completed(&self.calibration);
+        match (report.calibration, completed) {
+            (Some(calibration), _) => self.calibration = calibration,
+            (None, Some(completed)) => {
+                let with = &self.calibration.origin;
+                self.complaint = Some(format!(
+                    "{complaint} ({} packets were looked at, and 4160 send that of all): \
+                     what is missing of these is of another lidar ({with}), and their \
+                     points may be off by decimetres",
+                    tails.len()
+                ));
+                self.calibration = completed;
+            }
+            (None, None) => {
                 self.complaint = Some(format!(
                     "{complaint} ({} packets were looked at, and 4160 send that of all)",
                     tails.len()

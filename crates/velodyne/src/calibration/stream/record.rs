@@ -1,12 +1,14 @@
 //! What the 1820 values of a round say.
 
-use logtool_core::Cut;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     calibration::{
-        laser::{Calibration, Laser, Origin},
-        stream::votes::{PER_CYCLE, VALUES},
+        laser::{Calibration, Laser, Origin, ranges},
+        stream::{
+            heard::{self, Heard},
+            votes::{PER_CYCLE, VALUES},
+        },
     },
     model::ReturnMode,
 };
@@ -14,12 +16,14 @@ use crate::{
 /// How many lasers an HDL-64E has.
 const LASERS: usize = 64;
 
-/// How many values one laser has, and how far it is from one to the next.
-const LASER_VALUES: usize = 21;
+/// How far it is from the values of one laser to those of the next.
 const STRIDE: usize = 28;
 
 /// Where the last 28 values begin.
 const TAIL: usize = PER_CYCLE + STRIDE * LASERS - PER_CYCLE;
+
+/// Metres in one step of a distance.
+const STEP_M: f64 = 0.002;
 
 /// The power level at which the sensor corrects its intensities itself.
 const CORRECTED: u8 = 0xa8;
@@ -48,6 +52,8 @@ pub struct StreamReport {
     pub power: Option<u8>,
     /// Turns a minute.
     pub rpm: Option<i16>,
+    /// What was heard of each laser.
+    heard: Vec<Heard>,
 }
 
 /// How values were checked.
@@ -75,6 +81,25 @@ impl StreamReport {
         }
     }
 
+    /// What was heard, and for what was not, what `other` says; nothing if nothing was.
+    /// Its origin names the lasers of which something is of `other`.
+    pub fn completed(&self, other: &Calibration) -> Option<Calibration> {
+        if !self.heard.iter().any(Heard::is_any) {
+            return None;
+        }
+        let lasers = other.lasers.iter().zip(&self.heard);
+        Some(Calibration {
+            lasers: lasers.map(|(other, heard)| heard.over(other)).collect(),
+            distance_step_m: Some(STEP_M),
+            origin: Origin::Completed {
+                lasers: self.incomplete.clone(),
+                with: other.origin.to_string(),
+            },
+            sends_corrected_intensity: self.power == Some(CORRECTED),
+            remarks: vec![],
+        })
+    }
+
     /// Which lasers are incomplete, in a sentence, if some are.
     pub fn complaint(&self) -> Option<String> {
         (!self.incomplete.is_empty()).then(|| {
@@ -91,17 +116,6 @@ impl StreamReport {
     }
 }
 
-/// `3, 5-7`, of numbers in their order.
-fn ranges(numbers: &[u16]) -> String {
-    let follow = |a: &u16, b: &u16| a.checked_add(1) == Some(*b);
-    let text = |run: &[u16]| match run {
-        [first, .., last] => format!("{first}-{last}"),
-        _ => run.first().map(u16::to_string).unwrap_or_default(),
-    };
-    let runs: Vec<String> = numbers.chunk_by(follow).map(text).collect();
-    runs.join(", ")
-}
-
 /// Reads `values`; `is_s3` if warnings were seen among them.
 pub(super) fn read(
     values: &[Option<u8>],
@@ -111,14 +125,17 @@ pub(super) fn read(
     let at = |at: usize| values.get(at).copied().flatten();
     let mut incomplete = vec![];
     let mut lasers = vec![];
+    let mut all_heard = vec![];
     let mut sent = vec![];
     for (id, start) in (0_u16..).zip((0..LASERS).map(|i| PER_CYCLE + i * STRIDE)) {
-        let bytes: Option<Vec<u8>> = (start..start + LASER_VALUES).map(at).collect();
-        match bytes.as_deref().and_then(|bytes| laser(id, bytes)) {
-            Some(laser) => lasers.push(laser),
-            None => incomplete.push(id),
+        let bytes: Vec<Option<u8>> = (start..start + heard::BYTES).map(at).collect();
+        let heard = Heard::of(id, &bytes);
+        match heard.is_whole() {
+            true => lasers.push(heard.over(&Laser::new(id))),
+            false => incomplete.push(id),
         }
-        sent.extend(bytes.unwrap_or_default().into_iter().skip(1));
+        all_heard.push(heard);
+        sent.extend(bytes.into_iter().skip(1).flatten());
     }
     let two = |first: usize| Some(u16::from_le_bytes([at(first)?, at(first + 1)?]));
     let check = match two(VALUES - 2) {
@@ -135,7 +152,7 @@ pub(super) fn read(
     }
     let calibration = incomplete.is_empty().then_some(Calibration {
         lasers,
-        distance_step_m: Some(0.002),
+        distance_step_m: Some(STEP_M),
         origin: Origin::Stream,
         sends_corrected_intensity: power == Some(CORRECTED),
         remarks,
@@ -153,34 +170,8 @@ pub(super) fn read(
         returns: at(TAIL + 23),
         power,
         rpm: two(TAIL + 7).map(u16::cast_signed),
+        heard: all_heard,
     }
-}
-
-/// The laser `id`, if `bytes` are of that one.
-fn laser(id: u16, bytes: &[u8]) -> Option<Laser> {
-    let mut cut = Cut::new(bytes);
-    (u16::from(cut.u8()?) == id).then_some(())?;
-    let mut next = || Some(f64::from(cut.u16()?.cast_signed()));
-    let vertical = next()?;
-    let rotation = next()?;
-    let [far, x, y, up, left] = [next()?, next()?, next()?, next()?, next()?];
-    let [focus, slope] = [next()?, next()?];
-    Some(Laser {
-        id,
-        is_enabled: true,
-        rotation_deg: rotation / 100.0,
-        vertical_deg: vertical / 100.0,
-        distance_m: far / 1e3,
-        distance_x_m: x / 1e3,
-        distance_y_m: y / 1e3,
-        two_point: None,
-        vertical_offset_m: up / 1e3,
-        horizontal_offset_m: left / 1e3,
-        focal_distance_m: focus / 1e3,
-        focal_slope: slope / 10.0,
-        min_intensity: cut.u8()?,
-        max_intensity: cut.u8()?,
-    })
 }
 
 /// The CRC of the S3: polynomial 8005, from 0, the highest bit first.

@@ -1,0 +1,121 @@
+//! What was heard of one laser, of which some values may have been lost.
+
+use serde::{Deserialize, Serialize};
+
+use crate::calibration::laser::Laser;
+
+/// How many bytes a laser's values have: its number, nine words, two bytes.
+pub(super) const BYTES: usize = 21;
+
+/// How many words there are.
+const WORDS: usize = 9;
+
+/// What was heard of a laser.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Heard {
+    words: [Option<i16>; WORDS],
+    min_intensity: Option<u8>,
+    max_intensity: Option<u8>,
+    /// Whether the values are believed to be of this laser, as its number says.
+    is_numbered: bool,
+}
+
+impl Heard {
+    /// What `bytes` say of the laser `id`. Bytes that call themselves another laser say
+    /// nothing; where the number was lost, the place says whose they are.
+    pub(super) fn of(id: u16, bytes: &[Option<u8>]) -> Self {
+        let at = |at: usize| bytes.get(at).copied().flatten();
+        let number = at(0);
+        if number.is_some_and(|number| u16::from(number) != id) {
+            return Self::default();
+        }
+        let mut heard = Self { is_numbered: number.is_some(), ..Self::default() };
+        for (word, low) in heard.words.iter_mut().zip((1..).step_by(2)) {
+            let bytes = at(low).zip(at(low + 1));
+            *word = bytes.map(|(low, high)| i16::from_le_bytes([low, high]));
+        }
+        (heard.min_intensity, heard.max_intensity) = (at(19), at(20));
+        heard
+    }
+
+    /// Whether all of it was heard.
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_numbered
+            && self.words.iter().all(Option::is_some)
+            && self.min_intensity.is_some()
+            && self.max_intensity.is_some()
+    }
+
+    /// Whether anything was.
+    pub(super) fn is_any(&self) -> bool {
+        self.words.iter().any(Option::is_some)
+    }
+
+    /// `other`, with what was heard in the place of what it says.
+    pub(super) fn over(&self, other: &Laser) -> Laser {
+        let mut laser = other.clone();
+        let [vertical, rotation, far, x, y, up, left, focus, slope] = self.words;
+        let places = [
+            (&mut laser.vertical_deg, vertical, 100.0),
+            (&mut laser.rotation_deg, rotation, 100.0),
+            (&mut laser.distance_m, far, 1e3),
+            (&mut laser.distance_x_m, x, 1e3),
+            (&mut laser.distance_y_m, y, 1e3),
+            (&mut laser.vertical_offset_m, up, 1e3),
+            (&mut laser.horizontal_offset_m, left, 1e3),
+            (&mut laser.focal_distance_m, focus, 1e3),
+            (&mut laser.focal_slope, slope, 10.0),
+        ];
+        for (place, word, unit) in places {
+            if let Some(word) = word {
+                *place = f64::from(word) / unit;
+            }
+        }
+        laser.min_intensity = self.min_intensity.unwrap_or(laser.min_intensity);
+        laser.max_intensity = self.max_intensity.unwrap_or(laser.max_intensity);
+        laser
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A laser that looks 1.00° up and 2.00° to the left, and adds 0.300 m.
+    fn bytes() -> Vec<Option<u8>> {
+        let mut bytes = vec![Some(0); BYTES];
+        for (at, byte) in [(0, 5), (1, 100), (3, 200), (5, 44), (6, 1), (20, 9)] {
+            bytes[at] = Some(byte);
+        }
+        bytes
+    }
+
+    #[test]
+    fn what_was_lost_is_of_the_other_and_nothing_else() {
+        let mut other = Laser::new(5);
+        (other.vertical_deg, other.rotation_deg) = (7.0, 8.0);
+        let whole = Heard::of(5, &bytes());
+        assert!(whole.is_whole());
+        let laser = whole.over(&other);
+        let numbers = [laser.vertical_deg, laser.rotation_deg, laser.distance_m];
+        assert_eq!((numbers, laser.max_intensity), ([1.0, 2.0, 0.3], 9));
+        // Half of a word is no word.
+        for at in [3, 4] {
+            let mut bytes = bytes();
+            bytes[at] = None;
+            let part = Heard::of(5, &bytes);
+            assert!(!part.is_whole());
+            let laser = part.over(&other);
+            assert_eq!((laser.vertical_deg, laser.rotation_deg), (1.0, 8.0));
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_of_another_laser_say_nothing() {
+        assert_eq!(Heard::of(6, &bytes()), Heard::default());
+        let mut nameless = bytes();
+        nameless[0] = None;
+        let heard = Heard::of(6, &nameless);
+        assert!(heard.is_any() && !heard.is_whole());
+    }
+}
