@@ -46,7 +46,10 @@ pub(crate) fn with_points(
         else {
             continue;
         };
-        if let Some(lidar) = probe(&*bag, packets)?.finish(options) {
+        if let Some(mut lidar) = probe(&*bag, packets)?.finish(options) {
+            if options.utc {
+                lidar.use_own_clock(0);
+            }
             found.push((packets, topic, name, lidar));
         }
     }

@@ -6,12 +6,12 @@ use anyhow::{Context as _, Result};
 use logtool_core::{Manifest, TopicSet};
 use logtool_velodyne::{
     calibration::Calibration,
-    lidar::{CALIBRATION_REMARK, LidarOptions},
+    lidar::{CALIBRATION_REMARK, LidarOptions, MODEL_REMARK},
     points::Axes,
 };
 
 use crate::{
-    args::{AxesChoice, LidarArgs},
+    args::{AxesChoice, LidarArgs, TimeChoice},
     complaint::Complaint,
     paint,
     terminal::say,
@@ -20,9 +20,10 @@ use crate::{
 /// The longest file that is believed to be a calibration.
 const LONGEST: u64 = 16 << 20;
 
-/// What `args` say of lidars.
-pub(crate) fn options(args: &LidarArgs) -> Result<LidarOptions> {
+/// What `args` say of lidars, and of the clock on which times are told.
+pub(crate) fn options(args: &LidarArgs, time: TimeChoice) -> Result<LidarOptions> {
     let mut options = LidarOptions::default();
+    options.utc = time == TimeChoice::Utc;
     options.model = args.model;
     if let Some(path) = &args.calibration {
         options.calibration = Some(Arc::new(calibration(path)?));
@@ -36,15 +37,20 @@ pub(crate) fn options(args: &LidarArgs) -> Result<LidarOptions> {
     Ok(options)
 }
 
-/// Says aloud what is wrong with the calibrations that the points among `topics` of the
-/// log `name` are made with.
+/// Says aloud what is wrong with the models and the calibrations that the points among
+/// `topics` of the log `name` are made with.
 pub(crate) fn warn(name: &str, manifest: &Manifest, topics: &TopicSet) {
     let paint = paint::for_stderr();
     let mut lacks = false;
     for (id, topic) in manifest.topics() {
-        let remark = topic.metadata.get(CALIBRATION_REMARK);
-        if let Some(remark) = remark.filter(|_| topics.contains(id)) {
+        if !topics.contains(id) {
+            continue;
+        }
+        for key in [MODEL_REMARK, CALIBRATION_REMARK] {
+            let Some(remark) = topic.metadata.get(key) else { continue };
             say!("{} {name}: {}: {remark}", paint.yellow("warning:"), topic.label());
+        }
+        if topic.metadata.contains_key(CALIBRATION_REMARK) {
             let origin = topic.metadata.get("calibration");
             let of_another = ["default", "sent by the lidar itself, but"];
             lacks |= origin.is_some_and(|origin| {

@@ -56,6 +56,7 @@ pub mod points;
 
 pub mod lidar;
 
+mod clock_fit;
 mod oddity;
 mod packet_columns;
 mod rows;

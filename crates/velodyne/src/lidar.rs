@@ -23,9 +23,16 @@ use crate::{
 pub(crate) use crate::lidar::codes::CLOCK_UNSET;
 pub use crate::lidar::{codes::CODES, probe::Probe, scans::ScanCache};
 
+/// Nanoseconds in an hour.
+const HOUR: i64 = 3_600_000_000_000;
+
 /// The key of what has to be said aloud of the calibration that points are made with, in
 /// the [provenance](Lidar::provenance) and the metadata of a topic.
 pub const CALIBRATION_REMARK: &str = "calibration_remark";
+
+/// The key of what has to be said aloud of the model, where the user overrules what the
+/// packets say.
+pub const MODEL_REMARK: &str = "model_remark";
 
 /// What the user knows better, and how points are to be made.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +46,9 @@ pub struct LidarOptions {
     pub calibration: Option<Arc<Calibration>>,
     /// How points are to be made of packets.
     pub points: PointOptions,
+    /// Whether points are to have the times of the lidar's own clock, where that tells
+    /// UTC and the log's clock can be brought to it.
+    pub utc: bool,
 }
 
 /// A lidar of a log.
@@ -54,8 +64,14 @@ pub struct Lidar {
     pub points: PointOptions,
     /// What the clock in the packets is worth, as far as they say it themselves.
     pub clock: Option<String>,
+    /// Whether that is UTC: a receiver sets it.
+    #[serde(default)]
+    pub tells_utc: bool,
     /// What speaks for the model, a sentence each.
     pub reasons: Vec<String>,
+    /// What the packets say instead, and why, where the user says otherwise.
+    #[serde(default)]
+    pub overruled: Option<String>,
     /// What speaks against it, and was overruled, a sentence each.
     pub conflicts: Vec<String>,
 }
@@ -69,7 +85,7 @@ impl LidarOptions {
             cut: 0,
             time: TimeSource::Record,
         };
-        Self { model: None, returns: None, calibration: None, points }
+        Self { model: None, returns: None, calibration: None, points, utc: false }
     }
 }
 
@@ -87,6 +103,15 @@ impl Lidar {
         let decoder =
             PointDecoder::new(self.sensor, &self.calibration, self.points, columns)?;
         Ok(decoder.with_scans(Scans::Indexed(scans)))
+    }
+
+    /// Gives points the times of the lidar's own clock, if that tells UTC, in a log to
+    /// whose clock `to_unix` nanoseconds are added to make that UTC too.
+    pub fn use_own_clock(&mut self, to_unix: i64) {
+        if self.tells_utc && self.sensor.model.tells_time() {
+            let hour_nanos = to_unix.wrapping_neg().rem_euclid(HOUR);
+            self.points.time = TimeSource::Sensor { hour_nanos };
+        }
     }
 
     /// What makes its points what they are, for whatever is written of them.
@@ -117,6 +142,14 @@ impl Lidar {
         if !odd.is_empty() {
             all.insert(CALIBRATION_REMARK.to_owned(), odd.join("; "));
         }
+        let times = match self.points.time {
+            TimeSource::Record => "those of the records",
+            TimeSource::Sensor { .. } => "those of the lidar's own clock",
+        };
+        all.insert("times".to_owned(), times.to_owned());
+        if let Some(overruled) = &self.overruled {
+            all.insert(MODEL_REMARK.to_owned(), overruled.clone());
+        }
         if !self.conflicts.is_empty() {
             all.insert("lidar_although".to_owned(), self.conflicts.join("; "));
         }
@@ -131,7 +164,8 @@ impl Lidar {
         let conflict = |conflict: &String| {
             format!("taken for a {}, although: {conflict}", self.sensor.model)
         };
-        let conflicts = self.conflicts.iter().map(conflict);
+        let overruled = self.overruled.iter().cloned();
+        let conflicts = overruled.chain(self.conflicts.iter().map(conflict));
         let complaint = self.complaint.iter().cloned();
         conflicts.chain(self.calibration.remarks.iter().cloned()).chain(complaint)
     }

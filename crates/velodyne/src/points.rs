@@ -18,6 +18,7 @@ mod unpack;
 
 mod decoder;
 
+pub(crate) use crate::points::decoder::nearest;
 pub use crate::points::{
     decoder::PointDecoder,
     options::{Axes, Formula, PointOptions, TimeSource},

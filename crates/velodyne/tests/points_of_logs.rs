@@ -4,9 +4,11 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, cast::AsArray as _, types::TimestampNanosecondType};
 use bytes::Bytes;
-use logtool_core::{Block, Columns, Log, OpenOptions, Selection, View, conformance};
+use logtool_core::{
+    Block, Columns, Findings, Log, OpenOptions, Selection, View, conformance,
+};
 use logtool_velodyne::{
     calibration::Origin,
     capture::CaptureLog,
@@ -129,4 +131,84 @@ fn the_user_knows_better() {
     assert_eq!(metadata["lidar_because"], "the user says so");
     assert_eq!(metadata["formula"], "ros");
     assert!(points(&log, u64::MAX).num_rows() > 0);
+}
+
+/// The time of the first point, in nanoseconds of Unix time, when UTC is asked for.
+fn first_utc(name: &str) -> Option<(i64, CaptureLog)> {
+    let mut options = LidarOptions::default();
+    options.utc = true;
+    let source = Arc::new(sample(name)?);
+    let log = CaptureLog::open_with(source, OpenOptions::default(), &options).unwrap();
+    let offset = log.manifest().clock.to_unix.as_ref().map_or(0, |fit| fit.offset_nanos);
+    let points = points(&log, u64::MAX);
+    let times = points["time"].as_primitive::<TimestampNanosecondType>();
+    Some((times.value(0) + offset, log))
+}
+
+#[test]
+fn points_are_on_utc_where_a_receiver_sets_the_clock_of_the_lidar() {
+    // The stamps of the first data packets, in microseconds past the hour, and the hours
+    // that NMEA and the status tell; the first firing is so many nanoseconds later.
+    // date -u -d "2015-07-23 21:00" +%s; date -u -d "2010-09-30 12:00" +%s
+    for (name, hour, stamp, first, verdict) in [
+        ("vlp16_opendlv_sampleShort.pcap", 1_437_685_200, 2_467_108_343, 0, "those of"),
+        ("sim_hdl64e_s2.pcap", 1_285_848_000, 3_598_900_288, -288_000, "locked"),
+    ] {
+        let Some((found, log)) = first_utc(name) else { continue };
+        let expected = hour * 1_000_000_000 + stamp * 1_000 + first;
+        // Of the first firings, some did not come back.
+        let late = found - expected;
+        assert!((0..100_000).contains(&late), "{name}: {late} ns late");
+        let id = log.manifest().topic("points").unwrap();
+        let metadata = &log.manifest().get(id).unwrap().metadata;
+        assert_eq!(metadata["times"], "those of the lidar's own clock");
+        let told = metadata.get("lidar_clock").unwrap_or(&metadata["times"]);
+        assert!(told.starts_with(verdict), "{name}: {told}");
+    }
+}
+
+#[test]
+fn the_clock_of_a_capture_is_compared_with_utc_by_packets_that_are_locked() {
+    let Some(log) = capture("vlp16_opendlv_sampleShort.pcap") else { return };
+    // The first position packet: captured at 21:41:05.704139, it says 21:41:06 and
+    // 2467110195 us past the hour.
+    let fit = log.manifest().clock.to_unix.clone().unwrap();
+    let first = 1_406_056_000;
+    assert!((fit.offset_nanos - first).abs() < 2_000_000, "{fit:?}");
+    assert!(fit.spread_nanos < 2_000_000, "{fit:?}");
+    let Some(log) = capture("vlp16_nebula.pcap") else { return };
+    assert_eq!(log.manifest().clock.to_unix, None);
+}
+
+#[test]
+fn a_clock_that_nobody_sets_is_not_taken_for_utc() {
+    let Some((found, log)) = first_utc("vlp16_mrpt_gps_sample.pcap") else { return };
+    let id = log.manifest().topic("points").unwrap();
+    eprintln!("{found} {:?}", log.manifest().get(id).unwrap().metadata);
+    let Some((_, log)) = first_utc("vlp16_rustlidarutils.pcap") else { return };
+    let id = log.manifest().topic("points").unwrap();
+    let metadata = &log.manifest().get(id).unwrap().metadata;
+    assert_eq!(metadata["times"], "those of the records");
+}
+
+#[test]
+fn a_model_that_the_packets_speak_against_is_told() {
+    let Some(bytes) = sample("sim_hdl64e_s2.pcap") else { return };
+    let of = |model| {
+        let mut options = LidarOptions::default();
+        options.model = Some(model);
+        let source = Arc::new(bytes.clone());
+        CaptureLog::open_with(source, OpenOptions::default(), &options).unwrap()
+    };
+    let log = of(Model::Hdl64eS1);
+    let told = log.manifest().remarks.iter().find(|r| r.contains("as the user says"));
+    let told = told.expect("a remark");
+    for word in ["HDL-64E S1", "the packets say HDL-64E S2", "blocks in turn"] {
+        assert!(told.contains(word), "{told}");
+    }
+    let mut findings = Findings::default();
+    log.check(&mut findings).unwrap();
+    assert!(findings.iter().any(|found| found.code.name == "lidar.model.overruled"));
+    let log = of(Model::Hdl64eS2);
+    assert!(!log.manifest().remarks.iter().any(|r| r.contains("as the user says")));
 }

@@ -11,7 +11,7 @@ use logtool_core::{Columns, Decoder as _, Timestamp};
 use logtool_velodyne::{
     calibration::Calibration,
     packet::Firings,
-    points::{PointDecoder, PointOptions, ScanIndex, ScanTracker, Scans},
+    points::{PARTIAL, PointDecoder, PointOptions, ScanIndex, ScanTracker, Scans},
 };
 
 fn index(packets: &[Payload], cut: u16) -> ScanIndex {
@@ -62,6 +62,17 @@ fn a_scan_begins_where_the_azimuth_falls_and_the_first_and_last_are_partial() {
             false => vec![0, count as u32 - 1],
         };
         assert_eq!(partial, wanted, "{name}");
+        // The same beside the column, and no scan that there is not.
+        let sensor = sensor(&packets);
+        let calibration = Calibration::of_model(sensor.model);
+        let (options, columns) = (PointOptions::default(), Columns::default());
+        let decoder = PointDecoder::new(sensor, &calibration, options, &columns);
+        let decoder = decoder.unwrap().with_scans(Scans::Indexed(Arc::new(index)));
+        let schema = decoder.schema().clone();
+        let told = &schema.field_with_name("scan").unwrap().metadata()[PARTIAL];
+        let wanted: Vec<String> = wanted.iter().map(u32::to_string).collect();
+        let runs = [wanted.join(","), "0-1".to_owned()];
+        assert!(runs.contains(told), "{name}: {told}");
     }
 }
 

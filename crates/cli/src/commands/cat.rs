@@ -18,7 +18,11 @@ use crate::{
 
 pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     let labels = labels::read(&args.labels)?;
-    let opened = opened::open_with(&args.file, global, &lidars::options(&args.lidar)?)?;
+    let opened = opened::open_with(
+        &args.file,
+        global,
+        &lidars::options(&args.lidar, args.clock.time)?,
+    )?;
     let (log, name) = (&*opened.log, &opened.input.name);
     let manifest = log.manifest();
     let prepare = || {

@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result, anyhow};
 
 use self::{frequency::Frequency, health::Health, report::Report};
 use crate::{
-    args::{GlobalArgs, InfoArgs},
+    args::{GlobalArgs, InfoArgs, TimeChoice},
     complaint,
     findings::Findings,
     lidars as typed, opened,
@@ -48,7 +48,7 @@ fn one(
     args: &InfoArgs,
     global: &GlobalArgs,
 ) -> Result<Outcome> {
-    let lidar = typed::options(&args.lidar)?;
+    let lidar = typed::options(&args.lidar, TimeChoice::Boot)?;
     let opened = opened::look_with(file, global, Some(&lidar))?;
     let mut findings = Findings::of(&opened.input, opened.log.manifest());
     findings.check(global.strict)?;

@@ -7,7 +7,7 @@ use logtool_core::Topic;
 use serde::Serialize;
 
 use crate::{
-    args::{GlobalArgs, SchemaArgs},
+    args::{GlobalArgs, SchemaArgs, TimeChoice},
     findings::Findings,
     human::plain,
     lidars, opened,
@@ -16,7 +16,7 @@ use crate::{
 };
 
 pub(super) fn run(args: &SchemaArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let lidar = lidars::options(&args.lidar)?;
+    let lidar = lidars::options(&args.lidar, TimeChoice::Boot)?;
     let opened = opened::open_with(&args.file, global, &lidar)?;
     let manifest = opened.log.manifest();
     let mut findings = Findings::of(&opened.input, manifest);

@@ -140,7 +140,10 @@ impl fmt::Display for Origin {
             Self::Stream => write!(f, "status bytes of the packets"),
             Self::Completed { lasers, with } => {
                 let lasers = ranges(lasers);
-                write!(f, "status bytes of the packets, but for values of lasers {lasers}: {with}")
+                write!(
+                    f,
+                    "status bytes of the packets, but for values of lasers {lasers}: {with}"
+                )
             }
             Self::Default(name) => write!(f, "built in, {name}"),
         }

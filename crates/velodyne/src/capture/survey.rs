@@ -3,6 +3,7 @@
 //! Captures have no index, so opening one means walking its headers, and those of the
 //! packets in it.
 
+mod clock;
 mod counts;
 mod finish;
 mod topics;

@@ -25,6 +25,9 @@ impl Lidar {
         let conflicts = self.conflicts.iter();
         let conflicts =
             conflicts.map(|text| Finding::new(&code::CONFLICT, text.clone()));
+        let overruled = self.overruled.iter();
+        let overruled =
+            overruled.map(|text| Finding::new(&code::OVERRULED, text.clone()));
         let incomplete = self.complaint.iter();
         let incomplete = incomplete
             .map(|text| Finding::new(&code::CALIBRATION_INCOMPLETE, text.clone()));
@@ -39,7 +42,7 @@ impl Lidar {
             calibration.map(|text| Finding::new(of_calibration, text.clone()));
         let clock = self.clock.iter().filter(|clock| !clock.starts_with("locked"));
         let clock = clock.map(|text| Finding::new(&code::CLOCK_UNSET, text.clone()));
-        conflicts.chain(incomplete).chain(calibration).chain(clock)
+        overruled.chain(conflicts).chain(incomplete).chain(calibration).chain(clock)
     }
 
     /// Adds to `findings` what is odd about it and its packets, which the records of

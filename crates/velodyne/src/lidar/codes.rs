@@ -13,6 +13,7 @@ pub const CODES: &[&Code] = &[
     &CLOCK_JUMP,
     &CLOCK_UNSET,
     &CONFLICT,
+    &OVERRULED,
     &PACKETS_LOST,
 ];
 
@@ -51,6 +52,11 @@ pub(super) static CONFLICT: Code = code(
     "lidar.model.conflict",
     Note,
     "packets speak for two models of lidar, or for none: one was chosen",
+);
+pub(super) static OVERRULED: Code = code(
+    "lidar.model.overruled",
+    Warning,
+    "the user names another model of lidar, or other returns, than the packets tell",
 );
 pub(super) static PACKETS_LOST: Code = code(
     "lidar.packets.lost",

@@ -45,7 +45,14 @@ impl Probe {
         let returns = options.returns.or(told.map(|sensor| sensor.returns));
         let sensor =
             Sensor { model, returns: returns.unwrap_or(ReturnMode::Strongest) };
+        let is_against = verdict.is_against(sensor);
         let mut reasons = verdict.reasons;
+        let overruled = told.filter(|_| is_against).map(|told| {
+            let why = reasons.join("; ");
+            format!(
+                "taken for a {sensor}, as the user says; the packets say {told}: {why}"
+            )
+        });
         if told != Some(sensor) {
             reasons = vec!["the user says so".to_owned()];
         }
@@ -55,7 +62,9 @@ impl Probe {
             complaint: None,
             points: options.points,
             clock: None,
+            tells_utc: false,
             reasons,
+            overruled,
             conflicts: verdict.conflicts,
         };
         if matches!(model, Model::Hdl64eS2 | Model::Hdl64eS3) {
@@ -98,6 +107,7 @@ impl Lidar {
                 ));
             }
         }
+        self.tells_utc = matches!(report.gps, Some(b'A' | b'V'));
         self.clock = report.gps.map(|gps| match gps {
             b'A' => "locked: pulse and NMEA".to_owned(),
             b'V' => "NMEA only, no pulse".to_owned(),

@@ -17,6 +17,8 @@ const ROUNDS: u64 = 256;
 pub struct Verdict {
     /// The sensor, if its packets can be told from all others.
     pub sensor: Option<Sensor>,
+    /// Other models that the packets may be of as well.
+    pub alike: Vec<Model>,
     /// What speaks for it, a sentence each.
     pub reasons: Vec<String>,
     /// What speaks against it, and was overruled, a sentence each.
@@ -90,6 +92,7 @@ impl Verdict {
             let what = "too few packets to tell an S2 from an S3 of single return; both are \
                         read alike";
             self.because(what);
+            self.alike.push(Model::Hdl64eS3);
             Model::Hdl64eS2
         };
         let returns = if is_dual { ReturnMode::Dual } else { ReturnMode::Strongest };
@@ -173,8 +176,20 @@ impl Verdict {
             let what =
                 "VLP-32A and VLP-32B have one identity byte; it is taken for an A";
             self.conflicts.push(what.to_owned());
+            self.alike.push(Model::Vlp32b);
         }
         Some(Sensor { model: model?, returns })
+    }
+}
+
+impl Verdict {
+    /// Whether the packets tell that it is not `sensor` that sent them.
+    pub fn is_against(&self, sensor: Sensor) -> bool {
+        self.sensor.is_some_and(|told| {
+            let is_alike =
+                told.model == sensor.model || self.alike.contains(&sensor.model);
+            !is_alike || told.returns != sensor.returns
+        })
     }
 }
 

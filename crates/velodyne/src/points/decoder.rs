@@ -139,7 +139,7 @@ fn telling(schema: &Schema, scans: &ScanIndex) -> SchemaRef {
 
 /// The time at which `micros` of an hour have passed, of that hour which makes it the
 /// nearest to `nanos`, if some hour begins at `hour`.
-fn nearest(nanos: i64, hour: i64, micros: u32) -> i64 {
+pub(crate) fn nearest(nanos: i64, hour: i64, micros: u32) -> i64 {
     let past = i64::from(micros) * 1_000;
     let Some(since) = nanos.checked_sub(hour).and_then(|t| t.checked_sub(past)) else {
         return nanos;

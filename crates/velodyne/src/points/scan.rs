@@ -17,6 +17,10 @@ use crate::{
 /// the slowest turns five times a second.
 const LONG_GAP_NANOS: i64 = 200_000_000;
 
+/// How far the head turns at most while a block is fired: a tenth of a degree, at over
+/// twenty turns a second.
+const BLOCK_TURN: u16 = 10;
+
 /// How near to the cut a scan that is whole begins: 2 degrees.
 const NEAR_CUT: u16 = 200;
 
@@ -43,6 +47,9 @@ pub struct ScanStart {
 pub struct ScanIndex {
     /// A scan's number is its index here.
     pub starts: Vec<ScanStart>,
+    /// Whether the last block may have firings behind the cut, and so in one scan more.
+    #[serde(default)]
+    runs_over: bool,
 }
 
 /// Follows the head from packet to packet.
@@ -79,11 +86,11 @@ impl ScanIndex {
     }
 
     /// The numbers of the scans that are partial, as they are told beside a column of
-    /// numbers of scans: `0,7-9,31`. The last is that of which only lasers that look
-    /// ahead have seen something.
+    /// numbers of scans: `0,7-9,31`.
     pub(crate) fn partial(&self) -> String {
         let mut runs: Vec<(u32, u32)> = Vec::new();
-        let numbers = 0..=u32::try_from(self.starts.len()).unwrap_or(u32::MAX);
+        let count = self.starts.len() + usize::from(self.runs_over);
+        let numbers = 0..u32::try_from(count).unwrap_or(u32::MAX);
         for number in numbers.filter(|number| self.is_partial(*number)) {
             match runs.last_mut() {
                 Some((_, last)) if *last + 1 == number => *last = number,
@@ -110,6 +117,8 @@ impl ScanIndex {
             let (nanos, rate) = (time.as_nanos(), tracker.rate);
             self.starts.push(ScanStart { offset, nanos, block, is_at_cut, rate });
         }
+        let left = tracker.last.map_or(TURN, |(after_cut, _)| TURN - after_cut);
+        self.runs_over = left <= BLOCK_TURN;
     }
 
     /// The scan in which the packet of this record begins, the blocks of it that begin

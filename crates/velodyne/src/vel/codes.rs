@@ -9,7 +9,7 @@ use crate::lidar;
 
 /// All of them, but for those of the lidar.
 pub(crate) const OWN: &[&Code] =
-    &[&DIGIT, &INDEX, &NO_UTC, &POSITION, &TRAILING, &VALIDITY];
+    &[&DIGIT, &IMAGE, &INDEX, &NO_UTC, &POSITION, &TRAILING, &VALIDITY];
 
 /// All of them.
 pub(crate) const CODES: &[&Code] = &{
@@ -33,6 +33,11 @@ pub(crate) static DIGIT: Code = code(
     "vel.validity.digit",
     Note,
     "valid messages are marked with the digit 1, where the specification wants an I",
+);
+pub(crate) static IMAGE: Code = code(
+    "vel.image",
+    Warning,
+    "pictures are neither JPEG, which compressed ones are, nor rows of pixels of their size",
 );
 pub(crate) static INDEX: Code = code(
     "vel.index",

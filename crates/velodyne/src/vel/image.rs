@@ -36,9 +36,19 @@ impl<'b> Picture<'b> {
     /// The picture in `payload`, a record of the topic `image`, if it is whole.
     pub fn of(payload: &'b [u8]) -> Option<Self> {
         let (head, data) = ImageHead::from_data(payload.get(PREFIX_LEN..)?)?;
-        Some(Self { head, encoding: encoding(&head, data), data })
+        Some(Self { head, encoding: encoding(&head, data, data.len()), data })
     }
 }
+
+/// Whether the data of an `ImageM` that begins with `start` is a picture as it says: a
+/// JPEG, or rows of pixels of its size.
+pub(crate) fn is_picture(start: &[u8]) -> bool {
+    let Some((head, len, picture)) = ImageHead::beginning(start) else { return false };
+    encoding(&head, picture, len as usize) != UNKNOWN
+}
+
+/// What a picture is if it is nothing that is known.
+const UNKNOWN: &str = "unknown";
 
 /// The columns. `encoding` is what the bytes of `data` are, found by looking at them:
 /// `jpeg`; `mono8` or `rgb8` for rows of pixels without compression; `unknown`.
@@ -65,18 +75,15 @@ pub(crate) fn decoder(columns: &Columns) -> Result<Box<dyn Decoder>> {
     Ok(RowsDecoder::boxed(&schema, &wanted, rows))
 }
 
-/// What the bytes of a picture are.
-fn encoding(head: &ImageHead, data: &[u8]) -> &'static str {
+/// What the bytes of a picture are, of which there are `len`, and `data` is the first.
+fn encoding(head: &ImageHead, data: &[u8], len: usize) -> &'static str {
+    let len = len as i64;
     let pixels = i64::from(head.width) * i64::from(head.height);
     match (is_jpeg(data), head.is_compressed != 0) {
         (true, _) => "jpeg",
-        (false, false) if pixels > 0 && data.len() as i64 == pixels => "mono8",
-        (false, false)
-            if pixels > 0 && pixels.checked_mul(3) == Some(data.len() as i64) =>
-        {
-            "rgb8"
-        }
-        _ => "unknown",
+        (false, false) if pixels > 0 && len == pixels => "mono8",
+        (false, false) if pixels > 0 && pixels.checked_mul(3) == Some(len) => "rgb8",
+        _ => UNKNOWN,
     }
 }
 
@@ -111,7 +118,7 @@ impl Rows for ImageRows {
         self.is_compressed.append_value(head.is_compressed != 0);
         self.width.append_value(head.width);
         self.height.append_value(head.height);
-        self.encoding.append_value(encoding(&head, picture));
+        self.encoding.append_value(encoding(&head, picture, picture.len()));
         if self.wanted.get(7) == Some(&true) {
             self.data.append_value(picture);
         }
@@ -142,13 +149,29 @@ mod tests {
         ImageHead { camera: 0, is_compressed, width: 2, height: 2 }
     }
 
+    fn kind(is_compressed: i32, data: &[u8]) -> &'static str {
+        encoding(&head(is_compressed), data, data.len())
+    }
+
+    #[test]
+    fn a_picture_is_told_by_its_beginning() {
+        let begins = |is_compressed: i32, len: u32, picture: &[u8]| {
+            is_picture(&[head(is_compressed).to_data(len), picture.to_vec()].concat())
+        };
+        assert!(begins(1, 9_999, &[0xff, 0xd8, 0xff, 0xe0]));
+        assert!(!begins(1, 9_999, b"\x89PNG"));
+        assert!(begins(0, 12, &[0; 3]));
+        assert!(!begins(0, 13, &[0; 3]));
+        assert!(!begins(1, 0, &[]));
+    }
+
     #[test]
     fn a_picture_is_what_its_bytes_are() {
-        assert_eq!(encoding(&head(1), &[0xff, 0xd8, 0xff, 0xe0]), "jpeg");
-        assert_eq!(encoding(&head(0), &[0xff, 0xd8, 0xff, 0xdb]), "jpeg");
-        assert_eq!(encoding(&head(0), &[0; 4]), "mono8");
-        assert_eq!(encoding(&head(0), &[0; 12]), "rgb8");
-        assert_eq!(encoding(&head(0), &[0; 13]), "unknown");
-        assert_eq!(encoding(&head(1), &[0; 12]), "unknown");
+        assert_eq!(kind(1, &[0xff, 0xd8, 0xff, 0xe0]), "jpeg");
+        assert_eq!(kind(0, &[0xff, 0xd8, 0xff, 0xdb]), "jpeg");
+        assert_eq!(kind(0, &[0; 4]), "mono8");
+        assert_eq!(kind(0, &[0; 12]), "rgb8");
+        assert_eq!(kind(0, &[0; 13]), "unknown");
+        assert_eq!(kind(1, &[0; 12]), "unknown");
     }
 }

@@ -137,6 +137,12 @@ impl Gps {
 impl ImageHead {
     /// The fields of `data`, and the picture, which is as long as they say.
     pub fn from_data(data: &[u8]) -> Option<(Self, &[u8])> {
+        let (head, len, picture) = Self::beginning(data)?;
+        Some((head, picture.get(..usize::try_from(len).ok()?)?))
+    }
+
+    /// The fields of `data`, how long the picture is, and what there is of it.
+    pub(crate) fn beginning(data: &[u8]) -> Option<(Self, u32, &[u8])> {
         let mut cut = Cut::new(data);
         let head = Self {
             camera: cut.i32()?,
@@ -144,8 +150,8 @@ impl ImageHead {
             width: cut.i32()?,
             height: cut.i32()?,
         };
-        let len = usize::try_from(cut.u32()?).ok()?;
-        Some((head, cut.bytes(len)?))
+        let len = cut.u32()?;
+        Some((head, len, data.get(20..)?))
     }
 
     pub(crate) fn to_data(self, len: u32) -> Vec<u8> {

@@ -2,7 +2,7 @@
 
 use logtool_core::{ClockFit, Timestamp};
 
-use crate::vel::message::Gps;
+use crate::{clock_fit, vel::message::Gps};
 
 /// How many messages are kept: at one a second, three days.
 const MAX_OBSERVATIONS: usize = 1 << 18;
@@ -33,23 +33,10 @@ impl GpsTimes {
     /// The mapping in the middle of what was observed: half of it lies closer to it than
     /// the spread.
     pub(crate) fn fit(self) -> Option<ClockFit> {
-        let mut offsets =
-            if self.offsets.is_empty() { self.unsure } else { self.offsets };
-        let middle = median(&mut offsets)?;
-        let mut spread: Vec<i64> =
-            offsets.iter().map(|offset| offset.abs_diff(middle) as i64).collect();
-        Some(ClockFit {
-            offset_nanos: middle,
-            spread_nanos: median(&mut spread)?.unsigned_abs(),
-            observations: offsets.len() as u64,
-            source: "messages of gps".into(),
-        })
+        let is_sure = !self.offsets.is_empty();
+        let offsets = if is_sure { self.offsets } else { self.unsure };
+        clock_fit::fit(offsets, "messages of gps")
     }
-}
-
-fn median(values: &mut [i64]) -> Option<i64> {
-    let middle = values.len() / 2;
-    (!values.is_empty()).then(|| *values.select_nth_unstable(middle).1)
 }
 
 /// The moment that `gps` tells, in nanoseconds since 1970, if it can be one.

@@ -36,7 +36,7 @@ pub(super) fn run(
             (Opened { input, log: Box::new(log) }, Some(header))
         }
         _ => {
-            let lidar = lidars::options(&args.lidar)?;
+            let lidar = lidars::options(&args.lidar, args.clock.time)?;
             (opened::open_with(input, global, &lidar)?, None)
         }
     };

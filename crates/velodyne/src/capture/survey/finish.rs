@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, mem};
 
 use logtool_core::{
-    Clock, ClockZero, Manifest, Result, TimeRange, Topic, TopicId, TopicOrigin, Value,
+    ClockZero, Manifest, Result, TimeRange, Topic, TopicId, TopicOrigin, Value,
 };
 
 use crate::{
@@ -11,9 +11,10 @@ use crate::{
         codes,
         container::Container,
         notes::{Notes, Points},
-        survey::{Survey, topics::Counted},
+        survey::{Survey, clock::Clock, topics::Counted},
         topics,
     },
+    clock_fit,
     lidar::LidarOptions,
     oddity::Oddity,
 };
@@ -50,8 +51,19 @@ impl Survey {
 
         let counted = &mut self.topics.counted;
         let probes = counted.iter_mut().map(|one| mem::take(&mut one.probe));
-        let lidars: Vec<_> = probes.map(|probe| probe.finish(lidar)).collect();
+        let mut lidars: Vec<_> = probes.map(|probe| probe.finish(lidar)).collect();
         let counted = &*counted;
+        let offsets = counted.iter().flat_map(|one| one.clock.offsets()).copied();
+        let to_unix = clock_fit::fit(offsets.collect(), "position packets");
+        for (own, one) in lidars.iter_mut().zip(counted) {
+            let Some(own) = own else { continue };
+            let is_its = |other: &&Counted| other.sender.address == one.sender.address;
+            let mut clocks = counted.iter().filter(is_its).map(|one| &one.clock);
+            own.tells_utc |= clocks.any(Clock::tells_utc);
+            if lidar.utc && zero == ClockZero::Unix {
+                own.use_own_clock(to_unix.as_ref().map_or(0, |fit| fit.offset_nanos));
+            }
+        }
         let mut topics = Vec::new();
         for (index, one) in counted.iter().enumerate() {
             let like =
@@ -102,7 +114,7 @@ impl Survey {
             topics,
             streams: Vec::new(),
             parts: self.parts,
-            clock: Clock { zero, to_unix: None },
+            clock: logtool_core::Clock { zero, to_unix },
             time,
             metadata,
             damage: self.gaps,

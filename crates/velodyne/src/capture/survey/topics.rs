@@ -5,8 +5,8 @@ use logtool_core::{TimeRange, TopicId};
 use crate::{
     capture::{
         item::NO_TIME,
-        position::{LOCKED, Position},
         reader::{LidarPacket, Sender},
+        survey::clock::Clock,
     },
     lidar::Probe,
 };
@@ -36,16 +36,6 @@ pub(super) struct Counted {
     pub(super) clock: Clock,
 }
 
-/// What is counted of position packets.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Clock {
-    packets: u64,
-    /// Those that say that the clock follows the pulse of a receiver.
-    locked: u64,
-    /// Those with a sentence of a receiver that has a position.
-    valid: u64,
-}
-
 impl Topics {
     /// Counts a packet; says of which topic it is, unless there are too many.
     pub(super) fn packet(
@@ -73,7 +63,7 @@ impl Topics {
         let counted = self.counted.get_mut(index)?;
         counted.records += 1;
         match packet.sender.is_position {
-            true => counted.clock.add(payload),
+            true => counted.clock.add(payload, packet.time),
             false => counted.probe.add(payload),
         }
         counted.bytes += payload.len() as u64;
@@ -82,30 +72,5 @@ impl Topics {
             time => counted.time = counted.time.cover(&TimeRange::just(time)),
         }
         Some(TopicId(index as u32))
-    }
-}
-
-impl Clock {
-    fn add(&mut self, payload: &[u8]) {
-        if let Some(position) = Position::of(payload) {
-            self.packets += 1;
-            self.locked += u64::from(position.pulse == LOCKED);
-            self.valid += u64::from(position.fix.is_valid == Some(true));
-        }
-    }
-
-    /// What the clock of the lidar is worth.
-    pub(super) fn verdict(&self) -> String {
-        let Self { packets, locked, valid } = self;
-        let verdict = if locked * 2 > *packets && valid * 2 > *packets {
-            "locked: it follows the pulse of a receiver, and NMEA tells the hour"
-        } else if valid * 2 > *packets {
-            "NMEA only: it is set without a pulse"
-        } else if locked * 2 > *packets {
-            "pulse only: what hour it is, is not known"
-        } else {
-            "counts from power-on: there is no receiver with a position"
-        };
-        format!("{verdict} ({locked} of {packets} packets say locked, {valid} valid)")
     }
 }

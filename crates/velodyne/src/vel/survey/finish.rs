@@ -56,7 +56,11 @@ impl Survey {
         }
         let mut remarks: Vec<String> = odd.iter().map(|odd| odd.text.clone()).collect();
         let metadata = self.metadata(index);
-        let lidar = mem::take(&mut self.stats.probe).finish(lidar);
+        let wants_utc = lidar.utc;
+        let mut lidar = mem::take(&mut self.stats.probe).finish(lidar);
+        if let (Some(lidar), Some(fit), true) = (&mut lidar, &to_unix, wants_utc) {
+            lidar.use_own_clock(fit.offset_nanos);
+        }
         let mut parts = self.parts.finish(end);
         let packets = self.topics.iter().position(|kind| *kind == TopicKind::Packets);
         let mut points = None;
@@ -232,6 +236,14 @@ impl Stats {
                 self.odd_positions
             );
             odd.push(Oddity::new(&codes::POSITION, text));
+        }
+        if self.odd_images > 0 {
+            let some = match self.odd_images {
+                1 => "1 picture is".to_owned(),
+                several => format!("{several} pictures are"),
+            };
+            let text = format!("{some} neither JPEG nor rows of pixels of their size");
+            odd.push(Oddity::new(&codes::IMAGE, text));
         }
     }
 }

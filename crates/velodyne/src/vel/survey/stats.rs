@@ -5,6 +5,7 @@ use logtool_core::{TimeRange, TopicId};
 use crate::lidar::Probe;
 use crate::vel::{
     attitude::Attitudes,
+    image,
     judge::Message,
     message::{Gps, Pose},
     survey::payload_len,
@@ -27,6 +28,8 @@ pub(super) struct Stats {
     pub(super) gps: GpsTimes,
     /// Positions that cannot be degrees.
     pub(super) odd_positions: u64,
+    /// Pictures that are not what they say.
+    pub(super) odd_images: u64,
     pub(super) attitudes: Attitudes,
     pub(super) probe: Probe,
 }
@@ -89,6 +92,9 @@ impl Stats {
                         gps.latitude.abs() > 90.0 || gps.longitude.abs() > 180.0;
                     self.odd_positions += u64::from(is_odd);
                 }
+            }
+            Some(TopicKind::Image) => {
+                self.odd_images += u64::from(!image::is_picture(data));
             }
             Some(TopicKind::Pose) => {
                 if let Some(pose) = Pose::from_data(data) {
