@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use anyhow::{Result, anyhow};
-use logtool_core::{Extract, Format, Manifest, RecordSink, WriteOptions};
+use logtool_core::{Extract, Format, Manifest, RecordSink, TopicId, WriteOptions};
 use logtool_sinks::{Existing, Staged};
 
 use crate::{
@@ -11,6 +11,8 @@ use crate::{
     complaint::Complaint,
     formats::FORMATS,
     interrupt::{self, Guarded},
+    paint,
+    terminal::say,
 };
 
 /// A log that is being written.
@@ -68,6 +70,23 @@ impl NewLog {
     }
 }
 
+/// Says what of `extract`, of the log `name`, a log of `format` has no place for, and
+/// takes it out.
+pub(crate) fn warn(name: &str, format: &dyn Format, extract: &mut Extract<'_>) {
+    let paint = paint::for_stderr();
+    let left_out = format.leaves_out(extract);
+    for left in &left_out {
+        say!("{} {name}: left out: {}", paint.yellow("warning:"), left.what);
+    }
+    if left_out.iter().any(|left| left.topic.is_some()) {
+        let is_held = |id: TopicId| !left_out.iter().any(|left| left.topic == Some(id));
+        let wanted = &extract.selection.topics;
+        let ids = extract.manifest.topics().map(|(id, _)| id);
+        let kept = ids.filter(|id| wanted.contains(*id) && is_held(*id));
+        extract.selection.topics = kept.collect();
+    }
+}
+
 /// How to write, as it was typed.
 pub(crate) fn options(writing: &WritingArgs) -> WriteOptions {
     let mut options = WriteOptions::default();
@@ -78,12 +97,11 @@ pub(crate) fn options(writing: &WritingArgs) -> WriteOptions {
 /// The format of a new log at `path` that is to hold what `manifest` tells of: that which
 /// the name promises, or else its own.
 pub(crate) fn format(path: &Path, manifest: &Manifest) -> Result<&'static dyn Format> {
-    const ENDS: [(&str, &str); 11] = [
+    const ENDS: [(&str, &str); 10] = [
         ("ulg", "ulog"),
         ("bag", "rosbag"),
         ("vel", "vel"),
         ("pcap", "pcap"),
-        ("pcapng", "pcap"),
         ("csv", "CSV"),
         ("json", "JSON"),
         ("jsonl", "JSON Lines"),
@@ -92,6 +110,10 @@ pub(crate) fn format(path: &Path, manifest: &Manifest) -> Result<&'static dyn Fo
         ("mcap", "mcap"),
     ];
     let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
+    if end.eq_ignore_ascii_case("pcapng") {
+        let what = format!("{}: captures are written as pcap", path.display());
+        return Err(Complaint::misuse(what).hint("let the name end in .pcap").into());
+    }
     let promised = ENDS.iter().find(|(known, _)| known.eq_ignore_ascii_case(end));
     let (own, promised) =
         (manifest.format.as_str(), promised.map(|(_, format)| *format));
@@ -107,8 +129,13 @@ pub(crate) fn format(path: &Path, manifest: &Manifest) -> Result<&'static dyn Fo
         }
         _ => own,
     };
-    let format = FORMATS.iter().find(|known| known.name() == format);
-    format.copied().ok_or_else(|| anyhow!("{own} logs cannot be written"))
+    called(format)
+}
+
+/// The format of this name.
+pub(crate) fn called(name: &str) -> Result<&'static dyn Format> {
+    let format = FORMATS.iter().find(|known| known.name() == name);
+    format.copied().ok_or_else(|| anyhow!("{name} logs cannot be written"))
 }
 
 /// Which formats can hold the records of which others.

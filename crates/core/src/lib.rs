@@ -118,7 +118,9 @@ pub use crate::{
     queue::Queue,
     raw::{RawDecoder, raw_schema},
     shape::TimeBase,
-    sink::{Extract, Output, RecordSink, TableSink, TableWriter, WriteOptions},
+    sink::{
+        Extract, LeftOut, Output, RecordSink, TableSink, TableWriter, WriteOptions,
+    },
     source::{FileSource, Source},
     time::{Clock, ClockFit, ClockZero, TimeRange, Timestamp},
     topic::{Stream, Topic, TopicId, TopicOrigin, TopicSet},

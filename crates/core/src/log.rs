@@ -17,7 +17,7 @@ use crate::{
     labels::Labels,
     layout::Layout,
     manifest::{Manifest, Part, Selection},
-    sink::{Extract, Output, RecordSink, WriteOptions},
+    sink::{Extract, LeftOut, Output, RecordSink, WriteOptions},
     source::Source,
     time::{TimeRange, Timestamp},
     topic::TopicId,
@@ -66,6 +66,13 @@ pub trait Format: Sync {
         let _ = (out, extracts, options);
         let what = format!("{} logs cannot be written", self.name());
         Err(Error::new(ErrorKind::Unsupported, what))
+    }
+
+    /// What of `extract` a log of this format has no place for, to be known before
+    /// anything is written.
+    fn leaves_out(&self, extract: &Extract<'_>) -> Vec<LeftOut> {
+        let _ = extract;
+        Vec::new()
     }
 }
 

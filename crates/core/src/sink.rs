@@ -14,7 +14,7 @@ use crate::{
     error::Result,
     manifest::{Manifest, Part, Selection},
     source::Source,
-    topic::Topic,
+    topic::{Topic, TopicId},
 };
 
 /// What a new log is to hold of another.
@@ -24,6 +24,15 @@ pub struct Extract<'m> {
     pub manifest: &'m Manifest,
     /// The records of it that are wanted.
     pub selection: Selection,
+}
+
+/// Something of another log that a new one has no place for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The topic, if it is all of one.
+    pub topic: Option<TopicId>,
+    /// What it is, in words, for people.
+    pub what: String,
 }
 
 /// How a new log is to be written.

@@ -32,6 +32,9 @@ mod survey;
 
 mod log;
 
+mod frame;
+mod sink;
+
 mod format;
 
 pub use crate::capture::{

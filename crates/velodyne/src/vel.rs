@@ -42,6 +42,8 @@ mod write;
 mod log;
 mod sink;
 
+mod adopt;
+
 mod format;
 
 pub use crate::vel::{
@@ -52,4 +54,8 @@ pub use crate::vel::{
     message::{Gps, ImageHead, Obd, Pose},
     wire::{Header, MAGIC, SizeField, VALID, VERSION, kind},
     write::{Writer, WriterOptions},
+};
+pub(crate) use crate::vel::{
+    notes::{FORMAT_NAME, packets_topic},
+    points::packets as packets_of,
 };

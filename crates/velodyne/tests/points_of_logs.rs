@@ -139,7 +139,8 @@ fn first_utc(name: &str) -> Option<(i64, CaptureLog)> {
     options.utc = true;
     let source = Arc::new(sample(name)?);
     let log = CaptureLog::open_with(source, OpenOptions::default(), &options).unwrap();
-    let offset = log.manifest().clock.to_unix.as_ref().map_or(0, |fit| fit.offset_nanos);
+    let offset =
+        log.manifest().clock.to_unix.as_ref().map_or(0, |fit| fit.offset_nanos);
     let points = points(&log, u64::MAX);
     let times = points["time"].as_primitive::<TimestampNanosecondType>();
     Some((times.value(0) + offset, log))

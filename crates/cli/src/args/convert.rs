@@ -51,6 +51,12 @@ use crate::{
 /// as `foxglove.Log`, positions as `foxglove.LocationFix` (`/sensor_gps/fix`), parameters and
 /// information as metadata; at UTC if the log knows it. With `--to bag`, or where OUT ends in .bag, an MCAP file of
 /// ROS 1 becomes a bag.
+///
+/// With `--to pcap`, or where OUT ends in .pcap, the packets of a .vel log or of another
+/// capture become a capture, each at its own time, in the frames that a Velodyne sends.
+/// With `--to vel`, or where OUT ends in .vel, the data packets of one lidar in a capture
+/// become a .vel log, a message each. What the new log has no place for is told before
+/// anything is written.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -64,6 +70,7 @@ Examples:
   logtool convert drive.pcap -o cloud --to laz --formula ros
   logtool convert drive.bag -o drive.mcap --ros2
   logtool convert flight.ulg -o flight.mcap
+  logtool convert drive.vel -o drive.pcap
   logtool convert flight.ulg -o flight.kml
   logtool convert drive.bag -o tracks --to gpx --topic '/gps/*'
   curl -s https://example.org/x.ulg | logtool convert - -o x --to arrow")]
@@ -71,12 +78,12 @@ pub(crate) struct ConvertArgs {
     /// The logs; `-` is standard input
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// The folder to write into; or the file, if it is an MCAP file, a bag or a
-    /// track
+    /// The folder to write into; or the file, if it is an MCAP file, a bag, a
+    /// capture, a .vel log or a track
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: Option<PathBuf>,
     /// What to write: csv, jsonl, parquet, arrow, images, pcd, ply, las, laz, kitti,
-    /// mcap, bag, kml, gpx or geojson [default: csv]. With a time: nothing at this time
+    /// mcap, bag, pcap, vel, kml, gpx or geojson [default: csv]. With a time: nothing at this time
     /// or later. May be given once for each
     #[arg(long, value_name = "FORMAT|TIME", action = ArgAction::Append)]
     #[arg(allow_negative_numbers = true)]
@@ -177,7 +184,7 @@ impl FromStr for To {
             }
             Err(_) => Err(
                 "the formats are csv, jsonl, parquet, arrow, images, pcd, ply, las, \
-                     laz, kitti, mcap, bag, kml, gpx and geojson"
+                     laz, kitti, mcap, bag, pcap, vel, kml, gpx and geojson"
                     .into(),
             ),
         }
@@ -213,6 +220,10 @@ pub(crate) enum Target {
     Mcap,
     /// The messages of ROS 1 in an MCAP file as they are, as a bag
     Bag,
+    /// The packets of a capture, or of a .vel log, as they are, as a pcap
+    Pcap,
+    /// The data packets of a capture as they are, as a .vel log
+    Vel,
     /// Tracks as Google Earth has them, coloured by flight mode
     Kml,
     /// Tracks as receivers and maps exchange them
@@ -228,6 +239,8 @@ impl Target {
         let ends = [
             ("mcap", Self::Mcap),
             ("bag", Self::Bag),
+            ("pcap", Self::Pcap),
+            ("vel", Self::Vel),
             ("kml", Self::Kml),
             ("gpx", Self::Gpx),
             ("geojson", Self::Geojson),
@@ -238,7 +251,7 @@ impl Target {
 
     /// Whether it is a log, with the records as they are.
     pub(crate) fn is_log(self) -> bool {
-        matches!(self, Self::Mcap | Self::Bag)
+        matches!(self, Self::Mcap | Self::Bag | Self::Pcap | Self::Vel)
     }
 
     /// Whether it is tracks.

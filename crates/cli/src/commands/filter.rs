@@ -32,8 +32,9 @@ pub(super) fn run(args: &FilterArgs, global: &GlobalArgs) -> Result<Outcome> {
     let new = NewLog::begin(&args.out, format, args.writing.force)?;
 
     let bar = progress::bar(name, manifest.bytes, global);
-    let selection = wanted.selection.clone();
-    let extract = Extract { manifest, selection: selection.clone() };
+    let mut extract = Extract { manifest, selection: wanted.selection.clone() };
+    new_log::warn(name, format, &mut extract);
+    let selection = extract.selection.clone();
     let job = CopyJob {
         log: &*opened.log,
         from: 0,

@@ -34,18 +34,24 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     let Some(first) = logs.first() else { return Ok(Outcome::Done) };
     let format = new_log::format(&args.out, first.log.manifest())?;
     clocks::check(&logs, args.same_clock)?;
-    let new = NewLog::begin(&args.out, format, args.writing.force)?;
-
-    let extracts: Vec<Extract<'_>> = logs
+    let mut extracts: Vec<Extract<'_>> = logs
         .iter()
         .map(|opened| {
             let manifest = opened.log.manifest();
             Extract { manifest, selection: logged(opened) }
         })
         .collect();
+    for (opened, extract) in logs.iter().zip(&mut extracts) {
+        new_log::warn(&opened.input.name, format, extract);
+    }
+    let new = NewLog::begin(&args.out, format, args.writing.force)?;
     let jobs: Vec<MergeJob<'_>> = logs
         .iter()
-        .map(|opened| MergeJob { log: &*opened.log, selection: logged(opened) })
+        .zip(&extracts)
+        .map(|(opened, extract)| {
+            let selection = extract.selection.clone();
+            MergeJob { log: &*opened.log, selection }
+        })
         .collect();
     let records = logs.iter().flat_map(|opened| &opened.log.manifest().topics);
     let records = records.filter_map(|topic| topic.records).sum();

@@ -31,7 +31,9 @@ pub(super) fn run(args: &RepairArgs, global: &GlobalArgs) -> Result<Outcome> {
     let topics = manifest.logged();
     let selection = Selection { topics, ..Selection::default() };
     let bar = progress::bar(name, manifest.bytes, global);
-    let extract = Extract { manifest, selection: selection.clone() };
+    let mut extract = Extract { manifest, selection };
+    new_log::warn(name, format, &mut extract);
+    let selection = extract.selection.clone();
     let job = CopyJob {
         log: &*opened.log,
         from: 0,

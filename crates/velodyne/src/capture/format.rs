@@ -1,14 +1,20 @@
 //! Captures as one of the formats.
 
-use std::sync::Arc;
+use std::{io::BufWriter, sync::Arc};
 
 use logtool_core::{
-    Code, Error, ErrorKind, Extract, Format, Likeness, Log, Manifest, OpenOptions,
-    Output, RecordSink, Result, Source, WriteOptions,
+    Code, Extract, Format, LeftOut, Likeness, Log, Manifest, OpenOptions, Output,
+    RecordSink, Result, Source, WriteOptions,
 };
 
 use crate::{
-    capture::{codes, container::Container, log::CaptureLog, topics},
+    capture::{
+        codes,
+        container::Container,
+        log::CaptureLog,
+        sink::{self, PcapSink},
+        topics,
+    },
     lidar::LidarOptions,
 };
 
@@ -63,12 +69,14 @@ impl Format for Capture {
 
     fn writer<'w>(
         &self,
-        _: Box<dyn Output + 'w>,
-        _: &[Extract<'_>],
-        _: &WriteOptions,
+        out: Box<dyn Output + 'w>,
+        extracts: &[Extract<'_>],
+        options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
-        let what = "captures are not written, neither whole nor in part; `logtool convert` \
-                    makes points and tables of them";
-        Err(Error::new(ErrorKind::Unsupported, what))
+        Ok(Box::new(PcapSink::new(BufWriter::new(out), extracts, options)?))
+    }
+
+    fn leaves_out(&self, extract: &Extract<'_>) -> Vec<LeftOut> {
+        sink::leaves_out(extract)
     }
 }

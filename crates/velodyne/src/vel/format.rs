@@ -3,13 +3,20 @@
 use std::{io::BufWriter, sync::Arc};
 
 use logtool_core::{
-    Code, Extract, Format, Likeness, Log, Manifest, OpenOptions, Output, RecordSink,
-    Result, Source, WriteOptions,
+    Code, Extract, Format, LeftOut, Likeness, Log, Manifest, OpenOptions, Output,
+    RecordSink, Result, Source, WriteOptions,
 };
 
 use crate::{
     lidar::LidarOptions,
-    vel::{codes, log::VelLog, notes::FORMAT_NAME, sink::VelSink, wire},
+    vel::{
+        adopt::{self, Adopter},
+        codes,
+        log::VelLog,
+        notes::FORMAT_NAME,
+        sink::VelSink,
+        wire,
+    },
 };
 
 /// The format of `.vel` logs.
@@ -67,6 +74,17 @@ impl Format for Vel {
         extracts: &[Extract<'_>],
         options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
-        Ok(Box::new(VelSink::new(BufWriter::new(out), extracts, options)?))
+        let out = BufWriter::new(out);
+        match extracts.iter().any(adopt::takes) {
+            true => Ok(Box::new(Adopter::new(out, extracts, options)?)),
+            false => Ok(Box::new(VelSink::new(out, extracts, options)?)),
+        }
+    }
+
+    fn leaves_out(&self, extract: &Extract<'_>) -> Vec<LeftOut> {
+        match extract.manifest.format == FORMAT_NAME {
+            true => Vec::new(),
+            false => adopt::leaves_out(extract),
+        }
     }
 }

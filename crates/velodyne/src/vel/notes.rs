@@ -1,11 +1,12 @@
 //! What the manifest of a `.vel` log notes, so that a log is resumed without reading
 //! anything.
 
-use logtool_core::{Damage, TopicId};
+use logtool_core::{Damage, Manifest, Result, TopicId};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     lidar::Lidar,
+    model::Sensor,
     oddity::Oddity,
     vel::{index::IndexVerdict, topics::TopicKind, wire::SizeField},
 };
@@ -55,4 +56,15 @@ impl Notes {
         let index = position(kind).or_else(|| position(TopicKind::OtherRaw))?;
         Some(TopicId(index as u32))
     }
+}
+
+/// Of a `.vel` log with this manifest: the topic of the messages of packets, the validity
+/// of those that are valid, and what sent them.
+pub(crate) fn packets_topic(
+    manifest: &Manifest,
+) -> Result<(Option<TopicId>, u8, Option<Sensor>)> {
+    let notes: Notes = manifest.noted(FORMAT_NAME)?;
+    let index = notes.topics.iter().position(|kind| *kind == TopicKind::Packets);
+    let sensor = notes.lidar.map(|lidar| lidar.sensor);
+    Ok((index.map(|index| TopicId(index as u32)), notes.valid, sensor))
 }

@@ -3,15 +3,15 @@
 use std::io::{Seek, Write};
 
 use logtool_core::{
-    Error, ErrorKind, Extract, Manifest, Part, Record, RecordSink, Result, Selection,
-    Source, TimeRange, WriteOptions,
+    Error, ErrorKind, Extract, Part, Record, RecordSink, Result, Source, TimeRange,
+    WriteOptions,
 };
 
 use crate::vel::{
     judge::{Judge, Look, SIGHT},
     notes::{FORMAT_NAME, Notes},
     topics::ENCODING,
-    wire::{self, PREFIX_LEN},
+    wire::{self, PREFIX_LEN, SizeField},
     write::{Writer, WriterOptions},
 };
 
@@ -21,16 +21,23 @@ const COPY: u64 = 1 << 20;
 /// Writes records of the topics of a manifest.
 pub(crate) struct VelSink<W> {
     writer: Writer<W>,
+    size_field: SizeField,
+    extracts: Vec<Own>,
+}
+
+/// A log that records are taken of.
+struct Own {
     notes: Notes,
     end: u64,
 }
 
 impl<W: Write + Seek> VelSink<W> {
-    /// Starts a log in `out` that holds what is wanted of the only one of `extracts`.
+    /// Starts a log in `out` that holds what is wanted of `extracts`, which count from
+    /// the same moment; written as the first of them was.
     ///
     /// # Errors
-    /// `Unsupported` if there are several, if it is of another format, or for `options`
-    /// that a `.vel` log cannot follow.
+    /// `Unsupported` if one is of another format, or for `options` that a `.vel` log
+    /// cannot follow.
     pub(crate) fn new(
         out: W,
         extracts: &[Extract<'_>],
@@ -40,32 +47,39 @@ impl<W: Write + Seek> VelSink<W> {
             let what = format!("{what} as a .vel log");
             Err(Error::new(ErrorKind::Unsupported, what))
         };
-        let [Extract { manifest, selection }] = extracts else {
-            // Each counts from the start of another program.
-            let what = "several .vel logs as one: each counts its time from the start \
-                        of its own program";
-            return Err(Error::new(ErrorKind::Unsupported, what));
-        };
         if options.compression.is_some() {
             return unsupported("compressed records");
         }
         if !options.rename.is_empty() {
             return unsupported("topics of new names");
         }
-        if manifest.format != ENCODING {
-            return unsupported(&format!("records of {}", manifest.format));
+        if options.retimed {
+            return unsupported("records at times that are not those in them");
         }
-        let notes: Notes = manifest.noted(FORMAT_NAME)?;
+        let mut all = Vec::new();
+        for Extract { manifest, .. } in extracts {
+            if manifest.format != ENCODING {
+                return unsupported(&format!("records of {}", manifest.format));
+            }
+            let notes: Notes = manifest.noted(FORMAT_NAME)?;
+            all.push(Own { notes, end: manifest.bytes });
+        }
+        let Some(Own { notes, .. }) = all.first() else {
+            return unsupported("nothing at all");
+        };
         let as_it_was = WriterOptions {
             version: notes.version,
             size_field: notes.size_field,
             has_end_mark: notes.has_end_mark,
-            seconds: seconds(manifest, selection),
+            seconds: seconds(extracts),
         };
+        let size_field = notes.size_field;
         let writer = Writer::new(out, as_it_was)?;
-        Ok(Self { writer, notes, end: manifest.bytes })
+        Ok(Self { writer, size_field, extracts: all })
     }
+}
 
+impl Own {
     /// Whether every byte between `start` and `end` belongs to a message.
     fn is_sound(&self, start: u64, end: u64) -> bool {
         let gap =
@@ -77,8 +91,8 @@ impl<W: Write + Seek> VelSink<W> {
 
 impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
     fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
-        let is_one = from == 0 && record.topic.index() < self.notes.topics.len();
-        if !is_one {
+        let own = self.extracts.get(from);
+        if own.is_none_or(|own| record.topic.index() >= own.notes.topics.len()) {
             let what = format!("the log has no topic number {}", record.topic.0);
             return Err(Error::new(ErrorKind::NoSuch, what));
         }
@@ -96,12 +110,13 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
         part: &Part,
         source: &dyn Source,
     ) -> Result<Option<u64>> {
-        let start = part.bytes.start.max(self.notes.messages.0);
-        let end = part.bytes.end.min(self.notes.messages.1).max(start);
-        if from != 0 || !self.is_sound(start, end) {
+        let Some(own) = self.extracts.get(from) else { return Ok(None) };
+        let start = part.bytes.start.max(own.notes.messages.0);
+        let end = part.bytes.end.min(own.notes.messages.1).max(start);
+        if own.notes.size_field != self.size_field || !own.is_sound(start, end) {
             return Ok(None);
         }
-        let judge = Judge { size_field: self.notes.size_field, end: self.end };
+        let judge = Judge { size_field: self.size_field, end: own.end };
         let (mut at, mut records) = (start, 0);
         while at < end {
             let sight = source.read_at(at..at + SIGHT as u64)?;
@@ -132,18 +147,21 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
     }
 }
 
-/// How many seconds the records of `manifest` that are wanted can take.
-fn seconds(manifest: &Manifest, selection: &Selection) -> u32 {
-    let wanted = manifest.topics().filter(|(id, _)| selection.topics.contains(*id));
-    let times = wanted.filter_map(|(_, topic)| topic.time);
-    let all = times.reduce(|all, next| all.cover(&next)).unwrap_or(TimeRange::EMPTY);
-    let start = all.start.max(selection.time.start);
-    let end = all.end.min(selection.time.end);
-    match (TimeRange { start, end }).is_empty() {
+/// How many seconds the records that are wanted of `extracts` can take.
+fn seconds(extracts: &[Extract<'_>]) -> u32 {
+    let mut all = TimeRange::EMPTY;
+    for Extract { manifest, selection } in extracts {
+        let wanted = manifest.topics().filter(|(id, _)| selection.topics.contains(*id));
+        let times = wanted.filter_map(|(_, topic)| topic.time);
+        let own = times.fold(TimeRange::EMPTY, |all, next| all.cover(&next));
+        let start = own.start.max(selection.time.start);
+        let end = own.end.min(selection.time.end);
+        all = all.cover(&TimeRange { start, end });
+    }
+    match all.is_empty() {
         true => 0,
         false => {
-            let nanos = TimeRange { start, end }.span_nanos();
-            u32::try_from(nanos / 1_000_000_000 + 1).unwrap_or(u32::MAX)
+            u32::try_from(all.span_nanos() / 1_000_000_000 + 1).unwrap_or(u32::MAX)
         }
     }
 }

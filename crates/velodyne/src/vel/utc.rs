@@ -55,6 +55,28 @@ fn utc_nanos(gps: &Gps) -> Option<i64> {
     is_one.then(|| (seconds * 1_000 + millisecond) * 1_000_000)
 }
 
+/// A message that tells this moment, in nanoseconds since 1970, to the millisecond, and
+/// nothing else; none for a moment that it cannot tell.
+pub(crate) fn gps_of(nanos: i64) -> Option<Gps> {
+    let millis = nanos.div_euclid(1_000_000);
+    let (day, of_day) = (millis.div_euclid(86_400_000), millis.rem_euclid(86_400_000));
+    // The first day of a year is found by its neighbours, then that of a month.
+    let mut year = 1970 + day.div_euclid(366);
+    while days(year + 1, 1, 1) <= day {
+        year += 1;
+    }
+    let month = (1..=12).rev().find(|month| days(year, *month, 1) <= day)?;
+    let date = [day - days(year, month, 1) + 1, month, year];
+    let time =
+        [of_day / 3_600_000, of_day / 60_000 % 60, of_day / 1_000 % 60, of_day % 1_000];
+    let gps = Gps {
+        date: date.map(|part| part as i32),
+        time: time.map(|part| part as i32),
+        ..Gps::default()
+    };
+    (utc_nanos(&gps) == Some(millis * 1_000_000)).then_some(gps)
+}
+
 /// Days from 1970-01-01 to a day of the Gregorian calendar. Years begin in March here,
 /// so that the day that is not in every year is their last.
 fn days(year: i64, month: i64, day: i64) -> i64 {
@@ -88,6 +110,18 @@ mod tests {
         let short = Gps { date: [30, 9, 10], ..at(7) };
         assert_eq!(utc_nanos(&short), utc_nanos(&at(7)));
         assert_eq!(utc_nanos(&Gps { date: [0, 0, 0], ..at(7) }), None);
+    }
+
+    #[test]
+    fn a_moment_is_told_to_the_millisecond() {
+        // date -u -d @1437687665 +%FT%T
+        let gps = gps_of(1_437_687_665_703_255_000).unwrap();
+        assert_eq!((gps.date, gps.time), ([23, 7, 2015], [21, 41, 5, 703]));
+        let leap_day = gps_of(951_782_400_000_000_000).unwrap();
+        assert_eq!((leap_day.date, leap_day.time), ([29, 2, 2000], [0; 4]));
+        let last = gps_of(1_735_689_599_999_999_999).unwrap();
+        assert_eq!((last.date, last.time), ([31, 12, 2024], [23, 59, 59, 999]));
+        assert_eq!(gps_of(0), None, "no receiver tells of 1970");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use logtool_core::{CopyJob, Extract, Format, Log, Selection, WriteOptions, copy};
+use logtool_core::{CopyJob, Extract, Log, Selection, WriteOptions, copy};
 
 use crate::{
     args::{ConvertArgs, GlobalArgs, Target},
@@ -16,7 +16,7 @@ use crate::{
     findings::Findings,
     input::STDIN,
     made::Made,
-    new_log::NewLog,
+    new_log::{self, NewLog},
     opened,
     outcome::Outcome,
     progress, selection,
@@ -34,7 +34,12 @@ pub(super) fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
         true => "stdin".to_owned(),
         false => opened::stem(input).with_context(|| input.display().to_string())?,
     };
-    let end = if args.target() == Target::Bag { "bag" } else { "mcap" };
+    let end = match args.target() {
+        Target::Bag => "bag",
+        Target::Pcap => "pcap",
+        Target::Vel => "vel",
+        _ => "mcap",
+    };
     let name = format!("{stem}.{end}");
     match &args.out {
         Some(out) if args.inputs.len() == 1 && !out.is_dir() => Ok(out.clone()),
@@ -65,10 +70,13 @@ pub(super) fn run(
     let clock = ShownClock::new(manifest, args.clock.time)?;
     let time = clock.range(args.records.from, args.end())?;
     let topics = selection::topics(manifest, &args.records.topics, false)?;
-    let format: &dyn Format = match args.target() {
-        Target::Bag => &logtool_rosbag::FORMAT,
-        _ => &logtool_mcap::FORMAT,
+    let format = match args.target() {
+        Target::Bag => "rosbag",
+        Target::Pcap => "pcap",
+        Target::Vel => "vel",
+        _ => "mcap",
     };
+    let format = new_log::called(format)?;
     let mut options = WriteOptions::default();
     options.transcode = args.ros2.then(|| "cdr".to_owned());
     let is_translated = AS_PROTOBUF.contains(&manifest.format.as_str());
@@ -88,10 +96,11 @@ pub(super) fn run(
         }
         _ => (log.clone(), Selection { topics: topics.clone(), time }),
     };
+    let mut extract = Extract { manifest: beneath.manifest(), selection };
+    new_log::warn(name, format, &mut extract);
+    let selection = extract.selection.clone();
     let new = NewLog::begin(place, format, args.force)?;
     let bar = progress::bar(name, manifest.bytes, global);
-    let extract =
-        Extract { manifest: beneath.manifest(), selection: selection.clone() };
     let job = CopyJob {
         log: &*beneath,
         from: 0,

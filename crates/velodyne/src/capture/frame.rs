@@ -1,0 +1,135 @@
+//! Frames as a lidar sends them: Ethernet, IP, UDP.
+//!
+//! ```text
+//! Ethernet   to | from | type u16                                   14 bytes
+//! IPv4       RFC 791, without options                               20 bytes
+//! IPv6       RFC 8200, without headers that extend it               40 bytes
+//! UDP        ports | length | checksum (RFC 768)                     8 bytes
+//! ```
+//! Numbers are big-endian. A Velodyne broadcasts, from 192.168.1.201 as it is delivered
+//! (VLP-16 manual 63-9243, 9.1), and its addresses on the link begin with 60:76:88.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// The longest payload that a datagram over IPv4 can have.
+pub(super) const MAX_PAYLOAD: usize = 65_507;
+
+/// The address of a lidar as it is delivered.
+pub(super) const DELIVERED: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 201));
+
+/// A lidar's address on the link.
+const OWN_MAC: [u8; 6] = [0x60, 0x76, 0x88, 0, 0, 1];
+
+const BROADCAST_MAC: [u8; 6] = [0xff; 6];
+/// All hosts on the link, of IPv6.
+const ALL_HOSTS_MAC: [u8; 6] = [0x33, 0x33, 0, 0, 0, 1];
+const ALL_HOSTS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
+
+const UDP: u8 = 17;
+const HOPS: u8 = 64;
+
+/// The frame of the datagram `payload` that `address` sends from and to `port`, the one
+/// of this `number`; its payload is no longer than [`MAX_PAYLOAD`].
+pub(super) fn frame(
+    address: IpAddr,
+    port: u16,
+    number: u16,
+    payload: &[u8],
+) -> Vec<u8> {
+    let udp_len = (8 + payload.len()) as u16;
+    let mut udp = Vec::with_capacity(usize::from(udp_len));
+    for word in [port, port, udp_len, 0] {
+        udp.extend(word.to_be_bytes());
+    }
+    udp.extend(payload);
+    let (to, kind, header, addresses) = match address {
+        IpAddr::V4(address) => {
+            let addresses = [address.octets(), Ipv4Addr::BROADCAST.octets()].concat();
+            let header = v4(udp_len, number, &addresses);
+            (BROADCAST_MAC, 0x0800_u16, header, addresses)
+        }
+        IpAddr::V6(address) => {
+            let addresses = [address.octets(), ALL_HOSTS.octets()].concat();
+            let mut header = vec![0x60, 0, 0, 0];
+            header.extend(udp_len.to_be_bytes());
+            header.extend([UDP, HOPS]);
+            header.extend(&addresses);
+            (ALL_HOSTS_MAC, 0x86dd, header, addresses)
+        }
+    };
+    // Over a header of its own: the addresses, the protocol, the length.
+    let mut summed = addresses;
+    summed.extend([0, UDP]);
+    summed.extend(udp_len.to_be_bytes());
+    // Zero says that there is none.
+    let sum = match checksum(&[&summed, &udp]) {
+        0 => 0xffff,
+        sum => sum,
+    };
+    if let Some(place) = udp.get_mut(6..8) {
+        place.copy_from_slice(&sum.to_be_bytes());
+    }
+    [&to[..], &OWN_MAC, &kind.to_be_bytes(), &header, &udp].concat()
+}
+
+fn v4(udp_len: u16, number: u16, addresses: &[u8]) -> Vec<u8> {
+    const DO_NOT_CUT: u16 = 0x4000;
+    let mut header = vec![0x45, 0];
+    header.extend((20 + udp_len).to_be_bytes());
+    header.extend(number.to_be_bytes());
+    header.extend(DO_NOT_CUT.to_be_bytes());
+    header.extend([HOPS, UDP, 0, 0]);
+    header.extend(addresses);
+    let sum = checksum(&[&header]);
+    if let Some(place) = header.get_mut(10..12) {
+        place.copy_from_slice(&sum.to_be_bytes());
+    }
+    header
+}
+
+/// The checksum of the internet (RFC 1071) over `parts`; all but the last have an even
+/// number of bytes.
+fn checksum(parts: &[&[u8]]) -> u16 {
+    let mut sum = 0_u32;
+    for pair in parts.iter().flat_map(|part| part.chunks(2)) {
+        let word = match pair {
+            [high, low] => u16::from_be_bytes([*high, *low]),
+            [high] => u16::from_be_bytes([*high, 0]),
+            _ => 0,
+        };
+        sum += u32::from(word);
+    }
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::ip::{self, Packet};
+
+    #[test]
+    fn the_checksum_is_that_of_the_standard() {
+        // RFC 1071, 3: the sum of these is 2ddf0, ddf2 when folded.
+        let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
+        assert_eq!(checksum(&[&bytes]), !0xddf2);
+        assert_eq!(checksum(&[&bytes[..4], &bytes[4..]]), !0xddf2);
+    }
+
+    #[test]
+    fn a_frame_is_read_back_as_what_was_sent() {
+        let v6 = IpAddr::V6(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0xc9));
+        for (address, ip) in [(DELIVERED, 14), (v6, 14)] {
+            let frame = frame(address, 2368, 7, b"odd");
+            let Packet::Udp { source, bytes } = ip::packet(&frame, ip) else {
+                panic!("no datagram")
+            };
+            assert_eq!(source, address);
+            let datagram = ip::datagram(&frame, bytes).unwrap();
+            assert_eq!(&frame[datagram.payload], b"odd");
+            assert_eq!((datagram.source_port, datagram.destination_port), (2368, 2368));
+        }
+    }
+}

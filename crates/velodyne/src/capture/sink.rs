@@ -1,0 +1,276 @@
+//! Writing packets of lidars as a pcap.
+//!
+//! ```text
+//! header   4d 3c b2 a1 | 2 u16 | 4 u16 | 0 u32 | 0 u32 | longest u32 | 1 u32 (Ethernet)
+//! frame    seconds u32 | nanoseconds u32 | captured u32 | length u32 | bytes
+//! ```
+//! (draft-ietf-opsawg-pcap.) Little-endian, with nanoseconds. Frames are made anew of the
+//! payloads: what was around them in another capture is not known any more.
+
+use std::{borrow::Cow, io::Write, net::IpAddr};
+
+use logtool_core::{
+    Error, ErrorKind, Extract, LeftOut, Manifest, Record, RecordSink, Result, TopicId,
+    TopicOrigin, Value, WriteOptions,
+};
+
+use crate::{
+    capture::{
+        container::Container,
+        frame::{self, DELIVERED},
+        notes::Notes,
+        topics::FORMAT_NAME,
+    },
+    model::{Model, ReturnMode, Sensor},
+    vel,
+};
+
+/// The longest frame that a reader has to expect: what tcpdump writes there.
+const LONGEST: u32 = 262_144;
+
+/// The ports of a lidar as it is delivered, for data and position packets.
+const DATA_PORT: u16 = 2368;
+const POSITION_PORT: u16 = 8308;
+
+/// Writes the packets of some extracts.
+pub(crate) struct PcapSink<W> {
+    out: W,
+    extracts: Vec<From>,
+    frames: u16,
+    remarks: Vec<String>,
+    /// Packets out of messages, which hold several.
+    unpacked: u64,
+    /// Messages of packets that are not marked valid.
+    invalid: u64,
+}
+
+/// What packets are taken from.
+enum From {
+    /// A capture: who sent those of each topic.
+    Capture(Vec<(IpAddr, u16)>),
+    /// A `.vel` log.
+    Vel {
+        packets: Option<TopicId>,
+        sensor: Sensor,
+        valid: u8,
+        /// What to add for Unix time.
+        to_unix: i64,
+    },
+}
+
+impl<W: Write> PcapSink<W> {
+    /// Starts a capture in `out` of what is wanted of `extracts`.
+    ///
+    /// # Errors
+    /// `Unsupported` if one of them is no capture and no `.vel` log, or has packets
+    /// without a time, or for `options` that a capture cannot follow.
+    pub(crate) fn new(
+        mut out: W,
+        extracts: &[Extract<'_>],
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        if options.compression.is_some() {
+            return Err(unsupported("a capture cannot be compressed"));
+        }
+        if !options.rename.is_empty() {
+            return Err(unsupported(
+                "the topics of a capture have no names of their own",
+            ));
+        }
+        let mut remarks = Vec::new();
+        let from = |extract: &Extract<'_>| From::of(extract, &mut remarks);
+        let extracts: Vec<From> = extracts.iter().map(from).collect::<Result<_>>()?;
+        let mut head = vec![0x4d, 0x3c, 0xb2, 0xa1];
+        head.extend([2_u16, 4].map(u16::to_le_bytes).concat());
+        head.extend([0, 0, LONGEST, 1].map(u32::to_le_bytes).concat());
+        out.write_all(&head)?;
+        Ok(Self { out, extracts, frames: 0, remarks, unpacked: 0, invalid: 0 })
+    }
+
+    fn packet(
+        &mut self,
+        sender: (IpAddr, u16),
+        nanos: i64,
+        payload: &[u8],
+    ) -> Result<()> {
+        let seconds = u32::try_from(nanos.div_euclid(1_000_000_000)).map_err(|_| {
+            unsupported(
+                "a capture has times from 1970 to 2106, and this packet has not",
+            )
+        })?;
+        if payload.len() > frame::MAX_PAYLOAD {
+            return Err(unsupported("no datagram is that long"));
+        }
+        let (address, port) = sender;
+        let frame = frame::frame(address, port, self.frames, payload);
+        self.frames = self.frames.wrapping_add(1);
+        let fraction = nanos.rem_euclid(1_000_000_000) as u32;
+        let len = frame.len() as u32;
+        let head = [seconds, fraction, len, len].map(u32::to_le_bytes).concat();
+        self.out.write_all(&head)?;
+        self.out.write_all(&frame)?;
+        Ok(())
+    }
+}
+
+impl<W: Write + Send> RecordSink for PcapSink<W> {
+    fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
+        match self.extracts.get(from) {
+            Some(From::Capture(senders)) => {
+                let sender = senders.get(record.topic.index()).copied();
+                let sender = sender.ok_or_else(|| no_topic(record.topic))?;
+                self.packet(sender, record.time.as_nanos(), record.payload)
+            }
+            Some(From::Vel { packets, sensor, valid, to_unix }) => {
+                if *packets != Some(record.topic) {
+                    // `leaves_out` has told so.
+                    return Ok(());
+                }
+                if record.payload.first() != Some(valid) {
+                    self.invalid += 1;
+                    return Ok(());
+                }
+                let (sensor, to_unix) = (*sensor, *to_unix);
+                for packet in vel::packets_of(sensor, record) {
+                    let nanos = packet.time.as_nanos().saturating_add(to_unix);
+                    self.packet((DELIVERED, DATA_PORT), nanos, packet.payload)?;
+                    self.unpacked += 1;
+                }
+                Ok(())
+            }
+            None => Err(no_topic(record.topic)),
+        }
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = self.remarks.clone();
+        if self.unpacked > 0 {
+            remarks.push(format!("{} packets, a frame each", self.unpacked));
+        }
+        if self.invalid > 0 {
+            let text = format!(
+                "{} messages of packets that are not marked valid are left out",
+                self.invalid
+            );
+            remarks.push(text);
+        }
+        remarks
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.out.flush()?;
+        Ok(())
+    }
+}
+
+impl From {
+    fn of(extract: &Extract<'_>, remarks: &mut Vec<String>) -> Result<Self> {
+        let Extract { manifest, selection } = extract;
+        match manifest.format.as_str() {
+            FORMAT_NAME => {
+                let notes: Notes = manifest.noted(FORMAT_NAME)?;
+                let logged = manifest.topics().filter(|(id, topic)| {
+                    topic.origin == TopicOrigin::Logged
+                        && selection.topics.contains(*id)
+                });
+                for (_, topic) in logged {
+                    if topic.time.is_none() && topic.records != Some(0) {
+                        let what = format!(
+                            "{} has packets without a time, and a pcap has one for each",
+                            topic.label()
+                        );
+                        return Err(unsupported(what));
+                    }
+                }
+                if notes.container == Container::Bare {
+                    remarks.push(
+                        "packets without a container: they count from 1970, and from the \
+                         address and port of a lidar as it is delivered"
+                            .to_owned(),
+                    );
+                }
+                let sender = |sender: &crate::capture::reader::Sender| {
+                    let port = match (sender.port, sender.is_position) {
+                        (0, false) => DATA_PORT,
+                        (0, true) => POSITION_PORT,
+                        (port, _) => port,
+                    };
+                    let is_known = !sender.address.is_unspecified();
+                    (if is_known { sender.address } else { DELIVERED }, port)
+                };
+                Ok(Self::Capture(notes.topics.iter().map(sender).collect()))
+            }
+            vel::FORMAT_NAME => {
+                let (packets, valid, lidar) = vel::packets_topic(manifest)?;
+                if manifest.clock.to_unix.is_none() {
+                    let text = "no GPS message tells UTC: the times count from the start \
+                                of the program, which stands as 1970";
+                    remarks.push(text.to_owned());
+                }
+                let unknown =
+                    Sensor { model: Model::Hdl64eS2, returns: ReturnMode::Strongest };
+                Ok(Self::Vel {
+                    packets,
+                    sensor: lidar.unwrap_or(unknown),
+                    valid,
+                    to_unix: manifest
+                        .clock
+                        .to_unix
+                        .as_ref()
+                        .map_or(0, |f| f.offset_nanos),
+                })
+            }
+            other => Err(unsupported(format!("records of {other} as a capture"))),
+        }
+    }
+}
+
+/// What of `extract` a capture has no place for.
+pub(crate) fn leaves_out(extract: &Extract<'_>) -> Vec<LeftOut> {
+    let Extract { manifest, selection } = extract;
+    if manifest.format == FORMAT_NAME {
+        return foreign(manifest);
+    }
+    let wanted = manifest.topics().filter(|(id, topic)| {
+        topic.origin == TopicOrigin::Logged
+            && selection.topics.contains(*id)
+            && topic.name != "velodyne_packets"
+    });
+    let left = wanted.map(|(id, topic)| {
+        let records = topic.records.unwrap_or(0);
+        let some = if records == 1 { "record" } else { "records" };
+        let label = topic.label();
+        let what = format!("{label}, {records} {some}: a capture has only packets");
+        LeftOut { topic: Some(id), what }
+    });
+    left.collect()
+}
+
+/// The frames of another capture that are not of lidars.
+fn foreign(manifest: &Manifest) -> Vec<LeftOut> {
+    let count = |key: &str| match manifest.metadata.get(key) {
+        Some(Value::UInt(count)) => *count,
+        _ => 0,
+    };
+    let sorts = [
+        ("packets_with_wrong_flags", "with the length of data packets and other flags"),
+        ("other_datagrams", "with other datagrams"),
+        ("other_protocols", "of other protocols"),
+        ("unknown_links", "of links of an unknown type"),
+    ];
+    let sorts = sorts.into_iter().map(|(key, what)| (count(key), what));
+    let sorts = sorts.filter(|(count, _)| *count > 0);
+    let left = sorts.map(|(count, what)| {
+        let frames = if count == 1 { "frame" } else { "frames" };
+        LeftOut { topic: None, what: format!("{count} {frames} {what}") }
+    });
+    left.collect()
+}
+
+fn unsupported(what: impl Into<Cow<'static, str>>) -> Error {
+    Error::new(ErrorKind::Unsupported, what)
+}
+
+fn no_topic(topic: TopicId) -> Error {
+    Error::new(ErrorKind::NoSuch, format!("the log has no topic number {}", topic.0))
+}
