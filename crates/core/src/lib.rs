@@ -69,6 +69,7 @@ pub mod conformance;
 mod copy;
 mod merge;
 mod raw;
+mod room;
 mod shape;
 mod translated;
 mod walk;
@@ -117,6 +118,7 @@ pub use crate::{
     place::Place,
     queue::Queue,
     raw::{RawDecoder, raw_schema},
+    room::ColumnRoom,
     shape::TimeBase,
     sink::{
         Extract, LeftOut, Output, RecordSink, TableSink, TableWriter, WriteOptions,

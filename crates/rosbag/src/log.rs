@@ -8,7 +8,8 @@ use std::{
 
 use logtool_core::{
     Block, Columns, Cursor, Decoder, Error, ErrorKind, Findings, Inspection, Log,
-    Manifest, Part, Result, Selection, Source, TimeRange, Timestamp, TopicId, Value,
+    Manifest, Part, Result, Selection, Source, TimeRange, Timestamp, TopicId, TopicSet,
+    Value,
 };
 use logtool_rosmsg::Described;
 
@@ -35,6 +36,8 @@ pub struct RosbagLog {
     parts: Parts,
     /// What the records of each topic look like; found out when first needed.
     described: Vec<OnceLock<Result<Described>>>,
+    /// The topics of which there are too many columns.
+    too_wide: TopicSet,
     /// The columns of the points of each derived topic; found out when first needed.
     shapes: Vec<OnceLock<Arc<Shape>>>,
     head: Head,
@@ -77,7 +80,7 @@ impl RosbagLog {
         notes: Notes,
         options: RosbagOptions,
     ) -> Self {
-        let Notes { head, connections } = notes;
+        let Notes { head, connections, too_wide } = notes;
         let table = Table::restore(connections);
         let cells = std::iter::repeat_with(OnceLock::new);
         let described = cells.take(table.topics()).collect();
@@ -90,7 +93,7 @@ impl RosbagLog {
         let bounds = starts.chain(end).collect();
         let table = Arc::new(table);
         let parts = Parts { bag, table, derived, bounds, inside: None };
-        Self { manifest, parts, described, shapes, head }
+        Self { manifest, parts, described, too_wide, shapes, head }
     }
 
     /// All connections, in the order in which the bag tells of them: the
@@ -111,7 +114,10 @@ impl RosbagLog {
 
     fn described(&self, topic: TopicId) -> Option<&Result<Described>> {
         let cell = self.described.get(topic.index())?;
-        Some(cell.get_or_init(|| schema::of_topic(self.connections_of(topic))))
+        Some(cell.get_or_init(|| match self.too_wide.contains(topic) {
+            true => Err(Error::new(ErrorKind::Limit, "too many columns")),
+            false => schema::of_topic(self.connections_of(topic)),
+        }))
     }
 
     /// The columns of the points of `topic`, which is derived of `parent`.

@@ -1,5 +1,6 @@
 //! What a bag's manifest notes, so that it is resumed without reading anything.
 
+use logtool_core::TopicSet;
 use serde::{Deserialize, Serialize};
 
 use crate::{head::Head, table::StoredEntry};
@@ -12,4 +13,7 @@ pub(crate) const FORMAT_NAME: &str = "rosbag";
 pub(crate) struct Notes {
     pub(crate) head: Head,
     pub(crate) connections: Vec<StoredEntry>,
+    /// Topics of which the records have too many columns, by themselves or with those of
+    /// the topics before: only their bytes can be read.
+    pub(crate) too_wide: TopicSet,
 }

@@ -1,8 +1,7 @@
 //! What the records of a topic look like, as its connections define it.
 
-use arrow_schema::SchemaRef;
-use logtool_core::{Columns, Decoder, LayoutDecoder, RawDecoder, Result, raw_schema};
-use logtool_rosmsg::{Described, describe};
+use logtool_core::{Columns, Decoder, LayoutDecoder, RawDecoder, Result};
+use logtool_rosmsg::{Described, define};
 
 use crate::connection::Connection;
 
@@ -19,15 +18,7 @@ pub(crate) fn of_topic<'c>(
             break;
         }
     }
-    describe(type_name, md5sum, text)
-}
-
-/// The columns of records that look so, or of which nothing is known but their bytes.
-pub(crate) fn schema(described: &Result<Described>) -> SchemaRef {
-    let decoder = described.as_ref().ok().and_then(|described| {
-        LayoutDecoder::new(&described.layout, &Columns::default()).ok()
-    });
-    decoder.map_or_else(|| raw_schema("ns"), |decoder| decoder.schema().clone())
+    define(type_name, md5sum, text)
 }
 
 /// A decoder of the `columns` of such records.

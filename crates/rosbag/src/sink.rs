@@ -178,7 +178,7 @@ impl Taken {
                 is_encrypted: false,
             });
         }
-        let Notes { head, connections } = manifest.noted(FORMAT_NAME)?;
+        let Notes { head, connections, .. } = manifest.noted(FORMAT_NAME)?;
         let topics = manifest.topics();
         let derived = topics.filter(|(_, topic)| topic.origin == TopicOrigin::Derived);
         let derived = derived.map(|(id, _)| id).collect();

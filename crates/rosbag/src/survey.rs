@@ -45,6 +45,8 @@ struct Findings {
     damage: Vec<Damage>,
     remarks: Vec<String>,
     conflicts: u64,
+    /// Topics of which the records have too many columns.
+    too_wide: TopicSet,
 }
 
 /// Surveys the bag in `source`.
@@ -61,7 +63,8 @@ pub(crate) fn survey(
         lock,
         is_v1: head.is_v1(),
     };
-    let mut findings = Findings { remarks, ..Findings::default() };
+    let mut findings =
+        Findings { remarks, too_wide: TopicSet::EMPTY, ..Findings::default() };
 
     let uses_index = options.survey != Survey::Scan && !head.is_v1();
     match uses_index.then(|| index::read(source, &head, &bag.lock)).transpose()? {
@@ -217,7 +220,8 @@ impl Findings {
         let streams = self.table.streams();
         let metadata = self.metadata(&head);
         self.damage.sort_by_key(|damage| damage.bytes.start);
-        let notes = Notes { head, connections: self.table.store() };
+        let (connections, too_wide) = (self.table.store(), self.too_wide);
+        let notes = Notes { head, connections, too_wide };
         let manifest = Manifest {
             format: FORMAT_NAME.to_owned(),
             bytes,

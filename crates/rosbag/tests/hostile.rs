@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use logtool_core::{Block, Log as _, OpenOptions, Selection, conformance};
+use logtool_core::{
+    Block, Columns, Log as _, OpenOptions, Selection, Topic, TopicId, conformance,
+};
 use logtool_rosbag::{RosbagLog, RosbagOptions, Survey};
 
 fn sample(name: &str) -> Option<Bytes> {
@@ -117,4 +119,55 @@ fn a_bag_of_nothing_but_headers_takes_no_longer_than_others() {
         bytes.extend(data);
     }
     read(bytes.into(), Survey::Scan);
+}
+
+#[test]
+fn thousands_of_short_definitions_of_many_columns_are_opened_soon() {
+    // Each is two kilobytes, and 65,536 columns: 2 × 2 × … of a byte.
+    let mut bytes = b"#ROSBAG V2.0\n".to_vec();
+    let field = |name: &str, value: &[u8]| {
+        let len = (name.len() + 1 + value.len()) as u32;
+        [&len.to_le_bytes()[..], name.as_bytes(), b"=", value].concat()
+    };
+    for id in 0..2_000_u32 {
+        let mut text = format!("T0 a\nT0 b\nint8 C={}\n", id % 100);
+        for depth in 0..15 {
+            let inner =
+                if depth == 14 { "int8".to_owned() } else { format!("T{}", depth + 1) };
+            text += &format!("===\nMSG: p/T{depth}\n{inner} a\n{inner} b\n");
+        }
+        let topic = format!("/t{id}");
+        let fields = [
+            field("conn", &id.to_le_bytes()),
+            field("op", &[7]),
+            field("topic", topic.as_bytes()),
+        ]
+        .concat();
+        let data = [
+            field("type", format!("p/A{id}").as_bytes()),
+            field("md5sum", b"*"),
+            field("message_definition", text.as_bytes()),
+        ]
+        .concat();
+        for part in [fields, data] {
+            bytes.extend((part.len() as u32).to_le_bytes());
+            bytes.extend(part);
+        }
+    }
+    let options = RosbagOptions::default().with_survey(Survey::Scan);
+    let log = RosbagLog::open(Arc::new(Bytes::from(bytes)), options).unwrap();
+    let manifest = log.manifest();
+    assert_eq!(manifest.topics.len(), 2_000);
+    let columns = |topic: &Topic| topic.schema.flattened_fields().len();
+    let all: usize = manifest.topics.iter().map(columns).sum();
+    assert!((1 << 19..1 << 21).contains(&all), "{all} columns");
+    // Those for which there was no room have their bytes, and say why.
+    let is_raw = |topic: &&Topic| columns(topic) == 2;
+    let raw = manifest.topics.iter().filter(is_raw).count();
+    let told =
+        manifest.remarks.iter().filter(|remark| remark.contains("a million columns"));
+    assert_eq!(told.count(), raw);
+    let last = TopicId(1_999);
+    let decoder = log.decoder(last, &Columns::default()).unwrap();
+    assert_eq!(decoder.schema(), &manifest.topics[last.index()].schema);
 }

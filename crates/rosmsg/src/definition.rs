@@ -198,11 +198,21 @@ pub fn md5sum(type_name: &str, text: &str) -> Result<String> {
 ///
 /// Why nothing can be said of the records but their bytes.
 pub fn describe(type_name: &str, md5sum: &str, text: &str) -> Result<Described> {
+    let described = define(type_name, md5sum, text)?;
+    LayoutDecoder::new(&described.layout, &Columns::default())?;
+    Ok(described)
+}
+
+/// The same as [`describe`], but that the records may have more columns than a table is
+/// given: that takes long to find out.
+///
+/// # Errors
+///
+/// As of [`describe`].
+pub fn define(type_name: &str, md5sum: &str, text: &str) -> Result<Described> {
     let is_sum = md5sum.len() == 32 && md5sum.bytes().all(|b| b.is_ascii_hexdigit());
     let parsed = Definition::parse(type_name, text).and_then(|definition| {
         let (sum, layout) = (definition.md5sum()?, definition.layout()?);
-        // A layout may still have more columns than a table is given.
-        LayoutDecoder::new(&layout, &Columns::default())?;
         Ok((definition, sum, layout))
     });
     let instead = |why: String| -> Option<Described> {

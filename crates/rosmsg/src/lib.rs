@@ -8,6 +8,6 @@ mod definition;
 mod transcode;
 
 pub use crate::{
-    definition::{Definition, Described, compile, describe, md5sum},
+    definition::{Definition, Described, compile, define, describe, md5sum},
     transcode::Transcoder,
 };

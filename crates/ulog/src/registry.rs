@@ -9,19 +9,13 @@ use std::{
 };
 
 use arrow_schema::SchemaRef;
-use logtool_core::{
-    Columns, Decoder as _, Layout, LayoutDecoder, Timestamp, TopicId, raw_schema,
-};
+use logtool_core::{ColumnRoom, Layout, Timestamp, TopicId, raw_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     formats::{Defined, Formats},
     streams::{Stream, Streams},
 };
-
-/// How many columns all topics may have together, and how many bytes of names for them.
-const MAX_COLUMNS: usize = 1 << 20;
-const MAX_NAMES: usize = 64 << 20;
 
 /// Something that a log declared, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,8 +43,7 @@ pub(crate) struct Registry {
     by_name: HashMap<(String, u8), TopicId>,
     /// How often each type was defined anew.
     versions: HashMap<String, u32>,
-    columns: usize,
-    column_names: usize,
+    room: ColumnRoom,
     /// The last topic of each type.
     last_of_type: HashMap<String, usize>,
     /// By what the topics are known, and how often that was taken already.
@@ -74,12 +67,6 @@ pub(crate) struct Declared {
     pub(crate) layout: Result<Arc<Layout>, String>,
     pub(crate) schema: SchemaRef,
 }
-
-/// How the records of a topic look, and what columns they have.
-type Decodable = (Arc<Layout>, SchemaRef);
-
-/// Why a topic may have only raw bytes.
-const FULL: &str = "the topics have over a million columns";
 
 /// What came of a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,12 +130,22 @@ impl Registry {
         let twin = twin.filter(|twin| *twin.text == *text && twin.told == told);
         let (text, made) = match twin {
             Some(Declared { text, layout, schema, .. }) => {
-                let layout = layout.clone();
-                (text.clone(), layout.map(|layout| (layout, schema.clone())))
+                let made = layout.clone().and_then(|layout| {
+                    let admitted = self.room.admit(schema);
+                    admitted.map_err(|err| err.to_string())?;
+                    Ok((layout, schema.clone()))
+                });
+                (text.clone(), made)
             }
-            None => (text.into(), layout.and_then(|layout| self.schema(layout))),
+            None => {
+                let made = layout.and_then(|layout| {
+                    let schema = self.room.schema(&layout);
+                    Ok((layout, schema.map_err(|err| err.to_string())?))
+                });
+                (text.into(), made)
+            }
         };
-        let (layout, schema) = match made.and_then(|made| self.admit(made)) {
+        let (layout, schema) = match made {
             Ok((layout, schema)) => (Ok(layout), schema),
             Err(why) => (Err(why), raw_schema("us")),
         };
@@ -177,30 +174,6 @@ impl Registry {
             name = format!("{type_name}~{}", self.collisions);
         }
         name
-    }
-
-    /// The columns of records that look like `layout`.
-    fn schema(&self, layout: Arc<Layout>) -> Result<Decodable, String> {
-        if self.is_full() {
-            return Err(FULL.to_owned());
-        }
-        let decoder = LayoutDecoder::new(&layout, &Columns::default());
-        let schema = decoder.map_err(|err| err.to_string())?.schema().clone();
-        Ok((layout, schema))
-    }
-
-    /// Counts the columns of another topic, and refuses it if they are too many.
-    fn admit(&mut self, made: Decodable) -> Result<Decodable, String> {
-        if !self.is_full() {
-            let columns = made.1.flattened_fields();
-            self.columns += columns.len();
-            self.column_names += columns.iter().map(|f| f.name().len()).sum::<usize>();
-        }
-        if self.is_full() { Err(FULL.to_owned()) } else { Ok(made) }
-    }
-
-    fn is_full(&self) -> bool {
-        self.columns > MAX_COLUMNS || self.column_names > MAX_NAMES
     }
 
     /// Whether some topic lacked a type that is defined by now.

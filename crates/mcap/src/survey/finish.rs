@@ -1,11 +1,13 @@
 //! The manifest of an MCAP file, from what was found.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+};
 
-use arrow_schema::{DataType, FieldRef, Fields};
 use logtool_core::{
-    Clock, Columns, Manifest, Part, Result, Stream, TimeRange, Topic, TopicId,
-    TopicOrigin, Value, raw_schema,
+    Clock, ColumnRoom, Columns, ErrorKind, Manifest, Part, Result, Stream, TimeRange,
+    Topic, TopicId, TopicOrigin, Value, raw_schema,
 };
 
 use crate::{
@@ -63,7 +65,8 @@ impl Found {
 
     fn topics(&mut self) -> Result<Vec<Topic>> {
         let mut instances: HashMap<String, u32> = HashMap::new();
-        let (mut topics, mut told, mut columns) = (Vec::new(), 0_usize, 0_usize);
+        let (mut topics, mut told, mut room) =
+            (Vec::new(), 0_usize, ColumnRoom::default());
         for id in (0..self.table.topics() as u32).map(TopicId) {
             let Some(first) = self.table.of_topic(id).next() else { continue };
             let instance = instances.entry(first.channel.topic.clone()).or_default();
@@ -71,23 +74,38 @@ impl Found {
             *instance += 1;
             // Many channels may share a schema: what it takes is bounded for all together.
             told = told.saturating_add(topic.definition_bytes().len());
-            if told > MAX_DEFINITIONS || columns > MAX_COLUMNS {
+            let name = topic.name.clone();
+            let mut raw = |why: &dyn fmt::Display| {
+                let remark = format!("the topic {name:?} has only raw bytes: {why}");
+                self.remarks.push(remark);
+            };
+            if told > MAX_DEFINITIONS || room.check().is_err() {
                 topic.definition = String::new();
                 topic.metadata.remove(SCHEMA_ENCODING);
-                self.remarks.push(format!(
-                    "the topic {:?} has only raw bytes: too much is defined before it",
-                    topic.name
-                ));
+                raw(&"too much is defined before it");
                 topics.push(topic);
                 continue;
             }
-            topic.schema = decoder(&topic, &Columns::default())?.schema().clone();
-            if let Some(Err(why)) = layout(&topic) {
-                let name = &topic.name;
-                let remark = format!("the topic {name:?} has only raw bytes: {why}");
-                self.remarks.push(remark);
+            match layout(&topic) {
+                None => {
+                    topic.schema =
+                        decoder(&topic, &Columns::default())?.schema().clone()
+                }
+                Some(Ok(layout)) => match room.schema(&layout) {
+                    Ok(schema) => topic.schema = schema,
+                    Err(why) => {
+                        topic.definition = String::new();
+                        topic.metadata.remove(SCHEMA_ENCODING);
+                        raw(&why);
+                    }
+                },
+                Some(Err(why)) => {
+                    if why.kind() == ErrorKind::Limit {
+                        room.refuse();
+                    }
+                    raw(&why);
+                }
             }
-            columns = columns.saturating_add(leaves(topic.schema.fields()));
             topics.push(topic);
         }
         Ok(topics)
@@ -181,25 +199,8 @@ impl Found {
     }
 }
 
-/// How many bytes the definitions of all topics may be, and how many columns they may
-/// have, a topic more or less.
+/// How many bytes the definitions of all topics may be, a topic more or less.
 const MAX_DEFINITIONS: usize = 64 << 20;
-const MAX_COLUMNS: usize = 1 << 20;
-
-/// How many columns are in `fields`.
-fn leaves(fields: &Fields) -> usize {
-    let of = |field: &FieldRef| match field.data_type() {
-        DataType::Struct(fields) => leaves(fields),
-        DataType::List(item) | DataType::FixedSizeList(item, _) => {
-            match item.data_type() {
-                DataType::Struct(fields) => leaves(fields),
-                _ => 1,
-            }
-        }
-        _ => 1,
-    };
-    fields.iter().map(of).sum()
-}
 
 /// A channel as people know it.
 fn stream(entry: &Entry) -> Stream {

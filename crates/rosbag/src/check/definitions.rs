@@ -1,7 +1,7 @@
 //! What connections say of their types.
 
-use logtool_core::{Finding, Findings};
-use logtool_rosmsg::describe;
+use logtool_core::{ColumnRoom, Finding, Findings};
+use logtool_rosmsg::define;
 
 use crate::{
     check::{Checked, codes as code},
@@ -10,6 +10,7 @@ use crate::{
 
 /// Adds what is wrong with the definitions and numbers of connections.
 pub(super) fn check(log: &Checked, findings: &mut Findings) {
+    let mut room = ColumnRoom::default();
     let mut last: Option<(&str, &str, &str)> = None;
     for Entry { connection, since, topic } in &log.table.entries {
         if *since > 0 {
@@ -30,7 +31,11 @@ pub(super) fn check(log: &Checked, findings: &mut Findings) {
             continue;
         }
         let (type_name, md5sum, definition) = told;
-        let finding = match describe(type_name, md5sum, definition) {
+        let defined = define(type_name, md5sum, definition).and_then(|described| {
+            room.schema(&described.layout)?;
+            Ok(described)
+        });
+        let finding = match defined {
             Ok(described) => {
                 let oddity = described.oddity;
                 oddity.map(|oddity| Finding::new(&code::DEFINITION_ODD, oddity))

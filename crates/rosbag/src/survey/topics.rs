@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use logtool_core::{Result, Topic, TopicId, TopicOrigin};
+use arrow_schema::SchemaRef;
+use logtool_core::{
+    ColumnRoom, ErrorKind, Result, Topic, TopicId, TopicOrigin, raw_schema,
+};
 use logtool_rosmsg::Described;
 
 use crate::{
@@ -22,12 +25,18 @@ impl Findings {
         derived: &Derived,
     ) -> Result<Vec<Topic>> {
         let mut instances: HashMap<&str, u32> = HashMap::new();
-        let mut topics = Vec::new();
+        let (mut topics, mut room) = (Vec::new(), ColumnRoom::default());
         for (id, total) in (0..).map(TopicId).zip(totals) {
             let connections = self.table.of_topic(id).map(|entry| &entry.connection);
             let Some(first) = connections.clone().next() else { continue };
             let instance = instances.entry(first.topic.as_str()).or_default();
-            let described = schema::of_topic(connections.clone());
+            let (described, schema) = match look(&mut room, connections.clone()) {
+                Ok((described, schema)) => (Ok(described), schema),
+                Err(why) => (Err(why), raw_schema("ns")),
+            };
+            if described.as_ref().is_err_and(|why| why.kind() == ErrorKind::Limit) {
+                self.too_wide.insert(id);
+            }
             self.remarks.extend(oddity(first, &described));
             let mut definition = first.definition.clone();
             if let (true, Ok(described)) = (definition.is_empty(), &described) {
@@ -41,7 +50,7 @@ impl Findings {
                 encoding: "ros1".to_owned(),
                 type_name: first.type_name.clone(),
                 definition,
-                schema: schema::schema(&described),
+                schema,
                 records: Some(total.records),
                 bytes: total.bytes,
                 time: total.time.filter(|_| total.records > 0),
@@ -64,6 +73,18 @@ impl Findings {
         }
         Ok(topics)
     }
+}
+
+/// What the records of the `connections`, which share a topic and a type, look like, and
+/// their columns, if there is `room` for them.
+fn look<'c>(
+    room: &mut ColumnRoom,
+    connections: impl Iterator<Item = &'c Connection>,
+) -> Result<(Described, SchemaRef)> {
+    room.check()?;
+    let described = schema::of_topic(connections)?;
+    let schema = room.schema(&described.layout)?;
+    Ok((described, schema))
 }
 
 /// The topic of what is derived of `parent`.
