@@ -68,6 +68,14 @@ def read(path, topics=None):
         return ULog(str(path), topics)
 
 
+def decoded(text):
+    """Bytes as a text: UTF-8, or else Latin-1."""
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError:
+        return text.decode("latin-1")
+
+
 def row_count(data):
     return len(next(iter(data.data.values())))
 
@@ -106,7 +114,7 @@ def columns(data):
     for name, characters in texts.items():
         rows = np.stack(characters, axis=1)
         cut = (row.tobytes().split(b"\0")[0] for row in rows)
-        found[name] = [text.decode("utf-8", "replace") for text in cut]
+        found[name] = [decoded(text) for text in cut]
     if "timestamp" in found:
         found = {"timestamp": found.pop("timestamp"), **found}
     return found

@@ -1,18 +1,13 @@
 //! What of the input was lost, collected and told.
 
-use std::ops::Range;
+mod summary;
 
 use anyhow::Result;
-use logtool_core::{ClockZero, Damage, Manifest, TimeRange, Timestamp, TopicSet};
+use logtool_core::{ClockZero, Damage, DamageKind, Manifest, TopicSet};
 
 use crate::{
-    clock::TextTime,
-    complaint::Complaint,
-    human::{Span, counted},
-    input::Input,
-    outcome::Outcome,
-    paint,
-    terminal::say,
+    clock::TextTime, complaint::Complaint, human::Span, input::Input, outcome::Outcome,
+    paint, terminal::say,
 };
 
 /// Something that was lost.
@@ -28,7 +23,8 @@ impl Finding {
     fn new(manifest: &Manifest, damage: &Damage) -> Self {
         let topic = damage.topic.and_then(|id| manifest.get(id).ok());
         let mut text = damage.to_string();
-        if let (Some(time), ClockZero::Unix) = (damage.time, manifest.clock.zero) {
+        let time = damage.time.filter(|_| damage.kind.is_loss());
+        if let (Some(time), ClockZero::Unix) = (time, manifest.clock.zero) {
             // To people, a moment is a date.
             let what = Damage { time: None, ..damage.clone() };
             let (at, span) = (TextTime::date(time.start), Span(time.span_nanos()));
@@ -55,6 +51,8 @@ pub(crate) struct Findings {
 
 /// So many findings are told, and of more only the number.
 const TOLD: usize = 10;
+/// So many findings are kept apart, if they are not of one kind and topic.
+const MOST: usize = 10_000;
 /// So many findings before a place are looked at for what is known of it.
 const LOOK_BACK: usize = 64;
 
@@ -86,8 +84,24 @@ impl Findings {
     ) {
         for damage in found {
             let is_wanted = damage.topic.is_none_or(|topic| topics.contains(topic));
-            if is_wanted && !self.is_told(damage) {
-                self.list.push(Finding::new(manifest, damage));
+            if !is_wanted || self.is_told(damage) {
+                continue;
+            }
+            let is_full = self.list.len() - self.sorted >= MOST;
+            let mut before =
+                self.list.iter_mut().skip(self.sorted).rev().take(LOOK_BACK);
+            let like = before.find(|before| {
+                let is_record =
+                    matches!(damage.kind, DamageKind::Undecodable | DamageKind::Latin1);
+                (is_full || is_record) && before.damage.is_like(damage)
+            });
+            match like {
+                Some(like) => {
+                    let mut joint = like.damage.clone();
+                    joint.join(damage.clone());
+                    *like = Finding::new(manifest, &joint);
+                }
+                None => self.list.push(Finding::new(manifest, damage)),
             }
         }
     }
@@ -109,7 +123,8 @@ impl Findings {
 
     /// How it ends where these are all findings.
     pub(crate) fn outcome(&self) -> Outcome {
-        if self.list.is_empty() { Outcome::Done } else { Outcome::DataLost }
+        let is_harmed = self.list.iter().any(|finding| finding.damage.kind.is_harm());
+        if is_harmed { Outcome::DataLost } else { Outcome::Done }
     }
 
     /// Everything, in the order of the file.
@@ -118,23 +133,11 @@ impl Findings {
         &self.list
     }
 
-    /// How many bytes of the file are lost.
-    pub(crate) fn lost_bytes(&self) -> u64 {
-        let mut ranges: Vec<Range<u64>> =
-            self.list.iter().map(|finding| finding.damage.bytes.clone()).collect();
-        ranges.sort_by_key(|range| range.start);
-        let (mut lost, mut seen) = (0, 0);
-        for range in ranges {
-            lost += range.end.saturating_sub(range.start.max(seen));
-            seen = seen.max(range.end);
-        }
-        lost
-    }
-
     /// In a strict run, the first finding is a failure.
     pub(crate) fn check(&mut self, is_strict: bool) -> Result<()> {
         let name = self.name.clone();
-        match self.list().first().filter(|_| is_strict) {
+        let harm = self.list().iter().find(|finding| finding.damage.kind.is_harm());
+        match harm.filter(|_| is_strict) {
             None => Ok(()),
             Some(first) => {
                 let what = format!("{name}: damaged: {}", first.text);
@@ -149,7 +152,9 @@ impl Findings {
         if !is_quiet && !self.list.is_empty() {
             let paint = paint::for_stderr();
             let warning = paint.yellow("warning:");
-            say!("{warning} {}: damaged: {}", self.name, self.summary());
+            let is_odd = |finding: &Finding| finding.damage.kind == DamageKind::Latin1;
+            let what = if self.list.iter().all(is_odd) { "" } else { "damaged: " };
+            say!("{warning} {}: {what}{}", self.name, self.summary());
             self.lines().iter().for_each(|line| say!("  {line}"));
         }
         self.outcome()
@@ -165,49 +170,6 @@ impl Findings {
             lines.push(format!("… and {more} more (`logtool info --json` tells all)"));
         }
         lines
-    }
-
-    /// How much was lost, in a few words.
-    pub(crate) fn summary(&self) -> String {
-        let lost = self.lost_bytes();
-        let share = lost as f64 * 100.0 / self.bytes.max(1) as f64;
-        let records = match self.list.iter().map(|f| f.damage.records).sum() {
-            0 => String::new(),
-            records => format!(", {}", counted(records, "record")),
-        };
-        let seconds = match self.lost_nanos() {
-            0 => String::new(),
-            nanos => format!(" and {}", Span(nanos)),
-        };
-        let mut places: Vec<_> = self
-            .list
-            .iter()
-            .map(|f| (f.damage.bytes.start, f.damage.bytes.end))
-            .collect();
-        places.sort_unstable();
-        places.dedup();
-        let places = match places.len() {
-            1 => String::new(),
-            places => format!(" in {places} places"),
-        };
-        let lost = counted(lost, "byte");
-        format!(
-            "{lost} ({share:.2} %){records}{seconds} lost{places}; the rest is read"
-        )
-    }
-
-    /// How long the times are, together, in which something was lost.
-    fn lost_nanos(&self) -> u64 {
-        let times = self.list.iter().filter_map(|finding| finding.damage.time);
-        let mut times: Vec<TimeRange> = times.collect();
-        times.sort_by_key(|time| time.start);
-        let (mut lost, mut seen) = (0, Timestamp::MIN);
-        for time in times {
-            let rest = TimeRange { start: time.start.max(seen), end: time.end };
-            lost += rest.span_nanos();
-            seen = seen.max(time.end);
-        }
-        lost
     }
 }
 

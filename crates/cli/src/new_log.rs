@@ -10,6 +10,7 @@ use crate::{
     args::WritingArgs,
     complaint::Complaint,
     formats::FORMATS,
+    input::STDIN,
     interrupt::{self, Guarded},
     paint,
     terminal::say,
@@ -39,6 +40,11 @@ impl NewLog {
         format: &'static dyn Format,
         force: bool,
     ) -> Result<Self> {
+        if path.as_os_str() == STDIN {
+            let what =
+                "a new log cannot go to standard output: its start is written last";
+            return Err(Complaint::misuse(what).hint("name a file with -o").into());
+        }
         let name = path.file_name().and_then(|name| name.to_str());
         let Some(name) = name else {
             let what = format!("{} cannot be the name of a log", path.display());

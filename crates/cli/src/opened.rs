@@ -151,14 +151,13 @@ fn explained(err: anyhow::Error, input: &Input) -> anyhow::Error {
 
 /// What else a file may be that is no log.
 fn foreign(input: &Input) -> Option<&'static str> {
-    const SIGNS: [(&[u8], &str); 7] = [
+    const SIGNS: [(&[u8], &str); 6] = [
         (b"PK\x03\x04", "a zip archive: unpack it first"),
         (b"7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it first"),
         (b"BZh", "bzip2: unpack it first"),
         (b"PAR1", "a Parquet file, which is what `logtool convert` makes"),
         (b"ARROW1", "an Arrow file, which is what `logtool convert` makes"),
         (b"\xa3\x95", "an ArduPilot DataFlash log, which is not read"),
-        (b"\x89MCAP0\r\n", "an MCAP file, which is not read"),
     ];
     let head = input.source.read_at(0..8).ok()?;
     SIGNS.iter().find(|(sign, _)| head.starts_with(sign)).map(|(_, what)| *what)

@@ -14,6 +14,8 @@ mod period;
 mod tests;
 mod twins;
 
+use std::collections::HashMap;
+
 use crate::{
     ahead::ReadAhead,
     block::{Block, Run, TopicSort},
@@ -26,6 +28,7 @@ use crate::{
     finding::{Code, Findings, REMARK},
     log::{Columns, Decoder, Log, View},
     manifest::{Part, Selection},
+    time::TimeRange,
 };
 
 /// The codes of what is found in logs of all formats.
@@ -35,6 +38,9 @@ pub const CODES: &[&Code] = &[
     &damage::UNKNOWN_TOPIC,
     &damage::UNDECODABLE,
     &damage::OVER_LIMIT,
+    &damage::DOUBTFUL,
+    &damage::INDEX,
+    &damage::LATIN1,
     &counts::RECORDS,
     &counts::OUTSIDE,
     &counts::OVERLAP,
@@ -58,8 +64,12 @@ pub fn check(log: &dyn Log, progress: &dyn Fn(u64)) -> Result<Findings> {
     let inspected = Inspected { log, inspection: inspection.as_deref() };
     let mut pass = Pass::new(log);
     let plan = log.manifest().plan(&pass.selection, 0);
+    // A part may say more times than those that its records have by themselves.
+    let starts = log.manifest().parts.iter().map(|part| part.bytes.start);
+    let times: HashMap<u64, TimeRange> = starts.zip(log.part_times()).collect();
     let mut ahead = ReadAhead::new(&inspected, plan.clone(), pass.selection.clone());
-    for part in plan {
+    for mut part in plan {
+        part.time = times.get(&part.bytes.start).copied().unwrap_or(part.time);
         pass.part(&part, &mut ahead)?;
         progress(part.bytes.end - part.bytes.start);
     }

@@ -37,7 +37,7 @@ use crate::{
     columns::{
         leaf::Leaf,
         plan::Plan,
-        program::{Program, Tables},
+        program::{Program, Tables, Texts},
         rows::{ROWS_BYTES, Rows},
     },
     damage::{Damage, DamageKind},
@@ -53,7 +53,7 @@ pub use crate::columns::{
 };
 
 /// How many bytes of payloads of no fixed length one batch holds: an `i32` has to count
-/// their elements, and text may become three times as long.
+/// their elements, and text may become twice as long.
 const BATCH_BYTES: u64 = i32::MAX as u64;
 
 /// Decodes records that look like a [`Layout`].
@@ -154,37 +154,42 @@ impl LayoutDecoder {
         }
     }
 
-    /// Adds a record, if it is what the program says.
-    fn append_moving(&mut self, record: Record<'_>) -> Result<(), DamageKind> {
+    /// Adds a record, if it is what the program says; says how its texts are written.
+    fn append_moving(&mut self, record: Record<'_>) -> Result<Texts, DamageKind> {
         let payload = record.payload;
         // One that fills a batch is not copied.
         let is_alone = payload.len() >= ROWS_BYTES;
         if is_alone {
             self.gather();
         }
-        let Payloads::Moving(moving) = &mut self.payloads else { return Ok(()) };
+        let Payloads::Moving(moving) = &mut self.payloads else {
+            return Ok(Texts::Utf8);
+        };
         let Moving { program, bytes, tables, weight } = moving;
         let found = program.walk(payload, bytes.len(), tables);
         let left = BATCH_BYTES.saturating_sub(*weight);
-        match found {
-            Some(more) if more <= left => *weight += more,
+        let texts = match found {
+            Some((more, texts)) if more <= left => {
+                *weight += more;
+                texts
+            }
             found => {
                 tables.undo();
                 let too_much = found.map(|_| DamageKind::OverLimit);
                 return Err(too_much.unwrap_or(DamageKind::Undecodable));
             }
-        }
+        };
         self.times.push(record.time.as_nanos());
         if is_alone {
             self.leaves.iter_mut().for_each(|leaf| leaf.gather_from(payload, tables));
             tables.clear();
-            return Ok(());
+            return Ok(texts);
         }
         bytes.extend_from_slice(payload);
         if bytes.len() >= ROWS_BYTES {
             self.gather();
         }
-        Ok(())
+        Ok(texts)
     }
 }
 
@@ -204,9 +209,12 @@ impl Decoder for LayoutDecoder {
             }
             Payloads::Moving(_) => {
                 for record in run.records() {
-                    if let Err(kind) = self.append_moving(record) {
-                        Damage { kind, ..record.undecodable() }.add_to(damage);
-                    }
+                    let kind = match self.append_moving(record) {
+                        Ok(Texts::Utf8) => continue,
+                        Ok(Texts::Latin1) => DamageKind::Latin1,
+                        Err(kind) => kind,
+                    };
+                    record.undecodable().as_kind(kind).add_to(damage);
                 }
             }
         }

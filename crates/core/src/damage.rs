@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{time::TimeRange, topic::TopicId};
 
-/// A stretch of the file that could not be read, and was stepped over.
+/// A stretch of the file that could not be read, and was stepped over, or that is to be
+/// doubted.
 ///
 /// Damage travels in the [`Block`](crate::Block) beside the records around it, so it
 /// crosses threads and machines with them and cannot be forgotten in a logger.
@@ -14,10 +15,15 @@ use crate::{time::TimeRange, topic::TopicId};
 pub struct Damage {
     /// What was found.
     pub kind: DamageKind,
-    /// The bytes of the file that are lost. Of several records at once
+    /// The bytes of the file that it is about. Of several records at once
     /// ([`records`](Self::records)) this is the stretch in which they lie.
     pub bytes: Range<u64>,
-    /// How many records are known to be lost; 0 where they cannot be counted.
+    /// How many of these bytes are lost: all of them, but where other records lie
+    /// between those that are lost; none, where the kind [loses](DamageKind::is_loss)
+    /// nothing.
+    #[serde(default)]
+    pub lost_bytes: u64,
+    /// How many records are known to be lost, or doubtful; 0 where they cannot be counted.
     pub records: u64,
     /// The topic of those records, where they are all of one.
     pub topic: Option<TopicId>,
@@ -41,44 +47,117 @@ pub enum DamageKind {
     /// The record is whole and was not kept, because keeping it would take more
     /// memory than is allowed.
     OverLimit,
+    /// All that is here was read, and a checksum says that something in it is wrong.
+    Doubtful,
+    /// These bytes were an index, or are to be one: no record is lost with them.
+    Index,
+    /// The record was read, and has a text that is not UTF-8; it was taken for Latin-1.
+    Latin1,
+}
+
+impl DamageKind {
+    /// Whether something is lost.
+    pub const fn is_loss(self) -> bool {
+        !matches!(self, Self::Doubtful | Self::Index | Self::Latin1)
+    }
+
+    /// Whether who reads on has something else than was recorded, or less.
+    pub const fn is_harm(self) -> bool {
+        !matches!(self, Self::Index | Self::Latin1)
+    }
 }
 
 impl Damage {
     /// Damage of `kind` to `bytes`, of which nothing more is known.
     pub fn new(kind: DamageKind, bytes: Range<u64>) -> Self {
-        Self { kind, bytes, records: 0, topic: None, time: None }
+        let damage = Self {
+            kind,
+            bytes: 0..0,
+            lost_bytes: 0,
+            records: 0,
+            topic: None,
+            time: None,
+        };
+        damage.at(bytes)
     }
 
-    /// The same, being `records` records, of `topic` if that is known.
+    /// The same, being so many `records`, of `topic` if that is known.
     #[must_use]
     pub fn of_records(mut self, records: u64, topic: Option<TopicId>) -> Self {
         (self.records, self.topic) = (records, topic);
         self
     }
 
+    /// The same, of these `bytes`.
+    #[must_use]
+    pub fn at(mut self, bytes: Range<u64>) -> Self {
+        let len = bytes.end.saturating_sub(bytes.start);
+        self.lost_bytes = if self.kind.is_loss() { len } else { 0 };
+        self.bytes = bytes;
+        self
+    }
+
+    /// The same, of another kind.
+    #[must_use]
+    pub fn as_kind(mut self, kind: DamageKind) -> Self {
+        self.kind = kind;
+        let bytes = self.bytes.clone();
+        self.at(bytes)
+    }
+
     /// Adds `next` to `list`, or to the like of it there: a broken topic of a million
-    /// records is one damage, not a million.
+    /// records is one damage, not a million. Of those that are lost and lie apart, a few
+    /// are told one by one.
     pub fn add_to(self, list: &mut Vec<Self>) {
-        let like = |damage: &&mut Self| damage.can_take(&self);
+        let is_full = list.len() >= APART;
+        let like = |damage: &&mut Self| {
+            damage.is_like(&self)
+                && (is_full || self.is_of_records() || damage.meets(&self))
+        };
         match list.iter_mut().rev().take(LOOK_BACK).find(like) {
-            Some(damage) => {
-                damage.bytes.start = damage.bytes.start.min(self.bytes.start);
-                damage.bytes.end = damage.bytes.end.max(self.bytes.end);
-                damage.records = damage.records.saturating_add(self.records);
-                damage.time = damage.time.zip(self.time).map(|(a, b)| a.cover(&b));
-            }
+            Some(damage) => damage.join(self),
             None => list.push(self),
         }
     }
 
-    fn can_take(&self, next: &Self) -> bool {
+    /// Whether `next` may be told with it: both are counted records of one topic.
+    pub fn is_like(&self, next: &Self) -> bool {
         let alike = self.kind == next.kind && self.topic == next.topic;
         alike && self.records > 0 && next.records > 0
+    }
+
+    /// Tells of `next` too.
+    pub fn join(&mut self, next: Self) {
+        let more = match self.meets(&next) {
+            true => {
+                let before = self.bytes.start.saturating_sub(next.bytes.start);
+                let after = next.bytes.end.saturating_sub(self.bytes.end);
+                next.lost_bytes.min(before + after)
+            }
+            false => next.lost_bytes,
+        };
+        self.lost_bytes = self.lost_bytes.saturating_add(more);
+        self.bytes.start = self.bytes.start.min(next.bytes.start);
+        self.bytes.end = self.bytes.end.max(next.bytes.end);
+        self.records = self.records.saturating_add(next.records);
+        self.time = self.time.zip(next.time).map(|(a, b)| a.cover(&b));
+    }
+
+    /// Whether it is of records that were there, and not of a place in the file.
+    fn is_of_records(&self) -> bool {
+        matches!(self.kind, DamageKind::Undecodable | DamageKind::Latin1)
+    }
+
+    /// Whether `next` is of some of its bytes, or of those next to them.
+    fn meets(&self, next: &Self) -> bool {
+        self.bytes.start <= next.bytes.end && next.bytes.start <= self.bytes.end
     }
 }
 
 /// How many damages back a like one is looked for.
 const LOOK_BACK: usize = 16;
+/// So many damages are told apart in one list, if they are not next to each other.
+const APART: usize = 256;
 
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -107,12 +186,77 @@ impl fmt::Display for Damage {
                 write!(f, "{} records that do not fit their schema", self.records)?;
             }
             DamageKind::OverLimit => write!(f, "more than can be kept in memory")?,
+            DamageKind::Doubtful => {
+                write!(f, "read, but doubtful: a checksum does not fit")?;
+            }
+            DamageKind::Index => write!(f, "the index is broken, and no record lost")?,
+            DamageKind::Latin1 if one => {
+                write!(f, "a record with a text that is not UTF-8, taken for Latin-1")?;
+            }
+            DamageKind::Latin1 => {
+                let records = self.records;
+                write!(
+                    f,
+                    "{records} records with texts that are not UTF-8, taken for Latin-1"
+                )?;
+            }
         }
-        if let Some(time) = self.time {
+        if let Some(time) = self.time.filter(|_| self.kind.is_loss()) {
             let secs = time.span_nanos() as f64 / 1e9;
             let at = time.start.as_secs_f64();
-            write!(f, ", {} bytes and {secs:.3} s lost at {at:.3} s", end - start)?;
+            write!(f, ", {} bytes and {secs:.3} s lost at {at:.3} s", self.lost_bytes)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lost(bytes: Range<u64>) -> Damage {
+        Damage::new(DamageKind::Garbled, bytes).of_records(1, Some(TopicId(3)))
+    }
+
+    #[test]
+    fn what_is_lost_is_the_sum_of_its_places() {
+        let mut list = Vec::new();
+        [10..20, 1_000..1_005, 20..30]
+            .into_iter()
+            .for_each(|at| lost(at).add_to(&mut list));
+        let told = |list: &[Damage]| -> Vec<_> {
+            list.iter()
+                .map(|one| (one.bytes.clone(), one.lost_bytes, one.records))
+                .collect()
+        };
+        assert_eq!(told(&list), [(10..30, 20, 2), (1_000..1_005, 5, 1)]);
+        for at in 0..1_000 {
+            lost(10_000 + 100 * at..10_007 + 100 * at).add_to(&mut list);
+        }
+        assert_eq!(list.len(), APART);
+        let (bytes, records) = list
+            .iter()
+            .fold((0, 0), |all, one| (all.0 + one.lost_bytes, all.1 + one.records));
+        assert_eq!((bytes, records), (25 + 7_000, 1_003));
+    }
+
+    #[test]
+    fn records_that_do_not_fit_are_one_damage_of_their_bytes() {
+        let mut list = Vec::new();
+        for at in 0..1_000 {
+            lost(100 * at..100 * at + 7)
+                .as_kind(DamageKind::Undecodable)
+                .add_to(&mut list);
+        }
+        assert_eq!(list.len(), 1);
+        assert_eq!((list[0].lost_bytes, list[0].records), (7_000, 1_000));
+    }
+
+    #[test]
+    fn what_is_doubtful_is_not_lost() {
+        let doubtful = Damage::new(DamageKind::Doubtful, 10..20);
+        assert_eq!(doubtful.lost_bytes, 0);
+        assert!(doubtful.kind.is_harm() && !doubtful.kind.is_loss());
+        assert!(doubtful.to_string().starts_with("bytes 10..20: read, but doubtful"));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt, ops::Range};
 
-use crate::{damage::Damage, time::TimeRange, topic::TopicId};
+use crate::{time::TimeRange, topic::TopicId};
 
 /// A sort of finding. The name never changes, so that scripts may ask for it.
 #[derive(Debug, PartialEq, Eq)]
@@ -100,18 +100,6 @@ impl Finding {
     pub fn times(mut self, count: u64) -> Self {
         self.count = count;
         self
-    }
-
-    /// Damage as a finding.
-    pub fn of_damage(code: &'static Code, damage: &Damage) -> Self {
-        let text = damage.to_string();
-        // It begins with the bytes, which the finding has apart.
-        let text = text.split_once(": ").map_or(&*text, |(_, text)| text);
-        Self::new(code, text)
-            .at(damage.bytes.clone())
-            .of(damage.topic)
-            .during(damage.time)
-            .times(damage.records.max(1))
     }
 }
 

@@ -76,8 +76,8 @@ pub enum LayoutKind {
     Span,
     /// A type of its own.
     Nested(Arc<Layout>),
-    /// A text: a `u32`, the number of its bytes, then these. Bytes that are no UTF-8
-    /// become U+FFFD in the column; the record still has them.
+    /// A text: a `u32`, the number of its bytes, then these. Where they are not
+    /// UTF-8, they are taken for Latin-1.
     Text,
     /// Bytes that are no text: a `u32`, the number of them, then these.
     Bytes,

@@ -71,6 +71,7 @@ mod merge;
 mod raw;
 mod room;
 mod shape;
+mod text;
 mod translated;
 mod walk;
 mod window;
@@ -124,6 +125,7 @@ pub use crate::{
         Extract, LeftOut, Output, RecordSink, TableSink, TableWriter, WriteOptions,
     },
     source::{FileSource, Source},
+    text::text,
     time::{Clock, ClockFit, ClockZero, TimeRange, Timestamp},
     topic::{Stream, Topic, TopicId, TopicOrigin, TopicSet},
     translated::{Messages, RowTranslator, Translate, TranslatedLog, Translation},

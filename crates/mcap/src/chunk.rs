@@ -31,9 +31,10 @@ pub enum Compression {
 pub(crate) enum Unpacked {
     /// All is there.
     Whole,
-    /// The packed bytes are broken, cut, or not what their checksum says. What is there
-    /// was unpacked before that.
+    /// The packed bytes are broken, or cut. What is there was unpacked before that.
     Broken,
+    /// All is there, and a checksum says that something in it is wrong.
+    Doubtful,
     /// There is more than the limit.
     OverLimit,
     /// It is packed in a way that is not known.
@@ -118,10 +119,11 @@ impl Opened {
             }
             Some(Compression::Zstd) => zstd(&packed, chunk.size, limit),
         };
-        let is_right = records.len() as u64 == chunk.size
-            && (chunk.crc == 0 || crc32fast::hash(&records) == chunk.crc);
+        let is_all = records.len() as u64 == chunk.size;
+        let is_right = chunk.crc == 0 || crc32fast::hash(&records) == chunk.crc;
         let how = match how {
-            Unpacked::Whole if !is_right => Unpacked::Broken,
+            Unpacked::Whole if !is_all => Unpacked::Broken,
+            Unpacked::Whole if !is_right => Unpacked::Doubtful,
             how => how,
         };
         let plain = (compression == Some(Compression::None)).then_some(at);
@@ -136,6 +138,7 @@ impl Opened {
             _ if self.is_cut => Some(DamageKind::Truncated),
             Unpacked::Whole => None,
             Unpacked::OverLimit => Some(DamageKind::OverLimit),
+            Unpacked::Doubtful => Some(DamageKind::Doubtful),
             Unpacked::Broken | Unpacked::Unknown => Some(DamageKind::Garbled),
         }
     }
@@ -143,7 +146,8 @@ impl Opened {
     /// Whether that there is no record at `range` of its records needs no more words:
     /// they end there, because something is wrong with all of it.
     pub(crate) fn is_told(&self, range: &Range<usize>) -> bool {
-        range.end == self.records.len() && self.damage().is_some()
+        range.end == self.records.len()
+            && self.damage().is_some_and(DamageKind::is_loss)
     }
 }
 

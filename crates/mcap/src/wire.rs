@@ -244,7 +244,7 @@ fn sized<'b>(cut: &mut Cut<'b>) -> Option<&'b [u8]> {
 }
 
 fn text<'b>(cut: &mut Cut<'b>) -> Option<Cow<'b, str>> {
-    sized(cut).map(String::from_utf8_lossy)
+    sized(cut).map(logtool_core::text)
 }
 
 /// A `u32`, and as many bytes of pairs of texts.

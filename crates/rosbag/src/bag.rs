@@ -86,8 +86,13 @@ impl Chunk {
         how: Unpacked,
         visitor: &mut V,
     ) {
+        // What was not yet told when its recorder was ended, or is there.
+        let is_all = self.head.declared as usize <= bytes.len();
         let cut = match how {
             Unpacked::Whole | Unpacked::Doubtful => None,
+            Unpacked::Ended if is_all => None,
+            Unpacked::Ended if self.is_cut => Some(DamageKind::Truncated),
+            Unpacked::Ended => Some(DamageKind::Garbled),
             Unpacked::Cut | Unpacked::Broken if self.is_cut => {
                 Some(DamageKind::Truncated)
             }
@@ -107,8 +112,14 @@ impl Chunk {
         if let Some(kind) = cut {
             visitor.damage(Damage::new(kind, used..u64::MAX));
         }
-        if how == Unpacked::Doubtful {
-            visitor.damage(Damage::new(DamageKind::Garbled, u64::MAX..u64::MAX));
+        // Where the file ends, no checksum is to be expected.
+        let is_doubtful = match how {
+            Unpacked::Doubtful => true,
+            Unpacked::Ended => is_all && !self.is_cut,
+            _ => false,
+        };
+        if is_doubtful {
+            visitor.damage(Damage::new(DamageKind::Doubtful, u64::MAX..u64::MAX));
         }
     }
 }
@@ -168,11 +179,10 @@ pub(crate) fn is_unfinished(
     head: &ChunkHead,
     data: &Range<u64>,
 ) -> Result<bool> {
-    let magic: &[u8] = match head.compression {
-        Ok(Compression::Bz2) => b"BZh",
-        Ok(Compression::Lz4) => b"\x04\x22\x4d\x18",
-        _ => return Ok(false),
+    let Ok(compression @ (Compression::Bz2 | Compression::Lz4)) = head.compression
+    else {
+        return Ok(false);
     };
     let is_empty = data.is_empty() && head.declared == 0;
-    Ok(is_empty && tops.bytes(data.start, 8)?.starts_with(magic))
+    Ok(is_empty && compression.may_be(&tops.bytes(data.start, 8)?))
 }

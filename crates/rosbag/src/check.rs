@@ -39,10 +39,17 @@ pub(crate) fn check(log: Checked, findings: &mut Findings) -> Result<Option<Insi
     }
     let layout = Layout::read(&log, findings)?;
     index::check(&log, &layout, findings);
-    if !matches!(log.bag.lock, Lock::Open) {
-        let what = "its chunks were not looked into";
-        findings.add(Finding::new(&code::ENCRYPTED, what));
-        return Ok(None);
+    match log.bag.lock {
+        Lock::Open => {}
+        Lock::Key(_) => {
+            let what = "its chunks were looked into, and its index was not";
+            findings.add(Finding::new(&code::ENCRYPTED, what));
+        }
+        Lock::Shut(_) => {
+            let what = "its chunks were not looked into";
+            findings.add(Finding::new(&code::ENCRYPTED, what));
+            return Ok(None);
+        }
     }
     Ok(Some(Inside::new(log, layout)))
 }

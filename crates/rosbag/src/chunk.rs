@@ -8,6 +8,8 @@ mod lz4;
 
 use bytes::BytesMut;
 
+use crate::walk::may_be_header;
+
 /// How a chunk is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Compression {
@@ -26,6 +28,9 @@ pub(crate) enum Unpacked {
     Whole,
     /// The packed bytes end too early. What is there can be trusted.
     Cut,
+    /// The packed bytes end where all that is before it was unpacked: only the mark of
+    /// their end, or the checksum behind it, is missing.
+    Ended,
     /// The packed bytes are broken. What is there was unpacked before that.
     Broken,
     /// All is there, and a checksum says that something in it is wrong.
@@ -52,6 +57,15 @@ impl Compression {
             b"bz2" => Some(Self::Bz2),
             b"lz4" => Some(Self::Lz4),
             _ => None,
+        }
+    }
+
+    /// Whether what is so packed may begin as `bytes` do.
+    pub(crate) fn may_be(self, bytes: &[u8]) -> bool {
+        match self {
+            Self::None => may_be_header(bytes),
+            Self::Bz2 => bytes.starts_with(b"BZh"),
+            Self::Lz4 => bytes.starts_with(b"\x04\x22\x4d\x18"),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Connections: who recorded what, on which topic.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::BTreeMap;
 
-use logtool_core::Value;
+use logtool_core::{Value, text};
 use serde::{Deserialize, Serialize};
 
 use crate::wire::Fields;
@@ -138,12 +138,4 @@ fn is_true(text: &str) -> bool {
     text.parse::<i64>().is_ok_and(|number| number != 0)
         || is_word("true")
         || is_word("yes")
-}
-
-/// `bytes` as UTF-8, or else as Latin-1, in which every byte is a character.
-pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
-    match str::from_utf8(bytes) {
-        Ok(text) => Cow::Borrowed(text),
-        Err(_) => Cow::Owned(bytes.iter().copied().map(char::from).collect()),
-    }
 }

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use logtool_core::{Error, ErrorKind, OpenOptions, Result, Source};
+use logtool_core::{Error, ErrorKind, OpenOptions, Result, Source, text};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    connection::text,
     top::Tops,
     wire::{self, Framed, Header},
 };

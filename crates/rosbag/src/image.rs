@@ -16,12 +16,9 @@ mod yuv;
 
 use std::borrow::Cow;
 
-use logtool_core::{Cut, Error, ErrorKind, Result, Timestamp, Topic};
+use logtool_core::{Cut, Error, ErrorKind, Result, Timestamp, Topic, text};
 
-use crate::{
-    connection::text,
-    sensor::{Header, counted},
-};
+use crate::sensor::{Header, counted};
 
 pub use self::{
     file::ImageFile,

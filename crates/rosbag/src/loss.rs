@@ -96,7 +96,7 @@ fn lost(
 }
 
 impl<V: Visitor> Visitor for Locating<'_, V> {
-    fn damage(&mut self, mut damage: Damage) {
+    fn damage(&mut self, damage: Damage) {
         let range = damage.bytes.clone();
         match self.within {
             Within::Outside => self.visitor.damage(damage),
@@ -106,7 +106,7 @@ impl<V: Visitor> Visitor for Locating<'_, V> {
                 self.tell(damage, range, data.end);
             }
             Within::Unpacked(chunk, index_at) => {
-                damage.bytes = chunk.clone();
+                let damage = damage.at(chunk.clone());
                 match damage.records {
                     0 => self.tell(damage, range, *index_at),
                     _ => self.visitor.damage(damage),

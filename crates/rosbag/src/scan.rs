@@ -84,7 +84,13 @@ impl Scan {
             _ if data.end > len => {
                 self.is_in_index |=
                     matches!(kind, TopKind::ChunkInfo(_) | TopKind::Connection { .. });
-                self.lost(Damage::new(DamageKind::Truncated, at..len));
+                let is_index =
+                    matches!(kind, TopKind::Index { .. }) || self.is_in_index;
+                let cut = match is_index {
+                    true => DamageKind::Index,
+                    false => DamageKind::Truncated,
+                };
+                self.lost(Damage::new(cut, at..len));
                 return Ok(len);
             }
             TopKind::Index { connection, count, version } => {

@@ -16,7 +16,7 @@ use logtool_core::{
 use crate::{
     bag::Bag,
     derived::Derived,
-    encryption::Lock,
+    encryption::{Key, Lock},
     head::Head,
     index::{self, Index},
     notes::{FORMAT_NAME, Notes},
@@ -26,12 +26,16 @@ use crate::{
     scan::{self, Scan, Tile},
     table::Table,
     told::Told,
+    top::Tops,
 };
 
 /// Bags that are no longer than this are read through, unless they unpack to more than
 /// that.
 const SMALL: u64 = 128 << 10;
 const UNPACKED: u64 = 32 << 20;
+
+/// With so many chunks a key is tried.
+const TRIES: usize = 8;
 
 /// What was found out.
 #[derive(Default)]
@@ -88,7 +92,11 @@ pub(crate) fn survey(
                 findings.tiles.iter_mut().map(|tile| tile.told.take()).collect();
             findings.remarks.push(why);
         }
-        Lock::Open | Lock::Key(_) => findings.probe(&bag, budget)?,
+        Lock::Key(key) => {
+            findings.try_key(&bag, key)?;
+            findings.probe(&bag, budget)?;
+        }
+        Lock::Open => findings.probe(&bag, budget)?,
     }
     findings.finish(source.len(), head)
 }
@@ -126,6 +134,32 @@ impl Findings {
         self.damage.extend(damage);
         self.remarks.extend(remarks);
         Ok(())
+    }
+
+    /// An error if none of the first chunks can be decrypted with `key`, and there are
+    /// some.
+    fn try_key(&self, bag: &Bag, key: &Key) -> Result<()> {
+        let mut tops = Tops::new(bag.source.clone());
+        let mut tried = 0;
+        for tile in self.tiles.iter().take(TRIES) {
+            let Some((head, data)) = tops.chunk(tile.bytes.start)? else { continue };
+            let is_there = data.end <= bag.source.len()
+                && data.end - data.start <= bag.options.record_bytes.into();
+            let Ok(compression) = head.compression else { continue };
+            if !is_there || data.is_empty() {
+                continue;
+            }
+            let text = key.decrypt(&bag.source.read_at(data)?);
+            if text.is_some_and(|text| text.is_empty() || compression.may_be(&text)) {
+                return Ok(());
+            }
+            tried += 1;
+        }
+        if tried == 0 {
+            return Ok(());
+        }
+        let what = "the key is wrong: it does not decrypt the chunks of this bag";
+        Err(Error::new(ErrorKind::Unsupported, what))
     }
 
     /// Looks into the tiles of which the content is not known, and into the others too

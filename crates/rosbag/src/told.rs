@@ -17,7 +17,7 @@ pub(crate) enum Told {
 impl Told {
     /// Whether some of the part was seen to be damaged.
     pub(crate) fn is_damaged(&self) -> bool {
-        matches!(self, Self::Content(content) if !content.damage.is_empty())
+        matches!(self, Self::Content(content) if content.damage.iter().any(|damage| damage.kind.is_loss()))
     }
 
     /// What is known of the messages of each connection that has some.

@@ -5,11 +5,10 @@
 use std::{fmt, ops::Range, sync::Arc};
 
 use bytes::Bytes;
-use logtool_core::{Result, Source};
+use logtool_core::{Result, Source, text};
 
 use crate::{
     chunk::Compression,
-    connection::text,
     walk::may_be_header,
     wire::{self, ChunkInfo, Framed, Header},
 };

@@ -113,6 +113,17 @@ impl Traverse {
                 self.go_outside(visitor);
                 Ok(false)
             }
+            TopKind::Index { .. }
+            | TopKind::ChunkInfo(_)
+            | TopKind::Connection { .. }
+                if data.end > len =>
+            {
+                visitor.enter(at);
+                visitor.window(Bytes::new(), at);
+                visitor.damage(Damage::new(DamageKind::Index, at..self.end));
+                self.at = self.end;
+                Ok(true)
+            }
             _ if data.end > len => self.lost(DamageKind::Truncated, self.end, visitor),
             TopKind::Connection { id, topic } => {
                 let raw =
@@ -158,7 +169,7 @@ impl Traverse {
         // If it was a chunk, its index may be what comes next, or lie in it.
         let index_at = self.tops.find_index(bytes.start + 1..next + 1)?;
         if self.is_index_of_last(index_at)? {
-            visitor.damage(Damage::new(kind, bytes));
+            visitor.damage(Damage::new(DamageKind::Index, bytes));
             self.at = next;
             return Ok(true);
         }

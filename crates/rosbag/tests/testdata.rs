@@ -65,8 +65,8 @@ fn damage_to_index_data_loses_no_message() {
         let (records, damage) = read(&rover, survey);
         assert_eq!(records, 491, "{survey:?}");
         let [damage] = &damage[..] else { panic!("{survey:?}: {damage:?}") };
-        assert_eq!((damage.kind, damage.records), (DamageKind::Garbled, 0));
-        assert_eq!(damage.bytes.end, 30_822);
+        assert_eq!((damage.kind, damage.records), (DamageKind::Index, 0));
+        assert_eq!((damage.bytes.end, damage.lost_bytes), (30_822, 0));
     }
 }
 

@@ -79,7 +79,7 @@ impl<R: Rows> Decoder for RowsDecoder<R> {
                     self.times.extend(std::iter::repeat_n(time, count));
                 }
                 Err(kind) => {
-                    Damage { kind, ..record.undecodable() }.add_to(damage);
+                    record.undecodable().as_kind(kind).add_to(damage);
                 }
             }
         }

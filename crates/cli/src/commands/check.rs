@@ -5,7 +5,7 @@ mod report;
 
 use std::{io::Write as _, path::Path};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use logtool_core::{Severity, check};
 use logtool_velodyne::lidar::LidarOptions;
 
@@ -40,7 +40,8 @@ fn one(file: &Path, args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
     let bar = progress::bar(&opened.input.name, log.manifest().bytes, global);
     let findings = check(log, &|bytes| bar.inc(bytes));
     bar.finish_and_clear();
-    let report = Report::new(&opened, &findings?);
+    let findings = findings.with_context(|| opened.input.name.clone())?;
+    let report = Report::new(&opened, &findings);
     let least = match args.level {
         FindingLevel::Note => Severity::Note,
         FindingLevel::Warning => Severity::Warning,

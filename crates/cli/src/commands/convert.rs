@@ -126,6 +126,11 @@ fn places(args: &ConvertArgs) -> Result<Vec<(&Path, PathBuf)>> {
 }
 
 fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
+    if args.out.as_deref().is_some_and(|out| out.as_os_str() == STDIN) {
+        let what = "files cannot go to standard output";
+        let hint = "name a folder or a file with -o; `logtool cat` prints records";
+        return Err(Complaint::misuse(what).hint(hint).into());
+    }
     if args.target().is_log() {
         return log::place(input, args);
     }

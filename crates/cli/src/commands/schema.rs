@@ -48,6 +48,8 @@ struct Schema<'t> {
     topic: String,
     type_name: &'t str,
     encoding: &'t str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    md5sum: Option<&'t str>,
     definition: &'t str,
     columns: Vec<Column<'t>>,
 }
@@ -73,6 +75,7 @@ impl<'t> Schema<'t> {
             topic: topic.label().into_owned(),
             type_name: &topic.type_name,
             encoding: &topic.encoding,
+            md5sum: topic.metadata.get("md5sum").map(String::as_str),
             definition: &topic.definition,
             columns: columns.collect(),
         }
@@ -81,10 +84,13 @@ impl<'t> Schema<'t> {
 
 /// The schema for people.
 fn text(out: &mut impl Write, schema: &Schema<'_>) -> io::Result<()> {
-    let Schema { topic, type_name, encoding, definition, columns } = schema;
+    let Schema { topic, type_name, encoding, md5sum, definition, columns } = schema;
     let about = [*type_name, *encoding].into_iter().filter(|text| !text.is_empty());
     let about: Vec<&str> = about.collect();
     writeln!(out, "{}  {}", plain(topic), plain(&about.join(", ")))?;
+    if let Some(md5sum) = md5sum {
+        writeln!(out, "  md5sum {}", plain(md5sum))?;
+    }
     if !definition.trim().is_empty() {
         writeln!(out, "  definition")?;
         for line in definition.lines() {

@@ -247,3 +247,38 @@ fn the_times_of_chunks_are_told_without_the_room_for_packets() {
     let run = folder.run(&["check", &bag]);
     assert!(!run.stdout.contains("part.overlap"), "{run:?}");
 }
+
+#[test]
+fn texts_that_are_not_utf8_are_read_as_latin1_and_told_once() {
+    let Some(bag) = sample("rosbag/edge/latin1_text.bag") else { return };
+    let run = Folder::new().run(&["cat", &bag]);
+    assert_eq!(run.stdout.matches("20 °C").count(), 10, "{run:?}");
+    run.ended(0, &["10 records with texts that are not UTF-8"]);
+}
+
+#[test]
+fn standard_output_is_no_place_for_files() {
+    let folder = folder();
+    for args in [
+        &["convert", "drive.bag", "-o", "-"][..],
+        &["convert", "drive.bag", "--to", "mcap", "-o", "-"],
+        &["filter", "drive.bag", "-o", "-"],
+        &["repair", "drive.bag", "-o", "-"],
+        &["merge", "drive.bag", "drive.bag", "-o", "-"],
+    ] {
+        folder.run(args).ended(2, &["standard output"]);
+    }
+    assert_eq!(folder.list("."), ["drive.bag"]);
+}
+
+#[test]
+fn info_tells_rates_and_schema_md5_sums() {
+    let folder = folder();
+    let report =
+        &folder.run(&["info", "--json", "drive.bag"]).succeeded().json_lines()[0];
+    // /a: 0, 100, 200, 300, 700 ms.
+    let rate = topic(report, "/a")["rate_hz"].as_f64().unwrap();
+    assert!((rate - 4.0 / 0.7).abs() < 0.01, "{rate}");
+    let schema = folder.run(&["schema", "drive.bag"]).succeeded().stdout;
+    assert!(schema.contains("md5sum fdb28210bfa9d7c91146260178d9a584"), "{schema}");
+}

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// What is wrong with bags that were broken one way each: EXPECT.tsv says how.
-const BAGS: [(&str, i32, &[&str]); 25] = [
+const BAGS: [(&str, i32, &[&str]); 26] = [
     ("ok_none.bag", 0, &[]),
     ("ok_bz2.bag", 0, &[]),
     ("ok_lz4.bag", 0, &[]),
@@ -22,7 +22,8 @@ const BAGS: [(&str, i32, &[&str]); 25] = [
     ("trailing_garbage.bag", 0, &["bag.trailing"]),
     ("chunk_size_small_lz4.bag", 3, &["bag.chunk.size"]),
     ("chunk_size_4g_none.bag", 3, &["bag.chunk.size"]),
-    ("lz4_badchecksum.bag", 3, &["bag.chunk.checksum"]),
+    ("lz4_badchecksum.bag", 3, &["bag.chunk.checksum", "damage.doubtful"]),
+    ("latin1_text.bag", 0, &["text.latin1"]),
     ("comp_unknown_zstd.bag", 3, &["bag.chunk.packing"]),
     ("data_len_huge.bag", 3, &["bag.chunk.length"]),
     ("chunkinfo_count_high.bag", 3, &["bag.chunk_info.count"]),
@@ -53,6 +54,48 @@ fn each_lie_of_a_bag_has_its_code() {
         }
         assert!(!codes.is_empty() || found.is_empty(), "{name}: {found:?}");
     }
+}
+
+#[test]
+fn what_was_read_is_not_told_as_lost() {
+    let folder = Folder::new();
+    // EXPECT.tsv: the content checksums are wrong, data fine; killed in the last chunk, of
+    // which only the end of the stream is missing: 100 messages of each can be had.
+    let bags = [
+        ("lz4_badchecksum.bag", 3, "read, but doubtful"),
+        ("active_unterminated_bz2.bag", 0, ""),
+    ];
+    for (name, status, told) in bags {
+        let Some(bag) = sample(&format!("rosbag/edge/{name}")) else { return };
+        let cat = folder.run(&["cat", &bag]);
+        assert_eq!((cat.status, cat.stdout.lines().count()), (status, 100), "{name}");
+        assert!(cat.stderr.contains(told) && !cat.stderr.contains("lost"), "{cat:?}");
+        let check = folder.run(&["check", "--json", &bag]);
+        let report = check.json_lines()[0].to_string();
+        assert!(!report.contains("damage.garbled"), "{report}");
+        assert!(!report.contains("damage.truncated"), "{report}");
+        let info = folder.run(&["info", "--json", &bag]);
+        assert_eq!(info.json_lines()[0]["lost_bytes"], 0, "{name}");
+    }
+}
+
+#[test]
+fn an_encrypted_bag_is_looked_into_with_its_key() {
+    let folder = Folder::new();
+    let Some(bag) = sample("rosbag/edge/encrypted_aes_lz4.bag") else { return };
+    // What `gpg --decrypt` makes of the key in the bag's header.
+    folder.write("key", b"38a894d77a7826af128b2503adda6c3d\n");
+    let run = folder.run(&["check", "--key", "key", &bag]).succeeded();
+    assert!(run.stdout.contains("1 note") && run.stdout.contains("bag.encrypted"));
+    folder.write("wrong", &[b'0'; 32]);
+    for command in ["check", "info", "cat"] {
+        let run = folder.run(&[command, "--key", "wrong", &bag]);
+        run.ended(1, &["encrypted_aes_lz4.bag", "the key is wrong"]);
+    }
+    folder
+        .run(&["cat", &bag])
+        .ended(1, &["encrypted_aes_lz4.bag", "its key is needed"]);
+    folder.run(&["check", &bag]).ended(1, &["encrypted_aes_lz4.bag", "key is needed"]);
 }
 
 #[test]

@@ -83,6 +83,17 @@ fn points_are_rows_of_a_topic_of_their_own() {
 }
 
 #[test]
+fn vectors_are_no_points() {
+    let folder = rover();
+    // Imu has an acceleration with x, y and z, and Twist speeds.
+    let args = ["convert", "rover.bag", "-q", "--to", "ply", "-o", "out"];
+    folder.run(&args).succeeded();
+    assert_eq!(folder.list("out"), ["points_points", "scan_points"]);
+    let run = folder.run(&["convert", "rover.bag", "--to", "ply", "--topic", "/imu*"]);
+    run.ended(1, &["no points"]);
+}
+
+#[test]
 fn names_of_values_are_columns_where_they_are_asked_for() {
     let folder = rover();
     let topic = ["--topic", "/gps/fix"];

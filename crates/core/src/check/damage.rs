@@ -1,10 +1,13 @@
 //! Damage as findings, each told once.
 
+mod tally;
+
 use std::{collections::HashMap, ops::Range};
 
 use crate::{
+    check::damage::tally::Tally,
     damage::{Damage, DamageKind},
-    finding::{Code, Finding, Findings, Severity},
+    finding::{Code, Findings, Severity},
     manifest::Manifest,
     topic::TopicId,
 };
@@ -35,10 +38,27 @@ pub(super) static OVER_LIMIT: Code = Code {
     meaning: "records that were left out because they need more memory than is allowed",
 };
 
+pub(super) static DOUBTFUL: Code = Code {
+    name: "damage.doubtful",
+    severity: Severity::Error,
+    meaning: "records that were read, and something in them is wrong, as a checksum says",
+};
+pub(super) static INDEX: Code = Code {
+    name: "damage.index",
+    severity: Severity::Error,
+    meaning: "bytes of an index that cannot be read: no record is lost with them",
+};
+pub(super) static LATIN1: Code = Code {
+    name: "text.latin1",
+    severity: Severity::Warning,
+    meaning: "records with texts that are not UTF-8, and are taken for Latin-1",
+};
+
 /// All damage that a pass came to.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    list: Vec<Damage>,
+    /// That of each kind and topic together.
+    tallies: HashMap<(DamageKind, Option<TopicId>), Tally>,
     /// The bytes of those of each kind, joined where they touch.
     bytes: HashMap<DamageKind, Vec<Range<u64>>>,
     /// How many records of each topic are known to be lost.
@@ -61,14 +81,19 @@ impl Found {
                 _ => bytes.push(damage.bytes.clone()),
             }
             self.count(damage);
-            damage.clone().add_to(&mut self.list);
+            self.tally(damage);
         }
+    }
+
+    fn tally(&mut self, damage: &Damage) {
+        let tally = self.tallies.entry((damage.kind, damage.topic));
+        tally.or_insert_with(|| Tally::new(damage.clone())).add(damage);
     }
 
     /// Counts what is lost whole: an undecodable record was read.
     fn count(&mut self, damage: &Damage) {
         match damage.topic {
-            _ if damage.kind == DamageKind::Undecodable => {}
+            _ if damage.kind == DamageKind::Undecodable || !damage.kind.is_loss() => {}
             Some(topic) if damage.records > 0 => {
                 *self.records.entry(topic).or_default() += damage.records;
             }
@@ -98,11 +123,11 @@ impl Found {
             before.is_some_and(|range| range.end > damage.bytes.start)
         };
         let untold = manifest.damage.iter().filter(|damage| !is_told(damage));
-        let mut all: Vec<&Damage> = self.list.iter().chain(untold).collect();
-        all.sort_by_key(|damage| damage.bytes.start);
-        for damage in all {
-            findings.add(Finding::of_damage(code(damage.kind), damage));
-        }
+        let untold: Vec<&Damage> = untold.collect();
+        untold.into_iter().for_each(|damage| self.tally(damage));
+        let mut all: Vec<Tally> = self.tallies.into_values().collect();
+        all.sort_by_key(|tally| (tally.first.bytes.start, tally.first.topic));
+        all.into_iter().for_each(|tally| findings.add(tally.finding()));
     }
 }
 
@@ -113,5 +138,8 @@ fn code(kind: DamageKind) -> &'static Code {
         DamageKind::UnknownTopic => &UNKNOWN_TOPIC,
         DamageKind::Undecodable => &UNDECODABLE,
         DamageKind::OverLimit => &OVER_LIMIT,
+        DamageKind::Doubtful => &DOUBTFUL,
+        DamageKind::Index => &INDEX,
+        DamageKind::Latin1 => &LATIN1,
     }
 }

@@ -59,24 +59,33 @@ impl Program {
     /// found.
     ///
     /// Says how many bytes its text and its other pieces take in columns, at most: a
-    /// byte that is no UTF-8 becomes three.
+    /// byte that is no UTF-8 becomes two. Says too whether there are such bytes.
     pub(super) fn walk(
         &self,
         payload: &[u8],
         base: usize,
         tables: &mut Tables,
-    ) -> Option<u64> {
+    ) -> Option<(u64, Texts)> {
         tables.before.clear();
         tables.before.extend(tables.tables.iter().map(Vec::len));
         u32::try_from(base.checked_add(payload.len())?).ok()?;
+        let tables = &mut tables.tables;
         let mut walk =
-            Walk { payload, at: 0, base, text: 0, tables: &mut tables.tables };
+            Walk { payload, at: 0, base, text: 0, texts: Texts::Utf8, tables };
         walk.follow(&self.steps)?;
         if self.tail == Tail::Nothing && walk.at < payload.len() {
             return None;
         }
-        Some(payload.len() as u64 + 2 * walk.text)
+        Some((payload.len() as u64 + walk.text, walk.texts))
     }
+}
+
+/// How the texts of a payload are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Texts {
+    Utf8,
+    /// Some are not UTF-8, and so taken for this.
+    Latin1,
 }
 
 struct Walk<'w> {
@@ -85,6 +94,7 @@ struct Walk<'w> {
     base: usize,
     /// How many bytes of text were met.
     text: u64,
+    texts: Texts,
     tables: &'w mut [Vec<Piece>],
 }
 
@@ -96,8 +106,15 @@ impl Walk<'_> {
                 Step::Elements { stride, is_text, table } => {
                     let count = self.count(None)?;
                     let len = u64::from(count) * u64::from(*stride);
+                    let start = self.at;
                     self.cut(usize::try_from(len).ok()?, *table)?;
-                    self.text += if *is_text { len } else { 0 };
+                    if *is_text {
+                        self.text += len;
+                        let text = self.payload.get(start..self.at)?;
+                        if str::from_utf8(text).is_err() {
+                            self.texts = Texts::Latin1;
+                        }
+                    }
                 }
                 Step::Each { count, least, body } => {
                     let count = match count {

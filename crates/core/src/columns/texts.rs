@@ -5,17 +5,20 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BinaryArray, Int32Array, StringArray};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 
-use crate::columns::values::{Gather, Places, take};
+use crate::{
+    columns::values::{Gather, Places, take},
+    text::text,
+};
 
 /// Texts of a fixed number of characters, each up to its first NUL.
 ///
-/// Bytes that are no UTF-8 become U+FFFD here; the record still has them.
+/// Those that are not UTF-8 are read as Latin-1.
 pub(super) struct Chars {
     len: usize,
     texts: Strings,
 }
 
-/// Texts; the same holds of their bytes.
+/// Texts; those that are not UTF-8 are read as Latin-1.
 pub(super) struct Strings {
     text: String,
     ends: Vec<i32>,
@@ -72,7 +75,7 @@ impl Gather for Chars {
 
 impl Strings {
     fn add(&mut self, bytes: &[u8]) {
-        self.text.push_str(&String::from_utf8_lossy(bytes));
+        self.text.push_str(&text(bytes));
         self.ends.push(end(self.text.len()));
     }
 }

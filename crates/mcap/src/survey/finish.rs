@@ -117,7 +117,9 @@ impl Found {
         let is_text =
             str::from_utf8(&schema.data).is_ok() && schema.encoding != PROTOBUF;
         let descriptor = if is_text { Vec::new() } else { schema.data.clone() };
-        let definition = if is_text { &schema.data[..] } else { &[] };
+        // That of a message of ROS may be in Latin-1.
+        let is_of_ros = matches!(schema.encoding.as_str(), "ros1msg" | "ros2msg");
+        let definition = if is_text || is_of_ros { &schema.data[..] } else { &[] };
         let mut metadata = channel.metadata.clone();
         metadata.insert(SCHEMA_ENCODING.to_owned(), schema.encoding.clone());
         let channels = self.table.of_topic(id).map(|entry| entry.channel.id);
@@ -131,7 +133,7 @@ impl Found {
             origin: TopicOrigin::Logged,
             encoding: channel.encoding.clone(),
             type_name: schema.name.clone(),
-            definition: String::from_utf8_lossy(definition).into_owned(),
+            definition: logtool_core::text(definition).into_owned(),
             schema: raw_schema("ns"),
             records: total.map(|total| total.records),
             bytes: total.and_then(|total| total.bytes),

@@ -130,7 +130,7 @@ impl Scan {
         if let Some(kind) = opened.damage() {
             self.damage(Damage::new(kind, place.clone()));
         }
-        let name = String::from_utf8_lossy(&opened.compression);
+        let name = logtool_core::text(&opened.compression);
         if opened.how == Unpacked::Unknown {
             self.found.remarks.push(format!(
                 "a chunk that is packed with {name:?} cannot be read: only \"\", \"lz4\" \

@@ -96,8 +96,12 @@ fn size(seen: &ChunkSeen, bytes: &Bytes, how: Unpacked, findings: &mut Findings)
         let what = format!("it says {told} bytes, and has {real}");
         findings.add(Finding::new(&code::CHUNK_SIZE, what).at(bytes_of(seen)));
     }
-    if how == Unpacked::Doubtful {
-        let what = "the checksum does not fit what was unpacked";
+    let what = match how {
+        Unpacked::Doubtful => Some("the checksum does not fit what was unpacked"),
+        Unpacked::Ended if !seen.chunk.is_cut => Some("the checksum is missing"),
+        _ => None,
+    };
+    if let Some(what) = what {
         findings.add(Finding::new(&code::CHUNK_CHECKSUM, what).at(bytes_of(seen)));
     }
 }

@@ -77,8 +77,11 @@ pub(super) static INDEX_PLACE: Code = code(
 );
 pub(super) static INDEX_CUT: Code =
     code("bag.index.cut", Error, "the index breaks off, or is broken");
-pub(super) static ENCRYPTED: Code =
-    code("bag.encrypted", Note, "the bag is encrypted: only what is not was looked at");
+pub(super) static ENCRYPTED: Code = code(
+    "bag.encrypted",
+    Note,
+    "the bag is encrypted: what its key does not open was not looked at",
+);
 pub(super) static CHUNK_PACKING: Code =
     code("bag.chunk.packing", Error, "a chunk is packed in a way that nobody knows");
 pub(super) static CHUNK_SIZE: Code = code(

@@ -51,7 +51,7 @@ impl Visitor for Messages {
         None
     }
 
-    fn damage(&mut self, _: Damage) {
-        self.is_damaged = true;
+    fn damage(&mut self, damage: Damage) {
+        self.is_damaged |= damage.kind.is_loss();
     }
 }

@@ -9,6 +9,10 @@ use crate::chunk::{Output, Unpacked};
 /// How much room is made at a time.
 const ROOM: usize = 256 << 10;
 
+/// The end of a stream is no longer: a mark of 6 bytes and a checksum of 4, which begin
+/// at any bit.
+const TAIL: usize = 11;
+
 /// Unpacks all streams of `packed`.
 pub(super) fn unpack(mut packed: &[u8], limit: usize, out: &mut Output) -> Unpacked {
     loop {
@@ -29,9 +33,12 @@ pub(super) fn unpack(mut packed: &[u8], limit: usize, out: &mut Output) -> Unpac
 /// Unpacks one stream; also says how long it is.
 fn stream(packed: &[u8], limit: usize, out: &mut Output) -> (Unpacked, usize) {
     let mut state = Decompress::new(false);
+    // The last bytes apart: if a block is whole only with them, no other follows it.
+    let mut end = packed.len().saturating_sub(TAIL);
+    let mut before_tail = None;
     loop {
         let before = (state.total_in(), state.total_out());
-        let input = packed.get(before.0 as usize..).unwrap_or_default();
+        let input = packed.get(before.0 as usize..end).unwrap_or_default();
         if out.used == out.buffer.len() {
             out.make_room(ROOM);
         }
@@ -46,6 +53,12 @@ fn stream(packed: &[u8], limit: usize, out: &mut Output) -> (Unpacked, usize) {
         match status {
             Ok(Status::StreamEnd) => return (Unpacked::Whole, read),
             Ok(_) if before != (state.total_in(), state.total_out()) => {}
+            Ok(_) if before_tail.is_none() => {
+                (before_tail, end) = (Some(out.used), packed.len());
+            }
+            Ok(_) if before_tail.is_some_and(|used| used < out.used) => {
+                return (Unpacked::Ended, read);
+            }
             Ok(_) => return (Unpacked::Cut, read),
             Err(_) => return (Unpacked::Broken, read),
         }

@@ -90,7 +90,7 @@ fn frame(
     let start = out.used;
     let mut is_doubtful = false;
     loop {
-        let size = cut.u32()?;
+        let Some(size) = cut.u32() else { return Some(ended(is_doubtful)) };
         if size == 0 {
             break;
         }
@@ -125,9 +125,15 @@ fn frame(
     }
     if has_content_checksum {
         let content = out.buffer.get(start..out.used)?;
-        is_doubtful |= cut.u32()? != XxHash32::oneshot(0, content);
+        let Some(sum) = cut.u32() else { return Some(ended(is_doubtful)) };
+        is_doubtful |= sum != XxHash32::oneshot(0, content);
     }
     Some(if is_doubtful { Unpacked::Doubtful } else { Unpacked::Whole })
+}
+
+/// How a frame is that breaks off between two blocks, or behind the last.
+fn ended(is_doubtful: bool) -> Unpacked {
+    if is_doubtful { Unpacked::Cut } else { Unpacked::Ended }
 }
 
 /// Unpacks a block into `room` bytes after what is in use, of which the bytes from

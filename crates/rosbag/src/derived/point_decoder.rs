@@ -161,7 +161,7 @@ impl Decoder for PointDecoder {
             let rows = self.times.len().saturating_add(points.count);
             if rows.saturating_mul(self.row_bytes) > MAX_BYTES {
                 let kind = DamageKind::OverLimit;
-                Damage { kind, ..record.undecodable() }.add_to(damage);
+                record.undecodable().as_kind(kind).add_to(damage);
                 continue;
             }
             self.times.resize(rows, record.time.as_nanos());

@@ -10,7 +10,7 @@ pub struct ImageFile<'m> {
     /// What `compressed_depth_image_transport` writes before a PNG, 12 bytes, is not of
     /// the file.
     pub bytes: &'m [u8],
-    /// What such files are called at their ends: `jpeg`, `png`, `tiff`, `bmp`, `webp`, or
+    /// What such files are called at their ends: `jpg`, `png`, `tiff`, `bmp`, `webp`, or
     /// `bin` if it is none of these.
     pub extension: &'static str,
     /// Width and height, if that is easily seen.
@@ -36,7 +36,7 @@ impl<'m> ImageFile<'m> {
         let extension = extension(bytes);
         let size = match extension {
             "png" => png_size(bytes),
-            "jpeg" => jpeg_size(bytes),
+            "jpg" => jpeg_size(bytes),
             "bmp" => bmp_size(bytes),
             _ => None,
         };
@@ -46,7 +46,7 @@ impl<'m> ImageFile<'m> {
 
 fn extension(bytes: &[u8]) -> &'static str {
     match bytes {
-        [0xFF, 0xD8, 0xFF, ..] => "jpeg",
+        [0xFF, 0xD8, 0xFF, ..] => "jpg",
         [b'B', b'M', ..] => "bmp",
         [b'I', b'I', 42, 0, ..] | [b'M', b'M', 0, 42, ..] => "tiff",
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "webp",

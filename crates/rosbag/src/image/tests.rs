@@ -130,8 +130,8 @@ fn files_are_known_by_their_bytes() {
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x02\0\0\0\x05";
     assert_eq!(file("jpeg", png), ("png", Some((258, 5)), 24));
     let jpeg = b"\xFF\xD8\xFF\xE0\0\x04ab\xFF\xC0\0\x08\x08\0\x05\x01\x02\x03";
-    assert_eq!(file("bgr8; jpeg compressed bgr8", jpeg), ("jpeg", Some((258, 5)), 18));
-    assert_eq!(file("", b"\xFF\xD8\xFF\xE0\xFF\xFF"), ("jpeg", None, 6));
+    assert_eq!(file("bgr8; jpeg compressed bgr8", jpeg), ("jpg", Some((258, 5)), 18));
+    assert_eq!(file("", b"\xFF\xD8\xFF\xE0\xFF\xFF"), ("jpg", None, 6));
     assert_eq!(file("", b"RIFF\0\0\0\0WEBPVP8 "), ("webp", None, 16));
     assert_eq!(file("", b"II*\0"), ("tiff", None, 4));
     let bmp = b"BM\0\0\0\0\0\0\0\0\0\0\0\0\x28\0\0\0\x07\0\0\0\xFE\xFF\xFF\xFF";

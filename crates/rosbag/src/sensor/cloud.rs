@@ -30,7 +30,7 @@ struct Cloud<'b> {
 /// has no points.
 pub(crate) fn shape(payload: &[u8]) -> Option<Shape> {
     let cloud = Cloud::parse(payload).filter(|cloud| !cloud.points.is_empty())?;
-    let names = cloud.channels.iter().map(|(name, _)| String::from_utf8_lossy(name));
+    let names = cloud.channels.iter().map(|(name, _)| logtool_core::text(name));
     let column = |name: &str| Column {
         name: name.to_owned(),
         kind: Kind::Number(Primitive::F32),
@@ -59,8 +59,7 @@ pub(crate) fn points<'b>(payload: &'b [u8], shape: &Shape) -> Option<Points<'b>>
             let fits = |at: &usize| {
                 let is_free = matches!(columns.get(*at), Some(Fill::Nothing));
                 let column = shape.columns.get(*at).filter(|_| is_free);
-                column
-                    .is_some_and(|column| column.name == String::from_utf8_lossy(name))
+                column.is_some_and(|column| column.name == logtool_core::text(name))
             };
             let at = [index + 3].into_iter().chain(3..columns.len()).find(fits)?;
             let values = Grid::new(values, 1, 0, count, FLOAT)?;

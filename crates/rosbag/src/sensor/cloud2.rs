@@ -43,7 +43,7 @@ pub(crate) fn shape(payload: &[u8]) -> Option<Shape> {
     let cloud = Cloud::parse(payload)?;
     cloud.grid()?;
     let column = |field: &Field<'_>| Column {
-        name: String::from_utf8_lossy(field.name).into_owned(),
+        name: logtool_core::text(field.name).into_owned(),
         kind: Kind::Number(field.kind),
         count: field.count,
     };
@@ -145,6 +145,6 @@ impl<'b> Field<'b> {
         self.count == column.count
             && Kind::Number(self.kind) == column.kind
             && (column.name.as_bytes() == self.name
-                || column.name == String::from_utf8_lossy(self.name))
+                || column.name == logtool_core::text(self.name))
     }
 }

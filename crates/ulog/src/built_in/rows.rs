@@ -141,9 +141,7 @@ impl Decoder for RowDecoder {
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
         for record in run.records() {
             if self.text > MAX_TEXT {
-                let lost =
-                    Damage { kind: DamageKind::OverLimit, ..record.undecodable() };
-                lost.add_to(damage);
+                record.undecodable().as_kind(DamageKind::OverLimit).add_to(damage);
                 continue;
             }
             let mut row = Row { columns: &mut self.columns, next: 0, text: 0 };

@@ -25,9 +25,13 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     let wanted = selection::topics(manifest, &args.records.topics, true)?;
     let mut topics = TopicSet::EMPTY;
     for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
+        // Clouds are made of packets and messages: what a log itself calls x, y and z may
+        // be a velocity.
+        if topic.origin != TopicOrigin::Derived {
+            continue;
+        }
         // What the points of a cloud have, only a decoder knows that has seen one.
-        let is_made = topic.origin == TopicOrigin::Derived;
-        let is_cloud = is_made && topic.label().contains("points");
+        let is_cloud = topic.label().contains("points");
         if has_points(&topic.schema)
             || is_cloud && has_points(log.decoder(id, &all())?.schema())
         {
@@ -35,8 +39,9 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
         }
     }
     if topics == TopicSet::EMPTY {
-        let hint = "points are topics with columns x, y and z; `logtool info` lists the \
-                    topics, and --model names a lidar that is not recognised";
+        let hint = "points are made of clouds, scans and packets, as `logtool info` tells, \
+                    and --model names a lidar that is not recognised; --to csv takes \
+                    every topic";
         return Err(Complaint::new("there are no points here").hint(hint).into());
     }
     let clock = ShownClock::new(manifest, args.clock.time)?;

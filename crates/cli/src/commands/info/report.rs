@@ -9,7 +9,9 @@ use serde::Serialize;
 
 use crate::{
     clock::{Iso, Seconds},
-    commands::info::{More, frequency::Frequency, health::Health},
+    commands::info::{
+        More, frequency::Frequency, health::Health, topics::about_rate_hz,
+    },
     findings::Findings,
     opened::Opened,
 };
@@ -64,6 +66,9 @@ struct TopicReport<'o> {
     records: Option<u64>,
     bytes: Option<u64>,
     rate_hz: Option<f64>,
+    /// Whether that is by the times of the parts that have some.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    rate_is_estimate: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     frequency: Option<Frequency>,
     first_s: Option<Seconds>,
@@ -117,6 +122,8 @@ impl<'o> Report<'o> {
             }
         });
         let damage = damage.collect();
+        let parts: Vec<_> =
+            manifest.parts.iter().zip(opened.log.part_times()).collect();
         let own = |topic: &&Topic| topic.origin != TopicOrigin::Derived;
         let records =
             manifest.topics.iter().filter(own).filter_map(|t| t.records).sum();
@@ -131,11 +138,13 @@ impl<'o> Report<'o> {
             start_utc,
             clock: ClockReport::new(&manifest.clock),
             records,
-            topics: (0..)
-                .zip(&manifest.topics)
-                .map(|(index, topic): (usize, _)| {
+            topics: manifest
+                .topics()
+                .map(|(id, topic)| {
                     let all = more.frequencies.as_deref().unwrap_or_default();
-                    TopicReport::new(manifest, topic, all.get(index).copied().flatten())
+                    let frequency = all.get(id.index()).copied().flatten();
+                    let estimate = about_rate_hz(&parts, id, topic);
+                    TopicReport::new(manifest, topic, frequency, estimate)
                 })
                 .collect(),
             streams: manifest.streams.iter().map(|s| facts(&s.metadata)).collect(),
@@ -169,8 +178,10 @@ impl<'o> TopicReport<'o> {
         manifest: &Manifest,
         topic: &'o Topic,
         frequency: Option<Frequency>,
+        estimate: Option<f64>,
     ) -> Self {
         let fields = topic.schema.fields().iter();
+        let rate = rate_hz(manifest, topic);
         Self {
             topic: topic.label().into_owned(),
             name: &topic.name,
@@ -179,7 +190,8 @@ impl<'o> TopicReport<'o> {
             type_name: &topic.type_name,
             records: topic.records,
             bytes: topic.bytes,
-            rate_hz: rate_hz(manifest, topic),
+            rate_hz: rate.or(estimate),
+            rate_is_estimate: rate.is_none() && estimate.is_some(),
             frequency,
             first_s: topic.time.as_ref().map(first_s),
             last_s: topic.time.as_ref().map(last_s),

@@ -108,7 +108,7 @@ fn kind(topic: &Topic) -> String {
 }
 
 /// How often there was a record, judged by the parts that may hold some.
-fn about_rate_hz(
+pub(super) fn about_rate_hz(
     parts: &[(&Part, TimeRange)],
     id: TopicId,
     topic: &Topic,

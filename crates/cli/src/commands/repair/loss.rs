@@ -43,6 +43,19 @@ impl Loss {
         let mut places = Vec::new();
         for finding in findings.list() {
             let damage = &finding.damage;
+            places.push(PlaceReport {
+                kind: damage.kind,
+                start: damage.bytes.start,
+                end: damage.bytes.end,
+                topic: label(manifest, damage.topic),
+                records: (damage.records > 0).then_some(damage.records),
+                from_s: damage.time.and_then(|time| first(&time)),
+                to_s: damage.time.and_then(|time| last(&time)),
+                text: finding.text.clone(),
+            });
+            if !damage.kind.is_loss() {
+                continue;
+            }
             let loss = topics.entry(damage.topic).or_insert_with(|| TopicLoss {
                 topic: damage.topic,
                 records: 0,
@@ -57,16 +70,6 @@ impl Loss {
                 (Some(a), Some(b)) => Some(a.cover(&b)),
                 (a, b) => a.or(b),
             };
-            places.push(PlaceReport {
-                kind: damage.kind,
-                start: damage.bytes.start,
-                end: damage.bytes.end,
-                topic: label(manifest, damage.topic),
-                records: (damage.records > 0).then_some(damage.records),
-                from_s: damage.time.and_then(|time| first(&time)),
-                to_s: damage.time.and_then(|time| last(&time)),
-                text: finding.text.clone(),
-            });
         }
         let mut topics: Vec<TopicLoss> = topics.into_values().collect();
         // Those that are of no known topic come last.
@@ -82,12 +85,13 @@ impl Loss {
 
     /// Tells people.
     pub(super) fn tell(&self, opened: &Opened) {
-        if self.topics.is_empty() {
+        if self.places.is_empty() {
             return;
         }
         let (name, manifest) = (&opened.input.name, opened.log.manifest());
         let paint = paint::for_stderr();
-        say!("{} {name}: {}", paint.yellow("lost:"), self.summary);
+        let what = if self.topics.is_empty() { "damaged:" } else { "lost:" };
+        say!("{} {name}: {}", paint.yellow(what), self.summary);
         let clock = ShownClock::new(manifest, TimeChoice::Boot).ok();
         for loss in &self.topics {
             let topic = label(manifest, loss.topic);

@@ -67,11 +67,22 @@ const ROW: &[u8] = b"\x09\0\0\0\
     \x01\0\0\0k\x03\0\0\0\x00\xff\x01\
     \xff\xff\xff\xff\xfe\xff\xff\xff";
 
+/// The rows, and how many records are lost.
 pub(super) fn decode(
     layout: &Layout,
     columns: &Columns,
     rows: &[&[u8]],
 ) -> (RecordBatch, u64) {
+    let (batch, damage) = decode_all(layout, columns, rows);
+    let lost = damage.iter().filter(|damage| damage.kind.is_loss());
+    (batch, lost.map(|damage| damage.records).sum())
+}
+
+fn decode_all(
+    layout: &Layout,
+    columns: &Columns,
+    rows: &[&[u8]],
+) -> (RecordBatch, Vec<Damage>) {
     let mut block = Block::default();
     block.reset(Bytes::from(rows.concat()), 0);
     let mut at = 0;
@@ -82,7 +93,7 @@ pub(super) fn decode(
     let mut decoder = LayoutDecoder::new(layout, columns).unwrap();
     let mut damage = Vec::new();
     block.runs().for_each(|run| decoder.append(run, &mut damage));
-    (decoder.take().unwrap(), damage.iter().map(|damage| damage.records).sum())
+    (decoder.take().unwrap(), damage)
 }
 
 fn names(batch: &RecordBatch) -> Vec<String> {
@@ -272,9 +283,14 @@ fn a_field_called_as_the_time_column_gets_another_name() {
 }
 
 #[test]
-fn text_that_is_no_utf8_is_shown_as_far_as_it_goes() {
+fn text_that_is_no_utf8_is_latin1_and_told() {
     let layout = layout("text", vec![field("s", LayoutKind::Text, None)]);
-    let (batch, lost) = decode(&layout, &Columns::default(), &[b"\x03\0\0\0a\xe4b"]);
-    assert_eq!(lost, 0);
-    assert_eq!(batch["s"].as_string::<i32>().value(0), "a\u{fffd}b");
+    let rows: [&[u8]; 3] =
+        [b"\x03\0\0\0a\xe4b", b"\x02\0\0\0\xc3\xa4", b"\x01\0\0\0\xff"];
+    let (batch, damage) = decode_all(&layout, &Columns::default(), &rows);
+    let texts: Vec<_> = batch["s"].as_string::<i32>().iter().flatten().collect();
+    assert_eq!(texts, ["aäb", "ä", "ÿ"]);
+    let [damage] = &damage[..] else { panic!("{damage:?}") };
+    assert_eq!((damage.kind, damage.records), (DamageKind::Latin1, 2));
+    assert_eq!(damage.lost_bytes, 0);
 }

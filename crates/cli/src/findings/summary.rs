@@ -1,0 +1,131 @@
+//! How much was lost, in numbers and in a few words.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use logtool_core::{Damage, DamageKind, TimeRange, Timestamp};
+
+use crate::{
+    findings::Findings,
+    human::{Span, counted},
+};
+
+impl Findings {
+    /// How many bytes of the file are lost.
+    pub(crate) fn lost_bytes(&self) -> u64 {
+        self.bytes_of(|kind| kind.is_loss(), |damage| damage.lost_bytes)
+    }
+
+    /// How much was lost, and what else is wrong.
+    pub(crate) fn summary(&self) -> String {
+        let texts = [self.lost(), self.doubtful(), self.index(), self.texts()];
+        let texts: Vec<String> = texts.into_iter().flatten().collect();
+        texts.join("; ")
+    }
+
+    fn lost(&self) -> Option<String> {
+        let places = self.places(DamageKind::is_loss)?;
+        let lost = self.lost_bytes();
+        let share = lost as f64 * 100.0 / self.bytes.max(1) as f64;
+        let records = self.all(DamageKind::is_loss).map(|damage| damage.records);
+        let records = match records.fold(0, u64::saturating_add) {
+            0 => String::new(),
+            records => format!(", {}", counted(records, "record")),
+        };
+        let seconds = match self.lost_nanos() {
+            0 => String::new(),
+            nanos => format!(" and {}", Span(nanos)),
+        };
+        let lost = counted(lost, "byte");
+        Some(format!(
+            "{lost} ({share:.2} %){records}{seconds} lost{places}; the rest is read"
+        ))
+    }
+
+    fn doubtful(&self) -> Option<String> {
+        let is_doubtful = |kind| kind == DamageKind::Doubtful;
+        let places = self.places(is_doubtful)?;
+        let len = |damage: &Damage| damage.bytes.end.saturating_sub(damage.bytes.start);
+        let bytes = counted(self.bytes_of(is_doubtful, len), "byte");
+        Some(format!("{bytes}{places} read, but doubtful"))
+    }
+
+    fn index(&self) -> Option<String> {
+        let places = self.places(|kind| kind == DamageKind::Index)?;
+        Some(format!("the index is broken{places}, and no record lost by that"))
+    }
+
+    fn texts(&self) -> Option<String> {
+        let is_text = |kind| kind == DamageKind::Latin1;
+        self.places(is_text)?;
+        let records = self.all(is_text).map(|damage| damage.records);
+        let records = counted(records.fold(0, u64::saturating_add), "record");
+        Some(format!("{records} with texts that are not UTF-8, taken for Latin-1"))
+    }
+
+    /// The damage of some kinds.
+    fn all(
+        &self,
+        is_one: impl Fn(DamageKind) -> bool,
+    ) -> impl Iterator<Item = &Damage> {
+        let all = self.list.iter().map(|finding| &finding.damage);
+        all.filter(move |damage| is_one(damage.kind))
+    }
+
+    /// ` in 3 places`, if there is more than one; nothing if there is none.
+    fn places(&self, is_one: impl Fn(DamageKind) -> bool) -> Option<String> {
+        let mut places: Vec<(u64, u64)> = self
+            .all(is_one)
+            .map(|damage| (damage.bytes.start, damage.bytes.end))
+            .collect();
+        places.sort_unstable();
+        places.dedup();
+        match places.len() {
+            0 => None,
+            1 => Some(String::new()),
+            places => Some(format!(" in {places} places")),
+        }
+    }
+
+    /// How many bytes are in all damage of some kinds, each counted once, where each has
+    /// `of` many.
+    fn bytes_of(
+        &self,
+        is_one: impl Fn(DamageKind) -> bool,
+        of: impl Fn(&Damage) -> u64,
+    ) -> u64 {
+        let mut whole: Vec<Range<u64>> = Vec::new();
+        let mut among: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+        for damage in self.all(is_one) {
+            let Range { start, end } = damage.bytes;
+            match of(damage) {
+                all if all == end.saturating_sub(start) => whole.push(start..end),
+                // Several topics may have lost records in the same bytes.
+                some => {
+                    let most = among.entry((start, end)).or_default();
+                    *most = some.max(*most);
+                }
+            }
+        }
+        whole.sort_by_key(|range| range.start);
+        let (mut bytes, mut seen) = (0, 0);
+        for range in whole {
+            bytes += range.end.saturating_sub(range.start.max(seen));
+            seen = seen.max(range.end);
+        }
+        among.values().fold(bytes, |bytes, some| bytes.saturating_add(*some))
+    }
+
+    /// How long the times are, together, in which something was lost.
+    fn lost_nanos(&self) -> u64 {
+        let times = self.all(DamageKind::is_loss).filter_map(|damage| damage.time);
+        let mut times: Vec<TimeRange> = times.collect();
+        times.sort_by_key(|time| time.start);
+        let (mut lost, mut seen) = (0, Timestamp::MIN);
+        for time in times {
+            let rest = TimeRange { start: time.start.max(seen), end: time.end };
+            lost += rest.span_nanos();
+            seen = seen.max(time.end);
+        }
+        lost
+    }
+}
