@@ -66,7 +66,7 @@ impl Intensities {
     }
 
     /// Corrects `sent`, which came back over the raw distances `raw`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn correct(
         &self,
         raw: &Lane<u16>,

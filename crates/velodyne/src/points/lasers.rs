@@ -112,7 +112,7 @@ pub(super) fn banks(
 
 impl Bank {
     /// The distances in metres of these raw ones, which count steps of so many.
-    #[inline]
+    #[inline(always)]
     pub(super) fn distances(
         &self,
         raw: &Lane<u16>,

@@ -191,7 +191,7 @@ impl Table {
     }
 
     /// Adds the points of a block that fired so long after `nanos`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn add(
         &mut self,
         bank: &Bank,
@@ -259,7 +259,7 @@ struct Runs {
 }
 
 impl Runs {
-    #[inline]
+    #[inline(always)]
     fn of(back: u32) -> Self {
         let channels = back.count_ones() as usize;
         let mut own = Self { runs: [(0, 0); CHANNELS / 2], count: 0, channels };
@@ -277,13 +277,13 @@ impl Runs {
         own
     }
 
-    #[inline]
+    #[inline(always)]
     fn all(&self) -> &[(u8, u8)] {
         self.runs.get(..self.count).unwrap_or_default()
     }
 
     /// Has `add` put the stretches of `values` at the end of `column`, one by one.
-    #[inline]
+    #[inline(always)]
     fn put<T>(
         &self,
         values: &Roomy<T>,
@@ -303,7 +303,7 @@ impl Runs {
 }
 
 /// Puts the values of these stretches at the end of a column, if it is wanted.
-#[inline]
+#[inline(always)]
 fn put<T: Copy>(column: &mut Option<Vec<T>>, runs: &Runs, values: &Roomy<T>) {
     if let Some(column) = column {
         runs.put(values, column, |column, values| column.extend_from_slice(values));
@@ -311,7 +311,7 @@ fn put<T: Copy>(column: &mut Option<Vec<T>>, runs: &Runs, values: &Roomy<T>) {
 }
 
 /// The same, of times so long after `nanos`.
-#[inline]
+#[inline(always)]
 fn put_times(column: &mut Vec<i64>, runs: &Runs, nanos: i64, after: &Roomy<i64>) {
     runs.put(after, column, |column, after| {
         // By halves, which are as long as is copied without a call.
@@ -324,7 +324,7 @@ fn put_times(column: &mut Vec<i64>, runs: &Runs, nanos: i64, after: &Roomy<i64>)
 }
 
 /// The same, of values that mostly are one.
-#[inline]
+#[inline(always)]
 fn put_few<T: Copy>(column: &mut Option<Vec<T>>, runs: &Runs, few: &Few<T>) {
     let Some(same) = few.same else { return put(column, runs, &few.each) };
     if let Some(column) = column {

@@ -120,7 +120,7 @@ impl Near {
 }
 
 /// Puts `values` in the place of those that are there, where they are to be.
-#[inline]
+#[inline(always)]
 fn choose(are_to_be: &Lane<bool>, values: &Lane<f32>, there: &mut Roomy<f32>) {
     for at in 0..CHANNELS {
         there[at] = if are_to_be[at] { values[at] } else { there[at] };

@@ -1,5 +1,7 @@
 //! From one packet to points.
 
+use pulp::{Arch, NullaryFnOnce};
+
 use crate::{
     calibration::Calibration,
     model::Sensor,
@@ -21,6 +23,7 @@ use crate::{
 /// Makes points of the packets of one sensor.
 #[derive(Clone, Debug)]
 pub(super) struct Unpacker {
+    arch: Arch,
     sensor: Sensor,
     options: PointOptions,
     step: f64,
@@ -52,6 +55,25 @@ pub(super) struct Moment {
     pub(super) nanos: i64,
 }
 
+/// The adding of a packet, as a thing that is done on one kind of processor.
+struct Adding<'u, 'b> {
+    unpacker: &'u mut Unpacker,
+    table: &'u mut Table,
+    scans: &'u mut Scans,
+    packet: Firings<'b>,
+    moment: Moment,
+}
+
+impl NullaryFnOnce for Adding<'_, '_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn call(self) -> bool {
+        let Self { unpacker, table, scans, packet, moment } = self;
+        unpacker.add_packet(table, scans, packet, moment)
+    }
+}
+
 impl Unpacker {
     pub(super) fn new(
         sensor: Sensor,
@@ -63,6 +85,7 @@ impl Unpacker {
         let step = calibration.distance_step_m.unwrap_or(model.distance_step_m());
         let firsts = (0..banks.len()).map(|at| at * CHANNELS);
         let mut own = Self {
+            arch: Arch::new(),
             sensor,
             options,
             step,
@@ -86,7 +109,22 @@ impl Unpacker {
     }
 
     /// Adds the points of `packet` to `table`; says whether it is one of this sensor.
+    ///
+    /// What follows is compiled twice, for any processor and for one with wide registers
+    /// (AVX2), and the one that there is takes its own. Both compute the very same: the
+    /// compiler never joins a product and a sum by itself.
     pub(super) fn add(
+        &mut self,
+        table: &mut Table,
+        scans: &mut Scans,
+        packet: Firings<'_>,
+        moment: Moment,
+    ) -> bool {
+        self.arch.dispatch(Adding { unpacker: self, table, scans, packet, moment })
+    }
+
+    #[inline(always)]
+    fn add_packet(
         &mut self,
         table: &mut Table,
         scans: &mut Scans,
@@ -175,7 +213,7 @@ impl Unpacker {
 
     /// Finds the channels of a block that came back; of two returns that are one, only
     /// the strongest counts.
-    #[inline]
+    #[inline(always)]
     fn pick(&mut self, returns: Returns<'_>, other: Option<Returns<'_>>, place: Place) {
         let hits = &mut self.hits;
         hits.back = part(returns, &mut self.raw, &mut hits.sent);
@@ -203,7 +241,7 @@ impl Unpacker {
     }
 
     /// Computes where the lasers of a bank hit.
-    #[inline]
+    #[inline(always)]
     fn locate(&mut self, bank: usize, azimuth: u16) {
         let (sin, cos) = self.circle.sin_cos(azimuth);
         let Some(own) = self.banks.get(bank) else { return };
@@ -224,7 +262,7 @@ impl Unpacker {
     }
 
     /// Computes the distances, and the intensities if they are wanted.
-    #[inline]
+    #[inline(always)]
     fn measure(&mut self, bank: usize, wants_intensity: bool) {
         let Some(own) = self.banks.get(bank) else { return };
         own.distances(&self.raw, self.step as f32, &mut self.hits.distance);
@@ -241,7 +279,7 @@ impl Unpacker {
 
     /// Puts the firings of a block into `scan`, but those that happen after the cut into
     /// the next.
-    #[inline]
+    #[inline(always)]
     fn cut(&mut self, block: usize, azimuth: u16, rate: Rate, scan: u32) {
         let left = f64::from(TURN - turned(self.options.cut, azimuth));
         let nanos = &self.timing.nanos[block];
@@ -261,7 +299,7 @@ impl Unpacker {
 /// first.
 ///
 /// Four returns are three words of four bytes; they are taken apart within two registers.
-#[inline]
+#[inline(always)]
 fn part(returns: Returns<'_>, raw: &mut Lane<u16>, sent: &mut Roomy<u8>) -> u32 {
     let fours = returns.as_chunks::<12>().0.iter().zip(raw.as_chunks_mut::<4>().0);
     let mut back = 0;
