@@ -3,6 +3,7 @@
 mod commands;
 mod convert;
 mod copying;
+mod plot;
 mod points;
 
 use std::path::PathBuf;
@@ -17,8 +18,10 @@ pub(crate) use self::convert::{ConvertArgs, Layout, Target};
 pub(crate) use self::copying::{
     CheckArgs, FilterArgs, FindingLevel, MergeArgs, RepairArgs, WritingArgs,
 };
+pub(crate) use self::plot::PlotArgs;
 pub(crate) use self::points::{
-    AxesChoice, CalibrationArgs, EncodingChoice, LidarArgs, PerChoice, PointArgs,
+    AxesChoice, CalibrationArgs, ColorChoice, EncodingChoice, LidarArgs, PerChoice,
+    PictureArgs, PointArgs,
 };
 use crate::times::TypedTime;
 
@@ -85,6 +88,7 @@ pub(crate) enum Command {
     Cat(CatArgs),
     Convert(ConvertArgs),
     Filter(FilterArgs),
+    Plot(PlotArgs),
     Merge(MergeArgs),
     Repair(RepairArgs),
     Check(CheckArgs),

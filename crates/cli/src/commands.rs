@@ -11,6 +11,7 @@ mod man;
 mod merge;
 mod messages;
 mod params;
+mod plot;
 mod repair;
 mod schema;
 
@@ -33,6 +34,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
         Command::Cat(args) => cat::run(args, global),
         Command::Convert(args) => convert::run(args, global),
         Command::Filter(args) => filter::run(args, global),
+        Command::Plot(args) => plot::run(args, global),
         Command::Merge(args) => merge::run(args, global),
         Command::Repair(args) => repair::run(args, global),
         Command::Check(args) => check::run(args, global),

@@ -96,10 +96,11 @@ pub(crate) fn columns(
 }
 
 /// A pattern in which `*` and `?` are wild, and brackets are not.
-struct Pattern(GlobMatcher);
+pub(crate) struct Pattern(GlobMatcher);
 
 impl Pattern {
-    fn new(text: &str) -> Result<Self> {
+    /// The pattern `text`.
+    pub(crate) fn new(text: &str) -> Result<Self> {
         // Columns are called `q[0]`: nobody wants classes of characters here.
         let mut escaped = String::with_capacity(text.len());
         for c in text.chars() {
@@ -115,21 +116,32 @@ impl Pattern {
         Ok(Self(glob.compile_matcher()))
     }
 
-    fn is_match(&self, name: &str) -> bool {
+    /// Whether it means just this.
+    pub(crate) fn is_match(&self, name: &str) -> bool {
         self.0.is_match(name)
     }
 
     /// Whether it means the column `name`: by its name, with its topic before it, or
     /// by what the name begins with, up to a bracket or a dot.
     fn is_column(&self, topic: &Topic, name: &str) -> bool {
-        let ends = name.match_indices(['[', '.']).map(|(at, _)| at);
-        ends.chain([name.len()]).filter(|end| *end > 0).any(|end| {
-            let name = &name[..end];
+        beginnings(name).any(|name| {
             self.is_match(name)
                 || self.is_match(&format!("{}.{name}", topic.name))
                 || self.is_match(&format!("{}.{name}", topic.label()))
         })
     }
+
+    /// Whether it means the column `name`, or what that begins with, up to a bracket or a
+    /// dot.
+    pub(crate) fn begins(&self, name: &str) -> bool {
+        beginnings(name).any(|name| self.is_match(name))
+    }
+}
+
+/// The name of a column, and all that it begins with, up to a bracket or a dot.
+fn beginnings(name: &str) -> impl Iterator<Item = &str> {
+    let ends = name.match_indices(['[', '.']).map(|(at, _)| at);
+    ends.chain([name.len()]).filter(|end| *end > 0).map(|end| &name[..end])
 }
 
 #[cfg(test)]

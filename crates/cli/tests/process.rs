@@ -40,6 +40,8 @@ mod merge;
 mod messages;
 #[path = "process/params.rs"]
 mod params;
+#[path = "process/plot.rs"]
+mod plot;
 #[path = "process/points.rs"]
 mod points;
 #[path = "process/repair.rs"]

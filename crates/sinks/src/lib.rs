@@ -62,7 +62,7 @@ pub use crate::{
     jsonl::JsonLinesSink,
     parquet::ParquetSink,
     png::{PngColor, PngImage, encode_png},
-    points::{Per, PointFormat, PointOptions, PointSink, has_points},
+    points::{Per, PointColor, PointFormat, PointOptions, PointSink, has_points},
     px4::{
         Px4Change, Px4Message, Px4Metadata, Px4Position, Px4Sink, Px4TaggedMessage,
         Px4Value,

@@ -1,4 +1,5 @@
-//! Points as the files that programs for point clouds read: PCD, PLY, KITTI, LAS, LAZ.
+//! Points as the files that programs for point clouds read: PCD, PLY, KITTI, LAS, LAZ;
+//! and as pictures.
 //!
 //! Any table with columns `x`, `y` and `z` is points. It becomes one file, or one for
 //! each scan: where a column `scan` has another number, or a column `index` begins
@@ -26,6 +27,8 @@ mod ply;
 mod gps;
 mod las;
 
+mod picture;
+
 mod cut;
 mod partial;
 
@@ -33,6 +36,6 @@ mod list;
 mod sink;
 
 pub use crate::points::{
-    options::{Per, PointFormat, PointOptions},
+    options::{Per, PointColor, PointFormat, PointOptions},
     sink::{PointSink, has_points},
 };

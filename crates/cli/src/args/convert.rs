@@ -8,7 +8,7 @@ use std::{
 use clap::{ArgAction, Args, ValueEnum};
 
 use crate::{
-    args::{ClockArgs, LabelArgs, LidarArgs, PointArgs, RecordArgs},
+    args::{ClockArgs, LabelArgs, LidarArgs, PictureArgs, PointArgs, RecordArgs},
     times::TypedTime,
 };
 
@@ -35,6 +35,10 @@ use crate::{
 /// time where the log tells Unix time, else seconds of the log's clock), return number,
 /// intensity of 16 bits (8 bits times 257), point source = laser, user data = ring, in
 /// steps of 0.1 mm. KITTI: x, y, z, intensity from 0 to 1, float32.
+///
+/// With `--to png`, each scan is a picture from above: x to the right and y upwards (of a
+/// lidar, ahead and to the left), metres at the sides, `--color` range, height or
+/// intensity.
 ///
 /// With `--to kml`, `gpx` or `geojson`, or where OUT ends so, topics with a latitude and a
 /// longitude become tracks, a file for each topic: of PX4's receivers and estimators, of
@@ -68,6 +72,7 @@ Examples:
   logtool convert drive.bag -o pictures --to images --topic '/camera/*'
   logtool convert drive.vel -o scans --to pcd --calibration db.xml
   logtool convert drive.pcap -o cloud --to laz --formula ros
+  logtool convert drive.pcap -o pictures --to png --color intensity
   logtool convert drive.bag -o drive.mcap --ros2
   logtool convert flight.ulg -o flight.mcap
   logtool convert drive.vel -o drive.pcap
@@ -83,7 +88,7 @@ pub(crate) struct ConvertArgs {
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: Option<PathBuf>,
     /// What to write: csv, jsonl, parquet, arrow, images, pcd, ply, las, laz, kitti,
-    /// mcap, bag, pcap, vel, kml, gpx or geojson [default: csv]. With a time: nothing at this time
+    /// png, mcap, bag, pcap, vel, kml, gpx or geojson [default: csv]. With a time: nothing at this time
     /// or later. May be given once for each
     #[arg(long, value_name = "FORMAT|TIME", action = ArgAction::Append)]
     #[arg(allow_negative_numbers = true)]
@@ -125,6 +130,8 @@ pub(crate) struct ConvertArgs {
     pub(crate) labels: LabelArgs,
     #[command(flatten)]
     pub(crate) points: PointArgs,
+    #[command(flatten)]
+    pub(crate) picture: PictureArgs,
     #[command(flatten)]
     pub(crate) lidar: LidarArgs,
 }
@@ -184,7 +191,7 @@ impl FromStr for To {
             }
             Err(_) => Err(
                 "the formats are csv, jsonl, parquet, arrow, images, pcd, ply, las, \
-                     laz, kitti, mcap, bag, pcap, vel, kml, gpx and geojson"
+                     laz, kitti, png, mcap, bag, pcap, vel, kml, gpx and geojson"
                     .into(),
             ),
         }
@@ -215,6 +222,8 @@ pub(crate) enum Target {
     Laz,
     /// Points as in the KITTI data set
     Kitti,
+    /// Scans as pictures from above
+    Png,
     /// The messages of a bag as they are, or those of a ULog as protocol buffers, as an
     /// MCAP file
     Mcap,
@@ -261,7 +270,10 @@ impl Target {
 
     /// Whether it is files of points.
     pub(crate) fn is_points(self) -> bool {
-        matches!(self, Self::Pcd | Self::Ply | Self::Las | Self::Laz | Self::Kitti)
+        matches!(
+            self,
+            Self::Pcd | Self::Ply | Self::Las | Self::Laz | Self::Kitti | Self::Png
+        )
     }
 }
 

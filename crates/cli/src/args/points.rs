@@ -17,6 +17,29 @@ pub(crate) struct PointArgs {
     pub(crate) encoding: Option<EncodingChoice>,
 }
 
+/// How scans are drawn.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct PictureArgs {
+    /// PNG: what the colours of points show [default: height]
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Points")]
+    pub(crate) color: Option<ColorChoice>,
+    /// PNG: how far to the sides a picture reaches [default: as far as nearly all points]
+    #[arg(long, value_name = "METRES", help_heading = "Points")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) reach: Option<u32>,
+}
+
+/// What the colours of points show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// How far away they are
+    Range,
+    /// How high they are
+    Height,
+    /// How bright they are
+    Intensity,
+}
+
 /// What a file of points holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PerChoice {

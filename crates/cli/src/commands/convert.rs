@@ -93,6 +93,10 @@ fn check(args: &ConvertArgs) -> Result<()> {
     {
         return misuse("PLY files cannot be compressed", "PCD files can");
     }
+    let has_look = args.picture.color.is_some() || args.picture.reach.is_some();
+    if has_look && args.target() != Target::Png {
+        return misuse("--color and --reach are for --to png", "leave them out");
+    }
     if args.points.per.is_some() && !args.target().is_points() {
         return misuse("--per is for points", "as with --to pcd");
     }

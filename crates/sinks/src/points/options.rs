@@ -32,6 +32,20 @@ pub enum PointFormat {
     Las,
     /// The same, packed.
     Laz,
+    /// A picture of the points from above.
+    Png,
+}
+
+/// What the colours of a picture show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PointColor {
+    /// How far from the origin points are.
+    Range,
+    /// Their z.
+    #[default]
+    Height,
+    /// Their intensity; the height where there is none.
+    Intensity,
 }
 
 /// What one file holds.
@@ -57,6 +71,11 @@ pub struct PointOptions {
     pub is_from_start: bool,
     /// The same of the last.
     pub is_to_end: bool,
+    /// Of pictures, what their colours show.
+    pub color: PointColor,
+    /// How far to the sides they reach; if nothing, so far that nearly all points are in
+    /// them.
+    pub reach_metres: Option<u32>,
 }
 
 impl PointFormat {
@@ -68,6 +87,7 @@ impl PointFormat {
             Self::Kitti => "bin",
             Self::Las => "las",
             Self::Laz => "laz",
+            Self::Png => "png",
         }
     }
 }

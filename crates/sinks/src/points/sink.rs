@@ -27,6 +27,7 @@ use crate::{
         options::{PointFormat, PointOptions},
         partial::Partial,
         pcd::{Data, Pcd},
+        picture::Picture,
         ply::Ply,
     },
     staged::Outputs,
@@ -103,6 +104,7 @@ impl TableSink for PointSink {
         };
         Ok(Box::new(PointTable {
             sink: self.clone(),
+            label: topic.label().into_owned(),
             stem,
             about: about(topic, &self.metadata),
             columns,
@@ -120,6 +122,8 @@ impl TableSink for PointSink {
 /// The files of one topic.
 struct PointTable {
     sink: PointSink,
+    /// The name of the topic.
+    label: String,
     /// The file without its extension, or the folder.
     stem: String,
     about: BTreeMap<String, String>,
@@ -220,11 +224,20 @@ impl PointTable {
         let is_partial = is_first && !self.sink.options.is_from_start
             || self.partial.as_ref().is_some_and(|partial| partial.contains(scan));
         let listed = Listed { scan, file, is_partial, ..Listed::default() };
-        Ok((listed, self.file(out, points)?))
+        let title = match &name {
+            Some(_) => format!("{}, scan {scan}", self.label),
+            None => self.label.clone(),
+        };
+        Ok((listed, self.file(out, points, title)?))
     }
 
-    /// The file that begins in `out`, with `first`.
-    fn file(&self, out: Out, first: &Points) -> Result<Box<dyn CloudFile>> {
+    /// The file that begins in `out`, with `first`; pictures have a title.
+    fn file(
+        &self,
+        out: Out,
+        first: &Points,
+        title: String,
+    ) -> Result<Box<dyn CloudFile>> {
         let (columns, about) = (&self.columns, &self.about);
         let PointOptions { format, is_unix, .. } = self.sink.options;
         let pcd = |out, data| -> Result<Box<dyn CloudFile>> {
@@ -237,6 +250,10 @@ impl PointTable {
             PointFormat::PlyAscii | PointFormat::PlyBinary => {
                 let is_ascii = format == PointFormat::PlyAscii;
                 Ok(Box::new(Ply::new(out, columns, is_ascii, about, first)?))
+            }
+            PointFormat::Png => {
+                let PointOptions { color, reach_metres, .. } = self.sink.options;
+                Ok(Box::new(Picture::new(out, columns, color, reach_metres, title)))
             }
             PointFormat::Kitti => Ok(Box::new(Kitti::new(out, columns))),
             PointFormat::Las | PointFormat::Laz => {

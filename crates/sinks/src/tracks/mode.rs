@@ -26,6 +26,11 @@ impl TrackModes {
         Self { changes }
     }
 
+    /// The modes, and the nanoseconds at which they begin, in the order of time.
+    pub fn changes(&self) -> &[(i64, Arc<TrackMode>)] {
+        &self.changes
+    }
+
     /// The mode at a moment; before the first change, the first one, as ulog2kml has it.
     pub(super) fn at(&self, nanos: Option<i64>) -> Option<&Arc<TrackMode>> {
         let nanos = nanos?;

@@ -3,11 +3,12 @@
 use anyhow::Result;
 use logtool_core::{TopicOrigin, TopicSet, View};
 use logtool_sinks::{
-    FileNames, NameStyle, Per, PointFormat, PointOptions, PointSink, has_points,
+    FileNames, NameStyle, Per, PointColor, PointFormat, PointOptions, PointSink,
+    has_points,
 };
 
 use crate::{
-    args::{ConvertArgs, EncodingChoice, PerChoice, Target},
+    args::{ColorChoice, ConvertArgs, EncodingChoice, PerChoice, Target},
     clock::ShownClock,
     commands::convert::{
         job::{Job, Made},
@@ -53,6 +54,12 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
         is_unix: clock.is_unix(),
         is_from_start: all.is_none_or(|all| wanted.start <= all.start),
         is_to_end: all.is_none_or(|all| all.end <= wanted.end),
+        color: match args.picture.color {
+            Some(ColorChoice::Range) => PointColor::Range,
+            Some(ColorChoice::Intensity) => PointColor::Intensity,
+            Some(ColorChoice::Height) | None => PointColor::Height,
+        },
+        reach_metres: args.picture.reach,
     };
     let names = [NameStyle::FirstBare, NameStyle::Index]
         .map(|style| FileNames::new(style, &manifest.topics));
@@ -81,6 +88,7 @@ fn meant(args: &ConvertArgs) -> (PointFormat, Per) {
         (Target::Ply, EncodingChoice::Ascii) => (PointFormat::PlyAscii, Per::Scan),
         (Target::Ply, _) => (PointFormat::PlyBinary, Per::Scan),
         (Target::Kitti, _) => (PointFormat::Kitti, Per::Scan),
+        (Target::Png, _) => (PointFormat::Png, Per::Scan),
         (Target::Las, _) => (PointFormat::Las, Per::Log),
         (Target::Laz, _) => (PointFormat::Laz, Per::Log),
         (_, EncodingChoice::Ascii) => (PointFormat::PcdAscii, Per::Scan),

@@ -1,7 +1,5 @@
 //! Tracks, of the topics that say where something was.
 
-mod modes;
-
 use std::{path::Path, sync::atomic::Ordering};
 
 use anyhow::Result;
@@ -21,7 +19,7 @@ use crate::{
     },
     complaint::Complaint,
     human::counted,
-    selection,
+    modes, selection,
 };
 
 /// Of several topics, the one that is meant where there is one file: the positions of

@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, Float32Array, Float64Array, UInt8Array, UInt32Array}
 
 use super::*;
 use crate::{
-    Existing, NameStyle, Per,
+    Existing, NameStyle, Per, PointColor,
     testing::{column, table, times, topic},
 };
 
@@ -31,8 +31,15 @@ fn write(dir: &Path, format: PointFormat, per: Per) -> u64 {
     let names = [NameStyle::FirstBare, NameStyle::Index]
         .map(|style| FileNames::new(style, std::slice::from_ref(&topic)));
     let (is_from_start, is_to_end) = (true, true);
-    let options =
-        PointOptions { format, per, is_unix: false, is_from_start, is_to_end };
+    let options = PointOptions {
+        format,
+        per,
+        is_unix: false,
+        is_from_start,
+        is_to_end,
+        color: PointColor::Height,
+        reach_metres: None,
+    };
     let sink = PointSink::new(outputs.clone(), names, BTreeMap::new(), options);
     let batch = points();
     let mut writer = sink.table(&topic, &batch.schema()).unwrap();

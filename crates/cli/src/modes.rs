@@ -70,7 +70,7 @@ const COLORS: [[u8; 3]; 18] = [
 ];
 
 /// The modes of `log`, at times to which `offset_nanos` is added, if it is of PX4.
-pub(super) fn of(log: &dyn Log, offset_nanos: i64) -> Result<Option<TrackModes>> {
+pub(crate) fn of(log: &dyn Log, offset_nanos: i64) -> Result<Option<TrackModes>> {
     let Ok(topic) = log.manifest().topic(TOPIC) else { return Ok(None) };
     let all = log.decoder(topic, &Columns::all(View::Flat))?;
     let Ok(field) = all.schema().index_of(FIELD) else { return Ok(None) };

@@ -1,0 +1,75 @@
+//! What can be typed after `plot` and `report`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::{
+    args::{LidarArgs, TimeChoice},
+    times::TypedTime,
+};
+
+/// Draw fields over time, as SVG or PNG
+///
+/// Fields of different units have plots of their own, above each other; those of which
+/// the unit is not known are in one. Of each column of pixels the lowest and the highest
+/// value are drawn, so that nothing that is in the log is missing in the picture. Where
+/// values are missing in the log, so they are in the lines. Behind the lines of a log of
+/// PX4 are its flight modes, in the colours of ulog2kml.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  logtool plot flight.ulg battery_status.voltage_v battery_status.1.voltage_v -o battery.svg
+  logtool plot flight.ulg vehicle_attitude.q sensor_combined.gyro_rad -o one.png --from 1m --to 2m
+  logtool plot drive.bag /imu/data.angular_velocity -o imu.svg --time utc
+  logtool plot drive.bag '/gps/*.altitude' /scan.ranges[0] -o gps.png --size 600x400")]
+pub(crate) struct PlotArgs {
+    /// The log; `-` is standard input
+    pub(crate) file: PathBuf,
+    // The help shows brackets as they are; in the docs they would be links.
+    #[allow(rustdoc::broken_intra_doc_links)]
+    /// What to draw: a topic and a field of it, as `logtool schema` names them; `x` is
+    /// also `x[0]` and `x.y`; `*` and `?` are wild
+    #[arg(required = true, value_name = "TOPIC.FIELD")]
+    pub(crate) fields: Vec<String>,
+    /// The picture, .svg or .png
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) out: PathBuf,
+    /// Nothing before this time, as 12.5, 12m30s or 2024-05-01T12:00:00Z
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    #[arg(help_heading = "Selection")]
+    pub(crate) from: Option<TypedTime>,
+    /// Nothing at this time or later
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    #[arg(help_heading = "Selection")]
+    pub(crate) to: Option<TypedTime>,
+    /// The clock of the axis, and of --from and --to
+    #[arg(long, value_enum, default_value = "relative", value_name = "CLOCK")]
+    pub(crate) time: TimeChoice,
+    /// Pixels to the right and downwards [default: 1000 wide, and as high as the plots
+    /// need]
+    #[arg(long, value_name = "WxH", value_parser = size)]
+    pub(crate) size: Option<(u32, u32)>,
+    /// How many dots a pixel of a PNG is wide
+    #[arg(long, value_name = "N", default_value = "2")]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=8))]
+    pub(crate) scale: u8,
+    /// No flight modes behind the lines
+    #[arg(long)]
+    pub(crate) no_modes: bool,
+    /// Replace a file that is there already
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) lidar: LidarArgs,
+}
+
+/// A size in pixels.
+fn size(text: &str) -> Result<(u32, u32), String> {
+    let numbers = text.split_once(['x', 'X', '×']);
+    let number = |text: &str| text.trim().parse().ok();
+    let size = numbers.and_then(|(width, height)| number(width).zip(number(height)));
+    let fits = |n: &u32| (100..=20_000).contains(n);
+    let size = size.filter(|(width, height)| fits(width) && fits(height));
+    size.ok_or_else(|| "a size is like 900x400, each from 100 to 20000".to_owned())
+}

@@ -1,0 +1,188 @@
+//! `logtool plot`: fields over time.
+
+use std::{io::Write as _, path::Path, time::Instant};
+
+use anyhow::{Context as _, Result};
+use logtool_core::{Log, TimeRange, Timestamp};
+use logtool_plot::{Band, Chart, Line, Panel, TimeAxis, png};
+use logtool_sinks::{Existing, TrackModes};
+
+use crate::{
+    args::{GlobalArgs, PlotArgs, TimeChoice},
+    clock::{ShownClock, TextTime},
+    complaint::Complaint,
+    findings::Findings,
+    human::{Count, Span, counted},
+    interrupt, lidars, modes,
+    new_log::explained,
+    opened::{self, Opened},
+    outcome::Outcome,
+    progress,
+    signals::{self, Wanted},
+    terminal::say,
+};
+
+/// How wide a picture is, and how high each of its plots, where nobody says.
+const WIDTH: u32 = 1000;
+const PLOT_HEIGHT: u32 = 260;
+/// The axis of time, what is around, and rows of names.
+const OTHER_HEIGHT: u32 = 90;
+
+/// A day, in nanoseconds.
+const DAY: i64 = 86_400_000_000_000;
+
+pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let start = Instant::now();
+    let end = args.out.extension().and_then(|end| end.to_str()).unwrap_or_default();
+    let is_png = end.eq_ignore_ascii_case("png");
+    let name = args.out.file_name().and_then(|name| name.to_str());
+    let is_svg = end.eq_ignore_ascii_case("svg");
+    let Some(name) = name.filter(|_| is_png || is_svg) else {
+        let what = format!("{} is no picture", args.out.display());
+        return Err(Complaint::misuse(what)
+            .hint("it has to end in .svg or .png")
+            .into());
+    };
+    let existing = if args.force { Existing::Replace } else { Existing::Refuse };
+    let parent = args.out.parent().filter(|dir| !dir.as_os_str().is_empty());
+    let outputs = interrupt::outputs(parent.unwrap_or(Path::new(".")), existing);
+    let mut staged = outputs.create(name).map_err(|err| explained(err.into()))?;
+
+    let lidar = lidars::options(&args.lidar, args.time)?;
+    let opened = opened::open_with(&args.file, global, &lidar)?;
+    let mut findings = Findings::of(&opened.input, opened.log.manifest());
+    findings.check(global.strict)?;
+    let drawn =
+        draw(args, &opened, global).with_context(|| opened.input.name.clone())?;
+    let topics = drawn.wanted.iter().map(|wanted| wanted.topic).collect();
+    findings.add(opened.log.manifest(), &topics, &drawn.damage);
+    findings.check(global.strict)?;
+    let svg = drawn.chart.svg()?;
+    let bytes = match is_png {
+        true => png(&svg, f32::from(args.scale))?,
+        false => svg.into_bytes(),
+    };
+    staged.write_all(&bytes)?;
+    staged.finish()?;
+    outputs.commit().map_err(|err| explained(err.into()))?;
+    if !global.quiet {
+        let lines = drawn.chart.panels.iter().flat_map(|panel| &panel.lines);
+        let values = lines.clone().map(|line| line.signal.values).sum();
+        let took = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        say!(
+            "{} → {}: {} of {} in {}",
+            opened.input.name,
+            args.out.display(),
+            counted(lines.clone().count() as u64, "line"),
+            counted(values, "value"),
+            Span(took),
+        );
+        for line in lines.filter(|line| line.signal.left_out > 0) {
+            let (name, count) = (&line.name, Count(line.signal.left_out));
+            say!("  {name}: {count} left out, no number or at no time of the log");
+        }
+        lidars::warn(&opened.input.name, opened.log.manifest(), &topics);
+    }
+    Ok(findings.tell(global.quiet))
+}
+
+/// What is to be drawn.
+struct Drawn {
+    wanted: Vec<Wanted>,
+    chart: Chart,
+    damage: Vec<logtool_core::Damage>,
+}
+
+fn draw(args: &PlotArgs, opened: &Opened, global: &GlobalArgs) -> Result<Drawn> {
+    let log = &*opened.log;
+    let manifest = log.manifest();
+    let clock = ShownClock::new(manifest, args.time)?;
+    let wanted = signals::find(log, &args.fields)?;
+    let all = manifest.time.unwrap_or(TimeRange::just(Timestamp::default()));
+    let asked = clock.range(args.from, args.to)?;
+    let time =
+        TimeRange { start: asked.start.max(all.start), end: asked.end.min(all.end) };
+    if time.is_empty() {
+        return Err(Complaint::new("the log has nothing at that time").into());
+    }
+    let (width, columns) = match args.size {
+        Some((width, _)) => (width, width as usize * usize::from(args.scale)),
+        None => (WIDTH, WIDTH as usize * usize::from(args.scale)),
+    };
+    let bar = progress::bar(&opened.input.name, manifest.bytes, global);
+    let read = signals::read(log, &wanted, time, columns, &|bytes| bar.inc(bytes));
+    bar.finish_and_clear();
+    let read = read?;
+    let mut panels: Vec<Panel> = Vec::new();
+    for (wanted, signal) in wanted.iter().zip(read.signals) {
+        let line = Line { name: wanted.name.clone(), signal, is_held: wanted.is_held };
+        // States are numbers of something else than what is measured.
+        let is_beside = |panel: &&mut Panel| {
+            let is_held = panel.lines.first().is_some_and(|line| line.is_held);
+            panel.unit == wanted.unit && is_held == wanted.is_held
+        };
+        match panels.iter_mut().find(is_beside) {
+            Some(panel) => panel.lines.push(line),
+            None => panels.push(Panel { unit: wanted.unit.clone(), lines: vec![line] }),
+        }
+    }
+    let lines = panels.iter().flat_map(|panel| &panel.lines);
+    if lines.map(|line| line.signal.values).sum::<u64>() == 0 {
+        let what = "nothing to draw: the fields have no numbers at that time";
+        return Err(Complaint::new(what).into());
+    }
+    let height = PLOT_HEIGHT * panels.len() as u32 + OTHER_HEIGHT;
+    let mut chart = Chart {
+        panels,
+        bands: Vec::new(),
+        time: axis(args, &clock, all),
+        size: args.size.unwrap_or((width, height.min(20_000))),
+    };
+    let last = |time: Timestamp| time.as_nanos().saturating_sub(1);
+    chart.time.range = match (args.from, args.to) {
+        (None, None) => None,
+        _ => Some((time.start.as_nanos(), last(time.end))),
+    };
+    if !args.no_modes {
+        chart.bands = bands(log, time)?;
+    }
+    Ok(Drawn { wanted, chart, damage: read.damage })
+}
+
+/// The axis of time.
+fn axis(args: &PlotArgs, clock: &ShownClock, all: TimeRange) -> TimeAxis {
+    let start = all.start.as_nanos();
+    let offset = clock.base().offset_nanos;
+    if clock.is_unix() {
+        // A day of UTC begins at a multiple of days of Unix time.
+        let day = start.saturating_add(offset).div_euclid(DAY).saturating_mul(DAY);
+        let date = TextTime::date(Timestamp::from_nanos(day)).to_string();
+        let name = format!("UTC, {}", date.split(' ').next().unwrap_or_default());
+        let zero = day.saturating_sub(offset);
+        return TimeAxis { zero, is_time_of_day: true, name, range: None };
+    }
+    let (zero, name) = match args.time {
+        TimeChoice::Boot => (0, "time since boot (s)"),
+        TimeChoice::Relative | TimeChoice::Utc => (start, "time since the start (s)"),
+    };
+    TimeAxis { zero, name: name.to_owned(), ..TimeAxis::default() }
+}
+
+/// The flight modes during `time`, if the log is of PX4.
+pub(super) fn bands(log: &dyn Log, time: TimeRange) -> Result<Vec<Band>> {
+    let modes: TrackModes = modes::of(log, 0)?.unwrap_or_default();
+    let changes = modes.changes();
+    let starts = changes.iter().map(|(start, _)| *start);
+    let ends = starts.skip(1).chain([time.end.as_nanos()]);
+    Ok(changes
+        .iter()
+        .zip(ends)
+        .map(|((start, mode), end)| Band {
+            name: mode.name.clone(),
+            start: *start,
+            end,
+            color: mode.color,
+        })
+        .filter(|band| band.start < band.end)
+        .collect())
+}

@@ -1,0 +1,171 @@
+//! Numbers of a log over time: which are meant, and reading them thinned out.
+
+mod find;
+mod numbers;
+mod unit;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use anyhow::Result;
+use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::*};
+use arrow_schema::SchemaRef;
+use logtool_core::{
+    Columns, Damage, Log, Selection, TableJob, TableSink, TableWriter, TimeBase,
+    TimeRange, Topic, TopicId, TopicSet, View, to_tables,
+};
+use logtool_plot::{Sampler, Signal};
+
+pub(crate) use self::find::find;
+use crate::signals::numbers::numbers;
+
+/// A number that is asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) topic: TopicId,
+    /// The columns of the flat view that it is made of; at least one.
+    pub(crate) inputs: Vec<Input>,
+    /// What it is, given the numbers of the columns.
+    pub(crate) of: fn(&[f64]) -> f64,
+    /// What it is called.
+    pub(crate) name: String,
+    /// What it is in; empty if that is not known.
+    pub(crate) unit: String,
+    /// Whether it holds until the next.
+    pub(crate) is_held: bool,
+}
+
+/// A column of the flat view, and of lists in it the number of the element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Input {
+    pub(crate) column: usize,
+    pub(crate) element: Option<usize>,
+}
+
+/// What was read.
+pub(crate) struct Read {
+    /// In the order of what was wanted.
+    pub(crate) signals: Vec<Signal>,
+    pub(crate) damage: Vec<Damage>,
+}
+
+/// Reads `wanted` within `time`, which is not all of time, thinned out to `columns`
+/// columns. Tells `progress` how many more bytes of the log are done.
+pub(crate) fn read(
+    log: &dyn Log,
+    wanted: &[Wanted],
+    time: TimeRange,
+    columns: usize,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Read> {
+    let topics: TopicSet = wanted.iter().map(|wanted| wanted.topic).collect();
+    let mut columns_of = BTreeMap::new();
+    let mut plans = BTreeMap::new();
+    for (id, topic) in log.manifest().topics().filter(|(id, _)| topics.contains(*id)) {
+        let own = || wanted.iter().enumerate().filter(|(_, wanted)| wanted.topic == id);
+        let inputs = || own().flat_map(|(_, wanted)| &wanted.inputs);
+        let mut only: Vec<usize> = inputs().map(|input| input.column).collect();
+        only.sort_unstable();
+        only.dedup();
+        // In the table, the time comes first.
+        let place = |column: usize| only.binary_search(&column).map_or(0, |at| at + 1);
+        let moved = |input: &Input| Input { column: place(input.column), ..*input };
+        let new = || Sampler::new(time.start.as_nanos(), time.end.as_nanos(), columns);
+        let makers = own().map(|(index, wanted)| Maker {
+            index,
+            inputs: wanted.inputs.iter().map(moved).collect(),
+            of: wanted.of,
+            sampler: new(),
+        });
+        plans.insert(topic.label().into_owned(), makers.collect());
+        columns_of.insert(id, Columns { only: Some(only), ..Columns::all(View::Flat) });
+    }
+    let done = Arc::new(Mutex::new(Vec::new()));
+    let sink = Sink { plans: Mutex::new(plans), done: done.clone() };
+    let job = TableJob {
+        selection: Selection { topics, time },
+        columns: Columns::all(View::Flat),
+        columns_of,
+        time: TimeBase::default(),
+        part_bytes: 4 << 20,
+        progress,
+    };
+    let report = to_tables(log, &job, &sink)?;
+    let mut signals = vec![Signal::default(); wanted.len()];
+    let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+    for maker in done.drain(..) {
+        let is_held = wanted.get(maker.index).is_some_and(|wanted| wanted.is_held);
+        if let Some(signal) = signals.get_mut(maker.index) {
+            *signal = maker.sampler.signal(is_held);
+        }
+    }
+    Ok(Read { signals, damage: report.damage })
+}
+
+/// Makes one of the signals, of a table.
+struct Maker {
+    index: usize,
+    inputs: Vec<Input>,
+    of: fn(&[f64]) -> f64,
+    sampler: Sampler,
+}
+
+/// Takes tables, and hands their signals over when they end.
+struct Sink {
+    plans: Mutex<BTreeMap<String, Vec<Maker>>>,
+    done: Arc<Mutex<Vec<Maker>>>,
+}
+
+impl TableSink for Sink {
+    fn table(
+        &self,
+        topic: &Topic,
+        _: &SchemaRef,
+    ) -> logtool_core::Result<Box<dyn TableWriter>> {
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let makers = plans.remove(&*topic.label()).unwrap_or_default();
+        Ok(Box::new(Table { makers, done: self.done.clone() }))
+    }
+}
+
+/// The table of a topic, of which nothing is kept but the signals.
+struct Table {
+    makers: Vec<Maker>,
+    done: Arc<Mutex<Vec<Maker>>>,
+}
+
+impl TableWriter for Table {
+    fn write(&mut self, batch: &RecordBatch) -> logtool_core::Result<()> {
+        let times = batch.columns().first();
+        let times = times.and_then(|t| t.as_primitive_opt::<TimestampNanosecondType>());
+        let Some(times) = times else { return Ok(()) };
+        let mut row_of = Vec::new();
+        for maker in &mut self.makers {
+            let inputs = maker.inputs.iter().map(|input| {
+                batch
+                    .columns()
+                    .get(input.column)
+                    .map_or_else(Vec::new, |column| numbers(column, input.element))
+            });
+            let inputs: Vec<Vec<f64>> = inputs.collect();
+            for row in 0..batch.num_rows() {
+                row_of.clear();
+                let number = |numbers: &Vec<f64>| numbers.get(row).copied();
+                row_of.extend(inputs.iter().map(|i| number(i).unwrap_or(f64::NAN)));
+                match times.is_valid(row) {
+                    true => maker.sampler.add(times.value(row), (maker.of)(&row_of)),
+                    false => maker.sampler.leave_out(),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> logtool_core::Result<()> {
+        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        done.extend(self.makers);
+        Ok(())
+    }
+}

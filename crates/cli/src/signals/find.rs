@@ -1,0 +1,159 @@
+//! Which numbers are meant by what was typed.
+
+use anyhow::Result;
+use arrow_schema::{DataType, Field, SchemaRef};
+use logtool_core::{Columns, Log, Topic, TopicId, View};
+
+use crate::{
+    complaint::Complaint,
+    selection::Pattern,
+    signals::{Input, Wanted, numbers::is_number, unit},
+    suggest,
+};
+
+/// More lines than these are no picture.
+const MOST: usize = 200;
+
+/// The numbers that `texts` mean, each a topic and a field as `sensor_gps.1.lat`,
+/// `/imu/data.angular_velocity.x`, `vehicle_attitude.q` or `/scan.ranges[3]`.
+pub(crate) fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<Wanted>> {
+    let manifest = log.manifest();
+    let mut all: Vec<Wanted> = Vec::new();
+    for text in texts {
+        let mut tried = Tried::default();
+        let before = all.len();
+        for (id, topic) in manifest.topics() {
+            let label = topic.label();
+            // Anything with a dot in it may be the topic, and what follows the field.
+            let mut dots = text.match_indices('.').map(|(at, _)| text.split_at(at));
+            let is_it = |(name, _): &(&str, &str)| {
+                Pattern::new(name).is_ok_and(|pattern| pattern.is_match(&label))
+            };
+            let Some((_, field)) = dots.rfind(|split| is_it(split)) else { continue };
+            let schema = columns(log, id)?;
+            let field = field.strip_prefix('.').unwrap_or(field);
+            let found = of_field(id, topic, &schema, field)?;
+            tried.add(&label, field, &schema);
+            all.extend(found);
+        }
+        if all.len() == before {
+            return Err(tried.complaint(text, log).into());
+        }
+        if all.len() > MOST {
+            let what = format!("{} lines are too many for a picture", all.len());
+            return Err(Complaint::misuse(what).hint("name fewer fields").into());
+        }
+    }
+    Ok(all)
+}
+
+/// The flat view of a topic. A decoder of all columns has the time first, and counts
+/// columns from there on; the time can be chosen by none.
+fn columns(log: &dyn Log, id: TopicId) -> Result<SchemaRef> {
+    Ok(log.decoder(id, &Columns::all(View::Flat))?.schema().clone())
+}
+
+/// The numbers of a topic that the field `text` means.
+fn of_field(
+    id: TopicId,
+    topic: &Topic,
+    schema: &SchemaRef,
+    text: &str,
+) -> Result<Vec<Wanted>> {
+    let pattern = Pattern::new(text)?;
+    let mut found = Vec::new();
+    for (index, field) in schema.fields().iter().enumerate().skip(1) {
+        if is_number(field.data_type()) && pattern.begins(field.name()) {
+            found.push(wanted(id, topic, index, None, field));
+        }
+    }
+    // An element of a list, of which the table has one column.
+    let element = text.strip_suffix(']').and_then(|text| text.rsplit_once('['));
+    let element = element.and_then(|(name, at)| Some((name, at.parse().ok()?)));
+    if let Some((name, element)) = element.filter(|_| found.is_empty()) {
+        let list = schema.index_of(name).ok().map(|index| (index, schema.field(index)));
+        let is_numbers = |field: &Field| match field.data_type() {
+            DataType::List(item) => is_number(item.data_type()),
+            _ => false,
+        };
+        if let Some((index, field)) = list.filter(|(_, field)| is_numbers(field)) {
+            found.push(wanted(id, topic, index, Some(element), field));
+        }
+    }
+    Ok(found)
+}
+
+fn wanted(
+    id: TopicId,
+    topic: &Topic,
+    column: usize,
+    element: Option<usize>,
+    field: &Field,
+) -> Wanted {
+    let name = format!("{}.{}", topic.label(), field.name());
+    // States and truths do not pass from one to the other.
+    let is_state = matches!(
+        field.data_type(),
+        DataType::Boolean | DataType::UInt8 | DataType::Int8
+    );
+    Wanted {
+        topic: id,
+        inputs: vec![Input { column, element }],
+        of: |numbers| numbers.first().copied().unwrap_or(f64::NAN),
+        name: element.map_or(name.clone(), |element| format!("{name}[{element}]")),
+        unit: unit::of(topic, field),
+        is_held: is_state,
+    }
+}
+
+/// What was looked at in vain.
+#[derive(Default)]
+struct Tried {
+    labels: Vec<String>,
+    field: String,
+    columns: Vec<String>,
+    /// Columns of that name that are no numbers.
+    others: Vec<String>,
+}
+
+impl Tried {
+    fn add(&mut self, label: &str, field: &str, schema: &SchemaRef) {
+        self.labels.push(label.to_owned());
+        self.field = field.to_owned();
+        for column in schema.fields().iter().skip(1) {
+            match is_number(column.data_type()) {
+                true => self.columns.push(column.name().clone()),
+                false if column.name() == field => {
+                    self.others.push(column.data_type().to_string());
+                }
+                false => {}
+            }
+        }
+    }
+
+    fn complaint(&self, text: &str, log: &dyn Log) -> Complaint {
+        let Some(label) = self.labels.first() else {
+            let labels = log.manifest().topics.iter().map(Topic::label);
+            let labels: Vec<_> = labels.map(|label| label.into_owned()).collect();
+            let topic = text.rsplit_once('.').map_or(text, |(topic, _)| topic);
+            let usual = "it is a topic and a field, as battery_status.voltage_v; \
+                         `logtool schema` names them";
+            let hint = suggest::hint(topic, labels.iter().map(String::as_str), usual);
+            return Complaint::new(format!("the log has no topic of `{text}`"))
+                .hint(hint);
+        };
+        if let Some(kind) = self.others.first() {
+            let what = format!("`{}` of {label} is no number: {kind}", self.field);
+            let hint = match kind.starts_with("List") {
+                true => format!("a number in it is {label}.{}[0]", self.field),
+                false => "`logtool cat` prints it".to_owned(),
+            };
+            return Complaint::new(what).hint(hint);
+        }
+        let names = self.columns.iter().map(String::as_str);
+        let usual = format!("`logtool schema FILE {label}` names them");
+        let hint = suggest::hint(&self.field, names, &usual);
+        let what = format!("{label} has no number `{}`", self.field);
+        Complaint::new(what).hint(hint)
+    }
+}

@@ -1,0 +1,117 @@
+//! What numbers are in: as the log says, or as PX4 and ROS define their messages.
+
+use arrow_schema::Field;
+use logtool_core::Topic;
+
+/// The key of a field's metadata that says it.
+const KEY: &str = "unit";
+
+/// The endings of PX4's names that say it.
+const ENDINGS: [(&str, &str); 24] = [
+    ("_m_s2", "m/s²"),
+    ("_m_s", "m/s"),
+    ("_rad_s", "rad/s"),
+    ("_deg_s", "°/s"),
+    ("_rad", "rad"),
+    ("_deg", "°"),
+    ("_pa", "Pa"),
+    ("_mah", "mAh"),
+    ("_wh", "Wh"),
+    ("_mw", "mW"),
+    ("_v", "V"),
+    ("_a", "A"),
+    ("_w", "W"),
+    ("_ms", "ms"),
+    ("_us", "µs"),
+    ("_s", "s"),
+    ("_hz", "Hz"),
+    ("_rpm", "1/min"),
+    ("_ga", "G"),
+    ("_gauss", "G"),
+    ("_celcius", "°C"),
+    ("_celsius", "°C"),
+    ("_percent", "%"),
+    ("_m", "m"),
+];
+
+/// By the beginning of the topic's name, what its fields begin with, and their unit: as
+/// PX4's message definitions have it. The first that fits counts.
+const PX4: [(&str, &[&str], &str); 23] = [
+    ("sensor_combined", &["gyro_rad"], "rad/s"),
+    ("vehicle_local_position", &["vx", "vy", "vz", "evh", "evv", "v_xy_max"], "m/s"),
+    ("vehicle_local_position", &["ax", "ay", "az", "acceleration"], "m/s²"),
+    ("vehicle_local_position", &["heading", "yaw"], "rad"),
+    ("vehicle_local_position", &["x", "y", "z", "eph", "epv", "dist_bottom"], "m"),
+    ("vehicle_angular_velocity", &["xyz"], "rad/s"),
+    ("vehicle_acceleration", &["xyz"], "m/s²"),
+    ("vehicle_rates_setpoint", &["roll", "pitch", "yaw"], "rad/s"),
+    ("vehicle_attitude_setpoint", &["roll_body", "pitch_body", "yaw_body"], "rad"),
+    ("vehicle_attitude", &["rollspeed", "pitchspeed", "yawspeed"], "rad/s"),
+    ("vehicle_gps_position", &["eph", "epv"], "m"),
+    ("sensor_gps", &["eph", "epv"], "m"),
+    ("vehicle_gps_position", &["alt", "alt_ellipsoid"], "mm"),
+    ("sensor_gps", &["alt", "alt_ellipsoid"], "mm"),
+    ("vehicle_gps_position", &["lat", "lon"], "10⁻⁷ °"),
+    ("sensor_gps", &["lat", "lon"], "10⁻⁷ °"),
+    ("vehicle_global_position", &["alt", "eph", "epv"], "m"),
+    ("vehicle_global_position", &["lat", "lon"], "°"),
+    ("sensor_gyro", &["x", "y", "z"], "rad/s"),
+    ("sensor_accel", &["x", "y", "z"], "m/s²"),
+    ("sensor_mag", &["x", "y", "z"], "G"),
+    ("sensor_", &["temperature"], "°C"),
+    ("distance_sensor", &["current_distance", "min_distance", "max_distance"], "m"),
+];
+
+/// By the end of the type's name, what fields begin with, and their unit: REP 103 and
+/// the definitions of ROS's common messages.
+const ROS: [(&str, &[&str], &str); 17] = [
+    ("/Imu", &["angular_velocity."], "rad/s"),
+    ("/Imu", &["linear_acceleration."], "m/s²"),
+    ("Fix", &["latitude", "longitude"], "°"),
+    ("Fix", &["altitude"], "m"),
+    ("/Odometry", &["pose.pose.position"], "m"),
+    ("/Odometry", &["twist.twist.linear"], "m/s"),
+    ("/Odometry", &["twist.twist.angular"], "rad/s"),
+    ("/PoseStamped", &["pose.position"], "m"),
+    ("/PoseWithCovarianceStamped", &["pose.pose.position"], "m"),
+    ("/Twist", &["linear"], "m/s"),
+    ("/Twist", &["angular"], "rad/s"),
+    ("/TwistStamped", &["twist.linear"], "m/s"),
+    ("/TwistStamped", &["twist.angular"], "rad/s"),
+    ("/LaserScan", &["ranges"], "m"),
+    ("/MagneticField", &["magnetic_field."], "T"),
+    ("/Temperature", &["temperature"], "°C"),
+    ("/FluidPressure", &["fluid_pressure"], "Pa"),
+];
+
+/// What the column `field` of `topic` is in, or nothing where nobody says.
+pub(super) fn of(topic: &Topic, field: &Field) -> String {
+    if let Some(unit) = field.metadata().get(KEY) {
+        return match &**unit {
+            "deg" => "°".to_owned(),
+            unit => unit.to_owned(),
+        };
+    }
+    let name = field.name();
+    let is_ulog = topic.encoding == "ulog";
+    let known = match is_ulog {
+        true => px4(topic, name),
+        false => {
+            let is_it = |(end, begins, _): &&(&str, &[&str], &str)| {
+                topic.type_name.ends_with(end)
+                    && begins.iter().any(|b| name.starts_with(b))
+            };
+            ROS.iter().find(is_it).map(|(.., unit)| *unit)
+        }
+    };
+    known.unwrap_or_default().to_owned()
+}
+
+fn px4(topic: &Topic, name: &str) -> Option<&'static str> {
+    let name = name.split_once('[').map_or(name, |(name, _)| name);
+    let own = PX4.iter().find(|(begin, names, _)| {
+        topic.name.starts_with(begin) && names.contains(&name)
+    });
+    let by_ending = || ENDINGS.iter().find(|(end, _)| name.ends_with(end));
+    own.map(|(.., unit)| *unit).or_else(|| by_ending().map(|(_, unit)| *unit))
+}

@@ -1,0 +1,131 @@
+//! A picture that is drawn finer than pixels.
+
+use std::io;
+
+use logtool_core::{Error, ErrorKind, Result};
+use plotters::{
+    coord::Shift,
+    drawing::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea as _},
+    prelude::SVGBackend,
+    style::{
+        FontTransform, IntoFont as _, IntoTextStyle as _, RGBAColor, RGBColor,
+        TextStyle,
+        text_anchor::{HPos, Pos, VPos},
+    },
+};
+
+use crate::{font, palette::Rgb};
+
+/// `plotters` knows only whole numbers: a pixel is so many of them.
+const PER_PIXEL: f64 = 20.0;
+
+/// What a text of `plotters` that is one high is larger than in the picture.
+const OVERSIZE: f64 = 1.24;
+
+/// How high the font is, from its deepest to its highest sign, if its size is one: that is
+/// what is measured as one. (`hhea` of DejaVu Sans: 0.928 and 0.236.)
+const FONT_HEIGHT: f64 = 1.164;
+
+/// Widths of lines: of the frame and grid, and of signals.
+pub(crate) const FINE: u32 = 14;
+pub(crate) const LINE: u32 = 24;
+
+pub(crate) const INK: RGBColor = RGBColor(0x33, 0x33, 0x33);
+pub(crate) const GRID: RGBAColor = RGBAColor(0, 0, 0, 0.14);
+
+/// A text around its place; and one that begins there.
+pub(crate) const CENTER: Pos = Pos { h_pos: HPos::Center, v_pos: VPos::Center };
+pub(crate) const FROM_LEFT: Pos = Pos { h_pos: HPos::Left, v_pos: VPos::Center };
+/// Read from below.
+pub(crate) const UPWARDS: FontTransform = FontTransform::Rotate270;
+
+/// What comes of drawing.
+pub(crate) type Drawn<T = ()> = std::result::Result<T, DrawingAreaErrorKind<io::Error>>;
+
+/// A part of a picture.
+pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// What is drawn would be smaller than can be seen.
+pub(crate) const NO_ROOM: DrawingAreaErrorKind<io::Error> =
+    DrawingAreaErrorKind::LayoutError;
+
+/// The upper part of `area`, which is `height` high, and what is below; it is an error if
+/// there is nothing.
+pub(crate) fn split_down<'a>(
+    area: &Area<'a>,
+    height: i32,
+) -> Drawn<(Area<'a>, Area<'a>)> {
+    let fits = height >= 0 && height < area.dim_in_pixel().1 as i32;
+    fits.then(|| area.split_vertically(height)).ok_or(NO_ROOM)
+}
+
+/// The part of `area` that is right of its first `width`.
+pub(crate) fn right_of<'a>(area: &Area<'a>, width: i32) -> Drawn<Area<'a>> {
+    let fits = width >= 0 && width < area.dim_in_pixel().0 as i32;
+    fits.then(|| area.split_horizontally(width).1).ok_or(NO_ROOM)
+}
+
+/// An empty picture.
+pub(crate) struct Canvas {
+    width: u32,
+    height: u32,
+}
+
+impl Canvas {
+    /// A picture of so many pixels.
+    pub(crate) fn new(width: u32, height: u32) -> Result<Self> {
+        let (sizes, what) =
+            (100..=20_000, format!("no picture of {width} × {height} pixels"));
+        let fits = sizes.contains(&width) && sizes.contains(&height);
+        fits.then_some(Self { width, height })
+            .ok_or_else(|| Error::new(ErrorKind::Limit, what))
+    }
+
+    /// The picture that `draw` draws.
+    pub(crate) fn draw(self, draw: impl FnOnce(&Area<'_>) -> Drawn) -> Result<String> {
+        font::register();
+        let (width, height) = (self.width, self.height);
+        let fine = |pixels: u32| px(f64::from(pixels)) as u32;
+        let mut svg = String::new();
+        {
+            let backend =
+                SVGBackend::with_string(&mut svg, (fine(width), fine(height)));
+            let area = backend.into_drawing_area();
+            let drawn = draw(&area).and_then(|()| area.present());
+            let odd = |err| {
+                let what = match err {
+                    DrawingAreaErrorKind::LayoutError => {
+                        "a larger picture is wanted for so many plots"
+                    }
+                    _ => "the picture cannot be drawn",
+                };
+                Error::new(ErrorKind::Limit, what).from_source(err)
+            };
+            drawn.map_err(odd)?;
+        }
+        let fine = format!("width=\"{}\" height=\"{}\"", fine(width), fine(height));
+        Ok(svg.replacen(&fine, &format!("width=\"{width}\" height=\"{height}\""), 1))
+    }
+}
+
+/// So many pixels.
+pub(crate) fn px(pixels: f64) -> i32 {
+    (pixels * PER_PIXEL).round() as i32
+}
+
+/// Text that is `size` pixels high.
+pub(crate) fn text<'a>(area: &Area<'_>, size: f64) -> TextStyle<'a> {
+    (font::NAME, f64::from(px(size)) * OVERSIZE, &INK).into_text_style(area)
+}
+
+/// How wide `text` is if it is `size` pixels high.
+pub(crate) fn width(text: &str, size: f64) -> i32 {
+    font::register();
+    let font = (font::NAME, f64::from(px(size)) * OVERSIZE).into_font();
+    font.box_size(text)
+        .map_or(0, |(width, _)| (f64::from(width) * FONT_HEIGHT / OVERSIZE) as i32)
+}
+
+pub(crate) fn color([red, green, blue]: Rgb) -> RGBColor {
+    RGBColor(red, green, blue)
+}

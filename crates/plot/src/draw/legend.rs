@@ -1,0 +1,56 @@
+//! What the colours mean, above what has them.
+
+use plotters::{
+    element::{PathElement, Rectangle},
+    style::Color as _,
+};
+
+use crate::{
+    draw::canvas::{self, Area, Drawn, px, text},
+    font,
+    palette::Rgb,
+};
+
+const TEXT: f64 = 12.0;
+/// How high a row is, how wide the piece of colour before a name, and the room after it.
+const ROW: f64 = 18.0;
+const PIECE: f64 = 18.0;
+const ROOM: f64 = 16.0;
+
+/// A colour and its name.
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    pub(crate) color: Rgb,
+    /// Whether it is of a line; else of an area.
+    pub(crate) is_line: bool,
+}
+
+/// Draws `entries` in as many rows as they need, at the top of `area`; gives what of it
+/// is left.
+pub(crate) fn draw<'a>(area: &Area<'a>, entries: &[Entry]) -> Drawn<Area<'a>> {
+    let most = area.dim_in_pixel().0 as i32;
+    let style = text(area, TEXT).pos(canvas::FROM_LEFT);
+    let (mut x, mut y) = (0, px(ROW / 2.0));
+    for entry in entries {
+        let name = font::printable(&entry.name);
+        let width = px(PIECE + 6.0 + ROOM) + canvas::width(&name, TEXT);
+        if x > 0 && x + width > most {
+            (x, y) = (0, y + px(ROW));
+        }
+        let color = canvas::color(entry.color);
+        match entry.is_line {
+            true => {
+                let line = color.stroke_width(canvas::LINE * 2);
+                area.draw(&PathElement::new([(x, y), (x + px(PIECE), y)], line))?;
+            }
+            false => {
+                let corners = [(x, y - px(5.0)), (x + px(PIECE), y + px(5.0))];
+                area.draw(&Rectangle::new(corners, color.filled()))?;
+            }
+        }
+        area.draw_text(&name, &style, (x + px(PIECE + 6.0), y))?;
+        x += width;
+    }
+    let used = if entries.is_empty() { 0 } else { y + px(ROW / 2.0 + 2.0) };
+    Ok(canvas::split_down(area, used)?.1)
+}

@@ -1,0 +1,60 @@
+use super::*;
+use crate::{
+    chart::{Band, TimeAxis},
+    paint,
+    sample::Sampler,
+};
+
+fn chart() -> Chart {
+    let mut sampler = Sampler::new(0, 10_000_000_000, 800);
+    for n in (0..400).chain(600..1000) {
+        sampler.add(n * 10_000_000, (n as f64 / 50.0).sin());
+    }
+    let line = |name: &str| Line {
+        name: name.into(),
+        signal: sampler.signal(false),
+        is_held: false,
+    };
+    let panels = vec![
+        Panel { unit: "m/s".into(), lines: vec![line("a.x"), line("<b>&\u{1}")] },
+        Panel { unit: String::new(), lines: vec![line("c")] },
+    ];
+    let band = Band {
+        name: "LOITER".into(),
+        start: 0,
+        end: 5_000_000_000,
+        color: [255, 0, 0],
+    };
+    let time = TimeAxis { name: "time (s)".into(), ..TimeAxis::default() };
+    Chart { panels, bands: vec![band], time, size: (900, 500) }
+}
+
+#[test]
+fn a_gap_is_not_bridged_and_names_are_escaped() {
+    let svg = chart().svg().unwrap();
+    assert!(
+        svg.starts_with(
+            "<svg width=\"900\" height=\"500\" viewBox=\"0 0 18000 10000\""
+        )
+    );
+    // Three signals of two runs each.
+    let lines = svg.matches("stroke-width=\"24\"").count();
+    assert_eq!(lines, 6);
+    assert!(svg.contains("&lt;b&gt;&amp;\u{fffd}") && !svg.contains("<b>"));
+    assert!(svg.contains("LOITER") && svg.contains("m/s") && svg.contains("time (s)"));
+}
+
+#[test]
+fn a_picture_has_its_size_in_pixels() {
+    let png = paint::png(&chart().svg().unwrap(), 2.0).unwrap();
+    // The header of a PNG: the width and the height are the bytes from 16 on.
+    assert_eq!(&png[16..24], [0, 0, 0x07, 0x08, 0, 0, 0x03, 0xe8]);
+}
+
+#[test]
+fn nothing_at_all_and_too_little_room_are_no_panic() {
+    let empty = Chart { size: (300, 200), ..Chart::default() };
+    assert!(empty.svg().is_ok());
+    assert!(Chart { size: (10, 10), ..chart() }.svg().is_err());
+    assert!(Chart { size: (100, 100), ..chart() }.svg().is_err());
+}

@@ -1,0 +1,40 @@
+//! Draws what logs hold: signals over time, scans seen from above, pages with both.
+//!
+//! It knows no log: it takes numbers with times. Pictures are SVG, drawn by `plotters`;
+//! PNG is painted of that, with a font that is part of this crate, so that a picture is
+//! the same on every machine.
+//!
+//! ```
+//! use logtool_plot::{Chart, Line, Panel, Sampler};
+//!
+//! let mut sampler = Sampler::new(0, 1_000_000_000, 800);
+//! (0..1000).for_each(|n| sampler.add(n * 1_000_000, (n as f64 / 50.0).sin()));
+//! let signal = sampler.signal(false);
+//! let lines = vec![Line { name: "sine".into(), signal, is_held: false }];
+//! let panels = vec![Panel { unit: "m".into(), lines }];
+//! let svg = Chart { panels, size: (900, 300), ..Chart::default() }.svg()?;
+//! assert!(svg.starts_with("<svg") && svg.contains("sine"));
+//! # Ok::<(), logtool_core::Error>(())
+//! ```
+
+// In reading order: each module uses only those above it.
+mod palette;
+mod ticks;
+
+mod sample;
+
+mod font;
+mod paint;
+
+mod chart;
+mod draw;
+
+mod top_view;
+
+pub use crate::{
+    chart::{Band, Chart, Line, Panel, TimeAxis},
+    paint::png,
+    palette::{LINES, Rgb, line, viridis},
+    sample::{Sampler, Signal},
+    top_view::{TopView, TopViewOptions},
+};

@@ -1,0 +1,43 @@
+//! Pixels of an SVG.
+
+use logtool_core::{Error, ErrorKind, Result};
+use resvg::{
+    tiny_skia::{Color, Pixmap, Transform},
+    usvg::{Options, Tree},
+};
+
+use crate::font;
+
+/// The most pixels of a picture: 100 millions.
+const MOST_PIXELS: f32 = 1e8;
+
+/// The PNG of the picture `svg`, `scale` times as large.
+///
+/// # Errors
+/// `Malformed` if `svg` is no picture, `Limit` if there would be too many pixels.
+pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>> {
+    over(svg, scale, |_| {})
+}
+
+/// The same, over what `ground` paints.
+pub(crate) fn over(
+    svg: &str,
+    scale: f32,
+    ground: impl FnOnce(&mut Pixmap),
+) -> Result<Vec<u8>> {
+    let options = Options { fontdb: font::database(), ..Options::default() };
+    let odd = |err| Error::new(ErrorKind::Malformed, "no picture").from_source(err);
+    let tree = Tree::from_str(svg, &options).map_err(odd)?;
+    let size = tree.size();
+    let (width, height) = (size.width() * scale, size.height() * scale);
+    let room = (width * height <= MOST_PIXELS).then_some(());
+    let new =
+        || room.and_then(|()| Pixmap::new(width.round() as u32, height.round() as u32));
+    let what = format!("a picture of {width:.0} × {height:.0} pixels");
+    let mut pixmap = new().ok_or_else(|| Error::new(ErrorKind::Limit, what))?;
+    pixmap.fill(Color::WHITE);
+    ground(&mut pixmap);
+    resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixmap.as_mut());
+    let odd = |err| Error::new(ErrorKind::Malformed, "no PNG").from_source(err);
+    pixmap.encode_png().map_err(odd)
+}

@@ -1,0 +1,73 @@
+//! Colours that people tell apart, also the colour-blind.
+
+/// Red, green, blue.
+pub type Rgb = [u8; 3];
+
+/// The colours of lines, of Okabe and Ito's set, the clearest on white first: blue,
+/// vermilion, green, purple, orange, sky blue, black, and a darker yellow.
+pub const LINES: [Rgb; 8] = [
+    [0x00, 0x72, 0xb2],
+    [0xd5, 0x5e, 0x00],
+    [0x00, 0x9e, 0x73],
+    [0xcc, 0x79, 0xa7],
+    [0xe6, 0x9f, 0x00],
+    [0x56, 0xb4, 0xe9],
+    [0x00, 0x00, 0x00],
+    [0xb3, 0xa4, 0x00],
+];
+
+/// The colour of the line number `index`; they begin anew after the last.
+pub fn line(index: usize) -> Rgb {
+    LINES.get(index % LINES.len()).copied().unwrap_or_default()
+}
+
+/// Every tenth of viridis, the colour map of matplotlib that is as even for the
+/// colour-blind and in grey.
+const VIRIDIS: [Rgb; 11] = [
+    [68, 1, 84],
+    [72, 36, 117],
+    [65, 68, 135],
+    [53, 95, 141],
+    [42, 120, 142],
+    [33, 145, 140],
+    [34, 168, 132],
+    [68, 191, 112],
+    [122, 209, 81],
+    [189, 223, 38],
+    [253, 231, 37],
+];
+
+/// The colour of `share`, from 0 to 1; what is beyond has the colour of the end.
+pub fn viridis(share: f64) -> Rgb {
+    let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
+    let at = share * (VIRIDIS.len() - 1) as f64;
+    let (low, part) = (at.floor() as usize, at.fract());
+    let of = |index: usize| VIRIDIS.get(index).or(VIRIDIS.last()).copied();
+    let (a, b) = (of(low).unwrap_or_default(), of(low + 1).unwrap_or_default());
+    let mix = |(a, b): (u8, u8)| {
+        (f64::from(a) + (f64::from(b) - f64::from(a)) * part).round() as u8
+    };
+    [mix((a[0], b[0])), mix((a[1], b[1])), mix((a[2], b[2]))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_map_goes_from_dark_to_bright() {
+        // As matplotlib.colormaps["viridis"] has it at 0, 0.5 and 1.
+        assert_eq!(viridis(0.0), [68, 1, 84]);
+        assert_eq!(viridis(0.5), [33, 145, 140]);
+        assert_eq!(viridis(7.0), [253, 231, 37]);
+        assert_eq!(viridis(f64::NAN), [68, 1, 84]);
+        let grey = |share: f64| {
+            let [r, g, b] = viridis(share).map(f64::from);
+            0.299 * r + 0.587 * g + 0.114 * b
+        };
+        assert!(
+            (0..100)
+                .all(|n| grey(f64::from(n) / 100.0) <= grey(f64::from(n + 1) / 100.0))
+        );
+    }
+}

@@ -1,0 +1,255 @@
+//! A signal, thinned out so that nothing that can be seen is lost.
+//!
+//! Time is divided into as many columns as a picture has; of each, the first, the last,
+//! the lowest and the highest value are kept. So a spike of one record is still there,
+//! and memory is bounded however long the log is.
+
+/// Thins out a signal as its values come.
+#[derive(Clone, Debug)]
+pub struct Sampler {
+    start: i64,
+    /// Nanoseconds of a column.
+    width: i64,
+    columns: Vec<Option<Column>>,
+    periods: Periods,
+    last: Option<i64>,
+    values: u64,
+    left_out: u64,
+}
+
+/// The values of a column that are kept.
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    first: Value,
+    low: Value,
+    high: Value,
+    last: Value,
+}
+
+/// Nanoseconds, and what was measured then.
+type Value = (i64, f64);
+
+/// A signal as lines: no value is missing between those of one run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Signal {
+    /// Each at least one value, in the order of time: nanoseconds of the log's clock, and
+    /// a finite number.
+    pub runs: Vec<Vec<(i64, f64)>>,
+    /// How many values there were.
+    pub values: u64,
+    /// How many were left out: they were no finite numbers, or had no time within that
+    /// of the picture.
+    pub left_out: u64,
+}
+
+impl Sampler {
+    /// For `columns` columns of the nanoseconds from `start` on, `end` being the first
+    /// after them.
+    pub fn new(start: i64, end: i64, columns: usize) -> Self {
+        let columns = columns.clamp(1, 1 << 16);
+        let span = i128::from(end) - i128::from(start);
+        let width = span.max(1).div_euclid(columns as i128) + 1;
+        Self {
+            start,
+            width: i64::try_from(width).unwrap_or(i64::MAX),
+            columns: vec![None; columns],
+            periods: Periods::default(),
+            last: None,
+            values: 0,
+            left_out: 0,
+        }
+    }
+
+    /// Adds what was measured at `nanos`.
+    pub fn add(&mut self, nanos: i64, value: f64) {
+        let since = i128::from(nanos) - i128::from(self.start);
+        let column = usize::try_from(since / i128::from(self.width)).ok();
+        let column = column.filter(|_| since >= 0 && value.is_finite());
+        let Some(column) = column.and_then(|column| self.columns.get_mut(column))
+        else {
+            self.left_out += 1;
+            return;
+        };
+        self.values += 1;
+        if let Some(last) = self.last.replace(nanos) {
+            self.periods.add(nanos.saturating_sub(last));
+        }
+        let new = (nanos, value);
+        let Some(kept) = column else {
+            *column = Some(Column { first: new, low: new, high: new, last: new });
+            return;
+        };
+        if nanos < kept.first.0 {
+            kept.first = new;
+        }
+        if nanos >= kept.last.0 {
+            kept.last = new;
+        }
+        if value < kept.low.1 {
+            kept.low = new;
+        }
+        if value > kept.high.1 {
+            kept.high = new;
+        }
+    }
+
+    /// Counts what has no time, or no number.
+    pub fn leave_out(&mut self) {
+        self.left_out += 1;
+    }
+
+    /// The lines. Where no value came for five times as long as they usually take, a new
+    /// one begins, unless a value holds until the next (`is_held`).
+    pub fn signal(&self, is_held: bool) -> Signal {
+        let longest = match is_held {
+            true => i64::MAX,
+            false => self.periods.usual().saturating_mul(5),
+        };
+        let mut runs: Vec<Vec<Value>> = Vec::new();
+        for column in self.columns.iter().flatten() {
+            let mut kept = [column.first, column.low, column.high, column.last];
+            kept.sort_by_key(|(nanos, _)| *nanos);
+            let since = |run: &Vec<Value>| {
+                run.last()
+                    .map_or(i64::MAX, |(nanos, _)| kept[0].0.saturating_sub(*nanos))
+            };
+            let run = match runs.last_mut() {
+                Some(run) if since(run) <= longest => run,
+                _ => {
+                    runs.push(Vec::new());
+                    let Some(run) = runs.last_mut() else { break };
+                    run
+                }
+            };
+            for value in kept {
+                if run.last() != Some(&value) {
+                    run.push(value);
+                }
+            }
+        }
+        Signal { runs, values: self.values, left_out: self.left_out }
+    }
+}
+
+impl Signal {
+    /// The lowest and the highest value.
+    pub fn span(&self) -> Option<(f64, f64)> {
+        let values = || self.runs.iter().flatten().map(|(_, value)| *value);
+        Some((values().reduce(f64::min)?, values().reduce(f64::max)?))
+    }
+
+    /// The first and the last time.
+    pub fn times(&self) -> Option<(i64, i64)> {
+        let first = self.runs.first()?.first()?.0;
+        Some((first, self.runs.last()?.last()?.0))
+    }
+}
+
+/// How many periods are how long: eight classes for each doubling.
+#[derive(Clone, Debug, Default)]
+struct Periods {
+    classes: Vec<u32>,
+    count: u64,
+}
+
+impl Periods {
+    fn add(&mut self, nanos: i64) {
+        let Some(nanos) = u64::try_from(nanos).ok().filter(|nanos| *nanos > 0) else {
+            return;
+        };
+        self.classes.resize(8 * 64, 0);
+        let bits = 63 - nanos.leading_zeros();
+        let eighth = match bits {
+            3.. => nanos >> (bits - 3) & 7,
+            _ => nanos << (3 - bits) & 7,
+        };
+        if let Some(class) = self.classes.get_mut((bits as usize) * 8 + eighth as usize)
+        {
+            *class = class.saturating_add(1);
+            self.count += 1;
+        }
+    }
+
+    /// What nine of ten periods are no longer than; without any, forever.
+    fn usual(&self) -> i64 {
+        let (mut seen, most) = (0, self.count * 9 / 10);
+        for (class, count) in self.classes.iter().enumerate() {
+            seen += u64::from(*count);
+            if seen > most || seen == self.count && seen > 0 {
+                let (bits, eighth) = (class / 8, class % 8);
+                let end = (8 + eighth as u128 + 1) << bits >> 3;
+                return i64::try_from(end).unwrap_or(i64::MAX);
+            }
+        }
+        i64::MAX
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extremes_are_kept_and_no_more_than_four_values_of_a_column() {
+        let mut sampler = Sampler::new(0, 1_000_000, 10);
+        for n in 0..1_000_000 {
+            let value = match n {
+                123_456 => 1e6,
+                777_777 => -1e6,
+                n => (n as f64 / 1e5).sin(),
+            };
+            sampler.add(n, value);
+        }
+        let signal = sampler.signal(false);
+        assert_eq!(signal.span(), Some((-1e6, 1e6)));
+        assert_eq!(signal.runs.len(), 1);
+        let run = &signal.runs[0];
+        assert!(run.len() <= 40 && run.contains(&(123_456, 1e6)));
+        assert_eq!((run[0].0, run.last().unwrap().0), (0, 999_999));
+        assert!(run.is_sorted_by_key(|(nanos, _)| *nanos));
+    }
+
+    #[test]
+    fn a_gap_ends_a_line_and_what_is_held_has_none() {
+        let mut sampler = Sampler::new(0, 1000, 500);
+        (0..100).chain(200..300).for_each(|n| sampler.add(n, 1.0));
+        let runs = sampler.signal(false).runs;
+        assert_eq!(
+            runs.iter().map(|run| (run[0].0, run[run.len() - 1].0)).collect::<Vec<_>>(),
+            [(0, 99), (200, 299)]
+        );
+        assert_eq!(sampler.signal(true).runs.len(), 1);
+    }
+
+    #[test]
+    fn what_is_no_number_or_out_of_time_is_counted() {
+        let mut sampler = Sampler::new(10, 20, 4);
+        for (nanos, value) in [
+            (10, 1.0),
+            (11, f64::NAN),
+            (9, 1.0),
+            (25, 1.0),
+            (12, f64::INFINITY),
+            (i64::MIN, 0.0),
+            (i64::MAX, 0.0),
+        ] {
+            sampler.add(nanos, value);
+        }
+        let signal = sampler.signal(false);
+        assert_eq!((signal.values, signal.left_out), (1, 6));
+        assert_eq!(signal.runs, [[(10, 1.0)]]);
+        let mut all = Sampler::new(i64::MIN, i64::MAX, 4);
+        all.add(i64::MAX - 1, 1.0);
+        all.add(i64::MIN, 1.0);
+        assert_eq!(all.signal(false).values, 2);
+    }
+
+    #[test]
+    fn the_usual_period_is_known_to_an_eighth() {
+        let mut periods = Periods::default();
+        (0..99).for_each(|_| periods.add(1_000));
+        periods.add(1_000_000);
+        assert!((1_000..=1_125).contains(&periods.usual()), "{}", periods.usual());
+        assert_eq!(Periods::default().usual(), i64::MAX);
+    }
+}

@@ -1,0 +1,186 @@
+//! Where an axis has its marks, and what stands at them.
+
+/// An axis: from where to where, and the marks on it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Axis {
+    pub(crate) start: f64,
+    pub(crate) end: f64,
+    pub(crate) ticks: Vec<f64>,
+    /// From one mark to the next.
+    step: f64,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Number,
+    /// Seconds, of which days are multiples: shown as the time of day.
+    TimeOfDay,
+}
+
+/// The steps of seconds that clocks have, below a day.
+const CLOCK_STEPS: [f64; 17] = [
+    1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0,
+    7200.0, 10_800.0, 21_600.0, 43_200.0,
+];
+
+const DAY: f64 = 86_400.0;
+
+impl Axis {
+    /// An axis of numbers with about `marks` marks. If it `has_room`, it begins and ends
+    /// a little before and after the numbers.
+    pub(crate) fn numbers(start: f64, end: f64, marks: usize, has_room: bool) -> Self {
+        let (start, end) = widened(start, end, has_room);
+        let step = nice((end - start) / marks.max(1) as f64);
+        Self::new(start, end, step, Kind::Number)
+    }
+
+    /// An axis of times of day.
+    pub(crate) fn times_of_day(start: f64, end: f64, marks: usize) -> Self {
+        let (start, end) = widened(start, end, false);
+        let least = (end - start) / marks.max(1) as f64;
+        let step = match least {
+            least if least <= 1.0 => nice(least),
+            least if least > DAY / 2.0 => DAY * nice(least / DAY).max(1.0),
+            least => CLOCK_STEPS.into_iter().find(|step| *step >= least).unwrap_or(DAY),
+        };
+        Self::new(start, end, step, Kind::TimeOfDay)
+    }
+
+    fn new(start: f64, end: f64, step: f64, kind: Kind) -> Self {
+        let first = (start / step).ceil();
+        // A little more than the end, as 0.1 is not ten hundredths.
+        let count = ((end / step + 1e-9).floor() - first).clamp(0.0, 100.0) as usize;
+        let ticks = (0..=count).map(|n| (first + n as f64) * step);
+        let ticks = ticks.filter(|tick| *tick <= end + step * 1e-9).collect();
+        Self { start, end, ticks, step, kind }
+    }
+
+    /// What stands at the mark `tick`.
+    pub(crate) fn label(&self, tick: f64) -> String {
+        match self.kind {
+            Kind::Number => self.number(tick),
+            Kind::TimeOfDay => self.time_of_day(tick),
+        }
+    }
+
+    fn number(&self, tick: f64) -> String {
+        let tick = if tick.abs() < self.step * 1e-6 { 0.0 } else { tick };
+        let most = self.start.abs().max(self.end.abs());
+        let digits = -self.step.log10().floor();
+        let text = match digits {
+            digits if digits <= 0.0 && most < 1e6 => format!("{tick:.0}"),
+            digits if (0.0..=7.0).contains(&digits) && most < 1e6 => {
+                format!("{tick:.0$}", digits as usize)
+            }
+            _ if tick == 0.0 => "0".to_owned(),
+            digits => {
+                let places =
+                    (tick.abs().log10().floor() + digits).clamp(0.0, 9.0) as usize;
+                format!("{tick:.places$e}")
+            }
+        };
+        text.replace('-', "\u{2212}")
+    }
+
+    fn time_of_day(&self, tick: f64) -> String {
+        let digits = (-self.step.log10().floor()).clamp(0.0, 9.0) as usize;
+        let scale = 10_f64.powi(digits as i32);
+        let units = (tick * scale).round();
+        let seconds = (units / scale).floor();
+        let part = (units - seconds * scale) as u64;
+        let of_day = seconds.rem_euclid(DAY) as u64;
+        let (h, m, s) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+        match (self.step >= 60.0, digits) {
+            (true, _) => format!("{h:02}:{m:02}"),
+            (false, 0) => format!("{h:02}:{m:02}:{s:02}"),
+            _ => format!("{h:02}:{m:02}:{s:02}.{part:0digits$}"),
+        }
+    }
+}
+
+/// The numbers from `start` to `end`, or some around them where these are one or none.
+fn widened(start: f64, end: f64, has_room: bool) -> (f64, f64) {
+    let (start, end) = match start.is_finite() && end.is_finite() {
+        true => (start.min(end).max(-1e300), start.max(end).min(1e300)),
+        false => return (0.0, 1.0),
+    };
+    let most = start.abs().max(end.abs());
+    if end - start <= most * 1e-9 {
+        let room = if most == 0.0 { 1.0 } else { most * 0.05 };
+        return (start - room, end + room);
+    }
+    let room = if has_room { (end - start) * 0.04 } else { 0.0 };
+    (start - room, end + room)
+}
+
+/// The least of 1, 2 and 5 times a power of ten that is at least `least`.
+pub(crate) fn nice(least: f64) -> f64 {
+    let power = 10_f64.powf(least.max(1e-300).log10().floor());
+    let times = [1.0, 2.0, 5.0, 10.0].into_iter();
+    times
+        .map(|times| times * power)
+        .find(|step| *step >= least * (1.0 - 1e-9))
+        .unwrap_or(least)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(axis: &Axis) -> Vec<String> {
+        axis.ticks.iter().map(|tick| axis.label(*tick)).collect()
+    }
+
+    #[test]
+    fn marks_are_at_round_numbers() {
+        assert_eq!(
+            labels(&Axis::numbers(0.0, 1.0, 5, false)),
+            ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]
+        );
+        assert_eq!(
+            labels(&Axis::numbers(-7.0, 7.0, 4, false)),
+            ["\u{2212}5", "0", "5"]
+        );
+        assert_eq!(
+            labels(&Axis::numbers(49.449_99, 49.450_02, 3, false)),
+            ["49.44999", "49.45000", "49.45001", "49.45002"]
+        );
+        assert_eq!(
+            labels(&Axis::numbers(0.0, 3e7, 3, false)),
+            ["0", "1e7", "2e7", "3e7"]
+        );
+    }
+
+    #[test]
+    fn one_number_or_none_has_an_axis_too() {
+        let axis = Axis::numbers(5.0, 5.0, 5, true);
+        assert!(axis.start < 5.0 && axis.end > 5.0 && !axis.ticks.is_empty());
+        let none = Axis::numbers(f64::INFINITY, f64::NEG_INFINITY, 5, true);
+        assert_eq!((none.start, none.end), (0.0, 1.0));
+        let wide = Axis::numbers(-f64::MAX, f64::MAX, 5, true);
+        assert!(wide.start.is_finite() && (wide.end - wide.start).is_finite());
+    }
+
+    #[test]
+    fn times_of_day_are_as_clocks_have_them() {
+        let hour = 36_000.0;
+        assert_eq!(
+            labels(&Axis::times_of_day(hour, hour + 30.0, 3)),
+            ["10:00:00", "10:00:10", "10:00:20", "10:00:30"]
+        );
+        assert_eq!(
+            labels(&Axis::times_of_day(hour + 1.0, hour + 400.0, 4)),
+            ["10:02", "10:04", "10:06"]
+        );
+        assert_eq!(
+            labels(&Axis::times_of_day(hour, hour + 0.3, 3)),
+            ["10:00:00.0", "10:00:00.1", "10:00:00.2", "10:00:00.3"]
+        );
+        // After midnight.
+        assert_eq!(
+            labels(&Axis::times_of_day(86_399.0, 86_401.0, 2)),
+            ["23:59:59", "00:00:00", "00:00:01"]
+        );
+    }
+}

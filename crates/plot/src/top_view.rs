@@ -1,0 +1,150 @@
+//! Points seen from above.
+
+mod raster;
+mod scene;
+
+use logtool_core::Result;
+
+use crate::{
+    paint,
+    top_view::{raster::Raster, scene::Scene},
+};
+
+/// Makes a picture of points, x to the right and y upwards, as they come.
+#[derive(Clone, Debug)]
+pub struct TopView {
+    /// What is written at the picture.
+    about: TopViewOptions,
+    waiting: Vec<Point>,
+    raster: Option<Raster>,
+}
+
+/// What a picture of points shows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TopViewOptions {
+    /// What stands above it.
+    pub title: String,
+    /// What the colours are, as `height (m)`.
+    pub color: String,
+    /// How far to the sides it reaches, in metres; else so far that nearly all points are
+    /// in it.
+    pub reach: Option<f64>,
+    /// The values of the first and the last colour; else nearly all of what there are.
+    pub colors: Option<(f64, f64)>,
+    /// How many dots a pixel is wide.
+    pub scale: u8,
+}
+
+/// A point of a scan: metres, and what its colour shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Point {
+    pub(crate) x: f32,
+    pub(crate) y: f32,
+    pub(crate) z: f32,
+    pub(crate) value: f32,
+}
+
+/// So many points are looked at before it is settled what the picture shows.
+const MOST_WAITING: usize = 1 << 21;
+
+/// How many pixels wide and high the part with the points is.
+pub(crate) const SIDE: u32 = 640;
+
+impl TopView {
+    /// A picture without points.
+    pub fn new(about: TopViewOptions) -> Self {
+        Self { about, waiting: Vec::new(), raster: None }
+    }
+
+    /// Adds a point, if it is somewhere: metres, and what its colour shows.
+    pub fn add(&mut self, x: f64, y: f64, z: f64, value: f64) {
+        if !x.is_finite() || !y.is_finite() || (x, y, z) == (0.0, 0.0, 0.0) {
+            return;
+        }
+        let [x, y, z, value] = [x, y, z, value].map(|number| number as f32);
+        let point = Point { x, y, z, value };
+        match &mut self.raster {
+            Some(raster) => raster.add(&point),
+            None => self.waiting.push(point),
+        }
+        if self.waiting.len() >= MOST_WAITING {
+            self.settle();
+        }
+    }
+
+    /// The picture, as PNG.
+    ///
+    /// # Errors
+    /// Whatever keeps it from being painted.
+    pub fn png(mut self) -> Result<Vec<u8>> {
+        let raster = self.settle();
+        let scene = Scene::new(&self.about, &raster);
+        let scale = f32::from(self.about.scale.clamp(1, 8));
+        paint::over(&scene.svg()?, scale, |pixmap| {
+            let (left, top) = scene.place();
+            raster.paint(pixmap, (left * scale) as u32, (top * scale) as u32);
+        })
+    }
+
+    /// Settles what is shown, by the points that there are.
+    fn settle(&mut self) -> Raster {
+        let mut raster = match self.raster.take() {
+            Some(raster) => raster,
+            None => Raster::new(&self.about, &self.waiting),
+        };
+        // The higher hide the lower.
+        self.waiting.sort_by(|a, b| a.z.total_cmp(&b.z));
+        self.waiting.drain(..).for_each(|point| raster.add(&point));
+        self.raster = Some(raster.clone());
+        raster
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size(png: &[u8]) -> [u32; 2] {
+        [16, 20].map(|at| u32::from_be_bytes(png[at..at + 4].try_into().unwrap()))
+    }
+
+    #[test]
+    fn points_are_where_they_are_and_have_their_colours() {
+        let about = TopViewOptions {
+            reach: Some(10.0),
+            colors: Some((0.0, 1.0)),
+            scale: 1,
+            ..TopViewOptions::default()
+        };
+        let mut view = TopView::new(about.clone());
+        // Ahead to the left: the first colour of viridis; behind to the right: the last.
+        view.add(-5.0, 5.0, 0.0, 0.0);
+        view.add(5.0, -5.0, 1.0, 1.0);
+        view.add(f64::NAN, 0.0, 0.0, 0.0);
+        let raster = view.settle();
+        let (left, top) = Scene::new(&about, &raster).place();
+        let mut pixmap = resvg::tiny_skia::Pixmap::new(900, 900).unwrap();
+        raster.paint(&mut pixmap, left as u32, top as u32);
+        let at = |x: f64, y: f64| {
+            let side = f64::from(SIDE);
+            let column = f64::from(left) + (x + 10.0) / 20.0 * side;
+            let row = f64::from(top) + (10.0 - y) / 20.0 * side;
+            let color = pixmap.pixel(column as u32, row as u32).unwrap();
+            [color.red(), color.green(), color.blue()]
+        };
+        assert_eq!(at(-5.0, 5.0), [68, 1, 84]);
+        assert_eq!(at(5.0, -5.0), [253, 231, 37]);
+        assert_eq!(at(0.0, 0.0), [0, 0, 0], "nothing was painted there");
+    }
+
+    #[test]
+    fn a_picture_of_no_points_and_of_points_far_away_is_a_picture() {
+        let about = TopViewOptions { scale: 1, ..TopViewOptions::default() };
+        let empty = TopView::new(about.clone()).png().unwrap();
+        let mut far = TopView::new(TopViewOptions { scale: 2, ..about });
+        far.add(1e300, -1e300, 1e300, f64::INFINITY);
+        far.add(1.0, 1.0, 1.0, f64::NAN);
+        let (one, two) = (size(&empty), size(&far.png().unwrap()));
+        assert_eq!(two, one.map(|side| side * 2));
+    }
+}

@@ -1,0 +1,138 @@
+//! The points themselves, as dots.
+
+use resvg::tiny_skia::{Pixmap, PremultipliedColorU8};
+
+use crate::{
+    palette::{Rgb, viridis},
+    ticks::nice,
+    top_view::{Point, SIDE, TopViewOptions},
+};
+
+/// Dots on a square.
+#[derive(Clone, Debug)]
+pub(super) struct Raster {
+    /// What is in the middle, in metres: where the sensor is, or the points, if these are
+    /// not around it.
+    pub(super) middle: (f64, f64),
+    /// From there to the sides.
+    pub(super) reach: f64,
+    /// The values of the first and the last colour.
+    pub(super) colors: (f64, f64),
+    side: usize,
+    dots: Vec<Option<Rgb>>,
+    /// How many dots a point is wide.
+    width: usize,
+}
+
+/// The share of points that are in a picture, at least, if they are not too far.
+const MOST: f64 = 0.98;
+
+/// Of the values, so many below and above are beyond the colours.
+const BEYOND: f64 = 0.01;
+
+impl Raster {
+    /// A square for `points`, without them.
+    pub(super) fn new(about: &TopViewOptions, points: &[Point]) -> Self {
+        let middle = match about.reach {
+            Some(_) => (0.0, 0.0),
+            None => middle(points),
+        };
+        let far = |point: &Point| {
+            let (x, y) = (f64::from(point.x) - middle.0, f64::from(point.y) - middle.1);
+            x.abs().max(y.abs())
+        };
+        let reach = about.reach.unwrap_or_else(|| {
+            let mut far: Vec<f64> = points.iter().map(far).collect();
+            let reach = at_share(&mut far, MOST).unwrap_or(10.0);
+            // Round, and not twice as far as it has to be.
+            let step = nice(reach / 10.0).max(0.01);
+            (reach * 1.02 / step).ceil() * step
+        });
+        let colors = about.colors.unwrap_or_else(|| {
+            let values = points.iter().map(|point| f64::from(point.value));
+            let mut values: Vec<f64> =
+                values.filter(|value| value.is_finite()).collect();
+            let low = at_share(&mut values, BEYOND).unwrap_or(0.0);
+            let high = at_share(&mut values, 1.0 - BEYOND).unwrap_or(1.0);
+            if high > low { (low, high) } else { (low - 0.5, high + 0.5) }
+        });
+        let scale = usize::from(about.scale.clamp(1, 8));
+        let side = SIDE as usize * scale;
+        let reach =
+            if reach.is_finite() && reach > 0.0 { reach.min(1e30) } else { 1.0 };
+        Self {
+            middle,
+            reach,
+            colors,
+            side,
+            dots: vec![None; side * side],
+            width: scale,
+        }
+    }
+
+    /// Adds a point, if it is within the square.
+    pub(super) fn add(&mut self, point: &Point) {
+        let (low, high) = self.colors;
+        let share = (f64::from(point.value) - low) / (high - low);
+        let color = match share.is_nan() {
+            true => [0xa0; 3],
+            false => viridis(share),
+        };
+        let per_metre = self.side as f64 / (2.0 * self.reach);
+        let column = (f64::from(point.x) - self.middle.0 + self.reach) * per_metre;
+        let row = (self.reach - f64::from(point.y) + self.middle.1) * per_metre;
+        let within = 0.0..self.side as f64;
+        if !within.contains(&column) || !within.contains(&row) {
+            return;
+        }
+        // Around the place, so that it is in the middle.
+        let from = |at: f64| (at as usize).saturating_sub((self.width - 1) / 2);
+        for row in from(row)..(from(row) + self.width + 1).min(self.side) {
+            for column in from(column)..(from(column) + self.width + 1).min(self.side) {
+                if let Some(dot) = self.dots.get_mut(row * self.side + column) {
+                    *dot = Some(color);
+                }
+            }
+        }
+    }
+
+    /// Paints the dots, from the place on that is `left` and `top`.
+    pub(super) fn paint(&self, pixmap: &mut Pixmap, left: u32, top: u32) {
+        let (width, left, top) = (pixmap.width() as usize, left as usize, top as usize);
+        for (row, dots) in self.dots.chunks_exact(self.side).enumerate() {
+            let start = (top + row) * width + left;
+            let Some(pixels) = pixmap.pixels_mut().get_mut(start..) else { return };
+            for (pixel, dot) in pixels.iter_mut().zip(dots) {
+                let color = dot.and_then(|[r, g, b]| {
+                    PremultipliedColorU8::from_rgba(r, g, b, 255)
+                });
+                *pixel = color.unwrap_or(*pixel);
+            }
+        }
+    }
+}
+
+/// The middle of `points`, or of the sensor, if that is among them.
+fn middle(points: &[Point]) -> (f64, f64) {
+    let of = |coordinate: fn(&Point) -> f32| {
+        let mut all: Vec<f64> =
+            points.iter().map(|p| f64::from(coordinate(p))).collect();
+        let low = at_share(&mut all, BEYOND).unwrap_or(0.0);
+        let high = at_share(&mut all, 1.0 - BEYOND).unwrap_or(0.0);
+        (low, high)
+    };
+    let (x, y) = (of(|point| point.x), of(|point| point.y));
+    let room = (x.1 - x.0).max(y.1 - y.0) / 2.0;
+    let is_near = |(low, high): (f64, f64)| low - room <= 0.0 && 0.0 <= high + room;
+    match is_near(x) && is_near(y) {
+        true => (0.0, 0.0),
+        false => (((x.0 + x.1) / 2.0).round(), ((y.0 + y.1) / 2.0).round()),
+    }
+}
+
+/// The value that `share` of the `values` are no larger than.
+fn at_share(values: &mut [f64], share: f64) -> Option<f64> {
+    let last = values.len().checked_sub(1)?;
+    let at = ((last as f64 * share).round() as usize).min(last);
+    Some(*values.select_nth_unstable_by(at, f64::total_cmp).1)
+}

@@ -1,0 +1,134 @@
+//! What is around the points: axes, rings, what the colours mean.
+
+use logtool_core::Result;
+use plotters::{
+    element::{Circle, PathElement, Rectangle},
+    style::Color as _,
+};
+
+use crate::{
+    draw::canvas::{
+        self, Area, CENTER, Canvas, Drawn, FINE, FROM_LEFT, GRID, INK, px, text,
+    },
+    palette::viridis,
+    ticks::Axis,
+    top_view::{SIDE, TopViewOptions, raster::Raster},
+};
+
+/// Where the square of the points is, in pixels.
+const LEFT: f64 = 64.0;
+const TOP: f64 = 34.0;
+const WIDTH: u32 = SIDE + 190;
+const HEIGHT: u32 = SIDE + 90;
+
+/// The bar of colours.
+const BAR_LEFT: f64 = LEFT + SIDE as f64 + 24.0;
+const BAR_WIDTH: f64 = 16.0;
+
+/// What is around the points.
+pub(super) struct Scene<'s> {
+    about: &'s TopViewOptions,
+    middle: (f64, f64),
+    reach: f64,
+    colors: (f64, f64),
+}
+
+impl<'s> Scene<'s> {
+    /// What is around the points that `raster` shows.
+    pub(super) fn new(about: &'s TopViewOptions, raster: &Raster) -> Self {
+        let Raster { middle, reach, colors, .. } = *raster;
+        Self { about, middle, reach, colors }
+    }
+
+    /// Where the square of the points begins, in pixels from the left and the top.
+    pub(super) fn place(&self) -> (f32, f32) {
+        (LEFT as f32, TOP as f32)
+    }
+
+    /// All but the points, on nothing.
+    pub(super) fn svg(&self) -> Result<String> {
+        Canvas::new(WIDTH, HEIGHT)?.draw(|area| {
+            self.title(area)?;
+            self.grid(area)?;
+            self.bar(area)
+        })
+    }
+
+    fn title(&self, area: &Area<'_>) -> Drawn {
+        let style = text(area, 13.0).pos(FROM_LEFT);
+        let title = crate::font::printable(&self.about.title);
+        area.draw_text(&title, &style, (px(LEFT), px(TOP / 2.0)))
+    }
+
+    /// The axes of metres, and rings of the same distance around the sensor.
+    fn grid(&self, area: &Area<'_>) -> Drawn {
+        let side = f64::from(SIDE);
+        let (left, bottom) = (px(LEFT), px(TOP + side));
+        let middle = (px(LEFT + side / 2.0), px(TOP + side / 2.0));
+        let per_metre = side / (2.0 * self.reach);
+        let ink = INK.stroke_width(FINE);
+        let of = |at: f64| Axis::numbers(at - self.reach, at + self.reach, 8, false);
+        let (across, up) = (of(self.middle.0), of(self.middle.1));
+        for tick in &across.ticks {
+            let x = px(LEFT + (tick - across.start) * per_metre);
+            area.draw(&PathElement::new([(x, bottom), (x, bottom + px(4.0))], ink))?;
+            let style = text(area, 12.0).pos(CENTER);
+            area.draw_text(&across.label(*tick), &style, (x, bottom + px(14.0)))?;
+            // Rings are of the distance from the sensor, which is in the middle.
+            let radius = px(tick * per_metre);
+            if radius > 0 && self.middle == (0.0, 0.0) {
+                area.draw(&Circle::new(middle, radius, GRID.stroke_width(FINE)))?;
+            }
+        }
+        for tick in &up.ticks {
+            let y = px(TOP + side - (tick - up.start) * per_metre);
+            area.draw(&PathElement::new([(left - px(4.0), y), (left, y)], ink))?;
+            let label = up.label(*tick);
+            let at = left - px(8.0) - canvas::width(&label, 12.0);
+            area.draw_text(&label, &text(area, 12.0).pos(FROM_LEFT), (at, y))?;
+        }
+        let (right, top) = (px(LEFT + side), px(TOP));
+        let frame =
+            [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)];
+        area.draw(&PathElement::new(frame, ink))?;
+        let name = text(area, 12.0).pos(CENTER);
+        area.draw_text("x (m)", &name, (middle.0, bottom + px(36.0)))?;
+        let upwards = name.transform(canvas::UPWARDS);
+        area.draw_text("y (m)", &upwards, (px(14.0), middle.1))
+    }
+
+    /// What the colours mean.
+    fn bar(&self, area: &Area<'_>) -> Drawn {
+        let (low, high) = self.colors;
+        let side = f64::from(SIDE);
+        const STEPS: u32 = 128;
+        for step in 0..STEPS {
+            let share = f64::from(step) / f64::from(STEPS - 1);
+            let at =
+                |step: u32| TOP + side * (1.0 - f64::from(step) / f64::from(STEPS));
+            // A little larger, so that nothing shines through between.
+            let (top, bottom) =
+                (px(at(step + 1)), px((at(step) + 0.6).min(TOP + side)));
+            let corners = [(px(BAR_LEFT), top), (px(BAR_LEFT + BAR_WIDTH), bottom)];
+            area.draw(&Rectangle::new(
+                corners,
+                canvas::color(viridis(share)).filled(),
+            ))?;
+        }
+        let axis = Axis::numbers(low, high, 8, false);
+        for tick in &axis.ticks {
+            let y = px(TOP + side - (tick - low) / (high - low) * side);
+            let x = px(BAR_LEFT + BAR_WIDTH);
+            let ink = INK.stroke_width(FINE);
+            area.draw(&PathElement::new([(x, y), (x + px(4.0), y)], ink))?;
+            let style = text(area, 12.0).pos(FROM_LEFT);
+            area.draw_text(&axis.label(*tick), &style, (x + px(7.0), y))?;
+        }
+        let name = text(area, 12.0).pos(CENTER).transform(canvas::UPWARDS);
+        area.draw_text(
+            &self.about.color,
+            &name,
+            (px(f64::from(WIDTH) - 16.0), px(TOP + side / 2.0)),
+        )
+    }
+}

@@ -1,0 +1,88 @@
+//! Points as a picture from above.
+
+use std::io::Write as _;
+
+use logtool_core::Result;
+use logtool_plot::{TopView, TopViewOptions};
+
+use crate::points::{
+    column::{Column, floats},
+    file::{CloudFile, Out, Points, close},
+    measures::Measures,
+    options::PointColor,
+};
+
+/// The points of a picture.
+pub(super) struct Picture {
+    out: Out,
+    view: TopView,
+    color: PointColor,
+    measures: Measures,
+}
+
+/// How many dots a pixel is wide.
+const SCALE: u8 = 2;
+
+impl Picture {
+    /// The picture that will be in `out`, with `title` above it.
+    pub(super) fn new(
+        out: Out,
+        columns: &[Column],
+        color: PointColor,
+        reach_metres: Option<u32>,
+        title: String,
+    ) -> Self {
+        let measures = Measures::of(columns);
+        // A cloud without intensities has heights all the same.
+        let color = match color {
+            PointColor::Intensity if measures.intensity.is_none() => PointColor::Height,
+            color => color,
+        };
+        let about = TopViewOptions {
+            title,
+            color: match color {
+                PointColor::Range => "range (m)".to_owned(),
+                PointColor::Height => "height (m)".to_owned(),
+                PointColor::Intensity => "intensity".to_owned(),
+            },
+            reach: reach_metres.map(f64::from),
+            scale: SCALE,
+            ..TopViewOptions::default()
+        };
+        Self { out, view: TopView::new(about), color, measures }
+    }
+}
+
+impl CloudFile for Picture {
+    fn write(&mut self, points: &Points) -> Result<u64> {
+        // The first three columns are x, y and z.
+        let [x, y, z] = [0, 1, 2].map(|at| points.arrays.get(at).map(floats));
+        let (x, y, z) =
+            (x.unwrap_or_default(), y.unwrap_or_default(), z.unwrap_or_default());
+        let intensities = match self.color {
+            PointColor::Intensity => {
+                let array =
+                    self.measures.intensity.and_then(|at| points.arrays.get(at));
+                array.map(floats).unwrap_or_default()
+            }
+            PointColor::Range | PointColor::Height => Vec::new(),
+        };
+        for (row, ((x, y), z)) in x.iter().zip(&y).zip(&z).enumerate() {
+            let value = match self.color {
+                PointColor::Range => (x * x + y * y + z * z).sqrt(),
+                PointColor::Height => *z,
+                PointColor::Intensity => {
+                    intensities.get(row).copied().unwrap_or(f64::NAN)
+                }
+            };
+            self.view.add(*x, *y, *z, value);
+        }
+        Ok(0)
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        let Self { mut out, view, .. } = *self;
+        out.write_all(&view.png()?)?;
+        close(out)
+    }
+}
