@@ -22,6 +22,11 @@ static LIVE: Mutex<Vec<Arc<Outputs>>> = Mutex::new(Vec::new());
 /// Outputs that are gone when the program is interrupted.
 pub(crate) struct Guarded(Arc<Outputs>);
 
+/// One file, standard output: what is written is gone, and nothing is to be removed.
+pub(crate) fn stdout() -> Guarded {
+    Guarded(Outputs::to_stdout())
+}
+
 /// Files in `dir`, as [`Outputs::new`].
 pub(crate) fn outputs(dir: impl AsRef<Path>, existing: Existing) -> Guarded {
     static HANDLER: Once = Once::new();

@@ -120,6 +120,15 @@ pub trait RecordSink: Send {
 pub trait TableSink: Sync {
     /// Starts the table of `topic`. It is called once for each topic that has rows.
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>>;
+
+    /// Writes what is still missing when all tables are finished: for whoever made the
+    /// sink to call, once. By itself, nothing is.
+    ///
+    /// # Errors
+    /// Whatever ends the writing.
+    fn finish(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Takes the rows of one table.

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, io::BufWriter, sync::Arc};
 
 use arrow_array::RecordBatch;
-use arrow_ipc::writer::FileWriter;
+use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::{Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 use logtool_core::{Result, TableSink, TableWriter, Topic};
@@ -18,7 +18,8 @@ use crate::{
     staged::{Outputs, Staged},
 };
 
-/// Writes Arrow IPC files: one a topic. The names of values are dictionary columns.
+/// Writes Arrow IPC files: one a topic; to standard output as a stream. The names of
+/// values are dictionary columns.
 #[derive(Clone, Debug)]
 pub struct IpcSink {
     outputs: Arc<Outputs>,
@@ -43,7 +44,11 @@ impl TableSink for IpcSink {
         let staged = self.outputs.create(&self.names.file_name(topic, "arrow"))?;
         let schema = file_schema(topic, schema, &self.metadata);
         let out = BufWriter::with_capacity(32 << 10, staged);
-        let writer = FileWriter::try_new(out, &schema).map_err(from_arrow)?;
+        let writer = match self.outputs.is_stdout() {
+            true => StreamWriter::try_new(out, &schema).map(Writer::Stream),
+            false => FileWriter::try_new(out, &schema).map(Writer::File),
+        };
+        let writer = writer.map_err(from_arrow)?;
         let held = Held::new(&schema, &self.budget);
         let dictionaries = OneDictionary::new(&schema)?;
         Ok(Box::new(IpcWriter { schema, dictionaries, writer, held }))
@@ -53,8 +58,14 @@ impl TableSink for IpcSink {
 struct IpcWriter {
     schema: SchemaRef,
     dictionaries: OneDictionary,
-    writer: FileWriter<BufWriter<Staged>>,
+    writer: Writer,
     held: Held,
+}
+
+/// The two forms that Arrow has: a stream is read as it comes, a file from its end.
+enum Writer {
+    File(FileWriter<BufWriter<Staged>>),
+    Stream(StreamWriter<BufWriter<Staged>>),
 }
 
 /// A batch has so many bytes, if there is the memory: each costs some 100 a column.
@@ -71,8 +82,11 @@ impl TableWriter for IpcWriter {
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         self.flush()?;
-        self.writer.finish().map_err(from_arrow)?;
-        let out = self.writer.into_inner().map_err(from_arrow)?;
+        let out = match self.writer {
+            Writer::File(writer) => writer.into_inner(),
+            Writer::Stream(writer) => writer.into_inner(),
+        };
+        let out = out.map_err(from_arrow)?;
         out.into_inner().map_err(|err| err.into_error())?.finish()
     }
 }
@@ -84,7 +98,11 @@ impl IpcWriter {
             return Ok(());
         }
         let batch = concat_batches(&self.schema, &batches).map_err(from_arrow)?;
-        self.writer.write(&batch).map_err(from_arrow)
+        match &mut self.writer {
+            Writer::File(writer) => writer.write(&batch),
+            Writer::Stream(writer) => writer.write(&batch),
+        }
+        .map_err(from_arrow)
     }
 }
 

@@ -1,5 +1,5 @@
 //! Writes the tables of logtool: CSV, JSON Lines, Arrow IPC, Parquet; points as PCD, PLY,
-//! KITTI, LAS and LAZ; tracks as KML, GPX and GeoJSON.
+//! KITTI, LAS and LAZ; tracks as KML, GPX and GeoJSON; arrays for NumPy and MATLAB.
 //!
 //! A sink takes what [`logtool_core::to_tables`] makes of a log, and writes one file a
 //! topic, called as [`FileNames`] says. All files of a run are [`Outputs`]: they appear
@@ -49,12 +49,16 @@ mod one_dictionary;
 mod ipc;
 mod parquet;
 
+mod arrays;
+
 mod png;
 mod points;
 mod px4;
+mod spark;
 mod tracks;
 
 pub use crate::{
+    arrays::{MatSink, NpzSink},
     csv::{CsvOptions, CsvSink},
     file_name::{FileNames, NameStyle},
     ipc::IpcSink,
@@ -67,6 +71,7 @@ pub use crate::{
         Px4Change, Px4Message, Px4Metadata, Px4Position, Px4Sink, Px4TaggedMessage,
         Px4Value,
     },
+    spark::SparkSink,
     staged::{Abandoned, Existing, Outputs, Staged},
     tracks::{
         PositionReader, TrackFormat, TrackMode, TrackModes, TrackSink, position_columns,

@@ -35,6 +35,8 @@ pub enum Existing {
 pub struct Outputs {
     dir: PathBuf,
     existing: Existing,
+    /// Whether all that is written goes to standard output.
+    to_stdout: bool,
     state: Mutex<State>,
     /// How many temporary files are held open.
     open: AtomicUsize,
@@ -79,7 +81,19 @@ impl Outputs {
     /// Files in `dir`, which is made when the first of them begins.
     pub fn new(dir: impl Into<PathBuf>, existing: Existing) -> Arc<Self> {
         let (state, open) = (Mutex::default(), AtomicUsize::new(0));
-        Arc::new(Self { dir: dir.into(), existing, state, open })
+        Arc::new(Self { dir: dir.into(), existing, to_stdout: false, state, open })
+    }
+
+    /// One file, which is written to standard output, as it comes.
+    pub fn to_stdout() -> Arc<Self> {
+        let (state, open) = (Mutex::default(), AtomicUsize::new(0));
+        let (dir, existing) = (PathBuf::new(), Existing::Refuse);
+        Arc::new(Self { dir, existing, to_stdout: true, state, open })
+    }
+
+    /// Whether there is one file, [standard output](Self::to_stdout).
+    pub fn is_stdout(&self) -> bool {
+        self.to_stdout
     }
 
     /// The directory that the files are in.
@@ -93,6 +107,9 @@ impl Outputs {
     /// It is an error if there is such a file already, unless it may be replaced, and
     /// if this name was asked for before.
     pub fn create(self: &Arc<Self>, name: &str) -> Result<Staged> {
+        if self.to_stdout {
+            return self.stdout(name);
+        }
         let place = self.dir.join(name);
         self.check(&place)?;
         let mut state = self.lock();
@@ -111,6 +128,19 @@ impl Outputs {
         self.open.fetch_add(1, Ordering::Relaxed);
         let (file, temporary) = (Some(file), Some(temporary));
         Ok(Staged { outputs: self.clone(), file, temporary, place, position: 0 })
+    }
+
+    /// Standard output, as the file called `name`, and as no other.
+    fn stdout(self: &Arc<Self>, name: &str) -> Result<Staged> {
+        let mut state = self.lock();
+        if !state.names.is_empty() {
+            let what = "two tables, and one standard output";
+            return Err(Error::new(ErrorKind::Unsupported, what));
+        }
+        state.names.insert(name.to_owned());
+        let file = Some(stdout_file()?);
+        let place = PathBuf::from("standard output");
+        Ok(Staged { outputs: self.clone(), file, temporary: None, place, position: 0 })
     }
 
     /// Writes the file called `name`.
@@ -240,7 +270,7 @@ impl Staged {
     }
 
     fn close(&mut self) {
-        if self.file.take().is_some() {
+        if !self.outputs.to_stdout && self.file.take().is_some() {
             self.outputs.open.fetch_sub(1, Ordering::Relaxed);
         }
     }
@@ -271,6 +301,16 @@ impl Drop for Staged {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// Standard output as a file, which does not wait for lines.
+fn stdout_file() -> io::Result<File> {
+    #[cfg(unix)]
+    let owned = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned();
+    #[cfg(windows)]
+    let owned =
+        std::os::windows::io::AsHandle::as_handle(&io::stdout()).try_clone_to_owned();
+    owned.map(File::from)
 }
 
 /// An empty file in `dir` that only its owner may guess the name of, with the rights

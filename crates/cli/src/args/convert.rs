@@ -19,6 +19,13 @@ use crate::{
 /// current one, called as the log is without its extension. They appear all together at
 /// the end, or not at all.
 ///
+/// With `--to npz`, each topic becomes a file for numpy.load, with --to mat, or where OUT
+/// ends so, each log one for MATLAB's load, in which each topic is a struct. Nested fields
+/// are arrays `a.b` or structs of arrays, arrays of fixed length one more dimension, times
+/// 64-bit nanoseconds. Lists are the items of all rows, and `x.offsets`, where in them
+/// those of each row begin; in MATLAB cells. `x.valid` or `x_valid` says which values of
+/// x there are, if some are missing.
+///
 /// With `--to images`, the images of a bag or a .vel log become files, called by the
 /// seconds of their stamps, in a folder for each topic, beside a table of them, index.csv. Compressed ones
 /// are written as they are, others as PNG, with depth in metres (32FC1) as millimetres of
@@ -69,6 +76,7 @@ Examples:
   logtool convert flight.ulg -o one --topic 'vehicle_*' --merge asof --rate 10
   logtool convert flight.ulg -o landing --from 3m --to 3m20s --to jsonl
   logtool convert flight.ulg -o gps --topic 'sensor_gps*' --field 'lat*' --field 'lon*'
+  logtool convert flight.ulg -o flight.mat
   logtool convert drive.bag -o pictures --to images --topic '/camera/*'
   logtool convert drive.vel -o scans --to pcd --calibration db.xml
   logtool convert drive.pcap -o cloud --to laz --formula ros
@@ -78,17 +86,19 @@ Examples:
   logtool convert drive.vel -o drive.pcap
   logtool convert flight.ulg -o flight.kml
   logtool convert drive.bag -o tracks --to gpx --topic '/gps/*'
+  logtool convert drive.bag -o - --to arrow --topic /imu/data | python imu.py
   curl -s https://example.org/x.ulg | logtool convert - -o x --to arrow")]
 pub(crate) struct ConvertArgs {
     /// The logs; `-` is standard input
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
     /// The folder to write into; or the file, if it is an MCAP file, a bag, a
-    /// capture, a .vel log or a track
+    /// capture, a .vel log, a track or a .mat; or `-`: one table as csv, jsonl or arrow to
+    /// standard output
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: Option<PathBuf>,
-    /// What to write: csv, jsonl, parquet, arrow, images, pcd, ply, las, laz, kitti,
-    /// png, mcap, bag, pcap, vel, kml, gpx or geojson [default: csv]. With a time: nothing at this time
+    /// What to write: csv, jsonl, parquet, arrow, npz, mat, images, pcd, ply, las, laz,
+    /// kitti, png, mcap, bag, pcap, vel, kml, gpx or geojson [default: csv]. With a time: nothing at this time
     /// or later. May be given once for each
     #[arg(long, value_name = "FORMAT|TIME", action = ArgAction::Append)]
     #[arg(allow_negative_numbers = true)]
@@ -148,11 +158,17 @@ impl ConvertArgs {
         self.to.iter().find_map(target).unwrap_or_else(by_name)
     }
 
-    /// The only file of a track, if OUT is one.
-    pub(crate) fn track_file(&self) -> Option<&Path> {
+    /// The only file that is made, if OUT is one: of a track, or of arrays for MATLAB.
+    pub(crate) fn one_file(&self) -> Option<&Path> {
         let target = self.target();
         let is_it = |out: &&Path| Target::of_name(out) == Some(target) && !out.is_dir();
-        self.out.as_deref().filter(|_| target.is_track()).filter(is_it)
+        let is_one = target.is_track() || target == Target::Mat;
+        self.out.as_deref().filter(|_| is_one).filter(is_it)
+    }
+
+    /// Whether the only table goes to standard output.
+    pub(crate) fn is_stdout(&self) -> bool {
+        self.out.as_deref().is_some_and(|out| out.as_os_str() == "-")
     }
 
     /// The time before which a record has to be.
@@ -189,11 +205,7 @@ impl FromStr for To {
             Err(_) if text.starts_with(|c: char| c.is_ascii_digit()) => {
                 Err("no time; one is like 12.5, 12m30s or 2024-05-01T12:00:00Z".into())
             }
-            Err(_) => Err(
-                "the formats are csv, jsonl, parquet, arrow, images, pcd, ply, las, \
-                     laz, kitti, png, mcap, bag, pcap, vel, kml, gpx and geojson"
-                    .into(),
-            ),
+            Err(_) => Err(format!("the formats are {}", Target::names())),
         }
     }
 }
@@ -209,6 +221,10 @@ pub(crate) enum Target {
     Parquet,
     /// Apache Arrow IPC (Feather 2)
     Arrow,
+    /// Arrays for NumPy, a file for each topic
+    Npz,
+    /// Arrays for MATLAB (version 5), a file for each log
+    Mat,
     /// The images of a bag or a .vel log: a folder for each topic, with a file for each image and a
     /// table of them, index.csv
     Images,
@@ -242,10 +258,20 @@ pub(crate) enum Target {
 }
 
 impl Target {
+    /// What they are all called.
+    fn names() -> String {
+        let name =
+            |target: &Self| Some(target.to_possible_value()?.get_name().to_owned());
+        let names: Vec<String> =
+            Self::value_variants().iter().filter_map(name).collect();
+        names.join(", ")
+    }
+
     /// The format of the one file that `path` is called as.
     fn of_name(path: &Path) -> Option<Self> {
         let end = path.extension()?;
         let ends = [
+            ("mat", Self::Mat),
             ("mcap", Self::Mcap),
             ("bag", Self::Bag),
             ("pcap", Self::Pcap),
@@ -309,4 +335,7 @@ pub(crate) enum Layout {
     Flat,
     /// The files, columns and documents of PX4's Flight Review 2
     Px4,
+    /// What Apache Spark reads: times in microseconds beside all nanoseconds as integers,
+    /// nothing unsigned, no lists of fixed length
+    Spark,
 }

@@ -100,6 +100,18 @@ fn check(args: &ConvertArgs) -> Result<()> {
     if args.points.per.is_some() && !args.target().is_points() {
         return misuse("--per is for points", "as with --to pcd");
     }
+    let is_stream =
+        matches!(args.target(), Target::Csv | Target::Jsonl | Target::Arrow);
+    if args.is_stdout() && !is_stream {
+        let hint = "csv, jsonl and arrow can; others are written to and fro";
+        return misuse("this format cannot be written to standard output", hint);
+    }
+    if args.is_stdout() && args.inputs.len() > 1 {
+        return misuse(
+            "several logs, and one standard output",
+            "convert them one by one",
+        );
+    }
     let is_px4 = args.layout == Some(Layout::Px4);
     if is_px4 && args.clock.time != TimeChoice::Boot {
         return misuse(
@@ -130,11 +142,6 @@ fn places(args: &ConvertArgs) -> Result<Vec<(&Path, PathBuf)>> {
 }
 
 fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
-    if args.out.as_deref().is_some_and(|out| out.as_os_str() == STDIN) {
-        let what = "files cannot go to standard output";
-        let hint = "name a folder or a file with -o; `logtool cat` prints records";
-        return Err(Complaint::misuse(what).hint(hint).into());
-    }
     if args.target().is_log() {
         return log::place(input, args);
     }
@@ -143,7 +150,7 @@ fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
         true => Ok("stdin".to_owned()),
         false => opened::stem(input).with_context(|| input.display().to_string()),
     };
-    if let Some(file) = args.track_file() {
+    if let Some(file) = args.one_file() {
         if args.inputs.len() > 1 {
             let what = format!("several logs in one file, {}", file.display());
             let hint = "name a folder with -o, and a format with --to";
@@ -154,8 +161,8 @@ fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
     match &args.out {
         Some(out) if args.inputs.len() == 1 => {
             let ends = [
-                "csv", "jsonl", "json", "parquet", "arrow", "feather", "kml", "gpx",
-                "geojson",
+                "csv", "jsonl", "json", "parquet", "arrow", "feather", "npz", "mat",
+                "kml", "gpx", "geojson",
             ];
             let end = out.extension().and_then(|end| end.to_str()).unwrap_or_default();
             if ends.contains(&end) && !out.is_dir() {

@@ -133,8 +133,10 @@ fn what_cannot_be_meant_together_is_misuse() {
     let convert =
         |args: &[&str]| folder.run(&[&["convert", "flight.ulg"], args].concat());
     convert(&["-o", "flight.csv"]).ended(2, &["looks like a file", "hint:"]);
-    convert(&["--to", "xml"])
-        .ended(2, &["csv, jsonl, parquet, arrow, images, pcd, ply, las, laz, kitti"]);
+    convert(&["--to", "xml"]).ended(
+        2,
+        &["the formats are csv, jsonl, parquet, arrow, npz, mat, images, pcd"],
+    );
     convert(&["--to", "csv", "--to", "arrow"]).ended(2, &["given twice"]);
     convert(&["--layout", "flat"]).ended(2, &["--layout is for --to parquet"]);
     convert(&["--merge", "asof"]).ended(2, &["--rate"]);
@@ -156,4 +158,32 @@ fn threads_change_nothing() {
     let one = folder.read("one/flight_att_0.csv");
     assert_eq!(one.lines().count(), 300_001);
     assert!(one == folder.read("four/flight_att_0.csv"));
+}
+
+#[test]
+fn one_table_goes_to_standard_output() {
+    let folder = Folder::with(&bytes::log());
+    let to_stdout = |args: &[&str]| {
+        folder.run(&[&["convert", "flight.ulg", "-o", "-"], args].concat())
+    };
+    let run =
+        to_stdout(&["--topic", "att.1"]).ended(0, &["flight.ulg → -: 1 table, 2 rows"]);
+    assert_eq!(run.stdout, "timestamp,x\n1500000,-1.0\n3000001,0.1\n");
+    let run = to_stdout(&[]).ended(2, &["5 tables, and one standard output", "att"]);
+    assert_eq!(run.stdout, "", "nothing is written of what is refused");
+    to_stdout(&["--to", "parquet"]).ended(2, &["cannot be written to standard output"]);
+    assert_eq!(folder.list("."), ["flight.ulg"]);
+}
+
+#[test]
+fn arrays_are_a_file_for_each_topic_or_one_for_matlab() {
+    let folder = Folder::with(&bytes::log());
+    folder.run(&["convert", "flight.ulg", "-q", "-o", "np", "--to", "npz"]).succeeded();
+    assert_eq!(folder.list("np")[..2], ["att_0.npz", "att_1.npz"]);
+    folder.run(&["convert", "flight.ulg", "-q", "-o", "x.mat"]).succeeded();
+    folder.run(&["convert", "flight.ulg", "-q", "--to", "mat"]).succeeded();
+    assert_eq!(folder.list("."), ["flight", "flight.ulg", "np", "x.mat"]);
+    assert_eq!(folder.list("flight"), ["flight.mat"]);
+    let run = folder.run(&["convert", "flight.ulg", "-o", "x.mat"]);
+    run.ended(1, &["x.mat exists already"]);
 }

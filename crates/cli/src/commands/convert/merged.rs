@@ -56,6 +56,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     let mut writer = sink.table(&table(manifest, &schema), &schema)?;
     let report = merge_asof(log, &asof, &mut *writer)?;
     writer.finish()?;
+    sink.finish()?;
     let left_out = report.left_out;
     let remark = (left_out > 0).then(|| {
         format!("{} left out: their times cannot be right", counted(left_out, "record"))

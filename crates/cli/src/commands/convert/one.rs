@@ -48,13 +48,17 @@ pub(super) fn run(
     let of_log = || labels::of_log(opened.log.manifest());
     let labels = labels.or_else(|| has_names.then(of_log).flatten());
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
-    let file = args.track_file();
+    let file = args.one_file();
     let folder = match file.map(|file| file.parent().unwrap_or(Path::new(""))) {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
         Some(parent) => parent,
         None => place,
     };
-    let outputs = interrupt::outputs(folder, existing);
+    let is_stdout = args.is_stdout();
+    let outputs = match is_stdout {
+        true => interrupt::stdout(),
+        false => interrupt::outputs(folder, existing),
+    };
     let bar = progress::bar(name, opened.log.manifest().bytes, global);
     let progress = |bytes| bar.inc(bytes);
     let progress = &progress;
@@ -79,12 +83,19 @@ pub(super) fn run(
         let took = start.elapsed();
         let speed =
             opened.input.source.len() as f64 / 1e6 / took.as_secs_f64().max(1e-6);
+        let place = match is_stdout || file.is_some() {
+            true => place.to_owned(),
+            false => place.join(""),
+        };
+        let written = match is_stdout {
+            true => String::new(),
+            false => format!(", {}", Bytes(files.iter().map(len).sum())),
+        };
         say!(
-            "{name} → {}: {}, {}, {} in {} ({speed:.0} MB/s)",
-            if file.is_some() { place.to_owned() } else { place.join("") }.display(),
+            "{name} → {}: {}, {}{written} in {} ({speed:.0} MB/s)",
+            place.display(),
             counted(made.tables, "table"),
             counted(made.rows, "row"),
-            Bytes(files.iter().map(len).sum()),
             Span(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)),
         );
         made.remarks.iter().for_each(|remark| say!("  {remark}"));

@@ -13,11 +13,12 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use logtool_core::{Result, TableSink, TableWriter, Topic};
 use logtool_sinks::{
-    CsvOptions, CsvSink, FileNames, IpcSink, JsonLinesSink, NameStyle, ParquetSink,
+    CsvOptions, CsvSink, FileNames, IpcSink, JsonLinesSink, MatSink, NameStyle,
+    NpzSink, ParquetSink, SparkSink,
 };
 
 use crate::{
-    args::{ConvertArgs, Target},
+    args::{ConvertArgs, Layout, Target},
     commands::convert::job::Job,
     opened::{self, Opened},
 };
@@ -28,11 +29,27 @@ pub(super) fn new(job: &Job<'_>, names: FileNames) -> Box<dyn TableSink> {
     let told = || metadata(job.opened, job.args);
     match job.args.target() {
         Target::Jsonl => Box::new(JsonLinesSink::new(outputs, names)),
-        Target::Parquet => Box::new(ParquetSink::new(outputs, names, told())),
+        Target::Parquet => {
+            let sink = ParquetSink::new(outputs, names, told());
+            match job.args.layout {
+                Some(Layout::Spark) => Box::new(SparkSink::new(sink)),
+                _ => Box::new(sink),
+            }
+        }
+        Target::Npz => Box::new(NpzSink::new(outputs, names, told())),
+        Target::Mat => Box::new(MatSink::new(outputs, mat_file(job), told())),
         Target::Arrow => Box::new(IpcSink::new(outputs, names, told())),
         // What is made of others has a table beside its files.
         _ => Box::new(CsvSink::new(outputs, names, CsvOptions::default())),
     }
+}
+
+/// What the only file of a log is called.
+fn mat_file(job: &Job<'_>) -> String {
+    let file = job.args.one_file().and_then(|file| file.file_name()?.to_str());
+    let stem = || opened::stem(Path::new(&job.opened.input.name));
+    let named = || format!("{}.mat", stem().unwrap_or_else(|_| "log".to_owned()));
+    file.map_or_else(named, str::to_owned)
 }
 
 /// What the files of topics are called.
@@ -94,6 +111,10 @@ impl TableSink for Counted<'_> {
         self.tables.fetch_add(1, Ordering::Relaxed);
         let (writer, rows) = (self.sink.table(topic, schema)?, self.rows.clone());
         Ok(Box::new(CountedWriter { writer, rows }))
+    }
+
+    fn finish(&self) -> Result<()> {
+        self.sink.finish()
     }
 }
 

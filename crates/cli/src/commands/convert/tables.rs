@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 use logtool_core::{
-    Columns, Selection, TableJob, TableSink, TopicSet, View, to_tables,
+    Columns, Manifest, Selection, TableJob, TableSink, Topic, TopicSet, View, to_tables,
 };
 
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
         job::{Job, Made},
         sink::{self, Counted},
     },
+    complaint::Complaint,
     selection,
 };
 
@@ -23,7 +24,27 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     let sink = sink::new(job, names);
     let globs = &job.args.records.topics;
     let topics = selection::topics(job.opened.log.manifest(), globs, true)?;
-    write_into(job, &*sink, view(job.args), topics)
+    if job.args.is_stdout() {
+        check_one(job.opened.log.manifest(), &topics)?;
+    }
+    let made = write_into(job, &*sink, view(job.args), topics)?;
+    sink.finish()?;
+    Ok(made)
+}
+
+/// Refuses several tables where one fits.
+fn check_one(manifest: &Manifest, topics: &TopicSet) -> Result<()> {
+    let is_meant = |topic: &Topic| topic.records != Some(0);
+    let topics =
+        manifest.topics().filter(|(id, topic)| topics.contains(*id) && is_meant(topic));
+    let names: Vec<_> = topics.map(|(_, topic)| topic.label()).collect();
+    if names.len() < 2 {
+        return Ok(());
+    }
+    let what = format!("{} tables, and one standard output", names.len());
+    let some = names.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
+    let more = if names.len() > 4 { ", …" } else { "" };
+    Err(Complaint::misuse(what).hint(format!("--topic names one: {some}{more}")).into())
 }
 
 /// Writes the tables of `topics` into `sink`.

@@ -1,0 +1,287 @@
+//! A column on its way to be one array, or several.
+
+use std::{
+    io::{self, BufReader, Read as _},
+    sync::Arc,
+};
+
+use arrow_array::{
+    Array as _, ArrayRef, StringArray, UInt8Array, cast::AsArray as _, types::*,
+};
+use arrow_buffer::{Buffer, NullBuffer};
+use arrow_schema::{DataType, Field, TimeUnit};
+use logtool_core::{Error, ErrorKind, Result};
+
+use crate::arrays::spill::{Reader, Spill, Stream};
+
+/// The values of a column so far.
+#[derive(Debug)]
+pub(super) struct Column {
+    /// What it is called; items of lists have no name of their own.
+    pub(super) name: String,
+    /// How many values each has, along each further dimension.
+    pub(super) dims: Vec<usize>,
+    /// How many there are.
+    pub(super) count: u64,
+    pub(super) body: Body,
+    /// For each whether there is a value, a byte; if one was missing so far.
+    pub(super) valid: Option<Stream>,
+}
+
+/// What a column has.
+#[derive(Debug)]
+pub(super) enum Body {
+    /// Numbers, truths (a byte each) or times of this type, little-endian.
+    Values(DataType, Stream),
+    /// Texts or bytes, one behind the other.
+    Texts(Texts),
+    /// Lists: where each ends among the items, 8 bytes each, and these.
+    Lists(Stream, Box<Column>),
+    /// Structs.
+    Fields(Vec<Column>),
+}
+
+/// Texts or bytes.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    /// Whether they are UTF-8.
+    pub(super) is_text: bool,
+    /// Where each ends among the bytes, 8 bytes each.
+    pub(super) ends: Stream,
+    pub(super) bytes: Stream,
+    /// How many characters the longest has.
+    pub(super) longest: usize,
+    /// Whether one ends in NUL.
+    pub(super) has_nul: bool,
+}
+
+impl Column {
+    /// An empty column for values of `field`.
+    ///
+    /// # Errors
+    /// A type of which arrays know nothing.
+    pub(super) fn new(field: &Field) -> Result<Self> {
+        let mut dims = Vec::new();
+        let mut data_type = field.data_type();
+        while let DataType::FixedSizeList(item, len) = data_type {
+            dims.push(usize::try_from(*len).unwrap_or(0));
+            data_type = item.data_type();
+        }
+        let body = match data_type {
+            DataType::FixedSizeBinary(len) => {
+                dims.push(usize::try_from(*len).unwrap_or(0));
+                Body::Values(DataType::UInt8, Stream::default())
+            }
+            DataType::Utf8 | DataType::Dictionary(..) => {
+                Body::Texts(Texts { is_text: true, ..Texts::default() })
+            }
+            DataType::Binary => Body::Texts(Texts::default()),
+            DataType::List(item) => {
+                let mut items = Self::new(item)?;
+                items.name.clear();
+                Body::Lists(Stream::default(), Box::new(items))
+            }
+            DataType::Struct(fields) => {
+                let fields = fields.iter().map(|field| Self::new(field));
+                Body::Fields(fields.collect::<Result<_>>()?)
+            }
+            DataType::Boolean
+            | DataType::Timestamp(TimeUnit::Nanosecond, _)
+            | DataType::Duration(TimeUnit::Nanosecond) => {
+                Body::Values(data_type.clone(), Stream::default())
+            }
+            other
+                if other.is_integer()
+                    || matches!(other, DataType::Float32 | DataType::Float64) =>
+            {
+                Body::Values(other.clone(), Stream::default())
+            }
+            other => {
+                let what =
+                    format!("column {}: {other} cannot be in an array", field.name());
+                return Err(Error::new(ErrorKind::Unsupported, what));
+            }
+        };
+        Ok(Self { name: field.name().clone(), dims, count: 0, body, valid: None })
+    }
+
+    /// How many bytes a value of `data_type` takes.
+    pub(super) fn width(data_type: &DataType) -> usize {
+        data_type.primitive_width().unwrap_or(1)
+    }
+
+    /// Adds the values of `array`.
+    pub(super) fn push(&mut self, array: &ArrayRef, spill: &Spill) -> Result<()> {
+        let mut array = array.clone();
+        while let DataType::FixedSizeList(..) = array.data_type() {
+            let list = array.as_fixed_size_list();
+            let len = list.len() * list.value_length() as usize;
+            let values = list.values().slice(list.value_offset(0) as usize, len);
+            array = values;
+        }
+        if let Some(values) = array.as_fixed_size_binary_opt() {
+            let bytes = Buffer::from(values.value_data());
+            array = Arc::new(UInt8Array::new(bytes.into(), None));
+        }
+        self.push_valid(array.len(), array.logical_nulls().as_ref(), spill)?;
+        self.count += array.len() as u64;
+        match &mut self.body {
+            Body::Values(_, stream) => spill.push(stream, &bytes(&array))?,
+            Body::Texts(texts) => texts.push(&array, spill)?,
+            Body::Lists(ends, items) => {
+                let list = array.as_list::<i32>();
+                let (first, last) =
+                    (list.value_offsets()[0], list.value_offsets()[list.len()]);
+                let base = items.count as i64 - i64::from(first);
+                let told = list.value_offsets()[1..].iter();
+                spill.push(ends, &ints(told.map(|end| base + i64::from(*end))))?;
+                let len = (last - first) as usize;
+                items.push(&list.values().slice(first as usize, len), spill)?;
+            }
+            Body::Fields(fields) => {
+                for (field, array) in fields.iter_mut().zip(array.as_struct().columns())
+                {
+                    field.push(array, spill)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds where of `len` values there is one.
+    fn push_valid(
+        &mut self,
+        len: usize,
+        nulls: Option<&NullBuffer>,
+        spill: &Spill,
+    ) -> io::Result<()> {
+        let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
+        if nulls.is_none() && self.valid.is_none() {
+            return Ok(());
+        }
+        let valid = match &mut self.valid {
+            Some(valid) => valid,
+            none => {
+                let valid = none.insert(Stream::default());
+                let mut before = self.count;
+                while before > 0 {
+                    let some = before.min(1 << 16);
+                    spill.push(valid, &vec![1; some as usize])?;
+                    before -= some;
+                }
+                valid
+            }
+        };
+        let told: Vec<u8> = match nulls {
+            Some(nulls) => nulls.iter().map(u8::from).collect(),
+            None => vec![1; len],
+        };
+        spill.push(valid, &told)
+    }
+
+    /// Whether what is missing has to be told: NaN and the least time tell it themselves.
+    pub(super) fn told_valid(&self) -> Option<&Stream> {
+        let tells_itself = match &self.body {
+            Body::Values(data_type, _) => matches!(
+                data_type,
+                DataType::Float32
+                    | DataType::Float64
+                    | DataType::Timestamp(..)
+                    | DataType::Duration(_)
+            ),
+            _ => false,
+        };
+        self.valid.as_ref().filter(|_| !tells_itself)
+    }
+}
+
+impl Texts {
+    fn push(&mut self, array: &ArrayRef, spill: &Spill) -> Result<()> {
+        let (mut ends, mut bytes) = (Vec::new(), Vec::new());
+        let mut push = |value: Option<&[u8]>| {
+            bytes.extend_from_slice(value.unwrap_or_default());
+            ends.push(bytes.len());
+        };
+        if let Some(texts) = array.as_string_opt::<i32>() {
+            texts.iter().for_each(|text| push(text.map(str::as_bytes)));
+        } else if let Some(values) = array.as_binary_opt::<i32>() {
+            values.iter().for_each(push);
+        } else if let Some(names) = array
+            .as_dictionary_opt::<Int32Type>()
+            .and_then(|names| names.downcast_dict::<StringArray>())
+        {
+            names.into_iter().for_each(|name| push(name.map(str::as_bytes)));
+        }
+        if self.is_text {
+            let mut start = 0;
+            for end in &ends {
+                let text = String::from_utf8_lossy(&bytes[start..*end]);
+                self.longest = self.longest.max(text.chars().count());
+                self.has_nul |= text.ends_with('\0');
+                start = *end;
+            }
+        }
+        let base = self.bytes.len() as i64;
+        spill.push(
+            &mut self.ends,
+            &ints(ends.into_iter().map(|end| base + end as i64)),
+        )?;
+        Ok(spill.push(&mut self.bytes, &bytes)?)
+    }
+}
+
+/// Little-endian 64-bit integers.
+fn ints(values: impl Iterator<Item = i64>) -> Vec<u8> {
+    values.flat_map(i64::to_le_bytes).collect()
+}
+
+/// The values of an array of numbers, truths or times, with something where there is
+/// none.
+fn bytes(array: &ArrayRef) -> Vec<u8> {
+    macro_rules! each {
+        ($type:ty, $missing:expr) => {
+            array
+                .as_primitive::<$type>()
+                .iter()
+                .flat_map(|value| value.unwrap_or($missing).to_le_bytes())
+                .collect()
+        };
+    }
+    match array.data_type() {
+        DataType::Boolean => array
+            .as_boolean()
+            .iter()
+            .map(|value| u8::from(value.unwrap_or(false)))
+            .collect(),
+        DataType::Int8 => each!(Int8Type, 0),
+        DataType::Int16 => each!(Int16Type, 0),
+        DataType::Int32 => each!(Int32Type, 0),
+        DataType::Int64 => each!(Int64Type, 0),
+        DataType::UInt8 => each!(UInt8Type, 0),
+        DataType::UInt16 => each!(UInt16Type, 0),
+        DataType::UInt32 => each!(UInt32Type, 0),
+        DataType::UInt64 => each!(UInt64Type, 0),
+        DataType::Float32 => each!(Float32Type, f32::NAN),
+        DataType::Float64 => each!(Float64Type, f64::NAN),
+        DataType::Timestamp(..) => each!(TimestampNanosecondType, i64::MIN),
+        DataType::Duration(_) => each!(DurationNanosecondType, i64::MIN),
+        _ => Vec::new(),
+    }
+}
+
+/// Reads 64-bit integers one by one, such as the ends of lists.
+pub(super) struct Ints<'s>(BufReader<Reader<'s>>);
+
+impl<'s> Ints<'s> {
+    /// Those of `stream` from that with the index `from` on.
+    pub(super) fn new(spill: &'s Spill, stream: &'s Stream, from: u64) -> Self {
+        Self(BufReader::with_capacity(64 << 10, spill.read(stream, from * 8)))
+    }
+
+    /// The next one.
+    pub(super) fn next(&mut self) -> io::Result<u64> {
+        let mut bytes = [0; 8];
+        self.0.read_exact(&mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+}

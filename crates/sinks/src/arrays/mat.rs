@@ -1,0 +1,283 @@
+//! Tables as a MATLAB file (version 5, which all that read MATLAB's files read): a struct
+//! for each topic.
+
+mod element;
+mod names;
+mod values;
+
+use std::{
+    collections::BTreeMap,
+    io::{BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use logtool_core::{Error, Result, TableSink, TableWriter, Topic};
+use serde_json::json;
+
+use crate::{
+    arrays::{
+        column::{Body, Column},
+        mat::{
+            element::{Class, characters, container, frame, length},
+            names::Names,
+            values::{Values, class, longer, place},
+        },
+        spill::{Spill, Stream},
+        table::{Shared, Table},
+    },
+    provenance::table_metadata,
+    staged::{Outputs, Staged},
+};
+
+/// Writes one MATLAB file, with a struct for each topic, which `load` opens.
+///
+/// The fields of a struct are the columns, with a row for each record: numbers, and times
+/// as `int64` nanoseconds, are matrices; structs are structs of such; texts are cell
+/// arrays of `char`; lists are cell arrays of what their items would be as a column, bytes
+/// of `uint8`. Names are what MATLAB takes: `/a/b` is `a_b`. `x_valid` says where there is
+/// a value, if somewhere in the column there is none. The variable `logtool` has what is
+/// known of the log and of each topic, its own name for one, as JSON. A topic of which
+/// there are more than 2 GB is an error: the format has no more.
+#[derive(Debug)]
+pub struct MatSink {
+    outputs: Arc<Outputs>,
+    file_name: String,
+    metadata: BTreeMap<String, String>,
+    shared: Shared,
+    staged: Mutex<Option<Staged>>,
+    done: Arc<Mutex<Vec<Done>>>,
+}
+
+/// A table of which all rows are put down.
+#[derive(Debug)]
+struct Done {
+    topic: Topic,
+    table: Table,
+}
+
+impl MatSink {
+    /// Writes the file called `file_name` among `outputs`, with `metadata` in it.
+    pub fn new(
+        outputs: Arc<Outputs>,
+        file_name: String,
+        metadata: BTreeMap<String, String>,
+    ) -> Self {
+        Self {
+            outputs,
+            file_name,
+            metadata,
+            shared: Shared::default(),
+            staged: Mutex::default(),
+            done: Arc::default(),
+        }
+    }
+}
+
+impl TableSink for MatSink {
+    fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+        let mut staged = self.staged.lock().unwrap_or_else(PoisonError::into_inner);
+        if staged.is_none() {
+            *staged = Some(self.outputs.create(&self.file_name)?);
+        }
+        let table = self.shared.table(&self.outputs, schema)?;
+        let done = self.done.clone();
+        Ok(Box::new(MatTable { done, table: Done { topic: topic.clone(), table } }))
+    }
+
+    fn finish(&self) -> Result<()> {
+        let staged = self.staged.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(staged) = staged else { return Ok(()) };
+        let mut done = std::mem::take(
+            &mut *self.done.lock().unwrap_or_else(PoisonError::into_inner),
+        );
+        done.sort_by(|a, b| a.topic.label().cmp(&b.topic.label()));
+        let mut mat = Mat { out: BufWriter::with_capacity(256 << 10, staged), at: 0 };
+        mat.write(&header())?;
+        let mut names = Names::default();
+        let own = names.unique("logtool");
+        let mut about = BTreeMap::new();
+        for Done { topic, table } in &done {
+            let name = names.unique(&topic.label());
+            mat.table(&name, table).map_err(|err| named(&topic.label(), err))?;
+            about.insert(name, table_metadata(topic, &BTreeMap::new()));
+        }
+        let about = json!({ "log": self.metadata, "topics": about });
+        mat.write(&characters(&own, &about.to_string())?)?;
+        mat.out.into_inner().map_err(|err| err.into_error())?.finish()
+    }
+}
+
+struct MatTable {
+    done: Arc<Mutex<Vec<Done>>>,
+    table: Done,
+}
+
+impl TableWriter for MatTable {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.table.table.push(batch)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.table.table.put_down()?;
+        self.done.lock().unwrap_or_else(PoisonError::into_inner).push(self.table);
+        Ok(())
+    }
+}
+
+/// The first 128 bytes. (The text usually has the date too.)
+fn header() -> Vec<u8> {
+    let mut text =
+        format!("MATLAB 5.0 MAT-file, Created by: {}", crate::provenance::CREATED_BY);
+    text.truncate(116);
+    let mut bytes = format!("{text:116}").into_bytes();
+    bytes.extend([0; 8]);
+    bytes.extend(0x0100_u16.to_le_bytes());
+    bytes.extend(b"IM"); // "MI" with its bytes swapped: little-endian
+    bytes
+}
+
+/// The file.
+struct Mat {
+    out: BufWriter<Staged>,
+    at: u64,
+}
+
+/// How much memory it may take to turn rows into columns.
+const TURNED_BYTES: u64 = 16 << 20;
+
+impl Mat {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.out.write_all(bytes)?;
+        self.at += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Writes a container, which begins with `head`, of what `inside` writes.
+    fn within(
+        &mut self,
+        head: &[u8],
+        inside: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let begin = self.at;
+        self.write(head)?;
+        inside(self)?;
+        let len = length(self.at - begin)?;
+        self.out.seek(SeekFrom::Start(begin + 4))?;
+        self.out.write_all(&len)?;
+        self.out.seek(SeekFrom::Start(self.at))?;
+        Ok(())
+    }
+
+    fn table(&mut self, name: &str, table: &Table) -> Result<()> {
+        self.structure(name, &table.columns, &[table.rows], &table.spill)
+    }
+
+    /// Writes a struct of `columns`, of each of which there are as many as `outer` says.
+    fn structure(
+        &mut self,
+        name: &str,
+        columns: &[Column],
+        outer: &[u64],
+        spill: &Spill,
+    ) -> Result<()> {
+        let mut names = Names::default();
+        let mut fields: Vec<String> =
+            columns.iter().map(|column| names.unique(&column.name)).collect();
+        let valid = columns.iter().filter_map(|c| Some((c, c.told_valid()?)));
+        let valid: Vec<(&Column, &Stream)> = valid.collect();
+        fields.extend(
+            valid.iter().map(|(c, _)| names.unique(&format!("{}_valid", c.name))),
+        );
+        let head = container(name, Class::Struct, &[1, 1], &fields)?;
+        self.within(&head, |mat| {
+            for column in columns {
+                mat.column(column, outer, spill)
+                    .map_err(|err| named(&column.name, err))?;
+            }
+            for (column, stream) in valid {
+                let shape = longer(outer, &column.dims);
+                mat.numbers(Class::Logical, 1, stream, &shape, spill)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn column(&mut self, column: &Column, outer: &[u64], spill: &Spill) -> Result<()> {
+        let shape = longer(outer, &column.dims);
+        match &column.body {
+            Body::Values(data_type, stream) => self.numbers(
+                class(data_type),
+                Column::width(data_type),
+                stream,
+                &shape,
+                spill,
+            ),
+            Body::Fields(fields) => self.structure("", fields, &shape, spill),
+            Body::Texts(_) | Body::Lists(..)
+                if column.dims.is_empty() && outer.len() == 1 =>
+            {
+                let head = container("", Class::Cell, &shape, &[])?;
+                let mut values = Values::new(column, spill);
+                self.within(&head, |mat| {
+                    (0..column.count).try_for_each(|_| mat.write(&values.cell()?))
+                })
+            }
+            Body::Texts(_) | Body::Lists(..) => {
+                let matrix = Values::new(column, spill).take(&shape)?;
+                self.write(&matrix)
+            }
+        }
+    }
+
+    /// Writes a matrix of numbers of so many bytes each, the rows of which lie one behind
+    /// the other in `stream`; the columns have to.
+    fn numbers(
+        &mut self,
+        class: Class,
+        width: usize,
+        stream: &Stream,
+        shape: &[u64],
+        spill: &Spill,
+    ) -> Result<()> {
+        let frame = frame("", class, shape, stream.len())?;
+        self.write(&frame.head)?;
+        let (rows, dims) =
+            shape.split_first().map_or((0, shape), |(rows, dims)| (*rows, dims));
+        let each = dims.iter().product::<u64>();
+        let row_bytes = usize::try_from(each).unwrap_or(0) * width;
+        // So many columns are looked for at a time, and wait until all rows are read.
+        let group = TURNED_BYTES / (rows * width as u64).max(1);
+        let mut first = 0;
+        while first < each {
+            let last = each.min(first + group.max(1));
+            let places = (first..last).map(|nth| place(dims, nth) as usize * width);
+            let mut columns: Vec<_> = places.map(|place| (place, Vec::new())).collect();
+            let reader = spill.read(stream, 0);
+            let mut reader = BufReader::with_capacity(256 << 10, reader);
+            let mut row = vec![0; row_bytes];
+            for _ in 0..rows {
+                reader.read_exact(&mut row)?;
+                for (place, column) in &mut columns {
+                    let value = row.get(*place..*place + width).unwrap_or_default();
+                    match group {
+                        0 | 1 => self.write(value)?,
+                        _ => column.extend_from_slice(value),
+                    }
+                }
+            }
+            columns.iter().try_for_each(|(_, column)| self.write(column))?;
+            first = last;
+        }
+        self.write(&vec![0; frame.padding])
+    }
+}
+
+/// `err`, which is about `what`.
+fn named(what: &str, err: Error) -> Error {
+    Error::new(err.kind(), format!("{what} in a MATLAB file")).from_source(err)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,49 @@
+//! Names that MATLAB takes.
+
+use std::collections::BTreeSet;
+
+use crate::arrays::mat::element::FIELD_BYTES;
+
+/// The names of the variables of a file, or of the fields of a struct.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    taken: BTreeSet<String>,
+}
+
+impl Names {
+    /// `name` as MATLAB takes it, and as none was before: letters, digits and
+    /// underscores, a letter in front, 63 at most.
+    pub(super) fn unique(&mut self, name: &str) -> String {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+        let mut name: String = name.trim_matches('/').chars().map(plain).collect();
+        if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            name.insert(0, 'x');
+        }
+        name.truncate(FIELD_BYTES - 1);
+        let mut made = name.clone();
+        for number in 1.. {
+            if self.taken.insert(made.clone()) {
+                break;
+            }
+            let end = format!("_{number}");
+            made = name.chars().take(FIELD_BYTES - 1 - end.len()).collect();
+            made.push_str(&end);
+        }
+        made
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_what_matlab_takes_and_each_is_another() {
+        let mut names = Names::default();
+        assert_eq!(names.unique("/camera/image_raw"), "camera_image_raw");
+        assert_eq!(names.unique("camera.image_raw"), "camera_image_raw_1");
+        assert_eq!(names.unique("2d"), "x2d");
+        let long = names.unique(&"a".repeat(80));
+        assert_eq!((long.len(), names.unique(&"a".repeat(80)).len()), (63, 63));
+    }
+}

@@ -1,0 +1,59 @@
+use super::*;
+use crate::{
+    staged::Existing,
+    testing::{all_kinds, topic},
+};
+
+#[test]
+fn a_matrix_is_laid_out_as_the_format_says() {
+    // By hand, by "MAT-File Level 5 File Format": the int16 matrix [1 2 3].
+    let expected: &[&[u8]] = &[
+        &[14, 0, 0, 0, 56, 0, 0, 0],                       // miMATRIX
+        &[6, 0, 0, 0, 8, 0, 0, 0],                         // miUINT32: flags
+        &[10, 0, 0, 0, 0, 0, 0, 0],                        // mxINT16
+        &[5, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0], // miINT32: dimensions
+        &[1, 0, 0, 0, 0, 0, 0, 0],                         // miINT8: no name
+        &[3, 0, 0, 0, 6, 0, 0, 0, 1, 0, 2, 0, 3, 0, 0, 0], // miINT16, padded
+    ];
+    let made = element::matrix(Class::Int16, &[1, 3], &[1, 0, 2, 0, 3, 0]).unwrap();
+    assert_eq!(made, expected.concat());
+}
+
+#[test]
+fn what_is_longer_than_such_a_file_can_have_is_refused() {
+    let limit = (1 << 31) - 1;
+    assert!(frame("", Class::Uint8, &[limit], limit).is_err());
+    assert!(frame("", Class::Uint8, &[1 << 30], 1 << 30).is_ok());
+}
+
+#[test]
+fn the_lengths_of_all_elements_lead_from_one_to_the_next() {
+    let dir = tempfile::tempdir().unwrap();
+    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    let sink = MatSink::new(outputs.clone(), "a.mat".into(), BTreeMap::new());
+    let batch = all_kinds();
+    for name in ["one", "two"] {
+        let mut writer = sink.table(&topic(name, 0), &batch.schema()).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+    }
+    sink.finish().unwrap();
+    let file = std::fs::read(&outputs.commit().unwrap()[0]).unwrap();
+    assert_eq!(file[124..128], *b"\x00\x01IM");
+    let mut at = 128;
+    let mut variables = Vec::new();
+    while at < file.len() {
+        let word = |at: usize| {
+            u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize
+        };
+        assert_eq!(word(at), 14);
+        let len = word(at + 44); // behind the flags and two dimensions
+        variables
+            .push(String::from_utf8_lossy(&file[at + 48..at + 48 + len]).into_owned());
+        at += 8 + word(at + 4);
+    }
+    assert_eq!(
+        (variables, at),
+        (vec!["one".into(), "two".into(), "logtool".into()], file.len())
+    );
+}

@@ -1,0 +1,167 @@
+//! A column, read back value by value, as matrices.
+
+use std::io::{BufReader, Read as _};
+
+use arrow_schema::DataType;
+use logtool_core::Result;
+
+use crate::arrays::{
+    column::{Body, Column, Ints, Texts},
+    mat::{
+        element::{Class, characters, contained, matrix},
+        names::Names,
+    },
+    spill::{Reader, Spill},
+};
+
+/// Where one is in a column.
+pub(super) enum Values<'s> {
+    Numbers { class: Class, width: usize, bytes: BufReader<Reader<'s>> },
+    Texts { is_text: bool, ends: Ints<'s>, start: u64, bytes: BufReader<Reader<'s>> },
+    Lists { ends: Ints<'s>, start: u64, items: Box<Self>, dims: &'s [usize] },
+    Fields { names: Vec<String>, fields: Vec<(Self, &'s [usize])> },
+}
+
+impl<'s> Values<'s> {
+    /// The beginning of `column`.
+    pub(super) fn new(column: &'s Column, spill: &'s Spill) -> Self {
+        let read = |stream| BufReader::with_capacity(64 << 10, spill.read(stream, 0));
+        match &column.body {
+            Body::Values(data_type, stream) => Self::Numbers {
+                class: class(data_type),
+                width: Column::width(data_type),
+                bytes: read(stream),
+            },
+            Body::Texts(Texts { is_text, ends, bytes, .. }) => Self::Texts {
+                is_text: *is_text,
+                ends: Ints::new(spill, ends, 0),
+                start: 0,
+                bytes: read(bytes),
+            },
+            Body::Lists(ends, items) => Self::Lists {
+                ends: Ints::new(spill, ends, 0),
+                start: 0,
+                items: Box::new(Self::new(items, spill)),
+                dims: &items.dims,
+            },
+            Body::Fields(fields) => {
+                let mut names = Names::default();
+                Self::Fields {
+                    names: fields
+                        .iter()
+                        .map(|field| names.unique(&field.name))
+                        .collect(),
+                    fields: fields
+                        .iter()
+                        .map(|field| (Self::new(field, spill), &*field.dims))
+                        .collect(),
+                }
+            }
+        }
+    }
+
+    /// The next `shape` values as one matrix.
+    pub(super) fn take(&mut self, shape: &[u64]) -> Result<Vec<u8>> {
+        let count: u64 = shape.iter().product();
+        match self {
+            Self::Numbers { class, width, bytes } => {
+                let mut data = vec![0; usize::try_from(count).unwrap_or(0) * *width];
+                bytes.read_exact(&mut data)?;
+                let each: Vec<&[u8]> = data.chunks_exact(*width).collect();
+                matrix(*class, shape, &by_columns(shape, &each).concat())
+            }
+            Self::Fields { names, fields } => {
+                let mut elements = Vec::new();
+                for (field, dims) in fields {
+                    elements.push(field.take(&longer(shape, dims))?);
+                }
+                contained(Class::Struct, &[1, 1], names, elements)
+            }
+            Self::Texts { .. } | Self::Lists { .. } => {
+                let cells =
+                    (0..count).map(|_| self.cell()).collect::<Result<Vec<_>>>()?;
+                contained(Class::Cell, shape, &[], by_columns(shape, &cells))
+            }
+        }
+    }
+
+    /// The next text or list.
+    pub(super) fn cell(&mut self) -> Result<Vec<u8>> {
+        match self {
+            Self::Texts { is_text, ends, start, bytes } => {
+                let end = ends.next()?;
+                let mut text = vec![0; (end - *start) as usize];
+                bytes.read_exact(&mut text)?;
+                *start = end;
+                match is_text {
+                    true => characters("", &String::from_utf8_lossy(&text)),
+                    false => matrix(Class::Uint8, &[1, text.len() as u64], &text),
+                }
+            }
+            Self::Lists { ends, start, items, dims } => {
+                let end = ends.next()?;
+                let size = dims.iter().map(|dim| *dim as u64).product::<u64>().max(1);
+                let len = (end - *start) / size;
+                *start = end;
+                items.take(&longer(&[len], dims))
+            }
+            Self::Numbers { .. } | Self::Fields { .. } => self.take(&[1]),
+        }
+    }
+}
+
+/// `shape`, and then `dims`.
+pub(super) fn longer(shape: &[u64], dims: &[usize]) -> Vec<u64> {
+    shape.iter().copied().chain(dims.iter().map(|dim| *dim as u64)).collect()
+}
+
+/// MATLAB's class of a type.
+pub(super) fn class(data_type: &DataType) -> Class {
+    match data_type {
+        DataType::Boolean => Class::Logical,
+        DataType::Int8 => Class::Int8,
+        DataType::Int16 => Class::Int16,
+        DataType::Int32 => Class::Int32,
+        DataType::UInt8 => Class::Uint8,
+        DataType::UInt16 => Class::Uint16,
+        DataType::UInt32 => Class::Uint32,
+        DataType::UInt64 => Class::Uint64,
+        DataType::Float32 => Class::Single,
+        DataType::Float64 => Class::Double,
+        _ => Class::Int64,
+    }
+}
+
+/// For values with `dims` in each row, where in a row that is which comes as number `nth`
+/// where the first dimension is the fastest.
+pub(super) fn place(dims: &[u64], mut nth: u64) -> u64 {
+    let mut stride: u64 = dims.iter().product();
+    let mut place = 0;
+    for dim in dims {
+        stride /= (*dim).max(1);
+        place += nth % (*dim).max(1) * stride;
+        nth /= (*dim).max(1);
+    }
+    place
+}
+
+/// `values` of `shape`, of which the last dimension is the fastest, so that the first is.
+fn by_columns<T: Clone>(shape: &[u64], values: &[T]) -> Vec<T> {
+    (0..values.len() as u64)
+        .filter_map(|nth| values.get(usize::try_from(place(shape, nth)).ok()?).cloned())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_dimension_becomes_the_fastest() {
+        // numpy: arange(12).reshape(2, 3, 2).flatten(order="F")
+        let values: Vec<u8> = (0..12).collect();
+        let expected = [0, 6, 2, 8, 4, 10, 1, 7, 3, 9, 5, 11];
+        assert_eq!(by_columns(&[2, 3, 2], &values), expected);
+        assert_eq!(by_columns(&[12], &values), values);
+    }
+}

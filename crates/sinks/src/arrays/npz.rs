@@ -1,0 +1,269 @@
+//! Tables as NumPy's `.npz`: a zip file with an array for each column.
+//!
+//! An array is as NumPy's documentation of `numpy.lib.format` has version 1.0 of it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::{self, BufReader, BufWriter, Read, Write},
+    sync::Arc,
+};
+
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, SchemaRef};
+use logtool_core::{Error, ErrorKind, Result, TableSink, TableWriter, Topic};
+use zip::{CompressionMethod, ZipWriter, result::ZipError, write::SimpleFileOptions};
+
+use crate::{
+    arrays::{
+        column::{Body, Column, Ints, Texts},
+        spill::{Spill, Stream},
+        table::{Shared, Table},
+    },
+    file_name::FileNames,
+    provenance::table_metadata,
+    staged::{Outputs, Staged},
+};
+
+/// Writes `.npz` files: one a topic, which `numpy.load` opens.
+///
+/// Arrays are called as the columns, those of a struct `a.b`. Lists are two arrays: `x`,
+/// the items of all rows one behind the other, and `x.offsets`, where those of each row
+/// begin, and where the last ones end. Texts are an array of `str_`; where one is so
+/// long that padding the others would take many times the room, or ends in NUL, which
+/// `str_` does not keep, they are lists of bytes in UTF-8. Bytes are lists. The array
+/// `x.valid` says where there is a value, if somewhere there is none (of floats NaN, of
+/// times NaT say that). `logtool.metadata` is a text, a JSON object of what is known of
+/// the topic.
+#[derive(Debug)]
+pub struct NpzSink {
+    outputs: Arc<Outputs>,
+    names: FileNames,
+    metadata: BTreeMap<String, String>,
+    shared: Shared,
+}
+
+impl NpzSink {
+    /// Writes files called `names` among `outputs`, with `metadata` in each of them.
+    pub fn new(
+        outputs: Arc<Outputs>,
+        names: FileNames,
+        metadata: BTreeMap<String, String>,
+    ) -> Self {
+        Self { outputs, names, metadata, shared: Shared::default() }
+    }
+}
+
+impl TableSink for NpzSink {
+    fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+        let staged = self.outputs.create(&self.names.file_name(topic, "npz"))?;
+        let table = self.shared.table(&self.outputs, schema)?;
+        let metadata = table_metadata(topic, &self.metadata);
+        Ok(Box::new(NpzWriter { staged, table, metadata }))
+    }
+}
+
+struct NpzWriter {
+    staged: Staged,
+    table: Table,
+    metadata: BTreeMap<String, String>,
+}
+
+impl TableWriter for NpzWriter {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.table.push(batch)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.table.put_down()?;
+        let out = BufWriter::with_capacity(256 << 10, self.staged);
+        let (zip, names) = (ZipWriter::new(out), BTreeSet::new());
+        let mut npz = Npz { zip, names, spill: &self.table.spill };
+        for column in &self.table.columns {
+            npz.column("", column, &[self.table.rows])?;
+        }
+        npz.text("logtool.metadata", &serde_json::json!(self.metadata).to_string())?;
+        let out = npz.zip.finish().map_err(from_zip)?;
+        out.into_inner().map_err(|err| err.into_error())?.finish()
+    }
+}
+
+/// The arrays of one file.
+struct Npz<'s> {
+    zip: ZipWriter<BufWriter<Staged>>,
+    names: BTreeSet<String>,
+    spill: &'s Spill,
+}
+
+/// Texts may be padded to so many times their own size, or to so many bytes.
+const MAX_PADDING: u64 = 16;
+const ALWAYS_PADDED: u64 = 1 << 20;
+
+impl Npz<'_> {
+    /// Writes the arrays of `column`, of which there are as many as `outer` says.
+    fn column(&mut self, above: &str, column: &Column, outer: &[u64]) -> Result<()> {
+        let name = match (above, column.name.as_str()) {
+            ("", name) | (name, "") => name.to_owned(),
+            (above, name) => format!("{above}.{name}"),
+        };
+        let mut shape = outer.to_vec();
+        shape.extend(column.dims.iter().map(|dim| *dim as u64));
+        match &column.body {
+            Body::Values(data_type, stream) => {
+                self.array(&name, descr(data_type), &shape, stream)?;
+            }
+            Body::Texts(texts) => self.texts(&name, texts, &shape, column.count)?,
+            Body::Lists(ends, items) => {
+                self.offsets(&name, ends, column.count)?;
+                self.column(&name, items, &[items.count / size(&items.dims)])?;
+            }
+            Body::Fields(fields) => {
+                for field in fields {
+                    self.column(&name, field, &shape)?;
+                }
+            }
+        }
+        match column.told_valid() {
+            Some(valid) => self.array(&format!("{name}.valid"), "|b1", &shape, valid),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes `texts` padded to the length of the longest, or as lists of bytes.
+    fn texts(
+        &mut self,
+        name: &str,
+        texts: &Texts,
+        shape: &[u64],
+        count: u64,
+    ) -> Result<()> {
+        let width = texts.longest.max(1) as u64 * 4;
+        let padded = count.checked_mul(width);
+        let most = (texts.bytes.len().saturating_mul(MAX_PADDING)).max(ALWAYS_PADDED);
+        let fits = padded.is_some_and(|padded| padded <= most);
+        if !texts.is_text || texts.has_nul || !fits {
+            self.offsets(name, &texts.ends, count)?;
+            return self.array(name, "|u1", &[texts.bytes.len()], &texts.bytes);
+        }
+        let longest = texts.longest.max(1);
+        self.begin(name, &format!("<U{longest}"), shape, padded.unwrap_or(0))?;
+        let mut ends = Ints::new(self.spill, &texts.ends, 0);
+        let mut bytes =
+            BufReader::with_capacity(64 << 10, self.spill.read(&texts.bytes, 0));
+        let (mut start, mut text, mut wide) = (0, Vec::new(), Vec::new());
+        for _ in 0..count {
+            let end = ends.next()?;
+            text.resize((end - start) as usize, 0);
+            bytes.read_exact(&mut text)?;
+            wide.clear();
+            let chars = String::from_utf8_lossy(&text);
+            wide.extend(chars.chars().flat_map(|c| u32::from(c).to_le_bytes()));
+            wide.resize(longest * 4, 0);
+            self.zip.write_all(&wide)?;
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// Writes where lists begin that end at `ends`.
+    fn offsets(&mut self, name: &str, ends: &Stream, count: u64) -> Result<()> {
+        let name = format!("{name}.offsets");
+        self.begin(&name, "<i8", &[count + 1], ends.len() + 8)?;
+        self.zip.write_all(&[0; 8])?;
+        Ok(copy(self.spill, ends, &mut self.zip)?)
+    }
+
+    fn array(
+        &mut self,
+        name: &str,
+        descr: &str,
+        shape: &[u64],
+        values: &Stream,
+    ) -> Result<()> {
+        self.begin(name, descr, shape, values.len())?;
+        Ok(copy(self.spill, values, &mut self.zip)?)
+    }
+
+    /// Writes an array that is one text.
+    fn text(&mut self, name: &str, text: &str) -> Result<()> {
+        let chars: Vec<u8> =
+            text.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect();
+        self.begin(name, &format!("<U{}", chars.len() / 4), &[], chars.len() as u64)?;
+        Ok(self.zip.write_all(&chars)?)
+    }
+
+    /// Begins the array `name`, of so many `bytes`. Two of one name are told apart by an
+    /// underscore.
+    fn begin(
+        &mut self,
+        name: &str,
+        descr: &str,
+        shape: &[u64],
+        bytes: u64,
+    ) -> Result<()> {
+        let mut name = name.replace(['/', '\\'], "_");
+        while !self.names.insert(name.clone()) {
+            name.push('_');
+        }
+        let options = SimpleFileOptions::default()
+            .compression_method(CompressionMethod::Stored)
+            .large_file(bytes >= u64::from(u32::MAX) - (64 << 10));
+        self.zip.start_file(format!("{name}.npy"), options).map_err(from_zip)?;
+        Ok(self.zip.write_all(&header(descr, shape))?)
+    }
+}
+
+/// What is before the values of an array.
+fn header(descr: &str, shape: &[u64]) -> Vec<u8> {
+    let dims: String = shape.iter().map(|dim| format!("{dim}, ")).collect();
+    let dims =
+        if shape.len() == 1 { dims.trim_end() } else { dims.trim_end_matches(", ") };
+    let mut told =
+        format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({dims}), }}");
+    // Magic, version and length are 10 bytes; values begin at a multiple of 64.
+    while (10 + told.len() + 1) % 64 != 0 {
+        told.push(' ');
+    }
+    told.push('\n');
+    let len = u16::try_from(told.len()).unwrap_or(u16::MAX).to_le_bytes();
+    [b"\x93NUMPY\x01\x00", &len[..], told.as_bytes()].concat()
+}
+
+/// NumPy's name of a type.
+fn descr(data_type: &DataType) -> &'static str {
+    match data_type {
+        DataType::Boolean => "|b1",
+        DataType::Int8 => "|i1",
+        DataType::Int16 => "<i2",
+        DataType::Int32 => "<i4",
+        DataType::Int64 => "<i8",
+        DataType::UInt8 => "|u1",
+        DataType::UInt16 => "<u2",
+        DataType::UInt32 => "<u4",
+        DataType::UInt64 => "<u8",
+        DataType::Float32 => "<f4",
+        DataType::Float64 => "<f8",
+        DataType::Duration(_) => "<m8[ns]",
+        _ => "<M8[ns]",
+    }
+}
+
+/// How many values are side by side.
+fn size(dims: &[usize]) -> u64 {
+    dims.iter().map(|dim| *dim as u64).product::<u64>().max(1)
+}
+
+fn copy(spill: &Spill, stream: &Stream, out: &mut impl Write) -> io::Result<()> {
+    io::copy(&mut BufReader::with_capacity(256 << 10, spill.read(stream, 0)), out)?;
+    Ok(())
+}
+
+fn from_zip(err: ZipError) -> Error {
+    match err {
+        ZipError::Io(err) => Error::from(err),
+        err => Error::new(ErrorKind::Unsupported, "an npz file that cannot be written")
+            .from_source(err),
+    }
+}
+
+#[cfg(test)]
+mod tests;

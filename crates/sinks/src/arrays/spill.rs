@@ -1,0 +1,140 @@
+//! A temporary file in which many streams of bytes lie in pieces.
+
+use std::{
+    fs::File,
+    io::{self, Read, Seek as _, SeekFrom, Write as _},
+    ops::Range,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use logtool_core::Result;
+
+use crate::error::at_path;
+
+/// The file. It has no name, and is gone with the program.
+#[derive(Debug)]
+pub(super) struct Spill {
+    place: Mutex<Place>,
+}
+
+#[derive(Debug)]
+struct Place {
+    file: File,
+    end: u64,
+}
+
+/// Where the bytes of one stream are in a [`Spill`].
+#[derive(Debug, Default)]
+pub(super) struct Stream {
+    pieces: Vec<Range<u64>>,
+    len: u64,
+}
+
+impl Spill {
+    /// A file in `dir`, which has to be there.
+    pub(super) fn new(dir: &Path) -> Result<Arc<Self>> {
+        let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+        let file = tempfile::tempfile_in(dir);
+        let file = file.map_err(|err| at_path("create a file in", dir, err))?;
+        Ok(Arc::new(Self { place: Mutex::new(Place { file, end: 0 }) }))
+    }
+
+    /// Adds `bytes` to the end of `stream`.
+    pub(super) fn push(&self, stream: &mut Stream, bytes: &[u8]) -> io::Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        let start = place.end;
+        place.file.seek(SeekFrom::Start(start))?;
+        place.file.write_all(bytes)?;
+        place.end += bytes.len() as u64;
+        stream.len += bytes.len() as u64;
+        match stream.pieces.last_mut() {
+            Some(last) if last.end == start => last.end = place.end,
+            _ => stream.pieces.push(start..place.end),
+        }
+        Ok(())
+    }
+
+    /// Reads `stream` from its byte `from` on.
+    pub(super) fn read<'s>(&'s self, stream: &'s Stream, from: u64) -> Reader<'s> {
+        let (mut skip, mut next) = (from, 0);
+        while let Some(piece) = stream.pieces.get(next) {
+            let len = piece.end - piece.start;
+            if skip < len {
+                break;
+            }
+            skip -= len;
+            next += 1;
+        }
+        Reader { spill: self, stream, next, skip }
+    }
+}
+
+impl Stream {
+    /// How many bytes it is.
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+}
+
+/// Reads a stream of a [`Spill`]; put something that buffers around it.
+#[derive(Debug)]
+pub(super) struct Reader<'s> {
+    spill: &'s Spill,
+    stream: &'s Stream,
+    /// Which piece comes next, and how much of it is read.
+    next: usize,
+    skip: u64,
+}
+
+impl Read for Reader<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let Some(piece) = self.stream.pieces.get(self.next) else { return Ok(0) };
+        let from = piece.start + self.skip;
+        let len =
+            into.len().min(usize::try_from(piece.end - from).unwrap_or(usize::MAX));
+        let mut place = self.spill.place.lock().unwrap_or_else(PoisonError::into_inner);
+        place.file.seek(SeekFrom::Start(from))?;
+        let read = place.file.read(&mut into[..len])?;
+        if read == 0 && len > 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.skip += read as u64;
+        if from + read as u64 == piece.end {
+            (self.next, self.skip) = (self.next + 1, 0);
+        }
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_that_are_written_in_turns_are_read_one_by_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let spill = Spill::new(dir.path()).unwrap();
+        let (mut a, mut b) = (Stream::default(), Stream::default());
+        for (stream, bytes) in
+            [(0, "ab"), (0, "c"), (1, "XY"), (0, ""), (0, "def"), (1, "Z")]
+        {
+            let stream = if stream == 0 { &mut a } else { &mut b };
+            spill.push(stream, bytes.as_bytes()).unwrap();
+        }
+        let text = |stream, from| {
+            let mut text = String::new();
+            spill.read(stream, from).read_to_string(&mut text).unwrap();
+            text
+        };
+        assert_eq!((text(&a, 0), text(&b, 0)), ("abcdef".into(), "XYZ".into()));
+        assert_eq!(
+            (text(&a, 4), text(&b, 2), text(&b, 3)),
+            ("ef".into(), "Z".into(), String::new())
+        );
+        assert_eq!((a.len(), a.pieces.len()), (6, 2));
+    }
+}

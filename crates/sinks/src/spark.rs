@@ -1,0 +1,228 @@
+//! Tables as Apache Spark reads them.
+//!
+//! Spark has microseconds where logs have nanoseconds, no unsigned integers, no durations
+//! and no lists of fixed length; what else is in a Parquet file it refuses, or reads as
+//! something else ("Parquet Files" of Spark's guide; its type `TimestampType`). So:
+//!
+//! | in the log | for Spark |
+//! |---|---|
+//! | a time `t` | `t` in microseconds, rounded down, and `t_ns`: all its nanoseconds, as an integer |
+//! | a duration `d` | `d_ns`: its nanoseconds, as an integer |
+//! | `uint8`, `uint16`, `uint32` | the next larger signed integer |
+//! | `uint64` | a decimal number of 20 digits |
+//! | a list of fixed length | a list |
+//! | a list of times or durations | a list of nanoseconds |
+
+use std::sync::Arc;
+
+use arrow_array::{
+    Array as _, ArrayRef, Decimal128Array, FixedSizeListArray, ListArray, RecordBatch,
+    StructArray, TimestampMicrosecondArray, cast::AsArray as _, types::*,
+};
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::{
+    ArrowError, DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit,
+};
+use logtool_core::{Result, TableSink, TableWriter, Topic};
+
+use crate::error::from_arrow;
+
+/// Writes tables as Spark reads them, into another sink.
+#[derive(Clone, Debug)]
+pub struct SparkSink<S> {
+    sink: S,
+}
+
+impl<S: TableSink> SparkSink<S> {
+    /// Writes into `sink`.
+    pub fn new(sink: S) -> Self {
+        Self { sink }
+    }
+}
+
+impl<S: TableSink> TableSink for SparkSink<S> {
+    fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+        let (fields, changes) = changes(schema.fields());
+        let schema = Schema::new_with_metadata(fields, schema.metadata().clone());
+        let schema = Arc::new(schema);
+        let writer = self.sink.table(topic, &schema)?;
+        Ok(Box::new(SparkWriter { schema, changes, writer }))
+    }
+
+    fn finish(&self) -> Result<()> {
+        self.sink.finish()
+    }
+}
+
+struct SparkWriter {
+    schema: SchemaRef,
+    changes: Vec<Change>,
+    writer: Box<dyn TableWriter>,
+}
+
+impl TableWriter for SparkWriter {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let columns = changed(&self.changes, batch.columns()).map_err(from_arrow)?;
+        let batch = RecordBatch::try_new(self.schema.clone(), columns);
+        self.writer.write(&batch.map_err(from_arrow)?)
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.writer.finish()
+    }
+}
+
+/// What becomes of a column.
+#[derive(Debug)]
+enum Change {
+    /// It stays as it is.
+    None,
+    /// It becomes integers of this type that hold its own.
+    Wider(DataType),
+    /// It becomes nanoseconds.
+    Nanos,
+    /// It becomes microseconds of this type, and nanoseconds beside them.
+    Micros(DataType),
+    /// It becomes lists of this.
+    List(FieldRef, Box<Change>),
+    /// It becomes structs of these.
+    Fields(Fields, Vec<Change>),
+}
+
+/// The fields that `fields` become, and how.
+fn changes(fields: &Fields) -> (Fields, Vec<Change>) {
+    let mut made: Vec<FieldRef> = Vec::new();
+    let mut changes = Vec::new();
+    for field in fields {
+        let is_taken = |name: &str| fields.iter().any(|field| field.name() == name);
+        let mut nanos = format!("{}_ns", field.name());
+        while is_taken(&nanos) {
+            nanos.push('_');
+        }
+        let plain = |name: &str, data_type| {
+            Arc::new(Field::new(name, data_type, field.is_nullable()))
+        };
+        match field.data_type() {
+            DataType::Timestamp(TimeUnit::Nanosecond, zone) => {
+                let micros = DataType::Timestamp(TimeUnit::Microsecond, zone.clone());
+                made.push(plain(field.name(), micros.clone()));
+                made.push(plain(&nanos, DataType::Int64));
+                changes.push(Change::Micros(micros));
+            }
+            DataType::Duration(TimeUnit::Nanosecond) => {
+                made.push(plain(&nanos, DataType::Int64));
+                changes.push(Change::Nanos);
+            }
+            other => {
+                let (data_type, change) = change(other);
+                made.push(Arc::new(field.as_ref().clone().with_data_type(data_type)));
+                changes.push(change);
+            }
+        }
+    }
+    (made.into(), changes)
+}
+
+/// What `data_type` becomes where it is one column, as items of lists are.
+fn change(data_type: &DataType) -> (DataType, Change) {
+    let wider = |to: DataType| (to.clone(), Change::Wider(to));
+    match data_type {
+        DataType::UInt8 => wider(DataType::Int16),
+        DataType::UInt16 => wider(DataType::Int32),
+        DataType::UInt32 => wider(DataType::Int64),
+        DataType::UInt64 => wider(DataType::Decimal128(20, 0)),
+        DataType::Timestamp(TimeUnit::Nanosecond, _)
+        | DataType::Duration(TimeUnit::Nanosecond) => (DataType::Int64, Change::Nanos),
+        DataType::List(item) | DataType::FixedSizeList(item, _) => {
+            let (data_type, change) = change(item.data_type());
+            let item = Arc::new(item.as_ref().clone().with_data_type(data_type));
+            (DataType::List(item.clone()), Change::List(item, Box::new(change)))
+        }
+        DataType::Struct(fields) => {
+            let (fields, inside) = changes(fields);
+            (DataType::Struct(fields.clone()), Change::Fields(fields, inside))
+        }
+        other => (other.clone(), Change::None),
+    }
+}
+
+/// `arrays` as `changes` have them.
+fn changed(
+    changes: &[Change],
+    arrays: &[ArrayRef],
+) -> Result<Vec<ArrayRef>, ArrowError> {
+    let mut made = Vec::new();
+    for (change, array) in changes.iter().zip(arrays) {
+        if let Change::Micros(micros) = change {
+            let nanos = array.as_primitive::<TimestampNanosecondType>();
+            let floor = |nanos: i64| nanos.div_euclid(1_000);
+            let values: TimestampMicrosecondArray = nanos.unary(floor);
+            made.push(Arc::new(values.with_data_type(micros.clone())) as ArrayRef);
+            made.push(one(&Change::Nanos, array)?);
+        } else {
+            made.push(one(change, array)?);
+        }
+    }
+    Ok(made)
+}
+
+/// `array` as `change` has it.
+fn one(change: &Change, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    Ok(match change {
+        Change::None | Change::Micros(_) => array.clone(),
+        Change::Nanos => match array.data_type() {
+            DataType::Duration(_) => {
+                let nanos = array.as_primitive::<DurationNanosecondType>();
+                Arc::new(nanos.reinterpret_cast::<Int64Type>())
+            }
+            _ => {
+                let nanos = array.as_primitive::<TimestampNanosecondType>();
+                Arc::new(nanos.reinterpret_cast::<Int64Type>())
+            }
+        },
+        Change::Wider(to) => match to {
+            DataType::Int16 => Arc::new(
+                array.as_primitive::<UInt8Type>().unary::<_, Int16Type>(i16::from),
+            ),
+            DataType::Int32 => Arc::new(
+                array.as_primitive::<UInt16Type>().unary::<_, Int32Type>(i32::from),
+            ),
+            DataType::Int64 => Arc::new(
+                array.as_primitive::<UInt32Type>().unary::<_, Int64Type>(i64::from),
+            ),
+            _ => {
+                let values: Decimal128Array =
+                    array.as_primitive::<UInt64Type>().unary(i128::from);
+                Arc::new(values.with_data_type(to.clone()))
+            }
+        },
+        Change::List(item, inside) => {
+            let (ends, values, nulls) = match array.data_type() {
+                DataType::List(_) => {
+                    let list: &ListArray = array.as_list();
+                    (list.offsets().clone(), list.values().clone(), list.nulls())
+                }
+                _ => {
+                    let list: &FixedSizeListArray = array.as_fixed_size_list();
+                    let len = usize::try_from(list.value_length()).unwrap_or(0);
+                    let ends = OffsetBuffer::from_repeated_length(len, list.len());
+                    (ends, list.values().clone(), list.nulls())
+                }
+            };
+            let values = one(inside, &values)?;
+            Arc::new(ListArray::try_new(item.clone(), ends, values, nulls.cloned())?)
+        }
+        Change::Fields(fields, inside) => {
+            let old = array.as_struct();
+            let columns = changed(inside, old.columns())?;
+            Arc::new(StructArray::try_new(
+                fields.clone(),
+                columns,
+                old.nulls().cloned(),
+            )?)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+use std::sync::Mutex;
+
+use arrow_array::{Int64Array, TimestampNanosecondArray, UInt64Array};
+
+use super::*;
+use crate::testing::{column, table, times, topic};
+
+/// Keeps what is written.
+#[derive(Debug, Default)]
+struct Kept(Arc<Mutex<Vec<RecordBatch>>>);
+
+impl TableSink for Kept {
+    fn table(&self, _: &Topic, _: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+        Ok(Box::new(Self(self.0.clone())))
+    }
+}
+
+impl TableWriter for Kept {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.0.lock().unwrap().push(batch.clone());
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+fn written(batch: &RecordBatch) -> RecordBatch {
+    let kept = Kept::default();
+    let batches = kept.0.clone();
+    let mut writer =
+        SparkSink::new(kept).table(&topic("t", 0), &batch.schema()).unwrap();
+    writer.write(batch).unwrap();
+    writer.finish().unwrap();
+    batches.lock().unwrap().remove(0)
+}
+
+#[test]
+fn a_time_is_microseconds_and_beside_them_all_its_nanoseconds() {
+    let batch = table(vec![times("ns", vec![Some(1_234_567), Some(-1), None])]);
+    let made = written(&batch);
+    let micros = made["timestamp"].as_primitive::<TimestampMicrosecondType>();
+    assert_eq!(
+        micros,
+        &TimestampMicrosecondArray::from(vec![Some(1_234), Some(-1), None])
+    );
+    let nanos = made["timestamp_ns"].as_primitive::<Int64Type>();
+    assert_eq!(nanos, &Int64Array::from(vec![Some(1_234_567), Some(-1), None]));
+}
+
+#[test]
+fn unsigned_integers_and_lists_of_fixed_length_become_others_that_hold_them() {
+    let item = Arc::new(Field::new("item", DataType::UInt64, false));
+    let values: ArrayRef = Arc::new(UInt64Array::from(vec![u64::MAX, 0, 1, 2]));
+    let lists = FixedSizeListArray::new(item, 2, values, None);
+    let sliced: ArrayRef = Arc::new(lists.slice(1, 1));
+    let made = written(&table(vec![column("x", sliced)]));
+    let list: &ListArray = made["x"].as_list();
+    let values = list.value(0);
+    assert_eq!(values.data_type(), &DataType::Decimal128(20, 0));
+    assert_eq!(values.as_primitive::<Decimal128Type>().values()[..], [1, 2]);
+
+    let most: ArrayRef = Arc::new(UInt64Array::from(vec![u64::MAX]));
+    let made = written(&table(vec![column("x", most)]));
+    let most = made["x"].as_primitive::<Decimal128Type>().value_as_string(0);
+    assert_eq!(most, "18446744073709551615");
+}
+
+#[test]
+fn times_in_lists_are_nanoseconds() {
+    let item = Arc::new(Field::new(
+        "item",
+        DataType::Timestamp(TimeUnit::Nanosecond, None),
+        false,
+    ));
+    let values: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![5, 6]));
+    let lists = ListArray::new(item, OffsetBuffer::from_lengths([2]), values, None);
+    let made = written(&table(vec![column("stamps", Arc::new(lists))]));
+    let list: &ListArray = made["stamps"].as_list();
+    assert_eq!(list.value(0).as_primitive::<Int64Type>().values()[..], [5, 6]);
+}
