@@ -163,6 +163,8 @@ def las(path, table, is_unix):
     yield from differ("return number", wanted, np.asarray(read.return_number))
     wanted = np.where((kinds != 3) & is_dual, 2, 1)
     yield from differ("number of returns", wanted, np.asarray(read.number_of_returns))
+    for name in ("scan", "intensity_calibrated"):
+        yield from differ(name, table[name], np.asarray(read[name]))
     seconds, nanos = np.divmod(table["time"], 10**9)
     offset = 0
     if is_unix:

@@ -24,6 +24,7 @@ mod kitti;
 mod pcd;
 mod ply;
 
+mod extra;
 mod gps;
 mod las;
 

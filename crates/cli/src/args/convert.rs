@@ -41,7 +41,7 @@ use crate::{
 /// seconds since the origin in its header. LAS and LAZ: GPS time (adjusted standard GPS
 /// time where the log tells Unix time, else seconds of the log's clock), return number,
 /// intensity of 16 bits (8 bits times 257), point source = laser, user data = ring, in
-/// steps of 0.1 mm. KITTI: x, y, z, intensity from 0 to 1, float32.
+/// steps of 0.1 mm; the number of the scan and the calibrated intensity are extra bytes. KITTI: x, y, z, intensity from 0 to 1, float32.
 ///
 /// With `--to png`, each scan is a picture from above: x to the right and y upwards (of a
 /// lidar, ahead and to the left), metres at the sides, `--color` range, height or

@@ -9,6 +9,7 @@ use logtool_core::{Error, ErrorKind, Result};
 use crate::{
     points::{
         column::{Column, moments},
+        extra::{self, Extra},
         file::{CloudFile, Out, Points, close},
         gps,
         measures::{Measures, array, places, whole},
@@ -41,6 +42,7 @@ pub(super) struct Las {
     measures: Measures,
     options: LasOptions,
     origin: [f64; 3],
+    extra: Vec<Extra>,
 }
 
 impl Las {
@@ -58,9 +60,10 @@ impl Las {
         let first = places(first).into_iter().flatten().next().unwrap_or_default();
         let round = |v: f64| if v.abs() < 1e5 { 0.0 } else { (v / 1e3).round() * 1e3 };
         let origin = first.map(round);
-        let header = header(origin, options, about)?;
+        let extra = extra::of(columns);
+        let header = header(origin, options, about, &extra)?;
         let writer = Writer::new(out, header).map_err(odd)?;
-        Ok(Self { writer, measures: Measures::of(columns), options, origin })
+        Ok(Self { writer, measures: Measures::of(columns), options, origin, extra })
     }
 
     fn seconds(&self, points: &Points) -> Vec<f64> {
@@ -91,9 +94,11 @@ impl CloudFile for Las {
         let numbers = sources.into_iter().zip(rings).zip(kinds);
         let intensities = self.measures.intensities(points);
         let measured = intensities.into_iter().zip(self.seconds(points));
+        let extra: Vec<Vec<[u8; 4]>> =
+            self.extra.iter().map(|extra| extra.values(points)).collect();
         let mut lost = 0;
-        for ((place, ((source, ring), kind)), (intensity, seconds)) in
-            places(points).into_iter().zip(numbers).zip(measured)
+        for (at, ((place, ((source, ring), kind)), (intensity, seconds))) in
+            places(points).into_iter().zip(numbers).zip(measured).enumerate()
         {
             let is_near = |place: &[f64; 3]| {
                 place.iter().zip(self.origin).all(|(v, o)| (v - o).abs() < REACH)
@@ -114,6 +119,10 @@ impl CloudFile for Las {
                 user_data: u8::try_from(ring).unwrap_or(u8::MAX),
                 point_source_id: u16::try_from(source).unwrap_or(u16::MAX),
                 gps_time: Some(seconds),
+                extra_bytes: extra
+                    .iter()
+                    .flat_map(|values| values.get(at).copied().unwrap_or_default())
+                    .collect(),
                 ..Point::default()
             };
             self.writer.write_point(point).map_err(odd)?;
@@ -131,6 +140,7 @@ fn header(
     origin: [f64; 3],
     options: LasOptions,
     about: &BTreeMap<String, String>,
+    extra: &[Extra],
 ) -> Result<Header> {
     let mut builder = Builder::from((1, 2));
     builder.generating_software = CREATED_BY.to_owned();
@@ -143,6 +153,8 @@ fn header(
     builder.transforms = Vector { x, y, z };
     builder.point_format = Format::new(1).map_err(odd)?;
     builder.point_format.is_compressed = options.is_packed;
+    builder.point_format.extra_bytes = (extra.len() * extra::BYTES) as u16;
+    builder.vlrs.extend(extra::described(extra));
     let data = serde_json::to_vec(about).unwrap_or_default(); // texts only
     if u16::try_from(data.len()).is_ok() {
         builder.vlrs.push(Vlr {
