@@ -18,7 +18,7 @@ pub(crate) use self::convert::{ConvertArgs, Layout, Target};
 pub(crate) use self::copying::{
     CheckArgs, FilterArgs, FindingLevel, MergeArgs, RepairArgs, WritingArgs,
 };
-pub(crate) use self::plot::PlotArgs;
+pub(crate) use self::plot::{PlotArgs, ReportArgs};
 pub(crate) use self::points::{
     AxesChoice, CalibrationArgs, ColorChoice, EncodingChoice, LidarArgs, PerChoice,
     PictureArgs, PointArgs,
@@ -89,6 +89,7 @@ pub(crate) enum Command {
     Convert(ConvertArgs),
     Filter(FilterArgs),
     Plot(PlotArgs),
+    Report(ReportArgs),
     Merge(MergeArgs),
     Repair(RepairArgs),
     Check(CheckArgs),

@@ -13,6 +13,7 @@ mod messages;
 mod params;
 mod plot;
 mod repair;
+mod report;
 mod schema;
 
 use anyhow::{Context as _, Result};
@@ -35,6 +36,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
         Command::Convert(args) => convert::run(args, global),
         Command::Filter(args) => filter::run(args, global),
         Command::Plot(args) => plot::run(args, global),
+        Command::Report(args) => report::run(args, global),
         Command::Merge(args) => merge::run(args, global),
         Command::Repair(args) => repair::run(args, global),
         Command::Check(args) => check::run(args, global),

@@ -20,6 +20,11 @@ pub(crate) fn for_stderr() -> Paint {
     Paint { is_on: terminal::stderr_is_seen() && is_wanted() }
 }
 
+/// No paint.
+pub(crate) const fn none() -> Paint {
+    Paint { is_on: false }
+}
+
 /// See <https://no-color.org>.
 fn is_wanted() -> bool {
     env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())

@@ -18,17 +18,20 @@ use logtool_core::{
 };
 use logtool_plot::{Sampler, Signal};
 
-pub(crate) use self::find::find;
+pub(crate) use self::{
+    find::{find, of_topic},
+    numbers::numbers_of,
+};
 use crate::signals::numbers::numbers;
 
 /// A number that is asked for.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Wanted {
     pub(crate) topic: TopicId,
     /// The columns of the flat view that it is made of; at least one.
     pub(crate) inputs: Vec<Input>,
     /// What it is, given the numbers of the columns.
-    pub(crate) of: fn(&[f64]) -> f64,
+    pub(crate) of: Way,
     /// What it is called.
     pub(crate) name: String,
     /// What it is in; empty if that is not known.
@@ -36,6 +39,9 @@ pub(crate) struct Wanted {
     /// Whether it holds until the next.
     pub(crate) is_held: bool,
 }
+
+/// How a number is made of others.
+pub(crate) type Way = Arc<dyn Fn(&[f64]) -> f64 + Send + Sync>;
 
 /// A column of the flat view, and of lists in it the number of the element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +82,7 @@ pub(crate) fn read(
         let makers = own().map(|(index, wanted)| Maker {
             index,
             inputs: wanted.inputs.iter().map(moved).collect(),
-            of: wanted.of,
+            of: wanted.of.clone(),
             sampler: new(),
         });
         plans.insert(topic.label().into_owned(), makers.collect());
@@ -108,7 +114,7 @@ pub(crate) fn read(
 struct Maker {
     index: usize,
     inputs: Vec<Input>,
-    of: fn(&[f64]) -> f64,
+    of: Way,
     sampler: Sampler,
 }
 

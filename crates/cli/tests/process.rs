@@ -46,6 +46,8 @@ mod plot;
 mod points;
 #[path = "process/repair.rs"]
 mod repair;
+#[path = "process/report.rs"]
+mod report;
 #[path = "process/ros2.rs"]
 mod ros2;
 #[path = "process/schema.rs"]

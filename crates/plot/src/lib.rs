@@ -30,11 +30,16 @@ mod chart;
 mod draw;
 
 mod top_view;
+mod track;
+
+mod page;
 
 pub use crate::{
     chart::{Band, Chart, Line, Panel, TimeAxis},
+    page::{Block, Page, Row, Section},
     paint::png,
     palette::{LINES, Rgb, line, viridis},
     sample::{Sampler, Signal},
     top_view::{TopView, TopViewOptions},
+    track::{Track, TrackPiece},
 };

@@ -64,6 +64,32 @@ pub(crate) struct PlotArgs {
     pub(crate) lidar: LidarArgs,
 }
 
+/// Show what a log holds on one page, as HTML
+///
+/// The page has all in it and loads nothing: a summary with what is damaged, the topics with
+/// their rates and gaps, tracks, a scan of each lidar from above, the first image of each
+/// topic of them, messages and events. Of a log of PX4 there are plots that can be zoomed
+/// (drag; a double click shows all), flight modes behind them, and the parameters that are
+/// not at their default. What can be seen in the plots is all that is in the log: of each of
+/// 450 stretches of time the lowest and the highest value.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  logtool report flight.ulg -o flight.html
+  logtool report drive.vel -o drive.html --calibration db.xml")]
+pub(crate) struct ReportArgs {
+    /// The log; `-` is standard input
+    pub(crate) file: PathBuf,
+    /// The page, .html
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) out: PathBuf,
+    /// Replace a file that is there already
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) lidar: LidarArgs,
+}
+
 /// A size in pixels.
 fn size(text: &str) -> Result<(u32, u32), String> {
     let numbers = text.split_once(['x', 'X', '×']);

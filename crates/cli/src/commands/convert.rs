@@ -12,6 +12,8 @@ mod sink;
 mod tables;
 mod tracks;
 
+pub(super) use self::images::{Picture, PictureType};
+
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},

@@ -81,3 +81,15 @@ fn one(
     out.flush()?;
     Ok(findings.outcome())
 }
+
+/// What can be said of `opened` in a text, with rates and gaps.
+pub(super) fn describe(
+    opened: &opened::Opened,
+    findings: &mut Findings,
+) -> Result<String> {
+    let frequencies = Some(frequency::measure(&*opened.log)?);
+    let more = More { frequencies, health: None };
+    let mut text = Vec::new();
+    text::write(&mut text, opened, findings, &more, paint::none())?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}

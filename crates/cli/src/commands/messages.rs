@@ -60,9 +60,10 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
 }
 
 /// The topics of what was said, and what makes rows of them: text, and JSON.
-type Said = (TopicSet, MakeRows, MakeRows);
+pub(super) type Said = (TopicSet, MakeRows, MakeRows);
 
-fn said(manifest: &Manifest) -> Result<Said> {
+/// What was said in a log, if anything was.
+pub(super) fn said(manifest: &Manifest) -> Result<Said> {
     let nodes = rosout::topics(manifest);
     if !nodes.is_empty() {
         return Ok((nodes.into_iter().collect(), rosout::text, rosout::json));

@@ -61,14 +61,14 @@ fn value(parameter: &Parameter, initial: bool) -> Option<ParameterValue> {
 }
 
 /// Whether that value is not the default, as far as the log says.
-fn is_non_default(parameter: &Parameter, initial: bool) -> bool {
+pub(super) fn is_non_default(parameter: &Parameter, initial: bool) -> bool {
     let default = parameter.setup_default.or(parameter.system_default);
     default.is_some() && default != value(parameter, initial)
 }
 
 /// A value as text or JSON: an integer, or a float in as few digits as tell it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Shown(ParameterValue);
+pub(super) struct Shown(pub(super) ParameterValue);
 
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -93,7 +93,7 @@ impl Serialize for Shown {
 }
 
 /// A value that may be missing, as text.
-fn or_nothing(value: Option<ParameterValue>) -> String {
+pub(super) fn or_nothing(value: Option<ParameterValue>) -> String {
     value.map_or_else(String::new, |value| Shown(value).to_string())
 }
 

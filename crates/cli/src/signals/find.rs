@@ -1,5 +1,7 @@
 //! Which numbers are meant by what was typed.
 
+use std::sync::Arc;
+
 use anyhow::Result;
 use arrow_schema::{DataType, Field, SchemaRef};
 use logtool_core::{Columns, Log, Topic, TopicId, View};
@@ -45,6 +47,16 @@ pub(crate) fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<Wanted>> {
         }
     }
     Ok(all)
+}
+
+/// The number in the column called `column` of the topic `label`, if they are there.
+pub(crate) fn of_topic(log: &dyn Log, label: &str, column: &str) -> Option<Wanted> {
+    let id = log.manifest().topic(label).ok()?;
+    let topic = log.manifest().get(id).ok()?;
+    let schema = columns(log, id).ok()?;
+    let index = schema.index_of(column).ok()?;
+    let field = schema.field(index);
+    is_number(field.data_type()).then(|| wanted(id, topic, index, None, field))
 }
 
 /// The flat view of a topic. A decoder of all columns has the time first, and counts
@@ -99,7 +111,7 @@ fn wanted(
     Wanted {
         topic: id,
         inputs: vec![Input { column, element }],
-        of: |numbers| numbers.first().copied().unwrap_or(f64::NAN),
+        of: Arc::new(|numbers| numbers.first().copied().unwrap_or(f64::NAN)),
         name: element.map_or(name.clone(), |element| format!("{name}[{element}]")),
         unit: unit::of(topic, field),
         is_held: is_state,

@@ -15,6 +15,11 @@ pub(crate) fn is_number(data_type: &DataType) -> bool {
         )
 }
 
+/// The numbers of `array`, NaN where there is none.
+pub(crate) fn numbers_of(array: &ArrayRef) -> Vec<f64> {
+    numbers(array, None)
+}
+
 /// The numbers of `array`, or of `element` of each list in it; NaN where there is none.
 /// Times are seconds, truth is 1.
 pub(super) fn numbers(array: &ArrayRef, element: Option<usize>) -> Vec<f64> {

@@ -8,6 +8,8 @@
 mod index;
 mod picture;
 
+pub(in crate::commands) use self::picture::{Picture, PictureType};
+
 use std::collections::{BTreeMap, HashMap};
 
 use anyhow::Result;
@@ -21,10 +23,7 @@ use rayon::prelude::*;
 use crate::{
     clock::ShownClock,
     commands::convert::{
-        images::{
-            index::Index,
-            picture::{Picture, PictureType},
-        },
+        images::index::Index,
         job::{Job, Made},
         sink,
     },

@@ -7,7 +7,7 @@ use logtool_velodyne::vel;
 
 /// What the records of a topic of images are.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum PictureType {
+pub(in crate::commands) enum PictureType {
     /// Messages of a bag.
     Bag(ImageType),
     /// Messages of a `.vel` log.
@@ -16,7 +16,7 @@ pub(super) enum PictureType {
 
 impl PictureType {
     /// What the records of `topic` are, if they are images.
-    pub(super) fn of(topic: &Topic) -> Option<Self> {
+    pub(in crate::commands) fn of(topic: &Topic) -> Option<Self> {
         let is_vel =
             (topic.encoding.as_str(), topic.type_name.as_str()) == ("vel", "ImageM");
         if is_vel { Some(Self::Vel) } else { ImageType::of(topic).map(Self::Bag) }
@@ -24,23 +24,26 @@ impl PictureType {
 }
 
 /// An image that is to be written.
-pub(super) struct Picture {
+pub(in crate::commands) struct Picture {
     pub(super) topic: TopicId,
     pub(super) time: Timestamp,
     pub(super) stamp: Timestamp,
-    pub(super) size: Option<(u32, u32)>,
-    pub(super) encoding: String,
+    pub(in crate::commands) size: Option<(u32, u32)>,
+    pub(in crate::commands) encoding: String,
     pub(super) frame_id: String,
     /// Of depth that was quantised, what it takes to undo that.
     pub(super) quantisation: Option<(f32, f32)>,
     extension: &'static str,
     /// The content of the file.
-    pub(super) bytes: Vec<u8>,
+    pub(in crate::commands) bytes: Vec<u8>,
 }
 
 impl Picture {
     /// The picture of the image that `record` is.
-    pub(super) fn of(of: PictureType, record: &Record<'_>) -> Result<Self> {
+    pub(in crate::commands) fn of(
+        of: PictureType,
+        record: &Record<'_>,
+    ) -> Result<Self> {
         match of {
             PictureType::Bag(of) => Self::of_bag(of, record),
             PictureType::Vel => Self::of_vel(record),

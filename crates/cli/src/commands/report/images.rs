@@ -1,0 +1,54 @@
+//! The first image of each topic of them.
+
+use anyhow::Result;
+use logtool_core::{Block as Bytes, Log, Selection, TopicId};
+use logtool_plot::Block;
+
+use crate::commands::convert::{Picture, PictureType};
+
+/// More previews than these, and larger ones, are not shown.
+const MOST: usize = 8;
+const LARGEST: usize = 2 << 20;
+
+pub(super) fn first_of_each(log: &dyn Log) -> Result<Vec<Block>> {
+    let mut blocks = Vec::new();
+    for (id, topic) in log.manifest().topics() {
+        let Some(of) = PictureType::of(topic).filter(|_| blocks.len() < MOST) else {
+            continue;
+        };
+        let label = topic.label().into_owned();
+        blocks.extend(first(log, id, of)?.map(|picture| block(label, picture)));
+    }
+    Ok(blocks)
+}
+
+fn block(label: String, picture: Picture) -> Block {
+    let size = picture.size.map(|(width, height)| format!(", {width} × {height}"));
+    let label = format!("{label}{}, {}", size.unwrap_or_default(), picture.encoding);
+    let media = match &*picture.bytes {
+        [0x89, b'P', b'N', b'G', ..] => "image/png",
+        [0xff, 0xd8, ..] => "image/jpeg",
+        _ => return Block::Note(format!("{label}: nothing that browsers show")),
+    };
+    match picture.bytes.len() > LARGEST {
+        true => Block::Note(format!("{label}: too large for this page")),
+        false => Block::Image(label, media, picture.bytes),
+    }
+}
+
+/// The first image that can be made one.
+fn first(log: &dyn Log, id: TopicId, of: PictureType) -> Result<Option<Picture>> {
+    let topics = [id].into_iter().collect();
+    let selection = Selection { topics, ..Selection::default() };
+    let mut block = Bytes::default();
+    for part in log.manifest().plan(&selection, 0) {
+        let mut cursor = log.read(&part, &selection)?;
+        while cursor.fill(&mut block)? {
+            let mut pictures = block.iter().map(|record| Picture::of(of, &record));
+            if let Some(picture) = pictures.find_map(Result::ok) {
+                return Ok(Some(picture));
+            }
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,109 @@
+//! What was said, and how the vehicle was set up.
+
+use anyhow::Result;
+use logtool_core::{Columns, Selection, Timestamp};
+use logtool_plot::{Block, Row};
+use logtool_ulog::UlogLog;
+
+use crate::{
+    args::{LevelChoice, Order, TimeChoice},
+    clock::ShownClock,
+    commands::{
+        messages,
+        params::{Shown, is_non_default, or_nothing},
+        report::Seen,
+    },
+    human::counted,
+    opened::Opened,
+    reader::Reader,
+};
+
+/// More messages than these are not shown.
+const MOST: usize = 5000;
+
+/// The messages and events, as a table.
+pub(super) fn messages(opened: &Opened, seen: &mut Seen) -> Result<Vec<Block>> {
+    let (log, manifest) = (&*opened.log, opened.log.manifest());
+    let Ok((topics, text, _)) = messages::said(manifest) else { return Ok(Vec::new()) };
+    let clock = ShownClock::new(manifest, TimeChoice::Boot)?;
+    let selection = Selection { topics, ..Selection::default() };
+    let mut reader = Reader::new(log, selection, Order::File, Columns::default(), text);
+    let mut all: Vec<(Timestamp, Row)> = Vec::new();
+    let mut more = 0_u64;
+    reader.each(
+        &mut |_, rows, row| {
+            if all.len() >= MOST {
+                more += 1;
+                return Ok(true);
+            }
+            let mut line = Vec::new();
+            rows.write(row, &clock, None, &mut line);
+            let line = String::from_utf8_lossy(&line);
+            // `[time] LEVEL  text`
+            let (time, rest) = line.trim_end().split_once("] ").unwrap_or(("", &line));
+            let (level, text) = rest.split_once(' ').unwrap_or(("", rest));
+            let cells = [time.trim_start_matches('['), level, text.trim_start()];
+            all.push((
+                rows.time(row),
+                Row {
+                    cells: cells.map(str::to_owned).to_vec(),
+                    is_warning: rows.is_urgent(row, LevelChoice::Warning),
+                },
+            ));
+            Ok(true)
+        },
+        &mut |damage| {
+            seen.damage.extend_from_slice(damage);
+            Ok(())
+        },
+    )?;
+    if all.is_empty() {
+        return Ok(Vec::new());
+    }
+    all.sort_by_key(|(time, _)| *time);
+    let rows = all.into_iter().map(|(_, row)| row).collect();
+    let head = ["time", "level", "message"].map(str::to_owned).to_vec();
+    let mut blocks = vec![Block::Table(head, rows)];
+    if more > 0 {
+        blocks.push(Block::Note(format!("and {} more", counted(more, "message"))));
+    }
+    Ok(blocks)
+}
+
+/// The parameters that are not at their default; all, where the log knows no defaults.
+pub(super) fn parameters(opened: &Opened) -> Result<Vec<Block>> {
+    if opened.log.manifest().format != "ulog" {
+        return Ok(Vec::new());
+    }
+    let source = opened.input.source.clone();
+    let log = UlogLog::open(source, logtool_core::OpenOptions::default())?;
+    let all = &log.header().parameters;
+    let has_defaults =
+        all.values().any(|p| p.system_default.or(p.setup_default).is_some());
+    let wanted = all.iter().filter(|(_, p)| !has_defaults || is_non_default(p, false));
+    let rows: Vec<Row> = wanted
+        .map(|(name, parameter)| Row {
+            cells: vec![
+                name.clone(),
+                Shown(parameter.value).to_string(),
+                or_nothing(parameter.setup_default.or(parameter.system_default)),
+                match parameter.changes.len() {
+                    0 => String::new(),
+                    times => counted(times as u64, "change"),
+                },
+            ],
+            is_warning: false,
+        })
+        .collect();
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let count = counted(rows.len() as u64, "parameter");
+    let note = match has_defaults {
+        true => format!("{count} not at the default, of {}", all.len()),
+        false => format!("{count}; the log does not say what the defaults are"),
+    };
+    let head =
+        ["name", "value", "default", "while logging"].map(str::to_owned).to_vec();
+    Ok(vec![Block::Note(note), Block::Table(head, rows)])
+}

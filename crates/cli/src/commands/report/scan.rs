@@ -1,0 +1,132 @@
+//! A scan of each lidar, and a cloud of each topic of them, seen from above.
+
+use anyhow::Result;
+use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::*};
+use logtool_core::{
+    Block as Bytes, Columns, Log, Selection, TopicId, TopicOrigin, View,
+};
+use logtool_plot::{Block, TopView, TopViewOptions};
+use logtool_sinks::has_points;
+
+use crate::signals;
+
+/// More pictures than these are not shown.
+const MOST: usize = 4;
+
+/// The first whole scan of each topic of points.
+pub(super) fn first_of_each(log: &dyn Log) -> Result<Vec<Block>> {
+    let mut blocks = Vec::new();
+    for (id, topic) in log.manifest().topics() {
+        let is_made = topic.origin == TopicOrigin::Derived;
+        let may_be = is_made && topic.label().contains("points");
+        let schema = || log.decoder(id, &Columns::all(View::Flat));
+        let has = has_points(&topic.schema)
+            || may_be && schema().is_ok_and(|decoder| has_points(decoder.schema()));
+        if !has || !may_be || blocks.len() >= MOST {
+            continue;
+        }
+        let mut label = topic.label().into_owned();
+        if let Some(scan) = Scan::read(log, id, &label)? {
+            if let Some(rate) = scan.rate() {
+                label = format!("{label}: {rate:.1} scans per second");
+            }
+            for key in ["lidar", "calibration"] {
+                if let Some(told) = topic.metadata.get(key) {
+                    label = format!("{label}; {key} {told}");
+                }
+            }
+            blocks.push(Block::Image(label, "image/png", scan.view.png()?));
+        }
+    }
+    Ok(blocks)
+}
+
+/// A scan that is being found: the first that is whole.
+struct Scan {
+    view: TopView,
+    new: TopViewOptions,
+    /// The number, and when it began, of each that was seen.
+    starts: Vec<(u32, Option<i64>)>,
+    points: u64,
+    is_done: bool,
+    clouds: u32,
+}
+
+impl Scan {
+    fn read(log: &dyn Log, id: TopicId, label: &str) -> Result<Option<Self>> {
+        let mut decoder = log.decoder(id, &Columns::all(View::Flat))?;
+        let topics = [id].into_iter().collect();
+        let selection = Selection { topics, ..Selection::default() };
+        let new = TopViewOptions {
+            title: label.to_owned(),
+            color: "height (m)".to_owned(),
+            scale: 1,
+            ..TopViewOptions::default()
+        };
+        let mut scan = Self {
+            view: TopView::new(new.clone()),
+            new,
+            starts: Vec::new(),
+            points: 0,
+            is_done: false,
+            clouds: 0,
+        };
+        let mut block = Bytes::default();
+        'all: for part in log.manifest().plan(&selection, 1 << 20) {
+            let mut cursor = log.read(&part, &selection)?;
+            while cursor.fill(&mut block)? {
+                // What is damaged there is told of by who reads all.
+                for run in block.runs() {
+                    decoder.append(run, &mut Vec::new());
+                    scan.add(&decoder.take()?);
+                    if scan.is_done {
+                        break 'all;
+                    }
+                }
+            }
+        }
+        Ok((scan.points > 0).then_some(scan))
+    }
+
+    fn add(&mut self, batch: &RecordBatch) {
+        let column = |name| batch.column_by_name(name);
+        let numbers = |name| column(name).map(signals::numbers_of);
+        let (Some(x), Some(y), Some(z)) = (numbers("x"), numbers("y"), numbers("z"))
+        else {
+            return;
+        };
+        let (scans, indices) = (numbers("scan"), numbers("index"));
+        let times = batch.columns().first();
+        let times = times.and_then(|t| t.as_primitive_opt::<TimestampNanosecondType>());
+        for (row, ((x, y), z)) in x.iter().zip(&y).zip(&z).enumerate() {
+            let at = |list: &Option<Vec<f64>>| {
+                list.as_ref().and_then(|l| l.get(row)).copied()
+            };
+            if at(&indices) == Some(0.0) && scans.is_none() {
+                self.clouds += 1;
+            }
+            let number = at(&scans).map_or(self.clouds, |scan| scan as u32);
+            if self.starts.last().is_none_or(|(last, _)| number > *last) {
+                let time = times.filter(|times| times.is_valid(row));
+                self.starts.push((number, time.map(|times| times.value(row))));
+                // The first scan of a lidar is seldom whole, the second is; a cloud is.
+                let whole = if scans.is_some() { 2 } else { 1 };
+                if self.starts.len() > whole {
+                    self.is_done = true;
+                    return;
+                }
+                self.view = TopView::new(self.new.clone());
+                self.points = 0;
+            }
+            self.view.add(*x, *y, *z, *z);
+            self.points += 1;
+        }
+    }
+
+    /// How many scans there are in a second, by the last two that began.
+    fn rate(&self) -> Option<f64> {
+        let [.., (_, a), (_, b)] = &*self.starts else { return None };
+        let nanos = (*b)?.checked_sub((*a)?)?;
+        (nanos > 0).then(|| 1e9 / nanos as f64)
+    }
+}

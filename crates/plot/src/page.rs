@@ -1,0 +1,190 @@
+//! A page of text, tables, pictures and plots that can be zoomed, in one file.
+//!
+//! Nothing is loaded from anywhere: the page says so to the browser
+//! (`Content-Security-Policy`), and has all that it needs in it, uPlot among that. All
+//! texts are hostile until they are escaped, in HTML and in the JSON of the plots.
+
+mod data;
+mod escape;
+
+use std::fmt::Write as _;
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+
+use crate::{
+    chart::Chart,
+    page::escape::{html, json},
+};
+
+/// A page.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// What stands above it.
+    pub title: String,
+    /// What it is, and by what it was made.
+    pub about: String,
+    /// Its parts.
+    pub sections: Vec<Section>,
+}
+
+/// A part of a page.
+#[derive(Clone, Debug, Default)]
+pub struct Section {
+    /// What it is called.
+    pub title: String,
+    /// What is in it.
+    pub blocks: Vec<Block>,
+}
+
+/// A piece of a page.
+#[derive(Clone, Debug)]
+pub enum Block {
+    /// A sentence.
+    Note(String),
+    /// Text in columns, as a terminal shows it.
+    Text(String),
+    /// A table: the head, and the rows.
+    Table(Vec<String>, Vec<Row>),
+    /// A plot that can be zoomed, all with one axis of time; of its panels, only the
+    /// first.
+    Plot(String, Chart),
+    /// A picture as SVG, of this crate.
+    Svg(String, String),
+    /// An image: what is written below it, its media type, its bytes.
+    Image(String, &'static str, Vec<u8>),
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    /// Its cells.
+    pub cells: Vec<String>,
+    /// Whether it is a warning, or worse.
+    pub is_warning: bool,
+}
+
+const STYLE: &str = include_str!("page/page.css");
+const SCRIPT: &str = include_str!("page/page.js");
+const UPLOT_STYLE: &str = include_str!("../vendor/uplot/uPlot.min.css");
+const UPLOT: &str = include_str!("../vendor/uplot/uPlot.iife.min.js");
+const UPLOT_LICENSE: &str = include_str!("../vendor/uplot/LICENSE");
+
+/// What a page may do: nothing but show what is in it.
+const POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; \
+                      script-src 'unsafe-inline'";
+
+impl Page {
+    /// The page as one file.
+    pub fn html(&self) -> String {
+        let title = html(&self.title);
+        let mut page = format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+             <meta name=\"viewport\" content=\"width=device-width\">\n\
+             <title>{title}</title>\n<style>\n{UPLOT_STYLE}\n{STYLE}</style>\n</head>\n\
+             <body>\n<header><h1>{title}</h1><p>{}</p></header>\n<nav>",
+            html(&self.about)
+        );
+        for (index, section) in self.sections.iter().enumerate() {
+            let _ = write!(page, "<a href=\"#s{index}\">{}</a> ", html(&section.title));
+        }
+        page.push_str("</nav>\n<main>\n");
+        let mut plots = Vec::new();
+        for (index, section) in self.sections.iter().enumerate() {
+            let title = html(&section.title);
+            let _ = writeln!(page, "<section id=\"s{index}\"><h2>{title}</h2>");
+            section.blocks.iter().for_each(|block| block.write(&mut page, &mut plots));
+            page.push_str("</section>\n");
+        }
+        let data = json(&format!("[{}]", plots.join(",\n")));
+        let license = UPLOT_LICENSE.replace("*/", "");
+        let _ = write!(
+            page,
+            "</main>\n<script type=\"application/json\" id=\"plots\">{data}</script>\n\
+             <script>\n/* uPlot\n{license}*/\n{UPLOT}\n{SCRIPT}</script>\n</body>\n</html>\n"
+        );
+        page
+    }
+}
+
+impl Block {
+    fn write(&self, page: &mut String, plots: &mut Vec<String>) {
+        let _ = match self {
+            Self::Note(text) => writeln!(page, "<p>{}</p>", html(text)),
+            Self::Text(text) => writeln!(page, "<pre>{}</pre>", html(text)),
+            Self::Table(head, rows) => {
+                table(page, head, rows);
+                Ok(())
+            }
+            Self::Plot(title, chart) => {
+                let number = plots.len();
+                plots.push(data::plot(title, chart));
+                writeln!(page, "<div class=\"plot\" id=\"p{number}\"></div>")
+            }
+            Self::Svg(below, svg) => {
+                let below = html(below);
+                writeln!(page, "<figure>{svg}<figcaption>{below}</figcaption></figure>")
+            }
+            Self::Image(below, media, bytes) => {
+                let (below, bytes) = (html(below), BASE64_STANDARD.encode(bytes));
+                writeln!(
+                    page,
+                    "<figure><img alt=\"\" src=\"data:{media};base64,{bytes}\">\
+                     <figcaption>{below}</figcaption></figure>"
+                )
+            }
+        };
+    }
+}
+
+fn table(page: &mut String, head: &[String], rows: &[Row]) {
+    page.push_str("<div class=\"scroll\"><table><thead><tr>");
+    for cell in head {
+        let _ = write!(page, "<th>{}</th>", html(cell));
+    }
+    page.push_str("</tr></thead><tbody>\n");
+    for row in rows {
+        page.push_str(if row.is_warning { "<tr class=\"warning\">" } else { "<tr>" });
+        for cell in &row.cells {
+            let _ = write!(page, "<td>{}</td>", html(cell));
+        }
+        page.push_str("</tr>\n");
+    }
+    page.push_str("</tbody></table></div>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        chart::{Line, Panel},
+        sample::Sampler,
+    };
+
+    #[test]
+    fn no_text_of_a_log_can_become_a_script() {
+        let evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&";
+        let mut sampler = Sampler::new(0, 100, 10);
+        sampler.add(1, 2.0);
+        let line =
+            Line { name: evil.into(), signal: sampler.signal(false), is_held: false };
+        let panel = Panel { unit: evil.into(), lines: vec![line] };
+        let chart = Chart { panels: vec![panel], ..Chart::default() };
+        let row = Row { cells: vec![evil.into()], is_warning: true };
+        let blocks = vec![
+            Block::Note(evil.into()),
+            Block::Text(evil.into()),
+            Block::Table(vec![evil.into()], vec![row]),
+            Block::Plot(evil.into(), chart),
+            Block::Image(evil.into(), "image/png", vec![1]),
+        ];
+        let section = Section { title: evil.into(), blocks };
+        let page =
+            Page { title: evil.into(), about: evil.into(), sections: vec![section] };
+        let page = page.html();
+        assert_eq!(page.matches("<script").count(), 2, "our own");
+        assert_eq!(page.matches("</script").count(), 2);
+        assert!(!page.contains("<img src=x") && !page.contains("alert(1)</"));
+        assert!(page.contains("\\u003c/script\\u003e"));
+    }
+}

@@ -1,0 +1,84 @@
+//! Plots as JSON, as the script of the page reads them.
+
+use std::fmt::Write as _;
+
+use crate::{
+    chart::{Chart, Line, TimeAxis},
+    palette::{self, Rgb},
+};
+
+/// The first panel of `chart`, called `title`.
+pub(super) fn plot(title: &str, chart: &Chart) -> String {
+    let lines = chart.panels.first().map_or(&[][..], |panel| &panel.lines);
+    let unit = chart.panels.first().map_or("", |panel| &panel.unit);
+    let (start, end) = chart.span();
+    let mut out = format!(
+        "{{\"title\":{},\"unit\":{},\"time\":{},\"range\":[{},{}],\"lines\":[",
+        text(title),
+        text(unit),
+        text(&chart.time.name),
+        seconds(start),
+        seconds(end),
+    );
+    for (index, line) in lines.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        one(&mut out, line, palette::line(index), &chart.time);
+    }
+    out.push_str("],\"bands\":[");
+    for (index, band) in chart.bands.iter().enumerate() {
+        let comma = if index > 0 { "," } else { "" };
+        let (start, end) =
+            (chart.time.seconds(band.start), chart.time.seconds(band.end));
+        let (name, color) = (text(&band.name), color(band.color));
+        let _ =
+            write!(out, "{comma}[{},{},{color},{name}]", seconds(start), seconds(end));
+    }
+    out.push_str("]}");
+    out
+}
+
+fn one(out: &mut String, line: &Line, rgb: Rgb, time: &TimeAxis) {
+    let (mut x, mut y) = (String::new(), String::new());
+    let mut last = None;
+    for run in &line.signal.runs {
+        if let (Some(last), Some((first, _))) = (last, run.first()) {
+            // Nothing, in the middle of the gap.
+            let middle = (time.seconds(last) + time.seconds(*first)) / 2.0;
+            let _ = write!(x, "{},", seconds(middle));
+            y.push_str("null,");
+        }
+        for (nanos, value) in run {
+            let _ = write!(x, "{},", seconds(time.seconds(*nanos)));
+            let _ = write!(y, "{},", number(*value));
+            last = Some(*nanos);
+        }
+    }
+    let [x, y] = [x, y].map(|list| list.trim_end_matches(',').to_owned());
+    let (name, color, held) = (text(&line.name), color(rgb), line.is_held);
+    let _ = write!(
+        out,
+        "{{\"name\":{name},\"color\":{color},\"held\":{held},\"x\":[{x}],\"y\":[{y}]}}"
+    );
+}
+
+fn text(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn color([red, green, blue]: Rgb) -> String {
+    format!("\"{red},{green},{blue}\"")
+}
+
+/// To a tenth of a millisecond.
+fn seconds(seconds: f64) -> String {
+    let text = format!("{seconds:.4}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+/// With seven digits, as a float32 has.
+fn number(value: f64) -> f64 {
+    format!("{value:.6e}").parse().unwrap_or(value)
+}

@@ -1,0 +1,100 @@
+"use strict";
+(() => {
+  const plots = JSON.parse(document.getElementById("plots").textContent);
+  const drawn = [];
+  const height = 240;
+  let moving = false;
+
+  // One zoom for all: what one shows, all show.
+  const follow = (from, min, max) => {
+    if (moving) return;
+    moving = true;
+    for (const u of drawn) {
+      if (u !== from) u.setScale("x", { min, max });
+    }
+    moving = false;
+  };
+
+  const tint = (bands) => (u) => {
+    const { left, top, width, height } = u.bbox;
+    const within = (x) => Math.min(Math.max(u.valToPos(x, "x", true), left), left + width);
+    for (const [start, end, color] of bands) {
+      const from = within(start);
+      const to = within(end);
+      u.ctx.fillStyle = `rgba(${color},0.15)`;
+      if (to > from) u.ctx.fillRect(from, top, to - from, height);
+    }
+  };
+
+  const show = (plot, place) => {
+    const lines = plot.lines.filter((line) => line.x.length > 0);
+    const data = lines.length
+      ? uPlot.join(lines.map((line) => [line.x, line.y]))
+      : [[], []];
+    const series = lines.map((line) => ({
+      label: line.name,
+      stroke: `rgb(${line.color})`,
+      width: 1,
+      points: { show: line.x.length < 60 },
+      paths: line.held ? uPlot.paths.stepped({ align: 1 }) : undefined,
+    }));
+    const grid = { stroke: "rgba(0,0,0,0.1)", width: 1 };
+    const u = new uPlot(
+      {
+        title: plot.title,
+        width: place.clientWidth,
+        height,
+        scales: { x: { time: false, range: (u, min, max) => (min === null ? plot.range : [min, max]) } },
+        cursor: { sync: { key: "time" }, drag: { x: true, y: false } },
+        series: [{ label: "s" }, ...series],
+        axes: [{ grid }, { grid, label: plot.unit, size: 64, labelSize: 20 }],
+        hooks: {
+          drawClear: [tint(plot.bands)],
+          setScale: [
+            (u, key) => {
+              const { min, max } = u.scales.x;
+              if (key === "x" && min !== null) follow(u, min, max);
+            },
+          ],
+        },
+      },
+      data,
+      place,
+    );
+    // A double click shows all.
+    u.over.addEventListener("dblclick", () => u.setScale("x", { min: plot.range[0], max: plot.range[1] }));
+    return u;
+  };
+
+  // What the colours behind the lines mean, once.
+  const names = new Map();
+  for (const plot of plots) for (const [, , color, name] of plot.bands) names.set(name, color);
+  if (names.size) {
+    const modes = document.createElement("div");
+    modes.className = "modes";
+    for (const [name, color] of names) {
+      const mode = modes.appendChild(document.createElement("span"));
+      mode.appendChild(document.createElement("i")).style.background = `rgba(${color},0.3)`;
+      mode.append(name);
+    }
+    document.getElementById("p0").before(modes);
+  }
+
+  moving = true;
+  plots.forEach((plot, index) => {
+    const place = document.getElementById(`p${index}`);
+    const u = show(plot, place);
+    u.setScale("x", { min: plot.range[0], max: plot.range[1] });
+    drawn.push(u);
+  });
+  moving = false;
+
+  let waiting = 0;
+  window.addEventListener("resize", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      for (const u of drawn) u.setSize({ width: u.root.parentNode.clientWidth, height });
+    }, 100);
+  });
+  document.documentElement.dataset.plots = String(drawn.length);
+})();
