@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::commands::{
-    CatArgs, CatFormat, CompletionsArgs, InfoArgs, LevelChoice, ManArgs, MessagesArgs,
-    Order, ParamsArgs, ParamsCommand, ParamsFormat, SchemaArgs,
+    CatArgs, CatFormat, CompletionsArgs, FormatsArgs, InfoArgs, LevelChoice, ManArgs,
+    MessagesArgs, Order, ParamsArgs, ParamsCommand, ParamsFormat, SchemaArgs,
 };
 pub(crate) use self::convert::{ConvertArgs, Layout, Target};
 pub(crate) use self::copying::{
@@ -97,6 +97,7 @@ pub(crate) enum Command {
     Messages(MessagesArgs),
     Schema(SchemaArgs),
     Params(ParamsArgs),
+    Formats(FormatsArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }

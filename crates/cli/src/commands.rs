@@ -6,6 +6,7 @@ mod check;
 mod completions;
 mod convert;
 mod filter;
+mod formats;
 mod info;
 mod man;
 mod merge;
@@ -43,6 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
         Command::Calibration(args) => calibration::run(args, global),
         Command::Messages(args) => messages::run(args, global),
         Command::Schema(args) => schema::run(args, global),
+        Command::Formats(args) => formats::run(args, global),
         Command::Params(args) => params::run(args, global),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),

@@ -14,6 +14,8 @@ mod samples;
 mod bags;
 #[path = "process/cat.rs"]
 mod cat;
+#[path = "process/cells.rs"]
+mod cells;
 #[path = "process/check.rs"]
 mod check;
 #[path = "process/convert.rs"]

@@ -243,3 +243,15 @@ pub(crate) struct ManArgs {
     /// The folder to write the pages of all commands into
     pub(crate) dir: Option<PathBuf>,
 }
+
+/// Tell what can be read and written, and what is kept on the way
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  logtool formats
+  logtool formats --json | jq '.writes[].formats'")]
+pub(crate) struct FormatsArgs {
+    /// One JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}

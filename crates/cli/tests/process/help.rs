@@ -2,17 +2,19 @@
 
 use crate::program::Folder;
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 14] = [
     "info",
     "cat",
     "convert",
     "filter",
+    "plot",
     "merge",
     "repair",
     "check",
     "messages",
     "schema",
     "params",
+    "formats",
     "completions",
     "man",
 ];

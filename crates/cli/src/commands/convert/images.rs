@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use anyhow::Result;
 use logtool_core::{
-    Block, Damage, Log, Part, Selection, TableSink, TimeBase, Timestamp, TopicId,
-    TopicSet,
+    Block, Damage, Log, Part, Record, Selection, TableSink, TimeBase, Timestamp,
+    TopicId, TopicSet,
 };
 use logtool_sinks::{FileNames, NameStyle};
 use rayon::prelude::*;
@@ -43,11 +43,11 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     let wanted = selection::topics(manifest, &args.records.topics, false)?;
     for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
         if let Some(of) = PictureType::of(topic) {
-            types.insert(id, of);
+            types.insert(id, (of, topic.envelope as usize));
         }
     }
     if types.is_empty() {
-        let hint = "images are topics of sensor_msgs/Image and CompressedImage in a bag, and \
+        let hint = "images are topics of sensor_msgs/Image and CompressedImage of ROS 1, and \
              `image` in a .vel log";
         return Err(Complaint::new("there are no images here").hint(hint).into());
     }
@@ -125,7 +125,8 @@ fn groups(parts: &[Part]) -> impl Iterator<Item = &[Part]> {
 struct Reading<'r> {
     log: &'r dyn Log,
     selection: Selection,
-    types: BTreeMap<TopicId, PictureType>,
+    /// And how long what is before each image is.
+    types: BTreeMap<TopicId, (PictureType, usize)>,
 }
 
 /// What was found in a block.
@@ -151,8 +152,9 @@ impl Reading<'_> {
             let made: Vec<_> = records
                 .into_par_iter()
                 .filter_map(|record| {
-                    let of = *self.types.get(&record.topic)?;
-                    Some((record, Picture::of(of, &record)))
+                    let (of, envelope) = *self.types.get(&record.topic)?;
+                    let payload = record.payload.get(envelope..).unwrap_or_default();
+                    Some((record, Picture::of(of, &Record { payload, ..record })))
                 })
                 .collect();
             let mut found =

@@ -1,0 +1,117 @@
+//! The table of inputs and outputs. A test tries each of its cells.
+
+/// A group of formats that are written of the same inputs.
+pub(super) struct Output {
+    /// What `convert --to` calls them.
+    pub(super) formats: &'static [&'static str],
+    /// What they are, in a word or two.
+    pub(super) what: &'static str,
+    /// The inputs that become such, and what of them is kept and lost.
+    pub(super) kept: &'static [(&'static [&'static str], &'static str)],
+}
+
+impl Output {
+    /// What is kept of the format `input`; nothing if it cannot become this.
+    pub(super) fn of(&self, input: &str) -> Option<&'static str> {
+        let found = self.kept.iter().find(|(inputs, _)| inputs.contains(&input));
+        found.map(|(_, what)| *what)
+    }
+}
+
+/// What is read, by the names that `info` tells, and what it is.
+pub(super) const INPUTS: &[(&str, &str)] = &[
+    ("ulog", "PX4's logs, versions 0 and 1 (.ulg)"),
+    ("rosbag", "bags of ROS 1, versions 1.2 and 2.0 (.bag, .bag.active)"),
+    ("mcap", "MCAP files (.mcap): ROS 1, CDR, protobuf and JSON become columns"),
+    ("vel", "recordings of the Koblenz lidar cars (.vel)"),
+    ("capture", "captures of Velodyne lidars (.pcap, .pcapng, bare packets)"),
+];
+
+const ALL: &[&str] = &["ulog", "rosbag", "mcap", "vel", "capture"];
+
+/// What is written.
+pub(super) const OUTPUTS: &[Output] = &[
+    Output {
+        formats: &["csv", "jsonl", "parquet", "arrow", "npz", "mat"],
+        what: "tables",
+        kept: &[(
+            ALL,
+            "every field of every record whose definition is known, else its bytes; \
+             not the order of records of several topics",
+        )],
+    },
+    Output {
+        formats: &["pcd", "ply", "las", "laz", "kitti", "png"],
+        what: "points and their pictures",
+        kept: &[
+            (
+                &["rosbag"],
+                "PointCloud2, PointCloud, LaserScan and packets of Velodyne lidars",
+            ),
+            (
+                &["vel", "capture"],
+                "the points of all packets; `help convert` tells their columns",
+            ),
+        ],
+    },
+    Output {
+        formats: &["images"],
+        what: "images",
+        kept: &[
+            (
+                &["rosbag", "mcap"],
+                "of ROS 1; compressed images byte for byte, others as PNG",
+            ),
+            (&["vel"], "JPEG images byte for byte"),
+        ],
+    },
+    Output {
+        formats: &["kml", "gpx", "geojson"],
+        what: "tracks",
+        kept: &[(ALL, "times, positions and heights of topics that have positions")],
+    },
+    Output {
+        formats: &["mcap"],
+        what: "MCAP",
+        kept: &[
+            (
+                &["ulog"],
+                "every record, as protobuf with the log's definitions; strings and events as \
+                 foxglove.Log, places as foxglove.LocationFix, parameters and infos as \
+                 metadata; not the changes of parameters' defaults",
+            ),
+            (
+                &["rosbag"],
+                "every message byte for byte, with its connection; with --ros2 as CDR",
+            ),
+            (&["mcap"], "every message byte for byte, metadata and attachments"),
+        ],
+    },
+    Output {
+        formats: &["bag"],
+        what: "bags",
+        kept: &[
+            (&["rosbag"], "every message byte for byte, with its connection"),
+            (
+                &["mcap"],
+                "messages of ROS 1 byte for byte; not their sequence and publish time",
+            ),
+        ],
+    },
+    Output {
+        formats: &["vel"],
+        what: ".vel",
+        kept: &[
+            (&["vel"], "every message byte for byte"),
+            (&["capture"], "packets of firings; not positions"),
+        ],
+    },
+    Output {
+        formats: &["pcap"],
+        what: "captures",
+        kept: &[
+            (&["vel"], "packets of firings; not images, poses, GPS and OBD"),
+            (&["capture"], "packets of firings and positions, in new frames"),
+        ],
+    },
+];

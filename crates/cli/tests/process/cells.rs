@@ -1,0 +1,78 @@
+//! Each cell of the table of inputs and outputs: `logtool formats` is true.
+
+use serde_json::Value;
+
+use crate::{program::Folder, samples::testdata};
+
+/// An input of each kind that is read, by the name that `formats` has for it.
+const INPUTS: [(&str, &str); 4] = [
+    ("ulog", "quad_flight.ulg"),
+    ("rosbag", "rover.bag"),
+    ("vel", "car.vel"),
+    ("capture", "puck.pcap"),
+];
+
+#[test]
+fn every_input_becomes_what_the_table_says_and_nothing_else() {
+    let folder = Folder::new();
+    let table = folder.run(&["formats", "--json"]).succeeded().json_lines().remove(0);
+    let bag = testdata("rover.bag");
+    folder.run(&["convert", &bag, "-q", "-o", "rover.mcap"]).succeeded();
+    let mut inputs: Vec<(&str, String)> =
+        INPUTS.iter().map(|(name, file)| (*name, testdata(file))).collect();
+    inputs.push(("mcap", "rover.mcap".to_owned()));
+    let read = table["reads"].as_array().unwrap();
+    assert_eq!(read.len(), inputs.len());
+    let mut tried = 0;
+    for (input, file) in &inputs {
+        assert!(read.iter().any(|read| read["name"] == *input), "{input}");
+        for output in table["writes"].as_array().unwrap() {
+            let is_told = output["from"].get(*input).is_some();
+            for to in
+                output["formats"].as_array().unwrap().iter().filter_map(Value::as_str)
+            {
+                let out = format!("{input}-{to}");
+                let run = folder.run(&["convert", file, "-q", "-o", &out, "--to", to]);
+                assert_eq!(run.status == 0, is_told, "{input} to {to}: {run:?}");
+                assert_eq!(
+                    folder.path().join(&out).exists(),
+                    is_told,
+                    "{input} to {to}"
+                );
+                tried += 1;
+            }
+        }
+    }
+    let help = folder.run(&["convert", "x", "--to", "?"]).stderr;
+    let all = help.split("the formats are ").nth(1).unwrap().lines().next().unwrap();
+    assert_eq!(tried, inputs.len() * all.split(", ").count(), "each cell: {all}");
+}
+
+#[test]
+fn the_readme_has_the_same_table() {
+    let table =
+        Folder::new().run(&["formats", "--json"]).succeeded().json_lines().remove(0);
+    let readme = include_str!("../../../../README.md");
+    let mut rows = 0;
+    for line in
+        readme.lines().skip_while(|line| !line.starts_with("| to | ULog")).skip(2)
+    {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [_, formats, cells @ .., _] = &cells[..] else { break };
+        for format in formats.split(' ').map(|format| format.trim_matches('`')) {
+            let has = |output: &&Value| {
+                output["formats"].as_array().unwrap().iter().any(|f| f == format)
+            };
+            let output = table["writes"].as_array().unwrap().iter().find(has);
+            let from = &output.unwrap_or_else(|| panic!("{format}"))["from"];
+            let names = ["ulog", "rosbag", "mcap", "vel", "capture"];
+            let told =
+                names.map(|name| if from.get(name).is_some() { "yes" } else { "" });
+            assert_eq!(told[..], *cells, "{format}");
+            rows += 1;
+        }
+    }
+    let all = table["writes"].as_array().unwrap().iter();
+    let formats: usize = all.map(|o| o["formats"].as_array().unwrap().len()).sum();
+    assert_eq!(rows, formats);
+}
