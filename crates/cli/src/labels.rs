@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::{Context as _, Result};
 use logtool_core::{Labels, Manifest};
+use logtool_protobuf::FileSet;
 use logtool_rosmsg::Definition;
 use logtool_ulog::read_msg_dir;
 
@@ -25,14 +26,20 @@ pub(crate) fn read(args: &LabelArgs) -> Result<Option<Arc<Labels>>> {
     Ok(Some(Arc::new(labels)))
 }
 
-/// The names that the definitions in a bag give to the values of fields. Where two
+/// The names that the definitions in a bag or an MCAP file give to the values of fields. Where two
 /// definitions of a type do not agree on a name, there is none.
 pub(crate) fn of_log(manifest: &Manifest) -> Option<Arc<Labels>> {
     let mut names: BTreeMap<(String, String, i64), Option<String>> = BTreeMap::new();
-    for topic in manifest.topics.iter().filter(|topic| topic.encoding == "ros1") {
-        let definition = Definition::parse(&topic.type_name, &topic.definition);
-        let Ok(definition) = definition else { continue };
-        for (message, field, value, name) in definition.labels().iter() {
+    for topic in &manifest.topics {
+        let labels = match topic.encoding.as_str() {
+            "ros1" => Definition::parse(&topic.type_name, &topic.definition)
+                .map(|definition| definition.labels()),
+            "protobuf" => FileSet::parse(&topic.descriptor)
+                .map(|files| logtool_protobuf::labels(&files)),
+            _ => continue,
+        };
+        let Ok(labels) = labels else { continue };
+        for (message, field, value, name) in labels.iter() {
             let key = (message.to_owned(), field.to_owned(), value);
             let known = names.entry(key).or_insert_with(|| Some(name.to_owned()));
             if known.as_deref() != Some(name) {

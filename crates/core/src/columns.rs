@@ -47,6 +47,7 @@ use crate::{
     time::Timestamp,
 };
 
+pub(crate) use crate::columns::{chooser::Chooser, names::Names};
 pub use crate::columns::{
     names::NAMES,
     plan::{TIME_UNIT, time_field},
@@ -249,7 +250,7 @@ pub fn time_array(nanos: Vec<i64>) -> ArrayRef {
     Arc::new(TimestampNanosecondArray::new(ScalarBuffer::from(nanos), nulls))
 }
 
-fn into_error(err: arrow_schema::ArrowError) -> Error {
+pub(crate) fn into_error(err: arrow_schema::ArrowError) -> Error {
     Error::new(ErrorKind::Malformed, "columns that are no table").from_source(err)
 }
 

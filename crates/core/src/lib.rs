@@ -73,6 +73,7 @@ mod room;
 mod shape;
 mod text;
 mod translated;
+mod tree;
 mod walk;
 mod window;
 
@@ -129,6 +130,7 @@ pub use crate::{
     time::{Clock, ClockFit, ClockZero, TimeRange, Timestamp},
     topic::{Stream, Topic, TopicId, TopicOrigin, TopicSet},
     translated::{Messages, RowTranslator, Translate, TranslatedLog, Translation},
+    tree::{Branch, MAX_SHAPE, Scalar, Shape, StructShape, TreeDecoder, TreeReader},
     value::{Json, Value},
     walk::{Step, Walk},
     window::Window,

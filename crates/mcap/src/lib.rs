@@ -1,8 +1,8 @@
 //! Reads [MCAP](https://mcap.dev/spec) files, sound or not, and writes them.
 //!
 //! Of a file with a summary only that is read to open it; one without is looked through,
-//! and what is broken is stepped over. Messages of ROS 1 and of ROS 2 become columns
-//! by their definitions; of others there are the bytes. What is written may be translated:
+//! and what is broken is stepped over. Messages of ROS 1, of ROS 2, of protocol buffers and in
+//! JSON become columns by their schemas; of others there are the bytes. What is written may be translated:
 //! messages of ROS 1 to CDR, which ROS 2 has.
 
 // In reading order: each module uses only those above it.
@@ -17,7 +17,9 @@ mod channels;
 mod table;
 
 mod cdr;
+mod json;
 mod messages;
+mod protobuf;
 mod ros2;
 
 mod notes;

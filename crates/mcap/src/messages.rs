@@ -4,21 +4,41 @@ use std::sync::Arc;
 
 use logtool_core::{
     Columns, Decoder, FieldRole, Layout, LayoutDecoder, LayoutField, LayoutKind,
-    Primitive, RawDecoder, Result, Topic,
+    Primitive, RawDecoder, Result, Topic, TreeDecoder,
 };
 use logtool_rosmsg::describe;
 
-use crate::cdr::{self, CDR, CdrDecoder};
-
-/// How `topic` says that its schema is written.
-pub(crate) const SCHEMA_ENCODING: &str = "schema_encoding";
-
-/// Messages and schemas of protocol buffers.
-pub(crate) const PROTOBUF: &str = "protobuf";
+use crate::{
+    cdr::{self, CDR, CdrDecoder},
+    json::{JSON, JsonReader},
+    protobuf,
+    wire::SCHEMA_ENCODING,
+};
 
 /// A decoder of the messages of `topic` into `columns`: raw bytes, if nothing more is
 /// known of them.
 pub(crate) fn decoder(topic: &Topic, columns: &Columns) -> Result<Box<dyn Decoder>> {
+    if let Some(Ok(reader)) = protobuf::reader(topic) {
+        let shape = reader.shape().clone();
+        return Ok(Box::new(TreeDecoder::new(
+            &shape,
+            reader,
+            topic.envelope,
+            columns,
+        )?));
+    }
+    if topic.encoding == JSON.0 {
+        let schema = topic.metadata.get(SCHEMA_ENCODING).map_or("", String::as_str);
+        let told = if schema == JSON.1 { topic.definition.as_str() } else { "" };
+        let reader = JsonReader::new(&topic.type_name, told);
+        let shape = reader.shape().clone();
+        return Ok(Box::new(TreeDecoder::new(
+            &shape,
+            reader,
+            topic.envelope,
+            columns,
+        )?));
+    }
     match layout(topic) {
         Some(Ok(layout)) if topic.encoding == CDR.0 => {
             Ok(Box::new(CdrDecoder::new(&layout, topic.envelope, columns)?))

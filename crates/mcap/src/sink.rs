@@ -14,10 +14,9 @@ use crate::{
     cdr::CDR,
     chunk::Compression,
     cursor::timestamp,
-    messages::SCHEMA_ENCODING,
     notes::{FORMAT_NAME, Notes},
     ros2::{self, Translation},
-    wire::ENVELOPE,
+    wire::{ENVELOPE, SCHEMA_ENCODING},
     write::{ChannelHandle, SchemaHandle, Writer, WriterOptions},
 };
 

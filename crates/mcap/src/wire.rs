@@ -27,6 +27,9 @@ pub(crate) const MESSAGE_HEAD_LEN: usize = 22;
 /// sequence (`u32`), the log time and the publish time (`u64` each, ns).
 pub(crate) const ENVELOPE: u32 = 20;
 
+/// How a topic says, among its metadata, that its schema is written.
+pub(crate) const SCHEMA_ENCODING: &str = "schema_encoding";
+
 /// The opcodes.
 pub(crate) mod op {
     pub(crate) const HEADER: u8 = 0x01;

@@ -1,7 +1,7 @@
 //! Protocol buffers: what messages look like, by their descriptors, and messages by that.
 //!
 //! [`LayoutMessages`] makes messages of payloads of which the layout is known, and a type
-//! for them; [`FileSet`] is types as bytes. [`FoxgloveLog`] and [`LocationFix`] are
+//! for them; [`MessageReader`] makes columns of messages; [`FileSet`] is types as bytes. [`FoxgloveLog`] and [`LocationFix`] are
 //! messages that programs know by name.
 
 // In reading order: each module uses only those above it.
@@ -13,11 +13,13 @@ mod known;
 mod names;
 
 mod layout;
+mod message;
 mod rows;
 
 pub use crate::{
     descriptor::{Enum, Field, File, FileSet, Message, kind},
     known::{FoxgloveLog, LocationFix, LogLevel},
     layout::LayoutMessages,
+    message::{MessageReader, labels},
     rows::RowMessages,
 };

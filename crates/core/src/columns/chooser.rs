@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// Says which columns are wanted, asked for each in turn.
 #[derive(Debug)]
-pub(super) struct Chooser<'c> {
+pub(crate) struct Chooser<'c> {
     only: Option<&'c [usize]>,
     next: usize,
 }
@@ -12,19 +12,19 @@ pub(super) struct Chooser<'c> {
 impl<'c> Chooser<'c> {
     /// Wants `only` those columns; they are counted before the choice, and the time is
     /// number 0.
-    pub(super) fn new(only: Option<&'c [usize]>) -> Self {
+    pub(crate) fn new(only: Option<&'c [usize]>) -> Self {
         Self { only, next: 1 }
     }
 
     /// Whether the next column is wanted.
-    pub(super) fn wants(&mut self) -> bool {
+    pub(crate) fn wants(&mut self) -> bool {
         let index = self.next;
         self.next += 1;
         self.only.is_none_or(|only| only.contains(&index))
     }
 
     /// It is an error if a column is wanted that has not been asked for.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let beyond = self.only.unwrap_or_default().iter().find(|i| **i >= self.next);
         match beyond {
             None => Ok(()),

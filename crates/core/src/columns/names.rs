@@ -16,7 +16,7 @@ pub const NAMES: &str = "logtool.names";
 
 /// The names of the values of one field.
 #[derive(Debug)]
-pub(super) struct Names {
+pub(crate) struct Names {
     /// Each name once, the same array in every batch: so that a file can have one
     /// dictionary a column.
     dictionary: Arc<StringArray>,
@@ -26,7 +26,7 @@ pub(super) struct Names {
 
 impl Names {
     /// The names that `labels` has.
-    pub(super) fn new(labels: &FieldLabels) -> Self {
+    pub(crate) fn new(labels: &FieldLabels) -> Self {
         let (mut names, mut keys) = (Vec::<&str>::new(), HashMap::new());
         let mut known = HashMap::new();
         for (value, name) in labels {
@@ -40,7 +40,7 @@ impl Names {
     }
 
     /// The column of these names, called `column`.
-    pub(super) fn field(&self, column: &str) -> FieldRef {
+    pub(crate) fn field(&self, column: &str) -> FieldRef {
         let (key, value) = (Box::new(DataType::Int32), Box::new(DataType::Utf8));
         let names: Vec<_> =
             self.dictionary.iter().map(Option::unwrap_or_default).collect();
@@ -50,7 +50,7 @@ impl Names {
     }
 
     /// The names of the integers of `values`; null where one has none.
-    pub(super) fn of(&self, values: &ArrayRef) -> Result<ArrayRef> {
+    pub(crate) fn of(&self, values: &ArrayRef) -> Result<ArrayRef> {
         let key = |value: Option<i64>| self.keys.get(&value?).copied();
         let keys: Int32Array = integers(values).map(key).collect();
         let names =
@@ -67,9 +67,8 @@ fn integers(values: &ArrayRef) -> Box<dyn Iterator<Item = Option<i64>> + '_> {
             Box::new(
                 values
                     .as_primitive::<$type>()
-                    .values()
                     .iter()
-                    .map(|v| i64::try_from(*v).ok()),
+                    .map(|v| v.and_then(|v| i64::try_from(v).ok())),
             )
         };
     }

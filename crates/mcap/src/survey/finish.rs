@@ -11,12 +11,13 @@ use logtool_core::{
 };
 
 use crate::{
-    messages::{PROTOBUF, SCHEMA_ENCODING, decoder, layout},
+    messages::{decoder, layout},
     notes::{FORMAT_NAME, Notes},
+    protobuf::{self, PROTOBUF},
     ros2::is_latched,
     survey::{Count, Found, Packing},
     table::Entry,
-    wire::ENVELOPE,
+    wire::{ENVELOPE, SCHEMA_ENCODING},
 };
 
 impl Found {
@@ -80,29 +81,34 @@ impl Found {
                 self.remarks.push(remark);
             };
             if told > MAX_DEFINITIONS || room.check().is_err() {
-                topic.definition = String::new();
+                (topic.definition, topic.descriptor) = (String::new(), Vec::new());
                 topic.metadata.remove(SCHEMA_ENCODING);
                 raw(&"too much is defined before it");
                 topics.push(topic);
                 continue;
             }
-            match layout(&topic) {
+            let schema = match layout(&topic) {
                 None => {
-                    topic.schema =
-                        decoder(&topic, &Columns::default())?.schema().clone()
-                }
-                Some(Ok(layout)) => match room.schema(&layout) {
-                    Ok(schema) => topic.schema = schema,
-                    Err(why) => {
-                        topic.definition = String::new();
-                        topic.metadata.remove(SCHEMA_ENCODING);
+                    if let Some(Err(why)) = protobuf::reader(&topic) {
                         raw(&why);
                     }
-                },
+                    let schema = decoder(&topic, &Columns::default())?.schema().clone();
+                    room.admit(&schema).map(|()| schema)
+                }
+                Some(Ok(layout)) => room.schema(&layout),
                 Some(Err(why)) => {
                     if why.kind() == ErrorKind::Limit {
                         room.refuse();
                     }
+                    raw(&why);
+                    Ok(raw_schema("ns"))
+                }
+            };
+            match schema {
+                Ok(schema) => topic.schema = schema,
+                Err(why) => {
+                    (topic.definition, topic.descriptor) = (String::new(), Vec::new());
+                    topic.metadata.remove(SCHEMA_ENCODING);
                     raw(&why);
                 }
             }
@@ -119,7 +125,10 @@ impl Found {
         let descriptor = if is_text { Vec::new() } else { schema.data.clone() };
         // That of a message of ROS may be in Latin-1.
         let is_of_ros = matches!(schema.encoding.as_str(), "ros1msg" | "ros2msg");
-        let definition = if is_text || is_of_ros { &schema.data[..] } else { &[] };
+        let definition = match is_text || is_of_ros {
+            true => logtool_core::text(&schema.data).into_owned(),
+            false => protobuf::text(schema),
+        };
         let mut metadata = channel.metadata.clone();
         metadata.insert(SCHEMA_ENCODING.to_owned(), schema.encoding.clone());
         let channels = self.table.of_topic(id).map(|entry| entry.channel.id);
@@ -133,7 +142,7 @@ impl Found {
             origin: TopicOrigin::Logged,
             encoding: channel.encoding.clone(),
             type_name: schema.name.clone(),
-            definition: logtool_core::text(definition).into_owned(),
+            definition,
             schema: raw_schema("ns"),
             records: total.map(|total| total.records),
             bytes: total.and_then(|total| total.bytes),

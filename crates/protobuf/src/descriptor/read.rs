@@ -3,9 +3,12 @@
 use logtool_core::{Cut, Error, ErrorKind, Result};
 
 use crate::{
-    descriptor::{Enum, Field, File, FileSet, Message, kind},
+    descriptor::{Enum, Field, File, FileSet, Message, PROTO3, kind},
     wire::{self, MAX_NUMBER, Wire},
 };
+
+/// Descriptors in memory are many times what they are as bytes.
+const MAX_BYTES: usize = 4 << 20;
 
 /// Types are no deeper in each other.
 const MAX_DEPTH: u32 = 32;
@@ -14,9 +17,12 @@ impl FileSet {
     /// Reads a set.
     ///
     /// # Errors
-    /// `Malformed` if `bytes` are none.
+    /// `Malformed` if `bytes` are none, `Limit` if they are more than 4 MiB.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let odd = || Error::new(ErrorKind::Malformed, "no descriptors of protobuf");
+        if bytes.len() > MAX_BYTES {
+            return Err(Error::new(ErrorKind::Limit, "descriptors of over 4 MiB"));
+        }
         let mut set = Self::default();
         each(bytes, |number, wire| {
             if let (1, Wire::Sized(file)) = (number, wire) {
@@ -46,15 +52,15 @@ impl File {
             }
             Some(())
         })?;
-        // Before editions, only proto3 tells presence by `proto3_optional`.
-        if file.syntax.is_empty() || file.syntax == "proto2" {
+        // Only proto3 has fields of which it is not told whether they are there.
+        if file.syntax != PROTO3 {
             file.messages.iter_mut().for_each(told_always);
         }
         Some(file)
     }
 }
 
-/// All fields of proto2 are known to be there, or not.
+/// All fields of proto2, and of editions if nothing else is said, are known to be there, or not.
 fn told_always(message: &mut Message) {
     let fields = message.fields.iter_mut();
     fields.for_each(|field| field.is_optional = !field.is_repeated);

@@ -1,0 +1,50 @@
+//! The names of the values of enumerations.
+
+use std::collections::HashMap;
+
+use logtool_core::Labels;
+
+use crate::descriptor::{Enum, FileSet, Message, kind};
+
+/// What the values of fields are called that are of enumerations, by the full names of the
+/// types of `files`.
+pub fn labels(files: &FileSet) -> Labels {
+    let (mut enums, mut labels) = (HashMap::new(), Labels::default());
+    for file in &files.files {
+        let start = match file.package.is_empty() {
+            true => String::new(),
+            false => format!(".{}", file.package),
+        };
+        note(&start, &file.enums, &file.messages, &mut enums);
+    }
+    for file in &files.files {
+        file.messages.iter().for_each(|m| tell(&file.package, m, &enums, &mut labels));
+    }
+    labels
+}
+
+type Enums<'f> = HashMap<String, &'f Enum>;
+
+// Both go as deep as descriptors are read.
+fn note<'f>(start: &str, enums: &'f [Enum], inner: &'f [Message], all: &mut Enums<'f>) {
+    all.extend(enums.iter().map(|one| (format!("{start}.{}", one.name), one)));
+    for message in inner {
+        let start = format!("{start}.{}", message.name);
+        note(&start, &message.enums, &message.messages, all);
+    }
+}
+
+fn tell(start: &str, message: &Message, enums: &Enums<'_>, labels: &mut Labels) {
+    let name = match start.is_empty() {
+        true => message.name.clone(),
+        false => format!("{start}.{}", message.name),
+    };
+    for field in message.fields.iter().filter(|field| field.kind == kind::ENUM) {
+        let Some(one) = enums.get(&field.type_name) else { continue };
+        // Of several names of a value, the first is meant.
+        for (label, value) in one.values.iter().rev() {
+            labels.insert(&name, &field.name, i64::from(*value), label.clone());
+        }
+    }
+    message.messages.iter().for_each(|inner| tell(&name, inner, enums, labels));
+}

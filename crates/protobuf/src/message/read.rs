@@ -1,0 +1,211 @@
+//! Reading a message into a row.
+
+use logtool_core::{Branch, Cut, Scalar};
+
+use crate::{
+    descriptor::kind,
+    message::types::{Take, Type, TypeField},
+    wire::{self, Wire},
+};
+
+/// A message that is being read.
+pub(super) struct Reading {
+    /// So many values may be added as elements of lists, and so many are.
+    pub(super) most: u64,
+    pub(super) added: u64,
+    /// Fields that are of no type.
+    pub(super) unknown: u64,
+}
+
+// Messages are read no deeper than types are in each other.
+impl Reading {
+    /// Puts the fields of `bytes` into `row`, which stays open.
+    pub(super) fn message(
+        &mut self,
+        of: &Type,
+        bytes: &[u8],
+        row: &mut Branch,
+    ) -> Option<()> {
+        row.open();
+        let mut cut = Cut::new(bytes);
+        let mut last = 0;
+        while !cut.rest().is_empty() && self.added <= self.most {
+            let (number, wire) = wire::field(&mut cut)?;
+            // Fields mostly come in the order of their numbers.
+            let is_it =
+                |at: usize| of.fields.get(at).is_some_and(|f| f.number == number);
+            let at = match [last, last + 1].into_iter().find(|at| is_it(*at)) {
+                Some(at) => Some(at),
+                None => of.fields.binary_search_by_key(&number, |f| f.number).ok(),
+            };
+            let Some(field) = at.and_then(|at| of.fields.get(at)) else {
+                self.unknown += 1;
+                continue;
+            };
+            last = at.unwrap_or(last);
+            self.field(field, wire, row)?;
+        }
+        Some(())
+    }
+
+    fn field(
+        &mut self,
+        field: &TypeField,
+        wire: Wire<'_>,
+        row: &mut Branch,
+    ) -> Option<()> {
+        let at = row.len();
+        for other in &field.others {
+            let other = row.field(*other)?;
+            if other.len() > at || other.is_open() {
+                other.truncate(at);
+            }
+        }
+        let branch = row.field(field.index)?;
+        match (&field.take, wire) {
+            (Take::Scalar(one), wire) if field.is_repeated => {
+                self.elements(*one, wire, branch, field)?;
+            }
+            (Take::Scalar(one), wire) => match scalar(*one, wire) {
+                Some(value) => branch.set(at, value)?,
+                None => self.unknown += 1,
+            },
+            (Take::Time, Wire::Sized(bytes)) => {
+                let nanos = nanos(bytes)?;
+                if field.is_repeated {
+                    self.added += field.width;
+                    let item = branch.item()?;
+                    match nanos {
+                        Some(nanos) => item.push(Scalar::Int(nanos))?,
+                        None => item.push_null(),
+                    }
+                } else if let Some(nanos) = nanos {
+                    branch.set(at, Scalar::Int(nanos))?;
+                }
+            }
+            (Take::Message(inner), Wire::Sized(bytes)) if field.is_repeated => {
+                self.added += field.width;
+                let item = branch.item()?;
+                self.message(inner, bytes, item)?;
+                close(inner, item)?;
+            }
+            (Take::Message(inner), Wire::Sized(bytes)) => {
+                self.message(inner, bytes, branch)?;
+            }
+            _ => self.unknown += 1,
+        }
+        Some(())
+    }
+
+    /// Adds the scalars that `wire` is to a list: one, or several that are packed.
+    fn elements(
+        &mut self,
+        one: u32,
+        wire: Wire<'_>,
+        branch: &mut Branch,
+        field: &TypeField,
+    ) -> Option<()> {
+        let is_text = matches!(one, kind::STRING | kind::BYTES);
+        let item = branch.item()?;
+        match wire {
+            Wire::Sized(bytes) if !is_text => {
+                let mut cut = Cut::new(bytes);
+                while !cut.rest().is_empty() {
+                    let wire = match one {
+                        kind::DOUBLE | kind::FIXED64 | kind::SFIXED64 => {
+                            Wire::Fixed64(cut.u64()?)
+                        }
+                        kind::FLOAT | kind::FIXED32 | kind::SFIXED32 => {
+                            Wire::Fixed32(cut.u32()?)
+                        }
+                        _ => Wire::Varint(wire::varint(&mut cut)?),
+                    };
+                    self.added += field.width;
+                    item.push(scalar(one, wire)?)?;
+                }
+            }
+            wire => match scalar(one, wire) {
+                Some(value) => {
+                    self.added += field.width;
+                    item.push(value)?;
+                }
+                None => self.unknown += 1,
+            },
+        }
+        Some(())
+    }
+}
+
+/// Closes a row of the type `of`: what is not told and has a default gets it.
+pub(super) fn close(of: &Type, row: &mut Branch) -> Option<()> {
+    let at = row.len();
+    for field in &of.fields {
+        let branch = row.field(field.index)?;
+        if branch.len() > at {
+            continue;
+        }
+        match &field.take {
+            _ if field.is_repeated => branch.open(),
+            Take::Scalar(one) if field.has_default => branch.push(default(*one))?,
+            Take::Message(inner) if branch.is_open() => close(inner, branch)?,
+            _ => {}
+        }
+    }
+    row.close();
+    Some(())
+}
+
+/// What `wire` is as a scalar of the kind `one`; nothing if it is written as another.
+#[inline]
+fn scalar<'b>(one: u32, wire: Wire<'b>) -> Option<Scalar<'b>> {
+    Some(match (one, wire) {
+        (kind::DOUBLE, Wire::Fixed64(bits)) => Scalar::F64(f64::from_bits(bits)),
+        (kind::FLOAT, Wire::Fixed32(bits)) => Scalar::F32(f32::from_bits(bits)),
+        (kind::INT64, Wire::Varint(value)) => Scalar::Int(value as i64),
+        (kind::INT32 | kind::ENUM, Wire::Varint(value)) => {
+            Scalar::Int(i64::from(value as i32))
+        }
+        (kind::SINT64, Wire::Varint(value)) => Scalar::Int(zigzag(value)),
+        (kind::SINT32, Wire::Varint(value)) => {
+            Scalar::Int(i64::from(zigzag(u64::from(value as u32)) as i32))
+        }
+        (kind::UINT64, Wire::Varint(value)) => Scalar::UInt(value),
+        (kind::UINT32, Wire::Varint(value)) => Scalar::UInt(u64::from(value as u32)),
+        (kind::BOOL, Wire::Varint(value)) => Scalar::Bool(value != 0),
+        (kind::FIXED64, Wire::Fixed64(value)) => Scalar::UInt(value),
+        (kind::FIXED32, Wire::Fixed32(value)) => Scalar::UInt(value.into()),
+        (kind::SFIXED64, Wire::Fixed64(value)) => Scalar::Int(value as i64),
+        (kind::SFIXED32, Wire::Fixed32(value)) => Scalar::Int(i64::from(value as i32)),
+        (kind::STRING | kind::BYTES, Wire::Sized(bytes)) => Scalar::Bytes(bytes),
+        _ => return None,
+    })
+}
+
+fn zigzag(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
+}
+
+fn default(one: u32) -> Scalar<'static> {
+    match one {
+        kind::DOUBLE => Scalar::F64(0.0),
+        kind::FLOAT => Scalar::F32(0.0),
+        kind::UINT64 | kind::UINT32 | kind::FIXED64 | kind::FIXED32 => Scalar::UInt(0),
+        kind::BOOL => Scalar::Bool(false),
+        kind::STRING | kind::BYTES => Scalar::Bytes(&[]),
+        _ => Scalar::Int(0),
+    }
+}
+
+/// The nanoseconds that a `Timestamp` or a `Duration` is, if 64 bits hold them.
+fn nanos(bytes: &[u8]) -> Option<Option<i64>> {
+    let (mut cut, mut seconds, mut nanos) = (Cut::new(bytes), 0_i64, 0_i32);
+    while !cut.rest().is_empty() {
+        match wire::field(&mut cut)? {
+            (1, Wire::Varint(value)) => seconds = value as i64,
+            (2, Wire::Varint(value)) => nanos = value as i32,
+            _ => {}
+        }
+    }
+    let whole = seconds.checked_mul(1_000_000_000);
+    Some(whole.and_then(|whole| whole.checked_add(nanos.into())))
+}

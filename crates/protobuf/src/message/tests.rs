@@ -1,0 +1,135 @@
+use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::*};
+use logtool_core::{Branch, ErrorKind, Shape};
+
+use super::*;
+use crate::{
+    descriptor::{Field, File, Message, kind},
+    known::{TIMESTAMP, timestamp_file},
+};
+
+fn files(messages: Vec<Message>) -> FileSet {
+    let package = "p".to_owned();
+    let own = File { package, messages, ..File::default() };
+    FileSet { files: vec![timestamp_file(), own] }
+}
+
+fn message(name: &str, fields: Vec<Field>) -> Message {
+    Message { name: name.to_owned(), fields, ..Message::default() }
+}
+
+/// A type of all that there is: `p.All`.
+fn all() -> FileSet {
+    let mut optional = Field::new("maybe", 5, kind::UINT32);
+    (optional.is_optional, optional.oneof) = (true, Some(0));
+    let oneof = |name, number| Field {
+        oneof: Some(1),
+        ..Field::new(name, number, kind::STRING)
+    };
+    files(vec![
+        message("In", vec![Field::new("x", 1, kind::SINT32)]),
+        message(
+            "All",
+            vec![
+                Field::new("n", 1, kind::INT32),
+                Field::new("list", 2, kind::UINT32).repeated(),
+                Field::new("in", 3, kind::MESSAGE).of_type(".p.In"),
+                Field::new("ins", 4, kind::MESSAGE).of_type(".p.In").repeated(),
+                optional,
+                oneof("a", 6),
+                oneof("b", 7),
+                Field::new("at", 8, kind::MESSAGE).of_type(TIMESTAMP),
+            ],
+        ),
+    ])
+}
+
+/// The rows that `payloads` are, and how many fields are of no type.
+fn read(files: &FileSet, payloads: &[&[u8]]) -> (Option<RecordBatch>, u64) {
+    let mut reader = MessageReader::new(files, "p.All").unwrap();
+    let mut row = Branch::new(&Shape::Struct(reader.shape().clone()));
+    for payload in payloads {
+        if reader.read(payload, &mut row, 1000).is_none() {
+            return (None, 0);
+        }
+    }
+    let array = row.take().unwrap();
+    (Some(array.as_struct().into()), reader.unknown())
+}
+
+/// By hand, after the documentation of the encoding.
+#[test]
+fn every_sort_of_field_is_a_column() {
+    let told = [
+        &b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"[..], // n: -1
+        b"\x12\x03\x01\xac\x02\x10\x05", // list: packed 1, 300, then 5
+        b"\x1a\x02\x08\x03",             // in.x: -2
+        b"\x22\x00\x22\x02\x08\x02",     // ins: one empty, x: 1
+        b"\x28\x00",                     // maybe: 0, and told
+        b"\x32\x01a\x3a\x01b",           // a, then b instead
+        b"\x42\x04\x08\x02\x10\x07",     // at: 2 s, 7 ns
+    ]
+    .concat();
+    let (batch, unknown) = read(&all(), &[&told, b"\x78\x01"]);
+    let batch = batch.unwrap();
+    assert_eq!(unknown, 1);
+    assert_eq!(batch["n"].as_primitive::<Int32Type>().values(), &[-1, 0]);
+    let list = batch["list"].as_list::<i32>();
+    assert_eq!(list.value(0).as_primitive::<UInt32Type>().values(), &[1, 300, 5]);
+    assert_eq!((list.is_null(1), list.value(1).len()), (false, 0));
+    let inner = batch["in"].as_struct();
+    assert_eq!(inner.column(0).as_primitive::<Int32Type>().value(0), -2);
+    assert!(inner.is_null(1));
+    let inners = batch["ins"].as_list::<i32>().value(0);
+    let x = inners.as_struct().column(0).as_primitive::<Int32Type>().clone();
+    assert_eq!(x.values(), &[0, 1]);
+    let maybe = batch["maybe"].as_primitive::<UInt32Type>();
+    assert_eq!(maybe.iter().collect::<Vec<_>>(), [Some(0), None]);
+    let text = |name: &str| -> Vec<Option<String>> {
+        batch[name].as_string::<i32>().iter().map(|t| t.map(str::to_owned)).collect()
+    };
+    assert_eq!(text("a"), [None, None]);
+    assert_eq!(text("b"), [Some("b".to_owned()), None]);
+    let at = batch["at"].as_primitive::<TimestampNanosecondType>();
+    assert_eq!(at.iter().collect::<Vec<_>>(), [Some(2_000_000_007), None]);
+}
+
+#[test]
+fn a_message_that_is_told_twice_is_joined() {
+    let (batch, _) = read(&all(), &[b"\x1a\x02\x08\x03\x1a\x00"]);
+    let batch = batch.unwrap();
+    let x = batch["in"].as_struct().column(0).as_primitive::<Int32Type>().clone();
+    assert_eq!(x.values(), &[-2]);
+}
+
+#[test]
+fn broken_messages_are_none() {
+    for payload in
+        [&b"\x08"[..], b"\x12\x05\x01", b"\x1a\x02\x08\x80", b"\x00", b"\x0f"]
+    {
+        assert!(read(&all(), &[payload]).0.is_none(), "{payload:?}");
+    }
+}
+
+#[test]
+fn a_type_that_contains_itself_is_refused() {
+    let own = Field::new("own", 1, kind::MESSAGE).of_type(".p.All");
+    let err = MessageReader::new(&files(vec![message("All", vec![own])]), "p.All");
+    let err = err.unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::Unsupported);
+    assert!(err.to_string().contains("contains itself"), "{err}");
+}
+
+#[test]
+fn types_that_contain_others_twice_and_so_on_are_refused() {
+    let twice = |n: u32| {
+        let of = format!(".p.T{}", n + 1);
+        let field = |number| {
+            Field::new(&format!("f{number}"), number, kind::MESSAGE).of_type(&of)
+        };
+        message(&format!("T{n}"), vec![field(1), field(2)])
+    };
+    let mut types: Vec<_> = (0..40).map(twice).collect();
+    types.push(message("T40", vec![]));
+    let err = MessageReader::new(&files(types), "p.T0").unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::Limit);
+}

@@ -1,0 +1,174 @@
+//! From descriptors to what it takes to read messages: every type found by its name.
+
+use std::{collections::HashMap, sync::Arc};
+
+use logtool_core::{Error, ErrorKind, MAX_SHAPE, Result, Shape, StructShape};
+
+use crate::{
+    descriptor::{Field, FileSet, Message, kind},
+    known::{DURATION, TIMESTAMP},
+};
+
+/// Types are no deeper in each other.
+const MAX_DEPTH: usize = 48;
+
+/// A type of messages.
+#[derive(Debug)]
+pub(super) struct Type {
+    /// The fields, in the order of their numbers.
+    pub(super) fields: Vec<TypeField>,
+}
+
+/// A field of a type.
+#[derive(Debug)]
+pub(super) struct TypeField {
+    pub(super) number: u32,
+    /// Where it is in the shape.
+    pub(super) index: usize,
+    pub(super) take: Take,
+    pub(super) is_repeated: bool,
+    /// Whether it is 0 where it is not told.
+    pub(super) has_default: bool,
+    /// The fields, by where they are, that are not told if this one is.
+    pub(super) others: Vec<usize>,
+    /// How many values one of it is.
+    pub(super) width: u64,
+}
+
+/// What a field is.
+#[derive(Debug)]
+pub(super) enum Take {
+    /// One of the [kinds](kind) that are no message.
+    Scalar(u32),
+    /// Seconds and nanoseconds.
+    Time,
+    Message(Arc<Type>),
+}
+
+/// The messages of a set by their full names.
+struct Names<'f> {
+    messages: HashMap<String, &'f Message>,
+    /// How many fields were looked at.
+    fields: usize,
+}
+
+/// The type `name` of `files`, and its shape.
+pub(super) fn resolve(files: &FileSet, name: &str) -> Result<(StructShape, Arc<Type>)> {
+    let mut names = Names { messages: HashMap::new(), fields: 0 };
+    for file in &files.files {
+        let start = dotted(&file.package);
+        file.messages.iter().for_each(|message| names.note(&start, message));
+    }
+    names.resolve(&dotted(name), &mut Vec::new())
+}
+
+/// `.name`; nothing of nothing.
+fn dotted(name: &str) -> String {
+    match name.is_empty() || name.starts_with('.') {
+        true => name.to_owned(),
+        false => format!(".{name}"),
+    }
+}
+
+// Both go as deep as descriptors are in each other, or types may be.
+impl<'f> Names<'f> {
+    fn note(&mut self, start: &str, message: &'f Message) {
+        let name = format!("{start}.{}", message.name);
+        message.messages.iter().for_each(|inner| self.note(&name, inner));
+        self.messages.insert(name, message);
+    }
+
+    fn resolve(
+        &mut self,
+        name: &str,
+        around: &mut Vec<String>,
+    ) -> Result<(StructShape, Arc<Type>)> {
+        let shown = name.trim_start_matches('.');
+        if around.iter().any(|outer| outer == name) {
+            return Err(unsupported(format!("the type {shown:?} contains itself")));
+        }
+        if around.len() >= MAX_DEPTH {
+            let what = format!("the type {shown:?} is over {MAX_DEPTH} deep in others");
+            return Err(Error::new(ErrorKind::Limit, what));
+        }
+        let Some(message) = self.messages.get(name).copied() else {
+            let what = format!("the type {shown:?} is not in the schema");
+            return Err(Error::new(ErrorKind::NoSuch, what));
+        };
+        around.push(name.to_owned());
+        let (mut shapes, mut fields) = (Vec::new(), Vec::new());
+        for (index, field) in message.fields.iter().enumerate() {
+            self.fields += 1;
+            if self.fields > MAX_SHAPE {
+                let what = format!("the type {shown:?} has over {MAX_SHAPE} fields");
+                return Err(Error::new(ErrorKind::Limit, what));
+            }
+            let (shape, take) = self.field(field, around)?;
+            let width = shape.width() as u64;
+            let is_scalar = matches!(take, Take::Scalar(_));
+            let shape =
+                if field.is_repeated { Shape::List(Box::new(shape)) } else { shape };
+            shapes.push((field.name.clone(), shape));
+            fields.push(TypeField {
+                number: field.number,
+                index,
+                take,
+                is_repeated: field.is_repeated,
+                has_default: is_scalar && !field.is_optional && field.oneof.is_none(),
+                others: others(message, index),
+                width,
+            });
+        }
+        around.pop();
+        fields.sort_by_key(|field| field.number);
+        let shape = StructShape { type_name: shown.to_owned(), fields: shapes };
+        Ok((shape, Arc::new(Type { fields })))
+    }
+
+    fn field(
+        &mut self,
+        field: &Field,
+        around: &mut Vec<String>,
+    ) -> Result<(Shape, Take)> {
+        let shape = match field.kind {
+            kind::MESSAGE => {
+                let name = dotted(&field.type_name);
+                return Ok(match name.as_str() {
+                    TIMESTAMP => (Shape::Time, Take::Time),
+                    DURATION => (Shape::Span, Take::Time),
+                    name => {
+                        let (shape, inner) = self.resolve(name, around)?;
+                        (Shape::Struct(shape), Take::Message(inner))
+                    }
+                });
+            }
+            kind::DOUBLE => Shape::F64,
+            kind::FLOAT => Shape::F32,
+            kind::INT64 | kind::SFIXED64 | kind::SINT64 => Shape::I64,
+            kind::UINT64 | kind::FIXED64 => Shape::U64,
+            kind::INT32 | kind::SFIXED32 | kind::SINT32 | kind::ENUM => Shape::I32,
+            kind::UINT32 | kind::FIXED32 => Shape::U32,
+            kind::BOOL => Shape::Bool,
+            kind::STRING => Shape::Text,
+            kind::BYTES => Shape::Bytes,
+            _ => {
+                let what = format!("the field {:?} is a group", field.name);
+                return Err(unsupported(what));
+            }
+        };
+        Ok((shape, Take::Scalar(field.kind)))
+    }
+}
+
+/// The other fields of the oneof of the field with the index `index`.
+fn others(message: &Message, index: usize) -> Vec<usize> {
+    let oneof = message.fields.get(index).and_then(|field| field.oneof);
+    let same = |field: &Field| field.oneof == oneof;
+    let of_it = message.fields.iter().enumerate();
+    let of_it = of_it.filter(|(other, field)| *other != index && same(field));
+    if oneof.is_none() { Vec::new() } else { of_it.map(|(other, _)| other).collect() }
+}
+
+fn unsupported(what: String) -> Error {
+    Error::new(ErrorKind::Unsupported, what)
+}
