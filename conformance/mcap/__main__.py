@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import ros2
+import typed
 import ulog
 from logtool import FINE, run
 from mcap.reader import NonSeekingReader, SeekingReader
@@ -187,6 +188,7 @@ def main():
                 check_bag(path, tally)
             else:
                 check_made(folder, tally)
+                typed.check(folder, tally)
             print("\n".join(tally.lines))
             passed, failed = passed + tally.passed, failed + tally.failed
     print(f"MCAP: {passed} checks passed, {failed} failed")

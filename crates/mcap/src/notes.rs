@@ -1,7 +1,7 @@
 //! What the manifest of an MCAP file notes, so that it is resumed without reading
 //! anything.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use logtool_core::{Damage, TopicId};
 use serde::{Deserialize, Serialize};
@@ -22,4 +22,7 @@ pub(crate) struct Notes {
     pub(crate) gaps: Vec<Damage>,
     /// The words about the file.
     pub(crate) metadata: Vec<(String, BTreeMap<String, String>)>,
+    /// Where the records are of files that are attached.
+    #[serde(default)]
+    pub(crate) attached: Vec<Range<u64>>,
 }

@@ -1,11 +1,12 @@
 //! Writing an MCAP file that holds extracts of logs: their messages as they are, or those
 //! of ROS 1 as ROS 2 has them, each still of its own channel.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use logtool_core::{
     Cut, Damage, Error, ErrorKind, Extract, Manifest, Output, Record, RecordSink,
-    Result, Stream, Timestamp, Topic, TopicId, TopicOrigin, Value, WriteOptions,
+    Result, Source, Stream, Timestamp, Topic, TopicId, TopicOrigin, Value,
+    WriteOptions,
 };
 
 use logtool_rosmsg::Transcoder;
@@ -37,6 +38,8 @@ struct Taken {
     /// How those messages are translated that are not written as they are.
     translations: BTreeMap<TopicId, Transcoder>,
     left_out: Vec<Damage>,
+    /// Where the records are of files that are attached.
+    attached: Vec<Range<u64>>,
 }
 
 /// What becomes of a stream.
@@ -86,10 +89,9 @@ impl<'w> McapSink<'w> {
             for (name, words) in notes.iter().flat_map(|notes| &notes.metadata) {
                 writer.metadata(name, words)?;
             }
-            let attached = extract.manifest.metadata.get("attachments");
-            if let Some(Value::UInt(attached @ 1..)) = attached {
-                remarks
-                    .push(format!("files that were attached are left out: {attached}"));
+            let attached = notes.map(|notes| notes.attached).unwrap_or_default();
+            if let Some(taken) = taken.last_mut() {
+                taken.attached = attached;
             }
         }
         Ok(Self { writer, extracts: taken, remarks, translated: Vec::new() })
@@ -135,6 +137,12 @@ impl RecordSink for McapSink<'_> {
             }
         };
         self.writer.write(taking.channel, sequence, record.time, published, data)
+    }
+
+    fn beside(&mut self, from: usize, source: &dyn Source) -> Result<()> {
+        let Some(taken) = self.extracts.get(from) else { return Ok(()) };
+        let places = taken.attached.clone();
+        places.into_iter().try_for_each(|place| self.writer.attach(source, place))
     }
 
     fn left_out(&self, from: usize) -> &[Damage] {
@@ -210,6 +218,7 @@ impl Taken {
             is_derived: is_derived.collect(),
             translations: translations.collect(),
             left_out: Vec::new(),
+            attached: Vec::new(),
         })
     }
 }

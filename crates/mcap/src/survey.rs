@@ -57,7 +57,8 @@ struct Found {
     damage: Vec<Damage>,
     remarks: Vec<String>,
     metadata: Vec<(String, BTreeMap<String, String>)>,
-    attachments: u64,
+    /// Where the records are of files that are attached.
+    attached: Vec<Range<u64>>,
     has_summary: bool,
     packing: BTreeMap<String, Packing>,
 }

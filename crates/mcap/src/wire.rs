@@ -203,7 +203,6 @@ impl ChunkIndex {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Statistics {
     pub(crate) messages: u64,
-    pub(crate) attachments: u32,
     pub(crate) chunks: u32,
     /// How many messages each channel has.
     pub(crate) of_channels: BTreeMap<u16, u64>,
@@ -214,14 +213,14 @@ impl Statistics {
         let mut cut = Cut::new(content);
         let messages = cut.u64()?;
         cut.bytes(2 + 4)?; // how many schemas and channels
-        let (attachments, _metadata, chunks) = (cut.u32()?, cut.u32()?, cut.u32()?);
+        let (_attachments, _metadata, chunks) = (cut.u32()?, cut.u32()?, cut.u32()?);
         cut.bytes(8 + 8)?; // the first and the last time
         let mut counts = Cut::new(sized(&mut cut)?);
         let mut of_channels = BTreeMap::new();
         while let (Some(channel), Some(count)) = (counts.u16(), counts.u64()) {
             of_channels.insert(channel, count);
         }
-        Some(Self { messages, attachments, chunks, of_channels })
+        Some(Self { messages, chunks, of_channels })
     }
 }
 
@@ -232,6 +231,28 @@ pub(crate) fn footer(content: &[u8]) -> Option<(u64, u32)> {
     let summary = cut.u64()?;
     cut.u64()?;
     Some((summary, cut.u32()?))
+}
+
+/// What is said of a file that is attached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Attachment {
+    pub(crate) log_time: u64,
+    pub(crate) create_time: u64,
+    pub(crate) name: String,
+    pub(crate) media_type: String,
+    /// How many bytes the file is.
+    pub(crate) len: u64,
+}
+
+impl Attachment {
+    /// The attachment of which `content` is all, or the first part.
+    pub(crate) fn parse(content: &[u8]) -> Option<Self> {
+        let mut cut = Cut::new(content);
+        let (log_time, create_time) = (cut.u64()?, cut.u64()?);
+        let (name, media_type) = (text(&mut cut)?, text(&mut cut)?);
+        let (name, media_type) = (name.into_owned(), media_type.into_owned());
+        Some(Self { log_time, create_time, name, media_type, len: cut.u64()? })
+    }
 }
 
 /// Words about the file: what they are about, and the words.

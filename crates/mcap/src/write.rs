@@ -4,6 +4,7 @@
 //! each followed by its message indexes. Whatever stops the writing, the chunks that went
 //! out are there and whole, and say all that is needed to read them.
 
+mod attached;
 mod encode;
 mod filling;
 
@@ -18,6 +19,7 @@ use crate::{
     chunk::Compression,
     wire::{Channel, ChunkIndex, MAGIC, Schema, op},
     write::{
+        attached::Attached,
         encode::{Records, Told},
         filling::{Filling, Full},
     },
@@ -72,6 +74,7 @@ pub struct Writer<W> {
     chunks: Vec<ChunkIndex>,
     /// Words about the file, and where they are.
     metadata: Vec<(String, u64, u64)>,
+    attached: Vec<Attached>,
     statistics: Statistics,
 }
 
@@ -128,6 +131,7 @@ impl<W: Write + Seek> Writer<W> {
             queue: Queue::new(),
             chunks: Vec::new(),
             metadata: Vec::new(),
+            attached: Vec::new(),
             statistics: Statistics::default(),
         })
     }
@@ -274,6 +278,11 @@ impl<W: Write + Seek> Writer<W> {
         group(&mut summary, op::CHUNK_INDEX, &|records| {
             self.chunks.iter().for_each(|chunk| records.chunk_index(chunk));
         });
+        group(&mut summary, op::ATTACHMENT_INDEX, &|records| {
+            self.attached
+                .iter()
+                .for_each(|attached| records.attachment_index(attached));
+        });
         group(&mut summary, op::METADATA_INDEX, &|records| {
             for (name, at, len) in &self.metadata {
                 records.add(op::METADATA_INDEX, |content| {
@@ -299,7 +308,7 @@ impl<W: Write + Seek> Writer<W> {
         let counts = self.channels.iter().filter(|channel| channel.messages > 0);
         records.add(op::STATISTICS, |content| {
             content.u64(self.statistics.messages).u16(self.schemas.len() as u16);
-            content.u32(self.channels.len() as u32).u32(0);
+            content.u32(self.channels.len() as u32).u32(self.attached.len() as u32);
             content.u32(self.metadata.len() as u32).u32(self.chunks.len() as u32);
             content.u64(first).u64(last).sized(|map| {
                 for Declared { channel, messages, .. } in counts {

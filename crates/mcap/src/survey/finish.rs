@@ -47,6 +47,7 @@ impl Found {
             chunks: self.tiles.iter().map(|tile| tile.is_chunk).collect(),
             gaps: self.gaps.clone(),
             metadata: self.metadata.clone(),
+            attached: self.attached.clone(),
         };
         let manifest = Manifest {
             format: FORMAT_NAME.to_owned(),
@@ -172,7 +173,7 @@ impl Found {
             ("profile".to_owned(), text(&self.profile)),
             ("library".to_owned(), text(&self.library)),
             ("indexed".to_owned(), Value::Bool(self.has_summary)),
-            ("attachments".to_owned(), Value::UInt(self.attachments)),
+            ("attachments".to_owned(), Value::UInt(self.attached.len() as u64)),
         ]);
         facts.insert("chunks".to_owned(), self.packing());
         let told = self.metadata.iter().map(|(name, words)| {

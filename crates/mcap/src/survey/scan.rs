@@ -88,7 +88,7 @@ impl Scan {
                     self.declare(op, content);
                 }
             }
-            op::ATTACHMENT => self.found.attachments += 1,
+            op::ATTACHMENT => self.found.attached.push(at..at + all),
             _ => {}
         }
         Ok(())

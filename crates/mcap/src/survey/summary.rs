@@ -114,7 +114,6 @@ impl Summary {
         let mut found = self.found;
         found.has_summary = true;
         found.counts = self.statistics.map(|statistics| {
-            found.attachments = statistics.attachments.into();
             let count = |records| Count { records, ..Count::default() };
             let counts = statistics.of_channels.into_iter();
             counts.map(|(id, records)| (id, count(records))).collect()
@@ -149,6 +148,9 @@ impl Summary {
                 return Ok(false);
             }
             has_messages |= op == op::MESSAGE;
+            if op == op::ATTACHMENT {
+                self.found.attached.push(at..end);
+            }
             if matches!(op, op::HEADER | op::METADATA) && len < MAX_WORDS {
                 let content = window.peek(at + HEAD_LEN as u64, len as usize)?;
                 self.found.words(op, &content);
