@@ -1,0 +1,74 @@
+//! Any bytes as descriptors, as messages of the type that they describe, and as messages of
+//! a type with all that there is.
+
+#![no_main]
+
+use arbitrary::Arbitrary;
+use libfuzzer_sys::fuzz_target;
+use logtool_core::{Branch, Shape, TreeReader as _};
+use logtool_protobuf::{
+    Field, File, FileSet, FoxgloveLog, LocationFix, Message, MessageReader, kind, labels,
+};
+
+#[derive(Arbitrary, Debug)]
+struct Input {
+    /// Descriptors of one's own, instead of those of a known type.
+    descriptors: Option<Vec<u8>>,
+    type_name: String,
+    payloads: Vec<Vec<u8>>,
+}
+
+/// How many values the lists of all messages may have.
+const MOST: u64 = 1 << 16;
+
+fuzz_target!(|input: Input| {
+    let (files, name) = match &input.descriptors {
+        Some(bytes) => {
+            let Ok(files) = FileSet::parse(bytes) else { return };
+            assert_eq!(FileSet::parse(&files.to_bytes()).ok().as_ref(), Some(&files));
+            (files, input.type_name)
+        }
+        None => match input.type_name.len() % 3 {
+            0 => (FoxgloveLog::files(), FoxgloveLog::TYPE.to_owned()),
+            1 => (LocationFix::files(), LocationFix::TYPE.to_owned()),
+            _ => (all(), "All".to_owned()),
+        },
+    };
+    let _ = (files.to_string(), labels(&files));
+    let Ok(mut reader) = MessageReader::new(&files, &name) else { return };
+    let shape = reader.shape().clone();
+    if shape.check().is_err() {
+        return;
+    }
+    let mut row = Branch::new(&Shape::Struct(shape));
+    for payload in input.payloads.iter().take(64) {
+        let before = row.len();
+        match reader.read(payload, &mut row, MOST) {
+            Some(added) if added <= MOST => assert_eq!(row.len(), before + 1),
+            _ => row.truncate(before),
+        }
+    }
+    let rows = row.len();
+    assert_eq!(row.take().expect("an array").len(), rows);
+});
+
+/// A type with a field of every kind, once and repeated, and with one in it.
+fn all() -> FileSet {
+    let kinds = (kind::DOUBLE..=kind::SINT64)
+        .filter(|one| ![kind::GROUP, kind::MESSAGE].contains(one));
+    let mut fields = Vec::new();
+    for one in kinds {
+        fields.push(Field::new(&format!("one{one}"), one, one));
+        fields.push(Field::new(&format!("many{one}"), one + 20, one).repeated());
+    }
+    fields.push(Field::new("in", 10, kind::MESSAGE).of_type(".In"));
+    fields.push(Field::new("ins", 11, kind::MESSAGE).of_type(".In").repeated());
+    let inner = Message {
+        name: "In".to_owned(),
+        fields: vec![Field::new("x", 1, kind::SINT64).repeated()],
+        ..Message::default()
+    };
+    let all = Message { name: "All".to_owned(), fields, ..Message::default() };
+    let syntax = "proto3".to_owned();
+    FileSet { files: vec![File { messages: vec![inner, all], syntax, ..File::default() }] }
+}
