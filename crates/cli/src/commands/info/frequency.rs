@@ -10,8 +10,9 @@ use serde::Serialize;
 /// How regularly the records of a topic come.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Frequency {
-    /// One in a median period: as `rosbag info --freq` tells it.
-    pub(super) rate_hz: f64,
+    /// One in a median period: as `rosbag info --freq` tells it. Nothing if most records
+    /// have the time of the one before.
+    pub(super) rate_hz: Option<f64>,
     pub(super) min_period_ns: u64,
     pub(super) median_period_ns: u64,
     pub(super) max_period_ns: u64,
@@ -130,7 +131,7 @@ impl Periods {
     fn frequency(&self) -> Option<Frequency> {
         let median = (self.count > 0).then(|| self.median())?;
         Some(Frequency {
-            rate_hz: 1e9 / (median.max(1)) as f64,
+            rate_hz: (median > 0).then(|| 1e9 / median as f64),
             min_period_ns: self.min,
             median_period_ns: median,
             max_period_ns: self.max,
@@ -163,7 +164,8 @@ mod tests {
         // Periods of 10, 10, 50 and 10 ms: 20 ms on average.
         let times = [0, 10 * ms, 20 * ms, 70 * ms, 80 * ms];
         let told = frequency(&times).unwrap();
-        assert_eq!(told.rate_hz, 100.0);
+        assert_eq!(told.rate_hz, Some(100.0));
+        assert_eq!(frequency(&[0, 0, 0, 5]).unwrap().rate_hz, None);
         assert_eq!(
             (told.min_period_ns, told.median_period_ns),
             (10_000_000, 10_000_000)

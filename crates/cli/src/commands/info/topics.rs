@@ -142,13 +142,14 @@ pub(super) fn write_frequencies(
     let labels = known.iter().map(|(topic, _)| topic.label().chars().count());
     let width = labels.max().unwrap_or(0).max("TOPIC".len());
     let head = format!(
-        "  {:width$} {:>9} {:>12} {:>12} {:>12} {:>12}  {}",
+        "  {:width$} {:>9} {:>12} {:>12} {:>12} {:>13}  {}",
         "TOPIC", "RATE/Hz", "SHORTEST", "MEDIAN", "JITTER", "LARGEST GAP", "AT"
     );
     writeln!(out, "\n{}", paint.bold(&head))?;
     for (topic, frequency) in known {
         let label = plain(&topic.label());
-        let rate = Rate(frequency.rate_hz).to_string();
+        let rate = frequency.rate_hz.map(|rate| Rate(rate).to_string());
+        let rate = rate.unwrap_or_else(|| "-".to_owned());
         let span = |nanos: u64| Span(nanos).to_string();
         let (min, median) =
             (span(frequency.min_period_ns), span(frequency.median_period_ns));
@@ -158,7 +159,7 @@ pub(super) fn write_frequencies(
         let at = at.unwrap_or_default();
         writeln!(
             out,
-            "  {label:width$} {rate:>9} {min:>12} {median:>12} {jitter:>12} {max:>12}  \
+            "  {label:width$} {rate:>9} {min:>12} {median:>12} {jitter:>12} {max:>13}  \
              {at}"
         )?;
     }
