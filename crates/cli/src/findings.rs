@@ -3,39 +3,12 @@
 mod summary;
 
 use anyhow::Result;
-use logtool_core::{ClockZero, Damage, DamageKind, Manifest, TopicSet};
+use logtool_core::{Damage, DamageKind, Manifest, TopicSet};
 
 use crate::{
-    clock::TextTime, complaint::Complaint, human::Span, input::Input, outcome::Outcome,
-    paint, terminal::say,
+    complaint::Complaint, finding::Finding, input::Input, outcome::Outcome, paint,
+    terminal::say,
 };
-
-/// Something that was lost.
-#[derive(Clone, Debug)]
-pub(crate) struct Finding {
-    /// What and where.
-    pub(crate) damage: Damage,
-    /// The same in words.
-    pub(crate) text: String,
-}
-
-impl Finding {
-    fn new(manifest: &Manifest, damage: &Damage) -> Self {
-        let topic = damage.topic.and_then(|id| manifest.get(id).ok());
-        let mut text = damage.to_string();
-        let time = damage.time.filter(|_| damage.kind.is_loss());
-        if let (Some(time), ClockZero::Unix) = (time, manifest.clock.zero) {
-            // To people, a moment is a date.
-            let what = Damage { time: None, ..damage.clone() };
-            let (at, span) = (TextTime::date(time.start), Span(time.span_nanos()));
-            text = format!("{what}, {span} lost at {at}");
-        }
-        if let Some(topic) = topic {
-            text = format!("{text}, of {}", topic.label());
-        }
-        Self { damage: damage.clone(), text }
-    }
-}
 
 /// All that was lost of one input.
 #[derive(Clone, Debug, Default)]

@@ -14,7 +14,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use logtool_core::{FileSource, Source};
 
-use crate::{complaint::Complaint, findings::Finding, input::packed::Packing};
+use crate::{complaint::Complaint, finding::Finding, input::packed::Packing};
 
 /// The name of standard input.
 pub(crate) const STDIN: &str = "-";

@@ -8,6 +8,7 @@ mod args;
 
 mod clock;
 mod complaint;
+mod finding;
 mod findings;
 mod formats;
 mod human;

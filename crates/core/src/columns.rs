@@ -15,6 +15,7 @@
 mod chooser;
 mod fixed;
 mod flat;
+mod gather;
 mod leaf;
 mod moving;
 mod names;
@@ -230,7 +231,7 @@ impl Decoder for LayoutDecoder {
         if let Payloads::Moving(moving) = &mut self.payloads {
             moving.weight = 0;
         }
-        let times = time_array(values::take(&mut self.times));
+        let times = time_array(gather::take(&mut self.times));
         let leaves: Vec<ArrayRef> = self.leaves.iter_mut().map(Leaf::take).collect();
         let mut columns = vec![times];
         for node in &self.plan.nodes {

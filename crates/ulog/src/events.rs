@@ -24,6 +24,7 @@
 mod argument;
 mod definitions;
 mod template;
+mod types;
 mod unpack;
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod frequency;
 mod health;
 mod lidars;
 mod packing;
+mod rate;
 mod report;
 mod text;
 mod topics;

@@ -11,7 +11,7 @@ use flate2::bufread::MultiGzDecoder;
 use liblzma::bufread::XzDecoder;
 use logtool_core::{Damage, DamageKind};
 
-use crate::{complaint::Complaint, findings::Finding, input::temporary_file};
+use crate::{complaint::Complaint, finding::Finding, input::temporary_file};
 
 /// How something is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use std::fmt::Debug;
 use arrow_array::ArrayRef;
 
 use crate::columns::{
+    gather::{Pieces, Places, Values},
     program::{Table, Tables},
     texts::{Binaries, Chars, Ends, Strings},
-    values::{Pieces, Places, Values},
 };
 
 /// The values of one primitive of a type, of all records gathered so far.

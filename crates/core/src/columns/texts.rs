@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, BinaryArray, Int32Array, StringArray};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 
 use crate::{
-    columns::values::{Gather, Places, take},
+    columns::gather::{Gather, Places, take},
     text::text,
 };
 

@@ -1,48 +1,10 @@
 //! Reads the packed arguments of an event and names their values.
 
-use std::collections::BTreeMap;
-
-use logtool_core::Value;
-
 use crate::events::{
-    Argument, cut,
-    definitions::{Catalog, Definition, TEXT_BYTES},
+    Argument,
+    definitions::{Catalog, Definition},
+    types::{BaseType, Enumeration, Parameter, Type, number_text},
 };
-
-/// What the definition of an event says about one of its arguments.
-#[derive(Clone, Debug)]
-pub(super) struct Parameter {
-    pub(super) name: String,
-    /// None if nobody defined the type, so that its size is unknown.
-    pub(super) value_type: Option<Type>,
-}
-
-/// The type of an argument.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Type {
-    Base(BaseType),
-    /// By its index in the catalog.
-    Enumeration(usize),
-}
-
-/// Names for numbers, or for bits.
-#[derive(Clone, Debug)]
-pub(super) struct Enumeration {
-    pub(super) base: BaseType,
-    pub(super) is_bitfield: bool,
-    /// Stands between the labels of bits.
-    pub(super) separator: String,
-    /// By value; by 2 to the power of the bit's number in a bit field.
-    pub(super) labels: BTreeMap<i128, String>,
-}
-
-/// A type of the wire; all are little-endian and packed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BaseType {
-    Signed(usize),
-    Unsigned(usize),
-    Float,
-}
 
 impl Catalog {
     pub(super) fn read_arguments<'c>(
@@ -90,95 +52,5 @@ impl Catalog {
                 Some((enumeration.base, Some(enumeration)))
             }
         }
-    }
-}
-
-impl Enumeration {
-    fn label(&self, value: &Value) -> String {
-        let number = match value {
-            Value::Int(value) => i128::from(*value),
-            Value::UInt(value) => i128::from(*value),
-            other => return number_text(other),
-        };
-        let label = |key: i128| match self.labels.get(&key) {
-            Some(label) => label.clone(),
-            None => format!("(unknown: {number})"),
-        };
-        if !self.is_bitfield {
-            return label(number);
-        }
-        let bits = (0..self.base.size() * 8).map(|bit| 1_i128 << bit);
-        let mut text = String::new();
-        for (index, bit) in bits.filter(|bit| number & bit != 0).enumerate() {
-            if text.len() > TEXT_BYTES {
-                break;
-            }
-            if index > 0 {
-                text.push_str(&self.separator);
-            }
-            text.push_str(&label(bit));
-        }
-        cut(&mut text, TEXT_BYTES);
-        text
-    }
-}
-
-impl BaseType {
-    pub(super) fn from_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "int8_t" => Self::Signed(1),
-            "int16_t" => Self::Signed(2),
-            "int32_t" => Self::Signed(4),
-            "int64_t" => Self::Signed(8),
-            "uint8_t" => Self::Unsigned(1),
-            "uint16_t" => Self::Unsigned(2),
-            "uint32_t" => Self::Unsigned(4),
-            "uint64_t" => Self::Unsigned(8),
-            "float" => Self::Float,
-            _ => return None,
-        })
-    }
-
-    pub(super) fn is_integer(self) -> bool {
-        self != Self::Float
-    }
-
-    fn size(self) -> usize {
-        match self {
-            Self::Signed(size) | Self::Unsigned(size) => size,
-            Self::Float => 4,
-        }
-    }
-
-    /// Reads one value off the front; none if the bytes are too few.
-    fn read(self, bytes: &[u8]) -> Option<(Value, &[u8])> {
-        let (head, rest) = bytes.split_at_checked(self.size())?;
-        let raw =
-            head.iter().rev().fold(0_u64, |raw, byte| raw << 8 | u64::from(*byte));
-        let value = match self {
-            Self::Unsigned(_) => Value::UInt(raw),
-            Self::Signed(size) => {
-                let unused = 64 - 8 * size as u32;
-                Value::Int((raw << unused) as i64 >> unused)
-            }
-            Self::Float => Value::Float(f32::from_bits(raw as u32)),
-        };
-        Some((value, rest))
-    }
-}
-
-/// Like Python's `str` of a number: `3`, `3.0`, `0.1`, `1e-07`, `nan`, `inf`.
-fn number_text(value: &Value) -> String {
-    let Value::Float(float) = value else { return value.to_string() };
-    if float.is_nan() {
-        return "nan".to_owned();
-    }
-    let text = format!("{float:?}");
-    match text.split_once('e') {
-        None => text,
-        Some((digits, exponent)) => match exponent.strip_prefix('-') {
-            Some(exponent) => format!("{digits}e-{exponent:0>2}"),
-            None => format!("{digits}e+{exponent:0>2}"),
-        },
     }
 }

@@ -21,13 +21,9 @@ use logtool_core::{Error, ErrorKind, Result};
 use serde::Deserialize;
 
 use crate::events::{
-    argument::{BaseType, Enumeration, Parameter, Type},
     cut,
+    types::{BaseType, Enumeration, Parameter, TEXT_BYTES, Type},
 };
-
-/// The longest text of a definition; what a catalog says beyond is cut. PX4's longest
-/// has 372 bytes.
-pub(super) const TEXT_BYTES: usize = 4 << 10;
 
 /// The most arguments of an event: its 25 bytes could not hold more.
 const ARGUMENTS: usize = 25;

@@ -10,7 +10,10 @@ use serde::Serialize;
 use crate::{
     clock::{Iso, Seconds},
     commands::info::{
-        More, frequency::Frequency, health::Health, topics::about_rate_hz,
+        More,
+        frequency::Frequency,
+        health::Health,
+        rate::{about_rate_hz, rate_hz},
     },
     findings::Findings,
     opened::Opened,
@@ -199,16 +202,6 @@ impl<'o> TopicReport<'o> {
             metadata: &topic.metadata,
         }
     }
-}
-
-/// How often there was a record, from the first to the last of which the time can be
-/// right.
-pub(super) fn rate_hz(manifest: &Manifest, topic: &Topic) -> Option<f64> {
-    let (records, time) = (topic.records?, topic.time?);
-    let known = manifest.time.unwrap_or(time);
-    let (start, end) = (time.start.max(known.start), time.end.min(known.end));
-    let nanos = TimeRange { start, end }.span_nanos();
-    (records > 1 && nanos > 0).then(|| (records - 1) as f64 * 1e9 / nanos as f64)
 }
 
 fn first_s(time: &TimeRange) -> Seconds {

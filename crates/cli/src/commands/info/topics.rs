@@ -2,12 +2,15 @@
 
 use std::io::{self, Write};
 
-use logtool_core::{Log, Part, TimeRange, Topic, TopicId, TopicOrigin};
+use logtool_core::{Log, Topic, TopicId, TopicOrigin};
 
 use crate::{
     args::TimeChoice,
     clock::ShownClock,
-    commands::info::{frequency::Frequency, report::rate_hz},
+    commands::info::{
+        frequency::Frequency,
+        rate::{about_rate_hz, rate_hz},
+    },
     human::{Bytes, Count, Rate, Span, counted, plain},
     opened::Opened,
     paint::Paint,
@@ -105,21 +108,6 @@ fn kind(topic: &Topic) -> String {
     let several = connections.filter(|count| *count != "1");
     let several = several.map(|count| format!(" ({count} connections)"));
     format!("  {}{}", plain(&topic.type_name), several.unwrap_or_default())
-}
-
-/// How often there was a record, judged by the parts that may hold some.
-pub(super) fn about_rate_hz(
-    parts: &[(&Part, TimeRange)],
-    id: TopicId,
-    topic: &Topic,
-) -> Option<f64> {
-    let records = topic.records?;
-    let parts = parts.iter().filter(|(part, _)| part.topics.contains(id));
-    let time = parts.fold(TimeRange::EMPTY, |all, (_, time)| all.cover(time));
-    let nanos = time.span_nanos();
-    let is_known = !time.is_empty() && time.start != TimeRange::ALL.start;
-    (is_known && records > 1 && nanos > 0)
-        .then(|| (records - 1) as f64 * 1e9 / nanos as f64)
 }
 
 /// Writes a line for each topic of which the `frequencies` are known.
