@@ -53,7 +53,8 @@ fn texts(column: &ArrayRef) -> Option<StringArray> {
 }
 
 /// Appends `[00:01:02.000] WARN   text`. What a terminal would take for a command, and
-/// line ends, are shown and not sent.
+/// line ends, are shown and not sent; colours, as PX4 has in `Ready for takeoff!`, are
+/// left out.
 pub(crate) fn write(
     clock: &ShownClock,
     time: Timestamp,
@@ -64,7 +65,13 @@ pub(crate) fn write(
     let short = LEVELS.iter().find(|(_, name, _)| *name == level);
     let short = short.map_or(level, |(_, _, short)| short);
     let _ = write!(line, "[{}] {short:6} ", clock.text(time));
-    for c in message.trim_end().chars() {
+    let mut rest = message.trim_end();
+    while let Some(c) = rest.chars().next() {
+        if let Some(behind) = behind_colour(rest) {
+            rest = behind;
+            continue;
+        }
+        rest = rest.get(c.len_utf8()..).unwrap_or_default();
         let _ = match c {
             '\t' => write!(line, " "),
             c if c.is_control() => write!(line, "{}", c.escape_default()),
@@ -73,9 +80,26 @@ pub(crate) fn write(
     }
 }
 
+/// What follows the colour that `text` begins with, if it does: ECMA-48 calls it "select
+/// graphic rendition", `ESC [`, numbers, `m`.
+fn behind_colour(text: &str) -> Option<&str> {
+    let numbers = text.strip_prefix("\u{1b}[")?;
+    let behind = numbers.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+    behind.strip_prefix('m')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn colours_are_left_out_and_other_commands_are_not() {
+        assert_eq!(behind_colour("\u{1b}[32mReady"), Some("Ready"));
+        assert_eq!(behind_colour("\u{1b}[0m"), Some(""));
+        assert_eq!(behind_colour("\u{1b}[1;31m!"), Some("!"));
+        assert_eq!(behind_colour("\u{1b}[2J"), None);
+        assert_eq!(behind_colour("32m"), None);
+    }
 
     #[test]
     fn a_level_lets_the_more_urgent_through() {
