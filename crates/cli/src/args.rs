@@ -76,6 +76,11 @@ pub(crate) struct GlobalArgs {
     /// digits. Without it, the file that the variable LOGTOOL_KEY_FILE names
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
+    /// The longest message, and the longest unpacked chunk, that is read, in MB of 2^20
+    /// bytes: what says to be longer is taken for damage [default: 256]
+    #[arg(long, global = true, value_name = "MB", hide_possible_values = true)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=4095))]
+    pub(crate) record_limit: Option<u16>,
     /// How many threads to use [default: one for each processor]
     #[arg(long, global = true, value_name = "N", hide_possible_values = true)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]

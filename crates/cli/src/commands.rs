@@ -20,7 +20,8 @@ mod schema;
 use anyhow::{Context as _, Result};
 
 use crate::{
-    args::{Args, Command},
+    args::{Args, Command, ConvertArgs},
+    itself,
     outcome::Outcome,
 };
 
@@ -30,6 +31,15 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
     if let Some(threads) = global.threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into());
         pool.build_global().context("the threads cannot be started")?;
+    }
+    match &args.command {
+        Command::Convert(ConvertArgs { inputs, out: Some(out), .. }) => {
+            itself::refuse(out, inputs)?;
+        }
+        Command::Filter(args) => itself::refuse(&args.out, [&args.file])?,
+        Command::Repair(args) => itself::refuse(&args.out, [&args.file])?,
+        Command::Merge(args) => itself::refuse(&args.out, &args.files)?,
+        _ => {}
     }
     match &args.command {
         Command::Info(args) => info::run(args, global),

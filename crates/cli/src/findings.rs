@@ -129,6 +129,9 @@ impl Findings {
             let what = if self.list.iter().all(is_odd) { "" } else { "damaged: " };
             say!("{warning} {}: {what}{}", self.name, self.summary());
             self.lines().iter().for_each(|line| say!("  {line}"));
+            if self.list.iter().any(|f| f.damage.kind == DamageKind::OverLimit) {
+                say!("{} --record-limit reads what is longer", paint.bold("hint:"));
+            }
         }
         self.outcome()
     }

@@ -14,6 +14,7 @@ mod formats;
 mod human;
 mod input;
 mod interrupt;
+mod itself;
 mod key;
 mod labels;
 mod lidar_bag;

@@ -128,6 +128,9 @@ fn format(path: &Path, input: &Input) -> Result<&'static dyn Format> {
 fn options(global: &GlobalArgs) -> OpenOptions {
     let mut options = OpenOptions::default();
     options.force = global.read_anyway;
+    if let Some(megabytes) = global.record_limit {
+        options.record_bytes = u32::from(megabytes) << 20;
+    }
     options
 }
 

@@ -247,7 +247,7 @@ pub struct OpenOptions {
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { block_bytes: 1 << 20, record_bytes: 64 << 20, force: false }
+        Self { block_bytes: 1 << 20, record_bytes: 256 << 20, force: false }
     }
 }
 

@@ -141,3 +141,19 @@ fn every_compression_holds_the_same() {
         assert!(cat(&folder, &["new.bag"]) == want, "{compression}");
     }
 }
+
+#[test]
+fn no_log_is_written_over_itself() {
+    let folder = Folder::with(&bytes::log());
+    let before = std::fs::read(folder.path().join("flight.ulg")).unwrap();
+    for args in [
+        &["filter", "flight.ulg", "-t", "att"][..],
+        &["repair", "./flight.ulg"],
+        &["merge", "flight.ulg", "flight.ulg"],
+        &["convert", "flight.ulg", "--to", "mcap"],
+    ] {
+        let args = [args, &["-f", "-o", "flight.ulg"]].concat();
+        folder.run(&args).ended(2, &["would be written over itself"]);
+    }
+    assert_eq!(std::fs::read(folder.path().join("flight.ulg")).unwrap(), before);
+}
