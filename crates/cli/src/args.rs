@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod align;
 mod commands;
 mod convert;
 mod copying;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::align::AlignArgs;
 pub(crate) use self::commands::{
     CatArgs, CatFormat, CompletionsArgs, FormatsArgs, InfoArgs, LevelChoice, ManArgs,
     MessagesArgs, Order, ParamsArgs, ParamsCommand, ParamsFormat, SchemaArgs,
@@ -91,6 +93,7 @@ pub(crate) enum Command {
     Plot(PlotArgs),
     Report(ReportArgs),
     Merge(MergeArgs),
+    Align(AlignArgs),
     Repair(RepairArgs),
     Check(CheckArgs),
     Calibration(CalibrationArgs),
