@@ -18,7 +18,7 @@ pub(crate) use self::commands::{
 };
 pub(crate) use self::convert::{ConvertArgs, Layout, Target};
 pub(crate) use self::copying::{
-    CheckArgs, FilterArgs, FindingLevel, MergeArgs, RepairArgs, WritingArgs,
+    CheckArgs, FilterArgs, FindingLevel, MergeArgs, Offset, RepairArgs, WritingArgs,
 };
 pub(crate) use self::plot::{PlotArgs, ReportArgs};
 pub(crate) use self::points::{
