@@ -3,7 +3,6 @@
 use crate::{
     bytes::{att, definitions},
     program::Folder,
-    samples::{sample, testdata},
 };
 
 /// Numbers from -1 to 1 that look random: Knuth's linear congruences.
@@ -77,21 +76,4 @@ fn unrelated_logs_are_refused() {
     assert_eq!(run.json_lines()[0]["aligned"], false);
     let args = ["align", "a.ulg", "b.ulg", "--signal", "att.x", "bat.v"];
     folder.run(&args).ended(1, &["b.ulg: |bat.v|: it has only 0 numbers"]);
-}
-
-/// The gyro of a flight, and its body rates as the estimator has them.
-#[test]
-fn two_sensors_of_a_flight_are_of_one_clock() {
-    let (folder, flight) = (Folder::new(), testdata("quad_flight.ulg"));
-    let Some(real) = sample("ulog/sample_appended_multiple.ulg") else { return };
-    for log in [&flight, &real] {
-        let signals =
-            ["--signal", "sensor_combined.gyro_rad", "sensor_combined.gyro_rad"];
-        let run = folder.run(&[&["align", log, log, "--json"][..], &signals].concat());
-        let Some(found) = run.json_lines().pop() else { continue };
-        if found["aligned"] == true {
-            let offset = found["offset_s"].as_f64().unwrap();
-            assert!(offset.abs() < 1e-4, "{found}");
-        }
-    }
 }
