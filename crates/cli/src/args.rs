@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod align;
 mod commands;
 mod convert;
 mod copying;
@@ -10,13 +11,14 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::align::AlignArgs;
 pub(crate) use self::commands::{
     CatArgs, CatFormat, CompletionsArgs, FormatsArgs, InfoArgs, LevelChoice, ManArgs,
     MessagesArgs, Order, ParamsArgs, ParamsCommand, ParamsFormat, SchemaArgs,
 };
 pub(crate) use self::convert::{ConvertArgs, Layout, Target};
 pub(crate) use self::copying::{
-    CheckArgs, FilterArgs, FindingLevel, MergeArgs, RepairArgs, WritingArgs,
+    CheckArgs, FilterArgs, FindingLevel, MergeArgs, Offset, RepairArgs, WritingArgs,
 };
 pub(crate) use self::plot::{PlotArgs, ReportArgs};
 pub(crate) use self::points::{
@@ -96,6 +98,7 @@ pub(crate) enum Command {
     Plot(PlotArgs),
     Report(ReportArgs),
     Merge(MergeArgs),
+    Align(AlignArgs),
     Repair(RepairArgs),
     Check(CheckArgs),
     Calibration(CalibrationArgs),

@@ -1,5 +1,6 @@
 //! The commands, a file each.
 
+mod align;
 mod calibration;
 mod cat;
 mod check;
@@ -42,6 +43,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
         _ => {}
     }
     match &args.command {
+        Command::Align(args) => align::run(args, global),
         Command::Info(args) => info::run(args, global),
         Command::Cat(args) => cat::run(args, global),
         Command::Convert(args) => convert::run(args, global),

@@ -1,5 +1,6 @@
 //! Numbers of a log over time: which are meant, and reading them thinned out.
 
+mod all;
 mod find;
 mod numbers;
 mod unit;
@@ -19,6 +20,7 @@ use logtool_core::{
 use logtool_plot::{Sampler, Signal};
 
 pub(crate) use self::{
+    all::{All, one},
     find::{find, of_topic},
     numbers::numbers_of,
 };
@@ -66,6 +68,40 @@ pub(crate) fn read(
     columns: usize,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Read> {
+    let new = || Sampler::new(time.start.as_nanos(), time.end.as_nanos(), columns);
+    let (made, damage) = gather(log, wanted, time, &new, progress)?;
+    let signal = |(sampler, wanted): (Sampler, &Wanted)| sampler.signal(wanted.is_held);
+    Ok(Read { signals: made.into_iter().zip(wanted).map(signal).collect(), damage })
+}
+
+/// Takes the numbers of a signal.
+trait Gather: Send {
+    /// Takes a number, and when it was, in nanoseconds.
+    fn add(&mut self, time: i64, number: f64);
+
+    /// Is told of a number of which nobody knows when it was.
+    fn leave_out(&mut self);
+}
+
+impl Gather for Sampler {
+    fn add(&mut self, time: i64, number: f64) {
+        Self::add(self, time, number);
+    }
+
+    fn leave_out(&mut self) {
+        Self::leave_out(self);
+    }
+}
+
+/// Reads `wanted` within `time`, each into what `new` makes; those are told in the order of
+/// what was wanted, with the damage.
+fn gather<G: Gather + 'static>(
+    log: &dyn Log,
+    wanted: &[Wanted],
+    time: TimeRange,
+    new: &dyn Fn() -> G,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<(Vec<G>, Vec<Damage>)> {
     let topics: TopicSet = wanted.iter().map(|wanted| wanted.topic).collect();
     let mut columns_of = BTreeMap::new();
     let mut plans = BTreeMap::new();
@@ -78,12 +114,11 @@ pub(crate) fn read(
         // In the table, the time comes first.
         let place = |column: usize| only.binary_search(&column).map_or(0, |at| at + 1);
         let moved = |input: &Input| Input { column: place(input.column), ..*input };
-        let new = || Sampler::new(time.start.as_nanos(), time.end.as_nanos(), columns);
         let makers = own().map(|(index, wanted)| Maker {
             index,
             inputs: wanted.inputs.iter().map(moved).collect(),
             of: wanted.of.clone(),
-            sampler: new(),
+            into: new(),
         });
         plans.insert(topic.label().into_owned(), makers.collect());
         columns_of.insert(id, Columns { only: Some(only), ..Columns::all(View::Flat) });
@@ -99,32 +134,31 @@ pub(crate) fn read(
         progress,
     };
     let report = to_tables(log, &job, &sink)?;
-    let mut signals = vec![Signal::default(); wanted.len()];
+    let mut made: Vec<G> = wanted.iter().map(|_| new()).collect();
     let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
     for maker in done.drain(..) {
-        let is_held = wanted.get(maker.index).is_some_and(|wanted| wanted.is_held);
-        if let Some(signal) = signals.get_mut(maker.index) {
-            *signal = maker.sampler.signal(is_held);
+        if let Some(place) = made.get_mut(maker.index) {
+            *place = maker.into;
         }
     }
-    Ok(Read { signals, damage: report.damage })
+    Ok((made, report.damage))
 }
 
 /// Makes one of the signals, of a table.
-struct Maker {
+struct Maker<G> {
     index: usize,
     inputs: Vec<Input>,
     of: Way,
-    sampler: Sampler,
+    into: G,
 }
 
 /// Takes tables, and hands their signals over when they end.
-struct Sink {
-    plans: Mutex<BTreeMap<String, Vec<Maker>>>,
-    done: Arc<Mutex<Vec<Maker>>>,
+struct Sink<G> {
+    plans: Mutex<BTreeMap<String, Vec<Maker<G>>>>,
+    done: Arc<Mutex<Vec<Maker<G>>>>,
 }
 
-impl TableSink for Sink {
+impl<G: Gather + 'static> TableSink for Sink<G> {
     fn table(
         &self,
         topic: &Topic,
@@ -137,12 +171,12 @@ impl TableSink for Sink {
 }
 
 /// The table of a topic, of which nothing is kept but the signals.
-struct Table {
-    makers: Vec<Maker>,
-    done: Arc<Mutex<Vec<Maker>>>,
+struct Table<G> {
+    makers: Vec<Maker<G>>,
+    done: Arc<Mutex<Vec<Maker<G>>>>,
 }
 
-impl TableWriter for Table {
+impl<G: Gather> TableWriter for Table<G> {
     fn write(&mut self, batch: &RecordBatch) -> logtool_core::Result<()> {
         let times = batch.columns().first();
         let times = times.and_then(|t| t.as_primitive_opt::<TimestampNanosecondType>());
@@ -161,8 +195,8 @@ impl TableWriter for Table {
                 let number = |numbers: &Vec<f64>| numbers.get(row).copied();
                 row_of.extend(inputs.iter().map(|i| number(i).unwrap_or(f64::NAN)));
                 match times.is_valid(row) {
-                    true => maker.sampler.add(times.value(row), (maker.of)(&row_of)),
-                    false => maker.sampler.leave_out(),
+                    true => maker.into.add(times.value(row), (maker.of)(&row_of)),
+                    false => maker.into.leave_out(),
                 }
             }
         }

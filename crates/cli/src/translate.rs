@@ -32,6 +32,9 @@ pub(crate) struct Prepared {
     pub(crate) offset_nanos: i64,
 }
 
+/// The formats of which an MCAP file takes the records as protocol buffers.
+pub(crate) const AS_PROTOBUF: [&str; 1] = ["ulog"];
+
 /// Topics that say in words what others say.
 const WORDS: (&str, &str) = ("messages", "logged_strings");
 
@@ -54,12 +57,33 @@ pub(crate) fn all_topics(manifest: &Manifest) -> TopicSet {
 /// # Errors
 /// Where a topic cannot be read.
 pub(crate) fn protobuf(log: Arc<dyn Log>, wanted: &TopicSet) -> Result<Prepared> {
-    let manifest = log.manifest();
-    let (offset_nanos, is_unix) = match (&manifest.clock.to_unix, manifest.clock.zero) {
+    let clock = &log.manifest().clock;
+    let (offset_nanos, is_unix) = match (&clock.to_unix, clock.zero) {
         (Some(fit), _) => (fit.offset_nanos, true),
         (None, ClockZero::Unix) => (0, true),
         (None, _) => (0, false),
     };
+    let mut prepared = protobuf_at(log, wanted, offset_nanos, is_unix)?;
+    if !is_unix {
+        let since = "since the vehicle was switched on";
+        let remark = format!("times count {since}: the log does not know UTC");
+        prepared.remarks.push(remark);
+    }
+    Ok(prepared)
+}
+
+/// The same, each record `offset_nanos` later than it was; with `is_unix` that is Unix
+/// time.
+///
+/// # Errors
+/// Where a topic cannot be read.
+pub(crate) fn protobuf_at(
+    log: Arc<dyn Log>,
+    wanted: &TopicSet,
+    offset_nanos: i64,
+    is_unix: bool,
+) -> Result<Prepared> {
+    let manifest = log.manifest();
     let (mut translations, mut left_out) = (Vec::new(), Vec::new());
     for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
         match translation(&log, id, topic, offset_nanos)? {
@@ -71,10 +95,6 @@ pub(crate) fn protobuf(log: Arc<dyn Log>, wanted: &TopicSet) -> Result<Prepared>
     let mut remarks = Vec::new();
     if !left_out.is_empty() {
         remarks.push(format!("left out: {}", left_out.join(", ")));
-    }
-    if !is_unix {
-        let since = "since the vehicle was switched on";
-        remarks.push(format!("times count {since}: the log does not know UTC"));
     }
     let log = Arc::new(TranslatedLog::new(log, translations, offset_nanos, is_unix));
     Ok(Prepared { log, remarks, offset_nanos })

@@ -10,6 +10,8 @@ mod program;
 #[path = "process/samples.rs"]
 mod samples;
 
+#[path = "process/align.rs"]
+mod align;
 #[path = "process/bags.rs"]
 mod bags;
 #[path = "process/cat.rs"]

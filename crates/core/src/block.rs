@@ -169,6 +169,13 @@ impl Block {
         size_of::<Self>() + self.bytes.len() + entries + places
     }
 
+    /// Makes all records so many nanoseconds later.
+    pub(crate) fn delay(&mut self, nanos: i64) {
+        for entry in &mut self.entries {
+            entry.time = entry.time.later(nanos);
+        }
+    }
+
     /// Takes what was damaged out of the block.
     pub(crate) fn take_damage(&mut self) -> Vec<Damage> {
         std::mem::take(&mut self.damage)

@@ -68,6 +68,7 @@ mod columns;
 pub mod conformance;
 mod copy;
 mod merge;
+mod moved;
 mod raw;
 mod room;
 mod shape;
@@ -117,6 +118,7 @@ pub use crate::{
     },
     manifest::{Manifest, Part, Selection},
     merge::{Merge, TimeOrder},
+    moved::MovedLog,
     place::Place,
     queue::Queue,
     raw::{RawDecoder, raw_schema},

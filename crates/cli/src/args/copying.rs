@@ -118,10 +118,39 @@ impl FromStr for Rename {
     }
 }
 
+/// A log, and what to add to its times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Offset {
+    pub(crate) name: String,
+    pub(crate) nanos: i64,
+}
+
+impl FromStr for Offset {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let split = text.rsplit_once('=').filter(|(name, _)| !name.is_empty());
+        let parsed = split.and_then(|(name, time)| Some((name, time.parse().ok()?)));
+        match parsed {
+            Some((name, TypedTime::Nanos(nanos))) => {
+                Ok(Self { name: name.to_owned(), nanos })
+            }
+            _ => Err("an offset is like ros.bag=-2.345"),
+        }
+    }
+}
+
 /// Make one log of several, in the order of time
 ///
-/// The logs have to be of one format and count their times from the same moment.
-/// Records are copied as they are.
+/// Logs of one format that count their times from the same moment become one log of that
+/// format; records are copied as they are.
+///
+/// Logs of several formats become one MCAP file, if OUT ends in .mcap, in which the records
+/// of bags are as they are and those of ULogs protocol buffers. They are brought onto Unix
+/// time where they know it, by GPS for one; others need --offset: what to add to their times
+/// to be on the clock of the first log that is given none. `logtool align` finds it. Where
+/// two logs have topics of one name and of different types, those of the later log are
+/// called /NAME/topic, after its file.
 ///
 /// In a bag, the connections of all bags are kept apart, though they may share a topic.
 /// In a ULog, topics of the same name, instance and type become one; informations and
@@ -133,7 +162,9 @@ impl FromStr for Rename {
 Examples:
   logtool merge front.bag back.bag -o both.bag
   logtool merge drive_*.bag -o drive.bag --compression lz4
-  logtool merge full.ulg mission.ulg -o all.ulg")]
+  logtool merge full.ulg mission.ulg -o all.ulg
+  logtool merge flight.ulg ros.bag -o all.mcap
+  logtool merge flight.ulg ros.bag -o all.mcap --offset ros.bag=-1714560000.25")]
 pub(crate) struct MergeArgs {
     /// The logs, two or more
     #[arg(required = true, num_args = 2.., value_name = "FILE")]
@@ -144,6 +175,10 @@ pub(crate) struct MergeArgs {
     /// Merge logs also if nothing shows that they count from the same moment
     #[arg(long)]
     pub(crate) same_clock: bool,
+    /// How many seconds to add to the times of a log: NAME is its file, or its number as
+    /// it is typed here, from 1. Stamps in the payloads stay. May be given several times
+    #[arg(long = "offset", value_name = "NAME=SECONDS", action = ArgAction::Append)]
+    pub(crate) offsets: Vec<Offset>,
     #[command(flatten)]
     pub(crate) writing: WritingArgs,
 }

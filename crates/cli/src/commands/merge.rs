@@ -1,63 +1,49 @@
 //! `logtool merge`: one log of several.
 
 mod clocks;
+mod names;
+mod ready;
+mod sources;
 
 use std::time::Instant;
 
 use anyhow::Result;
-use logtool_core::{Extract, MergeJob, Selection, TopicSet, merge};
+use logtool_core::{Extract, Format, MergeJob, TopicSet, merge};
 
 use crate::{
     args::{GlobalArgs, MergeArgs},
+    commands::merge::{clocks::Moved, ready::Ready, sources::Source},
     complaint::Complaint,
-    findings::Findings,
     human::counted,
     made::Made,
     new_log::{self, NewLog},
-    opened::{self, Opened},
     outcome::Outcome,
-    progress,
+    progress, translate,
 };
 
 pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     let start = Instant::now();
-    let mut logs: Vec<Opened> = Vec::new();
-    let mut findings = Vec::new();
-    for file in &args.files {
-        let opened = opened::open(file, global)?;
-        let mut found = Findings::of(&opened.input, opened.log.manifest());
-        found.check(global.strict)?;
-        logs.push(opened);
-        findings.push(found);
-    }
-    check_formats(&logs)?;
-    let Some(first) = logs.first() else { return Ok(Outcome::Done) };
-    let format = new_log::format(&args.out, first.log.manifest())?;
-    clocks::check(&logs, args.same_clock)?;
-    let mut extracts: Vec<Extract<'_>> = logs
-        .iter()
-        .map(|opened| {
-            let manifest = opened.log.manifest();
-            Extract { manifest, selection: logged(opened) }
-        })
-        .collect();
-    for (opened, extract) in logs.iter().zip(&mut extracts) {
-        new_log::warn(&opened.input.name, format, extract);
+    let sources = sources::open(&args.files, &args.offsets, global)?;
+    let format = format(args, &sources)?;
+    let moved = moved(args, &sources, format)?;
+    let logs = ready::ready(&sources, &moved, format, args.same_clock, global)?;
+    let mut extracts: Vec<Extract<'_>> = logs.iter().map(Ready::extract).collect();
+    for (source, extract) in sources.iter().zip(&mut extracts) {
+        new_log::warn(&source.input.name, format, extract);
     }
     let new = NewLog::begin(&args.out, format, args.writing.force)?;
-    let jobs: Vec<MergeJob<'_>> = logs
-        .iter()
-        .zip(&extracts)
-        .map(|(opened, extract)| {
-            let selection = extract.selection.clone();
-            MergeJob { log: &*opened.log, selection }
-        })
-        .collect();
-    let records = logs.iter().flat_map(|opened| &opened.log.manifest().topics);
-    let records = records.filter_map(|topic| topic.records).sum();
+    let jobs = logs.iter().zip(&extracts).map(|(ready, extract)| {
+        let selection = extract.selection.clone();
+        MergeJob { log: &*ready.log, selection }
+    });
+    let jobs: Vec<MergeJob<'_>> = jobs.collect();
+    let topics = logs.iter().flat_map(|ready| &ready.log.manifest().topics);
+    let records = topics.filter_map(|topic| topic.records).sum();
     let name = counted(logs.len() as u64, "log");
     let bar = progress::of_records(&name, records, global);
-    let options = new_log::options(&args.writing);
+    let mut options = new_log::options(&args.writing);
+    options.retimed = moved.iter().any(|moved| moved.nanos != 0);
+    options.words = logs.iter().flat_map(|ready| ready.words.clone()).collect();
     let done = new.write(&extracts, &options, |sink| {
         Ok(merge(&jobs, sink, &|records| bar.inc(records))?)
     });
@@ -67,37 +53,75 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut made = Made::new(&args.out, start);
     made.records = copied.iter().map(|copied| copied.records).sum();
     (made.bytes, made.remarks) = (written.bytes, written.remarks);
-    made.tell(&name, logs.iter().map(|opened| opened.input.source.len()).sum(), global);
+    let read = sources.iter().map(|source| source.input.source.len()).sum();
+    made.tell(&name, read, global);
     let mut worst = Outcome::Done;
-    for ((opened, copied), mut findings) in logs.iter().zip(copied).zip(findings) {
-        findings.add(opened.log.manifest(), &TopicSet::All, &copied.damage);
+    for (source, copied) in sources.into_iter().zip(copied) {
+        let mut findings = source.findings;
+        findings.add(source.log.manifest(), &TopicSet::All, &copied.damage);
         worst = worst.max(findings.tell(global.quiet));
     }
     Ok(worst)
 }
 
-/// Everything but what is made of other records.
-fn logged(opened: &Opened) -> Selection {
-    let topics = opened.log.manifest().logged();
-    Selection { topics, ..Selection::default() }
-}
-
-fn check_formats(logs: &[Opened]) -> Result<()> {
-    let format = |opened: &Opened| opened.log.manifest().format.clone();
-    for pair in logs.windows(2) {
+/// The format of the new log: that of the logs, or an MCAP file of several.
+fn format(args: &MergeArgs, sources: &[Source]) -> Result<&'static dyn Format> {
+    const HELD: [&str; 2] = ["rosbag", "mcap"];
+    let end = args.out.extension().and_then(|end| end.to_str()).unwrap_or_default();
+    let is_mcap = end.eq_ignore_ascii_case("mcap");
+    if is_mcap {
+        let has_place = |source: &&Source| {
+            HELD.contains(&source.format())
+                || translate::AS_PROTOBUF.contains(&source.format())
+        };
+        if let Some(other) = sources.iter().find(|source| !has_place(source)) {
+            let (name, format) = (&other.input.name, other.format());
+            let what = format!("{name} is {format}, which an MCAP file cannot hold");
+            let hint = "logs of ULog, bags and MCAP files go into one MCAP file";
+            return Err(Complaint::misuse(what).hint(hint).into());
+        }
+        return new_log::called("mcap");
+    }
+    for pair in sources.windows(2) {
         if let [one, other] = pair
-            && format(one) != format(other)
+            && one.format() != other.format()
         {
             let what = format!(
                 "{} is {}, and {} is {}",
                 one.input.name,
-                format(one),
+                one.format(),
                 other.input.name,
-                format(other)
+                other.format()
             );
-            let hint = "only logs of one format can be merged";
+            let hint = "logs of several formats become one MCAP file, which OUT then has \
+                        to be called: all.mcap";
             return Err(Complaint::misuse(what).hint(hint).into());
         }
     }
-    Ok(())
+    let Some(first) = sources.first() else {
+        return Err(Complaint::misuse("there are no logs to merge").into());
+    };
+    new_log::format(&args.out, first.log.manifest())
+}
+
+/// By how much the times of each log are moved.
+fn moved(
+    args: &MergeArgs,
+    sources: &[Source],
+    format: &dyn Format,
+) -> Result<Vec<Moved>> {
+    let is_as_is = |source: &Source| source.format() == format.name();
+    if args.offsets.is_empty() && sources.iter().all(is_as_is) {
+        clocks::check(sources, args.same_clock)?;
+        return Ok(vec![Moved::default(); sources.len()]);
+    }
+    if !["mcap", "rosbag"].contains(&format.name()) {
+        let format = format.name();
+        let what = format!(
+            "the times of a {format} log are in its records, which are copied as they are"
+        );
+        let hint = "an MCAP file can have them at other times: let OUT end in .mcap";
+        return Err(Complaint::misuse(what).hint(hint).into());
+    }
+    clocks::moved(sources, args.same_clock)
 }

@@ -2,7 +2,8 @@
 
 use crate::program::Folder;
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
+    "align",
     "info",
     "cat",
     "convert",

@@ -43,5 +43,78 @@ fn ulogs_that_may_be_of_different_flights_need_a_word() {
 fn logs_of_different_formats_are_refused() {
     let folder = Folder::with(&bytes::log());
     let args = ["merge", "flight.ulg", &testdata("rover.bag"), "-o", "new.ulg"];
-    folder.run(&args).ended(2, &["is ulog", "is rosbag", "one format"]);
+    folder.run(&args).ended(2, &["is ulog", "is rosbag", "one MCAP file"]);
+}
+
+/// The times of a topic in the order of the file, in nanoseconds.
+fn times(folder: &Folder, log: &str, topic: &str) -> Vec<i64> {
+    let cat = folder.run(&["cat", "--json", log, "-t", topic]).succeeded();
+    // A float has fewer digits than the text.
+    let nanos = |line: &str| {
+        let time = line.split_once("\"time\":").unwrap().1.split_once(',').unwrap().0;
+        let (seconds, part) = time.split_once('.').unwrap();
+        let part: i64 = format!("{part:0<9}").parse().unwrap();
+        seconds.parse::<i64>().unwrap() * 1_000_000_000 + part
+    };
+    cat.stdout.lines().map(nanos).collect()
+}
+
+#[test]
+fn logs_of_two_formats_become_one_on_one_clock() {
+    let (folder, bag) = (Folder::with(&bytes::log()), testdata("rover.bag"));
+    let args = ["merge", "flight.ulg", &bag, "-o", "all.mcap"];
+    folder.run(&args).ended(1, &["onto one clock", "to flight.ulg", "logtool align"]);
+    assert_eq!(folder.list("."), ["flight.ulg"]);
+    let wrong = [&args[..], &["--offset", "other.ulg=1"]].concat();
+    folder.run(&wrong).ended(2, &["none of the files has that name"]);
+
+    // The bag is the first without an offset, and so it is its clock.
+    let offset = ["--offset", "flight.ulg=1700000000.25"];
+    let told = folder.run(&[&args[..], &offset].concat());
+    told.ended(0, &["flight.ulg: times are 1700000000.250000 s later, to Unix time"]);
+    let second = 1_000_000_000_i64;
+    let later: Vec<i64> = times(&folder, "flight.ulg", "att")
+        .into_iter()
+        .map(|time| time + 1_700_000_000 * second + second / 4)
+        .collect();
+    assert_eq!(times(&folder, "all.mcap", "/att"), later);
+    let of_bag = times(&folder, &bag, "/imu/data");
+    assert_eq!(times(&folder, "all.mcap", "/imu/data"), of_bag);
+    let lines = folder.run(&["cat", "--json", "all.mcap"]).succeeded().json_lines();
+    let all: Vec<f64> =
+        lines.iter().map(|line| line["time"].as_f64().unwrap()).collect();
+    assert!(all.is_sorted());
+
+    // On the clock of the ULog, of which nobody knows what it counts from.
+    let number = [&args[..4], &["new.mcap", "-q", "--offset", "2=-5"]].concat();
+    folder.run(&number).succeeded();
+    assert_eq!(times(&folder, "new.mcap", "/att"), times(&folder, "flight.ulg", "att"));
+    let earlier: Vec<i64> = of_bag.iter().map(|time| time - 5 * second).collect();
+    assert_eq!(times(&folder, "new.mcap", "/imu/data"), earlier);
+}
+
+#[test]
+fn bags_can_be_moved_and_the_records_of_ulogs_cannot() {
+    let (folder, bag) = (Folder::with(&bytes::log()), testdata("rover.bag"));
+    folder.run(&["filter", &bag, "-o", "a.bag", "-t", "/gps/fix", "-q"]).succeeded();
+    let args =
+        ["merge", &bag, "a.bag", "-o", "new.bag", "-q", "--offset", "a.bag=2.345"];
+    folder.run(&args).succeeded();
+    let was = times(&folder, "a.bag", "/gps/fix");
+    let mut both: Vec<i64> = was.iter().map(|time| time + 2_345_000_000).collect();
+    both.extend(&was);
+    both.sort_unstable();
+    assert_eq!(times(&folder, "new.bag", "/gps/fix"), both);
+
+    folder.write("other.ulg", &bytes::log());
+    let args = ["merge", "flight.ulg", "other.ulg", "--offset", "2=1.5", "-o"];
+    let refused = folder.run(&[&args[..], &["new.ulg"]].concat());
+    refused.ended(2, &["in its records", ".mcap"]);
+    // Nothing says that they are of one vehicle.
+    let told = folder.run(&[&args[..], &["new.mcap"]].concat());
+    told.ended(0, &["other.ulg: an earlier log has topics of these names", "/other/"]);
+    let own = times(&folder, "flight.ulg", "att");
+    assert_eq!(times(&folder, "new.mcap", "/att"), own);
+    let later: Vec<i64> = own.iter().map(|time| time + 1_500_000_000).collect();
+    assert_eq!(times(&folder, "new.mcap", "/other/att"), later);
 }

@@ -24,9 +24,6 @@ use crate::{
     translate,
 };
 
-/// The formats of which an MCAP file takes the records as protocol buffers.
-const AS_PROTOBUF: [&str; 1] = ["ulog"];
-
 /// Where the log goes that `input` becomes: to OUT, or into it if it is a folder or
 /// there are several inputs.
 pub(super) fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
@@ -79,7 +76,7 @@ pub(super) fn run(
     let format = new_log::called(format)?;
     let mut options = WriteOptions::default();
     options.transcode = args.ros2.then(|| "cdr".to_owned());
-    let is_translated = AS_PROTOBUF.contains(&manifest.format.as_str());
+    let is_translated = translate::AS_PROTOBUF.contains(&manifest.format.as_str());
     let (beneath, selection) = match args.target() {
         Target::Mcap if is_translated => {
             let topics = match args.records.topics.is_empty() {

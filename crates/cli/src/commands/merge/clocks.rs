@@ -1,9 +1,9 @@
-//! Whether logs count their times from the same moment.
+//! Whether logs count their times from the same moment, and what brings them there.
 
 use anyhow::Result;
 use logtool_core::{Clock, ClockZero};
 
-use crate::{complaint::Complaint, human::Span, opened::Opened};
+use crate::{commands::merge::sources::Source, complaint::Complaint, human::Span};
 
 /// Two starts that are no further apart are the same. (GPS tells the time late by
 /// different amounts, and no vehicle starts twice within this.)
@@ -11,7 +11,7 @@ const SAME_NANOS: u64 = 2_000_000_000;
 
 /// Refuses logs that do not count from the same moment, or, unless `assumed` says so,
 /// of which nobody knows.
-pub(super) fn check(logs: &[Opened], assumed: bool) -> Result<()> {
+pub(super) fn check(logs: &[Source], assumed: bool) -> Result<()> {
     let Some((first, others)) = logs.split_first() else { return Ok(()) };
     for other in others {
         let (a, b) = (&first.input.name, &other.input.name);
@@ -48,6 +48,83 @@ pub(super) fn check(logs: &[Opened], assumed: bool) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// By how much the times of a log are moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Moved {
+    pub(super) nanos: i64,
+    /// Whether they are Unix time then.
+    pub(super) is_unix: bool,
+}
+
+/// By how much the times of each log are to be moved to be on one clock: Unix time, if
+/// that is known. Logs that say how far they are off are off the first log that does not;
+/// with `assumed`, logs of which nobody knows count from the same moment.
+pub(super) fn moved(logs: &[Source], assumed: bool) -> Result<Vec<Moved>> {
+    let Some(first) = logs.iter().find(|log| log.offset.is_none()) else {
+        let moved =
+            |log: &Source| Moved { nanos: log.offset.unwrap_or(0), is_unix: false };
+        return Ok(logs.iter().map(moved).collect());
+    };
+    let clock = &first.log.manifest().clock;
+    let zero = to_unix(clock);
+    let place = |log: &Source| {
+        let own = &log.log.manifest().clock;
+        let nanos = match log.offset {
+            Some(offset) => Some(offset.saturating_add(zero.unwrap_or(0))),
+            None => between(clock, own, assumed),
+        };
+        let is_unix = zero.is_some();
+        nanos.map(|nanos| Moved { nanos, is_unix }).ok_or_else(|| apart(first, log))
+    };
+    Ok(logs.iter().map(place).collect::<Result<_, _>>()?)
+}
+
+/// What to add to times of `own` to be on Unix time, or, if `clock` does not know that, on
+/// that; nothing where nobody knows.
+fn between(clock: &Clock, own: &Clock, assumed: bool) -> Option<i64> {
+    let zero = to_unix(clock);
+    if std::ptr::eq(clock, own) || relation(clock, own) == Relation::Same {
+        // GPS tells the time late by different amounts: of one start, one is enough.
+        return Some(zero.unwrap_or(0));
+    }
+    match (zero, to_unix(own)) {
+        (Some(_), Some(own)) => Some(own),
+        _ if assumed && clock.zero == own.zero => Some(zero.unwrap_or(0)),
+        _ => None,
+    }
+}
+
+/// What to add for Unix time, if that is known.
+fn to_unix(clock: &Clock) -> Option<i64> {
+    match (&clock.to_unix, clock.zero) {
+        (Some(fit), _) => Some(fit.offset_nanos),
+        (None, ClockZero::Unix) => Some(0),
+        (None, _) => None,
+    }
+}
+
+fn apart(first: &Source, other: &Source) -> Complaint {
+    let without = [first, other]
+        .into_iter()
+        .filter(|log| to_unix(&log.log.manifest().clock).is_none());
+    let without: Vec<&str> = without.map(|log| log.input.name.as_str()).collect();
+    let (a, b) = (&first.input.name, &other.input.name);
+    let what = format!(
+        "nothing brings {a} and {b} onto one clock: the world's time is not known to {}",
+        without.join(" and ")
+    );
+    let file = other.input.file_name();
+    Complaint::new(what).hint(format!(
+        "--offset {file}=SECONDS says what to add to the times of {b}; `logtool align {a} {b} \
+         --signal A_TOPIC.FIELD B_TOPIC.FIELD` finds that, from what both measured"
+    ))
+}
+
+/// Whether two clocks count from the same moment, as far as that is known.
+pub(super) fn is_same(a: &Clock, b: &Clock) -> bool {
+    relation(a, b) == Relation::Same
 }
 
 /// How two clocks are related.
@@ -109,7 +186,16 @@ mod tests {
         let apart = relation(&boot(Some(0)), &boot(Some(3 * second)));
         assert_eq!(apart, Relation::Apart(3_000_000_000));
         assert_eq!(relation(&boot(Some(0)), &boot(None)), Relation::Unknown);
+        let between = |a: &Clock, b: &Clock| super::between(a, b, false);
+        assert_eq!(between(&boot(Some(5)), &boot(Some(6))), Some(5));
+        let hour = 3600 * second;
+        assert_eq!(between(&boot(Some(0)), &boot(Some(hour))), Some(hour));
+        assert_eq!(between(&boot(None), &boot(Some(hour))), None);
+        assert_eq!(super::between(&boot(None), &boot(None), true), Some(0));
         let unix = clock(ClockZero::Unix, None);
+        assert_eq!(between(&unix, &boot(Some(hour))), Some(hour));
+        assert_eq!(between(&boot(Some(hour)), &unix), Some(0));
+        assert_eq!(super::between(&unix, &boot(None), true), None);
         assert_eq!(relation(&unix, &unix), Relation::Same);
         assert_eq!(relation(&unix, &boot(Some(0))), Relation::Different);
     }

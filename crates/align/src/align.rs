@@ -1,0 +1,162 @@
+//! One after the other: where two signals may fit, and how well they do.
+
+use crate::{
+    coarse::{Coarse, coarse},
+    grid::{Axis, steady},
+    line::Line,
+    signal::Signal,
+    verdict::{Confidence, Estimate, Unusable},
+    windows::{Cut, Windows, alike, windows},
+};
+
+/// The most values in a second that are compared.
+const RATE: f64 = 200.0;
+/// How many windows the overlap is cut into, if it is neither short nor long.
+const WINDOWS: f64 = 24.0;
+/// How many values a window may be off by: what is looked for is that wide, at most.
+const MOST_REACH: f64 = 120.0;
+/// How often the drift is taken out, and what is left looked at.
+const ROUNDS: usize = 4;
+/// The longest grid: with more, there are fewer values in a second.
+const LONGEST: f64 = (1 << 22) as f64;
+
+/// Finds what to add to the times of `b` to be on the clock of `a`, given what both
+/// measured of one motion: times in nanoseconds and numbers, in any order. Numbers may
+/// differ by a factor and by a sum, and each may have noise of its own.
+///
+/// Nothing is known beforehand of the offset; clocks that run apart by more than 200
+/// millionths are not aligned. What is found is always told; whether it is to be believed
+/// say its [doubts](Estimate::doubts).
+///
+/// # Errors
+/// The index of the signal, 0 or 1, that cannot be aligned with anything, and why.
+pub fn align(
+    a: &[(i64, f64)],
+    b: &[(i64, f64)],
+) -> Result<Estimate, (usize, Unusable)> {
+    let a = Signal::new(a).map_err(|why| (0, why))?;
+    let b = Signal::new(b).map_err(|why| (1, why))?;
+    let Some(found) = coarse(&a, &b) else {
+        let doubts = vec!["the signals do not overlap in any way that fits".to_owned()];
+        let model = Model { offset: 0.0, drift: 0.0, reference: 0.0 };
+        return Ok(model.estimate(&a, &b, Confidence::default(), doubts));
+    };
+    let mut model =
+        Model { offset: found.offset, drift: found.drift, reference: b.span() / 2.0 };
+    let mut fit = Fit::default();
+    for _ in 0..ROUNDS {
+        model = model.about(model.middle(&a, &b));
+        fit = Fit::new(&a, &b, &model, &found);
+        model.offset += fit.line.height;
+        model.drift += fit.line.slope * (1.0 + model.drift);
+    }
+    let confidence = Confidence { peak_ratio: found.peak_ratio, ..fit.confidence };
+    let doubts = confidence.doubts(model.drift * 1e6);
+    Ok(model.estimate(&a, &b, confidence, doubts))
+}
+
+/// How times of `b` become times of `a`, in seconds since the first of each.
+#[derive(Clone, Copy, Debug)]
+struct Model {
+    /// What to add at the reference…
+    offset: f64,
+    /// …and for each second after it.
+    drift: f64,
+    reference: f64,
+}
+
+impl Model {
+    fn map(&self, seconds: f64) -> f64 {
+        seconds + self.offset + self.drift * (seconds - self.reference)
+    }
+
+    /// The same, told of another reference.
+    fn about(self, reference: f64) -> Self {
+        Self { offset: self.map(reference) - reference, reference, ..self }
+    }
+
+    /// From when to when both saw something, on the clock of `a`.
+    fn overlap(&self, a: &Signal, b: &Signal) -> (f64, f64) {
+        let start = self.map(0.0).max(0.0);
+        (start, self.map(b.span()).min(a.span()).max(start))
+    }
+
+    /// The middle of the overlap, on the clock of `b`.
+    fn middle(&self, a: &Signal, b: &Signal) -> f64 {
+        let (start, end) = self.overlap(a, b);
+        let middle = (start + end) / 2.0 - self.map(0.0);
+        middle / (1.0 + self.drift)
+    }
+
+    fn estimate(
+        self,
+        a: &Signal,
+        b: &Signal,
+        confidence: Confidence,
+        doubts: Vec<String>,
+    ) -> Estimate {
+        let nanos = |seconds: f64| (seconds * 1e9).round() as i64;
+        Estimate {
+            offset_nanos: a
+                .zero
+                .saturating_sub(b.zero)
+                .saturating_add(nanos(self.offset)),
+            reference: b.zero.saturating_add(nanos(self.reference)),
+            drift_ppm: self.drift * 1e6,
+            confidence,
+            doubts,
+        }
+    }
+}
+
+/// What is still between two signals when a model has been applied.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fit {
+    /// How much is to be added, over the time since the reference.
+    line: Line,
+    confidence: Confidence,
+}
+
+impl Fit {
+    fn new(a: &Signal, b: &Signal, model: &Model, found: &Coarse) -> Self {
+        let (start, end) = model.overlap(a, b);
+        let overlap = end - start;
+        let reach = (3.0 * found.width).clamp(0.2, 2.0);
+        let fastest = 1.0 / a.period.min(b.period);
+        let rate = RATE.min(fastest).min(MOST_REACH / reach);
+        let rate = rate.min(LONGEST / overlap.max(1.0));
+        let len = (overlap * rate) as usize + 1;
+        let axis = Axis { start, rate, len };
+        let seconds: Vec<f64> = b.seconds.iter().map(|time| model.map(*time)).collect();
+        let of_a = steady(&a.seconds, &a.values, a.period, axis);
+        let of_b = steady(&seconds, &b.values, b.period, axis);
+        let longest = (overlap / 200.0).max(60.0);
+        let window = (overlap / WINDOWS).clamp(2.0, longest).max(4.0 * reach);
+        let reach = ((reach * rate) as usize).max(2);
+        let cut = Cut { len: ((window * rate) as usize).max(8), reach, rate };
+        let mut windows: Windows = windows(&of_a, &of_b, cut);
+        let reference = model.map(model.reference) - start;
+        windows.points.iter_mut().for_each(|point| point.x -= reference);
+        let line = Line::through(&windows.points);
+
+        let bound = (4.0 * line.scale).clamp(0.5 / rate, reach as f64 / rate / 5.0);
+        let off = windows.points.iter().map(|point| line.off(point));
+        let agreeing: Vec<f64> = off.filter(|off| off.abs() <= bound).collect();
+        let squares: f64 = agreeing.iter().map(|off| off * off).sum();
+        let confidence = Confidence {
+            overlap_seconds: overlap,
+            rate_hz: rate,
+            correlation: alike(&of_a, &of_b),
+            peak_ratio: 0.0,
+            windows: windows.eventful,
+            agreeing: agreeing.len(),
+            residual_seconds: (squares / agreeing.len().max(1) as f64).sqrt(),
+            offset_error_seconds: line.height_error,
+            drift_error_ppm: line.slope_error * 1e6,
+        };
+        Self { line, confidence }
+    }
+}
+
+#[cfg(test)]
+mod tests;

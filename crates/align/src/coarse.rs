@@ -1,0 +1,142 @@
+//! Where two signals may fit, found over the whole of both.
+
+use realfft::{RealFftPlanner, num_complex::Complex};
+
+use crate::{
+    grid::{Axis, steady},
+    signal::Signal,
+};
+
+/// Values in a second that are enough to find the place.
+const RATE: f64 = 25.0;
+/// The longest grid.
+const LONGEST: f64 = (1 << 20) as f64;
+/// Clocks that run apart by more, in parts of one, are not looked for.
+pub(crate) const MOST_DRIFT: f64 = 200e-6;
+/// How many drifts are tried on each side of none.
+const MOST_TRIED: f64 = 20.0;
+/// A peak ends where it has fallen to this part of its height.
+const FOOT: f64 = 0.3;
+
+/// Where two signals may fit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Coarse {
+    /// Seconds to add to those of the second at its middle.
+    pub(crate) offset: f64,
+    /// By how much that grows with each second of the second.
+    pub(crate) drift: f64,
+    /// How much higher the peak of the correlation is than any other.
+    pub(crate) peak_ratio: f64,
+    /// How far from the peak it has fallen to its foot, in seconds.
+    pub(crate) width: f64,
+    height: f64,
+}
+
+/// Tries every offset, and drifts as far as clocks have them.
+pub(crate) fn coarse(a: &Signal, b: &Signal) -> Option<Coarse> {
+    let longest = a.span().max(b.span());
+    let rate = RATE.min(LONGEST / longest.max(1.0)).min(1.0 / a.period.min(b.period));
+    let len = |signal: &Signal| (signal.span() * rate) as usize + 1;
+    let axis = |len| Axis { start: 0.0, rate, len };
+    let mut planner = RealFftPlanner::<f64>::new();
+    let size = (len(a) + len(b) + 2).next_power_of_two();
+    let (forward, back) =
+        (planner.plan_fft_forward(size), planner.plan_fft_inverse(size));
+    let spectrum = |values: &[f64]| -> Option<Vec<Complex<f64>>> {
+        let mut padded = values.to_vec();
+        padded.resize(size, 0.0);
+        let mut spectrum = forward.make_output_vec();
+        forward.process(&mut padded, &mut spectrum).ok()?;
+        Some(spectrum)
+    };
+    let of_a = steady(&a.seconds, &a.values, a.period, axis(len(a)));
+    let spectrum_a = spectrum(&of_a)?;
+    // A drift that is missed by so much smears the peak by a value of the grid.
+    let shorter = a.span().min(b.span()).max(1.0);
+    let step = (2.0 / rate / shorter).max(MOST_DRIFT / MOST_TRIED);
+    let tried = (MOST_DRIFT / step).floor() as i32;
+    let middle = b.span() / 2.0;
+    let mut best: Option<Coarse> = None;
+    for drift in (-tried..=tried).map(|n| f64::from(n) * step) {
+        let warped = |t: &f64| t + drift * (t - middle);
+        let seconds: Vec<f64> = b.seconds.iter().map(warped).collect();
+        let of_b = steady(&seconds, &b.values, b.period, axis(len(b)));
+        let mut product = spectrum(&of_b)?;
+        for (b, a) in product.iter_mut().zip(&spectrum_a) {
+            *b = a * b.conj();
+        }
+        // What rounding leaves there is refused otherwise.
+        for end in [0, product.len() - 1] {
+            product[end].im = 0.0;
+        }
+        let mut sums = back.make_output_vec();
+        back.process(&mut product, &mut sums).ok()?;
+        let scores = scores(&of_a, &of_b, &sums, rate, shorter);
+        if let Some(found) = peak(&scores, of_b.len(), rate, drift)
+            && best.is_none_or(|best| found.height > best.height)
+        {
+            best = Some(found);
+        }
+    }
+    best
+}
+
+/// How unlikely each offset is by chance: the correlation, in its standard deviations.
+/// The first score is that of the lowest offset, which has the end of `b` at the start of
+/// `a`; where too little overlaps it is 0.
+fn scores(a: &[f64], b: &[f64], sums: &[f64], rate: f64, shorter: f64) -> Vec<f64> {
+    let energies = |values: &[f64]| {
+        let sum = values.iter().scan(0.0, |sum, value| {
+            *sum += value * value;
+            Some(*sum)
+        });
+        let energies: Vec<f64> = [0.0].into_iter().chain(sum).collect();
+        energies
+    };
+    let (of_a, of_b) = (energies(a), energies(b));
+    let within = |energies: &[f64], from: usize, to: usize| {
+        let at = |index| energies.get(index).copied().unwrap_or(0.0);
+        at(to) - at(from)
+    };
+    let least = (0.2 * shorter).max(shorter.min(20.0) / 2.0) * rate;
+    let least = (least as usize).max(2);
+    let score = |place: usize| {
+        // a[i + lag] lies beside b[i].
+        let (skip_a, skip_b) = match place + 1 >= b.len() {
+            true => (place + 1 - b.len(), 0),
+            false => (0, b.len() - 1 - place),
+        };
+        let count = (a.len().saturating_sub(skip_a)).min(b.len() - skip_b);
+        if count < least {
+            return 0.0;
+        }
+        let energy = within(&of_a, skip_a, skip_a + count)
+            * within(&of_b, skip_b, skip_b + count);
+        let place = (place + 1 + sums.len() - b.len()) % sums.len();
+        let sum = sums.get(place).copied().unwrap_or(0.0) / sums.len() as f64;
+        // Where nothing happens, nothing fits.
+        let floor = 1e-4 * (count * count) as f64;
+        sum / energy.max(floor).sqrt() * (count as f64).sqrt()
+    };
+    (0..a.len() + b.len() - 1).map(score).collect()
+}
+
+/// The highest peak of `scores`.
+fn peak(scores: &[f64], len_b: usize, rate: f64, drift: f64) -> Option<Coarse> {
+    let highest = |range: &[f64]| range.iter().copied().max_by(f64::total_cmp);
+    let height = highest(scores).filter(|height| *height > 0.0)?;
+    let place = scores.iter().position(|score| *score == height)?;
+    let (before, after) = scores.split_at(place);
+    let is_foot = |score: &f64| *score < FOOT * height;
+    let left = before.iter().rev().position(is_foot).unwrap_or(before.len());
+    let right = after.iter().position(is_foot).unwrap_or(after.len());
+    let others = [highest(&before[..before.len() - left]), highest(&after[right..])];
+    let other = others.into_iter().flatten().fold(0.0, f64::max);
+    Some(Coarse {
+        offset: (place as f64 - (len_b as f64 - 1.0)) / rate,
+        drift,
+        peak_ratio: height / other.max(height / 100.0),
+        width: left.max(right).max(1) as f64 / rate,
+        height,
+    })
+}

@@ -1,0 +1,147 @@
+//! A signal at a steady rate, without its slow changes.
+
+/// Changes that take longer, in seconds, are taken out: offsets and trends are the same
+/// everywhere, and say nothing of when.
+const SLOW: f64 = 20.0;
+
+/// So many of the usual periods without a sample are a gap.
+const GAP: f64 = 5.0;
+
+/// Values beyond so many times the effective value are cut: one outlier is no match.
+const HIGHEST: f64 = 6.0;
+
+/// Where the values of a grid are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Axis {
+    /// The time of the first, in seconds.
+    pub(crate) start: f64,
+    /// How many there are in a second.
+    pub(crate) rate: f64,
+    pub(crate) len: usize,
+}
+
+/// The values of the samples at `seconds`, which rise, at the times of `axis`; their
+/// effective value is 1, and where there is a gap they are 0.
+pub(crate) fn steady(
+    seconds: &[f64],
+    values: &[f64],
+    period: f64,
+    axis: Axis,
+) -> Vec<f64> {
+    let cells = sampled(seconds, values, period, axis);
+    let reach = ((SLOW / 2.0 * axis.rate) as usize).clamp(1, (axis.len / 4).max(1));
+    let mut all = without_mean(&cells, reach);
+    let energy: f64 = all.iter().map(|value| value * value).sum();
+    let count = cells.iter().filter(|cell| cell.is_some()).count();
+    let effective = (energy / count.max(1) as f64).sqrt();
+    if effective > 0.0 {
+        let scaled = |value: &f64| (value / effective).clamp(-HIGHEST, HIGHEST);
+        all = all.iter().map(scaled).collect();
+    }
+    all
+}
+
+/// The value at each time of `axis`, between those that were measured, or the mean of
+/// those that were measured around it, if that is several.
+fn sampled(
+    seconds: &[f64],
+    values: &[f64],
+    period: f64,
+    axis: Axis,
+) -> Vec<Option<f64>> {
+    let mut sums = vec![(0.0, 0_u32); axis.len];
+    if period * axis.rate <= 0.5 {
+        for (time, value) in seconds.iter().zip(values) {
+            let cell = ((time - axis.start) * axis.rate).round();
+            if cell >= 0.0
+                && let Some((sum, count)) = sums.get_mut(cell as usize)
+            {
+                *sum += value;
+                *count += 1;
+            }
+        }
+    }
+    let mut samples = seconds.iter().copied().zip(values.iter().copied()).peekable();
+    let mut last: Option<(f64, f64)> = None;
+    let mut cells = Vec::with_capacity(axis.len);
+    for (index, (sum, count)) in sums.into_iter().enumerate() {
+        let time = axis.start + index as f64 / axis.rate;
+        while let Some(sample) = samples.next_if(|(next, _)| *next <= time) {
+            last = Some(sample);
+        }
+        let between = match (last, samples.peek()) {
+            (Some((before, from)), Some((after, to)))
+                if after - before <= GAP * period =>
+            {
+                Some(from + (to - from) * (time - before) / (after - before))
+            }
+            (Some((before, from)), None) if before == time => Some(from),
+            _ => None,
+        };
+        cells.push(match count {
+            0 => between,
+            count => Some(sum / f64::from(count)),
+        });
+    }
+    cells
+}
+
+/// `cells` less the mean of those up to `reach` away on both sides; 0 where there is none.
+fn without_mean(cells: &[Option<f64>], reach: usize) -> Vec<f64> {
+    // Sums of large numbers would lose the small changes.
+    let first = cells.iter().flatten().next().copied().unwrap_or(0.0);
+    let mut sums = vec![(0.0, 0_u64)];
+    let (mut sum, mut count) = (0.0, 0);
+    for cell in cells {
+        sum += cell.map_or(0.0, |value| value - first);
+        count += u64::from(cell.is_some());
+        sums.push((sum, count));
+    }
+    let upto =
+        |index: usize| sums.get(index.min(cells.len())).copied().unwrap_or_default();
+    let less = |(index, cell): (usize, &Option<f64>)| {
+        let Some(value) = cell else { return 0.0 };
+        let (from, to) = (upto(index.saturating_sub(reach)), upto(index + reach + 1));
+        value - first - (to.0 - from.0) / (to.1 - from.1).max(1) as f64
+    };
+    cells.iter().enumerate().map(less).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_lie_between_those_measured_and_gaps_are_none() {
+        let seconds = [0.0, 0.1, 0.2, 2.0, 2.1];
+        let axis = Axis { start: 0.0, rate: 20.0, len: 42 };
+        let cells = sampled(&seconds, &[0.0, 1.0, 0.0, 4.0, 4.0], 0.1, axis);
+        assert!((cells[1].unwrap() - 0.5).abs() < 1e-9);
+        assert!(cells[10].is_none() && (cells[41].unwrap() - 4.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn many_values_become_their_mean() {
+        let seconds: Vec<f64> = (0..100).map(|n| f64::from(n) / 100.0).collect();
+        let values: Vec<f64> = (0..100).map(|n| f64::from(n % 2)).collect();
+        let axis = Axis { start: 0.0, rate: 5.0, len: 5 };
+        let cells = sampled(&seconds, &values, 0.01, axis);
+        assert!(
+            cells.iter().all(|cell| (cell.unwrap() - 0.5).abs() < 0.06),
+            "{cells:?}"
+        );
+    }
+
+    #[test]
+    fn a_trend_is_taken_out() {
+        let seconds: Vec<f64> = (0..1000).map(|n| f64::from(n) / 10.0).collect();
+        let values: Vec<f64> =
+            seconds.iter().map(|t| 1e6 + 5.0 * t + (t * 6.0).sin()).collect();
+        let axis = Axis { start: 0.0, rate: 10.0, len: 1000 };
+        let all = steady(&seconds, &values, 0.1, axis);
+        let middle = &all[300..700];
+        let mean = middle.iter().sum::<f64>() / 400.0;
+        assert!(mean.abs() < 0.05, "{mean}");
+        assert!(middle.iter().all(|value| value.abs() < 2.0));
+    }
+}

@@ -1,0 +1,114 @@
+//! A line through points of which some are wrong.
+
+use crate::signal::median;
+
+/// A point, and how much it counts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Point {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    pub(crate) weight: f64,
+}
+
+/// A line, with the standard errors of what it is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Line {
+    /// Its height at 0.
+    pub(crate) height: f64,
+    pub(crate) slope: f64,
+    pub(crate) height_error: f64,
+    pub(crate) slope_error: f64,
+    /// How far points are usually from it: robustly, as a standard deviation.
+    pub(crate) scale: f64,
+}
+
+/// Points beyond so many scales from the line do not count at all (Tukey's biweight).
+const BEYOND: f64 = 4.685;
+/// The scale is no smaller: more is not known.
+const LEAST: f64 = 1e-6;
+
+impl Line {
+    /// Through `points`: the median of all slopes first (Theil and Sen), and from there
+    /// weighted least squares, in which points count less the farther off they are.
+    pub(crate) fn through(points: &[Point]) -> Self {
+        let pairs = points.iter().enumerate().flat_map(|(index, one)| {
+            points.iter().skip(index + 1).map(move |other| (one, other))
+        });
+        let apart = pairs.filter(|(one, other)| one.x != other.x);
+        let mut slopes: Vec<f64> =
+            apart.map(|(one, other)| (other.y - one.y) / (other.x - one.x)).collect();
+        let slope = median(&mut slopes);
+        let mut heights: Vec<f64> = points.iter().map(|p| p.y - slope * p.x).collect();
+        let mut line = Self { height: median(&mut heights), slope, ..Self::default() };
+        for _ in 0..10 {
+            line.scale = line.scale_of(points);
+            line = line.closer(points);
+        }
+        line
+    }
+
+    /// How far `point` is above the line.
+    pub(crate) fn off(&self, point: &Point) -> f64 {
+        point.y - self.height - self.slope * point.x
+    }
+
+    fn scale_of(&self, points: &[Point]) -> f64 {
+        let mut off: Vec<f64> =
+            points.iter().map(|point| self.off(point).abs()).collect();
+        // Of a normal distribution half lies within 1 / 1.4826 of its deviation.
+        (1.4826 * median(&mut off)).max(LEAST)
+    }
+
+    /// The line of the least squares, of points weighted by how far they are from `self`.
+    fn closer(self, points: &[Point]) -> Self {
+        let weighted: Vec<Point> = points
+            .iter()
+            .map(|point| {
+                let off = self.off(point) / (BEYOND * self.scale);
+                let near = (1.0 - off * off).max(0.0);
+                Point { weight: point.weight * near * near, ..*point }
+            })
+            .collect();
+        let sum = |of: &dyn Fn(&Point) -> f64| -> f64 { weighted.iter().map(of).sum() };
+        let weight = sum(&|p| p.weight);
+        if weight <= 0.0 {
+            return self;
+        }
+        let (x, y) =
+            (sum(&|p| p.weight * p.x) / weight, sum(&|p| p.weight * p.y) / weight);
+        let spread = sum(&|p| p.weight * (p.x - x).powi(2));
+        if spread <= 0.0 {
+            return self;
+        }
+        let slope = sum(&|p| p.weight * (p.x - x) * (p.y - y)) / spread;
+        let mut line = Self { height: y - slope * x, slope, ..self };
+        // As many points as the weights amount to.
+        let count = weight * weight / sum(&|p| p.weight * p.weight);
+        let variance = sum(&|p| p.weight * line.off(p).powi(2)) / weight * count
+            / (count - 2.0).max(1.0);
+        let mean_spread = spread / weight;
+        line.slope_error = (variance / count / mean_spread).sqrt();
+        line.height_error = (variance / count * (1.0 + x * x / mean_spread)).sqrt();
+        line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_points_do_not_move_the_line() {
+        let point = |n: i32| {
+            let x = f64::from(n) - 20.0;
+            let noise = if n % 2 == 0 { 1e-4 } else { -1e-4 };
+            let y = if n % 4 == 1 { 0.3 } else { 0.5 + 2e-3 * x + noise };
+            Point { x, y, weight: 1.0 }
+        };
+        let points: Vec<Point> = (0..41).map(point).collect();
+        let line = Line::through(&points);
+        assert!((line.height - 0.5).abs() < 1e-4, "{line:?}");
+        assert!((line.slope - 2e-3).abs() < 1e-5, "{line:?}");
+        assert!(line.height_error < 1e-4 && line.slope_error < 1e-5, "{line:?}");
+    }
+}

@@ -1,0 +1,95 @@
+//! A signal as it was measured.
+
+use crate::verdict::Unusable;
+
+/// Fewer samples say nothing.
+const FEWEST: usize = 50;
+
+/// A signal: numbers at times that rise.
+#[derive(Clone, Debug)]
+pub(crate) struct Signal {
+    /// The time of the first sample, in nanoseconds of its clock.
+    pub(crate) zero: i64,
+    /// The times in seconds since then.
+    pub(crate) seconds: Vec<f64>,
+    pub(crate) values: Vec<f64>,
+    /// How far samples are usually apart, in seconds.
+    pub(crate) period: f64,
+}
+
+impl Signal {
+    /// The signal of `samples`, times in nanoseconds and numbers, in any order. Of several
+    /// at one time the last counts, and what is no number does not.
+    pub(crate) fn new(samples: &[(i64, f64)]) -> Result<Self, Unusable> {
+        let mut samples: Vec<(i64, f64)> =
+            samples.iter().copied().filter(|(_, value)| value.is_finite()).collect();
+        samples.sort_by_key(|(time, _)| *time);
+        samples.dedup_by(|next, last| {
+            let is_same = next.0 == last.0;
+            if is_same {
+                last.1 = next.1;
+            }
+            is_same
+        });
+        let zero = samples.first().map_or(0, |(time, _)| *time);
+        if samples.len() < FEWEST {
+            return Err(Unusable::Few(samples.len()));
+        }
+        let first = samples.first().map_or(0.0, |(_, value)| *value);
+        if samples.iter().all(|(_, value)| *value == first) {
+            return Err(Unusable::Constant(first));
+        }
+        let seconds = |time: i64| (i128::from(time) - i128::from(zero)) as f64 / 1e9;
+        let seconds: Vec<f64> =
+            samples.iter().map(|(time, _)| seconds(*time)).collect();
+        let mut periods: Vec<f64> = seconds
+            .iter()
+            .zip(seconds.iter().skip(1))
+            .map(|(one, next)| next - one)
+            .collect();
+        let period = median(&mut periods).max(1e-6);
+        let values = samples.iter().map(|(_, value)| *value).collect();
+        Ok(Self { zero, seconds, values, period })
+    }
+
+    /// From the first sample to the last, in seconds.
+    pub(crate) fn span(&self) -> f64 {
+        self.seconds.last().copied().unwrap_or(0.0)
+    }
+}
+
+/// The median of `numbers`, which it puts in another order; 0 of none.
+pub(crate) fn median(numbers: &mut [f64]) -> f64 {
+    let middle = numbers.len() / 2;
+    if numbers.is_empty() {
+        return 0.0;
+    }
+    *numbers.select_nth_unstable_by(middle, f64::total_cmp).1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_put_in_order_and_told_once() {
+        let mut samples: Vec<(i64, f64)> =
+            (0..100).map(|n| (1_000 + n * 10_000_000, n as f64)).collect();
+        samples.reverse();
+        samples.push((1_000, 7.0));
+        samples.push((2_000, f64::NAN));
+        let signal = Signal::new(&samples).unwrap();
+        assert_eq!((signal.zero, signal.seconds.len()), (1_000, 100));
+        assert_eq!((signal.values[0], signal.values[1]), (7.0, 1.0));
+        assert!(
+            (signal.period - 0.01).abs() < 1e-9 && (signal.span() - 0.99).abs() < 1e-9
+        );
+    }
+
+    #[test]
+    fn a_signal_that_never_changes_is_none() {
+        let samples: Vec<(i64, f64)> = (0..100).map(|n| (n, 1.0)).collect();
+        assert!(matches!(Signal::new(&samples), Err(Unusable::Constant(_))));
+        assert!(matches!(Signal::new(&samples[..3]), Err(Unusable::Few(3))));
+    }
+}

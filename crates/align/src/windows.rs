@@ -1,0 +1,117 @@
+//! Windows along two signals that nearly fit, and how far off each is by itself.
+
+use crate::line::Point;
+
+/// How two signals are looked at piece by piece, in values of their grid.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cut {
+    /// How long a window is.
+    pub(crate) len: usize,
+    /// How far a window may be off.
+    pub(crate) reach: usize,
+    /// Values in a second.
+    pub(crate) rate: f64,
+}
+
+/// What the windows say.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Windows {
+    /// Where something happens in both: of each the time from the start, in seconds, and by
+    /// how many seconds the second signal is early; it counts as much as the two are alike.
+    pub(crate) points: Vec<Point>,
+    /// How many windows something happens in; those without a best place are no points.
+    pub(crate) eventful: usize,
+}
+
+/// A window with less than this part of the usual energy is one in which nothing happens.
+const EVENTFUL: f64 = 0.1;
+/// Less alike than this, two windows tell nothing.
+const LEAST_ALIKE: f64 = 0.2;
+
+/// Cuts `a` and `b`, of one grid, into windows.
+pub(crate) fn windows(a: &[f64], b: &[f64], cut: Cut) -> Windows {
+    let mut windows = Windows::default();
+    let len = a.len().min(b.len());
+    let mean = |values: &[f64]| {
+        values.iter().map(|value| value * value).sum::<f64>()
+            / values.len().max(1) as f64
+    };
+    let usual = (mean(a), mean(b));
+    let mut start = cut.reach;
+    while start + cut.len + cut.reach <= len {
+        let end = start + cut.len;
+        let (of_a, of_b) =
+            (a.get(start - cut.reach..end + cut.reach), b.get(start..end));
+        let (of_a, of_b) = (of_a.unwrap_or_default(), of_b.unwrap_or_default());
+        if mean(of_a) >= EVENTFUL * usual.0 && mean(of_b) >= EVENTFUL * usual.1 {
+            windows.eventful += 1;
+            if let Some((place, alike)) = best(of_a, of_b) {
+                let y = (place - cut.reach as f64) / cut.rate;
+                let x = (start as f64 + cut.len as f64 / 2.0) / cut.rate;
+                // The variance of a delay is that of its noise: 1/r² - 1.
+                let weight = alike * alike / (1.0 - alike * alike).max(0.01);
+                windows.points.push(Point { x, y, weight });
+            }
+        }
+        start = end;
+    }
+    windows
+}
+
+/// Where in `a` the shorter `b` fits best, between the values too, and how alike they are
+/// there; nothing if that is at an end.
+fn best(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
+    let own: f64 = b.iter().map(|value| value * value).sum();
+    let alike = |part: &[f64]| {
+        let (mut sum, mut energy) = (0.0, 0.0);
+        for (a, b) in part.iter().zip(b) {
+            sum += a * b;
+            energy += a * a;
+        }
+        match energy * own > 0.0 {
+            true => sum / (energy * own).sqrt(),
+            false => 0.0,
+        }
+    };
+    let alike: Vec<f64> = a.windows(b.len().max(1)).map(alike).collect();
+    let highest = alike.iter().copied().max_by(f64::total_cmp)?;
+    let place = alike.iter().position(|alike| *alike == highest)?;
+    let before = *alike.get(place.checked_sub(1)?)?;
+    let after = *alike.get(place + 1)?;
+    // The top of the parabola through the three.
+    let bend = before - 2.0 * highest + after;
+    let more = if bend < 0.0 { (before - after) / (2.0 * bend) } else { 0.0 };
+    (highest >= LEAST_ALIKE).then_some((place as f64 + more, highest))
+}
+
+/// How alike `a` and `b` are, from -1 to 1, where both have values.
+pub(crate) fn alike(a: &[f64], b: &[f64]) -> f64 {
+    let both = || a.iter().zip(b).filter(|(a, b)| **a != 0.0 && **b != 0.0);
+    let sum: f64 = both().map(|(a, b)| a * b).sum();
+    let energies = both().fold((0.0, 0.0), |e, (a, b)| (e.0 + a * a, e.1 + b * b));
+    match energies.0 * energies.1 > 0.0 {
+        true => sum / (energies.0 * energies.1).sqrt(),
+        false => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_tell_delays_between_the_values() {
+        // 100 values in a second, the second signal 12.3 ms early.
+        let wave = |t: f64| (t * 7.0).sin() + (t * 17.3).sin() + (t * t * 0.9).sin();
+        let a: Vec<f64> = (0..2000).map(|n| wave(f64::from(n) / 100.0)).collect();
+        let b: Vec<f64> =
+            (0..2000).map(|n| wave(f64::from(n) / 100.0 + 0.0123)).collect();
+        let cut = Cut { len: 200, reach: 20, rate: 100.0 };
+        let windows = windows(&a, &b, cut);
+        assert_eq!((windows.eventful, windows.points.len()), (9, 9));
+        for point in &windows.points {
+            assert!((point.y - 0.0123).abs() < 5e-4, "{point:?}");
+        }
+        assert!(alike(&a, &a) > 0.999 && alike(&a, &b) > 0.9);
+    }
+}

@@ -1,0 +1,150 @@
+//! `logtool align`: how far the clocks of two logs are apart.
+
+use std::io::{Write as _, stdout};
+
+use anyhow::{Context as _, Result, anyhow};
+use logtool_align::{Confidence, Estimate, align};
+use serde_json::json;
+
+use crate::{
+    args::{AlignArgs, GlobalArgs},
+    clock::Seconds,
+    complaint::Complaint,
+    findings::Findings,
+    opened,
+    outcome::Outcome,
+    progress,
+    signals::{self, All},
+};
+
+/// A signal of a log.
+struct Side {
+    /// The name of the log.
+    name: String,
+    all: All,
+    findings: Findings,
+}
+
+pub(super) fn run(args: &AlignArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let [of_a, of_b] = args.signal.as_slice() else {
+        return Err(anyhow!("--signal takes two names"));
+    };
+    let (a, b) = (side(&args.a, of_a, global)?, side(&args.b, of_b, global)?);
+    let estimate = align(&a.all.samples, &b.all.samples).map_err(|(index, why)| {
+        let side = if index == 0 { &a } else { &b };
+        Complaint::new(format!("{}: {}: {why}", side.name, side.all.wanted.name))
+    })?;
+    // The files as they were typed: their names can be those of both.
+    let option = format!("{}={}", args.b.display(), Seconds(estimate.offset_nanos));
+    let text = match args.json {
+        true => json(&a, &b, &estimate, &option)?,
+        false if estimate.doubts.is_empty() => text(&a, &b, &estimate, &option),
+        false => String::new(),
+    };
+    stdout().lock().write_all(text.as_bytes())?;
+    if !estimate.doubts.is_empty() {
+        let what = format!(
+            "{} of {} and {} of {} do not fit: {}",
+            a.all.wanted.name,
+            a.name,
+            b.all.wanted.name,
+            b.name,
+            estimate.doubts.join("; ")
+        );
+        let hint = format!(
+            "the best was {} s, {:.1} ppm ({}); signals with more motion in them, as the \
+             rates of a gyro, or more of it, may fit",
+            Seconds(estimate.offset_nanos),
+            estimate.drift_ppm,
+            figures(&estimate.confidence)
+        );
+        return Err(Complaint::new(what).hint(hint).into());
+    }
+    Ok(a.findings.tell(global.quiet).max(b.findings.tell(global.quiet)))
+}
+
+fn side(path: &std::path::Path, signal: &str, global: &GlobalArgs) -> Result<Side> {
+    let opened = opened::open(path, global)?;
+    let manifest = opened.log.manifest();
+    let name = opened.input.name.clone();
+    let mut findings = Findings::of(&opened.input, manifest);
+    findings.check(global.strict)?;
+    let bar = progress::bar(&name, manifest.bytes, global);
+    let all = signals::one(&*opened.log, signal, &|bytes| bar.inc(bytes));
+    bar.finish_and_clear();
+    let all = all.with_context(|| name.clone())?;
+    let topics = [all.wanted.topic].into_iter().collect();
+    findings.add(manifest, &topics, &all.damage);
+    findings.check(global.strict)?;
+    Ok(Side { name, all, findings })
+}
+
+fn text(a: &Side, b: &Side, found: &Estimate, option: &str) -> String {
+    let Confidence { overlap_seconds: overlap, .. } = found.confidence;
+    let ends = found.drift_ppm.abs() * 1e-6 * overlap / 2.0;
+    let drift = match found.confidence.knows_drift() {
+        true => format!("± {:.1}", found.confidence.drift_error_ppm),
+        false => format!(
+            "± {:.0}: both saw too little for more",
+            found.confidence.drift_error_ppm
+        ),
+    };
+    format!(
+        "offset      {} s ± {:.3} ms, to add to times of {} to be on the clock of {}\n\
+         reference   {} s on the clock of {}, where that is so\n\
+         drift       {:.2} ppm {drift}, to add for the time since the reference\n\
+         confidence  {}\n\
+         merge with  --offset {option}   (wrong by {:.1} ms at the ends: it has no drift)\n",
+        Seconds(found.offset_nanos),
+        found.confidence.offset_error_seconds * 1e3,
+        b.name,
+        a.name,
+        Seconds(found.reference),
+        b.name,
+        found.drift_ppm,
+        figures(&found.confidence),
+        ends * 1e3,
+    )
+}
+
+fn figures(confidence: &Confidence) -> String {
+    format!(
+        "correlation {:.3}, peak {:.2} times the next, {} of {} windows agree within \
+         {:.2} ms, over {:.1} s at {:.0} Hz",
+        confidence.correlation,
+        confidence.peak_ratio,
+        confidence.agreeing,
+        confidence.windows,
+        confidence.residual_seconds * 1e3,
+        confidence.overlap_seconds,
+        confidence.rate_hz,
+    )
+}
+
+fn json(a: &Side, b: &Side, found: &Estimate, option: &str) -> Result<String> {
+    let Confidence { windows, agreeing, .. } = found.confidence;
+    let side =
+        |side: &Side| json!({ "file": side.name, "signal": side.all.wanted.name });
+    let json = json!({
+        "a": side(a),
+        "b": side(b),
+        "aligned": found.doubts.is_empty(),
+        "doubts": found.doubts,
+        "offset_s": serde_json::to_value(Seconds(found.offset_nanos))?,
+        "reference_s": serde_json::to_value(Seconds(found.reference))?,
+        "drift_ppm": found.drift_ppm,
+        "option": option,
+        "confidence": {
+            "correlation": found.confidence.correlation,
+            "peak_ratio": found.confidence.peak_ratio,
+            "windows": windows,
+            "agreeing": agreeing,
+            "residual_s": found.confidence.residual_seconds,
+            "offset_error_s": found.confidence.offset_error_seconds,
+            "drift_error_ppm": found.confidence.drift_error_ppm,
+            "overlap_s": found.confidence.overlap_seconds,
+            "rate_hz": found.confidence.rate_hz,
+        },
+    });
+    Ok(format!("{json}\n"))
+}

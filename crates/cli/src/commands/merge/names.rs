@@ -1,0 +1,110 @@
+//! Names of topics that tell them apart.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+use logtool_core::{Manifest, Topic, TopicId, TopicOrigin};
+
+/// The names that the topics of several logs have in one.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    taken: BTreeMap<String, Kind>,
+}
+
+/// What the records of a topic are, and which vehicle they are of, where logs differ in
+/// that.
+type Kind = (String, String, Vec<u8>, Option<usize>);
+
+impl Names {
+    /// Takes the names of the log of which `manifest` tells, called `file`; gives those of
+    /// which an earlier log has records of another kind or vehicle new ones.
+    pub(super) fn add(
+        &mut self,
+        manifest: &Manifest,
+        file: &str,
+        vehicle: Option<usize>,
+    ) -> BTreeMap<TopicId, String> {
+        let kind = |topic: &Topic| {
+            let definition = match topic.descriptor.is_empty() {
+                true => topic.definition.as_bytes().to_vec(),
+                false => topic.descriptor.clone(),
+            };
+            (topic.encoding.clone(), topic.type_name.clone(), definition, vehicle)
+        };
+        let topics = || {
+            let all = manifest.topics();
+            all.filter(|(_, topic)| topic.origin != TopicOrigin::Derived)
+        };
+        let clashes = |(id, topic): (TopicId, &Topic)| {
+            let taken = self.taken.get(&topic.name);
+            taken.is_some_and(|taken| *taken != kind(topic)).then_some(id)
+        };
+        let clashing: BTreeSet<TopicId> = topics().filter_map(clashes).collect();
+        let mut changed = BTreeMap::new();
+        for (id, topic) in topics() {
+            let mut name = topic.name.clone();
+            if clashing.contains(&id) {
+                let own = name.trim_start_matches('/').to_owned();
+                name = format!("/{}/{own}", prefix(file));
+                let mut number = 2;
+                while self.taken.get(&name).is_some_and(|taken| *taken != kind(topic)) {
+                    name = format!("/{}_{number}/{own}", prefix(file));
+                    number += 1;
+                }
+                changed.insert(id, name.clone());
+            }
+            self.taken.entry(name).or_insert_with(|| kind(topic));
+        }
+        changed
+    }
+}
+
+/// The name of a file as a name of ROS can have it.
+fn prefix(file: &str) -> String {
+    let stem =
+        Path::new(file).file_stem().and_then(|stem| stem.to_str()).unwrap_or(file);
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    stem.chars().map(plain).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest(topics: &[(&str, &str)]) -> Manifest {
+        let topic = |(name, type_name): &(&str, &str)| Topic {
+            name: (*name).to_owned(),
+            instance: 0,
+            origin: TopicOrigin::Logged,
+            encoding: "ros1".to_owned(),
+            type_name: (*type_name).to_owned(),
+            definition: String::new(),
+            schema: std::sync::Arc::new(arrow_schema::Schema::empty()),
+            records: None,
+            bytes: None,
+            time: None,
+            latched: Vec::new(),
+            envelope: 0,
+            descriptor: Vec::new(),
+            metadata: BTreeMap::new(),
+        };
+        let topics = topics.iter().map(topic).collect();
+        Manifest { topics, ..Manifest::default() }
+    }
+
+    #[test]
+    fn only_topics_of_another_kind_or_vehicle_are_renamed() {
+        let mut names = Names::default();
+        let first = manifest(&[("/imu", "Imu"), ("/gps", "Fix")]);
+        assert!(names.add(&first, "a.bag", None).is_empty());
+        let second = manifest(&[("/imu", "Imu"), ("/gps", "Place")]);
+        let renamed = |name: &str| BTreeMap::from([(TopicId(1), name.to_owned())]);
+        assert_eq!(names.add(&second, "my log.ulg", None), renamed("/my_log/gps"));
+        let third = manifest(&[("/other", "Imu"), ("/gps", "Position")]);
+        assert_eq!(names.add(&third, "my log.ulg", None), renamed("/my_log_2/gps"));
+        let of_others = names.add(&first, "b.ulg", Some(3));
+        assert_eq!(of_others.len(), 2);
+    }
+}

@@ -1,0 +1,123 @@
+//! Logs as the new one takes them: translated, on its clock, with names that differ.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use anyhow::Result;
+use logtool_core::{Extract, Format, Log, MovedLog, Selection, TopicSet};
+
+use crate::{
+    args::GlobalArgs,
+    clock::Seconds,
+    commands::merge::{
+        clocks::{self, Moved},
+        names,
+        sources::Source,
+    },
+    terminal::say,
+    translate,
+};
+
+/// A log as the new one takes it.
+pub(super) struct Ready {
+    pub(super) log: Arc<dyn Log>,
+    topics: TopicSet,
+    /// What is told of it beside its records.
+    pub(super) words: Vec<(String, BTreeMap<String, String>)>,
+}
+
+impl Ready {
+    /// Everything but what is made of other records.
+    pub(super) fn extract(&self) -> Extract<'_> {
+        let selection =
+            Selection { topics: self.topics.clone(), ..Selection::default() };
+        Extract { manifest: self.log.manifest(), selection }
+    }
+}
+
+/// `sources` as a log of `format` takes them, each moved as `moved` says. Tells people what
+/// is not as it was.
+pub(super) fn ready(
+    sources: &[Source],
+    moved: &[Moved],
+    format: &dyn Format,
+    same_clock: bool,
+    global: &GlobalArgs,
+) -> Result<Vec<Ready>> {
+    let mut all: Vec<Ready> = Vec::new();
+    let mut is_own = Vec::new();
+    for (source, moved) in sources.iter().zip(moved) {
+        let manifest = source.log.manifest();
+        let is_translated = format.name() == "mcap"
+            && translate::AS_PROTOBUF.contains(&source.format());
+        let mut remarks = Vec::new();
+        let ready = if is_translated {
+            let topics = translate::all_topics(manifest);
+            let Moved { nanos, is_unix } = *moved;
+            let prepared =
+                translate::protobuf_at(source.log.clone(), &topics, nanos, is_unix)?;
+            remarks = prepared.remarks;
+            let words = translate::words(manifest, source.input.file_name());
+            Ready { log: prepared.log, topics: TopicSet::All, words }
+        } else {
+            let log = source.log.clone();
+            let log: Arc<dyn Log> = match moved.nanos {
+                0 => log,
+                nanos => Arc::new(MovedLog::new(log, nanos, &BTreeMap::new())),
+            };
+            Ready { log, topics: manifest.logged(), words: Vec::new() }
+        };
+        if moved.nanos != 0 {
+            let zero = if moved.is_unix { ", to Unix time" } else { "" };
+            remarks.push(format!("times are {} s later{zero}", Seconds(moved.nanos)));
+        }
+        if !global.quiet {
+            let name = &source.input.name;
+            remarks.iter().for_each(|remark| say!("{name}: {remark}"));
+        }
+        all.push(ready);
+        is_own.push(is_translated);
+    }
+    // Bags that share a topic are parts of one recording.
+    if is_own.contains(&true) {
+        rename(&mut all, sources, &is_own, same_clock, global);
+    }
+    Ok(all)
+}
+
+/// Gives topics other names that an earlier log has of another kind, or of another vehicle.
+fn rename(
+    all: &mut [Ready],
+    sources: &[Source],
+    is_own: &[bool],
+    same_clock: bool,
+    global: &GlobalArgs,
+) {
+    let mut names = names::Names::default();
+    for (index, (ready, source)) in all.iter_mut().zip(sources).enumerate() {
+        let vehicle =
+            sources.iter().zip(is_own).take(index).position(|(other, own)| {
+                let (a, b) =
+                    (&other.log.manifest().clock, &source.log.manifest().clock);
+                *own && (same_clock || clocks::is_same(a, b))
+            });
+        // Logs that are translated are of one vehicle each; those of one start share it.
+        let vehicle = match is_own.get(index) {
+            Some(true) => Some(vehicle.unwrap_or(index)),
+            _ => None,
+        };
+        let changed =
+            names.add(ready.log.manifest(), source.input.file_name(), vehicle);
+        if changed.is_empty() {
+            continue;
+        }
+        if !global.quiet {
+            let first = changed.values().next().map_or("", String::as_str);
+            say!(
+                "{}: an earlier log has topics of these names: {} renamed, as {first}",
+                source.input.name,
+                changed.len()
+            );
+        }
+        ready.log = Arc::new(MovedLog::new(ready.log.clone(), 0, &changed));
+    }
+}

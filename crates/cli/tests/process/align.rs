@@ -1,0 +1,79 @@
+//! `logtool align`, and what `logtool merge` makes of it.
+
+use crate::{
+    bytes::{att, definitions},
+    program::Folder,
+};
+
+/// Numbers from -1 to 1 that look random: Knuth's linear congruences.
+fn dice(state: &mut u64) -> f64 {
+    let next = state.wrapping_mul(6_364_136_223_846_793_005);
+    *state = next.wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+}
+
+/// A motion of five minutes: bumps at random times.
+fn motion(seed: u64) -> Vec<(f64, f64, f64)> {
+    let mut state = seed;
+    let bump = |_| {
+        let (at, width) = (300.0 * (dice(&mut state) + 1.0) / 2.0, dice(&mut state));
+        (at, 0.2 + 0.15 * width, dice(&mut state))
+    };
+    (0..450).map(bump).collect()
+}
+
+/// A ULog of a motion between two times, with noise; `clock` is what its clock shows then,
+/// in seconds.
+fn log(
+    motion: &[(f64, f64, f64)],
+    (start, end): (f64, f64),
+    clock: impl Fn(f64) -> f64,
+) -> Vec<u8> {
+    let mut state = start.to_bits() + 5;
+    let mut log = definitions();
+    for n in 0..((end - start) * 100.0) as u32 {
+        let t = start + f64::from(n) / 100.0;
+        let near = motion.iter().filter(|(at, width, _)| (t - at).abs() < 4.0 * width);
+        let value =
+            near.map(|(at, width, high)| high * (-((t - at) / width).powi(2)).exp());
+        let value = value.sum::<f64>() + 0.05 * dice(&mut state);
+        log.extend(att(0, (clock(t) * 1e6) as u64, value as f32));
+    }
+    log
+}
+
+#[test]
+fn two_logs_of_one_motion_are_aligned_within_what_is_asked_for() {
+    let (folder, motion) = (Folder::new(), motion(3));
+    folder.write("a.ulg", &log(&motion, (0.0, 280.0), |t| 10.0 + t));
+    let other = |t: f64| (t + 10.0 - 2.345) / (1.0 + 50e-6);
+    folder.write("b.ulg", &log(&motion, (15.0, 300.0), other));
+    let args = ["align", "a.ulg", "b.ulg", "--signal", "att.x", "att.x"];
+    let run = folder.run(&[&args[..], &["--json"]].concat()).succeeded();
+    let found = &run.json_lines()[0];
+    let number = |name: &str| found[name].as_f64().unwrap();
+    assert!((number("drift_ppm") - 50.0).abs() < 5.0, "{found}");
+    for time in [20.0, 150.0, 280.0] {
+        let since = time - number("reference_s");
+        let mapped = time + number("offset_s") + number("drift_ppm") * 1e-6 * since;
+        let truth = time * (1.0 + 50e-6) + 2.345;
+        assert!((mapped - truth).abs() < 0.002, "{mapped}, not {truth}: {found}");
+    }
+    assert_eq!(found["aligned"], true);
+    let text = folder.run(&args).succeeded().stdout;
+    assert!(text.contains("--offset b.ulg=2.3"), "{text}");
+}
+
+#[test]
+fn unrelated_logs_are_refused() {
+    let folder = Folder::new();
+    folder.write("a.ulg", &log(&motion(3), (0.0, 280.0), |t| t));
+    folder.write("b.ulg", &log(&motion(4), (0.0, 280.0), |t| t));
+    let args = ["align", "a.ulg", "b.ulg", "--signal", "att.x", "att.x"];
+    let run = folder.run(&args).ended(1, &["do not fit", "windows agree", "hint: "]);
+    assert_eq!(run.stdout, "");
+    let run = folder.run(&[&args[..], &["--json"]].concat()).ended(1, &["do not fit"]);
+    assert_eq!(run.json_lines()[0]["aligned"], false);
+    let args = ["align", "a.ulg", "b.ulg", "--signal", "att.x", "bat.v"];
+    folder.run(&args).ended(1, &["b.ulg: |bat.v|: it has only 0 numbers"]);
+}

@@ -1,0 +1,145 @@
+//! A log on another clock, and with other names: its records as they are, so many
+//! nanoseconds later.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use crate::{
+    block::Block,
+    error::Result,
+    layout::Layout,
+    log::{Columns, Cursor, Decoder, Log},
+    manifest::{Manifest, Part, Selection},
+    source::Source,
+    time::{TimeRange, Timestamp},
+    topic::TopicId,
+};
+
+/// See the module. What is in the payloads stays as it is, stamps among them; so do the
+/// times at which damage is told.
+pub struct MovedLog {
+    log: Arc<dyn Log>,
+    manifest: Manifest,
+    offset: i64,
+}
+
+impl MovedLog {
+    /// `log` with each record `offset_nanos` later than it was, and with new names for
+    /// some of its topics.
+    pub fn new(
+        log: Arc<dyn Log>,
+        offset_nanos: i64,
+        names: &BTreeMap<TopicId, String>,
+    ) -> Self {
+        let mut manifest = log.manifest().clone();
+        manifest.time = manifest.time.map(|time| time.later(offset_nanos));
+        for part in &mut manifest.parts {
+            part.time = part.time.later(offset_nanos);
+        }
+        for (id, topic) in (0..).map(TopicId).zip(&mut manifest.topics) {
+            topic.time = topic.time.map(|time| time.later(offset_nanos));
+            if let Some(name) = names.get(&id) {
+                topic.name.clone_from(name);
+            }
+        }
+        Self { log, manifest, offset: offset_nanos }
+    }
+
+    fn back(&self, part: &Part) -> Part {
+        Part { time: part.time.later(self.offset.saturating_neg()), ..part.clone() }
+    }
+}
+
+impl Log for MovedLog {
+    fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
+        let time = selection.time.later(self.offset.saturating_neg());
+        let selection = Selection { time, topics: selection.topics.clone() };
+        let cursor = self.log.read(&self.back(part), &selection)?;
+        Ok(Box::new(MovedCursor { cursor, offset: self.offset }))
+    }
+
+    fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
+        self.log.decoder(topic, columns)
+    }
+
+    fn payload_layout(&self, topic: TopicId) -> Option<Arc<Layout>> {
+        self.log.payload_layout(topic)
+    }
+
+    fn source(&self) -> &Arc<dyn Source> {
+        self.log.source()
+    }
+
+    fn times(
+        &self,
+        part: &Part,
+        times: &mut Vec<(TopicId, Timestamp)>,
+    ) -> Result<bool> {
+        let before = times.len();
+        let is_known = self.log.times(&self.back(part), times)?;
+        for (_, time) in times.iter_mut().skip(before) {
+            *time = time.later(self.offset);
+        }
+        Ok(is_known)
+    }
+
+    fn part_times(&self) -> Vec<TimeRange> {
+        let times = self.log.part_times().into_iter();
+        times.map(|time| time.later(self.offset)).collect()
+    }
+}
+
+struct MovedCursor {
+    cursor: Box<dyn Cursor>,
+    offset: i64,
+}
+
+impl Cursor for MovedCursor {
+    fn fill(&mut self, block: &mut Block) -> Result<bool> {
+        let is_more = self.cursor.fill(block)?;
+        block.delay(self.offset);
+        Ok(is_more)
+    }
+}
+
+impl fmt::Debug for MovedLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MovedLog").field("offset", &self.offset).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scripted::{Play, Scripted};
+
+    #[test]
+    fn records_are_later_and_so_is_what_is_selected() {
+        let play = |times: &[i64]| {
+            Play::Block(times.iter().map(|time| (*time, vec![*time as u8])).collect())
+        };
+        let log = Scripted::new(vec![vec![play(&[1, 2])], vec![play(&[3, 4])]]);
+        let names = BTreeMap::from([(TopicId(0), "/new".to_owned())]);
+        let log = MovedLog::new(Arc::new(log), 100, &names);
+        assert_eq!(log.manifest().topics[0].name, "/new");
+        let time = TimeRange {
+            start: Timestamp::from_nanos(102),
+            end: Timestamp::from_nanos(104),
+        };
+        let selection = Selection { time, ..Selection::default() };
+        let mut found = Vec::new();
+        for part in log.manifest().plan(&selection, 0) {
+            let (mut cursor, mut block) =
+                (log.read(&part, &selection).unwrap(), Block::default());
+            while cursor.fill(&mut block).unwrap() {
+                let of = |r: crate::Record<'_>| (r.time.as_nanos(), r.payload[0]);
+                found.extend(block.iter().map(of));
+            }
+        }
+        found.retain(|(time, _)| (102..104).contains(time));
+        assert_eq!(found, [(102, 2), (103, 3)]);
+    }
+}
