@@ -127,7 +127,8 @@ def check(path, tally):
             counts = {name: info.msgcount for name, info in bag.topics.items() if info.msgcount}
             wanted = {name: len(messages) for name, messages in topics.items()}
             tally.check("a bag", [] if counts == wanted else [f"{counts}, not {wanted}"])
-            messages = bag.messages([c for c in bag.connections if c.topic == "/points"])
+            of_points = [c for c in bag.connections if c.topic == "/points"]
+            messages = bag.messages(of_points) if of_points else []
             differences = [
                 "other points"
                 for (_, _, data), (_, cloud) in zip(messages, topics.get("/points", []), strict=True)
