@@ -1,7 +1,7 @@
-"""Compares MCAP files that logtool makes of bags and of ULogs, and what it reads of MCAP
+"""Compares MCAP files that logtool makes of bags, ULogs and logs of lidars, and what it reads of MCAP
 files, with what the Python packages mcap, mcap-protobuf-support, rosbags and pyulog say.
 
-Usage: mcap [BAG... | ULOG...]
+Usage: mcap [BAG... | ULOG... | VEL... | PCAP...]
 """
 
 import json
@@ -11,6 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import lidar
 import ros2
 import typed
 import ulog
@@ -175,7 +176,7 @@ def check_made(folder, tally):
 
 def main():
     samples = Path(os.environ["LOGTOOL_SAMPLES"]) / "rosbag"
-    bags = [Path(path) for path in sys.argv[1:]] or sorted(samples.glob("*.bag")) + ulog.logs()
+    bags = [Path(path) for path in sys.argv[1:]] or sorted(samples.glob("*.bag")) + ulog.logs() + lidar.logs()
     if not bags:
         print(f"no bags in {samples}: set LOGTOOL_SAMPLES; none are compared")
     passed = failed = 0
@@ -184,6 +185,8 @@ def main():
             tally = Tally(path.name if path else "of the package mcap", [])
             if path and path.suffix == ".ulg":
                 ulog.check(path, tally)
+            elif path and path.suffix in (".vel", ".pcap"):
+                lidar.check(path, tally)
             elif path:
                 check_bag(path, tally)
             else:

@@ -36,6 +36,22 @@ pub(crate) fn open_with(
     readable(look_with(path, global, Some(lidar))?)
 }
 
+/// The same, but of a bag only what it itself has: its packets are messages already.
+pub(crate) fn open_to_copy(
+    path: &Path,
+    global: &GlobalArgs,
+    lidar: &LidarOptions,
+) -> Result<Opened> {
+    let input = Input::open(path, !global.no_mmap)?;
+    let open = |format: &dyn Format| {
+        let is_bag = format.name() == logtool_rosbag::FORMAT.name();
+        open_as(format, &input, global, (!is_bag).then_some(lidar))
+    };
+    let log = format(path, &input).and_then(open);
+    let log = log.map_err(|err| explained(err, &input))?;
+    readable(Opened { input, log })
+}
+
 /// Opens the log at `path` to say what can be said of it, also where its records cannot
 /// be read.
 pub(crate) fn look(path: &Path, global: &GlobalArgs) -> Result<Opened> {

@@ -1,18 +1,23 @@
-//! Logs as an MCAP file can hold them.
+//! Logs as files of other formats can hold them.
 //!
 //! The crates of the formats do not know of one another. Here, topics of which the records
 //! are nothing that MCAP knows become topics of protocol buffers, as Foxglove's own
 //! examples have it: `/vehicle_attitude`, and `/sensor_gps/1` for a second instance, of the
 //! types `ulog.vehicle_attitude` and `ulog.sensor_gps`. What people were told is also
-//! `foxglove.Log`, and positions are `foxglove.LocationFix`.
+//! `foxglove.Log`, and positions are `foxglove.LocationFix`. Logs of lidars become messages
+//! of ROS 1.
 
 mod fixes;
+mod ros;
 mod said;
 mod words;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Result;
+use arrow_array::{
+    Array as _, RecordBatch, cast::AsArray as _, types::TimestampNanosecondType,
+};
 use logtool_core::{
     ClockZero, Columns, Log, Manifest, RowTranslator, Topic, TopicId, TopicOrigin,
     TopicSet, TranslatedLog, Translation,
@@ -21,7 +26,10 @@ use logtool_protobuf::{FileSet, LayoutMessages, RowMessages};
 
 use crate::translate::{fixes::fixes, said::said};
 
-pub(crate) use self::words::words;
+pub(crate) use self::{
+    ros::{all_topics as ros_topics, ros, words as ros_words},
+    words::words,
+};
 
 /// A log that can be written in another format.
 pub(crate) struct Prepared {
@@ -57,12 +65,7 @@ pub(crate) fn all_topics(manifest: &Manifest) -> TopicSet {
 /// # Errors
 /// Where a topic cannot be read.
 pub(crate) fn protobuf(log: Arc<dyn Log>, wanted: &TopicSet) -> Result<Prepared> {
-    let clock = &log.manifest().clock;
-    let (offset_nanos, is_unix) = match (&clock.to_unix, clock.zero) {
-        (Some(fit), _) => (fit.offset_nanos, true),
-        (None, ClockZero::Unix) => (0, true),
-        (None, _) => (0, false),
-    };
+    let (offset_nanos, is_unix) = to_unix(log.manifest());
     let mut prepared = protobuf_at(log, wanted, offset_nanos, is_unix)?;
     if !is_unix {
         let since = "since the vehicle was switched on";
@@ -98,6 +101,23 @@ pub(crate) fn protobuf_at(
     }
     let log = Arc::new(TranslatedLog::new(log, translations, offset_nanos, is_unix));
     Ok(Prepared { log, remarks, offset_nanos })
+}
+
+/// What is to be added to the times of a log to make them Unix time, and whether that is
+/// known.
+fn to_unix(manifest: &Manifest) -> (i64, bool) {
+    match (&manifest.clock.to_unix, manifest.clock.zero) {
+        (Some(fit), _) => (fit.offset_nanos, true),
+        (None, ClockZero::Unix) => (0, true),
+        (None, _) => (0, false),
+    }
+}
+
+/// The time of the row `row` of `batch`, in nanoseconds of the log's clock.
+fn nanos_of(batch: &RecordBatch, row: usize) -> i64 {
+    let times = batch.columns().first();
+    let times = times.and_then(|c| c.as_primitive_opt::<TimestampNanosecondType>());
+    times.filter(|c| c.is_valid(row)).map_or(0, |c| c.value(row))
 }
 
 /// How the topic `id` of `log` becomes one of protocol buffers, or why it does not.

@@ -34,6 +34,8 @@ mod info;
 mod input;
 #[path = "process/interrupt.rs"]
 mod interrupt;
+#[path = "process/lidar_ros.rs"]
+mod lidar_ros;
 #[path = "process/lidars.rs"]
 mod lidars;
 #[path = "process/mcap.rs"]

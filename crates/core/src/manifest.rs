@@ -156,6 +156,12 @@ impl Part {
         self.topics = self.topics.union(&next.topics);
         self.time = self.time.cover(&next.time);
     }
+
+    /// This and the `next` as one.
+    pub(crate) fn with(mut self, next: Self) -> Self {
+        self.join(&next);
+        self
+    }
 }
 
 impl Selection {

@@ -34,6 +34,17 @@ pub trait Translate: Send {
     /// Whatever ends the reading. A record that is not what its topic says does not: it is
     /// [told](Messages::lose).
     fn translate(&mut self, run: Run<'_>, messages: &mut Messages) -> Result<()>;
+
+    /// Adds what is still to be told when a part of the log is at its end: of who makes
+    /// messages of several records. They are of the time of the last record, or of
+    /// [their own](Messages::end_at).
+    ///
+    /// # Errors
+    /// As of [`translate`](Self::translate).
+    fn finish(&mut self, messages: &mut Messages) -> Result<()> {
+        let _ = messages;
+        Ok(())
+    }
 }
 
 /// A topic of the new log, and how its records are made.
@@ -53,6 +64,8 @@ pub struct TranslatedLog {
     manifest: Manifest,
     translations: Vec<Translation>,
     offset: i64,
+    /// Whether the whole log is one part.
+    is_one_part: bool,
 }
 
 impl TranslatedLog {
@@ -93,7 +106,19 @@ impl TranslatedLog {
             remarks: beneath.remarks.clone(),
             notes: String::new(),
         };
-        Self { log, manifest, translations, offset: offset_nanos }
+        let (offset, is_one_part) = (offset_nanos, false);
+        Self { log, manifest, translations, offset, is_one_part }
+    }
+
+    /// The same in one part: where messages are made of several records, which may lie in
+    /// different parts. It lets go of what is read as it goes.
+    #[must_use]
+    pub fn in_one_part(mut self) -> Self {
+        let parts = std::mem::take(&mut self.manifest.parts);
+        self.manifest.parts =
+            parts.into_iter().reduce(Part::with).into_iter().collect();
+        self.is_one_part = true;
+        self
     }
 }
 
@@ -115,7 +140,9 @@ impl Log for TranslatedLog {
             time: part.time.later(back),
         };
         let reader = self.log.read(&part, &Selection { topics, time })?;
-        Ok(Box::new(TranslatedCursor::begin(reader, &wanted, self.offset)?))
+        let cursor = TranslatedCursor::begin(reader, &wanted, self.offset)?;
+        let source = self.is_one_part.then(|| self.log.source().clone());
+        Ok(Box::new(cursor.releasing(source, part.bytes.start)))
     }
 
     /// The bytes of the messages: to decode is for the new log's format.

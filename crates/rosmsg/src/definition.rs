@@ -127,6 +127,11 @@ impl Definition {
         known::by_md5(type_name, md5sum)
     }
 
+    /// The definition of a common type by its name: of one of these packages.
+    pub fn common(type_name: &str) -> Option<Self> {
+        known::by_name(type_name)
+    }
+
     /// What records of the type look like.
     ///
     /// # Errors

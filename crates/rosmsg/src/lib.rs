@@ -2,12 +2,15 @@
 //!
 //! A [`Definition`] says what the fields of a type are, and how its messages lie in
 //! memory, as a [`Layout`](logtool_core::Layout) of which columns are made. A
-//! [`Transcoder`] translates messages between the encodings of ROS 1 and of ROS 2.
+//! [`Transcoder`] translates messages between the encodings of ROS 1 and of ROS 2, and a
+//! [`MessageWriter`] makes some of ROS 1.
 
 mod definition;
 mod transcode;
+mod write;
 
 pub use crate::{
     definition::{Definition, Described, compile, define, describe, md5sum},
     transcode::Transcoder,
+    write::MessageWriter,
 };

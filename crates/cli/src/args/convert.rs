@@ -60,8 +60,16 @@ use crate::{
 /// files of ROS 2 reads them. A ULog becomes one with messages of protocol buffers, of types
 /// made of its definitions: topics `/name` and `/name/1` for a second instance, what was said
 /// as `foxglove.Log`, positions as `foxglove.LocationFix` (`/sensor_gps/fix`), parameters and
-/// information as metadata; at UTC if the log knows it. With `--to bag`, or where OUT ends in .bag, an MCAP file of
-/// ROS 1 becomes a bag.
+/// information as metadata; at UTC if the log knows it.
+///
+/// A .vel log or a capture becomes an MCAP file or a bag with messages of ROS 1 (in MCAP with
+/// `--ros2` of ROS 2): `/points`, a `sensor_msgs/PointCloud2` for each scan (`t`: nanoseconds
+/// after the stamp, the time of its first point), `/image/compressed`, positions as
+/// `sensor_msgs/NavSatFix` (`/gps/fix`), attitudes as transforms (`/tf`), and else types made
+/// of the columns. Packets of which there are points are left out, unless --topic names them.
+///
+/// With `--to bag`, or where OUT ends in .bag, an MCAP file of
+/// ROS 1 becomes a bag, as do logs of lidars.
 ///
 /// With `--to pcap`, or where OUT ends in .pcap, the packets of a .vel log or of another
 /// capture become a capture, each at its own time, in the frames that a Velodyne sends.
@@ -83,6 +91,7 @@ Examples:
   logtool convert drive.pcap -o pictures --to png --color intensity
   logtool convert drive.bag -o drive.mcap --ros2
   logtool convert flight.ulg -o flight.mcap
+  logtool convert drive.vel -o drive.mcap --ros2
   logtool convert drive.vel -o drive.pcap
   logtool convert flight.ulg -o flight.kml
   logtool convert drive.bag -o tracks --to gpx --topic '/gps/*'

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use arrow_array::{
-    Array as _, RecordBatch, cast::AsArray as _, types::TimestampNanosecondType,
-};
+use arrow_array::RecordBatch;
 use logtool_core::{
     Columns, Log, RowTranslator, Topic, TopicId, Translate, Translation, View,
 };
 use logtool_protobuf::LocationFix;
 use logtool_sinks::{PositionReader, position_columns};
+
+use crate::translate::nanos_of;
 
 /// How records of the topic `id` of `log` become places on the map, `offset_nanos` later,
 /// if they say where something was; beside the topic itself, as `/sensor_gps/fix`.
@@ -54,9 +54,7 @@ fn fix(
     offset_nanos: i64,
 ) -> Option<LocationFix> {
     let (latitude, longitude, altitude) = reader.read(&batch.slice(row, 1))?;
-    let times = batch.columns().first();
-    let times = times.and_then(|c| c.as_primitive_opt::<TimestampNanosecondType>());
-    let nanos = times.filter(|c| c.is_valid(row)).map_or(0, |c| c.value(row));
+    let nanos = nanos_of(batch, row);
     Some(LocationFix {
         nanos: nanos.saturating_add(offset_nanos),
         latitude,

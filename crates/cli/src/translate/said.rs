@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use arrow_array::{
-    Array as _, ArrayRef, RecordBatch,
-    cast::AsArray as _,
-    types::{TimestampNanosecondType, UInt16Type},
+    Array as _, ArrayRef, RecordBatch, cast::AsArray as _, types::UInt16Type,
 };
 use logtool_core::{
     Columns, Log, RowTranslator, Topic, TopicId, Translate, Translation,
 };
 use logtool_protobuf::{FoxgloveLog, LogLevel};
+
+use crate::translate::nanos_of;
 
 /// How lines of the topic `id` of `log` become those of `foxglove.Log`, `offset_nanos`
 /// later.
@@ -39,9 +39,7 @@ pub(super) fn said(
 fn line(batch: &RecordBatch, row: usize, offset_nanos: i64, out: &mut Vec<u8>) {
     let column = |name: &str| batch.column_by_name(name);
     let text = |name: &str| column(name).and_then(|c| text(c, row)).unwrap_or_default();
-    let times = batch.columns().first();
-    let times = times.and_then(|c| c.as_primitive_opt::<TimestampNanosecondType>());
-    let nanos = times.filter(|c| c.is_valid(row)).map_or(0, |c| c.value(row));
+    let nanos = nanos_of(batch, row);
     let tags = column("tag").and_then(|c| c.as_primitive_opt::<UInt16Type>());
     let tag = tags.filter(|c| c.is_valid(row)).map(|c| c.value(row));
     let name = match tag {

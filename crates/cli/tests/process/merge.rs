@@ -77,18 +77,20 @@ fn logs_of_two_formats_become_one_on_one_clock() {
         .into_iter()
         .map(|time| time + 1_700_000_000 * second + second / 4)
         .collect();
-    assert_eq!(times(&folder, "all.mcap", "/att"), later);
+    assert_eq!(times(&folder, "all.mcap", "/att*"), later);
     let of_bag = times(&folder, &bag, "/imu/data");
     assert_eq!(times(&folder, "all.mcap", "/imu/data"), of_bag);
-    let lines = folder.run(&["cat", "--json", "all.mcap"]).succeeded().json_lines();
-    let all: Vec<f64> =
-        lines.iter().map(|line| line["time"].as_f64().unwrap()).collect();
+    let all = times(&folder, "all.mcap", "*");
+    assert!(all.len() > later.len() + of_bag.len());
     assert!(all.is_sorted());
 
     // On the clock of the ULog, of which nobody knows what it counts from.
     let number = [&args[..4], &["new.mcap", "-q", "--offset", "2=-5"]].concat();
     folder.run(&number).succeeded();
-    assert_eq!(times(&folder, "new.mcap", "/att"), times(&folder, "flight.ulg", "att"));
+    assert_eq!(
+        times(&folder, "new.mcap", "/att*"),
+        times(&folder, "flight.ulg", "att")
+    );
     let earlier: Vec<i64> = of_bag.iter().map(|time| time - 5 * second).collect();
     assert_eq!(times(&folder, "new.mcap", "/imu/data"), earlier);
 }
@@ -114,7 +116,7 @@ fn bags_can_be_moved_and_the_records_of_ulogs_cannot() {
     let told = folder.run(&[&args[..], &["new.mcap"]].concat());
     told.ended(0, &["other.ulg: an earlier log has topics of these names", "/other/"]);
     let own = times(&folder, "flight.ulg", "att");
-    assert_eq!(times(&folder, "new.mcap", "/att"), own);
+    assert_eq!(times(&folder, "new.mcap", "/att*"), own);
     let later: Vec<i64> = own.iter().map(|time| time + 1_500_000_000).collect();
-    assert_eq!(times(&folder, "new.mcap", "/other/att"), later);
+    assert_eq!(times(&folder, "new.mcap", "/other/att*"), later);
 }

@@ -1,6 +1,6 @@
 //! Reading a log, and translating what is read.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use bytes::Bytes;
 
@@ -8,9 +8,14 @@ use crate::{
     block::{Block, TopicSort},
     error::Result,
     log::Cursor,
+    source::Source,
+    time::Timestamp,
     topic::TopicId,
-    translated::{Messages, Translate, Translation},
+    translated::{Messages, Translate, Translation, messages::MadeOf},
 };
+
+/// So many bytes are read before they are let go of.
+const STRETCH: u64 = 16 << 20;
 
 /// Reads what the reader beneath reads, translated.
 pub(super) struct TranslatedCursor {
@@ -21,6 +26,12 @@ pub(super) struct TranslatedCursor {
     read: Block,
     sort: TopicSort,
     messages: Messages,
+    /// The time and the place of the last record.
+    last: (Timestamp, u64),
+    is_at_end: bool,
+    /// What to let go of as it is read, and from where on.
+    source: Option<Arc<dyn Source>>,
+    released: u64,
 }
 
 /// Makes the records of a topic.
@@ -34,6 +45,7 @@ struct Made {
     /// The index of that which it is made of.
     of: usize,
     topic: TopicId,
+    time: Option<Timestamp>,
     place: Range<usize>,
 }
 
@@ -55,16 +67,82 @@ impl TranslatedCursor {
         makers.sort_by_key(|(from, _)| *from);
         let (read, sort) = (Block::default(), TopicSort::default());
         let messages = Messages::default();
-        Ok(Self { reader, makers, offset, read, sort, messages })
+        Ok(Self {
+            reader,
+            makers,
+            offset,
+            read,
+            sort,
+            messages,
+            last: Default::default(),
+            is_at_end: false,
+            source: None,
+            released: 0,
+        })
+    }
+
+    /// The same, letting go of the bytes of `source` from `start` on that are read.
+    pub(super) fn releasing(self, source: Option<Arc<dyn Source>>, start: u64) -> Self {
+        Self { source, released: start, ..self }
+    }
+
+    fn release(&mut self) {
+        let Some(source) = &self.source else { return };
+        let (start, end) = (self.released, self.last.1);
+        if end.saturating_sub(start) >= STRETCH {
+            source.release(start..end);
+            self.released = end;
+        }
+    }
+
+    /// Fills `block` with what is still to be told at the end, if there is something.
+    fn finish(&mut self, block: &mut Block) -> Result<bool> {
+        if std::mem::replace(&mut self.is_at_end, true) {
+            return Ok(false);
+        }
+        let (mut bytes, mut damage, mut made) = (Vec::new(), Vec::new(), Vec::new());
+        for maker in self.makers.iter_mut().flat_map(|(_, makers)| makers) {
+            maker.translate.finish(&mut self.messages)?;
+            self.messages.drain(
+                &mut bytes,
+                &mut damage,
+                |MadeOf { time, place, .. }| {
+                    made.push(Made { of: 0, topic: maker.topic, time, place });
+                },
+            );
+        }
+        let is_something = !made.is_empty() || !damage.is_empty();
+        lay(block, bytes, made, self.offset, |_| self.last);
+        damage.into_iter().for_each(|damage| block.report(damage));
+        Ok(is_something)
+    }
+}
+
+/// Makes `block` one of the messages `made`, which lie in `bytes` in their order; `of` says
+/// the time and the place of a record.
+fn lay(
+    block: &mut Block,
+    bytes: Vec<u8>,
+    made: Vec<Made>,
+    offset: i64,
+    of: impl Fn(usize) -> (Timestamp, u64),
+) {
+    let places = made.iter().map(|made| (made.place.start as u32, of(made.of).1));
+    block.reset_gathered(Bytes::from(bytes), places.collect());
+    let mut made = made;
+    made.sort_by_key(|made| made.of);
+    for made in made {
+        let time = made.time.unwrap_or_else(|| of(made.of).0).later(offset);
+        block.push_of(made.topic, made.topic.0, time, made.place);
     }
 }
 
 impl Cursor for TranslatedCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
-        let Self { reader, makers, offset, read, sort, messages } = self;
-        if !reader.fill(read)? {
-            return Ok(false);
+        if !self.reader.fill(&mut self.read)? {
+            return self.finish(block);
         }
+        let Self { makers, offset, read, sort, messages, last, .. } = self;
         // Where each record was before they are sorted, which keeps those of a topic in
         // their order.
         let mut order: Vec<usize> = (0..read.len()).collect();
@@ -73,6 +151,7 @@ impl Cursor for TranslatedCursor {
         let mut damage = read.damage().to_vec();
         let times: Vec<_> =
             read.iter().map(|record| (record.time, record.offset)).collect();
+        *last = times.last().copied().unwrap_or(*last);
         let mut sorted = read.clone();
         sorted.sort_by_topic(sort);
         let mut before = 0;
@@ -85,23 +164,20 @@ impl Cursor for TranslatedCursor {
             };
             for maker in makers {
                 maker.translate.translate(run, messages)?;
-                messages.drain(&mut bytes, &mut damage, |record, place| {
-                    let Some(of) = of_run.get(record) else { return };
-                    made.push(Made { of: *of, topic: maker.topic, place });
-                });
+                messages.drain(
+                    &mut bytes,
+                    &mut damage,
+                    |MadeOf { record, time, place }| {
+                        let Some(of) = of_run.get(record) else { return };
+                        made.push(Made { of: *of, topic: maker.topic, time, place });
+                    },
+                );
             }
         }
-        // Messages lie in the order in which they were made.
-        let of = |made: &Made| times.get(made.of).copied().unwrap_or_default();
-        let places =
-            made.iter().map(|made| (made.place.start as u32, of(made).1)).collect();
-        block.reset_gathered(Bytes::from(bytes), places);
-        made.sort_by_key(|made| made.of);
-        for made in made {
-            let time = of(&made).0.later(*offset);
-            block.push_of(made.topic, made.topic.0, time, made.place);
-        }
+        let of = |index: usize| times.get(index).copied().unwrap_or_default();
+        lay(block, bytes, made, *offset, of);
         damage.into_iter().for_each(|damage| block.report(damage));
+        self.release();
         Ok(true)
     }
 }

@@ -2,15 +2,25 @@
 
 use std::ops::Range;
 
-use crate::damage::Damage;
+use crate::{damage::Damage, time::Timestamp};
 
 /// The messages that a [translator](crate::Translate) makes of a run of records.
 #[derive(Debug, Default)]
 pub struct Messages {
     bytes: Vec<u8>,
-    /// Of each message, which record of the run it is made of, and where it is.
-    made: Vec<(usize, Range<usize>)>,
+    made: Vec<MadeOf>,
     damage: Vec<Damage>,
+}
+
+/// What a message is made of.
+#[derive(Debug)]
+pub(super) struct MadeOf {
+    /// The index of the record in the run.
+    pub(super) record: usize,
+    /// Its time, if it is not that of the record.
+    pub(super) time: Option<Timestamp>,
+    /// Where it is.
+    pub(super) place: Range<usize>,
 }
 
 impl Messages {
@@ -22,29 +32,44 @@ impl Messages {
     /// Ends a message: what was written behind the last one is what the record with the
     /// index `record` of the run becomes.
     pub fn end(&mut self, record: usize) {
-        let start = self.made.last().map_or(0, |(_, place)| place.end);
-        self.made.push((record, start.min(self.bytes.len())..self.bytes.len()));
+        self.push(record, None);
+    }
+
+    /// The same, but the message is of another time than the record: one that is made of
+    /// several, of which that is the last that was looked at.
+    pub fn end_at(&mut self, record: usize, time: Timestamp) {
+        self.push(record, Some(time));
+    }
+
+    fn push(&mut self, record: usize, time: Option<Timestamp>) {
+        let (start, end) = (self.start(), self.bytes.len());
+        self.made.push(MadeOf { record, time, place: start.min(end)..end });
+    }
+
+    /// Where the last message ends.
+    fn start(&self) -> usize {
+        self.made.last().map_or(0, |made| made.place.end)
     }
 
     /// Forgets what was written behind the last message, and tells of `damage`.
     pub fn lose(&mut self, damage: Damage) {
-        let end = self.made.last().map_or(0, |(_, place)| place.end);
-        self.bytes.truncate(end);
+        self.bytes.truncate(self.start());
         damage.add_to(&mut self.damage);
     }
 
-    /// Moves the messages to the end of `bytes`, tells `each` of them which record of the
-    /// run it is made of and where it is, and moves what is damaged to `damage`.
+    /// Moves the messages to the end of `bytes`, tells `each` of them what it is made
+    /// of and where it is, and moves what is damaged to `damage`.
     pub(super) fn drain(
         &mut self,
         bytes: &mut Vec<u8>,
         damage: &mut Vec<Damage>,
-        mut each: impl FnMut(usize, Range<usize>),
+        mut each: impl FnMut(MadeOf),
     ) {
         let before = bytes.len();
         bytes.append(&mut self.bytes);
-        for (record, place) in self.made.drain(..) {
-            each(record, before + place.start..before + place.end);
+        for made in self.made.drain(..) {
+            let place = before + made.place.start..before + made.place.end;
+            each(MadeOf { place, ..made });
         }
         damage.append(&mut self.damage);
     }

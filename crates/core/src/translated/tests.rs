@@ -94,3 +94,48 @@ fn what_cannot_be_translated_is_damage_beside_that_of_the_log() {
     assert_eq!(damage[0], known);
     assert_eq!((damage[1].kind, damage[1].records), (DamageKind::Undecodable, 1));
 }
+
+/// Makes pairs of payloads one, of the time of the first.
+#[derive(Default)]
+struct Pairs(Option<(Timestamp, Vec<u8>)>);
+
+impl Translate for Pairs {
+    fn translate(&mut self, run: Run<'_>, messages: &mut Messages) -> Result<()> {
+        for (index, record) in run.records().enumerate() {
+            match self.0.take() {
+                None => self.0 = Some((record.time, record.payload.to_vec())),
+                Some((time, first)) => {
+                    messages.buffer().extend(first);
+                    messages.buffer().extend_from_slice(record.payload);
+                    messages.end_at(index, time);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, messages: &mut Messages) -> Result<()> {
+        if let Some((_, single)) = self.0.take() {
+            messages.buffer().extend(single);
+            messages.end(0);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_message_of_several_records_may_be_of_several_parts_and_the_last_is_not_lost() {
+    let parts: [&[(u32, u32, i64, &[u8])]; 2] = [
+        &[(0, 0, 1, b"a"), (0, 0, 2, b"b"), (0, 0, 3, b"c")],
+        &[(0, 0, 4, b"d"), (0, 0, 5, b"e")],
+    ];
+    let sample = Sample::new(&parts);
+    let topic = sample.manifest.topics[0].clone();
+    let begin = Arc::new(|| Ok(Box::<Pairs>::default() as Box<dyn Translate>));
+    let pairs = Translation { from: TopicId(0), topic, begin };
+    let log =
+        TranslatedLog::new(Arc::new(sample), vec![pairs], 100, true).in_one_part();
+    let (seen, _) = read(&log, &Selection::default());
+    let wanted = [(101, b"ab".to_vec()), (103, b"cd".to_vec()), (105, b"e".to_vec())];
+    assert_eq!(seen, wanted.map(|(time, bytes)| (0, time, bytes)));
+}

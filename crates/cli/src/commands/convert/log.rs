@@ -15,6 +15,7 @@ use crate::{
     complaint::Complaint,
     findings::Findings,
     input::STDIN,
+    lidars,
     made::Made,
     new_log::{self, NewLog},
     opened,
@@ -23,6 +24,9 @@ use crate::{
     terminal::say,
     translate,
 };
+
+/// The formats of which MCAP files and bags take the records as messages of ROS 1.
+const AS_ROS: [&str; 2] = ["vel", "pcap"];
 
 /// Where the log goes that `input` becomes: to OUT, or into it if it is a folder or
 /// there are several inputs.
@@ -58,7 +62,8 @@ pub(super) fn run(
     global: &GlobalArgs,
 ) -> Result<Outcome> {
     let start = Instant::now();
-    let opened = opened::open(input, global)?;
+    let lidar = lidars::options(&args.lidar, args.clock.time)?;
+    let opened = opened::open_to_copy(input, global, &lidar)?;
     let log: Arc<dyn Log> = opened.log.into();
     let (name, manifest) = (&opened.input.name, log.manifest());
     let mut findings = Findings::of(&opened.input, manifest);
@@ -66,7 +71,12 @@ pub(super) fn run(
 
     let clock = ShownClock::new(manifest, args.clock.time)?;
     let time = clock.range(args.records.from, args.end())?;
-    let topics = selection::topics(manifest, &args.records.topics, false)?;
+    let is_to_ros = AS_ROS.contains(&manifest.format.as_str())
+        && matches!(args.target(), Target::Mcap | Target::Bag);
+    let topics = match args.records.topics.is_empty() && is_to_ros {
+        true => translate::ros_topics(manifest),
+        false => selection::topics(manifest, &args.records.topics, false)?,
+    };
     let format = match args.target() {
         Target::Bag => "rosbag",
         Target::Pcap => "pcap",
@@ -88,6 +98,17 @@ pub(super) fn run(
                 prepared.remarks.iter().for_each(|remark| say!("{name}: {remark}"));
             }
             options.words = translate::words(manifest, opened.input.file_name());
+            let time = time.later(prepared.offset_nanos);
+            (prepared.log, Selection { time, ..Selection::default() })
+        }
+        _ if is_to_ros => {
+            lidars::warn(name, manifest, &topics);
+            let prepared = translate::ros(log.clone(), &topics)?;
+            if !global.quiet {
+                prepared.remarks.iter().for_each(|remark| say!("{name}: {remark}"));
+            }
+            options.words = translate::words(manifest, opened.input.file_name());
+            options.words.extend(translate::ros_words(manifest));
             let time = time.later(prepared.offset_nanos);
             (prepared.log, Selection { time, ..Selection::default() })
         }

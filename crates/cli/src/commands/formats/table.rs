@@ -85,6 +85,12 @@ pub(super) const OUTPUTS: &[Output] = &[
                 "every message byte for byte, with its connection; with --ros2 as CDR",
             ),
             (&["mcap"], "every message byte for byte, metadata and attachments"),
+            (
+                &["vel", "capture"],
+                "scans as PointCloud2, images, positions and poses as messages of ROS, other \
+                 messages as types made for them; not the packets themselves, if their points \
+                 are there",
+            ),
         ],
     },
     Output {
@@ -95,6 +101,12 @@ pub(super) const OUTPUTS: &[Output] = &[
             (
                 &["mcap"],
                 "messages of ROS 1 byte for byte; not their sequence and publish time",
+            ),
+            (
+                &["vel", "capture"],
+                "scans as PointCloud2, images, positions and poses as messages of ROS, other \
+                 messages as types made for them; not the packets themselves, if their points \
+                 are there",
             ),
         ],
     },

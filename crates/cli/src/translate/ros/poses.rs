@@ -1,0 +1,47 @@
+//! Attitudes, as transforms: `tf2_msgs/TFMessage` on `/tf`, of `base_link` in `world`, which
+//! stays where it is.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use arrow_array::{RecordBatch, cast::AsArray as _, types::Float32Type};
+use logtool_core::{Log, Topic, TopicId, Translation};
+use logtool_rosmsg::MessageWriter;
+
+use crate::translate::{
+    nanos_of,
+    ros::{common, of_rows},
+};
+
+/// How records of the topic `id` of `log` become transforms, `offset_nanos` later, if it is
+/// known which of their numbers is which.
+pub(super) fn poses(
+    log: &Arc<dyn Log>,
+    id: TopicId,
+    topic: &Topic,
+    offset_nanos: i64,
+) -> Result<Option<Translation>> {
+    let Some(told) = topic.metadata.get("quaternion_order") else { return Ok(None) };
+    let names = if told.starts_with("x, y, z, w") {
+        ["q0", "q1", "q2", "q3"]
+    } else if told.starts_with("w, x, y, z") {
+        ["q1", "q2", "q3", "q0"]
+    } else {
+        return Ok(None);
+    };
+    let mut about = common(topic, "", "tf2_msgs/TFMessage")?;
+    about.name = "/tf".to_owned();
+    let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
+        let number = |name: &str| {
+            let column = batch.column_by_name(name)?;
+            Some(f64::from(column.as_primitive_opt::<Float32Type>()?.value(row)))
+        };
+        let numbers = names.map(|name| number(name).unwrap_or(f64::NAN));
+        let nanos = nanos_of(batch, row).saturating_add(offset_nanos);
+        let mut message = MessageWriter::new(out);
+        message.u32(1).header(0, nanos, "world").text("base_link");
+        message.f64s(&[0.0; 3]).f64s(&numbers);
+        true
+    };
+    Ok(Some(of_rows(log, id, about, put)))
+}

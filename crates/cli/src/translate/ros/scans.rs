@@ -1,0 +1,259 @@
+//! Points, as `sensor_msgs/PointCloud2`: a message each scan.
+//!
+//! The fields begin as those of ROS's own driver do. Points are in the order of the packets.
+//! The header has the time of the first point, and as `seq` the number of the scan; the
+//! message is of the time of the scan's last packet, when a driver would have sent it.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use arrow_array::{
+    Array as _, RecordBatch,
+    cast::AsArray as _,
+    types::{Float32Type, TimestampNanosecondType, UInt8Type, UInt32Type},
+};
+use logtool_core::{
+    Columns, Decoder, Log, Messages, Run, Timestamp, Topic, TopicId, Translate,
+    Translation, View,
+};
+use logtool_rosmsg::MessageWriter;
+
+use crate::translate::ros::common;
+
+/// The fields: names, where in a point they are, and types as `sensor_msgs/PointField`
+/// numbers them. `time` is in seconds and `t` in nanoseconds after the header's.
+const FIELDS: [(&str, u32, u8); 12] = [
+    ("x", 0, FLOAT32),
+    ("y", 4, FLOAT32),
+    ("z", 8, FLOAT32),
+    ("intensity", 12, FLOAT32),
+    ("ring", 16, UINT16),
+    ("time", 18, FLOAT32),
+    ("t", 22, UINT32),
+    ("intensity_calibrated", 26, FLOAT32),
+    ("azimuth", 30, FLOAT32),
+    ("distance", 34, FLOAT32),
+    ("laser", 38, UINT8),
+    ("return_type", 39, UINT8),
+];
+const UINT8: u8 = 2;
+const UINT16: u8 = 4;
+const UINT32: u8 = 6;
+const FLOAT32: u8 = 7;
+
+/// How many bytes a point has, and where in them its times are.
+const STEP: usize = 40;
+const TIMES: std::ops::Range<usize> = 18..26;
+
+/// More points, or of a longer time, are in another message: where the head does not turn.
+const MOST_POINTS: usize = 1 << 21;
+const MOST_NANOS: i64 = 4_000_000_000;
+
+/// So many scans are open side by side: lasers that look to the left pass the cut before
+/// others.
+const MOST_OPEN: usize = 2;
+
+/// How the points `id` of `log` become clouds, `offset_nanos` later.
+pub(super) fn scans(
+    log: &Arc<dyn Log>,
+    id: TopicId,
+    topic: &Topic,
+    offset_nanos: i64,
+) -> Result<Translation> {
+    let about = common(topic, "", "sensor_msgs/PointCloud2")?;
+    let frame = match topic.instance {
+        0 => "velodyne".to_owned(),
+        instance => format!("velodyne_{instance}"),
+    };
+    let log = log.clone();
+    let begin = Arc::new(move || {
+        let decoder = log.decoder(id, &Columns::all(View::Flat))?;
+        let (frame, open) = (frame.clone(), Vec::new());
+        let translator: Box<dyn Translate> =
+            Box::new(Scans { decoder, frame, offset_nanos, open });
+        Ok(translator)
+    });
+    Ok(Translation { from: id, topic: about, begin })
+}
+
+/// The scans that are not yet whole.
+struct Scans {
+    decoder: Box<dyn Decoder>,
+    frame: String,
+    offset_nanos: i64,
+    /// The oldest first.
+    open: Vec<Scan>,
+}
+
+/// A scan.
+struct Scan {
+    number: u32,
+    /// The time of the record that its last point is of.
+    last: Timestamp,
+    /// The points, but for their times.
+    points: Vec<u8>,
+    /// Their times.
+    times: Vec<Option<i64>>,
+}
+
+impl Translate for Scans {
+    fn translate(
+        &mut self,
+        run: Run<'_>,
+        messages: &mut Messages,
+    ) -> logtool_core::Result<()> {
+        let mut damage = Vec::new();
+        for (record, (run, time)) in run.singles().zip(run.times()).enumerate() {
+            self.decoder.append(run, &mut damage);
+            let batch = self.decoder.take()?;
+            self.add(&batch, record, time, messages);
+        }
+        damage.into_iter().for_each(|damage| messages.lose(damage));
+        Ok(())
+    }
+
+    fn finish(&mut self, messages: &mut Messages) -> logtool_core::Result<()> {
+        while !self.open.is_empty() {
+            self.close(0, 0, messages);
+        }
+        Ok(())
+    }
+}
+
+impl Scans {
+    /// Adds the points in `batch`, of the record with this index and `time`.
+    fn add(
+        &mut self,
+        batch: &RecordBatch,
+        record: usize,
+        time: Timestamp,
+        messages: &mut Messages,
+    ) {
+        let Some(columns) = Points::of(batch) else { return };
+        for row in 0..batch.num_rows() {
+            let number = columns.scan.value(row);
+            let nanos = columns.time.is_valid(row).then(|| columns.time.value(row));
+            let found = self.open.iter().position(|scan| scan.number == number);
+            let found = match found {
+                Some(at)
+                    if self.open.get(at).is_some_and(|scan| scan.is_full(nanos)) =>
+                {
+                    self.close(at, record, messages);
+                    None
+                }
+                found => found,
+            };
+            let at = found.unwrap_or_else(|| {
+                if self.open.len() >= MOST_OPEN {
+                    self.close(0, record, messages);
+                }
+                let (points, times) = (Vec::new(), Vec::new());
+                self.open.push(Scan { number, last: time, points, times });
+                self.open.len() - 1
+            });
+            if let Some(scan) = self.open.get_mut(at) {
+                scan.last = time;
+                scan.times.push(nanos);
+                columns.put(row, &mut scan.points);
+            }
+        }
+    }
+
+    /// Ends the scan at `at`, at the record with this index.
+    fn close(&mut self, at: usize, record: usize, messages: &mut Messages) {
+        let scan = self.open.remove(at);
+        let last = scan.last;
+        scan.put(&self.frame, self.offset_nanos, messages.buffer());
+        messages.end_at(record, last);
+    }
+}
+
+impl Scan {
+    /// Whether a point of the time `nanos` is no longer taken.
+    fn is_full(&self, nanos: Option<i64>) -> bool {
+        let first = self.times.first().copied().flatten();
+        let since = nanos.zip(first).map(|(nanos, first)| nanos.saturating_sub(first));
+        self.times.len() >= MOST_POINTS
+            || since.is_some_and(|since| since.saturating_abs() > MOST_NANOS)
+    }
+
+    /// Adds the message to `out`.
+    fn put(mut self, frame: &str, offset_nanos: i64, out: &mut Vec<u8>) {
+        let first = self.times.iter().flatten().min().copied().unwrap_or_default();
+        for (point, time) in self.points.chunks_exact_mut(STEP).zip(&self.times) {
+            let since = time.map(|time| time.saturating_sub(first));
+            let seconds = since.map_or(f32::NAN, |since| (since as f64 / 1e9) as f32);
+            let nanos = since.and_then(|since| u32::try_from(since).ok());
+            let nanos = nanos.unwrap_or(u32::MAX).to_le_bytes();
+            let times = seconds.to_le_bytes().into_iter().chain(nanos);
+            let place = point.get_mut(TIMES).unwrap_or_default();
+            place.iter_mut().zip(times).for_each(|(place, byte)| *place = byte);
+        }
+        let mut message = MessageWriter::new(out);
+        message.header(self.number, first.saturating_add(offset_nanos), frame);
+        message.u32(1).u32(self.times.len() as u32).u32(FIELDS.len() as u32);
+        for (name, offset, kind) in FIELDS {
+            message.text(name).u32(offset).u8(kind).u32(1);
+        }
+        message.u8(0).u32(STEP as u32).u32(self.points.len() as u32);
+        message.list(&self.points).u8(1);
+    }
+}
+
+/// The columns of points.
+struct Points<'b> {
+    time: &'b arrow_array::PrimitiveArray<TimestampNanosecondType>,
+    scan: &'b arrow_array::PrimitiveArray<UInt32Type>,
+    /// `x`, `y`, `z`.
+    place: [&'b [f32]; 3],
+    intensity: &'b [u8],
+    ring: &'b [u8],
+    /// `intensity_calibrated`, `azimuth`, `distance`.
+    rest: [&'b [f32]; 3],
+    laser: &'b [u8],
+    return_type: &'b [u8],
+}
+
+impl<'b> Points<'b> {
+    fn of(batch: &'b RecordBatch) -> Option<Self> {
+        let floats = |name| -> Option<&'b [f32]> {
+            Some(
+                batch.column_by_name(name)?.as_primitive_opt::<Float32Type>()?.values(),
+            )
+        };
+        let bytes = |name| -> Option<&'b [u8]> {
+            Some(batch.column_by_name(name)?.as_primitive_opt::<UInt8Type>()?.values())
+        };
+        Some(Self {
+            time: batch.column_by_name("time")?.as_primitive_opt()?,
+            scan: batch.column_by_name("scan")?.as_primitive_opt()?,
+            place: [floats("x")?, floats("y")?, floats("z")?],
+            intensity: bytes("intensity")?,
+            ring: bytes("ring")?,
+            rest: [
+                floats("intensity_calibrated")?,
+                floats("azimuth")?,
+                floats("distance")?,
+            ],
+            laser: bytes("laser")?,
+            return_type: bytes("return_type")?,
+        })
+    }
+
+    /// Adds the point in the row `row` to `out`, without its times.
+    fn put(&self, row: usize, out: &mut Vec<u8>) {
+        let float = |values: &[f32]| values.get(row).copied().unwrap_or(f32::NAN);
+        let byte = |values: &[u8]| values.get(row).copied().unwrap_or_default();
+        let mut point = MessageWriter::new(out);
+        for values in self.place {
+            point.bytes(&float(values).to_le_bytes());
+        }
+        point.bytes(&f32::from(byte(self.intensity)).to_le_bytes());
+        point.bytes(&u16::from(byte(self.ring)).to_le_bytes());
+        point.bytes(&[0; TIMES.end - TIMES.start]);
+        for values in self.rest {
+            point.bytes(&float(values).to_le_bytes());
+        }
+        point.u8(byte(self.laser)).u8(byte(self.return_type));
+    }
+}
