@@ -295,6 +295,56 @@ fn what_is_lost_of_a_message_that_is_cut_is_what_follows_its_last_whole_packet()
 }
 
 #[test]
+fn a_size_that_is_garbled_in_a_log_of_a_car_is_damage_and_the_rest_is_read() {
+    let sound = messages(&open(&testdata())).0;
+    let mut bytes = testdata().to_vec();
+    // The low byte of a size; it leads into data that are ff.
+    assert_eq!(bytes[15_844], 0x59);
+    bytes[15_844] = 0xff;
+    let (found, damage) = messages(&open(&bytes.into()));
+    assert_eq!(found.len() + 1, sound.len());
+    let [lost] = &damage[..] else { panic!("{damage:?}") };
+    assert_eq!(lost.bytes.start, 15_844);
+}
+
+#[test]
+fn numbers_in_messages_that_are_wrong_are_told_and_what_is_there_is_taken() {
+    let Some(sound) = sample("sample_sim_s2.vel") else { return };
+    let word = |at: usize| u32::from_le_bytes(sound[at..at + 4].try_into().unwrap());
+    let place = |kind: u32| {
+        let mut at = 12 + 8 * word(8) as usize;
+        let mut seen = 0;
+        loop {
+            seen += u32::from(word(at + 5) == kind);
+            if seen == 5 {
+                return at + 21;
+            }
+            at += 4 + word(at) as usize;
+        }
+    };
+    let (packets, image) = (place(0x3112b), place(0x109c9) + 16);
+    let labels = |log: &VelLog| -> Vec<String> {
+        messages(log).0.into_iter().map(|(label, _)| label).collect()
+    };
+    let wanted = open(&sound);
+    let of_lengths = |log: &VelLog| {
+        let remarks = &log.manifest().remarks;
+        remarks.iter().filter(|text| text.contains("than there is")).count()
+    };
+    assert_eq!(of_lengths(&wanted), 0);
+    let wrong = [(packets, 0), (packets, 1), (packets, u32::MAX), (image, u32::MAX)];
+    for (at, number) in wrong {
+        let mut bytes = sound.to_vec();
+        bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
+        let log = open(&bytes.into());
+        assert_eq!(labels(&log), labels(&wanted), "{at} {number}");
+        let packets = |log: &VelLog| log.manifest().metadata["packets"].to_string();
+        assert_eq!(packets(&log), packets(&wanted), "{at} {number}");
+        assert_eq!(of_lengths(&log), 1, "{at} {number}");
+    }
+}
+
+#[test]
 fn any_length_at_its_maximum_is_survived() {
     let sound = testdata();
     for at in 0..sound.len() - 4 {

@@ -182,6 +182,10 @@ impl Survey {
         let kind = self.topics.get(topic.index()).copied();
         self.stats.message(topic, kind, message, data);
         self.parts.record(topic, time);
+        if matches!(kind, Some(TopicKind::Image | TopicKind::Packets)) {
+            let declared = wire::declared_len(message.header.kind, data);
+            self.stats.odd_lengths += u64::from(declared != Some(message.data_len()));
+        }
         if kind == Some(TopicKind::Packets) {
             self.look_at_packets(at, message.len, window)?;
         }
