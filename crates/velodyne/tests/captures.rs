@@ -180,6 +180,8 @@ fn packets_that_were_captured_only_in_part_are_told_as_damage() {
     let [lost] = &log.manifest().damage[..] else { panic!("one damage") };
     assert_eq!((lost.kind, lost.records), (DamageKind::Garbled, 60));
     assert_eq!(lost.bytes, 24..log.manifest().bytes);
+    // Each frame is 16 bytes of header and 1000 of what was sent.
+    assert_eq!(lost.lost_bytes, 60 * (16 + 1_000));
 }
 
 #[test]

@@ -212,6 +212,7 @@ impl Survey {
     fn lost(&mut self, at: u64, end: u64) {
         if let Some(gap) = self.gaps.last_mut().filter(|_| self.loses) {
             gap.bytes.end = end;
+            gap.lost_bytes += end - at;
             gap.records += 1;
         } else if self.gaps.len() < MAX_GAPS {
             // How many more there are, is counted all the same.

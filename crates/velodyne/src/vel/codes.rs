@@ -9,7 +9,7 @@ use crate::lidar;
 
 /// All of them, but for those of the lidar.
 pub(crate) const OWN: &[&Code] =
-    &[&DIGIT, &IMAGE, &INDEX, &NO_UTC, &POSITION, &TRAILING, &VALIDITY];
+    &[&DIGIT, &IMAGE, &INDEX, &LENGTH, &NO_UTC, &POSITION, &TRAILING, &VALIDITY];
 
 /// All of them.
 pub(crate) const CODES: &[&Code] = &{
@@ -44,6 +44,11 @@ pub(crate) static INDEX: Code = code(
     Warning,
     "the index of a .vel log is missing, short, not sorted, or does not say where seconds \
      begin: programs that use it go wrong",
+);
+pub(crate) static LENGTH: Code = code(
+    "vel.length",
+    Warning,
+    "messages hold more or fewer packets, or a longer or shorter picture, than they say",
 );
 pub(crate) static NO_UTC: Code = code(
     "vel.utc",

@@ -49,6 +49,13 @@ pub(crate) struct Message {
     pub(crate) fits: bool,
 }
 
+impl Message {
+    /// How many bytes its data has.
+    pub(crate) fn data_len(&self) -> u64 {
+        self.len.saturating_sub(HEADER_LEN as u64)
+    }
+}
+
 impl Judge {
     /// What lies at `at`, where the file has `bytes`.
     pub(crate) fn look(&self, at: u64, bytes: &[u8]) -> Look {

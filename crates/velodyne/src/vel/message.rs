@@ -135,10 +135,11 @@ impl Gps {
 }
 
 impl ImageHead {
-    /// The fields of `data`, and the picture, which is as long as they say.
+    /// The fields of `data`, and the picture: all that follows them, whatever they say of
+    /// its length.
     pub fn from_data(data: &[u8]) -> Option<(Self, &[u8])> {
-        let (head, len, picture) = Self::beginning(data)?;
-        Some((head, picture.get(..usize::try_from(len).ok()?)?))
+        let (head, _, picture) = Self::beginning(data)?;
+        Some((head, picture))
     }
 
     /// The fields of `data`, how long the picture is, and what there is of it.
@@ -199,11 +200,12 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_as_long_as_its_head_says() {
+    fn a_picture_is_all_that_follows_its_head() {
         let head = ImageHead { camera: 2, is_compressed: 1, width: 640, height: 480 };
         let data = [head.to_data(3), b"abcd".to_vec()].concat();
-        assert_eq!(ImageHead::from_data(&data), Some((head, &b"abc"[..])));
-        assert_eq!(ImageHead::from_data(&data[..22]), None);
+        assert_eq!(ImageHead::from_data(&data), Some((head, &b"abcd"[..])));
+        assert_eq!(ImageHead::from_data(&data[..22]), Some((head, &b"ab"[..])));
+        assert_eq!(ImageHead::from_data(&data[..19]), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! The specification says both that a header has 21 bytes and that data has size - 17.
 //! Files tell: of the two readings, one makes message follow on message.
 
-use logtool_core::{Result, Window};
+use logtool_core::{Cut, Result, Window};
 
 use crate::vel::{
     judge::{Judge, Look, SIGHT},
@@ -33,16 +33,26 @@ pub(crate) fn find(head: Head, end: u64, window: &mut Window<'_>) -> Result<Star
     if here.votes != [0, 0] {
         return Ok(here);
     }
-    // The index is not as long as it says.
+    // The index is not as long as it says, or the first message is broken.
     let mut first: Option<u64> = None;
     for size_field in READINGS {
         let next = Judge { size_field, end }.next(HEAD_LEN as u64, window)?;
         first = first.into_iter().chain(next).min();
     }
-    match first {
-        Some(first) => vote(first, end, window),
-        None => Ok(here),
-    }
+    let Some(first) = first else { return Ok(here) };
+    let at = beginning(behind_index, first, window)?;
+    Ok(Start { at, ..vote(first, end, window)? })
+}
+
+/// Where the messages begin, if the first that can be read is at `first`: where the index
+/// says, if it can be there; else behind the index. What lies before `first` is lost.
+fn beginning(behind_index: u64, first: u64, window: &Window<'_>) -> Result<u64> {
+    let entry = Cut::new(&window.peek(HEAD_LEN as u64, 8)?).u64().unwrap_or(0);
+    let is_behind_itself = entry >= HEAD_LEN as u64 + 8;
+    Ok(match entry <= first && is_behind_itself && (entry - 4).is_multiple_of(8) {
+        true => entry,
+        false => behind_index.min(first),
+    })
 }
 
 fn vote(at: u64, end: u64, window: &Window<'_>) -> Result<Start> {

@@ -69,6 +69,8 @@ struct Survey {
     has_end_mark: bool,
     /// Where the last message ends.
     messages_end: u64,
+    /// The last search for a message: from where on, and where one was found.
+    searched: Option<(u64, Option<u64>)>,
 }
 
 impl Survey {
@@ -86,6 +88,7 @@ impl Survey {
             cut: None,
             has_end_mark: false,
             messages_end: start.at,
+            searched: None,
         }
     }
 
@@ -100,7 +103,7 @@ impl Survey {
                 break;
             }
             at = match self.judge.look(at, &bytes) {
-                Look::End => {
+                Look::End if self.next(at + 1, window)?.is_none() => {
                     self.has_end_mark = true;
                     break;
                 }
@@ -123,8 +126,40 @@ impl Survey {
     }
 
     /// Whether `message` is one: its data is as it should be, or something follows on it.
-    fn is_one(&self, at: u64, message: &Message, window: &Window<'_>) -> Result<bool> {
-        Ok(message.fits || self.judge.goes_on(at + message.len, window)?)
+    /// A mark that ends the messages is none if messages follow on it.
+    fn is_one(
+        &mut self,
+        at: u64,
+        message: &Message,
+        window: &mut Window<'_>,
+    ) -> Result<bool> {
+        let behind = at + message.len;
+        if message.fits || behind == self.judge.end {
+            return Ok(true);
+        }
+        let bytes = window.peek(behind, SIGHT)?;
+        Ok(match self.judge.look(behind, &bytes) {
+            Look::End => self.next(behind + 1, window)?.is_none(),
+            look => look != Look::Nothing,
+        })
+    }
+
+    /// Where the next message begins, from `from` on. What was found is remembered, so
+    /// that no stretch is searched twice.
+    fn next(&mut self, from: u64, window: &mut Window<'_>) -> Result<Option<u64>> {
+        if self.gaps.len() >= MAX_GAPS {
+            return Ok(None);
+        }
+        match self.searched {
+            Some((began, next)) if began <= from && next.is_none_or(|n| n >= from) => {
+                Ok(next)
+            }
+            _ => {
+                let next = self.judge.next(from, window)?;
+                self.searched = Some((from, next));
+                Ok(next)
+            }
+        }
     }
 
     fn message(
@@ -147,6 +182,10 @@ impl Survey {
         let kind = self.topics.get(topic.index()).copied();
         self.stats.message(topic, kind, message, data);
         self.parts.record(topic, time);
+        if matches!(kind, Some(TopicKind::Image | TopicKind::Packets)) {
+            let declared = wire::declared_len(message.header.kind, data);
+            self.stats.odd_lengths += u64::from(declared != Some(message.data_len()));
+        }
         if kind == Some(TopicKind::Packets) {
             self.look_at_packets(at, message.len, window)?;
         }
@@ -187,7 +226,7 @@ impl Survey {
                 self.stats.message(topic, Some(TopicKind::Packets), &whole, data);
                 self.parts.record(topic, time::of_millis(message.header.millis));
                 self.cut = Some(CutMessage { at, len });
-                lost.bytes.start = at + len;
+                lost = lost.at(at + len..end);
             }
         }
         self.gaps.push(lost);
@@ -196,10 +235,7 @@ impl Survey {
     /// Steps over what cannot be read at `at`, and says where reading goes on.
     fn damaged(&mut self, at: u64, look: Look, window: &mut Window<'_>) -> Result<u64> {
         let end = self.judge.end;
-        let next = match self.gaps.len() < MAX_GAPS {
-            true => self.judge.next(at + 1, window)?,
-            false => None,
-        };
+        let next = self.next(at + 1, window)?;
         let is_cut = next.is_none()
             && (matches!(look, Look::Cut(_)) || end - at < HEADER_LEN as u64);
         let kind = if is_cut { DamageKind::Truncated } else { DamageKind::Garbled };

@@ -12,7 +12,7 @@ use crate::{
         image,
         judge::Message,
         layouts, packets, raw,
-        wire::{PREFIX_LEN, kind},
+        wire::{self, PREFIX_LEN, kind},
     },
 };
 
@@ -41,12 +41,13 @@ impl TopicKind {
     /// The topic of `message`.
     pub(crate) fn of(message: &Message) -> Self {
         let header = &message.header;
+        let can_hold = wire::can_hold(header.kind, message.data_len());
         match header.kind {
             kind::OBD if message.fits => Self::Obd,
             kind::GPS if message.fits => Self::Gps,
-            kind::IMAGE if message.fits => Self::Image,
+            kind::IMAGE if message.fits || can_hold => Self::Image,
             kind::POSE if message.fits => Self::Pose,
-            kind::VELODYNE if message.fits => Self::Packets,
+            kind::VELODYNE if message.fits || can_hold => Self::Packets,
             kind => Self::Raw { kind, version: header.version },
         }
     }
@@ -112,5 +113,5 @@ impl TopicKind {
 
 /// How many bytes the payload of `message` has.
 pub(crate) fn payload_len(message: &Message) -> u64 {
-    message.len - (crate::vel::wire::HEADER_LEN - PREFIX_LEN) as u64
+    message.len - (wire::HEADER_LEN - PREFIX_LEN) as u64
 }

@@ -143,11 +143,20 @@ pub(crate) fn fits(kind: u32, data: &[u8], len: u64) -> bool {
     }
 }
 
-/// The packets of the data of a `VelodyneRawDataM`.
+/// Whether data of `len` bytes can be that of messages of `kind`, whatever number it
+/// begins with says of the rest.
+pub(crate) fn can_hold(kind: u32, len: u64) -> bool {
+    match kind {
+        kind::IMAGE => len > 20,
+        kind::VELODYNE => len > 4 && (len - 4).is_multiple_of(PACKET_LEN as u64),
+        _ => false,
+    }
+}
+
+/// The packets of the data of a `VelodyneRawDataM`: all that are there, however many are
+/// said to be.
 pub(crate) fn packets(data: &[u8]) -> &[[u8; PACKET_LEN]] {
-    let count = packet_count(data).unwrap_or(0) as usize;
-    let (packets, _) = data.get(4..).unwrap_or_default().as_chunks();
-    packets.get(..count).unwrap_or(packets)
+    data.get(4..).unwrap_or_default().as_chunks().0
 }
 
 fn packet_count(data: &[u8]) -> Option<u32> {
@@ -194,5 +203,8 @@ mod tests {
         assert!(!fits(kind::VELODYNE, &data, 4 + 2 * 1206 - 1));
         assert!(!fits(kind::VELODYNE, &data, 4 + 4 * 1206));
         assert_eq!(packets(&data).len(), 2);
+        assert!(can_hold(kind::VELODYNE, 4 + 1206));
+        assert!(!can_hold(kind::VELODYNE, 1206));
+        assert!(!can_hold(kind::OBD, 28));
     }
 }

@@ -237,6 +237,17 @@ impl Stats {
             );
             odd.push(Oddity::new(&codes::POSITION, text));
         }
+        if self.odd_lengths > 0 {
+            let some = match self.odd_lengths {
+                1 => "1 message says".to_owned(),
+                several => format!("{several} messages say"),
+            };
+            let text = format!(
+                "{some} another number of packets, or length of a picture, than there \
+                 is: all that is there is taken"
+            );
+            odd.push(Oddity::new(&codes::LENGTH, text));
+        }
         if self.odd_images > 0 {
             let some = match self.odd_images {
                 1 => "1 picture is".to_owned(),

@@ -30,6 +30,8 @@ pub(super) struct Stats {
     pub(super) odd_positions: u64,
     /// Pictures that are not what they say.
     pub(super) odd_images: u64,
+    /// Messages that hold more or less than the number before it says.
+    pub(super) odd_lengths: u64,
     pub(super) attitudes: Attitudes,
     pub(super) probe: Probe,
 }
