@@ -145,7 +145,10 @@ fn a_bag_that_ends_before_its_index_was_longer() {
             .filter(|damage| damage.kind == DamageKind::Truncated)
             .map(|damage| damage.bytes.clone())
             .collect();
-        assert_eq!(lost, [len as u64..index_at]);
+        assert!(
+            matches!(&lost[..], [one] if *one == (len as u64..index_at)),
+            "{lost:?}"
+        );
     }
     // Here the whole index is there, and only its place is wrong.
     let mut bytes = sound;

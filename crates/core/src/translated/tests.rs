@@ -125,11 +125,10 @@ impl Translate for Pairs {
 
 #[test]
 fn a_message_of_several_records_may_be_of_several_parts_and_the_last_is_not_lost() {
-    let parts: [&[(u32, u32, i64, &[u8])]; 2] = [
+    let sample = Sample::new(&[
         &[(0, 0, 1, b"a"), (0, 0, 2, b"b"), (0, 0, 3, b"c")],
         &[(0, 0, 4, b"d"), (0, 0, 5, b"e")],
-    ];
-    let sample = Sample::new(&parts);
+    ]);
     let topic = sample.manifest.topics[0].clone();
     let begin = Arc::new(|| Ok(Box::<Pairs>::default() as Box<dyn Translate>));
     let pairs = Translation { from: TopicId(0), topic, begin };
