@@ -12,6 +12,7 @@ use crate::{
     derived::{Derivation, Derived, packets_of},
     table::Table,
     traverse::Traverse,
+    trust::is_spoiled,
     walk::Visitor,
 };
 
@@ -206,7 +207,10 @@ impl Reader {
         let connection = Connection::new(raw);
         let entry = self.table.lookup(connection.id, self.chunk_at);
         let known = entry.and_then(|entry| self.table.entries.get(entry as usize));
-        if known.is_some_and(|known| known.connection.is_like(&connection)) {
+        let is_copy = |known: &Connection| {
+            known.is_like(&connection) || is_spoiled(&connection, known)
+        };
+        if known.is_some_and(|known| is_copy(&known.connection)) {
             return;
         }
         self.declared.push((connection.id, self.table.find_like(&connection)));

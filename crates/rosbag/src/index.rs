@@ -22,7 +22,8 @@ const LOOKS: usize = 16;
 /// What the index says.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    pub(crate) connections: Vec<Raw>,
+    /// The connections, and where each lies.
+    pub(crate) connections: Vec<(Raw, Range<u64>)>,
     /// The chunks, in the order of the file.
     pub(crate) chunks: Vec<IndexedChunk>,
     /// How those chunks are packed that were looked at.
@@ -78,7 +79,8 @@ impl Index {
             match tops.look(at)? {
                 Some(Top { kind: TopKind::Connection { id, topic }, data }) => {
                     let Some(header) = tops.data(&data)? else { return Ok(at) };
-                    self.connections.push(Raw::new(id, &topic, &header));
+                    let raw = Raw::new(id, &topic, &header);
+                    self.connections.push((raw, at..data.end));
                     at = data.end;
                 }
                 Some(Top { kind: TopKind::ChunkInfo(info), data }) => {
@@ -128,7 +130,7 @@ impl Index {
                 && let Some(Header::Connection { id, topic }) =
                     wire::header(wire::Fields::new(&fields))
             {
-                self.connections.push(Raw::new(id, topic, &header));
+                self.connections.push((Raw::new(id, topic, &header), at..end));
             }
         }
         Ok(Some(end))

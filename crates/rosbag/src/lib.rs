@@ -67,6 +67,7 @@ mod image;
 mod derived;
 
 mod traverse;
+mod trust;
 
 mod cursor;
 mod probe;

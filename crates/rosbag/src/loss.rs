@@ -140,6 +140,10 @@ impl<V: Visitor> Visitor for Locating<'_, V> {
         self.visitor.connection(raw);
     }
 
+    fn other(&mut self) {
+        self.visitor.other();
+    }
+
     fn knows(&self, id: u32) -> bool {
         self.visitor.knows(id)
     }

@@ -6,6 +6,7 @@ use logtool_core::{Damage, DamageKind, Result, TimeRange};
 
 use crate::{
     bag::{Bag, is_unfinished},
+    connection::{Connection, Raw},
     encryption::Lock,
     head::Head,
     packing::Packing,
@@ -13,6 +14,7 @@ use crate::{
     table::Table,
     told::Told,
     top::{ChunkHead, Top, TopKind, Tops},
+    trust::Trust,
     walk::{Plain, Visitor as _},
     wire,
 };
@@ -39,6 +41,11 @@ pub(crate) struct Scan {
     /// What is lost outside tiles.
     pub(crate) damage: Vec<Damage>,
     pub(crate) remarks: Vec<String>,
+    /// Connections outside chunks that are not to be believed if there is another copy,
+    /// and where each lies.
+    pub(crate) unsound: Vec<(Raw, Range<u64>)>,
+    /// How many chunks the index tells of.
+    pub(crate) infos: u64,
     /// The tile that is not yet at its end.
     open: Option<Tile>,
     is_in_index: bool,
@@ -102,13 +109,17 @@ impl Scan {
             TopKind::Connection { id, topic } => {
                 self.close(at, true);
                 if let Some(header) = tops.data(&data)? {
-                    let raw = crate::connection::Raw::new(id, &topic, &header);
-                    Collecting::new(table, at).connection(raw);
+                    let raw = Raw::new(id, &topic, &header);
+                    match Trust::of(&Connection::new(raw.clone())) {
+                        Trust::Sound => Collecting::new(table, at).connection(raw),
+                        _ => self.unsound.push((raw, at..data.end)),
+                    }
                 }
             }
             TopKind::ChunkInfo(_) => {
                 self.close(at, true);
                 self.is_in_index = true;
+                self.infos += 1;
             }
             TopKind::Padding => {}
             TopKind::Other => self.doubt(),

@@ -18,7 +18,11 @@ use crate::{
     notes::{FORMAT_NAME, Notes},
     sink::{copy::Whole, numbers::Wanted},
     table::{Entry, Table},
-    write::{ConnectionHandle, Writer, header::renamed, options::WriterOptions},
+    write::{
+        ConnectionHandle, Writer,
+        header::{readable, renamed},
+        options::WriterOptions,
+    },
 };
 
 /// Writes messages of the topics of some extracts.
@@ -227,8 +231,8 @@ fn wanted(
             id,
             topic: name.unwrap_or(connection.topic_bytes()).to_vec(),
             header: match name {
-                Some(name) => renamed(connection.header(), name),
-                None => connection.header().to_vec(),
+                Some(name) => renamed(&readable(connection), name),
+                None => readable(connection),
             },
         })
     });

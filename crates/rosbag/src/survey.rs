@@ -4,7 +4,8 @@ mod times;
 mod topics;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
+    ops::Range,
     sync::Arc,
 };
 
@@ -15,6 +16,7 @@ use logtool_core::{
 
 use crate::{
     bag::Bag,
+    connection::{Connection, Raw},
     derived::Derived,
     encryption::{Key, Lock},
     head::Head,
@@ -27,6 +29,7 @@ use crate::{
     table::Table,
     told::Told,
     top::Tops,
+    trust::{Trust, is_torn},
 };
 
 /// Bags that are no longer than this are read through, unless they unpack to more than
@@ -49,6 +52,9 @@ struct Findings {
     damage: Vec<Damage>,
     remarks: Vec<String>,
     conflicts: u64,
+    /// Connections that are not to be believed if there is another copy of them in a
+    /// chunk, and where each lies.
+    unsound: Vec<(Raw, Range<u64>)>,
     /// Topics of which the records have too many columns.
     too_wide: TopicSet,
 }
@@ -104,8 +110,21 @@ pub(crate) fn survey(
 impl Findings {
     fn take_index(&mut self, index: Index, head: &Head) {
         let Index { connections, chunks, packing, remarks } = index;
-        for raw in connections {
-            self.table.meet(raw, 0);
+        let mut sound = HashSet::new();
+        for (raw, bytes) in connections {
+            let Connection { type_name, md5sum, definition, .. } =
+                Connection::new(raw.clone());
+            // Many connections are of one type.
+            let told = (type_name, md5sum, definition);
+            let is_sound = sound.contains(&told)
+                || Trust::of(&Connection::new(raw.clone())) == Trust::Sound;
+            match is_sound {
+                true => {
+                    self.table.meet(raw, 0);
+                    sound.insert(told);
+                }
+                false => self.unsound.push((raw, bytes)),
+            }
         }
         let ends = chunks.iter().skip(1).map(|chunk| chunk.at).chain([head.index_at]);
         let ends: Vec<u64> = ends.collect();
@@ -121,8 +140,17 @@ impl Findings {
     }
 
     fn take_scan(&mut self, bag: &Bag, head: &Head, why: Option<String>) -> Result<()> {
-        let Scan { tiles, packing, damage, remarks, .. } =
+        let Scan { tiles, packing, damage, remarks, unsound, infos, .. } =
             scan::scan(bag, head, &mut self.table)?;
+        let len = bag.source.len();
+        // A whole index says that nothing is missing but the place where it is.
+        if head.has_header
+            && head.index_at > len
+            && infos < u64::from(head.chunks).max(1)
+        {
+            self.damage.push(Damage::new(DamageKind::Truncated, len..head.index_at));
+        }
+        self.unsound = unsound;
         if let Some(why) = why {
             let chunks = tiles.len();
             self.remarks.push(format!(
@@ -196,6 +224,7 @@ impl Findings {
 
     /// The manifest of a bag of `bytes` bytes.
     fn finish(mut self, bytes: u64, head: Head) -> Result<(Manifest, Notes)> {
+        self.take_unsound();
         self.table.finish();
         let (mut told, mut of_one_place) = (Vec::new(), Vec::<Damage>::new());
         for mut damage in std::mem::take(&mut self.damage) {
@@ -270,6 +299,31 @@ impl Findings {
             notes: Manifest::note(&notes)?,
         };
         Ok((manifest, notes))
+    }
+
+    /// Takes the connections that are not to be believed where nothing else tells of
+    /// them, and tells of those that no copy tells whole.
+    fn take_unsound(&mut self) {
+        let mut places = BTreeMap::new();
+        for (raw, bytes) in std::mem::take(&mut self.unsound) {
+            let connection = Connection::new(raw.clone());
+            let known = self.table.lookup(connection.id, u64::MAX);
+            let known = known.and_then(|entry| self.table.entries.get(entry as usize));
+            match known.map(|known| &known.connection) {
+                Some(known) if is_torn(known) || *known == connection => {}
+                Some(_) => {
+                    self.damage.push(Damage::new(DamageKind::Index, bytes.clone()))
+                }
+                None => _ = self.table.meet(raw, 0),
+            }
+            places.insert(connection.id, bytes);
+        }
+        let entries = self.table.entries.iter();
+        for entry in entries.filter(|entry| is_torn(&entry.connection)) {
+            let place = places.get(&entry.connection.id).cloned();
+            let bytes = place.unwrap_or(entry.since..entry.since);
+            self.damage.push(Damage::new(DamageKind::Garbled, bytes));
+        }
     }
 
     fn remark(&mut self, strangers: &BTreeSet<u32>) {

@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use logtool_core::{Stream, TopicId};
 use serde::{Deserialize, Serialize};
 
-use crate::connection::{Connection, Raw};
+use crate::{
+    connection::{Connection, Raw},
+    trust::is_spoiled,
+};
 
 /// Connections in the order in which they are told of.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +48,8 @@ pub(crate) enum Met {
     New,
     /// It is the one that its number stands for already.
     Known,
+    /// It is a spoiled copy of the one that its number stands for.
+    Spoiled,
     /// Its number stood for another until here.
     Conflict,
 }
@@ -55,10 +60,21 @@ impl Table {
     pub(crate) fn meet(&mut self, raw: Raw, at: u64) -> Met {
         let connection = Connection::new(raw);
         let same = self.by_id.entry(connection.id).or_default();
-        let last = same.last().and_then(|last| self.entries.get(*last as usize));
-        let met = match last {
+        let last = same.last().and_then(|last| self.entries.get_mut(*last as usize));
+        let met = match last.map(|last| &mut last.connection) {
             None => Met::New,
-            Some(last) if last.connection.is_like(&connection) => return Met::Known,
+            Some(last)
+                if last.is_like(&connection)
+                    && last.definition == connection.definition =>
+            {
+                return Met::Known;
+            }
+            Some(last) if is_spoiled(&connection, last) => return Met::Spoiled,
+            Some(last) if is_spoiled(last, &connection) => {
+                *last = connection;
+                return Met::Known;
+            }
+            Some(last) if last.is_like(&connection) => return Met::Known,
             Some(_) => Met::Conflict,
         };
         same.push(self.entries.len() as u32);

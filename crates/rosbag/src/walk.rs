@@ -60,6 +60,9 @@ pub(crate) trait Visitor {
     /// The topic of the connection `id`, if it is known.
     fn topic(&self, id: u32) -> Option<TopicId>;
 
+    /// A record of a kind that no version knows, passed over.
+    fn other(&mut self) {}
+
     /// Something that is lost. A walk counts its bytes from the base of its stretch.
     fn damage(&mut self, damage: Damage);
 }
@@ -154,8 +157,11 @@ pub(crate) fn walk<V: Visitor>(
                 broken.ends(used, DamageKind::Garbled, visitor);
                 return Progress { used, stop: Stop::Outside };
             }
-            Found::Other { len, .. } if len <= left => {
+            Found::Other { header, len } if len <= left => {
                 broken.ends(used, DamageKind::Garbled, visitor);
+                if let (Header::Other(_), false) = (header, stretch.is_v1) {
+                    visitor.other();
+                }
                 used += len;
                 continue;
             }

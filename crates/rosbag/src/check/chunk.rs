@@ -60,7 +60,17 @@ pub(super) fn look(
         chunk.told(told, &mut looked.findings);
         chunk.indices(&mut looked.findings)?;
     }
-    let Messages { counts, declared, at_zero, .. } = chunk.messages;
+    let Messages { counts, declared, at_zero, broken, others, .. } = chunk.messages;
+    for id in broken {
+        let what = format!("connection {id}, in a chunk");
+        let finding = Finding::new(&code::CONNECTION_BROKEN, what);
+        looked.findings.add(finding.at(bytes_of(seen)));
+    }
+    if others > 0 {
+        let what = "records of an unknown kind, in a chunk, were passed over";
+        let finding = Finding::new(&code::RECORD_UNKNOWN, what);
+        looked.findings.add(finding.at(bytes_of(seen)).times(others));
+    }
     looked.counts = counts.into_iter().map(|(id, (count, _))| (id, count)).collect();
     (looked.declared, looked.at_zero) = (declared, at_zero);
     Ok(looked)

@@ -16,6 +16,7 @@ pub(crate) const CODES: &[&Code] = &[
     &CHUNK_PACKING,
     &CHUNK_SIZE,
     &CHUNK_UNFINISHED,
+    &CONNECTION_BROKEN,
     &CONNECTION_IN_CHUNKS_ONLY,
     &CONNECTION_IN_INDEX_ONLY,
     &CONNECTION_REUSED,
@@ -188,6 +189,11 @@ pub(super) static MESSAGE_TIME_ZERO: Code = code(
     "bag.message.time_zero",
     Warning,
     "messages are of time 0, and the C++ library of ROS leaves them out",
+);
+pub(super) static CONNECTION_BROKEN: Code = code(
+    "bag.connection.broken",
+    Error,
+    "a connection cannot be read, or lacks a field: ROS refuses the bag",
 );
 pub(super) static RECORD_UNKNOWN: Code =
     code("bag.record.unknown", Note, "a record is of a kind that no version knows");

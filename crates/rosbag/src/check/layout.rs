@@ -7,8 +7,10 @@ use logtool_core::{Finding, Findings, Result};
 use crate::{
     bag::{Chunk, is_unfinished},
     check::{Checked, codes as code},
+    connection::{Connection, Raw},
     encryption::Lock,
     top::{ChunkHead, Top, TopKind, Tops},
+    trust::Trust,
     wire,
 };
 
@@ -130,7 +132,15 @@ impl Layout {
                 let counts = wire::chunk_counts(&bytes).collect();
                 self.infos.push(InfoSeen { at, info, counts });
             }
-            TopKind::Connection { id, .. } => {
+            TopKind::Connection { id, topic } => {
+                let header = tops.data(&data)?.unwrap_or_default();
+                let connection = Connection::new(Raw::new(id, &topic, &header));
+                if Trust::of(&connection) == Trust::Broken {
+                    let what = format!("connection {id}, outside chunks");
+                    let bytes = at..data.end;
+                    findings
+                        .add(Finding::new(&code::CONNECTION_BROKEN, what).at(bytes));
+                }
                 self.index_at.get_or_insert(at);
                 self.declared += 1;
                 self.connections.insert(id);

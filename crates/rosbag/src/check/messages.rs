@@ -5,7 +5,11 @@ use std::{collections::BTreeMap, ops::Range};
 use bytes::{Bytes, BytesMut};
 use logtool_core::{Damage, TimeRange, Timestamp, TopicId};
 
-use crate::{connection::Raw, walk::Visitor};
+use crate::{
+    connection::{Connection, Raw},
+    trust::Trust,
+    walk::Visitor,
+};
 
 /// What a chunk holds.
 #[derive(Debug, Default)]
@@ -14,6 +18,10 @@ pub(super) struct Messages {
     pub(super) counts: BTreeMap<u32, (u64, TimeRange)>,
     /// The connections that it declares.
     pub(super) declared: Vec<u32>,
+    /// Those of them that cannot be read.
+    pub(super) broken: Vec<u32>,
+    /// How many records are of a kind that no version knows.
+    pub(super) others: u64,
     /// How many messages are of time 0.
     pub(super) at_zero: u64,
     /// Whether something in it cannot be read.
@@ -40,7 +48,15 @@ impl Visitor for Messages {
     }
 
     fn connection(&mut self, raw: Raw) {
-        self.declared.push(crate::connection::Connection::new(raw).id);
+        let connection = Connection::new(raw);
+        self.declared.push(connection.id);
+        if Trust::of(&connection) == Trust::Broken {
+            self.broken.push(connection.id);
+        }
+    }
+
+    fn other(&mut self) {
+        self.others += 1;
     }
 
     fn knows(&self, _: u32) -> bool {

@@ -55,7 +55,7 @@ impl Writer<File> {
 
         let mut writer = Self::starting(Place::new(file, index_at), options, head);
         writer.index_order = index_order.unwrap_or(writer.index_order);
-        for raw in index.connections {
+        for (raw, _) in index.connections {
             let connection = Connection::new(raw);
             if writer.connection(connection.id).is_none() {
                 let (topic, header) = (connection.topic_bytes(), connection.header());
@@ -115,7 +115,9 @@ impl Finished {
 /// That of every number there is one connection, and of all that have messages.
 fn check_connections(index: &Index) -> Result<()> {
     let mut by_id = BTreeMap::new();
-    for connection in index.connections.iter().cloned().map(Connection::new) {
+    for connection in
+        index.connections.iter().cloned().map(|(raw, _)| Connection::new(raw))
+    {
         let id = connection.id;
         let other = by_id.insert(id, connection);
         if other.is_some_and(|other| by_id.get(&id) != Some(&other)) {

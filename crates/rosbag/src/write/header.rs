@@ -1,8 +1,10 @@
 //! What a connection says of itself.
 
+use std::collections::BTreeSet;
+
 use logtool_core::{Cut, Error, ErrorKind, Result};
 
-use crate::write::encode;
+use crate::{connection::Connection, trust::Trust, wire::Fields, write::encode};
 
 /// What a new connection says of itself: on which topic it publishes what, and who it
 /// is.
@@ -114,6 +116,29 @@ pub(crate) fn check(topic: &[u8], header: &[u8]) -> Result<()> {
         _ => return Ok(()),
     };
     Err(Error::new(ErrorKind::Limit, what))
+}
+
+/// The fields of `connection` as they are, if readers can read them; else those that
+/// are whole, and the others that readers need.
+pub(crate) fn readable(connection: &Connection) -> Vec<u8> {
+    if Trust::of(connection) != Trust::Broken {
+        return connection.header().to_vec();
+    }
+    let (mut bytes, mut names) = (Vec::new(), BTreeSet::new());
+    for (name, value) in Fields::new(connection.header()) {
+        encode::field(&mut bytes, name, value);
+        names.insert(name);
+    }
+    let needed: [(&[u8], &[u8]); 4] = [
+        (b"md5sum", b"*"),
+        (b"message_definition", b""),
+        (b"topic", connection.topic_bytes()),
+        (b"type", b"*"),
+    ];
+    for (name, value) in needed.into_iter().filter(|(name, _)| !names.contains(name)) {
+        encode::field(&mut bytes, name, value);
+    }
+    bytes
 }
 
 /// The fields `header` of a connection, with another `topic`: if they have one, it is

@@ -1,0 +1,166 @@
+//! Connections of which one copy is spoiled, and bags that were longer.
+
+#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+
+use std::{collections::BTreeMap, io::Cursor, sync::Arc};
+
+use bytes::Bytes;
+use logtool_core::{
+    DamageKind, Extract, Findings, Format as _, Log as _, Selection, Timestamp,
+    WriteOptions,
+};
+use logtool_rosbag::{
+    ConnectionHeader, FORMAT, RosbagLog, RosbagOptions, Survey, Writer, WriterOptions,
+};
+
+const SURVEYS: [Survey; 4] = [Survey::Auto, Survey::Index, Survey::Scan, Survey::Full];
+
+/// A bag with three messages in one chunk that is not packed.
+fn bag() -> Vec<u8> {
+    let mut bag =
+        Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
+    let header = ConnectionHeader::new("/chatter", "std_msgs/String", "string data\n");
+    let chatter = bag.connect(&header).unwrap();
+    for second in 1..4 {
+        let time = Timestamp::from_nanos(second * 1_000_000_000);
+        bag.write(chatter, time, b"\x02\0\0\0hi").unwrap();
+    }
+    bag.finish().unwrap().into_inner()
+}
+
+/// Where `what` is: in the chunk, and in the index.
+fn places(bytes: &[u8], what: &[u8]) -> [usize; 2] {
+    let places = bytes.windows(what.len()).enumerate();
+    let places = places.filter(|(_, window)| *window == what);
+    let places: Vec<usize> = places.map(|(at, _)| at).collect();
+    places.try_into().unwrap()
+}
+
+fn open(bytes: &[u8], survey: Survey) -> RosbagLog {
+    let options = RosbagOptions::default().with_survey(survey);
+    RosbagLog::open(Arc::new(Bytes::copy_from_slice(bytes)), options).unwrap()
+}
+
+/// What is found, by its code.
+fn found(log: &RosbagLog) -> BTreeMap<&'static str, u64> {
+    let mut findings = Findings::default();
+    log.check(&mut findings).unwrap();
+    let mut codes = BTreeMap::new();
+    for finding in findings.iter() {
+        *codes.entry(finding.code.name).or_default() += finding.count;
+    }
+    codes
+}
+
+/// The header of the only connection of a new bag with all of `log`.
+fn rewritten(log: &RosbagLog) -> Vec<u8> {
+    let mut out = Cursor::new(Vec::new());
+    let extract = Extract { manifest: log.manifest(), selection: Selection::default() };
+    let sink = FORMAT.writer(Box::new(&mut out), &[extract], &WriteOptions::default());
+    sink.unwrap().finish().unwrap();
+    let log = open(&out.into_inner(), Survey::Full);
+    let mut connections = log.connections();
+    connections.next().unwrap().header().to_vec()
+}
+
+#[test]
+fn a_spoiled_connection_yields_to_its_sound_copy() {
+    let sound = bag();
+    let header =
+        open(&sound, Survey::Full).connections().next().unwrap().header().to_vec();
+    let spoilings: [(&[u8], usize, u8); 4] = [
+        (b"\x09\0\0\0latching=", 1, 0x80), // a length
+        (b"string data\n", 0, 0xff),       // no UTF-8
+        (b"string data\n", 8, b'x'),       // another definition
+        (b"md5sum=", 0, b'x'),             // the name of a field
+    ];
+    for (what, offset, byte) in spoilings {
+        let what = match what {
+            [9, ..] => &[&[10, 0, 0, 0][..], b"latching="].concat(),
+            _ => what,
+        };
+        for (copy, place) in places(&sound, what).into_iter().enumerate() {
+            let mut bytes = sound.clone();
+            bytes[place + offset] = byte;
+            for survey in SURVEYS {
+                let log = open(&bytes, survey);
+                let headers: Vec<_> = log.connections().map(|c| c.header()).collect();
+                assert_eq!(headers, [&header[..]], "{what:?} {copy} {survey:?}");
+                assert_eq!(rewritten(&log), header);
+                let damage = log.manifest().damage.iter().map(|damage| damage.kind);
+                let damage: Vec<_> = damage.collect();
+                match copy {
+                    0 => assert_eq!(damage, []),
+                    _ => assert_eq!(damage, [DamageKind::Index]),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_connection_that_cannot_be_read_is_found() {
+    let sound = bag();
+    assert!(!found(&open(&sound, Survey::Auto)).contains_key("bag.connection.broken"));
+    for place in places(&sound, b"\x0a\0\0\0latching=") {
+        let mut bytes = sound.clone();
+        bytes[place + 1] = 0x80;
+        let codes = found(&open(&bytes, Survey::Auto));
+        assert_eq!(codes.get("bag.connection.broken"), Some(&1));
+    }
+}
+
+#[test]
+fn a_connection_without_a_sound_copy_is_written_so_that_it_can_be_read() {
+    let mut bytes = bag();
+    for place in places(&bytes, b"message_definition=") {
+        bytes[place - 3] = 0x80;
+    }
+    let log = open(&bytes, Survey::Auto);
+    let kinds: Vec<_> =
+        log.manifest().damage.iter().map(|damage| damage.kind).collect();
+    assert_eq!(kinds, [DamageKind::Garbled]);
+    // By hand: what is before the broken length, and the other fields that readers need.
+    let want = b"\x0a\0\0\0latching=0\x27\0\0\0md5sum=992ce8a1687cec8c8bd883ec73ca41d1\
+                 \x13\0\0\0message_definition=\x0e\0\0\0topic=/chatter\x06\0\0\0type=*";
+    assert_eq!(rewritten(&log), want);
+}
+
+#[test]
+fn a_bag_that_ends_before_its_index_was_longer() {
+    let sound = bag();
+    let [_, in_index] = places(&sound, b"string data\n");
+    let index_at = u64::from_le_bytes({
+        let place = sound.windows(10).position(|w| w == b"index_pos=").unwrap() + 10;
+        sound[place..place + 8].try_into().unwrap()
+    });
+    assert!((in_index as u64) > index_at);
+    // One byte of the index data of the chunk is missing, or all.
+    let chunk = sound.windows(17).position(|w| w == b"compression=none\x04").unwrap();
+    for len in [index_at as usize - 1, index_at as usize - 30] {
+        assert!(len > chunk);
+        let log = open(&sound[..len], Survey::Auto);
+        let lost = log.manifest().damage.iter();
+        let lost: Vec<_> = lost
+            .filter(|damage| damage.kind == DamageKind::Truncated)
+            .map(|damage| damage.bytes.clone())
+            .collect();
+        assert_eq!(lost, [len as u64..index_at]);
+    }
+    // Here the whole index is there, and only its place is wrong.
+    let mut bytes = sound;
+    let place = bytes.windows(10).position(|w| w == b"index_pos=").unwrap() + 10;
+    bytes[place + 3] = 1;
+    assert_eq!(open(&bytes, Survey::Auto).manifest().damage, []);
+}
+
+#[test]
+fn an_unknown_record_in_a_chunk_is_found() {
+    let Some(path) =
+        logtool_core::conformance::sample_path("rosbag/edge/unknown_op_in_chunk.bag")
+    else {
+        return;
+    };
+    let log = open(&std::fs::read(path).unwrap(), Survey::Auto);
+    assert!(found(&log).contains_key("bag.record.unknown"));
+}
