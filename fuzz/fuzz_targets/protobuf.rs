@@ -7,7 +7,8 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use logtool_core::{Branch, Shape, TreeReader as _};
 use logtool_protobuf::{
-    Field, File, FileSet, FoxgloveLog, LocationFix, Message, MessageReader, kind, labels,
+    Field, File, FileSet, FoxgloveLog, LocationFix, Message, MessageReader, kind,
+    labels,
 };
 
 #[derive(Arbitrary, Debug)]
@@ -70,5 +71,7 @@ fn all() -> FileSet {
     };
     let all = Message { name: "All".to_owned(), fields, ..Message::default() };
     let syntax = "proto3".to_owned();
-    FileSet { files: vec![File { messages: vec![inner, all], syntax, ..File::default() }] }
+    FileSet {
+        files: vec![File { messages: vec![inner, all], syntax, ..File::default() }],
+    }
 }
