@@ -132,18 +132,20 @@ fn las_lies_as_its_specification_says() {
     assert_eq!(write(dir.path(), PointFormat::Las, Per::Log), 1);
     let file = fs::read(dir.path().join("points.las")).unwrap();
     // LAS 1.2, table 1: signature, version, where the points begin, their format, their
-    // length and number; table 5 and 6: x, y, z, intensity, returns, ..., GPS time.
+    // length and number; table 5 and 6: x, y, z, intensity, returns, ..., GPS time; and
+    // four extra bytes, the number of the scan.
     assert_eq!(file[..4], *b"LASF");
     assert_eq!(file[24..26], [1, 2]);
-    assert_eq!(file[104..107], [1, 28, 0]);
+    assert_eq!(file[104..107], [1, 32, 0]);
     assert_eq!(file[107..111], 2_u32.to_le_bytes());
     let start = u32::from_le_bytes(file[96..100].try_into().unwrap()) as usize;
-    let second = &file[start + 28..start + 56];
+    let second = &file[start + 32..start + 64];
     let place = [1_000_i32, 2_500, -5_000].map(i32::to_le_bytes).concat();
     assert_eq!(second[..12], place);
     assert_eq!(second[12..14], (51 * 257_u16).to_le_bytes());
     assert_eq!(second[14], 0b001_001);
     assert_eq!(second[20..28], 1.500_000_007_f64.to_le_bytes());
+    assert_eq!(second[28..], 4_u32.to_le_bytes());
 }
 
 #[test]
