@@ -14,7 +14,9 @@ use std::{
 use anyhow::{Context as _, Result};
 use logtool_core::{FileSource, Source};
 
-use crate::{complaint::Complaint, finding::Finding, input::packed::Packing};
+use crate::{
+    complaint::Complaint, digest::digest_of, finding::Finding, input::packed::Packing,
+};
 
 /// The name of standard input.
 pub(crate) const STDIN: &str = "-";
@@ -25,6 +27,8 @@ pub(crate) struct Input {
     pub(crate) name: String,
     /// Its bytes, unpacked.
     pub(crate) source: Arc<dyn Source>,
+    /// The same as they came: packed, if they were.
+    pub(crate) origin: Arc<dyn Source>,
     /// How it was packed, if it was.
     pub(crate) packing: Option<Packing>,
     /// What was lost by unpacking it.
@@ -45,16 +49,20 @@ impl Input {
         (&mut file).take(8).read_to_end(&mut head).with_context(|| name.clone())?;
         file.rewind().with_context(|| name.clone())?;
         let Some(packing) = Packing::of(&head) else {
-            return Ok(Self {
-                source: source(file, maps)?,
-                name,
-                packing: None,
-                loss: None,
-            });
+            let source = source(file, maps)?;
+            let origin = source.clone();
+            return Ok(Self { name, source, origin, packing: None, loss: None });
         };
+        let packed = FileSource::new(file.try_clone().with_context(|| name.clone())?);
+        let origin = Arc::new(packed.with_context(|| name.clone())?);
         let (file, loss) = packing.unpack(file).with_context(|| name.clone())?;
         let source = source(file, maps)?;
-        Ok(Self { source, name, packing: Some(packing), loss })
+        Ok(Self { name, source, origin, packing: Some(packing), loss })
+    }
+
+    /// The [digest](crate::digest) of the file as it came: packed, if it was.
+    pub(crate) fn digest(&self) -> Result<String> {
+        digest_of(&*self.origin).with_context(|| self.name.clone())
     }
 
     /// What to call it without the folders that it is in: for outputs, which others

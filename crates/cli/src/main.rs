@@ -8,6 +8,7 @@ mod args;
 
 mod clock;
 mod complaint;
+mod digest;
 mod finding;
 mod findings;
 mod formats;

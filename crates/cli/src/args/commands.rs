@@ -35,6 +35,9 @@ pub(crate) struct InfoArgs {
     /// its chunks are packed. A look at each chunk of a bag
     #[arg(long)]
     pub(crate) health: bool,
+    /// The BLAKE3 hash of each file, as `b3sum` prints it: all of it is read
+    #[arg(long)]
+    pub(crate) digest: bool,
     #[command(flatten)]
     pub(crate) lidar: LidarArgs,
 }

@@ -27,6 +27,7 @@ use crate::{
 struct More {
     frequencies: Option<Vec<Option<Frequency>>>,
     health: Option<Health>,
+    digest: Option<String>,
 }
 
 pub(super) fn run(args: &InfoArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -58,6 +59,7 @@ fn one(
         anyhow::Ok(More {
             frequencies: args.freq.then(|| frequency::measure(log)).transpose()?,
             health: args.health.then(|| Health::of(log)).transpose()?,
+            digest: args.digest.then(|| opened.input.digest()).transpose()?,
         })
     };
     let more = measured().with_context(|| opened.input.name.clone())?;
@@ -89,7 +91,7 @@ pub(super) fn describe(
     findings: &mut Findings,
 ) -> Result<String> {
     let frequencies = Some(frequency::measure(&*opened.log)?);
-    let more = More { frequencies, health: None };
+    let more = More { frequencies, health: None, digest: None };
     let mut text = Vec::new();
     text::write(&mut text, opened, findings, &more, paint::none())?;
     Ok(String::from_utf8_lossy(&text).into_owned())

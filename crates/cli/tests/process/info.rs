@@ -1,5 +1,7 @@
 //! `logtool info`.
 
+use std::fs;
+
 use serde_json::json;
 
 use crate::{bytes, program::Folder, samples::testdata};
@@ -48,6 +50,26 @@ fn json_has_everything_and_is_a_line_in_a_pipe() {
     assert_eq!(att["records"], 2);
     assert_eq!(att["columns"], json!(["timestamp", "x"]));
     assert_eq!((&att["first_s"], &att["last_s"]), (&json!(1.5), &json!(3.000001)));
+}
+
+/// The digits are those that the Python package `blake3` gives.
+#[test]
+fn a_digest_is_that_of_the_file_as_it_lies_there() {
+    const DIGEST: &str =
+        "blake3:180bb22484b37b3591691de80fd132495cea4099b95f9186e3f4e0356c658aaa";
+    let log = fs::read(testdata("quad_flight.ulg")).unwrap();
+    let folder = Folder::with(&log);
+    let text = folder.run(&["info", "--digest", "flight.ulg"]).succeeded().stdout;
+    assert!(text.contains(&format!("digest      {DIGEST}\n")), "{text}");
+
+    let packed = zstd::bulk::compress(&log, 1).unwrap();
+    folder.write("flight.ulg.zst", &packed);
+    let names = ["flight.ulg", "flight.ulg.zst"];
+    let run = folder.run(&["info", "--digest", "--json", names[0], names[1]]);
+    let reports = run.succeeded().json_lines();
+    assert_eq!(reports[0]["digest"], DIGEST);
+    let of_packed = format!("blake3:{}", blake3::hash(&packed).to_hex());
+    assert_eq!(reports[1]["digest"], of_packed);
 }
 
 #[test]

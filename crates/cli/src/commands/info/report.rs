@@ -27,6 +27,8 @@ pub(super) struct Report<'o> {
     bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     packed_with: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<&'o str>,
     duration_s: Option<Seconds>,
     /// On the log's clock.
     start_s: Option<Seconds>,
@@ -135,6 +137,7 @@ impl<'o> Report<'o> {
             format: &manifest.format,
             bytes: manifest.bytes,
             packed_with: opened.input.packing.map(|packing| packing.name()),
+            digest: more.digest.as_deref(),
             duration_s: time.as_ref().map(span_s),
             start_s: time.as_ref().map(first_s),
             end_s: time.as_ref().map(last_s),

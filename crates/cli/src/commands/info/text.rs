@@ -36,6 +36,9 @@ pub(super) fn write(
     let (format, bytes) = (&manifest.format, Bytes(manifest.bytes));
     writeln!(out, "{name}  {format}, {bytes}{}", packed.unwrap_or_default())?;
     let mut facts = Facts { out, paint };
+    if let Some(digest) = &more.digest {
+        facts.line("digest", digest)?;
+    }
     facts.times(manifest)?;
     facts.system(manifest)?;
     if more.health.is_none() {
