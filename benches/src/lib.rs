@@ -1,8 +1,5 @@
 //! What the programs share that measure bags.
 
-pub mod bag_file;
-pub mod messages;
-
 /// A sum over all bytes, so that all are read: as words, for that is fast.
 pub fn touch(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();

@@ -117,8 +117,11 @@ impl Repeat {
     }
 }
 
-/// Of each logged topic its message id, and the offsets of its times.
-fn ids(log: &UlogLog) -> Result<Vec<Option<(u16, Vec<usize>)>>, Box<dyn Error>> {
+/// The message id of a logged topic, and the offsets of its times.
+type Message = (u16, Vec<usize>);
+
+/// Of each topic, if it is a logged one.
+fn ids(log: &UlogLog) -> Result<Vec<Option<Message>>, Box<dyn Error>> {
     let mut ids = vec![None; log.manifest().topics.len()];
     for (id, topic, layout) in log.subscriptions() {
         let mut offsets = Vec::new();

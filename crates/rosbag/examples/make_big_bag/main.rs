@@ -4,12 +4,13 @@
 //! tf of two nodes 120 Hz, PointCloud2 10 Hz, Image 10 Hz. `small` is AMOUNT small
 //! messages of 20 topics. The same arguments give the same bag, byte for byte.
 
+mod bag_file;
+mod messages;
+
 use std::{error::Error, path::Path};
 
-use logtool_benches::{
-    bag_file::{BagFile, Packing},
-    messages::{self, Random, definition},
-};
+use bag_file::{BagFile, Packing};
+use messages::{Random, definition};
 
 const START: u64 = 1_700_000_000_000_000_000;
 const SECOND: u64 = 1_000_000_000;
