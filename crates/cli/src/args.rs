@@ -49,8 +49,8 @@ Exit status:
   2  misused
   3  done, and some of the input was lost (with --strict this is 1)
 
-A file is mapped into memory, and must not be shortened by somebody else meanwhile: for \
-a log that is still being written there is --no-mmap.")]
+A file is mapped into memory, unless somebody wrote to it in the last ten seconds. If it \
+gets shorter while it is read, that is told, and no output is left.")]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) global: GlobalArgs,

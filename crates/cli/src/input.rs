@@ -2,6 +2,8 @@
 
 mod map;
 mod packed;
+#[cfg(unix)]
+mod shrunk;
 
 use std::{
     ffi::OsStr,
@@ -9,6 +11,7 @@ use std::{
     io::{self, IsTerminal as _, Read, Seek as _},
     path::Path,
     sync::Arc,
+    time::Duration,
 };
 
 use anyhow::{Context as _, Result};
@@ -20,6 +23,9 @@ use crate::{
 
 /// The name of standard input.
 pub(crate) const STDIN: &str = "-";
+
+/// Who writes a log writes more often than this.
+const A_MOMENT: Duration = Duration::from_secs(10);
 
 /// The bytes of a log, and where they are from.
 pub(crate) struct Input {
@@ -49,14 +55,14 @@ impl Input {
         (&mut file).take(8).read_to_end(&mut head).with_context(|| name.clone())?;
         file.rewind().with_context(|| name.clone())?;
         let Some(packing) = Packing::of(&head) else {
-            let source = source(file, maps)?;
+            let source = source(&name, file, maps)?;
             let origin = source.clone();
             return Ok(Self { name, source, origin, packing: None, loss: None });
         };
         let packed = FileSource::new(file.try_clone().with_context(|| name.clone())?);
         let origin = Arc::new(packed.with_context(|| name.clone())?);
         let (file, loss) = packing.unpack(file).with_context(|| name.clone())?;
-        let source = source(file, maps)?;
+        let source = source(&name, file, maps)?;
         Ok(Self { name, source, origin, packing: Some(packing), loss })
     }
 
@@ -116,10 +122,17 @@ fn temporary_file() -> Result<File> {
     })
 }
 
-/// `file` as a memory map; read in pieces where `maps` says no, or the system does.
-fn source(file: File, maps: bool) -> Result<Arc<dyn Source>> {
-    match maps.then(|| map::map(&file)) {
+/// `file` as a memory map; read in pieces where `maps` says no, or the system does, or it is
+/// being written.
+fn source(name: &str, file: File, maps: bool) -> Result<Arc<dyn Source>> {
+    match (maps && !is_being_written(&file)).then(|| map::map(name, &file)) {
         Some(Ok(mapped)) => Ok(Arc::new(mapped)),
         _ => Ok(Arc::new(FileSource::new(file)?)),
     }
+}
+
+/// Whether somebody wrote to `file` a moment ago, and may go on.
+fn is_being_written(file: &File) -> bool {
+    let modified = file.metadata().and_then(|about| about.modified()).ok();
+    modified.and_then(|at| at.elapsed().ok()).is_some_and(|ago| ago < A_MOMENT)
 }

@@ -13,8 +13,15 @@ use std::{
 
 use logtool_sinks::{Existing, Outputs};
 
+#[cfg(unix)]
+use crate::complaint;
+
 /// How a program ends that was interrupted: 128 and the number of the signal.
 const INTERRUPTED: i32 = 130;
+
+/// How it ends when it could not do what was asked.
+#[cfg(unix)]
+const FAILED: i32 = 1;
 
 /// The outputs that are under way.
 static LIVE: Mutex<Vec<Arc<Outputs>>> = Mutex::new(Vec::new());
@@ -39,12 +46,25 @@ pub(crate) fn outputs(dir: impl AsRef<Path>, existing: Existing) -> Guarded {
     Guarded(outputs)
 }
 
-/// Removes what is not whole, and ends the program. The locks are held to the end, so
-/// that nothing new is begun.
+/// Tells `why` the program cannot go on, and ends it as if it were interrupted.
+#[cfg(unix)]
+pub(crate) fn end(why: &anyhow::Error) -> ! {
+    leave(|| {
+        complaint::print(why);
+        FAILED
+    })
+}
+
 fn interrupted() {
+    leave(|| INTERRUPTED)
+}
+
+/// Removes what is not whole, and ends the program with `status`. The locks are held to the
+/// end, so that nothing new is begun.
+fn leave(status: impl FnOnce() -> i32) -> ! {
     let live = live();
     let _abandoned: Vec<_> = live.iter().map(|outputs| outputs.abandon()).collect();
-    process::exit(INTERRUPTED);
+    process::exit(status());
 }
 
 fn live() -> MutexGuard<'static, Vec<Arc<Outputs>>> {

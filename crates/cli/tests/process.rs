@@ -24,6 +24,8 @@ mod check;
 mod convert;
 #[path = "process/derived.rs"]
 mod derived;
+#[path = "process/faults.rs"]
+mod faults;
 #[path = "process/filter.rs"]
 mod filter;
 #[path = "process/help.rs"]

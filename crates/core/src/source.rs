@@ -67,7 +67,14 @@ impl Source for FileSource {
     fn read_at(&self, range: Range<u64>) -> io::Result<Bytes> {
         let (start, end) = (range.start.min(self.len), range.end.min(self.len));
         let mut buffer = vec![0; end.saturating_sub(start) as usize];
-        read_exact_at(&self.file, &mut buffer, start)?;
+        read_exact_at(&self.file, &mut buffer, start).map_err(|err| {
+            match err.kind() {
+                io::ErrorKind::UnexpectedEof => {
+                    io::Error::new(err.kind(), "the file got shorter while it was read")
+                }
+                _ => err,
+            }
+        })?;
         Ok(buffer.into())
     }
 }

@@ -1,4 +1,4 @@
-//! Memory maps: the only `unsafe` of the workspace.
+//! Memory maps: with what happens when a mapped file gets shorter, all `unsafe` of the workspace.
 
 #![allow(unsafe_code)] // memory maps cannot be had without; each use says why it holds
 
@@ -8,30 +8,48 @@ use bytes::Bytes;
 use logtool_core::Source;
 use memmap2::Mmap;
 
+#[cfg(unix)]
+use crate::input::shrunk::Watch;
+
 /// A mapped file. Reading from it copies nothing.
 pub(crate) struct MappedSource {
-    map: Arc<Mmap>,
+    map: Arc<Map>,
     bytes: Bytes,
 }
 
+struct Map {
+    pages: Mmap,
+    #[cfg(unix)]
+    _watch: Watch,
+}
+
 /// Lets [`Bytes`] own a share of the map.
-struct Share(Arc<Mmap>);
+struct Share(Arc<Map>);
 
 impl AsRef<[u8]> for Share {
     fn as_ref(&self) -> &[u8] {
-        &self.0
+        &self.0.pages
     }
 }
 
-/// Maps all of `file`.
-pub(super) fn map(file: &File) -> io::Result<MappedSource> {
+/// Maps all of `file`, which is called `name`.
+pub(super) fn map(name: &str, file: &File) -> io::Result<MappedSource> {
+    #[cfg(unix)]
+    let watch = Watch::over(name, file)?;
+    #[cfg(not(unix))]
+    let _ = name;
     // SAFETY: nothing is written through the map. That nobody else writes to the file
     // while it is mapped cannot be known, only asked for: a log is written once, and
     // the program says so in its help. Where it happens all the same, a changed byte
     // is read as garbled, for no code relies on reading the same twice to be memory
-    // safe, and a file cut short ends the program with SIGBUS; `--no-mmap` is for
-    // files that are still growing or shrinking.
-    let map = Arc::new(unsafe { Mmap::map(file)? });
+    // safe, and a file cut short ends the program in order (`Watch`). Files that are
+    // being written are not mapped.
+    let pages = unsafe { Mmap::map(file)? };
+    let map = Arc::new(Map {
+        pages,
+        #[cfg(unix)]
+        _watch: watch,
+    });
     let bytes = Bytes::from_owner(Share(map.clone()));
     Ok(MappedSource { map, bytes })
 }
@@ -59,7 +77,8 @@ impl Source for MappedSource {
             // them may be alive, gets the same bytes from the file. The range lies in
             // the map; that the system takes whole pages therefore does no harm. If
             // it refuses, the pages just stay.
-            let _ = unsafe { self.map.unchecked_advise_range(advice, start, len) };
+            let _ =
+                unsafe { self.map.pages.unchecked_advise_range(advice, start, len) };
         }
         #[cfg(not(unix))]
         let _ = (start, end);

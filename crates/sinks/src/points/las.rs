@@ -13,6 +13,7 @@ use crate::{
         file::{CloudFile, Out, Points, close},
         gps,
         measures::{Measures, array, places, whole},
+        unfailing::{Failure, Unfailing},
     },
     provenance::CREATED_BY,
 };
@@ -38,7 +39,8 @@ pub(super) struct LasOptions {
 
 /// A LAS file.
 pub(super) struct Las {
-    writer: Writer<Out>,
+    writer: Writer<Unfailing>,
+    failure: Failure,
     measures: Measures,
     options: LasOptions,
     origin: [f64; 3],
@@ -62,8 +64,10 @@ impl Las {
         let origin = first.map(round);
         let extra = extra::of(columns);
         let header = header(origin, options, about, &extra)?;
+        let (out, failure) = Unfailing::new(out);
         let writer = Writer::new(out, header).map_err(odd)?;
-        Ok(Self { writer, measures: Measures::of(columns), options, origin, extra })
+        let measures = Measures::of(columns);
+        Ok(Self { writer, failure, measures, options, origin, extra })
     }
 
     fn seconds(&self, points: &Points) -> Vec<f64> {
@@ -127,12 +131,14 @@ impl CloudFile for Las {
             };
             self.writer.write_point(point).map_err(odd)?;
         }
+        self.failure.check()?;
         Ok(lost)
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         self.writer.close().map_err(odd)?;
-        close(self.writer.into_inner().map_err(odd)?)
+        self.failure.check()?;
+        close(self.writer.into_inner().map_err(odd)?.into_inner())
     }
 }
 

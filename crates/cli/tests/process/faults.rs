@@ -1,0 +1,172 @@
+//! What machines do to a program: files that get shorter, disks that are full, what is no
+//! file. docs/RELIABILITY.md has a line for each.
+
+#![cfg(unix)]
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant, SystemTime},
+};
+
+use crate::{
+    bytes,
+    program::{Folder, Run},
+    samples::testdata,
+};
+
+/// Runs the program, and cuts `flight.ulg`, which was `age` old, when its first temporary
+/// file is there.
+fn cut_while_it_runs(folder: &Folder, args: &[&str], age: Duration) -> Run {
+    let log = fs::File::options().write(true).open(folder.path().join("flight.ulg"));
+    let log = log.unwrap();
+    log.set_modified(SystemTime::now() - age).unwrap();
+    let mut command = folder.command(args);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let start = Instant::now();
+    while !folder.list(".").iter().any(|name| name.ends_with(".part")) {
+        assert!(start.elapsed() < Duration::from_secs(60), "nothing was begun");
+        assert!(child.try_wait().unwrap().is_none(), "it was too quick");
+        thread::sleep(Duration::from_millis(1));
+    }
+    log.set_len(1000).unwrap();
+    let output = child.wait_with_output().unwrap();
+    Run {
+        status: output.status.code().unwrap_or_else(|| panic!("{}", output.status)),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn a_log_that_gets_shorter_while_it_is_read_is_told_and_nothing_is_left() {
+    // An old file is mapped; a new one, which may be being written, is read.
+    for age in [Duration::from_secs(3600), Duration::ZERO] {
+        for args in [
+            &["convert", "flight.ulg", "-o", "."][..],
+            &["convert", "flight.ulg", "-o", ".", "--to", "parquet"],
+            &["filter", "flight.ulg", "-o", "new.ulg"],
+        ] {
+            // 63 MB: it takes long enough to be cut.
+            let folder = Folder::with(&bytes::long_log(3_000_000));
+            let run = cut_while_it_runs(&folder, args, age);
+            run.ended(1, &["flight.ulg: ", "got shorter while it was read"]);
+            assert_eq!(folder.list("."), ["flight.ulg"], "{args:?}, {age:?}");
+        }
+    }
+}
+
+/// A disk of `size` bytes; none where nobody may make one.
+struct Disk(Folder);
+
+impl Disk {
+    fn of(size: u64) -> Option<Self> {
+        let folder = Folder::new();
+        let size = format!("size={size}");
+        let mut command = Command::new("mount");
+        command.args(["-t", "tmpfs", "-o", &size, "logtool"]).arg(folder.path());
+        command.stderr(Stdio::null());
+        let is_made = command.status().is_ok_and(|status| status.success());
+        if !is_made {
+            eprintln!("no small disk can be made here: full disks are not tried");
+        }
+        is_made.then_some(Self(folder))
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn a_full_disk_is_told_and_nothing_is_left() {
+    let Some(disk) = Disk::of(64 << 10) else { return };
+    // As much as a log of each kind becomes is more than the disk has room for.
+    let fill = vec![7; 48 << 10];
+    fs::write(disk.0.path().join("fill"), fill).unwrap();
+    let (flight, rover) = (testdata("quad_flight.ulg"), testdata("rover.bag"));
+    let (puck, car) = (testdata("puck.pcap"), testdata("car.vel"));
+    let mut jobs: Vec<Vec<&str>> = Vec::new();
+    for to in ["csv", "jsonl", "parquet", "arrow", "npz", "mat"] {
+        jobs.push(vec!["convert", &flight, "-o", "out", "--to", to]);
+    }
+    for to in ["las", "ply", "pcd"] {
+        jobs.push(vec!["convert", &puck, "-o", "out", "--to", to]);
+    }
+    jobs.push(vec!["convert", &rover, "-o", "new.mcap"]);
+    jobs.push(vec!["filter", &flight, "-o", "new.ulg"]);
+    jobs.push(vec!["filter", &rover, "-o", "new.bag"]);
+    jobs.push(vec!["repair", &car, "-o", "new.vel"]);
+    jobs.push(vec!["merge", &rover, &rover, "-o", "new.bag"]);
+    for args in jobs {
+        disk.0.run(&args).ended(1, &["o space left"]);
+        assert_eq!(disk.0.list("."), ["fill"], "{args:?}");
+    }
+}
+
+#[test]
+fn a_pipe_is_read_as_a_file_is() {
+    let folder = Folder::with(&bytes::log());
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let feeder = thread::spawn(move || fs::write(pipe, bytes::log()));
+    let piped = folder.run(&["cat", "pipe"]).succeeded();
+    feeder.join().unwrap().unwrap();
+    assert!(!piped.stdout.is_empty());
+    assert_eq!(piped.stdout, folder.run(&["cat", "flight.ulg"]).succeeded().stdout);
+}
+
+#[test]
+fn a_folder_and_what_is_not_there_are_no_logs() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path().join("logs")).unwrap();
+    folder.run(&["info", "logs"]).ended(1, &["logs: it is a directory", "logs/*"]);
+    folder.run(&["info", "none.ulg"]).ended(1, &["none.ulg: there is no such file"]);
+}
+
+#[test]
+fn what_may_not_be_read_does_not_stop_the_others() {
+    let folder = Folder::with(&bytes::log());
+    let secret = folder.write("secret.ulg", &bytes::log());
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0)).unwrap();
+    if fs::File::open(&secret).is_ok() {
+        eprintln!("who runs this may read everything: permissions are not tried");
+        return;
+    }
+    let args = ["convert", "secret.ulg", "flight.ulg", "-o", "out"];
+    folder.run(&args).ended(1, &["secret.ulg: it may not be read"]);
+    assert!(Path::new(&folder.path().join("out")).read_dir().unwrap().count() > 0);
+}
+
+#[test]
+fn of_two_that_write_the_same_output_one_does_it_and_the_other_says_so() {
+    let folder = Folder::with(&bytes::long_log(100_000));
+    let start = || {
+        let mut command = folder.command(&["convert", "flight.ulg", "-o", "out"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let both = [start(), start()].map(|child| child.wait_with_output().unwrap());
+    let [first, second] = both.map(|output| {
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    });
+    let mut status = [first.0, second.0];
+    status.sort_unstable();
+    assert_eq!(status, [0, 1], "{first:?} {second:?}");
+    let told = if first.0 == 1 { first.1 } else { second.1 };
+    assert!(told.contains("--force"), "{told}");
+    let whole = Folder::with(&bytes::long_log(100_000));
+    whole.run(&["convert", "flight.ulg", "-o", "out"]);
+    assert_eq!(folder.list("out"), whole.list("out"));
+    for name in whole.list("out") {
+        assert!(
+            folder.read(&format!("out/{name}")) == whole.read(&format!("out/{name}"))
+        );
+    }
+}
