@@ -25,6 +25,14 @@ bench:
 compare log:
     benches/compare {{log}}
 
+# Every format and job beside its peers, on logs of 100 MB to 5 GB.
+suite *options:
+    benches/suite {{options}}
+
+# Instructions of small jobs, beside what they were (`--accept` writes down what they are).
+instructions *options:
+    benches/instructions {{options}}
+
 # Make the logs in testdata again.
 testdata:
     cargo run -p logtool-ulog --example make_ulogs
