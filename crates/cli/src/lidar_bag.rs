@@ -8,8 +8,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Result;
 use logtool_core::{
-    Block, Columns, Cursor, Decoder, Findings, Log, Manifest, Part, Record, Selection,
-    Source, TimeRange, Timestamp, TopicId, TopicOrigin, TopicSet, Value,
+    Block, Columns, Cursor, Decoder, Findings, Log, Manifest, Part, Reach, Record,
+    Selection, Source, TimeRange, Timestamp, TopicId, TopicOrigin, TopicSet, Value,
 };
 use logtool_velodyne::lidar::{Lidar, LidarOptions, Probe, ScanCache};
 
@@ -28,6 +28,10 @@ struct Sender {
     points: TopicId,
     lidar: Lidar,
 }
+
+/// A packet is no earlier than so many nanoseconds before its message, where it does not say
+/// itself when it was: the slowest turn takes a fifth of a second.
+const EARLIEST: i64 = 1_000_000_000;
 
 /// How much of a bag is read at once to find out which lidars there are.
 const STRETCH: u64 = 8 << 20;
@@ -70,7 +74,9 @@ pub(crate) fn with_points(
         manifest.topics.push(about);
         for part in manifest.parts.iter_mut().filter(|p| p.topics.contains(packets)) {
             part.topics.insert(points);
+            part.time.start = part.time.start.later(-EARLIEST);
         }
+        manifest.reach.insert(points, lidar.reach());
         lidars.push(Sender { packets, points, lidar });
     }
     let scans = lidars.iter().map(|_| ScanCache::default()).collect();
@@ -114,11 +120,17 @@ impl Log for LidarBag {
         for sender in self.lidars.iter().filter(|s| wanted.contains(s.points)) {
             topics.insert(sender.packets);
         }
-        let inner = Selection { topics, time: selection.time };
+        let reach =
+            self.manifest.reach.values().fold(Reach::default(), |all, next| Reach {
+                before: all.before.max(next.before),
+                after: all.after.max(next.after),
+            });
+        let before = reach.before.saturating_add(EARLIEST.unsigned_abs());
+        let time = Reach { before, ..reach }.of(selection.time);
         Ok(Box::new(LidarCursor {
-            cursor: self.bag.read(part, &inner)?,
+            cursor: self.bag.read(part, &Selection { topics, time })?,
             block: Block::default(),
-            wanted: wanted.clone(),
+            wanted: selection.clone(),
             lidars: self.lidars.clone(),
         }))
     }
@@ -133,8 +145,8 @@ impl Log for LidarBag {
         else {
             return self.bag.decoder(topic, columns);
         };
-        let scans =
-            scans.get(self, topic, &sender.lidar, |packet, each| each(packet))?;
+        let (lidar, time) = (&sender.lidar, columns.time);
+        let scans = scans.get(self, topic, lidar, time, |packet, each| each(packet))?;
         Ok(Box::new(sender.lidar.decoder(columns, scans)?))
     }
 
@@ -171,7 +183,7 @@ impl Log for LidarBag {
 struct LidarCursor {
     cursor: Box<dyn Cursor>,
     block: Block,
-    wanted: TopicSet,
+    wanted: Selection,
     lidars: Arc<[Sender]>,
 }
 
@@ -191,14 +203,17 @@ impl Cursor for LidarCursor {
             for (index, record) in same.iter().enumerate() {
                 let range = start(record)..start(record) + record.payload.len();
                 let Record { topic, stream, time, .. } = *record;
-                if self.wanted.contains(topic) {
+                if self.wanted.wants(topic, time) {
                     block.push_of(topic, stream, time, range.clone());
                 }
-                let sender = self.lidars.iter().find(|sender| sender.packets == topic);
-                if let Some(sender) = sender.filter(|s| self.wanted.contains(s.points))
-                {
-                    let behind = same.len() - 1 - index;
-                    let time = earlier(time, behind, sender);
+                let Some(sender) = self.lidars.iter().find(|s| s.packets == topic)
+                else {
+                    continue;
+                };
+                let behind = same.len() - 1 - index;
+                let time = earlier(time, behind, sender);
+                let times = sender.lidar.reach().of(self.wanted.time);
+                if self.wanted.topics.contains(sender.points) && times.contains(time) {
                     block.push_of(sender.points, stream, time, range);
                 }
             }
@@ -212,7 +227,7 @@ impl Cursor for LidarCursor {
 /// message was made when the last had come.
 fn earlier(time: Timestamp, behind: usize, sender: &Sender) -> Timestamp {
     let nanos = behind as f64 * sender.lidar.sensor.packet_nanos();
-    Timestamp::from_nanos(time.as_nanos().saturating_sub(nanos as i64))
+    Timestamp::from_nanos(time.as_nanos().saturating_sub((nanos as i64).min(EARLIEST)))
 }
 
 /// Where in the bytes of `block` the `payload` of one of its records begins.

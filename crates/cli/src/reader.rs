@@ -44,6 +44,7 @@ impl<'l> Reader<'l> {
         columns: Columns,
         make_rows: MakeRows,
     ) -> Self {
+        let columns = Columns { time: selection.time, ..columns };
         let cursor: Box<dyn Cursor + 'l> = match order {
             Order::Time => Box::new(TimeOrder::new(log, selection)),
             Order::File => {

@@ -143,7 +143,7 @@ impl<'l> Pass<'l> {
             none => {
                 // No column but the time: the records are walked over all the same.
                 let only = Some(Vec::new());
-                let columns = Columns { view: View::Nested, only, labels: None };
+                let columns = Columns { only, ..Columns::all(View::Nested) };
                 none.insert(self.log.decoder(run.topic(), &columns)?)
             }
         };

@@ -92,8 +92,9 @@ pub fn to_tables(
 }
 
 impl TableJob<'_> {
-    fn columns(&self, topic: TopicId) -> &Columns {
-        self.columns_of.get(&topic).unwrap_or(&self.columns)
+    fn columns(&self, topic: TopicId) -> Columns {
+        let columns = self.columns_of.get(&topic).unwrap_or(&self.columns);
+        Columns { time: self.selection.time, ..columns.clone() }
     }
 }
 
@@ -272,7 +273,7 @@ impl<'d> Driver<'d> {
                     Some(decoder) => decoder,
                     none => {
                         let columns = self.job.columns(run.topic());
-                        none.insert(self.log.decoder(run.topic(), columns)?)
+                        none.insert(self.log.decoder(run.topic(), &columns)?)
                     }
                 };
                 let before = decoder.rows();

@@ -116,7 +116,7 @@ pub use crate::{
         Columns, Cursor, Decoder, Format, Inspection, Likeness, Log, OpenOptions, View,
         open, recognize,
     },
-    manifest::{Manifest, Part, Selection},
+    manifest::{Manifest, Part, Reach, Selection},
     merge::{Merge, TimeOrder},
     moved::MovedLog,
     place::Place,

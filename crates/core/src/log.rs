@@ -214,12 +214,15 @@ pub struct Columns {
     /// Names for values: a column that has some is followed by a dictionary column,
     /// called `<column>_label`, which `only` does not count.
     pub labels: Option<Arc<Labels>>,
+    /// Of topics with a [reach](Manifest::reach), the rows of these times: others are left
+    /// out. Records of all other topics give their rows whatever this says.
+    pub time: TimeRange,
 }
 
 impl Columns {
     /// All columns of `view`.
     pub const fn all(view: View) -> Self {
-        Self { view, only: None, labels: None }
+        Self { view, only: None, labels: None, time: TimeRange::ALL }
     }
 }
 

@@ -31,6 +31,9 @@ pub struct Manifest {
     pub streams: Vec<Stream>,
     /// The finest parts that can be read one without the other, in the file's order.
     pub parts: Vec<Part>,
+    /// Topics whose records make rows of other times than their own, and how far from it.
+    #[serde(default)]
+    pub reach: BTreeMap<TopicId, Reach>,
     /// What the timestamps count from.
     pub clock: Clock,
     /// From the first record to the last, leaving out times that cannot be right.
@@ -54,6 +57,18 @@ pub struct Part {
     pub topics: TopicSet,
     /// The times that it may hold.
     pub time: TimeRange,
+}
+
+/// How far the rows that are made of a record may be from its time.
+///
+/// A packet of a lidar has one time, and its points have another each: who wants the
+/// points of some times, needs also packets of others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reach {
+    /// At most so many nanoseconds before it.
+    pub before: u64,
+    /// At most so many nanoseconds after it.
+    pub after: u64,
 }
 
 /// Which records are wanted.
@@ -130,7 +145,7 @@ impl Manifest {
         // Who wants everything is also told of all damage, where no record is left.
         let is_everything = selection.time == TimeRange::ALL
             && (selection.topics == TopicSet::All || selection.topics == self.logged());
-        let is_wanted = |part: &&Part| is_everything || part.may_hold(selection);
+        let is_wanted = |part: &&Part| is_everything || self.may_hold(part, selection);
         for part in self.parts.iter().filter(is_wanted) {
             match plan.last_mut() {
                 Some(last) if last.joins(part, target_bytes) => last.join(part),
@@ -139,13 +154,57 @@ impl Manifest {
         }
         plan
     }
+
+    /// Whether a record of `topic` at `time` is wanted, or rows that are made of it may
+    /// be.
+    pub fn wants(
+        &self,
+        selection: &Selection,
+        topic: TopicId,
+        time: Timestamp,
+    ) -> bool {
+        selection.topics.contains(topic)
+            && match self.reach.get(&topic) {
+                None => selection.time.contains(time),
+                Some(reach) => reach.of(selection.time).contains(time),
+            }
+    }
+
+    fn may_hold(&self, part: &Part, selection: &Selection) -> bool {
+        let wants = |topic: TopicId| {
+            part.topics.contains(topic) && selection.topics.contains(topic)
+        };
+        let may_reach = || {
+            self.reach.iter().any(|(topic, reach)| {
+                wants(*topic) && part.time.overlaps(&reach.of(selection.time))
+            })
+        };
+        part.topics.overlaps(&selection.topics)
+            && (part.time.overlaps(&selection.time) || may_reach())
+    }
+}
+
+impl Reach {
+    /// The times of records of which rows may be of these `times`.
+    #[must_use]
+    pub fn of(self, times: TimeRange) -> TimeRange {
+        if times.is_empty() {
+            return times;
+        }
+        let nanos = |reach: u64| i64::try_from(reach).unwrap_or(i64::MAX);
+        let end = match times.end {
+            Timestamp::MAX => Timestamp::MAX,
+            end => end.later(nanos(self.before)),
+        };
+        let start = match times.start {
+            Timestamp::MIN => Timestamp::MIN,
+            start => start.later(nanos(self.after).saturating_neg()),
+        };
+        TimeRange { start, end }
+    }
 }
 
 impl Part {
-    fn may_hold(&self, selection: &Selection) -> bool {
-        self.topics.overlaps(&selection.topics) && self.time.overlaps(&selection.time)
-    }
-
     fn joins(&self, next: &Self, target_bytes: u64) -> bool {
         self.bytes.end == next.bytes.start
             && next.bytes.end - self.bytes.start <= target_bytes

@@ -99,6 +99,7 @@ impl TranslatedLog {
             topics: translations.iter().map(|one| one.topic.clone()).collect(),
             streams: streams.collect(),
             parts: parts.collect(),
+            reach: Default::default(),
             clock: if is_unix { unix } else { beneath.clock.clone() },
             time: beneath.time.map(|time| time.later(offset_nanos)),
             metadata: beneath.metadata.clone(),

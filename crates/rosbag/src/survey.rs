@@ -291,6 +291,7 @@ impl Findings {
             topics,
             streams,
             parts,
+            reach: BTreeMap::new(),
             clock: Clock::default(),
             time,
             metadata,

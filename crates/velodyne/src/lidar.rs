@@ -9,7 +9,7 @@ mod scans;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use logtool_core::{Columns, Result, Topic, TopicOrigin};
+use logtool_core::{Columns, Reach, Result, Topic, TopicOrigin};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -25,6 +25,9 @@ pub use crate::lidar::{codes::CODES, probe::Probe, scans::ScanCache};
 
 /// Nanoseconds in an hour.
 const HOUR: i64 = 3_600_000_000_000;
+
+/// No packet takes longer, in nanoseconds: the longest is that of a VLP-16, 1.33 ms.
+const LONGEST_PACKET: u64 = 2_000_000;
 
 /// The key of what has to be said aloud of the calibration that points are made with, in
 /// the [provenance](Lidar::provenance) and the metadata of a topic.
@@ -112,6 +115,17 @@ impl Lidar {
             let hour_nanos = to_unix.wrapping_neg().rem_euclid(HOUR);
             self.points.time = TimeSource::Sensor { hour_nanos };
         }
+    }
+
+    /// How far its points may be from the time of the record of their packet: nearly a
+    /// packet's time; half an hour where the lidar's own clock tells them, for that may
+    /// contradict the log's.
+    pub fn reach(&self) -> Reach {
+        let nanos = match self.points.time {
+            TimeSource::Record => LONGEST_PACKET,
+            TimeSource::Sensor { .. } => LONGEST_PACKET + HOUR.unsigned_abs() / 2,
+        };
+        Reach { before: nanos, after: nanos }
     }
 
     /// What makes its points what they are, for whatever is written of them.

@@ -2,6 +2,8 @@
 
 mod options;
 
+mod clock;
+
 mod circle;
 mod timing;
 
@@ -18,7 +20,7 @@ mod unpack;
 
 mod decoder;
 
-pub(crate) use crate::points::decoder::nearest;
+pub(crate) use crate::points::clock::nearest;
 pub use crate::points::{
     decoder::PointDecoder,
     options::{Axes, Formula, PointOptions, TimeSource},

@@ -57,7 +57,12 @@ fn a_scan_begins_where_the_azimuth_falls_and_the_first_and_last_are_partial() {
         let partial: Vec<u32> =
             (0..count as u32).filter(|scan| index.is_partial(*scan)).collect();
         let first = u16::from_le_bytes([packets[0].1[2], packets[0].1[3]]);
-        let wanted: Vec<u32> = match first < 200 {
+        // Nothing is missing before the first block if the one before it was before the cut.
+        let azimuth = |at: usize| {
+            u16::from_le_bytes([packets[0].1[100 * at + 2], packets[0].1[100 * at + 3]])
+        };
+        let next = (1..12).map(azimuth).find(|azimuth| *azimuth != first).unwrap();
+        let wanted: Vec<u32> = match first < next - first {
             true => vec![count as u32 - 1],
             false => vec![0, count as u32 - 1],
         };

@@ -83,9 +83,20 @@ fn what_is_written_anew_is_read_back_equal_message_for_message() {
     let samples = SAMPLES.iter().filter_map(|name| Some((*name, sample(name)?)));
     for (name, bytes) in samples.chain([("car.vel", testdata())]) {
         let log = open(&bytes);
+        let mut wanted = messages(&log).0;
+        if name.contains("trunc") {
+            // Its last message says 306 packets, and the 305 that are whole are written.
+            let (topic, last) = wanted.last_mut().unwrap();
+            assert_eq!(
+                (topic.as_str(), &last[17..21]),
+                ("velodyne_packets", &[50, 1, 0, 0][..])
+            );
+            assert_eq!(last.len(), 21 + 305 * 1206);
+            last[17] -= 1;
+        }
         for by_parts in [false, true] {
             let again = open(&rewritten(&log, by_parts));
-            assert!(messages(&again).0 == messages(&log).0, "{name}");
+            assert!(messages(&again).0 == wanted, "{name}");
             assert_eq!(messages(&again).1, [], "{name}");
             assert_eq!(again.size_field(), log.size_field(), "{name}");
             assert_eq!(again.version(), log.version(), "{name}");

@@ -52,7 +52,7 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     let has_names = is_text || args.labels.labels;
     let labels =
         labels.or_else(|| has_names.then(|| labels::of_log(manifest)).flatten());
-    let columns = Columns { view: View::Nested, only: None, labels };
+    let columns = Columns { labels, ..Columns::all(View::Nested) };
     let topics = selection.topics.clone();
     let make_rows = if is_text { Rows::text } else { Rows::json };
     let mut reader = Reader::new(log, selection, args.order, columns, make_rows);

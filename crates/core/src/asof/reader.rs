@@ -4,7 +4,7 @@ use crate::{
     asof::{AsofJob, AsofReport, grid::Grid, limits::Limits, pending::Pending},
     block::{Block, TopicSort},
     error::Result,
-    log::{Decoder, Log},
+    log::{Columns, Decoder, Log},
     manifest::{Part, Selection},
     time::{TimeRange, Timestamp},
     topic::TopicId,
@@ -91,7 +91,11 @@ impl Reader<'_> {
             Some(decoder) => Ok(decoder),
             none => {
                 let columns = self.job.columns_of.get(&topic).cloned();
-                Ok(none.insert(self.log.decoder(topic, &columns.unwrap_or_default())?))
+                let columns = Columns {
+                    time: self.selection.time,
+                    ..columns.unwrap_or_default()
+                };
+                Ok(none.insert(self.log.decoder(topic, &columns)?))
             }
         }
     }

@@ -56,6 +56,7 @@ impl Found {
             streams: entries.map(stream).collect(),
             time: times.reduce(|all, next| all.cover(&next)),
             parts,
+            reach: BTreeMap::new(),
             clock: Clock::default(),
             metadata: self.facts(),
             damage: self.damage,

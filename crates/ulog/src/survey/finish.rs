@@ -89,6 +89,7 @@ impl Survey {
             topics,
             streams: Vec::new(),
             parts,
+            reach: BTreeMap::new(),
             clock,
             time,
             metadata,

@@ -42,7 +42,8 @@ const fn code(name: &'static str, severity: Severity, meaning: &'static str) -> 
 pub(crate) static BROKEN: Code = code(
     "capture.broken",
     Error,
-    "frames of a capture are shorter than the packets in them say",
+    "frames of a capture are shorter than the packets in them say, or hold packets to \
+     which their headers do not lead",
 );
 pub(crate) static EMPTY: Code =
     code("capture.empty", Warning, "a capture has no packet of a lidar");

@@ -3,7 +3,8 @@
 use std::{mem, sync::Arc};
 
 use logtool_core::{
-    Block, Cursor, NextGap, Result, Selection, Source, Step, Timestamp, TopicId, Walk,
+    Block, Cursor, Manifest, NextGap, Result, Selection, Source, Step, Timestamp,
+    TopicId, Walk,
 };
 
 use crate::capture::{
@@ -22,6 +23,7 @@ pub(crate) struct CaptureCursor {
 
 struct State {
     reader: Reader,
+    manifest: Arc<Manifest>,
     notes: Arc<Notes>,
     selection: Selection,
     /// Where the file ends.
@@ -49,6 +51,7 @@ impl CaptureCursor {
     pub(crate) fn new(
         walk: Walk,
         source: &Arc<dyn Source>,
+        manifest: Arc<Manifest>,
         notes: Arc<Notes>,
         start: PartStart,
         selection: Selection,
@@ -71,7 +74,8 @@ impl CaptureCursor {
             reader.section.declare(*declaration);
         }
         let gap = NextGap::new(&notes.gaps, at);
-        let state = State { reader, notes, selection, end, gap, joined: None };
+        let state =
+            State { reader, manifest, notes, selection, end, gap, joined: None };
         Ok(Self { walk, state })
     }
 }
@@ -148,7 +152,8 @@ impl State {
     ) -> Step {
         let whole = Step::Whole { len };
         let Some(topic) = self.notes.topic(&packet.sender) else { return whole };
-        let wants = |topic: &TopicId| self.selection.wants(*topic, packet.time);
+        let (manifest, selection) = (&self.manifest, &self.selection);
+        let wants = |topic: &TopicId| manifest.wants(selection, *topic, packet.time);
         let points = self.notes.points_of(topic);
         let topics = [Some(topic).filter(wants), points.filter(wants)];
         if topics == [None; 2] {

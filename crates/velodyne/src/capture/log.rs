@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use logtool_core::{
     Columns, Cursor, Decoder, Error, ErrorKind, Finding, Findings, Log, Manifest,
-    OpenOptions, Part, Result, Selection, Source, TopicId, Walk,
+    OpenOptions, Part, Result, Selection, Source, TimeRange, TopicId, Walk,
 };
 
 use crate::{
@@ -81,12 +81,17 @@ impl CaptureLog {
     /// # Errors
     /// `Io` if the log cannot be read.
     pub fn scans(&self, topic: TopicId) -> Result<Arc<ScanIndex>> {
+        self.scans_within(topic, TimeRange::ALL)
+    }
+
+    fn scans_within(&self, topic: TopicId, time: TimeRange) -> Result<Arc<ScanIndex>> {
         let Some((packets, points)) = self.notes.points(topic) else {
             return Ok(Arc::default());
         };
         match self.scans.get(packets.index()) {
             Some(cache) => {
-                cache.get(self, topic, &points.lidar, |packet, each| each(packet))
+                let lidar = &points.lidar;
+                cache.get(self, topic, lidar, time, |packet, each| each(packet))
             }
             None => Ok(Arc::default()),
         }
@@ -107,13 +112,19 @@ impl Log for CaptureLog {
         })?;
         let walk = Walk::new(self.source.clone(), part.bytes.clone(), self.options);
         let (notes, selection) = (self.notes.clone(), selection.clone());
-        let cursor = CaptureCursor::new(walk, &self.source, notes, start, selection)?;
+        let manifest = self.manifest.clone();
+        let source = &self.source;
+        let cursor =
+            CaptureCursor::new(walk, source, manifest, notes, start, selection)?;
         Ok(Box::new(cursor))
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
         if let Some((_, points)) = self.notes.points(topic) {
-            let decoder = points.lidar.decoder(columns, self.scans(topic)?)?;
+            let decoder = {
+                let scans = self.scans_within(topic, columns.time)?;
+                points.lidar.decoder(columns, scans)?
+            };
             return Ok(Box::new(decoder));
         }
         match self.notes.topics.get(topic.index()) {

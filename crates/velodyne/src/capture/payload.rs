@@ -65,6 +65,18 @@ pub(crate) fn may_be(ports: [u16; 2], len: usize, bytes: &[u8]) -> bool {
     }
 }
 
+/// Where in a frame, or in a block of a pcapng around one, a data packet can begin: behind
+/// headers of any link, of IP and of UDP.
+const STARTS: std::ops::RangeInclusive<usize> = 8..=160;
+
+/// Whether `bytes` hold a data packet somewhere, whatever the headers before it say.
+pub(crate) fn holds_packet(bytes: &[u8]) -> bool {
+    STARTS.step_by(2).any(|start| {
+        let packet = bytes.get(start..start.saturating_add(DATA_BYTES));
+        packet.and_then(Firings::new).is_some_and(is_data)
+    })
+}
+
 /// Whether the first block says which lasers it is of, and all others do, or are empty:
 /// the VLS-128 leaves some out.
 pub(crate) fn is_data(firings: Firings<'_>) -> bool {
@@ -106,6 +118,14 @@ mod tests {
         assert!(!may_be([9, 9], 512, &position));
         position[206..209].copy_from_slice(b"$GP");
         assert!(may_be([9, 9], 512, &position));
+    }
+
+    #[test]
+    fn a_packet_is_seen_behind_headers_that_do_not_lead_to_it() {
+        let frame = |packet: &[u8]| [&[0; 42], packet, &[0; 4]].concat();
+        assert!(holds_packet(&frame(&packet())));
+        assert!(!holds_packet(&frame(&packet()[..1_100])));
+        assert!(!holds_packet(&[0xff; 1_500]));
     }
 
     #[test]

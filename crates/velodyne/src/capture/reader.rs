@@ -75,6 +75,8 @@ pub(crate) enum Foreign {
     Short,
     /// It says that it is longer than it is.
     Broken,
+    /// It holds a data packet, and its headers do not lead there.
+    Hidden,
     /// It is as long as a data packet, and no block says which lasers it is of.
     WrongFlags,
     /// It is a datagram of another length or port.
@@ -102,12 +104,12 @@ impl Reader {
             Item::Frame(frame) if self.container == Container::Bare => {
                 self.bare(&frame, bytes)
             }
-            Item::Frame(frame) => self.frame(at, &frame, bytes),
+            Item::Frame(frame) => lost_or(self.frame(at, &frame, bytes), bytes),
             Item::Declaration(declaration) => {
                 self.section.declare(declaration);
                 Found::Declaration(declaration)
             }
-            Item::Other => Found::Other,
+            Item::Other => lost_or(Found::Other, bytes),
             Item::Broken => Found::Broken,
         }
     }
@@ -170,6 +172,17 @@ impl Reader {
             Packet::Other => Found::Foreign(Foreign::OtherProtocol),
             Packet::Short => unseen(frame),
         }
+    }
+}
+
+/// What an item of these `bytes` is in truth that was `found` to be no packet of a lidar:
+/// lost, if it holds one to which its headers do not lead.
+fn lost_or(found: Found, bytes: &[u8]) -> Found {
+    match found {
+        Found::Foreign(_) | Found::Other if payload::holds_packet(bytes) => {
+            Found::Lost(Foreign::Hidden)
+        }
+        found => found,
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{Field, Schema, SchemaRef};
 use logtool_core::{
-    Columns, Damage, Decoder, Error, ErrorKind, Record, Result, Run, Timestamp,
+    Columns, Damage, Decoder, Error, ErrorKind, Record, Result, Run, TimeRange,
+    Timestamp,
 };
 
 use crate::{
@@ -20,16 +21,14 @@ use crate::{
     },
 };
 
-/// Nanoseconds in an hour.
-const HOUR: i64 = 3_600_000_000_000;
-
 /// The most points of one batch: an `i32` has to count them.
 const MOST_ROWS: usize = i32::MAX as usize;
 
 /// Turns records that are data packets, 1206 bytes each, into rows of
 /// [points](crate::points::schema).
 ///
-/// Returns of no distance are left out. What is no packet of the sensor is damage.
+/// Returns of no distance are left out, and points of times that are not
+/// [wanted](Columns::time). What is no packet of the sensor is damage.
 #[derive(Clone, Debug)]
 pub struct PointDecoder {
     sensor: Sensor,
@@ -38,6 +37,8 @@ pub struct PointDecoder {
     scans: Scans,
     table: Table,
     schema: SchemaRef,
+    /// The times of the points that are wanted.
+    within: TimeRange,
 }
 
 impl PointDecoder {
@@ -61,6 +62,7 @@ impl PointDecoder {
             scans: Scans::Tracked(Box::new(ScanTracker::new(sensor, options.cut))),
             schema: table.schema().clone(),
             table,
+            within: columns.time,
         })
     }
 
@@ -69,7 +71,7 @@ impl PointDecoder {
     #[must_use]
     pub fn with_scans(mut self, scans: Scans) -> Self {
         if let Scans::Indexed(index) = &scans {
-            self.schema = telling(&self.schema, index);
+            self.schema = telling(&self.schema, index, self.within);
         }
         self.scans = scans;
         self
@@ -79,12 +81,8 @@ impl PointDecoder {
     pub fn add(&mut self, record: Record<'_>) -> bool {
         let Some(packet) = Firings::new(record.payload) else { return false };
         let record_nanos = record.time.as_nanos();
-        let nanos = match self.time {
-            TimeSource::Sensor { hour_nanos } if self.sensor.model.tells_time() => {
-                nearest(record_nanos, hour_nanos, packet.tail().micros)
-            }
-            _ => record_nanos,
-        };
+        let micros = packet.tail().micros;
+        let nanos = self.time.nanos(self.sensor.model, record_nanos, micros);
         // A packet without a time has points without one.
         let is_told = record.time != Timestamp::MAX;
         // A second from either end of time, so that no firing is beyond it.
@@ -95,6 +93,9 @@ impl PointDecoder {
             self.unpacker.add(&mut self.table, &mut self.scans, packet, moment);
         if !is_told {
             self.table.forget_times(before);
+        }
+        if self.within != TimeRange::ALL {
+            self.table.keep(before, self.within);
         }
         is_one
     }
@@ -125,28 +126,17 @@ impl Decoder for PointDecoder {
     }
 }
 
-/// `schema`, with what `scans` are partial beside the column of their numbers.
-fn telling(schema: &Schema, scans: &ScanIndex) -> SchemaRef {
+/// `schema`, with what `scans` are partial beside the column of their numbers, of those
+/// with points `within` some times.
+fn telling(schema: &Schema, scans: &ScanIndex, within: TimeRange) -> SchemaRef {
     let fields = schema.fields().iter().map(|field| {
         let mut field = Field::clone(field);
         if field.name() == "scan" {
-            field.metadata_mut().insert(PARTIAL.to_owned(), scans.partial());
+            field.metadata_mut().insert(PARTIAL.to_owned(), scans.partial(within));
         }
         field
     });
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
-}
-
-/// The time at which `micros` of an hour have passed, of that hour which makes it the
-/// nearest to `nanos`, if some hour begins at `hour`.
-pub(crate) fn nearest(nanos: i64, hour: i64, micros: u32) -> i64 {
-    let past = i64::from(micros) * 1_000;
-    let Some(since) = nanos.checked_sub(hour).and_then(|t| t.checked_sub(past)) else {
-        return nanos;
-    };
-    let off = since.rem_euclid(HOUR);
-    let off = if off > HOUR / 2 { off - HOUR } else { off };
-    nanos.saturating_sub(off)
 }
 
 #[cfg(test)]
@@ -170,7 +160,7 @@ mod tests {
         let mut decoder =
             PointDecoder::new(sensor, &calibration, PointOptions::default(), &columns)
                 .unwrap();
-        for time in [Timestamp::from_nanos(HOUR), Timestamp::MAX] {
+        for time in [Timestamp::from_nanos(1_000_000_000), Timestamp::MAX] {
             let record = Record {
                 topic: TopicId(0),
                 stream: 0,
@@ -184,17 +174,5 @@ mod tests {
         // 12 blocks of 32 returns, all of some distance.
         assert_eq!((points.num_rows(), points["time"].null_count()), (768, 384));
         assert!((0..384).all(|row| points["time"].is_valid(row)));
-    }
-
-    #[test]
-    fn the_hour_of_a_packet_is_the_one_that_brings_it_near_its_record() {
-        let second = 1_000_000_000;
-        // Stamped a second before the hour, written a second after it.
-        assert_eq!(nearest(10 * HOUR + second, 0, 3_599_000_000), 10 * HOUR - second);
-        // Stamped a second after the hour, written before it.
-        assert_eq!(nearest(10 * HOUR - 5, 0, 1_000_000), 10 * HOUR + second);
-        // Hours of another clock.
-        assert_eq!(nearest(7 * second, 3 * second, 4_500_000), 7 * second + second / 2);
-        assert_eq!(nearest(i64::MIN, 1, 0), i64::MIN);
     }
 }

@@ -1,14 +1,15 @@
 //! Scans: turns of the head from one cut to the next.
 
-use logtool_core::Timestamp;
+use logtool_core::{TimeRange, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    model::Sensor,
+    model::{Model, Sensor},
     packet::{BLOCKS, Firings},
     points::{
         arrangement::Arrangement,
         circle::TURN,
+        options::TimeSource,
         timing::{Timing, turned},
     },
 };
@@ -21,8 +22,9 @@ const LONG_GAP_NANOS: i64 = 200_000_000;
 /// twenty turns a second.
 const BLOCK_TURN: u16 = 10;
 
-/// How near to the cut a scan that is whole begins: 2 degrees.
-const NEAR_CUT: u16 = 200;
+/// How near to the cut a scan that is whole begins at most, however far it is from one
+/// firing to the next: 1 degree.
+const NEAR_CUT: u16 = 100;
 
 /// Where a scan begins.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +35,9 @@ pub struct ScanStart {
     pub nanos: i64,
     /// The block of the packet that is its first.
     pub block: u8,
+    /// When its lasers fire, in nanoseconds of the clock of the points: the earliest, and
+    /// what is after the latest.
+    pub fires: (i64, i64),
     /// Whether it begins at the cut: the head was seen passing it.
     pub is_at_cut: bool,
     /// How fast the head turns then, in hundredths of a degree a nanosecond.
@@ -59,6 +64,8 @@ pub struct ScanTracker {
     timing: Timing,
     period: f64,
     cut: u16,
+    model: Model,
+    time: TimeSource,
     /// The azimuth after the cut and the time of the block before.
     last: Option<(u16, i64)>,
     /// The first azimuth and the time of the packet before.
@@ -85,13 +92,19 @@ impl ScanIndex {
         !at(number) || !at(number + 1)
     }
 
-    /// The numbers of the scans that are partial, as they are told beside a column of
-    /// numbers of scans: `0,7-9,31`.
-    pub(crate) fn partial(&self) -> String {
+    /// The numbers of the scans that are partial if all points are cut away that are not
+    /// `within` some times, of those of which some are left; as they are told beside a
+    /// column of numbers of scans: `0,7-9,31`.
+    pub(crate) fn partial(&self, within: TimeRange) -> String {
         let mut runs: Vec<(u32, u32)> = Vec::new();
         let count = self.starts.len() + usize::from(self.runs_over);
         let numbers = 0..u32::try_from(count).unwrap_or(u32::MAX);
-        for number in numbers.filter(|number| self.is_partial(*number)) {
+        let is_whole = within == TimeRange::ALL;
+        let is_told = |number: &u32| match is_whole {
+            true => self.is_partial(*number),
+            false => self.is_partial_within(*number, within),
+        };
+        for number in numbers.filter(is_told) {
             match runs.last_mut() {
                 Some((_, last)) if *last + 1 == number => *last = number,
                 _ => runs.push((number, number)),
@@ -105,6 +118,16 @@ impl ScanIndex {
         runs.join(",")
     }
 
+    /// Whether some points of the scan `number` are `within` these times, and some are
+    /// missing.
+    fn is_partial_within(&self, number: u32, within: TimeRange) -> bool {
+        let start = self.starts.get(number as usize).or(self.starts.last());
+        let Some((first, after)) = start.map(|start| start.fires) else { return true };
+        let (from, to) = (within.start.as_nanos(), within.end.as_nanos());
+        let is_told = after > from && first < to;
+        is_told && (first < from || after > to || self.is_partial(number))
+    }
+
     /// Adds the packet in the record at `offset` and `time`, seen by `tracker`.
     pub fn add(
         &mut self,
@@ -113,9 +136,29 @@ impl ScanIndex {
         offset: u64,
         time: Timestamp,
     ) {
-        for (block, is_at_cut) in tracker.follow(packet, time).into_iter().flatten() {
-            let (nanos, rate) = (time.as_nanos(), tracker.rate);
-            self.starts.push(ScanStart { offset, nanos, block, is_at_cut, rate });
+        let begun = tracker.follow(packet, time);
+        let (nanos, rate) = (time.as_nanos(), tracker.rate);
+        let micros = packet.tail().micros;
+        let stands_for = tracker.time.nanos(tracker.model, nanos, micros);
+        let fires = |block: u8| stands_for.saturating_add(tracker.fires(block));
+        let after = fires(BLOCKS as u8);
+        let mut first = fires(0);
+        for (block, is_at_cut) in begun.into_iter().flatten() {
+            if let Some(before) = self.starts.last_mut().filter(|_| block > 0) {
+                before.fire(first, fires(block));
+            }
+            first = fires(block);
+            self.starts.push(ScanStart {
+                offset,
+                nanos,
+                block,
+                fires: (first, first),
+                is_at_cut,
+                rate,
+            });
+        }
+        if let Some(last) = self.starts.last_mut() {
+            last.fire(first, after);
         }
         let left = tracker.last.map_or(TURN, |(after_cut, _)| TURN - after_cut);
         self.runs_over = left <= BLOCK_TURN;
@@ -138,6 +181,13 @@ impl ScanIndex {
     }
 }
 
+impl ScanStart {
+    /// Lasers fire from `first` on, until before `after`.
+    fn fire(&mut self, first: i64, after: i64) {
+        self.fires = (self.fires.0.min(first), self.fires.1.max(after));
+    }
+}
+
 impl ScanTracker {
     /// A tracker of the packets of `sensor`; scans begin at `cut` hundredths of a degree.
     pub fn new(sensor: Sensor, cut: u16) -> Self {
@@ -146,11 +196,34 @@ impl ScanTracker {
             timing: Timing::of(sensor),
             period: sensor.packet_nanos(),
             cut: cut % TURN,
+            model: sensor.model,
+            time: TimeSource::Record,
             last: None,
             packet: None,
             rate: 0.0,
             scans: 0,
         }
+    }
+
+    /// The same, of packets whose points have the time from this source.
+    #[must_use]
+    pub fn with_time(mut self, time: TimeSource) -> Self {
+        self.time = time;
+        self
+    }
+
+    /// When the first laser of `block` fires after the time of the packet that was
+    /// followed last; of the block behind the last one, what is after all of them.
+    fn fires(&self, block: u8) -> i64 {
+        let all = &self.timing.nanos;
+        let fires = match all.get(usize::from(block)) {
+            Some(row) => row.iter().copied().fold(f64::MAX, f64::min),
+            // Those of the other blocks are over before.
+            None => {
+                all.iter().rev().take(4).flatten().copied().fold(0.0, f64::max) + 1.0
+            }
+        };
+        (self.timing.first + fires).round() as i64
     }
 
     /// How many scans began.
@@ -184,10 +257,11 @@ impl ScanTracker {
         self.turn(azimuths, heads, nanos);
         let mut begins = [None; 2];
         let mut begun = begins.iter_mut();
+        let near = step(azimuths).min(NEAR_CUT);
         for (block, (azimuth, head)) in (0_u8..).zip(azimuths.iter().zip(heads)) {
             let now = nanos.saturating_add(*head as i64);
             let after_cut = turned(self.cut, *azimuth);
-            if let Some(is_at_cut) = self.step(after_cut, now)
+            if let Some(is_at_cut) = self.step(after_cut, now, near)
                 && let Some(place) = begun.next()
             {
                 *place = Some((block, is_at_cut));
@@ -197,10 +271,12 @@ impl ScanTracker {
         begins
     }
 
-    /// Whether a scan begins with a block so far after the cut, and whether at the cut.
-    fn step(&mut self, after_cut: u16, now: i64) -> Option<bool> {
+    /// Whether a scan begins with a block so far after the cut, and whether at the cut:
+    /// the very first does if the one before it would have been before the cut, being
+    /// `near` as far away as they are.
+    fn step(&mut self, after_cut: u16, now: i64, near: u16) -> Option<bool> {
         let Some((before, then)) = self.last.replace((after_cut, now)) else {
-            return Some(after_cut < NEAR_CUT);
+            return Some(after_cut < near);
         };
         let gap = now.saturating_sub(then);
         let turned = if self.rate > 0.0 { self.rate * gap as f64 } else { 0.0 };
@@ -239,6 +315,15 @@ impl ScanTracker {
         self.rate =
             if is_new { measured } else { self.rate + (measured - self.rate) / 8.0 };
     }
+}
+
+/// How far the head turns from one azimuth of a packet to the next other one.
+fn step(azimuths: &[u16; BLOCKS]) -> u16 {
+    let steps = azimuths.windows(2).map(|pair| match *pair {
+        [from, next] => turned(from, next),
+        _ => 0,
+    });
+    steps.into_iter().find(|step| *step > 0).unwrap_or(0)
 }
 
 impl Scans {

@@ -8,7 +8,9 @@ use arrow_array::{
 };
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use logtool_core::{Error, ErrorKind, Result, Timestamp, time_array, time_field};
+use logtool_core::{
+    Error, ErrorKind, Result, TimeRange, Timestamp, time_array, time_field,
+};
 
 use crate::{
     packet::CHANNELS,
@@ -220,6 +222,31 @@ impl Table {
         times.fill(Timestamp::MAX.as_nanos());
     }
 
+    /// Of the points from `row` on, keeps those `within` some times.
+    pub(super) fn keep(&mut self, row: usize, within: TimeRange) {
+        let times = self.time.get(row..).unwrap_or_default();
+        let is_kept: Vec<bool> = times
+            .iter()
+            .map(|nanos| within.contains(Timestamp::from_nanos(*nanos)))
+            .collect();
+        if is_kept.iter().all(|kept| *kept) {
+            return;
+        }
+        retain(&mut self.time, row, &is_kept);
+        let places = [&mut self.x, &mut self.y, &mut self.z];
+        let others = [&mut self.corrected, &mut self.azimuth, &mut self.distance];
+        for column in places.into_iter().chain(others).flatten() {
+            retain(column, row, &is_kept);
+        }
+        let small = [&mut self.intensity, &mut self.laser, &mut self.ring];
+        for column in small.into_iter().chain([&mut self.kind]).flatten() {
+            retain(column, row, &is_kept);
+        }
+        if let Some(column) = &mut self.scan {
+            retain(column, row, &is_kept);
+        }
+    }
+
     /// Takes the points, and leaves room for as many.
     pub(super) fn take(&mut self) -> Result<RecordBatch> {
         let times = time_array(fresh(&mut self.time));
@@ -300,6 +327,13 @@ impl Runs {
         }
         column.truncate(at + self.channels);
     }
+}
+
+/// Of the values from `row` on, keeps those that are.
+fn retain<T: Copy>(column: &mut Vec<T>, row: usize, is_kept: &[bool]) {
+    let rest = column.split_off(row.min(column.len()));
+    let kept = rest.into_iter().zip(is_kept).filter(|(_, kept)| **kept);
+    column.extend(kept.map(|(value, _)| value));
 }
 
 /// Puts the values of these stretches at the end of a column, if it is wanted.

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use logtool_core::{Block, Cursor, NextGap, Result, Selection, Step, TopicId, Walk};
+use logtool_core::{
+    Block, Cursor, NextGap, Reach, Result, Selection, Step, TimeRange, Walk,
+};
 
 use crate::vel::{
     judge::{Judge, Look, Message, SIGHT},
@@ -22,22 +24,27 @@ struct Reader {
     notes: Arc<Notes>,
     judge: Judge,
     selection: Selection,
+    /// The times of messages that may have wanted points.
+    time_of_points: TimeRange,
     /// The next gap that the walk will come to.
     gap: NextGap,
 }
 
 impl VelCursor {
-    /// A cursor that walks `walk`, in a file of `end` bytes.
+    /// A cursor that walks `walk`, in a file of `end` bytes; points are so far from their
+    /// messages.
     pub(crate) fn new(
         walk: Walk,
         end: u64,
         notes: Arc<Notes>,
         selection: Selection,
+        reach: Reach,
     ) -> Self {
         let at = walk.position();
         let gap = NextGap::new(&notes.gaps, at);
         let judge = Judge { size_field: notes.size_field, end };
-        let reader = Reader { notes, judge, selection, gap };
+        let time_of_points = reach.of(selection.time);
+        let reader = Reader { notes, judge, selection, time_of_points, gap };
         Self { walk, reader }
     }
 }
@@ -89,19 +96,19 @@ impl Reader {
         let kind = TopicKind::of(message);
         let time = time::of_millis(message.header.millis);
         let Some(topic) = self.notes.topic(kind) else { return };
-        let mut push = |topic: TopicId| {
-            if self.selection.wants(topic, time) {
-                block.push(topic, time, used + SIZE_LEN..used + len);
-            }
-        };
-        push(topic);
+        let place = used + SIZE_LEN..used + len;
+        if self.selection.wants(topic, time) {
+            block.push(topic, time, place.clone());
+        }
         let is_valid = message.header.validity == self.notes.valid;
         if let Some(points) = self.notes.points
             && kind == TopicKind::Packets
             && is_valid
             && len > HEADER_LEN
+            && self.selection.topics.contains(points)
+            && self.time_of_points.contains(time)
         {
-            push(points);
+            block.push(points, time, place);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use logtool_core::{
     Columns, Cursor, Decoder, Error, ErrorKind, Findings, Log, Manifest, OpenOptions,
-    Part, Record, Result, Selection, Source, TopicId, Walk,
+    Part, Record, Result, Selection, Source, TimeRange, TopicId, Walk,
 };
 
 use crate::{
@@ -98,10 +98,14 @@ impl VelLog {
     /// # Errors
     /// `Io` if the log cannot be read.
     pub fn scans(&self) -> Result<Arc<ScanIndex>> {
+        self.scans_within(TimeRange::ALL)
+    }
+
+    fn scans_within(&self, time: TimeRange) -> Result<Arc<ScanIndex>> {
         let (Some(topic), Some(lidar)) = (self.notes.points, &self.notes.lidar) else {
             return Ok(Arc::default());
         };
-        self.scans.get(self, topic, lidar, |message, each| {
+        self.scans.get(self, topic, lidar, time, |message, each| {
             points::packets(lidar.sensor, message).for_each(each);
         })
     }
@@ -120,14 +124,16 @@ impl Log for VelLog {
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
         let walk = Walk::new(self.source.clone(), part.bytes.clone(), self.options);
         let (end, notes) = (self.manifest.bytes, self.notes.clone());
-        Ok(Box::new(VelCursor::new(walk, end, notes, selection.clone())))
+        let reach = notes.points.and_then(|points| self.manifest.reach.get(&points));
+        let reach = reach.copied().unwrap_or_default();
+        Ok(Box::new(VelCursor::new(walk, end, notes, selection.clone(), reach)))
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
         if let Some(lidar) = &self.notes.lidar
             && self.notes.points == Some(topic)
         {
-            let decoder = lidar.decoder(columns, self.scans()?)?;
+            let decoder = lidar.decoder(columns, self.scans_within(columns.time)?)?;
             return Ok(Box::new(VelPoints::new(lidar.sensor, decoder)));
         }
         match self.notes.topics.get(topic.index()) {

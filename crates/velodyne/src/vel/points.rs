@@ -2,9 +2,10 @@
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use logtool_core::{Damage, Decoder, Record, Result, Run, Timestamp};
+use logtool_core::{Damage, Decoder, Reach, Record, Result, Run, Timestamp};
 
 use crate::{
+    lidar::Lidar,
     model::Sensor,
     packet::Firings,
     points::PointDecoder,
@@ -14,6 +15,9 @@ use crate::{
 /// Nanoseconds in an hour, and in a second.
 const HOUR: i64 = 3_600_000_000_000;
 const SECOND: i64 = 1_000_000_000;
+
+/// What is further from what is expected, in nanoseconds, is no clock.
+const MOST_OFF: i64 = SECOND / 2;
 
 /// Turns messages of packets into rows of points.
 pub(crate) struct VelPoints {
@@ -52,6 +56,17 @@ impl Decoder for VelPoints {
     }
 }
 
+/// How far the points of a message of up to so many `packets` may be from its time.
+pub(crate) fn reach(lidar: &Lidar, packets: u64) -> Reach {
+    let Reach { before, after } = lidar.reach();
+    let earlier = (packets as f64 * lidar.sensor.packet_nanos()) as u64;
+    let earlier = earlier.saturating_add(MOST_OFF.unsigned_abs());
+    Reach {
+        before: before.saturating_add(earlier),
+        after: after + MOST_OFF.unsigned_abs(),
+    }
+}
+
 /// The packets of a message, each as if it was a record.
 ///
 /// The message was written when the last of them had come. Those before it are as much
@@ -73,8 +88,7 @@ pub(crate) fn packets<'r>(
         let behind = (packets.len() - 1 - index) as f64;
         let expected = (behind * sensor.packet_nanos()) as i64;
         let told = last.map(|last| (last - stamp(packet)).rem_euclid(HOUR));
-        // What is far from what is expected is no clock.
-        let is_clock = |told: &i64| (told - expected).abs() < SECOND / 2;
+        let is_clock = |told: &i64| (told - expected).abs() < MOST_OFF;
         let told = told.filter(|_| sensor.model.tells_time()).filter(is_clock);
         let early = told.unwrap_or(expected);
         // Where no time is told, none is before it.

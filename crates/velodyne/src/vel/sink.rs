@@ -9,9 +9,9 @@ use logtool_core::{
 
 use crate::vel::{
     judge::{Judge, Look, SIGHT},
-    notes::{FORMAT_NAME, Notes},
+    notes::{CutMessage, FORMAT_NAME, Notes},
     topics::ENCODING,
-    wire::{self, PREFIX_LEN, SizeField},
+    wire::{self, PREFIX_LEN, SIZE_LEN, SizeField, kind},
     write::{Writer, WriterOptions},
 };
 
@@ -80,6 +80,12 @@ impl<W: Write + Seek> VelSink<W> {
 }
 
 impl Own {
+    /// Whether `record` is the message that the file ends within.
+    fn is_cut(&self, record: &Record<'_>) -> bool {
+        let place = |cut: CutMessage| cut.at + SIZE_LEN as u64 == record.offset;
+        self.notes.cut.is_some_and(place)
+    }
+
     /// Whether every byte between `start` and `end` belongs to a message.
     fn is_sound(&self, start: u64, end: u64) -> bool {
         let gap =
@@ -91,16 +97,23 @@ impl Own {
 
 impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
     fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
-        let own = self.extracts.get(from);
-        if own.is_none_or(|own| record.topic.index() >= own.notes.topics.len()) {
+        let topics = |own: &&Own| record.topic.index() < own.notes.topics.len();
+        let Some(own) = self.extracts.get(from).filter(topics) else {
             let what = format!("the log has no topic number {}", record.topic.0);
             return Err(Error::new(ErrorKind::NoSuch, what));
-        }
+        };
         let header = wire::header(record.payload);
         let (Some(header), Some(data)) = (header, record.payload.get(PREFIX_LEN..))
         else {
             return Err(Error::new(ErrorKind::Malformed, "a message without a header"));
         };
+        if own.is_cut(&record) && header.kind == kind::VELODYNE {
+            // The number says how many packets there were before it was cut.
+            let packets = wire::packets(data);
+            let count = u32::try_from(packets.len()).unwrap_or(u32::MAX);
+            let data: [&[u8]; 2] = [&count.to_le_bytes(), packets.as_flattened()];
+            return self.writer.message(header, &data);
+        }
         self.writer.message(header, &[data])
     }
 

@@ -30,7 +30,8 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     let manifest = log.manifest();
     let clock = ShownClock::new(manifest, args.clock.time)?;
     let mut topics = topics(manifest, &args.records.topics)?;
-    let columns = Columns { view: View::Flat, only: None, labels: job.labels.clone() };
+    let columns =
+        Columns { view: View::Flat, labels: job.labels.clone(), ..Columns::default() };
     let mut columns_of = selection::columns(log, &mut topics, &columns, &args.fields)?;
     for (id, _) in manifest.topics().filter(|(id, _)| topics.contains(*id)) {
         columns_of.entry(id).or_insert_with(|| columns.clone());

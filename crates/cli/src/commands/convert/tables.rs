@@ -58,7 +58,7 @@ pub(super) fn write_into(
     let manifest = log.manifest();
     let clock = ShownClock::new(manifest, args.clock.time)?;
     let time = clock.range(args.records.from, args.end())?;
-    let columns = Columns { view, only: None, labels: job.labels.clone() };
+    let columns = Columns { view, labels: job.labels.clone(), ..Columns::default() };
     let columns_of = selection::columns(log, &mut topics, &columns, &args.fields)?;
     let sink = Counted::new(sink);
     let table_job = TableJob {

@@ -105,6 +105,7 @@ impl Toy {
             bytes: bytes.len() as u64,
             topics: topics.collect(),
             parts,
+            reach: BTreeMap::new(),
             time: known,
             ..Manifest::default()
         };

@@ -77,7 +77,7 @@ impl Foreign {
     fn code(self) -> &'static Code {
         match self {
             Self::Short => &codes::SHORT,
-            Self::Broken => &codes::BROKEN,
+            Self::Broken | Self::Hidden => &codes::BROKEN,
             Self::WrongFlags => &codes::FLAGS,
             Self::OtherDatagram => &codes::OTHER_DATAGRAM,
             Self::OtherProtocol => &codes::OTHER_PROTOCOL,
@@ -89,6 +89,7 @@ impl Foreign {
         match self {
             Self::Short => "short_captures",
             Self::Broken => "broken_packets",
+            Self::Hidden => "hidden_packets",
             Self::WrongFlags => "packets_with_wrong_flags",
             Self::OtherDatagram => "other_datagrams",
             Self::OtherProtocol => "other_protocols",
@@ -100,6 +101,7 @@ impl Foreign {
         match self {
             Self::Short => "captured only in part, and lost",
             Self::Broken => "shorter than they say",
+            Self::Hidden => "of a lidar, broken, and lost",
             Self::WrongFlags => {
                 "as long as data packets, but their blocks are of no known lasers"
             }

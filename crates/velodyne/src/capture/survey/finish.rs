@@ -71,7 +71,7 @@ impl Survey {
             let instance = counted.iter().take(index).filter(like).count() as u32;
             topics.push(topic(one, instance, container));
         }
-        let mut points = Vec::new();
+        let (mut points, mut reach) = (Vec::new(), BTreeMap::new());
         let several = lidars.iter().flatten().count() > 1;
         for (packets, lidar) in (0..).map(TopicId).zip(lidars) {
             let topic = topics.get(packets.index());
@@ -94,6 +94,7 @@ impl Survey {
             parts
                 .filter(|part| part.topics.contains(packets))
                 .for_each(|part| part.topics.insert(id));
+            reach.insert(id, lidar.reach());
             points.push(Some(Points { topic: id, lidar }));
         }
         let times = counted.iter().map(|c| c.time).filter(|time| !time.is_empty());
@@ -114,6 +115,7 @@ impl Survey {
             topics,
             streams: Vec::new(),
             parts: self.parts,
+            reach,
             clock: logtool_core::Clock { zero, to_unix },
             time,
             metadata,

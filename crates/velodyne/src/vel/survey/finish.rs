@@ -11,6 +11,7 @@ use crate::{
         codes,
         index::IndexVerdict,
         notes::{FORMAT_NAME, Notes},
+        points,
         survey::{
             Survey,
             stats::{Stats, Validity},
@@ -63,7 +64,7 @@ impl Survey {
         }
         let mut parts = self.parts.finish(end);
         let packets = self.topics.iter().position(|kind| *kind == TopicKind::Packets);
-        let mut points = None;
+        let (mut points, mut reach) = (None, BTreeMap::new());
         if let (Some(packets), Some(lidar)) = (packets, &lidar)
             && let Some(topic) = topics.get(packets).map(|packets| lidar.topic(packets))
         {
@@ -77,6 +78,7 @@ impl Survey {
             let those = parts.iter_mut().filter(|part| part.topics.contains(packets));
             those.for_each(|part| part.topics.insert(id));
             points = Some(id);
+            reach.insert(id, points::reach(lidar, self.stats.most_packets));
             remarks.extend(lidar.remarks());
         }
         let notes = Notes {
@@ -99,6 +101,7 @@ impl Survey {
             topics,
             streams: Vec::new(),
             parts,
+            reach,
             clock: Clock { zero: ClockZero::ProgramStart, to_unix },
             time: self.stats.time,
             metadata,

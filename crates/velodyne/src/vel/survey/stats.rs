@@ -21,6 +21,8 @@ pub(super) struct Stats {
     pub(super) topics: Vec<TopicStats>,
     pub(super) time: Option<TimeRange>,
     pub(super) packets: u64,
+    /// The most that a message has.
+    pub(super) most_packets: u64,
     /// Messages of each validity; and of those with packets, how many and how long.
     pub(super) valid: Validity,
     pub(super) valid_digit: Validity,
@@ -85,7 +87,9 @@ impl Stats {
                 validity.bytes_with_packets += payload_len(message);
                 let head = (wire::HEADER_LEN + 4) as u64;
                 let packets = message.len.saturating_sub(head);
-                self.packets += packets / wire::PACKET_LEN as u64;
+                let packets = packets / wire::PACKET_LEN as u64;
+                self.packets += packets;
+                self.most_packets = self.most_packets.max(packets);
             }
             Some(TopicKind::Gps) => {
                 if let Some(gps) = Gps::from_data(data) {
