@@ -158,7 +158,12 @@ def las(path, table, is_unix):
     yield from differ("point source", table["laser"].astype(np.uint16), read.point_source_id)
     yield from differ("user data", table["ring"], read.user_data)
     kinds = table["return_type"]
-    is_dual = 1 in kinds and 2 in kinds
+    # A firing of a laser that came back twice: both of its returns are there.
+    firing = np.stack([table["time"].astype(np.int64), table["laser"].astype(np.int64)])
+    _, which = np.unique(firing, axis=1, return_inverse=True)
+    seen = np.zeros(which.max() + 1, np.int64)
+    np.bitwise_or.at(seen, which.ravel(), kinds.astype(np.int64))
+    is_dual = seen[which.ravel()] == 3
     wanted = np.where((kinds == 2) & is_dual, 2, 1)
     yield from differ("return number", wanted, np.asarray(read.return_number))
     wanted = np.where((kinds != 3) & is_dual, 2, 1)

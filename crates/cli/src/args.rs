@@ -23,7 +23,7 @@ pub(crate) use self::copying::{
 pub(crate) use self::plot::{PlotArgs, ReportArgs};
 pub(crate) use self::points::{
     AxesChoice, CalibrationArgs, ColorChoice, EncodingChoice, LidarArgs, PerChoice,
-    PictureArgs, PointArgs,
+    PictureArgs, PointArgs, WhoseClock,
 };
 use crate::times::TypedTime;
 

@@ -52,7 +52,7 @@ pub(crate) fn with_points(
         };
         if let Some(mut lidar) = probe(&*bag, packets)?.finish(options) {
             if options.utc {
-                lidar.use_own_clock(0);
+                lidar.use_own_clock(0, false, options.clock);
             }
             found.push((packets, topic, name, lidar));
         }
@@ -91,7 +91,7 @@ fn probe(bag: &dyn Log, topic: TopicId) -> Result<Probe> {
     for part in bag.manifest().plan(&selection, STRETCH) {
         let mut cursor = bag.read(&part, &selection)?;
         while !probe.is_enough() && cursor.fill(&mut block)? {
-            block.iter().for_each(|record| probe.add(record.payload));
+            block.iter().for_each(|record| probe.add(record.payload, record.time));
         }
         bag.source().release(part.bytes);
         if probe.is_enough() {

@@ -3,15 +3,18 @@
 use std::{ffi::OsStr, fs::File, io::Read as _, path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result};
-use logtool_core::{Manifest, TopicSet};
+use logtool_core::{Manifest, Topic, TopicSet};
 use logtool_velodyne::{
     calibration::Calibration,
-    lidar::{CALIBRATION_REMARK, LidarOptions, MODEL_REMARK},
+    lidar::{
+        CALIBRATION_MISFIT, CALIBRATION_REMARK, CLOCK_REMARK, ClockChoice,
+        LidarOptions, MODEL_REMARK,
+    },
     points::Axes,
 };
 
 use crate::{
-    args::{AxesChoice, LidarArgs, TimeChoice},
+    args::{AxesChoice, LidarArgs, TimeChoice, WhoseClock},
     complaint::Complaint,
     paint,
     terminal::say,
@@ -34,6 +37,11 @@ pub(crate) fn options(args: &LidarArgs, time: TimeChoice) -> Result<LidarOptions
         Some(AxesChoice::Ros) | None => Axes::Ros,
     };
     options.points.cut = args.cut.unwrap_or(0);
+    options.clock = match args.clock {
+        None => ClockChoice::Auto,
+        Some(WhoseClock::Log) => ClockChoice::Log,
+        Some(WhoseClock::Lidar) => ClockChoice::Lidar,
+    };
     Ok(options)
 }
 
@@ -46,7 +54,7 @@ pub(crate) fn warn(name: &str, manifest: &Manifest, topics: &TopicSet) {
         if !topics.contains(id) {
             continue;
         }
-        for key in [MODEL_REMARK, CALIBRATION_REMARK] {
+        for key in [MODEL_REMARK, CALIBRATION_REMARK, CLOCK_REMARK] {
             let Some(remark) = topic.metadata.get(key) else { continue };
             say!("{} {name}: {}: {remark}", paint.yellow("warning:"), topic.label());
         }
@@ -61,6 +69,20 @@ pub(crate) fn warn(name: &str, manifest: &Manifest, topics: &TopicSet) {
     if lacks {
         let hint = "--calibration names the file of a lidar's own calibration";
         say!("{} {hint}", paint.bold("hint:"));
+    }
+}
+
+/// Refuses a calibration that was given and suits none of the lidars of a log.
+pub(crate) fn check_calibration(args: &LidarArgs, manifest: &Manifest) -> Result<()> {
+    let is_lidar = |topic: &&Topic| topic.metadata.contains_key("calibration");
+    let lidars = manifest.topics.iter().filter(is_lidar);
+    let misfits: Option<Vec<&String>> =
+        lidars.map(|topic| topic.metadata.get(CALIBRATION_MISFIT)).collect();
+    match misfits.as_deref() {
+        Some([misfit, ..]) if args.calibration.is_some() => {
+            Err(Complaint::new(misfit.to_string()).into())
+        }
+        _ => Ok(()),
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod laser;
 
+mod plausible;
+
 mod defaults;
 mod stream;
 mod xml;

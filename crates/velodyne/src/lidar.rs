@@ -4,6 +4,7 @@
 mod codes;
 
 mod check;
+mod own_clock;
 mod probe;
 mod scans;
 
@@ -21,10 +22,19 @@ use crate::{
 };
 
 pub(crate) use crate::lidar::codes::CLOCK_UNSET;
-pub use crate::lidar::{codes::CODES, probe::Probe, scans::ScanCache};
+pub use crate::lidar::{
+    codes::CODES, own_clock::ClockChoice, probe::Probe, scans::ScanCache,
+};
 
 /// Nanoseconds in an hour.
 const HOUR: i64 = 3_600_000_000_000;
+
+/// The key of why no points can be made with the calibration that the user gives.
+pub const CALIBRATION_MISFIT: &str = "calibration_misfit";
+
+/// The key of what has to be said aloud of the clock of which points have their times, where
+/// two contradict each other.
+pub const CLOCK_REMARK: &str = "clock_remark";
 
 /// No packet takes longer, in nanoseconds: the longest is that of a VLP-16, 1.33 ms.
 const LONGEST_PACKET: u64 = 2_000_000;
@@ -52,6 +62,8 @@ pub struct LidarOptions {
     /// Whether points are to have the times of the lidar's own clock, where that tells
     /// UTC and the log's clock can be brought to it.
     pub utc: bool,
+    /// Which clock is believed then, if both do not agree.
+    pub clock: ClockChoice,
 }
 
 /// A lidar of a log.
@@ -70,6 +82,12 @@ pub struct Lidar {
     /// Whether that is UTC: a receiver sets it.
     #[serde(default)]
     pub tells_utc: bool,
+    /// Where an hour of it begins on the clock of the log, in nanoseconds, as packets say.
+    #[serde(default)]
+    pub hour_nanos: Option<i64>,
+    /// What has to be said aloud of the clock of which points have their times.
+    #[serde(default)]
+    pub clock_remark: Option<String>,
     /// What speaks for the model, a sentence each.
     pub reasons: Vec<String>,
     /// What the packets say instead, and why, where the user says otherwise.
@@ -88,7 +106,14 @@ impl LidarOptions {
             cut: 0,
             time: TimeSource::Record,
         };
-        Self { model: None, returns: None, calibration: None, points, utc: false }
+        Self {
+            model: None,
+            returns: None,
+            calibration: None,
+            points,
+            utc: false,
+            clock: ClockChoice::Auto,
+        }
     }
 }
 
@@ -106,15 +131,6 @@ impl Lidar {
         let decoder =
             PointDecoder::new(self.sensor, &self.calibration, self.points, columns)?;
         Ok(decoder.with_scans(Scans::Indexed(scans)))
-    }
-
-    /// Gives points the times of the lidar's own clock, if that tells UTC, in a log to
-    /// whose clock `to_unix` nanoseconds are added to make that UTC too.
-    pub fn use_own_clock(&mut self, to_unix: i64) {
-        if self.tells_utc && self.sensor.model.tells_time() {
-            let hour_nanos = to_unix.wrapping_neg().rem_euclid(HOUR);
-            self.points.time = TimeSource::Sensor { hour_nanos };
-        }
     }
 
     /// How far its points may be from the time of the record of their packet: nearly a
@@ -161,6 +177,12 @@ impl Lidar {
             TimeSource::Sensor { .. } => "those of the lidar's own clock",
         };
         all.insert("times".to_owned(), times.to_owned());
+        if let Err(misfit) = self.calibration.suits(self.sensor.model) {
+            all.insert(CALIBRATION_MISFIT.to_owned(), misfit.to_string());
+        }
+        if let Some(remark) = &self.clock_remark {
+            all.insert(CLOCK_REMARK.to_owned(), remark.clone());
+        }
         if let Some(overruled) = &self.overruled {
             all.insert(MODEL_REMARK.to_owned(), overruled.clone());
         }
@@ -181,7 +203,9 @@ impl Lidar {
         let overruled = self.overruled.iter().cloned();
         let conflicts = overruled.chain(self.conflicts.iter().map(conflict));
         let complaint = self.complaint.iter().cloned();
-        conflicts.chain(self.calibration.remarks.iter().cloned()).chain(complaint)
+        let clock = self.clock_remark.iter().cloned();
+        let calibration = self.calibration.remarks.iter().cloned();
+        conflicts.chain(calibration).chain(complaint).chain(clock)
     }
 
     /// The topic of its points, made of the records of `packets`.

@@ -75,6 +75,8 @@ fn every_file_that_goes_round_is_read_and_written_back_equal() {
             32
         };
         assert_eq!(calibration.lasers.len(), lasers, "{name}");
+        let doubted = calibration.remarks.iter().any(|r| r.contains("no lidar has"));
+        assert!(!doubted, "{name}: {:?}", calibration.remarks);
         let xml = Calibration::from_xml(&calibration.to_xml(), "written").unwrap();
         let yaml = Calibration::from_yaml(&calibration.to_yaml(), "written").unwrap();
         same(&calibration, &xml, [1e-9; 11], &name);
@@ -188,6 +190,42 @@ fn the_packets_of_the_sample_alone_are_enough() {
         let returns = if is_dual { ReturnMode::Dual } else { ReturnMode::Strongest };
         assert_eq!(report.return_mode(), Some(returns));
     }
+}
+
+#[test]
+fn a_value_that_no_lidar_has_is_told_by_laser() {
+    let Some(samples) = samples() else { return };
+    let text = std::fs::read_to_string(samples.join("calib_hdl64e_S3735.xml")).unwrap();
+    // The far correction of laser 2, in centimetres.
+    let (before, after) = text.split_once("<id_>2</id_>").unwrap();
+    let (between, rest) = after.split_once("<distCorrection_>").unwrap();
+    let (_, rest) = rest.split_once('<').unwrap();
+    let corrupted =
+        format!("{before}<id_>2</id_>{between}<distCorrection_>3276.7<{rest}");
+    let found = Calibration::from_xml(&corrupted, "db.xml").unwrap();
+    let told = "there is a value that no lidar has: far correction 32.767 m of laser 2";
+    assert_eq!(found.remarks, [told]);
+    // The same, sent by an S2, which sends no sum over its values: the high byte of the
+    // far correction of laser 17.
+    let sample = packets(&samples.join("sim_hdl64e_s2.pcap"));
+    let value = 7 + 28 * 17 + 6;
+    let place = (value / 7 * 16 + 9 + value % 7 + 4_160 - 37) % 4_160;
+    let mut stream = StatusStream::new(288.0);
+    let start = Firings::new(&sample[0].1).unwrap().tail().micros;
+    for n in 0..2 * 4_160 {
+        let tail = Firings::new(&sample[n % 4_160].1).unwrap().tail();
+        let micros = (f64::from(start) + n as f64 * 288.0) % 3.6e9;
+        let value = if n % 4_160 == place { 0x7f } else { tail.value };
+        stream.add(micros as u32, tail.sort, value);
+    }
+    let report = stream.report();
+    assert_eq!((report.check, report.calibration.clone()), (Check::Length, None));
+    assert_eq!((&*report.incomplete, &*report.doubted), (&[17][..], &[17][..]));
+    let told = report.complaint().unwrap();
+    assert!(
+        told.ends_with("values that no lidar has were sent of lasers 17"),
+        "{told}"
+    );
 }
 
 #[test]

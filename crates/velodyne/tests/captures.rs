@@ -185,6 +185,25 @@ fn packets_that_were_captured_only_in_part_are_told_as_damage() {
 }
 
 #[test]
+fn a_packet_to_which_its_headers_do_not_lead_is_damage() {
+    let Some(sound) = sample("hdl64e_atwallshort.pcap") else { return };
+    let start = 24 + 20 * 1_264;
+    // The protocols of Ethernet and IP, the lengths of IP and UDP, and of the record.
+    for at in [16 + 12, 16 + 23, 16 + 16, 16 + 38, 8, 9] {
+        let mut bytes = sound.to_vec();
+        bytes[start + at] ^= 0x01;
+        let (log, found) = opened(bytes.into());
+        let damage = &log.manifest().damage;
+        let sent = found["velodyne_packets"].len();
+        // The capture ends within a frame, as it did before.
+        let (_, told) = damage.split_last().unwrap();
+        assert_eq!(sent + told.len().min(1), 306, "{at}: {damage:?}");
+        let place = start as u64..start as u64 + 1_264;
+        assert!(told.iter().all(|lost| place.contains(&lost.bytes.start)), "{at}");
+    }
+}
+
+#[test]
 fn of_frames_that_are_cut_only_those_of_lidars_are_damage() {
     let Some(bytes) = sample("pcap_variants/noise_two_sensors.pcap") else { return };
     // As if all but a few frames had been captured up to 100 bytes.

@@ -2,19 +2,25 @@
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use arrow_array::{RecordBatch, cast::AsArray as _, types::TimestampNanosecondType};
+use arrow_array::{
+    BooleanArray, RecordBatch,
+    cast::AsArray as _,
+    types::{TimestampNanosecondType, UInt32Type},
+};
+use arrow_select::filter::filter_record_batch;
 use bytes::Bytes;
 use logtool_core::{
-    Block, Columns, Findings, Log, OpenOptions, Selection, View, conformance,
+    Block, Columns, Findings, Log, OpenOptions, Selection, TimeRange, Timestamp, View,
+    conformance,
 };
 use logtool_velodyne::{
     calibration::Origin,
     capture::CaptureLog,
-    lidar::LidarOptions,
+    lidar::{ClockChoice, LidarOptions},
     model::{Model, ReturnMode},
-    points::{Formula, PointOptions},
+    points::{Formula, PARTIAL, PointOptions},
     vel::VelLog,
 };
 
@@ -74,6 +80,80 @@ fn a_vel_log_gives_the_points_of_the_capture_that_it_is_made_of() {
                 ours[column].as_ref() == theirs[column].as_ref(),
                 "{vel}: {column}"
             );
+        }
+    }
+}
+
+/// The points of these times, and the scans that are told as partial.
+fn points_within(log: &dyn Log, time: TimeRange) -> (RecordBatch, String) {
+    let topic = log.manifest().topic("points").unwrap();
+    let topics = [topic].into_iter().collect();
+    let selection = Selection { topics, time };
+    let columns = Columns { time, ..Columns::all(View::Nested) };
+    let (mut block, mut damage) = (Block::default(), vec![]);
+    let mut decoder = log.decoder(topic, &columns).unwrap();
+    let schema = decoder.schema().clone();
+    for part in log.manifest().plan(&selection, 0) {
+        let mut cursor = log.read(&part, &selection).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            block.runs().for_each(|run| decoder.append(run, &mut damage));
+        }
+    }
+    let partial = &schema.field_with_name("scan").unwrap().metadata()[PARTIAL];
+    (decoder.take().unwrap(), partial.clone())
+}
+
+/// The numbers in a text like `0,7-9`.
+fn numbers(text: &str) -> Vec<u32> {
+    let runs = text.split(',').filter(|run| !run.is_empty());
+    let all = runs.flat_map(|run| {
+        let (first, last) = run.split_once('-').unwrap_or((run, run));
+        first.parse().unwrap()..=last.parse().unwrap()
+    });
+    all.collect()
+}
+
+#[test]
+fn points_are_cut_by_the_time_of_their_firing_and_the_scans_that_are_cut_are_told() {
+    let vel = ["sample_sim_s2.vel", "sample_real_s1.vel"].map(|name| {
+        let log = VelLog::open(Arc::new(sample(name)?), OpenOptions::default());
+        Some((name, Box::new(log.unwrap()) as Box<dyn Log>))
+    });
+    let captures = ["sim_hdl64e_s2.pcap", "vlp16_nebula.pcap"]
+        .map(|name| Some((name, Box::new(capture(name)?) as Box<dyn Log>)));
+    for (name, log) in vel.into_iter().chain(captures).flatten() {
+        let whole = points(&*log, u64::MAX);
+        let times = whole["time"].as_primitive::<TimestampNanosecondType>().values();
+        let scans = whole["scan"].as_primitive::<UInt32Type>().values();
+        let (first, last) = (times.iter().min().unwrap(), times.iter().max().unwrap());
+        let at = |part: i64| Timestamp::from_nanos(first + (last - first) / 100 * part);
+        for (from, to) in
+            [(at(30), at(70)), (Timestamp::MIN, at(50)), (at(90), Timestamp::MAX)]
+        {
+            let time = TimeRange { start: from, end: to };
+            let is_wanted: Vec<bool> = times
+                .iter()
+                .map(|t| time.contains(Timestamp::from_nanos(*t)))
+                .collect();
+            let wanted =
+                filter_record_batch(&whole, &BooleanArray::from(is_wanted.clone()))
+                    .unwrap();
+            let (found, partial) = points_within(&*log, time);
+            assert_eq!(found.columns(), wanted.columns(), "{name}: {from:?} to {to:?}");
+            // Scans of which some points are in the cut, and not all.
+            let mut counts: BTreeMap<u32, [u32; 2]> = BTreeMap::new();
+            for (scan, is_wanted) in scans.iter().zip(&is_wanted) {
+                counts.entry(*scan).or_default()[usize::from(*is_wanted)] += 1;
+            }
+            let some = counts.iter().filter(|(_, count)| count[1] > 0);
+            let told = numbers(&partial);
+            for (scan, [outside, _]) in some {
+                assert!(
+                    *outside == 0 || told.contains(scan),
+                    "{name}: {scan} of {partial}"
+                );
+            }
+            assert!(told.iter().all(|scan| counts[scan][1] > 0), "{name}: {partial}");
         }
     }
 }
@@ -212,4 +292,34 @@ fn a_model_that_the_packets_speak_against_is_told() {
     assert!(findings.iter().any(|found| found.code.name == "lidar.model.overruled"));
     let log = of(Model::Hdl64eS2);
     assert!(!log.manifest().remarks.iter().any(|r| r.contains("as the user says")));
+}
+
+#[test]
+fn of_clocks_that_contradict_each_other_one_is_chosen_and_told() {
+    let Some(bytes) = sample("sample_sim_s2.vel") else { return };
+    let of = |clock| {
+        let mut options = LidarOptions::default();
+        (options.utc, options.clock) = (true, clock);
+        let source = Arc::new(bytes.clone());
+        let log = VelLog::open_with(source, OpenOptions::default(), &options).unwrap();
+        let id = log.manifest().topic("points").unwrap();
+        log.manifest().get(id).unwrap().metadata.clone()
+    };
+    // GPS says 13:11:07 at the first seconds, the packets 59:58.9 past the hour.
+    let records = "those of the records";
+    let own = "those of the lidar's own clock";
+    for (clock, times, other) in [
+        (ClockChoice::Auto, records, "--clock lidar"),
+        (ClockChoice::Log, records, "--clock lidar"),
+        (ClockChoice::Lidar, own, "--clock log"),
+    ] {
+        let metadata = of(clock);
+        assert_eq!(metadata["times"], times);
+        let told = &metadata["clock_remark"];
+        assert!(told.contains(other) && told.contains("668."), "{told}");
+    }
+    // A capture has no GPS but that of the lidar, and both say the same.
+    let Some((_, log)) = first_utc("sim_hdl64e_s2.pcap") else { return };
+    let id = log.manifest().topic("points").unwrap();
+    assert!(!log.manifest().get(id).unwrap().metadata.contains_key("clock_remark"));
 }

@@ -7,7 +7,7 @@ use std::{io::Cursor, path::Path, sync::Arc};
 use bytes::Bytes;
 use logtool_core::{
     Block, Damage, DamageKind, Extract, Format as _, Log, Manifest, OpenOptions,
-    Selection, TopicOrigin, WriteOptions, conformance,
+    Selection, TimeRange, Timestamp, TopicOrigin, WriteOptions, conformance,
 };
 use logtool_velodyne::vel::{
     FORMAT, IndexVerdict, Pose, SizeField, VelLog, Writer, WriterOptions,
@@ -103,6 +103,100 @@ fn what_is_written_anew_is_read_back_equal_message_for_message() {
             assert_eq!(again.index(), IndexVerdict::Verified, "{name}");
         }
     }
+}
+
+/// The messages of car.vel, each as its header, of which the size is left out, and its data;
+/// more of types, versions and lengths that nobody knows.
+fn all_sorts() -> Vec<Vec<u8>> {
+    let bytes = testdata();
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let (mut at, mut all) = (12 + 8 * word(8) as usize, vec![]);
+    while at + 21 <= bytes.len() && word(at) != u32::MAX {
+        let end = at + 4 + word(at) as usize;
+        all.push(bytes[at + 4..end].to_vec());
+        at = end;
+    }
+    assert!(all.len() > 20);
+    for (place, kind, version, data) in
+        [(3, 0x77_u32, 100, 0), (9, 0x1_4043, 7, 28), (15, 0x99, -1, 5)]
+    {
+        let mut message = all[place].clone();
+        message[1..5].copy_from_slice(&kind.to_le_bytes());
+        message[5..9].copy_from_slice(&i32::to_le_bytes(version));
+        message.resize(17 + data, 0xab);
+        all.insert(place, message);
+    }
+    all
+}
+
+/// A log of these messages, made by hand: what sizes count beside the data, the entries of
+/// the index, and what follows the messages.
+fn made(messages: &[Vec<u8>], counted: u32, index: &[u64], end: &[u8]) -> Bytes {
+    let mut bytes = b"\xa4VEL\x01\x00\x01\x00".to_vec();
+    bytes.extend((index.len() as u32).to_le_bytes());
+    index.iter().for_each(|entry| bytes.extend(entry.to_le_bytes()));
+    for message in messages {
+        bytes.extend((message.len() as u32 - 17 + counted).to_le_bytes());
+        bytes.extend(message);
+    }
+    bytes.extend(end);
+    bytes.into()
+}
+
+#[test]
+fn any_size_end_index_and_length_is_read_and_written_anew_and_read_back_equal() {
+    let messages = all_sorts();
+    let right = (17, &[][..], &[][..]);
+    let indices: [&[u64]; 5] = [&[], &[36, 1], &[0, 0, 0], &[u64::MAX; 2], &[60; 6]];
+    let ends: [&[u8]; 4] = [b"", &[0xff; 4], b"\xff\xff\xff\xffbehind", b""];
+    let by_index = indices.map(|index| (17, index, &b""[..]));
+    let by_end = ends.map(|end| (21, &[][..], end));
+    for (counted, index, end) in [right].into_iter().chain(by_index).chain(by_end) {
+        // One message of each, then all, then only those of one packet.
+        for some in [&messages[..1], &messages[..], &messages[7..20]] {
+            let log = open(&made(some, counted, index, end));
+            let (found, damage) = self::messages(&log);
+            let payloads: Vec<&Vec<u8>> =
+                found.iter().map(|(_, bytes)| bytes).collect();
+            assert!(payloads.iter().copied().eq(some), "{counted} {index:?} {end:?}");
+            assert_eq!(damage, []);
+            for by_parts in [false, true] {
+                let again = open(&rewritten(&log, by_parts));
+                assert_eq!(again.size_field().header_bytes(), counted);
+                assert!(self::messages(&again) == (found.clone(), vec![]));
+                assert_eq!(again.index(), IndexVerdict::Verified);
+                let end = |log: &VelLog| log.manifest().metadata["end"].to_string();
+                assert_eq!(end(&again), end(&log));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_index_and_the_parts_of_a_log_lead_to_its_seconds() {
+    // 200 s with a message of 20 packets each 100 ms: a part has at least 64 kB.
+    let mut options = WriterOptions::default();
+    options.seconds = 200;
+    let mut log = Writer::new(Cursor::new(Vec::new()), options).unwrap();
+    let mut packet = [0; 1206];
+    packet.chunks_exact_mut(100).for_each(|block| block[..2].fill(0xff));
+    for step in 0..2_000 {
+        log.packets(f64::from(step) * 100.0, &[packet; 20]).unwrap();
+    }
+    let bytes: Bytes = log.finish().unwrap().into_inner().into();
+    let log = open(&bytes);
+    assert_eq!(log.index(), IndexVerdict::Verified);
+    let nanos = |seconds: i64| Timestamp::from_nanos(seconds * 1_000_000_000);
+    let time = TimeRange { start: nanos(120), end: nanos(123) };
+    let plan = log.manifest().plan(&Selection { time, ..Selection::default() }, 0);
+    // Where the index says that the seconds 120 and 123 begin.
+    let entry = |second: usize| {
+        let at = 12 + 8 * second;
+        u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
+    };
+    let read: u64 = plan.iter().map(|part| part.bytes.end - part.bytes.start).sum();
+    assert_eq!(plan[0].bytes.start, entry(120));
+    assert_eq!(read, entry(123) - entry(120));
 }
 
 #[test]

@@ -81,6 +81,20 @@ pub(crate) struct LidarArgs {
     #[arg(long, value_name = "DEGREES", help_heading = "Velodyne lidars")]
     #[arg(value_parser = azimuth)]
     pub(crate) cut: Option<u16>,
+    /// With --time utc: which clock points have their times from, where that of the lidar and
+    /// that of the log contradict each other [default: the lidar's, unless GPS messages in
+    /// the log say otherwise]
+    #[arg(long, value_enum, value_name = "WHOSE", help_heading = "Velodyne lidars")]
+    pub(crate) clock: Option<WhoseClock>,
+}
+
+/// Whose clock is believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WhoseClock {
+    /// That of who recorded the log
+    Log,
+    /// That of the lidar, of the hour that is nearest
+    Lidar,
 }
 
 /// How the axes of a lidar lie.

@@ -5,7 +5,9 @@ use std::{ffi::OsStr, path::Path};
 use anyhow::{Context as _, Result};
 use arrow_array::{Array as _, cast::AsArray as _};
 use arrow_schema::DataType;
-use logtool_core::{Block, Columns, Damage, Log, Selection, TopicId, TopicSet, View};
+use logtool_core::{
+    Block, Columns, Damage, Log, Selection, Timestamp, TopicId, TopicSet, View,
+};
 use logtool_sinks::Existing;
 use logtool_velodyne::{
     calibration::{Calibration, StatusStream},
@@ -81,7 +83,7 @@ fn of_log(args: &CalibrationArgs, global: &GlobalArgs) -> Result<Calibration> {
         let topic = topic(log, args.topic.as_deref())?;
         let mut probe = Probe::default();
         packets(log, topic, &mut |packet| {
-            probe.add(packet);
+            probe.add(packet, Timestamp::MAX);
             !probe.is_enough()
         })?;
         let lidar = probe.finish(&options).ok_or_else(|| {

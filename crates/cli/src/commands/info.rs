@@ -52,6 +52,8 @@ fn one(
 ) -> Result<Outcome> {
     let lidar = typed::options(&args.lidar, TimeChoice::Boot)?;
     let opened = opened::look_with(file, global, Some(&lidar))?;
+    typed::check_calibration(&args.lidar, opened.log.manifest())
+        .with_context(|| opened.input.name.clone())?;
     let mut findings = Findings::of(&opened.input, opened.log.manifest());
     findings.check(global.strict)?;
     let log = &*opened.log;

@@ -1,6 +1,6 @@
 //! LAS 1.2 and LAZ, by way of the crate `las`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use ::las::point::Format;
 use ::las::{Builder, GpsTimeType, Header, Point, Transform, Vector, Vlr, Writer};
@@ -33,8 +33,6 @@ pub(super) struct LasOptions {
     pub(super) is_packed: bool,
     /// Whether times are Unix time.
     pub(super) is_unix: bool,
-    /// Whether the lidar sends two returns.
-    pub(super) is_dual: bool,
 }
 
 /// A LAS file.
@@ -70,23 +68,17 @@ impl Las {
         Ok(Self { writer, failure, measures, options, origin, extra })
     }
 
-    fn seconds(&self, points: &Points) -> Vec<f64> {
+    fn moments(&self, points: &Points) -> Vec<Option<i64>> {
         let moments = array(points, self.measures.time).and_then(moments);
+        moments.unwrap_or_else(|| vec![None; points.count])
+    }
+
+    fn seconds(&self, moments: &[Option<i64>]) -> Vec<f64> {
         let seconds = |nanos: i64| match self.options.is_unix {
             true => gps::adjusted(nanos),
             false => nanos as f64 / 1e9,
         };
-        let all = moments.unwrap_or_else(|| vec![None; points.count]).into_iter();
-        all.map(|moment| moment.map_or(f64::NAN, seconds)).collect()
-    }
-
-    /// Which return a point of this type is, of how many.
-    fn returned(&self, kind: u32) -> (u8, u8) {
-        match (self.options.is_dual, kind) {
-            (true, STRONGEST) => (1, 2),
-            (true, LAST) => (2, 2),
-            _ => (1, 1),
-        }
+        moments.iter().map(|moment| moment.map_or(f64::NAN, seconds)).collect()
     }
 }
 
@@ -95,13 +87,15 @@ impl CloudFile for Las {
         let sources = whole(points, self.measures.laser.or(self.measures.ring));
         let rings = whole(points, self.measures.ring);
         let kinds = whole(points, self.measures.return_type);
-        let numbers = sources.into_iter().zip(rings).zip(kinds);
+        let moments = self.moments(points);
+        let returns = returns(&moments, &sources, &kinds);
+        let numbers = sources.into_iter().zip(rings).zip(returns);
         let intensities = self.measures.intensities(points);
-        let measured = intensities.into_iter().zip(self.seconds(points));
+        let measured = intensities.into_iter().zip(self.seconds(&moments));
         let extra: Vec<Vec<[u8; 4]>> =
             self.extra.iter().map(|extra| extra.values(points)).collect();
         let mut lost = 0;
-        for (at, ((place, ((source, ring), kind)), (intensity, seconds))) in
+        for (at, ((place, ((source, ring), returned)), (intensity, seconds))) in
             places(points).into_iter().zip(numbers).zip(measured).enumerate()
         {
             let is_near = |place: &[f64; 3]| {
@@ -111,7 +105,7 @@ impl CloudFile for Las {
                 lost += 1;
                 continue;
             };
-            let (return_number, number_of_returns) = self.returned(kind);
+            let (return_number, number_of_returns) = returned;
             let point = Point {
                 x,
                 y,
@@ -140,6 +134,29 @@ impl CloudFile for Las {
         self.failure.check()?;
         close(self.writer.into_inner().map_err(odd)?.into_inner())
     }
+}
+
+/// Of each point of a lidar that sends two returns, which of how many returns of its firing
+/// it is: of a laser at a moment. Of a firing that came back once there is one.
+fn returns(moments: &[Option<i64>], sources: &[u32], kinds: &[u32]) -> Vec<(u8, u8)> {
+    if ![STRONGEST, LAST].iter().all(|kind| kinds.contains(kind)) {
+        return vec![(1, 1); kinds.len()];
+    }
+    let firings = || moments.iter().zip(sources).zip(kinds);
+    let mut seen: HashMap<(Option<i64>, u32), u32> = HashMap::new();
+    for ((moment, source), kind) in firings() {
+        *seen.entry((*moment, *source)).or_default() |= kind;
+    }
+    let both = STRONGEST | LAST;
+    let returned = firings().map(|((moment, source), kind)| {
+        let is_of_two = seen.get(&(*moment, *source)) == Some(&both);
+        match (is_of_two, *kind) {
+            (true, STRONGEST) => (1, 2),
+            (true, LAST) => (2, 2),
+            _ => (1, 1),
+        }
+    });
+    returned.collect()
 }
 
 fn header(
@@ -178,5 +195,19 @@ fn odd(err: ::las::Error) -> Error {
         ::las::Error::Io(err) => Error::from(err),
         err => Error::new(ErrorKind::Unsupported, "LAS cannot be written so")
             .from_source(err),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_firing_that_came_back_once_has_one_return_also_of_a_lidar_that_sends_two() {
+        // Laser 7 twice, laser 8 once, laser 7 again only as the last, laser 9 as both.
+        let moments = [1, 1, 1, 2, 2].map(Some);
+        let (lasers, kinds) = ([7, 8, 7, 7, 9], [LAST, STRONGEST, STRONGEST, LAST, 3]);
+        let wanted = [(2, 2), (1, 1), (1, 2), (1, 1), (1, 1)];
+        assert_eq!(returns(&moments, &lasers, &kinds), wanted);
     }
 }

@@ -23,7 +23,7 @@ use crate::{
         kitti::Kitti,
         las::{Las, LasOptions},
         list::{List, Listed},
-        measures::{Measures, whole},
+        measures::Measures,
         options::{PointFormat, PointOptions},
         partial::Partial,
         pcd::{Data, Pcd},
@@ -112,7 +112,6 @@ impl TableSink for PointSink {
             cut,
             list,
             partial,
-            kinds: 0,
             open: Vec::new(),
             closed: None,
         }))
@@ -132,8 +131,6 @@ struct PointTable {
     cut: Cut,
     list: Option<List>,
     partial: Option<Partial>,
-    /// The types of return that were seen: a bit for each.
-    kinds: u32,
     /// The files that are being written, the oldest first.
     open: Vec<(Listed, Box<dyn CloudFile>)>,
     /// The highest number of the scans that are done.
@@ -144,18 +141,10 @@ struct PointTable {
 /// before others, so that one scan does not end where the next one begins.
 const MOST_OPEN: usize = 2;
 
-/// The bits of the strongest and of the last return.
-const BOTH_KINDS: u32 = 1 << 1 | 1 << 2;
-
 impl TableWriter for PointTable {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let arrays = column::arrays(batch, &self.columns);
         let points = Points { arrays, count: batch.num_rows() };
-        if self.measures.return_type.is_some() {
-            let kinds = whole(&points, self.measures.return_type);
-            self.kinds =
-                kinds.iter().fold(self.kinds, |all, kind| all | 1 << (kind & 31));
-        }
         for (scan, range) in self.cut.scans(&points.arrays, points.count) {
             self.add(scan, &points.slice(range.start, range.len()))?;
         }
@@ -260,8 +249,7 @@ impl PointTable {
             PointFormat::Kitti => Ok(Box::new(Kitti::new(out, columns))),
             PointFormat::Las | PointFormat::Laz => {
                 let is_packed = format == PointFormat::Laz;
-                let is_dual = self.kinds & BOTH_KINDS == BOTH_KINDS;
-                let options = LasOptions { is_packed, is_unix, is_dual };
+                let options = LasOptions { is_packed, is_unix };
                 Ok(Box::new(Las::new(out, columns, options, about, first)?))
             }
         }

@@ -9,7 +9,10 @@ use std::fmt::Write as _;
 use logtool_core::{Error, ErrorKind, Result};
 use roxmltree::{Document, Node, ParsingOptions};
 
-use crate::calibration::laser::{Calibration, Laser, Origin};
+use crate::calibration::{
+    laser::{Calibration, Laser, Origin},
+    plausible,
+};
 
 /// The most lasers that a file is believed to have.
 pub(super) const MOST_LASERS: usize = 128;
@@ -169,8 +172,10 @@ impl Calibration {
         let lasers = lasers.map(|(laser, id)| {
             laser.unwrap_or_else(|| Laser { is_enabled: false, ..Laser::new(id) })
         });
+        let lasers: Vec<Laser> = lasers.collect();
+        remarks.extend(plausible::odd(&lasers));
         Ok(Self {
-            lasers: lasers.collect(),
+            lasers,
             distance_step_m: distance_step_m.filter(|step| *step > 0.0),
             origin,
             sends_corrected_intensity: false,

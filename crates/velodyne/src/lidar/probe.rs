@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 
+use logtool_core::Timestamp;
+
 use crate::{
     calibration::{Calibration, StatusStream},
-    lidar::{Lidar, LidarOptions},
+    lidar::{Lidar, LidarOptions, own_clock::ClockProbe},
     model::{Evidence, Model, ReturnMode, Sensor},
     packet::{Firings, Tail},
 };
@@ -18,16 +20,18 @@ const ENOUGH: usize = 6 * 4_160;
 pub struct Probe {
     evidence: Evidence,
     tails: VecDeque<Tail>,
+    clock: ClockProbe,
 }
 
 impl Probe {
-    /// Looks at a packet, if more have to be seen.
-    pub fn add(&mut self, packet: &[u8]) {
+    /// Looks at a packet of this time, if more have to be seen.
+    pub fn add(&mut self, packet: &[u8], time: Timestamp) {
         if self.is_enough() {
             return;
         }
         self.evidence.add(packet);
         if let Some(firings) = Firings::new(packet) {
+            self.clock.add(firings.tail().micros, time);
             self.tails.push_back(firings.tail());
         }
     }
@@ -63,6 +67,8 @@ impl Probe {
             points: options.points,
             clock: None,
             tells_utc: false,
+            hour_nanos: self.clock.hour(),
+            clock_remark: None,
             reasons,
             overruled,
             conflicts: verdict.conflicts,

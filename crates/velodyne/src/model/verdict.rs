@@ -37,7 +37,7 @@ impl Verdict {
         if *count < seen {
             let odd = seen - count;
             let what =
-                format!("{odd} of {seen} packets have their blocks in another order");
+                format!("blocks are in another order in {odd} of {seen} packets");
             verdict.conflicts.push(what);
         }
         verdict.sensor = match pattern {

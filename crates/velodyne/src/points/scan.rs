@@ -22,6 +22,9 @@ const LONG_GAP_NANOS: i64 = 200_000_000;
 /// twenty turns a second.
 const BLOCK_TURN: u16 = 10;
 
+/// How far the head seems to turn back at most, as its azimuths are not exact: 2 degrees.
+const TREMBLE: u16 = 200;
+
 /// How near to the cut a scan that is whole begins at most, however far it is from one
 /// firing to the next: 1 degree.
 const NEAR_CUT: u16 = 100;
@@ -286,6 +289,10 @@ impl ScanTracker {
             return (is_next || after_cut < before).then_some(false);
         }
         if after_cut > before && after_cut - before > TURN / 2 {
+            if before + (TURN - after_cut) > TREMBLE {
+                // No head turns back so far: these are packets of another turn.
+                return Some(false);
+            }
             // It trembles at the cut: still the block before that counts.
             self.last = Some((before, now));
             return None;

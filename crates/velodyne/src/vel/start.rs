@@ -56,29 +56,49 @@ fn beginning(behind_index: u64, first: u64, window: &Window<'_>) -> Result<u64> 
 }
 
 fn vote(at: u64, end: u64, window: &Window<'_>) -> Result<Start> {
-    let mut votes = [0, 0];
-    for (votes, size_field) in votes.iter_mut().zip(READINGS) {
-        *votes = chain(Judge { size_field, end }, at, window)?;
+    let mut chains = [Chain::default(); 2];
+    for (own, size_field) in chains.iter_mut().zip(READINGS) {
+        *own = chain(Judge { size_field, end }, at, window)?;
     }
-    let size_field = match votes[1] > votes[0] {
+    let [after, whole] = chains;
+    let size_field = match whole > after {
         true => SizeField::Whole,
         false => SizeField::AfterItself,
     };
-    Ok(Start { at, size_field, votes })
+    Ok(Start { at, size_field, votes: [after.messages, whole.messages] })
 }
 
-/// How many messages follow on each other from `at` on.
-fn chain(judge: Judge, mut at: u64, window: &Window<'_>) -> Result<u32> {
-    for count in 0..TRIED {
+/// Messages that follow on each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Chain {
+    messages: u32,
+    /// Those that have the length that their type wants. Of two readings by which as many
+    /// follow on each other, this tells: one message and a mark may look like a longer one.
+    fitting: u32,
+}
+
+/// The messages that follow on each other from `at` on.
+fn chain(judge: Judge, mut at: u64, window: &Window<'_>) -> Result<Chain> {
+    let mut chain = Chain::default();
+    while chain.messages < TRIED {
         match judge.look(at, &window.peek(at, SIGHT)?) {
-            Look::Message(message) if message.fits => at += message.len,
+            Look::Message(message) if message.fits => {
+                at += message.len;
+                chain.fitting += 1;
+            }
             // Nothing is known of it but that the next should follow on it.
             Look::Message(message) if judge.goes_on(at + message.len, window)? => {
                 at += message.len;
             }
-            Look::Cut(message) if message.fits => return Ok(count + 1),
-            _ => return Ok(count),
+            Look::Cut(message) if message.fits => {
+                return Ok(Chain {
+                    messages: chain.messages + 1,
+                    fitting: chain.fitting + 1,
+                });
+            }
+            _ => break,
         }
+        chain.messages += 1;
     }
-    Ok(TRIED)
+    Ok(chain)
 }

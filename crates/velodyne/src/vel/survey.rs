@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use logtool_core::{
     Damage, DamageKind, Error, ErrorKind, Manifest, OpenOptions, Result, Source,
-    TopicId, Window,
+    Timestamp, TopicId, Window,
 };
 
 use crate::{
@@ -114,7 +114,7 @@ impl Survey {
                 Look::Cut(message) if message.fits => {
                     self.cut(at, &message, &bytes);
                     if let Some(cut) = self.cut {
-                        self.look_at_packets(at, cut.len, window)?;
+                        self.look_at_packets(at, cut.len, &message, window)?;
                     }
                     end
                 }
@@ -187,24 +187,33 @@ impl Survey {
             self.stats.odd_lengths += u64::from(declared != Some(message.data_len()));
         }
         if kind == Some(TopicKind::Packets) {
-            self.look_at_packets(at, message.len, window)?;
+            self.look_at_packets(at, message.len, message, window)?;
         }
         Ok(())
     }
 
-    /// Looks at the packets of the message of `len` bytes at `at`, as long as it is not
-    /// clear which lidar sent them.
+    /// Looks at the packets of the `message` at `at`, of which `len` bytes are there, as
+    /// long as it is not clear which lidar sent them.
     fn look_at_packets(
         &mut self,
         at: u64,
         len: u64,
+        message: &Message,
         window: &mut Window<'_>,
     ) -> Result<()> {
         if !self.stats.probe.is_enough() {
             let len = usize::try_from(len).unwrap_or(0);
             let bytes = window.at(at, len)?;
             let data = bytes.get(HEADER_LEN..len).unwrap_or_default();
-            wire::packets(data).iter().for_each(|packet| self.stats.probe.add(packet));
+            let (last, others) = match wire::packets(data) {
+                [others @ .., last] => (Some(last), others),
+                [] => (None, &[][..]),
+            };
+            // The message was written when its last packet had come.
+            let time = time::of_millis(message.header.millis);
+            let probe = &mut self.stats.probe;
+            others.iter().for_each(|packet| probe.add(packet, Timestamp::MAX));
+            last.into_iter().for_each(|packet| probe.add(packet, time));
         }
         Ok(())
     }

@@ -11,14 +11,16 @@ use std::{
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use logtool_core::{Provenance, Result, TableSink, TableWriter, Topic};
+use logtool_core::{
+    ClockZero, Manifest, Provenance, Result, TableSink, TableWriter, Topic,
+};
 use logtool_sinks::{
     CsvOptions, CsvSink, FileNames, IpcSink, JsonLinesSink, MatSink, NameStyle,
     NpzSink, ParquetSink, SparkSink,
 };
 
 use crate::{
-    args::{ConvertArgs, Layout, Target},
+    args::{ConvertArgs, Layout, Target, TimeChoice},
     commands::convert::job::Job,
     opened::{self, Opened},
 };
@@ -74,7 +76,7 @@ pub(super) fn metadata(job: &Job<'_>) -> BTreeMap<String, String> {
     tell(Provenance::NAME, job.provenance.json());
     tell("log", opened.input.file_name().to_owned());
     tell("format", manifest.format.clone());
-    tell("time", format!("{:?}", args.clock.time).to_lowercase());
+    tell("time", told_time(manifest, args.clock.time).to_owned());
     tell("clock", json(&manifest.clock));
     tell("damage", manifest.damage.len().to_string());
     for key in ["info", "system", "dropouts"] {
@@ -83,6 +85,17 @@ pub(super) fn metadata(job: &Job<'_>) -> BTreeMap<String, String> {
         }
     }
     metadata
+}
+
+/// On which clock the times of tables are.
+fn told_time(manifest: &Manifest, choice: TimeChoice) -> &'static str {
+    match (choice, manifest.clock.zero) {
+        (TimeChoice::Relative, _) => "relative",
+        (TimeChoice::Utc, _) => "utc",
+        (TimeChoice::Boot, ClockZero::Boot) => "boot",
+        (TimeChoice::Boot, ClockZero::ProgramStart) => "program_start",
+        (TimeChoice::Boot, ClockZero::Unix) => "unix",
+    }
 }
 
 fn json(value: &impl serde::Serialize) -> String {

@@ -56,6 +56,9 @@ pub(super) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
             text = format!("{text} from {address} to port {port}");
         }
         lines.push(("lidar", text));
+        if let Some(because) = told("lidar_because") {
+            lines.push(("", format!("because {because}")));
+        }
         if let (Some(calibration), Some(formula)) =
             (told("calibration"), told("formula"))
         {

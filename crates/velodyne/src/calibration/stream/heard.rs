@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::calibration::laser::Laser;
+use crate::calibration::{laser::Laser, plausible::BOUNDS};
 
 /// How many bytes a laser's values have: its number, nine words, two bytes.
 pub(super) const BYTES: usize = 21;
@@ -44,6 +44,18 @@ impl Heard {
             && self.words.iter().all(Option::is_some)
             && self.min_intensity.is_some()
             && self.max_intensity.is_some()
+    }
+
+    /// Forgets the values that no lidar has; says whether there are some.
+    pub(super) fn doubt(&mut self) -> bool {
+        let laser = self.over(&Laser::new(0));
+        let mut is_any = false;
+        for (word, (_, value, least, most, _)) in self.words.iter_mut().zip(BOUNDS) {
+            if word.is_some() && !(least..=most).contains(&value(&laser)) {
+                (*word, is_any) = (None, true);
+            }
+        }
+        is_any
     }
 
     /// Whether anything was.
@@ -108,6 +120,19 @@ mod tests {
             let laser = part.over(&other);
             assert_eq!((laser.vertical_deg, laser.rotation_deg), (1.0, 8.0));
         }
+    }
+
+    #[test]
+    fn a_value_that_no_lidar_has_is_as_if_it_had_been_lost() {
+        let mut heard = Heard::of(5, &bytes());
+        assert!(!heard.doubt() && heard.is_whole());
+        // 32.556 m to be added to a distance.
+        let mut corrupted = bytes();
+        corrupted[6] = Some(0x7f);
+        let mut heard = Heard::of(5, &corrupted);
+        assert!(heard.doubt() && !heard.is_whole());
+        let laser = heard.over(&Laser::new(5));
+        assert_eq!((laser.vertical_deg, laser.distance_m), (1.0, 0.0));
     }
 
     #[test]

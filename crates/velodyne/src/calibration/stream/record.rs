@@ -33,8 +33,10 @@ const CORRECTED: u8 = 0xa8;
 pub struct StreamReport {
     /// The calibration, if that of every laser is complete.
     pub calibration: Option<Calibration>,
-    /// The lasers of which values are missing, or wrong.
+    /// The lasers of which values are missing, or are such as no lidar has.
     pub incomplete: Vec<u16>,
+    /// Those of which a value is such as no lidar has.
+    pub doubted: Vec<u16>,
     /// Whether the values are what was sent.
     pub check: Check,
     /// The hour, minute, second, day, month and year (of 2000) that were sent last.
@@ -108,9 +110,16 @@ impl StreamReport {
                 true => String::new(),
                 false => format!(": {}", ranges(&self.incomplete)),
             };
+            let doubted = match self.doubted.is_empty() {
+                true => String::new(),
+                false => {
+                    let names = ranges(&self.doubted);
+                    format!("; values that no lidar has were sent of lasers {names}")
+                }
+            };
             format!(
                 "the status bytes do not hold the whole calibration of {count} of \
-                 {LASERS} lasers{names}"
+                 {LASERS} lasers{names}{doubted}"
             )
         })
     }
@@ -124,15 +133,13 @@ pub(super) fn read(
 ) -> StreamReport {
     let at = |at: usize| values.get(at).copied().flatten();
     let mut incomplete = vec![];
-    let mut lasers = vec![];
-    let mut all_heard = vec![];
+    let mut all_heard: Vec<Heard> = vec![];
     let mut sent = vec![];
     for (id, start) in (0_u16..).zip((0..LASERS).map(|i| PER_CYCLE + i * STRIDE)) {
         let bytes: Vec<Option<u8>> = (start..start + heard::BYTES).map(at).collect();
         let heard = Heard::of(id, &bytes);
-        match heard.is_whole() {
-            true => lasers.push(heard.over(&Laser::new(id))),
-            false => incomplete.push(id),
+        if !heard.is_whole() {
+            incomplete.push(id);
         }
         all_heard.push(heard);
         sent.extend(bytes.into_iter().skip(1).flatten());
@@ -145,6 +152,21 @@ pub(super) fn read(
         Some(check) if !is_s3 && usize::from(check) == VALUES => Check::Length,
         Some(_) => Check::Failed,
     };
+    let mut doubted = vec![];
+    if check != Check::Crc {
+        // Nothing says that all values are as they were sent, but what they say.
+        for (id, heard) in (0..).zip(&mut all_heard) {
+            if heard.doubt() {
+                doubted.push(id);
+            }
+        }
+        incomplete.extend(&doubted);
+        incomplete.sort_unstable();
+        incomplete.dedup();
+    }
+    let heard = (0..).zip(&all_heard);
+    let lasers: Vec<Laser> =
+        heard.map(|(id, heard)| heard.over(&Laser::new(id))).collect();
     let power = at(TAIL + 25);
     let mut remarks = vec![];
     if check == Check::Failed {
@@ -162,6 +184,7 @@ pub(super) fn read(
     StreamReport {
         calibration,
         incomplete,
+        doubted,
         check,
         utc: utc(),
         gps,

@@ -57,14 +57,22 @@ impl Counts {
     /// What is odd, a sentence each.
     pub(super) fn remark(&self, given_up: u64, odd: &mut Vec<Oddity>) {
         for (why, (count, first)) in &self.foreign {
-            let frames = if *count == 1 { "frame is" } else { "frames are" };
-            let what = why.what();
-            let text = format!("{count} {frames} {what}: the first at byte {first}");
+            let text = match count {
+                1 => format!("1 frame {}: at byte {first}", why.what(true)),
+                _ => {
+                    let what = why.what(false);
+                    format!("{count} frames {what}: the first at byte {first}")
+                }
+            };
             odd.push(Oddity::new(why.code(), text));
         }
         if given_up > 0 {
-            let text =
-                format!("{given_up} datagrams that came in pieces are not complete");
+            let text = match given_up {
+                1 => "1 datagram that came in pieces is not complete".to_owned(),
+                _ => {
+                    format!("{given_up} datagrams that came in pieces are not complete")
+                }
+            };
             odd.push(Oddity::new(&codes::PIECES, text));
         }
         if self.data + self.position == 0 {
@@ -97,17 +105,38 @@ impl Foreign {
         }
     }
 
-    fn what(self) -> &'static str {
+    /// What such frames are, or such a frame if it is `one`.
+    fn what(self, one: bool) -> &'static str {
+        let pick = |of_one: &'static str, of_several: &'static str| {
+            if one { of_one } else { of_several }
+        };
         match self {
-            Self::Short => "captured only in part, and lost",
-            Self::Broken => "shorter than they say",
-            Self::Hidden => "of a lidar, broken, and lost",
-            Self::WrongFlags => {
-                "as long as data packets, but their blocks are of no known lasers"
+            Self::Short => pick(
+                "is captured only in part, and lost",
+                "are captured only in part, and lost",
+            ),
+            Self::Broken => {
+                pick("is shorter than it says", "are shorter than they say")
             }
-            Self::OtherDatagram => "datagrams of something else",
-            Self::OtherProtocol => "of other protocols",
-            Self::UnknownLink => "of an unknown type of link, and not looked into",
+            Self::Hidden => pick(
+                "holds a packet of a lidar, and its headers do not lead there: lost",
+                "hold packets of a lidar, and their headers do not lead there: lost",
+            ),
+            Self::WrongFlags => pick(
+                "is as long as a data packet, but its blocks are of no known lasers",
+                "are as long as data packets, but their blocks are of no known lasers",
+            ),
+            Self::OtherDatagram => pick(
+                "is a datagram of something else",
+                "are datagrams of something else",
+            ),
+            Self::OtherProtocol => {
+                pick("is of another protocol", "are of other protocols")
+            }
+            Self::UnknownLink => pick(
+                "is of an unknown type of link, and not looked into",
+                "are of an unknown type of link, and not looked into",
+            ),
         }
     }
 }

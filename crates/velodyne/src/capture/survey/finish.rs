@@ -32,7 +32,8 @@ impl Survey {
         let without_time: u64 =
             self.topics.counted.iter().map(|counted| counted.without_time).sum();
         if without_time > 0 {
-            let text = format!("{without_time} packets have no time");
+            let packets = if without_time == 1 { "packet has" } else { "packets have" };
+            let text = format!("{without_time} {packets} no time");
             odd.push(Oddity::new(&codes::WITHOUT_TIME, text));
         }
         let zero = match container {
@@ -61,7 +62,8 @@ impl Survey {
             let mut clocks = counted.iter().filter(is_its).map(|one| &one.clock);
             own.tells_utc |= clocks.any(Clock::tells_utc);
             if lidar.utc && zero == ClockZero::Unix {
-                own.use_own_clock(to_unix.as_ref().map_or(0, |fit| fit.offset_nanos));
+                let offset = to_unix.as_ref().map_or(0, |fit| fit.offset_nanos);
+                own.use_own_clock(offset, to_unix.is_some(), lidar.clock);
             }
         }
         let mut topics = Vec::new();

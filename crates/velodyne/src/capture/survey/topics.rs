@@ -64,7 +64,7 @@ impl Topics {
         counted.records += 1;
         match packet.sender.is_position {
             true => counted.clock.add(payload, packet.time),
-            false => counted.probe.add(payload),
+            false => counted.probe.add(payload, packet.time),
         }
         counted.bytes += payload.len() as u64;
         match packet.time {

@@ -45,8 +45,9 @@ impl Survey {
         self.stats.remark(&mut odd);
         let behind_end = end.saturating_sub(self.messages_end.saturating_add(4));
         if self.has_end_mark && behind_end > 0 {
+            let bytes = if behind_end == 1 { "byte" } else { "bytes" };
             let text = format!(
-                "{behind_end} bytes after the mark that ends the messages are not read"
+                "after the mark that ends the messages, {behind_end} {bytes} more: not read"
             );
             odd.push(Oddity::new(&codes::TRAILING, text));
         }
@@ -57,10 +58,10 @@ impl Survey {
         }
         let mut remarks: Vec<String> = odd.iter().map(|odd| odd.text.clone()).collect();
         let metadata = self.metadata(index);
-        let wants_utc = lidar.utc;
+        let (wants_utc, choice) = (lidar.utc, lidar.clock);
         let mut lidar = mem::take(&mut self.stats.probe).finish(lidar);
         if let (Some(lidar), Some(fit), true) = (&mut lidar, &to_unix, wants_utc) {
-            lidar.use_own_clock(fit.offset_nanos);
+            lidar.use_own_clock(fit.offset_nanos, true, choice);
         }
         let mut parts = self.parts.finish(end);
         let packets = self.topics.iter().position(|kind| *kind == TopicKind::Packets);
@@ -226,18 +227,23 @@ impl Stats {
             _ => self.other.messages,
         };
         if invalid > 0 {
-            let text = format!(
-                "{invalid} messages are not marked valid: they are in their topics, \
-                 and no points are made of them"
-            );
+            let text = match invalid {
+                1 => "1 message is not marked valid: it is in its topic, and no points are \
+                      made of it"
+                    .to_owned(),
+                several => format!(
+                    "{several} messages are not marked valid: they are in their topics, \
+                     and no points are made of them"
+                ),
+            };
             odd.push(Oddity::new(&codes::VALIDITY, text));
         }
         if self.odd_positions > 0 {
-            let text = format!(
-                "{} positions cannot be degrees: they may be degrees and minutes, \
-                 ddmm.mmmm",
-                self.odd_positions
-            );
+            let some = match self.odd_positions {
+                1 => "1 position cannot be degrees: it".to_owned(),
+                several => format!("{several} positions cannot be degrees: they"),
+            };
+            let text = format!("{some} may be degrees and minutes, ddmm.mmmm");
             odd.push(Oddity::new(&codes::POSITION, text));
         }
         if self.odd_lengths > 0 {
