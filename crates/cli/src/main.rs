@@ -30,6 +30,7 @@ mod outcome;
 mod paint;
 mod progress;
 mod provenance;
+mod raw;
 mod reader;
 mod row;
 mod selection;

@@ -17,7 +17,7 @@ use crate::{
     new_log::explained,
     opened::{self, Opened},
     outcome::Outcome,
-    progress, provenance,
+    progress, provenance, raw,
     terminal::say,
 };
 
@@ -117,6 +117,7 @@ pub(super) fn run(
         );
         made.remarks.iter().for_each(|remark| say!("  {remark}"));
         lidars::warn(name, opened.log.manifest(), &made.topics);
+        raw::warn(name, opened.log.manifest(), &made.topics);
     }
     Ok(findings.tell(global.quiet))
 }
