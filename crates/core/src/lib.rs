@@ -69,6 +69,7 @@ pub mod conformance;
 mod copy;
 mod merge;
 mod moved;
+mod names;
 mod raw;
 mod room;
 mod shape;
@@ -119,6 +120,7 @@ pub use crate::{
     manifest::{Manifest, Part, Reach, Selection},
     merge::{Merge, TimeOrder},
     moved::MovedLog,
+    names::Names,
     place::Place,
     queue::Queue,
     raw::{RawDecoder, raw_schema},
