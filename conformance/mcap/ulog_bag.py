@@ -2,6 +2,7 @@
 the logs; rosbags reads the bags. What is turned to ROS's frames is turned here by matrices,
 after REP 103."""
 
+import json
 import tempfile
 from pathlib import Path
 
@@ -225,11 +226,8 @@ def check(path, tally):
         made = Path(folder) / "made.bag"
         run("convert", path, "-o", made)
         topics, kinds = read(made)
-        # By how much, the first line or record of the log says.
-        first = next((data for data in log.data_list if len(data.data["timestamp"])), None)
-        shift = 0
-        if first and name_of(first) in topics:
-            shift = topics[name_of(first)][0][0] - int(min(first.data["timestamp"])) * 1000
+        clock = json.loads(run("info", "--json", path))["clock"]
+        shift = (clock["to_unix"] or {}).get("offset_ns", 0)
         count = sum(len(messages) for messages in topics.values())
         tally.check("values in bags", values(log, topics, shift), f"{count} messages")
         tally.check("motions in bags", motions(log, topics), f"{len(kinds)} topics")

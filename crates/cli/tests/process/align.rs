@@ -124,15 +124,15 @@ fn cut(
 fn two_cuts_of_a_real_flight_are_aligned_and_another_flight_is_refused() {
     let Some(path) = sample("ulog/px4ulogrs_quadrotor_local.ulg") else { return };
     let (folder, data) = (Folder::new(), fs::read(path).unwrap());
-    folder.write("a.ulg", &cut(&data, (0.0, 170.0), |t| t, 0.05));
+    folder.write("a.ulg", &cut(&data, (0.0, 185.0), |t| t, 0.01));
     let clock = |t: f64| (t - 2.345) / (1.0 + 50e-6);
-    folder.write("b.ulg", &cut(&data, (25.0, 200.0), clock, 0.05));
+    folder.write("b.ulg", &cut(&data, (112.0, 200.0), clock, 0.01));
     let signal = "sensor_combined.gyro_rad";
     let args = ["align", "a.ulg", "b.ulg", "--json", "--signal", signal, signal];
     let found = &folder.run(&args).succeeded().json_lines()[0];
     let number = |name: &str| found[name].as_f64().unwrap();
     assert!((number("drift_ppm") - 50.0).abs() < 5.0, "{found}");
-    for time in [25.0, 100.0, 170.0] {
+    for time in [112.0, 150.0, 185.0] {
         let since = time - number("reference_s");
         let mapped = time + number("offset_s") + number("drift_ppm") * 1e-6 * since;
         let truth = time * (1.0 + 50e-6) + 2.345;

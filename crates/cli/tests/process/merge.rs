@@ -130,7 +130,7 @@ fn a_ulog_a_log_of_a_lidar_and_a_bag_become_one() {
     {
         let args = ["merge", &log, &vel, &bag, "-o", out, "--offset", "2=0"];
         let args = [&args[..], &["--offset", "1=1700000000"], more.as_slice()].concat();
-        folder.run(&args).succeeded();
+        folder.run(&args).ended(0, &["3 logs", out]);
         assert!(times(&folder, out, "*").is_sorted());
         let count = |log: &str, topic: &str| {
             let cat = folder.run(&["cat", "--json", log, "-t", topic]).succeeded();

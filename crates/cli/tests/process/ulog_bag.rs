@@ -14,7 +14,7 @@ fn info(folder: &Folder, log: &str) -> Value {
 fn topic(info: &Value, name: &str) -> Option<(String, u64)> {
     let topics = info["topics"].as_array().unwrap();
     let found = topics.iter().find(|topic| topic["name"] == name)?;
-    let type_name = found["type"].as_str().unwrap().to_owned();
+    let type_name = found["type_name"].as_str().unwrap().to_owned();
     Some((type_name, found["records"].as_u64().unwrap()))
 }
 
