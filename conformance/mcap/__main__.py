@@ -1,5 +1,5 @@
-"""Compares MCAP files that logtool makes of bags, ULogs and logs of lidars, and what it reads of MCAP
-files, with what the Python packages mcap, mcap-protobuf-support, rosbags and pyulog say.
+"""Compares MCAP files that logtool makes of bags, ULogs and logs of lidars, bags that it makes of
+ULogs, and what it reads of MCAP files, with what the Python packages mcap, mcap-protobuf-support, rosbags and pyulog say.
 
 Usage: mcap [BAG... | ULOG... | VEL... | PCAP...]
 """
@@ -15,6 +15,7 @@ import lidar
 import ros2
 import typed
 import ulog
+import ulog_bag
 from logtool import FINE, run
 from mcap.reader import NonSeekingReader, SeekingReader
 from mcap.writer import CompressionType, Writer
@@ -185,6 +186,7 @@ def main():
             tally = Tally(path.name if path else "of the package mcap", [])
             if path and path.suffix == ".ulg":
                 ulog.check(path, tally)
+                ulog_bag.check(path, tally)
             elif path and path.suffix in (".vel", ".pcap"):
                 lidar.check(path, tally)
             elif path:

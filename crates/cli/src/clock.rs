@@ -4,11 +4,11 @@ use std::fmt;
 
 use anyhow::Result;
 use jiff::tz::TimeZone;
-use logtool_core::{ClockZero, Manifest, TimeBase, TimeRange, Timestamp};
+use logtool_core::{Clock, ClockZero, Manifest, TimeBase, TimeRange, Timestamp};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::{args::TimeChoice, complaint::Complaint, times::TypedTime};
+use crate::{args::TimeChoice, complaint::Complaint, moved, times::TypedTime};
 
 /// The clock on which a log's times are told.
 #[derive(Clone, Copy, Debug)]
@@ -30,11 +30,7 @@ const UNIX_TIMES: i64 = 1_000_000_000_000_000_000;
 impl ShownClock {
     /// The clock that was chosen for a log.
     pub(crate) fn new(manifest: &Manifest, choice: TimeChoice) -> Result<Self> {
-        let to_unix = match (&manifest.clock.to_unix, manifest.clock.zero) {
-            (Some(fit), _) => Some(fit.offset_nanos),
-            (None, ClockZero::Unix) => Some(0),
-            (None, _) => None,
-        };
+        let to_unix = moved::to_unix(&manifest.clock);
         let start = manifest.time.map_or(0, |time| time.start.as_nanos());
         let base = match choice {
             TimeChoice::Boot => TimeBase::default(),
@@ -122,6 +118,15 @@ impl ShownClock {
     fn shown(&self, time: Timestamp) -> Option<i64> {
         let nanos = Some(time).filter(|time| *time != Timestamp::MAX)?.as_nanos();
         nanos.checked_add(self.base.offset_nanos)
+    }
+}
+
+/// What a clock counts from, for people.
+pub(crate) fn zero(clock: &Clock) -> &'static str {
+    match clock.zero {
+        ClockZero::Unix => "1970",
+        ClockZero::Boot => "the start of the vehicle",
+        ClockZero::ProgramStart => "the start of the program",
     }
 }
 

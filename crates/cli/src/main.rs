@@ -24,6 +24,7 @@ mod lidars;
 mod made;
 mod message;
 mod modes;
+mod moved;
 mod new_log;
 mod opened;
 mod outcome;

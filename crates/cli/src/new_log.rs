@@ -93,11 +93,22 @@ pub(crate) fn warn(name: &str, format: &dyn Format, extract: &mut Extract<'_>) {
     }
 }
 
-/// How to write, as it was typed.
-pub(crate) fn options(writing: &WritingArgs) -> WriteOptions {
+/// How to write a log of `format`, as it was typed.
+///
+/// # Errors
+/// If `format` cannot be written like that.
+pub(crate) fn options(
+    writing: &WritingArgs,
+    format: &dyn Format,
+) -> Result<WriteOptions> {
+    if writing.ros2 && format.name() != "mcap" {
+        let complaint = Complaint::misuse("--ros2 is for MCAP files");
+        return Err(complaint.hint("let OUT end in .mcap").into());
+    }
     let mut options = WriteOptions::default();
     options.compression = writing.compression.map(|how| how.name().to_owned());
-    options
+    options.transcode = writing.ros2.then(|| "cdr".to_owned());
+    Ok(options)
 }
 
 /// The format of a new log at `path` that is to hold what `manifest` tells of: that which

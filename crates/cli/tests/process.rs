@@ -66,5 +66,7 @@ mod schema;
 mod testdata;
 #[path = "process/tracks.rs"]
 mod tracks;
+#[path = "process/ulog_bag.rs"]
+mod ulog_bag;
 #[path = "process/ulog_mcap.rs"]
 mod ulog_mcap;

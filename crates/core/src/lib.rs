@@ -70,6 +70,7 @@ pub mod conformance;
 mod copy;
 mod merge;
 mod moved;
+mod names;
 mod raw;
 mod room;
 mod shape;
@@ -120,6 +121,7 @@ pub use crate::{
     manifest::{Manifest, Part, Reach, Selection},
     merge::{Merge, TimeOrder},
     moved::MovedLog,
+    names::Names,
     place::Place,
     provenance::{Provenance, SourceFile},
     queue::Queue,

@@ -10,8 +10,6 @@ mod wire;
 mod descriptor;
 mod known;
 
-mod names;
-
 mod layout;
 mod message;
 mod rows;

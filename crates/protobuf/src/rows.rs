@@ -15,11 +15,10 @@ use arrow_array::{
     },
 };
 use arrow_schema::{DataType, Schema, TimeUnit};
-use logtool_core::{Error, ErrorKind, Result, TIME_UNIT};
+use logtool_core::{Error, ErrorKind, Names, Result, TIME_UNIT};
 
 use crate::{
     descriptor::{Field, File, FileSet, Message, PROTO3, kind},
-    names::Names,
     wire::{FIXED32, FIXED64, key_of, put_bytes, put_number, put_varint},
 };
 

@@ -63,6 +63,14 @@ use crate::{
 /// as `foxglove.Log`, positions as `foxglove.LocationFix` (`/sensor_gps/fix`), parameters and
 /// information as metadata; at UTC if the log knows it.
 ///
+/// With `--ros2`, or with `--to bag`, a ULog becomes messages of ROS: each topic with a type
+/// that is made of its format (`/vehicle_status` of `ulog/VehicleStatus`, `/sensor_gps_1` for a
+/// second instance), in PX4's frames and units. Beside them, in ROS's frames (REP 103: east,
+/// north, up; forward, left, up), are rates and accelerations, and attitudes, as
+/// `sensor_msgs/Imu` (`/sensor_combined/imu`, `/vehicle_attitude/imu`), odometry and local
+/// positions as `nav_msgs/Odometry` (`/vehicle_odometry/odometry`), positions as
+/// `sensor_msgs/NavSatFix` (`/sensor_gps/fix`), and what was said on `/rosout`.
+///
 /// A .vel log or a capture becomes an MCAP file or a bag with messages of ROS 1 (in MCAP with
 /// `--ros2` of ROS 2): `/points`, a `sensor_msgs/PointCloud2` for each scan (`t`: nanoseconds
 /// after the stamp, the time of its first point), `/image/compressed`, positions as

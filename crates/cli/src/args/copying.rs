@@ -5,7 +5,7 @@ use std::{path::PathBuf, str::FromStr};
 use clap::{ArgAction, Args, ValueEnum};
 
 use crate::{
-    args::{ClockArgs, RecordArgs},
+    args::{ClockArgs, LidarArgs, RecordArgs},
     times::TypedTime,
 };
 
@@ -68,6 +68,9 @@ pub(crate) struct WritingArgs {
     /// bag's are; zstd in MCAP]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Writing")]
     pub(crate) compression: Option<Compression>,
+    /// MCAP: messages of ROS 1 as ROS 2 has them, in CDR; others as they are
+    #[arg(long, help_heading = "Writing")]
+    pub(crate) ros2: bool,
     /// Replace a file that is there already
     #[arg(short, long, help_heading = "Writing")]
     pub(crate) force: bool,
@@ -145,8 +148,10 @@ impl FromStr for Offset {
 /// Logs of one format that count their times from the same moment become one log of that
 /// format; records are copied as they are.
 ///
-/// Logs of several formats become one MCAP file, if OUT ends in .mcap, in which the records
-/// of bags are as they are and those of ULogs protocol buffers. They are brought onto Unix
+/// Logs of several formats become one MCAP file, if OUT ends in .mcap, or one bag, if it ends
+/// in .bag. The records of bags and MCAP files are as they are; ULogs, .vel logs and captures
+/// become messages as `logtool convert` makes them: ULogs protocol buffers in an MCAP file,
+/// and messages of ROS in a bag or with --ros2. They are brought onto Unix
 /// time where they know it, by GPS for one; others need --offset: what to add to their times
 /// to be on the clock of the first log that is given none. `logtool align` finds it. Where
 /// two logs have topics of one name and of different types, those of the later log are
@@ -163,7 +168,7 @@ Examples:
   logtool merge front.bag back.bag -o both.bag
   logtool merge drive_*.bag -o drive.bag --compression lz4
   logtool merge full.ulg mission.ulg -o all.ulg
-  logtool merge flight.ulg ros.bag -o all.mcap
+  logtool merge flight.ulg lidar.vel ros.bag -o all.mcap
   logtool merge flight.ulg ros.bag -o all.mcap --offset ros.bag=-1714560000.25")]
 pub(crate) struct MergeArgs {
     /// The logs, two or more
@@ -181,6 +186,8 @@ pub(crate) struct MergeArgs {
     pub(crate) offsets: Vec<Offset>,
     #[command(flatten)]
     pub(crate) writing: WritingArgs,
+    #[command(flatten)]
+    pub(crate) lidar: LidarArgs,
 }
 
 /// Write what can be read of a damaged log into a sound one

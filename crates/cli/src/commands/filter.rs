@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 use logtool_core::{
-    CopyJob, Extract, Held, Manifest, Restamp, Retime, Selection, Topic, TopicOrigin,
-    TopicSet, WriteOptions, copy, held,
+    CopyJob, Extract, Format, Held, Manifest, Restamp, Retime, Selection, Topic,
+    TopicOrigin, TopicSet, WriteOptions, copy, held,
 };
 
 use crate::{
@@ -28,7 +28,8 @@ pub(super) fn run(args: &FilterArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut findings = Findings::of(&opened.input, manifest);
     findings.check(global.strict)?;
     let format = new_log::format(&args.out, manifest)?;
-    let mut wanted = Wanted::new(&opened, args).with_context(|| name.clone())?;
+    let mut wanted =
+        Wanted::new(&opened, args, format).with_context(|| name.clone())?;
     let new = NewLog::begin(&args.out, format, args.writing.force)?;
     provenance::tell(&mut wanted.options, format, [&opened.input], global)?;
 
@@ -50,14 +51,17 @@ pub(super) fn run(args: &FilterArgs, global: &GlobalArgs) -> Result<Outcome> {
             sink.write(0, held.at(from))?;
         }
         let restamp = restamp.as_mut().map(|restamp| restamp as &mut dyn Retime);
-        Ok(copy(&job, restamp, sink)?)
+        let copied = copy(&job, restamp, sink)?;
+        Ok((copied, sink.left_out(0).to_vec()))
     });
     bar.finish_and_clear();
-    let (copied, written) = done.with_context(|| name.clone())?;
+    let ((copied, left_out), written) = done.with_context(|| name.clone())?;
     findings.add(manifest, &wanted.selection.topics, &copied.damage);
+    findings.add(manifest, &wanted.selection.topics, &left_out);
 
     let mut made = Made::new(&args.out, start);
-    made.records = copied.records + held.len() as u64;
+    let lost: u64 = left_out.iter().map(|damage| damage.records).sum();
+    made.records = (copied.records + held.len() as u64).saturating_sub(lost);
     made.bytes = written.bytes;
     made.remarks = written.remarks;
     if made.records == 0 {
@@ -77,12 +81,12 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn new(opened: &Opened, args: &FilterArgs) -> Result<Self> {
+    fn new(opened: &Opened, args: &FilterArgs, format: &dyn Format) -> Result<Self> {
         let (log, manifest) = (&*opened.log, opened.log.manifest());
         let clock = ShownClock::new(manifest, args.clock.time)?;
         let time = clock.range(args.records.from, args.to)?;
         let topics = topics(manifest, args)?;
-        let mut options = new_log::options(&args.writing);
+        let mut options = new_log::options(&args.writing, format)?;
         rename(manifest, args, &mut options)?;
         let restamp = match &args.restamp {
             Some(field) => Some(restamp(opened, &topics, field)?),

@@ -12,21 +12,24 @@ use logtool_core::{Extract, Format, MergeJob, TopicSet, merge};
 
 use crate::{
     args::{GlobalArgs, MergeArgs},
-    commands::merge::{clocks::Moved, ready::Ready, sources::Source},
+    commands::merge::{ready::Ready, sources::Source},
     complaint::Complaint,
     human::counted,
     made::Made,
+    moved::Moved,
     new_log::{self, NewLog},
     outcome::Outcome,
-    progress, provenance, translate,
+    progress, provenance,
+    translate::Way,
 };
 
 pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     let start = Instant::now();
-    let sources = sources::open(&args.files, &args.offsets, global)?;
+    let sources = sources::open(args, global)?;
     let format = format(args, &sources)?;
+    let mut options = new_log::options(&args.writing, format)?;
     let moved = moved(args, &sources, format)?;
-    let logs = ready::ready(&sources, &moved, format, args.same_clock, global)?;
+    let logs = ready::ready(&sources, &moved, format, args, global)?;
     let mut extracts: Vec<Extract<'_>> = logs.iter().map(Ready::extract).collect();
     for (source, extract) in sources.iter().zip(&mut extracts) {
         new_log::warn(&source.input.name, format, extract);
@@ -41,48 +44,53 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     let records = topics.filter_map(|topic| topic.records).sum();
     let name = counted(logs.len() as u64, "log");
     let bar = progress::of_records(&name, records, global);
-    let mut options = new_log::options(&args.writing);
     options.retimed = moved.iter().any(|moved| moved.nanos != 0);
     options.words = logs.iter().flat_map(|ready| ready.words.clone()).collect();
     let inputs = sources.iter().map(|source| &source.input);
     provenance::tell(&mut options, format, inputs, global)?;
     let done = new.write(&extracts, &options, |sink| {
-        Ok(merge(&jobs, sink, &|records| bar.inc(records))?)
+        let copied = merge(&jobs, sink, &|records| bar.inc(records))?;
+        let left_out = (0..jobs.len()).map(|from| sink.left_out(from).to_vec());
+        Ok(copied.into_iter().zip(left_out).collect::<Vec<_>>())
     });
     bar.finish_and_clear();
     let (copied, written) = done?;
 
     let mut made = Made::new(&args.out, start);
-    made.records = copied.iter().map(|copied| copied.records).sum();
+    let records = copied.iter().map(|(copied, left_out)| {
+        let lost: u64 = left_out.iter().map(|damage| damage.records).sum();
+        copied.records.saturating_sub(lost)
+    });
+    made.records = records.sum();
     (made.bytes, made.remarks) = (written.bytes, written.remarks);
     let read = sources.iter().map(|source| source.input.source.len()).sum();
     made.tell(&name, read, global);
     let mut worst = Outcome::Done;
-    for (source, copied) in sources.into_iter().zip(copied) {
+    for (source, (copied, left_out)) in sources.into_iter().zip(copied) {
         let mut findings = source.findings;
+        findings.add(source.log.manifest(), &TopicSet::All, &left_out);
         findings.add(source.log.manifest(), &TopicSet::All, &copied.damage);
         worst = worst.max(findings.tell(global.quiet));
     }
     Ok(worst)
 }
 
-/// The format of the new log: that of the logs, or an MCAP file of several.
+/// The format of the new log: that of the logs, or an MCAP file or a bag of several.
 fn format(args: &MergeArgs, sources: &[Source]) -> Result<&'static dyn Format> {
-    const HELD: [&str; 2] = ["rosbag", "mcap"];
+    const OF_SEVERAL: [(&str, &str); 2] = [("mcap", "mcap"), ("bag", "rosbag")];
     let end = args.out.extension().and_then(|end| end.to_str()).unwrap_or_default();
-    let is_mcap = end.eq_ignore_ascii_case("mcap");
-    if is_mcap {
+    let found = OF_SEVERAL.iter().find(|(known, _)| end.eq_ignore_ascii_case(known));
+    if let Some((_, format)) = found {
         let has_place = |source: &&Source| {
-            HELD.contains(&source.format())
-                || translate::AS_PROTOBUF.contains(&source.format())
+            OF_SEVERAL.iter().any(|(_, held)| source.format() == *held)
+                || Way::of(source.format(), format, false).is_some()
         };
         if let Some(other) = sources.iter().find(|source| !has_place(source)) {
-            let (name, format) = (&other.input.name, other.format());
-            let what = format!("{name} is {format}, which an MCAP file cannot hold");
-            let hint = "logs of ULog, bags and MCAP files go into one MCAP file";
-            return Err(Complaint::misuse(what).hint(hint).into());
+            let (name, own) = (&other.input.name, other.format());
+            let what = format!("{name} is {own}, which {end} files cannot hold");
+            return Err(Complaint::misuse(what).into());
         }
-        return new_log::called("mcap");
+        return new_log::called(format);
     }
     for pair in sources.windows(2) {
         if let [one, other] = pair
@@ -95,8 +103,8 @@ fn format(args: &MergeArgs, sources: &[Source]) -> Result<&'static dyn Format> {
                 other.input.name,
                 other.format()
             );
-            let hint = "logs of several formats become one MCAP file, which OUT then has \
-                        to be called: all.mcap";
+            let hint = "logs of several formats become one MCAP file, or one bag, which \
+                        OUT then has to be called: all.mcap, all.bag";
             return Err(Complaint::misuse(what).hint(hint).into());
         }
     }

@@ -26,6 +26,8 @@ pub(super) fn run(args: &RepairArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut findings = Findings::of(&opened.input, manifest);
     findings.check(global.strict)?;
     let format = new_log::format(&args.out, manifest)?;
+    let mut options = new_log::options(&args.writing, format)?;
+    options.careful = true;
     let new = NewLog::begin(&args.out, format, args.writing.force)?;
 
     let topics = manifest.logged();
@@ -41,19 +43,23 @@ pub(super) fn run(args: &RepairArgs, global: &GlobalArgs) -> Result<Outcome> {
         verify: true,
         progress: &|bytes| bar.inc(bytes),
     };
-    let mut options = new_log::options(&args.writing);
-    options.careful = true;
     provenance::tell(&mut options, format, [&opened.input], global)?;
-    let done = new.write(&[extract], &options, |sink| Ok(copy(&job, None, sink)?));
+    let done = new.write(&[extract], &options, |sink| {
+        let copied = copy(&job, None, sink)?;
+        Ok((copied, sink.left_out(0).to_vec()))
+    });
     bar.finish_and_clear();
-    let (copied, written) = done.with_context(|| name.clone())?;
+    let ((copied, left_out), written) = done.with_context(|| name.clone())?;
     findings.add(manifest, &TopicSet::All, &copied.damage);
+    findings.add(manifest, &TopicSet::All, &left_out);
     findings.check(global.strict)?;
 
     let outcome = findings.outcome();
     let loss = Loss::new(manifest, &mut findings);
     let mut made = Made::new(&args.out, start);
-    (made.records, made.bytes) = (copied.records, written.bytes);
+    let lost: u64 = left_out.iter().map(|damage| damage.records).sum();
+    made.records = copied.records.saturating_sub(lost);
+    made.bytes = written.bytes;
     made.remarks = written.remarks;
     if copied.in_parts > 0 {
         let in_parts = counted(copied.in_parts, "record");

@@ -1,110 +1,27 @@
-//! Logs of lidars with messages of ROS 1: those that ROS has for such things, and of types
-//! made of the columns of a topic elsewhere.
-//!
-//! | topic | becomes | of type |
-//! |---|---|---|
-//! | `points` | `/points`, a message each scan | `sensor_msgs/PointCloud2` |
-//! | `image` | `/image/compressed` | `sensor_msgs/CompressedImage` |
-//! | | `/image`, those that are rows of pixels | `sensor_msgs/Image` |
-//! | with positions | `/gps/fix`, `/position/fix` | `sensor_msgs/NavSatFix` |
-//! | `pose` | `/tf` | `tf2_msgs/TFMessage` |
-//! | all but points and images | `/gps`, … | `velodyne_log/Gps`, …: a field each column |
+//! Logs with messages of ROS 1: those that ROS has for such things, and of types that are
+//! made for them elsewhere.
 
 mod fixes;
-mod images;
-mod poses;
+mod lidar;
+mod px4;
 mod rows;
-mod scans;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use arrow_array::RecordBatch;
 use logtool_core::{
-    Columns, Log, Manifest, RowTranslator, Topic, TopicId, TopicOrigin, TopicSet,
-    Translate, TranslatedLog, Translation, View,
+    Columns, Log, RowTranslator, Topic, TopicId, TopicOrigin, Translate, Translation,
+    View,
 };
 use logtool_rosmsg::Definition;
 
-use crate::translate::{self, Prepared};
+use crate::translate;
 
-/// The topics that are to become messages, if nobody names some: of packets, of which
-/// there are points, only these.
-pub(crate) fn all_topics(manifest: &Manifest) -> TopicSet {
-    let of_points = |topic: &Topic| {
-        let is_it =
-            |other: &&Topic| is_points(other) && other.instance == topic.instance;
-        manifest.topics.iter().any(|other| is_it(&other))
-    };
-    let is_wanted =
-        |topic: &Topic| topic.name != "velodyne_packets" || !of_points(topic);
-    let wanted = manifest.topics().filter(|(_, topic)| is_wanted(topic));
-    wanted.map(|(id, _)| id).collect()
-}
-
-/// `log`, of lidars, with its `wanted` topics as messages of ROS 1, at Unix time if it
-/// knows that.
-///
-/// # Errors
-/// Where a topic cannot be read.
-pub(crate) fn ros(log: Arc<dyn Log>, wanted: &TopicSet) -> Result<Prepared> {
-    let manifest = log.manifest();
-    let (offset_nanos, is_unix) = translate::to_unix(manifest);
-    let (mut translations, mut remarks) = (Vec::new(), Vec::new());
-    for (id, topic) in manifest.topics() {
-        if !wanted.contains(id) {
-            let mut of_it = manifest.topics().filter(|(_, other)| {
-                is_points(other) && other.instance == topic.instance
-            });
-            let has_points = of_it.any(|(id, _)| wanted.contains(id));
-            if topic.name == "velodyne_packets" && has_points {
-                let label = topic.label();
-                remarks.push(format!("left out: {label} (its points are there)"));
-            }
-            continue;
-        }
-        if is_points(topic) {
-            translations.push(scans::scans(&log, id, topic, offset_nanos)?);
-            continue;
-        }
-        if topic.type_name == "ImageM" {
-            translations.extend(images::images(&log, id, topic, offset_nanos)?);
-            continue;
-        }
-        match rows::rows(&log, id, topic)? {
-            Ok(translation) => translations.push(translation),
-            Err(why) => remarks.push(format!("left out: {} ({why})", topic.label())),
-        }
-        translations.extend(fixes::fixes(&log, id, topic, offset_nanos)?);
-        if topic.type_name == "RobotPoseM" {
-            match poses::poses(&log, id, topic, offset_nanos)? {
-                Some(translation) => translations.push(translation),
-                None => remarks.push(format!(
-                    "left out: {} as a transform (the order of its four numbers is not \
-                     known)",
-                    topic.label()
-                )),
-            }
-        }
-    }
-    if !is_unix {
-        remarks
-            .push("times count from the log's own zero: it does not know UTC".into());
-    }
-    let log =
-        TranslatedLog::new(log, translations, offset_nanos, is_unix).in_one_part();
-    Ok(Prepared { log: Arc::new(log), remarks, offset_nanos })
-}
-
-/// What there is to say of the points of `manifest`: how they are made.
-pub(crate) fn words(manifest: &Manifest) -> Vec<(String, BTreeMap<String, String>)> {
-    let points = manifest.topics.iter().filter(|topic| is_points(topic));
-    points.map(|topic| (topic.label().into_owned(), topic.metadata.clone())).collect()
-}
-
-fn is_points(topic: &Topic) -> bool {
-    topic.origin == TopicOrigin::Derived && topic.type_name == "points"
-}
+pub(super) use self::{
+    lidar::{all_topics as lidar_topics, lidar, words as lidar_words},
+    px4::{left_out as px4_left_out, px4},
+};
 
 /// What `topic` is as one of messages of the common type `type_name`, called as it is and
 /// `more`.
@@ -140,9 +57,23 @@ fn of_rows<F>(log: &Arc<dyn Log>, id: TopicId, about: Topic, put: F) -> Translat
 where
     F: Fn(&RecordBatch, usize, &mut Vec<u8>) -> bool + Clone + Send + Sync + 'static,
 {
+    of_columns(log, id, Columns::all(View::Flat), about, put)
+}
+
+/// The same of rows that have only these `columns`.
+fn of_columns<F>(
+    log: &Arc<dyn Log>,
+    id: TopicId,
+    columns: Columns,
+    about: Topic,
+    put: F,
+) -> Translation
+where
+    F: Fn(&RecordBatch, usize, &mut Vec<u8>) -> bool + Clone + Send + Sync + 'static,
+{
     let log = log.clone();
     let begin = Arc::new(move || {
-        let decoder = log.decoder(id, &Columns::all(View::Flat))?;
+        let decoder = log.decoder(id, &columns)?;
         let translator: Box<dyn Translate> =
             Box::new(RowTranslator::new(decoder, put.clone()));
         Ok(translator)

@@ -1,8 +1,11 @@
 //! `logtool align`, and what `logtool merge` makes of it.
 
+use std::fs;
+
 use crate::{
     bytes::{att, definitions},
     program::Folder,
+    samples::sample,
 };
 
 /// Numbers from -1 to 1 that look random: Knuth's linear congruences.
@@ -76,4 +79,68 @@ fn unrelated_logs_are_refused() {
     assert_eq!(run.json_lines()[0]["aligned"], false);
     let args = ["align", "a.ulg", "b.ulg", "--signal", "att.x", "bat.v"];
     folder.run(&args).ended(1, &["b.ulg: |bat.v|: it has only 0 numbers"]);
+}
+
+/// The ULog `data` between two times of its own clock, in seconds, with the times that
+/// `clock` makes of these, and noise on the rates of its gyro: up to `noise` rad/s.
+fn cut(
+    data: &[u8],
+    (start, end): (f64, f64),
+    clock: impl Fn(f64) -> f64,
+    noise: f64,
+) -> Vec<u8> {
+    let (mut log, mut rest) = (data[..16].to_vec(), &data[16..]);
+    let (mut gyro, mut state) = (None, start.to_bits() + 5);
+    while let Some((head, _)) = rest.split_first_chunk::<3>() {
+        let len = 3 + usize::from(u16::from_le_bytes([head[0], head[1]]));
+        let Some((message, more)) = rest.split_at_checked(len) else { break };
+        rest = more;
+        let mut message = message.to_vec();
+        if head[2] == b'A' && message[3] == 0 && &message[6..] == b"sensor_combined" {
+            gyro = Some([message[4], message[5]]);
+        }
+        if head[2] == b'D' {
+            let time = u64::from_le_bytes(message[5..13].try_into().unwrap());
+            let time = time as f64 / 1e6;
+            if time < start || time > end {
+                continue;
+            }
+            let micros = (clock(time) * 1e6).round() as u64;
+            message[5..13].copy_from_slice(&micros.to_le_bytes());
+            if gyro == Some([message[3], message[4]]) {
+                for rate in message[13..25].chunks_exact_mut(4) {
+                    let was = f32::from_le_bytes(rate.try_into().unwrap());
+                    let noisy = was + (noise * dice(&mut state)) as f32;
+                    rate.copy_from_slice(&noisy.to_le_bytes());
+                }
+            }
+        }
+        log.extend(message);
+    }
+    log
+}
+
+#[test]
+fn two_cuts_of_a_real_flight_are_aligned_and_another_flight_is_refused() {
+    let Some(path) = sample("ulog/px4ulogrs_quadrotor_local.ulg") else { return };
+    let (folder, data) = (Folder::new(), fs::read(path).unwrap());
+    folder.write("a.ulg", &cut(&data, (0.0, 185.0), |t| t, 0.01));
+    let clock = |t: f64| (t - 2.345) / (1.0 + 50e-6);
+    folder.write("b.ulg", &cut(&data, (112.0, 200.0), clock, 0.01));
+    let signal = "sensor_combined.gyro_rad";
+    let args = ["align", "a.ulg", "b.ulg", "--json", "--signal", signal, signal];
+    let found = &folder.run(&args).succeeded().json_lines()[0];
+    let number = |name: &str| found[name].as_f64().unwrap();
+    assert!((number("drift_ppm") - 50.0).abs() < 5.0, "{found}");
+    for time in [112.0, 150.0, 185.0] {
+        let since = time - number("reference_s");
+        let mapped = time + number("offset_s") + number("drift_ppm") * 1e-6 * since;
+        let truth = time * (1.0 + 50e-6) + 2.345;
+        assert!((mapped - truth).abs() < 0.002, "{mapped}, not {truth}: {found}");
+    }
+    let Some(other) = sample("ulog/flightreviewrs_battery_brownout.ulg") else {
+        return;
+    };
+    let args = ["align", "a.ulg", &other, "--signal", signal, signal];
+    folder.run(&args).ended(1, &["do not fit"]);
 }

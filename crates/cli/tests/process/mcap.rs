@@ -60,11 +60,14 @@ fn bags_are_cut_merged_and_repaired_into_mcap_files() {
 #[test]
 fn what_cannot_become_an_mcap_file_is_said_and_nothing_is_there() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
-    folder.run(&["convert", &log, "-o", "new.bag"]).ended(1, &["ulog", "ROS 1"]);
+    folder.run(&["convert", &log, "-o", "p.mcap", "-q"]).succeeded();
+    folder
+        .run(&["convert", "p.mcap", "-o", "new.bag"])
+        .ended(1, &["protobuf", "ROS 1"]);
     let bag = testdata("rover.bag");
     folder.run(&["convert", &bag, "-o", "x.mcap", "--flat"]).ended(2, &["no columns"]);
     folder
         .run(&["convert", &bag, &log, "-o", "x.mcap"])
         .ended(2, &["several logs in one file", "merge"]);
-    assert_eq!(folder.list("."), Vec::<String>::new());
+    assert_eq!(folder.list("."), ["p.mcap"]);
 }

@@ -48,7 +48,9 @@ fn logs_of_different_formats_are_refused() {
 
 /// The times of a topic in the order of the file, in nanoseconds.
 fn times(folder: &Folder, log: &str, topic: &str) -> Vec<i64> {
-    let cat = folder.run(&["cat", "--json", log, "-t", topic]).succeeded();
+    // That a lidar has no calibration is told with its messages.
+    let cat = folder.run(&["cat", "--json", log, "-t", topic]);
+    assert_eq!(cat.status, 0, "{cat:?}");
     // A float has fewer digits than the text.
     let nanos = |line: &str| {
         let time = line.split_once("\"time\":").unwrap().1.split_once(',').unwrap().0;
@@ -119,4 +121,22 @@ fn bags_can_be_moved_and_the_records_of_ulogs_cannot() {
     assert_eq!(times(&folder, "new.mcap", "/att*"), own);
     let later: Vec<i64> = own.iter().map(|time| time + 1_500_000_000).collect();
     assert_eq!(times(&folder, "new.mcap", "/other/att*"), later);
+}
+
+#[test]
+fn a_ulog_a_log_of_a_lidar_and_a_bag_become_one() {
+    let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
+    let (vel, bag) = (testdata("car.vel"), testdata("rover.bag"));
+    for (out, more) in
+        [("all.mcap", None), ("ros2.mcap", Some("--ros2")), ("all.bag", None)]
+    {
+        let args = ["merge", &log, &vel, &bag, "-o", out, "--offset", "2=0"];
+        let args = [&args[..], &["--offset", "1=1700000000"], more.as_slice()].concat();
+        folder.run(&args).ended(0, &["3 logs", out]);
+        assert!(times(&folder, out, "*").is_sorted());
+        let count = |log: &str, topic: &str| times(&folder, log, topic).len();
+        assert!(count(out, "/points") > 0);
+        assert_eq!(count(out, "/vehicle_attitude"), count(&log, "vehicle_attitude"));
+        assert_eq!(count(out, "/imu/data"), count(&bag, "/imu/data"));
+    }
 }

@@ -60,3 +60,25 @@ fn a_message_that_does_not_fit_its_definition_is_told_and_the_rest_is_there() {
         .ended(3, &["19 records", "does not fit its schema", "/points"]);
     assert_eq!(cat(&folder, "new.mcap").lines().count(), 19);
 }
+
+#[test]
+fn what_filter_merge_and_repair_write_can_be_for_ros_2() {
+    let (folder, bag) = (Folder::new(), testdata("rover.bag"));
+    let whole = ["convert", &bag, "-o", "whole.mcap", "--ros2", "-q"];
+    folder.run(&whole).succeeded();
+    for command in ["filter", "repair"] {
+        let new = format!("{command}.mcap");
+        folder.run(&[command, &bag, "-o", &new, "--ros2", "-q"]).succeeded();
+        assert_eq!(cat(&folder, &new), cat(&folder, "whole.mcap"));
+        let refused = folder.run(&[command, &bag, "-o", "new.bag", "--ros2"]);
+        refused.ended(2, &["--ros2 is for MCAP files"]);
+    }
+    for (name, topic) in [("a.bag", "/imu*"), ("b.bag", "/gps/*")] {
+        folder.run(&["filter", &bag, "-o", name, "-t", topic, "-q"]).succeeded();
+    }
+    let merged = ["merge", "a.bag", "b.bag", "-o", "merged.mcap", "--ros2", "-q"];
+    folder.run(&merged).succeeded();
+    let info = folder.run(&["info", "--json", "merged.mcap"]).succeeded().stdout;
+    let info: Value = serde_json::from_str(&info).unwrap();
+    assert_eq!(info["metadata"]["profile"], "ros2");
+}

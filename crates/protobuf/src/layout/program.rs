@@ -3,13 +3,13 @@
 use std::{collections::HashMap, sync::Arc};
 
 use logtool_core::{
-    Error, ErrorKind, FieldRole, Layout, LayoutField, LayoutKind, Primitive, Result,
+    Error, ErrorKind, FieldRole, Layout, LayoutField, LayoutKind, Names, Primitive,
+    Result,
 };
 
 use crate::{
     descriptor::{Field, Message, kind},
     layout::types::Types,
-    names::Names,
     wire::{FIXED32, FIXED64, SIZED, VARINT, key_of},
 };
 

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use logtool_core::Names;
+
 use crate::{
     descriptor::{File, FileSet, Message, PROTO3},
     known,
-    names::Names,
 };
 
 /// Types that are being made.

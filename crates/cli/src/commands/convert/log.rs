@@ -11,22 +11,20 @@ use logtool_core::{CopyJob, Extract, Log, Selection, WriteOptions, copy};
 
 use crate::{
     args::{ConvertArgs, GlobalArgs, Target},
-    clock::ShownClock,
+    clock::{self, ShownClock},
     complaint::Complaint,
     findings::Findings,
     input::STDIN,
     lidars,
     made::Made,
+    moved::Moved,
     new_log::{self, NewLog},
     opened,
     outcome::Outcome,
     progress, provenance, selection,
     terminal::say,
-    translate,
+    translate::Way,
 };
-
-/// The formats of which MCAP files and bags take the records as messages of ROS 1.
-const AS_ROS: [&str; 2] = ["vel", "pcap"];
 
 /// Where the log goes that `input` becomes: to OUT, or into it if it is a folder or
 /// there are several inputs.
@@ -71,15 +69,6 @@ pub(super) fn run(
 
     let clock = ShownClock::new(manifest, args.clock.time)?;
     let time = clock.range(args.records.from, args.end())?;
-    let is_to_ros = AS_ROS.contains(&manifest.format.as_str())
-        && matches!(args.target(), Target::Mcap | Target::Bag);
-    let mut topics = match args.records.topics.is_empty() && is_to_ros {
-        true => translate::ros_topics(manifest),
-        false => selection::topics(manifest, &args.records.topics, false)?,
-    };
-    if args.target() == Target::Pcap {
-        topics = selection::with_packets(manifest, topics);
-    }
     let format = match args.target() {
         Target::Bag => "rosbag",
         Target::Pcap => "pcap",
@@ -87,35 +76,37 @@ pub(super) fn run(
         _ => "mcap",
     };
     let format = new_log::called(format)?;
+    let way = Way::of(&manifest.format, format.name(), args.ros2);
+    let mut topics = match way.filter(|_| args.records.topics.is_empty()) {
+        Some(way) => way.all_topics(manifest),
+        None => selection::topics(manifest, &args.records.topics, false)?,
+    };
+    if args.target() == Target::Pcap {
+        topics = selection::with_packets(manifest, topics);
+    }
     let mut options = WriteOptions::default();
     options.transcode = args.ros2.then(|| "cdr".to_owned());
-    let is_translated = translate::AS_PROTOBUF.contains(&manifest.format.as_str());
-    let (beneath, selection) = match args.target() {
-        Target::Mcap if is_translated => {
-            let topics = match args.records.topics.is_empty() {
-                true => translate::all_topics(manifest),
-                false => topics.clone(),
-            };
-            let prepared = translate::protobuf(log.clone(), &topics)?;
-            if !global.quiet {
-                prepared.remarks.iter().for_each(|remark| say!("{name}: {remark}"));
+    let (beneath, selection) = match way {
+        Some(way) => {
+            if way == Way::Lidar {
+                lidars::warn(name, manifest, &topics);
             }
-            options.words = translate::words(manifest, opened.input.file_name());
-            let time = time.later(prepared.offset_nanos);
+            let moved = Moved::to_unix(&manifest.clock);
+            let prepared = way.prepare(log.clone(), &topics, moved)?;
+            let mut remarks = prepared.remarks;
+            remarks.extend(way.left_out(manifest, format.name()));
+            if !moved.is_unix {
+                let zero = clock::zero(&manifest.clock);
+                remarks.push(format!("times count from {zero}: it does not know UTC"));
+            }
+            if !global.quiet {
+                remarks.iter().for_each(|remark| say!("{name}: {remark}"));
+            }
+            options.words = way.words(manifest, opened.input.file_name());
+            let time = time.later(moved.nanos);
             (prepared.log, Selection { time, ..Selection::default() })
         }
-        _ if is_to_ros => {
-            lidars::warn(name, manifest, &topics);
-            let prepared = translate::ros(log.clone(), &topics)?;
-            if !global.quiet {
-                prepared.remarks.iter().for_each(|remark| say!("{name}: {remark}"));
-            }
-            options.words = translate::words(manifest, opened.input.file_name());
-            options.words.extend(translate::ros_words(manifest));
-            let time = time.later(prepared.offset_nanos);
-            (prepared.log, Selection { time, ..Selection::default() })
-        }
-        _ => (log.clone(), Selection { topics: topics.clone(), time }),
+        None => (log.clone(), Selection { topics: topics.clone(), time }),
     };
     let mut extract = Extract { manifest: beneath.manifest(), selection };
     new_log::warn(name, format, &mut extract);

@@ -78,7 +78,8 @@ pub(super) const OUTPUTS: &[Output] = &[
                 &["ulog"],
                 "every record, as protobuf with the log's definitions; strings and events as \
                  foxglove.Log, places as foxglove.LocationFix, parameters and infos as \
-                 metadata; not the changes of parameters' defaults",
+                 metadata; not the changes of parameters' defaults; with --ros2 as CDR, as \
+                 in a bag",
             ),
             (
                 &["rosbag"],
@@ -97,6 +98,12 @@ pub(super) const OUTPUTS: &[Output] = &[
         formats: &["bag"],
         what: "bags",
         kept: &[
+            (
+                &["ulog"],
+                "every record, as messages of types that are made of the log's definitions; \
+                 beside them Imu, Odometry and NavSatFix, strings and events as \
+                 rosgraph_msgs/Log; not parameters and infos",
+            ),
             (&["rosbag"], "every message byte for byte, with its connection"),
             (
                 &["mcap"],

@@ -3,7 +3,13 @@
 use anyhow::Result;
 use logtool_core::{Clock, ClockZero};
 
-use crate::{commands::merge::sources::Source, complaint::Complaint, human::Span};
+use crate::{
+    clock::zero,
+    commands::merge::sources::Source,
+    complaint::Complaint,
+    human::Span,
+    moved::{Moved, to_unix},
+};
 
 /// Two starts that are no further apart are the same. (GPS tells the time late by
 /// different amounts, and no vehicle starts twice within this.)
@@ -50,14 +56,6 @@ pub(super) fn check(logs: &[Source], assumed: bool) -> Result<()> {
     Ok(())
 }
 
-/// By how much the times of a log are moved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Moved {
-    pub(super) nanos: i64,
-    /// Whether they are Unix time then.
-    pub(super) is_unix: bool,
-}
-
 /// By how much the times of each log are to be moved to be on one clock: Unix time, if
 /// that is known. Logs that say how far they are off are off the first log that does not;
 /// with `assumed`, logs of which nobody knows count from the same moment.
@@ -93,15 +91,6 @@ fn between(clock: &Clock, own: &Clock, assumed: bool) -> Option<i64> {
         (Some(_), Some(own)) => Some(own),
         _ if assumed && clock.zero == own.zero => Some(zero.unwrap_or(0)),
         _ => None,
-    }
-}
-
-/// What to add for Unix time, if that is known.
-fn to_unix(clock: &Clock) -> Option<i64> {
-    match (&clock.to_unix, clock.zero) {
-        (Some(fit), _) => Some(fit.offset_nanos),
-        (None, ClockZero::Unix) => Some(0),
-        (None, _) => None,
     }
 }
 
@@ -151,14 +140,6 @@ fn relation(a: &Clock, b: &Clock) -> Relation {
     match apart <= SAME_NANOS.max(spread.saturating_mul(3)) {
         true => Relation::Same,
         false => Relation::Apart(apart),
-    }
-}
-
-fn zero(clock: &Clock) -> &'static str {
-    match clock.zero {
-        ClockZero::Unix => "1970",
-        ClockZero::Boot => "the start of the vehicle",
-        ClockZero::ProgramStart => "the start of the program",
     }
 }
 

@@ -6,15 +6,13 @@ use anyhow::Result;
 use logtool_core::{Extract, Format, Log, MovedLog, Selection, TopicSet};
 
 use crate::{
-    args::GlobalArgs,
+    args::{GlobalArgs, MergeArgs},
     clock::Seconds,
-    commands::merge::{
-        clocks::{self, Moved},
-        names,
-        sources::Source,
-    },
+    commands::merge::{clocks, names, sources::Source},
+    lidars,
+    moved::Moved,
     terminal::say,
-    translate,
+    translate::Way,
 };
 
 /// A log as the new one takes it.
@@ -34,37 +32,41 @@ impl Ready {
     }
 }
 
-/// `sources` as a log of `format` takes them, each moved as `moved` says. Tells people what
-/// is not as it was.
+/// `sources` as a log of `format` takes them, each moved as
+/// `moved` says. Tells people what is not as it was.
 pub(super) fn ready(
     sources: &[Source],
     moved: &[Moved],
     format: &dyn Format,
-    same_clock: bool,
+    args: &MergeArgs,
     global: &GlobalArgs,
 ) -> Result<Vec<Ready>> {
     let mut all: Vec<Ready> = Vec::new();
     let mut is_own = Vec::new();
     for (source, moved) in sources.iter().zip(moved) {
         let manifest = source.log.manifest();
-        let is_translated = format.name() == "mcap"
-            && translate::AS_PROTOBUF.contains(&source.format());
+        let way = Way::of(source.format(), format.name(), args.writing.ros2);
         let mut remarks = Vec::new();
-        let ready = if is_translated {
-            let topics = translate::all_topics(manifest);
-            let Moved { nanos, is_unix } = *moved;
-            let prepared =
-                translate::protobuf_at(source.log.clone(), &topics, nanos, is_unix)?;
-            remarks = prepared.remarks;
-            let words = translate::words(manifest, source.input.file_name());
-            Ready { log: prepared.log, topics: TopicSet::All, words }
-        } else {
-            let log = source.log.clone();
-            let log: Arc<dyn Log> = match moved.nanos {
-                0 => log,
-                nanos => Arc::new(MovedLog::new(log, nanos, &BTreeMap::new())),
-            };
-            Ready { log, topics: manifest.logged(), words: Vec::new() }
+        let ready = match way {
+            Some(way) => {
+                let topics = way.all_topics(manifest);
+                if way == Way::Lidar {
+                    lidars::warn(&source.input.name, manifest, &topics);
+                }
+                let prepared = way.prepare(source.log.clone(), &topics, *moved)?;
+                remarks = prepared.remarks;
+                remarks.extend(way.left_out(manifest, format.name()));
+                let words = way.words(manifest, source.input.file_name());
+                Ready { log: prepared.log, topics: TopicSet::All, words }
+            }
+            None => {
+                let log = source.log.clone();
+                let log: Arc<dyn Log> = match moved.nanos {
+                    0 => log,
+                    nanos => Arc::new(MovedLog::new(log, nanos, &BTreeMap::new())),
+                };
+                Ready { log, topics: manifest.logged(), words: Vec::new() }
+            }
         };
         if moved.nanos != 0 {
             let zero = if moved.is_unix { ", to Unix time" } else { "" };
@@ -75,11 +77,11 @@ pub(super) fn ready(
             remarks.iter().for_each(|remark| say!("{name}: {remark}"));
         }
         all.push(ready);
-        is_own.push(is_translated);
+        is_own.push(way.is_some());
     }
     // Bags that share a topic are parts of one recording.
     if is_own.contains(&true) {
-        rename(&mut all, sources, &is_own, same_clock, global);
+        rename(&mut all, sources, &is_own, args.same_clock, global);
     }
     Ok(all)
 }

@@ -6,11 +6,11 @@ use anyhow::Result;
 use logtool_core::Log;
 
 use crate::{
-    args::{GlobalArgs, Offset},
+    args::{GlobalArgs, MergeArgs, Offset, TimeChoice},
     complaint::Complaint,
     findings::Findings,
     input::Input,
-    opened,
+    lidars, opened,
 };
 
 /// A log that is merged with others.
@@ -29,16 +29,13 @@ impl Source {
     }
 }
 
-/// Opens `files`, and finds which of them `offsets` are for.
-pub(super) fn open(
-    files: &[PathBuf],
-    offsets: &[Offset],
-    global: &GlobalArgs,
-) -> Result<Vec<Source>> {
-    let moved = moved(files, offsets)?;
+/// Opens the files that were typed, and finds which of them the offsets are for.
+pub(super) fn open(args: &MergeArgs, global: &GlobalArgs) -> Result<Vec<Source>> {
+    let (files, moved) = (&args.files, moved(&args.files, &args.offsets)?);
+    let lidar = lidars::options(&args.lidar, TimeChoice::Boot)?;
     let mut sources = Vec::new();
     for (file, offset) in files.iter().zip(moved) {
-        let opened = opened::open(file, global)?;
+        let opened = opened::open_to_copy(file, global, &lidar)?;
         let mut findings = Findings::of(&opened.input, opened.log.manifest());
         findings.check(global.strict)?;
         let (input, log) = (opened.input, opened.log.into());

@@ -20,11 +20,13 @@ use logtool_rosmsg::{Definition, MessageWriter};
 
 use crate::translate::ros::{made, of_rows};
 
-/// How records of the topic `id` of `log` become messages, or why they do not.
+/// How records of the topic `id` of `log` become messages, of a type of
+/// `package`, or why they do not.
 pub(super) fn rows(
     log: &Arc<dyn Log>,
     id: TopicId,
     topic: &Topic,
+    package: &str,
 ) -> Result<Result<Translation, String>> {
     let decoder = log.decoder(id, &Columns::all(View::Flat))?;
     let mut text = String::new();
@@ -38,7 +40,7 @@ pub(super) fn rows(
         }
         text.push_str(&format!("{kind} {}\n", field.name()));
     }
-    let type_name = format!("velodyne_log/{}", type_name(&topic.name));
+    let type_name = format!("{package}/{}", logtool_rosmsg::type_name(&topic.name));
     let definition = match Definition::parse(&type_name, &text) {
         Ok(definition) => definition,
         Err(why) => return Ok(Err(why.to_string())),
@@ -57,15 +59,6 @@ pub(super) fn rows(
             true
         },
     )))
-}
-
-/// `name` as types are called: `velodyne_packets` is `VelodynePackets`.
-fn type_name(name: &str) -> String {
-    let capital = |word: &str| {
-        let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
-        format!("{}{rest}", first.to_ascii_uppercase())
-    };
-    name.split('_').map(capital).collect()
 }
 
 fn has_flag(field: &Field) -> bool {

@@ -1,23 +1,29 @@
-//! Names that protocol buffers allow.
+//! Names that other formats allow, for what is called otherwise, or twice.
 
 use std::collections::HashSet;
 
 /// Gives each name once.
+///
+/// ```
+/// let mut names = logtool_core::Names::default();
+/// let given = ["a b", "a_b", "1st"].map(|name| names.give(name));
+/// assert_eq!(given, ["a_b", "a_b_x2", "x1st"]);
+/// ```
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub struct Names {
     taken: HashSet<String>,
 }
 
 impl Names {
     /// `name`, or one like it that is allowed and not given yet: of letters, digits and
-    /// `_`, beginning with no digit.
+    /// `_`, beginning with a letter, as ROS wants it.
     ///
     /// Two names that differ in capitals and `_` only are one to JSON, which protocol
     /// buffers do not allow.
-    pub(crate) fn give(&mut self, name: &str) -> String {
+    pub fn give(&mut self, name: &str) -> String {
         let allowed = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         let mut name: String = name.chars().map(allowed).collect();
-        if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
+        if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
             name.insert(0, 'x');
         }
         let (stem, mut number) = (name.clone(), 1);
@@ -40,7 +46,8 @@ mod tests {
     #[test]
     fn names_are_allowed_and_differ() {
         let mut names = Names::default();
-        let given = ["a b", "a_b", "AB", "1st", ""].map(|name| names.give(name));
-        assert_eq!(given, ["a_b", "a_b_x2", "AB_x3", "x1st", "x"]);
+        let all = ["a b", "a_b", "AB", "1st", "", "_c"];
+        let given = all.map(|name| names.give(name));
+        assert_eq!(given, ["a_b", "a_b_x2", "AB_x3", "x1st", "x", "x_c"]);
     }
 }

@@ -31,7 +31,11 @@ pub(super) fn fixes(
     let Some(reader) = PositionReader::new(topic, decoder.schema()) else {
         return Ok(None);
     };
-    let mut about = super::topic(topic, LocationFix::TYPE, &LocationFix::files());
+    let mut about = crate::translate::protobuf::topic(
+        topic,
+        LocationFix::TYPE,
+        &LocationFix::files(),
+    );
     about.name.push_str("/fix");
     about.records = None;
     let log = log.clone();

@@ -1,0 +1,28 @@
+//! By how much the times of a log are moved.
+
+use logtool_core::{Clock, ClockZero};
+
+/// By how much the times of a log are moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Moved {
+    pub(crate) nanos: i64,
+    /// Whether they are Unix time then.
+    pub(crate) is_unix: bool,
+}
+
+impl Moved {
+    /// To Unix time, if `clock` knows that; else not at all.
+    pub(crate) fn to_unix(clock: &Clock) -> Self {
+        let nanos = to_unix(clock);
+        Self { nanos: nanos.unwrap_or(0), is_unix: nanos.is_some() }
+    }
+}
+
+/// What to add to the times of `clock` for Unix time, if that is known.
+pub(crate) fn to_unix(clock: &Clock) -> Option<i64> {
+    match (&clock.to_unix, clock.zero) {
+        (Some(fit), _) => Some(fit.offset_nanos),
+        (None, ClockZero::Unix) => Some(0),
+        (None, _) => None,
+    }
+}

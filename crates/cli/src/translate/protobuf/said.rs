@@ -1,0 +1,58 @@
+//! What people were told, as `foxglove.Log`.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use arrow_array::RecordBatch;
+use logtool_core::{
+    Columns, Log, RowTranslator, Topic, TopicId, Translate, Translation,
+};
+use logtool_protobuf::{FoxgloveLog, LogLevel};
+
+use crate::translate::{nanos_of, protobuf::topic as about, said::Line};
+
+/// How lines of the topic `id` of `log` become those of `foxglove.Log`, `offset_nanos`
+/// later.
+pub(super) fn said(
+    log: &Arc<dyn Log>,
+    id: TopicId,
+    topic: &Topic,
+    offset_nanos: i64,
+) -> Result<Translation> {
+    let about = about(topic, FoxgloveLog::TYPE, &FoxgloveLog::files());
+    let log = log.clone();
+    let begin = move || {
+        let decoder = log.decoder(id, &Columns::default())?;
+        let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
+            line(batch, row, offset_nanos, out);
+            true
+        };
+        let translator: Box<dyn Translate> = Box::new(RowTranslator::new(decoder, put));
+        Ok(translator)
+    };
+    Ok(Translation { from: id, topic: about, begin: Arc::new(begin) })
+}
+
+/// Adds the line in the row `row` of `batch` to `out`.
+fn line(batch: &RecordBatch, row: usize, offset_nanos: i64, out: &mut Vec<u8>) {
+    let line = Line::read(batch, row);
+    let line = FoxgloveLog {
+        nanos: nanos_of(batch, row).saturating_add(offset_nanos),
+        level: level(line.level),
+        message: line.message,
+        name: &line.name,
+    };
+    line.put(out);
+}
+
+/// The level that is called as syslog calls it.
+fn level(name: &str) -> LogLevel {
+    match name {
+        "emergency" | "alert" | "critical" => LogLevel::Fatal,
+        "error" => LogLevel::Error,
+        "warning" => LogLevel::Warning,
+        "notice" | "info" => LogLevel::Info,
+        "debug" => LogLevel::Debug,
+        _ => LogLevel::Unknown,
+    }
+}

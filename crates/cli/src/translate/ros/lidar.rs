@@ -1,0 +1,110 @@
+//! Logs of lidars with messages of ROS 1: those that ROS has for such things, and of types
+//! made of the columns of a topic elsewhere.
+//!
+//! | topic | becomes | of type |
+//! |---|---|---|
+//! | `points` | `/points`, a message each scan | `sensor_msgs/PointCloud2` |
+//! | `image` | `/image/compressed` | `sensor_msgs/CompressedImage` |
+//! | | `/image`, those that are rows of pixels | `sensor_msgs/Image` |
+//! | with positions | `/gps/fix`, `/position/fix` | `sensor_msgs/NavSatFix` |
+//! | `pose` | `/tf` | `tf2_msgs/TFMessage` |
+//! | all but points and images | `/gps`, … | `velodyne_log/Gps`, …: a field each column |
+
+mod images;
+mod poses;
+mod scans;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use anyhow::Result;
+use logtool_core::{Log, Manifest, Topic, TopicOrigin, TopicSet, TranslatedLog};
+
+use crate::{
+    moved::Moved,
+    translate::{
+        Prepared,
+        ros::{fixes, rows},
+    },
+};
+
+/// The package of the types that are made.
+const PACKAGE: &str = "velodyne_log";
+
+/// The topics that are to become messages, if nobody names some: of packets, of which
+/// there are points, only these.
+pub(in crate::translate) fn all_topics(manifest: &Manifest) -> TopicSet {
+    let of_points = |topic: &Topic| {
+        let is_it =
+            |other: &&Topic| is_points(other) && other.instance == topic.instance;
+        manifest.topics.iter().any(|other| is_it(&other))
+    };
+    let is_wanted =
+        |topic: &Topic| topic.name != "velodyne_packets" || !of_points(topic);
+    let wanted = manifest.topics().filter(|(_, topic)| is_wanted(topic));
+    wanted.map(|(id, _)| id).collect()
+}
+
+/// `log`, of lidars, with its `wanted` topics as messages of ROS 1.
+///
+/// # Errors
+/// Where a topic cannot be read.
+pub(in crate::translate) fn lidar(
+    log: Arc<dyn Log>,
+    wanted: &TopicSet,
+    moved: Moved,
+) -> Result<Prepared> {
+    let Moved { nanos: offset_nanos, is_unix } = moved;
+    let manifest = log.manifest();
+    let (mut translations, mut remarks) = (Vec::new(), Vec::new());
+    for (id, topic) in manifest.topics() {
+        if !wanted.contains(id) {
+            let mut of_it = manifest.topics().filter(|(_, other)| {
+                is_points(other) && other.instance == topic.instance
+            });
+            let has_points = of_it.any(|(id, _)| wanted.contains(id));
+            if topic.name == "velodyne_packets" && has_points {
+                let label = topic.label();
+                remarks.push(format!("left out: {label} (its points are there)"));
+            }
+            continue;
+        }
+        if is_points(topic) {
+            translations.push(scans::scans(&log, id, topic, offset_nanos)?);
+            continue;
+        }
+        if topic.type_name == "ImageM" {
+            translations.extend(images::images(&log, id, topic, offset_nanos)?);
+            continue;
+        }
+        match rows::rows(&log, id, topic, PACKAGE)? {
+            Ok(translation) => translations.push(translation),
+            Err(why) => remarks.push(format!("left out: {} ({why})", topic.label())),
+        }
+        translations.extend(fixes::fixes(&log, id, topic, offset_nanos)?);
+        if topic.type_name == "RobotPoseM" {
+            match poses::poses(&log, id, topic, offset_nanos)? {
+                Some(translation) => translations.push(translation),
+                None => remarks.push(format!(
+                    "left out: {} as a transform (the order of its four numbers is not \
+                     known)",
+                    topic.label()
+                )),
+            }
+        }
+    }
+    let log =
+        TranslatedLog::new(log, translations, offset_nanos, is_unix).in_one_part();
+    Ok(Prepared { log: Arc::new(log), remarks })
+}
+
+/// What there is to say of the points of `manifest`: how they are made.
+pub(in crate::translate) fn words(
+    manifest: &Manifest,
+) -> Vec<(String, BTreeMap<String, String>)> {
+    let points = manifest.topics.iter().filter(|topic| is_points(topic));
+    points.map(|topic| (topic.label().into_owned(), topic.metadata.clone())).collect()
+}
+
+fn is_points(topic: &Topic) -> bool {
+    topic.origin == TopicOrigin::Derived && topic.type_name == "points"
+}

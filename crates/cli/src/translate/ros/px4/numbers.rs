@@ -1,0 +1,71 @@
+//! Numbers in payloads that lie as a layout says.
+
+use logtool_core::{Cut, Layout, LayoutKind, Primitive};
+
+/// Where in payloads there are numbers: a field, or an array.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbers {
+    start: usize,
+    one: Primitive,
+    count: u32,
+}
+
+impl Numbers {
+    /// The field `name` of `layout`, if it is numbers.
+    pub(super) fn find(layout: &Layout, name: &str) -> Option<Self> {
+        let field = layout.fields.iter().find(|field| field.name == name)?;
+        let LayoutKind::Primitive(one) = field.kind else { return None };
+        let is_number = one != Primitive::Char && layout.is_fixed();
+        let (start, count) = (field.offset as usize, field.count.unwrap_or(1));
+        is_number.then_some(Self { start, one, count })
+    }
+
+    /// The fields `names` of `layout`, if all are numbers.
+    pub(super) fn each<const N: usize>(
+        layout: &Layout,
+        names: [&str; N],
+    ) -> Option<[Self; N]> {
+        let found = names.map(|name| Self::find(layout, name));
+        let all: Vec<Self> = found.into_iter().collect::<Option<_>>()?;
+        all.try_into().ok()
+    }
+
+    /// The same, if it is an array of `count` or more.
+    pub(super) fn at_least(self, count: u32) -> Option<Self> {
+        (self.count >= count).then_some(self)
+    }
+
+    /// The number with the index `index` in `payload`; nothing if it is not there.
+    pub(super) fn get(self, payload: &[u8], index: u32) -> Option<f64> {
+        let step = self.one.size() as usize;
+        let start = self.start.checked_add(step.checked_mul(index as usize)?)?;
+        let mut cut = Cut::new(payload.get(start..)?);
+        (index < self.count).then_some(())?;
+        Some(match self.one {
+            Primitive::I8 => f64::from(cut.u8()? as i8),
+            Primitive::U8 | Primitive::Bool | Primitive::Char => f64::from(cut.u8()?),
+            Primitive::I16 => f64::from(cut.u16()? as i16),
+            Primitive::U16 => f64::from(cut.u16()?),
+            Primitive::I32 => f64::from(cut.i32()?),
+            Primitive::U32 => f64::from(cut.u32()?),
+            Primitive::I64 => cut.u64()? as i64 as f64,
+            Primitive::U64 => cut.u64()? as f64,
+            Primitive::F32 => f64::from(cut.f32()?),
+            Primitive::F64 => f64::from_bits(cut.u64()?),
+        })
+    }
+
+    /// The first number in `payload`.
+    pub(super) fn first(self, payload: &[u8]) -> Option<f64> {
+        self.get(payload, 0)
+    }
+
+    /// The first numbers in `payload`.
+    pub(super) fn array<const N: usize>(self, payload: &[u8]) -> Option<[f64; N]> {
+        let mut all = [f64::NAN; N];
+        for (index, place) in (0..).zip(&mut all) {
+            *place = self.get(payload, index)?;
+        }
+        Some(all)
+    }
+}

@@ -1,0 +1,62 @@
+//! ULogs as bags, and as MCAP files for ROS 2. Their values are checked in the conformance
+//! suite, with the packages pyulog and rosbags.
+
+use serde_json::Value;
+
+use crate::{program::Folder, samples::testdata};
+
+fn info(folder: &Folder, log: &str) -> Value {
+    let info = folder.run(&["info", "--json", log]).succeeded().stdout;
+    serde_json::from_str(&info).unwrap()
+}
+
+/// The type of a topic, and how many records it has.
+fn topic(info: &Value, name: &str) -> Option<(String, u64)> {
+    let topics = info["topics"].as_array().unwrap();
+    let found = topics.iter().find(|topic| topic["name"] == name)?;
+    let type_name = found["type_name"].as_str().unwrap().to_owned();
+    Some((type_name, found["records"].as_u64().unwrap()))
+}
+
+#[test]
+fn every_topic_of_a_ulog_is_in_the_bag_and_what_ros_has_types_for_beside_it() {
+    let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
+    let done = folder.run(&["convert", &log, "-o", "new.bag"]);
+    done.ended(0, &["new.bag", "left out: ", "parameters"]);
+    let (was, new) = (info(&folder, &log), info(&folder, "new.bag"));
+    for of in was["topics"].as_array().unwrap() {
+        let (name, records) = (of["name"].as_str().unwrap(), &of["records"]);
+        let is_said = ["logged_strings", "events", "messages"].contains(&name);
+        let name = match of["instance"].as_u64().unwrap() {
+            0 => format!("/{name}"),
+            instance => format!("/{name}_{instance}"),
+        };
+        if !is_said && *records != 0 {
+            let (type_name, count) = topic(&new, &name).unwrap();
+            assert!(type_name.starts_with("ulog/"), "{type_name}");
+            assert_eq!(count, records.as_u64().unwrap(), "{name}");
+        }
+    }
+    for (name, type_name) in [
+        ("/sensor_combined/imu", "sensor_msgs/Imu"),
+        ("/vehicle_attitude/imu", "sensor_msgs/Imu"),
+        ("/rosout", "rosgraph_msgs/Log"),
+    ] {
+        let (found, records) = topic(&new, name).unwrap_or_else(|| panic!("{name}"));
+        assert_eq!(found, type_name);
+        assert!(records > 0, "{name}");
+    }
+}
+
+#[test]
+fn a_ulog_becomes_an_mcap_file_for_ros_2() {
+    let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
+    folder.run(&["convert", &log, "-o", "new.mcap", "--ros2"]).ended(0, &["new.mcap"]);
+    let new = info(&folder, "new.mcap");
+    let (was, of) = (info(&folder, &log), "vehicle_attitude");
+    let wanted = topic(&was, of).unwrap().1;
+    let own = ("ulog/msg/VehicleAttitude".to_owned(), wanted);
+    assert_eq!(topic(&new, "/vehicle_attitude"), Some(own));
+    let imu = ("sensor_msgs/msg/Imu".to_owned(), wanted);
+    assert_eq!(topic(&new, "/vehicle_attitude/imu"), Some(imu));
+}

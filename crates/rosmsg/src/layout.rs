@@ -1,0 +1,95 @@
+//! Payloads that lie as a [`Layout`] says, as messages of ROS 1 of a type that is made
+//! for them.
+//!
+//! | in the layout | in the message |
+//! |---|---|
+//! | numbers, a truth | the same, `bool` being 0 or 1 |
+//! | characters of a fixed number | `string`: up to the first NUL; as Latin-1 if it is no UTF-8 |
+//! | an array, also of a type of its own | an array of the same length |
+//! | padding, and what has no bytes | nothing |
+//!
+//! Both lay fields one behind the other, little-endian, so that most of a payload is
+//! copied as it is.
+
+mod program;
+mod run;
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, sync::Arc};
+
+use logtool_core::{Layout, Messages, Result, Run, Translate};
+
+use crate::{definition::Definition, layout::program::Program};
+
+/// A type of messages, and how payloads of a layout become such.
+#[derive(Clone)]
+pub struct LayoutMessages {
+    /// The name of the type, as `ulog/VehicleAttitude`.
+    pub type_name: String,
+    /// What it looks like.
+    pub definition: Definition,
+    program: Arc<Program>,
+}
+
+impl LayoutMessages {
+    /// Messages of payloads that lie as `layout` says; their types are of `package`.
+    ///
+    /// ```
+    /// use logtool_core::{FieldRole, Layout, LayoutField, LayoutKind, Primitive};
+    /// use logtool_rosmsg::LayoutMessages;
+    ///
+    /// let kind = LayoutKind::Primitive(Primitive::Char);
+    /// let (name, role) = ("mode".to_owned(), FieldRole::Plain);
+    /// let field = LayoutField { name, kind, count: Some(4), offset: 0, role };
+    /// let layout = Layout::packed("flight_mode".to_owned(), vec![field])?;
+    /// let messages = LayoutMessages::new(&layout, "a")?;
+    /// assert_eq!(messages.type_name, "a/FlightMode");
+    /// assert_eq!(messages.definition.text(), "string mode\n");
+    /// let mut out = Vec::new();
+    /// assert!(messages.put(b"up\0\0", &mut out));
+    /// assert_eq!(out, b"\x02\0\0\0up");
+    /// # Ok::<(), logtool_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Unsupported` for layouts of no fixed size; `Limit` if the type is made of too many
+    /// parts.
+    pub fn new(layout: &Layout, package: &str) -> Result<Self> {
+        let made = program::compile(layout, package)?;
+        let definition = Definition::parse(&made.type_name, &made.text)?;
+        Ok(Self { type_name: made.type_name, definition, program: made.program })
+    }
+
+    /// Adds the message that `payload` becomes to `out`. Nothing is added, and the answer
+    /// is no, if it is not what the layout says.
+    #[must_use]
+    pub fn put(&self, payload: &[u8], out: &mut Vec<u8>) -> bool {
+        let before = out.len();
+        let fits = run::run(&self.program, payload, out).is_some();
+        if !fits {
+            out.truncate(before);
+        }
+        fits
+    }
+}
+
+impl Translate for LayoutMessages {
+    fn translate(&mut self, run: Run<'_>, messages: &mut Messages) -> Result<()> {
+        for (index, record) in run.records().enumerate() {
+            match self.put(record.payload, messages.buffer()) {
+                true => messages.end(index),
+                false => messages.lose(record.undecodable()),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for LayoutMessages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LayoutMessages")
+            .field("type_name", &self.type_name)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,191 @@
+//! What a message is made of, as a list of steps, made together with its type.
+
+use std::{collections::HashMap, sync::Arc};
+
+use logtool_core::{
+    Error, ErrorKind, FieldRole, Layout, LayoutField, LayoutKind, Names, Primitive,
+    Result, Tail,
+};
+
+use crate::names::type_name;
+
+/// So many fields are looked at.
+const MAX_FIELDS: usize = 1 << 18;
+
+/// What stands between two types.
+const SEPARATOR: [char; 80] = ['='; 80];
+
+/// The steps that make a message of a payload.
+#[derive(Debug)]
+pub(super) struct Program {
+    pub(super) steps: Vec<Step>,
+    /// Whether a payload may end before, or go on after, what is behind the last field.
+    pub(super) is_open: bool,
+}
+
+/// What is done with the next bytes of a payload. Each step takes a byte at least.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Step {
+    /// So many are copied.
+    Copy(usize),
+    /// So many go nowhere.
+    Skip(usize),
+    /// Each of so many is a truth.
+    Truths(usize),
+    /// So many are a text.
+    Chars(usize),
+    /// They are so many of these, one behind the other.
+    Each(u32, Vec<Step>),
+}
+
+/// A program, and the type of what it makes.
+pub(super) struct Made {
+    pub(super) type_name: String,
+    /// The definition of the type.
+    pub(super) text: String,
+    pub(super) program: Arc<Program>,
+}
+
+/// What is being made.
+struct Making<'p> {
+    package: &'p str,
+    names: Names,
+    /// The texts of the types that are nested in the first, behind their names.
+    texts: Vec<(String, String)>,
+    /// Types that are made, by where they are in memory: they are shared.
+    made: HashMap<*const Layout, (String, Vec<Step>)>,
+    fields: usize,
+}
+
+/// The program for `layout`, of which the types are of `package`.
+pub(super) fn compile(layout: &Layout, package: &str) -> Result<Made> {
+    if !layout.is_fixed() {
+        let what = format!("the type {:?} is of no fixed size", layout.name);
+        return Err(Error::new(ErrorKind::Unsupported, what));
+    }
+    let (names, texts, made) = (Names::default(), Vec::new(), HashMap::new());
+    let mut making = Making { package, names, texts, made, fields: 0 };
+    let (type_name, steps) = making.message(layout)?;
+    let root = making.texts.pop().unwrap_or_default();
+    let mut text = root.1;
+    for (name, fields) in making.texts {
+        let line: String = SEPARATOR.iter().collect();
+        text.push_str(&format!("{line}\nMSG: {name}\n{fields}"));
+    }
+    let is_open = layout.frame.tail == Tail::Any;
+    Ok(Made { type_name, text, program: Arc::new(Program { steps, is_open }) })
+}
+
+// Layouts are at most 64 deep in each other, so that these may call each other.
+impl Making<'_> {
+    fn message(&mut self, layout: &Layout) -> Result<(String, Vec<Step>)> {
+        if let Some(made) = self.made.get(&std::ptr::from_ref(layout)) {
+            return Ok(made.clone());
+        }
+        let name = self.names.give(&type_name(&layout.name));
+        let type_name = format!("{}/{name}", self.package);
+        let (mut steps, mut text) = (Vec::new(), String::new());
+        let mut names = Names::default();
+        for field in &layout.fields {
+            self.fields += 1;
+            if self.fields > MAX_FIELDS {
+                let what =
+                    format!("the type {:?} is made of too many parts", layout.name);
+                return Err(Error::new(ErrorKind::Limit, what));
+            }
+            if field.role == FieldRole::Hidden || !field.has_columns() {
+                let size = field.size().ok_or_else(|| unsupported(layout, field))?;
+                add(&mut steps, Step::Skip(size as usize));
+                continue;
+            }
+            let kind = self.field(layout, field, &mut steps)?;
+            text.push_str(&format!("{kind} {}\n", names.give(&field.name)));
+        }
+        self.texts.push((type_name.clone(), text));
+        let made = (type_name, steps);
+        self.made.insert(std::ptr::from_ref(layout), made.clone());
+        Ok(made)
+    }
+
+    /// Adds the steps for a field, and says of which type it is.
+    fn field(
+        &mut self,
+        layout: &Layout,
+        field: &LayoutField,
+        steps: &mut Vec<Step>,
+    ) -> Result<String> {
+        let count = field.count.unwrap_or(1);
+        let element = match &field.kind {
+            LayoutKind::Primitive(Primitive::Char) => {
+                add(steps, Step::Chars(count as usize));
+                return Ok("string".to_owned());
+            }
+            LayoutKind::Primitive(one) => {
+                let size = (one.size() as usize).saturating_mul(count as usize);
+                add(
+                    steps,
+                    match one {
+                        Primitive::Bool => Step::Truths(size),
+                        _ => Step::Copy(size),
+                    },
+                );
+                of_primitive(*one).to_owned()
+            }
+            LayoutKind::Nested(inner) => {
+                let (type_name, inner) = self.message(inner)?;
+                match (&inner[..], count) {
+                    ([Step::Copy(size)], count) => {
+                        add(steps, Step::Copy(size.saturating_mul(count as usize)));
+                    }
+                    (_, 1) => inner.into_iter().for_each(|step| add(steps, step)),
+                    _ => steps.push(Step::Each(count, inner)),
+                }
+                type_name
+            }
+            _ => return Err(unsupported(layout, field)),
+        };
+        Ok(match field.count {
+            None => element,
+            Some(count) => format!("{element}[{count}]"),
+        })
+    }
+}
+
+/// Adds a step; to the last one, if it does the same.
+fn add(steps: &mut Vec<Step>, step: Step) {
+    match (steps.last_mut(), step) {
+        (_, Step::Copy(0) | Step::Skip(0)) => {}
+        (Some(Step::Copy(last)), Step::Copy(more))
+        | (Some(Step::Skip(last)), Step::Skip(more))
+        | (Some(Step::Truths(last)), Step::Truths(more)) => {
+            *last = last.saturating_add(more);
+        }
+        (_, step) => steps.push(step),
+    }
+}
+
+fn unsupported(layout: &Layout, field: &LayoutField) -> Error {
+    let what = format!(
+        "the field {:?} of {:?} is nothing that ROS knows",
+        field.name, layout.name
+    );
+    Error::new(ErrorKind::Unsupported, what)
+}
+
+/// What ROS calls such numbers.
+fn of_primitive(one: Primitive) -> &'static str {
+    match one {
+        Primitive::I8 => "int8",
+        Primitive::I16 => "int16",
+        Primitive::I32 => "int32",
+        Primitive::I64 => "int64",
+        Primitive::U8 => "uint8",
+        Primitive::U16 => "uint16",
+        Primitive::U32 => "uint32",
+        Primitive::U64 => "uint64",
+        Primitive::F32 => "float32",
+        Primitive::F64 => "float64",
+        Primitive::Bool => "bool",
+        Primitive::Char => "string",
+    }
+}

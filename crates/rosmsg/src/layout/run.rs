@@ -1,0 +1,47 @@
+//! Making messages, step by step.
+
+use logtool_core::Cut;
+
+use crate::{
+    layout::program::{Program, Step},
+    write::MessageWriter,
+};
+
+/// Adds the message of `payload` to `out`.
+pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    let mut input = Cut::new(payload);
+    let all = &program.steps[..];
+    // The padding at the end of a payload may be missing.
+    let needed = match all.split_last() {
+        Some((Step::Skip(_), rest)) if program.is_open => rest,
+        _ => all,
+    };
+    steps(needed, &mut input, out)?;
+    (program.is_open || input.rest().is_empty()).then_some(())
+}
+
+/// Steps are as deep in each other as layouts are: 64 at most.
+fn steps(all: &[Step], input: &mut Cut<'_>, out: &mut Vec<u8>) -> Option<()> {
+    for step in all {
+        match step {
+            Step::Copy(len) => out.extend_from_slice(input.bytes(*len)?),
+            Step::Skip(len) => {
+                input.bytes(*len)?;
+            }
+            Step::Truths(len) => {
+                out.extend(input.bytes(*len)?.iter().map(|byte| u8::from(*byte != 0)));
+            }
+            Step::Chars(len) => {
+                let bytes = input.bytes(*len)?;
+                let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(*len);
+                MessageWriter::new(out).text(&logtool_core::text(bytes.get(..end)?));
+            }
+            Step::Each(count, inner) => {
+                (0..*count)
+                    .try_for_each(|_| steps(inner, input, out).ok_or(()))
+                    .ok()?;
+            }
+        }
+    }
+    Some(())
+}

@@ -1,0 +1,114 @@
+use std::sync::Arc;
+
+use logtool_core::{
+    FieldRole, Frame, Layout, LayoutField, LayoutKind, Primitive, Tail,
+};
+
+use super::*;
+
+fn field(name: &str, kind: LayoutKind, count: Option<u32>) -> LayoutField {
+    let (name, role) = (name.to_owned(), FieldRole::Plain);
+    LayoutField { name, kind, count, offset: 0, role }
+}
+
+fn number(name: &str, one: Primitive, count: Option<u32>) -> LayoutField {
+    field(name, LayoutKind::Primitive(one), count)
+}
+
+fn padding(count: u32) -> LayoutField {
+    let field = number("_padding0", Primitive::U8, Some(count));
+    LayoutField { role: FieldRole::Hidden, ..field }
+}
+
+fn layout(name: &str, fields: Vec<LayoutField>) -> Layout {
+    Layout::packed(name.to_owned(), fields).unwrap()
+}
+
+/// By hand, after the wiki's "msg" and the specification of ULog.
+#[test]
+fn a_message_is_as_ros_lays_it() {
+    let fields = vec![
+        number("speed", Primitive::I16, None),
+        number("state", Primitive::Bool, None),
+        padding(1),
+    ];
+    let inner = Arc::new(layout("esc_report", fields));
+    let layout = layout(
+        "esc_status",
+        vec![
+            number("timestamp", Primitive::U64, None),
+            field("esc", LayoutKind::Nested(inner), Some(2)),
+            number("name", Primitive::Char, Some(3)),
+            number("gains", Primitive::F32, Some(2)),
+            padding(2),
+        ],
+    );
+    let messages = LayoutMessages::new(&layout, "ulog").unwrap();
+    assert_eq!(messages.type_name, "ulog/EscStatus");
+    let wanted = format!(
+        "uint64 timestamp\nulog/EscReport[2] esc\nstring name\nfloat32[2] gains\n\
+         {}\nMSG: ulog/EscReport\nint16 speed\nbool state\n",
+        "=".repeat(80)
+    );
+    assert_eq!(messages.definition.text(), wanted);
+    let payload =
+        b"\x01\0\0\0\0\0\0\0\x02\0\xff\xee\x03\0\0\xeeab\0\0\0\x80\x3f\0\0\0\x40";
+    let wanted =
+        b"\x01\0\0\0\0\0\0\0\x02\0\x01\x03\0\0\x02\0\0\0ab\0\0\x80\x3f\0\0\0\x40";
+    // The padding at the end is there, in part, or not.
+    for more in [&b""[..], b"\xee", b"\xee\xee", b"\xee\xee\xee"] {
+        let mut out = vec![9];
+        assert!(messages.put(&[payload, more].concat(), &mut out));
+        assert_eq!(out[1..], wanted[..]);
+    }
+    for len in 0..payload.len() {
+        let mut out = vec![9];
+        assert!(!messages.put(&payload[..len], &mut out), "{len} bytes");
+        assert_eq!(out, [9]);
+    }
+}
+
+/// So that what was laid out again reads the same.
+#[test]
+fn the_definition_lays_messages_as_they_are_written() {
+    let layout = layout(
+        "all",
+        vec![
+            number("a", Primitive::I8, None),
+            number("b", Primitive::U64, Some(2)),
+            number("c", Primitive::F64, None),
+            number("d", Primitive::Bool, Some(3)),
+        ],
+    );
+    let messages = LayoutMessages::new(&layout, "p").unwrap();
+    let mut out = Vec::new();
+    assert!(messages.put(&[1; 28], &mut out));
+    assert_eq!(messages.definition.layout().unwrap().size as usize, out.len());
+}
+
+#[test]
+fn nothing_goes_on_behind_a_message_where_nothing_may() {
+    let frame = Frame { time_unit: "ns", tail: Tail::Nothing };
+    let layout = layout("t", vec![number("x", Primitive::U16, None)]).with_frame(frame);
+    let messages = LayoutMessages::new(&layout, "p").unwrap();
+    assert!(messages.put(&[1, 2], &mut Vec::new()));
+    assert!(!messages.put(&[1, 2, 3], &mut Vec::new()));
+}
+
+#[test]
+fn names_are_such_as_ros_allows() {
+    let fields = vec![
+        number("1st", Primitive::U8, None),
+        number("a-b", Primitive::U8, None),
+        number("a b", Primitive::U8, None),
+    ];
+    let messages = LayoutMessages::new(&layout("3d_fix", fields), "p").unwrap();
+    assert_eq!(messages.type_name, "p/x3dFix");
+    assert_eq!(messages.definition.text(), "uint8 x1st\nuint8 a_b\nuint8 a_b_x2\n");
+}
+
+#[test]
+fn texts_of_any_length_are_refused() {
+    let layout = layout("t", vec![field("text", LayoutKind::Text, None)]);
+    assert!(LayoutMessages::new(&layout, "p").is_err());
+}

@@ -1,0 +1,15 @@
+//! Names of types.
+
+/// `name` as types are called.
+///
+/// ```
+/// assert_eq!(logtool_rosmsg::type_name("vehicle_attitude"), "VehicleAttitude");
+/// ```
+pub fn type_name(name: &str) -> String {
+    let capital = |word: &str| {
+        let mut chars = word.chars();
+        let first = chars.next().map(|first| first.to_ascii_uppercase());
+        first.into_iter().chain(chars).collect::<String>()
+    };
+    name.split('_').map(capital).collect()
+}
