@@ -6,6 +6,7 @@
 
 mod args;
 
+mod afar;
 mod clock;
 mod complaint;
 mod digest;
@@ -15,6 +16,7 @@ mod formats;
 mod given;
 mod human;
 mod input;
+mod inputs;
 mod interrupt;
 mod itself;
 mod key;
@@ -33,6 +35,7 @@ mod progress;
 mod provenance;
 mod raw;
 mod reader;
+mod remote;
 mod row;
 mod selection;
 mod signals;
@@ -40,6 +43,7 @@ mod suggest;
 mod terminal;
 mod times;
 mod translate;
+mod url;
 
 mod commands;
 
@@ -51,10 +55,11 @@ use crate::args::Args;
 
 fn main() -> ExitCode {
     let program = Args::command();
-    let matches = program.clone().get_matches();
+    let words = std::env::args_os().map(url::local);
+    let matches = program.clone().get_matches_from(words);
     let mut args = Args::from_arg_matches(&matches).unwrap_or_else(|err| err.exit());
     args.global.given = given::text(&program, &matches);
-    match commands::run(&args) {
+    match commands::run(&mut args) {
         Ok(outcome) => outcome.into(),
         Err(err) => complaint::tell(&err),
     }

@@ -54,6 +54,8 @@ mod plot;
 mod points;
 #[path = "process/provenance.rs"]
 mod provenance;
+#[path = "process/remote.rs"]
+mod remote;
 #[path = "process/repair.rs"]
 mod repair;
 #[path = "process/report.rs"]

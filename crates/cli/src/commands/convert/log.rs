@@ -24,6 +24,7 @@ use crate::{
     progress, provenance, selection,
     terminal::say,
     translate::Way,
+    url,
 };
 
 /// Where the log goes that `input` becomes: to OUT, or into it if it is a folder or
@@ -41,7 +42,7 @@ pub(super) fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
     };
     let name = format!("{stem}.{end}");
     match &args.out {
-        Some(out) if args.inputs.len() == 1 && !out.is_dir() => Ok(out.clone()),
+        Some(out) if args.inputs.len() == 1 && !url::is_folder(out) => Ok(out.clone()),
         Some(out) if args.inputs.len() > 1 && out.extension().is_some() => {
             let what = format!("several logs in one file, {}", out.display());
             let hint = "`logtool merge` makes one log of several";
