@@ -17,6 +17,7 @@ fn info_says_how_a_vel_log_is_laid_out_and_which_lidar_it_has() {
         "verified, 1 entry",
         "at the mark 0xffffffff",
         "points: HDL-64E S1, strongest return, 306 packets",
+        "\n              because three upper blocks for each lower one",
         "(messages of gps",
     ] {
         assert!(info.contains(words), "no {words:?} in {info}");
@@ -32,6 +33,30 @@ fn info_says_of_a_capture_who_sent_what_and_what_the_clock_is_worth() {
         ["container   pcap", "VLP-16, strongest return, 293 packets from ", "locked"]
     {
         assert!(info.contains(words), "no {words:?} in {info}");
+    }
+}
+
+#[test]
+fn a_calibration_of_another_lidar_is_refused_by_info_as_by_convert() {
+    let Some(other) = sample("velodyne/calib_vlp16_nebula.yaml") else { return };
+    let (folder, car) = (Folder::new(), testdata("car.vel"));
+    for args in [&["info"][..], &["convert", "-o", "points", "--topic", "points"]] {
+        let args = [args, &["--calibration", &other, &car]].concat();
+        folder.run(&args).ended(1, &["a calibration of 16 lasers", "a lidar of 64"]);
+    }
+}
+
+#[test]
+fn clocks_that_contradict_each_other_are_told_aloud_and_either_can_be_chosen() {
+    // GPS says 13:11:07 when the packets say that it is a second to the full hour.
+    let Some(log) = sample("velodyne/sample_sim_s2.vel") else { return };
+    let folder = Folder::new();
+    for (clock, taken) in
+        [("log", "--clock lidar takes"), ("lidar", "--clock log takes")]
+    {
+        let args =
+            ["cat", &log, "-t", "points", "-n", "1", "--time", "utc", "--clock", clock];
+        folder.run(&args).ended(0, &["668.", taken]);
     }
 }
 

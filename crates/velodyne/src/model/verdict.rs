@@ -73,7 +73,7 @@ impl Verdict {
         let seen: u64 = evidence.tails.values().sum();
         let status = evidence.count(|(sort, _)| STATUS.contains(&sort));
         self.because(format!(
-            "{status} of {seen} packets end in a known sort of status"
+            "a known sort of status is at the end of {status} of {seen} packets"
         ));
         let warnings = evidence.count(|(sort, _)| sort == b'W');
         let is_dual = evidence.doubled * 2 > seen;
