@@ -174,6 +174,7 @@ impl fmt::Display for TextTime {
 
 /// Nanoseconds as seconds, with the microseconds and, where there are some, the
 /// nanoseconds: never rounded.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Seconds(pub(crate) i64);
 
 impl fmt::Display for Seconds {

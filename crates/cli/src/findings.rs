@@ -64,8 +64,10 @@ impl Findings {
             let mut before =
                 self.list.iter_mut().skip(self.sorted).rev().take(LOOK_BACK);
             let like = before.find(|before| {
-                let is_record =
-                    matches!(damage.kind, DamageKind::Undecodable | DamageKind::Latin1);
+                let is_record = matches!(
+                    damage.kind,
+                    DamageKind::Undecodable | DamageKind::Latin1 | DamageKind::Surplus
+                );
                 (is_full || is_record) && before.damage.is_like(damage)
             });
             match like {

@@ -1,6 +1,6 @@
 //! Numbers and texts as people read them.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 /// A count: `1,234,567`.
 pub(crate) struct Count(pub(crate) u64);
@@ -91,9 +91,28 @@ pub(crate) fn plain(text: &str) -> String {
     plain
 }
 
+/// `text` with at most `most` characters: what is longer lacks its middle.
+pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    let count = text.chars().count();
+    if count <= most {
+        return Cow::Borrowed(text);
+    }
+    let (before, after) = (most / 2, most.saturating_sub(most / 2 + 1));
+    let start = text.chars().take(before);
+    let end = text.chars().skip(count - after);
+    Cow::Owned(start.chain(['…']).chain(end).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_text_lacks_its_middle() {
+        assert_eq!(shortened("/a/long/name", 12), "/a/long/name");
+        assert_eq!(shortened("/a/long/name", 7), "/a/…ame");
+        assert_eq!(shortened("ääääää", 3), "ä…ä");
+    }
 
     #[test]
     fn numbers_are_short_and_never_too_short() {

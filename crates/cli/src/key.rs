@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
+use logtool_core::{Manifest, Value};
 use logtool_rosbag::Key;
 
 use crate::complaint::Complaint;
@@ -30,6 +31,14 @@ pub(crate) fn given(path: Option<&Path>) -> Result<Option<Key>> {
         key(&bytes).with_context(name)
     })
     .transpose()
+}
+
+/// Whether the log is encrypted, and was opened without its key.
+pub(crate) fn is_missing(manifest: &Manifest) -> bool {
+    match manifest.metadata.get("encryption") {
+        Some(Value::Map(facts)) => facts.get("locked") == Some(&Value::Bool(true)),
+        _ => false,
+    }
 }
 
 /// The key that a file with these bytes holds.

@@ -28,6 +28,7 @@ mod opened;
 mod outcome;
 mod paint;
 mod progress;
+mod raw;
 mod reader;
 mod row;
 mod selection;

@@ -79,7 +79,15 @@ fn readable(opened: Opened) -> Result<Opened> {
     {
         // Without its key a bag has no topics, so that nobody would miss any records.
         let cursor = opened.log.read(part, &Selection::default());
-        cursor.with_context(|| opened.input.name.clone())?;
+        let name = &opened.input.name;
+        match cursor {
+            Err(err) if err.to_string().contains("its key is needed") => {
+                let what = format!("{name}: {err}");
+                let hint = "--key FILE reads it, where FILE holds the key";
+                return Err(Complaint::new(what).hint(hint).into());
+            }
+            cursor => _ = cursor.with_context(|| name.clone())?,
+        }
     }
     Ok(opened)
 }

@@ -38,6 +38,24 @@ pub(crate) fn topics(
     Ok(set)
 }
 
+/// `topics`, and the packets of lidars that are made of the messages of some of them.
+pub(crate) fn with_packets(manifest: &Manifest, mut topics: TopicSet) -> TopicSet {
+    let wanted: Vec<&str> = manifest
+        .topics()
+        .filter(|(id, _)| topics.contains(*id))
+        .map(|(_, topic)| topic.name.as_str())
+        .collect();
+    let is_made = |topic: &Topic| {
+        let scans = topic.name.strip_suffix("/packets");
+        topic.origin == TopicOrigin::Derived
+            && topic.encoding == "velodyne"
+            && scans.is_some_and(|scans| wanted.contains(&scans))
+    };
+    let packets = manifest.topics().filter(|(_, topic)| is_made(topic));
+    packets.for_each(|(id, _)| topics.insert(id));
+    topics
+}
+
 /// The columns that `globs` mean, of those that `columns` has of each topic. Topics
 /// that have none of them are taken out of `topics`.
 pub(crate) fn columns(

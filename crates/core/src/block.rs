@@ -36,6 +36,11 @@ impl Record<'_> {
         let bytes = self.offset..self.offset + self.payload.len() as u64;
         Damage::new(DamageKind::Undecodable, bytes).of_records(1, Some(self.topic))
     }
+
+    /// The damage that the last `bytes` of its payload are, which are behind its fields.
+    pub(crate) fn surplus(&self, bytes: usize) -> Damage {
+        self.undecodable().as_kind(DamageKind::Surplus).losing(bytes as u64)
+    }
 }
 
 /// Some bytes of a log, the records found in them, and what was damaged.

@@ -41,6 +41,7 @@ pub const CODES: &[&Code] = &[
     &damage::DOUBTFUL,
     &damage::INDEX,
     &damage::LATIN1,
+    &damage::SURPLUS,
     &counts::RECORDS,
     &counts::OUTSIDE,
     &counts::OVERLAP,

@@ -38,7 +38,7 @@ use crate::{
     columns::{
         leaf::Leaf,
         plan::Plan,
-        program::{Program, Tables, Texts},
+        program::{Program, Tables, Texts, Walked},
         rows::{ROWS_BYTES, Rows},
     },
     damage::{Damage, DamageKind},
@@ -70,7 +70,8 @@ pub struct LayoutDecoder {
 /// The payloads that are not yet gathered.
 #[derive(Debug)]
 enum Payloads {
-    /// Of a fixed length, which those that come have to have.
+    /// Of a fixed length, which those that come have to have; what is longer than `most`
+    /// has a surplus.
     Fixed { rows: Rows, least: usize, most: usize },
     /// Of any length.
     Moving(Moving),
@@ -142,38 +143,54 @@ impl LayoutDecoder {
         &mut self,
         run: Run<'_>,
         fits: impl Fn(&[u8]) -> bool,
+        most: usize,
         damage: &mut Vec<Damage>,
     ) {
         if run.payloads().all(&fits) {
             return self.add(run);
         }
-        for record in run.singles() {
-            if record.payloads().all(&fits) {
-                self.add(record);
-            } else {
-                record.records().for_each(|r| r.undecodable().add_to(damage));
+        for single in run.singles() {
+            for record in single.records() {
+                match record.payload.len().checked_sub(most) {
+                    Some(more @ 1..) => record.surplus(more).add_to(damage),
+                    _ if fits(record.payload) => {}
+                    _ => {
+                        record.undecodable().add_to(damage);
+                        continue;
+                    }
+                }
+                self.add(single);
             }
         }
     }
 
-    /// Adds a record, if it is what the program says; says how its texts are written.
-    fn append_moving(&mut self, record: Record<'_>) -> Result<Texts, DamageKind> {
-        let payload = record.payload;
+    /// Adds a record, if it begins as the program says; says how its texts are written,
+    /// and how many bytes it has that are not looked at, and should not be there.
+    fn append_moving(
+        &mut self,
+        record: Record<'_>,
+    ) -> Result<(Texts, usize), DamageKind> {
+        let mut payload = record.payload;
         // One that fills a batch is not copied.
         let is_alone = payload.len() >= ROWS_BYTES;
         if is_alone {
             self.gather();
         }
         let Payloads::Moving(moving) = &mut self.payloads else {
-            return Ok(Texts::Utf8);
+            return Ok((Texts::Utf8, 0));
         };
         let Moving { program, bytes, tables, weight } = moving;
         let found = program.walk(payload, bytes.len(), tables);
         let left = BATCH_BYTES.saturating_sub(*weight);
-        let texts = match found {
-            Some((more, texts)) if more <= left => {
+        let (texts, surplus) = match found {
+            Some(Walked { weight: more, texts, used }) if more <= left => {
                 *weight += more;
-                texts
+                let surplus = match program.tail {
+                    Tail::Any => 0,
+                    Tail::Nothing => payload.len() - used,
+                };
+                payload = payload.get(..used).unwrap_or(payload);
+                (texts, surplus)
             }
             found => {
                 tables.undo();
@@ -185,13 +202,13 @@ impl LayoutDecoder {
         if is_alone {
             self.leaves.iter_mut().for_each(|leaf| leaf.gather_from(payload, tables));
             tables.clear();
-            return Ok(texts);
+            return Ok((texts, surplus));
         }
         bytes.extend_from_slice(payload);
         if bytes.len() >= ROWS_BYTES {
             self.gather();
         }
-        Ok(texts)
+        Ok((texts, surplus))
     }
 }
 
@@ -203,20 +220,27 @@ impl Decoder for LayoutDecoder {
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
         match self.payloads {
             Payloads::Fixed { least, most: usize::MAX, .. } => {
-                self.append_fixed(run, |payload| payload.len() >= least, damage);
+                let fits = |payload: &[u8]| payload.len() >= least;
+                self.append_fixed(run, fits, usize::MAX, damage);
             }
             Payloads::Fixed { least, most, .. } => {
                 let fits = |payload: &[u8]| (least..=most).contains(&payload.len());
-                self.append_fixed(run, fits, damage);
+                self.append_fixed(run, fits, most, damage);
             }
             Payloads::Moving(_) => {
                 for record in run.records() {
-                    let kind = match self.append_moving(record) {
-                        Ok(Texts::Utf8) => continue,
-                        Ok(Texts::Latin1) => DamageKind::Latin1,
-                        Err(kind) => kind,
-                    };
-                    record.undecodable().as_kind(kind).add_to(damage);
+                    let tell = |kind| record.undecodable().as_kind(kind);
+                    match self.append_moving(record) {
+                        Ok((texts, surplus)) => {
+                            if texts == Texts::Latin1 {
+                                tell(DamageKind::Latin1).add_to(damage);
+                            }
+                            if surplus > 0 {
+                                record.surplus(surplus).add_to(damage);
+                            }
+                        }
+                        Err(kind) => tell(kind).add_to(damage),
+                    }
                 }
             }
         }

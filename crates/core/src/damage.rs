@@ -19,8 +19,9 @@ pub struct Damage {
     /// ([`records`](Self::records)) this is the stretch in which they lie.
     pub bytes: Range<u64>,
     /// How many of these bytes are lost: all of them, but where other records lie
-    /// between those that are lost; none, where the kind [loses](DamageKind::is_loss)
-    /// nothing.
+    /// between those that are lost, or are packed with them, which then have their share;
+    /// what is too much of [surplus](DamageKind::Surplus); none, where the kind
+    /// [loses](DamageKind::is_loss) nothing.
     #[serde(default)]
     pub lost_bytes: u64,
     /// How many records are known to be lost, or doubtful; 0 where they cannot be counted.
@@ -29,6 +30,10 @@ pub struct Damage {
     pub topic: Option<TopicId>,
     /// The time before and the time after, where both are known.
     pub time: Option<TimeRange>,
+    /// Why, where the kind does not say it: a few words for people, as "the chunk is
+    /// compressed with …".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 /// The sort of a [`Damage`].
@@ -53,12 +58,15 @@ pub enum DamageKind {
     Index,
     /// The record was read, and has a text that is not UTF-8; it was taken for Latin-1.
     Latin1,
+    /// The record was read, and its payload has bytes behind its last field, which were
+    /// not.
+    Surplus,
 }
 
 impl DamageKind {
     /// Whether something is lost.
     pub const fn is_loss(self) -> bool {
-        !matches!(self, Self::Doubtful | Self::Index | Self::Latin1)
+        !matches!(self, Self::Doubtful | Self::Index | Self::Latin1 | Self::Surplus)
     }
 
     /// Whether who reads on has something else than was recorded, or less.
@@ -77,6 +85,7 @@ impl Damage {
             records: 0,
             topic: None,
             time: None,
+            why: None,
         };
         damage.at(bytes)
     }
@@ -85,6 +94,20 @@ impl Damage {
     #[must_use]
     pub fn of_records(mut self, records: u64, topic: Option<TopicId>) -> Self {
         (self.records, self.topic) = (records, topic);
+        self
+    }
+
+    /// The same, for this reason.
+    #[must_use]
+    pub fn because(mut self, why: impl Into<String>) -> Self {
+        self.why = Some(why.into());
+        self
+    }
+
+    /// The same, with so many of its bytes lost.
+    #[must_use]
+    pub fn losing(mut self, bytes: u64) -> Self {
+        self.lost_bytes = bytes;
         self
     }
 
@@ -122,13 +145,14 @@ impl Damage {
 
     /// Whether `next` may be told with it: both are counted records of one topic.
     pub fn is_like(&self, next: &Self) -> bool {
-        let alike = self.kind == next.kind && self.topic == next.topic;
+        let alike =
+            self.kind == next.kind && self.topic == next.topic && self.why == next.why;
         alike && self.records > 0 && next.records > 0
     }
 
     /// Tells of `next` too.
     pub fn join(&mut self, next: Self) {
-        let more = match self.meets(&next) {
+        let more = match self.meets(&next) && !self.is_part(&next) {
             true => {
                 let before = self.bytes.start.saturating_sub(next.bytes.start);
                 let after = next.bytes.end.saturating_sub(self.bytes.end);
@@ -145,7 +169,18 @@ impl Damage {
 
     /// Whether it is of records that were there, and not of a place in the file.
     fn is_of_records(&self) -> bool {
-        matches!(self.kind, DamageKind::Undecodable | DamageKind::Latin1)
+        matches!(
+            self.kind,
+            DamageKind::Undecodable | DamageKind::Latin1 | DamageKind::Surplus
+        )
+    }
+
+    /// Whether both are some of the bytes where they lie, and so not the same ones.
+    fn is_part(&self, next: &Self) -> bool {
+        let is_part = |damage: &Self| {
+            damage.lost_bytes < damage.bytes.end.saturating_sub(damage.bytes.start)
+        };
+        is_part(self) && is_part(next)
     }
 
     /// Whether `next` is of some of its bytes, or of those next to them.
@@ -200,6 +235,23 @@ impl fmt::Display for Damage {
                     "{records} records with texts that are not UTF-8, taken for Latin-1"
                 )?;
             }
+            DamageKind::Surplus => {
+                let (records, bytes) = (self.records, self.lost_bytes);
+                let unit = if bytes == 1 { "byte" } else { "bytes" };
+                match one {
+                    true => write!(
+                        f,
+                        "a record with {bytes} {unit} more than its schema says, left out"
+                    )?,
+                    false => write!(
+                        f,
+                        "{records} records with {bytes} {unit} more than their schema says, left out"
+                    )?,
+                }
+            }
+        }
+        if let Some(why) = &self.why {
+            write!(f, ": {why}")?;
         }
         if let Some(time) = self.time.filter(|_| self.kind.is_loss()) {
             let secs = time.span_nanos() as f64 / 1e9;

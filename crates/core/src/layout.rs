@@ -44,7 +44,8 @@ pub enum Tail {
     /// Anything, and it is not looked at. Where all fields are of a fixed size, hidden
     /// ones at the end may be missing.
     Any,
-    /// Nothing: a payload that is longer is not what the layout says.
+    /// Nothing: what is more than the layout says is a
+    /// [surplus](crate::DamageKind::Surplus).
     Nothing,
 }
 
@@ -116,8 +117,10 @@ pub enum Primitive {
     Char,
 }
 
-/// The largest [`Layout`], in bytes. (A ULog record has at most 65,533.)
-pub const MAX_LAYOUT_BYTES: u32 = 1 << 20;
+/// The largest [`Layout`], in bytes, texts and lists being empty: 4 MiB. (A ULog record
+/// has at most 65,533. A decoder may need four bytes for each element of an array of
+/// fixed length, whatever is in the file.)
+pub const MAX_LAYOUT_BYTES: u32 = 4 << 20;
 
 /// How deep types and lists may be in each other.
 const MAX_DEPTH: u32 = 64;
@@ -139,7 +142,10 @@ impl Layout {
             let len = field.size();
             let end = len.and_then(|len| size.checked_add(len));
             size = end.filter(|end| *end <= MAX_LAYOUT_BYTES).ok_or_else(|| {
-                let what = format!("the type {name:?} is larger than 1 MiB");
+                let what = format!(
+                    "the type {name:?} is larger than {} MiB",
+                    MAX_LAYOUT_BYTES >> 20
+                );
                 Error::new(ErrorKind::Limit, what)
             })?;
             offset = if field.is_fixed() { offset + len.unwrap_or(0) } else { 0 };

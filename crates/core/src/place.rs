@@ -64,6 +64,7 @@ impl<W: Write + Seek> Place<W> {
                     });
                 }
             };
+            touch(&piece);
             self.put(&piece)?;
             start += piece.len() as u64;
         }
@@ -114,3 +115,13 @@ impl<W: Write + Seek> Place<W> {
         Ok(())
     }
 }
+/// Looks at every page of `bytes`, so that those of a memory map are there. Where one is
+/// not when the system copies it to a file, that clears what it was to write and begins
+/// anew.
+fn touch(bytes: &[u8]) {
+    let pages = bytes.iter().step_by(PAGE);
+    std::hint::black_box(pages.fold(0, |all, byte| all ^ byte));
+}
+
+/// No page is smaller.
+const PAGE: usize = 4096;

@@ -48,8 +48,12 @@ impl Bag {
     pub(crate) fn open(&self, chunk: &Chunk, buffer: BytesMut) -> Result<Content> {
         self.lock.check()?;
         let lost = |kind| Content::Lost(Damage::new(kind, 0..u64::MAX));
-        let Ok(compression) = chunk.head.compression else {
-            return Ok(lost(DamageKind::Garbled));
+        let compression = match &chunk.head.compression {
+            Ok(compression) => *compression,
+            Err(name) => {
+                let lost = Damage::new(DamageKind::Garbled, 0..u64::MAX);
+                return Ok(Content::Lost(lost.because(unknown(name))));
+            }
         };
         let is_open = matches!(self.lock, Lock::Open);
         if compression == Compression::None && is_open {
@@ -75,6 +79,12 @@ impl Bag {
         let (bytes, how) = compression.unpack(&packed, declared, limit, buffer);
         Ok(Content::Unpacked(bytes.freeze(), how))
     }
+}
+
+/// Why nothing can be read of a chunk that is packed with `name`.
+fn unknown(name: &str) -> String {
+    let name: String = name.chars().take(40).collect();
+    format!("the chunk is compressed with {name:?}, which logtool does not know")
 }
 
 impl Chunk {

@@ -3,7 +3,9 @@
 use std::{fmt, ops::Range, sync::Arc};
 
 use bytes::{Bytes, BytesMut};
-use logtool_core::{Block, Cursor, Damage, Result, Selection, Timestamp, TopicId};
+use logtool_core::{
+    Block, Cursor, Damage, DamageKind, Result, Selection, Timestamp, TopicId,
+};
 
 use crate::{
     bag::Bag,
@@ -41,6 +43,8 @@ struct Reader {
     selection: Selection,
     /// What is derived of topics, if some of that is wanted.
     derived: Option<Arc<Derived>>,
+    /// The starts of all parts, and the end of the last.
+    bounds: Arc<[u64]>,
     /// Where the chunk begins that is being read.
     chunk_at: u64,
     /// What was found out of connections in this chunk, at the number's place.
@@ -65,13 +69,14 @@ impl Parts {
         let Self { bag, table, derived, bounds, inside } = self.clone();
         bag.lock.check()?;
         let chunk_at = part.start;
-        let traverse = Traverse::new(bag, bounds, part, inside)?;
+        let traverse = Traverse::new(bag, bounds.clone(), part, inside)?;
         let is_wanted =
             derived.iter().any(|(topic, ..)| selection.topics.contains(topic));
         let reader = Reader {
             table,
             selection: selection.clone(),
             derived: Some(derived).filter(|_| is_wanted),
+            bounds,
             chunk_at,
             recent: Box::new([None; RECENT]),
             declared: Vec::new(),
@@ -125,7 +130,12 @@ impl Visitor for Filling<'_> {
     }
 
     fn connection(&mut self, raw: Raw) {
-        self.reader.declare(raw);
+        if let Some(why) = self.reader.declare(raw) {
+            let at = self.reader.chunk_at;
+            let after = self.reader.bounds.iter().find(|bound| **bound > at);
+            let bytes = at..after.copied().unwrap_or(at);
+            self.block.report(Damage::new(DamageKind::Index, bytes).because(why));
+        }
     }
 
     fn knows(&self, id: u32) -> bool {
@@ -202,8 +212,9 @@ impl Reader {
     }
 
     /// The chunk declares a connection: if that is not what the table has for its
-    /// number, it counts from here to the end of the chunk.
-    fn declare(&mut self, raw: Raw) {
+    /// number, it counts from here to the end of the chunk. One that the table has only
+    /// under another name is taken for that, and the answer says so.
+    fn declare(&mut self, raw: Raw) -> Option<String> {
         let connection = Connection::new(raw);
         let entry = self.table.lookup(connection.id, self.chunk_at);
         let known = entry.and_then(|entry| self.table.entries.get(entry as usize));
@@ -211,10 +222,21 @@ impl Reader {
             known.is_like(&connection) || is_spoiled(&connection, known)
         };
         if known.is_some_and(|known| is_copy(&known.connection)) {
-            return;
+            return None;
         }
-        self.declared.push((connection.id, self.table.find_like(&connection)));
+        let like = self.table.find_like(&connection);
+        let Connection { id, topic, type_name, md5sum, .. } = &connection;
+        if let (None, Some(known)) = (like, known.map(|known| &known.connection))
+            && (&known.type_name, &known.md5sum) == (type_name, md5sum)
+        {
+            let told = &known.topic;
+            return Some(format!(
+                "it calls the connection {id} {told:?}, and this chunk {topic:?}"
+            ));
+        }
+        self.declared.push((*id, like));
         self.recent.fill(None);
+        None
     }
 }
 

@@ -104,6 +104,7 @@ pub use crate::{
     },
     log::RosbagLog,
     options::{RosbagOptions, Survey},
+    survey::topics::RAW_REMARK,
     write::{
         ConnectionHandle, Writer, header::ConnectionHeader, options::WriterOptions,
     },

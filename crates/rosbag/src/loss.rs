@@ -26,9 +26,39 @@ pub(crate) enum Within {
     /// A chunk that lies open in the file: its data are these bytes of it, and its
     /// index begins where they end.
     Plain(Range<u64>),
-    /// A chunk that is unpacked, or lost. It is these bytes of the file, and its index
-    /// begins there.
-    Unpacked(Range<u64>, u64),
+    /// A chunk that is unpacked, or lost.
+    Unpacked(Packed),
+}
+
+/// A chunk that is unpacked, or lost.
+#[derive(Clone, Debug)]
+pub(crate) struct Packed {
+    /// Where it lies in the file.
+    pub(crate) bytes: Range<u64>,
+    /// Where its index begins.
+    pub(crate) index_at: u64,
+    /// How many bytes its content is, or says to be; 0 where nobody says.
+    pub(crate) content: u64,
+}
+
+impl Packed {
+    /// How many of its bytes `range` of its content is, as its share.
+    fn share(&self, range: &Range<u64>) -> u64 {
+        let all = self.bytes.end.saturating_sub(self.bytes.start);
+        share(
+            all,
+            range.end.min(self.content).saturating_sub(range.start).max(1),
+            self.content,
+        )
+    }
+}
+
+/// How many of `all` bytes a part is that has `part` of their `content` bytes, when they
+/// are unpacked.
+pub(crate) fn share(all: u64, part: u64, content: u64) -> u64 {
+    let share =
+        (u128::from(all) * u128::from(part)).div_ceil(u128::from(content.max(1)));
+    if content == 0 { all } else { u64::try_from(share).unwrap_or(all).min(all) }
 }
 
 /// Tells a visitor of damage in terms of the file.
@@ -105,10 +135,14 @@ impl<V: Visitor> Visitor for Locating<'_, V> {
                 let range = range.start - data.start..range.end - data.start;
                 self.tell(damage, range, data.end);
             }
-            Within::Unpacked(chunk, index_at) => {
-                let damage = damage.at(chunk.clone());
+            Within::Unpacked(chunk) => {
+                let is_loss = damage.kind.is_loss();
+                let mut damage = damage.at(chunk.bytes.clone());
+                if is_loss {
+                    damage = damage.losing(chunk.share(&range));
+                }
                 match damage.records {
-                    0 => self.tell(damage, range, *index_at),
+                    0 => self.tell(damage, range, chunk.index_at),
                     _ => self.visitor.damage(damage),
                 }
             }

@@ -49,13 +49,23 @@ pub(crate) fn probe(
     bounds: &Arc<[u64]>,
     part: Range<u64>,
     table: &mut Table,
-    conflicts: &mut u64,
+    conflicts: &mut Conflicts,
 ) -> Result<Content> {
     let mut traverse = Traverse::new(bag.clone(), bounds.clone(), part.clone(), None)?;
     let mut collecting = Collecting::new(table, part.start);
     while traverse.step(&mut collecting)? {}
-    *conflicts += collecting.conflicts;
+    conflicts.reused += collecting.conflicts.reused;
+    conflicts.misnamed += collecting.conflicts.misnamed;
     Ok(collecting.content)
+}
+
+/// How many connections were not as others with their numbers are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Conflicts {
+    /// Their numbers stood for others before.
+    pub(crate) reused: u64,
+    /// The index and a chunk call them differently.
+    pub(crate) misnamed: u64,
 }
 
 /// Counts what a walk comes to.
@@ -63,14 +73,14 @@ pub(crate) struct Collecting<'c> {
     table: &'c mut Table,
     at: u64,
     spare: Bytes,
-    conflicts: u64,
+    conflicts: Conflicts,
     pub(crate) content: Content,
 }
 
 impl<'c> Collecting<'c> {
     pub(crate) fn new(table: &'c mut Table, at: u64) -> Self {
         let (spare, content) = (Bytes::new(), Content::default());
-        Self { table, at, spare, conflicts: 0, content }
+        Self { table, at, spare, conflicts: Conflicts::default(), content }
     }
 }
 
@@ -103,7 +113,11 @@ impl Visitor for Collecting<'_> {
     }
 
     fn connection(&mut self, raw: Raw) {
-        self.conflicts += u64::from(self.table.meet(raw, self.at) == Met::Conflict);
+        match self.table.meet(raw, self.at) {
+            Met::Conflict => self.conflicts.reused += 1,
+            Met::Misnamed => self.conflicts.misnamed += 1,
+            Met::New | Met::Known | Met::Spoiled => {}
+        }
     }
 
     fn knows(&self, id: u32) -> bool {

@@ -14,16 +14,20 @@ use logtool_core::{
 
 use crate::{
     chunk::Compression,
+    connection::Connection,
     encryption::Lock,
     notes::{FORMAT_NAME, Notes},
     sink::{copy::Whole, numbers::Wanted},
     table::{Entry, Table},
     write::{
         ConnectionHandle, Writer,
-        header::{readable, renamed},
+        header::{in_utf8, readable, renamed},
         options::WriterOptions,
     },
 };
+
+/// So many connections that were changed are told one by one.
+const CHANGES: usize = 8;
 
 /// Writes messages of the topics of some extracts.
 pub(crate) struct BagSink<'w> {
@@ -54,6 +58,8 @@ struct Taken {
     /// Whether it is of version 1.2, of which connections have no numbers.
     is_v1: bool,
     is_encrypted: bool,
+    /// The topics of connections that are not written as they are, and what was changed.
+    changed: Vec<String>,
 }
 
 impl<'w> BagSink<'w> {
@@ -85,7 +91,11 @@ impl<'w> BagSink<'w> {
         let extracts = opened
             .into_iter()
             .zip(becomes)
-            .map(|(taken, becomes)| Taken { becomes, ..taken })
+            .map(|(mut taken, becomes)| {
+                taken.becomes = becomes;
+                taken.note_changes(is_careful);
+                taken
+            })
             .collect();
         Ok(Self { writer, extracts, compression, is_retimed, is_careful })
     }
@@ -145,7 +155,12 @@ impl RecordSink for BagSink<'_> {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let mut remarks = Vec::new();
+        let changed = || self.extracts.iter().flat_map(|taken| &taken.changed);
+        let mut remarks: Vec<String> = changed().take(CHANGES).cloned().collect();
+        let more = changed().count() - remarks.len();
+        if more > 0 {
+            remarks.push(format!("so {more} more connections were changed"));
+        }
         if self.extracts.iter().any(|taken| taken.is_encrypted) {
             remarks
                 .push("what was encrypted is not encrypted in the new bag".to_owned());
@@ -180,6 +195,7 @@ impl Taken {
                 is_bag: false,
                 is_v1: false,
                 is_encrypted: false,
+                changed: Vec::new(),
             });
         }
         let Notes { head, connections, .. } = manifest.noted(FORMAT_NAME)?;
@@ -198,7 +214,28 @@ impl Taken {
             is_bag: true,
             is_v1: head.is_v1(),
             is_encrypted: !matches!(lock, Lock::Open),
+            changed: Vec::new(),
         })
+    }
+
+    /// Notes which connections are not written as they are.
+    fn note_changes(&mut self, is_careful: bool) {
+        let entries = self.table.entries.iter().zip(&self.becomes);
+        for (Entry { connection, .. }, _) in entries.filter(|(_, new)| new.is_some()) {
+            let Connection { id, topic, .. } = connection;
+            let header = readable(connection);
+            if header != connection.header() {
+                self.changed.push(format!(
+                    "the connection {id}, of {topic:?}, lacks fields, and has none or \"*\" \
+                     in their place in the new bag"
+                ));
+            } else if is_careful && in_utf8(&header).is_some() {
+                self.changed.push(format!(
+                    "the connection {id}, of {topic:?}, has texts that are not UTF-8: they \
+                     were taken for Latin-1, so that every reader reads them"
+                ));
+            }
+        }
     }
 
     /// Whether its chunks are as they are in the bags that are written.
@@ -224,15 +261,24 @@ fn wanted(
     let wanted = entries.map(|entry| {
         let Entry { connection, topic, .. } = entry;
         let label = manifest.get(*topic).ok()?.label();
-        let name = options.rename.get(&*label).map(String::as_bytes);
+        let named = options.rename.get(&*label).map(String::as_bytes);
+        // Who repairs a bag wants one that every reader reads.
+        let utf8 = Some(connection.topic.as_bytes()).filter(|_| options.careful);
+        let name = named.or(utf8.filter(|name| *name != connection.topic_bytes()));
+        let mut header = readable(connection);
+        if options.careful
+            && let Some(utf8) = in_utf8(&header)
+        {
+            header = utf8;
+        }
         // Version 1.2 has no numbers: those of its connections are made up.
         let id = (!taken.is_v1).then_some(connection.id);
         selection.topics.contains(*topic).then(|| Wanted {
             id,
             topic: name.unwrap_or(connection.topic_bytes()).to_vec(),
             header: match name {
-                Some(name) => renamed(&readable(connection), name),
-                None => readable(connection),
+                Some(name) => renamed(&header, name),
+                None => header,
             },
         })
     });

@@ -1,7 +1,8 @@
 //! Finding out what a bag holds.
 
+mod said;
 mod times;
-mod topics;
+pub(crate) mod topics;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -11,7 +12,7 @@ use std::{
 
 use logtool_core::{
     Clock, Damage, DamageKind, Error, ErrorKind, Manifest, Part, Result, Source,
-    TimeRange, TopicSet, Value,
+    TimeRange, TopicSet,
 };
 
 use crate::{
@@ -24,7 +25,7 @@ use crate::{
     notes::{FORMAT_NAME, Notes},
     options::{RosbagOptions, Survey},
     packing::Packing,
-    probe::{Count, probe},
+    probe::{Conflicts, Count, probe},
     scan::{self, Scan, Tile},
     table::Table,
     told::Told,
@@ -51,12 +52,14 @@ struct Findings {
     is_indexed: bool,
     damage: Vec<Damage>,
     remarks: Vec<String>,
-    conflicts: u64,
+    conflicts: Conflicts,
     /// Connections that are not to be believed if there is another copy of them in a
     /// chunk, and where each lies.
     unsound: Vec<(Raw, Range<u64>)>,
     /// Topics of which the records have too many columns.
     too_wide: TopicSet,
+    /// Whether it is encrypted, and nobody gave a key.
+    is_sealed: bool,
 }
 
 /// Surveys the bag in `source`.
@@ -96,6 +99,7 @@ pub(crate) fn survey(
             let why = why.clone();
             findings.contents =
                 findings.tiles.iter_mut().map(|tile| tile.told.take()).collect();
+            findings.is_sealed = true;
             findings.remarks.push(why);
         }
         Lock::Key(key) => {
@@ -148,7 +152,9 @@ impl Findings {
             && head.index_at > len
             && infos < u64::from(head.chunks).max(1)
         {
-            self.damage.push(Damage::new(DamageKind::Truncated, len..head.index_at));
+            let missing = Damage::new(DamageKind::Truncated, len..head.index_at);
+            let why = "the bag was longer: its header says where its index began";
+            self.damage.push(missing.because(why));
         }
         self.unsound = unsound;
         if let Some(why) = why {
@@ -252,9 +258,10 @@ impl Findings {
                 let Some(entry) = self.table.lookup(id, tile.bytes.start) else {
                     strangers.insert(id);
                     if is_read {
-                        let lost =
-                            Damage::new(DamageKind::UnknownTopic, tile.bytes.clone());
-                        self.damage.push(lost.of_records(count.records, None));
+                        let (bytes, records) = (tile.bytes.clone(), count.records);
+                        let lost = Damage::new(DamageKind::UnknownTopic, bytes);
+                        let len = told.share_of(&count, lost.lost_bytes);
+                        self.damage.push(lost.of_records(records, None).losing(len));
                     }
                     continue;
                 };
@@ -321,53 +328,16 @@ impl Findings {
         }
         let entries = self.table.entries.iter();
         for entry in entries.filter(|entry| is_torn(&entry.connection)) {
-            let place = places.get(&entry.connection.id).cloned();
-            let bytes = place.unwrap_or(entry.since..entry.since);
-            self.damage.push(Damage::new(DamageKind::Garbled, bytes));
+            let Connection { id, topic, .. } = &entry.connection;
+            let len = entry.connection.header().len() as u64;
+            let tile = self.tiles.iter().find(|tile| tile.bytes.start == entry.told_at);
+            let chunk = || tile.map(|tile| tile.bytes.clone());
+            let place = places.get(id).cloned().or_else(chunk);
+            let bytes = place.unwrap_or(entry.told_at..entry.told_at);
+            let torn = Damage::new(DamageKind::Garbled, bytes);
+            let len = len.min(torn.lost_bytes);
+            let why = format!("the connection {id}, of {topic:?}, breaks off");
+            self.damage.push(torn.losing(len).because(why));
         }
-    }
-
-    fn remark(&mut self, strangers: &BTreeSet<u32>) {
-        for name in self.packing.unknown() {
-            self.remarks.push(format!(
-                "chunks that are packed with {name:?} cannot be read: only \"none\", \
-                 \"bz2\" and \"lz4\" are known"
-            ));
-        }
-        if !strangers.is_empty() {
-            let ids: Vec<String> =
-                strangers.iter().take(8).map(u32::to_string).collect();
-            let ids = ids.join(", ");
-            self.remarks.push(format!(
-                "messages of connections that are declared nowhere cannot be read: {ids}"
-            ));
-        }
-        if self.conflicts > 0 {
-            self.remarks.push(format!(
-                "numbers of connections that were given to others later: {}",
-                self.conflicts
-            ));
-        }
-    }
-
-    /// What people want to know of the bag.
-    fn metadata(&self, head: &Head) -> BTreeMap<String, Value> {
-        let text = |text: &str| Value::Text(text.to_owned());
-        let (major, minor) = head.version.unwrap_or((2, 0));
-        let mut metadata = BTreeMap::from([
-            ("bag_version".to_owned(), Value::Text(format!("{major}.{minor}"))),
-            ("indexed".to_owned(), Value::Bool(self.is_indexed)),
-            ("chunks".to_owned(), self.packing.facts()),
-        ]);
-        if !head.encryptor.is_empty() {
-            let facts = [
-                ("plugin", &head.encryptor),
-                ("user", &head.user),
-                ("encrypted_key", &head.encrypted_key),
-            ];
-            let facts = facts.map(|(name, value)| (name.to_owned(), text(value)));
-            metadata.insert("encryption".to_owned(), Value::Map(facts.into()));
-        }
-        metadata
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     connection::{Connection, Raw},
-    trust::is_spoiled,
+    trust::{is_misnamed, is_spoiled},
 };
 
 /// Connections in the order in which they are told of.
@@ -30,6 +30,8 @@ type TopicKey = (Vec<u8>, String, String);
 pub(crate) struct Entry {
     pub(crate) connection: Connection,
     pub(crate) since: u64,
+    /// Where the part begins that it is told in; 0 if that is the index, or not known.
+    pub(crate) told_at: u64,
     /// Known when the table is [finished](Table::finish).
     pub(crate) topic: TopicId,
 }
@@ -50,6 +52,8 @@ pub(crate) enum Met {
     Known,
     /// It is a spoiled copy of the one that its number stands for.
     Spoiled,
+    /// It or the one that its number stands for is a copy under a wrong name.
+    Misnamed,
     /// Its number stood for another until here.
     Conflict,
 }
@@ -61,26 +65,32 @@ impl Table {
         let connection = Connection::new(raw);
         let same = self.by_id.entry(connection.id).or_default();
         let last = same.last().and_then(|last| self.entries.get_mut(*last as usize));
-        let met = match last.map(|last| &mut last.connection) {
+        let met = match last.map(|last| (&mut last.connection, &mut last.told_at)) {
             None => Met::New,
-            Some(last)
+            Some((last, _))
                 if last.is_like(&connection)
                     && last.definition == connection.definition =>
             {
                 return Met::Known;
             }
-            Some(last) if is_spoiled(&connection, last) => return Met::Spoiled,
-            Some(last) if is_spoiled(last, &connection) => {
-                *last = connection;
+            Some((last, _)) if is_spoiled(&connection, last) => return Met::Spoiled,
+            Some((last, _)) if is_misnamed(&connection, last) => return Met::Misnamed,
+            Some((last, told_at)) if is_spoiled(last, &connection) => {
+                (*last, *told_at) = (connection, at);
                 return Met::Known;
             }
-            Some(last) if last.is_like(&connection) => return Met::Known,
+            Some((last, told_at)) if is_misnamed(last, &connection) => {
+                (*last, *told_at) = (connection, at);
+                return Met::Misnamed;
+            }
+            Some((last, _)) if last.is_like(&connection) => return Met::Known,
             Some(_) => Met::Conflict,
         };
         same.push(self.entries.len() as u32);
         // Before its first declaration a number can stand for nothing else.
         let since = if met == Met::New { 0 } else { at };
-        self.entries.push(Entry { connection, since, topic: TopicId::default() });
+        let topic = TopicId::default();
+        self.entries.push(Entry { connection, since, told_at: at, topic });
         met
     }
 
@@ -95,8 +105,12 @@ impl Table {
 
     /// The connections of streams that are of no bag, each with its topic.
     pub(crate) fn of_streams(streams: Vec<(Raw, TopicId)>) -> Self {
-        let entry =
-            |(raw, topic)| Entry { connection: Connection::new(raw), since: 0, topic };
+        let entry = |(raw, topic)| Entry {
+            connection: Connection::new(raw),
+            since: 0,
+            told_at: 0,
+            topic,
+        };
         Self { entries: streams.into_iter().map(entry).collect(), ..Self::default() }
     }
 
@@ -185,7 +199,8 @@ impl Table {
             let connection = Connection::new(raw);
             let index = table.entries.len() as u32;
             table.by_id.entry(connection.id).or_default().push(index);
-            table.entries.push(Entry { connection, since, topic: TopicId::default() });
+            let topic = TopicId::default();
+            table.entries.push(Entry { connection, since, told_at: 0, topic });
         }
         table.finish();
         table

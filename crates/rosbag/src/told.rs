@@ -2,7 +2,14 @@
 
 use logtool_core::TimeRange;
 
-use crate::probe::{Content, Count};
+use crate::{
+    loss::share,
+    probe::{Content, Count},
+};
+
+/// How many bytes a message is beside its payload, as every writer makes it: two lengths,
+/// and the fields `conn`, `op` and `time`.
+const MESSAGE_HEAD: u64 = 4 + 13 + 8 + 17 + 4;
 
 /// What is known of the messages of a part.
 #[derive(Clone, Debug)]
@@ -18,6 +25,18 @@ impl Told {
     /// Whether some of the part was seen to be damaged.
     pub(crate) fn is_damaged(&self) -> bool {
         matches!(self, Self::Content(content) if content.damage.iter().any(|damage| damage.kind.is_loss()))
+    }
+
+    /// How many of the `all` bytes of the part are messages of which `count` is known.
+    pub(crate) fn share_of(&self, count: &Count, all: u64) -> u64 {
+        let payloads = count.bytes.unwrap_or(0);
+        let part = payloads.saturating_add(count.records.saturating_mul(MESSAGE_HEAD));
+        match self {
+            Self::Content(content) if content.unpacked > 0 => {
+                share(all, part.min(content.unpacked), content.unpacked)
+            }
+            _ => part.min(all),
+        }
     }
 
     /// What is known of the messages of each connection that has some.

@@ -8,8 +8,9 @@ use logtool_core::{Damage, DamageKind, Result};
 use crate::{
     bag::{Bag, Chunk, Content, Extent, extent},
     check::Inside,
+    chunk::Unpacked,
     connection::Raw,
-    loss::{Locating, Within},
+    loss::{Locating, Packed, Within},
     top::{Top, TopKind, Tops},
     walk::{Plain, Visitor},
 };
@@ -173,7 +174,8 @@ impl Traverse {
             self.at = next;
             return Ok(true);
         }
-        let within = Within::Unpacked(bytes, index_at.unwrap_or(next));
+        let index_at = index_at.unwrap_or(next);
+        let within = Within::Unpacked(Packed { bytes, index_at, content: 0 });
         let tops = &mut self.tops;
         let mut locating = Locating { visitor, tops, within: &within };
         locating.damage(Damage::new(kind, 0..u64::MAX));
@@ -200,7 +202,11 @@ impl Traverse {
         visitor.enter(chunk.at);
         self.at = chunk.data.end;
         self.indexed = None;
-        let within = Within::Unpacked(chunk.at..chunk.data.end, chunk.data.end);
+        let mut packed = Packed {
+            bytes: chunk.at..chunk.data.end,
+            index_at: chunk.data.end,
+            content: chunk.head.declared.into(),
+        };
         let content = self.bag.open(chunk, visitor.buffer())?;
         self.inside.iter().try_for_each(|inside| inside.look(chunk, &content))?;
         let tops = &mut self.tops;
@@ -214,12 +220,19 @@ impl Traverse {
             Content::Unpacked(bytes, how) => {
                 self.indexed = Some(Vec::new());
                 visitor.unpacked(bytes.clone(), chunk.at);
+                let len = bytes.len() as u64;
+                packed.content = match how {
+                    Unpacked::Cut | Unpacked::Broken => packed.content.max(len + 1),
+                    _ => len,
+                };
+                let within = Within::Unpacked(packed);
                 let mut locating = Locating { visitor, tops, within: &within };
                 chunk.walk(&bytes, how, &mut locating);
                 Ok(true)
             }
             Content::Lost(damage) => {
                 visitor.window(Bytes::new(), chunk.at);
+                let within = Within::Unpacked(packed);
                 Locating { visitor, tops, within: &within }.damage(damage);
                 Ok(true)
             }

@@ -63,3 +63,17 @@ pub(crate) fn is_spoiled(worse: &Connection, better: &Connection) -> bool {
     let is_alike = worse.type_name == better.type_name || worse.md5sum == better.md5sum;
     (trust == Trust::Broken || is_alike) && trust < Trust::of(better)
 }
+
+/// Whether `worse` is a copy of `better` under a wrong name: what both say of themselves
+/// is the same, and names the topic of `better`.
+pub(crate) fn is_misnamed(worse: &Connection, better: &Connection) -> bool {
+    worse.header() == better.header()
+        && worse.topic_bytes() != better.topic_bytes()
+        && inner_topic(better) == Some(better.topic_bytes())
+}
+
+/// The topic that `connection` itself says to be of.
+fn inner_topic(connection: &Connection) -> Option<&[u8]> {
+    let mut fields = Fields::new(connection.header());
+    fields.find(|(name, _)| *name == b"topic").map(|(_, value)| value)
+}

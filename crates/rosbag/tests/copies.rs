@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, io::Cursor, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
-    DamageKind, Extract, Findings, Format as _, Log as _, Selection, Timestamp,
-    WriteOptions,
+    Block, Damage, DamageKind, Extract, Findings, Format as _, Log as _, Selection,
+    Timestamp, WriteOptions,
 };
 use logtool_rosbag::{
     ConnectionHeader, FORMAT, RosbagLog, RosbagOptions, Survey, Writer, WriterOptions,
@@ -54,13 +54,32 @@ fn found(log: &RosbagLog) -> BTreeMap<&'static str, u64> {
 
 /// The header of the only connection of a new bag with all of `log`.
 fn rewritten(log: &RosbagLog) -> Vec<u8> {
+    rewritten_with(log, &WriteOptions::default()).0
+}
+
+/// The same, and what the writer remarks.
+fn rewritten_with(log: &RosbagLog, options: &WriteOptions) -> (Vec<u8>, Vec<String>) {
     let mut out = Cursor::new(Vec::new());
     let extract = Extract { manifest: log.manifest(), selection: Selection::default() };
-    let sink = FORMAT.writer(Box::new(&mut out), &[extract], &WriteOptions::default());
-    sink.unwrap().finish().unwrap();
+    let sink = FORMAT.writer(Box::new(&mut out), &[extract], options).unwrap();
+    let remarks = sink.remarks();
+    sink.finish().unwrap();
     let log = open(&out.into_inner(), Survey::Full);
     let mut connections = log.connections();
-    connections.next().unwrap().header().to_vec()
+    (connections.next().unwrap().header().to_vec(), remarks)
+}
+
+/// How many records are read, and the damage that is met.
+fn read(log: &RosbagLog) -> (usize, Vec<Damage>) {
+    let (mut block, mut records, mut damage) = (Block::default(), 0, Vec::new());
+    for part in &log.manifest().parts {
+        let mut cursor = log.read(part, &Selection::default()).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            records += block.iter().count();
+            damage.extend(block.damage().to_vec());
+        }
+    }
+    (records, damage)
 }
 
 #[test]
@@ -166,4 +185,102 @@ fn an_unknown_record_in_a_chunk_is_found() {
     };
     let log = open(&std::fs::read(path).unwrap(), Survey::Auto);
     assert!(found(&log).contains_key("bag.record.unknown"));
+}
+
+#[test]
+fn a_wrong_name_in_the_index_loses_nothing_and_is_told() {
+    let sound = bag();
+    let name = b"topic=/chatter";
+    let places: Vec<usize> = (0..sound.len() - name.len())
+        .filter(|at| sound[*at..].starts_with(name))
+        .collect();
+    // In the chunk the record, then what the connection says; in the index the same.
+    let [_, _, record, own] = places[..] else { panic!("{places:?}") };
+    for wrong in [&[record][..], &[record, own], &[own]] {
+        let mut bytes = sound.clone();
+        wrong.iter().for_each(|at| bytes[at + 8] = b'x');
+        for survey in SURVEYS {
+            let log = open(&bytes, survey);
+            let (records, damage) = read(&log);
+            assert_eq!(records, 3, "{wrong:?} {survey:?}");
+            assert!(damage.iter().all(|damage| !damage.kind.is_loss()));
+            let names: Vec<_> = log.manifest().topics.iter().map(|t| &t.name).collect();
+            let is_told = !damage.is_empty() || !log.manifest().remarks.is_empty();
+            assert!(is_told || names == ["/chatter"], "{wrong:?} {survey:?} {names:?}");
+            let codes = found(&log);
+            assert!(codes.contains_key("bag.connection.differs"), "{codes:?}");
+        }
+    }
+    let mut bytes = sound;
+    bytes[record + 8] = b'x';
+    let log = open(&bytes, Survey::Full);
+    let names: Vec<_> = log.manifest().topics.iter().map(|t| t.name.as_str()).collect();
+    assert_eq!(names, ["/chatter"]); // as the connection says itself, twice
+    let (_, damage) = read(&open(&bytes, Survey::Index));
+    let why = damage[0].why.as_deref().unwrap();
+    assert_eq!(
+        why,
+        r#"it calls the connection 0 "/cxatter", and this chunk "/chatter""#
+    );
+}
+
+#[test]
+fn a_torn_connection_that_only_a_chunk_has_lies_there() {
+    let mut bytes = bag();
+    let [in_chunk, in_index] = places(&bytes, b"message_definition=");
+    bytes[in_chunk - 3] = 0x80;
+    let chunk = bytes.windows(10).position(|w| w == b"chunk_pos=").unwrap() + 10;
+    let chunk = u64::from_le_bytes(bytes[chunk..chunk + 8].try_into().unwrap());
+    bytes.truncate(in_index - 200);
+    let log = open(&bytes, Survey::Scan);
+    let mut damage = log.manifest().damage.iter();
+    let torn = damage.find(|damage| damage.why.is_some()).unwrap();
+    assert_eq!((torn.kind, torn.bytes.start), (DamageKind::Garbled, chunk));
+    assert!((in_chunk as u64) < torn.bytes.end && torn.lost_bytes < 200, "{torn:?}");
+}
+
+#[test]
+fn an_unknown_compression_is_named_where_its_chunk_is_lost() {
+    let mut bytes = bag();
+    let at = bytes.windows(16).position(|w| w == b"compression=none").unwrap();
+    bytes[at + 12..at + 16].copy_from_slice(b"zstd");
+    let log = open(&bytes, Survey::Auto);
+    let (records, damage) = read(&log);
+    assert_eq!(records, 0);
+    for damage in log.manifest().damage.iter().chain(&damage) {
+        let text = damage.to_string();
+        let why = r#"the chunk is compressed with "zstd", which logtool does not know"#;
+        assert!(text.contains(why), "{text}");
+    }
+}
+
+#[test]
+fn a_repaired_bag_has_its_texts_in_utf8() {
+    let mut bytes = bag();
+    for place in places(&bytes, b"string data\n") {
+        bytes[place + 11] = 0xb0; // a degree sign in Latin-1
+    }
+    let log = open(&bytes, Survey::Auto);
+    let mut options = WriteOptions::default();
+    let (header, remarks) = rewritten_with(&log, &options);
+    assert!(remarks.is_empty());
+    assert!(header.windows(12).any(|w| w == b"string data\xb0"));
+    options.careful = true;
+    let (header, remarks) = rewritten_with(&log, &options);
+    assert!(header.windows(13).any(|w| w == b"string data\xc2\xb0"));
+    assert_eq!(remarks.len(), 1, "{remarks:?}");
+}
+
+#[test]
+fn messages_lost_out_of_a_packed_chunk_are_their_share_of_its_bytes() {
+    let Some(path) =
+        logtool_core::conformance::sample_path("rosbag/edge/missing_conn.bag")
+    else {
+        return;
+    };
+    // 10 messages of 10 bytes, of the connection 99 of which nobody tells; what stands
+    // before each is 46 bytes.
+    let log = open(&std::fs::read(path).unwrap(), Survey::Auto);
+    let [lost] = &log.manifest().damage[..] else { panic!() };
+    assert_eq!((lost.records, lost.lost_bytes), (10, 10 * (46 + 10)));
 }

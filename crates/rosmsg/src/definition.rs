@@ -88,7 +88,7 @@ impl Definition {
     /// # Errors
     ///
     /// `Malformed`, with the line, where a line cannot be understood or a type is
-    /// defined twice, differently; `Limit` if the text is longer than a mebibyte.
+    /// defined twice, differently; `Limit` if the text is longer than 4 MiB.
     /// Types that are missing are noticed when they are needed.
     pub fn parse(type_name: &str, text: &str) -> Result<Self> {
         Ok(Self { types: text::parse(type_name, text, line::parse)? })

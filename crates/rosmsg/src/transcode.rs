@@ -27,7 +27,7 @@ mod program;
 mod tests;
 mod to_cdr;
 
-use logtool_core::{Layout, MAX_LAYOUT_BYTES, Result};
+use logtool_core::{Layout, Result};
 
 use crate::transcode::program::Program;
 
@@ -104,5 +104,8 @@ impl Transcoder {
 /// How many bytes a message of `len` bytes may become: alignment at most doubles it, but
 /// for types without fields, which are there in CDR only.
 fn most_bytes(len: usize) -> usize {
-    len.saturating_mul(2).saturating_add(MAX_LAYOUT_BYTES as usize)
+    len.saturating_mul(2).saturating_add(MAX_EMPTY)
 }
+
+/// How many values of types without fields a message has at most.
+const MAX_EMPTY: usize = 1 << 20;

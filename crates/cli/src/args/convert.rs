@@ -29,7 +29,8 @@ use crate::{
 /// With `--to images`, the images of a bag or a .vel log become files, called by the
 /// seconds of their stamps, in a folder for each topic, beside a table of them, index.csv. Compressed ones
 /// are written as they are, others as PNG, with depth in metres (32FC1) as millimetres of
-/// 16 bits, 0 where there is none.
+/// 16 bits: 0 where there is none (NaN, infinite, negative), 65535 where it is further than
+/// 65.535 m, which is counted and told.
 ///
 /// With `--to pcd`, `ply`, `las`, `laz` or `kitti`, topics of points become files of
 /// points: a file for each scan, called by its number and time, in a folder for each topic

@@ -11,6 +11,7 @@ use crate::{
     findings::Findings,
     labels, lidars, opened,
     outcome::Outcome,
+    raw,
     reader::Reader,
     row::{Label, Rows},
     selection, terminal,
@@ -36,6 +37,7 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     findings.check(global.strict)?;
     if !global.quiet {
         lidars::warn(name, manifest, &selection.topics);
+        raw::warn(name, manifest, &selection.topics);
     }
 
     let is_text = match args.format {

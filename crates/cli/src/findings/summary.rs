@@ -17,7 +17,8 @@ impl Findings {
 
     /// How much was lost, and what else is wrong.
     pub(crate) fn summary(&self) -> String {
-        let texts = [self.lost(), self.doubtful(), self.index(), self.texts()];
+        let texts =
+            [self.lost(), self.surplus(), self.doubtful(), self.index(), self.texts()];
         let texts: Vec<String> = texts.into_iter().flatten().collect();
         texts.join("; ")
     }
@@ -25,7 +26,10 @@ impl Findings {
     fn lost(&self) -> Option<String> {
         let places = self.places(DamageKind::is_loss)?;
         let lost = self.lost_bytes();
-        let share = lost as f64 * 100.0 / self.bytes.max(1) as f64;
+        // A file that is cut was longer.
+        let ends = self.all(DamageKind::is_loss).map(|damage| damage.bytes.end);
+        let bytes = ends.fold(self.bytes.max(1), u64::max);
+        let share = lost as f64 * 100.0 / bytes as f64;
         let records = self.all(DamageKind::is_loss).map(|damage| damage.records);
         let records = match records.fold(0, u64::saturating_add) {
             0 => String::new(),
@@ -39,6 +43,16 @@ impl Findings {
         Some(format!(
             "{lost} ({share:.2} %){records}{seconds} lost{places}; the rest is read"
         ))
+    }
+
+    fn surplus(&self) -> Option<String> {
+        let is_surplus = |kind| kind == DamageKind::Surplus;
+        self.places(is_surplus)?;
+        let all = || self.all(is_surplus);
+        let bytes = all().map(|damage| damage.lost_bytes).fold(0, u64::saturating_add);
+        let records = all().map(|damage| damage.records).fold(0, u64::saturating_add);
+        let (bytes, records) = (counted(bytes, "byte"), counted(records, "record"));
+        Some(format!("{bytes} at the ends of {records} are in no field and left out"))
     }
 
     fn doubtful(&self) -> Option<String> {

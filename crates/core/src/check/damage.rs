@@ -53,6 +53,12 @@ pub(super) static LATIN1: Code = Code {
     severity: Severity::Warning,
     meaning: "records with texts that are not UTF-8, and are taken for Latin-1",
 };
+pub(super) static SURPLUS: Code = Code {
+    name: "damage.surplus",
+    severity: Severity::Error,
+    meaning: "records that are longer than their topic's definition says: the rest of \
+              them was read",
+};
 
 /// All damage that a pass came to.
 #[derive(Debug, Default)]
@@ -141,5 +147,6 @@ fn code(kind: DamageKind) -> &'static Code {
         DamageKind::Doubtful => &DOUBTFUL,
         DamageKind::Index => &INDEX,
         DamageKind::Latin1 => &LATIN1,
+        DamageKind::Surplus => &SURPLUS,
     }
 }

@@ -55,17 +55,13 @@ const ROOM: usize = 1 << 14;
 
 impl Program {
     /// Finds the pieces of `payload`, which is to lie at `base`; nothing if it is too
-    /// short, or longer than it may be, and then [`Tables::undo`] forgets what was
-    /// found.
-    ///
-    /// Says how many bytes its text and its other pieces take in columns, at most: a
-    /// byte that is no UTF-8 becomes two. Says too whether there are such bytes.
+    /// short, and then [`Tables::undo`] forgets what was found.
     pub(super) fn walk(
         &self,
         payload: &[u8],
         base: usize,
         tables: &mut Tables,
-    ) -> Option<(u64, Texts)> {
+    ) -> Option<Walked> {
         tables.before.clear();
         tables.before.extend(tables.tables.iter().map(Vec::len));
         u32::try_from(base.checked_add(payload.len())?).ok()?;
@@ -73,11 +69,21 @@ impl Program {
         let mut walk =
             Walk { payload, at: 0, base, text: 0, texts: Texts::Utf8, tables };
         walk.follow(&self.steps)?;
-        if self.tail == Tail::Nothing && walk.at < payload.len() {
-            return None;
-        }
-        Some((payload.len() as u64 + walk.text, walk.texts))
+        let weight = payload.len() as u64 + walk.text;
+        Some(Walked { weight, texts: walk.texts, used: walk.at })
     }
+}
+
+/// What was found in a payload.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Walked {
+    /// How many bytes its text and its other pieces take in columns, at most: a byte that
+    /// is no UTF-8 becomes two.
+    pub(super) weight: u64,
+    /// Whether there are such bytes.
+    pub(super) texts: Texts,
+    /// How many bytes the fields are, from the first on.
+    pub(super) used: usize,
 }
 
 /// How the texts of a payload are written.

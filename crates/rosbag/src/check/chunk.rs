@@ -6,7 +6,9 @@ use std::{
 };
 
 use bytes::Bytes;
-use logtool_core::{Code, Finding, Findings, Result, TimeRange, Timestamp, TopicId};
+use logtool_core::{
+    Code, Finding, Findings, Result, TimeRange, Timestamp, TopicId, text,
+};
 
 use crate::{
     bag::Content,
@@ -17,7 +19,8 @@ use crate::{
         messages::Messages,
     },
     chunk::Unpacked,
-    wire::{self, Framed, Header},
+    connection::Connection,
+    wire::{self, Fields, Framed, Header},
 };
 
 /// No longer index is looked at.
@@ -35,12 +38,13 @@ pub(super) struct Looked {
     at_zero: u64,
 }
 
-/// Looks at `seen`, which was opened and holds `content`, and of which the index at the
-/// end of the bag says `told`.
+/// Looks at `seen`, which was opened and holds `content`; it is of a bag with this
+/// `layout`, of which the index at the end says `told` of it.
 pub(super) fn look(
     log: &Checked,
     seen: &ChunkSeen,
     content: &Content,
+    layout: &Layout,
     told: Told<'_>,
 ) -> Result<Looked> {
     let mut looked = Looked::default();
@@ -66,14 +70,52 @@ pub(super) fn look(
         let finding = Finding::new(&code::CONNECTION_BROKEN, what);
         looked.findings.add(finding.at(bytes_of(seen)));
     }
+    for connection in &declared {
+        let known = layout.connections.get(&connection.id);
+        if let Some(what) = known.and_then(|known| difference(known, connection)) {
+            let finding = Finding::new(&code::CONNECTION_DIFFERS, what);
+            let topic = topic(log, seen, connection.id);
+            looked.findings.add(finding.at(bytes_of(seen)).of(topic));
+        }
+    }
     if others > 0 {
         let what = "records of an unknown kind, in a chunk, were passed over";
         let finding = Finding::new(&code::RECORD_UNKNOWN, what);
         looked.findings.add(finding.at(bytes_of(seen)).times(others));
     }
     looked.counts = counts.into_iter().map(|(id, (count, _))| (id, count)).collect();
-    (looked.declared, looked.at_zero) = (declared, at_zero);
+    looked.declared = declared.iter().map(|connection| connection.id).collect();
+    looked.at_zero = at_zero;
     Ok(looked)
+}
+
+/// What the index, which has the connection as `told`, says otherwise than a chunk.
+fn difference(told: &Connection, real: &Connection) -> Option<String> {
+    let id = real.id;
+    let facts = [
+        ("topic", &told.topic, &real.topic),
+        ("type", &told.type_name, &real.type_name),
+        ("MD5 sum", &told.md5sum, &real.md5sum),
+    ];
+    if let Some((name, told, real)) = facts.iter().find(|(_, told, real)| told != real)
+    {
+        return Some(format!(
+            "the {name} of connection {id} is {told:?} in the index, and {real:?} in a \
+             chunk"
+        ));
+    }
+    if told.definition != real.definition {
+        return Some(format!("the definition of connection {id} is another one"));
+    }
+    let fields = |connection: &Connection| -> BTreeMap<Vec<u8>, Vec<u8>> {
+        let fields = Fields::new(connection.header());
+        fields.map(|(name, value)| (name.to_vec(), value.to_vec())).collect()
+    };
+    let (told, real) = (fields(told), fields(real));
+    let mut names = told.keys().chain(real.keys());
+    let name = names.find(|name| told.get(*name) != real.get(*name))?;
+    let name = text(name);
+    Some(format!("the field {name:?} of connection {id} is another one"))
 }
 
 /// Where `seen` lies.
@@ -287,7 +329,7 @@ impl Looked {
             let is_declared = declared.contains(id);
             let is_indexed = layout.index_at.is_none()
                 || layout.is_cut
-                || layout.connections.contains(id);
+                || layout.connections.contains_key(id);
             let code = match (is_known, is_declared) {
                 (false, _) => &code::CONNECTION_UNDECLARED,
                 (true, false) => &code::CONNECTION_IN_INDEX_ONLY,

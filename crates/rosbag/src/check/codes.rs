@@ -17,9 +17,11 @@ pub(crate) const CODES: &[&Code] = &[
     &CHUNK_SIZE,
     &CHUNK_UNFINISHED,
     &CONNECTION_BROKEN,
+    &CONNECTION_DIFFERS,
     &CONNECTION_IN_CHUNKS_ONLY,
     &CONNECTION_IN_INDEX_ONLY,
     &CONNECTION_REUSED,
+    &CONNECTION_TEXT,
     &CONNECTION_UNDECLARED,
     &DEFINITION_BROKEN,
     &DEFINITION_ODD,
@@ -151,6 +153,17 @@ pub(super) static CONNECTION_REUSED: Code = code(
     Error,
     "two connections have one number: readers take the messages of the one for the \
      other's",
+);
+pub(super) static CONNECTION_DIFFERS: Code = code(
+    "bag.connection.differs",
+    Error,
+    "the index tells of a connection otherwise than a chunk: readers that use the one \
+     and those that use the other do not agree",
+);
+pub(super) static CONNECTION_TEXT: Code = code(
+    "bag.connection.text",
+    Warning,
+    "a connection has a text that is not UTF-8: Python's rosbags refuses the bag",
 );
 pub(super) static CONNECTION_UNDECLARED: Code = code(
     "bag.connection.undeclared",

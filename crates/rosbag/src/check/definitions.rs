@@ -1,18 +1,20 @@
 //! What connections say of their types.
 
-use logtool_core::{ColumnRoom, Finding, Findings};
+use logtool_core::{ColumnRoom, Finding, Findings, text};
 use logtool_rosmsg::define;
 
 use crate::{
     check::{Checked, codes as code},
+    connection::Connection,
     table::Entry,
+    wire::Fields,
 };
 
 /// Adds what is wrong with the definitions and numbers of connections.
 pub(super) fn check(log: &Checked, findings: &mut Findings) {
     let mut room = ColumnRoom::default();
     let mut last: Option<(&str, &str, &str)> = None;
-    for Entry { connection, since, topic } in &log.table.entries {
+    for Entry { connection, since, topic, .. } in &log.table.entries {
         if *since > 0 {
             let (id, name) = (connection.id, &connection.topic);
             let what = format!(
@@ -20,6 +22,11 @@ pub(super) fn check(log: &Checked, findings: &mut Findings) {
             );
             findings
                 .add(Finding::new(&code::CONNECTION_REUSED, what).at(*since..*since));
+        }
+        if let Some(name) = not_utf8(connection) {
+            let id = connection.id;
+            let what = format!("the field {name:?} of connection {id}");
+            findings.add(Finding::new(&code::CONNECTION_TEXT, what).of(*topic));
         }
         let told = (
             connection.type_name.as_str(),
@@ -44,6 +51,13 @@ pub(super) fn check(log: &Checked, findings: &mut Findings) {
         };
         findings_of(finding, *topic, findings);
     }
+}
+
+/// The first field of `connection` that is no UTF-8, if one is not.
+fn not_utf8(connection: &Connection) -> Option<String> {
+    let mut fields = Fields::new(connection.header());
+    let found = fields.find(|(_, value)| str::from_utf8(value).is_err());
+    found.map(|(name, _)| text(name).into_owned())
 }
 
 fn findings_of(

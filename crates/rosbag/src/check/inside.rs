@@ -79,7 +79,7 @@ impl Inside {
     fn look_at(&self, index: usize, content: &Content) -> Result<Looked> {
         let seen = &self.layout.chunks[index];
         let told = self.infos.of(seen.chunk.at, &self.layout);
-        chunk::look(&self.log, seen, content, told)
+        chunk::look(&self.log, seen, content, &self.layout, told)
     }
 
     /// Adds what is known of the chunk with this index, and tells of all that are next.

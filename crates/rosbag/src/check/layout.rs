@@ -1,6 +1,6 @@
 //! The records of a bag outside its chunks, one after the other.
 
-use std::{collections::BTreeSet, ops::Range};
+use std::{collections::BTreeMap, ops::Range};
 
 use logtool_core::{Finding, Findings, Result};
 
@@ -19,8 +19,8 @@ use crate::{
 pub(super) struct Layout {
     pub(super) chunks: Vec<ChunkSeen>,
     pub(super) infos: Vec<InfoSeen>,
-    /// The numbers of the connections of the index.
-    pub(super) connections: BTreeSet<u32>,
+    /// The connections of the index, by their numbers.
+    pub(super) connections: BTreeMap<u32, Connection>,
     /// How many connections it has.
     pub(super) declared: u64,
     /// Whether the index breaks off.
@@ -143,7 +143,7 @@ impl Layout {
                 }
                 self.index_at.get_or_insert(at);
                 self.declared += 1;
-                self.connections.insert(id);
+                self.connections.entry(id).or_insert(connection);
             }
             TopKind::Padding => {
                 let what = format!("{} zero bytes", data.end - at);

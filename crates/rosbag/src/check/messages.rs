@@ -17,7 +17,7 @@ pub(super) struct Messages {
     /// How many messages there are of each connection, and when.
     pub(super) counts: BTreeMap<u32, (u64, TimeRange)>,
     /// The connections that it declares.
-    pub(super) declared: Vec<u32>,
+    pub(super) declared: Vec<Connection>,
     /// Those of them that cannot be read.
     pub(super) broken: Vec<u32>,
     /// How many records are of a kind that no version knows.
@@ -49,10 +49,10 @@ impl Visitor for Messages {
 
     fn connection(&mut self, raw: Raw) {
         let connection = Connection::new(raw);
-        self.declared.push(connection.id);
         if Trust::of(&connection) == Trust::Broken {
             self.broken.push(connection.id);
         }
+        self.declared.push(connection);
     }
 
     fn other(&mut self) {

@@ -42,6 +42,8 @@ pub struct Pixels {
     pub bits: u8,
     /// The samples.
     pub samples: Vec<u8>,
+    /// How many pixels are of distances of more than 65.535 m, which they cannot say.
+    pub clipped: u64,
 }
 
 /// An encoding that can be shown.
@@ -59,7 +61,8 @@ impl RawImage<'_> {
     /// Colours become RGB or RGBA of as many bits as they have, grey and `16UC1` depth
     /// stays as it is. A Bayer pattern is filled in by averaging neighbours, `yuv422`
     /// is converted as ITU-R BT.601 says. Depth in floats, which are metres, becomes
-    /// whole millimetres of 16 bits: 0 where there is none, and 65535 from 65.535 m on.
+    /// whole millimetres of 16 bits: 0 where there is none (NaN, infinite, negative), and
+    /// 65535 from 65.535 m on.
     ///
     /// # Errors
     /// `Malformed` if pixels are missing; `Unsupported` if the encoding is another one.
@@ -73,6 +76,7 @@ impl RawImage<'_> {
             Error::new(ErrorKind::Malformed, "the image is not all there")
         })?;
         let (width, height) = (self.width as usize, self.height as usize);
+        let mut clipped = 0;
         let (color, bits, samples) = match encoding {
             Encoding::Packed(packed) => {
                 let bits = if packed.is_wide { 16 } else { 8 };
@@ -86,10 +90,13 @@ impl RawImage<'_> {
             }
             Encoding::Yuv(order) => (PixelColor::Rgb, 8, yuv::samples(rows, order)),
             Encoding::Depth(size) => {
-                (PixelColor::Gray, 16, depth::samples(rows, size, self.is_big))
+                let (samples, beyond) = depth::samples(rows, size, self.is_big);
+                clipped = beyond;
+                (PixelColor::Gray, 16, samples)
             }
         };
-        Ok(Pixels { width: self.width, height: self.height, color, bits, samples })
+        let Self { width, height, .. } = *self;
+        Ok(Pixels { width, height, color, bits, samples, clipped })
     }
 
     /// The rows, if all of them are there. A step of 0 means that nothing pads them.

@@ -51,6 +51,8 @@ fn metres_become_millimetres_and_0_is_nothing() {
     let want = [1234_u16, 0, 0, 0, 65535, 65535].map(u16::to_be_bytes).concat();
     let little: Vec<u8> = metres.iter().flat_map(|m| m.to_le_bytes()).collect();
     assert_eq!(samples((6, 1), "32FC1", 24, &little), want);
+    let clipped = pixels((6, 1), "32FC1", false, 24, &little).unwrap().clipped;
+    assert_eq!(clipped, 1);
     let big: Vec<u8> = metres.iter().flat_map(|m| m.to_be_bytes()).collect();
     assert_eq!(pixels((6, 1), "32FC1", true, 24, &big).unwrap().samples, want);
     let double: Vec<u8> = [2.5_f64].iter().flat_map(|m| m.to_le_bytes()).collect();

@@ -16,6 +16,9 @@ use crate::{
     survey::Findings,
 };
 
+/// What a topic's metadata call the reason why it has only raw bytes.
+pub const RAW_REMARK: &str = "raw_because";
+
 impl Findings {
     /// The topics; `totals` are what is known of the messages of each that is not
     /// `derived`.
@@ -42,6 +45,10 @@ impl Findings {
             if let (true, Ok(described)) = (definition.is_empty(), &described) {
                 definition = described.definition.text();
             }
+            let mut metadata = facts(connections);
+            if let Err(why) = &described {
+                metadata.insert(RAW_REMARK.to_owned(), why.to_string());
+            }
             let total = total.unwrap_or(NONE);
             topics.push(Topic {
                 name: first.topic.clone(),
@@ -57,7 +64,7 @@ impl Findings {
                 latched: self.table.latched(id),
                 envelope: 0,
                 descriptor: Vec::new(),
-                metadata: facts(connections),
+                metadata,
             });
             *instance += 1;
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use logtool_core::{Cut, Error, ErrorKind, Result};
+use logtool_core::{Cut, Error, ErrorKind, Result, text};
 
 use crate::{connection::Connection, trust::Trust, wire::Fields, write::encode};
 
@@ -141,6 +141,20 @@ pub(crate) fn readable(connection: &Connection) -> Vec<u8> {
     bytes
 }
 
+/// The fields `header` of a connection, every text of which is UTF-8: what is not is taken
+/// for Latin-1, as in [`Connection`]. Nothing where they all are.
+pub(crate) fn in_utf8(header: &[u8]) -> Option<Vec<u8>> {
+    let is_text = |(_, value): (&[u8], &[u8])| str::from_utf8(value).is_ok();
+    if Fields::new(header).all(is_text) {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(header.len());
+    for (name, value) in Fields::new(header) {
+        encode::field(&mut bytes, name, text(value).as_bytes());
+    }
+    Some(bytes)
+}
+
 /// The fields `header` of a connection, with another `topic`: if they have one, it is
 /// put into its place, and all else is kept as it is.
 pub(crate) fn renamed(header: &[u8], topic: &[u8]) -> Vec<u8> {
@@ -175,6 +189,14 @@ mod tests {
         assert_eq!(header.to_bytes().unwrap(), want);
         let header = header.with_caller("/n").latched().to_bytes().unwrap();
         assert!(header.starts_with(b"\x0b\0\0\0callerid=/n\x0a\0\0\0latching=1"));
+    }
+
+    #[test]
+    fn texts_become_utf8_and_all_else_stays() {
+        let header = b"\x04\0\0\0a=\xb0C\x03\0\0\0b=x";
+        let want = b"\x05\0\0\0a=\xc2\xb0C\x03\0\0\0b=x";
+        assert_eq!(in_utf8(header).unwrap(), want);
+        assert_eq!(in_utf8(want), None);
     }
 
     #[test]

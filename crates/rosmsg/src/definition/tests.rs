@@ -150,7 +150,7 @@ fn what_cannot_be_said_is_an_error_with_the_reason() {
         ("int32[-1] a", "int32[-1] a"),
         ("B b\n===\nMSG: pkg/B\nint8 x\n===\nMSG: pkg/B\nint16 x", "twice"),
         ("int8 x\n===\nint8 y", "separator"),
-        ("float64[4294967295] x", "1 MiB"),
+        ("float64[4294967295] x", "4 MiB"),
     ];
     for (text, reason) in cases {
         let err = compile("pkg/A", text).unwrap_err().to_string();

@@ -4,8 +4,8 @@ use logtool_core::{Error, ErrorKind, Result};
 
 use crate::definition::{MessageType, line::Line, malformed};
 
-/// The longest text; the longest known has 60 KiB.
-const MAX_TEXT: usize = 1 << 20;
+/// The longest text, 4 MiB; the longest known has 60 KiB.
+const MAX_TEXT: usize = 4 << 20;
 
 /// Parses all types of `text`, the definition of `type_name`, which comes first; `parse`
 /// understands a line.
@@ -15,7 +15,8 @@ pub(super) fn parse(
     parse: fn(&str) -> Result<Line>,
 ) -> Result<Vec<MessageType>> {
     if text.len() > MAX_TEXT {
-        let what = format!("a definition of {} bytes", text.len());
+        let (len, most) = (text.len(), MAX_TEXT >> 20);
+        let what = format!("a definition of {len} bytes, which is over {most} MiB");
         return Err(Error::new(ErrorKind::Limit, what));
     }
     let root = MessageType { name: short_name(type_name), ..MessageType::default() };

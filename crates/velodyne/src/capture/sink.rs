@@ -7,11 +7,15 @@
 //! (draft-ietf-opsawg-pcap.) Little-endian, with nanoseconds. Frames are made anew of the
 //! payloads: what was around them in another capture is not known any more.
 
-use std::{borrow::Cow, io::Write, net::IpAddr};
+use std::{
+    borrow::Cow,
+    io::Write,
+    net::{IpAddr, Ipv4Addr},
+};
 
 use logtool_core::{
-    Error, ErrorKind, Extract, LeftOut, Manifest, Record, RecordSink, Result, TopicId,
-    TopicOrigin, Value, WriteOptions,
+    Error, ErrorKind, Extract, LeftOut, Manifest, Record, RecordSink, Result, Topic,
+    TopicId, TopicOrigin, Value, WriteOptions,
 };
 
 use crate::{
@@ -19,7 +23,7 @@ use crate::{
         container::Container,
         frame::{self, DELIVERED},
         notes::Notes,
-        topics::FORMAT_NAME,
+        topics::{ENCODING, FORMAT_NAME},
     },
     model::{Model, ReturnMode, Sensor},
     vel,
@@ -44,10 +48,16 @@ pub(crate) struct PcapSink<W> {
     invalid: u64,
 }
 
+/// The messages of ROS of which packets are made.
+const SCAN: &str = "velodyne_msgs/VelodyneScan";
+
 /// What packets are taken from.
 enum From {
     /// A capture: who sent those of each topic.
     Capture(Vec<(IpAddr, u16)>),
+    /// Another log with packets in it: who is to have sent those of each topic, if they
+    /// are packets.
+    Packets(Vec<Option<(IpAddr, u16)>>),
     /// A `.vel` log.
     Vel {
         packets: Option<TopicId>,
@@ -120,6 +130,15 @@ impl<W: Write + Send> RecordSink for PcapSink<W> {
                 let sender = senders.get(record.topic.index()).copied();
                 let sender = sender.ok_or_else(|| no_topic(record.topic))?;
                 self.packet(sender, record.time.as_nanos(), record.payload)
+            }
+            Some(From::Packets(senders)) => {
+                match senders.get(record.topic.index()).copied().flatten() {
+                    Some(sender) => {
+                        self.packet(sender, record.time.as_nanos(), record.payload)
+                    }
+                    // `leaves_out` has told so, or these are the messages of the packets.
+                    None => Ok(()),
+                }
             }
             Some(From::Vel { packets, sensor, valid, to_unix }) => {
                 if *packets != Some(record.topic) {
@@ -220,9 +239,39 @@ impl From {
                         .map_or(0, |f| f.offset_nanos),
                 })
             }
-            other => Err(unsupported(format!("records of {other} as a capture"))),
+            other => {
+                let senders = senders(extract);
+                if senders.iter().all(Option::is_none) {
+                    let what = "there are no packets of lidars, which a capture is of";
+                    return Err(unsupported(format!("{other} as a capture: {what}")));
+                }
+                remarks.push(
+                    "who sent the packets is not known: frames are from 192.168.1.201 on, \
+                     as from lidars as they are delivered"
+                        .to_owned(),
+                );
+                Ok(Self::Packets(senders))
+            }
         }
     }
+}
+
+/// Who is to have sent the packets of each topic of `extract` that has some, as a bag has:
+/// a lidar as it is delivered, and others with the addresses after that.
+fn senders(extract: &Extract<'_>) -> Vec<Option<(IpAddr, u16)>> {
+    let Extract { manifest, selection } = extract;
+    let mut last = 201_u8;
+    let sender = |(id, topic): (TopicId, &Topic)| {
+        let is_packets =
+            topic.encoding == ENCODING && topic.origin == TopicOrigin::Derived;
+        let is_wanted = is_packets && selection.topics.contains(id);
+        is_wanted.then(|| {
+            let address = IpAddr::V4(Ipv4Addr::new(192, 168, 1, last));
+            last = last.saturating_add(1);
+            (address, DATA_PORT)
+        })
+    };
+    manifest.topics().map(sender).collect()
 }
 
 /// What of `extract` a capture has no place for.
@@ -235,6 +284,7 @@ pub(crate) fn leaves_out(extract: &Extract<'_>) -> Vec<LeftOut> {
         topic.origin == TopicOrigin::Logged
             && selection.topics.contains(*id)
             && topic.name != "velodyne_packets"
+            && topic.type_name != SCAN
     });
     let left = wanted.map(|(id, topic)| {
         let records = topic.records.unwrap_or(0);

@@ -66,6 +66,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
         taken: HashMap::new(),
         tables: BTreeMap::new(),
         rows: 0,
+        clipped: BTreeMap::new(),
     };
     let reading = Reading { log, selection, types };
     let mut lost = Lost::default();
@@ -96,6 +97,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
         (job.progress)(group.iter().map(length).sum());
     }
     let mut remarks = lost.remarks(log);
+    remarks.extend(gallery.remarks(log));
     remarks.insert(0, counted(gallery.rows, "image"));
     let (tables, rows) = (gallery.tables.len() as u64, gallery.rows);
     for index in gallery.tables.into_values() {
@@ -215,6 +217,9 @@ struct Gallery<'g> {
     taken: HashMap<(TopicId, Timestamp), u32>,
     tables: BTreeMap<TopicId, Index>,
     rows: u64,
+    /// How many images of a topic have pixels that are further away than files can say,
+    /// and how many pixels these are.
+    clipped: BTreeMap<TopicId, (u64, u64)>,
 }
 
 impl Gallery<'_> {
@@ -226,6 +231,10 @@ impl Gallery<'_> {
             let same =
                 self.taken.entry((picture.topic, picture.named_after())).or_default();
             let file = picture.file_name(*same);
+            if picture.clipped > 0 {
+                let (images, pixels) = self.clipped.entry(picture.topic).or_default();
+                (*images, *pixels) = (*images + 1, *pixels + picture.clipped);
+            }
             *same += 1;
             self.rows += 1;
             let index = match self.tables.entry(picture.topic) {
@@ -240,5 +249,20 @@ impl Gallery<'_> {
         let outputs = self.job.outputs;
         files.par_iter().try_for_each(|(name, bytes)| outputs.write(name, bytes))?;
         Ok(())
+    }
+
+    /// What people should know of the files.
+    fn remarks(&self, log: &dyn Log) -> Vec<String> {
+        let remark = |(topic, (images, pixels)): (&TopicId, &(u64, u64))| {
+            let label = log.manifest().get(*topic).map(|topic| topic.label());
+            let (images, pixels) =
+                (counted(*images, "image"), counted(*pixels, "pixel"));
+            let label = label.unwrap_or_default();
+            format!(
+                "{pixels} in {images} of {label} are further than 65.535 m: they are told \
+                 as that, 65535 mm"
+            )
+        };
+        self.clipped.iter().map(remark).collect()
     }
 }

@@ -73,10 +73,13 @@ pub(super) fn run(
     let time = clock.range(args.records.from, args.end())?;
     let is_to_ros = AS_ROS.contains(&manifest.format.as_str())
         && matches!(args.target(), Target::Mcap | Target::Bag);
-    let topics = match args.records.topics.is_empty() && is_to_ros {
+    let mut topics = match args.records.topics.is_empty() && is_to_ros {
         true => translate::ros_topics(manifest),
         false => selection::topics(manifest, &args.records.topics, false)?,
     };
+    if args.target() == Target::Pcap {
+        topics = selection::with_packets(manifest, topics);
+    }
     let format = match args.target() {
         Target::Bag => "rosbag",
         Target::Pcap => "pcap",

@@ -15,7 +15,7 @@ use crate::{
     new_log::explained,
     opened::{self, Opened},
     outcome::Outcome,
-    progress,
+    progress, raw,
     terminal::say,
 };
 
@@ -100,6 +100,7 @@ pub(super) fn run(
         );
         made.remarks.iter().for_each(|remark| say!("  {remark}"));
         lidars::warn(name, opened.log.manifest(), &made.topics);
+        raw::warn(name, opened.log.manifest(), &made.topics);
     }
     Ok(findings.tell(global.quiet))
 }

@@ -7,6 +7,8 @@ use logtool_core::{
 };
 use serde::Serialize;
 
+use crate::clock::Seconds;
+
 /// How regularly the records of a topic come.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Frequency {
@@ -14,7 +16,11 @@ pub(super) struct Frequency {
     /// have the time of the one before.
     pub(super) rate_hz: Option<f64>,
     pub(super) min_period_ns: u64,
+    /// Exact, unless the log is so long that not all periods are kept: then to a
+    /// thousandth.
     pub(super) median_period_ns: u64,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) median_is_estimate: bool,
     pub(super) max_period_ns: u64,
     /// The standard deviation of the periods.
     pub(super) jitter_ns: f64,
@@ -22,11 +28,14 @@ pub(super) struct Frequency {
     #[serde(skip)]
     pub(super) gap_at: Timestamp,
     /// The same, in seconds on the log's clock.
-    pub(super) largest_gap_at_s: f64,
+    pub(super) largest_gap_at_s: Seconds,
 }
 
 /// So many times that are not yet in order are kept, at most.
 const PENDING: usize = 8 << 20;
+
+/// So many periods of all topics are kept, for their medians.
+const KEPT: usize = 4 << 20;
 
 /// Measures all topics of `log`, by their numbers; those of which there are fewer than
 /// two records have nothing to tell. What the index tells is not read.
@@ -38,6 +47,7 @@ pub(super) fn measure(log: &dyn Log) -> Result<Vec<Option<Frequency>>> {
     let mut measuring = Measuring {
         periods: manifest.topics.iter().map(|_| Periods::default()).collect(),
         pending: Vec::new(),
+        room: KEPT,
     };
     let mut ahead = ReadAhead::new(log, plan.clone(), selection);
     for (index, part) in plan.iter().enumerate() {
@@ -48,13 +58,15 @@ pub(super) fn measure(log: &dyn Log) -> Result<Vec<Option<Frequency>>> {
         let next = plan.get(index + 1).map(|part: &Part| part.time.start);
         measuring.settle(next);
     }
-    Ok(measuring.periods.iter().map(Periods::frequency).collect())
+    Ok(measuring.periods.into_iter().map(Periods::frequency).collect())
 }
 
 /// Times that are being put in order.
 struct Measuring {
     periods: Vec<Periods>,
     pending: Vec<(TopicId, Timestamp)>,
+    /// How many more periods are kept.
+    room: usize,
 }
 
 impl Measuring {
@@ -79,7 +91,7 @@ impl Measuring {
         let done = self.pending.partition_point(is_done);
         for (topic, time) in self.pending.drain(..done) {
             if let Some(periods) = self.periods.get_mut(topic.index()) {
-                periods.add(time);
+                periods.add(time, &mut self.room);
             }
         }
     }
@@ -98,10 +110,13 @@ struct Periods {
     max_at: Timestamp,
     /// How many periods are about as long, and their sum; a thousandth is told apart.
     about: BTreeMap<u64, (u64, u128)>,
+    /// The periods, as far as there was room.
+    kept: Vec<u64>,
 }
 
 impl Periods {
-    fn add(&mut self, time: Timestamp) {
+    /// Counts the period that ends at `time`, and keeps it if there is `room`.
+    fn add(&mut self, time: Timestamp, room: &mut usize) {
         let Some(last) = self.last.replace(time) else { return };
         let period = i128::from(time.as_nanos()) - i128::from(last.as_nanos());
         let period = u64::try_from(period).unwrap_or(0);
@@ -117,27 +132,42 @@ impl Periods {
         self.squares += off * (period as f64 - self.mean);
         let (count, sum) = self.about.entry(about(period)).or_default();
         (*count, *sum) = (*count + 1, *sum + u128::from(period));
+        if let Some(left) = room.checked_sub(1) {
+            *room = left;
+            self.kept.push(period);
+        }
     }
 
-    fn median(&self) -> u64 {
+    /// Whether all periods are kept.
+    fn is_all_kept(&self) -> bool {
+        self.kept.len() as u64 == self.count
+    }
+
+    /// The median; of an even number of periods, the lower one of the two in the middle.
+    fn median(&mut self) -> u64 {
+        let index = self.count.saturating_sub(1) / 2;
+        if self.is_all_kept() && self.count > 0 {
+            return *self.kept.select_nth_unstable(index as usize).1;
+        }
         let mut seen = 0;
         let middle = self.about.values().find(|(count, _)| {
             seen += count;
-            seen > (self.count - 1) / 2
+            seen > index
         });
         middle.map_or(0, |(count, sum)| (sum / u128::from(*count)) as u64)
     }
 
-    fn frequency(&self) -> Option<Frequency> {
+    fn frequency(mut self) -> Option<Frequency> {
         let median = (self.count > 0).then(|| self.median())?;
         Some(Frequency {
             rate_hz: (median > 0).then(|| 1e9 / median as f64),
             min_period_ns: self.min,
             median_period_ns: median,
+            median_is_estimate: !self.is_all_kept(),
             max_period_ns: self.max,
             jitter_ns: (self.squares / self.count as f64).sqrt(),
             gap_at: self.max_at,
-            largest_gap_at_s: self.max_at.as_secs_f64(),
+            largest_gap_at_s: Seconds(self.max_at.as_nanos()),
         })
     }
 }
@@ -153,8 +183,9 @@ mod tests {
     use super::*;
 
     fn frequency(times: &[i64]) -> Option<Frequency> {
-        let mut periods = Periods::default();
-        times.iter().for_each(|time| periods.add(Timestamp::from_nanos(*time)));
+        let (mut periods, mut room) = (Periods::default(), usize::MAX);
+        let times = times.iter().map(|time| Timestamp::from_nanos(*time));
+        times.for_each(|time| periods.add(time, &mut room));
         periods.frequency()
     }
 
@@ -174,6 +205,24 @@ mod tests {
         // (3 · 10² + 30²) / 4 = 300 ms².
         assert!((told.jitter_ns - 300_f64.sqrt() * 1e6).abs() < 1.0);
         assert!(frequency(&[5]).is_none() && frequency(&[]).is_none());
+    }
+
+    #[test]
+    fn the_median_is_that_of_the_periods_to_the_nanosecond() {
+        let start = 1_432_235_498_000_000_000;
+        let periods = [10_000_003, 10_000_001, 10_000_002, 10_000_009, 10_000_000];
+        let mut times = vec![start];
+        times.extend(periods.iter().scan(start, |at, period| {
+            *at += period;
+            Some(*at)
+        }));
+        let told = frequency(&times).unwrap();
+        assert_eq!(
+            (told.median_period_ns, told.median_is_estimate),
+            (10_000_002, false)
+        );
+        let at = serde_json::to_string(&told.largest_gap_at_s).unwrap();
+        assert_eq!(at, "1432235498.030000006");
     }
 
     #[test]

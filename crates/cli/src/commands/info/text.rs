@@ -14,6 +14,7 @@ use crate::{
     },
     findings::Findings,
     human::{Bytes, Count, Span, counted, plain},
+    key,
     opened::Opened,
     paint::Paint,
 };
@@ -63,6 +64,9 @@ pub(super) fn write(
         facts.line("note", remark)?;
     }
     topics::write(facts.out, &*opened.log, paint)?;
+    if more.health.is_some() {
+        topics::write_sums(facts.out, manifest, paint)?;
+    }
     match &more.frequencies {
         Some(frequencies) => topics::write_frequencies(out, opened, frequencies, paint),
         None => Ok(()),
@@ -182,6 +186,7 @@ impl Facts<'_> {
             let index = if is_indexed { "" } else { ", without a sound index" };
             self.line("version", &format!("{}{index}", plain(version)))?;
         }
+        self.encryption(manifest)?;
         let text = |key: &str| match manifest.metadata.get(key) {
             Some(Value::Text(text)) if !text.is_empty() => Some(plain(text)),
             _ => None,
@@ -198,6 +203,27 @@ impl Facts<'_> {
             self.line("chunks", &line)?;
         }
         Ok(())
+    }
+
+    /// By what and for whom a bag is encrypted.
+    fn encryption(&mut self, manifest: &Manifest) -> io::Result<()> {
+        let Some(Value::Map(facts)) = manifest.metadata.get("encryption") else {
+            return Ok(());
+        };
+        let fact = |name| match facts.get(name) {
+            Some(Value::Text(text)) => plain(text),
+            _ => String::new(),
+        };
+        let whose = match fact("user") {
+            user if user.is_empty() => String::new(),
+            user => format!(", for {user}"),
+        };
+        let how = match (key::is_missing(manifest), fact("encrypted_key").is_empty()) {
+            (true, true) => "not read",
+            (true, false) => "--key FILE reads it, where FILE holds the key",
+            (false, _) => "read with its key",
+        };
+        self.line("encryption", &format!("by {}{whose}: {how}", fact("plugin")))
     }
 
     /// How well the log is laid out.

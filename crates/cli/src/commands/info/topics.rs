@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use logtool_core::{Log, Topic, TopicId, TopicOrigin};
+use logtool_core::{Log, Manifest, Topic, TopicId, TopicOrigin};
 
 use crate::{
     args::TimeChoice,
@@ -11,13 +11,18 @@ use crate::{
         frequency::Frequency,
         rate::{about_rate_hz, rate_hz},
     },
-    human::{Bytes, Count, Rate, Span, counted, plain},
+    human::{Bytes, Count, Rate, Span, counted, plain, shortened},
+    key,
     opened::Opened,
     paint::Paint,
+    terminal,
 };
 
 /// How long a line of names may be.
 const WIDTH: usize = 100;
+
+/// How wide a column of names may be: on a terminal, longer ones are shortened.
+const NAME: usize = 60;
 
 /// Writes a line for each topic that has records, and the names of the others.
 pub(super) fn write(
@@ -35,6 +40,9 @@ pub(super) fn write(
     let mut counts = counted(full.len() as u64, "topic");
     let records: u64 = full.iter().filter_map(|(_, topic)| topic.records).sum();
     counts = format!("{counts}, {}", counted(records, "record"));
+    if full.is_empty() && key::is_missing(manifest) {
+        counts = "topics and records are encrypted".to_owned();
+    }
     writeln!(out, "  {}", paint.dim(&counts))?;
     let made = manifest.topics().filter(|(_, t)| t.origin == TopicOrigin::Derived);
     // What a ULog's vehicle said, is made of no topic, and has a command of its own.
@@ -70,8 +78,7 @@ fn table(
 ) -> io::Result<()> {
     let manifest = log.manifest();
     let parts: Vec<_> = manifest.parts.iter().zip(log.part_times()).collect();
-    let labels = topics.iter().map(|(_, topic)| topic.label().chars().count());
-    let width = labels.max().unwrap_or(0).max("TOPIC".len());
+    let width = width(topics.iter().map(|(_, topic)| *topic));
     // A ULog's topics are called as their types are.
     let has_types = topics
         .iter()
@@ -89,7 +96,7 @@ fn table(
     sorted.sort_by(|(_, a), (_, b)| (&a.name, a.instance).cmp(&(&b.name, b.instance)));
     for (id, topic) in sorted {
         let or_unknown = |text: Option<String>| text.unwrap_or_else(|| "-".into());
-        let label = plain(&topic.label());
+        let label = label(topic);
         let records = or_unknown(topic.records.map(|n| Count(n).to_string()));
         let rate = rate_hz(manifest, topic).map(|rate| Rate(rate).to_string());
         let about = || Some(format!("~{}", Rate(about_rate_hz(&parts, id, topic)?)));
@@ -98,6 +105,47 @@ fn table(
         let line = format!("  {label:width$} {records:>10} {rate:>9} {bytes:>10}");
         let kind = if has_types { kind(topic) } else { String::new() };
         writeln!(out, "{line}{kind}")?;
+    }
+    Ok(())
+}
+
+/// What `topic` is called in a table.
+fn label(topic: &Topic) -> String {
+    let label = plain(&topic.label());
+    match terminal::stdout_is_seen() {
+        true => shortened(&label, NAME).into_owned(),
+        false => label,
+    }
+}
+
+/// How wide the column of the names of `topics` is.
+fn width<'t>(topics: impl Iterator<Item = &'t Topic>) -> usize {
+    let widths = topics.map(|topic| plain(&topic.label()).chars().count());
+    widths.max().unwrap_or(0).clamp("TOPIC".len(), NAME)
+}
+
+/// Writes a line for each topic of which an MD5 sum is known: that, and who published.
+pub(super) fn write_sums(
+    out: &mut dyn Write,
+    manifest: &Manifest,
+    paint: Paint,
+) -> io::Result<()> {
+    let sum = |topic: &'_ Topic| topic.metadata.get("md5sum").cloned();
+    let logged = |topic: &&Topic| topic.origin == TopicOrigin::Logged;
+    let topics = manifest.topics.iter().filter(logged);
+    let mut known: Vec<(&Topic, String)> =
+        topics.filter_map(|topic| Some((topic, sum(topic)?))).collect();
+    if known.is_empty() {
+        return Ok(());
+    }
+    known.sort_by(|(a, _), (b, _)| (&a.name, a.instance).cmp(&(&b.name, b.instance)));
+    let width = width(known.iter().map(|(topic, _)| *topic));
+    let head = format!("  {:width$}  {:32}  PUBLISHED BY", "TOPIC", "MD5SUM");
+    writeln!(out, "\n{}", paint.bold(&head))?;
+    for (topic, sum) in known {
+        let (label, sum) = (label(topic), plain(&sum));
+        let caller = topic.metadata.get("callerid").map_or("-", String::as_str);
+        writeln!(out, "  {label:width$}  {sum:32}  {}", plain(caller))?;
     }
     Ok(())
 }
@@ -127,15 +175,14 @@ pub(super) fn write_frequencies(
         return Ok(());
     }
     known.sort_by(|(a, _), (b, _)| (&a.name, a.instance).cmp(&(&b.name, b.instance)));
-    let labels = known.iter().map(|(topic, _)| topic.label().chars().count());
-    let width = labels.max().unwrap_or(0).max("TOPIC".len());
+    let width = width(known.iter().map(|(topic, _)| *topic));
     let head = format!(
         "  {:width$} {:>9} {:>12} {:>12} {:>12} {:>13}  {}",
         "TOPIC", "RATE/Hz", "SHORTEST", "MEDIAN", "JITTER", "LARGEST GAP", "AT"
     );
     writeln!(out, "\n{}", paint.bold(&head))?;
     for (topic, frequency) in known {
-        let label = plain(&topic.label());
+        let label = label(topic);
         let rate = frequency.rate_hz.map(|rate| Rate(rate).to_string());
         let rate = rate.unwrap_or_else(|| "-".to_owned());
         let span = |nanos: u64| Span(nanos).to_string();

@@ -71,7 +71,12 @@ impl Tally {
         }
         let time = self.times.iter().copied().reduce(|all, next| all.cover(&next));
         let kind = self.first.kind;
-        let all = Damage { records: self.records, time: None, ..self.first.clone() };
+        let all = Damage {
+            records: self.records,
+            lost_bytes: lost,
+            time: None,
+            ..self.first.clone()
+        };
         let text = all.to_string();
         // It begins with the bytes, which a finding has apart.
         let mut text =

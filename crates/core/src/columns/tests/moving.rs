@@ -167,10 +167,9 @@ fn any_choice_of_columns_gives_those_columns_and_no_others() {
 }
 
 #[test]
-fn a_payload_cut_anywhere_or_too_long_is_damage_and_its_neighbours_are_rows() {
+fn a_payload_cut_anywhere_is_damage_and_its_neighbours_are_rows() {
     let (whole, _) = decode(&kitchen(), &Columns::default(), &[ROW, ROW]);
-    let long = [ROW, b"\0"].concat();
-    for broken in (0..ROW.len()).map(|end| &ROW[..end]).chain([&long[..]]) {
+    for broken in (0..ROW.len()).map(|end| &ROW[..end]) {
         let (batch, lost) =
             decode(&kitchen(), &Columns::default(), &[ROW, broken, ROW]);
         assert_eq!(lost, 1, "{} bytes", broken.len());
@@ -181,13 +180,33 @@ fn a_payload_cut_anywhere_or_too_long_is_damage_and_its_neighbours_are_rows() {
 }
 
 #[test]
-fn a_fixed_payload_that_is_too_long_is_damage_where_the_frame_says_so() {
+fn what_a_payload_has_too_much_is_told_and_its_fields_are_a_row() {
+    let (whole, _) = decode(&kitchen(), &Columns::default(), &[ROW, ROW, ROW]);
+    let (long, longer) = ([ROW, b"\0"].concat(), [ROW, &[7; 40_000]].concat());
+    let (batch, damage) =
+        decode_all(&kitchen(), &Columns::default(), &[&long, ROW, &longer]);
+    assert_eq!(batch.columns()[1..], whole.columns()[1..]);
+    let [damage] = &damage[..] else { panic!("{damage:?}") };
+    assert_eq!((damage.kind, damage.records), (DamageKind::Surplus, 2));
+    assert_eq!(damage.lost_bytes, 40_001);
+    assert!(damage.kind.is_harm() && !damage.kind.is_loss());
+}
+
+#[test]
+fn a_fixed_payload_has_too_much_only_where_the_frame_says_so() {
     let point = || vec![primitive("x", Primitive::U16, None)];
-    for (frame, expected) in [(ROS, (1, 2)), (Frame::default(), (2, 1))] {
+    for (frame, surplus) in [(ROS, Some((1, 3))), (Frame::default(), None)] {
         let layout = Layout::packed("point".into(), point()).unwrap().with_frame(frame);
-        let rows: [&[u8]; 3] = [b"\x01\x02", b"\x01", b"\x01\x02\x03"];
-        let (batch, lost) = decode(&layout, &Columns::default(), &rows);
-        assert_eq!((batch.num_rows(), lost), expected);
+        let rows: [&[u8]; 4] =
+            [b"\x01\x02", b"\x01", b"\x01\x02\x03\x04\x05", b"\x01\x02"];
+        let (batch, damage) = decode_all(&layout, &Columns::default(), &rows);
+        assert_eq!(batch["x"].as_primitive::<UInt16Type>().values(), &[0x0201; 3]);
+        let of = |kind| {
+            let found = damage.iter().find(|damage| damage.kind == kind);
+            found.map(|damage| (damage.records, damage.lost_bytes))
+        };
+        assert_eq!(of(DamageKind::Surplus), surplus);
+        assert_eq!(of(DamageKind::Undecodable), Some((1, 1)));
     }
 }
 

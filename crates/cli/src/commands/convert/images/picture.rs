@@ -33,6 +33,8 @@ pub(in crate::commands) struct Picture {
     pub(super) frame_id: String,
     /// Of depth that was quantised, what it takes to undo that.
     pub(super) quantisation: Option<(f32, f32)>,
+    /// How many pixels are further away than the file can say.
+    pub(super) clipped: u64,
     extension: &'static str,
     /// The content of the file.
     pub(in crate::commands) bytes: Vec<u8>,
@@ -75,6 +77,7 @@ impl Picture {
             encoding: picture.encoding.to_owned(),
             frame_id: format!("camera {}", picture.head.camera),
             quantisation: None,
+            clipped: 0,
             extension,
             bytes,
         })
@@ -83,12 +86,14 @@ impl Picture {
     /// The picture of a message of a bag.
     fn of_bag(of: ImageType, record: &Record<'_>) -> Result<Self> {
         let image = of.parse(record.payload)?;
+        let mut clipped = 0;
         let (size, quantisation, extension, bytes) = match image.content {
             ImageContent::File(file) => {
                 (file.size, file.quantisation, file.extension, file.bytes.to_vec())
             }
             ImageContent::Raw(raw) => {
                 let pixels = raw.pixels()?;
+                clipped = pixels.clipped;
                 let png = PngImage {
                     width: pixels.width,
                     height: pixels.height,
@@ -111,6 +116,7 @@ impl Picture {
             encoding: image.encoding.into_owned(),
             frame_id: image.frame_id.into_owned(),
             quantisation,
+            clipped,
             extension,
             bytes,
         })

@@ -1,0 +1,65 @@
+//! What people want to know of a bag: what is odd, and what it says of itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use logtool_core::Value;
+
+use crate::{head::Head, survey::Findings};
+
+impl Findings {
+    /// Remarks what is odd; `strangers` are the numbers of connections that are declared
+    /// nowhere.
+    pub(super) fn remark(&mut self, strangers: &BTreeSet<u32>) {
+        for name in self.packing.unknown() {
+            self.remarks.push(format!(
+                "chunks that are packed with {name:?} cannot be read: only \"none\", \
+                 \"bz2\" and \"lz4\" are known"
+            ));
+        }
+        // What declares them may be encrypted.
+        if !strangers.is_empty() && !self.is_sealed {
+            let ids: Vec<String> =
+                strangers.iter().take(8).map(u32::to_string).collect();
+            let ids = ids.join(", ");
+            self.remarks.push(format!(
+                "messages of connections that are declared nowhere cannot be read: {ids}"
+            ));
+        }
+        if self.conflicts.reused > 0 {
+            self.remarks.push(format!(
+                "numbers of connections that were given to others later: {}",
+                self.conflicts.reused
+            ));
+        }
+        if self.conflicts.misnamed > 0 {
+            self.remarks.push(format!(
+                "connections that the index calls otherwise than a chunk, or otherwise \
+                 than they call themselves, which is believed: {}",
+                self.conflicts.misnamed
+            ));
+        }
+    }
+
+    /// What people want to know of the bag.
+    pub(super) fn metadata(&self, head: &Head) -> BTreeMap<String, Value> {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let (major, minor) = head.version.unwrap_or((2, 0));
+        let mut metadata = BTreeMap::from([
+            ("bag_version".to_owned(), Value::Text(format!("{major}.{minor}"))),
+            ("indexed".to_owned(), Value::Bool(self.is_indexed)),
+            ("chunks".to_owned(), self.packing.facts()),
+        ]);
+        if !head.encryptor.is_empty() {
+            let facts = [
+                ("plugin", &head.encryptor),
+                ("user", &head.user),
+                ("encrypted_key", &head.encrypted_key),
+            ];
+            let facts = facts.map(|(name, value)| (name.to_owned(), text(value)));
+            let mut facts = BTreeMap::from(facts);
+            facts.insert("locked".to_owned(), Value::Bool(self.is_sealed));
+            metadata.insert("encryption".to_owned(), Value::Map(facts));
+        }
+        metadata
+    }
+}
