@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use globset::{GlobBuilder, GlobMatcher};
-use logtool_core::{Columns, Log, Manifest, Topic, TopicId, TopicSet, View};
+use logtool_core::{
+    Columns, Log, Manifest, Topic, TopicId, TopicOrigin, TopicSet, View,
+};
 
 use crate::{complaint::Complaint, suggest};
 
