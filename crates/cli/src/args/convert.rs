@@ -80,8 +80,8 @@ use crate::{
 /// With `--to bag`, or where OUT ends in .bag, an MCAP file of
 /// ROS 1 becomes a bag, as do logs of lidars.
 ///
-/// With `--to pcap`, or where OUT ends in .pcap, the packets of a .vel log or of another
-/// capture become a capture, each at its own time, in the frames that a Velodyne sends.
+/// With `--to pcap`, or where OUT ends in .pcap, the packets of a .vel log, of a bag
+/// (velodyne_msgs/VelodyneScan) or of another capture become a capture, each at its own time, in the frames that a Velodyne sends.
 /// With `--to vel`, or where OUT ends in .vel, the data packets of one lidar in a capture
 /// become a .vel log, a message each. What the new log has no place for is told before
 /// anything is written.

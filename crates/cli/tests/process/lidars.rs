@@ -188,3 +188,27 @@ fn points_made_with_the_calibration_of_another_lidar_are_told_of_aloud() {
         }
     }
 }
+
+#[test]
+fn the_packets_of_a_bag_become_a_capture_and_all_else_is_told() {
+    // Generated: 10 scans of 76 packets.
+    let name = "rosbag/synthetic-velodynescan-compressedimage.bag";
+    let Some(bag) = sample(name) else { return };
+    let folder = Folder::new();
+    let run = folder.run(&["convert", &bag, "-o", "scans.pcap"]).succeeded();
+    assert!(run.stderr.contains("a capture has only packets"), "{run:?}");
+    let args = ["convert", &bag, "--topic", "/velodyne_packets/packets"];
+    let packets = folder.run(&[&args[..], &["--to", "csv", "-o", "-"]].concat());
+    let packets = packets.succeeded().stdout;
+    // A header of 24 bytes, then frames of 16 + 42 + 1206: by the format of pcap.
+    let capture = fs::read(folder.path().join("scans.pcap")).unwrap();
+    let mut frames = capture[24..].chunks(1_264);
+    for packet in packets.lines().skip(1) {
+        let frame = frames.next().unwrap();
+        let word =
+            |at: usize| u32::from_le_bytes(frame[at..at + 4].try_into().unwrap());
+        let payload: String = frame[58..].iter().map(|b| format!("{b:02x}")).collect();
+        assert_eq!(packet, format!("{}{:09},{payload}", word(0), word(4)));
+    }
+    assert_eq!((frames.len(), packets.lines().count()), (0, 1 + 760));
+}

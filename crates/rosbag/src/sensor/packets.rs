@@ -29,10 +29,9 @@ pub(crate) fn packets(
     Header::cut(&mut cut)?;
     let count = cut.u32()? as usize;
     let rest = cut.rest();
-    if count.checked_mul(PACKET)? != rest.len() {
-        return None;
-    }
     let start = payload.len() - rest.len();
+    // What is behind them is told by who decodes the message.
+    let rest = rest.get(..count.checked_mul(PACKET)?)?;
     Some(rest.chunks_exact(PACKET).enumerate().map(move |(index, packet)| {
         let data = start + index * PACKET + 8;
         (stamp(&mut Cut::new(packet)).unwrap_or_default(), data..data + DATA)

@@ -131,6 +131,7 @@ pub(super) const OUTPUTS: &[Output] = &[
         kept: &[
             (&["vel"], "packets of firings; not images, poses, GPS and OBD"),
             (&["capture"], "packets of firings and positions, in new frames"),
+            (&["rosbag"], "packets of Velodyne lidars (VelodyneScan), in new frames"),
         ],
     },
 ];

@@ -19,9 +19,9 @@ fn a_scan_is_its_packets_each_with_its_stamp() {
 }
 
 #[test]
-fn a_scan_that_is_longer_or_shorter_than_it_says_is_none() {
+fn a_scan_that_is_shorter_than_it_says_is_none() {
     assert!(packets(&scan(3, 2)).is_none());
-    assert!(packets(&scan(1, 2)).is_none());
+    assert_eq!(packets(&scan(1, 2)).unwrap().count(), 1);
     assert!(packets(&scan(u32::MAX, 2)).is_none());
     assert!(packets(&scan(2, 2)[..30]).is_none());
     assert_eq!(packets(&scan(0, 0)).unwrap().count(), 0);
