@@ -29,7 +29,7 @@ use crate::times::TypedTime;
 
 /// Inspects and converts the logs of robots.
 ///
-/// A log is a file, or `-` for standard input; what it is, is seen from its bytes, and
+/// A log is a file, a URL (s3://, gs://, az://, https://), or `-` for standard input; what it is, is seen from its bytes, and
 /// gzip, xz and zstd are unpacked on the way. A damaged log is read on both sides of
 /// the damage, and what is lost is told.
 #[derive(Debug, Parser)]
@@ -83,6 +83,10 @@ pub(crate) struct GlobalArgs {
     #[arg(long, global = true, value_name = "MB", hide_possible_values = true)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=4095))]
     pub(crate) record_limit: Option<u16>,
+    /// How long to wait for a server to answer, in seconds [default: 30]
+    #[arg(long, global = true, value_name = "SECONDS", hide_possible_values = true)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=3600))]
+    pub(crate) remote_timeout: Option<u16>,
     /// How many threads to use [default: one for each processor]
     #[arg(long, global = true, value_name = "N", hide_possible_values = true)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]

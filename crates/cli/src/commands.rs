@@ -22,13 +22,22 @@ use anyhow::{Context as _, Result};
 
 use crate::{
     args::{Args, Command, ConvertArgs},
-    itself,
+    inputs, itself,
     outcome::Outcome,
+    remote,
 };
 
 /// Runs what was typed.
-pub(crate) fn run(args: &Args) -> Result<Outcome> {
+pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
     let global = &args.global;
+    remote::take(global);
+    match &mut args.command {
+        Command::Check(args) => inputs::expand(&mut args.files)?,
+        Command::Convert(args) => inputs::expand(&mut args.inputs)?,
+        Command::Info(args) => inputs::expand(&mut args.files)?,
+        Command::Merge(args) => inputs::expand(&mut args.files)?,
+        _ => {}
+    }
     if let Some(threads) = global.threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into());
         pool.build_global().context("the threads cannot be started")?;

@@ -4,6 +4,7 @@ mod map;
 mod packed;
 #[cfg(unix)]
 mod shrunk;
+mod streamed;
 
 use std::{
     ffi::OsStr,
@@ -18,7 +19,13 @@ use anyhow::{Context as _, Result};
 use logtool_core::{FileSource, Source};
 
 use crate::{
-    complaint::Complaint, digest::digest_of, finding::Finding, input::packed::Packing,
+    args::GlobalArgs,
+    complaint::Complaint,
+    digest::digest_of,
+    finding::Finding,
+    input::{packed::Packing, streamed::Streamed},
+    remote::{self, Remote},
+    url,
 };
 
 /// The name of standard input.
@@ -39,12 +46,38 @@ pub(crate) struct Input {
     pub(crate) packing: Option<Packing>,
     /// What was lost by unpacking it.
     pub(crate) loss: Option<Finding>,
+    /// Whether its bytes come from afar.
+    pub(crate) is_remote: bool,
 }
 
 impl Input {
-    /// Opens the file at `path`, or standard input; with `maps`, as a memory map where
-    /// that is possible.
-    pub(crate) fn open(path: &Path, maps: bool) -> Result<Self> {
+    /// Opens the file or the URL `path`, or standard input; a file as a memory map where
+    /// that is possible and not forbidden.
+    pub(crate) fn open(path: &Path, global: &GlobalArgs) -> Result<Self> {
+        match url::of(path) {
+            Some(url) => Self::open_remote(url, global),
+            None => Self::open_local(path, !global.no_mmap),
+        }
+    }
+
+    fn open_remote(url: &str, global: &GlobalArgs) -> Result<Self> {
+        let Remote { name, source: origin, is_whole } = remote::open(url)?;
+        let head = origin.read_at(0..8).with_context(|| name.clone())?;
+        let Some(packing) = Packing::of(&head) else {
+            let (source, is_remote) = (origin.clone(), !is_whole);
+            let (packing, loss) = (None, None);
+            return Ok(Self { name, source, origin, packing, loss, is_remote });
+        };
+        let mut stream = Streamed::new(origin.clone());
+        let unpacked = packing.unpack(&mut stream, origin.len());
+        let (file, loss) = unpacked.with_context(|| name.clone())?;
+        // What did not come is not what was lost.
+        stream.end().with_context(|| name.clone())?;
+        let (source, packing) = (source(&name, file, !global.no_mmap)?, Some(packing));
+        Ok(Self { name, source, origin, packing, loss, is_remote: false })
+    }
+
+    fn open_local(path: &Path, maps: bool) -> Result<Self> {
         let is_stdin = path.as_os_str() == STDIN;
         let name =
             if is_stdin { "standard input".into() } else { path.display().to_string() };
@@ -57,13 +90,15 @@ impl Input {
         let Some(packing) = Packing::of(&head) else {
             let source = source(&name, file, maps)?;
             let origin = source.clone();
-            return Ok(Self { name, source, origin, packing: None, loss: None });
+            let (packing, loss, is_remote) = (None, None, false);
+            return Ok(Self { name, source, origin, packing, loss, is_remote });
         };
         let packed = FileSource::new(file.try_clone().with_context(|| name.clone())?);
         let origin = Arc::new(packed.with_context(|| name.clone())?);
-        let (file, loss) = packing.unpack(file).with_context(|| name.clone())?;
-        let source = source(&name, file, maps)?;
-        Ok(Self { name, source, origin, packing: Some(packing), loss })
+        let unpacked = packing.unpack(file, origin.len());
+        let (file, loss) = unpacked.with_context(|| name.clone())?;
+        let (source, packing) = (source(&name, file, maps)?, Some(packing));
+        Ok(Self { name, source, origin, packing, loss, is_remote: false })
     }
 
     /// The [digest](crate::digest) of the file as it came: packed, if it was.

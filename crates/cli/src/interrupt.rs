@@ -5,13 +5,17 @@
 //! removes what is not whole, and ends the program.
 
 use std::{
+    fs,
     ops::Deref,
-    path::Path,
+    path::{Path, PathBuf},
     process,
     sync::{Arc, Mutex, MutexGuard, Once, PoisonError},
 };
 
-use logtool_sinks::{Existing, Outputs};
+use anyhow::Result;
+use logtool_sinks::{Existing, Outputs, Staged};
+
+use crate::{afar::Afar, url};
 
 #[cfg(unix)]
 use crate::complaint;
@@ -24,26 +28,61 @@ const INTERRUPTED: i32 = 130;
 const FAILED: i32 = 1;
 
 /// The outputs that are under way.
-static LIVE: Mutex<Vec<Arc<Outputs>>> = Mutex::new(Vec::new());
+static LIVE: Mutex<Vec<Live>> = Mutex::new(Vec::new());
 
 /// Outputs that are gone when the program is interrupted.
-pub(crate) struct Guarded(Arc<Outputs>);
+pub(crate) struct Guarded {
+    outputs: Arc<Outputs>,
+    /// Where they go when they are whole, if that is not where they are written.
+    afar: Option<Afar>,
+}
+
+/// What is to be removed.
+struct Live {
+    outputs: Arc<Outputs>,
+    staging: Option<PathBuf>,
+}
 
 /// One file, standard output: what is written is gone, and nothing is to be removed.
 pub(crate) fn stdout() -> Guarded {
-    Guarded(Outputs::to_stdout())
+    Guarded { outputs: Outputs::to_stdout(), afar: None }
 }
 
-/// Files in `dir`, as [`Outputs::new`].
-pub(crate) fn outputs(dir: impl AsRef<Path>, existing: Existing) -> Guarded {
+/// Files in `dir`, as [`Outputs::new`]; it may be a URL.
+pub(crate) fn outputs(dir: impl AsRef<Path>, existing: Existing) -> Result<Guarded> {
     static HANDLER: Once = Once::new();
     HANDLER.call_once(|| {
         // Where there is none, an interrupted program leaves its temporary files.
         let _ = ctrlc::set_handler(interrupted);
     });
-    let outputs = Outputs::new(dir.as_ref(), existing);
-    live().push(outputs.clone());
-    Guarded(outputs)
+    let dir = dir.as_ref();
+    let afar = url::of(dir).map(|url| Afar::new(url, existing)).transpose()?;
+    let staging = afar.as_ref().map(|afar| afar.staging().to_owned());
+    let outputs = Outputs::new(staging.as_deref().unwrap_or(dir), existing);
+    live().push(Live { outputs: outputs.clone(), staging });
+    Ok(Guarded { outputs, afar })
+}
+
+impl Guarded {
+    /// Begins the file called `name`, as [`Outputs::create`].
+    pub(crate) fn create(&self, name: &str) -> Result<Staged> {
+        if let Some(afar) = &self.afar {
+            afar.check(name)?;
+        }
+        Ok(self.outputs.create(name)?)
+    }
+
+    /// Gives all files their names, as [`Outputs::commit`], and sends them to where they
+    /// are to be; says how many bytes they have.
+    pub(crate) fn commit(&self) -> Result<u64> {
+        let files = self.outputs.commit()?;
+        let len = |path| fs::metadata(path).map_or(0, |about| about.len());
+        let bytes = files.iter().map(len).sum();
+        if let Some(afar) = &self.afar {
+            afar.send(&files)?;
+        }
+        Ok(bytes)
+    }
 }
 
 /// Tells `why` the program cannot go on, and ends it as if it were interrupted.
@@ -63,11 +102,14 @@ fn interrupted() {
 /// end, so that nothing new is begun.
 fn leave(status: impl FnOnce() -> i32) -> ! {
     let live = live();
-    let _abandoned: Vec<_> = live.iter().map(|outputs| outputs.abandon()).collect();
+    let _abandoned: Vec<_> = live.iter().map(|live| live.outputs.abandon()).collect();
+    for dir in live.iter().filter_map(|live| live.staging.as_ref()) {
+        let _ = fs::remove_dir_all(dir);
+    }
     process::exit(status());
 }
 
-fn live() -> MutexGuard<'static, Vec<Arc<Outputs>>> {
+fn live() -> MutexGuard<'static, Vec<Live>> {
     LIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -75,13 +117,13 @@ impl Deref for Guarded {
     type Target = Arc<Outputs>;
 
     fn deref(&self) -> &Arc<Outputs> {
-        &self.0
+        &self.outputs
     }
 }
 
 impl Drop for Guarded {
     fn drop(&mut self) {
         // Under the lock: nobody ends the program while files are being removed.
-        live().retain(|outputs| !Arc::ptr_eq(outputs, &self.0));
+        live().retain(|live| !Arc::ptr_eq(&live.outputs, &self.outputs));
     }
 }

@@ -6,6 +6,7 @@
 
 mod args;
 
+mod afar;
 mod clock;
 mod complaint;
 mod digest;
@@ -14,6 +15,7 @@ mod findings;
 mod formats;
 mod human;
 mod input;
+mod inputs;
 mod interrupt;
 mod itself;
 mod key;
@@ -29,6 +31,7 @@ mod outcome;
 mod paint;
 mod progress;
 mod reader;
+mod remote;
 mod row;
 mod selection;
 mod signals;
@@ -36,6 +39,7 @@ mod suggest;
 mod terminal;
 mod times;
 mod translate;
+mod url;
 
 mod commands;
 
@@ -46,8 +50,8 @@ use clap::Parser as _;
 use crate::args::Args;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
-    match commands::run(&args) {
+    let mut args = Args::parse_from(std::env::args_os().map(url::local));
+    match commands::run(&mut args) {
         Ok(outcome) => outcome.into(),
         Err(err) => complaint::tell(&err),
     }

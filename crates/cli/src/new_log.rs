@@ -1,6 +1,6 @@
 //! A log that is being written: beside its place until it is whole.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use anyhow::{Result, anyhow};
 use logtool_core::{Extract, Format, Manifest, RecordSink, TopicId, WriteOptions};
@@ -14,6 +14,7 @@ use crate::{
     interrupt::{self, Guarded},
     paint,
     terminal::say,
+    url,
 };
 
 /// A log that is being written.
@@ -51,9 +52,8 @@ impl NewLog {
             return Err(Complaint::misuse(what).into());
         };
         let existing = if force { Existing::Replace } else { Existing::Refuse };
-        let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-        let outputs = interrupt::outputs(parent.unwrap_or(Path::new(".")), existing);
-        let staged = outputs.create(name).map_err(|err| explained(err.into()))?;
+        let outputs = interrupt::outputs(url::parent(path), existing)?;
+        let staged = outputs.create(name).map_err(explained)?;
         Ok(Self { staged, outputs, format })
     }
 
@@ -70,9 +70,8 @@ impl NewLog {
         let remarks = sink.remarks();
         sink.finish()?;
         self.staged.finish()?;
-        let places = self.outputs.commit().map_err(|err| explained(err.into()))?;
-        let bytes = places.iter().map(|path| fs::metadata(path).map_or(0, |m| m.len()));
-        Ok((done, Written { bytes: bytes.sum(), remarks }))
+        let bytes = self.outputs.commit().map_err(explained)?;
+        Ok((done, Written { bytes, remarks }))
     }
 }
 

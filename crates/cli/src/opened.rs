@@ -3,14 +3,14 @@
 use std::{ffi::OsStr, path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result};
-use logtool_core::{ErrorKind, Format, Log, OpenOptions, Selection, recognize};
+use logtool_core::{ErrorKind, Format, Log, OpenOptions, Selection, Value, recognize};
 use logtool_rosbag::{RosbagLog, RosbagOptions};
 use logtool_ulog::UlogLog;
 use logtool_velodyne::{capture::Capture, lidar::LidarOptions, vel::Vel};
 
 use crate::{
-    args::GlobalArgs, complaint::Complaint, formats::FORMATS, input::Input, key,
-    lidar_bag,
+    args::GlobalArgs, complaint::Complaint, formats::FORMATS, human::Bytes,
+    input::Input, key, lidar_bag, terminal::say, url,
 };
 
 /// An open log, and where it is from.
@@ -42,7 +42,7 @@ pub(crate) fn open_to_copy(
     global: &GlobalArgs,
     lidar: &LidarOptions,
 ) -> Result<Opened> {
-    let input = Input::open(path, !global.no_mmap)?;
+    let input = Input::open(path, global)?;
     let open = |format: &dyn Format| {
         let is_bag = format.name() == logtool_rosbag::FORMAT.name();
         open_as(format, &input, global, (!is_bag).then_some(lidar))
@@ -64,7 +64,7 @@ pub(crate) fn look_with(
     global: &GlobalArgs,
     lidar: Option<&LidarOptions>,
 ) -> Result<Opened> {
-    let input = Input::open(path, !global.no_mmap)?;
+    let input = Input::open(path, global)?;
     let log = format(path, &input)
         .and_then(|format| open_as(format, &input, global, lidar))
         .map_err(|err| explained(err, &input))?;
@@ -86,6 +86,26 @@ fn readable(opened: Opened) -> Result<Opened> {
 
 /// Opens `input`, which is of `format`, with all that was told of it.
 fn open_as(
+    format: &dyn Format,
+    input: &Input,
+    global: &GlobalArgs,
+    lidar: Option<&LidarOptions>,
+) -> Result<Box<dyn Log>> {
+    let is_told = input.is_remote && !global.quiet;
+    let (name, len) = (&input.name, Bytes(input.source.len()));
+    let kind = format.name();
+    if is_told && !["rosbag", "mcap"].contains(&kind) {
+        say!("{name}: reads all of it ({len}): a {kind} log has no index");
+    }
+    let log = open_well(format, input, global, lidar)?;
+    if is_told && log.manifest().metadata.get("indexed") == Some(&Value::Bool(false)) {
+        say!("{name}: all of it was read ({len}): it has no sound index");
+    }
+    Ok(log)
+}
+
+/// The same, without telling how it is read.
+fn open_well(
     format: &dyn Format,
     input: &Input,
     global: &GlobalArgs,
@@ -119,7 +139,7 @@ pub(crate) fn open_ulog(
     global: &GlobalArgs,
     what: &str,
 ) -> Result<(Input, UlogLog)> {
-    let input = Input::open(path, !global.no_mmap)?;
+    let input = Input::open(path, global)?;
     let open = |format: &dyn Format| {
         if format.name() != logtool_ulog::FORMAT.name() {
             let what = format!("a {} log has no {what}", format.name());
@@ -133,7 +153,7 @@ pub(crate) fn open_ulog(
 }
 
 fn format(path: &Path, input: &Input) -> Result<&'static dyn Format> {
-    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let name = url::file_name(path).unwrap_or_default();
     let name = match input.packing {
         Some(packing) => name.strip_suffix(packing.extension()).unwrap_or(name),
         None => name,
@@ -185,7 +205,7 @@ fn foreign(input: &Input) -> Option<&'static str> {
 /// What `path` is called without its folder, its extension and that of its packing:
 /// what its outputs are named after.
 pub(crate) fn stem(path: &Path) -> Result<String> {
-    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let name = url::file_name(path).unwrap_or_default();
     let name = ["gz", "xz", "zst"]
         .iter()
         .find_map(|packed| name.strip_suffix(packed)?.strip_suffix('.'))

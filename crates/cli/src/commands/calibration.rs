@@ -36,7 +36,7 @@ pub(super) fn run(args: &CalibrationArgs, global: &GlobalArgs) -> Result<Outcome
         false => of_log(args, global)?,
     };
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
-    let outputs = interrupt::outputs(dir, existing);
+    let outputs = interrupt::outputs(dir, existing)?;
     outputs.write(&name, text_of(&calibration).as_bytes())?;
     outputs.commit()?;
     if !global.quiet {

@@ -1,6 +1,6 @@
 //! `logtool plot`: fields over time.
 
-use std::{io::Write as _, path::Path, time::Instant};
+use std::{io::Write as _, time::Instant};
 
 use anyhow::{Context as _, Result};
 use logtool_core::{Log, TimeRange, Timestamp};
@@ -20,6 +20,7 @@ use crate::{
     progress,
     signals::{self, Wanted},
     terminal::say,
+    url,
 };
 
 /// How wide a picture is, and how high each of its plots, where nobody says.
@@ -44,9 +45,8 @@ pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
             .into());
     };
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
-    let parent = args.out.parent().filter(|dir| !dir.as_os_str().is_empty());
-    let outputs = interrupt::outputs(parent.unwrap_or(Path::new(".")), existing);
-    let mut staged = outputs.create(name).map_err(|err| explained(err.into()))?;
+    let outputs = interrupt::outputs(url::parent(&args.out), existing)?;
+    let mut staged = outputs.create(name).map_err(explained)?;
 
     let lidar = lidars::options(&args.lidar, args.time)?;
     let opened = opened::open_with(&args.file, global, &lidar)?;
@@ -64,7 +64,7 @@ pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
     };
     staged.write_all(&bytes)?;
     staged.finish()?;
-    outputs.commit().map_err(|err| explained(err.into()))?;
+    outputs.commit().map_err(explained)?;
     if !global.quiet {
         let lines = drawn.chart.panels.iter().flat_map(|panel| &panel.lines);
         let values = lines.clone().map(|line| line.signal.values).sum();

@@ -6,7 +6,7 @@ mod said;
 mod scan;
 mod track;
 
-use std::{io::Write as _, path::Path};
+use std::io::Write as _;
 
 use anyhow::{Context as _, Result};
 use logtool_core::{Damage, Manifest, TimeRange, Timestamp};
@@ -24,6 +24,7 @@ use crate::{
     opened::{self, Opened},
     outcome::Outcome,
     terminal::say,
+    url,
 };
 
 pub(super) fn run(args: &ReportArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -35,9 +36,8 @@ pub(super) fn run(args: &ReportArgs, global: &GlobalArgs) -> Result<Outcome> {
         return Err(Complaint::misuse(what).hint("it has to end in .html").into());
     };
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
-    let parent = args.out.parent().filter(|dir| !dir.as_os_str().is_empty());
-    let outputs = interrupt::outputs(parent.unwrap_or(Path::new(".")), existing);
-    let mut staged = outputs.create(name).map_err(|err| explained(err.into()))?;
+    let outputs = interrupt::outputs(url::parent(&args.out), existing)?;
+    let mut staged = outputs.create(name).map_err(explained)?;
 
     let lidar = lidars::options(&args.lidar, TimeChoice::Boot)?;
     let opened = opened::open_with(&args.file, global, &lidar)?;
@@ -49,7 +49,7 @@ pub(super) fn run(args: &ReportArgs, global: &GlobalArgs) -> Result<Outcome> {
     let html = page.html();
     staged.write_all(html.as_bytes())?;
     staged.finish()?;
-    outputs.commit().map_err(|err| explained(err.into()))?;
+    outputs.commit().map_err(explained)?;
     if !global.quiet {
         let pieces = page.sections.iter().map(|section| section.blocks.len() as u64);
         say!(

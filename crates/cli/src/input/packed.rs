@@ -62,11 +62,16 @@ impl Packing {
         }
     }
 
-    /// Unpacks `file` as far as that is possible, and says what was lost.
-    pub(super) fn unpack(self, file: File) -> Result<(File, Option<Finding>)> {
-        let limit = file.metadata()?.len().saturating_mul(MAX_RATIO) + SLACK;
-        let packed = BufReader::with_capacity(1 << 17, file);
-        let unpacker: Box<dyn Read> = match self {
+    /// Unpacks `packed`, which has `len` bytes, as far as that is possible, and says what
+    /// was lost.
+    pub(super) fn unpack(
+        self,
+        packed: impl Read,
+        len: u64,
+    ) -> Result<(File, Option<Finding>)> {
+        let limit = len.saturating_mul(MAX_RATIO).saturating_add(SLACK);
+        let packed = BufReader::with_capacity(1 << 17, packed);
+        let unpacker: Box<dyn Read + '_> = match self {
             Self::Gzip => Box::new(MultiGzDecoder::new(packed)),
             Self::Xz => Box::new(XzDecoder::new_multi_decoder(packed)),
             Self::Zstd => Box::new(zstd::Decoder::with_buffer(packed)?),
@@ -88,7 +93,7 @@ impl Packing {
 
 /// Copies `from` until it ends or breaks: says how much came, and how it broke.
 fn copy(
-    mut from: Box<dyn Read>,
+    mut from: Box<dyn Read + '_>,
     to: &mut File,
     limit: u64,
 ) -> Result<(u64, Option<io::Error>)> {
@@ -122,7 +127,8 @@ mod tests {
     }
 
     fn unpacked(packing: Packing, bytes: &[u8]) -> (Vec<u8>, bool) {
-        let (mut file, loss) = packing.unpack(file_of(bytes)).unwrap();
+        let (mut file, loss) =
+            packing.unpack(file_of(bytes), bytes.len() as u64).unwrap();
         let mut text = Vec::new();
         file.read_to_end(&mut text).unwrap();
         (text, loss.is_some())
@@ -166,7 +172,7 @@ mod tests {
         }
         let bomb = bomb.finish().unwrap();
         assert!(bomb.len() < 6000, "{}", bomb.len());
-        let err = Packing::Zstd.unpack(file_of(&bomb)).unwrap_err();
+        let err = Packing::Zstd.unpack(&bomb[..], bomb.len() as u64).unwrap_err();
         assert!(err.to_string().contains("unpacks to more than"), "{err}");
     }
 }

@@ -22,7 +22,7 @@ use crate::{
     outcome::Outcome,
     progress, selection,
     terminal::say,
-    translate,
+    translate, url,
 };
 
 /// The formats of which MCAP files and bags take the records as messages of ROS 1.
@@ -43,7 +43,7 @@ pub(super) fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
     };
     let name = format!("{stem}.{end}");
     match &args.out {
-        Some(out) if args.inputs.len() == 1 && !out.is_dir() => Ok(out.clone()),
+        Some(out) if args.inputs.len() == 1 && !url::is_folder(out) => Ok(out.clone()),
         Some(out) if args.inputs.len() > 1 && out.extension().is_some() => {
             let what = format!("several logs in one file, {}", out.display());
             let hint = "`logtool merge` makes one log of several";

@@ -1,6 +1,6 @@
 //! Converting one log.
 
-use std::{fs, path::Path, sync::Arc, time::Instant};
+use std::{path::Path, sync::Arc, time::Instant};
 
 use anyhow::{Context as _, Result};
 use logtool_core::Labels;
@@ -17,6 +17,7 @@ use crate::{
     outcome::Outcome,
     progress,
     terminal::say,
+    url,
 };
 
 /// Converts `input` into tables in the folder `place`, or into a track that is the file
@@ -49,15 +50,11 @@ pub(super) fn run(
     let labels = labels.or_else(|| has_names.then(of_log).flatten());
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
     let file = args.one_file();
-    let folder = match file.map(|file| file.parent().unwrap_or(Path::new(""))) {
-        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
-        Some(parent) => parent,
-        None => place,
-    };
+    let folder = file.map_or(place, url::parent);
     let is_stdout = args.is_stdout();
     let outputs = match is_stdout {
         true => interrupt::stdout(),
-        false => interrupt::outputs(folder, existing),
+        false => interrupt::outputs(folder, existing)?,
     };
     let bar = progress::bar(name, opened.log.manifest().bytes, global);
     let progress = |bytes| bar.inc(bytes);
@@ -75,11 +72,9 @@ pub(super) fn run(
     let made = made.map_err(explained).with_context(|| name.clone())?;
     findings.add(opened.log.manifest(), &made.topics, &made.damage);
     findings.check(global.strict)?;
-    let files = outputs.commit().map_err(|err| explained(err.into()));
-    let files = files.with_context(|| name.clone())?;
+    let bytes = outputs.commit().map_err(explained).with_context(|| name.clone())?;
 
     if !global.quiet {
-        let len = |path| fs::metadata(path).map_or(0, |about| about.len());
         let took = start.elapsed();
         let speed =
             opened.input.source.len() as f64 / 1e6 / took.as_secs_f64().max(1e-6);
@@ -89,7 +84,7 @@ pub(super) fn run(
         };
         let written = match is_stdout {
             true => String::new(),
-            false => format!(", {}", Bytes(files.iter().map(len).sum())),
+            false => format!(", {}", Bytes(bytes)),
         };
         say!(
             "{name} → {}: {}, {}{written} in {} ({speed:.0} MB/s)",

@@ -1,0 +1,34 @@
+"""Reads logs from servers on loopback, and writes outputs to one: what comes has to be what
+comes of the same file on disk, also when the way there fails. The servers are a web server
+of our own that fails on demand, Python's, which gives no ranges, and moto, which speaks as
+S3 does.
+
+Needs the environment LOGTOOL, the program, and LOGTOOL_SAMPLES, the folder of real logs.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import logs
+import s3
+import web
+
+from tally import Tally
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        files = logs.collect(Path(folder) / "logs")
+        tally = Tally("remote", [])
+        for part in (web, s3):
+            part.check(tally, files, Path(folder))
+    print("\n".join(tally.lines))
+    print(f"{tally.passed} checks passed, {tally.failed} failed")
+    sys.exit(1 if tally.failed else 0)
+
+
+main()

@@ -1,0 +1,115 @@
+"""Logs and outputs in buckets of moto, which speaks as S3 does."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import boto3
+from logs import logtool, tables
+from web import same_info, same_tables
+
+BUCKET = "logs"
+
+
+def check(tally, files, folder):
+    port = free_port()
+    moto = Path(sys.executable).parent / "moto_server"
+    command = [moto, "-H", "127.0.0.1", "-p", str(port)]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    endpoint = f"http://127.0.0.1:{port}"
+    # As users of cloud tools say where, and who.
+    os.environ |= {
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ACCESS_KEY_ID": "someone",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    try:
+        wait_for(port, server)
+        client = boto3.client("s3", endpoint_url=endpoint)
+        client.create_bucket(Bucket=BUCKET)
+        for path in files.values():
+            client.upload_file(str(path), BUCKET, f"drives/day 1/{path.name}")
+        inputs(tally, files, folder)
+        outputs(tally, client, files, folder)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_for(port, server):
+    for _ in range(300):
+        if server.poll() is not None:
+            raise RuntimeError("moto does not start")
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    raise RuntimeError("moto does not answer")
+
+
+def inputs(tally, files, folder):
+    for kind in ("bag", "ulog", "gzip", "big mcap"):
+        url = f"s3://{BUCKET}/drives/day 1/{files[kind].name}"
+        tally.check(f"s3, {kind}: info", same_info(files[kind], url))
+        tally.check(f"s3, {kind}: tables", same_tables(files[kind], url, folder / "s3" / kind))
+
+
+def outputs(tally, client, files, folder):
+    def keys(prefix):
+        listed = client.list_objects_v2(Bucket=BUCKET, Prefix=prefix)
+        return sorted(entry["Key"] for entry in listed.get("Contents", []))
+
+    def content(key):
+        return client.get_object(Bucket=BUCKET, Key=key)["Body"].read()
+
+    here = folder / "out" / "here"
+    logtool("convert", files["ulog"], "--to", "parquet", "-o", here)
+    done = logtool("convert", files["ulog"], "--to", "parquet", "-o", f"s3://{BUCKET}/out/a")
+    there = {key.removeprefix("out/a/"): content(key) for key in keys("out/a/")}
+    wrong = [done.stderr.decode()] * (done.returncode != 0)
+    wrong += ["the objects are not the files"] * (there != tables(here) or not there)
+    tally.check("s3: tables as objects", wrong, f"{len(there)} objects")
+
+    # More than one part.
+    here = folder / "out" / "big.mcap"
+    url = f"s3://{BUCKET}/out/big.mcap"
+    for command in ("filter", "repair"):
+        logtool(command, files["big mcap"], "-o", here, "--force")
+        done = logtool(command, files["big mcap"], "-o", url, "--force")
+        wrong = [done.stderr.decode()] * (done.returncode != 0)
+        wrong += ["the object is not the file"] * (content("out/big.mcap") != here.read_bytes())
+        tally.check(f"s3: {command} in parts", wrong, f"{here.stat().st_size} bytes")
+    before = content("out/big.mcap")
+    for source in ("big mcap", "bag"):
+        to = ("convert", "--to", "mcap") if source == "bag" else ("filter",)
+        done = logtool(to[0], files[source], *to[1:], "-o", url)
+        text = done.stderr.decode()
+        wrong = [text] * (done.returncode != 1 or "exists already" not in text)
+        wrong += ["it is replaced"] * (content("out/big.mcap") != before)
+        tally.check(f"s3: {source} over what is there", wrong, text.strip())
+
+    url = f"s3://{BUCKET}/drives/day 1"
+    two = [f"{url}/{files[kind].name}" for kind in ("bag", "big mcap")]
+    done = logtool("merge", *two, "-o", f"s3://{BUCKET}/out/merged.mcap")
+    here = folder / "out" / "merged.mcap"
+    logtool("merge", files["bag"], files["big mcap"], "-o", here)
+    wrong = [done.stderr.decode()] * (done.returncode != 0)
+    wrong += ["it differs"] * (not wrong and content("out/merged.mcap") != here.read_bytes())
+    tally.check("s3: logs merged into one there", wrong)
+
+    # A failure leaves nothing.
+    done = logtool("convert", files["cut bag"], "--strict", "-o", f"s3://{BUCKET}/none")
+    wrong = [f"status {done.returncode}"] * (done.returncode != 1) + keys("none")
+    tally.check("s3: of what fails, nothing is there", wrong)
+    left = client.list_multipart_uploads(Bucket=BUCKET).get("Uploads", [])
+    tally.check("s3: no part of an upload is left", [str(part) for part in left])

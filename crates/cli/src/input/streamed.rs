@@ -1,0 +1,48 @@
+//! A source, read from its start to its end.
+
+use std::{
+    io::{self, Read},
+    sync::Arc,
+};
+
+use logtool_core::Source;
+
+/// How much is read at once.
+const PIECE: u64 = 1 << 20;
+
+/// A source as something to read from.
+pub(super) struct Streamed {
+    source: Arc<dyn Source>,
+    at: u64,
+    failure: Option<io::Error>,
+}
+
+impl Streamed {
+    /// All of `source`.
+    pub(super) fn new(source: Arc<dyn Source>) -> Self {
+        Self { source, at: 0, failure: None }
+    }
+
+    /// Why it could not be read further, if that was so.
+    pub(super) fn end(self) -> io::Result<()> {
+        self.failure.map_or(Ok(()), Err)
+    }
+}
+
+impl Read for Streamed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = PIECE.min(buffer.len() as u64);
+        let bytes = match self.source.read_at(self.at..self.at.saturating_add(len)) {
+            Ok(bytes) => bytes,
+            Err(err) => {
+                let told = io::Error::new(err.kind(), err.to_string());
+                self.failure = Some(err);
+                return Err(told);
+            }
+        };
+        buffer[..bytes.len()].copy_from_slice(&bytes);
+        self.source.release(self.at..self.at + bytes.len() as u64);
+        self.at += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+}

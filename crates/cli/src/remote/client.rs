@@ -1,0 +1,141 @@
+//! The one client of the program.
+
+use std::{fs::File, io, sync::OnceLock};
+
+use anyhow::{Context as _, Result};
+use logtool_core::Source as _;
+use logtool_remote::{Client, Limits, Location, Scheme, There};
+use logtool_sinks::Existing;
+
+use crate::{
+    complaint::Complaint,
+    human::Bytes,
+    remote::{Remote, TYPED, Typed},
+    terminal::say,
+};
+
+/// Opens the log at `url`.
+pub(crate) fn open(url: &str) -> Result<Remote> {
+    let place = parsed(url)?;
+    let name = place.to_string();
+    if place.is_folder() && place.scheme() != Scheme::Http {
+        return Err(Complaint::new(format!("{name} is a folder, and no log")).into());
+    }
+    let client = client()?;
+    let opened = client.open(&place).map_err(|err| explained(err, &place));
+    let opened = opened.with_context(|| name.clone())?;
+    if opened.is_whole && !typed().is_quiet {
+        let len = Bytes(opened.source.len());
+        say!("{name}: reads all of it ({len}): the server gives no parts");
+    }
+    Ok(Remote { name, source: opened.source, is_whole: opened.is_whole })
+}
+
+/// Whether `url` is of a folder, of which can be said what is in it.
+pub(crate) fn is_folder(url: &str) -> bool {
+    let place = Location::parse(url);
+    place.is_ok_and(|place| place.is_folder() && place.scheme() != Scheme::Http)
+}
+
+/// The URLs of all that is in the folder `url`, in their order.
+pub(crate) fn list(url: &str) -> Result<Vec<String>> {
+    let place = parsed(url)?;
+    let listed = client()?.list(&place).map_err(|err| explained(err, &place));
+    let listed = listed.with_context(|| place.to_string())?;
+    Ok(listed.into_iter().map(|object| object.location.to_string()).collect())
+}
+
+/// A folder that files are sent to.
+pub(crate) struct Folder(Location);
+
+/// The folder `url`.
+pub(crate) fn folder(url: &str) -> Result<Folder> {
+    let place = parsed(url)?;
+    if place.scheme() == Scheme::Http {
+        let what = format!("{place}: a web server cannot be written to");
+        let hint = "s3://, gs:// and az:// can";
+        return Err(Complaint::misuse(what).hint(hint).into());
+    }
+    Ok(Folder(place))
+}
+
+impl Folder {
+    /// The URL of the file called `name` in it.
+    pub(crate) fn name(&self, name: &str) -> String {
+        self.0.join(name).to_string()
+    }
+
+    /// Whether there is a file called `name` in it.
+    pub(crate) fn has(&self, name: &str) -> Result<bool> {
+        let place = self.0.join(name);
+        let has = client()?.exists(&place).map_err(|err| explained(err, &place));
+        has.with_context(|| place.to_string())
+    }
+
+    /// Makes `file` the one called `name`.
+    pub(crate) fn send(
+        &self,
+        name: &str,
+        file: &mut File,
+        existing: Existing,
+    ) -> Result<()> {
+        let there = match existing {
+            Existing::Refuse => There::Stays,
+            Existing::Replace => There::Goes,
+        };
+        let place = self.0.join(name);
+        client()?.upload(file, &place, there).map_err(|err| match err.kind() {
+            io::ErrorKind::AlreadyExists => {
+                Complaint::new("it exists already").hint("--force replaces it").into()
+            }
+            _ => explained(err, &place),
+        })
+    }
+
+    /// Removes the file called `name`, as far as that is possible.
+    pub(crate) fn remove(&self, name: &str) {
+        if let Ok(client) = client() {
+            let _ = client.remove(&self.0.join(name));
+        }
+    }
+}
+
+fn typed() -> Typed {
+    TYPED.get().copied().unwrap_or_default()
+}
+
+fn parsed(url: &str) -> Result<Location> {
+    Location::parse(url).map_err(|err| Complaint::misuse(err.to_string()).into())
+}
+
+/// The client, which is made when the first URL is met.
+fn client() -> Result<&'static Client> {
+    static CLIENT: OnceLock<Client> = OnceLock::new();
+    if let Some(client) = CLIENT.get() {
+        return Ok(client);
+    }
+    let mut limits = Limits::default();
+    limits.wait = typed().wait.unwrap_or(limits.wait);
+    let made = Client::new(limits).context("no threads for the network")?;
+    Ok(CLIENT.get_or_init(|| made))
+}
+
+/// `err` with what may help.
+fn explained(err: io::Error, place: &Location) -> anyhow::Error {
+    let hint = match (err.kind(), place.scheme()) {
+        (io::ErrorKind::PermissionDenied, Scheme::S3) => {
+            "the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION say who \
+             asks, and where; AWS_SKIP_SIGNATURE=true is for what is public"
+        }
+        (io::ErrorKind::PermissionDenied, Scheme::Gcs) => {
+            "GOOGLE_APPLICATION_CREDENTIALS names a file that says who asks; \
+             GOOGLE_SKIP_SIGNATURE=true is for what is public"
+        }
+        (io::ErrorKind::PermissionDenied, Scheme::Azure) => {
+            "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY say who asks; \
+             AZURE_SKIP_SIGNATURE=true is for what is public"
+        }
+        _ => return err.into(),
+    };
+    Complaint::new(err.to_string()).hint(hint).into()
+}

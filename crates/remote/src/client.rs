@@ -1,0 +1,220 @@
+//! Opens objects: the one runtime, and the stores that were used.
+
+use std::{
+    collections::HashMap,
+    fs::File,
+    io,
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+};
+
+use logtool_core::{FileSource, Source};
+use object_store::{ObjectStore, ObjectStoreExt as _, path::Path};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::{
+    failure::Failure,
+    limits::Limits,
+    list,
+    location::{Location, Scheme},
+    object::{Found, Object, Way},
+    pieces::BLOCK,
+    source::RemoteSource,
+    store,
+    upload::{There, Upload},
+    whole,
+};
+
+/// Opens objects, with the credentials that are in the environment.
+///
+/// Its sources go on as long as the client is there, and share what it keeps.
+#[derive(Debug)]
+pub struct Client {
+    runtime: Runtime,
+    way: Arc<Way>,
+    shares: Arc<()>,
+    stores: Mutex<HashMap<Key, Arc<dyn ObjectStore>>>,
+}
+
+/// What a store is for: a bucket, and how often it tries by itself.
+type Key = (Scheme, String, usize);
+
+/// What reads tries again what fails: the store does not.
+const READING: usize = 0;
+
+/// An object in a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Where it is.
+    pub location: Location,
+    /// How many bytes it has.
+    pub bytes: u64,
+}
+
+/// An object that was opened.
+pub struct Opened {
+    /// Its bytes.
+    pub source: Arc<dyn Source>,
+    /// Whether the server gives no parts of it, so that all of it is here.
+    pub is_whole: bool,
+}
+
+/// What a client has fetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traffic {
+    /// How many requests it made.
+    pub requests: u64,
+    /// How many bytes of objects came.
+    pub bytes: u64,
+}
+
+impl Client {
+    /// A client that has not asked for anything yet.
+    ///
+    /// # Errors
+    /// If the system gives it no threads.
+    pub fn new(limits: Limits) -> io::Result<Self> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(2) // they wait, and decipher what comes
+            .thread_name("logtool-remote")
+            .enable_all()
+            .build()?;
+        let way = Arc::new(Way::new(limits));
+        Ok(Self { runtime, way, shares: Arc::default(), stores: Mutex::default() })
+    }
+
+    /// Opens the object at `location`.
+    ///
+    /// # Errors
+    /// `NotFound`, `PermissionDenied`, or whatever made it fail as often as it was tried.
+    pub fn open(&self, location: &Location) -> io::Result<Opened> {
+        self.open_in(self.store(location, READING)?, store::path(location)?)
+    }
+
+    /// Opens the object at `path` of `store`.
+    fn open_in(&self, store: Arc<dyn ObjectStore>, path: Path) -> io::Result<Opened> {
+        let found = self.runtime.block_on(Object::find(
+            store.clone(),
+            path.clone(),
+            self.way.clone(),
+            BLOCK,
+        ))?;
+        let (object, head) = match found {
+            Found::Ranged(object, head) => (object, head),
+            Found::Whole => {
+                let file =
+                    self.runtime.block_on(whole::fetch(&store, &path, &self.way))?;
+                let source = Arc::new(FileSource::new(file)?);
+                return Ok(Opened { source, is_whole: true });
+            }
+        };
+        let (handle, shares) = (self.runtime.handle().clone(), self.shares.clone());
+        let source = RemoteSource::new(object, head, handle, shares);
+        Ok(Opened { source: Arc::new(source), is_whole: false })
+    }
+
+    /// All objects in the folder `location`, and in those in it, in the order of their
+    /// names.
+    ///
+    /// # Errors
+    /// `Unsupported` of a web server; and as of any request.
+    pub fn list(&self, location: &Location) -> io::Result<Vec<Listed>> {
+        if location.scheme() == Scheme::Http {
+            let what = "a web server does not say what is in a folder";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, what));
+        }
+        let (store, path) = self.writing(location)?;
+        let listed = list::list(&store, &path, &self.way.limits);
+        let listed = self.runtime.block_on(listed)?.into_iter();
+        let place = |(key, bytes): (String, _)| Listed {
+            location: location.with_key(&key),
+            bytes,
+        };
+        Ok(listed.map(place).collect())
+    }
+
+    /// Whether there is an object at `location`.
+    ///
+    /// # Errors
+    /// As of any request.
+    pub fn exists(&self, location: &Location) -> io::Result<bool> {
+        let (store, path) = self.writing(location)?;
+        let (limits, there) = (self.way.limits, There::Stays);
+        let upload = Upload { store: &store, path: &path, limits, there };
+        let size = self.runtime.block_on(upload.size());
+        Ok(size.map_err(Failure::into_error)?.is_some())
+    }
+
+    /// Makes `file` the object at `location`, which appears when all of it is there.
+    ///
+    /// A file longer than 16 MiB is sent in parts. Then, and where the store cannot look
+    /// and write in one step, an object that appears at the very last moment is replaced
+    /// also by what is not to.
+    ///
+    /// # Errors
+    /// `AlreadyExists`, if it does and is to stay; and as of any request. Then there is
+    /// nothing there that was not before.
+    pub fn upload(
+        &self,
+        file: &mut File,
+        location: &Location,
+        there: There,
+    ) -> io::Result<()> {
+        let (store, path) = self.writing(location)?;
+        let limits = self.way.limits;
+        let upload = Upload { store: &store, path: &path, limits, there };
+        self.runtime.block_on(upload.send(file))
+    }
+
+    /// Removes the object at `location`.
+    ///
+    /// # Errors
+    /// As of any request.
+    pub fn remove(&self, location: &Location) -> io::Result<()> {
+        let (store, path) = self.writing(location)?;
+        let removed = self.runtime.block_on(store.delete(&path));
+        removed.map_err(|err| Failure::from(err).into_error())
+    }
+
+    /// The store of `location`, as it is when not only ranges are read.
+    fn writing(&self, location: &Location) -> io::Result<(Arc<dyn ObjectStore>, Path)> {
+        let retries = self.way.limits.attempts.saturating_sub(1) as usize;
+        Ok((self.store(location, retries)?, store::path(location)?))
+    }
+
+    /// What was fetched so far.
+    pub fn traffic(&self) -> Traffic {
+        let requests = self.way.requests.load(Ordering::Relaxed);
+        Traffic { requests, bytes: self.way.bytes.load(Ordering::Relaxed) }
+    }
+
+    /// The store of `location`: the one that was used before, if it was.
+    fn store(
+        &self,
+        location: &Location,
+        retries: usize,
+    ) -> io::Result<Arc<dyn ObjectStore>> {
+        if location.scheme() == Scheme::Http {
+            return store::store(location, retries);
+        }
+        let key = (location.scheme(), location.root().to_owned(), retries);
+        let mut stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(store) = stores.get(&key) {
+            return Ok(store.clone());
+        }
+        let store = store::store(location, retries)?;
+        stores.insert(key, store.clone());
+        Ok(store)
+    }
+}
+
+impl std::fmt::Debug for Opened {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Opened")
+            .field("bytes", &self.source.len())
+            .field("is_whole", &self.is_whole)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

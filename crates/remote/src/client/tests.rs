@@ -1,0 +1,199 @@
+use std::{io::Write as _, time::Duration};
+
+use object_store::{PutPayload, memory::InMemory};
+
+use bytes::Bytes;
+
+use super::*;
+
+const MIB: u64 = 1 << 20;
+
+/// Bytes of which each stretch is another.
+fn noise(len: u64) -> Vec<u8> {
+    let mut state = 1_u64;
+    let next = |_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 56) as u8
+    };
+    (0..len).map(next).collect()
+}
+
+fn client() -> Client {
+    let mut limits = Limits::default();
+    limits.pause = Duration::from_millis(1);
+    Client::new(limits).unwrap()
+}
+
+fn put(client: &Client, store: &Arc<InMemory>, bytes: &[u8]) {
+    let payload = PutPayload::from(bytes.to_vec());
+    client.runtime.block_on(store.put(&Path::from("x"), payload)).unwrap();
+}
+
+/// A client, its store, and an object of `len` bytes.
+fn opened(len: u64) -> (Client, Arc<InMemory>, Vec<u8>, Arc<dyn Source>) {
+    let (client, store, bytes) = (client(), Arc::new(InMemory::new()), noise(len));
+    put(&client, &store, &bytes);
+    let source = client.open_in(store.clone(), "x".into()).unwrap().source;
+    (client, store, bytes, source)
+}
+
+#[test]
+fn what_is_read_is_what_is_there_wherever_one_looks() {
+    let (_client, _, bytes, source) = opened(9 * MIB + 17);
+    assert_eq!(source.len(), bytes.len() as u64);
+    let mut at = 7_u64;
+    for step in 0..300_u64 {
+        at = at.wrapping_mul(48_271) % (10 * MIB);
+        let len = [0, 1, 512, 70_000, 3 * MIB][step as usize % 5];
+        let (start, end) = (at.min(source.len()), (at + len).min(source.len()));
+        let read = source.read_at(at..at + len).unwrap();
+        assert!(read == bytes[start as usize..end as usize], "{at}, {len}");
+        if step % 7 == 0 {
+            source.release(at..at + MIB);
+        }
+    }
+    assert!(source.read_at(u64::MAX - 1..u64::MAX).unwrap().is_empty());
+}
+
+#[test]
+fn opening_is_one_request_and_brings_the_first_bytes() {
+    let (client, _, bytes, source) = opened(9 * MIB);
+    assert_eq!(source.read_at(0..4096).unwrap(), bytes[..4096]);
+    assert_eq!(source.read_at(0..BLOCK).unwrap(), bytes[..BLOCK as usize]);
+    assert_eq!(client.traffic(), Traffic { requests: 1, bytes: BLOCK });
+}
+
+#[test]
+fn who_reads_record_by_record_makes_few_requests_and_gets_each_byte_once() {
+    let (client, _, bytes, source) = opened(24 * MIB);
+    for at in (0..24 * MIB).step_by(512) {
+        let read = source.read_at(at..at + 512).unwrap();
+        assert!(read == bytes[at as usize..at as usize + 512]);
+        source.release(at..at + 512);
+    }
+    let traffic = client.traffic();
+    assert!(traffic.requests < 40, "{traffic:?}");
+    assert_eq!(traffic.bytes, 24 * MIB);
+}
+
+#[test]
+fn who_looks_here_and_there_gets_little() {
+    let (client, _, _, source) = opened(64 * MIB);
+    for at in [60 * MIB, 5 * MIB, 40 * MIB, 20 * MIB] {
+        source.read_at(at..at + 9000).unwrap();
+        source.read_at(at..at + 100).unwrap();
+    }
+    assert_eq!(client.traffic(), Traffic { requests: 5, bytes: 5 * BLOCK });
+}
+
+#[test]
+fn what_is_longer_than_may_be_kept_is_read_all_the_same() {
+    let mut limits = Limits::default();
+    limits.kept_bytes = 1;
+    let (client, store) = (Client::new(limits).unwrap(), Arc::new(InMemory::new()));
+    let bytes = noise(20 * MIB);
+    put(&client, &store, &bytes);
+    let source = client.open_in(store, "x".into()).unwrap().source;
+    assert!(source.read_at(0..20 * MIB).unwrap() == bytes);
+    assert!(source.read_at(MIB..19 * MIB).unwrap() == bytes[1 << 20..19 << 20]);
+}
+
+#[test]
+fn many_threads_read_one_object() {
+    let (client, _, bytes, source) = opened(16 * MIB);
+    std::thread::scope(|scope| {
+        for part in 0..8 {
+            let (source, bytes) = (&source, &bytes);
+            scope.spawn(move || {
+                for at in (part * 2 * MIB..(part + 1) * 2 * MIB).step_by(100_000) {
+                    let read = source.read_at(at..at + 100_000).unwrap();
+                    let end = bytes.len().min(at as usize + 100_000);
+                    assert!(read == bytes[at as usize..end]);
+                }
+            });
+        }
+    });
+    assert!(client.traffic().bytes <= 17 * MIB, "{:?}", client.traffic());
+}
+
+#[test]
+fn an_object_that_was_changed_is_an_error_and_no_mix() {
+    let (client, store, bytes, source) = opened(9 * MIB);
+    put(&client, &store, &noise(9 * MIB));
+    let err = source.read_at(5 * MIB..6 * MIB).unwrap_err().to_string();
+    assert_eq!(err, "the object was changed while it was being read");
+    put(&client, &store, &bytes[..100]);
+    let err = source.read_at(8 * MIB..9 * MIB).unwrap_err().to_string();
+    assert_eq!(err, "the object was changed while it was being read");
+    assert_eq!(client.traffic().requests, 3, "nobody tries again");
+}
+
+#[test]
+fn an_object_may_be_empty_and_may_not_be_there() {
+    let (client, store, _, _) = opened(1);
+    put(&client, &store, &[]);
+    let source = client.open_in(store.clone(), "x".into()).unwrap().source;
+    assert!(source.is_empty() && source.read_at(0..10).unwrap().is_empty());
+    let err = client.open_in(store, "y".into()).unwrap_err();
+    assert_eq!(err.kind(), io::ErrorKind::NotFound);
+    assert_eq!(err.to_string(), "there is no such object");
+}
+
+/// Uploads `len` bytes to `x`; says how that ended, and what is there then.
+fn uploaded(
+    client: &Client,
+    store: &Arc<InMemory>,
+    len: u64,
+    there: There,
+) -> (io::Result<()>, Option<Bytes>) {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(&noise(len)).unwrap();
+    let (path, limits) = (Path::from("x"), client.way.limits);
+    let dynamic: Arc<dyn ObjectStore> = store.clone();
+    let upload = Upload { store: &dynamic, path: &path, limits, there };
+    let sent = client.runtime.block_on(upload.send(&mut file));
+    let got = client.runtime.block_on(async { store.get(&path).await?.bytes().await });
+    (sent, got.ok())
+}
+
+#[test]
+fn a_file_becomes_an_object_whether_it_is_sent_in_parts_or_not() {
+    let client = client();
+    for len in [0, 5, 16 * MIB, 70 * MIB + 3] {
+        let store = Arc::new(InMemory::new());
+        let (sent, there) = uploaded(&client, &store, len, There::Stays);
+        sent.unwrap();
+        assert!(there.unwrap() == noise(len));
+    }
+}
+
+#[test]
+fn what_is_to_stay_stays_and_what_is_to_go_goes() {
+    let (client, store) = (client(), Arc::new(InMemory::new()));
+    put(&client, &store, b"old");
+    for len in [5, 40 * MIB] {
+        let (sent, there) = uploaded(&client, &store, len, There::Stays);
+        assert_eq!(sent.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(there.unwrap(), b"old"[..]);
+    }
+    for len in [40 * MIB, 5] {
+        let (sent, there) = uploaded(&client, &store, len, There::Goes);
+        sent.unwrap();
+        assert!(there.unwrap() == noise(len));
+    }
+}
+
+#[test]
+fn a_folder_has_what_is_in_it_and_in_those_in_it_in_order() {
+    let (client, store) = (client(), Arc::new(InMemory::new()));
+    for key in ["logs/b.bag", "logs/a/c.ulg", "logs2/x", "log"] {
+        let path = Path::from(key);
+        let put = store.put(&path, PutPayload::from_static(b"12"));
+        client.runtime.block_on(put).unwrap();
+    }
+    let store: Arc<dyn ObjectStore> = store;
+    let folder = Path::from("logs");
+    let listed = list::list(&store, &folder, &client.way.limits);
+    let listed = client.runtime.block_on(listed).unwrap();
+    assert_eq!(listed, [("logs/a/c.ulg".to_owned(), 2), ("logs/b.bag".to_owned(), 2)]);
+}

@@ -1,0 +1,140 @@
+//! What can go wrong on the way, and whether it is worth another attempt.
+
+use std::io;
+
+/// Why a request failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// It would fail again.
+    Final(io::Error),
+    /// It may be over soon.
+    Passing(io::Error),
+}
+
+/// What was asked for is not right.
+pub(crate) fn invalid(what: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, what.into())
+}
+
+impl Failure {
+    /// The same, without whether it is worth another attempt.
+    pub(crate) fn into_error(self) -> io::Error {
+        match self {
+            Self::Final(err) | Self::Passing(err) => err,
+        }
+    }
+
+    /// What was there when it was opened is there no more.
+    pub(crate) fn changed() -> Self {
+        let what = "the object was changed while it was being read";
+        Self::Final(io::Error::other(what))
+    }
+
+    /// Nothing came for too long.
+    pub(crate) fn late(what: &str) -> Self {
+        Self::Passing(io::Error::new(io::ErrorKind::TimedOut, what.to_owned()))
+    }
+}
+
+impl From<object_store::Error> for Failure {
+    fn from(err: object_store::Error) -> Self {
+        use object_store::Error as E;
+        let fail =
+            |kind, what: &str| Self::Final(io::Error::new(kind, what.to_owned()));
+        match &err {
+            E::NotFound { .. } => {
+                fail(io::ErrorKind::NotFound, "there is no such object")
+            }
+            E::PermissionDenied { .. } => fail(
+                io::ErrorKind::PermissionDenied,
+                "the server denies access to it (403)",
+            ),
+            E::Unauthenticated { .. } => fail(
+                io::ErrorKind::PermissionDenied,
+                "the server wants to know who is asking (401)",
+            ),
+            E::Precondition { .. } => Self::changed(),
+            E::AlreadyExists { .. } => {
+                fail(io::ErrorKind::AlreadyExists, "it exists already")
+            }
+            E::NotSupported { .. } | E::NotImplemented { .. } => {
+                fail(io::ErrorKind::Unsupported, &deepest(&err))
+            }
+            E::InvalidPath { .. } | E::UnknownConfigurationKey { .. } => {
+                fail(io::ErrorKind::InvalidInput, &deepest(&err))
+            }
+            _ => match status(&err) {
+                // Too slow, too many: it may be over soon, as what is the server's fault.
+                Some((code @ (408 | 429 | 500..), name)) => {
+                    let what = format!("the server answers {code} {name}");
+                    Self::Passing(io::Error::other(what))
+                }
+                Some((416, _)) => {
+                    fail(io::ErrorKind::UnexpectedEof, "it has no such bytes")
+                }
+                Some((code, name)) => fail(
+                    io::ErrorKind::Other,
+                    &format!("the server answers {code} {name}"),
+                ),
+                None => Self::Passing(io::Error::other(deepest(&err))),
+            },
+        }
+    }
+}
+
+/// The status of HTTP that a failure is from. `object_store` tells it in its texts only.
+fn status(err: &object_store::Error) -> Option<(u16, String)> {
+    let text = err.to_string();
+    let (_, rest) = text.split_once("status code: ")?;
+    let (code, rest) = rest.split_at_checked(3)?;
+    let name = rest.split([':', '<', '\n']).next().unwrap_or_default();
+    Some((code.parse().ok()?, name.trim().chars().take(60).collect()))
+}
+
+/// The cause beneath all causes, in one line that names no URL: it may hold a secret.
+fn deepest(err: &object_store::Error) -> String {
+    let mut cause: &dyn std::error::Error = err;
+    while let Some(beneath) = cause.source() {
+        cause = beneath;
+    }
+    let text = cause.to_string();
+    let words = text.split_whitespace().filter(|word| !word.contains("://"));
+    let text = words.collect::<Vec<_>>().join(" ");
+    text.chars().take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_text(text: &str) -> Failure {
+        let source = text.to_owned().into();
+        object_store::Error::Generic { store: "S3", source }.into()
+    }
+
+    #[test]
+    fn what_the_server_cannot_now_is_tried_again_and_what_it_will_not_is_not() {
+        let of = |status: &str| {
+            let before = "Error performing GET http://h/x?sig=1 in 2ms";
+            of_text(&format!(
+                "{before} - Server returned non-2xx status code: {status}"
+            ))
+        };
+        let Failure::Passing(err) = of("503 Service Unavailable: <Error>x") else {
+            panic!("503 is passing")
+        };
+        assert_eq!(err.to_string(), "the server answers 503 Service Unavailable");
+        assert!(matches!(of("429 Too Many Requests: "), Failure::Passing(_)));
+        assert!(matches!(of("400 Bad Request: "), Failure::Final(_)));
+        let Failure::Final(err) = of("416 Range Not Satisfiable: ") else { panic!() };
+        assert_eq!(err.kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn what_the_network_did_is_told_without_urls() {
+        let Failure::Passing(err) = of_text("reset by http://h/x?sig=1 (peer)") else {
+            panic!("the network is passing")
+        };
+        assert_eq!(err.to_string(), "reset by (peer)");
+    }
+}

@@ -1,0 +1,42 @@
+//! Logs in object stores (`s3://`, `gs://`, `az://`) and on web servers (`http://`,
+//! `https://`).
+//!
+//! A [`Client`] opens an object as a [`Source`](logtool_core::Source), of which only
+//! those bytes are fetched that somebody reads, in pieces that are kept for a while, and
+//! ahead of who reads on. Nothing here is `async` to its callers: the one runtime of the
+//! workspace is inside the client.
+//!
+//! ```no_run
+//! use logtool_core::Source as _;
+//! use logtool_remote::{Client, Limits, Location};
+//!
+//! fn main() -> std::io::Result<()> {
+//!     let client = Client::new(Limits::default())?;
+//!     let bag = client.open(&Location::parse("s3://logs/2024/drive.bag")?)?;
+//!     println!("{} bytes", bag.source.len());
+//!     println!("{:?}", bag.source.read_at(0..13)?);
+//!     Ok(())
+//! }
+//! ```
+
+mod client;
+mod failure;
+mod limits;
+mod list;
+mod location;
+mod object;
+mod piece;
+mod pieces;
+mod profile;
+mod source;
+mod store;
+mod streams;
+mod upload;
+mod whole;
+
+pub use crate::{
+    client::{Client, Listed, Opened, Traffic},
+    limits::Limits,
+    location::{Location, Scheme},
+    upload::There,
+};

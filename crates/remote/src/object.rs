@@ -1,0 +1,267 @@
+//! One object, of which ranges are fetched: again where the way there fails, and never
+//! of another object that took its place.
+
+use std::{
+    fmt,
+    hash::{BuildHasher as _, RandomState},
+    io,
+    ops::Range,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::TryStreamExt as _;
+use object_store::{
+    GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore, path::Path,
+};
+use tokio::{sync::Semaphore, time};
+
+use crate::{failure::Failure, limits::Limits};
+
+/// How to get to objects, which those of one client share.
+#[derive(Debug)]
+pub(crate) struct Way {
+    pub(crate) limits: Limits,
+    /// How many requests may be under way.
+    pub(crate) slots: Semaphore,
+    pub(crate) requests: AtomicU64,
+    pub(crate) bytes: AtomicU64,
+}
+
+/// An object as it was when it was found.
+pub(crate) struct Object {
+    pub(crate) store: Arc<dyn ObjectStore>,
+    pub(crate) path: Path,
+    pub(crate) way: Arc<Way>,
+    pub(crate) meta: ObjectMeta,
+}
+
+/// What there is at a path.
+pub(crate) enum Found {
+    /// An object, and its first bytes.
+    Ranged(Object, Bytes),
+    /// An object that is only to be had whole.
+    Whole,
+}
+
+impl Object {
+    /// Looks for the object at `path`, and at its first `head` bytes.
+    pub(crate) async fn find(
+        store: Arc<dyn ObjectStore>,
+        path: Path,
+        way: Arc<Way>,
+        head: u64,
+    ) -> io::Result<Found> {
+        let mut attempts = Attempts::new(&way);
+        let first = loop {
+            match get(&store, &path, &way, 0..head, None).await {
+                Ok(found) => break Ok(found),
+                Err(failure) => {
+                    if let Err(err) = attempts.again(failure).await {
+                        break Err(err);
+                    }
+                }
+            }
+        };
+        let (bytes, meta) = match first {
+            Ok(found) => found,
+            Err(err) if err.kind() == io::ErrorKind::Unsupported => {
+                return Ok(Found::Whole);
+            }
+            Err(err) if is_plain(&err) => {
+                // Of nothing, there is no first byte: then that is what is said.
+                match about(&store, &path, &way).await {
+                    Ok(meta) if meta.size == 0 => (Bytes::new(), meta),
+                    _ => return Err(err),
+                }
+            }
+            Err(err) => return Err(err),
+        };
+        Ok(Found::Ranged(Self { store, path, way, meta }, bytes))
+    }
+
+    /// The bytes of `range`, which lies within the object.
+    ///
+    /// # Errors
+    /// If that fails as often as is tried; at once, if the object is not what it was.
+    pub(crate) async fn fetch(&self, range: Range<u64>) -> io::Result<Bytes> {
+        let Self { store, path, way, meta } = self;
+        let mut attempts = Attempts::new(way);
+        loop {
+            match get(store, path, way, range.clone(), Some(meta)).await {
+                Ok((bytes, _)) => return Ok(bytes),
+                // What ends before these bytes was longer when it was found.
+                Err(Failure::Final(err))
+                    if err.kind() == io::ErrorKind::UnexpectedEof =>
+                {
+                    return Err(Failure::changed().into_error());
+                }
+                Err(failure) => attempts.again(failure).await?,
+            }
+        }
+    }
+}
+
+/// How often something was tried.
+#[derive(Debug)]
+pub(crate) struct Attempts<'w> {
+    way: &'w Way,
+    failed: u32,
+}
+
+impl<'w> Attempts<'w> {
+    /// Not yet.
+    pub(crate) fn new(way: &'w Way) -> Self {
+        Self { way, failed: 0 }
+    }
+
+    /// Pauses before the next attempt, as the last was a `failure`; or says that there is
+    /// to be none.
+    pub(crate) async fn again(&mut self, failure: Failure) -> io::Result<()> {
+        let err = match failure {
+            Failure::Final(err) => return Err(err),
+            Failure::Passing(err) => err,
+        };
+        self.failed += 1;
+        let Self { way: Way { limits, .. }, failed } = *self;
+        if failed >= limits.attempts {
+            let what = format!("{err} (tried {failed} times)");
+            return Err(io::Error::new(err.kind(), what));
+        }
+        let chance = RandomState::new().hash_one(failed);
+        time::sleep(limits.pause_after(failed, chance)).await;
+        Ok(())
+    }
+}
+
+/// Fetches `range` once; what comes has to be of the object `known`, if one is.
+async fn get(
+    store: &Arc<dyn ObjectStore>,
+    path: &Path,
+    way: &Way,
+    range: Range<u64>,
+    known: Option<&ObjectMeta>,
+) -> Result<(Bytes, ObjectMeta), Failure> {
+    // A weak tag never matches (RFC 9110, section 13.1.1); it is compared all the same.
+    let tag = known.and_then(|known| known.e_tag.clone());
+    let options = GetOptions {
+        range: Some(GetRange::Bounded(range.clone())),
+        if_match: tag.filter(|tag| !tag.starts_with("W/")),
+        version: known.and_then(|known| known.version.clone()),
+        ..GetOptions::default()
+    };
+    // Never closed, so that there always is one.
+    let _slot = way.slots.acquire().await;
+    let result = begin(store, path, way, options).await?;
+    let meta = result.meta.clone();
+    if known.is_some_and(|known| !is_same(known, &meta)) {
+        return Err(Failure::changed());
+    }
+    let wanted = range.start..range.end.min(meta.size);
+    if result.range != wanted {
+        return Err(Failure::Passing(io::Error::other("the server sends other bytes")));
+    }
+    let mut bytes = BytesMut::new();
+    let len = wanted.end - wanted.start;
+    body(result, way, len, |piece| {
+        bytes.reserve(if bytes.is_empty() { len as usize } else { 0 });
+        bytes.extend_from_slice(piece);
+        Ok(())
+    })
+    .await?;
+    Ok((bytes.freeze(), meta))
+}
+
+/// What is said of the object, without its bytes.
+async fn about(
+    store: &Arc<dyn ObjectStore>,
+    path: &Path,
+    way: &Way,
+) -> Result<ObjectMeta, Failure> {
+    let options = GetOptions { head: true, ..GetOptions::default() };
+    Ok(begin(store, path, way, options).await?.meta)
+}
+
+/// Makes a request, and waits for the answer.
+pub(crate) async fn begin(
+    store: &Arc<dyn ObjectStore>,
+    path: &Path,
+    way: &Way,
+    options: GetOptions,
+) -> Result<GetResult, Failure> {
+    way.requests.fetch_add(1, Ordering::Relaxed);
+    let answer = time::timeout(way.limits.wait, store.get_opts(path, options)).await;
+    Ok(answer.map_err(|_| Failure::late("the server does not answer"))??)
+}
+
+/// Gives `take` all of a body of `len` bytes.
+pub(crate) async fn body(
+    result: GetResult,
+    way: &Way,
+    len: u64,
+    mut take: impl FnMut(&[u8]) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let Limits { wait, .. } = way.limits;
+    let mut stream = result.into_stream();
+    let mut came = 0;
+    let all = async {
+        loop {
+            let next = time::timeout(wait, stream.try_next()).await;
+            let Some(piece) = next.map_err(|_| stalled(came, len))?? else { break };
+            came += piece.len() as u64;
+            way.bytes.fetch_add(piece.len() as u64, Ordering::Relaxed);
+            if came > len {
+                let what = "the server sends more than it said";
+                return Err(Failure::Passing(io::Error::other(what)));
+            }
+            take(&piece).map_err(Failure::Final)?;
+        }
+        Ok(())
+    };
+    match time::timeout(way.limits.body_time(len), all).await {
+        Ok(done) => done?,
+        Err(_) => return Err(stalled(came, len)),
+    }
+    if came < len {
+        let what = format!("the answer breaks off after {came} of {len} bytes");
+        return Err(Failure::Passing(io::Error::other(what)));
+    }
+    Ok(())
+}
+
+fn stalled(came: u64, len: u64) -> Failure {
+    Failure::late(&format!("the answer stalls after {came} of {len} bytes"))
+}
+
+/// Whether both are of the same object: by its tag if it has one, else by its length
+/// and when it was changed.
+pub(crate) fn is_same(known: &ObjectMeta, now: &ObjectMeta) -> bool {
+    known.size == now.size
+        && match (&known.e_tag, &now.e_tag) {
+            (Some(known), Some(now)) => known == now,
+            _ => known.last_modified == now.last_modified,
+        }
+}
+
+/// Whether the server just does not give such bytes.
+fn is_plain(err: &io::Error) -> bool {
+    matches!(err.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::Other)
+}
+
+impl Way {
+    pub(crate) fn new(limits: Limits) -> Self {
+        /// How many requests are under way at once.
+        const SLOTS: usize = 16;
+        let (requests, bytes) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { limits, slots: Semaphore::new(SLOTS), requests, bytes }
+    }
+}
+
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Object").field("path", &self.path).finish_non_exhaustive()
+    }
+}

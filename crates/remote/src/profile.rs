@@ -1,0 +1,115 @@
+//! Amazon's files of profiles: `~/.aws/credentials` and `~/.aws/config`.
+//!
+//! What is in them is told in "Configuration and credential file settings" of the AWS CLI.
+//! Profiles with keys are read; those that ask a service for them are not.
+
+use std::{collections::BTreeMap, env, fs, io, path::PathBuf};
+
+use crate::failure::invalid;
+
+/// What a profile says, by its name.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Profile(BTreeMap<String, String>);
+
+impl Profile {
+    /// What it says of `name`.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// The profile that the environment names, or the one called `default`; nothing where
+    /// the environment itself says who asks.
+    ///
+    /// # Errors
+    /// If the one that it names is not there, or has no keys.
+    pub(crate) fn of_environment() -> io::Result<Self> {
+        const SAY_WHO: [&str; 3] = [
+            "AWS_WEB_IDENTITY_TOKEN_FILE",
+            "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+            "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+        ];
+        let named =
+            env::var("AWS_PROFILE").or_else(|_| env::var("AWS_DEFAULT_PROFILE"));
+        let named = named.ok();
+        let is_set = |name: &str| env::var_os(name).is_some();
+        let says_who = named.is_none() && SAY_WHO.into_iter().any(is_set);
+        if is_set("AWS_ACCESS_KEY_ID") || says_who {
+            return Ok(Self::default());
+        }
+        let name = named.as_deref().unwrap_or("default");
+        let read = |variable, file: &str| {
+            let home = || env::home_dir().map(|home| home.join(".aws").join(file));
+            let path = env::var_os(variable).map(PathBuf::from).or_else(home);
+            path.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default()
+        };
+        let config = read("AWS_CONFIG_FILE", "config");
+        let credentials = read("AWS_SHARED_CREDENTIALS_FILE", "credentials");
+        let profile = Self::of(name, &config, &credentials);
+        match named {
+            Some(name) if profile.0.is_empty() => {
+                Err(invalid(format!("there is no AWS profile `{name}`")))
+            }
+            Some(name) if profile.get("aws_access_key_id").is_none() => {
+                Err(invalid(format!(
+                    "the AWS profile `{name}` has no keys: `aws configure \
+                     export-credentials --profile {name} --format env` puts them into the \
+                     environment"
+                )))
+            }
+            _ => Ok(profile),
+        }
+    }
+
+    /// What both files say of the profile `name`; what the second says holds.
+    fn of(name: &str, config: &str, credentials: &str) -> Self {
+        let mut all = BTreeMap::new();
+        let in_config = match name {
+            "default" => "default".to_owned(),
+            name => format!("profile {name}"),
+        };
+        for (text, wanted) in [(config, &*in_config), (credentials, name)] {
+            let mut is_wanted = false;
+            for line in text.lines() {
+                if line.starts_with(['#', ';', ' ', '\t']) {
+                    continue; // a comment, or what belongs to a line before
+                }
+                let section = line.trim().strip_prefix('[');
+                if let Some(section) = section.and_then(|text| text.split(']').next()) {
+                    let mut words = section.split_whitespace();
+                    is_wanted =
+                        wanted.split(' ').all(|word| words.next() == Some(word));
+                } else if let Some((key, value)) = line.split_once('=')
+                    && is_wanted
+                {
+                    let (key, value) = (key.trim(), value.trim());
+                    all.insert(key.to_ascii_lowercase(), value.to_owned());
+                }
+            }
+        }
+        Self(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: &str = "[default]\nregion=us-west-2\n\n[profile lab]\n# ours\n\
+                          region = eu-central-1\ns3 =\n  addressing_style = path\n\
+                          endpoint_url = http://lab:9000\n";
+    const CREDENTIALS: &str = "[default]\naws_access_key_id=A\naws_secret_access_key = s=1\n\
+                               [lab]\naws_access_key_id = B\n";
+
+    #[test]
+    fn a_profile_is_what_both_files_say_of_it() {
+        let lab = Profile::of("lab", CONFIG, CREDENTIALS);
+        assert_eq!(lab.get("region"), Some("eu-central-1"));
+        assert_eq!(lab.get("endpoint_url"), Some("http://lab:9000"));
+        assert_eq!(lab.get("aws_access_key_id"), Some("B"));
+        assert_eq!(lab.get("addressing_style"), None);
+        let default = Profile::of("default", CONFIG, CREDENTIALS);
+        assert_eq!(default.get("aws_secret_access_key"), Some("s=1"));
+        assert_eq!(default.get("region"), Some("us-west-2"));
+        assert_eq!(Profile::of("other", CONFIG, CREDENTIALS), Profile::default());
+    }
+}

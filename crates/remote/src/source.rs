@@ -1,0 +1,123 @@
+//! An object as a source of bytes.
+
+use std::{
+    fmt, io,
+    ops::Range,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use bytes::{Bytes, BytesMut};
+use logtool_core::Source;
+use tokio::runtime::Handle;
+
+use crate::{
+    object::Object,
+    piece::Piece,
+    pieces::{LONGEST, Pieces},
+    streams::Streams,
+};
+
+/// An object that is read by ranges.
+///
+/// What is fetched is kept for a while, so that looking at many small things that lie
+/// together is one request, and whoever reads on finds the next bytes there already.
+pub(crate) struct RemoteSource {
+    object: Arc<Object>,
+    runtime: Handle,
+    state: Mutex<State>,
+    /// One for each source of the client: they share what may be kept.
+    shares: Arc<()>,
+}
+
+#[derive(Debug)]
+struct State {
+    pieces: Pieces,
+    streams: Streams,
+}
+
+impl RemoteSource {
+    /// The bytes of `object`, which begins with `head`.
+    pub(crate) fn new(
+        object: Object,
+        head: Bytes,
+        runtime: Handle,
+        shares: Arc<()>,
+    ) -> Self {
+        let mut pieces = Pieces::new(object.meta.size);
+        if !head.is_empty() {
+            pieces.insert(Piece::here(0, head));
+        }
+        let state = Mutex::new(State { pieces, streams: Streams::default() });
+        Self { object: Arc::new(object), runtime, state, shares }
+    }
+
+    /// Begins to fetch `range`.
+    fn fetch(&self, range: Range<u64>) -> Arc<Piece> {
+        let (piece, promise) = Piece::coming(range.clone());
+        let object = self.object.clone();
+        self.runtime.spawn(async move { promise.keep(object.fetch(range).await) });
+        piece
+    }
+
+    /// How many bytes may be kept.
+    fn most(&self) -> u64 {
+        // The client has one share itself.
+        let sources = (Arc::strong_count(&self.shares) as u64).saturating_sub(1).max(1);
+        (self.object.way.limits.kept_bytes / sources).max(2 * LONGEST)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Source for RemoteSource {
+    fn len(&self) -> u64 {
+        self.object.meta.size
+    }
+
+    fn read_at(&self, range: Range<u64>) -> io::Result<Bytes> {
+        let len = self.len();
+        let Range { start, end } = range.start.min(len)..range.end.min(len);
+        if start >= end {
+            return Ok(Bytes::new());
+        }
+        let most = self.most();
+        let covering = if end - start > most / 2 {
+            // Too long to be kept: it is fetched for this once.
+            Pieces::new(len).cover(start..end, |range| self.fetch(range))
+        } else {
+            let mut state = self.lock();
+            let State { pieces, streams } = &mut *state;
+            let covering = pieces.cover(start..end, |range| self.fetch(range));
+            if let Some(ahead) = streams.read(&(start..end), most / 4) {
+                let ahead = ahead.start.min(len)..ahead.end.min(len);
+                pieces.cover(ahead, |range| self.fetch(range));
+            }
+            pieces.shrink(most);
+            covering
+        };
+        if let [piece] = &*covering {
+            let at = (start - piece.range.start) as usize;
+            return Ok(piece.wait()?.slice(at..at + (end - start) as usize));
+        }
+        let mut bytes = BytesMut::new();
+        for piece in covering {
+            let here = piece.wait()?;
+            let from = start.max(piece.range.start) - piece.range.start;
+            let to = end.min(piece.range.end) - piece.range.start;
+            bytes.extend_from_slice(&here.slice(from as usize..to as usize));
+        }
+        Ok(bytes.freeze())
+    }
+
+    fn release(&self, range: Range<u64>) {
+        self.lock().pieces.release(&range);
+    }
+}
+
+impl fmt::Debug for RemoteSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RemoteSource").field("object", &self.object).finish()
+    }
+}

@@ -1,0 +1,96 @@
+//! From a place to the store that it is in, with the credentials of the environment.
+
+use std::{io, sync::Arc};
+
+use object_store::{
+    ClientConfigKey, ClientOptions, ObjectStore, RetryConfig,
+    aws::{AmazonS3Builder, AmazonS3ConfigKey},
+    azure::{AzureConfigKey, MicrosoftAzureBuilder},
+    gcp::{GoogleCloudStorageBuilder, GoogleConfigKey},
+    http::HttpBuilder,
+    path::Path,
+};
+
+use crate::{
+    failure::{Failure, invalid},
+    location::{Location, Scheme},
+    profile::Profile,
+};
+
+/// The time for one request: what is too slow is found out before, by us.
+const TIMEOUT: &str = "1 hour";
+
+/// The store that `location` is in. With `retries`, it tries itself again what fails;
+/// else whoever asks does.
+pub(crate) fn store(
+    location: &Location,
+    retries: usize,
+) -> io::Result<Arc<dyn ObjectStore>> {
+    let retry = RetryConfig { max_retries: retries, ..RetryConfig::default() };
+    let timeout = ClientConfigKey::Timeout;
+    let built: object_store::Result<Arc<dyn ObjectStore>> = match location.scheme() {
+        Scheme::S3 => {
+            let mut builder = AmazonS3Builder::from_env()
+                .with_bucket_name(location.root())
+                .with_config(AmazonS3ConfigKey::Client(timeout), TIMEOUT)
+                .with_retry(retry);
+            let profile = Profile::of_environment()?;
+            for (key, name) in [
+                (AmazonS3ConfigKey::AccessKeyId, "aws_access_key_id"),
+                (AmazonS3ConfigKey::SecretAccessKey, "aws_secret_access_key"),
+                (AmazonS3ConfigKey::Token, "aws_session_token"),
+                (AmazonS3ConfigKey::Region, "region"),
+                (AmazonS3ConfigKey::Endpoint, "endpoint_url"),
+            ] {
+                if let Some(value) = profile.get(name)
+                    && builder.get_config_value(&key).is_none()
+                {
+                    builder = builder.with_config(key, value);
+                }
+            }
+            // Who names an endpoint without TLS wants it.
+            let endpoints =
+                [AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::Endpoint];
+            let endpoint =
+                endpoints.iter().find_map(|key| builder.get_config_value(key));
+            if endpoint.is_some_and(|url| url.starts_with("http://")) {
+                builder = builder.with_allow_http(true);
+            }
+            builder.build().map(|store| Arc::new(store) as _)
+        }
+        Scheme::Gcs => GoogleCloudStorageBuilder::from_env()
+            .with_bucket_name(location.root())
+            .with_config(GoogleConfigKey::Client(timeout), TIMEOUT)
+            .with_retry(retry)
+            .build()
+            .map(|store| Arc::new(store) as _),
+        Scheme::Azure => MicrosoftAzureBuilder::from_env()
+            .with_container_name(location.root())
+            .with_config(AzureConfigKey::Client(timeout), TIMEOUT)
+            .with_retry(retry)
+            .build()
+            .map(|store| Arc::new(store) as _),
+        Scheme::Http => HttpBuilder::new()
+            .with_url(location.request_url())
+            .with_client_options(
+                ClientOptions::new().with_allow_http(true).with_timeout_disabled(),
+            )
+            .with_retry(retry)
+            .build()
+            .map(|store| Arc::new(store) as _),
+    };
+    built.map_err(|err| {
+        let cause = Failure::from(err).into_error();
+        invalid(format!("the environment does not say how to get there: {cause}"))
+    })
+}
+
+/// What the store calls it. All of a URL of a web server is in the store, so that it is
+/// asked for just as it was typed.
+pub(crate) fn path(location: &Location) -> io::Result<Path> {
+    if location.scheme() == Scheme::Http {
+        return Ok(Path::default());
+    }
+    Path::parse(location.key())
+        .map_err(|err| invalid(format!("this cannot be the key of an object: {err}")))
+}

@@ -1,0 +1,142 @@
+//! Who reads on and on, and what to fetch ahead of them.
+
+use std::ops::Range;
+
+use crate::pieces::BLOCK;
+
+/// So many readers are told apart.
+const STREAMS: usize = 16;
+/// Who passes over no more than this reads on, and what is passed over is fetched too.
+const GAP: u64 = 256 << 10;
+/// Who hops no further than this, and this often, is going through all of it: then all
+/// is fetched, as one long stretch comes sooner than many short ones.
+const HOP: u64 = 2 << 20;
+const HOPS: u32 = 32;
+/// The least that is fetched ahead.
+const LEAST: u64 = 2 * BLOCK;
+
+/// Those who read an object.
+#[derive(Debug, Default)]
+pub(crate) struct Streams {
+    streams: Vec<Stream>,
+    now: u64,
+}
+
+#[derive(Debug)]
+struct Stream {
+    /// Where it was first.
+    begin: u64,
+    /// What it read last.
+    last: Range<u64>,
+    /// How much is fetched ahead of it, and up to where that was.
+    window: u64,
+    ahead: u64,
+    hops: u32,
+    used: u64,
+}
+
+impl Streams {
+    /// Notes that `range` is read; says what to fetch ahead, of which no more than
+    /// `most` bytes.
+    pub(crate) fn read(&mut self, range: &Range<u64>, most: u64) -> Option<Range<u64>> {
+        self.now += 1;
+        let goes_on = |stream: &&mut Stream| {
+            let Range { start, end } = stream.last;
+            (start..=end.saturating_add(HOP)).contains(&range.start)
+        };
+        let nearest = |stream: &&mut Stream| stream.last.end.abs_diff(range.start);
+        let found = self.streams.iter_mut().filter(goes_on).min_by_key(nearest);
+        let Some(stream) = found else {
+            self.begin(range);
+            return None;
+        };
+        stream.used = self.now;
+        if range.end <= stream.last.end {
+            return None; // it looks at the same again
+        }
+        let is_hop = range.start > stream.last.end.saturating_add(GAP);
+        stream.last = range.clone();
+        if is_hop && stream.hops < HOPS {
+            (stream.begin, stream.window) = (range.start, 0);
+            stream.hops += 1;
+            return None;
+        }
+        if range.end - stream.begin <= BLOCK {
+            return None; // all this is one block
+        }
+        let len = range.end - range.start;
+        let wider = stream.window.max(len).saturating_mul(2);
+        stream.window = wider.max(LEAST).min(most);
+        let until = range.end.saturating_add(stream.window);
+        if stream.ahead >= range.end.saturating_add(stream.window / 2) {
+            return None; // enough is on its way
+        }
+        let from = stream.ahead.clamp(range.end, until);
+        stream.ahead = until;
+        Some(from..until)
+    }
+
+    fn begin(&mut self, range: &Range<u64>) {
+        if self.streams.len() >= STREAMS {
+            let oldest = (0..).zip(&self.streams).min_by_key(|(_, stream)| stream.used);
+            let oldest = oldest.map(|(index, _)| index);
+            oldest.map(|index| self.streams.swap_remove(index));
+        }
+        let (begin, last, used) = (range.start, range.clone(), self.now);
+        self.streams.push(Stream { begin, last, window: 0, ahead: 0, hops: 0, used });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOST: u64 = 16 << 20;
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn nothing_is_fetched_ahead_of_who_looks_here_and_there() {
+        let mut streams = Streams::default();
+        for at in [0, 900 * MIB, 500 * MIB, 100 * MIB, 300 * MIB] {
+            assert_eq!(streams.read(&(at..at + 4096), MOST), None);
+            assert_eq!(streams.read(&(at..at + 9000), MOST), None, "still one block");
+        }
+    }
+
+    #[test]
+    fn more_and_more_is_fetched_ahead_of_who_reads_on() {
+        let mut streams = Streams::default();
+        assert_eq!(streams.read(&(0..MIB), MOST), None);
+        assert_eq!(streams.read(&(MIB..2 * MIB), MOST), Some(2 * MIB..4 * MIB));
+        assert_eq!(streams.read(&(2 * MIB..3 * MIB), MOST), Some(4 * MIB..7 * MIB));
+        let mut ahead = 7 * MIB;
+        for at in 3..100 {
+            if let Some(more) = streams.read(&(at * MIB..(at + 1) * MIB), MOST) {
+                assert!(more.start == ahead && more.end <= (at + 1) * MIB + MOST);
+                ahead = more.end;
+            }
+            assert!(ahead >= (at + 1) * MIB + MOST / 4 || at < 10);
+        }
+    }
+
+    #[test]
+    fn two_who_read_on_are_told_apart() {
+        let mut streams = Streams::default();
+        let far = 500 * MIB;
+        streams.read(&(0..MIB), MOST);
+        streams.read(&(far..far + MIB), MOST);
+        assert!(streams.read(&(MIB..2 * MIB), MOST).is_some());
+        assert!(streams.read(&(far + MIB..far + 2 * MIB), MOST).is_some());
+    }
+
+    #[test]
+    fn who_hops_through_all_of_it_is_given_all_of_it() {
+        let mut streams = Streams::default();
+        let heads = (0..1000).map(|n| n * MIB..n * MIB + 512);
+        let asked: Vec<_> = heads.map(|head| streams.read(&head, MOST)).collect();
+        let first = asked.iter().position(Option::is_some);
+        assert_eq!(first, Some(HOPS as usize + 1));
+        let fetched = asked.into_iter().flatten();
+        assert!(fetched.map(|ahead| ahead.end - ahead.start).sum::<u64>() > 900 * MIB);
+    }
+}
