@@ -12,7 +12,7 @@ pub struct Limits {
     /// long, and all of them a little more or less.
     pub pause: Duration,
     /// How long to wait for an answer, and for more of its body. A body may take as much
-    /// longer as it would at [`RATE`].
+    /// longer as it would at 16 KiB a second.
     pub wait: Duration,
     /// How many bytes all sources of a client keep together.
     pub kept_bytes: u64,
@@ -21,7 +21,7 @@ pub struct Limits {
 }
 
 /// A body that comes slower than this is a failure, in bytes a second.
-pub const RATE: u64 = 16 << 10;
+const RATE: u64 = 16 << 10;
 
 impl Default for Limits {
     /// Seven attempts over some six seconds, thirty seconds for each, 64 MiB kept.

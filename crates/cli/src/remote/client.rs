@@ -3,7 +3,6 @@
 use std::{fs::File, io, sync::OnceLock};
 
 use anyhow::{Context as _, Result};
-use logtool_core::Source as _;
 use logtool_remote::{Client, Limits, Location, Scheme, There};
 use logtool_sinks::Existing;
 

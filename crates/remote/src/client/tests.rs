@@ -19,8 +19,8 @@ fn noise(len: u64) -> Vec<u8> {
 }
 
 fn client() -> Client {
-    let mut limits = Limits::default();
-    limits.pause = Duration::from_millis(1);
+    let pause = Duration::from_millis(1);
+    let limits = Limits { pause, ..Limits::default() };
     Client::new(limits).unwrap()
 }
 
@@ -88,8 +88,7 @@ fn who_looks_here_and_there_gets_little() {
 
 #[test]
 fn what_is_longer_than_may_be_kept_is_read_all_the_same() {
-    let mut limits = Limits::default();
-    limits.kept_bytes = 1;
+    let limits = Limits { kept_bytes: 1, ..Limits::default() };
     let (client, store) = (Client::new(limits).unwrap(), Arc::new(InMemory::new()));
     let bytes = noise(20 * MIB);
     put(&client, &store, &bytes);
