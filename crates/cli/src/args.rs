@@ -29,9 +29,9 @@ use crate::times::TypedTime;
 
 /// Inspects and converts the logs of robots.
 ///
-/// A log is a file, a URL (s3://, gs://, az://, https://), or `-` for standard input; what it is, is seen from its bytes, and
-/// gzip, xz and zstd are unpacked on the way. A damaged log is read on both sides of
-/// the damage, and what is lost is told.
+/// A log is a file, a URL (s3://, gs://, az://, https://), or `-` for standard input; what
+/// it is, is seen from its bytes, and gzip, xz and zstd are unpacked on the way. A damaged
+/// log is read on both sides of the damage, and what is lost is told.
 #[derive(Debug, Parser)]
 #[command(name = "logtool", version, propagate_version = true)]
 #[command(max_term_width = 100)]

@@ -52,6 +52,8 @@ mod params;
 mod plot;
 #[path = "process/points.rs"]
 mod points;
+#[path = "process/remote.rs"]
+mod remote;
 #[path = "process/repair.rs"]
 mod repair;
 #[path = "process/report.rs"]

@@ -1,0 +1,105 @@
+//! Logs and outputs as URLs; conformance/remote has more, with servers that fail.
+
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    net::{TcpListener, TcpStream},
+    thread,
+};
+
+use crate::{bytes, program::Folder};
+
+/// A web server of `log`, which gives ranges; its URL.
+fn serve(log: Vec<u8>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/a/flight.ulg", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let log = log.clone();
+            thread::spawn(move || answer(stream.unwrap(), &log));
+        }
+    });
+    url
+}
+
+/// Answers the requests of one connection.
+fn answer(mut stream: TcpStream, log: &[u8]) {
+    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+    while let Some(Ok(first)) = lines.next() {
+        let headers = lines.by_ref().map_while(Result::ok);
+        let headers: Vec<_> = headers.take_while(|line| !line.is_empty()).collect();
+        if !first.contains("/a/flight.ulg") {
+            let _ = stream.write_all(b"HTTP/1.1 404 None\r\nContent-Length: 0\r\n\r\n");
+            continue;
+        }
+        let range = headers.iter().find_map(|line| {
+            let line = line.to_ascii_lowercase();
+            let (start, last) = line.strip_prefix("range: bytes=")?.split_once('-')?;
+            Some((start.parse::<usize>().ok()?, last.parse::<usize>().ok()?))
+        });
+        let (start, last) = range.unwrap();
+        let end = log.len().min(last + 1);
+        let head = format!(
+            "HTTP/1.1 206 Partial\r\nETag: \"1\"\r\nContent-Length: {}\r\n\
+             Content-Range: bytes {start}-{}/{}\r\n\r\n",
+            end - start,
+            end - 1,
+            log.len()
+        );
+        let _ = stream.write_all(head.as_bytes());
+        let _ = stream.write_all(&log[start..end]);
+    }
+}
+
+#[test]
+fn a_log_on_a_web_server_is_what_it_is_on_disk() {
+    let folder = Folder::with(&bytes::log());
+    let url = serve(bytes::log());
+    let here = folder.run(&["info", "flight.ulg"]).succeeded();
+    let there = folder.run(&["info", &format!("{url}?Signature=secret")]);
+    assert_eq!(there.stdout, here.stdout.replace("flight.ulg", &url));
+    let there = there.ended(0, &[&format!("{url}: reads all of it")]);
+    assert!(!there.stderr.contains("secret"), "{}", there.stderr);
+
+    folder.run(&["convert", &url, "-q"]).succeeded();
+    folder.run(&["convert", "flight.ulg", "-q", "-o", "here"]).succeeded();
+    assert_eq!(folder.list("flight"), folder.list("here"));
+    assert_eq!(
+        folder.read("flight/flight_att_0.csv"),
+        folder.read("here/flight_att_0.csv")
+    );
+}
+
+#[test]
+fn what_is_not_on_a_web_server_is_told_in_a_line() {
+    let url = serve(Vec::new()).replace("flight", "other");
+    let run = Folder::new().run(&["info", &url]);
+    assert_eq!(run.stderr, format!("error: {url}: there is no such object\n"));
+    assert_eq!(run.status, 1);
+}
+
+#[test]
+fn a_url_of_a_file_is_the_file() {
+    let folder = Folder::with(&bytes::log());
+    let path = folder.path().to_str().unwrap();
+    let (log, out) =
+        (format!("file://{path}/flight.ulg"), format!("-o=file://{path}/x%20y"));
+    folder.run(&["convert", "-q", &log, &out]).succeeded();
+    assert!(!folder.list("x y").is_empty());
+}
+
+#[test]
+fn urls_that_cannot_be_meant_are_misuse() {
+    let folder = Folder::with(&bytes::log());
+    for (args, told) in [
+        (vec!["info", "ftp://host/x.ulg"], "ftp:// is not known"),
+        (vec!["info", "s3:///x.ulg"], "names no bucket"),
+        (
+            vec!["filter", "flight.ulg", "-o", "http://host/x.ulg"],
+            "cannot be written to",
+        ),
+    ] {
+        let run = folder.run(&args);
+        assert!(run.status == 2 && run.stderr.contains(told), "{run:?}");
+    }
+    assert_eq!(folder.list("."), ["flight.ulg"]);
+}
