@@ -143,3 +143,10 @@ def no_ranges(tally, files, folder):
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_):
         pass
+
+    def copyfile(self, source, outputfile):
+        # Who wanted a part of it, and is sent all, hangs up.
+        try:
+            super().copyfile(source, outputfile)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True

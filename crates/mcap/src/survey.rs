@@ -27,7 +27,7 @@ pub(crate) fn survey(
     options: OpenOptions,
 ) -> Result<(Manifest, Notes)> {
     let mut window = Window::new(source);
-    let head = window.at(0, MAGIC.len())?;
+    let head = window.peek(0, MAGIC.len())?; // no window: there may be a summary
     if !head.starts_with(&MAGIC) {
         let what = "it does not begin as an MCAP file does";
         return Err(Error::new(ErrorKind::Unrecognized, what).at(0));
