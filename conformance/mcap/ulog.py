@@ -137,6 +137,19 @@ def parameters(log, words):
             yield f"{name} is {told[name]}, not {value}"
 
 
+def defaults(log, words):
+    """Defaults of parameters, of the firmware and of the airframe, are said in words."""
+    for number, name in enumerate(["parameters_system_default", "parameters_setup_default"]):
+        wanted = log.get_default_parameters(number) if log.has_default_parameters else {}
+        told = words.get(name, {})
+        if told.keys() != wanted.keys():
+            yield f"{name}: {len(told)}, not {len(wanted)}"
+            continue
+        for key, value in wanted.items():
+            if np.float32(float(told[key])) != np.float32(value):
+                yield f"{name}: {key} is {told[key]}, not {value}"
+
+
 def fixes(topics):
     """A place for each fix of a receiver."""
     for name, (_, ours) in topics.items():
@@ -170,6 +183,7 @@ def check(path, tally):
         tally.check("their times", times(log, topics, shift))
         tally.check("messages", messages(log, said, shift), f"{len(said)}")
         tally.check("parameters", parameters(log, words))
+        tally.check("their defaults", defaults(log, words))
         tally.check("places", fixes(topics))
         total = count + len(said)
         differences = [] if statistics.message_count == total else [f"{statistics.message_count}"]

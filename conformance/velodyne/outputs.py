@@ -204,7 +204,7 @@ def lidar_log(name, more, is_unix):
         }
         for what, (read, to, *options) in wanted.items():
             folder = convert(log, out / what, to, *options, *more)
-            (folder,) = folder.iterdir()
+            (folder,) = (path for path in folder.iterdir() if path.is_dir())
             pairs, wrong = scans(folder, table)
             for path, part in pairs:
                 wrong += [f"{path.name}: {text}" for text in read(path, part)]
@@ -219,9 +219,14 @@ def lidar_log(name, more, is_unix):
         }
         for what, (read, to, *options) in whole.items():
             folder = convert(log, out / what, to, "--per", "log", *options, *more)
-            (path,) = folder.iterdir()
+            (path,) = made(folder)
             tally.check(what, read(path, table), f"{len(table['x'])} points")
     return tally
+
+
+def made(folder):
+    """The files of a folder, but for that which tells where they are from."""
+    return [path for path in folder.iterdir() if path.name != "provenance.json"]
 
 
 def twins(bag, capture):
@@ -231,7 +236,7 @@ def twins(bag, capture):
         clouds = []
         for log in (bag, capture):
             folder = convert(VELODYNE / log, Path(out) / log, "kitti", "--per", "log")
-            (path,) = folder.iterdir()
+            (path,) = made(folder)
             clouds.append(np.fromfile(path, "<f4"))
         tally.check(f"points as in {capture}", differ("points", *clouds), f"{len(clouds[0]) // 4}")
     return tally

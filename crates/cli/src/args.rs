@@ -87,6 +87,9 @@ pub(crate) struct GlobalArgs {
     #[arg(long, global = true, value_name = "N", hide_possible_values = true)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
+    /// The command and its options, as outputs [tell](crate::given) them.
+    #[arg(skip)]
+    pub(crate) given: String,
 }
 
 #[derive(Debug, Subcommand)]

@@ -12,6 +12,7 @@ mod digest;
 mod finding;
 mod findings;
 mod formats;
+mod given;
 mod human;
 mod input;
 mod interrupt;
@@ -28,6 +29,7 @@ mod opened;
 mod outcome;
 mod paint;
 mod progress;
+mod provenance;
 mod reader;
 mod row;
 mod selection;
@@ -41,12 +43,15 @@ mod commands;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::args::Args;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let program = Args::command();
+    let matches = program.clone().get_matches();
+    let mut args = Args::from_arg_matches(&matches).unwrap_or_else(|err| err.exit());
+    args.global.given = given::text(&program, &matches);
     match commands::run(&args) {
         Ok(outcome) => outcome.into(),
         Err(err) => complaint::tell(&err),

@@ -52,6 +52,8 @@ mod params;
 mod plot;
 #[path = "process/points.rs"]
 mod points;
+#[path = "process/provenance.rs"]
+mod provenance;
 #[path = "process/repair.rs"]
 mod repair;
 #[path = "process/report.rs"]

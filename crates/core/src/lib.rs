@@ -47,6 +47,7 @@ mod cut;
 mod error;
 pub mod hex;
 mod labels;
+mod provenance;
 mod source;
 mod time;
 mod topic;
@@ -120,6 +121,7 @@ pub use crate::{
     merge::{Merge, TimeOrder},
     moved::MovedLog,
     place::Place,
+    provenance::{Provenance, SourceFile},
     queue::Queue,
     raw::{RawDecoder, raw_schema},
     room::ColumnRoom,

@@ -91,6 +91,8 @@ pub(crate) struct Opened {
     pub(crate) compression: Bytes,
     /// How many bytes the packed records are.
     pub(crate) packed_len: u64,
+    /// Whether its records were unpacked to their end.
+    pub(crate) is_ended: bool,
     /// Whether the file ends before the chunk.
     is_cut: bool,
 }
@@ -119,6 +121,7 @@ impl Opened {
             }
             Some(Compression::Zstd) => zstd(&packed, chunk.size, limit),
         };
+        let is_ended = how == Unpacked::Whole && !is_cut;
         let is_all = records.len() as u64 == chunk.size;
         let is_right = chunk.crc == 0 || crc32fast::hash(&records) == chunk.crc;
         let how = match how {
@@ -129,7 +132,7 @@ impl Opened {
         let plain = (compression == Some(Compression::None)).then_some(at);
         let compression = record.slice_ref(chunk.compression);
         let packed_len = chunk.packed_len;
-        Some(Self { records, plain, how, compression, packed_len, is_cut })
+        Some(Self { records, plain, how, compression, packed_len, is_ended, is_cut })
     }
 
     /// What is wrong with all of it.

@@ -5,14 +5,15 @@ use std::{ops::Range, sync::Arc};
 use bytes::Bytes;
 use logtool_core::{
     Block, Cursor, Damage, DamageKind, NextGap, OpenOptions, Result, Selection, Source,
-    Step, Timestamp, Walk,
+    Step, Walk,
 };
 
 use crate::{
     channels::Channels,
+    check::Inside,
     chunk::{self, Opened},
     contents::{self, Met},
-    wire::{self, HEAD_LEN, op},
+    wire::{self, HEAD_LEN, op, timestamp},
 };
 
 /// Reads a part.
@@ -39,6 +40,8 @@ struct Reader {
     channels: Arc<Channels>,
     selection: Selection,
     options: OpenOptions,
+    /// What looks into chunks as they are read.
+    inside: Option<Arc<Inside>>,
 }
 
 impl McapCursor {
@@ -50,8 +53,14 @@ impl McapCursor {
         selection: Selection,
         options: OpenOptions,
     ) -> Self {
-        let reader = Reader { channels, selection, options };
+        let reader = Reader { channels, selection, options, inside: None };
         Self { reader, next: Next::Chunk(source.clone(), place) }
+    }
+
+    /// The same, and `inside` looks into what it reads.
+    pub(crate) fn inspected(mut self, inside: Arc<Inside>) -> Self {
+        self.reader.inside = Some(inside);
+        self
     }
 
     /// A cursor of the records at `place`, which are in no chunk; between them are some
@@ -64,7 +73,7 @@ impl McapCursor {
         selection: Selection,
         options: OpenOptions,
     ) -> Self {
-        let reader = Reader { channels, selection, options };
+        let reader = Reader { channels, selection, options, inside: None };
         let gap = NextGap::new(&gaps, place.start);
         let walk = Walk::new(source.clone(), place, options);
         Self { reader, next: Next::Records { walk, gaps, gap } }
@@ -133,6 +142,9 @@ impl Reader {
             block.report(Damage::new(DamageKind::Garbled, place));
             return;
         };
+        if let Some(inside) = &self.inside {
+            inside.look(&place, &opened);
+        }
         let records = opened.records.clone();
         match opened.plain {
             Some(at) => block.reset(records.clone(), place.start + at as u64),
@@ -184,9 +196,4 @@ impl Reader {
             block.push_of(topic, stream, time, range.start + 2..range.end);
         }
     }
-}
-
-/// `nanos` since 1970, or the latest time that can be told.
-pub(crate) fn timestamp(nanos: u64) -> Timestamp {
-    i64::try_from(nanos).map_or(Timestamp::MAX, Timestamp::from_nanos)
 }

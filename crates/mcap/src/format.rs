@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use logtool_core::{
-    Extract, Format, Likeness, Log, Manifest, OpenOptions, Output, RecordSink, Result,
-    Source, WriteOptions,
+    Code, Extract, Format, Likeness, Log, Manifest, OpenOptions, Output, RecordSink,
+    Result, Source, WriteOptions,
 };
 
-use crate::{log::McapLog, notes::FORMAT_NAME, sink::McapSink, wire};
+use crate::{check, log::McapLog, notes::FORMAT_NAME, sink::McapSink, wire};
 
 /// The format of MCAP files.
 pub const FORMAT: Mcap = Mcap;
@@ -20,6 +20,10 @@ pub struct Mcap;
 impl Format for Mcap {
     fn name(&self) -> &'static str {
         FORMAT_NAME
+    }
+
+    fn codes(&self) -> &'static [&'static Code] {
+        check::CODES
     }
 
     fn likeness(&self, _name: &str, head: &[u8]) -> Likeness {

@@ -24,6 +24,8 @@ mod ros2;
 
 mod notes;
 
+mod check;
+
 mod cursor;
 
 mod survey;

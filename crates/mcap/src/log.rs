@@ -3,12 +3,13 @@
 use std::{collections::VecDeque, fmt, ops::Range, sync::Arc};
 
 use logtool_core::{
-    Block, Columns, Cursor, Damage, Decoder, Log, Manifest, OpenOptions, Part, Result,
-    Selection, Source, TopicId,
+    Block, Columns, Cursor, Damage, Decoder, Findings, Inspection, Log, Manifest,
+    OpenOptions, Part, Result, Selection, Source, TopicId,
 };
 
 use crate::{
     channels::Channels,
+    check::{self, Checked, Inside},
     cursor::McapCursor,
     messages,
     notes::{FORMAT_NAME, Notes},
@@ -16,6 +17,7 @@ use crate::{
 };
 
 /// An MCAP file that is open.
+#[derive(Clone)]
 pub struct McapLog {
     source: Arc<dyn Source>,
     manifest: Arc<Manifest>,
@@ -77,12 +79,7 @@ impl Log for McapLog {
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        let parts = &self.manifest.parts;
-        let first = parts.partition_point(|one| one.bytes.start < part.bytes.start);
-        let within = parts.get(first..).unwrap_or_default().iter();
-        let within = within.take_while(|one| one.bytes.end <= part.bytes.end);
-        let cursors = within.map(|one| self.cursor(one.bytes.clone(), selection));
-        Ok(Box::new(Several { cursors: cursors.collect() }))
+        Ok(Box::new(Several { cursors: self.cursors(part, selection).collect() }))
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
@@ -92,9 +89,52 @@ impl Log for McapLog {
     fn source(&self) -> &Arc<dyn Source> {
         &self.source
     }
+
+    fn check(&self, findings: &mut Findings) -> Result<()> {
+        let inspection = self.inspect(findings)?;
+        inspection.map_or(Ok(()), |inspection| inspection.finish(findings))
+    }
+
+    fn inspect(&self, findings: &mut Findings) -> Result<Option<Box<dyn Inspection>>> {
+        let (source, gaps) = (self.source.clone(), self.gaps.clone());
+        let checked = Checked { source, options: self.options, gaps };
+        let inside = Arc::new(check::check(checked, findings)?);
+        Ok(Some(Box::new(Inspected { log: self.clone(), inside })))
+    }
+}
+
+/// A file that is looked into as it is read.
+struct Inspected {
+    log: McapLog,
+    inside: Arc<Inside>,
+}
+
+impl Inspection for Inspected {
+    fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
+        let cursors = self.log.cursors(part, selection);
+        let cursors = cursors.map(|cursor| cursor.inspected(self.inside.clone()));
+        Ok(Box::new(Several { cursors: cursors.collect() }))
+    }
+
+    fn finish(self: Box<Self>, findings: &mut Findings) -> Result<()> {
+        self.inside.finish(findings)
+    }
 }
 
 impl McapLog {
+    /// The cursors of all that lies in `part`.
+    fn cursors(
+        &self,
+        part: &Part,
+        selection: &Selection,
+    ) -> impl Iterator<Item = McapCursor> {
+        let parts = &self.manifest.parts;
+        let first = parts.partition_point(|one| one.bytes.start < part.bytes.start);
+        let within = parts.get(first..).unwrap_or_default().iter();
+        let within = within.take_while(move |one| one.bytes.end <= part.bytes.end);
+        within.map(|one| self.cursor(one.bytes.clone(), selection))
+    }
+
     fn cursor(&self, bytes: Range<u64>, selection: &Selection) -> McapCursor {
         let (channels, selection) = (self.channels.clone(), selection.clone());
         let (source, options) = (&self.source, self.options);

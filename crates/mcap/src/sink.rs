@@ -14,10 +14,9 @@ use logtool_rosmsg::Transcoder;
 use crate::{
     cdr::CDR,
     chunk::Compression,
-    cursor::timestamp,
     notes::{FORMAT_NAME, Notes},
     ros2::{self, Translation},
-    wire::{ENVELOPE, SCHEMA_ENCODING},
+    wire::{ENVELOPE, SCHEMA_ENCODING, timestamp},
     write::{ChannelHandle, SchemaHandle, Writer, WriterOptions},
 };
 
@@ -77,9 +76,6 @@ impl<'w> McapSink<'w> {
             extracts.iter().map(|extract| translations(extract, options));
         let translations = translations.collect::<Result<Vec<_>>>()?;
         let mut writer = Writer::new(out, writing)?;
-        for (name, words) in &options.words {
-            writer.metadata(name, words)?;
-        }
         let (mut taken, mut remarks) = (Vec::new(), Vec::new());
         for ((extract, notes), translations) in
             extracts.iter().zip(noted).zip(translations)
@@ -93,6 +89,10 @@ impl<'w> McapSink<'w> {
             if let Some(taken) = taken.last_mut() {
                 taken.attached = attached;
             }
+        }
+        // What is said now is behind what was said before, as where it is from.
+        for (name, words) in &options.words {
+            writer.metadata(name, words)?;
         }
         Ok(Self { writer, extracts: taken, remarks, translated: Vec::new() })
     }

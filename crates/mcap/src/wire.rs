@@ -7,9 +7,9 @@
 //! All numbers are little-endian; a text is a `u32` length and its bytes. (MCAP
 //! specification, version 0, "Records".)
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 
-use logtool_core::Cut;
+use logtool_core::{Cut, Timestamp};
 
 /// The first and the last bytes of a file.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89MCAP0\r\n";
@@ -124,6 +124,11 @@ pub(crate) fn message(content: &[u8]) -> Option<(u16, u64)> {
     Some((channel, cut.u64()?))
 }
 
+/// `nanos` since 1970, or the latest time that can be told.
+pub(crate) fn timestamp(nanos: u64) -> Timestamp {
+    i64::try_from(nanos).map_or(Timestamp::MAX, Timestamp::from_nanos)
+}
+
 /// A chunk: records, packed together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk<'b> {
@@ -203,7 +208,11 @@ impl ChunkIndex {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Statistics {
     pub(crate) messages: u64,
+    pub(crate) attachments: u32,
+    pub(crate) metadata: u32,
     pub(crate) chunks: u32,
+    /// The first and the last time.
+    pub(crate) times: (u64, u64),
     /// How many messages each channel has.
     pub(crate) of_channels: BTreeMap<u16, u64>,
 }
@@ -213,24 +222,40 @@ impl Statistics {
         let mut cut = Cut::new(content);
         let messages = cut.u64()?;
         cut.bytes(2 + 4)?; // how many schemas and channels
-        let (_attachments, _metadata, chunks) = (cut.u32()?, cut.u32()?, cut.u32()?);
-        cut.bytes(8 + 8)?; // the first and the last time
+        let (attachments, metadata, chunks) = (cut.u32()?, cut.u32()?, cut.u32()?);
+        let times = (cut.u64()?, cut.u64()?);
         let mut counts = Cut::new(sized(&mut cut)?);
         let mut of_channels = BTreeMap::new();
         while let (Some(channel), Some(count)) = (counts.u16(), counts.u64()) {
             of_channels.insert(channel, count);
         }
-        Some(Self { messages, chunks, of_channels })
+        Some(Self { messages, attachments, metadata, chunks, times, of_channels })
     }
 }
 
 /// Where the summary is: its start (0 where there is none), and its CRC-32 (0 where
 /// there is none).
 pub(crate) fn footer(content: &[u8]) -> Option<(u64, u32)> {
+    footer_of(content).map(|(summary, _, crc)| (summary, crc))
+}
+
+/// The same, with where its offsets begin (0 where there are none) between.
+pub(crate) fn footer_of(content: &[u8]) -> Option<(u64, u64, u32)> {
     let mut cut = Cut::new(content);
-    let summary = cut.u64()?;
-    cut.u64()?;
-    Some((summary, cut.u32()?))
+    Some((cut.u64()?, cut.u64()?, cut.u32()?))
+}
+
+/// Where an index of an attached file or of metadata, or an offset of the summary, says
+/// that records are, and of which kind.
+pub(crate) fn place(op: u8, content: &[u8]) -> Option<(u8, Range<u64>)> {
+    let mut cut = Cut::new(content);
+    let kind = match op {
+        op::ATTACHMENT_INDEX => op::ATTACHMENT,
+        op::METADATA_INDEX => op::METADATA,
+        _ => cut.u8()?,
+    };
+    let (at, len) = (cut.u64()?, cut.u64()?);
+    Some((kind, at..at.checked_add(len)?))
 }
 
 /// What is said of a file that is attached.

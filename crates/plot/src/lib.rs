@@ -32,6 +32,8 @@ mod draw;
 mod top_view;
 mod track;
 
+mod told;
+
 mod page;
 
 pub use crate::{
@@ -40,6 +42,7 @@ pub use crate::{
     paint::png,
     palette::{LINES, Rgb, line, viridis},
     sample::{Sampler, Signal},
+    told::{with_metadata, with_texts},
     top_view::{TopView, TopViewOptions},
     track::{Track, TrackPiece},
 };

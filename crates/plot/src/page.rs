@@ -23,6 +23,8 @@ pub struct Page {
     pub title: String,
     /// What it is, and by what it was made.
     pub about: String,
+    /// Where it is from, for programs: the `<meta>` called `provenance`.
+    pub provenance: String,
     /// Its parts.
     pub sections: Vec<Section>,
 }
@@ -81,8 +83,10 @@ impl Page {
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
              <meta name=\"viewport\" content=\"width=device-width\">\n\
+             <meta name=\"provenance\" content=\"{}\">\n\
              <title>{title}</title>\n<style>\n{UPLOT_STYLE}\n{STYLE}</style>\n</head>\n\
              <body>\n<header><h1>{title}</h1><p>{}</p></header>\n<nav>",
+            html(&self.provenance),
             html(&self.about)
         );
         for (index, section) in self.sections.iter().enumerate() {
@@ -179,8 +183,12 @@ mod tests {
             Block::Image(evil.into(), "image/png", vec![1]),
         ];
         let section = Section { title: evil.into(), blocks };
-        let page =
-            Page { title: evil.into(), about: evil.into(), sections: vec![section] };
+        let page = Page {
+            title: evil.into(),
+            about: evil.into(),
+            provenance: evil.into(),
+            sections: vec![section],
+        };
         let page = page.html();
         assert_eq!(page.matches("<script").count(), 2, "our own");
         assert_eq!(page.matches("</script").count(), 2);

@@ -101,6 +101,11 @@ impl Outputs {
         &self.dir
     }
 
+    /// The names of all files that were begun, in alphabetical order.
+    pub fn names(&self) -> Vec<String> {
+        self.lock().names.iter().cloned().collect()
+    }
+
     /// Begins the file that will be called `name`: a plain name, or one in a folder that
     /// is made for it, as `camera/index.csv`.
     ///

@@ -8,6 +8,7 @@ mod merged;
 mod one;
 mod points;
 mod px4;
+mod sidecar;
 mod sink;
 mod tables;
 mod tracks;

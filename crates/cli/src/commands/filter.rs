@@ -18,7 +18,7 @@ use crate::{
     new_log::{self, NewLog},
     opened::{self, Opened},
     outcome::Outcome,
-    progress, selection, suggest,
+    progress, provenance, selection, suggest,
 };
 
 pub(super) fn run(args: &FilterArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -30,6 +30,7 @@ pub(super) fn run(args: &FilterArgs, global: &GlobalArgs) -> Result<Outcome> {
     let format = new_log::format(&args.out, manifest)?;
     let mut wanted = Wanted::new(&opened, args).with_context(|| name.clone())?;
     let new = NewLog::begin(&args.out, format, args.writing.force)?;
+    provenance::tell(&mut wanted.options, format, [&opened.input], global)?;
 
     let bar = progress::bar(name, manifest.bytes, global);
     let mut extract = Extract { manifest, selection: wanted.selection.clone() };

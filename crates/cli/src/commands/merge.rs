@@ -18,7 +18,7 @@ use crate::{
     made::Made,
     new_log::{self, NewLog},
     outcome::Outcome,
-    progress, translate,
+    progress, provenance, translate,
 };
 
 pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -44,6 +44,8 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut options = new_log::options(&args.writing);
     options.retimed = moved.iter().any(|moved| moved.nanos != 0);
     options.words = logs.iter().flat_map(|ready| ready.words.clone()).collect();
+    let inputs = sources.iter().map(|source| &source.input);
+    provenance::tell(&mut options, format, inputs, global)?;
     let done = new.write(&extracts, &options, |sink| {
         Ok(merge(&jobs, sink, &|records| bar.inc(records))?)
     });

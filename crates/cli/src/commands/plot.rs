@@ -1,10 +1,12 @@
 //! `logtool plot`: fields over time.
 
-use std::{io::Write as _, path::Path, time::Instant};
+use std::{collections::BTreeMap, io::Write as _, path::Path, time::Instant};
 
 use anyhow::{Context as _, Result};
-use logtool_core::{Log, TimeRange, Timestamp};
-use logtool_plot::{Band, Chart, Line, Panel, TimeAxis, png};
+use logtool_core::{Log, Provenance, TimeRange, Timestamp};
+use logtool_plot::{
+    Band, Chart, Line, Panel, TimeAxis, png, with_metadata, with_texts,
+};
 use logtool_sinks::{Existing, TrackModes};
 
 use crate::{
@@ -17,7 +19,7 @@ use crate::{
     new_log::explained,
     opened::{self, Opened},
     outcome::Outcome,
-    progress,
+    progress, provenance,
     signals::{self, Wanted},
     terminal::say,
 };
@@ -58,9 +60,13 @@ pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
     findings.add(opened.log.manifest(), &topics, &drawn.damage);
     findings.check(global.strict)?;
     let svg = drawn.chart.svg()?;
+    let provenance = provenance::of([&opened.input], global)?.json();
     let bytes = match is_png {
-        true => png(&svg, f32::from(args.scale))?,
-        false => svg.into_bytes(),
+        true => {
+            let texts = BTreeMap::from([(Provenance::NAME.to_owned(), provenance)]);
+            with_texts(png(&svg, f32::from(args.scale))?, &texts)
+        }
+        false => with_metadata(&svg, &provenance).into_bytes(),
     };
     staged.write_all(&bytes)?;
     staged.finish()?;

@@ -16,7 +16,7 @@ use crate::{
     new_log::{self, NewLog},
     opened,
     outcome::Outcome,
-    progress, terminal,
+    progress, provenance, terminal,
 };
 
 pub(super) fn run(args: &RepairArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -43,6 +43,7 @@ pub(super) fn run(args: &RepairArgs, global: &GlobalArgs) -> Result<Outcome> {
     };
     let mut options = new_log::options(&args.writing);
     options.careful = true;
+    provenance::tell(&mut options, format, [&opened.input], global)?;
     let done = new.write(&[extract], &options, |sink| Ok(copy(&job, None, sink)?));
     bar.finish_and_clear();
     let (copied, written) = done.with_context(|| name.clone())?;

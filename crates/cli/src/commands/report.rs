@@ -23,6 +23,7 @@ use crate::{
     new_log::explained,
     opened::{self, Opened},
     outcome::Outcome,
+    provenance,
     terminal::say,
 };
 
@@ -43,8 +44,9 @@ pub(super) fn run(args: &ReportArgs, global: &GlobalArgs) -> Result<Outcome> {
     let opened = opened::open_with(&args.file, global, &lidar)?;
     let mut findings = Findings::of(&opened.input, opened.log.manifest());
     findings.check(global.strict)?;
-    let page =
+    let mut page =
         page(&opened, &mut findings).with_context(|| opened.input.name.clone())?;
+    page.provenance = provenance::of([&opened.input], global)?.json();
     findings.check(global.strict)?;
     let html = page.html();
     staged.write_all(html.as_bytes())?;
@@ -91,7 +93,7 @@ fn page(opened: &Opened, findings: &mut Findings) -> Result<Page> {
     add("Parameters", said::parameters(opened)?);
     let title = opened.input.file_name().to_owned();
     let about = format!("{}, by logtool {}", kind(manifest), env!("CARGO_PKG_VERSION"));
-    Ok(Page { title, about, sections })
+    Ok(Page { title, about, sections, ..Page::default() })
 }
 
 fn kind(manifest: &Manifest) -> String {

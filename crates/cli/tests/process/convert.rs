@@ -19,6 +19,7 @@ fn a_log_becomes_csv_files_called_as_ulog2csv_calls_them() {
             "flight_logged_strings_0.csv",
             "flight_messages_0.csv",
             "flight_parameter_changes_0.csv",
+            "provenance.json",
         ]
     );
     let att = "timestamp,x\n1000000,0.5\n2000000,1.5\n2500000,nan\n";
@@ -80,7 +81,8 @@ fn topics_fields_and_times_choose_what_is_in_the_tables() {
     folder
         .run(&[&["convert", "flight.ulg", "-o", "a", "-q"], &args[..]].concat())
         .succeeded();
-    assert_eq!(folder.list("a"), ["att_0.jsonl"], "the other has nothing in that time");
+    let files = ["att_0.jsonl", "provenance.json"];
+    assert_eq!(folder.list("a"), files, "the other has nothing in that time");
     let rows =
         "{\"timestamp\":2000000,\"x\":1.5}\n{\"timestamp\":2500000,\"x\":null}\n";
     assert_eq!(folder.read("a/att_0.jsonl"), rows);
@@ -90,7 +92,7 @@ fn topics_fields_and_times_choose_what_is_in_the_tables() {
     let rows =
         "timestamp,message\n1100000,\"ready, \"\"set\"\"\"\n2100000,low battery\n";
     assert_eq!(folder.read("b/flight_logged_strings_0.csv"), rows);
-    assert_eq!(folder.list("b").len(), 1);
+    assert_eq!(folder.list("b").len(), 2);
 }
 
 #[test]
@@ -119,7 +121,7 @@ fn merging_makes_one_table_of_what_was_last_told() {
     let args =
         ["convert", "flight.ulg", "-o", "m", "-q", "--merge", "asof", "--rate", "2"];
     folder.run(&args).succeeded();
-    assert_eq!(folder.list("m"), ["merged.csv"]);
+    assert_eq!(folder.list("m"), ["merged.csv", "provenance.json"]);
     assert_eq!(
         folder.read("m/merged.csv"),
         "timestamp,att.x,att.1.x\n\

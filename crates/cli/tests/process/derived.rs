@@ -18,7 +18,7 @@ fn images_are_files_called_by_their_stamps_beside_a_table_of_them() {
     let folder = rover();
     let run = folder.run(&["convert", "rover.bag", "--to", "images", "-o", "out"]);
     assert!(run.status == 0 && run.stderr.contains("10 images"), "{run:?}");
-    assert_eq!(folder.list("out"), ["camera_image_raw"]);
+    assert_eq!(folder.list("out"), ["camera_image_raw", "provenance.json"]);
     let files = folder.list("out/camera_image_raw");
     assert_eq!(files.len(), 11);
     assert_eq!(files[1], "1717236001.000000000.png");

@@ -7,10 +7,9 @@ use logtool_core::{Damage, DamageKind, OpenOptions, Result, TimeRange, Window};
 use crate::{
     chunk::{self, Opened, Unpacked},
     contents::{self, Met},
-    cursor::timestamp,
     judge,
     survey::{Count, Found, START, Tile},
-    wire::{self, HEAD_LEN, MAGIC, op},
+    wire::{self, HEAD_LEN, MAGIC, op, timestamp},
 };
 
 /// How much of the file is looked at for the next record after a broken one.

@@ -6,9 +6,8 @@ use logtool_core::{Result, TimeRange, Timestamp, Window};
 
 use crate::{
     contents::{self, Met},
-    cursor::timestamp,
     survey::{Count, END_LEN, Found, START, Tile},
-    wire::{self, ChunkIndex, HEAD_LEN, MAGIC, Statistics, op},
+    wire::{self, ChunkIndex, HEAD_LEN, MAGIC, Statistics, op, timestamp},
 };
 
 /// A summary that is longer is not believed.

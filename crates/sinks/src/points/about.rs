@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use logtool_core::Topic;
+use logtool_core::{Provenance, Topic};
 
 use crate::provenance::table_metadata;
 
@@ -17,7 +17,8 @@ pub(super) fn about(
 ) -> BTreeMap<String, String> {
     let mut about = table_metadata(topic, log);
     about.remove("logtool.topic.definition");
-    about.retain(|_, value| value.len() <= LONGEST);
+    let provenance = format!("logtool.{}", Provenance::NAME);
+    about.retain(|key, value| value.len() <= LONGEST || *key == provenance);
     for value in about.values_mut() {
         *value = value.replace(|c: char| c.is_control(), " ");
     }

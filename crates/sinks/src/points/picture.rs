@@ -1,9 +1,9 @@
 //! Points as a picture from above.
 
-use std::io::Write as _;
+use std::{collections::BTreeMap, io::Write as _};
 
 use logtool_core::Result;
-use logtool_plot::{TopView, TopViewOptions};
+use logtool_plot::{TopView, TopViewOptions, with_texts};
 
 use crate::points::{
     column::{Column, floats},
@@ -18,19 +18,22 @@ pub(super) struct Picture {
     view: TopView,
     color: PointColor,
     measures: Measures,
+    /// What the file says of itself.
+    about: BTreeMap<String, String>,
 }
 
 /// How many dots a pixel is wide.
 const SCALE: u8 = 2;
 
 impl Picture {
-    /// The picture that will be in `out`, with `title` above it.
+    /// The picture that will be in `out`, with `title` above it, which says `told` of itself.
     pub(super) fn new(
         out: Out,
         columns: &[Column],
         color: PointColor,
         reach_metres: Option<u32>,
         title: String,
+        told: &BTreeMap<String, String>,
     ) -> Self {
         let measures = Measures::of(columns);
         // A cloud without intensities has heights all the same.
@@ -49,7 +52,8 @@ impl Picture {
             scale: SCALE,
             ..TopViewOptions::default()
         };
-        Self { out, view: TopView::new(about), color, measures }
+        let (view, about) = (TopView::new(about), told.clone());
+        Self { out, view, color, measures, about }
     }
 }
 
@@ -81,8 +85,8 @@ impl CloudFile for Picture {
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
-        let Self { mut out, view, .. } = *self;
-        out.write_all(&view.png()?)?;
+        let Self { mut out, view, about, .. } = *self;
+        out.write_all(&with_texts(view.png()?, &about))?;
         close(out)
     }
 }

@@ -242,7 +242,9 @@ impl PointTable {
             }
             PointFormat::Png => {
                 let PointOptions { color, reach_metres, .. } = self.sink.options;
-                Ok(Box::new(Picture::new(out, columns, color, reach_metres, title)))
+                let picture =
+                    Picture::new(out, columns, color, reach_metres, title, about);
+                Ok(Box::new(picture))
             }
             PointFormat::Kitti => Ok(Box::new(Kitti::new(out, columns))),
             PointFormat::Las | PointFormat::Laz => {

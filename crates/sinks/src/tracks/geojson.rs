@@ -2,10 +2,11 @@
 //!
 //! Its properties are the topic, the log, the mode with its colour (`stroke`, as viewers
 //! know it), the first and the last time, and the time of each position, `coordTimes`,
-//! where times are UTC. On another clock the first and the last are seconds.
+//! where times are UTC. The collection has a member more, `provenance`. On another clock the first and the last are seconds.
 
 use std::fmt::{Result, Write};
 
+use logtool_core::Provenance;
 use serde_json::Value;
 
 use crate::tracks::{
@@ -14,8 +15,12 @@ use crate::tracks::{
 };
 
 /// Writes what comes before the stretches.
-pub(super) fn head(text: &mut String) -> Result {
-    write!(text, r#"{{"type":"FeatureCollection","features":["#)
+pub(super) fn head(text: &mut String, about: &About) -> Result {
+    write!(text, r#"{{"type":"FeatureCollection","#)?;
+    if let Some(provenance) = &about.provenance {
+        write!(text, r#""{}":{provenance},"#, Provenance::NAME)?;
+    }
+    write!(text, r#""features":["#)
 }
 
 /// Writes a stretch: a line, or a point where it has one fix.

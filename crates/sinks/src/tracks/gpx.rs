@@ -15,6 +15,10 @@ pub(super) fn head(text: &mut String, about: &About) -> Result {
     writeln!(text, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
     let space = r#"xmlns="http://www.topografix.com/GPX/1/1""#;
     writeln!(text, r#"<gpx version="1.1" creator="{CREATED_BY}" {space}>"#)?;
+    if let Some(provenance) = &about.provenance {
+        let provenance = Xml(provenance);
+        writeln!(text, "<metadata><desc>{provenance}</desc></metadata>")?;
+    }
     let (topic, log) = (Xml(&about.topic), Xml(&about.log));
     writeln!(text, "<trk>\n<name>{topic}</name>\n<src>{log}</src>")
 }

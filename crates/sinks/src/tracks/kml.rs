@@ -2,6 +2,8 @@
 
 use std::fmt::{Result, Write};
 
+use logtool_core::Provenance;
+
 use crate::{
     provenance::CREATED_BY,
     tracks::{
@@ -23,7 +25,11 @@ pub(super) fn head(text: &mut String, about: &About) -> Result {
     writeln!(text, "<Document>")?;
     writeln!(text, "<name>{}</name>", Xml(&about.topic))?;
     let log = Xml(&about.log);
-    writeln!(text, "<description>{log}, by {CREATED_BY}</description>")
+    writeln!(text, "<description>{log}, by {CREATED_BY}</description>")?;
+    let Some(provenance) = &about.provenance else { return Ok(()) };
+    let (name, provenance) = (Provenance::NAME, Xml(provenance));
+    let data = format!(r#"<Data name="{name}"><value>{provenance}</value></Data>"#);
+    writeln!(text, "<ExtendedData>{data}</ExtendedData>")
 }
 
 /// Writes a stretch: a line, or a point where it has one fix. Altitudes are absolute

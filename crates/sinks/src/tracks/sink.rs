@@ -12,7 +12,9 @@ use std::{
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
-use logtool_core::{Error, ErrorKind, Result, TableSink, TableWriter, Topic};
+use logtool_core::{
+    Error, ErrorKind, Provenance, Result, TableSink, TableWriter, Topic,
+};
 
 use crate::{
     file_name::FileNames,
@@ -57,6 +59,7 @@ pub struct TrackSink {
     format: TrackFormat,
     /// The name of the log.
     log: String,
+    provenance: Option<String>,
     modes: Arc<TrackModes>,
     counts: Arc<Counts>,
 }
@@ -81,12 +84,18 @@ impl TrackSink {
         log: String,
     ) -> Self {
         let (modes, counts) = (Arc::default(), Arc::default());
-        Self { outputs, names, name: None, format, log, modes, counts }
+        let (name, provenance) = (None, None);
+        Self { outputs, names, name, format, log, provenance, modes, counts }
     }
 
     /// The same, with lines of their own for each of these modes.
     pub fn with_modes(self, modes: TrackModes) -> Self {
         Self { modes: Arc::new(modes), ..self }
+    }
+
+    /// The same, with files that say where they are from.
+    pub fn with_provenance(self, provenance: &Provenance) -> Self {
+        Self { provenance: Some(provenance.json()), ..self }
     }
 
     /// The same for one topic, of which the file is called `name`.
@@ -123,8 +132,12 @@ impl TableSink for TrackSink {
         };
         let time = schema.fields().first().map(|field| field.data_type());
         let is_utc = matches!(time, Some(DataType::Timestamp(_, Some(_))));
-        let about =
-            About { topic: topic.label().into_owned(), log: self.log.clone(), is_utc };
+        let about = About {
+            topic: topic.label().into_owned(),
+            log: self.log.clone(),
+            is_utc,
+            provenance: self.provenance.clone(),
+        };
         let usual = || self.names.file_name(topic, self.format.extension());
         Ok(Box::new(TrackTable {
             sink: self.clone(),
@@ -241,7 +254,7 @@ impl TrackTable {
                 match format {
                     TrackFormat::Kml => kml::head(text, about)?,
                     TrackFormat::Gpx => gpx::head(text, about)?,
-                    TrackFormat::GeoJson => geojson::head(text)?,
+                    TrackFormat::GeoJson => geojson::head(text, about)?,
                 }
             }
             match format {

@@ -11,6 +11,8 @@ pub(super) struct About {
     pub(super) log: String,
     /// Whether its times are Unix time.
     pub(super) is_utc: bool,
+    /// Where it is from, as JSON; nothing where nobody says.
+    pub(super) provenance: Option<String>,
 }
 
 /// Where something was.

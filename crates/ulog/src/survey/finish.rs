@@ -8,7 +8,7 @@ use logtool_core::{Damage, Manifest, Result, Topic, TopicId, TopicOrigin, Value}
 use crate::{
     anchor,
     built_in::{self, EventLayout},
-    header::{Header, Parameter},
+    header::{Header, Parameter, ParameterValue},
     notes::{BuiltIn, FORMAT_NAME, Notes},
     survey::{Stats, Survey},
     system,
@@ -225,7 +225,7 @@ impl Survey {
         let dropouts =
             dropouts.map(|(name, value)| (name.to_owned(), Value::UInt(value)));
         let non_default = parameters.values().filter(|p| p.is_non_default()).count();
-        BTreeMap::from([
+        let mut all = BTreeMap::from([
             ("info".to_owned(), Value::Map(info.clone())),
             ("info_multiple".to_owned(), Value::Map(lists.collect())),
             ("parameters".to_owned(), Value::Map(values.collect())),
@@ -238,6 +238,20 @@ impl Survey {
                 "start_us".to_owned(),
                 Value::Int(self.header.head.start.as_nanos() / 1_000),
             ),
-        ])
+        ]);
+        type Default = fn(&Parameter) -> Option<ParameterValue>;
+        let defaults: [(&str, Default); 2] = [
+            ("parameters_system_default", |parameter| parameter.system_default),
+            ("parameters_setup_default", |parameter| parameter.setup_default),
+        ];
+        for (name, of) in defaults {
+            let told = parameters.iter();
+            let told = told.filter_map(|(name, p)| Some((name.clone(), of(p)?.into())));
+            let told: BTreeMap<String, Value> = told.collect();
+            if !told.is_empty() {
+                all.insert(name.to_owned(), Value::Map(told));
+            }
+        }
+        all
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use logtool_core::{Damage, Labels, TopicSet};
+use logtool_core::{Damage, Labels, Provenance, TopicSet};
 use logtool_sinks::Outputs;
 
 use crate::{args::ConvertArgs, opened::Opened};
@@ -13,6 +13,8 @@ pub(super) struct Job<'j> {
     pub(super) outputs: &'j Arc<Outputs>,
     pub(super) args: &'j ConvertArgs,
     pub(super) labels: Option<Arc<Labels>>,
+    /// What the outputs say of where they are from.
+    pub(super) provenance: &'j Provenance,
     /// Told how many more bytes of the log are done.
     pub(super) progress: &'j (dyn Fn(u64) + Sync),
 }

@@ -20,7 +20,7 @@ use crate::{
     new_log::{self, NewLog},
     opened,
     outcome::Outcome,
-    progress, selection,
+    progress, provenance, selection,
     terminal::say,
     translate,
 };
@@ -118,6 +118,7 @@ pub(super) fn run(
     new_log::warn(name, format, &mut extract);
     let selection = extract.selection.clone();
     let new = NewLog::begin(place, format, args.force)?;
+    provenance::tell(&mut options, format, [&opened.input], global)?;
     let bar = progress::bar(name, manifest.bytes, global);
     let job = CopyJob {
         log: &*beneath,

@@ -8,14 +8,16 @@ use logtool_sinks::Existing;
 
 use crate::{
     args::{ConvertArgs, GlobalArgs, Layout, Target},
-    commands::convert::{images, job::Job, merged, points, px4, tables, tracks},
+    commands::convert::{
+        images, job::Job, merged, points, px4, sidecar, tables, tracks,
+    },
     findings::Findings,
     human::{Bytes, Span, counted},
     interrupt, labels, lidars,
     new_log::explained,
     opened::{self, Opened},
     outcome::Outcome,
-    progress,
+    progress, provenance,
     terminal::say,
 };
 
@@ -62,7 +64,15 @@ pub(super) fn run(
     let bar = progress::bar(name, opened.log.manifest().bytes, global);
     let progress = |bytes| bar.inc(bytes);
     let progress = &progress;
-    let job = Job { opened: &opened, outputs: &outputs, args, labels, progress };
+    let provenance = provenance::of([&opened.input], global)?;
+    let job = Job {
+        opened: &opened,
+        outputs: &outputs,
+        args,
+        labels,
+        provenance: &provenance,
+        progress,
+    };
     let made = match &header {
         Some(header) => px4::write(&job, header),
         None if args.target() == Target::Images => images::write(&job),
@@ -75,10 +85,17 @@ pub(super) fn run(
     let made = made.map_err(explained).with_context(|| name.clone())?;
     findings.add(opened.log.manifest(), &made.topics, &made.damage);
     findings.check(global.strict)?;
+    let sidecar = match !is_stdout && sidecar::is_wanted(args.target()) {
+        true => sidecar::write(&outputs, existing, &provenance),
+        false => Ok(None),
+    };
+    let sidecar = sidecar.map_err(explained).with_context(|| name.clone())?;
     let files = outputs.commit().map_err(|err| explained(err.into()));
     let files = files.with_context(|| name.clone())?;
 
     if !global.quiet {
+        let sidecar = sidecar.map(|name| outputs.dir().join(name));
+        let tables = files.iter().filter(|path| Some(*path) != sidecar.as_ref());
         let len = |path| fs::metadata(path).map_or(0, |about| about.len());
         let took = start.elapsed();
         let speed =
@@ -89,7 +106,7 @@ pub(super) fn run(
         };
         let written = match is_stdout {
             true => String::new(),
-            false => format!(", {}", Bytes(files.iter().map(len).sum())),
+            false => format!(", {}", Bytes(tables.map(len).sum())),
         };
         say!(
             "{name} → {}: {}, {}{written} in {} ({speed:.0} MB/s)",

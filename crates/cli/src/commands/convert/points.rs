@@ -63,7 +63,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     };
     let names = [NameStyle::FirstBare, NameStyle::Index]
         .map(|style| FileNames::new(style, &manifest.topics));
-    let metadata = sink::metadata(job.opened, args);
+    let metadata = sink::metadata(job);
     let sink = PointSink::new(job.outputs.clone(), names, metadata, options);
     let mut made = tables::write_into(job, &sink, View::Flat, topics)?;
     made.remarks.push(format!("{} of points", counted(sink.files(), "file")));

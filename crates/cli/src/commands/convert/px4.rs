@@ -32,7 +32,7 @@ pub(super) fn write(job: &Job<'_>, header: &Header) -> Result<Made> {
         let logged = manifest.topics().filter(|(_, t)| t.origin == TopicOrigin::Logged);
         topics = logged.map(|(id, _)| id).collect();
     }
-    let metadata = sink::metadata(job.opened, job.args);
+    let metadata = sink::metadata(job);
     let sink = Px4Sink::new(job.outputs.clone(), &manifest.topics, metadata);
     let made = tables::write_into(job, &sink, View::Flat, topics)?;
     sink.finish(job.opened.input.file_name(), &flight(log, header)?)?;

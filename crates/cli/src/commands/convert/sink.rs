@@ -11,7 +11,9 @@ use std::{
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use logtool_core::{ClockZero, Manifest, Result, TableSink, TableWriter, Topic};
+use logtool_core::{
+    ClockZero, Manifest, Provenance, Result, TableSink, TableWriter, Topic,
+};
 use logtool_sinks::{
     CsvOptions, CsvSink, FileNames, IpcSink, JsonLinesSink, MatSink, NameStyle,
     NpzSink, ParquetSink, SparkSink,
@@ -26,7 +28,7 @@ use crate::{
 /// The sink of the tables that `job` asks for, in files called `names`.
 pub(super) fn new(job: &Job<'_>, names: FileNames) -> Box<dyn TableSink> {
     let outputs = job.outputs.clone();
-    let told = || metadata(job.opened, job.args);
+    let told = || metadata(job);
     match job.args.target() {
         Target::Jsonl => Box::new(JsonLinesSink::new(outputs, names)),
         Target::Parquet => {
@@ -64,15 +66,14 @@ pub(super) fn names(opened: &Opened, args: &ConvertArgs) -> FileNames {
 
 /// What a table says of the log that it was made of. (Parameters and long texts are
 /// left out: every table would have them again.)
-pub(super) fn metadata(
-    opened: &Opened,
-    args: &ConvertArgs,
-) -> BTreeMap<String, String> {
+pub(super) fn metadata(job: &Job<'_>) -> BTreeMap<String, String> {
+    let (opened, args) = (job.opened, job.args);
     let manifest = opened.log.manifest();
     let mut metadata = BTreeMap::new();
     let mut tell = |key: &str, value: String| {
         metadata.insert(format!("logtool.{key}"), value);
     };
+    tell(Provenance::NAME, job.provenance.json());
     tell("log", opened.input.file_name().to_owned());
     tell("format", manifest.format.clone());
     tell("time", told_time(manifest, args.clock.time).to_owned());

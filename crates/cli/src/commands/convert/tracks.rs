@@ -51,7 +51,8 @@ pub(super) fn write(job: &Job<'_>, file: Option<&Path>) -> Result<Made> {
     };
     let names = FileNames::new(NameStyle::FirstBare, &manifest.topics);
     let name = job.opened.input.file_name().to_owned();
-    let mut sink = TrackSink::new(job.outputs.clone(), names, format, name);
+    let sink = TrackSink::new(job.outputs.clone(), names, format, name);
+    let mut sink = sink.with_provenance(job.provenance);
     if let Some(modes) = modes::of(log, base.offset_nanos)? {
         sink = sink.with_modes(modes);
     }

@@ -1,0 +1,104 @@
+//! Where outputs say they are from.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::{program::Folder, samples::testdata};
+
+/// The log, and its digest as the Python package `blake3` gives it.
+const LOG: &str = "quad_flight.ulg";
+const DIGEST: &str =
+    "blake3:180bb22484b37b3591691de80fd132495cea4099b95f9186e3f4e0356c658aaa";
+
+fn folder() -> (Folder, Value) {
+    let (folder, log) = (Folder::new(), fs::read(testdata(LOG)).unwrap());
+    folder.write(LOG, &log);
+    let source = json!({"name": LOG, "bytes": log.len(), "digest": DIGEST});
+    (folder, json!([source]))
+}
+
+fn tool() -> String {
+    format!("logtool {}", env!("CARGO_PKG_VERSION"))
+}
+
+#[test]
+fn beside_tables_of_text_lies_a_file_that_says_where_they_are_from() {
+    let (folder, sources) = folder();
+    let args = ["convert", LOG, "-q", "-o", "out", "-t", "battery*", "--threads", "2"];
+    folder.run(&args).succeeded();
+    let told: Value =
+        serde_json::from_str(&folder.read("out/provenance.json")).unwrap();
+    let files =
+        ["quad_flight_battery_status_0.csv", "quad_flight_battery_status_1.csv"];
+    let command = "convert --topic 'battery*'";
+    let want = json!(
+        {"sources": sources, "tool": tool(), "command": command, "files": files}
+    );
+    assert_eq!(told, want);
+    // What is there already is not replaced, and what is new tells of itself.
+    let args = ["convert", LOG, "-q", "-o", "out", "-t", "vehicle_status"];
+    folder.run(&args).succeeded();
+    let told: Value =
+        serde_json::from_str(&folder.read("out/provenance_2.json")).unwrap();
+    assert_eq!(told["files"], json!(["quad_flight_vehicle_status_0.csv"]));
+    folder.run(&[&args[..], &["--force"]].concat()).succeeded();
+    let told: Value =
+        serde_json::from_str(&folder.read("out/provenance.json")).unwrap();
+    assert_eq!(told["files"], json!(["quad_flight_vehicle_status_0.csv"]));
+}
+
+#[test]
+fn files_say_where_they_are_from_where_their_format_lets_them() {
+    let (folder, sources) = folder();
+    let outputs: [(&[&str], &str); 5] = [
+        (&["convert", LOG, "-o", "a.kml"], "a.kml"),
+        (&["convert", LOG, "-o", "a.gpx"], "a.gpx"),
+        (&["convert", LOG, "-o", "a.geojson"], "a.geojson"),
+        (&["plot", LOG, "battery_status.voltage_v", "-o", "a.svg"], "a.svg"),
+        (&["report", LOG, "-o", "a.html"], "a.html"),
+    ];
+    for (args, name) in outputs {
+        folder.run(&[args, &["-q"]].concat()).succeeded();
+        let text = folder.read(name).replace("&quot;", "\"");
+        let source = sources[0].as_object().unwrap();
+        assert!(text.contains(&format!("\"digest\":\"{DIGEST}\"")), "{name}");
+        assert!(text.contains(&format!("\"bytes\":{}", source["bytes"])), "{name}");
+        assert!(text.contains(&format!("\"tool\":\"{}\"", tool())), "{name}");
+    }
+}
+
+#[test]
+fn an_mcap_file_tells_what_it_was_made_of_and_what_that_was_made_of() {
+    let (folder, _) = folder();
+    folder.run(&["convert", LOG, "-q", "-o", "a.mcap"]).succeeded();
+    let told = |name: &str| {
+        let report = folder.run(&["info", "--json", name]).succeeded().json_lines();
+        report[0]["metadata"]["metadata"]["provenance"].clone()
+    };
+    let of_log = told("a.mcap");
+    assert_eq!(of_log["sources[0].digest"], DIGEST);
+    assert_eq!(of_log["command"], "convert");
+    folder.run(&["filter", "a.mcap", "-q", "-o", "b.mcap"]).succeeded();
+    let digest = folder.run(&["info", "--digest", "--json", "a.mcap"]).json_lines();
+    let of_filtered = told("b.mcap");
+    assert_eq!(of_filtered["sources[0].digest"], digest[0]["digest"]);
+    assert_eq!(of_filtered["command"], "filter");
+    // Both are in the file.
+    let bytes = fs::read(folder.path().join("b.mcap")).unwrap();
+    let holds = |what: &str| bytes.windows(what.len()).any(|at| at == what.as_bytes());
+    assert!(holds(DIGEST) && holds("sources[0].digest"));
+}
+
+#[test]
+fn the_same_log_in_another_folder_becomes_the_same_files() {
+    let (folder, _) = folder();
+    folder.write("deep/down/quad_flight.ulg", &fs::read(testdata(LOG)).unwrap());
+    for (log, out) in [(LOG, "one"), ("deep/down/quad_flight.ulg", "deep/two")] {
+        folder.run(&["convert", log, "-q", "--to", "parquet", "-o", out]).succeeded();
+    }
+    for name in folder.list("one") {
+        let read = |dir: &str| fs::read(folder.path().join(dir).join(&name)).unwrap();
+        assert!(read("one") == read("deep/two"), "{name}");
+    }
+}

@@ -1,0 +1,33 @@
+//! What is wrong with an MCAP file, or odd, that only its format knows: its checksums, its
+//! indexes and statistics against what is there, its channels and schemas.
+
+mod chunk;
+mod codes;
+mod declared;
+mod inside;
+mod layout;
+mod summary;
+
+use std::sync::Arc;
+
+use logtool_core::{Damage, Findings, OpenOptions, Result, Source};
+
+pub(crate) use self::{codes::CODES, inside::Inside};
+use crate::check::layout::Layout;
+
+/// What there is to be looked at.
+#[derive(Clone)]
+pub(crate) struct Checked {
+    pub(crate) source: Arc<dyn Source>,
+    pub(crate) options: OpenOptions,
+    /// Where there are no records, as the survey found.
+    pub(crate) gaps: Arc<[Damage]>,
+}
+
+/// Looks at all records that are in no chunk. What is in the chunks is left to be looked
+/// at.
+pub(crate) fn check(log: Checked, findings: &mut Findings) -> Result<Inside> {
+    let layout = Layout::read(&log, findings)?;
+    summary::check(&log, &layout, findings)?;
+    Ok(Inside::new(log, layout))
+}

@@ -1,0 +1,48 @@
+//! Schemas and channels, as little of them as is needed to see whether they fit together.
+
+use crate::wire::{Channel, Schema, op};
+
+/// A schema or a channel that is declared somewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Declared {
+    pub(super) kind: Kind,
+    pub(super) id: u16,
+    /// The checksum and the length of what is said of it.
+    said: (u32, usize),
+}
+
+/// What it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Schema,
+    /// A channel of this topic, with this schema; 0 is none.
+    Channel(String, u16),
+}
+
+impl Declared {
+    /// What is declared by a record of the kind `op`, if it can be read.
+    pub(super) fn of(op: u8, content: &[u8]) -> Option<Self> {
+        let (id, kind) = match op {
+            op::SCHEMA => (Schema::parse(content)?.id, Kind::Schema),
+            _ => {
+                let channel = Channel::parse(content)?;
+                (channel.id, Kind::Channel(channel.topic, channel.schema))
+            }
+        };
+        Some(Self { kind, id, said: (crc32fast::hash(content), content.len()) })
+    }
+
+    /// Whether it is the channel with the number `id`.
+    pub(super) fn is_channel(&self, id: u16) -> bool {
+        self.id == id && matches!(self.kind, Kind::Channel(..))
+    }
+
+    /// Whether it is of the same kind and number as `other`, and says something else.
+    pub(super) fn contradicts(&self, other: &Self) -> bool {
+        let is_alike = matches!(
+            (&self.kind, &other.kind),
+            (Kind::Schema, Kind::Schema) | (Kind::Channel(..), Kind::Channel(..))
+        );
+        is_alike && self.id == other.id && self.said != other.said
+    }
+}

@@ -1,0 +1,286 @@
+//! What `check` finds in files that are broken by hand, one way each: what a byte is, is by
+//! the specification of MCAP, and which code a breach has, by docs/CHECK.md.
+
+#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+
+use std::{collections::BTreeMap, io::Cursor, sync::Arc};
+
+use bytes::Bytes;
+use logtool_core::{OpenOptions, Timestamp};
+use logtool_mcap::{Compression, McapLog, Writer, WriterOptions};
+
+const MAGIC: &[u8] = b"\x89MCAP0\r\n";
+
+/// Opcodes.
+const CHANNEL: u8 = 4;
+const MESSAGE: u8 = 5;
+const CHUNK: u8 = 6;
+const MESSAGE_INDEX: u8 = 7;
+const CHUNK_INDEX: u8 = 8;
+const STATISTICS: u8 = 0x0b;
+const METADATA_INDEX: u8 = 0x0d;
+const DATA_END: u8 = 0x0f;
+const FOOTER: u8 = 2;
+
+/// A file with two channels of texts, in several chunks; its summary has no checksum, so
+/// that it is read whatever is changed in it.
+fn file(compression: Compression) -> Vec<u8> {
+    let mut options = WriterOptions::default();
+    (options.compression, options.chunk_bytes) = (compression, 200);
+    let mut file = Writer::new(Cursor::new(Vec::new()), options).unwrap();
+    let schema = file.schema("std_msgs/String", "ros1msg", b"string data\n").unwrap();
+    let one = file.channel("/one", schema, "ros1", BTreeMap::new()).unwrap();
+    let two = file.channel("/two", schema, "ros1", BTreeMap::new()).unwrap();
+    for number in 0..20_u32 {
+        let time = Timestamp::from_nanos(1_000 + i64::from(number) * 10);
+        let channel = if number % 2 == 0 { one } else { two };
+        file.write(channel, number, time, time, b"\x01\0\0\0x").unwrap();
+    }
+    let words = BTreeMap::from([("a".to_owned(), "b".to_owned())]);
+    file.metadata("words", &words).unwrap();
+    let mut bytes = file.finish().unwrap().into_inner();
+    let crc = bytes.len() - MAGIC.len() - 4;
+    bytes[crc..crc + 4].fill(0);
+    bytes
+}
+
+/// Where the content of the record number `index` of the kind `op` begins.
+fn content(bytes: &[u8], op: u8, index: usize) -> usize {
+    let mut at = MAGIC.len();
+    let mut found = Vec::new();
+    while at + MAGIC.len() < bytes.len() {
+        let len = u64::from_le_bytes(bytes[at + 1..at + 9].try_into().unwrap());
+        if bytes[at] == op {
+            found.push(at + 9);
+        }
+        at += 9 + len as usize;
+    }
+    found[index]
+}
+
+/// The records of a file without a summary, with `more` behind its header and before the
+/// end.
+fn plain(more: &[u8], has_data_end: bool) -> Vec<u8> {
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend(b"\x01\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+    bytes.extend(more);
+    if has_data_end {
+        bytes.extend(b"\x0f\x04\0\0\0\0\0\0\0\0\0\0\0");
+    }
+    bytes.extend(b"\x02\x14\0\0\0\0\0\0\0");
+    bytes.extend([0; 20]);
+    bytes.extend(MAGIC);
+    bytes
+}
+
+/// The codes of MCAP that are found in `bytes`, each once.
+fn codes(bytes: Vec<u8>) -> Vec<&'static str> {
+    let log =
+        McapLog::open(Arc::new(Bytes::from(bytes)), OpenOptions::default()).unwrap();
+    let findings = logtool_core::check(&log, &|_| {}).unwrap();
+    let names = findings.iter().map(|finding| finding.code.name);
+    let mut names: Vec<_> = names.filter(|name| name.starts_with("mcap.")).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// The codes after `change` of a file of chunks that are not packed.
+fn changed(change: impl FnOnce(&mut Vec<u8>)) -> Vec<&'static str> {
+    let mut bytes = file(Compression::None);
+    change(&mut bytes);
+    codes(bytes)
+}
+
+fn add(bytes: &mut [u8], at: usize, more: u8) {
+    bytes[at] = bytes[at].wrapping_add(more);
+}
+
+#[test]
+fn nothing_is_found_in_sound_files() {
+    for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
+        assert_eq!(codes(file(compression)), [""; 0], "{compression:?}");
+    }
+}
+
+#[test]
+fn chunks_are_not_what_they_say() {
+    // The first byte of the text of the last message of the first chunk.
+    let first_byte = |b: &[u8]| content(b, MESSAGE_INDEX, 0) - 9 - 1;
+    assert_eq!(
+        changed(|b| {
+            let at = first_byte(b);
+            add(b, at, 1);
+        }),
+        ["mcap.chunk.crc"]
+    );
+    // start u64, end u64, size u64, crc u32, compression
+    assert_eq!(
+        changed(|b| {
+            let at = content(b, CHUNK, 0) + 16;
+            add(b, at, 1)
+        }),
+        ["mcap.chunk.size", "mcap.chunk_index.differs"]
+    );
+    assert_eq!(
+        changed(|b| {
+            let at = content(b, CHUNK, 0);
+            add(b, at, 5)
+        }),
+        ["mcap.chunk.time", "mcap.chunk_index.differs"]
+    );
+    let mut bytes = file(Compression::Lz4);
+    let at = content(&bytes, CHUNK, 0) + 32;
+    assert_eq!(bytes[at..at + 3], *b"lz4");
+    bytes[at..at + 3].copy_from_slice(b"xyz");
+    let found = codes(bytes);
+    assert_eq!(found[..2], ["mcap.chunk.packing", "mcap.chunk_index.differs"]);
+}
+
+#[test]
+fn indexes_point_elsewhere() {
+    // channel u16, length u32, then time and offset
+    let found = changed(|b| {
+        let at = content(b, MESSAGE_INDEX, 0) + 6 + 8;
+        add(b, at, 1)
+    });
+    assert_eq!(found, ["mcap.message_index.offset"]);
+    let found = changed(|b| {
+        let at = content(b, MESSAGE_INDEX, 0);
+        add(b, at, 40)
+    });
+    let want = [
+        "mcap.message_index.count",
+        "mcap.message_index.offset",
+        "mcap.message_index.place",
+    ];
+    assert_eq!(found, want);
+    // start u64, end u64, where u64
+    let found = changed(|b| {
+        let at = content(b, CHUNK_INDEX, 1) + 16;
+        add(b, at, 1)
+    });
+    assert_eq!(found, ["mcap.chunk_index.missing", "mcap.chunk_index.place"]);
+    let found = changed(|b| {
+        let at = content(b, METADATA_INDEX, 0);
+        add(b, at, 1)
+    });
+    assert_eq!(found, ["mcap.index.place"]);
+}
+
+#[test]
+fn statistics_count_otherwise() {
+    // messages u64, 2, 4, 4, 4, 4, first u64, last u64
+    for at in [0, 14, 18, 26, 34] {
+        let found = changed(|b| {
+            let at = content(b, STATISTICS, 0) + at;
+            add(b, at, 1)
+        });
+        assert_eq!(found, ["mcap.statistics"], "{at}");
+    }
+}
+
+#[test]
+fn checksums_of_data_and_summary_are_wrong_or_right() {
+    let with_crc = |more: u8| {
+        changed(|b| {
+            let at = content(b, DATA_END, 0);
+            let crc = crc32fast::hash(&b[..at - 9]).to_le_bytes();
+            b[at..at + 4].copy_from_slice(&crc);
+            add(b, at, more);
+        })
+    };
+    assert_eq!(with_crc(0), [""; 0]);
+    assert_eq!(with_crc(1), ["mcap.data.crc"]);
+    assert_eq!(
+        changed(|b| {
+            let at = content(b, FOOTER, 0) + 16;
+            add(b, at, 1)
+        }),
+        ["mcap.summary.crc"]
+    );
+}
+
+#[test]
+fn the_end_is_missing_or_elsewhere() {
+    assert_eq!(changed(|b| b.truncate(b.len() - 8)), ["mcap.magic.end"]);
+    let cut = changed(|b| b.truncate(content(b, DATA_END, 0) - 9));
+    assert_eq!(cut, ["mcap.footer.missing", "mcap.magic.end"]);
+    assert_eq!(
+        changed(|b| {
+            let at = content(b, FOOTER, 0);
+            add(b, at, 1)
+        }),
+        ["mcap.summary.place"]
+    );
+    assert_eq!(changed(|b| b.extend(b"behind it")), ["mcap.trailing"]);
+    assert_eq!(codes(plain(b"", true)), ["mcap.summary.missing"]);
+    assert_eq!(codes(plain(b"", false)), ["mcap.data.end", "mcap.summary.missing"]);
+}
+
+#[test]
+fn channels_and_schemas_do_not_fit_together() {
+    // In the chunk and in the summary, each a channel: id u16, schema u16, topic.
+    let in_chunk = |b: &[u8]| {
+        let name = b"\x04\0\0\0/one";
+        b.windows(8).position(|at| at == name).unwrap() - 4
+    };
+    let forget_crc = |b: &mut [u8]| {
+        let at = content(b, CHUNK, 0) + 24;
+        b[at..at + 4].fill(0);
+    };
+    let found = changed(|b| {
+        let (one, other) = (in_chunk(b), content(b, CHANNEL, 0));
+        b[one + 2] = 9;
+        b[other + 2] = 9;
+        forget_crc(b);
+    });
+    assert_eq!(found, ["mcap.channel.schema"]);
+    let found = changed(|b| {
+        let (one, other) = (in_chunk(b), content(b, CHANNEL, 0));
+        b[one + 2] = 0;
+        b[other + 2] = 0;
+        forget_crc(b);
+    });
+    assert_eq!(found, ["mcap.channel.schemaless"]);
+    // The topic in the summary is another one.
+    let found = changed(|b| {
+        let at = content(b, CHANNEL, 0) + 9;
+        b[at] = b'O'
+    });
+    assert_eq!(found, ["mcap.id.reused"]);
+    let found = changed(|b| {
+        let at = content(b, CHANNEL, 1);
+        b[at] = 55
+    });
+    assert_eq!(found, ["mcap.channel.summary"]);
+    // The first message of the first chunk is of no channel.
+    let found = changed(|b| {
+        let at = content(b, CHUNK, 0);
+        let head = [&[MESSAGE, 27][..], &[0; 7], &[0, 0]].concat();
+        let message = b[at..].windows(head.len()).position(|bytes| bytes == head);
+        b[at + message.unwrap() + 9] = 77;
+        forget_crc(b);
+    });
+    assert!(found.contains(&"mcap.channel.undeclared"), "{found:?}");
+}
+
+#[test]
+fn attached_files_and_unknown_records_are_looked_at() {
+    // Two times, an empty name and type, one byte of content, and its checksum.
+    let mut attached = vec![0; 16];
+    attached.extend([0; 8]);
+    attached.extend(b"\x01\0\0\0\0\0\0\0x");
+    let crc = crc32fast::hash(&attached);
+    for (crc, found) in [(crc, 0), (crc ^ 1, 1)] {
+        let content = [&attached[..], &crc.to_le_bytes()].concat();
+        let head = [&[9_u8][..], &(content.len() as u64).to_le_bytes()].concat();
+        let codes = codes(plain(&[head, content].concat(), true));
+        assert_eq!(codes[..found], ["mcap.attachment.crc"][..found]);
+        assert_eq!(codes[found..], ["mcap.summary.missing"]);
+    }
+    let unknown = b"\x20\x01\0\0\0\0\0\0\0x".repeat(2);
+    let of_its_own = b"\x80\x01\0\0\0\0\0\0\0x";
+    let found = codes(plain(&[&unknown[..], of_its_own].concat(), true));
+    assert!(found.contains(&"mcap.record.unknown"), "{found:?}");
+}
