@@ -31,7 +31,7 @@ def first(folder, pattern):
 
 
 def parquet(out):
-    return pq.read_schema(first(out, "*.parquet")).metadata[b"logtool.provenance"]
+    return pq.read_metadata(first(out, "*.parquet")).metadata[b"logtool.provenance"]
 
 
 def arrow(out):
@@ -74,7 +74,7 @@ def las(out):
 
 
 def png(file):
-    return Image.open(file).text["provenance"]
+    return Image.open(file).text["logtool.provenance"]
 
 
 def svg(file):

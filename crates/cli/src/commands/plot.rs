@@ -63,7 +63,8 @@ pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
     let provenance = provenance::of([&opened.input], global)?.json();
     let bytes = match is_png {
         true => {
-            let texts = BTreeMap::from([(Provenance::NAME.to_owned(), provenance)]);
+            let name = format!("logtool.{}", Provenance::NAME);
+            let texts = BTreeMap::from([(name, provenance)]);
             with_texts(png(&svg, f32::from(args.scale))?, &texts)
         }
         false => with_metadata(&svg, &provenance).into_bytes(),

@@ -129,6 +129,11 @@ impl<'l> All<'l> {
 
     /// Messages of channels that are not declared before them.
     fn undeclared(&self, looked: &BTreeMap<usize, Looked>, findings: &mut Findings) {
+        // What cannot be read may declare some.
+        let is_known = looked.len() == self.layout.chunks.len();
+        if !is_known || looked.values().any(|looked| looked.is_damaged) {
+            return;
+        }
         // Where each channel is first declared.
         let mut first: HashMap<u16, u64> = HashMap::new();
         for (at, declared) in &self.declared {
