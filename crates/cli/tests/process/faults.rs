@@ -134,7 +134,7 @@ fn a_folder_and_what_is_not_there_are_no_logs() {
 fn what_may_not_be_read_does_not_stop_the_others() {
     let folder = Folder::with(&bytes::log());
     let secret = folder.write("secret.ulg", &bytes::log());
-    fs::set_permissions(&secret, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o0)).unwrap();
     if fs::File::open(&secret).is_ok() {
         eprintln!("who runs this may read everything: permissions are not tried");
         return;
