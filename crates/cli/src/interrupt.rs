@@ -36,12 +36,16 @@ pub(crate) fn stdout() -> Guarded {
 
 /// Files in `dir`, as [`Outputs::new`].
 pub(crate) fn outputs(dir: impl AsRef<Path>, existing: Existing) -> Guarded {
+    guard(Outputs::new(dir.as_ref(), existing))
+}
+
+/// `outputs`, guarded.
+pub(crate) fn guard(outputs: Arc<Outputs>) -> Guarded {
     static HANDLER: Once = Once::new();
     HANDLER.call_once(|| {
         // Where there is none, an interrupted program leaves its temporary files.
         let _ = ctrlc::set_handler(interrupted);
     });
-    let outputs = Outputs::new(dir.as_ref(), existing);
     live().push(outputs.clone());
     Guarded(outputs)
 }

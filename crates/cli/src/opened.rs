@@ -1,16 +1,20 @@
 //! From a name to an open log.
 
-use std::{ffi::OsStr, path::Path, sync::Arc};
+use std::{ffi::OsStr, io, path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result};
+use bytes::Bytes;
 use logtool_core::{ErrorKind, Format, Log, OpenOptions, Selection, recognize};
 use logtool_rosbag::{RosbagLog, RosbagOptions};
 use logtool_ulog::UlogLog;
 use logtool_velodyne::{capture::Capture, lidar::LidarOptions, vel::Vel};
 
 use crate::{
-    args::GlobalArgs, complaint::Complaint, formats::FORMATS, input::Input, key,
-    lidar_bag,
+    args::GlobalArgs,
+    complaint::Complaint,
+    formats::FORMATS,
+    input::{self, Input, Packing},
+    key, lidar_bag,
 };
 
 /// An open log, and where it is from.
@@ -133,12 +137,22 @@ pub(crate) fn open_ulog(
 }
 
 fn format(path: &Path, input: &Input) -> Result<&'static dyn Format> {
+    let name = unpacked_name(path, input.packing);
+    Ok(recognize(FORMATS, name, &*input.source)?)
+}
+
+/// Whether the file at `path` begins as a log.
+pub(crate) fn is_log(path: &Path) -> io::Result<bool> {
+    let (head, packing) = input::head(path)?;
+    let name = unpacked_name(path, packing);
+    Ok(recognize(FORMATS, name, &Bytes::from(head)).is_ok())
+}
+
+/// What the file at `path` is called without what its packing adds to that.
+fn unpacked_name(path: &Path, packing: Option<Packing>) -> &str {
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    let name = match input.packing {
-        Some(packing) => name.strip_suffix(packing.extension()).unwrap_or(name),
-        None => name,
-    };
-    Ok(recognize(FORMATS, name.trim_end_matches('.'), &*input.source)?)
+    let packed = packing.and_then(|packing| name.strip_suffix(packing.extension()));
+    packed.unwrap_or(name).trim_end_matches('.')
 }
 
 fn options(global: &GlobalArgs) -> OpenOptions {

@@ -62,15 +62,28 @@ impl Packing {
         }
     }
 
-    /// Unpacks `file` as far as that is possible, and says what was lost.
-    pub(super) fn unpack(self, file: File) -> Result<(File, Option<Finding>)> {
-        let limit = file.metadata()?.len().saturating_mul(MAX_RATIO) + SLACK;
-        let packed = BufReader::with_capacity(1 << 17, file);
-        let unpacker: Box<dyn Read> = match self {
+    /// The first `most` bytes of what is packed in `file`, or those that can be had.
+    pub(super) fn head(self, file: File, most: u64) -> io::Result<Vec<u8>> {
+        let mut head = Vec::new();
+        let unpacker = self.unpacker(BufReader::new(file))?;
+        match unpacker.take(most).read_to_end(&mut head) {
+            Err(err) if head.is_empty() => Err(err),
+            _ => Ok(head),
+        }
+    }
+
+    fn unpacker(self, packed: BufReader<File>) -> io::Result<Box<dyn Read>> {
+        Ok(match self {
             Self::Gzip => Box::new(MultiGzDecoder::new(packed)),
             Self::Xz => Box::new(XzDecoder::new_multi_decoder(packed)),
             Self::Zstd => Box::new(zstd::Decoder::with_buffer(packed)?),
-        };
+        })
+    }
+
+    /// Unpacks `file` as far as that is possible, and says what was lost.
+    pub(super) fn unpack(self, file: File) -> Result<(File, Option<Finding>)> {
+        let limit = file.metadata()?.len().saturating_mul(MAX_RATIO) + SLACK;
+        let unpacker = self.unpacker(BufReader::with_capacity(1 << 17, file))?;
         let mut unpacked = temporary_file()?;
         let (len, broken) = copy(unpacker, &mut unpacked, limit)?;
         unpacked.rewind()?;

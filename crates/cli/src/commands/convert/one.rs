@@ -5,10 +5,15 @@ use std::{fs, path::Path, sync::Arc, time::Instant};
 use anyhow::{Context as _, Result};
 use logtool_core::Labels;
 use logtool_sinks::Existing;
+use logtool_ulog::Header;
 
 use crate::{
     args::{ConvertArgs, GlobalArgs, Layout, Target},
-    commands::convert::{images, job::Job, merged, points, px4, tables, tracks},
+    commands::convert::{
+        images,
+        job::{Job, Made},
+        merged, points, px4, tables, tracks,
+    },
     findings::Findings,
     human::{Bytes, Span, counted},
     interrupt, labels, lidars,
@@ -29,24 +34,11 @@ pub(super) fn run(
     global: &GlobalArgs,
 ) -> Result<Outcome> {
     let start = Instant::now();
-    let (opened, header) = match args.layout {
-        Some(Layout::Px4) => {
-            let (input, log) = opened::open_ulog(input, global, "such layout")?;
-            let header = log.header().clone();
-            (Opened { input, log: Box::new(log) }, Some(header))
-        }
-        _ => {
-            let lidar = lidars::options(&args.lidar, args.clock.time)?;
-            (opened::open_with(input, global, &lidar)?, None)
-        }
-    };
+    let (opened, header) = open(input, args, global)?;
     let name = &opened.input.name;
     let mut findings = Findings::of(&opened.input, opened.log.manifest());
     findings.check(global.strict)?;
 
-    let has_names = args.labels.labels;
-    let of_log = || labels::of_log(opened.log.manifest());
-    let labels = labels.or_else(|| has_names.then(of_log).flatten());
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
     let file = args.one_file();
     let folder = match file.map(|file| file.parent().unwrap_or(Path::new(""))) {
@@ -62,15 +54,9 @@ pub(super) fn run(
     let bar = progress::bar(name, opened.log.manifest().bytes, global);
     let progress = |bytes| bar.inc(bytes);
     let progress = &progress;
-    let job = Job { opened: &opened, outputs: &outputs, args, labels, progress };
-    let made = match &header {
-        Some(header) => px4::write(&job, header),
-        None if args.target() == Target::Images => images::write(&job),
-        None if args.target().is_points() => points::write(&job),
-        None if args.target().is_track() => tracks::write(&job, file),
-        None if args.merge.is_some() => merged::write(&job),
-        None => tables::write(&job),
-    };
+    let (opened, outputs) = (&opened, &*outputs);
+    let job = Job { opened, outputs, args, labels, tables: None, progress };
+    let made = write(job, header.as_ref());
     bar.finish_and_clear();
     let made = made.map_err(explained).with_context(|| name.clone())?;
     findings.add(opened.log.manifest(), &made.topics, &made.damage);
@@ -102,4 +88,38 @@ pub(super) fn run(
         lidars::warn(name, opened.log.manifest(), &made.topics);
     }
     Ok(findings.tell(global.quiet))
+}
+
+/// Opens the log `input`, of which PX4's layout wants more than others.
+pub(in crate::commands) fn open(
+    input: &Path,
+    args: &ConvertArgs,
+    global: &GlobalArgs,
+) -> Result<(Opened, Option<Header>)> {
+    if args.layout == Some(Layout::Px4) {
+        let (input, log) = opened::open_ulog(input, global, "such layout")?;
+        let header = log.header().clone();
+        return Ok((Opened { input, log: Box::new(log) }, Some(header)));
+    }
+    let lidar = lidars::options(&args.lidar, args.clock.time)?;
+    Ok((opened::open_with(input, global, &lidar)?, None))
+}
+
+/// Writes what is to come of one log, if that is no log, into the outputs of `job`.
+pub(in crate::commands) fn write(
+    mut job: Job<'_>,
+    header: Option<&Header>,
+) -> Result<Made> {
+    let args = job.args;
+    if job.labels.is_none() && args.labels.labels {
+        job.labels = labels::of_log(job.opened.log.manifest());
+    }
+    match header {
+        Some(header) => px4::write(&job, header),
+        None if args.target() == Target::Images => images::write(&job),
+        None if args.target().is_points() => points::write(&job),
+        None if args.target().is_track() => tracks::write(&job, args.one_file()),
+        None if args.merge.is_some() => merged::write(&job),
+        None => tables::write(&job),
+    }
 }
