@@ -1,6 +1,7 @@
 //! What can be typed.
 
 mod align;
+mod batch;
 mod commands;
 mod convert;
 mod copying;
@@ -12,11 +13,12 @@ use std::path::PathBuf;
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::align::AlignArgs;
+pub(crate) use self::batch::{BatchArgs, IndexArgs, ShardChoice};
 pub(crate) use self::commands::{
     CatArgs, CatFormat, CompletionsArgs, FormatsArgs, InfoArgs, LevelChoice, ManArgs,
     MessagesArgs, Order, ParamsArgs, ParamsCommand, ParamsFormat, SchemaArgs,
 };
-pub(crate) use self::convert::{ConvertArgs, Layout, Target};
+pub(crate) use self::convert::{ConvertArgs, Layout, Target, To};
 pub(crate) use self::copying::{
     CheckArgs, FilterArgs, FindingLevel, MergeArgs, Offset, RepairArgs, WritingArgs,
 };
@@ -101,6 +103,8 @@ pub(crate) enum Command {
     Info(InfoArgs),
     Cat(CatArgs),
     Convert(ConvertArgs),
+    Batch(BatchArgs),
+    Index(IndexArgs),
     Filter(FilterArgs),
     Plot(PlotArgs),
     Report(ReportArgs),

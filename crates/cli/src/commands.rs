@@ -1,6 +1,7 @@
 //! The commands, a file each.
 
 mod align;
+mod batch;
 mod calibration;
 mod cat;
 mod check;
@@ -56,6 +57,8 @@ pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
         Command::Info(args) => info::run(args, global),
         Command::Cat(args) => cat::run(args, global),
         Command::Convert(args) => convert::run(args, global),
+        Command::Batch(args) => batch::run(args, global),
+        Command::Index(args) => batch::index(args, global),
         Command::Filter(args) => filter::run(args, global),
         Command::Plot(args) => plot::run(args, global),
         Command::Report(args) => report::run(args, global),

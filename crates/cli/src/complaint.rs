@@ -10,17 +10,23 @@ pub(crate) struct Complaint {
     what: String,
     hint: Option<String>,
     is_misuse: bool,
+    is_nothing: bool,
 }
 
 impl Complaint {
     /// A failure: `what` went wrong.
     pub(crate) fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), hint: None, is_misuse: false }
+        Self { what: what.into(), hint: None, is_misuse: false, is_nothing: false }
     }
 
     /// The command cannot be what was meant.
     pub(crate) fn misuse(what: impl Into<String>) -> Self {
         Self { is_misuse: true, ..Self::new(what) }
+    }
+
+    /// The log has nothing of what was asked for: of many logs, that is no failure.
+    pub(crate) fn nothing(what: impl Into<String>) -> Self {
+        Self { is_nothing: true, ..Self::new(what) }
     }
 
     /// The same; `hint` says what may help.
@@ -37,6 +43,11 @@ impl fmt::Display for Complaint {
 }
 
 impl error::Error for Complaint {}
+
+/// Whether `err` says that a log has nothing of what was asked for.
+pub(crate) fn is_nothing(err: &anyhow::Error) -> bool {
+    err.downcast_ref::<Complaint>().is_some_and(|complaint| complaint.is_nothing)
+}
 
 /// Tells why the program fails, and says with which status it does.
 ///

@@ -18,12 +18,13 @@ use std::{
 use anyhow::{Context as _, Result};
 use logtool_core::{FileSource, Source};
 
+pub(crate) use self::packed::Packing;
 use crate::{
     args::GlobalArgs,
     complaint::Complaint,
     digest::digest_of,
     finding::Finding,
-    input::{packed::Packing, streamed::Streamed},
+    input::streamed::Streamed,
     remote::{self, Remote},
     url,
 };
@@ -112,6 +113,17 @@ impl Input {
         let name = Path::new(&self.name).file_name().and_then(OsStr::to_str);
         name.unwrap_or(&self.name)
     }
+}
+
+/// The first bytes of the file at `path`, unpacked: enough to see what it is.
+pub(crate) fn head(path: &Path) -> io::Result<(Vec<u8>, Option<Packing>)> {
+    const MOST: u64 = 4096;
+    let mut file = File::open(path)?;
+    let mut head = Vec::new();
+    (&mut file).take(MOST).read_to_end(&mut head)?;
+    let Some(packing) = Packing::of(&head) else { return Ok((head, None)) };
+    file.rewind()?;
+    Ok((packing.head(file, MOST).unwrap_or_default(), Some(packing)))
 }
 
 fn open_file(path: &Path) -> Result<File> {

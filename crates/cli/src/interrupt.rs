@@ -50,17 +50,29 @@ pub(crate) fn stdout() -> Guarded {
 
 /// Files in `dir`, as [`Outputs::new`]; it may be a URL.
 pub(crate) fn outputs(dir: impl AsRef<Path>, existing: Existing) -> Result<Guarded> {
+    let dir = dir.as_ref();
+    let Some(url) = url::of(dir) else { return Ok(guard(Outputs::new(dir, existing))) };
+    let afar = Afar::new(url, existing)?;
+    let staging = afar.staging().to_owned();
+    let outputs = Outputs::new(&staging, existing);
+    Ok(guarded(outputs, Some((afar, staging))))
+}
+
+/// `outputs`, guarded.
+pub(crate) fn guard(outputs: Arc<Outputs>) -> Guarded {
+    guarded(outputs, None)
+}
+
+/// The same, of outputs that go afar from the folder that is told.
+fn guarded(outputs: Arc<Outputs>, afar: Option<(Afar, PathBuf)>) -> Guarded {
     static HANDLER: Once = Once::new();
     HANDLER.call_once(|| {
         // Where there is none, an interrupted program leaves its temporary files.
         let _ = ctrlc::set_handler(interrupted);
     });
-    let dir = dir.as_ref();
-    let afar = url::of(dir).map(|url| Afar::new(url, existing)).transpose()?;
-    let staging = afar.as_ref().map(|afar| afar.staging().to_owned());
-    let outputs = Outputs::new(staging.as_deref().unwrap_or(dir), existing);
+    let (afar, staging) = afar.unzip();
     live().push(Live { outputs: outputs.clone(), staging });
-    Ok(Guarded { outputs, afar })
+    Guarded { outputs, afar }
 }
 
 impl Guarded {
@@ -76,9 +88,8 @@ impl Guarded {
     /// are to be; says where they were written, and how many bytes each has.
     pub(crate) fn commit(&self) -> Result<Vec<(PathBuf, u64)>> {
         let files = self.outputs.commit()?;
-        let lens =
-            files.iter().map(|path| fs::metadata(path).map_or(0, |about| about.len()));
-        let lens: Vec<u64> = lens.collect();
+        let len = |path: &PathBuf| fs::metadata(path).map_or(0, |about| about.len());
+        let lens: Vec<u64> = files.iter().map(len).collect();
         if let Some(afar) = &self.afar {
             afar.send(&files)?;
         }

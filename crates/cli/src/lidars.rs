@@ -49,15 +49,11 @@ pub(crate) fn options(args: &LidarArgs, time: TimeChoice) -> Result<LidarOptions
 /// `topics` of the log `name` are made with.
 pub(crate) fn warn(name: &str, manifest: &Manifest, topics: &TopicSet) {
     let paint = paint::for_stderr();
+    for remark in remarks(manifest, topics) {
+        say!("{} {name}: {remark}", paint.yellow("warning:"));
+    }
     let mut lacks = false;
-    for (id, topic) in manifest.topics() {
-        if !topics.contains(id) {
-            continue;
-        }
-        for key in [MODEL_REMARK, CALIBRATION_REMARK, CLOCK_REMARK] {
-            let Some(remark) = topic.metadata.get(key) else { continue };
-            say!("{} {name}: {}: {remark}", paint.yellow("warning:"), topic.label());
-        }
+    for (_, topic) in manifest.topics().filter(|(id, _)| topics.contains(*id)) {
         if topic.metadata.contains_key(CALIBRATION_REMARK) {
             let origin = topic.metadata.get("calibration");
             let of_another = ["default", "sent by the lidar itself, but"];
@@ -84,6 +80,19 @@ pub(crate) fn check_calibration(args: &LidarArgs, manifest: &Manifest) -> Result
         }
         _ => Ok(()),
     }
+}
+
+/// What is wrong with the models, the calibrations and the clocks that the points among
+/// `topics` are made with.
+pub(crate) fn remarks(manifest: &Manifest, topics: &TopicSet) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for (_, topic) in manifest.topics().filter(|(id, _)| topics.contains(*id)) {
+        let keys = [MODEL_REMARK, CALIBRATION_REMARK, CLOCK_REMARK];
+        for remark in keys.into_iter().filter_map(|key| topic.metadata.get(key)) {
+            remarks.push(format!("{}: {remark}", topic.label()));
+        }
+    }
+    remarks
 }
 
 /// Whether the file at `path` is called as calibrations are.

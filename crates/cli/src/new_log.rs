@@ -20,8 +20,13 @@ use crate::{
 /// A log that is being written.
 pub(crate) struct NewLog {
     // Goes before the outputs, which are guarded to the end.
-    staged: Staged,
+    file: LogFile,
     outputs: Guarded,
+}
+
+/// A log that is being written as one of several outputs.
+pub(crate) struct LogFile {
+    staged: Staged,
     format: &'static dyn Format,
 }
 
@@ -53,26 +58,49 @@ impl NewLog {
         };
         let existing = if force { Existing::Replace } else { Existing::Refuse };
         let outputs = interrupt::outputs(url::parent(path), existing)?;
-        let staged = outputs.create(name).map_err(explained)?;
-        Ok(Self { staged, outputs, format })
+        let file = LogFile::begin(&outputs, name, format)?;
+        Ok(Self { file, outputs })
     }
 
     /// Lets `fill` write `extracts` into it, and gives it its name.
+    pub(crate) fn write<T>(
+        self,
+        extracts: &[Extract<'_>],
+        options: &WriteOptions,
+        fill: impl FnOnce(&mut dyn RecordSink) -> Result<T>,
+    ) -> Result<(T, Written)> {
+        let (done, remarks) = self.file.write(extracts, options, fill)?;
+        let files = self.outputs.commit().map_err(explained)?;
+        let bytes = files.iter().map(|(_, len)| len).sum();
+        Ok((done, Written { bytes, remarks }))
+    }
+}
+
+impl LogFile {
+    /// Begins the log of `format` that will be called `name` among `outputs`.
+    pub(crate) fn begin(
+        outputs: &Guarded,
+        name: &str,
+        format: &'static dyn Format,
+    ) -> Result<Self> {
+        let staged = outputs.create(name).map_err(explained)?;
+        Ok(Self { staged, format })
+    }
+
+    /// Lets `fill` write `extracts` into it, and tells what people should know.
     pub(crate) fn write<T>(
         mut self,
         extracts: &[Extract<'_>],
         options: &WriteOptions,
         fill: impl FnOnce(&mut dyn RecordSink) -> Result<T>,
-    ) -> Result<(T, Written)> {
-        let Self { format, .. } = self;
-        let mut sink = format.writer(Box::new(&mut self.staged), extracts, options)?;
+    ) -> Result<(T, Vec<String>)> {
+        let staged = Box::new(&mut self.staged);
+        let mut sink = self.format.writer(staged, extracts, options)?;
         let done = fill(&mut *sink)?;
         let remarks = sink.remarks();
         sink.finish()?;
         self.staged.finish()?;
-        let files = self.outputs.commit().map_err(explained)?;
-        let bytes = files.iter().map(|(_, len)| len).sum();
-        Ok((done, Written { bytes, remarks }))
+        Ok((done, remarks))
     }
 }
 
@@ -80,10 +108,14 @@ impl NewLog {
 /// takes it out.
 pub(crate) fn warn(name: &str, format: &dyn Format, extract: &mut Extract<'_>) {
     let paint = paint::for_stderr();
-    let left_out = format.leaves_out(extract);
-    for left in &left_out {
-        say!("{} {name}: left out: {}", paint.yellow("warning:"), left.what);
+    for left in take_out(format, extract) {
+        say!("{} {name}: {left}", paint.yellow("warning:"));
     }
+}
+
+/// Takes out of `extract` what a log of `format` has no place for, and says what that is.
+pub(crate) fn take_out(format: &dyn Format, extract: &mut Extract<'_>) -> Vec<String> {
+    let left_out = format.leaves_out(extract);
     if left_out.iter().any(|left| left.topic.is_some()) {
         let is_held = |id: TopicId| !left_out.iter().any(|left| left.topic == Some(id));
         let wanted = &extract.selection.topics;
@@ -91,6 +123,7 @@ pub(crate) fn warn(name: &str, format: &dyn Format, extract: &mut Extract<'_>) {
         let kept = ids.filter(|id| wanted.contains(*id) && is_held(*id));
         extract.selection.topics = kept.collect();
     }
+    left_out.iter().map(|left| format!("left out: {}", left.what)).collect()
 }
 
 /// How to write a log of `format`, as it was typed.

@@ -1,16 +1,23 @@
 //! From a name to an open log.
 
-use std::{ffi::OsStr, path::Path, sync::Arc};
+use std::{ffi::OsStr, io, path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result};
+use bytes::Bytes as Head;
 use logtool_core::{ErrorKind, Format, Log, OpenOptions, Selection, Value, recognize};
 use logtool_rosbag::{RosbagLog, RosbagOptions};
 use logtool_ulog::UlogLog;
 use logtool_velodyne::{capture::Capture, lidar::LidarOptions, vel::Vel};
 
 use crate::{
-    args::GlobalArgs, complaint::Complaint, formats::FORMATS, human::Bytes,
-    input::Input, key, lidar_bag, terminal::say, url,
+    args::GlobalArgs,
+    complaint::Complaint,
+    formats::FORMATS,
+    human::Bytes,
+    input::{self, Input, Packing},
+    key, lidar_bag,
+    terminal::say,
+    url,
 };
 
 /// An open log, and where it is from.
@@ -161,12 +168,22 @@ pub(crate) fn open_ulog(
 }
 
 fn format(path: &Path, input: &Input) -> Result<&'static dyn Format> {
+    let name = unpacked_name(path, input.packing);
+    Ok(recognize(FORMATS, name, &*input.source)?)
+}
+
+/// Whether the file at `path` begins as a log.
+pub(crate) fn is_log(path: &Path) -> io::Result<bool> {
+    let (head, packing) = input::head(path)?;
+    let name = unpacked_name(path, packing);
+    Ok(recognize(FORMATS, name, &Head::from(head)).is_ok())
+}
+
+/// What the file at `path` is called without what its packing adds to that.
+fn unpacked_name(path: &Path, packing: Option<Packing>) -> &str {
     let name = url::file_name(path).unwrap_or_default();
-    let name = match input.packing {
-        Some(packing) => name.strip_suffix(packing.extension()).unwrap_or(name),
-        None => name,
-    };
-    Ok(recognize(FORMATS, name.trim_end_matches('.'), &*input.source)?)
+    let packed = packing.and_then(|packing| name.strip_suffix(packing.extension()));
+    packed.unwrap_or(name).trim_end_matches('.')
 }
 
 fn options(global: &GlobalArgs) -> OpenOptions {

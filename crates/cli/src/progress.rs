@@ -15,6 +15,14 @@ pub(crate) fn of_records(name: &str, records: u64, global: &GlobalArgs) -> Progr
     of(name, records, "{human_pos}/{human_len}  {per_sec}", global)
 }
 
+/// One for `logs` logs of `bytes` bytes together; its message says how many are done.
+pub(crate) fn of_logs(logs: u64, bytes: u64, global: &GlobalArgs) -> ProgressBar {
+    let numbers = "{msg}  {bytes}/{total_bytes}  {bytes_per_sec}";
+    let bar = of("logs", bytes, numbers, global);
+    bar.set_message(format!("0/{logs}"));
+    bar
+}
+
 fn of(name: &str, length: u64, numbers: &str, global: &GlobalArgs) -> ProgressBar {
     if global.quiet || !terminal::stderr_is_seen() {
         return ProgressBar::hidden();

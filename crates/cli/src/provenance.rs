@@ -11,28 +11,49 @@ pub(crate) fn of<'i>(
     inputs: impl IntoIterator<Item = &'i Input>,
     global: &GlobalArgs,
 ) -> Result<Provenance> {
-    let source = |input: &Input| {
-        let name = input.file_name().to_owned();
-        Ok(SourceFile { name, bytes: input.origin.len(), digest: input.digest()? })
-    };
-    Ok(Provenance {
-        sources: inputs.into_iter().map(source).collect::<Result<_>>()?,
-        tool: concat!("logtool ", env!("CARGO_PKG_VERSION")).to_owned(),
-        command: global.given.clone(),
-    })
+    let source = |input: &Input| Ok(source(input, input.digest()?));
+    Ok(made_of(inputs.into_iter().map(source).collect::<Result<_>>()?, global))
 }
 
-/// Lets a new log of `format`, made of `inputs`, say where it is from, if the format has a
-/// place for that: MCAP has.
-pub(crate) fn tell<'i>(
+/// The same of one input, of which the digest is known.
+pub(crate) fn of_known(input: &Input, digest: &str, global: &GlobalArgs) -> Provenance {
+    made_of(vec![source(input, digest.to_owned())], global)
+}
+
+fn source(input: &Input, digest: String) -> SourceFile {
+    SourceFile { name: input.file_name().to_owned(), bytes: input.origin.len(), digest }
+}
+
+fn made_of(sources: Vec<SourceFile>, global: &GlobalArgs) -> Provenance {
+    let tool = concat!("logtool ", env!("CARGO_PKG_VERSION")).to_owned();
+    Provenance { sources, tool, command: global.given.clone() }
+}
+
+/// Lets a new log of `format` say where it is from, if the format has a place for that.
+pub(crate) fn tell(
+    options: &mut WriteOptions,
+    format: &dyn Format,
+    provenance: &Provenance,
+) {
+    if has_place(format) {
+        options.words.push((Provenance::NAME.to_owned(), provenance.words()));
+    }
+}
+
+/// The same of a log that is made of `inputs`, which are read only if there is a place.
+pub(crate) fn tell_of<'i>(
     options: &mut WriteOptions,
     format: &dyn Format,
     inputs: impl IntoIterator<Item = &'i Input>,
     global: &GlobalArgs,
 ) -> Result<()> {
-    if format.name() == logtool_mcap::FORMAT.name() {
-        let words = of(inputs, global)?.words();
-        options.words.push((Provenance::NAME.to_owned(), words));
+    if has_place(format) {
+        tell(options, format, &of(inputs, global)?);
     }
     Ok(())
+}
+
+/// Whether a log of `format` can say where it is from: MCAP files can.
+fn has_place(format: &dyn Format) -> bool {
+    format.name() == logtool_mcap::FORMAT.name()
 }

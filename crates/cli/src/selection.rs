@@ -34,7 +34,7 @@ pub(crate) fn topics(
             let names = manifest.topics.iter().map(|topic| topic.name.as_str());
             let hint = suggest::hint(glob, names, "`logtool info` lists the topics");
             let what = format!("the log has no topic `{glob}`");
-            return Err(Complaint::new(what).hint(hint).into());
+            return Err(Complaint::nothing(what).hint(hint).into());
         }
     }
     Ok(set)
@@ -109,7 +109,7 @@ pub(crate) fn columns(
             _ => suggest::hint(glob, names, hint),
         };
         let what = format!("no topic that is wanted has a field `{glob}`");
-        return Err(Complaint::new(what).hint(hint).into());
+        return Err(Complaint::nothing(what).hint(hint).into());
     }
     *topics = kept;
     Ok(columns_of)

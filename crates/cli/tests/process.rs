@@ -14,6 +14,8 @@ mod samples;
 mod align;
 #[path = "process/bags.rs"]
 mod bags;
+#[path = "process/batch.rs"]
+mod batch;
 #[path = "process/cat.rs"]
 mod cat;
 #[path = "process/cells.rs"]

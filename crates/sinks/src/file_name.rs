@@ -55,6 +55,18 @@ impl FileNames {
         Self { style, stems }
     }
 
+    /// The names that topics were given, by their name and instance; `style` says what
+    /// becomes of them.
+    pub fn given(style: NameStyle, stems: BTreeMap<(String, u32), String>) -> Self {
+        Self { style, stems }
+    }
+
+    /// What the file of a topic would be called if there were no other, without its
+    /// extension.
+    pub fn stem_of(style: &NameStyle, name: &str, instance: u32) -> String {
+        stem(style, name, instance)
+    }
+
     /// The name of the file of `topic`, with `extension`.
     pub fn file_name(&self, topic: &Topic, extension: &str) -> String {
         let stem = self.stem(topic);

@@ -23,6 +23,7 @@
 // In reading order: each module uses only those above it.
 mod error;
 mod file_name;
+mod partition;
 mod provenance;
 mod staged;
 
@@ -65,6 +66,7 @@ pub use crate::{
     json::JsonRows,
     jsonl::JsonLinesSink,
     parquet::ParquetSink,
+    partition::Partition,
     png::{PngColor, PngImage, encode_png},
     points::{Per, PointColor, PointFormat, PointOptions, PointSink, has_points},
     px4::{

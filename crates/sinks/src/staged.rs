@@ -14,7 +14,7 @@ use std::{
 use logtool_core::{Error, ErrorKind, Result};
 use tempfile::TempPath;
 
-use crate::error::at_path;
+use crate::{error::at_path, partition::Partition};
 
 /// What to do with a file that is there already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub enum Existing {
 #[derive(Debug)]
 pub struct Outputs {
     dir: PathBuf,
+    /// The parts of a data set that they are, if they are.
+    partition: Option<Partition>,
     existing: Existing,
     /// Whether all that is written goes to standard output.
     to_stdout: bool,
@@ -80,15 +82,30 @@ const MAX_OPEN: usize = 128;
 impl Outputs {
     /// Files in `dir`, which is made when the first of them begins.
     pub fn new(dir: impl Into<PathBuf>, existing: Existing) -> Arc<Self> {
-        let (state, open) = (Mutex::default(), AtomicUsize::new(0));
-        Arc::new(Self { dir: dir.into(), existing, to_stdout: false, state, open })
+        Arc::new(Self::made(dir.into(), None, existing, false))
+    }
+
+    /// The files of one log in the data set `dir`, which replace what is there: each is
+    /// in a partition of the folder of its table. They are begun in a folder beside, so
+    /// that what a killed program leaves is all in one place.
+    pub fn of_partition(dir: impl Into<PathBuf>, partition: Partition) -> Arc<Self> {
+        let existing = Existing::Replace;
+        Arc::new(Self::made(dir.into(), Some(partition), existing, false))
     }
 
     /// One file, which is written to standard output, as it comes.
     pub fn to_stdout() -> Arc<Self> {
+        Arc::new(Self::made(PathBuf::new(), None, Existing::Refuse, true))
+    }
+
+    fn made(
+        dir: PathBuf,
+        partition: Option<Partition>,
+        existing: Existing,
+        to_stdout: bool,
+    ) -> Self {
         let (state, open) = (Mutex::default(), AtomicUsize::new(0));
-        let (dir, existing) = (PathBuf::new(), Existing::Refuse);
-        Arc::new(Self { dir, existing, to_stdout: true, state, open })
+        Self { dir, partition, existing, to_stdout, state, open }
     }
 
     /// Whether there is one file, [standard output](Self::to_stdout).
@@ -115,14 +132,20 @@ impl Outputs {
         if self.to_stdout {
             return self.stdout(name);
         }
-        let place = self.dir.join(name);
+        let place = match &self.partition {
+            Some(partition) => self.dir.join(partition.place(name)),
+            None => self.dir.join(name),
+        };
         self.check(&place)?;
         let mut state = self.lock();
         if !state.names.insert(name.to_owned()) {
             let what = format!("two tables want the file {}", place.display());
             return Err(Error::new(ErrorKind::Unsupported, what));
         }
-        let dir = place.parent().unwrap_or(&self.dir);
+        let dir = match &self.partition {
+            Some(partition) => partition.begun_in(),
+            None => place.parent().unwrap_or(&self.dir),
+        };
         make_dirs(dir, &mut state.made)?;
         let made = temporary_in(dir);
         let (file, temporary) =
@@ -155,6 +178,11 @@ impl Outputs {
         staged.finish()
     }
 
+    /// Where the files will be that are written to the end so far.
+    pub fn places(&self) -> Vec<PathBuf> {
+        self.lock().done.iter().map(|(_, place)| place.clone()).collect()
+    }
+
     /// Gives all files their names, and says which, in alphabetical order.
     ///
     /// It is an error if some file was begun and not finished. If a file cannot be
@@ -173,6 +201,9 @@ impl Outputs {
         }
         let mut placed: Vec<PathBuf> = Vec::new();
         for (temporary, place) in done {
+            if let (Some(_), Some(dir)) = (&self.partition, place.parent()) {
+                fs::create_dir_all(dir).map_err(|err| at_path("create", dir, err))?;
+            }
             let renamed = match self.existing {
                 Existing::Refuse => temporary.persist_noclobber(&place),
                 Existing::Replace => temporary.persist(&place),

@@ -85,7 +85,7 @@ use crate::{
 /// With `--to vel`, or where OUT ends in .vel, the data packets of one lidar in a capture
 /// become a .vel log, a message each. What the new log has no place for is told before
 /// anything is written.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   logtool convert flight.ulg                       # CSV files in ./flight/

@@ -2,15 +2,15 @@
 //! log of another format.
 
 mod images;
-mod job;
-mod log;
+pub(super) mod job;
+pub(super) mod log;
 mod merged;
-mod one;
+pub(super) mod one;
 mod points;
 mod px4;
 mod sidecar;
 mod sink;
-mod tables;
+pub(super) mod tables;
 mod tracks;
 
 pub(super) use self::images::{Picture, PictureType};
@@ -52,7 +52,7 @@ pub(super) fn run(args: &ConvertArgs, global: &GlobalArgs) -> Result<Outcome> {
 }
 
 /// Refuses what cannot be meant together.
-fn check(args: &ConvertArgs) -> Result<()> {
+pub(super) fn check(args: &ConvertArgs) -> Result<()> {
     let misuse = |what: &str, hint: &str| {
         let complaint = Complaint::misuse(what.to_owned());
         Err(complaint.hint(hint.to_owned()).into())

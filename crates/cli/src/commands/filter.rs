@@ -31,7 +31,7 @@ pub(super) fn run(args: &FilterArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut wanted =
         Wanted::new(&opened, args, format).with_context(|| name.clone())?;
     let new = NewLog::begin(&args.out, format, args.writing.force)?;
-    provenance::tell(&mut wanted.options, format, [&opened.input], global)?;
+    provenance::tell_of(&mut wanted.options, format, [&opened.input], global)?;
 
     let bar = progress::bar(name, manifest.bytes, global);
     let mut extract = Extract { manifest, selection: wanted.selection.clone() };

@@ -47,7 +47,7 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     options.retimed = moved.iter().any(|moved| moved.nanos != 0);
     options.words = logs.iter().flat_map(|ready| ready.words.clone()).collect();
     let inputs = sources.iter().map(|source| &source.input);
-    provenance::tell(&mut options, format, inputs, global)?;
+    provenance::tell_of(&mut options, format, inputs, global)?;
     let done = new.write(&extracts, &options, |sink| {
         let copied = merge(&jobs, sink, &|records| bar.inc(records))?;
         let left_out = (0..jobs.len()).map(|from| sink.left_out(from).to_vec());

@@ -43,7 +43,7 @@ pub(super) fn run(args: &RepairArgs, global: &GlobalArgs) -> Result<Outcome> {
         verify: true,
         progress: &|bytes| bar.inc(bytes),
     };
-    provenance::tell(&mut options, format, [&opened.input], global)?;
+    provenance::tell_of(&mut options, format, [&opened.input], global)?;
     let done = new.write(&[extract], &options, |sink| {
         let copied = copy(&job, None, sink)?;
         Ok((copied, sink.left_out(0).to_vec()))

@@ -62,6 +62,27 @@ impl Packing {
         }
     }
 
+    /// The first `most` bytes of what is packed in `file`, or those that can be had.
+    pub(super) fn head(self, file: File, most: u64) -> io::Result<Vec<u8>> {
+        let mut head = Vec::new();
+        let unpacker = self.unpacker(BufReader::new(file))?;
+        match unpacker.take(most).read_to_end(&mut head) {
+            Err(err) if head.is_empty() => Err(err),
+            _ => Ok(head),
+        }
+    }
+
+    fn unpacker<'p>(
+        self,
+        packed: BufReader<impl Read + 'p>,
+    ) -> io::Result<Box<dyn Read + 'p>> {
+        Ok(match self {
+            Self::Gzip => Box::new(MultiGzDecoder::new(packed)),
+            Self::Xz => Box::new(XzDecoder::new_multi_decoder(packed)),
+            Self::Zstd => Box::new(zstd::Decoder::with_buffer(packed)?),
+        })
+    }
+
     /// Unpacks `packed`, which has `len` bytes, as far as that is possible, and says what
     /// was lost.
     pub(super) fn unpack(
@@ -70,12 +91,7 @@ impl Packing {
         len: u64,
     ) -> Result<(File, Option<Finding>)> {
         let limit = len.saturating_mul(MAX_RATIO).saturating_add(SLACK);
-        let packed = BufReader::with_capacity(1 << 17, packed);
-        let unpacker: Box<dyn Read + '_> = match self {
-            Self::Gzip => Box::new(MultiGzDecoder::new(packed)),
-            Self::Xz => Box::new(XzDecoder::new_multi_decoder(packed)),
-            Self::Zstd => Box::new(zstd::Decoder::with_buffer(packed)?),
-        };
+        let unpacker = self.unpacker(BufReader::with_capacity(1 << 17, packed))?;
         let mut unpacked = temporary_file()?;
         let (len, broken) = copy(unpacker, &mut unpacked, limit)?;
         unpacked.rewind()?;

@@ -2,8 +2,10 @@
 
 use crate::program::Folder;
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 17] = [
     "align",
+    "batch",
+    "index",
     "info",
     "cat",
     "convert",

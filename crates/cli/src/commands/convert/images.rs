@@ -49,14 +49,14 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     if types.is_empty() {
         let hint = "images are topics of sensor_msgs/Image and CompressedImage of ROS 1, and \
              `image` in a .vel log";
-        return Err(Complaint::new("there are no images here").hint(hint).into());
+        return Err(Complaint::nothing("there are no images here").hint(hint).into());
     }
     let topics: TopicSet = types.keys().copied().collect();
     let clock = ShownClock::new(manifest, args.clock.time)?;
     let time = clock.range(args.records.from, args.end())?;
     let selection = Selection { topics: topics.clone(), time };
 
-    let names = FileNames::new(NameStyle::Index, &manifest.topics);
+    let names = job.names(NameStyle::Index);
     let sink = sink::new(job, names.clone());
     let mut gallery = Gallery {
         job,
@@ -103,7 +103,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     for index in gallery.tables.into_values() {
         index.finish()?;
     }
-    Ok(Made { topics, tables, rows, damage: lost.damage, remarks })
+    Ok(Made { topics, tables, rows, damage: lost.damage, remarks, ..Made::default() })
 }
 
 fn length(part: &Part) -> u64 {

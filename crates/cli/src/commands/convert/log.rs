@@ -7,21 +7,24 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use logtool_core::{CopyJob, Extract, Log, Selection, WriteOptions, copy};
+use logtool_core::{
+    Copied, CopyJob, Damage, Extract, Format, Log, RecordSink, Selection, TopicSet,
+    WriteOptions, copy,
+};
 
 use crate::{
     args::{ConvertArgs, GlobalArgs, Target},
     clock::{self, ShownClock},
     complaint::Complaint,
     findings::Findings,
-    input::STDIN,
+    input::{Input, STDIN},
     lidars,
     made::Made,
     moved::Moved,
     new_log::{self, NewLog},
     opened,
     outcome::Outcome,
-    progress, provenance, selection,
+    paint, progress, provenance, selection,
     terminal::say,
     translate::Way,
     url,
@@ -34,13 +37,7 @@ pub(super) fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
         true => "stdin".to_owned(),
         false => opened::stem(input).with_context(|| input.display().to_string())?,
     };
-    let end = match args.target() {
-        Target::Bag => "bag",
-        Target::Pcap => "pcap",
-        Target::Vel => "vel",
-        _ => "mcap",
-    };
-    let name = format!("{stem}.{end}");
+    let name = format!("{stem}.{}", end(args.target()));
     match &args.out {
         Some(out) if args.inputs.len() == 1 && !url::is_folder(out) => Ok(out.clone()),
         Some(out) if args.inputs.len() > 1 && out.extension().is_some() => {
@@ -53,6 +50,16 @@ pub(super) fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
     }
 }
 
+/// What the names of logs of the format `target` end in.
+pub(in crate::commands) fn end(target: Target) -> &'static str {
+    match target {
+        Target::Bag => "bag",
+        Target::Pcap => "pcap",
+        Target::Vel => "vel",
+        _ => "mcap",
+    }
+}
+
 /// Writes the records of `input` into a log at `place`.
 pub(super) fn run(
     input: &Path,
@@ -61,75 +68,26 @@ pub(super) fn run(
     global: &GlobalArgs,
 ) -> Result<Outcome> {
     let start = Instant::now();
-    let lidar = lidars::options(&args.lidar, args.clock.time)?;
-    let opened = opened::open_to_copy(input, global, &lidar)?;
-    let log: Arc<dyn Log> = opened.log.into();
-    let (name, manifest) = (&opened.input.name, log.manifest());
-    let mut findings = Findings::of(&opened.input, manifest);
+    let (input, log) = open(input, args, global)?;
+    let (name, manifest) = (&input.name, log.manifest());
+    let mut findings = Findings::of(&input, manifest);
     findings.check(global.strict)?;
 
-    let clock = ShownClock::new(manifest, args.clock.time)?;
-    let time = clock.range(args.records.from, args.end())?;
-    let format = match args.target() {
-        Target::Bag => "rosbag",
-        Target::Pcap => "pcap",
-        Target::Vel => "vel",
-        _ => "mcap",
-    };
-    let format = new_log::called(format)?;
-    let way = Way::of(&manifest.format, format.name(), args.ros2);
-    let mut topics = match way.filter(|_| args.records.topics.is_empty()) {
-        Some(way) => way.all_topics(manifest),
-        None => selection::topics(manifest, &args.records.topics, false)?,
-    };
-    if args.target() == Target::Pcap {
-        topics = selection::with_packets(manifest, topics);
+    let mut ready = Ready::new(&input, &log, args)?;
+    provenance::tell_of(&mut ready.options, ready.format, [&input], global)?;
+    if ready.way == Some(Way::Lidar) {
+        lidars::warn(name, manifest, &ready.topics);
     }
-    let mut options = WriteOptions::default();
-    options.transcode = args.ros2.then(|| "cdr".to_owned());
-    let (beneath, selection) = match way {
-        Some(way) => {
-            if way == Way::Lidar {
-                lidars::warn(name, manifest, &topics);
-            }
-            let moved = Moved::to_unix(&manifest.clock);
-            let prepared = way.prepare(log.clone(), &topics, moved)?;
-            let mut remarks = prepared.remarks;
-            remarks.extend(way.left_out(manifest, format.name()));
-            if !moved.is_unix {
-                let zero = clock::zero(&manifest.clock);
-                remarks.push(format!("times count from {zero}: it does not know UTC"));
-            }
-            if !global.quiet {
-                remarks.iter().for_each(|remark| say!("{name}: {remark}"));
-            }
-            options.words = way.words(manifest, opened.input.file_name());
-            let time = time.later(moved.nanos);
-            (prepared.log, Selection { time, ..Selection::default() })
-        }
-        None => (log.clone(), Selection { topics: topics.clone(), time }),
-    };
-    let mut extract = Extract { manifest: beneath.manifest(), selection };
-    new_log::warn(name, format, &mut extract);
-    let selection = extract.selection.clone();
-    let new = NewLog::begin(place, format, args.force)?;
-    provenance::tell(&mut options, format, [&opened.input], global)?;
+    ready.tell(name, global.quiet);
+    let new = NewLog::begin(place, ready.format, args.force)?;
     let bar = progress::bar(name, manifest.bytes, global);
-    let job = CopyJob {
-        log: &*beneath,
-        from: 0,
-        selection: selection.clone(),
-        verify: false,
-        progress: &|bytes| bar.inc(bytes),
-    };
-    let done = new.write(&[extract], &options, |sink| {
-        let copied = copy(&job, None, sink)?;
-        Ok((copied, sink.left_out(0).to_vec()))
-    });
+    let progress = |bytes| bar.inc(bytes);
+    let written = new
+        .write(&[ready.extract()], &ready.options, |sink| ready.copy(sink, &progress));
     bar.finish_and_clear();
-    let ((copied, left_out), written) = done.with_context(|| name.clone())?;
-    findings.add(manifest, &topics, &copied.damage);
-    findings.add(manifest, &topics, &left_out);
+    let ((copied, left_out), written) = written.with_context(|| name.clone())?;
+    findings.add(manifest, &ready.topics, &copied.damage);
+    findings.add(manifest, &ready.topics, &left_out);
     findings.check(global.strict)?;
 
     let mut made = Made::new(place, start);
@@ -137,6 +95,116 @@ pub(super) fn run(
     made.records = copied.records.saturating_sub(lost);
     made.bytes = written.bytes;
     made.remarks = written.remarks;
-    made.tell(name, opened.input.source.len(), global);
+    made.tell(name, input.source.len(), global);
     Ok(findings.tell(global.quiet))
+}
+
+/// Opens the log `input`, of which the records are wanted as they are.
+pub(in crate::commands) fn open(
+    input: &Path,
+    args: &ConvertArgs,
+    global: &GlobalArgs,
+) -> Result<(Input, Arc<dyn Log>)> {
+    let lidar = lidars::options(&args.lidar, args.clock.time)?;
+    let opened = opened::open_to_copy(input, global, &lidar)?;
+    Ok((opened.input, opened.log.into()))
+}
+
+/// A log that is ready to be written as another.
+pub(in crate::commands) struct Ready {
+    /// The topics of the log that are read.
+    pub(in crate::commands) topics: TopicSet,
+    /// The format that it becomes.
+    pub(in crate::commands) format: &'static dyn Format,
+    pub(in crate::commands) options: WriteOptions,
+    /// What people should know before: a sentence each.
+    pub(in crate::commands) remarks: Vec<String>,
+    /// What the new log has no place for.
+    pub(in crate::commands) warnings: Vec<String>,
+    /// How it is made one that the format can hold.
+    pub(in crate::commands) way: Option<Way>,
+    /// The log with the records as they will be written, and which of them are wanted.
+    beneath: Arc<dyn Log>,
+    selection: Selection,
+}
+
+impl Ready {
+    /// What `args` want of `log`, which is `input`.
+    pub(in crate::commands) fn new(
+        input: &Input,
+        log: &Arc<dyn Log>,
+        args: &ConvertArgs,
+    ) -> Result<Self> {
+        let manifest = log.manifest();
+        let clock = ShownClock::new(manifest, args.clock.time)?;
+        let time = clock.range(args.records.from, args.end())?;
+        let format = new_log::called(match args.target() {
+            Target::Bag => "rosbag",
+            target => end(target),
+        })?;
+        let way = Way::of(&manifest.format, format.name(), args.ros2);
+        let mut topics = match way.filter(|_| args.records.topics.is_empty()) {
+            Some(way) => way.all_topics(manifest),
+            None => selection::topics(manifest, &args.records.topics, false)?,
+        };
+        if args.target() == Target::Pcap {
+            topics = selection::with_packets(manifest, topics);
+        }
+        let mut options = WriteOptions::default();
+        options.transcode = args.ros2.then(|| "cdr".to_owned());
+        let mut remarks = Vec::new();
+        let (beneath, selection) = match way {
+            Some(way) => {
+                let moved = Moved::to_unix(&manifest.clock);
+                let prepared = way.prepare(log.clone(), &topics, moved)?;
+                remarks = prepared.remarks;
+                remarks.extend(way.left_out(manifest, format.name()));
+                if !moved.is_unix {
+                    let zero = clock::zero(&manifest.clock);
+                    remarks
+                        .push(format!("times count from {zero}: it does not know UTC"));
+                }
+                options.words = way.words(manifest, input.file_name());
+                let time = time.later(moved.nanos);
+                (prepared.log, Selection { time, ..Selection::default() })
+            }
+            None => (log.clone(), Selection { topics: topics.clone(), time }),
+        };
+        let mut extract = Extract { manifest: beneath.manifest(), selection };
+        let warnings = new_log::take_out(format, &mut extract);
+        let selection = extract.selection;
+        Ok(Self { topics, format, options, remarks, warnings, way, beneath, selection })
+    }
+
+    /// What the new log is to hold.
+    pub(in crate::commands) fn extract(&self) -> Extract<'_> {
+        let (manifest, selection) = (self.beneath.manifest(), self.selection.clone());
+        Extract { manifest, selection }
+    }
+
+    /// Writes the records into `sink`: tells what was read, and what it left out.
+    pub(in crate::commands) fn copy(
+        &self,
+        sink: &mut dyn RecordSink,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<(Copied, Vec<Damage>)> {
+        let job = CopyJob {
+            log: &*self.beneath,
+            from: 0,
+            selection: self.selection.clone(),
+            verify: false,
+            progress,
+        };
+        let copied = copy(&job, None, sink)?;
+        Ok((copied, sink.left_out(0).to_vec()))
+    }
+
+    /// Tells what people should know of the log `name` before it is written.
+    fn tell(&self, name: &str, is_quiet: bool) {
+        let warning = paint::for_stderr().yellow("warning:");
+        self.warnings.iter().for_each(|text| say!("{warning} {name}: {text}"));
+        if !is_quiet {
+            self.remarks.iter().for_each(|remark| say!("{name}: {remark}"));
+        }
+    }
 }

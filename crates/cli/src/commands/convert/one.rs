@@ -5,11 +5,14 @@ use std::{path::Path, sync::Arc, time::Instant};
 use anyhow::{Context as _, Result};
 use logtool_core::Labels;
 use logtool_sinks::Existing;
+use logtool_ulog::Header;
 
 use crate::{
     args::{ConvertArgs, GlobalArgs, Layout, Target},
     commands::convert::{
-        images, job::Job, merged, points, px4, sidecar, tables, tracks,
+        images,
+        job::{Job, Made},
+        merged, points, px4, sidecar, tables, tracks,
     },
     findings::Findings,
     human::{Bytes, Span, counted},
@@ -32,24 +35,11 @@ pub(super) fn run(
     global: &GlobalArgs,
 ) -> Result<Outcome> {
     let start = Instant::now();
-    let (opened, header) = match args.layout {
-        Some(Layout::Px4) => {
-            let (input, log) = opened::open_ulog(input, global, "such layout")?;
-            let header = log.header().clone();
-            (Opened { input, log: Box::new(log) }, Some(header))
-        }
-        _ => {
-            let lidar = lidars::options(&args.lidar, args.clock.time)?;
-            (opened::open_with(input, global, &lidar)?, None)
-        }
-    };
+    let (opened, header) = open(input, args, global)?;
     let name = &opened.input.name;
     let mut findings = Findings::of(&opened.input, opened.log.manifest());
     findings.check(global.strict)?;
 
-    let has_names = args.labels.labels;
-    let of_log = || labels::of_log(opened.log.manifest());
-    let labels = labels.or_else(|| has_names.then(of_log).flatten());
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
     let file = args.one_file();
     let folder = file.map_or(place, url::parent);
@@ -68,16 +58,10 @@ pub(super) fn run(
         args,
         labels,
         provenance: &provenance,
+        tables: None,
         progress,
     };
-    let made = match &header {
-        Some(header) => px4::write(&job, header),
-        None if args.target() == Target::Images => images::write(&job),
-        None if args.target().is_points() => points::write(&job),
-        None if args.target().is_track() => tracks::write(&job, file),
-        None if args.merge.is_some() => merged::write(&job),
-        None => tables::write(&job),
-    };
+    let made = write(job, header.as_ref());
     bar.finish_and_clear();
     let made = made.map_err(explained).with_context(|| name.clone())?;
     findings.add(opened.log.manifest(), &made.topics, &made.damage);
@@ -115,4 +99,38 @@ pub(super) fn run(
         raw::warn(name, opened.log.manifest(), &made.topics);
     }
     Ok(findings.tell(global.quiet))
+}
+
+/// Opens the log `input`, of which PX4's layout wants more than others.
+pub(in crate::commands) fn open(
+    input: &Path,
+    args: &ConvertArgs,
+    global: &GlobalArgs,
+) -> Result<(Opened, Option<Header>)> {
+    if args.layout == Some(Layout::Px4) {
+        let (input, log) = opened::open_ulog(input, global, "such layout")?;
+        let header = log.header().clone();
+        return Ok((Opened { input, log: Box::new(log) }, Some(header)));
+    }
+    let lidar = lidars::options(&args.lidar, args.clock.time)?;
+    Ok((opened::open_with(input, global, &lidar)?, None))
+}
+
+/// Writes what is to come of one log, if that is no log, into the outputs of `job`.
+pub(in crate::commands) fn write(
+    mut job: Job<'_>,
+    header: Option<&Header>,
+) -> Result<Made> {
+    let args = job.args;
+    if job.labels.is_none() && args.labels.labels {
+        job.labels = labels::of_log(job.opened.log.manifest());
+    }
+    match header {
+        Some(header) => px4::write(&job, header),
+        None if args.target() == Target::Images => images::write(&job),
+        None if args.target().is_points() => points::write(&job),
+        None if args.target().is_track() => tracks::write(&job, args.one_file()),
+        None if args.merge.is_some() => merged::write(&job),
+        None => tables::write(&job),
+    }
 }

@@ -3,8 +3,7 @@
 use anyhow::Result;
 use logtool_core::{TopicOrigin, TopicSet, View};
 use logtool_sinks::{
-    FileNames, NameStyle, Per, PointColor, PointFormat, PointOptions, PointSink,
-    has_points,
+    NameStyle, Per, PointColor, PointFormat, PointOptions, PointSink, has_points,
 };
 
 use crate::{
@@ -43,7 +42,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
         let hint = "points are made of clouds, scans and packets, as `logtool info` tells, \
                     and --model names a lidar that is not recognised; --to csv takes \
                     every topic";
-        return Err(Complaint::new("there are no points here").hint(hint).into());
+        return Err(Complaint::nothing("there are no points here").hint(hint).into());
     }
     let clock = ShownClock::new(manifest, args.clock.time)?;
     let (format, per) = meant(args);
@@ -61,8 +60,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
         },
         reach_metres: args.picture.reach,
     };
-    let names = [NameStyle::FirstBare, NameStyle::Index]
-        .map(|style| FileNames::new(style, &manifest.topics));
+    let names = [NameStyle::FirstBare, NameStyle::Index].map(|style| job.names(style));
     let metadata = sink::metadata(job);
     let sink = PointSink::new(job.outputs.clone(), names, metadata, options);
     let mut made = tables::write_into(job, &sink, View::Flat, topics)?;

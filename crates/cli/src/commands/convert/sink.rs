@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     path::Path,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -20,9 +20,9 @@ use logtool_sinks::{
 };
 
 use crate::{
-    args::{ConvertArgs, Layout, Target, TimeChoice},
+    args::{Layout, Target, TimeChoice},
     commands::convert::job::Job,
-    opened::{self, Opened},
+    opened,
 };
 
 /// The sink of the tables that `job` asks for, in files called `names`.
@@ -55,13 +55,12 @@ fn mat_file(job: &Job<'_>) -> String {
 }
 
 /// What the files of topics are called.
-pub(super) fn names(opened: &Opened, args: &ConvertArgs) -> FileNames {
-    let stem = opened::stem(Path::new(&opened.input.name));
-    let style = match args.target() {
+pub(super) fn names(job: &Job<'_>) -> FileNames {
+    let stem = opened::stem(Path::new(&job.opened.input.name));
+    job.names(match job.args.target() {
         Target::Csv => NameStyle::Prefixed(stem.unwrap_or_else(|_| "log".to_owned())),
         _ => NameStyle::Topic,
-    };
-    FileNames::new(style, &opened.log.manifest().topics)
+    })
 }
 
 /// What a table says of the log that it was made of. (Parameters and long texts are
@@ -108,20 +107,30 @@ pub(super) struct Counted<'s> {
     sink: &'s dyn TableSink,
     /// How many tables it were so far.
     pub(super) tables: AtomicU64,
-    /// How many rows it were so far.
-    pub(super) rows: Arc<AtomicU64>,
+    /// How many rows of each topic it were so far.
+    rows: Mutex<BTreeMap<(String, u32), Arc<AtomicU64>>>,
 }
 
 impl<'s> Counted<'s> {
     pub(super) fn new(sink: &'s dyn TableSink) -> Self {
-        Self { sink, tables: AtomicU64::new(0), rows: Arc::default() }
+        Self { sink, tables: AtomicU64::new(0), rows: Mutex::default() }
+    }
+
+    /// How many rows of each topic it were so far.
+    pub(super) fn rows_of(&self) -> BTreeMap<(String, u32), u64> {
+        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = |count: &Arc<AtomicU64>| count.load(Ordering::Relaxed);
+        rows.iter().map(|(topic, rows)| (topic.clone(), count(rows))).collect()
     }
 }
 
 impl TableSink for Counted<'_> {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         self.tables.fetch_add(1, Ordering::Relaxed);
-        let (writer, rows) = (self.sink.table(topic, schema)?, self.rows.clone());
+        let writer = self.sink.table(topic, schema)?;
+        let topic = (topic.name.clone(), topic.instance);
+        let mut all = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows = all.entry(topic).or_default().clone();
         Ok(Box::new(CountedWriter { writer, rows }))
     }
 

@@ -20,7 +20,7 @@ use crate::{
 
 /// Writes the tables that `job` asks for.
 pub(super) fn write(job: &Job<'_>) -> Result<Made> {
-    let names = sink::names(job.opened, job.args);
+    let names = sink::names(job);
     let sink = sink::new(job, names);
     let globs = &job.args.records.topics;
     let topics = selection::topics(job.opened.log.manifest(), globs, true)?;
@@ -70,12 +70,14 @@ pub(super) fn write_into(
         progress: job.progress,
     };
     let report = to_tables(log, &table_job, &sink)?;
+    let rows_of = sink.rows_of();
     Ok(Made {
         topics,
         tables: sink.tables.load(Ordering::Relaxed),
-        rows: sink.rows.load(Ordering::Relaxed),
+        rows: rows_of.values().sum(),
+        rows_of,
         damage: report.damage,
-        remarks: Vec::new(),
+        ..Made::default()
     })
 }
 
@@ -86,7 +88,8 @@ pub(super) fn part_bytes(bytes: u64) -> u64 {
     (bytes / (threads * 4)).clamp(1 << 20, 4 << 20)
 }
 
-fn view(args: &ConvertArgs) -> View {
+/// The columns that tables have.
+pub(in crate::commands) fn view(args: &ConvertArgs) -> View {
     let is_flat = args.flat || args.layout == Some(Layout::Flat);
     if is_flat || args.target() == Target::Csv { View::Flat } else { View::Nested }
 }

@@ -7,7 +7,7 @@ use logtool_core::{
     ClockZero, Columns, Manifest, Selection, TableJob, TimeBase, TopicId, TopicSet,
     View, to_tables,
 };
-use logtool_sinks::{FileNames, NameStyle, TrackFormat, TrackSink, position_columns};
+use logtool_sinks::{NameStyle, TrackFormat, TrackSink, position_columns};
 
 use crate::{
     args::Target,
@@ -49,7 +49,7 @@ pub(super) fn write(job: &Job<'_>, file: Option<&Path>) -> Result<Made> {
         Target::Geojson => TrackFormat::GeoJson,
         _ => TrackFormat::Kml,
     };
-    let names = FileNames::new(NameStyle::FirstBare, &manifest.topics);
+    let names = job.names(NameStyle::FirstBare);
     let name = job.opened.input.file_name().to_owned();
     let sink = TrackSink::new(job.outputs.clone(), names, format, name);
     let mut sink = sink.with_provenance(job.provenance);
@@ -74,13 +74,13 @@ pub(super) fn write(job: &Job<'_>, file: Option<&Path>) -> Result<Made> {
     let report = to_tables(log, &table_job, &counting)?;
     let left_out = left_out(&sink);
     if sink.files() == 0 {
-        let rows = counting.rows.load(Ordering::Relaxed);
+        let rows = counting.rows_of().values().sum();
         let what = format!("no track: {} and no position", counted(rows, "row"));
         let hint = match left_out.is_empty() {
             true => "the topics with positions have no records at that time".to_owned(),
             false => left_out.join("; "),
         };
-        return Err(Complaint::new(what).hint(hint).into());
+        return Err(Complaint::nothing(what).hint(hint).into());
     }
     let (files, fixes) = (sink.files(), sink.fixes());
     let made = format!("{} of {}", counted(files, "track"), counted(fixes, "position"));
@@ -92,9 +92,11 @@ pub(super) fn write(job: &Job<'_>, file: Option<&Path>) -> Result<Made> {
     Ok(Made {
         topics,
         tables: counting.tables.load(Ordering::Relaxed),
-        rows: counting.rows.load(Ordering::Relaxed),
+        rows: counting.rows_of().values().sum(),
+        rows_of: counting.rows_of(),
         damage: report.damage,
         remarks,
+        ..Made::default()
     })
 }
 
@@ -122,7 +124,7 @@ fn find(job: &Job<'_>) -> Result<Vec<(TopicId, Vec<usize>)>> {
         let what = format!("none of {} says positions", counted(looked, "topic"));
         let hint = "they are columns `latitude` and `longitude`, `lat` and `lon`, or \
                     `latitude_deg` and `longitude_deg`; `logtool info` lists the topics";
-        return Err(Complaint::new(what).hint(hint).into());
+        return Err(Complaint::nothing(what).hint(hint).into());
     }
     Ok(found)
 }

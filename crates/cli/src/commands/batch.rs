@@ -1,0 +1,279 @@
+//! `logtool batch`: one data set of many logs; and `logtool index`: only its catalog.
+
+mod catalog;
+mod dataset;
+mod entry;
+mod gate;
+mod index;
+mod inputs;
+mod journal;
+mod memory;
+mod meter;
+mod names;
+mod one;
+mod report;
+mod shard;
+mod side_by_side;
+mod tables;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs,
+    path::Path,
+};
+
+use anyhow::Result;
+use arrow_array::RecordBatch;
+use serde_json::json;
+
+pub(super) use self::index::run as index;
+use self::{
+    dataset::Dataset,
+    entry::Entry,
+    gate::Pass,
+    inputs::{Found, Inputs},
+    meter::{LogMeter, Meter},
+    one::{Done, Work},
+    report::Report,
+    shard::Shard,
+    side_by_side::Limits,
+};
+use crate::{
+    args::{BatchArgs, ConvertArgs, GlobalArgs, Layout, Target, To},
+    commands::convert,
+    complaint::Complaint,
+    labels,
+    outcome::Outcome,
+    terminal::say,
+};
+
+pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let out = args.convert.out.clone().unwrap_or_default();
+    let convert = asked(args)?;
+    let shard = shard::wanted(args.shard, &|name| std::env::var(name).ok())?;
+    let (shard, by) = shard.map_or((None, ""), |(shard, by)| (Some(shard), by));
+    if let (Some(shard), false) = (shard, global.quiet) {
+        let Shard { index, count } = shard;
+        say!("part {index} of {count}, counted from 0 ({by})");
+    }
+    let labels = labels::read(&convert.labels)?;
+    let Inputs { mut logs, others, failed } = inputs::find(&args.convert.inputs, &out)?;
+    if logs.is_empty() && failed.is_empty() {
+        let hint = "a folder, a pattern, @list.txt or `-` names them";
+        return Err(Complaint::new("there are no logs here").hint(hint).into());
+    }
+    let dataset = Dataset::open(&out, shard)?;
+    let mut names = names_of(&dataset, &logs);
+    let mut parts = BTreeMap::new();
+    if let Some(shard) = shard {
+        let all: Vec<u32> = shard.parts(&logs);
+        parts = names.iter().cloned().zip(all.iter().copied()).collect();
+        let mut own = all.iter().map(|part| *part == shard.index);
+        names.retain(|_| own.next().unwrap_or(false));
+        let mut own = all.iter().map(|part| *part == shard.index);
+        logs.retain(|_| own.next().unwrap_or(false));
+    }
+    let is_own = |name: &str| {
+        let part = |shard: Shard| {
+            let known = parts.get(name).copied();
+            known.unwrap_or_else(|| shard.part_of_name(name)) == shard.index
+        };
+        shard.is_none_or(part)
+    };
+    clear_unfinished(&dataset, &is_own)?;
+
+    let limits = Limits::new(args.memory.map(|size| size.0));
+    let work = Work {
+        args: &convert,
+        global,
+        labels,
+        dataset: &dataset,
+        pool: limits.pool()?,
+        options: options(&convert, global),
+    };
+    let name_of: HashMap<&str, &str> =
+        logs.iter().zip(&names).map(|(log, name)| (&*log.source, &**name)).collect();
+    let name_of =
+        |found: &Found| name_of.get(&*found.source).copied().unwrap_or_default();
+    let bytes = logs.iter().map(|log| log.bytes).sum();
+    let meter = Meter::new(logs.len() as u64, bytes, args.json, global);
+    let mut report = Report { others, ..Report::default() };
+    // The first part tells of what nobody can tell the size of.
+    if shard.is_none_or(|shard| shard.index == 0) {
+        let failed = failed.into_iter();
+        report.failed = failed
+            .map(|(path, err)| (path.display().to_string(), format!("{err:#}")))
+            .collect();
+    }
+    let mut errors = BTreeMap::new();
+    meter.during(|| {
+        let one = |found: &Found, pass: &mut Pass<'_>, meter: &LogMeter<'_>| {
+            work.run(found, name_of(found), pass, meter)
+        };
+        side_by_side::each(&logs, &limits, &meter, &one, &mut |found, _, done| {
+            let name = name_of(found);
+            if let Err(err) = &done {
+                errors.insert(name.to_owned(), (found.clone(), format!("{err:#}")));
+            }
+            note(found, name, done, &mut report, &meter);
+        })
+    })?;
+    write_catalog(&dataset, shard, args, &errors, &is_own)?;
+    let odd = &dataset.journal().tables;
+    report.odd = odd
+        .odd()
+        .map(|table| {
+            let why = table.differs.as_deref().unwrap_or_default();
+            format!("{} is a table of its own of {}: {why}", table.name, table.topic)
+        })
+        .collect();
+    meter.finish();
+    report.tell_json(&meter);
+    report.tell(dataset.dir(), "converted", meter.took(), global.quiet);
+    Ok(report.outcome())
+}
+
+/// What each log is to become.
+fn asked(args: &BatchArgs) -> Result<ConvertArgs> {
+    let mut convert = ConvertArgs { out: None, ..args.convert.clone() };
+    if !convert.to.iter().any(|to| matches!(to, To::Target(_))) {
+        convert.to.push(To::Target(Target::Parquet));
+    }
+    let refuse = |what: &str, hint: &str| {
+        Err(Complaint::misuse(what.to_owned()).hint(hint.to_owned()).into())
+    };
+    if args.convert.is_stdout() {
+        return refuse("a data set is a folder", "name it with -o");
+    }
+    if convert.layout == Some(Layout::Px4) || convert.merge.is_some() {
+        let hint = "`logtool convert` does that, log for log";
+        return refuse("--layout px4 and --merge make no data set", hint);
+    }
+    if convert.target() == Target::Mat {
+        let hint = "`logtool convert` does that, log for log";
+        return refuse("a file for MATLAB holds one log", hint);
+    }
+    convert::check(&convert)?;
+    Ok(convert)
+}
+
+/// What of what was typed changes what comes out, as a digest.
+fn options(convert: &ConvertArgs, global: &GlobalArgs) -> String {
+    let plain = ConvertArgs { inputs: Vec::new(), force: false, ..convert.clone() };
+    let of_all = (global.strict, global.read_anyway, global.record_limit);
+    let text = format!("{plain:?} {of_all:?}");
+    let digest = blake3::hash(text.as_bytes()).to_hex();
+    digest.chars().take(16).collect()
+}
+
+fn names_of(dataset: &Dataset, logs: &[Found]) -> Vec<String> {
+    let journal = dataset.journal();
+    let known =
+        journal.logs().map(|(name, known)| (name.clone(), known.source.clone()));
+    names::names(logs, &known.collect())
+}
+
+/// Removes what was getting its names when the last run was killed; it is done again.
+fn clear_unfinished(dataset: &Dataset, is_own: &dyn Fn(&str) -> bool) -> Result<()> {
+    let unfinished: Vec<(String, Vec<String>)> = {
+        let journal = dataset.journal();
+        let begun = journal.logs().filter(|(name, known)| {
+            !known.begun.is_empty() && journal.done(name).is_none() && is_own(name)
+        });
+        begun.map(|(name, known)| (name.clone(), known.begun.clone())).collect()
+    };
+    unfinished.iter().try_for_each(|(name, files)| dataset.clear(name, files))
+}
+
+/// Notes and tells what became of the log `found`, called `name`.
+fn note(
+    found: &Found,
+    name: &str,
+    done: Result<Done>,
+    report: &mut Report,
+    meter: &Meter,
+) {
+    let source = found.path.display().to_string();
+    let mut event = json!({ "event": "log", "log": name, "source": source });
+    match done {
+        Ok(Done::Before(damage)) => {
+            report.before += 1;
+            event["outcome"] = json!("done_before");
+            event["damage"] = json!(damage);
+            report.damaged.extend(damage.map(|damage| (source, damage)));
+        }
+        Ok(Done::Now(entry, count)) => {
+            report.now += 1;
+            report.bytes += found.bytes;
+            report.count.tables += count.tables;
+            report.count.rows += count.rows;
+            event["outcome"] = json!("converted");
+            event["files"] = json!(count.tables);
+            event["rows"] = json!(count.rows);
+            event["damage"] = json!(entry.damage);
+            event["remarks"] = json!(entry.remarks);
+            entry.remarks.iter().for_each(|remark| report.remark(&source, remark));
+            report.damaged.extend(entry.damage.map(|damage| (source, damage)));
+        }
+        Err(err) => {
+            event["outcome"] = json!("failed");
+            event["error"] = json!(format!("{err:#}"));
+            report.failed.insert(source, format!("{err:#}"));
+        }
+    }
+    meter.tell(&event);
+}
+
+/// Writes the catalog of what is done, and of what failed; those of runs that shared the
+/// work otherwise go.
+fn write_catalog(
+    dataset: &Dataset,
+    shard: Option<Shard>,
+    args: &BatchArgs,
+    errors: &BTreeMap<String, (Found, String)>,
+    is_own: &dyn Fn(&str) -> bool,
+) -> Result<()> {
+    let stem = shard.map_or("_catalog".to_owned(), |shard| format!("_catalog-{shard}"));
+    let mut logs: Vec<String> = {
+        let journal = dataset.journal();
+        let done = journal.logs().filter(|(name, _)| journal.done(name).is_some());
+        done.map(|(name, _)| name.clone()).collect()
+    };
+    logs.extend(errors.keys().cloned());
+    logs.sort();
+    logs.dedup();
+    logs.retain(|name| is_own(name));
+    let rows = |name: &String| -> Result<RecordBatch> {
+        let known = dataset.journal().entry(name)?;
+        let failed = errors.get(name);
+        let new =
+            || failed.map(|(found, _)| Entry::of(found, name)).unwrap_or_default();
+        let mut entry = known.unwrap_or_else(new);
+        entry.error = failed.map(|(_, error)| error.clone());
+        catalog::rows(&entry)
+    };
+    let outputs = dataset.outputs("", true);
+    catalog::write(&outputs, &stem, false, &mut logs.iter().map(rows))?;
+    if args.catalog.is_some() {
+        catalog::write(&outputs, &stem, true, &mut logs.iter().map(rows))?;
+    }
+    let written = outputs.commit()?;
+    let is_old = |path: &Path| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let of_all = name == "_catalog.parquet" || name == "_catalog.jsonl";
+        let count = name.strip_prefix("_catalog-").and_then(|name| {
+            name.split_once("-of-")?.1.split('.').next()?.parse::<u32>().ok()
+        });
+        match shard {
+            None => count.is_some() || of_all,
+            Some(shard) => of_all || count.is_some_and(|count| count != shard.count),
+        }
+    };
+    for file in fs::read_dir(dataset.dir())?.flatten() {
+        let path = file.path();
+        if is_old(&path) && !written.iter().any(|(new, _)| *new == path) {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,238 @@
+//! `logtool index`: the catalog of many logs, without converting them.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs::{self, File},
+    path::Path,
+    time::UNIX_EPOCH,
+};
+
+use anyhow::{Context as _, Result};
+use arrow_array::{
+    RecordBatch,
+    cast::AsArray as _,
+    types::{Int64Type, TimestampNanosecondType},
+};
+use logtool_sinks::Existing;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use serde_json::json;
+
+use crate::{
+    args::{GlobalArgs, IndexArgs, TimeChoice},
+    commands::batch::{
+        catalog,
+        entry::Entry,
+        gate::Pass,
+        inputs::{self, Found, Inputs},
+        meter::{LogMeter, Meter},
+        names, one,
+        report::Report,
+        side_by_side::{self, Limits},
+    },
+    complaint::Complaint,
+    findings::Findings,
+    interrupt, lidars, opened,
+    outcome::Outcome,
+};
+
+pub(in crate::commands) fn run(
+    args: &IndexArgs,
+    global: &GlobalArgs,
+) -> Result<Outcome> {
+    let Inputs { logs, others, failed } = inputs::find(&args.inputs, &args.out)?;
+    if logs.is_empty() && failed.is_empty() {
+        let hint = "a folder, a pattern, @list.txt or `-` names them";
+        return Err(Complaint::new("there are no logs here").hint(hint).into());
+    }
+    let lidar = lidars::options(&args.lidar, TimeChoice::Boot)?;
+    let (stem, is_jsonl) = kind(&args.out)?;
+    let old = Old::read(&args.out, args.force, is_jsonl)?;
+    let names = names::names(&logs, &old.names());
+    let bytes = logs.iter().map(|log| log.bytes).sum();
+    let meter = Meter::new(logs.len() as u64, bytes, args.json, global);
+    let mut report = Report { others, ..Report::default() };
+    let failed = failed.into_iter();
+    let failed =
+        failed.map(|(path, err)| (path.display().to_string(), format!("{err:#}")));
+    report.failed = failed.collect();
+
+    let name_of: HashMap<&str, &str> =
+        logs.iter().zip(&names).map(|(log, name)| (&*log.source, &**name)).collect();
+    let name_of =
+        |found: &Found| name_of.get(&*found.source).copied().unwrap_or_default();
+    let work = |found: &Found, _: &mut Pass<'_>, meter: &LogMeter<'_>| -> Result<_> {
+        if let Some(rows) = old.rows(found)? {
+            meter.skip();
+            return Ok((rows, true, None));
+        }
+        let mut entry = Entry::of(found, name_of(found));
+        entry.digest = one::digest(&found.path)?;
+        let opened = opened::look_with(&found.path, global, Some(&lidar))?;
+        entry.describe(&opened.input, opened.log.manifest());
+        let mut findings = Findings::of(&opened.input, opened.log.manifest());
+        findings.check(global.strict)?;
+        entry.lament(&mut findings);
+        Ok((catalog::rows(&entry)?, false, entry.damage))
+    };
+    let mut rows = BTreeMap::new();
+    let limits = Limits::new(None);
+    meter.during(|| {
+        side_by_side::each(&logs, &limits, &meter, &work, &mut |found, _, done| {
+            let source = found.path.display().to_string();
+            let mut event =
+                json!({ "event": "log", "log": name_of(found), "source": source });
+            let of_log = match done {
+                Ok((rows, is_old, damage)) => {
+                    event["outcome"] = json!(if is_old { "known" } else { "indexed" });
+                    event["damage"] = json!(damage);
+                    report.before += u64::from(is_old);
+                    report.now += u64::from(!is_old);
+                    report.bytes += if is_old { 0 } else { found.bytes };
+                    report.damaged.extend(damage.map(|damage| (source, damage)));
+                    Ok(rows)
+                }
+                Err(err) => {
+                    let mut entry = Entry::of(found, name_of(found));
+                    entry.error = Some(format!("{err:#}"));
+                    event["outcome"] = json!("failed");
+                    event["error"] = json!(entry.error);
+                    report
+                        .failed
+                        .extend(entry.error.clone().map(|error| (source, error)));
+                    catalog::rows(&entry)
+                }
+            };
+            rows.insert(name_of(found).to_owned(), of_log);
+            meter.tell(&event);
+        })
+    })?;
+    let parent = args.out.parent().filter(|dir| !dir.as_os_str().is_empty());
+    let outputs =
+        interrupt::outputs(parent.unwrap_or(Path::new(".")), Existing::Replace)?;
+    catalog::write(&outputs, &stem, is_jsonl, &mut rows.into_values())?;
+    outputs.commit()?;
+    meter.finish();
+    report.tell_json(&meter);
+    report.tell(&args.out, "indexed", meter.took(), global.quiet);
+    Ok(report.outcome())
+}
+
+/// The name of the catalog at `out` without its extension, and whether it is JSON Lines.
+fn kind(out: &Path) -> Result<(String, bool)> {
+    let end = out.extension().and_then(|end| end.to_str()).unwrap_or_default();
+    let stem = out.file_stem().and_then(|stem| stem.to_str());
+    match (stem, end) {
+        (Some(stem), "parquet") => Ok((stem.to_owned(), false)),
+        (Some(stem), "jsonl") => Ok((stem.to_owned(), true)),
+        _ => {
+            let what = format!("{} is no name of a catalog", out.display());
+            let hint = "it ends in .parquet or .jsonl";
+            Err(Complaint::misuse(what).hint(hint).into())
+        }
+    }
+}
+
+/// A catalog that was there before.
+#[derive(Default)]
+struct Old {
+    /// The rows of each source that may be believed, and its name.
+    logs: HashMap<String, OldLog>,
+}
+
+struct OldLog {
+    name: String,
+    bytes: i64,
+    modified: Option<i64>,
+    rows: Vec<RecordBatch>,
+}
+
+/// A log that was changed less long than this before the catalog was written may have
+/// been changed again.
+const SETTLED_NANOS: i64 = 2_000_000_000;
+
+impl Old {
+    /// The catalog at `path`, if there is one, and it is not to be made anew.
+    fn read(path: &Path, is_anew: bool, is_jsonl: bool) -> Result<Self> {
+        if is_anew || is_jsonl || !path.exists() {
+            return Ok(Self::default());
+        }
+        let name = || path.display().to_string();
+        let foreign = || {
+            let what = format!("{} is no catalog of logs", path.display());
+            Complaint::new(what).hint("--force replaces it")
+        };
+        let written = fs::metadata(path)?.modified()?.duration_since(UNIX_EPOCH)?;
+        let written = i64::try_from(written.as_nanos()).unwrap_or(i64::MAX);
+        let file = File::open(path).with_context(name)?;
+        let reader =
+            ParquetRecordBatchReaderBuilder::try_new(file).map_err(|_| foreign())?;
+        let like_ours = catalog::rows(&Entry::default())?.schema();
+        let is_ours = reader.schema().fields() == like_ours.fields();
+        let mut old = Self::default();
+        if !is_ours {
+            // Of another version: it is a catalog all the same.
+            let has = |name: &str| reader.schema().field_with_name(name).is_ok();
+            return match ["log", "source", "digest", "tool"].into_iter().all(has) {
+                true => Ok(old),
+                false => Err(foreign().into()),
+            };
+        }
+        for rows in reader.build().with_context(name)? {
+            old.add(&rows.with_context(name)?, written).ok_or_else(foreign)?;
+        }
+        Ok(old)
+    }
+
+    fn add(&mut self, rows: &RecordBatch, written: i64) -> Option<()> {
+        let (logs, sources) = (
+            rows.column_by_name("log")?.as_string_opt::<i32>()?,
+            rows.column_by_name("source")?.as_string_opt::<i32>()?,
+        );
+        let bytes = rows.column_by_name("source_bytes")?;
+        let bytes = bytes.as_primitive_opt::<Int64Type>()?;
+        let modified = rows.column_by_name("modified")?;
+        let modified = modified.as_primitive_opt::<TimestampNanosecondType>()?;
+        let errors = rows.column_by_name("error")?;
+        let mut start = 0;
+        while start < rows.num_rows() {
+            let source = sources.value(start);
+            let same = (start..rows.num_rows())
+                .take_while(|row| sources.value(*row) == source);
+            let end = start + same.count();
+            let is_settled = |time: &i64| written.saturating_sub(*time) > SETTLED_NANOS;
+            let time = modified.iter().nth(start).flatten();
+            let log = self.logs.entry(source.to_owned()).or_insert_with(|| OldLog {
+                name: logs.value(start).to_owned(),
+                bytes: bytes.value(start),
+                modified: time.filter(is_settled).filter(|_| errors.is_null(start)),
+                rows: Vec::new(),
+            });
+            log.rows.push(rows.slice(start, end - start));
+            start = end;
+        }
+        Some(())
+    }
+
+    /// The sources of all names.
+    fn names(&self) -> BTreeMap<String, String> {
+        let logs = self.logs.iter();
+        logs.map(|(source, log)| (log.name.clone(), source.clone())).collect()
+    }
+
+    /// The rows of `found`, if it is as it was.
+    fn rows(&self, found: &Found) -> Result<Option<RecordBatch>> {
+        let Some(log) = self.logs.get(&found.source) else { return Ok(None) };
+        let is_same = log.modified.is_some()
+            && log.modified == found.modified
+            && u64::try_from(log.bytes).is_ok_and(|bytes| bytes == found.bytes);
+        match (&*log.rows, is_same) {
+            ([rows], true) => Ok(Some(rows.clone())),
+            // It lies in two batches.
+            ([first, ..], true) => {
+                let schema = first.schema();
+                Ok(Some(arrow_select::concat::concat_batches(&schema, &log.rows)?))
+            }
+            _ => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! What has been done of a data set, so that another run goes on where one ended.
+//!
+//! A file of JSON, a line each, to which lines are only added: tables and their columns;
+//! that the files of a log are about to get their names; that a log is done. A line that a
+//! killed program has not written to its end counts for nothing. Several runs, each with
+//! a part of the work, may share one: each locks it to write, and reads what others wrote
+//! before that.
+
+use std::{
+    collections::BTreeMap,
+    fs::{File, OpenOptions},
+    io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _},
+    ops::Range,
+    path::Path,
+};
+
+use anyhow::{Context as _, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::commands::batch::{
+    entry::Entry,
+    tables::{Shape, Table, Tables},
+};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Journal {
+    file: File,
+    /// So much of it was read.
+    read: u64,
+    logs: BTreeMap<String, Known>,
+    pub(super) tables: Tables,
+}
+
+/// What of a log is always at hand.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known {
+    pub(super) source: String,
+    pub(super) source_bytes: u64,
+    /// When the file was changed, if that tells it from a later one.
+    pub(super) modified_ns: Option<i64>,
+    pub(super) options: String,
+    /// What was lost, in words.
+    pub(super) damage: Option<String>,
+    /// Where its entry is; nothing while it is not done.
+    at: Option<Range<u64>>,
+    /// The files that were about to get their names when it was last heard of.
+    pub(super) begun: Vec<String>,
+}
+
+/// A line, as it is written.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Line<'l> {
+    Table(&'l Table),
+    Begun { log: &'l str, source: &'l str, files: &'l [String] },
+    Done(&'l Entry),
+    Gone { log: &'l str },
+}
+
+/// A line, as it is read.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Told {
+    Table(Table),
+    Begun { log: String, source: String, files: Vec<String> },
+    Done(Box<Entry>),
+    Gone { log: String },
+}
+
+impl Journal {
+    /// The journal at `path`, which is made if it is not there.
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let file = OpenOptions::new().read(true).append(true).create(true).open(path);
+        let file = file.with_context(|| path.display().to_string())?;
+        let mut journal =
+            Self { file, read: 0, logs: BTreeMap::new(), tables: Tables::default() };
+        journal.catch_up().with_context(|| path.display().to_string())?;
+        Ok(journal)
+    }
+
+    /// What is known of the logs, by their names.
+    pub(super) fn logs(&self) -> impl Iterator<Item = (&String, &Known)> {
+        self.logs.iter()
+    }
+
+    /// What is known of the log called `name`, if it is done.
+    pub(super) fn done(&self, name: &str) -> Option<&Known> {
+        self.logs.get(name).filter(|known| known.at.is_some())
+    }
+
+    /// All that is known of the log called `name`, if it is done.
+    pub(super) fn entry(&self, name: &str) -> Result<Option<Entry>> {
+        let Some(at) = self.logs.get(name).and_then(|known| known.at.clone()) else {
+            return Ok(None);
+        };
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(at.start))?;
+        let mut text = String::new();
+        file.take(at.end - at.start).read_to_string(&mut text)?;
+        match serde_json::from_str(&text).context("the journal of the data set")? {
+            Told::Done(entry) => Ok(Some(*entry)),
+            _ => Ok(None),
+        }
+    }
+
+    /// The tables for rows like `shapes`, in their order.
+    pub(super) fn place(&mut self, shapes: &[Shape]) -> Result<Vec<String>> {
+        self.locked(|journal| {
+            let mut names = Vec::new();
+            for shape in shapes {
+                let (name, new) = journal.tables.place(shape);
+                if let Some(new) = new {
+                    journal.append(&Line::Table(&new))?;
+                }
+                names.push(name);
+            }
+            Ok(names)
+        })
+    }
+
+    /// Notes that `files` of the log called `log`, which is `source`, are about to get
+    /// their names.
+    pub(super) fn begin(
+        &mut self,
+        log: &str,
+        source: &str,
+        files: &[String],
+    ) -> Result<()> {
+        self.locked(|journal| journal.append(&Line::Begun { log, source, files }))
+    }
+
+    /// Notes that a log is done.
+    pub(super) fn finish(&mut self, entry: &Entry) -> Result<()> {
+        self.locked(|journal| journal.append(&Line::Done(entry)))
+    }
+
+    /// Notes that there is nothing of the log called `log` any more.
+    pub(super) fn forget(&mut self, log: &str) -> Result<()> {
+        self.locked(|journal| journal.append(&Line::Gone { log }))
+    }
+
+    /// Lets nobody else write during `work`, which knows what others have written.
+    fn locked<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        const WHAT: &str = "the journal of the data set";
+        self.file.lock().context(WHAT)?;
+        let done = self.catch_up().and_then(|()| work(self));
+        // What was added is read like what others add.
+        let done = done.and_then(|done| self.catch_up().map(|()| done));
+        self.file.unlock().context(WHAT)?;
+        done.context(WHAT)
+    }
+
+    fn append(&mut self, line: &Line<'_>) -> Result<()> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
+        let end = self.file.seek(SeekFrom::End(0))?;
+        if end > self.read {
+            // Somebody was killed while writing: that line ends here.
+            let mut last = [0];
+            self.file.seek(SeekFrom::End(-1))?;
+            self.file.read_exact(&mut last)?;
+            if last != *b"\n" {
+                text.insert(0, b'\n');
+            }
+        }
+        Ok(self.file.write_all(&text)?)
+    }
+
+    /// Reads what was added.
+    fn catch_up(&mut self) -> Result<()> {
+        let file = self.file.try_clone()?;
+        if file.metadata()?.len() <= self.read {
+            return Ok(());
+        }
+        let mut lines = BufReader::with_capacity(1 << 16, file);
+        lines.seek(SeekFrom::Start(self.read))?;
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            lines.read_until(b'\n', &mut line)?;
+            if line.last() != Some(&b'\n') {
+                return Ok(());
+            }
+            let at = self.read..self.read + line.len() as u64;
+            self.read = at.end;
+            if let Ok(told) = serde_json::from_slice(&line) {
+                self.learn(told, at);
+            }
+        }
+    }
+
+    fn learn(&mut self, told: Told, at: Range<u64>) {
+        match told {
+            // A table that this run has noted is known by now, and adds nothing.
+            Told::Table(table) => self.tables.add(table),
+            Told::Gone { log } => drop(self.logs.remove(&log)),
+            Told::Begun { log, source, mut files } => {
+                let known = self.logs.entry(log).or_default();
+                known.at = None;
+                known.source = source;
+                known.begun.append(&mut files);
+            }
+            Told::Done(entry) => {
+                let known = Known {
+                    source: entry.source,
+                    source_bytes: entry.source_bytes,
+                    modified_ns: entry.modified_ns.filter(|_| entry.is_settled),
+                    options: entry.options,
+                    damage: entry.damage,
+                    at: Some(at),
+                    begun: Vec::new(),
+                };
+                self.logs.insert(entry.log, known);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

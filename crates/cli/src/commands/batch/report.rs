@@ -1,0 +1,140 @@
+//! What is told at the end of a batch.
+
+use std::{collections::BTreeMap, path::Path, time::Duration};
+
+use serde_json::json;
+
+use crate::{
+    commands::batch::{meter::Meter, one::Count},
+    human::{Bytes, Count as Number, Span, counted, plain},
+    outcome::Outcome,
+    paint,
+    terminal::say,
+};
+
+/// What became of all logs.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    /// How many were done now, and how many before.
+    pub(super) now: u64,
+    pub(super) before: u64,
+    pub(super) count: Count,
+    /// How many bytes of logs were read.
+    pub(super) bytes: u64,
+    /// How many files are no logs.
+    pub(super) others: u64,
+    /// The logs in which something is lost, and what.
+    pub(super) damaged: BTreeMap<String, String>,
+    /// The logs that failed, and why.
+    pub(super) failed: BTreeMap<String, String>,
+    /// What people should know, of how many logs, and of which first.
+    pub(super) remarks: BTreeMap<String, (u64, String)>,
+    /// The tables that are there because types differ, and how.
+    pub(super) odd: Vec<String>,
+}
+
+/// So many of a kind are told, and of more only the number.
+const TOLD: usize = 20;
+
+impl Report {
+    /// How it ended.
+    pub(super) fn outcome(&self) -> Outcome {
+        match (self.failed.is_empty(), self.damaged.is_empty()) {
+            (false, _) => Outcome::Failed,
+            (true, false) => Outcome::DataLost,
+            (true, true) => Outcome::Done,
+        }
+    }
+
+    /// Adds what is to be known of the log at `source`.
+    pub(super) fn remark(&mut self, source: &str, remark: &str) {
+        let of = self.remarks.entry(remark.to_owned()).or_default();
+        of.0 += 1;
+        if of.1.is_empty() || *source < *of.1 {
+            source.clone_into(&mut of.1);
+        }
+    }
+
+    /// Tells people; with `is_quiet` only of what failed. `done` is what was done with logs.
+    pub(super) fn tell(
+        &self,
+        place: &Path,
+        done: &str,
+        took: Duration,
+        is_quiet: bool,
+    ) {
+        let paint = paint::for_stderr();
+        if !is_quiet {
+            let speed = self.bytes as f64 / 1e6 / took.as_secs_f64().max(1e-6);
+            say!(
+                "{}: {} {done}, {} before, {} failed: {}, {}, {} read in {} ({speed:.0} MB/s)",
+                place.display(),
+                counted(self.now, "log"),
+                Number(self.before),
+                Number(self.failed.len() as u64),
+                counted(self.count.tables, "file"),
+                counted(self.count.rows, "row"),
+                Bytes(self.bytes),
+                Span(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)),
+            );
+            if self.others > 0 {
+                say!(
+                    "  {} no log",
+                    match self.others {
+                        1 => "1 file is".to_owned(),
+                        others => format!("{} files are", Number(others)),
+                    }
+                );
+            }
+            self.odd.iter().for_each(|odd| say!("  {}", plain(odd)));
+            for (remark, (logs, first)) in self.remarks.iter().take(TOLD) {
+                let of = match logs {
+                    1 => first.clone(),
+                    logs => format!("{} (as {first})", counted(*logs, "log")),
+                };
+                say!("  {}: {}", plain(&of), plain(remark));
+            }
+            more(self.remarks.len());
+            if !self.damaged.is_empty() {
+                let logs = counted(self.damaged.len() as u64, "log");
+                say!("{} damaged: {logs}", paint.yellow("warning:"));
+                list(&self.damaged);
+            }
+        }
+        if !self.failed.is_empty() {
+            let logs = counted(self.failed.len() as u64, "log");
+            say!("{} failed: {logs}", paint.red("error:"));
+            list(&self.failed);
+        }
+    }
+
+    /// Tells programs.
+    pub(super) fn tell_json(&self, meter: &Meter) {
+        meter.tell(&json!({
+            "event": "end",
+            "converted": self.now,
+            "done_before": self.before,
+            "files": self.count.tables,
+            "rows": self.count.rows,
+            "bytes": self.bytes,
+            "no_logs": self.others,
+            "own_tables": self.odd,
+            "damaged": self.damaged,
+            "failed": self.failed,
+            "seconds": meter.took().as_secs_f64(),
+        }));
+    }
+}
+
+fn list(logs: &BTreeMap<String, String>) {
+    for (source, what) in logs.iter().take(TOLD) {
+        say!("  {}: {}", plain(source), plain(what));
+    }
+    more(logs.len());
+}
+
+fn more(all: usize) {
+    if all > TOLD {
+        say!("  … and {} more (`--json` tells all)", Number((all - TOLD) as u64));
+    }
+}

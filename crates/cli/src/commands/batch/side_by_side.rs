@@ -1,0 +1,89 @@
+//! Many logs at once.
+//!
+//! Each log that is under way has a thread that reads what it holds; its records are
+//! decoded by the pool of threads that all of them share. So many short logs and one long one
+//! both keep all processors busy.
+
+use std::{
+    panic::{self, AssertUnwindSafe},
+    sync::mpsc,
+    thread,
+};
+
+use anyhow::{Context as _, Result, anyhow};
+use rayon::ThreadPool;
+
+use crate::commands::batch::{
+    gate::{Gate, Pass},
+    inputs::Found,
+    memory,
+    meter::{LogMeter, Meter},
+};
+
+/// How much may be under way.
+pub(super) struct Limits {
+    memory: u64,
+    /// How many processors decode.
+    threads: usize,
+    /// How many logs there are at most.
+    logs: usize,
+}
+
+impl Limits {
+    /// As much as `memory` bytes are enough for, or by default a quarter of the machine's.
+    pub(super) fn new(memory: Option<u64>) -> Self {
+        let memory = memory.unwrap_or_else(memory::quarter);
+        let logs = rayon::current_num_threads();
+        Self { memory, threads: memory::threads_for(memory, logs), logs }
+    }
+
+    /// The threads that decode, if they are fewer than there are.
+    pub(super) fn pool(&self) -> Result<Option<ThreadPool>> {
+        if self.threads == self.logs {
+            return Ok(None);
+        }
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
+        pool.map(Some).context("the threads cannot be started")
+    }
+}
+
+/// Does `work` with each of `logs`, side by side, and hands what came of it to `take`.
+pub(super) fn each<T: Send>(
+    logs: &[Found],
+    limits: &Limits,
+    meter: &Meter,
+    work: &(dyn Fn(&Found, &mut Pass<'_>, &LogMeter<'_>) -> Result<T> + Sync),
+    take: &mut dyn FnMut(&Found, usize, Result<T>),
+) -> Result<()> {
+    let costs: Vec<u64> =
+        logs.iter().map(|log| memory::cost(log.bytes, limits.threads)).collect();
+    let gate = Gate::new(limits.memory);
+    let one = |mut pass: Pass<'_>| {
+        let (index, log) = (pass.index, logs.get(pass.index)?);
+        let meter = meter.log(log.bytes);
+        // One log that finds a fault of ours does not stop the others.
+        let done =
+            panic::catch_unwind(AssertUnwindSafe(|| work(log, &mut pass, &meter)));
+        let panicked = |_| Err(anyhow!("this log has found a fault in logtool"));
+        Some((index, log, done.unwrap_or_else(panicked)))
+    };
+    thread::scope(|scope| {
+        let (results, received) = mpsc::sync_channel(limits.logs);
+        for _ in 0..limits.logs.min(logs.len()) {
+            let (results, gate, costs, one) = (results.clone(), &gate, &costs, &one);
+            let named = thread::Builder::new().name("log".to_owned());
+            let work = move || {
+                while let Some(pass) = gate.enter(costs) {
+                    let Some(done) = one(pass) else { return };
+                    if results.send(done).is_err() {
+                        return;
+                    }
+                }
+            };
+            named.spawn_scoped(scope, work).context("the threads cannot be started")?;
+        }
+        drop(results);
+        received.into_iter().for_each(|(index, log, done)| take(log, index, done));
+        Ok(())
+    })
+}

@@ -1,0 +1,183 @@
+//! Which table of a data set the rows of a topic go to.
+//!
+//! A table is of one topic, and a column of it has one type in all logs: readers put the
+//! files of a table together by the names of columns, and take a column that a file does
+//! not have for nulls; but not one that is a number here and a text there. So where a log
+//! has another type, its topic goes to a table of its own, which is told.
+
+use std::collections::{BTreeMap, HashMap};
+
+use arrow_schema::Schema;
+use logtool_core::Topic;
+use logtool_sinks::{FileNames, NameStyle};
+use serde::{Deserialize, Serialize};
+
+/// All tables of a data set.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    tables: BTreeMap<String, Table>,
+    /// The tables of each topic, the first one first.
+    of_topic: HashMap<(String, u32), Vec<String>>,
+}
+
+/// What the rows of a topic are like.
+#[derive(Clone, Debug)]
+pub(super) struct Shape {
+    pub(super) topic: String,
+    pub(super) instance: u32,
+    pub(super) type_name: String,
+    /// The columns and their types.
+    pub(super) columns: BTreeMap<String, String>,
+}
+
+/// A table, or what is new of one: as it is noted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Table {
+    pub(super) name: String,
+    pub(super) topic: String,
+    pub(super) instance: u32,
+    pub(super) type_name: String,
+    /// The columns and their types; where it is noted, the new ones.
+    pub(super) columns: BTreeMap<String, String>,
+    /// Why it is not the first table of its topic.
+    pub(super) differs: Option<String>,
+}
+
+impl Shape {
+    /// Of the rows of `topic` with the columns `schema`.
+    pub(super) fn new(topic: &Topic, schema: &Schema) -> Self {
+        let fields = schema.fields().iter();
+        let columns =
+            fields.map(|field| (field.name().clone(), field.data_type().to_string()));
+        Self {
+            topic: topic.name.clone(),
+            instance: topic.instance,
+            type_name: plain_type(&topic.type_name),
+            columns: columns.collect(),
+        }
+    }
+
+    /// What the topic is called when it has a table for itself.
+    fn base(&self) -> String {
+        let stem =
+            FileNames::stem_of(&NameStyle::FirstBare, &self.topic, self.instance);
+        // What begins so is hidden from many readers.
+        if stem.starts_with('_') { format!("topic{stem}") } else { stem }
+    }
+
+    /// A number that stands for all of it.
+    fn hash(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let mut add = |text: &str| {
+            hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+        };
+        add(&self.topic);
+        add(&self.instance.to_string());
+        add(&self.type_name);
+        self.columns.iter().for_each(|(name, of)| {
+            add(name);
+            add(of);
+        });
+        let hash = hasher.finalize().to_hex();
+        hash.chars().take(8).collect()
+    }
+}
+
+/// The name of a type as both ROS 1 and ROS 2 have it: without `/msg/`.
+fn plain_type(name: &str) -> String {
+    name.replacen("/msg/", "/", 1)
+}
+
+impl Tables {
+    /// Notes a table, or what is new of one.
+    pub(super) fn add(&mut self, table: Table) {
+        let topic = (table.topic.clone(), table.instance);
+        match self.tables.get_mut(&table.name) {
+            Some(known) => known.columns.extend(table.columns),
+            None => {
+                self.of_topic.entry(topic).or_default().push(table.name.clone());
+                self.tables.insert(table.name.clone(), table);
+            }
+        }
+    }
+
+    /// The table for rows like `shape`, and what is new of it, if something is, which is
+    /// also noted.
+    pub(super) fn place(&mut self, shape: &Shape) -> (String, Option<Table>) {
+        let topic = (shape.topic.clone(), shape.instance);
+        let own = self.of_topic.get(&topic).map(Vec::as_slice).unwrap_or_default();
+        let fitting = own.iter().filter_map(|name| self.tables.get(name));
+        let fitting = fitting.clone().find(|table| table.odds(shape).is_none());
+        let new = match fitting {
+            Some(table) => {
+                let columns = shape.columns.iter();
+                let new =
+                    columns.filter(|(name, _)| !table.columns.contains_key(*name));
+                let columns: BTreeMap<_, _> =
+                    new.map(|(name, of)| (name.clone(), of.clone())).collect();
+                if columns.is_empty() {
+                    return (table.name.clone(), None);
+                }
+                Table { columns, ..table.clone() }
+            }
+            None => self.new_table(shape),
+        };
+        self.add(new.clone());
+        (new.name.clone(), Some(new))
+    }
+
+    /// One more table.
+    fn new_table(&self, shape: &Shape) -> Table {
+        let topic = (shape.topic.clone(), shape.instance);
+        let first = self.of_topic.get(&topic).and_then(|own| own.first());
+        let differs = first.and_then(|name| {
+            let odds = self.tables.get(name)?.odds(shape)?;
+            Some(format!("{odds} in the table {name}"))
+        });
+        let base = shape.base();
+        let is_taken = |name: &str| {
+            self.tables.keys().any(|known| known.eq_ignore_ascii_case(name))
+        };
+        let mut name = base.clone();
+        let mut differs = differs;
+        if is_taken(&name) {
+            name = format!("{base}~{}", shape.hash());
+            differs = differs
+                .or_else(|| Some(format!("the table {base} is of another topic")));
+        }
+        while is_taken(&name) {
+            name.push('~');
+        }
+        Table {
+            name,
+            topic: shape.topic.clone(),
+            instance: shape.instance,
+            type_name: shape.type_name.clone(),
+            columns: shape.columns.clone(),
+            differs,
+        }
+    }
+
+    /// The tables that are not the first of their topics.
+    pub(super) fn odd(&self) -> impl Iterator<Item = &Table> {
+        self.tables.values().filter(|table| table.differs.is_some())
+    }
+}
+
+impl Table {
+    /// Why rows like `shape` cannot be in it, if they cannot.
+    fn odds(&self, shape: &Shape) -> Option<String> {
+        if self.type_name != shape.type_name {
+            let (own, other) = (&self.type_name, &shape.type_name);
+            return Some(format!("it is of the type {other}, not {own} as"));
+        }
+        let differs = |(name, of): (&String, &String)| {
+            let known = self.columns.get(name).filter(|known| *known != of)?;
+            Some(format!("`{name}` is {of}, not {known} as"))
+        };
+        shape.columns.iter().find_map(differs)
+    }
+}
+
+#[cfg(test)]
+mod tests;

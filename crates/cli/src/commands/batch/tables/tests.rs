@@ -1,0 +1,71 @@
+use super::*;
+
+fn shape(topic: &str, of: &str, columns: &[(&str, &str)]) -> Shape {
+    let columns =
+        columns.iter().map(|(name, of)| ((*name).to_owned(), (*of).to_owned()));
+    Shape {
+        topic: topic.to_owned(),
+        instance: 0,
+        type_name: plain_type(of),
+        columns: columns.collect(),
+    }
+}
+
+fn place(tables: &mut Tables, shape: &Shape) -> String {
+    tables.place(shape).0
+}
+
+#[test]
+fn columns_come_and_go_and_one_of_another_type_has_a_table_of_its_own() {
+    let mut tables = Tables::default();
+    let old = shape("gps", "gps", &[("t", "Int64"), ("lat", "Int32")]);
+    let more = shape("gps", "gps", &[("t", "Int64"), ("lon", "Int32")]);
+    let other = shape("gps", "gps", &[("t", "Int64"), ("lat", "Float64")]);
+    let third =
+        shape("gps", "gps", &[("t", "Int64"), ("lon", "Utf8"), ("lat", "Float64")]);
+    assert_eq!(place(&mut tables, &old), "gps");
+    assert_eq!(place(&mut tables, &more), "gps");
+    assert_eq!(tables.place(&old), ("gps".to_owned(), None), "nothing is new");
+    let own = place(&mut tables, &other);
+    assert!(own.starts_with("gps~"), "{own}");
+    assert_eq!(place(&mut tables, &third), own, "it fits the second one");
+    let odd: Vec<_> =
+        tables.odd().map(|table| table.differs.clone().unwrap()).collect();
+    assert_eq!(odd, ["`lat` is Float64, not Int32 as in the table gps"]);
+}
+
+#[test]
+fn topics_of_two_names_never_share_a_table() {
+    let mut tables = Tables::default();
+    let columns = [("t", "Int64")];
+    assert_eq!(
+        place(&mut tables, &shape("/imu/data", "sensor_msgs/Imu", &columns)),
+        "imu_data"
+    );
+    let other = place(&mut tables, &shape("/imu_data", "sensor_msgs/Imu", &columns));
+    assert!(other.starts_with("imu_data~"), "{other}");
+    let ros2 = shape("/imu/data", "sensor_msgs/msg/Imu", &columns);
+    assert_eq!(place(&mut tables, &ros2), "imu_data");
+    let text = shape("/imu/data", "std_msgs/String", &columns);
+    assert!(place(&mut tables, &text).starts_with("imu_data~"));
+    assert_eq!(place(&mut tables, &shape("_logtool", "x", &columns)), "topic_logtool");
+}
+
+#[test]
+fn what_is_noted_makes_the_same_tables() {
+    let mut tables = Tables::default();
+    let shapes = [
+        shape("gps", "gps", &[("lat", "Int32")]),
+        shape("gps", "gps", &[("lat", "Float64")]),
+        shape("gps", "gps", &[("lat", "Int32"), ("lon", "Int32")]),
+    ];
+    let mut again = Tables::default();
+    for shape in &shapes {
+        if let (_, Some(new)) = tables.place(shape) {
+            again.add(new);
+        }
+    }
+    for shape in &shapes {
+        assert_eq!(again.place(shape), (tables.place(shape).0, None));
+    }
+}

@@ -1,0 +1,178 @@
+//! `logtool batch` and `logtool index`.
+
+use std::fs::{self, File};
+
+use serde_json::Value;
+
+use crate::{program::Folder, samples::testdata};
+
+/// A folder of logs: two called alike in two folders, one of another format, a broken one,
+/// and a file that is none.
+fn logs() -> Folder {
+    let folder = Folder::new();
+    let flight = fs::read(testdata("quad_flight.ulg")).unwrap();
+    folder.write("logs/monday/flight.ulg", &flight);
+    folder.write("logs/tuesday/flight.ulg", &flight);
+    folder.write("logs/rover", &fs::read(testdata("rover.bag")).unwrap());
+    folder.write("logs/notes.txt", b"no log");
+    folder
+}
+
+/// What became of each log, by its name; and the last event.
+fn batch(
+    folder: &Folder,
+    status: i32,
+    args: &[&str],
+) -> (Vec<(String, String)>, Value) {
+    let all = [&["batch", "-q", "--json"], args].concat();
+    let run = folder.run(&all).ended(status, &[]);
+    let events = run.json_lines();
+    let logs = events.iter().filter(|event| event["event"] == "log");
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let mut logs: Vec<_> =
+        logs.map(|event| (text(&event["log"]), text(&event["outcome"]))).collect();
+    logs.sort();
+    (logs, events.last().unwrap().clone())
+}
+
+fn outcomes(names: &[(&str, &str)]) -> Vec<(String, String)> {
+    names.iter().map(|(name, of)| ((*name).to_owned(), (*of).to_owned())).collect()
+}
+
+#[test]
+fn logs_of_all_formats_become_partitions_of_tables() {
+    let folder = logs();
+    let (done, end) = batch(&folder, 0, &["logs", "-o", "set"]);
+    let all = ["monday_flight", "rover", "tuesday_flight"];
+    assert_eq!(done, outcomes(&all.map(|name| (name, "converted"))));
+    assert_eq!(end["no_logs"], 1);
+    assert_eq!(
+        folder.list("set/battery_status"),
+        ["log=monday_flight", "log=tuesday_flight"]
+    );
+    assert_eq!(folder.list("set/imu_data/log=rover"), ["part-0.parquet"]);
+    assert_eq!(folder.list("set/_logtool"), ["journal.jsonl", "lock"]);
+    assert!(folder.path().join("set/_catalog.parquet").is_file());
+
+    let (done, end) = batch(&folder, 0, &["logs", "-o", "set"]);
+    assert_eq!((done.len(), &end["converted"]), (3, &0.into()), "all was done before");
+    let (done, _) =
+        batch(&folder, 0, &["logs/rover", "-o", "set", "--topic", "/imu/*"]);
+    assert_eq!(done, outcomes(&[("rover", "converted")]), "other options");
+    assert!(folder.list("set/gps_fix").is_empty(), "what is no longer wanted goes");
+    assert_eq!(folder.list("set/imu_data/log=rover"), ["part-0.parquet"]);
+}
+
+#[test]
+fn a_broken_log_stops_no_other_and_the_exit_status_tells() {
+    let folder = logs();
+    folder.write("logs/broken.ulg", b"no log at all");
+    let (done, end) = batch(&folder, 1, &["logs", "-o", "set", "--to", "csv"]);
+    let failed = done.iter().filter(|(_, outcome)| outcome == "failed");
+    assert_eq!(failed.map(|(name, _)| &**name).collect::<Vec<_>>(), ["broken"]);
+    assert_eq!(end["converted"], 3);
+    folder
+        .run(&["batch", "-q", "logs", "-o", "set"])
+        .ended(1, &["failed: 1 log", "broken.ulg"]);
+    fs::remove_file(folder.path().join("logs/broken.ulg")).unwrap();
+    folder.write(
+        "logs/lost.ulg",
+        &fs::read(testdata("damaged/lost_sector.ulg")).unwrap(),
+    );
+    let run = folder.run(&["batch", "logs", "-o", "set"]);
+    run.ended(3, &["damaged: 1 log", "lost.ulg: 507 bytes"]);
+    let run = folder.run(&["batch", "logs", "-o", "set"]);
+    run.ended(3, &["damaged: 1 log"]);
+}
+
+#[test]
+fn a_folder_of_others_and_one_that_is_being_written_are_refused() {
+    let folder = logs();
+    folder
+        .run(&["batch", "logs", "-o", "logs/monday"])
+        .ended(2, &["is no data set", "flight.ulg"]);
+    folder.run(&["batch", "-q", "logs", "-o", "set"]).succeeded();
+    let lock = File::options()
+        .write(true)
+        .open(folder.path().join("set/_logtool/lock"))
+        .unwrap();
+    lock.lock().unwrap();
+    let run = folder.run(&["batch", "-q", "logs", "-o", "set", "--force"]);
+    run.ended(1, &["another run is writing the data set"]);
+    drop(lock);
+    folder.run(&["batch", "-q", "logs", "-o", "set", "--force"]).succeeded();
+    folder
+        .run(&["batch", "-q", "nowhere", "-o", "set"])
+        .ended(1, &["nowhere: there is no such file"]);
+    folder
+        .run(&["batch", "logs", "-o", "x", "--layout", "px4"])
+        .ended(2, &["--layout px4"]);
+}
+
+#[test]
+fn logs_become_logs_and_lists_name_them() {
+    let folder = logs();
+    let list = b"logs/monday/flight.ulg\nlogs/rover\n";
+    let run =
+        folder.run_with(&["batch", "-q", "-", "-o", "mcaps", "--to", "mcap"], list);
+    run.succeeded();
+    let made = ["_catalog.parquet", "_logtool", "flight.mcap", "rover.mcap"];
+    assert_eq!(folder.list("mcaps"), made);
+    let info = folder.run(&["info", "--json", "mcaps/rover.mcap"]).succeeded();
+    assert_eq!(info.json_lines()[0]["records"], 491);
+}
+
+#[test]
+fn shards_share_the_work_and_the_variables_of_jobs_say_which() {
+    let folder = logs();
+    let args = ["batch", "logs", "-o", "set", "--catalog", "jsonl"];
+    let mut told = folder.command(&args);
+    told.env("AWS_BATCH_JOB_ARRAY_INDEX", "0").env("AWS_BATCH_JOB_ARRAY_SIZE", "2");
+    let first = told.output().unwrap();
+    let said = String::from_utf8(first.stderr).unwrap();
+    assert!(said.contains("part 0 of 2") && said.contains("AWS_BATCH"), "{said}");
+    folder.run(&[&args[..], &["-q", "--shard", "1/2"]].concat()).succeeded();
+    let catalogs = ["_catalog-0-of-2.jsonl", "_catalog-1-of-2.jsonl"];
+    let logs = catalogs.map(|name| {
+        let text = folder.read(&format!("set/{name}"));
+        let logs = text.lines().map(|line| {
+            let row: Value = serde_json::from_str(line).unwrap();
+            row["log"].as_str().unwrap().to_owned()
+        });
+        logs.collect::<std::collections::BTreeSet<_>>()
+    });
+    assert!(
+        logs[0].is_disjoint(&logs[1]) && logs[0].len() + logs[1].len() == 3,
+        "{logs:?}"
+    );
+    let mut lost = folder.command(&args);
+    let lost = lost.env("JOB_COMPLETION_INDEX", "1").output().unwrap();
+    assert_eq!(lost.status.code(), Some(2), "of how many?");
+}
+
+#[test]
+fn an_index_says_what_logs_hold_and_is_refreshed() {
+    let folder = logs();
+    let index = |args: &[&str]| {
+        let all = [&["index", "-q", "--json", "logs"], args].concat();
+        folder.run(&all).succeeded().json_lines().pop().unwrap()
+    };
+    assert_eq!(index(&["-o", "all.jsonl"])["converted"], 3);
+    let rows = folder.read("all.jsonl");
+    let rows: Vec<Value> =
+        rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+    let imu = rows.iter().find(|row| row["topic"] == "/imu/data").unwrap();
+    // As `logtool info` tells in the README.
+    assert_eq!(
+        (&imu["topic_records"], &imu["type"]),
+        (&250.into(), &"sensor_msgs/Imu".into())
+    );
+    assert_eq!((&imu["format"], &imu["log"]), (&"rosbag".into(), &"rover".into()));
+    assert_eq!(index(&["-o", "all.parquet"])["converted"], 3);
+    folder.write("logs/new.ulg", &fs::read(testdata("pasta.ulg")).unwrap());
+    fs::remove_file(folder.path().join("logs/rover")).unwrap();
+    assert_eq!(index(&["-o", "all.parquet", "--force"])["converted"], 3);
+    folder.write("mine.parquet", b"something else");
+    folder.run(&["index", "logs", "-o", "mine.parquet"]).ended(1, &["is no catalog"]);
+    assert_eq!(folder.read("mine.parquet"), "something else");
+}
