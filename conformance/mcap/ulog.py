@@ -106,14 +106,19 @@ def times(log, topics, shift):
             yield f"{name}: other times"
 
 
-def messages(log, said, shift):
-    """Strings that no event repeats are said, in their order: those end in a TAB."""
+def strings(log, shift, levels):
+    """The strings that no event repeats: those end in a TAB."""
     has_events = "metadata_events" in log.msg_info_multiple_dict
-    wanted = [
-        (m.timestamp * 1000 + shift, LEVELS[m.log_level - ord("0")], m.message.rstrip("\t"))
+    return [
+        (m.timestamp * 1000 + shift, levels[m.log_level - ord("0")], m.message.rstrip("\t"))
         for m in log.logged_messages
         if not (has_events and m.message.endswith("\t"))
     ]
+
+
+def messages(log, said, shift):
+    """Strings are said, in their order."""
+    wanted = strings(log, shift, LEVELS)
     got = [
         (time, line.DESCRIPTOR.fields_by_name["level"].enum_type.values_by_number[line.level].name, line.message)
         for time, line in said

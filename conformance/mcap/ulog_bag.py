@@ -11,7 +11,7 @@ from logtool import run
 from pyulog import ULog
 from rosbags.rosbag1 import Reader
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
-from ulog import logs, same
+from ulog import logs, same, strings
 
 __all__ = ["check", "logs"]
 
@@ -203,13 +203,8 @@ def fixes(log, topics):
 
 
 def said(log, topics, shift):
-    """Strings that no event repeats are said, in their order."""
-    has_events = "metadata_events" in log.msg_info_multiple_dict
-    wanted = [
-        (m.timestamp * 1000 + shift, LEVELS[m.log_level - ord("0")], m.message.rstrip("\t"))
-        for m in log.logged_messages
-        if not (has_events and m.message.endswith("\t"))
-    ]
+    """Strings are said."""
+    wanted = strings(log, shift, LEVELS)
     lines = topics.get("/rosout", [])
     got = [(time, m.level, m.msg) for time, m in lines if m.name == "string"]
     if sorted(got) != sorted(wanted):

@@ -1,5 +1,6 @@
 """Logs and outputs in buckets of moto, which speaks as S3 does."""
 
+import json
 import os
 import socket
 import subprocess
@@ -35,6 +36,8 @@ def check(tally, files, folder):
             client.upload_file(str(path), BUCKET, f"drives/day 1/{path.name}")
         inputs(tally, files, folder)
         outputs(tally, client, files, folder)
+        folders(tally, client, files)
+        profiles(tally, files, folder)
     finally:
         server.terminate()
         server.wait()
@@ -62,6 +65,52 @@ def inputs(tally, files, folder):
         url = f"s3://{BUCKET}/drives/day 1/{files[kind].name}"
         tally.check(f"s3, {kind}: info", same_info(files[kind], url))
         tally.check(f"s3, {kind}: tables", same_tables(files[kind], url, folder / "s3" / kind))
+
+
+def folders(tally, client, files):
+    """A folder stands for the logs in it, in the order of their names."""
+    client.put_object(Bucket=BUCKET, Key="drives/notes.txt", Body=b"no log")
+    done = logtool("info", "--json", f"s3://{BUCKET}/drives/")
+    reports = [json.loads(line) for line in done.stdout.decode().splitlines()]
+    bytes_ = [report["bytes"] for report in reports if report["format"] != "ulog"]
+    logs = sorted(path.name for path in files.values())
+    sizes = [(files_by_name(files)[name].stat().st_size, name) for name in logs]
+    wanted = [size for size, name in sizes if ".ulg" not in name]
+    wrong = [done.stderr.decode()] * (len(reports) != len(logs) or bytes_ != wanted)
+    tally.check("s3: the logs in a folder", wrong, f"{len(reports)} logs")
+    for prefix, told in (("none/", "there are no objects in it"), ("out/a/", "none is called")):
+        done = logtool("info", f"s3://{BUCKET}/{prefix}")
+        text = done.stderr.decode()
+        fine = done.returncode == 1 and told in text
+        tally.check(f"s3: a folder without logs, {prefix}", [] if fine else [text], text.strip())
+
+
+def profiles(tally, files, folder):
+    """Who asks, and where, may be in Amazon's files instead of the environment."""
+    home = folder / "home"
+    (home / ".aws").mkdir(parents=True)
+    endpoint = os.environ["AWS_ENDPOINT_URL"]
+    keys = "aws_access_key_id = someone\naws_secret_access_key = secret\n"
+    (home / ".aws/credentials").write_text(f"[lab]\n{keys}")
+    config = f"[profile lab]\nregion = us-east-1\nendpoint_url = {endpoint}\n[profile sso]\nregion = x\n"
+    (home / ".aws/config").write_text(config)
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("AWS_")}
+    url = f"s3://{BUCKET}/drives/day 1/{files['bag'].name}"
+    for profile, status, told in (
+        ("lab", 0, ""),
+        ("sso", 1, "the AWS profile `sso` has no keys"),
+        ("other", 1, "there is no AWS profile `other`"),
+    ):
+        env = kept | {"HOME": str(home), "AWS_PROFILE": profile}
+        command = [os.environ["LOGTOOL"], "info", url]
+        done = subprocess.run(command, capture_output=True, check=False, env=env, timeout=60)
+        text = done.stderr.decode()
+        fine = done.returncode == status and told in text
+        tally.check(f"s3: the profile {profile}", [] if fine else [text], text.strip())
+
+
+def files_by_name(files):
+    return {path.name: path for path in files.values()}
 
 
 def outputs(tally, client, files, folder):
