@@ -249,9 +249,7 @@ pub(super) fn digest(path: &Path) -> Result<String> {
 /// `made`, or nothing where the log has nothing of what was asked for.
 fn nothing_is_fine(made: Result<Made>) -> Result<Made> {
     match made {
-        Err(err) if complaint::is_nothing(&err) => {
-            Ok(nothing(vec![err.to_string()]))
-        }
+        Err(err) if complaint::is_nothing(&err) => Ok(nothing(vec![err.to_string()])),
         made => made,
     }
 }
@@ -288,7 +286,7 @@ fn meant(
     args.records.topics = topics;
     let all = selection::topics(manifest, &args.records.topics, true)?;
     let columns =
-        Columns { view: tables::view(&args), only: None, labels: labels.cloned() };
+        Columns { labels: labels.cloned(), ..Columns::all(tables::view(&args)) };
     let (mut fields, had) = (Vec::new(), !args.fields.is_empty());
     for glob in std::mem::take(&mut args.fields) {
         let globs = std::slice::from_ref(&glob);
@@ -311,7 +309,7 @@ fn shapes(
     let manifest: &Manifest = log.manifest();
     let mut topics = selection::topics(manifest, &args.records.topics, true)?;
     let columns =
-        Columns { view: tables::view(args), only: None, labels: labels.cloned() };
+        Columns { labels: labels.cloned(), ..Columns::all(tables::view(args)) };
     let columns_of = selection::columns(log, &mut topics, &columns, &args.fields)?;
     let base = ShownClock::new(manifest, args.clock.time)?.base();
     let is_table = !args.target().is_points()

@@ -38,7 +38,9 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     }
     if columns_of.is_empty() {
         let hint = "`logtool info` lists the topics and how many records they have";
-        return Err(Complaint::nothing("there are no records to merge").hint(hint).into());
+        return Err(Complaint::nothing("there are no records to merge")
+            .hint(hint)
+            .into());
     }
     let Some(rate) = args.rate else {
         return Err(Complaint::misuse("--merge needs a --rate").into());
