@@ -180,7 +180,9 @@ def info(paths):
 
 def counts(tally, whole):
     """Counts rows by one glob each, as `logtool info` counts records."""
-    rows = pq.read_table(whole / "_catalog.parquet").to_pylist()
+    columns = ["log", "source", "topic", "instance", "origin", "table", "error"]
+    columns += ["topic_records", "topic_rows"]
+    rows = pq.read_table(whole / "_catalog.parquet", columns=columns).to_pylist()
     sources = sorted({row["source"] for row in rows if row["error"] is None})
     said = info(sources)
     wrong, tables, checked = [], {}, 0

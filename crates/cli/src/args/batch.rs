@@ -107,15 +107,13 @@ impl FromStr for Size {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         const WRONG: &str = "a size is like 500M or 8G, of 2^20 and 2^30 bytes";
         let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-        let unit = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        let unit: u64 = match text[digits.len()..].to_ascii_uppercase().as_str() {
             "M" | "MB" | "MIB" => 1 << 20,
             "G" | "GB" | "GIB" => 1 << 30,
             "T" | "TB" | "TIB" => 1 << 40,
             _ => return Err(WRONG),
         };
-        let bytes = digits.parse::<f64>().map_err(|_| WRONG)?
-            * f64::from(1_u32 << 20)
-            * (unit >> 20) as f64;
+        let bytes = digits.parse::<f64>().map_err(|_| WRONG)? * unit as f64;
         if !(f64::from(1_u32 << 20)..1e18).contains(&bytes) {
             return Err(WRONG);
         }
