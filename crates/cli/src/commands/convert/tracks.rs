@@ -96,7 +96,6 @@ pub(super) fn write(job: &Job<'_>, file: Option<&Path>) -> Result<Made> {
         rows_of: counting.rows_of(),
         damage: report.damage,
         remarks,
-        ..Made::default()
     })
 }
 
