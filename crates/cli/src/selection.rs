@@ -40,22 +40,28 @@ pub(crate) fn topics(
     Ok(set)
 }
 
-/// `topics`, and the packets of lidars that are made of the messages of some of them.
-pub(crate) fn with_packets(manifest: &Manifest, mut topics: TopicSet) -> TopicSet {
-    let wanted: Vec<&str> = manifest
-        .topics()
-        .filter(|(id, _)| topics.contains(*id))
-        .map(|(_, topic)| topic.name.as_str())
-        .collect();
-    let is_made = |topic: &Topic| {
-        let scans = topic.name.strip_suffix("/packets");
-        topic.origin == TopicOrigin::Derived
-            && topic.encoding == "velodyne"
-            && scans.is_some_and(|scans| wanted.contains(&scans))
+/// Of `topics` those that are no scans of packets, and instead of these the packets that
+/// are made of them.
+pub(crate) fn with_packets(manifest: &Manifest, topics: &TopicSet) -> TopicSet {
+    let is_packets = |topic: &Topic| {
+        topic.origin == TopicOrigin::Derived && topic.encoding == "velodyne"
     };
-    let packets = manifest.topics().filter(|(_, topic)| is_made(topic));
-    packets.for_each(|(id, _)| topics.insert(id));
-    topics
+    let mut names: Vec<&str> = Vec::new();
+    for (_, topic) in manifest.topics().filter(|(_, topic)| is_packets(topic)) {
+        names.extend(topic.name.strip_suffix("/packets"));
+    }
+    let is_scans = |topic: &Topic| {
+        topic.origin == TopicOrigin::Logged && names.contains(&topic.name.as_str())
+    };
+    let wanted = |topic: &Topic| {
+        let scans = topic.name.strip_suffix("/packets");
+        let of = scans.and_then(|scans| manifest.topic(scans).ok());
+        is_packets(topic) && of.is_some_and(|scans| topics.contains(scans))
+    };
+    let chosen = manifest.topics().filter(|(id, topic)| {
+        topics.contains(*id) && !is_scans(topic) || wanted(topic)
+    });
+    chosen.map(|(id, _)| id).collect()
 }
 
 /// The columns that `globs` mean, of those that `columns` has of each topic. Topics

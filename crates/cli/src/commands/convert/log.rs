@@ -148,7 +148,7 @@ impl Ready {
             None => selection::topics(manifest, &args.records.topics, false)?,
         };
         if args.target() == Target::Pcap {
-            topics = selection::with_packets(manifest, topics);
+            topics = selection::with_packets(manifest, &topics);
         }
         let mut options = WriteOptions::default();
         options.transcode = args.ros2.then(|| "cdr".to_owned());
