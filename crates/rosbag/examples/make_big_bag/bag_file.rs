@@ -5,6 +5,7 @@
 
 use std::{
     collections::BTreeMap,
+    error::Error,
     fs::File,
     io::{self, BufWriter, Seek as _, SeekFrom, Write as _},
     path::Path,
@@ -39,7 +40,7 @@ fn record(out: &mut Vec<u8>, fields: &[(&str, &[u8])], data: &[u8]) {
 
 /// How chunks are packed.
 #[derive(Clone, Copy, Debug)]
-pub enum Packing {
+pub(crate) enum Packing {
     None,
     Lz4,
     Bz2,
@@ -47,7 +48,7 @@ pub enum Packing {
 
 impl Packing {
     /// The packing that is called `name`.
-    pub fn of(name: &str) -> Option<Self> {
+    pub(crate) fn of(name: &str) -> Option<Self> {
         [Self::None, Self::Lz4, Self::Bz2]
             .into_iter()
             .find(|packing| packing.name() == name)
@@ -84,7 +85,7 @@ impl Packing {
 }
 
 /// A bag that is being written.
-pub struct BagFile {
+pub(crate) struct BagFile {
     out: BufWriter<File>,
     at: u64,
     packing: Packing,
@@ -103,7 +104,7 @@ struct Connection {
 }
 
 impl BagFile {
-    pub fn create(path: &Path, packing: Packing) -> io::Result<Self> {
+    pub(crate) fn create(path: &Path, packing: Packing) -> io::Result<Self> {
         let mut bag = Self {
             out: BufWriter::with_capacity(1 << 20, File::create(path)?),
             at: 0,
@@ -118,15 +119,15 @@ impl BagFile {
         Ok(bag)
     }
 
-    /// Adds a connection, and returns its number.
-    pub fn connect(
+    /// Adds a connection.
+    pub(crate) fn connect(
         &mut self,
         topic: &str,
         type_name: &str,
         text: &str,
         caller: &str,
-    ) -> u32 {
-        let md5sum = logtool_rosmsg::md5sum(type_name, text).expect("types are sound");
+    ) -> Result<(), Box<dyn Error>> {
+        let md5sum = logtool_rosmsg::md5sum(type_name, text)?;
         let latching = if topic == "/tf_static" { b"1" } else { b"0" };
         let header = [
             field("callerid", caller.as_bytes()),
@@ -138,10 +139,10 @@ impl BagFile {
         ];
         let (topic, header) = (topic.to_owned(), header.concat());
         self.connections.push(Connection { topic, header, is_told: false });
-        self.connections.len() as u32 - 1
+        Ok(())
     }
 
-    pub fn write(
+    pub(crate) fn write(
         &mut self,
         connection: u32,
         nanos: u64,
@@ -161,7 +162,7 @@ impl BagFile {
     }
 
     /// Writes the index; returns how long the bag is.
-    pub fn finish(mut self) -> io::Result<u64> {
+    pub(crate) fn finish(mut self) -> io::Result<u64> {
         self.end_chunk()?;
         let index_at = self.at;
         let mut index = Vec::new();

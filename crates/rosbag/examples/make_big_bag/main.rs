@@ -48,9 +48,9 @@ fn drive(bag: &mut BagFile, seconds: u64) -> Result<(), Box<dyn Error>> {
         bag.connect(
             topic,
             type_name,
-            &definition(type_name),
+            &definition(type_name).ok_or(type_name)?,
             &format!("/node{number}"),
-        );
+        )?;
         let of_it = (0..seconds * rate)
             .map(|i| (i * SECOND / rate.max(1) + first * 100_000, number, i as u32));
         due.extend(of_it);
@@ -85,7 +85,8 @@ fn small(bag: &mut BagFile, count: u64) -> Result<(), Box<dyn Error>> {
             15..19 => (format!("/twist{topic}"), "geometry_msgs/TwistStamped"),
             _ => ("/state".to_owned(), "std_msgs/String"),
         };
-        bag.connect(&name, type_name, &definition(type_name), "/node");
+        let text = definition(type_name).ok_or(type_name)?;
+        bag.connect(&name, type_name, &text, "/node")?;
     }
     let mut payload = Vec::new();
     for i in 0..count {

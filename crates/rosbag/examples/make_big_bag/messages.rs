@@ -3,10 +3,10 @@
 use std::f64::consts::TAU;
 
 /// Numbers that look random, the same every time (xorshift64).
-pub struct Random(pub u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub fn bits(&mut self) -> u64 {
+    pub(crate) fn bits(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -14,7 +14,7 @@ impl Random {
     }
 
     /// About as far from 0 as a sensor's noise, at most 1.
-    pub fn noise(&mut self) -> f64 {
+    pub(crate) fn noise(&mut self) -> f64 {
         let one = |bits: u64| (bits & 0xffff) as f64 / 65_535.0;
         let bits = self.bits();
         (0..4).map(|part| one(bits >> (16 * part))).sum::<f64>() / 2.0 - 1.0
@@ -94,12 +94,11 @@ const TYPES: [(&str, &str, &[&str]); 8] = [
     ),
 ];
 
-/// The whole definition of a type.
-pub fn definition(name: &str) -> String {
-    let (_, text, others) =
-        TYPES.iter().find(|of_type| of_type.0 == name).expect("the type is known");
+/// The whole definition of a type, if it is one of those above.
+pub(crate) fn definition(name: &str) -> Option<String> {
+    let (_, text, others) = TYPES.iter().find(|of_type| of_type.0 == name)?;
     let others = others.concat().replace("===\n", &format!("{}\n", "=".repeat(80)));
-    format!("{text}{others}")
+    Some(format!("{text}{others}"))
 }
 
 fn text(out: &mut Vec<u8>, text: &str) {
@@ -124,7 +123,7 @@ fn diagonal(out: &mut Vec<u8>, value: f64) {
     floats(out, &[value, 0.0, 0.0, 0.0, value, 0.0, 0.0, 0.0, value]);
 }
 
-pub fn imu(out: &mut Vec<u8>, seq: u32, nanos: u64, random: &mut Random) {
+pub(crate) fn imu(out: &mut Vec<u8>, seq: u32, nanos: u64, random: &mut Random) {
     let mut three = || [0.0; 3].map(|_: f64| 0.01 * random.noise());
     header(out, seq, nanos, "imu_link");
     floats(out, &three());
@@ -137,7 +136,7 @@ pub fn imu(out: &mut Vec<u8>, seq: u32, nanos: u64, random: &mut Random) {
     diagonal(out, 1e-4);
 }
 
-pub fn fix(out: &mut Vec<u8>, seq: u32, nanos: u64) {
+pub(crate) fn fix(out: &mut Vec<u8>, seq: u32, nanos: u64) {
     header(out, seq, nanos, "gps");
     out.extend([0, 1, 0]);
     let i = f64::from(seq);
@@ -146,7 +145,13 @@ pub fn fix(out: &mut Vec<u8>, seq: u32, nanos: u64) {
     out.push(2);
 }
 
-pub fn tf(out: &mut Vec<u8>, seq: u32, nanos: u64, count: u32, random: &mut Random) {
+pub(crate) fn tf(
+    out: &mut Vec<u8>,
+    seq: u32,
+    nanos: u64,
+    count: u32,
+    random: &mut Random,
+) {
     out.extend(count.to_le_bytes());
     for wheel in 0..count {
         header(out, seq, nanos, "base_link");
@@ -159,7 +164,7 @@ pub fn tf(out: &mut Vec<u8>, seq: u32, nanos: u64, count: u32, random: &mut Rand
 }
 
 /// 28,800 points of 22 bytes, as a lidar of 16 rings has them: to 2 mm.
-pub fn cloud(out: &mut Vec<u8>, seq: u32, nanos: u64, random: &mut Random) {
+pub(crate) fn cloud(out: &mut Vec<u8>, seq: u32, nanos: u64, random: &mut Random) {
     const POINTS: u32 = 28_800;
     header(out, seq, nanos, "velodyne");
     for number in [1, POINTS, 6] {
@@ -209,7 +214,7 @@ pub fn cloud(out: &mut Vec<u8>, seq: u32, nanos: u64, random: &mut Random) {
 }
 
 /// 640 × 480 pixels of a byte.
-pub fn image(out: &mut Vec<u8>, seq: u32, nanos: u64, random: &mut Random) {
+pub(crate) fn image(out: &mut Vec<u8>, seq: u32, nanos: u64, random: &mut Random) {
     header(out, seq, nanos, "camera");
     for number in [480_u32, 640] {
         out.extend(number.to_le_bytes());
@@ -227,16 +232,16 @@ pub fn image(out: &mut Vec<u8>, seq: u32, nanos: u64, random: &mut Random) {
     }
 }
 
-pub fn number(out: &mut Vec<u8>, random: &mut Random) {
+pub(crate) fn number(out: &mut Vec<u8>, random: &mut Random) {
     floats(out, &[random.noise()]);
 }
 
-pub fn twist(out: &mut Vec<u8>, seq: u32, nanos: u64, random: &mut Random) {
+pub(crate) fn twist(out: &mut Vec<u8>, seq: u32, nanos: u64, random: &mut Random) {
     header(out, seq, nanos, "base_link");
     let values = [0.0; 6].map(|_: f64| random.noise());
     floats(out, &values);
 }
 
-pub fn word(out: &mut Vec<u8>, seq: u32) {
+pub(crate) fn word(out: &mut Vec<u8>, seq: u32) {
     text(out, &format!("state {}", seq % 97));
 }
