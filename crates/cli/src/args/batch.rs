@@ -13,7 +13,7 @@ use crate::args::{ConvertArgs, LidarArgs};
 /// What a file in a folder is, is seen from its bytes; what is no log is left out, and so
 /// is what begins with a dot.
 ///
-/// Each topic becomes a table OUT/<topic>/log=<name>/part-0.parquet, a partition for each log:
+/// Each topic becomes a table `OUT/<topic>/log=<name>/part-0.parquet`, a partition for each log:
 /// DuckDB, Polars, Spark and others read all of them by one pattern, with the log as one
 /// more column. A column that a log does not have is null there. Where two logs have
 /// the same column with different types, the later one's topic gets a table of its own,
