@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -78,5 +79,12 @@ def logtool(*arguments, env=None):
 
 
 def tables(folder):
-    """The bytes of each file in a folder."""
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    """The bytes of each file in a folder, without digests: what is read from afar has none."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): content(path) for path in files}
+
+
+def content(path):
+    data = path.read_bytes()
+    is_told = path.name == "provenance.json"
+    return re.sub(rb'"digest": ?"[^"]*"', b"", data) if is_told else data

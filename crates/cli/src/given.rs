@@ -10,8 +10,17 @@ use std::{any::TypeId, ffi::OsStr, path::Path};
 use clap::{Arg, ArgMatches, Command, parser::ValueSource};
 
 /// What changes no output, or is a place or a secret.
-const LEFT_OUT: [&str; 8] =
-    ["out", "force", "quiet", "strict", "no_mmap", "threads", "key", "json"];
+const LEFT_OUT: [&str; 9] = [
+    "out",
+    "force",
+    "quiet",
+    "strict",
+    "no_mmap",
+    "threads",
+    "key",
+    "json",
+    "remote_timeout",
+];
 
 /// What was typed, in the order in which `program` has its options: `matches` are those of
 /// it.

@@ -6,12 +6,18 @@ use logtool_core::{Format, Provenance, SourceFile, WriteOptions};
 use crate::{args::GlobalArgs, input::Input};
 
 /// What an output made of `inputs` says of where it is from. All of each is read for its
-/// digest.
+/// digest, but for what is read by ranges from afar: that has none.
 pub(crate) fn of<'i>(
     inputs: impl IntoIterator<Item = &'i Input>,
     global: &GlobalArgs,
 ) -> Result<Provenance> {
-    let source = |input: &Input| Ok(source(input, input.digest()?));
+    let source = |input: &Input| {
+        let digest = match input.is_remote {
+            true => String::new(),
+            false => input.digest()?,
+        };
+        Ok(source(input, digest))
+    };
     Ok(made_of(inputs.into_iter().map(source).collect::<Result<_>>()?, global))
 }
 
