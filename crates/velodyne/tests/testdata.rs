@@ -64,7 +64,7 @@ fn the_car_is_what_was_written() {
     let fit = manifest.clock.to_unix.as_ref().unwrap();
     assert_eq!(fit.offset_nanos, 1_285_852_267_000_000_000 - 613_000_000);
     assert_eq!((fit.spread_nanos, fit.observations), (0, 2));
-    assert!(manifest.remarks.iter().any(|remark| remark.starts_with("1 messages")));
+    assert!(manifest.remarks.iter().any(|remark| remark.starts_with("1 message ")));
 }
 
 #[test]

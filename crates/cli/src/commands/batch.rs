@@ -48,6 +48,7 @@ use crate::{
 };
 
 pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let global = &unmapped(global);
     let out = args.convert.out.clone().unwrap_or_default();
     let convert = asked(args)?;
     let shard = shard::wanted(args.shard, &|name| std::env::var(name).ok())?;
@@ -155,6 +156,11 @@ fn asked(args: &BatchArgs) -> Result<ConvertArgs> {
     }
     convert::check(&convert)?;
     Ok(convert)
+}
+
+/// Logs are read, not mapped: one that gets shorter meanwhile fails alone.
+fn unmapped(global: &GlobalArgs) -> GlobalArgs {
+    GlobalArgs { no_mmap: true, ..global.clone() }
 }
 
 /// What of what was typed changes what comes out, as a digest.

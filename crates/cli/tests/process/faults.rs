@@ -60,6 +60,45 @@ fn a_log_that_gets_shorter_while_it_is_read_is_told_and_nothing_is_left() {
     }
 }
 
+/// Whether the process `id` has a file open that is called `name`.
+#[cfg(target_os = "linux")]
+fn has_open(id: u32, name: &str) -> bool {
+    let Ok(files) = fs::read_dir(format!("/proc/{id}/fd")) else { return false };
+    let links = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());
+    links.into_iter().any(|path| path.ends_with(name))
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_log_that_gets_shorter_stops_no_other_of_a_batch() {
+    let folder = Folder::with(&bytes::long_log(3_000_000));
+    folder.write("short.ulg", &bytes::log());
+    let log = fs::File::options().write(true).open(folder.path().join("flight.ulg"));
+    let log = log.unwrap();
+    log.set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
+    let args = ["batch", "-q", "flight.ulg", "short.ulg", "-o", "set"];
+    let mut command = folder.command(&args);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    while !has_open(child.id(), "flight.ulg") {
+        assert!(child.try_wait().unwrap().is_none(), "it was too quick");
+        thread::sleep(Duration::from_millis(1));
+    }
+    // Its length was asked for; all of it was not read yet.
+    thread::sleep(Duration::from_millis(20));
+    log.set_len(1000).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("flight.ulg") && told.contains("got shorter"), "{told}");
+    let tables: Vec<String> =
+        folder.list("set").into_iter().filter(|name| !name.starts_with('_')).collect();
+    assert!(!tables.is_empty());
+    for table in tables {
+        assert_eq!(folder.list(&format!("set/{table}")), ["log=short"], "{table}");
+    }
+}
+
 /// A disk of `size` bytes; none where nobody may make one.
 struct Disk(Folder);
 

@@ -159,7 +159,7 @@ fn what_cannot_be_said_is_an_error_with_the_reason() {
             assert!(md5sum("pkg/A", text).is_err(), "{text}");
         }
     }
-    assert!(compile("pkg/A", &"int8 x\n".repeat(1 << 18)).is_err());
+    assert!(compile("pkg/A", &"int8 x\n".repeat(1 << 20)).is_err());
 }
 
 #[test]

@@ -65,8 +65,6 @@ pub(super) struct Count {
 
 /// A file that was changed less long ago than this may change again with the same time.
 const SETTLED_NANOS: i64 = 2_000_000_000;
-/// One that was changed less long ago may be shortened yet, and is not mapped.
-const GROWING_NANOS: i64 = 60_000_000_000;
 
 impl Work<'_> {
     /// Does what is to be done with `found`, the log called `name`.
@@ -86,8 +84,6 @@ impl Work<'_> {
         let now = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
         let age = found.modified.map_or(0, |modified| now.saturating_sub(modified));
         entry.is_settled = age > SETTLED_NANOS;
-        let mut global = self.global.clone();
-        global.no_mmap |= age < GROWING_NANOS;
         entry.digest = digest(&found.path)?;
         entry.options.clone_from(&self.options);
         if let Some(old) = self.same(&entry)? {
@@ -97,8 +93,8 @@ impl Work<'_> {
             return Ok(Done::Before(damage));
         }
         let count = match self.args.target().is_log() {
-            true => self.log(found, &mut entry, &global, meter)?,
-            false => self.tables(found, &mut entry, &global, pass, meter)?,
+            true => self.log(found, &mut entry, meter)?,
+            false => self.tables(found, &mut entry, pass, meter)?,
         };
         Ok(Done::Now(Box::new(entry), count))
     }
@@ -156,11 +152,10 @@ impl Work<'_> {
         &self,
         found: &Found,
         entry: &mut Entry,
-        global: &GlobalArgs,
         pass: &mut Pass<'_>,
         meter: &LogMeter<'_>,
     ) -> Result<Count> {
-        let (opened, _) = one::open(&found.path, self.args, global)?;
+        let (opened, _) = one::open(&found.path, self.args, self.global)?;
         let manifest = opened.log.manifest();
         entry.describe(&opened.input, manifest);
         let mut findings = Findings::of(&opened.input, manifest);
@@ -187,7 +182,7 @@ impl Work<'_> {
                 let tables = Some(&names);
                 let progress = &progress;
                 let provenance =
-                    &provenance::of_known(&opened.input, &entry.digest, global);
+                    &provenance::of_known(&opened.input, &entry.digest, self.global);
                 let job =
                     Job { opened, outputs, args, labels, provenance, tables, progress };
                 nothing_is_fine(self.decoding(|| one::write(job, None)))?
@@ -208,10 +203,9 @@ impl Work<'_> {
         &self,
         found: &Found,
         entry: &mut Entry,
-        global: &GlobalArgs,
         meter: &LogMeter<'_>,
     ) -> Result<Count> {
-        let (input, log) = log::open(&found.path, self.args, global)?;
+        let (input, log) = log::open(&found.path, self.args, self.global)?;
         let manifest = log.manifest();
         entry.describe(&input, manifest);
         let mut findings = Findings::of(&input, manifest);
@@ -220,7 +214,7 @@ impl Work<'_> {
         let mut count = Count::default();
         if let Some(args) = meant(self.args, &*log, None)? {
             let mut ready = Ready::new(&input, &log, &args)?;
-            let provenance = provenance::of_known(&input, &entry.digest, global);
+            let provenance = provenance::of_known(&input, &entry.digest, self.global);
             provenance::tell(&mut ready.options, ready.format, &provenance);
             let name = format!("{}.{}", entry.log, log::end(args.target()));
             let file = LogFile::begin(&outputs, &name, ready.format)?;
