@@ -15,7 +15,7 @@ use crate::{
     sink::RecordSink,
     source::Source,
     time::{TimeRange, Timestamp},
-    topic::{Topic, TopicId, TopicOrigin, TopicSet},
+    topic::{Topic, TopicId, TopicSet},
 };
 
 /// A record: topic, stream, time, payload.
@@ -42,20 +42,11 @@ impl Sample {
             parts.iter().flat_map(|part| part.iter()).filter(|r| r.0 == topic).count()
         };
         let topic = |(id, name): (u32, &str)| Topic {
-            name: name.to_owned(),
-            instance: 0,
-            origin: TopicOrigin::Logged,
             encoding: String::new(),
-            type_name: String::new(),
-            definition: String::new(),
-            schema: schema(),
             records: Some(records(id) as u64),
-            bytes: None,
-            time: None,
             latched: if id == 1 { vec![0, 1] } else { vec![] },
-            envelope: 0,
-            descriptor: Vec::new(),
             metadata: Default::default(),
+            ..Topic::new(name, schema())
         };
         let manifest = Manifest {
             bytes: parts.len() as u64 * 1000,

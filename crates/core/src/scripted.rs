@@ -1,7 +1,7 @@
 //! A log that does as it is told, for tests.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::VecDeque,
     ops::Range,
     sync::{
         Arc, Mutex,
@@ -22,7 +22,7 @@ use crate::{
     manifest::{Manifest, Part, Selection},
     source::Source,
     time::{TimeRange, Timestamp},
-    topic::{Topic, TopicId, TopicOrigin, TopicSet},
+    topic::{Topic, TopicId, TopicSet},
 };
 
 /// A log of scripted parts. The bytes of part `p` are `p * 1000..(p + 1) * 1000`.
@@ -103,22 +103,7 @@ impl Scripted {
 }
 
 fn topic() -> Topic {
-    Topic {
-        name: "all".to_owned(),
-        instance: 0,
-        origin: TopicOrigin::Logged,
-        latched: Vec::new(),
-        envelope: 0,
-        descriptor: Vec::new(),
-        encoding: String::new(),
-        type_name: String::new(),
-        definition: String::new(),
-        schema: Arc::new(Schema::empty()),
-        records: None,
-        bytes: None,
-        time: None,
-        metadata: BTreeMap::new(),
-    }
+    Topic { encoding: String::new(), ..Topic::new("all", Arc::new(Schema::empty())) }
 }
 
 fn times(plays: &[Play]) -> TimeRange {

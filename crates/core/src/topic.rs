@@ -72,6 +72,28 @@ pub struct Topic {
     pub metadata: BTreeMap<String, String>,
 }
 
+impl Topic {
+    /// A topic of the file's own, of which no more is known than its columns.
+    pub fn new(name: impl Into<String>, schema: SchemaRef) -> Self {
+        Self {
+            name: name.into(),
+            instance: 0,
+            origin: TopicOrigin::Logged,
+            encoding: String::new(),
+            type_name: String::new(),
+            definition: String::new(),
+            schema,
+            records: None,
+            bytes: None,
+            time: None,
+            latched: Vec::new(),
+            envelope: 0,
+            descriptor: Vec::new(),
+            metadata: BTreeMap::new(),
+        }
+    }
+}
+
 /// One of several sources of the records of a topic: a bag's connection, a channel.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Stream {

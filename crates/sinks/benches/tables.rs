@@ -11,7 +11,7 @@ use arrow_array::{
 };
 use arrow_schema::{Field, Schema};
 use divan::{Bencher, counter::BytesCount};
-use logtool_core::{TableSink, Topic, TopicOrigin, time_field};
+use logtool_core::{TableSink, Topic, time_field};
 use logtool_sinks::{
     CsvOptions, CsvSink, Existing, FileNames, IpcSink, JsonLinesSink, NameStyle,
     Outputs, ParquetSink,
@@ -59,20 +59,9 @@ fn write(
     let batches: Vec<_> = (0..ROWS).step_by(BATCH_ROWS).map(batch).collect();
     let schema = batches[0].schema();
     let topic = Topic {
-        name: "vehicle".to_owned(),
-        instance: 0,
-        origin: TopicOrigin::Logged,
         encoding: "ulog".to_owned(),
         type_name: "vehicle".to_owned(),
-        definition: String::new(),
-        schema: schema.clone(),
-        records: None,
-        bytes: None,
-        time: None,
-        latched: Vec::new(),
-        envelope: 0,
-        descriptor: Vec::new(),
-        metadata: BTreeMap::new(),
+        ..Topic::new("vehicle", schema.clone())
     };
     let dir = tempfile::tempdir().unwrap();
     let keep = std::env::var_os("LOGTOOL_BENCH_KEEP");

@@ -1,6 +1,6 @@
 //! Small tables for the tests of this crate.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use arrow_array::{
     ArrayRef, BooleanArray, Float32Array, Float64Array, Int64Array, RecordBatch,
@@ -9,27 +9,18 @@ use arrow_array::{
     types::Int32Type,
 };
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use logtool_core::{NAMES, TableSink, Topic, TopicOrigin, time_field};
+use logtool_core::{NAMES, TableSink, Topic, time_field};
 
 use crate::{FileNames, NameStyle};
 
 /// A topic of which nothing but the name is special.
 pub(crate) fn topic(name: &str, instance: u32) -> Topic {
     Topic {
-        name: name.to_owned(),
         instance,
-        origin: TopicOrigin::Logged,
         encoding: "ulog".to_owned(),
         type_name: format!("{name}_s"),
         definition: "uint64_t timestamp;float x;".to_owned(),
-        schema: Arc::new(Schema::empty()),
-        records: None,
-        bytes: None,
-        time: None,
-        latched: Vec::new(),
-        envelope: 0,
-        descriptor: Vec::new(),
-        metadata: BTreeMap::new(),
+        ..Topic::new(name, Arc::new(Schema::empty()))
     }
 }
 

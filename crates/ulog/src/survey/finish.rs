@@ -166,19 +166,10 @@ impl Survey {
             }
             topics.push(Topic {
                 type_name: name.clone(),
-                name,
-                instance: 0,
                 origin,
                 encoding: "ulog message".to_owned(),
-                definition: String::new(),
-                schema,
                 records,
-                bytes: None,
-                time: None,
-                latched: Vec::new(),
-                envelope: 0,
-                descriptor: Vec::new(),
-                metadata: BTreeMap::new(),
+                ..Topic::new(name, schema)
             });
             TopicId(topics.len() as u32 - 1)
         };

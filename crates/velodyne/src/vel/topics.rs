@@ -1,9 +1,9 @@
 //! What the topics of a `.vel` log are.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use logtool_core::{Columns, Decoder, Result, Topic, TopicOrigin, View};
+use logtool_core::{Columns, Decoder, Result, Topic, View};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -68,20 +68,12 @@ impl TopicKind {
             _ => name.to_owned(),
         };
         Ok(Topic {
-            name,
-            instance: 0,
-            origin: TopicOrigin::Logged,
             encoding: ENCODING.to_owned(),
             type_name: type_name.to_owned(),
             definition,
-            schema: self.schema()?,
             records: Some(0),
             bytes: Some(0),
-            time: None,
-            latched: Vec::new(),
-            envelope: 0,
-            descriptor: Vec::new(),
-            metadata: BTreeMap::new(),
+            ..Topic::new(name, self.schema()?)
         })
     }
 

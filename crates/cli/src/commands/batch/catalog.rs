@@ -122,19 +122,8 @@ fn signed(number: u64) -> Option<i64> {
 /// What a sink has to know of the catalog.
 fn table(rows: &RecordBatch) -> Topic {
     Topic {
-        name: "catalog".to_owned(),
-        instance: 0,
         origin: TopicOrigin::Derived,
         encoding: "logtool".to_owned(),
-        type_name: String::new(),
-        definition: String::new(),
-        schema: rows.schema(),
-        records: None,
-        bytes: None,
-        time: None,
-        latched: Vec::new(),
-        envelope: 0,
-        descriptor: Vec::new(),
-        metadata: BTreeMap::new(),
+        ..Topic::new("catalog", rows.schema())
     }
 }

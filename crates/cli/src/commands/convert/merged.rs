@@ -1,7 +1,5 @@
 //! One table of several topics, on one axis of time.
 
-use std::collections::BTreeMap;
-
 use anyhow::Result;
 use logtool_core::{
     AsofJob, Columns, Manifest, TableSink, Topic, TopicOrigin, TopicSet, View,
@@ -99,19 +97,8 @@ fn max_age(typed: Option<TypedTime>) -> Result<Option<u64>> {
 /// What a sink has to know of the table.
 fn table(manifest: &Manifest, schema: &arrow_schema::SchemaRef) -> Topic {
     Topic {
-        name: NAME.to_owned(),
-        instance: 0,
         origin: TopicOrigin::Derived,
         encoding: manifest.format.clone(),
-        type_name: String::new(),
-        definition: String::new(),
-        schema: schema.clone(),
-        records: None,
-        bytes: None,
-        time: None,
-        latched: Vec::new(),
-        envelope: 0,
-        descriptor: Vec::new(),
-        metadata: BTreeMap::new(),
+        ..Topic::new(NAME, schema.clone())
     }
 }

@@ -75,20 +75,9 @@ mod tests {
 
     fn manifest(topics: &[(&str, &str)]) -> Manifest {
         let topic = |(name, type_name): &(&str, &str)| Topic {
-            name: (*name).to_owned(),
-            instance: 0,
-            origin: TopicOrigin::Logged,
             encoding: "ros1".to_owned(),
             type_name: (*type_name).to_owned(),
-            definition: String::new(),
-            schema: std::sync::Arc::new(arrow_schema::Schema::empty()),
-            records: None,
-            bytes: None,
-            time: None,
-            latched: Vec::new(),
-            envelope: 0,
-            descriptor: Vec::new(),
-            metadata: BTreeMap::new(),
+            ..Topic::new(*name, std::sync::Arc::new(arrow_schema::Schema::empty()))
         };
         let topics = topics.iter().map(topic).collect();
         Manifest { topics, ..Manifest::default() }

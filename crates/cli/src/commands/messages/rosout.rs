@@ -103,20 +103,10 @@ mod tests {
 
     fn topics_of(names: &[&str]) -> Vec<u32> {
         let topic = |name: &&str| Topic {
-            name: (*name).to_owned(),
-            instance: 0,
-            origin: TopicOrigin::Logged,
             encoding: "ros1".into(),
             type_name: "rosgraph_msgs/Log".into(),
-            definition: String::new(),
-            schema: Arc::new(arrow_schema::Schema::empty()),
-            records: None,
-            bytes: None,
-            time: None,
-            latched: vec![],
-            envelope: 0,
-            descriptor: Vec::new(),
             metadata: Default::default(),
+            ..Topic::new(*name, Arc::new(arrow_schema::Schema::empty()))
         };
         let manifest = Manifest {
             topics: names.iter().map(topic).collect(),

@@ -24,7 +24,7 @@ use crate::{
     manifest::{Manifest, Part, Selection},
     source::Source,
     time::{TimeRange, Timestamp},
-    topic::{Topic, TopicId, TopicOrigin},
+    topic::{Topic, TopicId},
     walk::{Step, Walk},
 };
 
@@ -86,20 +86,10 @@ impl Toy {
         let layouts = layouts();
         let decoder = |layout| LayoutDecoder::new(layout, &Columns::default()).unwrap();
         let topics = layouts.iter().zip([0, 1, 0]).map(|(layout, instance)| Topic {
-            name: layout.name.clone(),
             instance,
-            origin: TopicOrigin::Logged,
             encoding: "toy".into(),
             type_name: layout.name.clone(),
-            definition: String::new(),
-            schema: decoder(layout).schema().clone(),
-            records: None,
-            bytes: None,
-            time: None,
-            latched: Vec::new(),
-            envelope: 0,
-            descriptor: Vec::new(),
-            metadata: BTreeMap::new(),
+            ..Topic::new(layout.name.clone(), decoder(layout).schema().clone())
         });
         let manifest = Manifest {
             bytes: bytes.len() as u64,

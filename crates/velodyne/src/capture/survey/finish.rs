@@ -2,9 +2,7 @@
 
 use std::{collections::BTreeMap, mem};
 
-use logtool_core::{
-    ClockZero, Manifest, Result, TimeRange, Topic, TopicId, TopicOrigin, Value,
-};
+use logtool_core::{ClockZero, Manifest, Result, TimeRange, Topic, TopicId, Value};
 
 use crate::{
     capture::{
@@ -141,19 +139,16 @@ fn topic(counted: &Counted, instance: u32, container: Container) -> Topic {
     }
     let is_timed = counted.without_time == 0 && !counted.time.is_empty();
     Topic {
-        name: topics::name(sender.is_position).into(),
         instance,
-        origin: TopicOrigin::Logged,
         encoding: topics::ENCODING.into(),
         type_name: topics::type_name(sender.is_position).into(),
-        definition: String::new(),
-        schema: topics::schema(sender.is_position),
         records: Some(counted.records),
         bytes: Some(counted.bytes),
         time: is_timed.then_some(counted.time),
-        latched: Vec::new(),
-        envelope: 0,
-        descriptor: Vec::new(),
         metadata,
+        ..Topic::new(
+            topics::name(sender.is_position),
+            topics::schema(sender.is_position),
+        )
     }
 }
