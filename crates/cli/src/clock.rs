@@ -111,7 +111,12 @@ impl ShownClock {
 
     /// `time` for people: `hh:mm:ss.mmm`, with the date where that is Unix time.
     pub(crate) fn text(&self, time: Timestamp) -> TextTime {
-        TextTime(self.shown(time), self.is_unix)
+        TextTime { nanos: self.shown(time), is_unix: self.is_unix, is_exact: false }
+    }
+
+    /// The same with microseconds and nanoseconds, where there are some.
+    pub(crate) fn exact_text(&self, time: Timestamp) -> TextTime {
+        TextTime { is_exact: true, ..self.text(time) }
     }
 
     /// Nanoseconds on this clock; nothing where that cannot be told.
@@ -149,31 +154,46 @@ impl fmt::Display for JsonTime {
 }
 
 /// See [`ShownClock::text`].
-pub(crate) struct TextTime(Option<i64>, bool);
+pub(crate) struct TextTime {
+    nanos: Option<i64>,
+    is_unix: bool,
+    is_exact: bool,
+}
 
 impl TextTime {
     /// A moment of Unix time.
     pub(crate) fn date(time: Timestamp) -> Self {
-        Self(Some(time.as_nanos()), true)
+        Self { nanos: Some(time.as_nanos()), is_unix: true, is_exact: false }
+    }
+
+    /// The part of a second that `nanos` are: milliseconds, and what is below them where
+    /// that is to be told and not zero.
+    fn fraction(&self, nanos: u64) -> String {
+        match nanos {
+            _ if !self.is_exact || nanos.is_multiple_of(1_000_000) => {
+                format!("{:03}", nanos / 1_000_000)
+            }
+            _ if nanos.is_multiple_of(1_000) => format!("{:06}", nanos / 1_000),
+            _ => format!("{nanos:09}"),
+        }
     }
 }
 
 impl fmt::Display for TextTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(Some(nanos), is_utc) = *self else { return f.pad("?") };
-        if is_utc {
+        const SECOND: u64 = 1_000_000_000;
+        let Some(nanos) = self.nanos else { return f.pad("?") };
+        if self.is_unix {
             let date = utc(nanos).strftime("%Y-%m-%d %H:%M:%S");
-            return write!(
-                f,
-                "{date}.{:03}",
-                nanos.rem_euclid(1_000_000_000) / 1_000_000
-            );
+            let part = nanos.rem_euclid(SECOND as i64).unsigned_abs();
+            return write!(f, "{date}.{}", self.fraction(part));
         }
-        let millis = nanos.unsigned_abs() / 1_000_000;
-        let sign = if nanos < 0 && millis > 0 { "-" } else { "" };
-        let (hours, minutes) = (millis / 3_600_000, millis / 60_000 % 60);
-        let (seconds, millis) = (millis / 1000 % 60, millis % 1000);
-        write!(f, "{sign}{hours:02}:{minutes:02}:{seconds:02}.{millis:03}")
+        let is_seen = self.is_exact || nanos.unsigned_abs() >= 1_000_000;
+        let sign = if nanos < 0 && is_seen { "-" } else { "" };
+        let nanos = nanos.unsigned_abs();
+        let (seconds, part) = (nanos / SECOND, self.fraction(nanos % SECOND));
+        let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
+        write!(f, "{sign}{hours:02}:{minutes:02}:{:02}.{part}", seconds % 60)
     }
 }
 
@@ -245,16 +265,22 @@ mod tests {
             "2024-05-01T12:00:00.000001Z"
         );
         assert_eq!(Iso(-500_000_000).to_string(), "1969-12-31T23:59:59.500000Z");
-        assert_eq!(TextTime(Some(-1), true).to_string(), "1969-12-31 23:59:59.999");
+        assert_eq!(text(-1, true, false), "1969-12-31 23:59:59.999");
+        assert_eq!(text(-1, true, true), "1969-12-31 23:59:59.999999999");
     }
 
     #[test]
-    fn people_read_hours_and_minutes() {
-        assert_eq!(
-            TextTime(Some(3_723_004_999_999), false).to_string(),
-            "01:02:03.004"
-        );
-        assert_eq!(TextTime(Some(-1_500_000_000), false).to_string(), "-00:00:01.500");
-        assert_eq!(TextTime(None, false).to_string(), "?");
+    fn people_read_hours_and_minutes_and_all_that_a_time_says() {
+        assert_eq!(text(3_723_004_999_999, false, false), "01:02:03.004");
+        assert_eq!(text(3_723_004_999_999, false, true), "01:02:03.004999999");
+        assert_eq!(text(3_723_004_999_000, false, true), "01:02:03.004999");
+        assert_eq!(text(3_723_004_000_000, false, true), "01:02:03.004");
+        assert_eq!(text(-1_500_000_000, false, false), "-00:00:01.500");
+        let nothing = TextTime { nanos: None, is_unix: false, is_exact: true };
+        assert_eq!(nothing.to_string(), "?");
+    }
+
+    fn text(nanos: i64, is_unix: bool, is_exact: bool) -> String {
+        TextTime { nanos: Some(nanos), is_unix, is_exact }.to_string()
     }
 }

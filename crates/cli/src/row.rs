@@ -97,7 +97,7 @@ impl Rows {
             }
             Form::Text(columns) => {
                 let label = label.map_or("", |label| &label.text);
-                let _ = write!(line, "{}  {label} ", clock.text(time));
+                let _ = write!(line, "{}  {label} ", clock.exact_text(time));
                 for (name, rows) in columns {
                     line.push(b' ');
                     line.extend_from_slice(name.as_bytes());

@@ -47,6 +47,11 @@ pub(super) fn properties(
                 properties.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED)
             }
             Type::BYTE_ARRAY => properties.set_column_dictionary_enabled(path, true),
+            // By default they would be told by their differences, which Polars 2.1 cannot
+            // read of bytes of a fixed number.
+            Type::FIXED_LEN_BYTE_ARRAY => {
+                properties.set_column_encoding(path, Encoding::PLAIN)
+            }
             _ => properties,
         };
     }

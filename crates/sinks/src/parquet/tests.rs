@@ -43,7 +43,11 @@ fn columns_are_encoded_by_their_type_and_have_an_index() {
     let floats =
         arrow_array::Float32Array::from_iter_values((0..1_000).map(|i| i as f32));
     let nanos = (0..1_000).map(|i| Some(i * 1_000)).collect();
-    let batch = table(vec![times("us", nanos), column("x", Arc::new(floats))]);
+    let packets = (0..1_000_u32).map(u32::to_le_bytes);
+    let packets = arrow_array::FixedSizeBinaryArray::try_from_iter(packets).unwrap();
+    let (floats, packets) = (Arc::new(floats), Arc::new(packets));
+    let batch =
+        table(vec![times("us", nanos), column("x", floats), column("p", packets)]);
     let reader = SerializedFileReader::new(parquet(&[batch])).unwrap();
     let metadata = reader.metadata();
     assert!(metadata.file_metadata().created_by().unwrap().starts_with("logtool "));
@@ -51,6 +55,8 @@ fn columns_are_encoded_by_their_type_and_have_an_index() {
     let encodings = |i: usize| group.column(i).encodings().collect::<Vec<_>>();
     assert!(encodings(0).contains(&Encoding::DELTA_BINARY_PACKED));
     assert!(encodings(1).contains(&Encoding::BYTE_STREAM_SPLIT));
+    assert!(encodings(2).contains(&Encoding::PLAIN));
+    assert!(!encodings(2).contains(&Encoding::DELTA_BYTE_ARRAY));
     let time = group.column(0).statistics().unwrap();
     assert_eq!(time.min_bytes_opt().unwrap(), 0_i64.to_le_bytes());
     assert_eq!(time.max_bytes_opt().unwrap(), 999_000_i64.to_le_bytes());
