@@ -71,13 +71,15 @@ pub(crate) struct PlotArgs {
 /// topic of them, messages and events. Of a log of PX4 there are plots that can be zoomed
 /// (drag; a double click shows all), flight modes behind them, and the parameters that are
 /// not at their default. Of a bag, an MCAP file and a log of lidars there are plots of what
-/// sensors, odometry, joints and batteries say. What can be seen in the plots is all that is in the log: of each of
-/// 450 stretches of time the lowest and the highest value.
+/// sensors, odometry, joints and batteries say, of at most 40. What can be seen in the plots
+/// is all that is in the log: of each of 450 stretches of time the lowest and the highest
+/// value.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   logtool report flight.ulg -o flight.html
-  logtool report drive.bag -o drive.html --from 1m --to 5m --time utc
+  logtool report drive.bag -o drive.html --time utc
+  logtool report drive.bag -o start.html --to 1m30s
   logtool report drive.vel -o drive.html --calibration db.xml")]
 pub(crate) struct ReportArgs {
     /// The log; `-` is standard input

@@ -103,7 +103,12 @@ fn page(opened: &Opened, args: &ReportArgs, findings: &mut Findings) -> Result<P
     add("Messages", messages);
     add("Parameters", said::parameters(opened)?);
     let title = opened.input.file_name().to_owned();
-    let about = format!("{}, by logtool {}", kind(manifest), env!("CARGO_PKG_VERSION"));
+    let mut about =
+        format!("{}, by logtool {}", kind(manifest), env!("CARGO_PKG_VERSION"));
+    if args.from.or(args.to).is_some() {
+        let (start, end) = (clock.text(time.start), clock.text(time.end));
+        about += &format!("; plots, tracks and messages only from {start} to {end}");
+    }
     Ok(Page { title, about, sections, ..Page::default() })
 }
 

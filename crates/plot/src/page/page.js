@@ -17,7 +17,8 @@
 
   // Seconds of a day as people write them, to so many digits as marks are apart.
   const clock = (seconds, digits) => {
-    const rest = ((seconds % 86400) + 86400) % 86400;
+    const parts = 10 ** digits;
+    const rest = Math.round((((seconds % 86400) + 86400) % 86400) * parts) / parts % 86400;
     const two = (n) => String(Math.floor(n)).padStart(2, "0");
     const part = digits > 0 ? (rest % 1).toFixed(digits).slice(1) : "";
     return `${two(rest / 3600)}:${two((rest / 60) % 60)}:${two(rest % 60)}${part}`;
@@ -59,8 +60,14 @@
         height,
         scales: { x: { time: false, range: (u, min, max) => (min === null ? plot.range : [min, max]) } },
         cursor: { sync: { key: "time" }, drag: { x: true, y: false } },
-        series: [plot.day ? { label: plot.time, value: (u, x) => (x === null ? "–" : clock(x, 3)) } : { label: "s" }, ...series],
-        axes: [plot.day ? { grid, values: times, label: plot.time, labelSize: 20 } : { grid }, { grid, label: plot.unit, size: 64, labelSize: 20 }],
+        series: [
+          plot.day ? { label: "UTC", value: (u, x) => (x === null ? "--" : clock(x, 3)) } : { label: "s" },
+          ...series,
+        ],
+        axes: [
+          { grid, label: plot.time, labelSize: 20, ...(plot.day ? { values: times } : {}) },
+          { grid, label: plot.unit, size: 64, labelSize: 20 },
+        ],
         hooks: {
           drawClear: [tint(plot.bands)],
           setScale: [

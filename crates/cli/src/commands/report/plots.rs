@@ -18,6 +18,7 @@ use crate::{
             types::{TYPES, TypeLine},
         },
     },
+    human::counted,
     signals::{self, Wanted},
 };
 
@@ -43,17 +44,24 @@ pub(super) fn all(
     shown: &Shown<'_>,
     seen: &mut Seen,
 ) -> Result<Vec<Block>> {
-    let (wanted, plots) = match log.manifest().format == "ulog" {
+    let (wanted, plots, more) = match log.manifest().format == "ulog" {
         true => of_px4(log),
         false => of_types(log),
     };
     if plots.is_empty() {
         return Ok(Vec::new());
     }
-    drawn(log, &wanted, plots, shown, seen)
+    let mut blocks = drawn(log, &wanted, plots, shown, seen)?;
+    if more > 0 {
+        let more = counted(more, "more plot");
+        let what = format!("and {more}, which `logtool plot` draws, of other topics");
+        blocks.push(Block::Note(what));
+    }
+    Ok(blocks)
 }
 
-fn of_px4(log: &dyn Log) -> (Vec<Wanted>, Vec<Plot>) {
+/// Those of PX4; none are left out.
+fn of_px4(log: &dyn Log) -> (Vec<Wanted>, Vec<Plot>, u64) {
     let mut wanted: Vec<Wanted> = Vec::new();
     let mut plots = Vec::new();
     for (title, unit, recipes) in PLOTS {
@@ -70,35 +78,37 @@ fn of_px4(log: &dyn Log) -> (Vec<Wanted>, Vec<Plot>) {
             plots.push((title, unit, first..wanted.len()));
         }
     }
-    (wanted, plots)
+    (wanted, plots, 0)
 }
 
-/// Those of topics of known types.
-fn of_types(log: &dyn Log) -> (Vec<Wanted>, Vec<Plot>) {
+/// Those of topics of known types, and how many more there would be.
+fn of_types(log: &dyn Log) -> (Vec<Wanted>, Vec<Plot>, u64) {
     let (mut wanted, mut plots): (Vec<Wanted>, Vec<Plot>) = (Vec::new(), Vec::new());
+    let mut more = 0;
     let topics = log.manifest().topics.iter();
     let logged = |topic: &&Topic| {
         topic.origin == TopicOrigin::Logged && topic.records != Some(0)
     };
     for topic in topics.filter(logged) {
-        let name = topic.type_name.as_str();
-        let known = TYPES.iter().find(|(end, _)| {
-            name == *end || end.starts_with('/') && name.ends_with(end)
-        });
+        // ROS 2 calls `sensor_msgs/Imu` `sensor_msgs/msg/Imu`.
+        let name = topic.type_name.replace("/msg/", "/");
+        let known = TYPES.iter().find(|(known, _)| name == *known);
         for (what, unit, lines) in known.map_or(&[][..], |(_, plots)| *plots) {
             let first = wanted.len();
             wanted.extend(lines.iter().filter_map(|line| of_type(log, topic, line)));
-            let Some(own) = wanted.get(first).filter(|_| plots.len() < MOST) else {
+            let Some(own) = wanted.get(first) else { continue };
+            if plots.len() >= MOST {
                 wanted.truncate(first);
+                more += 1;
                 continue;
-            };
+            }
             let unit =
                 if unit.is_empty() { own.unit.clone() } else { (*unit).to_owned() };
             let title = format!("{} {what}", topic.label());
             plots.push((title.trim_end().to_owned(), unit, first..wanted.len()));
         }
     }
-    (wanted, plots)
+    (wanted, plots, more)
 }
 
 /// The line of `topic`, if it has what that takes.

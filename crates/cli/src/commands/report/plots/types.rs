@@ -36,23 +36,26 @@ pub(super) type TypeLine = (&'static str, &'static [&'static str], Way);
 /// columns, where it is empty), and its lines.
 pub(super) type TypePlot = (&'static str, &'static str, &'static [TypeLine]);
 
-/// How a type is called, or how its name ends, and its plots.
+/// How a type is called, as ROS 1 calls it, and its plots.
 pub(super) const TYPES: &[(&str, &[TypePlot])] = &[
     (
-        "/Imu",
+        "sensor_msgs/Imu",
         &[
             ("angular velocity", "rad/s", &xyz!("angular_velocity")),
             ("acceleration", "m/s²", &xyz!("linear_acceleration")),
         ],
     ),
-    ("/MagneticField", &[("magnetic field", "T", &xyz!("magnetic_field"))]),
-    ("/NavSatFix", &[("altitude", "m", &[("altitude", &["altitude"], Same)])]),
+    ("sensor_msgs/MagneticField", &[("magnetic field", "T", &xyz!("magnetic_field"))]),
+    (
+        "sensor_msgs/NavSatFix",
+        &[("altitude", "m", &[("altitude", &["altitude"], Same)])],
+    ),
     (
         "foxglove.LocationFix",
         &[("altitude", "m", &[("altitude", &["altitude"], Same)])],
     ),
     (
-        "/Odometry",
+        "nav_msgs/Odometry",
         &[
             ("position", "m", &xyz!("pose.pose.position")),
             (
@@ -68,29 +71,32 @@ pub(super) const TYPES: &[(&str, &[TypePlot])] = &[
             ("turning", "rad/s", &xyz!("twist.twist.angular")),
         ],
     ),
-    ("/PoseStamped", &[("position", "m", &xyz!("pose.position"))]),
-    ("/PoseWithCovarianceStamped", &[("position", "m", &xyz!("pose.pose.position"))]),
+    ("geometry_msgs/PoseStamped", &[("position", "m", &xyz!("pose.position"))]),
     (
-        "/Twist",
+        "geometry_msgs/PoseWithCovarianceStamped",
+        &[("position", "m", &xyz!("pose.pose.position"))],
+    ),
+    (
+        "geometry_msgs/Twist",
         &[("speed", "m/s", &xyz!("linear")), ("turning", "rad/s", &xyz!("angular"))],
     ),
     (
-        "/TwistStamped",
+        "geometry_msgs/TwistStamped",
         &[
             ("speed", "m/s", &xyz!("twist.linear")),
             ("turning", "rad/s", &xyz!("twist.angular")),
         ],
     ),
     (
-        "/TwistWithCovarianceStamped",
+        "geometry_msgs/TwistWithCovarianceStamped",
         &[
             ("speed", "m/s", &xyz!("twist.twist.linear")),
             ("turning", "rad/s", &xyz!("twist.twist.angular")),
         ],
     ),
-    ("/AccelStamped", &[("acceleration", "m/s²", &xyz!("accel.linear"))]),
+    ("geometry_msgs/AccelStamped", &[("acceleration", "m/s²", &xyz!("accel.linear"))]),
     (
-        "/BatteryState",
+        "sensor_msgs/BatteryState",
         &[
             ("voltage", "V", &[("voltage", &["voltage"], Same)]),
             ("current", "A", &[("current", &["current"], Same)]),
@@ -98,7 +104,7 @@ pub(super) const TYPES: &[(&str, &[TypePlot])] = &[
         ],
     ),
     (
-        "/JointState",
+        "sensor_msgs/JointState",
         &[
             ("position", "rad, m", &first_six!("position")),
             ("velocity", "rad/s, m/s", &first_six!("velocity")),
@@ -106,18 +112,16 @@ pub(super) const TYPES: &[(&str, &[TypePlot])] = &[
         ],
     ),
     (
-        "/Temperature",
+        "sensor_msgs/Temperature",
         &[("temperature", "°C", &[("temperature", &["temperature"], Same)])],
     ),
     (
-        "/FluidPressure",
+        "sensor_msgs/FluidPressure",
         &[("pressure", "Pa", &[("pressure", &["fluid_pressure"], Same)])],
     ),
-    ("/Range", &[("range", "m", &[("range", &["range"], Same)])]),
+    ("sensor_msgs/Range", &[("range", "m", &[("range", &["range"], Same)])]),
     ("std_msgs/Float32", &[("", "", &[("data", &["data"], Same)])]),
     ("std_msgs/Float64", &[("", "", &[("data", &["data"], Same)])]),
-    ("std_msgs/msg/Float32", &[("", "", &[("data", &["data"], Same)])]),
-    ("std_msgs/msg/Float64", &[("", "", &[("data", &["data"], Same)])]),
     (
         "OBDDataM",
         &[
