@@ -65,7 +65,7 @@
           ...series,
         ],
         axes: [
-          { grid, label: plot.time, labelSize: 20, ...(plot.day ? { values: times } : {}) },
+          { grid, label: plot.time, size: 34, labelSize: 20, ...(plot.day ? { values: times } : {}) },
           { grid, label: plot.unit, size: 64, labelSize: 20 },
         ],
         hooks: {
