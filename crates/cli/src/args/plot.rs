@@ -70,12 +70,16 @@ pub(crate) struct PlotArgs {
 /// their rates and gaps, tracks, a scan of each lidar from above, the first image of each
 /// topic of them, messages and events. Of a log of PX4 there are plots that can be zoomed
 /// (drag; a double click shows all), flight modes behind them, and the parameters that are
-/// not at their default. What can be seen in the plots is all that is in the log: of each of
-/// 450 stretches of time the lowest and the highest value.
+/// not at their default. Of a bag, an MCAP file and a log of lidars there are plots of what
+/// sensors, odometry, joints and batteries say, of at most 40. What can be seen in the plots
+/// is all that is in the log: of each of 450 stretches of time the lowest and the highest
+/// value.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   logtool report flight.ulg -o flight.html
+  logtool report drive.bag -o drive.html --time utc
+  logtool report drive.bag -o start.html --to 1m30s
   logtool report drive.vel -o drive.html --calibration db.xml")]
 pub(crate) struct ReportArgs {
     /// The log; `-` is standard input
@@ -83,6 +87,18 @@ pub(crate) struct ReportArgs {
     /// The page, .html
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
+    /// No plots, tracks and messages before this time, as 12.5, 12m30s or
+    /// 2024-05-01T12:00:00Z
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    #[arg(help_heading = "Selection")]
+    pub(crate) from: Option<TypedTime>,
+    /// None at this time or later
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    #[arg(help_heading = "Selection")]
+    pub(crate) to: Option<TypedTime>,
+    /// The clock of the plots, and of --from and --to
+    #[arg(long, value_enum, default_value = "relative", value_name = "CLOCK")]
+    pub(crate) time: TimeChoice,
     /// Replace a file that is there already
     #[arg(short, long)]
     pub(crate) force: bool,

@@ -142,7 +142,7 @@ fn draw(args: &PlotArgs, opened: &Opened, global: &GlobalArgs) -> Result<Drawn> 
     let mut chart = Chart {
         panels,
         bands: Vec::new(),
-        time: axis(args, &clock, all),
+        time: axis(args.time, &clock, all),
         size: args.size.unwrap_or((width, height.min(20_000))),
     };
     let last = |time: Timestamp| time.as_nanos().saturating_sub(1);
@@ -157,7 +157,7 @@ fn draw(args: &PlotArgs, opened: &Opened, global: &GlobalArgs) -> Result<Drawn> 
 }
 
 /// The axis of time.
-fn axis(args: &PlotArgs, clock: &ShownClock, all: TimeRange) -> TimeAxis {
+pub(super) fn axis(choice: TimeChoice, clock: &ShownClock, all: TimeRange) -> TimeAxis {
     let start = all.start.as_nanos();
     let offset = clock.base().offset_nanos;
     if clock.is_unix() {
@@ -168,7 +168,7 @@ fn axis(args: &PlotArgs, clock: &ShownClock, all: TimeRange) -> TimeAxis {
         let zero = day.saturating_sub(offset);
         return TimeAxis { zero, is_time_of_day: true, name, range: None };
     }
-    let (zero, name) = match args.time {
+    let (zero, name) = match choice {
         TimeChoice::Boot => (0, "time since boot (s)"),
         TimeChoice::Relative | TimeChoice::Utc => (start, "time since the start (s)"),
     };

@@ -15,7 +15,8 @@ use logtool_sinks::Existing;
 
 use crate::{
     args::{GlobalArgs, ReportArgs, TimeChoice},
-    commands::{info, plot},
+    clock::ShownClock,
+    commands::{info, plot, report::plots::Shown},
     complaint::Complaint,
     findings::Findings,
     human::{Bytes, counted},
@@ -44,8 +45,8 @@ pub(super) fn run(args: &ReportArgs, global: &GlobalArgs) -> Result<Outcome> {
     let opened = opened::open_with(&args.file, global, &lidar)?;
     let mut findings = Findings::of(&opened.input, opened.log.manifest());
     findings.check(global.strict)?;
-    let mut page =
-        page(&opened, &mut findings).with_context(|| opened.input.name.clone())?;
+    let mut page = page(&opened, args, &mut findings)
+        .with_context(|| opened.input.name.clone())?;
     page.provenance = provenance::of([&opened.input], global)?.json();
     findings.check(global.strict)?;
     let html = page.html();
@@ -65,7 +66,7 @@ pub(super) fn run(args: &ReportArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(findings.tell(global.quiet))
 }
 
-fn page(opened: &Opened, findings: &mut Findings) -> Result<Page> {
+fn page(opened: &Opened, args: &ReportArgs, findings: &mut Findings) -> Result<Page> {
     let log = &*opened.log;
     let manifest = log.manifest();
     let mut seen = Seen { damage: Vec::new() };
@@ -76,13 +77,23 @@ fn page(opened: &Opened, findings: &mut Findings) -> Result<Page> {
         }
     };
     // First what reads, so that the summary knows all that is damaged.
-    let time = manifest.time.unwrap_or(TimeRange::just(Timestamp::default()));
+    let all = manifest.time.unwrap_or(TimeRange::just(Timestamp::default()));
+    let clock = ShownClock::new(manifest, args.time)?;
+    let asked = clock.range(args.from, args.to)?;
+    let time =
+        TimeRange { start: asked.start.max(all.start), end: asked.end.min(all.end) };
+    if time.is_empty() {
+        return Err(Complaint::new("the log has nothing at that time").into());
+    }
+    let mut axis = plot::axis(args.time, &clock, all);
+    axis.range = Some((time.start.as_nanos(), time.end.as_nanos().saturating_sub(1)));
     let bands = plot::bands(log, time)?;
-    let plots = plots::of_px4(log, time, &bands, &mut seen)?;
+    let shown = Shown { time, axis: &axis, bands: &bands };
+    let plots = plots::all(log, &shown, &mut seen)?;
     let tracks = track::all(log, time, &bands, &mut seen)?;
     let scans = scan::first_of_each(log)?;
     let images = images::first_of_each(log)?;
-    let messages = said::messages(opened, &mut seen)?;
+    let messages = said::messages(opened, time, &mut seen)?;
     findings.add(manifest, &logtool_core::TopicSet::All, &seen.damage);
     add("Summary", vec![Block::Text(info::describe(opened, findings)?)]);
     add("Track", tracks);
@@ -92,7 +103,12 @@ fn page(opened: &Opened, findings: &mut Findings) -> Result<Page> {
     add("Messages", messages);
     add("Parameters", said::parameters(opened)?);
     let title = opened.input.file_name().to_owned();
-    let about = format!("{}, by logtool {}", kind(manifest), env!("CARGO_PKG_VERSION"));
+    let mut about =
+        format!("{}, by logtool {}", kind(manifest), env!("CARGO_PKG_VERSION"));
+    if args.from.or(args.to).is_some() {
+        let (start, end) = (clock.text(time.start), clock.text(time.end));
+        about += &format!("; plots, tracks and messages only from {start} to {end}");
+    }
     Ok(Page { title, about, sections, ..Page::default() })
 }
 

@@ -10,8 +10,8 @@ fn a_page_of_each_format_has_all_in_it() {
             "quad_flight.ulg",
             &["Summary", "Track", "Plots", "Messages", "Parameters"][..],
         ),
-        ("rover.bag", &["Summary", "Track", "Scans", "Images"]),
-        ("car.vel", &["Summary", "Scans", "Images"]),
+        ("rover.bag", &["Summary", "Track", "Scans", "Images", "Plots"]),
+        ("car.vel", &["Summary", "Scans", "Images", "Plots"]),
         ("puck.pcap", &["Summary", "Scans"]),
     ] {
         let out = format!("{log}.html");
@@ -30,6 +30,28 @@ fn a_page_of_each_format_has_all_in_it() {
     assert!(
         page.contains("Low battery level! Return advised") && page.contains("BAT1_")
     );
+}
+
+#[test]
+fn a_page_of_a_part_says_so_and_shows_only_that_in_the_plots() {
+    let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
+    let part = ["report", &log, "-o", "part.html", "--from", "2", "--to", "4"];
+    folder.run(&part).ended(0, &["pieces"]);
+    let page = folder.read("part.html");
+    assert!(page.contains("\"range\":[2,4]"));
+    assert!(page.contains("only from 00:00:02.000 to 00:00:04.000"));
+    let late = ["report", &log, "-o", "late.html", "--from", "1h"];
+    folder.run(&late).ended(1, &["nothing at that time"]);
+    assert_eq!(folder.list("."), ["part.html"]);
+}
+
+#[test]
+fn plots_of_a_bag_are_in_the_time_of_the_day_if_asked_for() {
+    let (folder, bag) = (Folder::new(), testdata("rover.bag"));
+    let utc = ["report", &bag, "-o", "utc.html", "--time", "utc"];
+    folder.run(&utc).ended(0, &["pieces"]);
+    let page = folder.read("utc.html");
+    assert!(page.contains("\"time\":\"UTC, 2") && page.contains("\"day\":true"));
 }
 
 #[test]

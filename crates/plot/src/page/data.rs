@@ -13,10 +13,11 @@ pub(super) fn plot(title: &str, chart: &Chart) -> String {
     let unit = chart.panels.first().map_or("", |panel| &panel.unit);
     let (start, end) = chart.span();
     let mut out = format!(
-        "{{\"title\":{},\"unit\":{},\"time\":{},\"range\":[{},{}],\"lines\":[",
+        "{{\"title\":{},\"unit\":{},\"time\":{},\"day\":{},\"range\":[{},{}],\"lines\":[",
         text(title),
         text(unit),
         text(&chart.time.name),
+        chart.time.is_time_of_day,
         seconds(start),
         seconds(end),
     );

@@ -15,6 +15,20 @@
     moving = false;
   };
 
+  // Seconds of a day as people write them, to so many digits as marks are apart.
+  const clock = (seconds, digits) => {
+    const parts = 10 ** digits;
+    const rest = Math.round((((seconds % 86400) + 86400) % 86400) * parts) / parts % 86400;
+    const two = (n) => String(Math.floor(n)).padStart(2, "0");
+    const part = digits > 0 ? (rest % 1).toFixed(digits).slice(1) : "";
+    return `${two(rest / 3600)}:${two((rest / 60) % 60)}:${two(rest % 60)}${part}`;
+  };
+  const times = (u, marks) => {
+    const apart = marks.length > 1 ? marks[1] - marks[0] : 1;
+    const digits = apart < 1 ? Math.ceil(-Math.log10(apart)) : 0;
+    return marks.map((mark) => clock(mark, digits));
+  };
+
   const tint = (bands) => (u) => {
     const { left, top, width, height } = u.bbox;
     const within = (x) => Math.min(Math.max(u.valToPos(x, "x", true), left), left + width);
@@ -46,8 +60,14 @@
         height,
         scales: { x: { time: false, range: (u, min, max) => (min === null ? plot.range : [min, max]) } },
         cursor: { sync: { key: "time" }, drag: { x: true, y: false } },
-        series: [{ label: "s" }, ...series],
-        axes: [{ grid }, { grid, label: plot.unit, size: 64, labelSize: 20 }],
+        series: [
+          plot.day ? { label: "UTC", value: (u, x) => (x === null ? "--" : clock(x, 3)) } : { label: "s" },
+          ...series,
+        ],
+        axes: [
+          { grid, label: plot.time, size: 34, labelSize: 20, ...(plot.day ? { values: times } : {}) },
+          { grid, label: plot.unit, size: 64, labelSize: 20 },
+        ],
         hooks: {
           drawClear: [tint(plot.bands)],
           setScale: [

@@ -1,34 +1,67 @@
-//! The plots of a flight of PX4: those of its Flight Review that need no analysis.
+//! The plots of a flight of PX4, those of its Flight Review that need no analysis; and of
+//! topics of known types in other logs.
 
 mod recipes;
+mod types;
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use anyhow::Result;
-use logtool_core::{Log, TimeRange};
+use logtool_core::{Log, TimeRange, Topic, TopicOrigin};
 use logtool_plot::{Band, Block, Chart, Line, Panel, TimeAxis};
 
 use crate::{
     commands::report::{
         Seen,
-        plots::recipes::{PLOTS, Recipe, Way},
+        plots::{
+            recipes::{PLOTS, Recipe, Way},
+            types::{TYPES, TypeLine},
+        },
     },
+    human::counted,
     signals::{self, Wanted},
 };
 
 /// How many columns of time a plot has.
 const COLUMNS: usize = 450;
 
-/// The plots of `log`, if it is one of PX4, with its flight modes behind.
-pub(super) fn of_px4(
+/// More plots than these are not shown of one log, but for those of PX4.
+const MOST: usize = 40;
+
+/// When the plots are, what their axis shows, and what is behind the lines.
+pub(super) struct Shown<'s> {
+    pub(super) time: TimeRange,
+    pub(super) axis: &'s TimeAxis,
+    pub(super) bands: &'s [Band],
+}
+
+/// A plot: its title, its unit, and which of the lines that are read are in it.
+type Plot = (String, String, Range<usize>);
+
+/// The plots of `log`: of PX4 with its flight modes behind.
+pub(super) fn all(
     log: &dyn Log,
-    time: TimeRange,
-    bands: &[Band],
+    shown: &Shown<'_>,
     seen: &mut Seen,
 ) -> Result<Vec<Block>> {
-    if log.manifest().format != "ulog" {
+    let (wanted, plots, more) = match log.manifest().format == "ulog" {
+        true => of_px4(log),
+        false => of_types(log),
+    };
+    if plots.is_empty() {
         return Ok(Vec::new());
     }
+    let mut blocks = drawn(log, &wanted, plots, shown, seen)?;
+    if more > 0 {
+        let more = counted(more, "more plot");
+        let what = format!("and {more}, which `logtool plot` draws, of other topics");
+        blocks.push(Block::Note(what));
+    }
+    Ok(blocks)
+}
+
+/// Those of PX4; none are left out.
+fn of_px4(log: &dyn Log) -> (Vec<Wanted>, Vec<Plot>, u64) {
     let mut wanted: Vec<Wanted> = Vec::new();
     let mut plots = Vec::new();
     for (title, unit, recipes) in PLOTS {
@@ -41,10 +74,77 @@ pub(super) fn of_px4(
             wanted.extend(made(log, recipe));
         }
         if wanted.len() > first {
-            plots.push((*title, *unit, first..wanted.len()));
+            let (title, unit) = ((*title).to_owned(), (*unit).to_owned());
+            plots.push((title, unit, first..wanted.len()));
         }
     }
-    let read = signals::read(log, &wanted, time, COLUMNS, &|_| {})?;
+    (wanted, plots, 0)
+}
+
+/// Those of topics of known types, and how many more there would be.
+fn of_types(log: &dyn Log) -> (Vec<Wanted>, Vec<Plot>, u64) {
+    let (mut wanted, mut plots): (Vec<Wanted>, Vec<Plot>) = (Vec::new(), Vec::new());
+    let mut more = 0;
+    let topics = log.manifest().topics.iter();
+    let logged = |topic: &&Topic| {
+        topic.origin == TopicOrigin::Logged && topic.records != Some(0)
+    };
+    for topic in topics.filter(logged) {
+        // ROS 2 calls `sensor_msgs/Imu` `sensor_msgs/msg/Imu`.
+        let name = topic.type_name.replace("/msg/", "/");
+        let known = TYPES.iter().find(|(known, _)| name == *known);
+        for (what, unit, lines) in known.map_or(&[][..], |(_, plots)| *plots) {
+            let first = wanted.len();
+            wanted.extend(lines.iter().filter_map(|line| of_type(log, topic, line)));
+            let Some(own) = wanted.get(first) else { continue };
+            if plots.len() >= MOST {
+                wanted.truncate(first);
+                more += 1;
+                continue;
+            }
+            let unit =
+                if unit.is_empty() { own.unit.clone() } else { (*unit).to_owned() };
+            let title = format!("{} {what}", topic.label());
+            plots.push((title.trim_end().to_owned(), unit, first..wanted.len()));
+        }
+    }
+    (wanted, plots, more)
+}
+
+/// The line of `topic`, if it has what that takes.
+fn of_type(log: &dyn Log, topic: &Topic, line: &TypeLine) -> Option<Wanted> {
+    let (name, columns, way) = line;
+    let mut made: Option<Wanted> = None;
+    for column in *columns {
+        let found = match column.ends_with(']') {
+            false => signals::of_topic(log, &topic.label(), column)?,
+            true => {
+                let text = format!("{}.{column}", topic.label());
+                signals::find(log, &[text]).ok()?.into_iter().next()?
+            }
+        };
+        match &mut made {
+            Some(made) => made.inputs.extend(found.inputs),
+            none => *none = Some(found),
+        }
+    }
+    let mut made = made?;
+    made.name = (*name).to_owned();
+    let way = *way;
+    made.of = Arc::new(move |numbers| way.of(numbers));
+    made.is_held = false;
+    Some(made)
+}
+
+/// The plots, of what is `wanted`.
+fn drawn(
+    log: &dyn Log,
+    wanted: &[Wanted],
+    plots: Vec<Plot>,
+    shown: &Shown<'_>,
+    seen: &mut Seen,
+) -> Result<Vec<Block>> {
+    let read = signals::read(log, wanted, shown.time, COLUMNS, &|_| {})?;
     seen.damage.extend(read.damage);
     let mut blocks = Vec::new();
     for (title, unit, range) in plots {
@@ -59,25 +159,14 @@ pub(super) fn of_px4(
             continue;
         }
         let chart = Chart {
-            panels: vec![Panel { unit: unit.to_owned(), lines }],
-            bands: bands.to_vec(),
-            time: axis(time),
+            panels: vec![Panel { unit, lines }],
+            bands: shown.bands.to_vec(),
+            time: shown.axis.clone(),
             ..Chart::default()
         };
-        blocks.push(Block::Plot(title.to_owned(), chart));
+        blocks.push(Block::Plot(title, chart));
     }
     Ok(blocks)
-}
-
-/// Seconds since the log begins, all of them.
-fn axis(time: TimeRange) -> TimeAxis {
-    let (start, end) = (time.start.as_nanos(), time.end.as_nanos());
-    TimeAxis {
-        zero: start,
-        name: "s".to_owned(),
-        range: Some((start, end.saturating_sub(1))),
-        ..TimeAxis::default()
-    }
 }
 
 /// The line that `recipe` makes, if the log has what it takes.

@@ -1,7 +1,7 @@
 //! What was said, and how the vehicle was set up.
 
 use anyhow::Result;
-use logtool_core::{Columns, Selection, Timestamp};
+use logtool_core::{Columns, Selection, TimeRange, Timestamp};
 use logtool_plot::{Block, Row};
 use logtool_ulog::UlogLog;
 
@@ -22,11 +22,15 @@ use crate::{
 const MOST: usize = 5000;
 
 /// The messages and events, as a table.
-pub(super) fn messages(opened: &Opened, seen: &mut Seen) -> Result<Vec<Block>> {
+pub(super) fn messages(
+    opened: &Opened,
+    time: TimeRange,
+    seen: &mut Seen,
+) -> Result<Vec<Block>> {
     let (log, manifest) = (&*opened.log, opened.log.manifest());
     let Ok((topics, text, _)) = messages::said(manifest) else { return Ok(Vec::new()) };
     let clock = ShownClock::new(manifest, TimeChoice::Boot)?;
-    let selection = Selection { topics, ..Selection::default() };
+    let selection = Selection { topics, time };
     let mut reader = Reader::new(log, selection, Order::File, Columns::default(), text);
     let mut all: Vec<(Timestamp, Row)> = Vec::new();
     let mut more = 0_u64;
