@@ -12,7 +12,8 @@ pub struct SourceFile {
     /// How many bytes it is, as it lies there: packed, if it is packed.
     pub bytes: u64,
     /// What tells these bytes from all others: the name of a hash, a colon and its
-    /// hexadecimal digits, as `blake3:af13…`.
+    /// hexadecimal digits, as `blake3:af13…`. Empty where the bytes were read by ranges
+    /// from afar, and not all of them.
     pub digest: String,
 }
 

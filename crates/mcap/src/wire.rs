@@ -47,6 +47,8 @@ pub(crate) mod op {
     pub(crate) const METADATA_INDEX: u8 = 0x0d;
     pub(crate) const SUMMARY_OFFSET: u8 = 0x0e;
     pub(crate) const DATA_END: u8 = 0x0f;
+    /// Of those that are known.
+    pub(crate) const LAST: u8 = DATA_END;
 }
 
 /// The opcode of the record at the start of `bytes`, and how long its content is.

@@ -91,6 +91,26 @@ fn a_file_without_chunks_keeps_the_laws() {
 }
 
 #[test]
+fn records_of_kinds_that_nobody_knows_are_skipped() {
+    // Two of an application's own, behind the header and before the end of the data.
+    let own = |op: u8| [&[op, 5, 0, 0, 0, 0, 0, 0, 0][..], b"hello"].concat();
+    let whole = without_chunks();
+    let header = 8 + 9 + u64::from_le_bytes(whole[9..17].try_into().unwrap()) as usize;
+    let data_end = whole.len() - 8 - 29 - 13;
+    let bytes = [
+        &whole[..header],
+        &own(0x80),
+        &own(0xff),
+        &whole[header..data_end],
+        &own(0x90),
+        &whole[data_end..],
+    ];
+    let bytes = Bytes::from(bytes.concat());
+    conformance::check(&FORMAT, bytes.clone());
+    assert_eq!(read(&open(&bytes)), (25, vec![]));
+}
+
+#[test]
 fn a_file_without_its_end_keeps_the_laws_and_gives_all_chunks() {
     for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
         let whole = file(compression);

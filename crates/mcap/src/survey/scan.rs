@@ -14,6 +14,8 @@ use crate::{
 
 /// How much of the file is looked at for the next record after a broken one.
 const SEARCH: usize = 4 << 20;
+/// How many records of unknown kinds may follow on each other.
+const MAX_UNKNOWN: usize = 16;
 /// How long a stretch without chunks is, about.
 const TILE: u64 = 1 << 20;
 /// Declarations that are longer are not kept.
@@ -40,7 +42,10 @@ pub(super) fn scan(
                 scan.record(window, at, all)?;
                 at += all;
             }
-            None => at = scan.damaged(window, at, len)?,
+            None => match unknown(window, at, len)? {
+                Some(all) => at += all,
+                None => at = scan.damaged(window, at, len)?,
+            },
         }
     }
     scan.close(at.min(len));
@@ -217,6 +222,29 @@ impl Tile {
             channels.push(channel);
         }
     }
+}
+
+/// How long the record at `at` is, if it is of a kind that is not known here, which readers
+/// are to skip ("Unknown opcodes", and those from 0x80 on, which belong to applications:
+/// specification of MCAP, "Records"): known ones have to follow, or the end.
+fn unknown(window: &mut Window<'_>, at: u64, len: u64) -> Result<Option<u64>> {
+    let mut next = at;
+    for _ in 0..MAX_UNKNOWN {
+        let sight = window.at(next, judge::SIGHT)?;
+        let sight = sight.get(..judge::SIGHT).unwrap_or(&sight);
+        let is_end = next + MAGIC.len() as u64 == len && *sight == MAGIC;
+        if next > at && (is_end || judge::record(sight, len - next).is_some()) {
+            let first = window.at(at, HEAD_LEN)?;
+            return Ok(wire::head(&first).map(|(_, content)| HEAD_LEN as u64 + content));
+        }
+        let all = wire::head(sight)
+            .filter(|(op, _)| *op > op::LAST)
+            .and_then(|(_, content)| content.checked_add(HEAD_LEN as u64))
+            .filter(|all| *all <= len - next);
+        let Some(all) = all else { return Ok(None) };
+        next += all;
+    }
+    Ok(None)
 }
 
 /// Where the next records are from `from` on.
