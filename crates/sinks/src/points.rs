@@ -27,6 +27,7 @@ mod ply;
 mod extra;
 mod gps;
 mod las;
+mod returns;
 mod unfailing;
 
 mod picture;

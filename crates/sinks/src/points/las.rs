@@ -1,6 +1,6 @@
 //! LAS 1.2 and LAZ, by way of the crate `las`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use ::las::point::Format;
 use ::las::{Builder, GpsTimeType, Header, Point, Transform, Vector, Vlr, Writer};
@@ -13,6 +13,7 @@ use crate::{
         file::{CloudFile, Out, Points, close},
         gps,
         measures::{Measures, array, places, whole},
+        returns::Returns,
         unfailing::{Failure, Unfailing},
     },
     provenance::CREATED_BY,
@@ -22,10 +23,6 @@ use crate::{
 const STEP: f64 = 1e-4;
 /// How far from the first point a point may be, in metres: what 32 bits hold.
 const REACH: f64 = 2e5;
-
-/// The return types of points: strongest and last.
-const STRONGEST: u32 = 1;
-const LAST: u32 = 2;
 
 /// How a LAS file is written.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +40,7 @@ pub(super) struct Las {
     options: LasOptions,
     origin: [f64; 3],
     extra: Vec<Extra>,
+    returns: Returns,
 }
 
 impl Las {
@@ -65,15 +63,13 @@ impl Las {
         let (out, failure) = Unfailing::new(out);
         let writer = Writer::new(out, header).map_err(odd)?;
         let measures = Measures::of(columns);
-        Ok(Self { writer, failure, measures, options, origin, extra })
+        let returns = Returns::default();
+        Ok(Self { writer, failure, measures, options, origin, extra, returns })
     }
 
-    fn moments(&self, points: &Points) -> Vec<Option<i64>> {
+    fn seconds(&self, points: &Points) -> Vec<f64> {
         let moments = array(points, self.measures.time).and_then(moments);
-        moments.unwrap_or_else(|| vec![None; points.count])
-    }
-
-    fn seconds(&self, moments: &[Option<i64>]) -> Vec<f64> {
+        let moments = moments.unwrap_or_else(|| vec![None; points.count]);
         let seconds = |nanos: i64| match self.options.is_unix {
             true => gps::adjusted(nanos),
             false => nanos as f64 / 1e9,
@@ -82,29 +78,28 @@ impl Las {
     }
 }
 
-impl CloudFile for Las {
-    fn write(&mut self, points: &Points) -> Result<u64> {
+impl Las {
+    /// Where points are, those that there is room for.
+    fn near(&self, points: &Points) -> Vec<Option<[f64; 3]>> {
+        let is_near = |place: &[f64; 3]| {
+            place.iter().zip(self.origin).all(|(v, o)| (v - o).abs() < REACH)
+        };
+        places(points).into_iter().map(|place| place.filter(is_near)).collect()
+    }
+
+    /// Writes points of which it is known which returns they are.
+    fn put(&mut self, points: &Points, returns: Vec<(u8, u8)>) -> Result<()> {
         let sources = whole(points, self.measures.laser.or(self.measures.ring));
         let rings = whole(points, self.measures.ring);
-        let kinds = whole(points, self.measures.return_type);
-        let moments = self.moments(points);
-        let returns = returns(&moments, &sources, &kinds);
         let numbers = sources.into_iter().zip(rings).zip(returns);
         let intensities = self.measures.intensities(points);
-        let measured = intensities.into_iter().zip(self.seconds(&moments));
+        let measured = intensities.into_iter().zip(self.seconds(points));
         let extra: Vec<Vec<[u8; 4]>> =
             self.extra.iter().map(|extra| extra.values(points)).collect();
-        let mut lost = 0;
         for (at, ((place, ((source, ring), returned)), (intensity, seconds))) in
-            places(points).into_iter().zip(numbers).zip(measured).enumerate()
+            self.near(points).into_iter().zip(numbers).zip(measured).enumerate()
         {
-            let is_near = |place: &[f64; 3]| {
-                place.iter().zip(self.origin).all(|(v, o)| (v - o).abs() < REACH)
-            };
-            let Some([x, y, z]) = place.filter(is_near) else {
-                lost += 1;
-                continue;
-            };
+            let Some([x, y, z]) = place else { continue };
             let (return_number, number_of_returns) = returned;
             let point = Point {
                 x,
@@ -125,38 +120,29 @@ impl CloudFile for Las {
             };
             self.writer.write_point(point).map_err(odd)?;
         }
-        self.failure.check()?;
-        Ok(lost)
+        self.failure.check()
+    }
+}
+
+impl CloudFile for Las {
+    fn write(&mut self, points: &Points) -> Result<u64> {
+        let lost = self.near(points).iter().filter(|place| place.is_none()).count();
+        if let Some((ready, returns)) =
+            self.returns.next(&self.measures, Some(points))?
+        {
+            self.put(&ready, returns)?;
+        }
+        Ok(lost as u64)
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
+        if let Some((rest, returns)) = self.returns.next(&self.measures, None)? {
+            self.put(&rest, returns)?;
+        }
         self.writer.close().map_err(odd)?;
         self.failure.check()?;
         close(self.writer.into_inner().map_err(odd)?.into_inner())
     }
-}
-
-/// Of each point of a lidar that sends two returns, which of how many returns of its firing
-/// it is: of a laser at a moment. Of a firing that came back once there is one.
-fn returns(moments: &[Option<i64>], sources: &[u32], kinds: &[u32]) -> Vec<(u8, u8)> {
-    if ![STRONGEST, LAST].iter().all(|kind| kinds.contains(kind)) {
-        return vec![(1, 1); kinds.len()];
-    }
-    let firings = || moments.iter().zip(sources).zip(kinds);
-    let mut seen: HashMap<(Option<i64>, u32), u32> = HashMap::new();
-    for ((moment, source), kind) in firings() {
-        *seen.entry((*moment, *source)).or_default() |= kind;
-    }
-    let both = STRONGEST | LAST;
-    let returned = firings().map(|((moment, source), kind)| {
-        let is_of_two = seen.get(&(*moment, *source)) == Some(&both);
-        match (is_of_two, *kind) {
-            (true, STRONGEST) => (1, 2),
-            (true, LAST) => (2, 2),
-            _ => (1, 1),
-        }
-    });
-    returned.collect()
 }
 
 fn header(
@@ -195,19 +181,5 @@ fn odd(err: ::las::Error) -> Error {
         ::las::Error::Io(err) => Error::from(err),
         err => Error::new(ErrorKind::Unsupported, "LAS cannot be written so")
             .from_source(err),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_firing_that_came_back_once_has_one_return_also_of_a_lidar_that_sends_two() {
-        // Laser 7 twice, laser 8 once, laser 7 again only as the last, laser 9 as both.
-        let moments = [1, 1, 1, 2, 2].map(Some);
-        let (lasers, kinds) = ([7, 8, 7, 7, 9], [LAST, STRONGEST, STRONGEST, LAST, 3]);
-        let wanted = [(2, 2), (1, 1), (1, 2), (1, 1), (1, 1)];
-        assert_eq!(returns(&moments, &lasers, &kinds), wanted);
     }
 }
