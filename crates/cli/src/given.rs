@@ -10,7 +10,7 @@ use std::{any::TypeId, ffi::OsStr, path::Path};
 use clap::{Arg, ArgMatches, Command, parser::ValueSource};
 
 /// What changes no output, or is a place or a secret.
-const LEFT_OUT: [&str; 9] = [
+const LEFT_OUT: [&str; 12] = [
     "out",
     "force",
     "quiet",
@@ -20,6 +20,9 @@ const LEFT_OUT: [&str; 9] = [
     "key",
     "json",
     "remote_timeout",
+    "memory",
+    "shard",
+    "catalog",
 ];
 
 /// What was typed, in the order in which `program` has its options: `matches` are those of
@@ -127,6 +130,21 @@ mod tests {
     fn what_is_drawn_is_told_and_values_are_behind_equals_signs_where_they_have_to() {
         let typed = ["logtool", "plot", "a.ulg", "b.c", "d.e[0]", "-o", "x.svg"];
         assert_eq!(given(&typed), "plot b.c 'd.e[0]'");
+        let typed = [
+            "logtool",
+            "batch",
+            "a",
+            "-o",
+            "b",
+            "--memory",
+            "1G",
+            "--shard",
+            "0/2",
+            "--catalog",
+            "jsonl",
+            "--flat",
+        ];
+        assert_eq!(given(&typed), "batch --flat");
         let typed =
             ["logtool", "filter", "a.bag", "-o", "b.bag", "--restamp", "--read-anyway"];
         assert_eq!(given(&typed), "filter --restamp=header.stamp --read-anyway");

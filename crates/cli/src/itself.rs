@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use anyhow::Result;
 
-use crate::complaint::Complaint;
+use crate::{complaint::Complaint, remote, url};
 
 /// Refuses the output `out`, if it is one of `inputs`: with --force too, as what is read
 /// would be gone.
@@ -12,9 +12,13 @@ pub(crate) fn refuse<'p>(
     out: &Path,
     inputs: impl IntoIterator<Item = &'p std::path::PathBuf>,
 ) -> Result<()> {
-    let Ok(out) = fs::canonicalize(out) else { return Ok(()) };
-    let is_it = |input: &Path| fs::canonicalize(input).is_ok_and(|input| input == out);
-    match inputs.into_iter().find(|input| out.is_file() && is_it(input)) {
+    let real = fs::canonicalize(out).ok().filter(|out| out.is_file());
+    let is_it = |input: &Path| match (url::of(out), url::of(input)) {
+        (Some(out), Some(input)) => remote::is_same(out, input),
+        (None, None) => real.is_some() && fs::canonicalize(input).ok() == real,
+        _ => false,
+    };
+    match inputs.into_iter().find(|input| is_it(input)) {
         None => Ok(()),
         Some(input) => {
             let what = format!("{} would be written over itself", input.display());

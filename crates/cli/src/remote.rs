@@ -6,9 +6,9 @@ mod client;
 mod none;
 
 #[cfg(feature = "cloud")]
-pub(crate) use self::client::{Folder, folder, is_folder, list, open};
+pub(crate) use self::client::{Folder, folder, is_folder, is_same, list, open};
 #[cfg(not(feature = "cloud"))]
-pub(crate) use self::none::{Folder, folder, is_folder, list, open};
+pub(crate) use self::none::{Folder, folder, is_folder, is_same, list, open};
 
 use std::{
     sync::{Arc, OnceLock},

@@ -7,7 +7,11 @@
 mod properties;
 mod row_group;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+    sync::Arc,
+};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -62,9 +66,25 @@ impl TableSink for ParquetSink {
 /// hold too much: a row group that is being encoded takes far more memory than its
 /// rows, so that none is while others wait.
 pub(crate) struct ParquetWriter {
-    file: SerializedFileWriter<Staged>,
+    file: SerializedFileWriter<Slot>,
     fields: Vec<FieldEncoder>,
     held: Held,
+}
+
+/// The file, until it is whole.
+struct Slot(Option<Staged>);
+
+impl Write for Slot {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(file) = &mut self.0 else {
+            return Err(io::Error::other("the file is finished"));
+        };
+        file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.as_mut().map_or(Ok(()), Staged::flush)
+    }
 }
 
 /// The most rows of a row group.
@@ -85,8 +105,11 @@ impl ParquetWriter {
         let fields = schema.fields().iter();
         let fields = fields.map(|field| FieldEncoder::new(field, &properties));
         let fields = fields.collect::<Result<_>>()?;
-        let file =
-            SerializedFileWriter::new(staged, columns.root_schema_ptr(), properties);
+        let file = SerializedFileWriter::new(
+            Slot(Some(staged)),
+            columns.root_schema_ptr(),
+            properties,
+        );
         let file = file.map_err(from_parquet)?;
         Ok(Self { file, fields, held: Held::new(schema, budget) })
     }
@@ -117,7 +140,9 @@ impl TableWriter for ParquetWriter {
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         self.flush()?;
-        self.file.into_inner().map_err(from_parquet)?.finish()
+        // Not `into_inner`, which makes a text of what the system says.
+        self.file.finish().map_err(from_parquet)?;
+        self.file.inner_mut().0.take().map_or(Ok(()), Staged::finish)
     }
 }
 

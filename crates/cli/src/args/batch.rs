@@ -6,12 +6,16 @@ use clap::{Args, ValueEnum};
 
 use crate::args::{ConvertArgs, LidarArgs};
 
+const TO_HELP: &str = "What to write: parquet, csv, jsonl, arrow, npz, images, pcd, ply, las, \
+    laz, kitti, png, mcap, bag, pcap, vel, kml, gpx or geojson [default: parquet]. With a \
+    time: nothing at this time or later. May be given once for each";
+
 /// Make one data set of many logs, whatever their formats
 ///
 /// INPUT is a log, a folder (with all folders in it), a pattern (`'disk/**/*.bag'`), a list
 /// of these in a file (`@list.txt`, a line each), or `-` for such a list on standard input.
 /// What a file in a folder is, is seen from its bytes; what is no log is left out, and so
-/// is what begins with a dot.
+/// is what begins with a dot. INPUT and OUT are on this machine: no URLs.
 ///
 /// Each topic becomes a table `OUT/<topic>/log=<name>/part-0.parquet`, a partition for each log:
 /// DuckDB, Polars, Spark and others read all of them by one pattern, with the log as one
@@ -41,6 +45,7 @@ Examples:
                 input, a line each (or, as find -print0 has them, with zeros between)")))]
 #[command(mut_arg("out", |arg| arg.required(true).help("The folder of the data set")
     .long_help("The folder of the data set: a new one, or one that batch has made")))]
+#[command(mut_arg("to", |arg| arg.help(TO_HELP).long_help(TO_HELP)))]
 #[command(mut_arg("force", |arg| arg
     .help("Convert again what is done already").long_help("Convert again what is done already")))]
 pub(crate) struct BatchArgs {
@@ -64,10 +69,12 @@ pub(crate) struct BatchArgs {
 
 /// Write a catalog of many logs: what each holds, without converting it
 ///
-/// INPUT is as of `logtool batch`. The catalog is a Parquet file, or JSON Lines if its
-/// name ends in .jsonl, with a row for each log and topic. If it is there already, only
-/// logs that are new or have changed are looked into, and those that are no longer there
-/// are left out.
+/// INPUT is as of `logtool batch`: on this machine. The catalog is a Parquet file, or JSON
+/// Lines if its name ends in .jsonl, with a row for each log and topic. If it is there
+/// already, only logs that are new or have changed are looked into, and those that are no
+/// longer there are left out, unless the folder or file that was named cannot be found:
+/// what is known of that stays, and the exit status is 1. JSON Lines are always made anew,
+/// and stay as they are where an input cannot be found.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -80,7 +87,7 @@ pub(crate) struct IndexArgs {
     /// The catalog to write
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
-    /// Look into all logs again
+    /// Look into all logs again; replace a file that is no catalog
     #[arg(short, long)]
     pub(crate) force: bool,
     /// Tell what happens as JSON, an object on each line of standard output

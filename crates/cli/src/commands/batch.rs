@@ -22,7 +22,7 @@ use std::{
     path::Path,
 };
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use arrow_array::RecordBatch;
 use serde_json::json;
 
@@ -119,7 +119,7 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
             note(found, name, done, &mut report, &meter);
         })
     })?;
-    write_catalog(&dataset, shard, args, &errors, &is_own)?;
+    let written = write_catalog(&dataset, shard, args, &errors, &is_own);
     let odd = &dataset.journal().tables;
     report.odd = odd
         .odd()
@@ -131,6 +131,7 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
     meter.finish();
     report.tell_json(&meter);
     report.tell(dataset.dir(), "converted", meter.took(), global.quiet);
+    written.context("the catalog is not as it should be")?;
     Ok(report.outcome())
 }
 
@@ -176,7 +177,7 @@ fn names_of(dataset: &Dataset, logs: &[Found]) -> Vec<String> {
     let journal = dataset.journal();
     let known =
         journal.logs().map(|(name, known)| (name.clone(), known.source.clone()));
-    names::names(logs, &known.collect())
+    names::names(logs, &known.collect(), &|source| Path::new(source).exists())
 }
 
 /// Removes what was getting its names when the last run was killed; it is done again.
@@ -224,7 +225,7 @@ fn note(
         Err(err) => {
             event["outcome"] = json!("failed");
             event["error"] = json!(format!("{err:#}"));
-            report.failed.insert(source, format!("{err:#}"));
+            report.fail(source, &format!("{err:#}"));
         }
     }
     meter.tell(&event);

@@ -36,6 +36,18 @@ pub(crate) fn is_folder(url: &str) -> bool {
     place.is_ok_and(|place| place.is_folder() && place.scheme() != Scheme::Http)
 }
 
+/// Whether the URLs `a` and `b` are of the same object of a store, however they are written.
+pub(crate) fn is_same(a: &str, b: &str) -> bool {
+    let place = |url: &str| {
+        let place = Location::parse(url).ok();
+        place.filter(|place| place.scheme() != Scheme::Http)
+    };
+    let (Some(a), Some(b)) = (place(a), place(b)) else { return false };
+    // Stores are asked for keys without slashes around them.
+    let key = |place: &Location| place.key().trim_matches('/').to_owned();
+    (a.scheme(), a.root(), key(&a)) == (b.scheme(), b.root(), key(&b))
+}
+
 /// The URLs of all that is in the folder `url`, in their order.
 pub(crate) fn list(url: &str) -> Result<Vec<String>> {
     let place = parsed(url)?;

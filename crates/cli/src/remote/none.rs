@@ -20,6 +20,11 @@ pub(crate) fn is_folder(_: &str) -> bool {
     false
 }
 
+/// That, opening them will say.
+pub(crate) fn is_same(_: &str, _: &str) -> bool {
+    false
+}
+
 /// Says that there is no way.
 pub(crate) fn list(url: &str) -> Result<Vec<String>> {
     refuse(url)

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use serde_json::Value;
 
 use crate::{program::Folder, samples::testdata};
@@ -172,7 +173,71 @@ fn an_index_says_what_logs_hold_and_is_refreshed() {
     folder.write("logs/new.ulg", &fs::read(testdata("pasta.ulg")).unwrap());
     fs::remove_file(folder.path().join("logs/rover")).unwrap();
     assert_eq!(index(&["-o", "all.parquet", "--force"])["converted"], 3);
-    folder.write("mine.parquet", b"something else");
-    folder.run(&["index", "logs", "-o", "mine.parquet"]).ended(1, &["is no catalog"]);
-    assert_eq!(folder.read("mine.parquet"), "something else");
+    assert_eq!(index(&["-o", "all.jsonl"])["converted"], 3, "always anew");
+    for name in ["mine.parquet", "mine.jsonl"] {
+        folder.write(name, b"{\"log\": \"something else\"}\n");
+        folder.run(&["index", "logs", "-o", name]).ended(1, &["is no catalog"]);
+        assert_eq!(folder.read(name), "{\"log\": \"something else\"}\n");
+        assert_eq!(index(&["-o", name, "--force"])["converted"], 3);
+    }
+}
+
+#[test]
+fn what_a_catalog_says_of_a_disk_that_is_not_there_stays() {
+    let folder = logs();
+    let index = |status: i32, args: &[&str]| {
+        let all = [&["index", "-q", "--json", "logs/monday", "logs/tuesday"], args];
+        folder.run(&all.concat()).ended(status, &[])
+    };
+    let rows = |name: &str| {
+        let file = File::open(folder.path().join(name)).unwrap();
+        let file = SerializedFileReader::new(file).unwrap();
+        file.metadata().file_metadata().num_rows()
+    };
+    index(0, &["-o", "all.parquet"]);
+    index(0, &["-o", "all.jsonl"]);
+    let (before, lines) = (rows("all.parquet"), folder.read("all.jsonl"));
+    let [disk, away] = ["logs/tuesday", "away"].map(|name| folder.path().join(name));
+    fs::rename(&disk, &away).unwrap();
+    for args in [&["-o", "all.parquet"][..], &["-o", "all.parquet", "--force"]] {
+        index(1, args).ended(1, &["logs/tuesday: there is no such file"]);
+        assert_eq!(rows("all.parquet"), before, "{args:?}");
+    }
+    index(1, &["-o", "all.jsonl"]).ended(1, &["all.jsonl is as it was"]);
+    assert_eq!(folder.read("all.jsonl"), lines);
+    fs::rename(&away, &disk).unwrap();
+    let end = index(0, &["-o", "all.parquet"]).json_lines().pop().unwrap();
+    assert_eq!(end["failed"], Value::Object(Default::default()));
+    // What was named and is there, and is empty, has no logs any more.
+    fs::remove_file(disk.join("flight.ulg")).unwrap();
+    index(0, &["-o", "all.parquet"]);
+    assert!(rows("all.parquet") < before);
+}
+
+#[test]
+fn what_is_not_on_this_machine_is_refused() {
+    let folder = logs();
+    folder.write("list.txt", b"logs/rover\ngs://bucket/x.bag\n");
+    for args in [
+        &["batch", "logs", "-o", "s3://bucket/set"][..],
+        &["index", "logs", "-o", "s3://bucket/all.parquet"],
+        &["batch", "logs/rover", "s3://bucket/x.bag", "-o", "set"],
+        &["index", "https://host/x.bag", "-o", "all.parquet"],
+        &["batch", "@list.txt", "-o", "set"],
+    ] {
+        folder
+            .run(args)
+            .ended(2, &["work on folders of this machine", "hint: copy it"]);
+        assert_eq!(folder.list("."), ["list.txt", "logs"], "{args:?}");
+    }
+}
+
+#[test]
+fn a_failure_names_its_log_once() {
+    let folder = Folder::new();
+    folder.write("broken.ulg", b"no log at all");
+    let run = folder.run(&["batch", "-q", "broken.ulg", "-o", "set"]).ended(1, &[]);
+    assert_eq!(run.stderr.matches("broken.ulg").count(), 1, "{run:?}");
+    let help = folder.run(&["batch", "--help"]).succeeded().stdout;
+    assert!(help.contains("[default: parquet]") && !help.contains("[default: csv]"));
 }

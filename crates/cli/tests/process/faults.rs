@@ -99,15 +99,19 @@ fn a_log_that_gets_shorter_stops_no_other_of_a_batch() {
     }
 }
 
-/// A disk of `size` bytes; none where nobody may make one.
+/// A small disk; none where nobody may make one.
 struct Disk(Folder);
 
 impl Disk {
     fn of(size: u64) -> Option<Self> {
+        Self::with(&format!("size={size}"))
+    }
+
+    /// With these options of tmpfs: `nr_inodes` bounds its files and folders.
+    fn with(options: &str) -> Option<Self> {
         let folder = Folder::new();
-        let size = format!("size={size}");
         let mut command = Command::new("mount");
-        command.args(["-t", "tmpfs", "-o", &size, "logtool"]).arg(folder.path());
+        command.args(["-t", "tmpfs", "-o", options, "logtool"]).arg(folder.path());
         command.stderr(Stdio::null());
         let is_made = command.status().is_ok_and(|status| status.success());
         if !is_made {
@@ -147,6 +151,53 @@ fn a_full_disk_is_told_and_nothing_is_left() {
         disk.0.run(&args).ended(1, &["o space left"]);
         assert_eq!(disk.0.list("."), ["fill"], "{args:?}");
     }
+}
+
+/// The names of all files in `dir` and below it.
+fn files_in(dir: &Path) -> Vec<String> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => files.append(&mut files_in(&path)),
+            false => files.push(path.display().to_string()),
+        }
+    }
+    files
+}
+
+#[test]
+fn a_log_for_which_the_disk_has_no_room_leaves_nothing_in_a_data_set() {
+    let rover = testdata("rover.bag");
+    // Too little for its files; too few for their folders, when some have their names.
+    for options in ["size=24k", "nr_inodes=12", "nr_inodes=17", "nr_inodes=20"] {
+        let Some(disk) = Disk::with(options) else { return };
+        let run = disk.0.run(&["batch", "--json", &rover, "-o", "set"]);
+        let told = "failed: 1 log";
+        let run = run.ended(1, &["0 logs converted", told, "o space left"]);
+        assert!(!run.stderr.contains("not supported"), "{options}: {run:?}");
+        assert_eq!(run.json_lines().last().unwrap()["event"], "end", "{options}");
+        let files = files_in(&disk.0.path().join("set"));
+        assert!(
+            !files.iter().any(|name| name.contains("/log=")),
+            "{options}: {files:?}"
+        );
+    }
+}
+
+#[test]
+fn a_catalog_for_which_the_disk_has_no_room_hides_no_summary() {
+    let Some(disk) = Disk::of(64 << 10) else { return };
+    let rover = testdata("rover.bag");
+    let topic = ["--topic", "/gps/fix", "-o", "set"];
+    let args = [&["batch", &rover][..], &topic].concat();
+    disk.0.run(&args).ended(0, &["1 log converted"]);
+    // What is free now is filled; the table is there, and the catalog is made anew.
+    let mut fill = fs::File::create(disk.0.path().join("fill")).unwrap();
+    while std::io::Write::write_all(&mut fill, &[7; 512]).is_ok() {}
+    let run = disk.0.run(&args);
+    run.ended(1, &["0 logs converted, 1 before", "the catalog", "o space left"]);
+    assert_eq!(disk.0.list("set/gps_fix/log=rover"), ["part-0.parquet"]);
 }
 
 #[test]

@@ -88,6 +88,20 @@ fn a_url_of_a_file_is_the_file() {
 }
 
 #[test]
+fn no_log_of_a_store_is_written_over_itself() {
+    let folder = Folder::new();
+    for args in [
+        &["merge", "s3://b/a/y.bag", "s3://b/a/x.bag"][..],
+        &["filter", "s3a://b/a/x.bag", "-t", "x"],
+        &["repair", "S3://b/a/x.bag"],
+        &["convert", "s3://b//a/x.bag"],
+    ] {
+        let args = [args, &["--force", "-o", "s3://b/a/x.bag"]].concat();
+        folder.run(&args).ended(2, &["would be written over itself"]);
+    }
+}
+
+#[test]
 fn urls_that_cannot_be_meant_are_misuse() {
     let folder = Folder::with(&bytes::log());
     for (args, told) in [

@@ -80,7 +80,7 @@ impl Dataset {
     }
 
     /// Gives the files `outputs` of the log of `entry` their names, and notes that it is done;
-    /// what it had before, and has no more, goes.
+    /// what it had before, and has no more, goes. If that fails, none of its files stays.
     pub(super) fn commit(
         &self,
         outputs: &Arc<Outputs>,
@@ -98,10 +98,19 @@ impl Dataset {
             let files: Vec<String> = all.iter().cloned().collect();
             journal.begin(&entry.log, &entry.source, &files)?;
         }
-        outputs.commit()?;
-        self.remove(all.difference(&new))?;
-        entry.files = new.into_iter().collect();
-        self.journal().finish(entry)
+        let mut settle = || -> Result<()> {
+            outputs.commit()?;
+            self.remove(all.difference(&new))?;
+            entry.files = new.iter().cloned().collect();
+            self.journal().finish(entry)
+        };
+        let settled = settle();
+        if settled.is_err() {
+            // Some have their names. Where that cannot be noted, the next run clears it.
+            let all: Vec<String> = all.into_iter().collect();
+            let _ = self.clear(&entry.log, &all);
+        }
+        settled
     }
 
     /// Whether all `files` are there.

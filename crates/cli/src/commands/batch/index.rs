@@ -1,9 +1,10 @@
 //! `logtool index`: the catalog of many logs, without converting them.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     fs::{self, File},
-    path::Path,
+    io::{BufRead as _, BufReader, Read as _},
+    path::{Path, PathBuf},
     time::UNIX_EPOCH,
 };
 
@@ -15,7 +16,7 @@ use arrow_array::{
 };
 use logtool_sinks::Existing;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     args::{GlobalArgs, IndexArgs, TimeChoice},
@@ -39,7 +40,8 @@ pub(in crate::commands) fn run(
     args: &IndexArgs,
     global: &GlobalArgs,
 ) -> Result<Outcome> {
-    let Inputs { logs, others, failed } = inputs::find(&args.inputs, &args.out)?;
+    let inputs = inputs::find(&args.inputs, &args.out)?;
+    let Inputs { logs, others, failed } = &inputs;
     if logs.is_empty() && failed.is_empty() {
         let hint = "a folder, a pattern, @list.txt or `-` names them";
         return Err(Complaint::new("there are no logs here").hint(hint).into());
@@ -47,14 +49,21 @@ pub(in crate::commands) fn run(
     let lidar = lidars::options(&args.lidar, TimeChoice::Boot)?;
     let (stem, is_jsonl) = kind(&args.out)?;
     let old = Old::read(&args.out, args.force, is_jsonl)?;
-    let names = names::names(&logs, &old.names());
+    let is_lost = old.logs.is_empty() && args.out.exists();
+    if is_lost && !failed.is_empty() && !args.force {
+        return Err(missing(&args.out, failed));
+    }
+    let kept = old.hidden(&inputs);
+    let is_there = |source: &str| {
+        Path::new(source).exists() || kept.iter().any(|(kept, _)| *kept == source)
+    };
+    let names = names::names(logs, &old.names(), &is_there);
     let bytes = logs.iter().map(|log| log.bytes).sum();
     let meter = Meter::new(logs.len() as u64, bytes, args.json, global);
-    let mut report = Report { others, ..Report::default() };
-    let failed = failed.into_iter();
-    let failed =
-        failed.map(|(path, err)| (path.display().to_string(), format!("{err:#}")));
-    report.failed = failed.collect();
+    let mut report = Report { others: *others, ..Report::default() };
+    for (path, err) in failed {
+        report.fail(path.display().to_string(), &format!("{err:#}"));
+    }
 
     let name_of: HashMap<&str, &str> =
         logs.iter().zip(&names).map(|(log, name)| (&*log.source, &**name)).collect();
@@ -75,9 +84,12 @@ pub(in crate::commands) fn run(
         Ok((catalog::rows(&entry)?, false, entry.damage))
     };
     let mut rows = BTreeMap::new();
+    for (_, log) in &kept {
+        rows.insert(log.name.clone(), log.all());
+    }
     let limits = Limits::new(None);
     meter.during(|| {
-        side_by_side::each(&logs, &limits, &meter, &work, &mut |found, _, done| {
+        side_by_side::each(logs, &limits, &meter, &work, &mut |found, _, done| {
             let source = found.path.display().to_string();
             let mut event =
                 json!({ "event": "log", "log": name_of(found), "source": source });
@@ -96,9 +108,7 @@ pub(in crate::commands) fn run(
                     entry.error = Some(format!("{err:#}"));
                     event["outcome"] = json!("failed");
                     event["error"] = json!(entry.error);
-                    report
-                        .failed
-                        .extend(entry.error.clone().map(|error| (source, error)));
+                    report.fail(source, entry.error.as_deref().unwrap_or_default());
                     catalog::rows(&entry)
                 }
             };
@@ -107,14 +117,28 @@ pub(in crate::commands) fn run(
         })
     })?;
     let parent = args.out.parent().filter(|dir| !dir.as_os_str().is_empty());
-    let outputs =
-        interrupt::outputs(parent.unwrap_or(Path::new(".")), Existing::Replace)?;
-    catalog::write(&outputs, &stem, is_jsonl, &mut rows.into_values())?;
-    outputs.commit()?;
+    let write = || {
+        let outputs =
+            interrupt::outputs(parent.unwrap_or(Path::new(".")), Existing::Replace)?;
+        catalog::write(&outputs, &stem, is_jsonl, &mut rows.into_values())?;
+        outputs.commit()
+    };
+    let written = write();
     meter.finish();
     report.tell_json(&meter);
     report.tell(&args.out, "indexed", meter.took(), global.quiet);
+    written.context("the catalog is as it was")?;
     Ok(report.outcome())
+}
+
+/// That `failed` would be missing in the catalog `out`, which is made anew.
+fn missing(out: &Path, failed: &[(PathBuf, anyhow::Error)]) -> anyhow::Error {
+    let (path, err) = match failed {
+        [(path, err), ..] => (path.display(), format!("{err:#}")),
+        [] => (out.display(), String::new()),
+    };
+    let what = format!("{path}: {err}; {} is as it was", out.display());
+    Complaint::new(what).hint("--force makes it without that").into()
 }
 
 /// The name of the catalog at `out` without its extension, and whether it is JSON Lines.
@@ -135,8 +159,10 @@ fn kind(out: &Path) -> Result<(String, bool)> {
 /// A catalog that was there before.
 #[derive(Default)]
 struct Old {
-    /// The rows of each source that may be believed, and its name.
+    /// The rows of each source, and its name.
     logs: HashMap<String, OldLog>,
+    /// Whether all logs are to be looked into again.
+    is_anew: bool,
 }
 
 struct OldLog {
@@ -151,16 +177,22 @@ struct OldLog {
 const SETTLED_NANOS: i64 = 2_000_000_000;
 
 impl Old {
-    /// The catalog at `path`, if there is one, and it is not to be made anew.
+    /// The catalog at `path`, if there is one. With `is_anew` nothing is believed, and what
+    /// is no catalog is none.
     fn read(path: &Path, is_anew: bool, is_jsonl: bool) -> Result<Self> {
-        if is_anew || is_jsonl || !path.exists() {
-            return Ok(Self::default());
-        }
-        let name = || path.display().to_string();
-        let foreign = || {
-            let what = format!("{} is no catalog of logs", path.display());
-            Complaint::new(what).hint("--force replaces it")
+        let old = match (path.exists(), is_jsonl) {
+            (false, _) => Ok(Self::default()),
+            (true, true) => check_lines(path).map(|()| Self::default()),
+            (true, false) => Self::parquet(path),
         };
+        let old = if is_anew { old.unwrap_or_default() } else { old? };
+        Ok(Self { is_anew, ..old })
+    }
+
+    /// The catalog at `path`, which is Parquet.
+    fn parquet(path: &Path) -> Result<Self> {
+        let name = || path.display().to_string();
+        let foreign = || foreign(path);
         let written = fs::metadata(path)?.modified()?.duration_since(UNIX_EPOCH)?;
         let written = i64::try_from(written.as_nanos()).unwrap_or(i64::MAX);
         let file = File::open(path).with_context(name)?;
@@ -219,20 +251,58 @@ impl Old {
         logs.map(|(source, log)| (log.name.clone(), source.clone())).collect()
     }
 
+    /// What is known of logs that `inputs` may mean and that cannot be seen, by sources.
+    fn hidden<'o>(&'o self, inputs: &Inputs) -> Vec<(&'o str, &'o OldLog)> {
+        let seen: HashSet<&str> = inputs.logs.iter().map(|log| &*log.source).collect();
+        let logs = self.logs.iter().map(|(source, log)| (&**source, log));
+        let is_hidden = |source: &str| !seen.contains(source) && inputs.may_hide(source);
+        logs.filter(|(source, _)| is_hidden(*source)).collect()
+    }
+
     /// The rows of `found`, if it is as it was.
     fn rows(&self, found: &Found) -> Result<Option<RecordBatch>> {
         let Some(log) = self.logs.get(&found.source) else { return Ok(None) };
-        let is_same = log.modified.is_some()
+        let is_same = !self.is_anew
+            && log.modified.is_some()
             && log.modified == found.modified
             && u64::try_from(log.bytes).is_ok_and(|bytes| bytes == found.bytes);
-        match (&*log.rows, is_same) {
-            ([rows], true) => Ok(Some(rows.clone())),
-            // It lies in two batches.
-            ([first, ..], true) => {
-                let schema = first.schema();
-                Ok(Some(arrow_select::concat::concat_batches(&schema, &log.rows)?))
+        is_same.then(|| log.all()).transpose()
+    }
+}
+
+impl OldLog {
+    /// All its rows, which may lie in two batches.
+    fn all(&self) -> Result<RecordBatch> {
+        match &*self.rows {
+            [rows] => Ok(rows.clone()),
+            rows => {
+                let schema = catalog::rows(&Entry::default())?.schema();
+                Ok(arrow_select::concat::concat_batches(&schema, rows)?)
             }
-            _ => Ok(None),
         }
     }
+}
+
+/// Refuses the file at `path`, if it is no catalog as JSON Lines.
+fn check_lines(path: &Path) -> Result<()> {
+    /// More than a row ever has.
+    const LONGEST: u64 = 1 << 20;
+    let file = File::open(path).with_context(|| path.display().to_string())?;
+    let mut line = Vec::new();
+    let read = BufReader::new(file.take(LONGEST)).read_until(b'\n', &mut line);
+    read.with_context(|| path.display().to_string())?;
+    let row: Option<Value> = serde_json::from_slice(&line).ok();
+    let has = |name| row.as_ref().is_some_and(|row| row.get(name).is_some());
+    match line.is_empty()
+        || ["log", "source", "source_bytes", "tool"].into_iter().all(has)
+    {
+        true => Ok(()),
+        false => Err(foreign(path).into()),
+    }
+}
+
+/// That the file at `path` is somebody else's.
+fn foreign(path: &Path) -> Complaint {
+    let what = format!("{} is no catalog of logs", path.display());
+    Complaint::new(what).hint("--force replaces it")
 }

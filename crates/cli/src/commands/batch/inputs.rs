@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result};
 use globset::{GlobBuilder, GlobMatcher};
 use rayon::prelude::*;
 
-use crate::{complaint::Complaint, input::STDIN, opened};
+use crate::{complaint::Complaint, input::STDIN, opened, url};
 
 /// A file that is taken for a log.
 #[derive(Clone, Debug)]
@@ -38,6 +38,35 @@ pub(super) struct Inputs {
     pub(super) failed: Vec<(PathBuf, anyhow::Error)>,
 }
 
+impl Inputs {
+    /// Whether `source`, a whole path, is what could not be looked at, or in it.
+    pub(super) fn may_hide(&self, source: &str) -> bool {
+        let is_plain =
+            |part: &Component<'_>| !part.as_os_str().to_str().is_some_and(is_pattern);
+        self.failed.iter().any(|(path, _)| {
+            // Of a pattern, all that it could mean.
+            let plain: PathBuf = path.components().take_while(is_plain).collect();
+            let place = if path.exists() { path } else { &plain };
+            Path::new(source).starts_with(whole(place))
+        })
+    }
+}
+
+/// `path` from the root and without links, as far as it is there.
+fn whole(path: &Path) -> PathBuf {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let real = path.ancestors().find_map(|above| {
+        let real = fs::canonicalize(above).ok()?;
+        Some(real.join(path.strip_prefix(above).ok()?))
+    });
+    real.unwrap_or(path)
+}
+
+fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?', '[', '{'])
+}
+
 /// A file, before anybody has looked what it is.
 struct Candidate {
     path: PathBuf,
@@ -54,6 +83,7 @@ const DEEPEST: usize = 256;
 
 /// Finds what `typed` means, without what is in the folder or file `but`.
 pub(super) fn find(typed: &[PathBuf], but: &Path) -> Result<Inputs> {
+    refuse_url(but)?;
     let mut finding = Finding {
         but: fs::canonicalize(but).ok(),
         candidates: Vec::new(),
@@ -61,6 +91,7 @@ pub(super) fn find(typed: &[PathBuf], but: &Path) -> Result<Inputs> {
     };
     for input in typed {
         for input in listed(input)? {
+            refuse_url(&input)?;
             finding.add(&input)?;
         }
     }
@@ -91,7 +122,19 @@ fn listed(input: &Path) -> Result<Vec<PathBuf>> {
     };
     let end = if text.contains('\0') { '\0' } else { '\n' };
     let lines = text.split(end).map(|line| line.strip_suffix('\r').unwrap_or(line));
-    Ok(lines.filter(|line| !line.is_empty()).map(PathBuf::from).collect())
+    let lines = lines.filter(|line| !line.is_empty());
+    Ok(lines.map(|line| url::local(line.into()).into()).collect())
+}
+
+/// Refuses `path`, if it is a URL.
+fn refuse_url(path: &Path) -> Result<()> {
+    let Some((scheme, _)) = url::of(path).and_then(|url| url.split_once("://")) else {
+        return Ok(());
+    };
+    let what =
+        format!("batch and index work on folders of this machine; {scheme}:// is none");
+    let hint = "copy it here, or mount it; `logtool convert` takes URLs";
+    Err(Complaint::misuse(what).hint(hint).into())
 }
 
 struct Finding {
@@ -107,7 +150,6 @@ impl Finding {
             self.add_folder(input, None);
             return Ok(());
         }
-        let is_pattern = |text: &str| text.contains(['*', '?', '[', '{']);
         let pattern = input.to_str().filter(|text| is_pattern(text));
         let (Some(pattern), false) = (pattern, input.exists()) else {
             self.candidates.push(Candidate { path: input.to_owned(), is_named: true });

@@ -11,8 +11,12 @@ use crate::{commands::batch::inputs::Found, opened};
 /// before that, where several are called so, and else with a number made of its path.
 ///
 /// No two are the same, not even where upper and lower case are, and none is that of
-/// another file that `known` has and that is there still.
-pub(super) fn names(logs: &[Found], known: &BTreeMap<String, String>) -> Vec<String> {
+/// another file that `known` has and that is there still, as `is_there` says.
+pub(super) fn names(
+    logs: &[Found],
+    known: &BTreeMap<String, String>,
+    is_there: &dyn Fn(&str) -> bool,
+) -> Vec<String> {
     let owners: HashMap<String, &str> =
         known.iter().map(|(name, source)| (name.to_lowercase(), &**source)).collect();
     let own: HashMap<&str, &str> =
@@ -35,8 +39,7 @@ pub(super) fn names(logs: &[Found], known: &BTreeMap<String, String>) -> Vec<Str
         let given = own.get(&*log.source).map(|name| (*name).to_owned());
         let is_free = |level: usize, name: &str| {
             let name = name.to_lowercase();
-            let is_others =
-                |owner: &&&str| **owner != log.source && Path::new(owner).exists();
+            let is_others = |owner: &&&str| **owner != log.source && is_there(owner);
             counts.get(level).is_none_or(|count| count.get(&name) == Some(&1))
                 && taken.get(&name).is_none_or(|by| *by == index)
                 && owners.get(&name).filter(is_others).is_none()

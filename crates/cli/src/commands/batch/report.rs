@@ -46,6 +46,14 @@ impl Report {
         }
     }
 
+    /// Adds that the log at `source` failed, and why: once it is said which one.
+    pub(super) fn fail(&mut self, source: String, error: &str) {
+        let rest = error.strip_prefix(&*source);
+        let why =
+            rest.and_then(|rest| rest.strip_prefix(": ")).unwrap_or(error).to_owned();
+        self.failed.insert(source, why);
+    }
+
     /// Adds what is to be known of the log at `source`.
     pub(super) fn remark(&mut self, source: &str, remark: &str) {
         let of = self.remarks.entry(remark.to_owned()).or_default();

@@ -10,7 +10,7 @@ fn log(source: &str) -> Found {
 fn named(sources: &[&str], known: &[(&str, &str)]) -> Vec<String> {
     let logs: Vec<Found> = sources.iter().map(|source| log(source)).collect();
     let known = known.iter().map(|(name, of)| ((*name).to_owned(), (*of).to_owned()));
-    names(&logs, &known.collect())
+    names(&logs, &known.collect(), &|source| Path::new(source).exists())
 }
 
 #[test]
