@@ -24,6 +24,9 @@ const BOTH: u32 = STRONGEST | LAST;
 /// (manuals of HDL-64E, HDL-32E, VLP-16 and VLP-32C; the VLS-128's are no longer).
 const APART: usize = 12 * 32;
 
+/// Points, and which return of its firing each is, of how many.
+pub(super) type Told = (Points, Vec<(u8, u8)>);
+
 /// A laser at a moment.
 type Firing = (Option<i64>, u32);
 
@@ -43,7 +46,7 @@ impl Returns {
         &mut self,
         measures: &Measures,
         new: Option<&Points>,
-    ) -> Result<Option<(Points, Vec<(u8, u8)>)>> {
+    ) -> Result<Option<Told>> {
         for (firing, kind) in new.into_iter().flat_map(|new| firings(new, measures)) {
             *self.seen.entry(firing).or_default() |= kind;
         }

@@ -255,7 +255,8 @@ impl Old {
     fn hidden<'o>(&'o self, inputs: &Inputs) -> Vec<(&'o str, &'o OldLog)> {
         let seen: HashSet<&str> = inputs.logs.iter().map(|log| &*log.source).collect();
         let logs = self.logs.iter().map(|(source, log)| (&**source, log));
-        let is_hidden = |source: &str| !seen.contains(source) && inputs.may_hide(source);
+        let is_hidden =
+            |source: &str| !seen.contains(source) && inputs.may_hide(source);
         logs.filter(|(source, _)| is_hidden(*source)).collect()
     }
 
