@@ -257,7 +257,7 @@ impl Old {
         let logs = self.logs.iter().map(|(source, log)| (&**source, log));
         let is_hidden =
             |source: &str| !seen.contains(source) && inputs.may_hide(source);
-        logs.filter(|(source, _)| is_hidden(*source)).collect()
+        logs.filter(|(source, _)| is_hidden(source)).collect()
     }
 
     /// The rows of `found`, if it is as it was.
