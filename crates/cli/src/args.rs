@@ -83,7 +83,7 @@ pub(crate) struct GlobalArgs {
     /// The longest message, and the longest unpacked chunk, that is read, in MB of 2^20
     /// bytes: what says to be longer is taken for damage [default: 256]
     #[arg(long, global = true, value_name = "MB", hide_possible_values = true)]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..=4095))]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=2047))]
     pub(crate) record_limit: Option<u16>,
     /// How long to wait for a server to answer, in seconds [default: 30]
     #[arg(long, global = true, value_name = "SECONDS", hide_possible_values = true)]

@@ -106,7 +106,7 @@ mod tests {
             "/home/me/a.bag",
             "--quiet",
             "-o",
-            "/tmp/x",
+            "/home/me/out",
             "-f",
             "--to",
             "csv",

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::{
     block::{Block, TopicSort},
-    error::Result,
+    error::{Error, ErrorKind, Result},
     log::Cursor,
     source::Source,
     time::Timestamp,
@@ -112,7 +112,7 @@ impl TranslatedCursor {
             );
         }
         let is_something = !made.is_empty() || !damage.is_empty();
-        lay(block, bytes, made, self.offset, |_| self.last);
+        lay(block, bytes, made, self.offset, |_| self.last)?;
         damage.into_iter().for_each(|damage| block.report(damage));
         Ok(is_something)
     }
@@ -126,7 +126,8 @@ fn lay(
     made: Vec<Made>,
     offset: i64,
     of: impl Fn(usize) -> (Timestamp, u64),
-) {
+) -> Result<()> {
+    check_len(bytes.len())?;
     let places = made.iter().map(|made| (made.place.start as u32, of(made.of).1));
     block.reset_gathered(Bytes::from(bytes), places.collect());
     let mut made = made;
@@ -134,6 +135,18 @@ fn lay(
     for made in made {
         let time = made.time.unwrap_or_else(|| of(made.of).0).later(offset);
         block.push_of(made.topic, made.topic.0, time, made.place);
+    }
+    Ok(())
+}
+
+/// What one block of records becomes has to have room in one.
+fn check_len(len: usize) -> Result<()> {
+    match u32::try_from(len) {
+        Ok(_) => Ok(()),
+        Err(_) => {
+            let what = format!("records become {len} bytes of messages at once");
+            Err(Error::new(ErrorKind::Limit, what))
+        }
     }
 }
 
@@ -175,9 +188,21 @@ impl Cursor for TranslatedCursor {
             }
         }
         let of = |index: usize| times.get(index).copied().unwrap_or_default();
-        lay(block, bytes, made, *offset, of);
+        lay(block, bytes, made, *offset, of)?;
         damage.into_iter().for_each(|damage| block.report(damage));
         self.release();
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_that_have_no_room_in_a_block_are_an_error() {
+        assert!(check_len(u32::MAX as usize).is_ok());
+        let err = check_len(u32::MAX as usize + 1).map_err(|err| err.kind());
+        assert_eq!(err, Err(ErrorKind::Limit));
     }
 }

@@ -1,0 +1,66 @@
+//! Captures that are written: cut, merged, and made of other logs.
+
+use super::*;
+
+/// All of `log` that is logged, written as a log of `format`.
+fn rewritten(log: &dyn Log, format: &dyn Format) -> Result<Bytes, Error> {
+    let selection =
+        Selection { topics: log.manifest().logged(), ..Selection::default() };
+    let extract = Extract { manifest: log.manifest(), selection: selection.clone() };
+    let (mut out, options) = (std::io::Cursor::new(vec![]), WriteOptions::default());
+    let mut sink = format.writer(Box::new(&mut out), &[extract], &options)?;
+    let mut block = Block::default();
+    for part in log.manifest().plan(&selection, u64::MAX) {
+        let mut cursor = log.read(&part, &selection)?;
+        while cursor.fill(&mut block)? {
+            block.iter().try_for_each(|record| sink.write(0, record))?;
+        }
+    }
+    sink.finish()?;
+    Ok(out.into_inner().into())
+}
+
+#[test]
+fn a_capture_that_is_written_has_the_packets_and_times_of_the_other() {
+    let Some(packets) = packets() else { return };
+    for name in ["std.pcapng", "ipfrag.pcap", "ipv6.pcap", "sll2.pcap", "vlan.pcap"] {
+        let (log, _) = read(name);
+        let (again, found) = opened(rewritten(&log, &FORMAT).unwrap());
+        assert_eq!(again.manifest().damage, [], "{name}");
+        let found = &found["velodyne_packets"];
+        let same = |found: &(Timestamp, Bytes), packet: &(i64, Bytes)| {
+            found.0.as_nanos() == packet.0 && found.1 == packet.1
+        };
+        assert_eq!(found.len(), packets.len(), "{name}");
+        assert!(found.iter().zip(&packets).all(|(a, b)| same(a, b)), "{name}");
+        let sender = |log: &CaptureLog| {
+            let metadata = &log.manifest().topics[0].metadata;
+            (metadata["address"].clone(), metadata["port"].clone())
+        };
+        assert_eq!(sender(&again), sender(&log), "{name}");
+    }
+    let (log, _) = read("simplepackets.pcapng");
+    let err = rewritten(&log, &FORMAT).unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::Unsupported);
+}
+
+#[test]
+fn packets_of_a_capture_keep_their_times_in_a_vel_log() {
+    let Some(packets) = packets() else { return };
+    let (log, _) = read("ns.pcap");
+    let bytes = rewritten(&log, &vel::FORMAT).unwrap();
+    let log = VelLog::open(Arc::new(bytes), OpenOptions::default()).unwrap();
+    let offset = log.manifest().clock.to_unix.as_ref().unwrap().offset_nanos;
+    // The full millisecond before the first packet.
+    assert_eq!(offset, packets[0].0 / 1_000_000 * 1_000_000);
+    let back = rewritten(&log, &FORMAT).unwrap();
+    let (_, found) = opened(back);
+    let found = &found["velodyne_packets"];
+    assert_eq!(found.len(), 60);
+    for ((time, bytes), (nanos, packet)) in found.iter().zip(&packets) {
+        assert!(time.as_nanos() == *nanos && bytes == packet);
+    }
+    let (log, _) = read("noise_two_sensors.pcap");
+    let err = rewritten(&log, &vel::FORMAT).unwrap_err();
+    assert!(err.to_string().contains("one lidar"), "{err}");
+}
