@@ -3,6 +3,7 @@
 //! The crates of the formats do not know of one another. Here, ULogs become protocol buffers
 //! in MCAP files, and messages of ROS elsewhere; logs of lidars become messages of ROS.
 
+mod decoded;
 mod protobuf;
 mod ros;
 mod said;

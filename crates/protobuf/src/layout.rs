@@ -84,12 +84,7 @@ impl LayoutMessages {
 
 impl Translate for LayoutMessages {
     fn translate(&mut self, run: Run<'_>, messages: &mut Messages) -> Result<()> {
-        for (index, record) in run.records().enumerate() {
-            match self.put(record.payload, messages.buffer()) {
-                true => messages.end(index),
-                false => messages.lose(record.undecodable()),
-            }
-        }
+        messages.each(run, |payload, out| self.put(payload, out));
         Ok(())
     }
 }

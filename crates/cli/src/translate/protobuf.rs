@@ -9,16 +9,18 @@ mod said;
 use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Result;
+use arrow_array::RecordBatch;
 use logtool_core::{
-    Columns, Log, RowTranslator, Topic, TopicId, TopicOrigin, TopicSet, TranslatedLog,
-    Translation,
+    Columns, Log, Topic, TopicId, TopicOrigin, TopicSet, TranslatedLog, Translation,
 };
 use logtool_protobuf::{FileSet, LayoutMessages, RowMessages};
 
 use crate::{
     moved::Moved,
     translate::{
-        Prepared, is_said, name,
+        Prepared,
+        decoded::of_columns,
+        is_said, name,
         protobuf::{fixes::fixes, said::said},
     },
 };
@@ -59,7 +61,7 @@ fn translation(
     offset_nanos: i64,
 ) -> Result<Result<Translation, String>> {
     if is_said(topic) {
-        return Ok(Ok(said(log, id, topic, offset_nanos)?));
+        return Ok(Ok(said(log, id, topic, offset_nanos)));
     }
     let package = log.manifest().format.as_str();
     if let Some(layout) = log.payload_layout(id) {
@@ -84,18 +86,11 @@ fn translation(
         Err(why) => return Ok(Err(why.to_string())),
     };
     let about = self::topic(topic, &rows.type_name, &rows.files);
-    let log = log.clone();
-    let begin = Arc::new(move || {
-        let (decoder, rows) = (log.decoder(id, &Columns::default())?, rows.clone());
-        let put = move |batch: &_, row, out: &mut _| {
-            rows.put(batch, row, out);
-            true
-        };
-        let translator: Box<dyn logtool_core::Translate> =
-            Box::new(RowTranslator::new(decoder, put));
-        Ok(translator)
-    });
-    Ok(Ok(Translation { from: id, topic: about, begin }))
+    let put = move |batch: &RecordBatch, row, out: &mut Vec<u8>| {
+        rows.put(batch, row, out);
+        true
+    };
+    Ok(Ok(of_columns(log, id, Columns::default(), about, put)))
 }
 
 /// What `topic` is as one of protocol buffers, with messages of the type `type_name`.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{damage::Damage, time::Timestamp};
+use crate::{block::Run, damage::Damage, time::Timestamp};
 
 /// The messages that a [translator](crate::Translate) makes of a run of records.
 #[derive(Debug, Default)]
@@ -49,6 +49,21 @@ impl Messages {
     /// Where the last message ends.
     fn start(&self) -> usize {
         self.made.last().map_or(0, |made| made.place.end)
+    }
+
+    /// Makes a message of each record of `run`: `put` adds it to the buffer, and says whether
+    /// it is one. Where not, the record is [told](Record::undecodable) as damage.
+    pub fn each(
+        &mut self,
+        run: Run<'_>,
+        mut put: impl FnMut(&[u8], &mut Vec<u8>) -> bool,
+    ) {
+        for (index, record) in run.records().enumerate() {
+            match put(record.payload, &mut self.bytes) {
+                true => self.end(index),
+                false => self.lose(record.undecodable()),
+            }
+        }
     }
 
     /// Forgets what was written behind the last message, and tells of `damage`.

@@ -4,13 +4,11 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use arrow_array::RecordBatch;
-use logtool_core::{
-    Columns, Log, RowTranslator, Topic, TopicId, Translate, Translation, View,
-};
+use logtool_core::{Columns, Log, Topic, TopicId, Translation, View};
 use logtool_protobuf::LocationFix;
 use logtool_sinks::{PositionReader, position_columns};
 
-use crate::translate::nanos_of;
+use crate::translate::{decoded::of_columns, nanos_of};
 
 /// How records of the topic `id` of `log` become places on the map, `offset_nanos` later,
 /// if they say where something was; beside the topic itself, as `/sensor_gps/fix`.
@@ -38,17 +36,11 @@ pub(super) fn fixes(
     );
     about.name.push_str("/fix");
     about.records = None;
-    let log = log.clone();
-    let begin = move || {
-        let (decoder, reader) = (log.decoder(id, &columns)?, reader.clone());
-        let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
-            let fix = fix(&reader, batch, row, offset_nanos);
-            fix.inspect(|fix| fix.put(out)).is_some()
-        };
-        let translator: Box<dyn Translate> = Box::new(RowTranslator::new(decoder, put));
-        Ok(translator)
+    let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
+        let fix = fix(&reader, batch, row, offset_nanos);
+        fix.inspect(|fix| fix.put(out)).is_some()
     };
-    Ok(Some(Translation { from: id, topic: about, begin: Arc::new(begin) }))
+    Ok(Some(of_columns(log, id, columns, about, put)))
 }
 
 fn fix(

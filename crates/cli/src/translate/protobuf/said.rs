@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use anyhow::Result;
 use arrow_array::RecordBatch;
-use logtool_core::{
-    Columns, Log, RowTranslator, Topic, TopicId, Translate, Translation,
-};
+use logtool_core::{Columns, Log, Topic, TopicId, Translation};
 use logtool_protobuf::{FoxgloveLog, LogLevel};
 
-use crate::translate::{nanos_of, protobuf::topic as about, said::Line};
+use crate::translate::{
+    decoded::of_columns, nanos_of, protobuf::topic as about, said::Line,
+};
 
 /// How lines of the topic `id` of `log` become those of `foxglove.Log`, `offset_nanos`
 /// later.
@@ -18,19 +17,13 @@ pub(super) fn said(
     id: TopicId,
     topic: &Topic,
     offset_nanos: i64,
-) -> Result<Translation> {
+) -> Translation {
     let about = about(topic, FoxgloveLog::TYPE, &FoxgloveLog::files());
-    let log = log.clone();
-    let begin = move || {
-        let decoder = log.decoder(id, &Columns::default())?;
-        let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
-            line(batch, row, offset_nanos, out);
-            true
-        };
-        let translator: Box<dyn Translate> = Box::new(RowTranslator::new(decoder, put));
-        Ok(translator)
+    let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
+        line(batch, row, offset_nanos, out);
+        true
     };
-    Ok(Translation { from: id, topic: about, begin: Arc::new(begin) })
+    of_columns(log, id, Columns::default(), about, put)
 }
 
 /// Adds the line in the row `row` of `batch` to `out`.

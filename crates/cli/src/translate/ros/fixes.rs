@@ -12,10 +12,7 @@ use logtool_core::{Columns, Log, Topic, TopicId, Translation, View};
 use logtool_rosmsg::MessageWriter;
 use logtool_sinks::{PositionReader, position_columns};
 
-use crate::translate::{
-    nanos_of,
-    ros::{common, of_columns},
-};
+use crate::translate::{decoded::of_columns, nanos_of, ros::common};
 
 /// Columns that tell more of a position than where it is: heights above the ellipsoid, or
 /// of the geoid above it; how exact it is, in metres; and of which kind the fix is.

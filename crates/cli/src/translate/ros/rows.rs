@@ -18,7 +18,7 @@ use arrow_schema::{DataType, Field, TimeUnit};
 use logtool_core::{Columns, Log, Topic, TopicId, Translation, View};
 use logtool_rosmsg::{Definition, MessageWriter};
 
-use crate::translate::ros::{made, of_rows};
+use crate::translate::{decoded::of_rows, ros::made};
 
 /// How records of the topic `id` of `log` become messages, of a type of
 /// `package`, or why they do not.

@@ -8,10 +8,7 @@ use arrow_array::{RecordBatch, cast::AsArray as _, types::Int32Type};
 use logtool_core::{Log, Topic, TopicId, Translation};
 use logtool_rosmsg::MessageWriter;
 
-use crate::translate::{
-    nanos_of,
-    ros::{common, of_rows},
-};
+use crate::translate::{decoded::of_rows, nanos_of, ros::common};
 
 /// How records of the topic `id` of `log` become images, `offset_nanos` later: one topic of
 /// each type. The frame is the camera's.

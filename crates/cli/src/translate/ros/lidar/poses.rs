@@ -8,10 +8,7 @@ use arrow_array::{RecordBatch, cast::AsArray as _, types::Float32Type};
 use logtool_core::{Log, Topic, TopicId, Translation};
 use logtool_rosmsg::MessageWriter;
 
-use crate::translate::{
-    nanos_of,
-    ros::{common, of_rows},
-};
+use crate::translate::{decoded::of_rows, nanos_of, ros::common};
 
 /// How records of the topic `id` of `log` become transforms, `offset_nanos` later, if it is
 /// known which of their numbers is which.

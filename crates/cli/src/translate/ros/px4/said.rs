@@ -7,11 +7,7 @@ use arrow_array::RecordBatch;
 use logtool_core::{Columns, Log, Topic, TopicId, Translation};
 use logtool_rosmsg::MessageWriter;
 
-use crate::translate::{
-    nanos_of,
-    ros::{common, of_columns},
-    said::Line,
-};
+use crate::translate::{decoded::of_columns, nanos_of, ros::common, said::Line};
 
 /// How lines of the topic `id` of `log` become those of `/rosout`, `offset_nanos` later.
 pub(super) fn said(
