@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import boto3
+import pyarrow.parquet as pq
 from logs import logtool, tables
 from web import same_info, same_tables
 
@@ -37,6 +38,7 @@ def check(tally, files, folder):
         inputs(tally, files, folder)
         outputs(tally, client, files, folder)
         folders(tally, client, files)
+        datasets(tally, client, files, folder)
         profiles(tally, files, folder)
     finally:
         server.terminate()
@@ -83,6 +85,44 @@ def folders(tally, client, files):
         text = done.stderr.decode()
         fine = done.returncode == 1 and told in text
         tally.check(f"s3: a folder without logs, {prefix}", [] if fine else [text], text.strip())
+
+
+def datasets(tally, client, files, folder):
+    """A data set of a bucket is that of the same files here, and is made once."""
+    here = folder / "set" / "logs"
+    here.mkdir(parents=True)
+    for path in files.values():
+        os.link(path, here / path.name)
+    logtool("batch", here, "-o", folder / "set" / "here", "-q")
+    wanted = rows_of(folder / "set" / "here")
+    for name, url in (("folder", "drives/"), ("pattern", "*/day*/*")):
+        there = folder / "set" / name
+        done = logtool("batch", f"s3://{BUCKET}/{url}", "-o", there, "--json")
+        outcomes = [event.get("outcome") for event in events(done)]
+        text = done.stderr.decode()
+        wrong = [text] * (done.returncode not in (0, 1) or rows_of(there) != wanted or not wanted)
+        wrong += [str(outcomes)] * (outcomes.count("converted") != len(files))
+        tally.check(f"s3: a data set of a {name}", wrong, f"{len(wanted)} tables")
+        done = logtool("batch", f"s3://{BUCKET}/{url}", "-o", there, "--json")
+        outcomes = [event.get("outcome") for event in events(done)]
+        wrong = [str(outcomes)] * (outcomes.count("done_before") != len(files))
+        tally.check(f"s3: and of a {name} once more", wrong)
+    catalog = folder / "set" / "all.jsonl"
+    done = logtool("index", f"s3://{BUCKET}/drives/*/*.bag", "-o", catalog)
+    rows = [json.loads(line) for line in catalog.read_text().splitlines()]
+    bags = {f"s3://{BUCKET}/drives/day 1/{p.name}" for p in files.values() if p.suffix == ".bag"}
+    wrong = [done.stderr.decode()] * ({row["source"] for row in rows} != bags)
+    tally.check("s3: a catalog of a pattern", wrong, f"{len(rows)} rows")
+
+
+def events(done):
+    return [json.loads(line) for line in done.stdout.decode().splitlines()]
+
+
+def rows_of(dataset):
+    """How many rows each file of a data set has."""
+    parts = dataset.glob("*/log=*/*.parquet")
+    return {str(path.relative_to(dataset)): pq.read_metadata(path).num_rows for path in parts}
 
 
 def profiles(tally, files, folder):

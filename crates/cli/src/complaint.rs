@@ -49,6 +49,11 @@ pub(crate) fn is_nothing(err: &anyhow::Error) -> bool {
     err.downcast_ref::<Complaint>().is_some_and(|complaint| complaint.is_nothing)
 }
 
+/// Whether `err` says that the command cannot be what was meant.
+pub(crate) fn is_misuse(err: &anyhow::Error) -> bool {
+    err.downcast_ref::<Complaint>().is_some_and(|complaint| complaint.is_misuse)
+}
+
 /// Tells why the program fails, and says with which status it does.
 ///
 /// That nobody reads the output any more (`logtool cat x.ulg | head`) is no failure.
@@ -57,10 +62,7 @@ pub(crate) fn tell(err: &anyhow::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     print(err);
-    match err.downcast_ref::<Complaint>() {
-        Some(complaint) if complaint.is_misuse => ExitCode::from(2),
-        _ => ExitCode::FAILURE,
-    }
+    if is_misuse(err) { ExitCode::from(2) } else { ExitCode::FAILURE }
 }
 
 /// Tells why something failed: one line, and one for the hint if there is one.

@@ -47,7 +47,7 @@ pub(crate) struct Input {
     pub(crate) packing: Option<Packing>,
     /// What was lost by unpacking it.
     pub(crate) loss: Option<Finding>,
-    /// Whether its bytes come from afar.
+    /// Whether its bytes, as they came, are read from afar when they are asked for.
     pub(crate) is_remote: bool,
 }
 
@@ -75,7 +75,7 @@ impl Input {
         // What did not come is not what was lost.
         stream.end().with_context(|| name.clone())?;
         let (source, packing) = (source(&name, file, !global.no_mmap)?, Some(packing));
-        Ok(Self { name, source, origin, packing, loss, is_remote: false })
+        Ok(Self { name, source, origin, packing, loss, is_remote: true })
     }
 
     fn open_local(path: &Path, maps: bool) -> Result<Self> {

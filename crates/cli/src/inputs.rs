@@ -3,28 +3,68 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use globset::GlobBuilder;
 
-use crate::{complaint::Complaint, human::counted, remote, url};
+use crate::{
+    complaint::Complaint,
+    human::counted,
+    remote::{self, Listed},
+    url,
+};
 
-/// Puts the logs in each folder of an object store in its place: the objects in it, and
-/// in those in it, that are called as logs are.
+/// Puts the logs in each folder of an object store, and those that a pattern means, in its
+/// place.
 pub(crate) fn expand(inputs: &mut Vec<PathBuf>) -> Result<()> {
     let mut expanded = Vec::new();
     for input in inputs.drain(..) {
-        match url::of(&input) {
-            Some(url) if remote::is_folder(url) => expanded.extend(logs_in(url)?),
-            _ => expanded.push(input),
+        match url::of(&input).map(listed).transpose()?.flatten() {
+            Some(Folder { logs, .. }) => {
+                expanded.extend(logs.into_iter().map(|log| PathBuf::from(log.url)));
+            }
+            None => expanded.push(input),
         }
     }
     *inputs = expanded;
     Ok(())
 }
 
-fn logs_in(url: &str) -> Result<impl Iterator<Item = PathBuf>> {
-    let mut objects = remote::list(url)?;
-    let count = objects.len() as u64;
-    objects.retain(|object| is_called_as_logs_are(object));
-    if objects.is_empty() {
+/// What there is in a folder of an object store.
+pub(crate) struct Folder {
+    /// The objects that are called as logs are or, of a pattern, all that it means, in the
+    /// order of their URLs; at least one.
+    pub(crate) logs: Vec<Listed>,
+    /// How many others there are.
+    pub(crate) others: u64,
+}
+
+/// What `url` means, if it is a folder of an object store, or has a `*` and so is a pattern.
+pub(crate) fn listed(url: &str) -> Result<Option<Folder>> {
+    if remote::is_folder(url) {
+        return in_folder(url).map(Some);
+    }
+    let plain = url.split('*').next().unwrap_or(url);
+    let base = plain.rfind('/').map_or(plain, |slash| &plain[..=slash]);
+    if plain == url || !remote::is_folder(base) {
+        return Ok(None);
+    }
+    let glob = GlobBuilder::new(url).literal_separator(true).build();
+    let glob = glob.map_err(|err| {
+        Complaint::misuse(format!("`{url}` is no pattern: {}", err.kind()))
+    })?;
+    let glob = glob.compile_matcher();
+    let mut logs = remote::list(base)?;
+    logs.retain(|object| glob.is_match(&object.url));
+    match logs.is_empty() {
+        false => Ok(Some(Folder { logs, others: 0 })),
+        true => Err(Complaint::new(format!("{url}: no object is called so")).into()),
+    }
+}
+
+fn in_folder(url: &str) -> Result<Folder> {
+    let mut logs = remote::list(url)?;
+    let count = logs.len() as u64;
+    logs.retain(|object| is_called_as_logs_are(&object.url));
+    if logs.is_empty() {
         let what = match count {
             0 => format!("{url}: there are no objects in it"),
             _ => format!(
@@ -35,7 +75,8 @@ fn logs_in(url: &str) -> Result<impl Iterator<Item = PathBuf>> {
         let hint = "logs end in .ulg, .bag, .mcap, .vel, .pcap or .pcapng; others can be named";
         return Err(Complaint::new(what).hint(hint).into());
     }
-    Ok(objects.into_iter().map(PathBuf::from))
+    let others = count - logs.len() as u64;
+    Ok(Folder { logs, others })
 }
 
 /// Whether `name` ends as the names of logs do, packed or not.

@@ -106,7 +106,7 @@ fn open_as(
     global: &GlobalArgs,
     lidar: Option<&LidarOptions>,
 ) -> Result<Box<dyn Log>> {
-    let is_told = input.is_remote && !global.quiet;
+    let is_told = input.is_remote && input.packing.is_none() && !global.quiet;
     let (name, len) = (&input.name, Bytes(input.source.len()));
     let kind = format.name();
     if is_told && !["rosbag", "mcap"].contains(&kind) {

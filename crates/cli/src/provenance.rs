@@ -11,19 +11,22 @@ pub(crate) fn of<'i>(
     inputs: impl IntoIterator<Item = &'i Input>,
     global: &GlobalArgs,
 ) -> Result<Provenance> {
-    let source = |input: &Input| {
-        let digest = match input.is_remote {
-            true => String::new(),
-            false => input.digest()?,
-        };
-        Ok(source(input, digest))
-    };
+    let source = |input: &Input| Ok(source(input, digest(input)?));
     Ok(made_of(inputs.into_iter().map(source).collect::<Result<_>>()?, global))
 }
 
 /// The same of one input, of which the digest is known.
 pub(crate) fn of_known(input: &Input, digest: &str, global: &GlobalArgs) -> Provenance {
     made_of(vec![source(input, digest.to_owned())], global)
+}
+
+/// The digest of `input`; nothing of what is read by ranges from afar, as all of it would
+/// have to come for that.
+pub(crate) fn digest(input: &Input) -> Result<String> {
+    match input.is_remote {
+        true => Ok(String::new()),
+        false => input.digest(),
+    }
 }
 
 fn source(input: &Input, digest: String) -> SourceFile {

@@ -6,9 +6,13 @@ mod client;
 mod none;
 
 #[cfg(feature = "cloud")]
-pub(crate) use self::client::{Folder, folder, is_folder, is_same, list, open};
+pub(crate) use self::client::{
+    Folder, folder, is_folder, is_same, list, look, open, shown,
+};
 #[cfg(not(feature = "cloud"))]
-pub(crate) use self::none::{Folder, folder, is_folder, is_same, list, open};
+pub(crate) use self::none::{
+    Folder, folder, is_folder, is_same, list, look, open, shown,
+};
 
 use std::{
     sync::{Arc, OnceLock},
@@ -45,4 +49,14 @@ pub(crate) struct Remote {
     pub(crate) source: Arc<dyn Source>,
     /// Whether it was fetched as a whole already.
     pub(crate) is_whole: bool,
+}
+
+/// What is known of an object without a look into it.
+pub(crate) struct Listed {
+    /// Its URL, without what is secret in it.
+    pub(crate) url: String,
+    /// How many bytes it has.
+    pub(crate) bytes: u64,
+    /// When it was written, in nanoseconds of Unix time, if the server says.
+    pub(crate) modified: Option<i64>,
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use logtool_core::{FileSource, Source};
-use object_store::{ObjectStore, ObjectStoreExt as _, path::Path};
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt as _, path::Path};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{
@@ -41,13 +41,15 @@ type Key = (Scheme, String, usize);
 /// What reads tries again what fails: the store does not.
 const READING: usize = 0;
 
-/// An object in a folder.
+/// What is known of an object without a look into it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     /// Where it is.
     pub location: Location,
     /// How many bytes it has.
     pub bytes: u64,
+    /// When it was written, in nanoseconds of Unix time, if the server says.
+    pub modified: Option<i64>,
 }
 
 /// An object that was opened.
@@ -125,11 +127,23 @@ impl Client {
         let (store, path) = self.writing(location)?;
         let listed = list::list(&store, &path, &self.way.limits);
         let listed = self.runtime.block_on(listed)?.into_iter();
-        let place = |(key, bytes): (String, _)| Listed {
-            location: location.with_key(&key),
-            bytes,
-        };
-        Ok(listed.map(place).collect())
+        Ok(listed
+            .map(|meta| listed_as(location.with_key(meta.location.as_ref()), &meta))
+            .collect())
+    }
+
+    /// What the server tells of the object at `location`.
+    ///
+    /// # Errors
+    /// `NotFound`; and as of any request: some web servers do not tell.
+    pub fn look(&self, location: &Location) -> io::Result<Listed> {
+        match self.found(location)? {
+            Some(meta) => Ok(listed_as(location.clone(), &meta)),
+            None => {
+                let what = "there is no such object";
+                Err(io::Error::new(io::ErrorKind::NotFound, what))
+            }
+        }
     }
 
     /// Whether there is an object at `location`.
@@ -137,11 +151,15 @@ impl Client {
     /// # Errors
     /// As of any request.
     pub fn exists(&self, location: &Location) -> io::Result<bool> {
+        Ok(self.found(location)?.is_some())
+    }
+
+    fn found(&self, location: &Location) -> io::Result<Option<ObjectMeta>> {
         let (store, path) = self.writing(location)?;
         let (limits, there) = (self.way.limits, There::Stays);
         let upload = Upload { store: &store, path: &path, limits, there };
-        let size = self.runtime.block_on(upload.size());
-        Ok(size.map_err(Failure::into_error)?.is_some())
+        let found = self.runtime.block_on(upload.found());
+        found.map_err(Failure::into_error)
     }
 
     /// Makes `file` the object at `location`, which appears when all of it is there.
@@ -205,6 +223,13 @@ impl Client {
         stores.insert(key, store.clone());
         Ok(store)
     }
+}
+
+/// What `meta` says of the object at `location`.
+fn listed_as(location: Location, meta: &ObjectMeta) -> Listed {
+    // What does not say it is taken for as old as can be.
+    let modified = meta.last_modified.timestamp_nanos_opt().filter(|time| *time > 0);
+    Listed { location, bytes: meta.size, modified }
 }
 
 impl std::fmt::Debug for Opened {

@@ -3,7 +3,7 @@
 use std::{io, sync::Arc};
 
 use futures_util::TryStreamExt as _;
-use object_store::{ObjectStore, path::Path};
+use object_store::{ObjectMeta, ObjectStore, path::Path};
 use tokio::time;
 
 use crate::{failure::Failure, limits::Limits};
@@ -11,13 +11,12 @@ use crate::{failure::Failure, limits::Limits};
 /// No more objects than this are listed.
 const MOST: usize = 1_000_000;
 
-/// The keys of all objects in the folder `prefix` and those in it, and how long they are,
-/// in the order of their keys.
+/// All objects in the folder `prefix` and those in it, in the order of their keys.
 pub(crate) async fn list(
     store: &Arc<dyn ObjectStore>,
     prefix: &Path,
     limits: &Limits,
-) -> io::Result<Vec<(String, u64)>> {
+) -> io::Result<Vec<ObjectMeta>> {
     let mut stream = store.list(Some(prefix));
     let mut all = Vec::new();
     loop {
@@ -35,8 +34,8 @@ pub(crate) async fn list(
             let what = format!("there are more than {MOST} objects in it");
             return Err(io::Error::other(what));
         }
-        all.push((meta.location.to_string(), meta.size));
+        all.push(meta);
     }
-    all.sort_unstable();
+    all.sort_unstable_by(|a, b| a.location.as_ref().cmp(b.location.as_ref()));
     Ok(all)
 }

@@ -10,8 +10,8 @@ use std::{
 use bytes::Bytes;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use object_store::{
-    GetOptions, MultipartUpload, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions,
-    PutPayload, path::Path,
+    GetOptions, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode,
+    PutOptions, PutPayload, path::Path,
 };
 use tokio::time;
 
@@ -55,20 +55,20 @@ impl Upload<'_> {
             false => self.send_in_parts(file, len, part).await,
         };
         sent.map_err(Failure::into_error)?;
-        let there = self.size().await.map_err(Failure::into_error)?;
-        if there != Some(len) {
+        let there = self.found().await.map_err(Failure::into_error)?;
+        if there.is_none_or(|there| there.size != len) {
             let what = "the store says that it took all of it, and does not have it";
             return Err(io::Error::other(what));
         }
         Ok(())
     }
 
-    /// How long the object is that is there.
-    pub(crate) async fn size(&self) -> Result<Option<u64>, Failure> {
+    /// What is known of the object that is there.
+    pub(crate) async fn found(&self) -> Result<Option<ObjectMeta>, Failure> {
         let options = GetOptions { head: true, ..GetOptions::default() };
         let head = self.store.get_opts(self.path, options);
         match within(self.limits.wait, head).await {
-            Ok(found) => Ok(Some(found.meta.size)),
+            Ok(found) => Ok(Some(found.meta)),
             Err(Failure::Final(err)) if err.kind() == io::ErrorKind::NotFound => {
                 Ok(None)
             }
@@ -150,7 +150,7 @@ impl Upload<'_> {
     }
 
     async fn refuse_existing(&self) -> Result<(), Failure> {
-        match self.size().await? {
+        match self.found().await? {
             None => Ok(()),
             Some(_) => Err(Failure::Final(io::Error::new(
                 io::ErrorKind::AlreadyExists,

@@ -15,7 +15,9 @@ const TO_HELP: &str = "What to write: parquet, csv, jsonl, arrow, npz, images, p
 /// INPUT is a log, a folder (with all folders in it), a pattern (`'disk/**/*.bag'`), a list
 /// of these in a file (`@list.txt`, a line each), or `-` for such a list on standard input.
 /// What a file in a folder is, is seen from its bytes; what is no log is left out, and so
-/// is what begins with a dot. INPUT and OUT are on this machine: no URLs.
+/// is what begins with a dot. INPUT may be a URL too: of a log, of a folder of an object store
+/// (`s3://bucket/2024/`: what is called as logs are), or a pattern (`'s3://bucket/**/*.bag'`).
+/// OUT is on this machine.
 ///
 /// Each topic becomes a table `OUT/<topic>/log=<name>/part-0.parquet`, a partition for each log:
 /// DuckDB, Polars, Spark and others read all of them by one pattern, with the log as one
@@ -69,7 +71,7 @@ pub(crate) struct BatchArgs {
 
 /// Write a catalog of many logs: what each holds, without converting it
 ///
-/// INPUT is as of `logtool batch`: on this machine. The catalog is a Parquet file, or JSON
+/// INPUT is as of `logtool batch`. The catalog is a Parquet file, or JSON
 /// Lines if its name ends in .jsonl, with a row for each log and topic. If it is there
 /// already, only logs that are new or have changed are looked into, and those that are no
 /// longer there are left out, unless the folder or file that was named cannot be found:

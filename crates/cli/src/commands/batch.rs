@@ -177,7 +177,7 @@ fn names_of(dataset: &Dataset, logs: &[Found]) -> Vec<String> {
     let journal = dataset.journal();
     let known =
         journal.logs().map(|(name, known)| (name.clone(), known.source.clone()));
-    names::names(logs, &known.collect(), &|source| Path::new(source).exists())
+    names::names(logs, &known.collect(), &inputs::is_there)
 }
 
 /// Removes what was getting its names when the last run was killed; it is done again.
@@ -200,7 +200,7 @@ fn note(
     report: &mut Report,
     meter: &Meter,
 ) {
-    let source = found.path.display().to_string();
+    let source = found.shown();
     let mut event = json!({ "event": "log", "log": name, "source": source });
     match done {
         Ok(Done::Before(damage)) => {

@@ -9,7 +9,7 @@ use logtool_sinks::Existing;
 use crate::{
     complaint::Complaint,
     human::Bytes,
-    remote::{Remote, TYPED, Typed},
+    remote::{Listed, Remote, TYPED, Typed},
     terminal::say,
 };
 
@@ -48,12 +48,35 @@ pub(crate) fn is_same(a: &str, b: &str) -> bool {
     (a.scheme(), a.root(), key(&a)) == (b.scheme(), b.root(), key(&b))
 }
 
-/// The URLs of all that is in the folder `url`, in their order.
-pub(crate) fn list(url: &str) -> Result<Vec<String>> {
+/// `url` without what is secret in it.
+pub(crate) fn shown(url: &str) -> String {
+    Location::parse(url).map_or_else(|_| url.to_owned(), |place| place.to_string())
+}
+
+/// All that is in the folder `url`, in the order of the URLs.
+pub(crate) fn list(url: &str) -> Result<Vec<Listed>> {
     let place = parsed(url)?;
     let listed = client()?.list(&place).map_err(|err| explained(err, &place));
     let listed = listed.with_context(|| place.to_string())?;
-    Ok(listed.into_iter().map(|object| object.location.to_string()).collect())
+    Ok(listed.into_iter().map(named).collect())
+}
+
+/// What the server tells of the object at `url`; as good as nothing, if it does not tell of
+/// what it may give.
+pub(crate) fn look(url: &str) -> Result<Listed> {
+    let place = parsed(url)?;
+    match client()?.look(&place) {
+        Ok(object) => Ok(named(object)),
+        Err(err) if err.kind() == io::ErrorKind::Other => {
+            Ok(Listed { url: place.to_string(), bytes: 0, modified: None })
+        }
+        Err(err) => Err(explained(err, &place)),
+    }
+}
+
+fn named(object: logtool_remote::Listed) -> Listed {
+    let logtool_remote::Listed { location, bytes, modified } = object;
+    Listed { url: location.to_string(), bytes, modified }
 }
 
 /// A folder that files are sent to.

@@ -5,7 +5,10 @@ use std::fs::File;
 use anyhow::Result;
 use logtool_sinks::Existing;
 
-use crate::{complaint::Complaint, remote::Remote};
+use crate::{
+    complaint::Complaint,
+    remote::{Listed, Remote},
+};
 
 /// There are no folders.
 pub(crate) enum Folder {}
@@ -25,8 +28,18 @@ pub(crate) fn is_same(_: &str, _: &str) -> bool {
     false
 }
 
+/// Nothing is known to be secret in it.
+pub(crate) fn shown(url: &str) -> String {
+    url.to_owned()
+}
+
 /// Says that there is no way.
-pub(crate) fn list(url: &str) -> Result<Vec<String>> {
+pub(crate) fn list(url: &str) -> Result<Vec<Listed>> {
+    refuse(url)
+}
+
+/// Says that there is no way.
+pub(crate) fn look(url: &str) -> Result<Listed> {
     refuse(url)
 }
 

@@ -215,19 +215,18 @@ fn what_a_catalog_says_of_a_disk_that_is_not_there_stays() {
 }
 
 #[test]
-fn what_is_not_on_this_machine_is_refused() {
+fn data_sets_are_on_this_machine() {
     let folder = logs();
-    folder.write("list.txt", b"logs/rover\ngs://bucket/x.bag\n");
-    for args in [
-        &["batch", "logs", "-o", "s3://bucket/set"][..],
-        &["index", "logs", "-o", "s3://bucket/all.parquet"],
-        &["batch", "logs/rover", "s3://bucket/x.bag", "-o", "set"],
-        &["index", "https://host/x.bag", "-o", "all.parquet"],
-        &["batch", "@list.txt", "-o", "set"],
+    folder.write("list.txt", b"logs/rover\nftp://host/x.bag\n");
+    let to = ["write to this machine, and not to s3://", "hint: write it here"];
+    let from = ["ftp:// is not known", "ftp://"];
+    for (args, told) in [
+        (&["batch", "logs", "-o", "s3://bucket/set"][..], &to),
+        (&["index", "logs", "-o", "s3://bucket/all.parquet"], &to),
+        (&["batch", "logs/rover", "ftp://host/x.bag", "-o", "set"], &from),
+        (&["batch", "@list.txt", "-o", "set"], &from),
     ] {
-        folder
-            .run(args)
-            .ended(2, &["work on folders of this machine", "hint: copy it"]);
+        folder.run(args).ended(2, told);
         assert_eq!(folder.list("."), ["list.txt", "logs"], "{args:?}");
     }
 }

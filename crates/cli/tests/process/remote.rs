@@ -8,7 +8,7 @@ use std::{
 
 use crate::{bytes, program::Folder};
 
-/// A web server of `log`, which gives ranges; its URL.
+/// A web server of `log`, which gives ranges and says when it was written; its URL.
 fn serve(log: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/a/flight.ulg", listener.local_addr().unwrap());
@@ -29,6 +29,15 @@ fn answer(mut stream: TcpStream, log: &[u8]) {
         let headers: Vec<_> = headers.take_while(|line| !line.is_empty()).collect();
         if !first.contains("/a/flight.ulg") {
             let _ = stream.write_all(b"HTTP/1.1 404 None\r\nContent-Length: 0\r\n\r\n");
+            continue;
+        }
+        if first.starts_with("HEAD") {
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nLast-Modified: Sat, 07 Nov 2026 10:00:00 GMT\r\n\
+                 Content-Length: {}\r\n\r\n",
+                log.len()
+            );
+            let _ = stream.write_all(head.as_bytes());
             continue;
         }
         let range = headers.iter().find_map(|line| {
@@ -116,4 +125,35 @@ fn urls_that_cannot_be_meant_are_misuse() {
         assert!(run.status == 2 && run.stderr.contains(told), "{run:?}");
     }
     assert_eq!(folder.list("."), ["flight.ulg"]);
+}
+
+#[test]
+fn a_log_on_a_web_server_gets_into_data_sets_once() {
+    let folder = Folder::with(&bytes::log());
+    let url = serve(bytes::log());
+    let (signed, none) =
+        (format!("{url}?Signature=secret"), url.replace("flight", "no"));
+    folder.run(&["batch", "flight.ulg", "-o", "here", "-q"]).succeeded();
+    folder.run(&["batch", &signed, "-o", "there", "-q"]).succeeded();
+    let tables = |set: &str| {
+        let all = folder.list(set).into_iter();
+        all.filter(|name| !name.starts_with('_')).collect::<Vec<_>>()
+    };
+    assert_eq!(tables("here"), tables("there"));
+    assert!(!tables("there").is_empty());
+
+    let run = folder.run(&["batch", "--json", &signed, &none, "-o", "there"]);
+    let run = run.ended(1, &["there is no such object"]);
+    let told = |what: &str| run.stdout.contains(what);
+    assert!(told("\"outcome\":\"done_before\"") && !told("secret"), "{run:?}");
+
+    let run = folder.run(&["index", &signed, "-o", "all.jsonl"]).succeeded();
+    assert!(run.stderr.contains("1 log indexed"), "{run:?}");
+    let catalog = std::fs::read_to_string(folder.path().join("all.jsonl")).unwrap();
+    assert!(catalog.contains(&format!("\"source\":\"{url}\"")), "{catalog}");
+    assert!(catalog.contains("\"modified\":\"2026-11-07T10:00:00"), "{catalog}");
+
+    // Which of the two is meant cannot be told by what is shown of them.
+    let run = folder.run(&["batch", &url, &signed, "-o", "both"]);
+    run.ended(1, &["another URL differs from it only in what comes after `?`"]);
 }

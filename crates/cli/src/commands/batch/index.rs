@@ -26,7 +26,7 @@ use crate::{
         gate::Pass,
         inputs::{self, Found, Inputs},
         meter::{LogMeter, Meter},
-        names, one,
+        names,
         report::Report,
         side_by_side::{self, Limits},
     },
@@ -34,6 +34,7 @@ use crate::{
     findings::Findings,
     interrupt, lidars, opened,
     outcome::Outcome,
+    provenance,
 };
 
 pub(in crate::commands) fn run(
@@ -55,7 +56,7 @@ pub(in crate::commands) fn run(
     }
     let kept = old.hidden(&inputs);
     let is_there = |source: &str| {
-        Path::new(source).exists() || kept.iter().any(|(kept, _)| *kept == source)
+        inputs::is_there(source) || kept.iter().any(|(kept, _)| *kept == source)
     };
     let names = names::names(logs, &old.names(), &is_there);
     let bytes = logs.iter().map(|log| log.bytes).sum();
@@ -75,8 +76,8 @@ pub(in crate::commands) fn run(
             return Ok((rows, true, None));
         }
         let mut entry = Entry::of(found, name_of(found));
-        entry.digest = one::digest(&found.path)?;
         let opened = opened::look_with(&found.path, global, Some(&lidar))?;
+        entry.digest = provenance::digest(&opened.input)?;
         entry.describe(&opened.input, opened.log.manifest());
         let mut findings = Findings::of(&opened.input, opened.log.manifest());
         findings.check(global.strict)?;
@@ -90,7 +91,7 @@ pub(in crate::commands) fn run(
     let limits = Limits::new(None);
     meter.during(|| {
         side_by_side::each(logs, &limits, &meter, &work, &mut |found, _, done| {
-            let source = found.path.display().to_string();
+            let source = found.shown();
             let mut event =
                 json!({ "event": "log", "log": name_of(found), "source": source });
             let of_log = match done {

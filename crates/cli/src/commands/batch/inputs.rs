@@ -12,19 +12,37 @@ use anyhow::{Context as _, Result};
 use globset::{GlobBuilder, GlobMatcher};
 use rayon::prelude::*;
 
-use crate::{complaint::Complaint, input::STDIN, opened, url};
+use crate::{
+    complaint::{self, Complaint},
+    input::STDIN,
+    inputs::{self, Folder},
+    opened,
+    remote::{self, Listed},
+    url,
+};
 
 /// A file that is taken for a log.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     /// As it was typed, or the folder that was typed led to it.
     pub(super) path: PathBuf,
-    /// The whole path, without links: what tells it from others.
+    /// The whole path, without links, or the URL without what is secret in it: what tells it
+    /// from others.
     pub(super) source: String,
     /// How long it is.
     pub(super) bytes: u64,
     /// When it was changed, in nanoseconds of Unix time, if the system tells.
     pub(super) modified: Option<i64>,
+}
+
+impl Found {
+    /// As it is to be shown to people: without what is secret in a URL.
+    pub(super) fn shown(&self) -> String {
+        match url::of(&self.path) {
+            Some(_) => self.source.clone(),
+            None => self.path.display().to_string(),
+        }
+    }
 }
 
 /// What the inputs are.
@@ -44,6 +62,10 @@ impl Inputs {
         let is_plain =
             |part: &Component<'_>| !part.as_os_str().to_str().is_some_and(is_pattern);
         self.failed.iter().any(|(path, _)| {
+            if let Some(url) = url::of(path) {
+                let plain = url.split('*').next().unwrap_or(url);
+                return source.starts_with(plain);
+            }
             // Of a pattern, all that it could mean.
             let plain: PathBuf = path.components().take_while(is_plain).collect();
             let place = if path.exists() { path } else { &plain };
@@ -87,17 +109,15 @@ pub(super) fn find(typed: &[PathBuf], but: &Path) -> Result<Inputs> {
     let mut finding = Finding {
         but: fs::canonicalize(but).ok(),
         candidates: Vec::new(),
-        failed: Vec::new(),
+        inputs: Inputs::default(),
     };
     for input in typed {
         for input in listed(input)? {
-            refuse_url(&input)?;
             finding.add(&input)?;
         }
     }
-    let Finding { candidates, failed, .. } = finding;
+    let Finding { candidates, mut inputs, .. } = finding;
     let looked: Vec<_> = candidates.into_par_iter().map(look).collect();
-    let mut inputs = Inputs { failed, ..Inputs::default() };
     for looked in looked {
         match looked {
             Ok(Some(found)) => inputs.logs.push(found),
@@ -105,9 +125,23 @@ pub(super) fn find(typed: &[PathBuf], but: &Path) -> Result<Inputs> {
             Err((path, err)) => inputs.failed.push((path, err)),
         }
     }
-    inputs.logs.sort_by(|a, b| a.source.cmp(&b.source));
-    inputs.logs.dedup_by(|next, first| next.source == first.source);
+    inputs.logs.sort_by(|a, b| (&a.source, &a.path).cmp(&(&b.source, &b.path)));
+    let failed = &mut inputs.failed;
+    inputs.logs.dedup_by(|next, first| {
+        let is_same = next.source == first.source;
+        if is_same && url::of(&next.path).is_some() && next.path != first.path {
+            let what = "another URL differs from it only in what comes after `?`";
+            failed.push((next.source.clone().into(), Complaint::new(what).into()));
+        }
+        is_same
+    });
     Ok(inputs)
+}
+
+/// Whether the log `source` is there still, as far as that is easily told.
+pub(super) fn is_there(source: &str) -> bool {
+    let path = Path::new(source);
+    url::of(path).is_some() || path.exists()
 }
 
 /// What is in the list that `input` is, or just itself.
@@ -131,21 +165,30 @@ fn refuse_url(path: &Path) -> Result<()> {
     let Some((scheme, _)) = url::of(path).and_then(|url| url.split_once("://")) else {
         return Ok(());
     };
-    let what =
-        format!("batch and index work on folders of this machine; {scheme}:// is none");
-    let hint = "copy it here, or mount it; `logtool convert` takes URLs";
+    let what = format!("batch and index write to this machine, and not to {scheme}://");
+    let hint =
+        "write it here and copy it, or mount it; `logtool convert -o` takes URLs";
     Err(Complaint::misuse(what).hint(hint).into())
 }
 
 struct Finding {
     but: Option<PathBuf>,
     candidates: Vec<Candidate>,
-    failed: Vec<(PathBuf, anyhow::Error)>,
+    inputs: Inputs,
 }
 
 impl Finding {
-    /// Adds what `input` means: a file, a folder, or a pattern.
+    /// Adds what `input` means: a file, a folder, a pattern, or a URL of one of these.
     fn add(&mut self, input: &Path) -> Result<()> {
+        if let Some(url) = url::of(input) {
+            if let Err(err) = self.add_url(url) {
+                if complaint::is_misuse(&err) {
+                    return Err(err);
+                }
+                self.inputs.failed.push((remote::shown(url).into(), err));
+            }
+            return Ok(());
+        }
         if input.is_dir() {
             self.add_folder(input, None);
             return Ok(());
@@ -166,7 +209,23 @@ impl Finding {
         self.add_folder(&base, Some(&glob.compile_matcher()));
         if self.candidates.len() == before {
             let err = Complaint::new("no file is called so");
-            self.failed.push((input.to_owned(), err.into()));
+            self.inputs.failed.push((input.to_owned(), err.into()));
+        }
+        Ok(())
+    }
+
+    fn add_url(&mut self, url: &str) -> Result<()> {
+        let found = |path: &str, object: Listed| {
+            let Listed { url, bytes, modified } = object;
+            Found { path: path.into(), source: url, bytes, modified }
+        };
+        match inputs::listed(url)? {
+            Some(Folder { logs, others }) => {
+                self.inputs.others += others;
+                let logs = logs.into_iter();
+                self.inputs.logs.extend(logs.map(|log| found(&log.url.clone(), log)));
+            }
+            None => self.inputs.logs.push(found(url, remote::look(url)?)),
         }
         Ok(())
     }
@@ -198,7 +257,7 @@ impl Finding {
         let mut entries: Vec<fs::DirEntry> = match entries {
             Ok(entries) => entries,
             Err(err) => {
-                self.failed.push((here.to_owned(), err.into()));
+                self.inputs.failed.push((here.to_owned(), err.into()));
                 Vec::new()
             }
         };

@@ -29,11 +29,13 @@ use crate::{
     complaint,
     digest::digest_of,
     findings::Findings,
+    input::Input,
     labels, lidars,
     new_log::LogFile,
     opened::Opened,
     provenance, selection,
     translate::Way,
+    url,
 };
 
 /// What is to be done with each log.
@@ -84,7 +86,9 @@ impl Work<'_> {
         let now = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
         let age = found.modified.map_or(0, |modified| now.saturating_sub(modified));
         entry.is_settled = age > SETTLED_NANOS;
-        entry.digest = digest(&found.path)?;
+        if url::of(&found.path).is_none() {
+            entry.digest = digest(&found.path)?;
+        }
         entry.options.clone_from(&self.options);
         if let Some(old) = self.same(&entry)? {
             let damage = old.damage.clone();
@@ -134,7 +138,8 @@ impl Work<'_> {
     fn same(&self, entry: &Entry) -> Result<Option<Entry>> {
         let old = self.dataset.journal().entry(&entry.log)?;
         let is_same = |old: &Entry| {
-            old.digest == entry.digest
+            !entry.digest.is_empty()
+                && old.digest == entry.digest
                 && old.options == entry.options
                 && self.dataset.has(&old.files)
         };
@@ -156,6 +161,7 @@ impl Work<'_> {
         meter: &LogMeter<'_>,
     ) -> Result<Count> {
         let (opened, _) = one::open(&found.path, self.args, self.global)?;
+        complete(entry, &opened.input)?;
         let manifest = opened.log.manifest();
         entry.describe(&opened.input, manifest);
         let mut findings = Findings::of(&opened.input, manifest);
@@ -206,6 +212,7 @@ impl Work<'_> {
         meter: &LogMeter<'_>,
     ) -> Result<Count> {
         let (input, log) = log::open(&found.path, self.args, self.global)?;
+        complete(entry, &input)?;
         let manifest = log.manifest();
         entry.describe(&input, manifest);
         let mut findings = Findings::of(&input, manifest);
@@ -240,8 +247,17 @@ impl Work<'_> {
     }
 }
 
+/// Puts into `entry` the digest of what came whole from afar: what is there is not fetched
+/// twice for it.
+fn complete(entry: &mut Entry, input: &Input) -> Result<()> {
+    if entry.digest.is_empty() {
+        entry.digest = provenance::digest(input)?;
+    }
+    Ok(())
+}
+
 /// The digest of the file at `path`.
-pub(super) fn digest(path: &Path) -> Result<String> {
+fn digest(path: &Path) -> Result<String> {
     let file = File::open(path).context("it cannot be opened")?;
     Ok(digest_of(&FileSource::new(file)?)?)
 }
