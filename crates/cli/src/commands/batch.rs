@@ -48,7 +48,6 @@ use crate::{
 };
 
 pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let global = &unmapped(global);
     let out = args.convert.out.clone().unwrap_or_default();
     let convert = asked(args)?;
     let shard = shard::wanted(args.shard, &|name| std::env::var(name).ok())?;
@@ -86,7 +85,7 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
     let limits = Limits::new(args.memory.map(|size| size.0));
     let work = Work {
         args: &convert,
-        global,
+        global: &of_each(global),
         labels,
         dataset: &dataset,
         pool: limits.pool()?,
@@ -159,9 +158,10 @@ fn asked(args: &BatchArgs) -> Result<ConvertArgs> {
     Ok(convert)
 }
 
-/// Logs are read, not mapped: one that gets shorter meanwhile fails alone.
-fn unmapped(global: &GlobalArgs) -> GlobalArgs {
-    GlobalArgs { no_mmap: true, ..global.clone() }
+/// For each log: they are read, not mapped, so that one that gets shorter meanwhile fails
+/// alone; and how much of one comes from afar is not told of each.
+fn of_each(global: &GlobalArgs) -> GlobalArgs {
+    GlobalArgs { no_mmap: true, quiet: true, ..global.clone() }
 }
 
 /// What of what was typed changes what comes out, as a digest.

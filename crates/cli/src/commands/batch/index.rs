@@ -70,13 +70,15 @@ pub(in crate::commands) fn run(
         logs.iter().zip(&names).map(|(log, name)| (&*log.source, &**name)).collect();
     let name_of =
         |found: &Found| name_of.get(&*found.source).copied().unwrap_or_default();
+    // How much of each comes from afar is not told.
+    let of_each = GlobalArgs { quiet: true, ..global.clone() };
     let work = |found: &Found, _: &mut Pass<'_>, meter: &LogMeter<'_>| -> Result<_> {
         if let Some(rows) = old.rows(found)? {
             meter.skip();
             return Ok((rows, true, None));
         }
         let mut entry = Entry::of(found, name_of(found));
-        let opened = opened::look_with(&found.path, global, Some(&lidar))?;
+        let opened = opened::look_with(&found.path, &of_each, Some(&lidar))?;
         entry.digest = provenance::digest(&opened.input)?;
         entry.describe(&opened.input, opened.log.manifest());
         let mut findings = Findings::of(&opened.input, opened.log.manifest());
