@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -100,7 +101,8 @@ def datasets(tally, client, files, folder):
         done = logtool("batch", f"s3://{BUCKET}/{url}", "-o", there, "--json")
         outcomes = [event.get("outcome") for event in events(done)]
         text = done.stderr.decode()
-        wrong = [text] * (done.returncode not in (0, 1) or rows_of(there) != wanted or not wanted)
+        # One of the logs is damaged.
+        wrong = [text] * (done.returncode != 3 or rows_of(there) != wanted or not wanted)
         wrong += [str(outcomes)] * (outcomes.count("converted") != len(files))
         tally.check(f"s3: a data set of a {name}", wrong, f"{len(wanted)} tables")
         done = logtool("batch", f"s3://{BUCKET}/{url}", "-o", there, "--json")
@@ -120,9 +122,12 @@ def events(done):
 
 
 def rows_of(dataset):
-    """How many rows each file of a data set has."""
+    """How many rows each file of a data set has. Where two logs have one name, a number made
+    of the place is part of theirs: without that."""
     parts = dataset.glob("*/log=*/*.parquet")
-    return {str(path.relative_to(dataset)): pq.read_metadata(path).num_rows for path in parts}
+    rows = ((path, pq.read_metadata(path).num_rows) for path in parts)
+    name = re.compile("-[0-9a-f]{12}/")
+    return sorted((name.sub("/", str(path.relative_to(dataset))), count) for path, count in rows)
 
 
 def profiles(tally, files, folder):
