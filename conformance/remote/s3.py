@@ -12,6 +12,7 @@ from pathlib import Path
 import boto3
 import pyarrow.parquet as pq
 from logs import logtool, tables
+from proxy import Proxy
 from web import same_info, same_tables
 
 BUCKET = "logs"
@@ -38,6 +39,7 @@ def check(tally, files, folder):
             client.upload_file(str(path), BUCKET, f"drives/day 1/{path.name}")
         inputs(tally, files, folder)
         outputs(tally, client, files, folder)
+        failing(tally, client, Proxy(port), files, folder)
         folders(tally, client, files)
         datasets(tally, client, files, folder)
         profiles(tally, files, folder)
@@ -128,6 +130,43 @@ def rows_of(dataset):
     rows = ((path, pq.read_metadata(path).num_rows) for path in parts)
     name = re.compile("-[0-9a-f]{12}/")
     return sorted((name.sub("/", str(path.relative_to(dataset))), count) for path, count in rows)
+
+
+def failing(tally, client, proxy, files, folder):
+    """Outputs on a way that fails: short ones are sent at once, long ones in parts."""
+    endpoint = os.environ["AWS_ENDPOINT_URL"]
+    os.environ["AWS_ENDPOINT_URL"] = proxy.url
+    try:
+        for size, log in (("short", "bag"), ("long", "big mcap")):
+            here = folder / "out" / f"{size}.log"
+            logtool("filter", files[log], "-o", here, "--force")
+            for fault in ("reset", "503", "silent", "lost"):
+                url = f"s3://{BUCKET}/failing/{size}-{fault}"
+                proxy.fail(fault, None, fault)
+                options = ("--remote-timeout", "3")
+                done = logtool("filter", files[log], "-o", url, *options)
+                text = done.stderr.decode()
+                wrong = [text] * (done.returncode != 0) + [str(proxy.writes)] * bool(proxy.faults and size == "long")
+                wrong += ["it differs"] * (not wrong and object_at(client, url) != here.read_bytes())
+                tally.check(f"s3: a {size} output, {fault}, and then no more", wrong)
+            url = f"s3://{BUCKET}/failing/{size}-always"
+            for fault in ("reset", "503"):
+                proxy.fail(always=fault)
+                done = logtool("filter", files[log], "-o", url)
+                text = done.stderr.decode()
+                wrong = [text] * (done.returncode != 1) + ["it is there"] * (object_at(client, url) is not None)
+                tally.check(f"s3: a {size} output, {fault}, always", wrong, text.strip())
+    finally:
+        proxy.fail()
+        os.environ["AWS_ENDPOINT_URL"] = endpoint
+
+
+def object_at(client, url):
+    key = url.removeprefix(f"s3://{BUCKET}/")
+    listed = client.list_objects_v2(Bucket=BUCKET, Prefix=key)
+    if not any(entry["Key"] == key for entry in listed.get("Contents", [])):
+        return None
+    return client.get_object(Bucket=BUCKET, Key=key)["Body"].read()
 
 
 def profiles(tally, files, folder):

@@ -40,6 +40,8 @@ type Key = (Scheme, String, usize);
 
 /// What reads tries again what fails: the store does not.
 const READING: usize = 0;
+/// What sends does so too; but of an upload in parts the store has to try each part.
+const SENDING: usize = 2;
 
 /// What is known of an object without a look into it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,13 +158,14 @@ impl Client {
 
     fn found(&self, location: &Location) -> io::Result<Option<ObjectMeta>> {
         let (store, path) = self.writing(location)?;
-        let (limits, there) = (self.way.limits, There::Stays);
-        let upload = Upload { store: &store, path: &path, limits, there };
+        let (way, there) = (&*self.way, There::Stays);
+        let upload = Upload { store: &store, path: &path, way, there };
         let found = self.runtime.block_on(upload.found());
         found.map_err(Failure::into_error)
     }
 
-    /// Makes `file` the object at `location`, which appears when all of it is there.
+    /// Makes `file` the object at `location`, which appears when all of it is there. What fails
+    /// is tried again.
     ///
     /// A file longer than 16 MiB is sent in parts. Then, and where the store cannot look
     /// and write in one step, an object that appears at the very last moment is replaced
@@ -170,16 +173,16 @@ impl Client {
     ///
     /// # Errors
     /// `AlreadyExists`, if it does and is to stay; and as of any request. Then there is
-    /// nothing there that was not before.
+    /// nothing there that was not before, as far as can be seen: an answer may be lost at
+    /// the very last moment.
     pub fn upload(
         &self,
         file: &mut File,
         location: &Location,
         there: There,
     ) -> io::Result<()> {
-        let (store, path) = self.writing(location)?;
-        let limits = self.way.limits;
-        let upload = Upload { store: &store, path: &path, limits, there };
+        let (store, path) = (self.store(location, SENDING)?, store::path(location)?);
+        let upload = Upload { store: &store, path: &path, way: &self.way, there };
         self.runtime.block_on(upload.send(file))
     }
 

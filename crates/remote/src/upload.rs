@@ -15,7 +15,10 @@ use object_store::{
 };
 use tokio::time;
 
-use crate::{failure::Failure, limits::Limits};
+use crate::{
+    failure::Failure,
+    object::{Attempts, Way},
+};
 
 /// What to do with an object that is there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +40,7 @@ const LANES: usize = 4;
 pub(crate) struct Upload<'c> {
     pub(crate) store: &'c Arc<dyn ObjectStore>,
     pub(crate) path: &'c Path,
-    pub(crate) limits: Limits,
+    pub(crate) way: &'c Way,
     pub(crate) there: There,
 }
 
@@ -48,13 +51,16 @@ impl Upload<'_> {
     /// `AlreadyExists`, if it does and is to stay; or as of any request.
     pub(crate) async fn send(&self, file: &mut File) -> io::Result<()> {
         let len = file.metadata()?.len();
-        file.rewind()?;
-        let part = len.div_ceil(PARTS).max(PART);
-        let sent = match len <= part {
-            true => self.send_at_once(read(file, len)?).await,
-            false => self.send_in_parts(file, len, part).await,
-        };
-        sent.map_err(Failure::into_error)?;
+        let mut attempts = Attempts::new(self.way);
+        let mut may_be_there = false;
+        while let Err(failure) = self.send_once(file, len).await {
+            // It may be there, and only the answer was lost.
+            may_be_there |= matches!(failure, Failure::Passing(_));
+            if may_be_there && self.holds(file, len).await? {
+                return Ok(());
+            }
+            attempts.again(failure).await?;
+        }
         let there = self.found().await.map_err(Failure::into_error)?;
         if there.is_none_or(|there| there.size != len) {
             let what = "the store says that it took all of it, and does not have it";
@@ -63,11 +69,40 @@ impl Upload<'_> {
         Ok(())
     }
 
+    async fn send_once(&self, file: &mut File, len: u64) -> Result<(), Failure> {
+        file.rewind().map_err(Failure::Final)?;
+        let part = len.div_ceil(PARTS).max(PART);
+        match len <= part {
+            true => self.send_at_once(read(file, len).map_err(Failure::Final)?).await,
+            false => self.send_in_parts(file, len, part).await,
+        }
+    }
+
+    /// Whether what is there is just what is in `file`; not, if that cannot be seen.
+    async fn holds(&self, file: &mut File, len: u64) -> io::Result<bool> {
+        match self.found().await {
+            Ok(Some(there)) if there.size == len => {}
+            _ => return Ok(false),
+        }
+        file.rewind()?;
+        let mut start = 0;
+        while start < len {
+            let wanted = read(file, PART.min(len - start))?;
+            let end = start + wanted.len() as u64;
+            let get = self.store.get_range(self.path, start..end);
+            match within(self.way.limits.body_time(end - start), get).await {
+                Ok(there) if there == wanted => start = end,
+                _ => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
     /// What is known of the object that is there.
     pub(crate) async fn found(&self) -> Result<Option<ObjectMeta>, Failure> {
         let options = GetOptions { head: true, ..GetOptions::default() };
         let head = self.store.get_opts(self.path, options);
-        match within(self.limits.wait, head).await {
+        match within(self.way.limits.wait, head).await {
             Ok(found) => Ok(Some(found.meta)),
             Err(Failure::Final(err)) if err.kind() == io::ErrorKind::NotFound => {
                 Ok(None)
@@ -77,7 +112,7 @@ impl Upload<'_> {
     }
 
     async fn send_at_once(&self, bytes: Bytes) -> Result<(), Failure> {
-        let time = self.limits.body_time(bytes.len() as u64);
+        let time = self.way.limits.body_time(bytes.len() as u64);
         let put = |mode| {
             let payload = PutPayload::from(bytes.clone());
             let options = PutOptions { mode, ..PutOptions::default() };
@@ -107,10 +142,10 @@ impl Upload<'_> {
             self.refuse_existing().await?;
         }
         let begun = self.store.put_multipart(self.path);
-        let mut upload = within(self.limits.wait, begun).await?;
+        let mut upload = within(self.way.limits.wait, begun).await?;
         let sent = match self.send_parts(&mut *upload, file, len, part).await {
             Ok(()) => {
-                let time = self.limits.body_time(len);
+                let time = self.way.limits.body_time(len);
                 within(time, upload.complete()).await.map(drop)
             }
             Err(failure) => Err(failure),
@@ -118,7 +153,7 @@ impl Upload<'_> {
         if sent.is_err() {
             // What of it is there is nobody's, and costs money. If that fails too, it is
             // the first failure that counts.
-            let _ = within(self.limits.wait, upload.abort()).await;
+            let _ = within(self.way.limits.wait, upload.abort()).await;
         }
         sent
     }
@@ -136,7 +171,7 @@ impl Upload<'_> {
             if left > 0 && lanes.len() < LANES {
                 let bytes = read(file, left.min(part)).map_err(Failure::Final)?;
                 left -= bytes.len() as u64;
-                let time = self.limits.body_time(bytes.len() as u64);
+                let time = self.way.limits.body_time(bytes.len() as u64);
                 lanes.push(within(time, upload.put_part(bytes.into())));
             } else if let Some(done) = lanes.next().await {
                 done?;

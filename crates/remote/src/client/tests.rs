@@ -147,9 +147,9 @@ fn uploaded(
 ) -> (io::Result<()>, Option<Bytes>) {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(&noise(len)).unwrap();
-    let (path, limits) = (Path::from("x"), client.way.limits);
+    let (path, way) = (Path::from("x"), &*client.way);
     let dynamic: Arc<dyn ObjectStore> = store.clone();
-    let upload = Upload { store: &dynamic, path: &path, limits, there };
+    let upload = Upload { store: &dynamic, path: &path, way, there };
     let sent = client.runtime.block_on(upload.send(&mut file));
     let got = client.runtime.block_on(async { store.get(&path).await?.bytes().await });
     (sent, got.ok())
