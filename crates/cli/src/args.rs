@@ -67,7 +67,8 @@ pub(crate) struct GlobalArgs {
     /// Say nothing but errors
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
-    /// Fail at the first damage, and leave no output
+    /// Fail at the first damage, and leave no output. An index that is missing, or wrong,
+    /// is none, as all records are had without it: `check` tells of it
     #[arg(long, global = true)]
     pub(crate) strict: bool,
     /// Read logs that say that readers of this age cannot read them

@@ -1,8 +1,19 @@
 //! What goes wrong, and how it is told.
 
-use std::{error, fmt, io, process::ExitCode};
+use std::{
+    error, fmt,
+    io::{self, Write as _},
+    path::Path,
+    process::ExitCode,
+};
 
-use crate::{paint, terminal::say};
+use anyhow::Result;
+use serde_json::json;
+
+use crate::{
+    paint,
+    terminal::{self, say},
+};
 
 /// A failure that knows what to do about it.
 #[derive(Debug)]
@@ -76,6 +87,22 @@ pub(crate) fn print(err: &anyhow::Error) {
     if let Some(hint) = hint {
         say!("{} {hint}", paint.bold("hint:"));
     }
+}
+
+/// Prints on standard output why nothing else can be printed of `file`, as a JSON object:
+/// who reads one for each file finds one. Of what was typed wrong, and where nobody reads
+/// any more, it prints none.
+pub(crate) fn print_json(file: &Path, err: &anyhow::Error) -> Result<()> {
+    let complaint = err.downcast_ref::<Complaint>();
+    if is_broken_pipe(err) || complaint.is_some_and(|complaint| complaint.is_misuse) {
+        return Ok(());
+    }
+    let (file, why) = (file.display().to_string(), format!("{err:#}"));
+    let mut out = terminal::stdout();
+    serde_json::to_writer(&mut out, &json!({ "file": file, "error": why }))
+        .map_err(io::Error::from)?;
+    writeln!(out)?;
+    Ok(out.flush()?)
 }
 
 /// What may help against an error of the libraries.

@@ -18,17 +18,17 @@ use std::collections::HashMap;
 
 use crate::{
     ahead::ReadAhead,
-    block::{Block, Run, TopicSort},
+    block::{Block, TopicSort},
     check::{
         counts::Counts, damage::Found, inspected::Inspected, order::Order,
         period::Periods, twins::Twins,
     },
-    damage::Damage,
     error::Result,
     finding::{Code, Findings, REMARK},
-    log::{Columns, Decoder, Log, View},
+    log::Log,
     manifest::{Part, Selection},
     time::TimeRange,
+    trial::Trial,
 };
 
 /// The codes of what is found in logs of all formats.
@@ -84,7 +84,7 @@ pub fn check(log: &dyn Log, progress: &dyn Fn(u64)) -> Result<Findings> {
 struct Pass<'l> {
     log: &'l dyn Log,
     selection: Selection,
-    decoders: Vec<Option<Box<dyn Decoder>>>,
+    trial: Trial<'l>,
     damage: Found,
     order: Order,
     twins: Twins,
@@ -102,7 +102,7 @@ impl<'l> Pass<'l> {
         Self {
             log,
             selection: Selection { topics, ..Selection::default() },
-            decoders: (0..topic_count).map(|_| None).collect(),
+            trial: Trial::new(log),
             damage: Found::default(),
             order: Order::new(topic_count),
             twins: Twins::default(),
@@ -126,32 +126,11 @@ impl<'l> Pass<'l> {
                 self.counts.record(part, &record);
             }
             block.sort_by_topic(&mut self.sort);
-            for run in block.runs() {
-                self.decode(run)?;
-            }
+            let mut damage = Vec::new();
+            self.trial.decode(&block, &mut damage)?;
+            self.damage.extend(&damage);
         }
         self.block = block;
-        Ok(())
-    }
-
-    /// Decodes `run` only to see whether it can be.
-    fn decode(&mut self, run: Run<'_>) -> Result<()> {
-        let Some(decoder) = self.decoders.get_mut(run.topic().index()) else {
-            return Ok(());
-        };
-        let decoder = match decoder {
-            Some(decoder) => decoder,
-            none => {
-                // No column but the time: the records are walked over all the same.
-                let only = Some(Vec::new());
-                let columns = Columns { only, ..Columns::all(View::Nested) };
-                none.insert(self.log.decoder(run.topic(), &columns)?)
-            }
-        };
-        let mut damage: Vec<Damage> = Vec::new();
-        decoder.append(run, &mut damage);
-        decoder.take()?;
-        self.damage.extend(&damage);
         Ok(())
     }
 

@@ -51,6 +51,9 @@ pub struct Copied {
     pub in_parts: u64,
     /// Everything that was found damaged, in the order of the file.
     pub damage: Vec<Damage>,
+    /// The records that were copied as they are though they do not fit their schema, if
+    /// the job was to [verify](CopyJob::verify).
+    pub undecodable: Vec<Damage>,
 }
 
 /// Gives records other times than they have.
@@ -83,6 +86,7 @@ pub fn copy<'c>(
     }
     let mut copied = copying.copied;
     copied.damage.sort_by_key(|damage| damage.bytes.start);
+    copied.undecodable.sort_by_key(|damage| damage.bytes.start);
     Ok(copied)
 }
 

@@ -63,6 +63,8 @@ mod sink;
 
 mod log;
 
+mod trial;
+
 mod ahead;
 pub mod check;
 mod columns;

@@ -76,7 +76,8 @@ impl Bag {
             }
         }
         let declared = chunk.head.declared;
-        let (bytes, how) = compression.unpack(&packed, declared, limit, buffer);
+        let (bytes, how) =
+            compression.unpack_of(&packed, declared, limit, chunk.is_cut, buffer);
         Ok(Content::Unpacked(bytes.freeze(), how))
     }
 }

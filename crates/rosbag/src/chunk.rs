@@ -77,13 +77,27 @@ impl Compression {
         limit: usize,
         buffer: BytesMut,
     ) -> (BytesMut, Unpacked) {
+        self.unpack_of(packed, declared, limit, false, buffer)
+    }
+
+    /// The same, of what `is_cut` off by the end of the file, perhaps.
+    pub(crate) fn unpack_of(
+        self,
+        packed: &[u8],
+        declared: u32,
+        limit: usize,
+        is_cut: bool,
+        buffer: BytesMut,
+    ) -> (BytesMut, Unpacked) {
         let mut out = Output { buffer, used: 0 };
         out.make_room((declared as usize).min(FIRST).min(limit));
         let how = match self {
             _ if packed.is_empty() => Unpacked::Whole,
             Self::None => out.copy(packed, limit),
             Self::Bz2 => bz2::unpack(packed, limit, &mut out),
-            Self::Lz4 => lz4::unpack(packed, declared as usize, limit, &mut out),
+            Self::Lz4 => {
+                lz4::unpack(packed, declared as usize, limit, is_cut, &mut out)
+            }
         };
         out.buffer.truncate(out.used);
         (out.buffer, how)

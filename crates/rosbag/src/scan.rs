@@ -81,7 +81,7 @@ impl Scan {
             return self.stretch(bag, at, table);
         }
         let Some(Top { kind, data }) = tops.look(at)? else {
-            let next = tops.find(at + 1..len)?.unwrap_or(len);
+            let next = tops.find_record(at + 1..len)?.unwrap_or(len);
             self.lost(Damage::new(DamageKind::Garbled, at..next));
             return Ok(next);
         };

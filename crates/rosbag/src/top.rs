@@ -156,61 +156,72 @@ impl Tops {
     }
 
     fn is_record(&mut self, at: u64) -> Result<bool> {
-        let bytes = self.bytes(at, HEAD)?;
-        Ok(match wire::frame(&bytes) {
-            Framed::Whole(frame) => wire::header(wire::fields(&bytes, frame)).is_some(),
-            _ => false,
-        })
+        Ok(is_record(&self.bytes(at, HEAD)?))
     }
 
     /// Where in `range` there is a record again that only lies between chunks: a
     /// chunk, or one of an index.
-    pub(crate) fn find(&mut self, range: Range<u64>) -> Result<Option<u64>> {
-        self.find_any(range, |header| {
-            let is_index =
-                matches!(header, Header::Index { .. } | Header::ChunkInfo(_));
-            is_index || is_known_chunk(header)
+    pub(crate) fn find(&self, range: Range<u64>) -> Result<Option<u64>> {
+        self.find_any(range, |header, _| Ok(is_between_chunks(header)))
+    }
+
+    /// The same, or a message or a connection, if another record follows it: where the
+    /// head of a chunk is broken that is not packed, its records are there all the same.
+    pub(crate) fn find_record(&self, range: Range<u64>) -> Result<Option<u64>> {
+        self.find_any(range, |header, end| match header {
+            Header::Message { .. } | Header::Connection { .. } => self.is_followed(end),
+            header => Ok(is_between_chunks(header)),
         })
     }
 
     /// Where in `range` there is a record of an index.
-    pub(crate) fn find_index(&mut self, range: Range<u64>) -> Result<Option<u64>> {
-        self.find_any(range, |header| matches!(header, Header::Index { .. }))
+    pub(crate) fn find_index(&self, range: Range<u64>) -> Result<Option<u64>> {
+        self.find_any(range, |header, _| Ok(matches!(header, Header::Index { .. })))
     }
 
     /// Where in `range` the next chunk begins.
-    pub(crate) fn find_chunk(&mut self, range: Range<u64>) -> Result<Option<u64>> {
-        self.find_any(range, is_known_chunk)
+    pub(crate) fn find_chunk(&self, range: Range<u64>) -> Result<Option<u64>> {
+        self.find_any(range, |header, _| Ok(is_known_chunk(header)))
     }
 
+    /// Where in `range` a record begins of which `is_wanted` wants the header; it is
+    /// told where the record ends, too.
     fn find_any(
-        &mut self,
+        &self,
         range: Range<u64>,
-        is_wanted: impl Fn(&Header<'_>) -> bool,
+        is_wanted: impl Fn(&Header<'_>, u64) -> Result<bool>,
     ) -> Result<Option<u64>> {
         let Range { mut start, end } = range;
         while start < end {
             let until = end.min(start + SEARCH);
             let bytes = self.source.read_at(start..until + OVERLAP)?;
             let len = ((until - start) as usize).min(bytes.len());
-            let found = (0..len).find(|skip| {
-                let rest = bytes.get(*skip..).unwrap_or_default();
-                may_be_header(rest)
-                    && match wire::frame(rest) {
-                        Framed::Whole(frame) => {
-                            let header = wire::header(wire::fields(rest, frame));
-                            header.is_some_and(|header| is_wanted(&header))
-                        }
-                        _ => false,
+            for skip in 0..len {
+                let rest = bytes.get(skip..).unwrap_or_default();
+                if may_be_header(rest)
+                    && let Framed::Whole(frame) = wire::frame(rest)
+                    && let Some(header) = wire::header(wire::fields(rest, frame))
+                {
+                    let at = start + skip as u64;
+                    if is_wanted(&header, at + frame.len())? {
+                        return Ok(Some(at));
                     }
-            });
-            match found {
-                Some(skip) => return Ok(Some(start + skip as u64)),
-                None if bytes.is_empty() => return Ok(None),
-                None => start = until,
+                }
             }
+            if bytes.is_empty() {
+                return Ok(None);
+            }
+            start = until;
         }
         Ok(None)
+    }
+
+    /// Whether a record, or nothing more, is at `at`, where another ends.
+    fn is_followed(&self, at: u64) -> Result<bool> {
+        if at >= self.len() {
+            return Ok(at == self.len());
+        }
+        Ok(is_record(&self.source.read_at(at..(at + HEAD).min(self.len()))?))
     }
 }
 
@@ -219,6 +230,19 @@ fn padding(bytes: &[u8], at: u64) -> Option<Top> {
     let len = bytes.iter().take_while(|byte| **byte == 0).count();
     let data = at..at + len as u64;
     (1..=PADDING).contains(&len).then_some(Top { kind: TopKind::Padding, data })
+}
+
+/// Whether a record begins at the start of `bytes`.
+fn is_record(bytes: &[u8]) -> bool {
+    match wire::frame(bytes) {
+        Framed::Whole(frame) => wire::header(wire::fields(bytes, frame)).is_some(),
+        _ => false,
+    }
+}
+
+fn is_between_chunks(header: &Header<'_>) -> bool {
+    let is_index = matches!(header, Header::Index { .. } | Header::ChunkInfo(_));
+    is_index || is_known_chunk(header)
 }
 
 fn is_known_chunk(header: &Header<'_>) -> bool {

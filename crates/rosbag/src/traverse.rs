@@ -98,7 +98,7 @@ impl Traverse {
             return Ok(false);
         }
         let Some(Top { kind, data }) = self.tops.look(at)? else {
-            let next = self.tops.find(at + 1..self.end)?.unwrap_or(self.end);
+            let next = self.tops.find_record(at + 1..self.end)?.unwrap_or(self.end);
             return self.lost(DamageKind::Garbled, next, visitor);
         };
         match kind {

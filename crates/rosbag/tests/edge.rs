@@ -196,3 +196,26 @@ fn an_encrypted_bag_is_read_with_its_key_and_only_then() {
         }
     }
 }
+
+#[test]
+fn what_is_behind_a_broken_head_of_a_real_chunk_is_read() {
+    let Some(path) = conformance::sample_path("rosbag/example.bag") else { return };
+    let mut bytes = std::fs::read(path).unwrap();
+    bytes[4117..4157].fill(0); // of the head of the first chunk
+    for survey in SURVEYS {
+        let options = RosbagOptions::default().with_survey(survey);
+        let read = read(&Bytes::from(bytes.clone()), options).unwrap();
+        // As MANIFEST.tsv says of the whole bag.
+        assert_eq!(read.records, 8647, "{survey:?}");
+        assert!(!read.damage.is_empty(), "{survey:?}");
+    }
+}
+
+#[test]
+fn of_a_chunk_that_is_cut_off_in_a_block_the_beginning_is_read() {
+    let Some(path) = conformance::sample_path("rosbag/example-lz4.bag") else { return };
+    let bytes = Bytes::from(std::fs::read(path).unwrap());
+    let cut = read(&bytes.slice(..150_000), RosbagOptions::default()).unwrap();
+    assert!(cut.records > 1000 && cut.records < 8647, "{}", cut.records);
+    assert!(cut.damage.iter().any(|damage| damage.kind == DamageKind::Truncated));
+}

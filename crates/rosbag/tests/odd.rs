@@ -233,3 +233,29 @@ fn what_is_no_bag_is_said_not_to_be_one() {
         assert_eq!(err.kind(), logtool_core::ErrorKind::Unrecognized, "{err}");
     }
 }
+
+#[test]
+fn a_chunk_of_which_the_head_is_broken_gives_its_messages() {
+    for byte in [0, 0xff] {
+        let bag = Writer::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
+        let bag = bag.chunk(&messages(5..9), 4);
+        let chunks = bag.chunks.clone();
+        // 45 bytes of fields, and two lengths.
+        let broken = |mut bytes: Vec<u8>, chunk: usize| {
+            let at = chunks[chunk].0 as usize;
+            bytes[at..at + 40].fill(byte);
+            bytes
+        };
+        let unindexed = bag.bytes.clone();
+        let indexed = bag.finish(&[chatter()]);
+        for chunk in 0..2 {
+            assert_chatter(&broken(indexed.clone(), chunk), 9);
+            let bytes = broken(unindexed.clone(), chunk);
+            assert_chatter(&bytes, 9);
+            let options = RosbagOptions::default().with_survey(Survey::Full);
+            let log = RosbagLog::open(Arc::new(Bytes::from(bytes)), options).unwrap();
+            let damage = &log.manifest().damage;
+            assert!(damage.iter().any(|d| d.lost_bytes > 0), "{damage:?}");
+        }
+    }
+}

@@ -24,7 +24,8 @@ pub(crate) struct InfoArgs {
     /// The logs; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Everything that is known, as one JSON object for each file
+    /// Everything that is known, as one JSON object for each file; of one that cannot be
+    /// opened, its name and the error
     #[arg(long)]
     pub(crate) json: bool,
     /// How regularly the records of each topic come: rate, periods, largest gap. Taken

@@ -196,7 +196,8 @@ pub(crate) struct MergeArgs {
 /// .bag.active), and that are broken anywhere: what is broken is passed over, and all
 /// that can be read before and after it is kept. What was lost is told by topic and
 /// time. Parts that are sound are copied as the bytes that they are, others record by
-/// record. The log itself is not changed.
+/// record. Records that cannot be decoded are kept as they are, and counted (with
+/// --strict, one is a failure). The log itself is not changed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -246,7 +247,7 @@ pub(crate) struct CheckArgs {
     /// The logs; `-` is standard input
     #[arg(required_unless_present = "codes", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// A JSON object for each log
+    /// A JSON object for each log; of one that cannot be opened, its name and the error
     #[arg(long)]
     pub(crate) json: bool,
     /// Tell only what is as bad as this, or worse

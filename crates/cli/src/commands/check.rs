@@ -23,7 +23,11 @@ pub(super) fn run(args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
     }
     let mut worst = Outcome::Done;
     for file in &args.files {
-        worst = worst.max(match one(file, args, global) {
+        let done = one(file, args, global);
+        if let (true, Err(err)) = (args.json, &done) {
+            complaint::print_json(file, err)?;
+        }
+        worst = worst.max(match done {
             Err(err) if args.files.len() > 1 && !complaint::is_broken_pipe(&err) => {
                 complaint::print(&err);
                 Outcome::Failed

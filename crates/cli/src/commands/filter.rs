@@ -1,5 +1,7 @@
 //! `logtool filter`: a part of a log.
 
+mod mixed;
+
 use std::time::Instant;
 
 use anyhow::{Context as _, Result};
@@ -37,6 +39,7 @@ pub(super) fn run(args: &FilterArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut extract = Extract { manifest, selection: wanted.selection.clone() };
     new_log::warn(name, format, &mut extract);
     let selection = extract.selection.clone();
+    mixed::warn(name, manifest, &selection.topics, &wanted.options);
     let job = CopyJob {
         log: &*opened.log,
         from: 0,

@@ -33,7 +33,11 @@ struct More {
 pub(super) fn run(args: &InfoArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut worst = Outcome::Done;
     for (index, file) in args.files.iter().enumerate() {
-        worst = worst.max(match one(file, index == 0, args, global) {
+        let done = one(file, index == 0, args, global);
+        if let (true, Err(err)) = (args.json, &done) {
+            complaint::print_json(file, err)?;
+        }
+        worst = worst.max(match done {
             Err(err) if args.files.len() > 1 && !complaint::is_broken_pipe(&err) => {
                 complaint::print(&err);
                 Outcome::Failed

@@ -1,6 +1,7 @@
 //! `logtool repair`: what can be read of a damaged log, in a sound one.
 
 mod loss;
+mod undecodable;
 
 use std::{io::Write as _, time::Instant};
 
@@ -9,7 +10,7 @@ use logtool_core::{CopyJob, Extract, Selection, TopicSet, copy};
 
 use crate::{
     args::{GlobalArgs, RepairArgs},
-    commands::repair::loss::Loss,
+    commands::repair::{loss::Loss, undecodable::Undecodable},
     findings::Findings,
     human::counted,
     made::Made,
@@ -53,6 +54,8 @@ pub(super) fn run(args: &RepairArgs, global: &GlobalArgs) -> Result<Outcome> {
     findings.add(manifest, &TopicSet::All, &copied.damage);
     findings.add(manifest, &TopicSet::All, &left_out);
     findings.check(global.strict)?;
+    let undecodable = Undecodable::of(&opened, &copied);
+    undecodable.check(global.strict)?;
 
     let outcome = findings.outcome();
     let loss = Loss::new(manifest, &mut findings);
@@ -65,12 +68,13 @@ pub(super) fn run(args: &RepairArgs, global: &GlobalArgs) -> Result<Outcome> {
         let in_parts = counted(copied.in_parts, "record");
         made.remarks.push(format!("{in_parts} in parts that were copied unchanged"));
     }
+    made.remarks.extend(undecodable.remark());
     if outcome == Outcome::Done {
         made.remarks.push("nothing was lost".to_owned());
     }
     made.tell(name, opened.input.source.len(), global);
     if args.json {
-        let report = loss.report(&opened, &args.out, &copied);
+        let report = loss.report(&opened, &args.out, &copied, undecodable.records);
         let mut out = terminal::stdout();
         serde_json::to_writer_pretty(&mut out, &report)?;
         writeln!(out)?;

@@ -113,3 +113,17 @@ fn names_of_values_are_columns_where_they_are_asked_for() {
         table.lines().next().unwrap().contains("status.status,status.status_label")
     );
 }
+
+#[test]
+fn images_of_an_unknown_encoding_are_told_and_no_damage() {
+    let folder = rover();
+    let mut bag = fs::read(folder.path().join("rover.bag")).unwrap();
+    for at in 0..bag.len() - 4 {
+        if bag[at..].starts_with(b"rgb8") {
+            bag[at..at + 4].copy_from_slice(b"zzz8");
+        }
+    }
+    folder.write("odd.bag", &bag);
+    let run = folder.run(&["convert", "odd.bag", "--to", "images", "-o", "out"]);
+    run.ended(0, &["10 images of /camera/image_raw not written", "zzz8"]);
+}

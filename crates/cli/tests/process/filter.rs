@@ -157,3 +157,17 @@ fn no_log_is_written_over_itself() {
     }
     assert_eq!(std::fs::read(folder.path().join("flight.ulg")).unwrap(), before);
 }
+
+#[test]
+fn a_name_that_topics_of_other_types_have_is_warned_of() {
+    let (folder, bag) = (Folder::new(), testdata("rover.bag"));
+    let args = ["filter", &bag, "-fo", "new.bag", "--rename"];
+    let run = folder.run(&[&args[..], &["/gps/fix=/scan"]].concat());
+    let types = "sensor_msgs/LaserScan, sensor_msgs/NavSatFix";
+    run.ended(0, &[&format!("/scan will be of several types: {types}")]);
+    let run = folder.run(&[&args[..], &["/gps/fix=/fix"]].concat());
+    assert!(!run.stderr.contains("several types"), "{run:?}");
+    let only = ["/gps/fix=/scan", "--topic", "/gps/fix"];
+    let run = folder.run(&[&args[..], &only].concat());
+    assert!(!run.stderr.contains("several types"), "{run:?}");
+}

@@ -4,7 +4,11 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::{bytes, program::Folder, samples::testdata};
+use crate::{
+    bytes,
+    program::Folder,
+    samples::{sample, testdata},
+};
 
 #[test]
 fn a_screen_says_what_the_log_holds() {
@@ -103,4 +107,40 @@ fn topics_that_are_made_of_others_are_named() {
     let line = "\n  also /scan/points, /points/points: made of these (convert and cat \
                 take them by name)\n";
     assert!(run.stdout.contains(line), "{run:?}");
+}
+
+#[test]
+fn json_tells_of_what_cannot_be_opened() {
+    let folder = Folder::with(&bytes::log());
+    folder.write("no.log", b"this is no log, whatever it is called");
+    for command in ["info", "check"] {
+        let run = folder.run(&[command, "--json", "no.log"]).ended(1, &["error:"]);
+        let report = &run.json_lines()[0];
+        assert_eq!(report["file"], "no.log", "{command}");
+        assert!(report["error"].as_str().unwrap().contains("no.log"), "{command}");
+        let run = folder.run(&[command, "--json", "no.log", "flight.ulg", "gone.ulg"]);
+        let run = run.ended(1, &["error:"]);
+        let reports = run.json_lines();
+        let files: Vec<&str> =
+            reports.iter().map(|report| report["file"].as_str().unwrap()).collect();
+        assert_eq!(files, ["no.log", "flight.ulg", "gone.ulg"], "{command}");
+    }
+}
+
+#[test]
+fn a_bag_of_nothing_has_a_list_of_no_streams() {
+    let Some(bag) = sample("rosbag/no-messages.bag") else { return };
+    let run = Folder::new().run(&["info", "--json", &bag]).succeeded();
+    assert_eq!(run.json_lines()[0]["streams"], json!([]));
+}
+
+#[test]
+fn a_strict_run_passes_what_has_lost_only_its_index() {
+    for name in ["unindexed.bag", "chunkinfo_count_high.bag"] {
+        let Some(bag) = sample(&format!("rosbag/edge/{name}")) else { return };
+        let folder = Folder::new();
+        folder.run(&["cat", "--strict", "--json", &bag]).succeeded();
+        // What is wrong with it, this tells.
+        assert_eq!(folder.run(&["check", &bag]).status, 3, "{name}");
+    }
 }

@@ -110,3 +110,20 @@ fn of_a_sound_log_nothing_is_lost() {
     let args = ["repair", "flight.ulg", "-o", "new.ulg"];
     folder.run(&args).ended(0, &["nothing was lost"]);
 }
+
+#[test]
+fn what_cannot_be_decoded_is_kept_and_told() {
+    let Some(bag) = sample("rosbag/edge/short_payload.bag") else { return };
+    let folder = Folder::new();
+    let args = ["repair", &bag, "-o", "new.bag", "--json"];
+    let run =
+        folder.run(&args).ended(0, &["not to be decoded: 10 records of /chatter"]);
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(
+        (&report["records"], &report["undecodable_records"]),
+        (&20.into(), &10.into())
+    );
+    let strict = ["repair", &bag, "-o", "strict.bag", "--strict"];
+    folder.run(&strict).ended(1, &["10 records of /chatter cannot be decoded"]);
+    assert_eq!(folder.list("."), ["new.bag"]);
+}

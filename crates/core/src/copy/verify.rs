@@ -1,11 +1,14 @@
-//! Copying parts only after they were read without damage.
+//! Copying parts only after they were read without damage, and telling which records do
+//! not fit their schemas: these are copied as they are.
 
 use crate::{
     ahead::ReadAhead,
     block::Block,
     copy::{Copying, is_wholly_wanted},
+    damage::{Damage, DamageKind},
     error::Result,
     manifest::Part,
+    trial::Trial,
 };
 
 /// No more bytes of a part are kept until it is read to its end.
@@ -19,6 +22,7 @@ pub(super) fn copy(copying: &mut Copying<'_>, plan: Vec<Part>) -> Result<()> {
     let mut takes_parts = None;
     let mut ahead = ReadAhead::new(log, plan.clone(), selection.clone());
     let mut spare = vec![Block::default()];
+    let mut trial = Trial::new(log);
     for part in plan {
         let is_whole = copying.retime.is_none()
             && takes_parts != Some(false)
@@ -31,6 +35,12 @@ pub(super) fn copy(copying: &mut Copying<'_>, plan: Vec<Part>) -> Result<()> {
                 break;
             }
             held.is_sound &= block.damage().is_empty();
+            let mut found: Vec<Damage> = Vec::new();
+            trial.decode(&block, &mut found)?;
+            found.retain(|damage| damage.kind == DamageKind::Undecodable);
+            for damage in found {
+                damage.add_to(&mut copying.copied.undecodable);
+            }
             held.bytes += block.bytes().len();
             held.blocks.push(block);
             if !held.is_sound || held.bytes > KEPT {

@@ -10,6 +10,8 @@
 
 #![deny(clippy::indexing_slicing)]
 
+mod prefix;
+
 use logtool_core::Cut;
 use lz4_flex::block::{decompress_into, decompress_into_with_dict};
 use twox_hash::XxHash32;
@@ -22,11 +24,13 @@ const SKIPPED: u32 = 0x184d_2a50;
 /// How far linked blocks look back.
 const WINDOW: usize = 64 << 10;
 
-/// Unpacks all frames of `packed`, which are said to be `declared` bytes unpacked.
+/// Unpacks all frames of `packed`, which are said to be `declared` bytes unpacked. Where
+/// they are known to be cut off (`is_cut`), the last block is unpacked as far as it goes.
 pub(super) fn unpack(
     packed: &[u8],
     declared: usize,
     limit: usize,
+    is_cut: bool,
     out: &mut Output,
 ) -> Unpacked {
     let mut cut = Cut::new(packed);
@@ -37,7 +41,9 @@ pub(super) fn unpack(
         match next.u32() {
             Some(MAGIC) => {
                 cut = next;
-                match frame(&mut cut, declared, limit, out).unwrap_or(Unpacked::Cut) {
+                match frame(&mut cut, declared, limit, is_cut, out)
+                    .unwrap_or(Unpacked::Cut)
+                {
                     Unpacked::Whole => {}
                     Unpacked::Doubtful => is_doubtful = true,
                     how => return how,
@@ -66,6 +72,7 @@ fn frame(
     cut: &mut Cut<'_>,
     declared: usize,
     limit: usize,
+    is_cut: bool,
     out: &mut Output,
 ) -> Option<Unpacked> {
     let (flags, sizes) = (cut.u8()?, cut.u8()?);
@@ -97,6 +104,18 @@ fn frame(
         let (len, is_packed) = ((size & 0x7fff_ffff) as usize, size >> 31 == 0);
         if len > block_len {
             return Some(Unpacked::Broken);
+        }
+        if is_cut && len > cut.rest().len() {
+            let room = block_len.min(limit.saturating_sub(out.used));
+            let window = if is_linked { start } else { out.used };
+            out.make_room(room);
+            let content = out.buffer.get_mut(window..out.used + room)?;
+            let before = out.used - window;
+            out.used += match is_packed {
+                true => prefix::unpack(cut.rest(), before, content),
+                false => prefix::copy(cut.rest(), before, content),
+            };
+            return None;
         }
         let block = cut.bytes(len)?;
         if has_block_checksums {

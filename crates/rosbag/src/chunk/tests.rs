@@ -122,3 +122,23 @@ fn garbage_is_broken() {
         assert_eq!((out.len(), how), (0, Unpacked::Broken));
     }
 }
+
+#[test]
+fn of_a_block_that_the_file_cuts_off_the_beginning_is_unpacked() {
+    let whole = b"abcd".repeat(40);
+    for (frame, header) in [(LZ4, 7), (LZ4_LINKED, 15)] {
+        let packed = bytes(frame);
+        let cut_to = |len: usize| {
+            let (packed, room) = (&packed[..len], BytesMut::new());
+            Compression::Lz4.unpack_of(packed, 0, 1 << 20, true, room)
+        };
+        // A token, four literals, where the match is, and two bytes of how long it is:
+        // 4 + 15 + 132.
+        for (of_block, want) in [(0, 0), (1, 0), (3, 2), (5, 4), (7, 4), (8, 155)] {
+            let (out, how) = cut_to(header + 4 + of_block);
+            let at = header + 4 + of_block;
+            assert_eq!((out.len(), how), (want.min(160), Unpacked::Cut), "cut to {at}");
+            assert!(whole.starts_with(&out));
+        }
+    }
+}

@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use anyhow::Result;
 use logtool_core::{
-    Block, Damage, Log, Part, Record, Selection, TableSink, TimeBase, Timestamp,
-    TopicId, TopicSet,
+    Block, Damage, ErrorKind, Log, Part, Record, Selection, TableSink, TimeBase,
+    Timestamp, TopicId, TopicSet,
 };
 use logtool_sinks::{FileNames, NameStyle};
 use rayon::prelude::*;
@@ -165,7 +165,10 @@ impl Reading<'_> {
                 match picture {
                     Ok(picture) => found.pictures.push(picture),
                     Err(why) => {
-                        record.undecodable().add_to(&mut found.damage);
+                        // What cannot be made a picture of is not damaged.
+                        if why.kind() != ErrorKind::Unsupported {
+                            record.undecodable().add_to(&mut found.damage);
+                        }
                         found.reasons.push((record.topic, why.to_string()));
                     }
                 }

@@ -37,7 +37,6 @@ pub(super) struct Report<'o> {
     clock: ClockReport<'o>,
     records: u64,
     topics: Vec<TopicReport<'o>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     streams: Vec<BTreeMap<&'o str, Json<'o>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     health: Option<&'o Health>,

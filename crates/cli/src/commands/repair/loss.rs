@@ -117,6 +117,7 @@ impl Loss {
         opened: &'r Opened,
         out: &'r Path,
         copied: &Copied,
+        undecodable: u64,
     ) -> RepairReport<'r> {
         let manifest = opened.log.manifest();
         let topic = |loss: &TopicLoss| TopicReport {
@@ -132,6 +133,7 @@ impl Loss {
             out: out.display().to_string(),
             records: copied.records,
             records_in_unchanged_parts: copied.in_parts,
+            undecodable_records: undecodable,
             lost: LossReport {
                 bytes: self.bytes,
                 topics: self.topics.iter().map(topic).collect(),
@@ -153,6 +155,8 @@ pub(super) struct RepairReport<'r> {
     out: String,
     records: u64,
     records_in_unchanged_parts: u64,
+    /// Of these records, those that do not fit their schema.
+    undecodable_records: u64,
     lost: LossReport<'r>,
 }
 
