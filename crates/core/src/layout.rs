@@ -182,15 +182,19 @@ impl Layout {
         last.map_or(0, |field| field.offset + field.size().unwrap_or(0))
     }
 
-    /// How many columns the flat view has, or more than `limit` if it has more.
-    pub fn flat_columns(&self, limit: u64) -> u64 {
+    /// How many columns the flat view has, or more than `limit` if it has more. A fixed
+    /// array of more than `longest` elements is one column.
+    pub fn flat_columns(&self, limit: u64, longest: u32) -> u64 {
         let mut columns = 0_u64;
         for field in self.fields.iter().filter(|field| field.has_columns()) {
+            let is_one = field.is_chars() || field.is_longer(longest);
             let each = match &field.kind {
-                LayoutKind::Nested(layout) => layout.flat_columns(limit),
+                LayoutKind::Nested(layout) if !is_one => {
+                    layout.flat_columns(limit, longest)
+                }
                 _ => 1,
             };
-            let count = if field.is_chars() { 1 } else { field.count.unwrap_or(1) };
+            let count = if is_one { 1 } else { field.count.unwrap_or(1) };
             columns = columns.saturating_add(each.saturating_mul(u64::from(count)));
             if columns > limit {
                 break;
@@ -212,6 +216,11 @@ impl LayoutField {
     /// Whether it is characters of a fixed number: one, or a text of several.
     pub fn is_chars(&self) -> bool {
         self.kind == LayoutKind::Primitive(Primitive::Char)
+    }
+
+    /// Whether it is a fixed array of more elements than `longest`.
+    pub(crate) fn is_longer(&self, longest: u32) -> bool {
+        !self.is_chars() && self.count.is_some_and(|count| count > longest)
     }
 
     /// Whether it is as long in every record.

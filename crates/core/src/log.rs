@@ -232,7 +232,8 @@ pub enum View {
     /// As the types say: structs and lists.
     #[default]
     Nested,
-    /// A column for each scalar, named as people write it: `x[0]`, `a.b[1].c`.
+    /// A column for each scalar, named as people write it: `x[0]`, `a.b[1].c`. Where these
+    /// are over 65,536, arrays of more than 256 elements stay lists, or all is as if nested.
     Flat,
 }
 

@@ -21,6 +21,13 @@ impl Planner<'_> {
                 self.skip(layout, field)?;
                 continue;
             }
+            if field.is_longer(self.longest) {
+                let name = self.name(&format!("{prefix}{}", field.name))?;
+                let wanted = chooser.wants();
+                let made = self.here(layout, field, &name, wanted)?;
+                self.add(made);
+                continue;
+            }
             let count = if field.is_chars() { None } else { field.count };
             let size = if field.is_chars() { field.size() } else { None };
             for index in 0..count.unwrap_or(1) {

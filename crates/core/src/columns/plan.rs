@@ -24,6 +24,11 @@ use crate::{
 /// The most columns that one table is given.
 const MAX_COLUMNS: u64 = 1 << 16;
 
+/// Where the columns of the flat view are more than that, fixed arrays of more elements
+/// than these are one column, as in the nested view; where they are still too many, all
+/// is as in the nested view.
+const LONG: u32 = 256;
+
 /// The most bytes that the names of the columns of one table have together: a name in a
 /// nested type is repeated in each column of it.
 const MAX_NAMES: usize = 4 << 20;
@@ -72,15 +77,22 @@ impl Plan {
             fields: vec![time_field(time, layout.frame.time_unit).into()],
             nodes: vec![],
             looked_at: 0,
+            longest: u32::MAX,
         };
         let mut chooser = Chooser::new(columns.only.as_deref());
         match columns.view {
             View::Nested => planner.nested(layout, &mut chooser)?,
             View::Flat => {
-                if layout.flat_columns(MAX_COLUMNS) > MAX_COLUMNS {
-                    return Err(planner.too_many());
+                let fits = |longest: &u32| {
+                    layout.flat_columns(MAX_COLUMNS, *longest) <= MAX_COLUMNS
+                };
+                match [u32::MAX, LONG].into_iter().find(fits) {
+                    Some(longest) => {
+                        planner.longest = longest;
+                        planner.flat(layout, "", &mut chooser)?;
+                    }
+                    None => planner.nested(layout, &mut chooser)?,
                 }
-                planner.flat(layout, "", &mut chooser)?;
             }
         }
         chooser.check()?;
@@ -103,6 +115,8 @@ pub(super) struct Planner<'p> {
     fields: Vec<FieldRef>,
     nodes: Vec<Node>,
     looked_at: u64,
+    /// In the flat view, a longer fixed array is one column.
+    pub(super) longest: u32,
 }
 
 /// An array and what it is called; the array of its labels may follow it.

@@ -144,10 +144,40 @@ fn the_flat_view_takes_structs_and_fixed_arrays_apart_and_leaves_lists() {
         "d",
     ];
     assert_eq!(names(&batch), expected);
-    assert_eq!(kitchen().flat_columns(100), 10);
+    assert_eq!(kitchen().flat_columns(100, u32::MAX), 10);
     assert_eq!(batch["xy[1]"].as_primitive::<Float32Type>().value(0), -2.0);
     assert_eq!(batch["names[1]"].as_string::<i32>().value(0), "é");
     assert_eq!(batch["cloud"].as_list::<i32>().value_length(0), 2);
+}
+
+#[test]
+fn arrays_that_are_too_many_columns_are_one_each_in_the_flat_view_too() {
+    let point = layout("point", vec![primitive("x", Primitive::U8, Some(2))]);
+    let fields = vec![
+        field("at", LayoutKind::Nested(point.into()), None),
+        primitive("big", Primitive::U8, Some(70_000)),
+        primitive("few", Primitive::U8, Some(2)),
+    ];
+    let wide = layout("wide", fields);
+    let mut row = vec![1, 2];
+    row.extend((0..70_000).map(|i| i as u8));
+    row.extend([3, 4]);
+    let columns = Columns::all(View::Flat);
+    let (batch, lost) = decode(&wide, &columns, &[&row, &row]);
+    let expected = ["time", "at.x[0]", "at.x[1]", "big", "few[0]", "few[1]"];
+    assert_eq!((names(&batch), lost), (expected.map(str::to_owned).into(), 0));
+    let big = batch["big"].as_fixed_size_list().value(1);
+    assert_eq!(big.as_primitive::<UInt8Type>().values()[..], row[2..70_002]);
+    assert_eq!(batch["few[1]"].as_primitive::<UInt8Type>().values(), &[4, 4]);
+
+    // 65,536 columns of short arrays, and one.
+    let line = layout("line", vec![primitive("v", Primitive::U8, Some(256))]);
+    let fields = vec![
+        field("lines", LayoutKind::Nested(line.into()), Some(256)),
+        primitive("a", Primitive::U8, None),
+    ];
+    let (batch, _) = decode(&layout("matrix", fields), &columns, &[]);
+    assert_eq!(names(&batch), ["time", "lines", "a"]);
 }
 
 #[test]
