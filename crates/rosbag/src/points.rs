@@ -41,6 +41,8 @@ pub(crate) struct Points<'b> {
     pub(crate) stamp: i64,
     /// How many points there are.
     pub(crate) count: usize,
+    /// How many more the message says that it has.
+    pub(crate) missing: usize,
     /// How many of them make a row.
     pub(crate) width: u32,
     /// The values of each column of the shape.

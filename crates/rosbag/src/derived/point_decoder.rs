@@ -30,6 +30,9 @@ pub(crate) enum PointSource {
 /// taken. A byte of a hostile cloud can be hundreds of fields.
 const MAX_BYTES: usize = i32::MAX as usize;
 
+/// What is to be told of a cloud that lacks points.
+const SHORT: &str = "it has fewer points than it says, which are read";
+
 impl PointSource {
     /// The columns of points, if they are the same in all messages.
     pub(crate) fn shape(self) -> Option<Shape> {
@@ -163,6 +166,10 @@ impl Decoder for PointDecoder {
                 let kind = DamageKind::OverLimit;
                 record.undecodable().as_kind(kind).add_to(damage);
                 continue;
+            }
+            if points.missing > 0 {
+                let short = record.undecodable().losing(0).because(SHORT);
+                short.add_to(damage);
             }
             self.times.resize(rows, record.time.as_nanos());
             self.slots.iter_mut().for_each(|slot| slot.add(&points));

@@ -4,10 +4,12 @@
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid<'b> {
     data: &'b [u8],
-    rows: usize,
     row_step: usize,
     width: usize,
     point_step: usize,
+    /// How many points are there, from the first on, and how many were said to be.
+    points: usize,
+    said: usize,
 }
 
 /// One value, or several side by side, of each point of a grid.
@@ -31,30 +33,58 @@ impl<'b> Grid<'b> {
         width: u32,
         point_step: u32,
     ) -> Option<Self> {
+        let grid = Self::first(data, rows, row_step, width, point_step)?;
+        (grid.missing() == 0).then_some(grid)
+    }
+
+    /// The same, if at least the first of them are there.
+    pub(crate) fn first(
+        data: &'b [u8],
+        rows: u32,
+        row_step: u32,
+        width: u32,
+        point_step: u32,
+    ) -> Option<Self> {
         let size = |number: u32| usize::try_from(number).ok();
         let (rows, width) = (size(rows)?, size(width)?);
         let (row_step, point_step) = (size(row_step)?, size(point_step)?);
-        if rows > 0 && width > 0 {
+        let said = rows.checked_mul(width)?;
+        let mut points = 0;
+        if said > 0 {
             let row = width.checked_mul(point_step).filter(|row| *row > 0)?;
             if rows > 1 && row_step < row {
                 return None;
             }
-            let end = (rows - 1).checked_mul(row_step)?.checked_add(row)?;
-            data.get(..end)?;
+            // The last row needs no more bytes than its points.
+            let step = if rows > 1 { row_step } else { row };
+            let whole = data.len() / step;
+            let rest = ((data.len() - whole * step) / point_step).min(width);
+            points = (whole.min(rows) * width).saturating_add(rest).min(said);
+            if points == 0 {
+                return None;
+            }
         }
-        Some(Self { data, rows, row_step, width, point_step })
+        Some(Self { data, row_step, width, point_step, points, said })
     }
 
     /// How many points there are.
     pub(crate) fn points(&self) -> usize {
-        self.rows * self.width
+        self.points
     }
 
-    /// The bytes of each row.
+    /// How many more were said to be.
+    pub(crate) fn missing(&self) -> usize {
+        self.said - self.points
+    }
+
+    /// The bytes of the points of each row.
     fn rows(self) -> impl Iterator<Item = &'b [u8]> {
-        let Self { data, rows, row_step, width, point_step } = self;
-        let row = move |row| data.get(row * row_step..)?.get(..width * point_step);
-        (0..rows).filter_map(row)
+        let Self { data, row_step, width, point_step, points, .. } = self;
+        let row = move |row: usize| {
+            let count = (points - row * width).min(width);
+            data.get(row * row_step..)?.get(..count * point_step)
+        };
+        (0..points.div_ceil(width.max(1))).filter_map(row)
     }
 }
 

@@ -68,7 +68,7 @@ pub(crate) fn points<'b>(payload: &'b [u8], shape: &Shape) -> Option<Points<'b>>
         }
     }
     let (stamp, count) = (cloud.header.stamp, points.points());
-    Some(Points { stamp, count, width: count as u32, columns })
+    Some(Points { stamp, count, missing: 0, width: count as u32, columns })
 }
 
 impl<'b> Cloud<'b> {

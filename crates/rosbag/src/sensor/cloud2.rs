@@ -51,8 +51,8 @@ pub(crate) fn shape(payload: &[u8]) -> Option<Shape> {
     Shape::new(columns, cloud.height > 1).filter(|shape| !shape.columns.is_empty())
 }
 
-/// The points of the cloud in `payload`, if it is one and all its fields are among the
-/// columns of `shape`.
+/// The points of the cloud in `payload`, as many as its data have room for, if it is one
+/// and all its fields are among the columns of `shape`.
 pub(crate) fn points<'b>(payload: &'b [u8], shape: &Shape) -> Option<Points<'b>> {
     let cloud = Cloud::parse(payload)?;
     let grid = cloud.grid()?;
@@ -65,6 +65,7 @@ pub(crate) fn points<'b>(payload: &'b [u8], shape: &Shape) -> Option<Points<'b>>
     Some(Points {
         stamp: cloud.header.stamp,
         count: grid.points(),
+        missing: grid.missing(),
         width: cloud.width,
         columns: columns.collect(),
     })
@@ -88,12 +89,12 @@ impl<'b> Cloud<'b> {
         cut.rest().is_empty().then_some(cloud)
     }
 
-    /// Where the points lie, if the data have room for them. Of a single row the step
+    /// Where the points lie, if the data have room for at least one. Of a single row the step
     /// does not matter, and there are drivers that do not set it.
     fn grid(&self) -> Option<Grid<'b>> {
         let is_empty = self.width == 0 || self.height == 0;
         let rows = if is_empty { 0 } else { self.height };
-        Grid::new(self.data, rows, self.row_step, self.width, self.point_step)
+        Grid::first(self.data, rows, self.row_step, self.width, self.point_step)
     }
 
     /// Finds the column of each field.

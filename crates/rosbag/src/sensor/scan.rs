@@ -87,7 +87,13 @@ pub(crate) fn points<'b>(
         })
     });
     let columns = columns.collect::<Option<Vec<Fill<'b>>>>()?;
-    Some(Points { stamp: header.stamp, count, width: count as u32, columns })
+    Some(Points {
+        stamp: header.stamp,
+        count,
+        missing: 0,
+        width: count as u32,
+        columns,
+    })
 }
 
 fn strided(floats: &[u8]) -> Option<Fill<'_>> {

@@ -155,7 +155,7 @@ fn a_field_that_is_missing_later_is_null_and_another_is_damage() {
 }
 
 #[test]
-fn a_cloud_that_promises_more_than_it_has_is_damage() {
+fn a_cloud_that_cannot_be_as_it_says_is_damage() {
     let data = two_points();
     let good = Cloud2 {
         size: (1, 2),
@@ -166,13 +166,10 @@ fn a_cloud_that_promises_more_than_it_has_is_damage() {
     };
     let first = good.bytes();
     let bad = [
-        Cloud2 { size: (1, 3), ..good },
         Cloud2 { size: (u32::MAX, u32::MAX), ..good },
         Cloud2 { steps: (0, 14), ..good },
-        Cloud2 { steps: (8, 14), ..good },
         Cloud2 { steps: (u32::MAX, 14), ..good },
         Cloud2 { size: (2, 1), steps: (7, 6), ..good },
-        Cloud2 { size: (2, 1), steps: (7, u32::MAX), ..good },
         Cloud2 { fields: &[("x", 4, 7, 1)], ..good },
         Cloud2 { fields: &[("x", u32::MAX, 7, 1)], ..good },
         Cloud2 { fields: &[("x", 0, 7, u32::MAX)], ..good },
@@ -187,6 +184,42 @@ fn a_cloud_that_promises_more_than_it_has_is_damage() {
         let (batch, lost) = table(PointSource::Cloud2, &[&first, &first[..len]]);
         assert_eq!((batch.num_rows(), lost), (2, 1), "cut to {len}");
     }
+}
+
+#[test]
+fn a_cloud_that_has_fewer_points_than_it_says_gives_these() {
+    let data = two_points();
+    let good = Cloud2 {
+        size: (1, 2),
+        fields: XYZ,
+        is_big: false,
+        steps: (7, 14),
+        data: &data,
+    };
+    let first = good.bytes();
+    let short = [
+        (Cloud2 { size: (1, 3), ..good }, 2),
+        (Cloud2 { steps: (8, 14), ..good }, 1),
+        (Cloud2 { data: &data[..13], ..good }, 1),
+        (Cloud2 { size: (2, 1), steps: (7, u32::MAX), ..good }, 1),
+    ];
+    for (short, there) in short {
+        let short = short.bytes();
+        let (batch, told) = table(PointSource::Cloud2, &[&first, &short]);
+        assert_eq!((batch.num_rows(), told), (2 + there, 1));
+        assert_eq!(rows(&batch)[2], "1500000000 0 1.5 258");
+    }
+    // Of two rows of two points, a row beginning every 5 bytes, all but the last byte.
+    let cloud = Cloud2 {
+        size: (2, 2),
+        fields: &[("v", 1, 2, 1)],
+        is_big: false,
+        steps: (2, 5),
+        data: &[0, 10, 0, 11, 99, 0, 20, 0],
+    };
+    let (batch, told) = table(PointSource::Cloud2, &[&cloud.bytes()]);
+    let want = ["0 0 0 10", "1 0 1 11", "2 1 0 20"].map(|s| format!("1500000000 {s}"));
+    assert_eq!((rows(&batch), told), (want.into(), 1));
 }
 
 #[test]
