@@ -83,7 +83,7 @@ use crate::{
 /// With `--to pcap`, or where OUT ends in .pcap, the packets of a .vel log, of a bag
 /// (velodyne_msgs/VelodyneScan) or of another capture become a capture, each at its own time, in the frames that a Velodyne sends.
 /// With `--to vel`, or where OUT ends in .vel, the data packets of one lidar in a capture
-/// become a .vel log, a message each. What the new log has no place for is told before
+/// or a bag become a .vel log, a message each. What the new log has no place for is told before
 /// anything is written.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
@@ -265,7 +265,7 @@ pub(crate) enum Target {
     Bag,
     /// The packets of a capture, or of a .vel log, as they are, as a pcap
     Pcap,
-    /// The data packets of a capture as they are, as a .vel log
+    /// The data packets of a capture, or of a bag, as they are, as a .vel log
     Vel,
     /// Tracks as Google Earth has them, coloured by flight mode
     Kml,

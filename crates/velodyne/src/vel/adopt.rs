@@ -1,7 +1,7 @@
-//! Writing the packets of a capture as a `.vel` log.
+//! Writing the packets of a capture, or of a bag, as a `.vel` log.
 //!
 //! Each packet is a message of its own, so that it keeps its time. The program starts
-//! with the first packet, at the full millisecond before it; and where the capture tells
+//! with the first packet, at the full millisecond before it; and where the log tells
 //! Unix time, a `GPSTDataM` without a position says when that was.
 
 use std::{
@@ -10,13 +10,14 @@ use std::{
 };
 
 use logtool_core::{
-    ClockZero, Error, ErrorKind, Extract, LeftOut, Record, RecordSink, Result, Topic,
-    TopicId, TopicOrigin, WriteOptions,
+    ClockZero, Damage, Error, ErrorKind, Extract, LeftOut, Manifest, Record,
+    RecordSink, Result, Topic, TopicId, TopicOrigin, WriteOptions,
 };
 
 use crate::{
     packet::DATA_BYTES,
     vel::{
+        notes::FORMAT_NAME,
         utc,
         wire::{Header, VALID, VERSION, kind},
         write::{Writer, WriterOptions},
@@ -27,6 +28,10 @@ use crate::{
 const ENCODING: &str = "velodyne";
 const TYPE_NAME: &str = "data packet";
 
+/// The messages of ROS of which packets are made, with this behind their topic's name.
+const SCAN: &str = "velodyne_msgs/VelodyneScan";
+const PACKETS: &str = "/packets";
+
 const MILLISECOND: i64 = 1_000_000;
 const SECOND: i64 = 1_000_000_000;
 
@@ -34,9 +39,13 @@ const SECOND: i64 = 1_000_000_000;
 pub(crate) struct Adopter<W> {
     writer: Writer<W>,
     packets: TopicId,
-    /// The start of the program, on the clock of the capture.
-    start: i64,
+    /// Whether the log that they are of counts from 1970.
+    is_unix: bool,
+    /// The start of the program, on the clock of that log: known with the first packet.
+    start: Option<i64>,
     remarks: Vec<String>,
+    /// What is no packet, though it is where packets are.
+    left_out: Vec<Damage>,
 }
 
 impl<W: Write + Seek> Adopter<W> {
@@ -52,9 +61,7 @@ impl<W: Write + Seek> Adopter<W> {
         options: &WriteOptions,
     ) -> Result<Self> {
         let [Extract { manifest, selection }] = extracts else {
-            return Err(unsupported(
-                "several captures as one .vel log: merge them first",
-            ));
+            return Err(unsupported("several logs as one .vel log: merge them first"));
         };
         if options.compression.is_some() || !options.rename.is_empty() {
             let what =
@@ -62,7 +69,7 @@ impl<W: Write + Seek> Adopter<W> {
             return Err(unsupported(what));
         }
         let wanted = manifest.topics().filter(|(id, topic)| {
-            is_packets(topic)
+            is_packets(manifest, topic)
                 && selection.topics.contains(*id)
                 && topic.records != Some(0)
         });
@@ -76,42 +83,64 @@ impl<W: Write + Seek> Adopter<W> {
                 }
             }));
         };
-        let Some(time) = topic.time else {
+        // An index tells of no topic when its records are.
+        let time = match topic.origin {
+            TopicOrigin::Derived => topic.time.or(manifest.time),
+            _ => topic.time,
+        };
+        let Some(time) = time else {
             let what = "packets without a time as a .vel log";
             return Err(unsupported(what));
         };
         let first = time.start.max(selection.time.start).as_nanos();
         let last = time.end.min(selection.time.end).as_nanos();
-        let start = first.div_euclid(MILLISECOND).saturating_mul(MILLISECOND);
-        let seconds = last.saturating_sub(start) / SECOND + 1;
+        let seconds = last.saturating_sub(full(first)) / SECOND + 1;
         let seconds = u32::try_from(seconds).unwrap_or(1);
         let as_usual = WriterOptions { seconds, ..WriterOptions::default() };
-        let mut writer = Writer::new(out, as_usual)?;
-        let mut remarks = Vec::new();
-        if manifest.clock.zero == ClockZero::Unix
-            && let Some(gps) = utc::gps_of(start)
-        {
-            writer.gps(0.0, gps)?;
-            let text =
-                "a message of gps without a position says when the first packet was";
-            remarks.push(text.to_owned());
-        } else {
-            remarks.push("nothing says when it was".to_owned());
+        let writer = Writer::new(out, as_usual)?;
+        let is_unix = manifest.clock.zero == ClockZero::Unix;
+        let (start, remarks, left_out) = (None, Vec::new(), Vec::new());
+        Ok(Self { writer, packets, is_unix, start, remarks, left_out })
+    }
+
+    /// Starts the program with the first packet, which is at `nanos`.
+    fn start(&mut self, nanos: i64) -> Result<i64> {
+        let start = full(nanos);
+        self.start = Some(start);
+        match utc::gps_of(start).filter(|_| self.is_unix) {
+            Some(gps) => {
+                self.writer.gps(0.0, gps)?;
+                let text = "a message of gps without a position says when the first \
+                            packet was";
+                self.remarks.push(text.to_owned());
+            }
+            None => self.remarks.push("nothing says when it was".to_owned()),
         }
-        Ok(Self { writer, packets, start, remarks })
+        Ok(start)
     }
 }
 
-/// Whether the records of `topic` are data packets.
-fn is_packets(topic: &Topic) -> bool {
-    topic.origin == TopicOrigin::Logged
+/// The full millisecond before `nanos`.
+fn full(nanos: i64) -> i64 {
+    nanos.div_euclid(MILLISECOND).saturating_mul(MILLISECOND)
+}
+
+/// Whether the records of `topic`, of the log that `manifest` is of, are data packets: of
+/// a capture, or those in the messages of a bag.
+fn is_packets(manifest: &Manifest, topic: &Topic) -> bool {
+    manifest.format != FORMAT_NAME
         && topic.encoding == ENCODING
-        && topic.type_name == TYPE_NAME
+        && match topic.origin {
+            TopicOrigin::Logged => topic.type_name == TYPE_NAME,
+            TopicOrigin::Derived => topic.name.ends_with(PACKETS),
+            TopicOrigin::BuiltIn => false,
+        }
 }
 
 /// Whether `extract` is of a log whose packets can be taken.
 pub(crate) fn takes(extract: &Extract<'_>) -> bool {
-    extract.manifest.topics.iter().any(is_packets)
+    let manifest = extract.manifest;
+    manifest.topics.iter().any(|topic| is_packets(manifest, topic))
 }
 
 /// What of `extract` a `.vel` log has no place for.
@@ -119,7 +148,8 @@ pub(crate) fn leaves_out(extract: &Extract<'_>) -> Vec<LeftOut> {
     let wanted = extract.manifest.topics().filter(|(id, topic)| {
         topic.origin == TopicOrigin::Logged
             && extract.selection.topics.contains(*id)
-            && !is_packets(topic)
+            && !is_packets(extract.manifest, topic)
+            && topic.type_name != SCAN
     });
     let left = wanted.map(|(id, topic)| {
         let records = topic.records.unwrap_or(0);
@@ -139,9 +169,15 @@ impl<W: Write + Seek + Send> RecordSink for Adopter<W> {
             return Ok(());
         }
         if record.payload.len() != DATA_BYTES {
-            return Err(Error::new(ErrorKind::Malformed, "a packet of another length"));
+            record.undecodable().add_to(&mut self.left_out);
+            return Ok(());
         }
-        let millis = record.time.as_nanos().saturating_sub(self.start) as f64 / 1e6;
+        let nanos = record.time.as_nanos();
+        let start = match self.start {
+            Some(start) => start,
+            None => self.start(nanos)?,
+        };
+        let millis = nanos.saturating_sub(start) as f64 / 1e6;
         let header =
             Header { validity: VALID, kind: kind::VELODYNE, version: VERSION, millis };
         self.writer.message(header, &[&1_u32.to_le_bytes(), record.payload])
@@ -149,6 +185,10 @@ impl<W: Write + Seek + Send> RecordSink for Adopter<W> {
 
     fn remarks(&self) -> Vec<String> {
         self.remarks.clone()
+    }
+
+    fn left_out(&self, _: usize) -> &[Damage] {
+        &self.left_out
     }
 
     fn finish(self: Box<Self>) -> Result<()> {

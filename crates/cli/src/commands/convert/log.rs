@@ -147,7 +147,9 @@ impl Ready {
             Some(way) => way.all_topics(manifest),
             None => selection::topics(manifest, &args.records.topics, false)?,
         };
-        if args.target() == Target::Pcap {
+        // The packets in messages of a bag are topics of their own.
+        let is_bag = manifest.format == "rosbag";
+        if args.target() == Target::Pcap || args.target() == Target::Vel && is_bag {
             topics = selection::with_packets(manifest, &topics);
         }
         let mut options = WriteOptions::default();

@@ -123,6 +123,10 @@ pub(super) const OUTPUTS: &[Output] = &[
         kept: &[
             (&["vel"], "every message byte for byte"),
             (&["capture"], "packets of firings; not positions"),
+            (
+                &["rosbag"],
+                "packets of one Velodyne lidar (VelodyneScan), a message each",
+            ),
         ],
     },
     Output {
