@@ -52,7 +52,8 @@ fn texts(column: &ArrayRef) -> Option<StringArray> {
     }
 }
 
-/// Appends `[00:01:02.000] WARN   text`. What a terminal would take for a command, and
+/// Appends `[00:01:02.000] WARN   text`; a moment of Unix time is told as exactly as it is
+/// known, as ROS tells it. What a terminal would take for a command, and
 /// line ends, are shown and not sent; colours, as PX4 has in `Ready for takeoff!`, are
 /// left out.
 pub(crate) fn write(
@@ -64,7 +65,11 @@ pub(crate) fn write(
 ) {
     let short = LEVELS.iter().find(|(_, name, _)| *name == level);
     let short = short.map_or(level, |(_, _, short)| short);
-    let _ = write!(line, "[{}] {short:6} ", clock.text(time));
+    let time = match clock.is_unix() {
+        true => clock.exact_text(time),
+        false => clock.text(time),
+    };
+    let _ = write!(line, "[{time}] {short:6} ");
     let mut rest = message.trim_end();
     while let Some(c) = rest.chars().next() {
         if let Some(behind) = behind_colour(rest) {

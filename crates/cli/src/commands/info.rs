@@ -8,6 +8,7 @@ mod rate;
 mod report;
 mod text;
 mod topics;
+mod types;
 
 use std::{io::Write as _, path::Path};
 

@@ -10,7 +10,7 @@ use crate::{
     commands::info::{
         More,
         health::{Health, Parts},
-        lidars, packing, topics,
+        lidars, packing, topics, types,
     },
     findings::Findings,
     human::{Bytes, Count, Span, counted, plain},
@@ -64,6 +64,7 @@ pub(super) fn write(
         facts.line("note", remark)?;
     }
     topics::write(facts.out, &*opened.log, paint)?;
+    types::write(facts.out, manifest, paint)?;
     if more.health.is_some() {
         topics::write_sums(facts.out, manifest, paint)?;
     }
