@@ -72,6 +72,15 @@ pub(crate) fn is_misnamed(worse: &Connection, better: &Connection) -> bool {
         && inner_topic(better) == Some(better.topic_bytes())
 }
 
+/// The topic that `connection` itself says to be of, if it is of another.
+pub(crate) fn other_topic(connection: &Connection) -> Option<&[u8]> {
+    fn root(topic: &[u8]) -> &[u8] {
+        topic.strip_prefix(b"/").unwrap_or(topic)
+    }
+    let inner = inner_topic(connection).filter(|inner| !inner.is_empty())?;
+    (root(inner) != root(connection.topic_bytes())).then_some(inner)
+}
+
 /// The topic that `connection` itself says to be of.
 fn inner_topic(connection: &Connection) -> Option<&[u8]> {
     let mut fields = Fields::new(connection.header());

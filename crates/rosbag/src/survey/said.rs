@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use logtool_core::Value;
+use logtool_core::{Value, text};
 
-use crate::{head::Head, survey::Findings};
+use crate::{head::Head, survey::Findings, trust::other_topic};
 
 impl Findings {
     /// Remarks what is odd; `strangers` are the numbers of connections that are declared
@@ -16,8 +16,9 @@ impl Findings {
                  \"bz2\" and \"lz4\" are known"
             ));
         }
-        // What declares them may be encrypted.
-        if !strangers.is_empty() && !self.is_sealed {
+        // What declares them may be where nobody can look.
+        let is_all_seen = !self.is_sealed && self.unreadable.is_none();
+        if !strangers.is_empty() && is_all_seen {
             let ids: Vec<String> =
                 strangers.iter().take(8).map(u32::to_string).collect();
             let ids = ids.join(", ");
@@ -29,6 +30,15 @@ impl Findings {
             self.remarks.push(format!(
                 "numbers of connections that were given to others later: {}",
                 self.conflicts.reused
+            ));
+        }
+        let connections = self.table.entries.iter().map(|entry| &entry.connection);
+        let other = connections.filter_map(|it| Some((it, other_topic(it)?)));
+        for (connection, inner) in other.take(8) {
+            let (id, topic, inner) = (connection.id, &connection.topic, text(inner));
+            self.remarks.push(format!(
+                "the connection {id} is of {topic:?}, and says itself that it is of \
+                 {inner:?}: it was renamed, or one of the two is wrong"
             ));
         }
         if self.conflicts.misnamed > 0 {
