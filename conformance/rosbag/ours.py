@@ -10,6 +10,8 @@ from logtool import FINE, Ours
 
 UNDECODED = re.compile(r"(\d+) records? that do(?:es)? not fit their schema")
 
+PACKED = {"none", "bz2", "lz4"}
+
 
 class Message(NamedTuple):
     connection: int
@@ -40,8 +42,10 @@ class Bag(Ours):
         return bool(self.info["damage"]) or not self.info["metadata"].get("indexed", False)
 
     def is_locked(self):
-        """Whether it is encrypted."""
-        return bool(self.info["metadata"].get("encryption"))
+        """Whether it is encrypted, or compressed as nobody knows."""
+        metadata = self.info["metadata"]
+        packed = metadata.get("chunks", {}).get("by_compression", {})
+        return bool(metadata.get("encryption")) or bool(set(packed) - PACKED)
 
     def logged(self):
         """The topics that are in the bag, as `info` has them, by what they are called,

@@ -1,13 +1,14 @@
 //! What of the input was lost, collected and told.
 
 mod summary;
+mod told;
 
 use anyhow::Result;
 use logtool_core::{Damage, DamageKind, Manifest, TopicSet};
 
 use crate::{
-    complaint::Complaint, finding::Finding, input::Input, outcome::Outcome, paint,
-    terminal::say,
+    complaint::Complaint, finding::Finding, findings::told::Told, input::Input,
+    outcome::Outcome, paint, terminal::say,
 };
 
 /// All that was lost of one input.
@@ -138,11 +139,19 @@ impl Findings {
         self.outcome()
     }
 
-    /// The findings, a line each, or the first of them and how many more there are.
+    /// The findings, a line each, or the first of them and how many more there are. What
+    /// was lost of one topic for one reason is one line.
     pub(crate) fn lines(&mut self) -> Vec<String> {
-        let list = self.list();
-        let mut lines: Vec<_> =
-            list.iter().take(TOLD).map(|f| f.text.clone()).collect();
+        let mut list: Vec<Told<'_>> = Vec::new();
+        for finding in self.list() {
+            let like = list.iter_mut().take(TOLD).find(|told| told.is_like(finding));
+            match like {
+                Some(like) => like.add(finding),
+                None => list.push(Told { finding, more: 0, end: 0 }),
+            }
+        }
+        let mut lines: Vec<String> =
+            list.iter().take(TOLD).map(Told::to_string).collect();
         if list.len() > TOLD {
             let more = list.len() - TOLD;
             lines.push(format!("… and {more} more (`logtool info --json` tells all)"));

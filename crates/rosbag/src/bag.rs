@@ -8,6 +8,7 @@ use logtool_core::{Damage, DamageKind, OpenOptions, Result, Source};
 use crate::{
     chunk::{Compression, Unpacked},
     encryption::Lock,
+    packing::shortened,
     top::{ChunkHead, Tops},
     walk::{Plain, Progress, Stretch, Visitor, walk},
 };
@@ -84,7 +85,7 @@ impl Bag {
 
 /// Why nothing can be read of a chunk that is packed with `name`.
 fn unknown(name: &str) -> String {
-    let name: String = name.chars().take(40).collect();
+    let name = shortened(name);
     format!("the chunk is compressed with {name:?}, which logtool does not know")
 }
 
@@ -138,17 +139,9 @@ impl Chunk {
 /// How many places inside a chunk are looked at, where others are said to begin.
 const LOOKS: usize = 256;
 
-/// What became of the length that a chunk tells.
-#[derive(Clone, Debug)]
-pub(crate) enum Extent {
-    /// It is this chunk, all of it or what the file has of it.
-    Chunk(Chunk),
-    /// It is wrong: what comes next begins here already.
-    Wrong(u64),
-}
-
 /// What there is of the chunk at `at` of which the data are said to be `data`. What may
-/// come next begins at one of `bounds`, the last of which is the end.
+/// come next begins at one of `bounds`, the last of which is the end: where the length is
+/// wrong, the chunk ends before that, where its index begins.
 pub(crate) fn extent(
     tops: &mut Tops,
     bounds: &[u64],
@@ -156,30 +149,39 @@ pub(crate) fn extent(
     at: u64,
     head: ChunkHead,
     data: Range<u64>,
-) -> Result<Extent> {
+) -> Result<Chunk> {
     let after = bounds.partition_point(|bound| *bound <= at);
     let inside = bounds.iter().skip(after).take_while(|bound| **bound < data.end);
     for bound in inside.take(LOOKS) {
         if tops.chunk(*bound)?.is_some() {
-            return Ok(Extent::Wrong(*bound));
+            return up_to(tops, *bound, at, head, data);
         }
     }
     if is_unfinished(tops, &head, &data)? {
         let end = bounds.get(after).copied().unwrap_or(len);
-        return Ok(Extent::Chunk(Chunk {
-            at,
-            head,
-            data: data.start..end,
-            is_cut: true,
-        }));
+        return Ok(Chunk { at, head, data: data.start..end, is_cut: true });
     }
     let end = bounds.last().copied().unwrap_or(len);
     if end < data.end && end < len && end > at {
-        return Ok(Extent::Wrong(end));
+        return up_to(tops, end, at, head, data);
     }
     let is_cut = data.end > len;
     let data = data.start.min(len)..data.end.min(len);
-    Ok(Extent::Chunk(Chunk { at, head, data, is_cut }))
+    Ok(Chunk { at, head, data, is_cut })
+}
+
+/// The chunk at `at`, which says that its data are `data`, and has no more of them than
+/// there are before `end`.
+fn up_to(
+    tops: &Tops,
+    end: u64,
+    at: u64,
+    head: ChunkHead,
+    data: Range<u64>,
+) -> Result<Chunk> {
+    let start = data.start.min(end);
+    let end = tops.find_index(start..end)?.unwrap_or(end);
+    Ok(Chunk { at, head, data: start..end, is_cut: false })
 }
 
 /// Whether a recorder was killed while it wrote the chunk, of which the lengths are

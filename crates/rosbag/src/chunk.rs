@@ -69,6 +69,19 @@ impl Compression {
         }
     }
 
+    /// How `bytes` are packed that begin as nothing else does.
+    pub(crate) fn begins(bytes: &[u8]) -> Option<Self> {
+        match bytes {
+            [b'B', b'Z', b'h', b'1'..=b'9', rest @ ..] => {
+                rest.starts_with(bz2::BLOCK).then_some(Self::Bz2)
+            }
+            [4, 0x22, 0x4d, 0x18, frame @ ..] => {
+                lz4::is_frame(frame).then_some(Self::Lz4)
+            }
+            _ => None,
+        }
+    }
+
     /// Unpacks `packed` into `buffer`, of which the old content is lost.
     pub(crate) fn unpack(
         self,

@@ -41,6 +41,8 @@ pub struct RosbagLog {
     /// The columns of the points of each derived topic; found out when first needed.
     shapes: Vec<OnceLock<Arc<Shape>>>,
     head: Head,
+    /// Why nothing can be read, if no chunk can be unpacked.
+    unreadable: Option<String>,
 }
 
 /// Looks into the chunks of a bag as they are read.
@@ -80,7 +82,7 @@ impl RosbagLog {
         notes: Notes,
         options: RosbagOptions,
     ) -> Self {
-        let Notes { head, connections, too_wide } = notes;
+        let Notes { head, connections, too_wide, unreadable } = notes;
         let table = Table::restore(connections);
         let cells = std::iter::repeat_with(OnceLock::new);
         let described = cells.take(table.topics()).collect();
@@ -93,7 +95,7 @@ impl RosbagLog {
         let bounds = starts.chain(end).collect();
         let table = Arc::new(table);
         let parts = Parts { bag, table, derived, bounds, inside: None };
-        Self { manifest, parts, described, too_wide, shapes, head }
+        Self { manifest, parts, described, too_wide, shapes, head, unreadable }
     }
 
     /// All connections, in the order in which the bag tells of them: the
@@ -173,6 +175,9 @@ impl Log for RosbagLog {
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
+        if let Some(why) = &self.unreadable {
+            return Err(Error::new(ErrorKind::Unsupported, why.clone()));
+        }
         Ok(Box::new(self.parts.read(part.bytes.clone(), selection)?))
     }
 

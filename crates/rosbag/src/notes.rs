@@ -16,4 +16,7 @@ pub(crate) struct Notes {
     /// Topics of which the records have too many columns, by themselves or with those of
     /// the topics before: only their bytes can be read.
     pub(crate) too_wide: TopicSet,
+    /// Why nothing of it can be read, if no chunk can be unpacked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) unreadable: Option<String>,
 }

@@ -6,6 +6,10 @@ use logtool_core::Value;
 
 use crate::{chunk::Compression, top::ChunkHead};
 
+/// So many names of compressions are told, and of each so many letters.
+const NAMES: usize = 4;
+const LETTERS: usize = 40;
+
 /// How chunks are packed, counted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Packing {
@@ -43,6 +47,24 @@ impl Packing {
         unknown.map(|(name, _)| name.as_str())
     }
 
+    /// Why nothing can be read of a bag of so many `parts`, where each is a chunk that
+    /// cannot be unpacked.
+    pub(crate) fn unreadable(&self, parts: usize) -> Option<String> {
+        let is_any_known = self.kinds.values().any(|kind| kind.is_known);
+        if parts == 0 || is_any_known || self.looked_at() < parts as u64 {
+            return None;
+        }
+        let quoted = |name: &str| format!("{:?}", shortened(name));
+        let names: Vec<String> = self.unknown().take(NAMES).map(quoted).collect();
+        let names = names.join(" and ");
+        Some(format!("its chunks are compressed with {names}, which is not known"))
+    }
+
+    /// How many chunks were looked at.
+    fn looked_at(&self) -> u64 {
+        self.kinds.values().map(|kind| kind.chunks).sum()
+    }
+
     /// The counts, by the name of the compression; and of how many chunks they are,
     /// which are some of many.
     pub(crate) fn facts(&self) -> Value {
@@ -61,13 +83,18 @@ impl Packing {
         };
         let kinds =
             self.kinds.iter().map(|(name, counts)| (name.clone(), kind(counts)));
-        let looked_at = self.kinds.values().map(|kind| kind.chunks).sum();
+        let looked_at = self.looked_at();
         Value::Map(BTreeMap::from([
             ("chunks".to_owned(), Value::UInt(self.of.max(looked_at))),
             ("looked_at".to_owned(), Value::UInt(looked_at)),
             ("by_compression".to_owned(), Value::Map(kinds.collect())),
         ]))
     }
+}
+
+/// The name of a compression, if it is not too long, or its beginning.
+pub(crate) fn shortened(name: &str) -> String {
+    name.chars().take(LETTERS).collect()
 }
 
 impl Compression {

@@ -60,6 +60,8 @@ struct Findings {
     too_wide: TopicSet,
     /// Whether it is encrypted, and nobody gave a key.
     is_sealed: bool,
+    /// Why nothing can be read, if no chunk can be unpacked.
+    unreadable: Option<String>,
 }
 
 /// Surveys the bag in `source`.
@@ -94,14 +96,15 @@ pub(crate) fn survey(
         Survey::Auto if source.len() <= SMALL => UNPACKED,
         Survey::Auto | Survey::Index | Survey::Scan => 0,
     };
+    findings.unreadable = findings.packing.unreadable(findings.tiles.len());
     match &bag.lock {
         Lock::Shut(why) => {
             let why = why.clone();
-            findings.contents =
-                findings.tiles.iter_mut().map(|tile| tile.told.take()).collect();
+            findings.take_told();
             findings.is_sealed = true;
             findings.remarks.push(why);
         }
+        _ if findings.unreadable.is_some() => findings.take_told(),
         Lock::Key(key) => {
             findings.try_key(&bag, key)?;
             findings.probe(&bag, budget)?;
@@ -194,6 +197,11 @@ impl Findings {
         }
         let what = "the key is wrong: it does not decrypt the chunks of this bag";
         Err(Error::new(ErrorKind::Unsupported, what))
+    }
+
+    /// Takes what the index tells, as nothing can be looked into.
+    fn take_told(&mut self) {
+        self.contents = self.tiles.iter_mut().map(|tile| tile.told.take()).collect();
     }
 
     /// Looks into the tiles of which the content is not known, and into the others too
@@ -291,7 +299,8 @@ impl Findings {
         let metadata = self.metadata(&head);
         self.damage.sort_by_key(|damage| damage.bytes.start);
         let (connections, too_wide) = (self.table.store(), self.too_wide);
-        let notes = Notes { head, connections, too_wide };
+        let unreadable = self.unreadable.take();
+        let notes = Notes { head, connections, too_wide, unreadable };
         let manifest = Manifest {
             format: FORMAT_NAME.to_owned(),
             bytes,

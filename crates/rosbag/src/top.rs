@@ -104,7 +104,12 @@ impl Tops {
         };
         let frame = match frame {
             Framed::Whole(frame) => frame,
-            Framed::Partial(_) | Framed::No => return Ok(padding(&bytes, at)),
+            Framed::Partial(_) | Framed::No => {
+                return match Compression::begins(&bytes) {
+                    Some(compression) => self.headless(at, compression).map(Some),
+                    None => Ok(padding(&bytes, at)),
+                };
+            }
         };
         let start = at + frame.data_start() as u64;
         let mut data = start..start + u64::from(frame.data_len);
@@ -137,6 +142,15 @@ impl Tops {
         Ok(Some(Top { kind, data }))
     }
 
+    /// The packed bytes at `at`, of a chunk of which the head is broken: they go on to
+    /// the next record, which is most likely their index.
+    fn headless(&self, at: u64, compression: Compression) -> Result<Top> {
+        let len = self.len();
+        let end = self.find_plain(at + 1..len)?.unwrap_or(len);
+        let head = ChunkHead { compression: Ok(compression), declared: 0 };
+        Ok(Top { kind: TopKind::Chunk(head), data: at..end })
+    }
+
     /// The bytes of `range` of a record, if there are so many, and not far too many.
     pub(crate) fn data(&mut self, range: &Range<u64>) -> Result<Option<Bytes>> {
         let len = range.end - range.start;
@@ -160,18 +174,34 @@ impl Tops {
     }
 
     /// Where in `range` there is a record again that only lies between chunks: a
-    /// chunk, or one of an index.
+    /// chunk, or one of an index; or what is packed in a chunk.
     pub(crate) fn find(&self, range: Range<u64>) -> Result<Option<u64>> {
-        self.find_any(range, |header, _| Ok(is_between_chunks(header)))
+        let next =
+            self.find_any(range.clone(), |header, _| Ok(is_between_chunks(header)))?;
+        self.or_packed(range, next)
     }
 
     /// The same, or a message or a connection, if another record follows it: where the
-    /// head of a chunk is broken that is not packed, its records are there all the same.
+    /// head of a chunk is broken, what it holds is there all the same.
     pub(crate) fn find_record(&self, range: Range<u64>) -> Result<Option<u64>> {
+        let next = self.find_plain(range.clone())?;
+        self.or_packed(range, next)
+    }
+
+    /// The same, but for what is packed.
+    fn find_plain(&self, range: Range<u64>) -> Result<Option<u64>> {
         self.find_any(range, |header, end| match header {
             Header::Message { .. } | Header::Connection { .. } => self.is_followed(end),
             header => Ok(is_between_chunks(header)),
         })
+    }
+
+    /// Where in `range` something packed begins before `next`; else `next`.
+    fn or_packed(&self, range: Range<u64>, next: Option<u64>) -> Result<Option<u64>> {
+        let before = range.start..next.unwrap_or(range.end);
+        let packed =
+            self.search(before, |bytes, _| Ok(Compression::begins(bytes).is_some()))?;
+        Ok(packed.or(next))
     }
 
     /// Where in `range` there is a record of an index.
@@ -191,21 +221,33 @@ impl Tops {
         range: Range<u64>,
         is_wanted: impl Fn(&Header<'_>, u64) -> Result<bool>,
     ) -> Result<Option<u64>> {
+        self.search(range, |bytes, at| {
+            if may_be_header(bytes)
+                && let Framed::Whole(frame) = wire::frame(bytes)
+                && let Some(header) = wire::header(wire::fields(bytes, frame))
+            {
+                return is_wanted(&header, at + frame.len());
+            }
+            Ok(false)
+        })
+    }
+
+    /// The first place in `range` that `is_wanted` wants, which is given the bytes from
+    /// there on.
+    fn search(
+        &self,
+        range: Range<u64>,
+        is_wanted: impl Fn(&[u8], u64) -> Result<bool>,
+    ) -> Result<Option<u64>> {
         let Range { mut start, end } = range;
         while start < end {
             let until = end.min(start + SEARCH);
             let bytes = self.source.read_at(start..until + OVERLAP)?;
             let len = ((until - start) as usize).min(bytes.len());
             for skip in 0..len {
-                let rest = bytes.get(skip..).unwrap_or_default();
-                if may_be_header(rest)
-                    && let Framed::Whole(frame) = wire::frame(rest)
-                    && let Some(header) = wire::header(wire::fields(rest, frame))
-                {
-                    let at = start + skip as u64;
-                    if is_wanted(&header, at + frame.len())? {
-                        return Ok(Some(at));
-                    }
+                let at = start + skip as u64;
+                if is_wanted(bytes.get(skip..).unwrap_or_default(), at)? {
+                    return Ok(Some(at));
                 }
             }
             if bytes.is_empty() {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use logtool_core::{Damage, DamageKind, Result};
 
 use crate::{
-    bag::{Bag, Chunk, Content, Extent, extent},
+    bag::{Bag, Chunk, Content, extent},
     check::Inside,
     chunk::Unpacked,
     connection::Raw,
@@ -103,12 +103,12 @@ impl Traverse {
         };
         match kind {
             TopKind::Chunk(head) => {
-                match extent(&mut self.tops, &self.bounds, len, at, head, data)? {
-                    Extent::Chunk(chunk) => self.chunk(&chunk, visitor),
-                    Extent::Wrong(next) => {
-                        self.lost(DamageKind::Garbled, next, visitor)
-                    }
-                }
+                // What has no head is not known to go beyond its part.
+                let is_headless = data.start == at;
+                let end = if is_headless { data.end.min(self.end) } else { data.end };
+                let data = data.start..end;
+                let chunk = extent(&mut self.tops, &self.bounds, len, at, head, data)?;
+                self.chunk(&chunk, visitor)
             }
             TopKind::Message => {
                 self.go_outside(visitor);

@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, io::Cursor, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, Damage, DamageKind, Extract, Findings, Format as _, Log as _, Selection,
-    Timestamp, WriteOptions,
+    Block, Damage, DamageKind, ErrorKind, Extract, Findings, Format as _, Log as _,
+    Selection, Timestamp, WriteOptions,
 };
 use logtool_rosbag::{
     ConnectionHeader, FORMAT, RosbagLog, RosbagOptions, Survey, Writer, WriterOptions,
@@ -240,13 +240,29 @@ fn a_torn_connection_that_only_a_chunk_has_lies_there() {
 }
 
 #[test]
-fn an_unknown_compression_is_named_where_its_chunk_is_lost() {
+fn an_unknown_compression_is_named_and_what_else_there_is_is_read() {
     let mut bytes = bag();
     let at = bytes.windows(16).position(|w| w == b"compression=none").unwrap();
     bytes[at + 12..at + 16].copy_from_slice(b"zstd");
     let log = open(&bytes, Survey::Auto);
+    let part = &log.manifest().parts[0];
+    let refused = log.read(part, &Selection::default()).err().unwrap();
+    assert_eq!(refused.kind(), ErrorKind::Unsupported);
+    assert!(refused.to_string().contains(r#"compressed with "zstd""#), "{refused}");
+
+    // Of ok_none.bag, the second of four chunks of 25 messages each.
+    let Some(path) = logtool_core::conformance::sample_path("rosbag/edge/ok_none.bag")
+    else {
+        return;
+    };
+    let mut bytes = std::fs::read(path).unwrap();
+    let name =
+        bytes[6353..].windows(16).position(|w| w == b"compression=none").unwrap();
+    bytes[6353 + name + 12..][..4].copy_from_slice(b"zstd");
+    let log = open(&bytes, Survey::Auto);
     let (records, damage) = read(&log);
-    assert_eq!(records, 0);
+    assert_eq!(records, 75);
+    assert!(!damage.is_empty());
     for damage in log.manifest().damage.iter().chain(&damage) {
         let text = damage.to_string();
         let why = r#"the chunk is compressed with "zstd", which logtool does not know"#;
@@ -283,4 +299,25 @@ fn messages_lost_out_of_a_packed_chunk_are_their_share_of_its_bytes() {
     let log = open(&std::fs::read(path).unwrap(), Survey::Auto);
     let [lost] = &log.manifest().damage[..] else { panic!() };
     assert_eq!((lost.records, lost.lost_bytes), (10, 10 * (46 + 10)));
+}
+
+#[test]
+fn a_topic_that_only_the_index_calls_so_is_told_without_reading_chunks() {
+    let Some(path) =
+        logtool_core::conformance::sample_path("rosbag/imu_tools-ardrone_imu.bag")
+    else {
+        return;
+    };
+    let mut bytes = std::fs::read(path).unwrap();
+    // What stands twice in the connection in the index: before it, and in it.
+    let topic = b"topic=/ardrone/imu";
+    let at = bytes.windows(10).position(|w| w == b"index_pos=").unwrap() + 10;
+    let index = u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+    let name = bytes[index..].windows(topic.len()).position(|w| w == topic).unwrap();
+    bytes[index + name + 8] = b'X';
+    let log = open(&bytes, Survey::Index);
+    let told = "the connection 0 is of \"/aXdrone/imu\", and says itself that it is of \
+                \"/ardrone/imu\"";
+    let remarks = &log.manifest().remarks;
+    assert!(remarks.iter().any(|remark| remark.starts_with(told)), "{remarks:?}");
 }

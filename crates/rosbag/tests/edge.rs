@@ -43,14 +43,16 @@ fn read(bytes: &Bytes, options: RosbagOptions) -> Result<Read> {
 const SURVEYS: [Survey; 4] = [Survey::Auto, Survey::Index, Survey::Scan, Survey::Full];
 
 /// Bags that are not opened, or not read, and why.
-const REFUSED: [(&str, ErrorKind, &str); 3] = [
+const REFUSED: [(&str, ErrorKind, &str); 4] = [
+    ("comp_unknown_zstd.bag", ErrorKind::Unsupported, "compressed with \"zstd\""),
     ("crlf_magic.bag", ErrorKind::Malformed, "text mode"),
     ("lfs_pointer.bag", ErrorKind::Unrecognized, "Git LFS pointer"),
     ("encrypted_unknown.bag", ErrorKind::Unsupported, "acme/Rot13"),
 ];
 
 /// Bags of which more can be had than the table says, how much, and why.
-const MORE: [(&str, u64, &str); 2] = [
+const MORE: [(&str, u64, &str); 3] = [
+    ("data_len_huge.bag", 100, "only its length is wrong: its messages are there; 75"),
     ("active_unterminated_bz2.bag", 100, "the last chunk lacks only its checksum; 75+"),
     (
         "corrupt_chunk2_none.bag",
@@ -103,9 +105,14 @@ fn every_bag_gives_what_can_be_had() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
+/// A bag of the folder.
+fn bytes_of(name: &str) -> Option<Vec<u8>> {
+    Some(std::fs::read(folder()?.join(name)).unwrap())
+}
+
 /// Reads one bag of the folder, without allowing for anything.
 fn read_one(name: &str, survey: Survey) -> Option<Read> {
-    let bytes = Bytes::from(std::fs::read(folder()?.join(name)).unwrap());
+    let bytes = Bytes::from(bytes_of(name)?);
     Some(read(&bytes, RosbagOptions::default().with_survey(survey)).unwrap())
 }
 
@@ -113,11 +120,13 @@ fn read_one(name: &str, survey: Survey) -> Option<Read> {
 fn a_lost_chunk_is_told_by_topic_number_and_time() {
     // By bagdump: chunk 2 is bytes 6353..7792, its 20 messages of /chatter are from
     // 0.26 to 0.49 s, its 5 of /num from 0.25 to 0.45 s after 1,700,000,000 s.
+    let Some(mut bytes) = bytes_of("ok_none.bag") else { return };
+    bytes[6353..7792].fill(0xff);
     for survey in [Survey::Index, Survey::Scan] {
-        let Some(Read { damage, log, .. }) = read_one("data_len_huge.bag", survey)
-        else {
-            return;
-        };
+        let options = RosbagOptions::default().with_survey(survey);
+        let Read { records, damage, log } =
+            read(&Bytes::from(bytes.clone()), options).unwrap();
+        assert_eq!(records, 75);
         let seen: Vec<_> = damage
             .iter()
             .map(|damage| {
@@ -207,7 +216,9 @@ fn what_is_behind_a_broken_head_of_a_real_chunk_is_read() {
         let read = read(&Bytes::from(bytes.clone()), options).unwrap();
         // As MANIFEST.tsv says of the whole bag.
         assert_eq!(read.records, 8647, "{survey:?}");
-        assert!(!read.damage.is_empty(), "{survey:?}");
+        // What is before the first record is in no part.
+        let mut damage = read.log.manifest().damage.iter().chain(&read.damage);
+        assert!(damage.any(|damage| damage.bytes.end == 4166), "{survey:?}");
     }
 }
 
@@ -218,4 +229,47 @@ fn of_a_chunk_that_is_cut_off_in_a_block_the_beginning_is_read() {
     let cut = read(&bytes.slice(..150_000), RosbagOptions::default()).unwrap();
     assert!(cut.records > 1000 && cut.records < 8647, "{}", cut.records);
     assert!(cut.damage.iter().any(|damage| damage.kind == DamageKind::Truncated));
+}
+
+/// By a parser of records in Python: where the head of the second of four chunks, its
+/// data, and what follows them are. All four have 25 messages.
+const SECOND: [(&str, usize, usize, usize); 3] = [
+    ("ok_none.bag", 6353, 6402, 7792),
+    ("ok_bz2.bag", 5151, 5199, 5536),
+    ("ok_lz4.bag", 5195, 5243, 5608),
+];
+
+#[test]
+fn a_packed_chunk_is_read_though_its_head_is_broken() {
+    for (name, at, data, _) in SECOND {
+        for (byte, broken) in [(0, data - 8), (0xff, at)] {
+            let Some(mut bytes) = bytes_of(name) else { return };
+            bytes[at..data - 8].fill(byte);
+            for survey in SURVEYS {
+                let options = RosbagOptions::default().with_survey(survey);
+                let read = read(&Bytes::from(bytes.clone()), options).unwrap();
+                assert_eq!(read.records, 100, "{name} {survey:?}");
+                // Zeros are taken for padding.
+                let [damage] = &read.damage[..] else { panic!("{:?}", read.damage) };
+                assert_eq!(damage.kind, DamageKind::Garbled);
+                assert_eq!(damage.bytes, broken as u64..data as u64, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_chunk_that_says_to_be_longer_is_read_to_its_end_and_not_beyond() {
+    for (name, _, data, end) in SECOND {
+        for more in [100, 500, u32::MAX - 10_000] {
+            let Some(mut bytes) = bytes_of(name) else { return };
+            let len = (end - data) as u32 + more;
+            bytes[data - 4..data].copy_from_slice(&len.to_le_bytes());
+            for survey in SURVEYS {
+                let options = RosbagOptions::default().with_survey(survey);
+                let read = read(&Bytes::from(bytes.clone()), options).unwrap();
+                assert_eq!(read.records, 100, "{name} {more} {survey:?}");
+            }
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! Bags: `info`, `cat --order`, `--key`.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use crate::{program::Folder, samples::sample};
@@ -281,4 +283,37 @@ fn info_tells_rates_and_schema_md5_sums() {
     assert!((rate - 4.0 / 0.7).abs() < 0.01, "{rate}");
     let schema = folder.run(&["schema", "drive.bag"]).succeeded().stdout;
     assert!(schema.contains("md5sum fdb28210bfa9d7c91146260178d9a584"), "{schema}");
+}
+
+#[test]
+fn an_unknown_compression_is_one_error_and_one_line_for_each_topic() {
+    // 100 messages in four chunks, all of them "zstd", as EXPECT.tsv says: a clear error.
+    let Some(bag) = sample("rosbag/edge/comp_unknown_zstd.bag") else { return };
+    let folder = Folder::new();
+    let why = "compressed with \"zstd\", which is not known";
+    for args in [
+        &["cat"][..],
+        &["convert", "-o", "tables"],
+        &["filter", "-o", "new.bag"],
+        &["repair", "-o", "new.bag"],
+    ] {
+        let run = folder.run(&[args, &[&bag]].concat());
+        assert_eq!(run.stderr.matches("zstd").count(), 1, "{run:?}");
+        run.ended(1, &["error:", why]);
+        assert!(folder.list(".").is_empty());
+    }
+    folder.run(&["info", &bag]).ended(0, &[]);
+
+    // The second and third chunk of four, of two topics.
+    let Some(bag) = sample("rosbag/edge/ok_none.bag") else { return };
+    let mut bytes = fs::read(bag).unwrap();
+    for at in [6353, 8202] {
+        let name = bytes[at..].windows(16).position(|w| w == b"compression=none");
+        bytes[at + name.unwrap() + 12..][..4].copy_from_slice(b"zstd");
+    }
+    folder.write("half.bag", &bytes);
+    let run = folder.run(&["cat", "half.bag"]);
+    assert_eq!(run.stdout.lines().count(), 50);
+    assert_eq!(run.stderr.matches("zstd").count(), 2, "{run:?}");
+    run.ended(3, &["likewise in 1 place more, up to byte 9641"]);
 }

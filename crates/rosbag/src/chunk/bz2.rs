@@ -13,6 +13,9 @@ const ROOM: usize = 256 << 10;
 /// at any bit.
 const TAIL: usize = 11;
 
+/// What every block begins with, the first one right behind the head of the stream.
+pub(super) const BLOCK: &[u8] = b"\x31\x41\x59\x26\x53\x59";
+
 /// Unpacks all streams of `packed`.
 pub(super) fn unpack(mut packed: &[u8], limit: usize, out: &mut Output) -> Unpacked {
     loop {

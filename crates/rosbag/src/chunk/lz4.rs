@@ -66,6 +66,15 @@ pub(super) fn unpack(
     }
 }
 
+/// Whether `frame`, which follows a magic, begins a frame: its header has a checksum.
+pub(super) fn is_frame(frame: &[u8]) -> bool {
+    let Some(flags) = frame.first() else { return false };
+    let len = 2 + usize::from(flags >> 3 & 1) * 8 + usize::from(flags & 1) * 4;
+    let header = frame.split_at_checked(len);
+    let Some((header, [sum, ..])) = header else { return false };
+    flags >> 6 == 1 && *sum == (XxHash32::oneshot(0, header) >> 8) as u8
+}
+
 /// Unpacks a frame, of which the magic is read already. Nothing comes back where it is
 /// cut.
 fn frame(
