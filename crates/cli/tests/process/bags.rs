@@ -298,7 +298,7 @@ fn an_unknown_compression_is_one_error_and_one_line_for_each_topic() {
         &["repair", "-o", "new.bag"],
     ] {
         let run = folder.run(&[args, &[&bag]].concat());
-        assert_eq!(run.stderr.matches("zstd").count(), 1, "{run:?}");
+        assert_eq!(run.stderr.matches("compressed").count(), 1, "{run:?}");
         run.ended(1, &["error:", why]);
         assert!(folder.list(".").is_empty());
     }
@@ -314,6 +314,6 @@ fn an_unknown_compression_is_one_error_and_one_line_for_each_topic() {
     folder.write("half.bag", &bytes);
     let run = folder.run(&["cat", "half.bag"]);
     assert_eq!(run.stdout.lines().count(), 50);
-    assert_eq!(run.stderr.matches("zstd").count(), 2, "{run:?}");
+    assert_eq!(run.stderr.matches("zstd").count(), 2, "{run:?}"); // two topics
     run.ended(3, &["likewise in 1 place more, up to byte 9641"]);
 }
