@@ -32,6 +32,7 @@ SURPLUS = "a message with bytes behind its last field is refused, not told of"
 NO_CHUNKS = "a bag without chunks has no connections"
 # Not a fault of rosbags: `info` reads no content of chunks, so it has what they declare.
 DECLARED = "what chunks say that they unpack to is not so"
+LENGTHS = "the length of a chunk is believed"
 CHECKED = "every connection's list of its chunk has to be as long as it says"
 # Of ROS.
 UNINDEXED = "ROSBagUnindexedException: Unindexed bag"
@@ -54,6 +55,7 @@ KNOWN = [
     Known("chunk_count_huge.bag", "rosbags", r"ReaderError: Bag index looks damaged: .*", COUNTS),
     Known("conn_count_huge.bag", "rosbags", r"ReaderError: Bag index looks damaged: .*", COUNTS),
     #
+    Known("data_len_huge.bag", "rosbags", r"error: unpack_from requires a buffer .*", LENGTHS),
     Known("index_offset_bad.bag", "rosbags", r"ReaderError: Header could not be read from file.", INDEX),
     Known("unlisted_messages.bag", "messages", r"connection 0: 20 messages, not 10", INDEX),
     Known("unlisted_messages.bag", "info", r"records: 20, not 10", INDEX),
@@ -98,6 +100,7 @@ KNOWN = [
     # ROS's own reader.
     Known("chunk_count_huge.bag", "ros", UNINDEXED, COUNTS),
     Known("conn_count_huge.bag", "ros", UNINDEXED, COUNTS),
+    Known("data_len_huge.bag", "ros", UNINDEXED, LENGTHS),
     Known("index_count_huge.bag", "ros", UNINDEXED, INDEX),
     Known("index_offset_bad.bag", "ros", r"ROSBagFormatException: Error reading header.*", INDEX),
     Known("index_replaced_by_unknown.bag", "ros", UNINDEXED, INDEX),

@@ -5,12 +5,13 @@ mod undecodable;
 
 use std::{io::Write as _, time::Instant};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use logtool_core::{CopyJob, Extract, Selection, TopicSet, copy};
 
 use crate::{
     args::{GlobalArgs, RepairArgs},
     commands::repair::{loss::Loss, undecodable::Undecodable},
+    complaint::Complaint,
     findings::Findings,
     human::counted,
     made::Made,
@@ -45,17 +46,23 @@ pub(super) fn run(args: &RepairArgs, global: &GlobalArgs) -> Result<Outcome> {
         progress: &|bytes| bar.inc(bytes),
     };
     provenance::tell_of(&mut options, format, [&opened.input], global)?;
+    // What a strict run fails at is found before the new log has its name.
     let done = new.write(&[extract], &options, |sink| {
         let copied = copy(&job, None, sink)?;
-        Ok((copied, sink.left_out(0).to_vec()))
+        let left_out = sink.left_out(0).to_vec();
+        findings.add(manifest, &TopicSet::All, &copied.damage);
+        findings.add(manifest, &TopicSet::All, &left_out);
+        findings.check(global.strict)?;
+        let undecodable = Undecodable::of(&opened, &copied);
+        undecodable.check(global.strict)?;
+        Ok((copied, left_out, undecodable))
     });
     bar.finish_and_clear();
-    let ((copied, left_out), written) = done.with_context(|| name.clone())?;
-    findings.add(manifest, &TopicSet::All, &copied.damage);
-    findings.add(manifest, &TopicSet::All, &left_out);
-    findings.check(global.strict)?;
-    let undecodable = Undecodable::of(&opened, &copied);
-    undecodable.check(global.strict)?;
+    let ((copied, left_out, undecodable), written) =
+        done.map_err(|err| match err.is::<Complaint>() {
+            true => err, // it says of which log it is
+            false => err.context(name.clone()),
+        })?;
 
     let outcome = findings.outcome();
     let loss = Loss::new(manifest, &mut findings);
