@@ -44,6 +44,7 @@ mod terminal;
 mod times;
 mod translate;
 mod url;
+mod watched;
 
 mod commands;
 

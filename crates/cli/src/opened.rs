@@ -4,7 +4,9 @@ use std::{ffi::OsStr, io, path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result};
 use bytes::Bytes as Head;
-use logtool_core::{ErrorKind, Format, Log, OpenOptions, Selection, Value, recognize};
+use logtool_core::{
+    ErrorKind, Format, Log, OpenOptions, Selection, Source, Value, recognize,
+};
 use logtool_rosbag::{RosbagLog, RosbagOptions};
 use logtool_ulog::UlogLog;
 use logtool_velodyne::{capture::Capture, lidar::LidarOptions, vel::Vel};
@@ -18,6 +20,7 @@ use crate::{
     key, lidar_bag,
     terminal::say,
     url,
+    watched::Watched,
 };
 
 /// An open log, and where it is from.
@@ -112,7 +115,9 @@ fn open_as(
     if is_told && !["rosbag", "mcap"].contains(&kind) {
         say!("{name}: reads all of it ({len}): a {kind} log has no index");
     }
-    let log = open_well(format, input, global, lidar)?;
+    let log = Watched::during(input, global, |source| {
+        open_well(format, source, global, lidar)
+    })?;
     if is_told && log.manifest().metadata.get("indexed") == Some(&Value::Bool(false)) {
         say!("{name}: all of it was read ({len}): it has no sound index");
     }
@@ -122,11 +127,11 @@ fn open_as(
 /// The same, without telling how it is read.
 fn open_well(
     format: &dyn Format,
-    input: &Input,
+    source: Arc<dyn Source>,
     global: &GlobalArgs,
     lidar: Option<&LidarOptions>,
 ) -> Result<Box<dyn Log>> {
-    let (source, options) = (input.source.clone(), options(global));
+    let options = options(global);
     if format.name() == logtool_rosbag::FORMAT.name() {
         let mut options = RosbagOptions::from(options);
         if let Some(key) = key::given(global.key.as_deref())? {

@@ -4,6 +4,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::{args::GlobalArgs, terminal};
 
+/// Whether there is somebody to see one.
+pub(crate) fn is_seen(global: &GlobalArgs) -> bool {
+    !global.quiet && terminal::stderr_is_seen()
+}
+
 /// A bar for `bytes` bytes of the log called `name`; an invisible one where nobody
 /// looks.
 pub(crate) fn bar(name: &str, bytes: u64, global: &GlobalArgs) -> ProgressBar {
@@ -24,7 +29,7 @@ pub(crate) fn of_logs(logs: u64, bytes: u64, global: &GlobalArgs) -> ProgressBar
 }
 
 fn of(name: &str, length: u64, numbers: &str, global: &GlobalArgs) -> ProgressBar {
-    if global.quiet || !terminal::stderr_is_seen() {
+    if !is_seen(global) {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(length);

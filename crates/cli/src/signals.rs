@@ -15,7 +15,7 @@ use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::*};
 use arrow_schema::SchemaRef;
 use logtool_core::{
     Columns, Damage, Log, Selection, TableJob, TableSink, TableWriter, TimeBase,
-    TimeRange, Topic, TopicId, TopicSet, View, to_tables,
+    TimeRange, Topic, TopicId, TopicSet, VALID_ROWS, View, to_tables,
 };
 use logtool_plot::{Sampler, Signal};
 
@@ -109,6 +109,8 @@ fn gather<G: Gather + 'static>(
         let own = || wanted.iter().enumerate().filter(|(_, wanted)| wanted.topic == id);
         let inputs = || own().flat_map(|(_, wanted)| &wanted.inputs);
         let mut only: Vec<usize> = inputs().map(|input| input.column).collect();
+        let validity = validity(log, id, topic)?;
+        only.extend(validity.map(|(column, _)| column));
         only.sort_unstable();
         only.dedup();
         // In the table, the time comes first.
@@ -118,6 +120,10 @@ fn gather<G: Gather + 'static>(
             index,
             inputs: wanted.inputs.iter().map(moved).collect(),
             of: wanted.of.clone(),
+            // Of the column itself, all is shown.
+            validity: validity
+                .filter(|(column, _)| wanted.inputs.iter().all(|i| i.column != *column))
+                .map(|(column, valid)| (place(column), valid)),
             into: new(),
         });
         plans.insert(topic.label().into_owned(), makers.collect());
@@ -144,11 +150,22 @@ fn gather<G: Gather + 'static>(
     Ok((made, report.damage))
 }
 
+/// The column of `topic` that says which rows are valid, and what it then is; nothing where
+/// all are.
+fn validity(log: &dyn Log, id: TopicId, topic: &Topic) -> Result<Option<(usize, f64)>> {
+    let Some(valid) = topic.metadata.get(VALID_ROWS) else { return Ok(None) };
+    let decoder = log.decoder(id, &Columns::all(View::Flat))?;
+    let column = decoder.schema().index_of("validity").ok();
+    Ok(column.zip(valid.parse().ok()))
+}
+
 /// Makes one of the signals, of a table.
 struct Maker<G> {
     index: usize,
     inputs: Vec<Input>,
     of: Way,
+    /// The column of which only rows with this value are valid.
+    validity: Option<(usize, f64)>,
     into: G,
 }
 
@@ -190,7 +207,14 @@ impl<G: Gather> TableWriter for Table<G> {
                     .map_or_else(Vec::new, |column| numbers(column, input.element))
             });
             let inputs: Vec<Vec<f64>> = inputs.collect();
-            for row in 0..batch.num_rows() {
+            let validity = maker.validity.and_then(|(column, valid)| {
+                Some((numbers(batch.columns().get(column)?, None), valid))
+            });
+            let is_valid = |row: usize| match &validity {
+                Some((marks, valid)) => marks.get(row) == Some(valid),
+                None => true,
+            };
+            for row in (0..batch.num_rows()).filter(|row| is_valid(*row)) {
                 row_of.clear();
                 let number = |numbers: &Vec<f64>| numbers.get(row).copied();
                 row_of.extend(inputs.iter().map(|i| number(i).unwrap_or(f64::NAN)));

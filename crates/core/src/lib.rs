@@ -136,7 +136,7 @@ pub use crate::{
     source::{FileSource, Source},
     text::text,
     time::{Clock, ClockFit, ClockZero, TimeRange, Timestamp},
-    topic::{Stream, Topic, TopicId, TopicOrigin, TopicSet},
+    topic::{Stream, Topic, TopicId, TopicOrigin, TopicSet, VALID_ROWS},
     translated::{Messages, RowTranslator, Translate, TranslatedLog, Translation},
     tree::{Branch, MAX_SHAPE, Scalar, Shape, StructShape, TreeDecoder, TreeReader},
     value::{Json, Value},

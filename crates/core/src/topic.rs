@@ -31,6 +31,10 @@ impl TopicId {
     }
 }
 
+/// The key of a topic's metadata that says which value the column `validity` has in rows
+/// that are valid. Others stay in the topic, and are in nothing that is made of it.
+pub const VALID_ROWS: &str = "valid";
+
 /// A stream of records of one shape.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Topic {

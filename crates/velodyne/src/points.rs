@@ -13,6 +13,7 @@ mod two_point;
 
 mod arrangement;
 mod heading;
+mod part;
 mod scan;
 mod table;
 

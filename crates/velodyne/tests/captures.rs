@@ -149,9 +149,44 @@ fn each_lidar_is_a_topic_and_the_rest_is_counted() {
     assert_eq!(sender("velodyne_packets.1"), "192.168.3.43 9999");
     assert_eq!(sender("velodyne_packets.2"), "192.168.3.99 2368");
     assert_eq!(count(&log, "packets"), 60 + 9 + 6);
-    assert_eq!(count(&log, "packets_with_wrong_flags"), 10);
+    // One block of those is of no lasers, the first: they are lost, and where is told.
+    assert_eq!(count(&log, "marred_packets"), 10);
+    let damage = &log.manifest().damage;
+    assert_eq!(damage.iter().map(|gap| gap.records).sum::<u64>(), 10);
+    assert_eq!(
+        damage.iter().map(|gap| gap.bytes.clone().count()).sum::<usize>(),
+        10 * 1_264
+    );
     assert_eq!(count(&log, "other_protocols"), 12);
     assert_eq!(count(&log, "other_datagrams"), 5);
+}
+
+#[test]
+fn a_packet_of_which_a_piece_is_missing_is_lost_and_where_is_told() {
+    let Some(bytes) = sample("pcap_variants/ipfrag.pcap") else { return };
+    // The frames, each behind 16 bytes of which the third word is its length.
+    let (mut frames, mut at) = (vec![], 24);
+    while let Some(len) = bytes.get(at + 8..at + 12) {
+        let end = at + 16 + u32::from_le_bytes(len.try_into().unwrap()) as usize;
+        frames.push(at..end);
+        at = end;
+    }
+    assert_eq!(frames.len(), 2 * 60);
+    // Each datagram has a number, in its IP header behind those of pcap and Ethernet.
+    let mut bytes = bytes.to_vec();
+    for (at, frame) in (0_u16..).zip(&frames) {
+        bytes[frame.start + 34..][..2].copy_from_slice(&(at / 2).to_be_bytes());
+    }
+    // The first piece of the fourth packet, then the second.
+    for missing in [6, 7] {
+        let rest = [&bytes[..frames[missing].start], &bytes[frames[missing].end..]];
+        let source = Arc::new(Bytes::from(rest.concat()));
+        let log = CaptureLog::open(source, OpenOptions::default()).unwrap();
+        assert_eq!(count(&log, "packets"), 59);
+        let damage = &log.manifest().damage;
+        let places = damage.iter().map(|gap| (gap.bytes.start, gap.records));
+        assert_eq!(places.collect::<Vec<_>>(), [(frames[6].start as u64, 1)]);
+    }
 }
 
 #[test]

@@ -89,6 +89,8 @@ pub(super) fn of(topic: &Topic, field: &Field) -> String {
     if let Some(unit) = field.metadata().get(KEY) {
         return match &**unit {
             "deg" => "°".to_owned(),
+            // A number without a unit.
+            "1" => String::new(),
             unit => unit.to_owned(),
         };
     }

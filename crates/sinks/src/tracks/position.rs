@@ -7,7 +7,7 @@
 //! | PX4 `vehicle_gnss` | `receiver.latitude`, … | `receiver.altitude_msl` | `receiver.fix_type` ≥ 3 |
 //! | PX4 `vehicle_global_position` and others | `lat`, `lon`, ° | `alt`, m | `lat_lon_valid`, if it is there |
 //! | ROS `NavSatFix`, `GPSFix` | `latitude`, `longitude` | `altitude` | `status.status` ≥ 0 |
-//! | `gps` of a `.vel` log | the same | the same | `quality` ≥ 1 |
+//! | `gps` of a `.vel` log | the same | the same | `quality` ≥ 1, and the message is valid |
 //! | `position` of a capture | the same | the same | `is_valid` |
 //!
 //! Sources: PX4's message definitions and pyulog's ulog2kml, which takes the same fixes;
@@ -22,7 +22,7 @@ use arrow_array::{
     },
 };
 use arrow_schema::{DataType, Schema};
-use logtool_core::Topic;
+use logtool_core::{Topic, VALID_ROWS};
 
 use crate::tracks::stretch::Fix;
 
@@ -54,6 +54,7 @@ pub fn position_columns(topic: &Topic, schema: &Schema) -> Option<Vec<usize>> {
     columns.extend(position.altitude);
     columns.extend(position.altitude_valid);
     columns.extend(position.least.iter().map(|(column, _)| *column));
+    columns.extend(position.validity.map(|(column, _)| column));
     columns.sort_unstable();
     Some(columns)
 }
@@ -89,6 +90,8 @@ pub(super) struct Position {
     altitude_valid: Option<usize>,
     /// Where these have less, or nothing, the position is not known.
     least: Vec<(usize, f64)>,
+    /// Where this has another value, the row is not valid.
+    validity: Option<(usize, f64)>,
     /// Whether what should be degrees is degrees and minutes, `ddmm.mmmm`.
     is_in_minutes: bool,
 }
@@ -125,12 +128,15 @@ impl Position {
                     Some((column(name).filter(|_| is_meant)?, *least))
                 });
                 let told = topic.metadata.get("position");
+                let valid = topic.metadata.get(VALID_ROWS);
+                let valid = valid.and_then(|valid| valid.parse().ok());
                 return Some(Self {
                     latitude,
                     longitude,
                     altitude: altitudes.iter().find_map(|name| number(name)),
                     altitude_valid: column("alt_valid"),
                     least: least.collect(),
+                    validity: column("validity").zip(valid),
                     is_in_minutes: told.is_some_and(|told| told.contains("ddmm")),
                 });
             }
@@ -160,10 +166,15 @@ impl Position {
         let least: Vec<_> = least
             .map(|(column, least)| (numbers(batch.column(*column), 1.0), *least))
             .collect();
+        let validity = self
+            .validity
+            .map(|(column, value)| (numbers(batch.column(column), 1.0), value));
         (0..batch.num_rows()).map(move |row| {
             let at = |values: &[f64]| values.get(row).copied().unwrap_or(f64::NAN);
             let (latitude, longitude) = (at(&latitudes), at(&longitudes));
-            let is_known = least.iter().all(|(values, least)| at(values) >= *least);
+            let is_valid = |(values, valid): &(Vec<f64>, f64)| at(values) == *valid;
+            let is_known = validity.as_ref().is_none_or(is_valid)
+                && least.iter().all(|(values, least)| at(values) >= *least);
             let is_none = latitude.is_nan() || longitude.is_nan();
             if !is_known || is_none || (latitude, longitude) == (0.0, 0.0) {
                 return Place::Unknown;

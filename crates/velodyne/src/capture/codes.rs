@@ -43,7 +43,7 @@ pub(crate) static BROKEN: Code = code(
     "capture.broken",
     Error,
     "frames of a capture are shorter than the packets in them say, or hold packets to \
-     which their headers do not lead",
+     which their headers do not lead, or with blocks of no known lasers",
 );
 pub(crate) static EMPTY: Code =
     code("capture.empty", Warning, "a capture has no packet of a lidar");

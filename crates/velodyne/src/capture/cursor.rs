@@ -136,7 +136,10 @@ impl State {
             _ => return Step::Whole { len: rest.len().max(1) },
         };
         let Some(item) = rest.get(..len) else { return Step::Partial { len } };
-        match self.reader.read(at, item) {
+        let found = self.reader.read(at, item);
+        // The survey told of them.
+        self.reader.pieces.lost.clear();
+        match found {
             Found::Packet(packet) => self.packet(block, at, packet, used, len),
             _ => Step::Whole { len },
         }

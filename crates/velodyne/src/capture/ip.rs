@@ -49,7 +49,8 @@ pub(crate) struct Datagram {
 }
 
 const UDP: u8 = 17;
-const UDP_HEADER: usize = 8;
+/// The bytes of UDP's own header.
+pub(crate) const UDP_HEADER: usize = 8;
 
 /// The IP packet that begins at `at` of `frame`.
 pub(crate) fn packet(frame: &[u8], at: usize) -> Packet {

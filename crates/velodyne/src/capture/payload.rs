@@ -18,6 +18,9 @@ pub(crate) enum Payload {
     Data,
     /// A position packet.
     Position,
+    /// A data packet of which some blocks, but not most, do not say which lasers they
+    /// are of.
+    Marred,
     /// As long as a data packet, and none.
     WrongFlags,
     /// Something else.
@@ -27,8 +30,10 @@ pub(crate) enum Payload {
 /// What `bytes`, sent from and to `ports`, are.
 pub(crate) fn of(ports: [u16; 2], bytes: &[u8]) -> Payload {
     if let Some(firings) = Firings::new(bytes) {
+        let known = firings.flags().into_iter().filter_map(Bank::of_flag).count();
         return match is_data(firings) {
             true => Payload::Data,
+            false if known >= BLOCKS / 2 => Payload::Marred,
             false => Payload::WrongFlags,
         };
     }
@@ -103,6 +108,8 @@ mod tests {
         assert_eq!(of([9, 9999], &packet()), Payload::Data);
         let mut wrong = packet();
         wrong[0] = 0x12;
+        assert_eq!(of([9, 2368], &wrong), Payload::Marred);
+        wrong.chunks_mut(100).for_each(|block| block[0] = 0x12);
         assert_eq!(of([9, 2368], &wrong), Payload::WrongFlags);
         assert_eq!(of([9, 2368], &packet()[..1000]), Payload::Other);
     }

@@ -3,7 +3,15 @@
 //! What is remembered is bounded, in number and in how far back in the file it goes, so
 //! that a few frames say all that a reader needs to begin in the middle of a file.
 
-use crate::capture::ip::{Piece, PieceOf};
+use std::ops::Range;
+
+use crate::{
+    capture::{
+        ip::{self, Piece, PieceOf, UDP_HEADER},
+        payload,
+    },
+    packet::DATA_BYTES,
+};
 
 /// How many datagrams may be incomplete at once.
 const MAX_OPEN: usize = 64;
@@ -23,6 +31,26 @@ pub(crate) struct Pieces {
     open: Vec<Open>,
     /// How many datagrams were given up.
     pub(crate) given_up: u64,
+    /// The frames of those of them that may have been packets of lidars, until somebody
+    /// takes note of them.
+    pub(crate) lost: Vec<LostFrame>,
+}
+
+/// A frame with a piece of a datagram that is not complete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LostFrame {
+    /// Where it is in the file.
+    pub(crate) bytes: Range<u64>,
+    /// Whether it is the first of its datagram.
+    pub(crate) is_first: bool,
+}
+
+/// A datagram of which all pieces have come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Whole {
+    pub(crate) bytes: Vec<u8>,
+    /// Where the frames of its pieces are in the file; the last has come last.
+    pub(crate) frames: Vec<Range<u64>>,
 }
 
 /// A datagram of which some pieces have come.
@@ -30,7 +58,7 @@ pub(crate) struct Pieces {
 struct Open {
     of: PieceOf,
     /// Where the frames of the pieces are in the file; the first is the earliest.
-    frames: Vec<u64>,
+    frames: Vec<Range<u64>>,
     /// The pieces, and where they belong.
     pieces: Vec<(u32, Vec<u8>)>,
     /// The length, once the last piece has come.
@@ -38,25 +66,34 @@ struct Open {
 }
 
 impl Pieces {
-    /// Takes a piece, its `bytes`, from the frame at `at`; gives the datagram that it
-    /// completes.
+    /// Takes a piece, its `bytes`, from the frame at `frame` of the file; gives the
+    /// datagram that it completes.
     pub(crate) fn take(
         &mut self,
-        at: u64,
+        frame: Range<u64>,
         piece: &Piece,
         bytes: &[u8],
-    ) -> Option<Vec<u8>> {
-        self.give_up_before(at.saturating_sub(PATIENCE));
+    ) -> Option<Whole> {
+        self.give_up_before(frame.start.saturating_sub(PATIENCE));
         let end = piece.offset.saturating_add(u32::try_from(bytes.len()).ok()?);
         if end > MAX_LEN || bytes.is_empty() {
             return None;
         }
-        let index = match self.open.iter().position(|open| open.of == piece.of) {
+        let mut known = self.open.iter().position(|open| open.of == piece.of);
+        // The number of a datagram is used again, in time: of another are not its pieces.
+        if let Some(index) = known
+            && self.open.get(index).is_some_and(|open| open.contradicts(piece, bytes))
+        {
+            let open = self.open.remove(index);
+            self.lose(&open);
+            known = None;
+        }
+        let index = match known {
             Some(index) => index,
             None => {
                 if self.open.len() == MAX_OPEN {
-                    self.open.remove(0);
-                    self.given_up += 1;
+                    let oldest = self.open.remove(0);
+                    self.lose(&oldest);
                 }
                 let (frames, pieces) = (Vec::new(), Vec::new());
                 self.open.push(Open { of: piece.of, frames, pieces, len: None });
@@ -64,29 +101,36 @@ impl Pieces {
             }
         };
         let open = self.open.get_mut(index)?;
-        open.frames.push(at);
+        open.frames.push(frame);
         open.pieces.push((piece.offset, bytes.to_vec()));
         if !piece.has_next {
             open.len = Some(end);
         }
         match open.whole() {
-            Some(whole) => {
-                self.open.remove(index);
-                Some(whole)
+            Some(bytes) => {
+                let frames = self.open.remove(index).frames;
+                Some(Whole { bytes, frames })
             }
             None if open.pieces.len() >= MAX_PIECES => {
-                self.open.remove(index);
-                self.given_up += 1;
+                let open = self.open.remove(index);
+                self.lose(&open);
                 None
             }
             None => None,
         }
     }
 
+    /// Takes note that a datagram is lost, that was whole, but for its last frame.
+    pub(crate) fn lose_whole(&mut self, mut frames: Vec<Range<u64>>) {
+        frames.pop();
+        let lost = frames.into_iter();
+        self.lost.extend(lost.map(|bytes| LostFrame { bytes, is_first: false }));
+    }
+
     /// Where in the file the frames are of which the pieces still wait for others.
     pub(crate) fn frames(&self) -> Vec<u64> {
-        let mut frames: Vec<u64> =
-            self.open.iter().flat_map(|open| open.frames.iter().copied()).collect();
+        let starts = |open: &Open| open.frames.clone().into_iter().map(|f| f.start);
+        let mut frames: Vec<u64> = self.open.iter().flat_map(starts).collect();
         frames.sort_unstable();
         frames
     }
@@ -97,13 +141,48 @@ impl Pieces {
     }
 
     fn give_up_before(&mut self, at: u64) {
-        let open = self.open.len();
-        self.open.retain(|open| open.frames.first().is_some_and(|first| *first >= at));
-        self.given_up += (open - self.open.len()) as u64;
+        let is_late =
+            |open: &Open| open.frames.first().is_none_or(|first| first.start < at);
+        while let Some(index) = self.open.iter().position(is_late) {
+            let open = self.open.remove(index);
+            self.lose(&open);
+        }
+    }
+
+    /// Takes note of a datagram that is given up.
+    fn lose(&mut self, open: &Open) {
+        self.given_up += 1;
+        if open.may_be_of_lidar() {
+            let frames = open.frames.iter().enumerate().map(|(index, bytes)| {
+                LostFrame { bytes: bytes.clone(), is_first: index == 0 }
+            });
+            self.lost.extend(frames);
+        }
     }
 }
 
 impl Open {
+    /// Whether there are other bytes in the place of `piece`.
+    fn contradicts(&self, piece: &Piece, bytes: &[u8]) -> bool {
+        let here = |(offset, _): &&(u32, Vec<u8>)| *offset == piece.offset;
+        self.pieces.iter().find(here).is_some_and(|(_, known)| known != bytes)
+    }
+
+    /// Whether a lidar may have sent it, by what there is of it.
+    fn may_be_of_lidar(&self) -> bool {
+        let first = self.pieces.iter().find(|(offset, _)| *offset == 0);
+        let told = first.and_then(|(_, bytes)| ip::promised(bytes, 0..bytes.len()));
+        if let Some((ports, len, seen)) = told {
+            return payload::may_be(ports, len, seen);
+        }
+        let lengths = [DATA_BYTES, payload::POSITION_BYTES].map(|len| len + UDP_HEADER);
+        let ends = self.pieces.iter().map(|(at, bytes)| *at as usize + bytes.len());
+        match self.len {
+            Some(len) => lengths.contains(&(len as usize)),
+            None => ends.max() < lengths.into_iter().max(),
+        }
+    }
+
     /// All of it, if the pieces follow on each other without a gap.
     fn whole(&mut self) -> Option<Vec<u8>> {
         let len = self.len?;
@@ -133,23 +212,36 @@ mod tests {
     #[test]
     fn pieces_in_any_order_make_the_whole() {
         let mut pieces = Pieces::default();
-        assert_eq!(pieces.take(0, &piece(1, 8, false), b"world"), None);
-        assert_eq!(pieces.take(10, &piece(2, 0, true), b"other---"), None);
-        assert_eq!(pieces.take(20, &piece(1, 8, false), b"world"), None);
+        assert_eq!(pieces.take(0..9, &piece(1, 8, false), b"world"), None);
+        assert_eq!(pieces.take(10..19, &piece(2, 0, true), b"other---"), None);
+        assert_eq!(pieces.take(20..29, &piece(1, 8, false), b"world"), None);
         assert_eq!(pieces.frames(), [0, 10, 20]);
-        let whole = pieces.take(30, &piece(1, 0, true), b"hello   ");
-        assert_eq!(whole.as_deref(), Some(&b"hello   world"[..]));
+        let whole = pieces.take(30..39, &piece(1, 0, true), b"hello   ");
+        let whole = whole.unwrap();
+        assert_eq!(whole.bytes, b"hello   world");
+        assert_eq!(whole.frames, [0..9, 20..29, 30..39]);
         assert_eq!(pieces.frames(), [10]);
+    }
+
+    #[test]
+    fn a_number_that_is_used_again_is_of_another_datagram() {
+        let mut pieces = Pieces::default();
+        assert_eq!(pieces.take(0..9, &piece(1, 0, true), b"an end  "), None);
+        assert_eq!(pieces.take(10..19, &piece(1, 0, true), b"hello   "), None);
+        let whole = pieces.take(20..29, &piece(1, 8, false), b"world").unwrap();
+        assert_eq!((&*whole.bytes, pieces.given_up), (&b"hello   world"[..], 1));
     }
 
     #[test]
     fn what_never_comes_is_given_up() {
         let mut pieces = Pieces::default();
-        pieces.take(0, &piece(1, 0, true), b"12345678");
-        assert_eq!(pieces.take(PATIENCE + 1, &piece(1, 8, false), b"9"), None);
+        pieces.take(0..9, &piece(1, 0, true), b"12345678");
+        let late = PATIENCE + 1..PATIENCE + 9;
+        assert_eq!(pieces.take(late, &piece(1, 8, false), b"9"), None);
         assert_eq!((pieces.given_up, pieces.frames()), (1, vec![PATIENCE + 1]));
         for id in 0..1_000 {
-            pieces.take(PATIENCE + 2, &piece(id, 0, true), b"12345678");
+            let frame = PATIENCE + 10..PATIENCE + 19;
+            pieces.take(frame, &piece(id, 0, true), b"12345678");
         }
         assert_eq!(pieces.frames().len(), MAX_OPEN);
     }
@@ -157,8 +249,35 @@ mod tests {
     #[test]
     fn pieces_that_leave_a_gap_are_no_datagram() {
         let mut pieces = Pieces::default();
-        pieces.take(0, &piece(1, 0, true), b"12345678");
-        assert_eq!(pieces.take(1, &piece(1, 16, false), b"9"), None);
-        assert_eq!(pieces.take(2, &piece(1, 70_000, false), b"9"), None);
+        pieces.take(0..1, &piece(1, 0, true), b"12345678");
+        assert_eq!(pieces.take(1..2, &piece(1, 16, false), b"9"), None);
+        assert_eq!(pieces.take(2..3, &piece(1, 70_000, false), b"9"), None);
+    }
+
+    /// What is lost if only these pieces come of a datagram.
+    fn lost(given: &[(u32, bool, &[u8])]) -> Vec<(Range<u64>, bool)> {
+        let mut pieces = Pieces::default();
+        for (at, (offset, has_next, bytes)) in (0..).zip(given) {
+            let frame = 100 * at..100 * at + 50;
+            assert_eq!(pieces.take(frame, &piece(1, *offset, *has_next), bytes), None);
+        }
+        pieces.give_up();
+        pieces.lost.into_iter().map(|lost| (lost.bytes, lost.is_first)).collect()
+    }
+
+    #[test]
+    fn pieces_of_what_may_be_a_packet_are_lost_and_others_are_not() {
+        // From port 2368 and to it, 8 + 1206 bytes (0x4be); a block of lasers 0 to 31.
+        let first =
+            |len: u8| [9, 64, 9, 64, 4, len, 0, 0, 0xff, 0xee, 0, 0, 1, 0, 0, 0];
+        assert_eq!(lost(&[(0, true, &first(0xbe))]), [(0..50, true)]);
+        assert_eq!(lost(&[(0, true, &first(0xb0))]), []);
+        // The end of 1214 bytes, of 1222, and the middle of something.
+        assert_eq!(lost(&[(1208, false, &[7; 6])]), [(0..50, true)]);
+        assert_eq!(lost(&[(1208, false, &[7; 14])]), []);
+        let middle: &[u8] = &[7; 8];
+        let both = [(0..50, true), (100..150, false)];
+        assert_eq!(lost(&[(800, true, middle), (816, true, middle)]), both);
+        assert_eq!(lost(&[(1_480, true, middle)]), []);
     }
 }

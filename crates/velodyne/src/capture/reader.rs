@@ -77,6 +77,8 @@ pub(crate) enum Foreign {
     Broken,
     /// It holds a data packet, and its headers do not lead there.
     Hidden,
+    /// It holds a data packet of which some blocks do not say which lasers they are of.
+    Marred,
     /// It is as long as a data packet, and no block says which lasers it is of.
     WrongFlags,
     /// It is a datagram of another length or port.
@@ -149,25 +151,20 @@ impl Reader {
                         let (time, bytes) = (frame.time, PacketBytes::In(place));
                         Found::Packet(LidarPacket { sender, time, bytes })
                     }
-                    Err(why) => Found::Foreign(why),
+                    Err(why) => no_packet(why),
                 }
             }
             Packet::Piece(piece) => {
                 let part = bytes.get(piece.bytes.clone()).unwrap_or_default();
-                let Some(udp) = self.pieces.take(at, &piece, part) else {
+                let place = at..at.saturating_add(item.len() as u64);
+                let Some(whole) = self.pieces.take(place, &piece, part) else {
                     return Found::Piece;
                 };
-                let Some(datagram) = ip::datagram(&udp, 0..udp.len()) else {
-                    return Found::Foreign(Foreign::Broken);
-                };
-                match classify(&udp, datagram, piece.of.source) {
-                    Ok((sender, payload)) => {
-                        let joined = udp.get(payload).unwrap_or_default().to_vec();
-                        let (time, bytes) = (frame.time, PacketBytes::Joined(joined));
-                        Found::Packet(LidarPacket { sender, time, bytes })
-                    }
-                    Err(why) => Found::Foreign(why),
+                let found = joined(&whole.bytes, frame, piece.of.source);
+                if matches!(found, Found::Lost(_)) {
+                    self.pieces.lose_whole(whole.frames);
                 }
+                found
             }
             Packet::Other => Found::Foreign(Foreign::OtherProtocol),
             Packet::Short => unseen(frame),
@@ -200,6 +197,29 @@ fn unseen(frame: &Frame) -> Found {
     }
 }
 
+/// What the datagram `udp` is that came in pieces, with `frame` the last.
+fn joined(udp: &[u8], frame: &Frame, source: IpAddr) -> Found {
+    let Some(datagram) = ip::datagram(udp, 0..udp.len()) else {
+        return cut(frame, udp, 0..udp.len());
+    };
+    match classify(udp, datagram, source) {
+        Ok((sender, payload)) => {
+            let joined = udp.get(payload).unwrap_or_default().to_vec();
+            let (time, bytes) = (frame.time, PacketBytes::Joined(joined));
+            Found::Packet(LidarPacket { sender, time, bytes })
+        }
+        Err(why) => no_packet(why),
+    }
+}
+
+/// What a datagram is that is no packet, because it is this instead.
+fn no_packet(why: Foreign) -> Found {
+    match why {
+        Foreign::Marred => Found::Lost(why),
+        _ => Found::Foreign(why),
+    }
+}
+
 /// What a frame is that ends in the UDP packet at `udp` of its `bytes`.
 fn cut(frame: &Frame, bytes: &[u8], udp: Range<usize>) -> Found {
     match ip::promised(bytes, udp) {
@@ -223,6 +243,7 @@ fn classify(
     let is_position = match payload::of(ports, payload) {
         Payload::Data => false,
         Payload::Position => true,
+        Payload::Marred => return Err(Foreign::Marred),
         Payload::WrongFlags => return Err(Foreign::WrongFlags),
         Payload::Other => return Err(Foreign::OtherDatagram),
     };

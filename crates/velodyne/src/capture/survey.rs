@@ -166,7 +166,9 @@ impl Survey {
             return Ok(self.gap(DamageKind::Truncated, at, self.end));
         };
         let end = at + len as u64;
-        match self.reader.read(at, item) {
+        let found = self.reader.read(at, item);
+        self.lost_pieces();
+        match found {
             Found::Packet(packet) => self.packet(at, &packet, item),
             Found::Piece => {
                 self.counts.piece();
@@ -219,6 +221,22 @@ impl Survey {
             let gap = Damage::new(DamageKind::Garbled, at..end);
             self.gaps.push(gap.of_records(1, None));
             self.loses = true;
+        }
+    }
+
+    /// Takes note of the frames with pieces of packets of which others never came. They
+    /// may be anywhere before, and are put where they belong.
+    fn lost_pieces(&mut self) {
+        for lost in self.reader.pieces.lost.drain(..) {
+            if self.gaps.len() >= MAX_GAPS {
+                continue;
+            }
+            let start = lost.bytes.start;
+            let index = self.gaps.partition_point(|gap| gap.bytes.start < start);
+            let gap = Damage::new(DamageKind::Garbled, lost.bytes);
+            let gap = gap.of_records(u64::from(lost.is_first), None);
+            self.gaps.insert(index, gap);
+            self.loses = false;
         }
     }
 

@@ -1,6 +1,6 @@
 //! From one packet to points.
 
-use pulp::{Arch, NullaryFnOnce};
+use pulp::NullaryFnOnce;
 
 use crate::{
     calibration::Calibration,
@@ -13,6 +13,7 @@ use crate::{
         intensity::Intensities,
         lasers::{Bank, Lane, Roomy, banks},
         options::{Axes, Formula, PointOptions},
+        part::{Part, Words},
         scan::Scans,
         table::{BOTH, Hits, LAST, STRONGEST, Table},
         timing::{Timing, turned},
@@ -23,7 +24,8 @@ use crate::{
 /// Makes points of the packets of one sensor.
 #[derive(Clone, Debug)]
 pub(super) struct Unpacker {
-    arch: Arch,
+    #[cfg(target_arch = "x86_64")]
+    wide: Option<pulp::x86::V3>,
     sensor: Sensor,
     options: PointOptions,
     step: f64,
@@ -56,7 +58,8 @@ pub(super) struct Moment {
 }
 
 /// The adding of a packet, as a thing that is done on one kind of processor.
-struct Adding<'u, 'b> {
+struct Adding<'u, 'b, P> {
+    part: P,
     unpacker: &'u mut Unpacker,
     table: &'u mut Table,
     scans: &'u mut Scans,
@@ -64,13 +67,13 @@ struct Adding<'u, 'b> {
     moment: Moment,
 }
 
-impl NullaryFnOnce for Adding<'_, '_> {
+impl<P: Part> NullaryFnOnce for Adding<'_, '_, P> {
     type Output = bool;
 
     #[inline(always)]
     fn call(self) -> bool {
-        let Self { unpacker, table, scans, packet, moment } = self;
-        unpacker.add_packet(table, scans, packet, moment)
+        let Self { part, unpacker, table, scans, packet, moment } = self;
+        unpacker.add_packet(part, table, scans, packet, moment)
     }
 }
 
@@ -85,7 +88,8 @@ impl Unpacker {
         let step = calibration.distance_step_m.unwrap_or(model.distance_step_m());
         let firsts = (0..banks.len()).map(|at| at * CHANNELS);
         let mut own = Self {
-            arch: Arch::new(),
+            #[cfg(target_arch = "x86_64")]
+            wide: pulp::x86::V3::try_new(),
             sensor,
             options,
             step,
@@ -120,12 +124,25 @@ impl Unpacker {
         packet: Firings<'_>,
         moment: Moment,
     ) -> bool {
-        self.arch.dispatch(Adding { unpacker: self, table, scans, packet, moment })
+        #[cfg(target_arch = "x86_64")]
+        if let Some(wide) = self.wide {
+            let unpacker = self;
+            return wide.vectorize(Adding {
+                part: wide,
+                unpacker,
+                table,
+                scans,
+                packet,
+                moment,
+            });
+        }
+        self.add_packet(Words, table, scans, packet, moment)
     }
 
     #[inline(always)]
     fn add_packet(
         &mut self,
+        part: impl Part,
         table: &mut Table,
         scans: &mut Scans,
         packet: Firings<'_>,
@@ -146,11 +163,13 @@ impl Unpacker {
         );
         let rate = self.rate(&azimuths, turning);
         let returns = packet.returns();
+        // All at once, so that the memory is waited for once and not for every block.
+        let places = azimuths.map(|azimuth| self.circle.sin_cos(azimuth));
         for block in 0..self.arrangement.used {
             scan += u32::from(begins[block]);
             let place = self.arrangement.places[block];
             let other = place.partner.and_then(|at| returns.get(at)).copied();
-            self.pick(returns[block], other, place);
+            self.pick(part, returns[block], other, place);
             if self.hits.back == 0 {
                 continue;
             }
@@ -169,7 +188,7 @@ impl Unpacker {
                 );
             }
             if table.wants_place() {
-                self.locate(banks[block], azimuth);
+                self.locate(banks[block], places[block]);
             }
             self.measure(banks[block], table.wants_corrected());
             // Scans are counted from 1 up to here.
@@ -214,9 +233,15 @@ impl Unpacker {
     /// Finds the channels of a block that came back; of two returns that are one, only
     /// the strongest counts.
     #[inline(always)]
-    fn pick(&mut self, returns: Returns<'_>, other: Option<Returns<'_>>, place: Place) {
+    fn pick(
+        &mut self,
+        part: impl Part,
+        returns: Returns<'_>,
+        other: Option<Returns<'_>>,
+        place: Place,
+    ) {
         let hits = &mut self.hits;
-        hits.back = part(returns, &mut self.raw, &mut hits.sent);
+        hits.back = part.part(returns, &mut self.raw, &mut hits.sent);
         hits.kind.same = Some(if place.is_last { LAST } else { STRONGEST });
         if let Some(other) = other {
             self.pick_of_two(returns, other, place.is_last);
@@ -240,10 +265,10 @@ impl Unpacker {
         }
     }
 
-    /// Computes where the lasers of a bank hit.
+    /// Computes where the lasers of a bank hit, if the head looks at this sine and cosine
+    /// for the block.
     #[inline(always)]
-    fn locate(&mut self, bank: usize, azimuth: u16) {
-        let (sin, cos) = self.circle.sin_cos(azimuth);
+    fn locate(&mut self, bank: usize, (sin, cos): (f64, f64)) {
         let Some(own) = self.banks.get(bank) else { return };
         let (raw, axes, hits) = (&self.raw, self.options.axes, &mut self.hits);
         let near = self.nears.get(bank).and_then(Option::as_ref);
@@ -293,41 +318,6 @@ impl Unpacker {
             *to = scan + u32::from((nanos - head) * rate.exact >= left);
         }
     }
-}
-
-/// Parts distances and intensities; says which channels came back, the lowest bit for the
-/// first.
-///
-/// Four returns are three words of four bytes; they are taken apart within two registers.
-#[inline(always)]
-fn part(returns: Returns<'_>, raw: &mut Lane<u16>, sent: &mut Roomy<u8>) -> u32 {
-    let fours = returns.as_chunks::<12>().0.iter().zip(raw.as_chunks_mut::<4>().0);
-    let mut back = 0;
-    for (at, ((four, raw), sent)) in fours.zip(sent.as_chunks_mut::<4>().0).enumerate()
-    {
-        let [b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11] = *four;
-        let low = u64::from_le_bytes([b0, b1, b2, b3, b4, b5, b6, b7]);
-        let high = u64::from_le_bytes([b4, b5, b6, b7, b8, b9, b10, b11]);
-        let distances = low & 0xffff
-            | low >> 8 & 0xffff_0000
-            | low >> 16 & 0xffff_0000_0000
-            | high << 8 & 0xffff_0000_0000_0000;
-        let intensities = low >> 16 & 0xff
-            | low >> 32 & 0xff00
-            | high >> 16 & 0xff_0000
-            | high >> 32 & 0xff00_0000;
-        for (at, raw) in raw.iter_mut().enumerate() {
-            *raw = (distances >> (16 * at)) as u16;
-        }
-        *sent = (intensities as u32).to_le_bytes();
-        // The highest bit of each distance that is not zero.
-        let most = 0x7fff_7fff_7fff_7fff;
-        let set = (((distances & most) + most) | distances) & !most;
-        // The product has them side by side as its highest four.
-        let bits = (set >> 15).wrapping_mul(0x1000_2000_4000_8000) >> 60;
-        back |= (bits as u32) << (4 * at);
-    }
-    back
 }
 
 /// Computes where the lasers of a bank hit, over these raw distances, when the sine and

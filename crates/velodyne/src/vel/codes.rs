@@ -68,5 +68,5 @@ pub(crate) static TRAILING: Code = code(
 pub(crate) static VALIDITY: Code = code(
     "vel.validity",
     Warning,
-    "messages are not marked valid: no points are made of them",
+    "messages are not marked valid: no points, plots or tracks are made of them",
 );

@@ -44,6 +44,27 @@ fn px4s_integers_are_parts_of_degrees_and_millimetres() {
 }
 
 #[test]
+fn rows_that_are_not_valid_are_nowhere() {
+    let columns = || {
+        vec![
+            times("ns", vec![Some(1), Some(2)]),
+            column("validity", Arc::new(UInt8Array::from(vec![0, 0x49]))),
+            doubles("latitude", vec![1.5, 1.5]),
+            doubles("longitude", vec![2.5, 2.5]),
+        ]
+    };
+    let here = |nanos| known(nanos, 1.5, 2.5, None);
+    assert_eq!(places("GPSTDataM", columns()).unwrap(), [here(1), here(2)]);
+    let mut topic = topic("gps", 0);
+    topic.metadata.insert(VALID_ROWS.to_owned(), "73".to_owned());
+    let table = table(columns());
+    assert_eq!(position_columns(&topic, &table.schema()), Some(vec![1, 2, 3]));
+    let position = Position::find(&topic, &table.schema()).unwrap();
+    let found: Vec<Place> = position.places(&table).collect();
+    assert_eq!(found, [Place::Unknown, here(2)]);
+}
+
+#[test]
 fn a_receiver_nested_in_a_message_is_found() {
     let columns = vec![
         times("us", vec![Some(1)]),

@@ -85,7 +85,7 @@ impl Foreign {
     fn code(self) -> &'static Code {
         match self {
             Self::Short => &codes::SHORT,
-            Self::Broken | Self::Hidden => &codes::BROKEN,
+            Self::Broken | Self::Hidden | Self::Marred => &codes::BROKEN,
             Self::WrongFlags => &codes::FLAGS,
             Self::OtherDatagram => &codes::OTHER_DATAGRAM,
             Self::OtherProtocol => &codes::OTHER_PROTOCOL,
@@ -98,6 +98,7 @@ impl Foreign {
             Self::Short => "short_captures",
             Self::Broken => "broken_packets",
             Self::Hidden => "hidden_packets",
+            Self::Marred => "marred_packets",
             Self::WrongFlags => "packets_with_wrong_flags",
             Self::OtherDatagram => "other_datagrams",
             Self::OtherProtocol => "other_protocols",
@@ -121,6 +122,10 @@ impl Foreign {
             Self::Hidden => pick(
                 "holds a packet of a lidar, and its headers do not lead there: lost",
                 "hold packets of a lidar, and their headers do not lead there: lost",
+            ),
+            Self::Marred => pick(
+                "holds a data packet with a block of no known lasers: lost",
+                "hold data packets with blocks of no known lasers: lost",
             ),
             Self::WrongFlags => pick(
                 "is as long as a data packet, but its blocks are of no known lasers",

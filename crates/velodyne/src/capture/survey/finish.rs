@@ -22,6 +22,7 @@ impl Survey {
     pub(super) fn finish(mut self, lidar: &LidarOptions) -> Result<(Manifest, Notes)> {
         let container = self.reader.container;
         self.reader.pieces.give_up();
+        self.lost_pieces();
         if let Some(last) = self.parts.last_mut() {
             last.bytes.end = self.end;
         }

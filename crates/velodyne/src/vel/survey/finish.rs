@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, mem};
 
-use logtool_core::{Clock, ClockZero, Manifest, Result, Topic, TopicId, Value, Window};
+use logtool_core::{
+    Clock, ClockZero, Manifest, Result, Topic, TopicId, VALID_ROWS, Value, Window,
+};
 
 use crate::{
     lidar::LidarOptions,
@@ -51,7 +53,11 @@ impl Survey {
             );
             odd.push(Oddity::new(&codes::TRAILING, text));
         }
-        let to_unix = mem::take(&mut self.stats.gps).fit();
+        let gps = match valid {
+            VALID => &mut self.stats.gps,
+            _ => &mut self.stats.gps_digit,
+        };
+        let to_unix = mem::take(gps).fit();
         if to_unix.is_none() {
             let text = "no GPS message tells UTC: times are the program's";
             odd.push(Oddity::new(&codes::NO_UTC, text));
@@ -196,9 +202,20 @@ impl Stats {
         if self.valid_byte() == VALID { self.valid } else { self.valid_digit }
     }
 
+    /// How many messages are not valid.
+    fn invalid_messages(&self) -> u64 {
+        match self.valid_byte() {
+            VALID => self.valid_digit.messages + self.other.messages,
+            _ => self.other.messages,
+        }
+    }
+
     /// What was found out of the messages of `kind`.
     fn tell(&self, kind: TopicKind, topic: &mut Topic) {
         let mut tell = |key: &str, value| topic.metadata.insert(key.into(), value);
+        if self.invalid_messages() > 0 {
+            tell(VALID_ROWS, self.valid_byte().to_string());
+        }
         match kind {
             TopicKind::Pose => {
                 if let Some(order) = self.attitudes.order() {
@@ -222,18 +239,17 @@ impl Stats {
                         all with the digit 1 (0x31): they are taken as valid";
             odd.push(Oddity::new(&codes::DIGIT, text));
         }
-        let invalid = match self.valid_byte() {
-            VALID => self.valid_digit.messages + self.other.messages,
-            _ => self.other.messages,
-        };
+        let invalid = self.invalid_messages();
         if invalid > 0 {
             let text = match invalid {
-                1 => "1 message is not marked valid: it is in its topic, and no points are \
-                      made of it"
-                    .to_owned(),
+                1 => {
+                    "1 message is not marked valid: it is in its topic, and no points, \
+                      plots or tracks are made of it"
+                        .to_owned()
+                }
                 several => format!(
                     "{several} messages are not marked valid: they are in their topics, \
-                     and no points are made of them"
+                     and no points, plots or tracks are made of them"
                 ),
             };
             odd.push(Oddity::new(&codes::VALIDITY, text));

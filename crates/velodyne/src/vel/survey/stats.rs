@@ -28,6 +28,8 @@ pub(super) struct Stats {
     pub(super) valid_digit: Validity,
     pub(super) other: Validity,
     pub(super) gps: GpsTimes,
+    /// The same, of messages that are marked with the digit.
+    pub(super) gps_digit: GpsTimes,
     /// Positions that cannot be degrees.
     pub(super) odd_positions: u64,
     /// Pictures that are not what they say.
@@ -93,7 +95,11 @@ impl Stats {
             }
             Some(TopicKind::Gps) => {
                 if let Some(gps) = Gps::from_data(data) {
-                    self.gps.observe(time, &gps);
+                    match message.header.validity {
+                        VALID => self.gps.observe(time, &gps),
+                        VALID_DIGIT => self.gps_digit.observe(time, &gps),
+                        _ => {}
+                    }
                     let is_odd =
                         gps.latitude.abs() > 90.0 || gps.longitude.abs() > 180.0;
                     self.odd_positions += u64::from(is_odd);

@@ -143,7 +143,7 @@ pub(super) const TYPES: &[(&str, &[TypePlot])] = &[
             ),
             (
                 "attitude (quaternion)",
-                "1",
+                "",
                 &[
                     ("q0", &["q0"], Same),
                     ("q1", &["q1"], Same),
