@@ -129,6 +129,54 @@ def near(name, what, ours, wanted):
         yield f"{name}: {what} differ by {np.nanmax(np.abs(ours - wanted))}"
 
 
+def turned_between(log, times):
+    """The attitudes at `times`, in microseconds, between those that the log tells half a second
+    or less apart, and where there are such: great arcs on the sphere of quaternions."""
+    found = [data for data in log.data_list if data.name == "vehicle_attitude" and not data.multi_id]
+    known = np.zeros(len(times), bool)
+    if not found or "q[0]" not in found[0].data:
+        return None, known
+    data = found[0].data
+    stamps = data["timestamp"].astype("int64")
+    if "timestamp_sample" in data:
+        sampled = data["timestamp_sample"].astype("int64")
+        stamps = np.where(sampled > 0, sampled, stamps)
+    q = np.stack([data[f"q[{index}]"].astype(float) for index in range(4)], -1)
+    good = np.isfinite(q).all(1) & (np.abs(q).sum(1) > 0)
+    order = np.argsort(stamps[good], kind="stable")
+    stamps, q = stamps[good][order], q[good][order]
+    q /= np.linalg.norm(q, axis=1)[:, None]
+    after = np.searchsorted(stamps, times, side="right")
+    exact = (after > 0) & (stamps[np.clip(after - 1, 0, None)] == times)
+    low, high = np.clip(after - 1, 0, len(q) - 1), np.clip(after, 0, len(q) - 1)
+    gap = stamps[high] - stamps[low]
+    known = exact | ((after > 0) & (after < len(q)) & (gap <= 500_000))
+    share = np.where(exact | (gap == 0), 0, (times - stamps[low]) / np.maximum(gap, 1))
+    a, b = q[low], q[high]
+    b = b * np.where((a * b).sum(1) < 0, -1, 1)[:, None]
+    angle = np.arccos(np.clip((a * b).sum(1), -1, 1))
+    sine = np.where(angle < 1e-6, 1, np.sin(angle))
+    left = np.where(angle < 1e-6, 1 - share, np.sin((1 - share) * angle) / sine)
+    right = np.where(angle < 1e-6, share, np.sin(share * angle) / sine)
+    return a * left[:, None] + b * right[:, None], known
+
+
+def with_attitudes(log, data, imu):
+    """What differs in the attitudes beside rates."""
+    times = data.data["timestamp"].astype("int64")
+    if "timestamp_sample" in data.data:
+        sampled = data.data["timestamp_sample"].astype("int64")
+        times = np.where(sampled > 0, sampled, times)
+    order = np.argsort(data.data["timestamp"].astype("int64"), kind="stable")
+    wanted, known = turned_between(log, times[order])
+    told = np.array([m.orientation_covariance[0] for _, m in imu]) == 0
+    if not np.array_equal(told, known):
+        yield f"{data.name}: {told.sum()} attitudes, not {known.sum()}"
+    elif known.any():
+        ours = attitudes(imu, lambda m: m.orientation)[known]
+        yield from near(data.name, "attitudes beside rates", ours, (WORLD @ matrix(*wanted[known].T) @ BODY))
+
+
 def motions(log, topics):
     """Rates, accelerations, attitudes and odometry."""
     for data in log.data_list:
@@ -139,6 +187,7 @@ def motions(log, topics):
             yield from near(name, "rates", ours, array(data, "gyro_rad", 3) @ BODY)
             ours = vectors(imu, lambda m: m.linear_acceleration)
             yield from near(name, "accelerations", ours, array(data, "accelerometer_m_s2", 3) @ BODY)
+            yield from with_attitudes(log, data, imu)
         elif imu and "delta_angle[0]" in has and "delta_angle_dt" in has:
             for field, take in (
                 ("delta_angle", lambda m: m.angular_velocity),
@@ -146,6 +195,7 @@ def motions(log, topics):
             ):
                 wanted = array(data, field, 3) / (columns(data, f"{field}_dt") * 1e-6)
                 yield from near(name, field, vectors(imu, take), wanted @ BODY)
+            yield from with_attitudes(log, data, imu)
         elif imu and "q[0]" in has:
             wanted = WORLD @ matrix(*array(data, "q", 4).T) @ BODY
             yield from near(name, "attitudes", attitudes(imu, lambda m: m.orientation), wanted)

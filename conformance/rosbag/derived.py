@@ -1,5 +1,6 @@
 """Compares the points, packets and images that logtool makes of messages with what numpy
-and Pillow make of the same: of the samples, and of a bag that has them in every form.
+and Pillow make of the same: of the samples, and of a bag that has them in every form; each as a bag, as
+an MCAP file of the same messages, and as one of them in CDR.
 
 The messages themselves are decoded by rosbags. Usage: derived.py [BAG...]
 """
@@ -15,7 +16,7 @@ import derived_bag
 import numpy as np
 import pyarrow as pa
 from derived_bag import KINDS
-from logtool import Ours, read_arrow, topic
+from logtool import Ours, read_arrow, run, topic
 from PIL import Image
 from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_typestore
@@ -40,27 +41,50 @@ def check(path):
         return tally
     if not messages:
         return tally
-    ours = Ours(path)
-    tables = {}
-    for file in ours.convert("arrow").glob("*.arrow"):
-        table = read_arrow(file)
-        tables[topic(table.schema)] = table
+    with tempfile.TemporaryDirectory() as folder:
+        compare(Ours(path), messages, tally, "")
+        for form, how in (("ros1.mcap", ()), ("ros2.mcap", ("--ros2",))):
+            made = Path(folder) / form
+            run("convert", path, "-o", made, *how)
+            compare(Ours(made), messages, tally, f" of {form}")
+            compare_lidars(path, made, tally, form)
+    return tally
+
+
+def tables_of(ours):
+    tables = [read_arrow(file) for file in ours.convert("arrow").glob("*.arrow")]
+    return {topic(table.schema): table for table in tables}
+
+
+def compare_lidars(bag, made, tally, form):
+    """Points that are made of packets: those of bags are compared with the capture's."""
+    theirs, ours = tables_of(Ours(bag)), tables_of(Ours(made))
+    for key, table in theirs.items():
+        if key[0].endswith("/points") and "scan" in table.column_names:
+            same = key in ours and ours[key].equals(table)
+            tally.check(f"{key[0]} of {form}", [] if same else ["other points"], f"{table.num_rows}")
+
+
+def compare(ours, messages, tally, form):
+    """What logtool makes of a log beside the `messages` in it."""
+    tables = tables_of(ours)
     for (name, kind), of_topic in sorted(messages.items()):
         if kind in POINTS:
             table = tables.get((f"{name}/points", 0))
             differences = list(points(table, kind, of_topic))
-            tally.check(f"{name} points", differences, f"{table.num_rows if table else 0} rows")
+            told = f"{table.num_rows if table else 0} rows"
+            tally.check(f"{name} points{form}", differences, told)
         elif kind == "VelodyneScan":
             table = tables.get((f"{name}/packets", 0))
             differences = list(packets(table, of_topic))
-            tally.check(f"{name} packets", differences, f"{table.num_rows if table else 0} packets")
+            told = f"{table.num_rows if table else 0} packets"
+            tally.check(f"{name} packets{form}", differences, told)
     pictures = {key: value for key, value in messages.items() if key[1] in IMAGES}
     if pictures:
         folder = ours.convert("images")
         for (name, kind), of_topic in sorted(pictures.items()):
             differences = list(images(folder / name.strip("/").replace("/", "_"), kind, of_topic))
-            tally.check(f"{name} images", differences, f"{len(of_topic)} images")
-    return tally
+            tally.check(f"{name} images{form}", differences, f"{len(of_topic)} images")
 
 
 def stamp(header):

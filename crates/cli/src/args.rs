@@ -20,7 +20,8 @@ pub(crate) use self::commands::{
 };
 pub(crate) use self::convert::{ConvertArgs, Layout, Target, To};
 pub(crate) use self::copying::{
-    CheckArgs, FilterArgs, FindingLevel, MergeArgs, Offset, RepairArgs, WritingArgs,
+    CheckArgs, Drift, FilterArgs, FindingLevel, MergeArgs, Offset, RepairArgs,
+    WritingArgs,
 };
 pub(crate) use self::plot::{PlotArgs, ReportArgs};
 pub(crate) use self::points::{

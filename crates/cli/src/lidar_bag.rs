@@ -1,6 +1,6 @@
-//! Bags of the packets of Velodyne lidars, with points made of them.
+//! Bags and MCAP files of the packets of Velodyne lidars, with points made of them.
 //!
-//! The crates of bags and of lidars do not know of one another. Here, a bag's topics of
+//! The crates of these formats and of lidars do not know of one another. Here, a log's topics of
 //! packets get topics of points beside them: `/velodyne_packets/points` beside
 //! `/velodyne_packets/packets`.
 

@@ -36,7 +36,7 @@ pub(crate) fn open(path: &Path, global: &GlobalArgs) -> Result<Opened> {
     readable(look(path, global)?)
 }
 
-/// The same, with what is known of the lidars of which it holds packets; a bag of them
+/// The same, with what is known of the lidars of which it holds packets; a bag or MCAP file of them
 /// then has their points.
 pub(crate) fn open_with(
     path: &Path,
@@ -46,7 +46,8 @@ pub(crate) fn open_with(
     readable(look_with(path, global, Some(lidar))?)
 }
 
-/// The same, but of a bag only what it itself has: its packets are messages already.
+/// The same, but of a bag or an MCAP file only what it itself has: its packets are
+/// messages already.
 pub(crate) fn open_to_copy(
     path: &Path,
     global: &GlobalArgs,
@@ -54,8 +55,8 @@ pub(crate) fn open_to_copy(
 ) -> Result<Opened> {
     let input = Input::open(path, global)?;
     let open = |format: &dyn Format| {
-        let is_bag = format.name() == logtool_rosbag::FORMAT.name();
-        open_as(format, &input, global, (!is_bag).then_some(lidar))
+        let has_messages = ["rosbag", "mcap"].contains(&format.name());
+        open_as(format, &input, global, (!has_messages).then_some(lidar))
     };
     let log = format(path, &input).and_then(open);
     let log = log.map_err(|err| explained(err, &input))?;
@@ -144,6 +145,9 @@ fn open_well(
         };
     }
     let Some(lidar) = lidar else { return Ok(format.open(source, options)?) };
+    if format.name() == logtool_mcap::FORMAT.name() {
+        return lidar_bag::with_points(format.open(source, options)?, lidar);
+    }
     let (vel, capture) = (Vel::of(lidar.clone()), Capture::of(lidar.clone()));
     let format: &dyn Format = match format.name() {
         name if name == vel.name() => &vel,

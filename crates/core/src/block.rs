@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use crate::{
     damage::{Damage, DamageKind},
+    shift::Shift,
     time::Timestamp,
     topic::TopicId,
 };
@@ -174,10 +175,10 @@ impl Block {
         size_of::<Self>() + self.bytes.len() + entries + places
     }
 
-    /// Makes all records so many nanoseconds later.
-    pub(crate) fn delay(&mut self, nanos: i64) {
+    /// Brings all records onto another clock.
+    pub(crate) fn shift(&mut self, shift: &Shift) {
         for entry in &mut self.entries {
-            entry.time = entry.time.later(nanos);
+            entry.time = shift.of(entry.time);
         }
     }
 

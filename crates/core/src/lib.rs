@@ -53,6 +53,8 @@ mod time;
 mod topic;
 mod value;
 
+mod shift;
+
 mod damage;
 mod finding;
 
@@ -130,6 +132,7 @@ pub use crate::{
     raw::{RawDecoder, raw_schema},
     room::ColumnRoom,
     shape::TimeBase,
+    shift::Shift,
     sink::{
         Extract, LeftOut, Output, RecordSink, TableSink, TableWriter, WriteOptions,
     },

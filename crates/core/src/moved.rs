@@ -1,5 +1,4 @@
-//! A log on another clock, and with other names: its records as they are, so many
-//! nanoseconds later.
+//! A log on another clock, and with other names: its records as they are, at other times.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -9,6 +8,7 @@ use crate::{
     layout::Layout,
     log::{Columns, Cursor, Decoder, Log},
     manifest::{Manifest, Part, Selection},
+    shift::Shift,
     source::Source,
     time::{TimeRange, Timestamp},
     topic::TopicId,
@@ -19,33 +19,33 @@ use crate::{
 pub struct MovedLog {
     log: Arc<dyn Log>,
     manifest: Manifest,
-    offset: i64,
+    shift: Shift,
 }
 
 impl MovedLog {
-    /// `log` with each record `offset_nanos` later than it was, and with new names for
+    /// `log` with each record at the time that `shift` gives it, and with new names for
     /// some of its topics.
     pub fn new(
         log: Arc<dyn Log>,
-        offset_nanos: i64,
+        shift: Shift,
         names: &BTreeMap<TopicId, String>,
     ) -> Self {
         let mut manifest = log.manifest().clone();
-        manifest.time = manifest.time.map(|time| time.later(offset_nanos));
+        manifest.time = manifest.time.map(|time| shift.of_range(time));
         for part in &mut manifest.parts {
-            part.time = part.time.later(offset_nanos);
+            part.time = shift.of_range(part.time);
         }
         for (id, topic) in (0..).map(TopicId).zip(&mut manifest.topics) {
-            topic.time = topic.time.map(|time| time.later(offset_nanos));
+            topic.time = topic.time.map(|time| shift.of_range(time));
             if let Some(name) = names.get(&id) {
                 topic.name.clone_from(name);
             }
         }
-        Self { log, manifest, offset: offset_nanos }
+        Self { log, manifest, shift }
     }
 
     fn back(&self, part: &Part) -> Part {
-        Part { time: part.time.later(self.offset.saturating_neg()), ..part.clone() }
+        Part { time: self.shift.back(part.time), ..part.clone() }
     }
 }
 
@@ -55,10 +55,10 @@ impl Log for MovedLog {
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        let time = selection.time.later(self.offset.saturating_neg());
+        let time = self.shift.back(selection.time);
         let selection = Selection { time, topics: selection.topics.clone() };
         let cursor = self.log.read(&self.back(part), &selection)?;
-        Ok(Box::new(MovedCursor { cursor, offset: self.offset }))
+        Ok(Box::new(MovedCursor { cursor, shift: self.shift }))
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
@@ -81,33 +81,33 @@ impl Log for MovedLog {
         let before = times.len();
         let is_known = self.log.times(&self.back(part), times)?;
         for (_, time) in times.iter_mut().skip(before) {
-            *time = time.later(self.offset);
+            *time = self.shift.of(*time);
         }
         Ok(is_known)
     }
 
     fn part_times(&self) -> Vec<TimeRange> {
         let times = self.log.part_times().into_iter();
-        times.map(|time| time.later(self.offset)).collect()
+        times.map(|time| self.shift.of_range(time)).collect()
     }
 }
 
 struct MovedCursor {
     cursor: Box<dyn Cursor>,
-    offset: i64,
+    shift: Shift,
 }
 
 impl Cursor for MovedCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         let is_more = self.cursor.fill(block)?;
-        block.delay(self.offset);
+        block.shift(&self.shift);
         Ok(is_more)
     }
 }
 
 impl fmt::Debug for MovedLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MovedLog").field("offset", &self.offset).finish_non_exhaustive()
+        f.debug_struct("MovedLog").field("shift", &self.shift).finish_non_exhaustive()
     }
 }
 
@@ -123,7 +123,7 @@ mod tests {
         };
         let log = Scripted::new(vec![vec![play(&[1, 2])], vec![play(&[3, 4])]]);
         let names = BTreeMap::from([(TopicId(0), "/new".to_owned())]);
-        let log = MovedLog::new(Arc::new(log), 100, &names);
+        let log = MovedLog::new(Arc::new(log), Shift::new(100), &names);
         assert_eq!(log.manifest().topics[0].name, "/new");
         let time = TimeRange {
             start: Timestamp::from_nanos(102),

@@ -13,7 +13,7 @@ use crate::{
     check::Inside,
     chunk::{self, Opened},
     contents::{self, Met},
-    wire::{self, HEAD_LEN, op, timestamp},
+    wire::{self, ENVELOPE, HEAD_LEN, op, timestamp},
 };
 
 /// Reads a part.
@@ -39,6 +39,8 @@ enum Next {
 struct Reader {
     channels: Arc<Channels>,
     selection: Selection,
+    /// Whether some of that is derived of messages.
+    has_derived: bool,
     options: OpenOptions,
     /// What looks into chunks as they are read.
     inside: Option<Arc<Inside>>,
@@ -53,7 +55,7 @@ impl McapCursor {
         selection: Selection,
         options: OpenOptions,
     ) -> Self {
-        let reader = Reader { channels, selection, options, inside: None };
+        let reader = Reader::new(channels, selection, options);
         Self { reader, next: Next::Chunk(source.clone(), place) }
     }
 
@@ -73,7 +75,7 @@ impl McapCursor {
         selection: Selection,
         options: OpenOptions,
     ) -> Self {
-        let reader = Reader { channels, selection, options, inside: None };
+        let reader = Reader::new(channels, selection, options);
         let gap = NextGap::new(&gaps, place.start);
         let walk = Walk::new(source.clone(), place, options);
         Self { reader, next: Next::Records { walk, gaps, gap } }
@@ -110,6 +112,15 @@ impl Cursor for McapCursor {
 }
 
 impl Reader {
+    fn new(
+        channels: Arc<Channels>,
+        selection: Selection,
+        options: OpenOptions,
+    ) -> Self {
+        let has_derived = channels.derived.is_wanted(&selection.topics);
+        Self { channels, selection, has_derived, options, inside: None }
+    }
+
     /// Looks at the record at `used` of `bytes`, which lies at `at` of the file.
     fn step(&self, block: &mut Block, at: u64, bytes: &[u8], used: usize) -> Step {
         let rest = bytes.get(used..).unwrap_or_default();
@@ -191,6 +202,12 @@ impl Reader {
             return block.report(lost.of_records(1, None));
         };
         let time = timestamp(time);
+        if self.has_derived {
+            // Behind the number of the channel and the envelope.
+            let payload = range.start + 2 + ENVELOPE as usize..range.end;
+            let (derived, of) = (&self.channels.derived, (topic, stream));
+            derived.derive(block, &self.selection, of, time, payload);
+        }
         if self.selection.wants(topic, time) {
             // All but the number of the channel.
             block.push_of(topic, stream, time, range.start + 2..range.end);

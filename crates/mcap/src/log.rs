@@ -4,7 +4,7 @@ use std::{collections::VecDeque, fmt, ops::Range, sync::Arc};
 
 use logtool_core::{
     Block, Columns, Cursor, Damage, Decoder, Findings, Inspection, Log, Manifest,
-    OpenOptions, Part, Result, Selection, Source, TopicId,
+    OpenOptions, Part, Result, Selection, Source, TimeRange, TopicId,
 };
 
 use crate::{
@@ -62,7 +62,7 @@ impl McapLog {
         let parts = manifest.parts.iter().zip(&notes.chunks);
         let chunks = parts.filter(|(_, is_chunk)| **is_chunk);
         let chunks = chunks.map(|(part, _)| part.bytes.start).collect();
-        let channels = Arc::new(Channels::new(&notes.channels));
+        let channels = Arc::new(Channels::new(&notes.channels, &manifest.topics));
         let (gaps, profile) = (notes.gaps.into(), notes.profile);
         Self { source, manifest, options, channels, gaps, chunks, profile }
     }
@@ -83,11 +83,18 @@ impl Log for McapLog {
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
-        messages::decoder(self.manifest.get(topic)?, columns)
+        match self.channels.derived.decoder(self, topic, columns) {
+            Some(decoder) => decoder,
+            None => messages::decoder(self.manifest.get(topic)?, columns),
+        }
     }
 
     fn source(&self) -> &Arc<dyn Source> {
         &self.source
+    }
+
+    fn part_times(&self) -> Vec<TimeRange> {
+        self.channels.derived.times_without_room(&self.manifest.parts)
     }
 
     fn check(&self, findings: &mut Findings) -> Result<()> {

@@ -9,6 +9,10 @@ use serde::{Deserialize, Serialize};
 /// What the format is called, in a manifest too.
 pub(crate) const FORMAT_NAME: &str = "mcap";
 
+/// What a stream's metadata say of a channel beside the channel's own: its number, its topic
+/// and its type.
+pub(crate) const STREAM_KEYS: [&str; 3] = ["id", "topic", "type"];
+
 /// See above.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Notes {
@@ -16,6 +20,10 @@ pub(crate) struct Notes {
     pub(crate) profile: String,
     /// The numbers of the channels, in the order of the streams, and their topics.
     pub(crate) channels: Vec<(u16, TopicId)>,
+    /// The numbers of the schemas of these channels, 0 where there is none; nothing at all
+    /// unless the channels can be declared again just as they are.
+    #[serde(default)]
+    pub(crate) schemas: Vec<u16>,
     /// Whether each part is a chunk.
     pub(crate) chunks: Vec<bool>,
     /// Where there are no records, between those that there are.

@@ -1,10 +1,13 @@
 //! Writing an MCAP file that holds extracts of logs: their messages as they are, or those
 //! of ROS 1 as ROS 2 has them, each still of its own channel.
 
+mod asked;
+mod whole;
+
 use std::{collections::BTreeMap, ops::Range};
 
 use logtool_core::{
-    Cut, Damage, Error, ErrorKind, Extract, Manifest, Output, Record, RecordSink,
+    Cut, Damage, Error, ErrorKind, Extract, Manifest, Output, Part, Record, RecordSink,
     Result, Source, Stream, Timestamp, Topic, TopicId, TopicOrigin, Value,
     WriteOptions,
 };
@@ -13,10 +16,13 @@ use logtool_rosmsg::Transcoder;
 
 use crate::{
     cdr::CDR,
-    chunk::Compression,
-    notes::{FORMAT_NAME, Notes},
+    notes::{FORMAT_NAME, Notes, STREAM_KEYS},
     ros2::{self, Translation},
-    wire::{ENVELOPE, SCHEMA_ENCODING, timestamp},
+    sink::{
+        asked::{check_names, may_copy, named, profile},
+        whole::Whole,
+    },
+    wire::{Channel, ENVELOPE, SCHEMA_ENCODING, Schema, timestamp},
     write::{ChannelHandle, SchemaHandle, Writer, WriterOptions},
 };
 
@@ -39,6 +45,8 @@ struct Taken {
     left_out: Vec<Damage>,
     /// Where the records are of files that are attached.
     attached: Vec<Range<u64>>,
+    /// The chunks that can be copied as they are, if some can.
+    whole: Option<Whole>,
 }
 
 /// What becomes of a stream.
@@ -81,7 +89,8 @@ impl<'w> McapSink<'w> {
             extracts.iter().zip(noted).zip(translations)
         {
             remarks.extend(translations.values().filter_map(|one| one.remark.clone()));
-            taken.push(Taken::new(&mut writer, extract, translations, options)?);
+            let same = notes.as_ref().filter(|_| may_copy(extracts, options));
+            taken.push(Taken::new(&mut writer, extract, translations, options, same)?);
             for (name, words) in notes.iter().flat_map(|notes| &notes.metadata) {
                 writer.metadata(name, words)?;
             }
@@ -139,6 +148,20 @@ impl RecordSink for McapSink<'_> {
         self.writer.write(taking.channel, sequence, record.time, published, data)
     }
 
+    fn copy(
+        &mut self,
+        from: usize,
+        part: &Part,
+        source: &dyn Source,
+    ) -> Result<Option<u64>> {
+        let whole = self.extracts.get(from).and_then(|taken| taken.whole.as_ref());
+        let Some(whole) = whole else { return Ok(None) };
+        match whole.chunk(part, source)? {
+            Some(chunk) => self.writer.copy(chunk).map(Some),
+            None => Ok(None),
+        }
+    }
+
     fn beside(&mut self, from: usize, source: &dyn Source) -> Result<()> {
         let Some(taken) = self.extracts.get(from) else { return Ok(()) };
         let places = taken.attached.clone();
@@ -176,8 +199,13 @@ impl Taken {
         extract: &Extract<'_>,
         translations: BTreeMap<TopicId, Translation>,
         options: &WriteOptions,
+        same: Option<&Notes>,
     ) -> Result<Self> {
         let Extract { manifest, selection } = extract;
+        let mut whole = match same {
+            Some(notes) => Whole::new(extract, notes, options)?,
+            None => None,
+        };
         let mut channels = BTreeMap::new();
         let is_mcap = manifest.format == FORMAT_NAME;
         for (stream, id, metadata) in streams(manifest) {
@@ -201,8 +229,19 @@ impl Taken {
                     writer.channel(name, schema, encoding, words)?
                 }
                 None => {
-                    let schema = schema(writer, manifest, topic)?;
-                    writer.channel(name, schema, &topic.encoding, metadata)?
+                    let numbers =
+                        whole.as_ref().and_then(|whole| whole.numbers(stream));
+                    let same = numbers.and_then(|numbers| {
+                        same_channel(writer, topic, numbers, &metadata)
+                    });
+                    if let (Some(whole), Some(same)) = (&mut whole, same) {
+                        whole.keep(same, id);
+                        same
+                    } else {
+                        whole = None;
+                        let schema = schema(writer, manifest, topic)?;
+                        writer.channel(name, schema, &topic.encoding, metadata)?
+                    }
                 }
             };
             let envelope = topic.envelope;
@@ -219,8 +258,30 @@ impl Taken {
             translations: translations.collect(),
             left_out: Vec::new(),
             attached: Vec::new(),
+            whole,
         })
     }
+}
+
+/// A channel of `topic` that has the same numbers as in another file: its own, and that of its
+/// schema.
+fn same_channel<W: std::io::Write + std::io::Seek>(
+    writer: &mut Writer<W>,
+    topic: &Topic,
+    (id, schema): (u16, u16),
+    metadata: &BTreeMap<String, String>,
+) -> Option<ChannelHandle> {
+    if schema != 0 {
+        writer.same_schema(Schema {
+            id: schema,
+            name: topic.type_name.clone(),
+            encoding: topic.metadata.get(SCHEMA_ENCODING)?.clone(),
+            data: topic.definition_bytes().to_vec(),
+        })?;
+    }
+    let (name, encoding) = (topic.name.clone(), topic.encoding.clone());
+    let metadata = metadata.clone();
+    writer.same_channel(Channel { id, schema, topic: name, encoding, metadata })
 }
 
 /// The schema of `topic`, as it is; none where nothing is told of it.
@@ -268,8 +329,8 @@ fn streams(manifest: &Manifest) -> Vec<(u32, TopicId, BTreeMap<String, String>)>
 
 /// What a channel's metadata say of `stream`: all but what the channel says itself.
 fn words(stream: &Stream) -> BTreeMap<String, String> {
-    let own = ["id", "topic", "type"];
-    let told = stream.metadata.iter().filter(|(key, _)| !own.contains(&key.as_str()));
+    let told = stream.metadata.iter();
+    let told = told.filter(|(key, _)| !STREAM_KEYS.contains(&key.as_str()));
     let told = told.filter_map(|(key, value)| match value {
         Value::Text(text) => Some((key.clone(), text.clone())),
         _ => None,
@@ -293,49 +354,4 @@ fn schema_encoding(manifest: &Manifest, topic: &Topic) -> Result<String> {
             Err(Error::new(ErrorKind::Unsupported, what))
         }
     }
-}
-
-/// What a file that holds `extracts` says that it is.
-fn profile(
-    extracts: &[Extract<'_>],
-    noted: &[Option<Notes>],
-    options: &WriteOptions,
-) -> String {
-    let own = extracts.iter().zip(noted).map(|(extract, notes)| match notes {
-        Some(notes) => notes.profile.as_str(),
-        None if extract.manifest.format == "rosbag" => "ros1",
-        None => "",
-    });
-    let own = own.map(|own| match own {
-        "ros1" if options.transcode.is_some() => ros2::PROFILE,
-        own => own,
-    });
-    let mut own = own.collect::<Vec<_>>();
-    own.dedup();
-    match own[..] {
-        [one] => one.to_owned(),
-        _ => String::new(),
-    }
-}
-
-/// Checks that there is a topic for every new name, and that it is a name.
-fn check_names(extracts: &[Extract<'_>], options: &WriteOptions) -> Result<()> {
-    for (label, name) in &options.rename {
-        let has = |extract: &Extract<'_>| extract.manifest.topic(label).is_ok();
-        if !extracts.iter().any(has) {
-            let what = format!("no topic {label:?}, which is to be called {name:?}");
-            return Err(Error::new(ErrorKind::NoSuch, what));
-        }
-    }
-    Ok(())
-}
-
-/// The compression that is called `name`.
-fn named(name: &str) -> Result<Compression> {
-    Compression::of(name.as_bytes()).ok_or_else(|| {
-        let what = format!(
-            "an MCAP file that is packed with {name:?}: \"none\", \"lz4\" or \"zstd\""
-        );
-        Error::new(ErrorKind::Unsupported, what)
-    })
 }

@@ -5,6 +5,7 @@
 //! out are there and whole, and say all that is needed to read them.
 
 mod attached;
+mod chunks;
 mod encode;
 mod filling;
 
@@ -18,12 +19,10 @@ use logtool_core::{Error, ErrorKind, Place, Queue, Result, Timestamp};
 use crate::{
     chunk::Compression,
     wire::{Channel, ChunkIndex, MAGIC, Schema, op},
-    write::{
-        attached::Attached,
-        encode::{Records, Told},
-        filling::{Filling, Full},
-    },
+    write::{attached::Attached, chunks::Packed, encode::Records, filling::Filling},
 };
+
+pub(crate) use self::{chunks::Copied, encode::Told};
 
 /// How to write.
 #[derive(Clone, Debug)]
@@ -69,6 +68,8 @@ pub struct Writer<W> {
     options: WriterOptions,
     schemas: Vec<Schema>,
     channels: Vec<Declared>,
+    /// Where in the list each channel is, by its number.
+    by_id: Vec<Option<usize>>,
     filling: Filling,
     queue: Queue<Result<Packed>>,
     chunks: Vec<ChunkIndex>,
@@ -86,6 +87,13 @@ pub struct SchemaHandle(u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelHandle(u16);
 
+impl ChannelHandle {
+    /// Its number in the file.
+    pub(crate) fn id(self) -> u16 {
+        self.0
+    }
+}
+
 #[derive(Debug)]
 struct Declared {
     channel: Channel,
@@ -100,13 +108,6 @@ struct Statistics {
     messages: u64,
     /// The first and the last time.
     times: Option<(u64, u64)>,
-}
-
-/// A chunk that is packed.
-#[derive(Debug)]
-struct Packed {
-    bytes: Vec<u8>,
-    told: Told,
 }
 
 impl<W: Write + Seek> Writer<W> {
@@ -127,6 +128,7 @@ impl<W: Write + Seek> Writer<W> {
             options,
             schemas: Vec::new(),
             channels: Vec::new(),
+            by_id: Vec::new(),
             filling: Filling::default(),
             queue: Queue::new(),
             chunks: Vec::new(),
@@ -153,10 +155,23 @@ impl<W: Write + Seek> Writer<W> {
         if let Some(schema) = self.schemas.iter().find(is_like) {
             return Ok(SchemaHandle(schema.id));
         }
-        let id = number(self.schemas.len() + 1, "schemas")?;
+        let last = self.schemas.iter().map(|schema| usize::from(schema.id)).max();
+        let id = number(last.unwrap_or(0) + 1, "schemas")?;
         let (name, encoding) = (name.to_owned(), encoding.to_owned());
         self.schemas.push(Schema { id, name, encoding, data: data.to_vec() });
         Ok(SchemaHandle(id))
+    }
+
+    /// Adds a schema that has the number `id` in another file, if that is free or of the same
+    /// here.
+    pub(crate) fn same_schema(&mut self, schema: Schema) -> Option<SchemaHandle> {
+        match self.schemas.iter().find(|known| known.id == schema.id) {
+            Some(known) if *known == schema => {}
+            Some(_) => return None,
+            None if schema.id == 0 => return None,
+            None => self.schemas.push(schema.clone()),
+        }
+        Some(SchemaHandle(schema.id))
     }
 
     /// Adds a channel: messages of `topic` that look like `schema` and are written as
@@ -171,11 +186,32 @@ impl<W: Write + Seek> Writer<W> {
         encoding: &str,
         metadata: BTreeMap<String, String>,
     ) -> Result<ChannelHandle> {
-        let id = number(self.channels.len(), "channels")?;
+        let id = number(self.by_id.len(), "channels")?;
         let (topic, encoding) = (topic.to_owned(), encoding.to_owned());
         let channel = Channel { id, schema: schema.0, topic, encoding, metadata };
+        Ok(self.declare(channel))
+    }
+
+    /// Adds a channel that has this number in another file, if it is free here.
+    pub(crate) fn same_channel(&mut self, channel: Channel) -> Option<ChannelHandle> {
+        let is_free = self.place_of(channel.id).is_none() && channel.id < u16::MAX;
+        is_free.then(|| self.declare(channel))
+    }
+
+    /// Where in the list of channels that with the number `id` is.
+    fn place_of(&self, id: u16) -> Option<usize> {
+        *self.by_id.get(usize::from(id))?
+    }
+
+    fn declare(&mut self, channel: Channel) -> ChannelHandle {
+        let handle = ChannelHandle(channel.id);
+        let id = usize::from(channel.id);
+        self.by_id.resize(self.by_id.len().max(id + 1), None);
+        if let Some(place) = self.by_id.get_mut(id) {
+            *place = Some(self.channels.len());
+        }
         self.channels.push(Declared { channel, is_declared: false, messages: 0 });
-        Ok(ChannelHandle(id))
+        handle
     }
 
     /// Writes a message of `channel`.
@@ -193,7 +229,9 @@ impl<W: Write + Seek> Writer<W> {
         data: &[u8],
     ) -> Result<()> {
         let (log_time, publish_time) = (nanos(log_time)?, nanos(publish_time)?);
-        let Some(declared) = self.channels.get_mut(usize::from(channel.0)) else {
+        let index = self.place_of(channel.0);
+        let Some(declared) = index.and_then(|index| self.channels.get_mut(index))
+        else {
             let what = format!("a channel {} that is none of this file", channel.0);
             return Err(Error::new(ErrorKind::NoSuch, what));
         };
@@ -205,7 +243,7 @@ impl<W: Write + Seek> Writer<W> {
             self.filling.records.channel(&declared.channel);
         }
         declared.messages += 1;
-        self.statistics.count(log_time);
+        self.statistics.count(1, log_time, log_time);
         self.filling.message(channel.0, sequence, log_time, publish_time, data);
         match self.filling.len() > self.options.chunk_bytes as usize {
             true => self.end_chunk(),
@@ -317,50 +355,13 @@ impl<W: Write + Seek> Writer<W> {
             });
         });
     }
-
-    fn end_chunk(&mut self) -> Result<()> {
-        let Some(full) = self.filling.take() else { return Ok(()) };
-        let compression = self.options.compression;
-        self.queue.push(move || {
-            let Full { bytes, told } = full;
-            Ok(Packed { bytes: compression.pack(bytes)?, told })
-        });
-        while let Some(packed) = self.queue.next() {
-            self.put_chunk(packed?)?;
-        }
-        Ok(())
-    }
-
-    fn put_chunk(&mut self, packed: Packed) -> Result<()> {
-        let Packed { bytes, told } = packed;
-        let compression = self.options.compression.name();
-        let at = self.place.at();
-        let head = encode::chunk_head(&told, compression, bytes.len() as u64);
-        self.place.put(&head)?;
-        self.place.put(&bytes)?;
-        let indexes_at = self.place.at();
-        let (indexes, channels) = encode::message_indexes(&told, indexes_at);
-        self.place.put(&indexes)?;
-        self.chunks.push(ChunkIndex {
-            start: told.start,
-            end: told.end,
-            at,
-            len: indexes_at - at,
-            channels,
-            index_len: indexes.len() as u64,
-            compression: compression.to_owned(),
-            packed_len: bytes.len() as u64,
-            size: told.size,
-        });
-        Ok(())
-    }
 }
 
 impl Statistics {
-    fn count(&mut self, time: u64) {
-        self.messages += 1;
-        let (first, last) = self.times.unwrap_or((time, time));
-        self.times = Some((first.min(time), last.max(time)));
+    fn count(&mut self, messages: u64, start: u64, end: u64) {
+        self.messages += messages;
+        let (first, last) = self.times.unwrap_or((start, end));
+        self.times = Some((first.min(start), last.max(end)));
     }
 }
 

@@ -6,12 +6,12 @@ use bytes::{Bytes, BytesMut};
 use logtool_core::{
     Block, Cursor, Damage, DamageKind, Result, Selection, Timestamp, TopicId,
 };
+use logtool_rosmsg::Derived;
 
 use crate::{
     bag::Bag,
     check::Inside,
     connection::{Connection, Raw},
-    derived::{Derivation, Derived, packets_of},
     table::Table,
     traverse::Traverse,
     trust::is_spoiled,
@@ -70,8 +70,7 @@ impl Parts {
         bag.lock.check()?;
         let chunk_at = part.start;
         let traverse = Traverse::new(bag, bounds.clone(), part, inside)?;
-        let is_wanted =
-            derived.iter().any(|(topic, ..)| selection.topics.contains(topic));
+        let is_wanted = derived.is_wanted(&selection.topics);
         let reader = Reader {
             table,
             selection: selection.clone(),
@@ -120,8 +119,9 @@ impl Visitor for Filling<'_> {
     #[inline]
     fn message(&mut self, id: u32, time: Timestamp, payload: Range<usize>) -> bool {
         let Some((entry, topic)) = self.reader.find(id) else { return false };
-        if self.reader.derived.is_some() {
-            self.derive(topic, entry, time, payload.clone());
+        if let Some(derived) = &self.reader.derived {
+            let (of, selection) = ((topic, entry), &self.reader.selection);
+            derived.derive(self.block, selection, of, time, payload.clone());
         }
         if self.reader.selection.wants(topic, time) {
             self.block.push_of(topic, entry, time, payload);
@@ -148,37 +148,6 @@ impl Visitor for Filling<'_> {
 
     fn damage(&mut self, damage: Damage) {
         self.block.report(damage);
-    }
-}
-
-impl Filling<'_> {
-    /// Adds what is derived of a message of `topic`.
-    fn derive(
-        &mut self,
-        topic: TopicId,
-        entry: u32,
-        time: Timestamp,
-        payload: Range<usize>,
-    ) {
-        let Reader { derived, selection, .. } = &*self.reader;
-        let child = derived.as_ref().and_then(|derived| derived.child(topic));
-        let Some((topic, derivation)) = child else { return };
-        match derivation {
-            Derivation::Points(_) if selection.wants(topic, time) => {
-                self.block.push_of(topic, entry, time, payload);
-            }
-            Derivation::Packets if selection.topics.contains(topic) => {
-                let (bytes, start) = (self.block.bytes().clone(), payload.start);
-                let message = bytes.get(payload).unwrap_or_default();
-                packets_of(message, time, |time, packet| {
-                    if selection.time.contains(time) {
-                        let packet = start + packet.start..start + packet.end;
-                        self.block.push_of(topic, entry, time, packet);
-                    }
-                });
-            }
-            _ => {}
-        }
     }
 }
 

@@ -59,11 +59,6 @@ mod loss;
 
 mod schema;
 
-mod points;
-mod sensor;
-
-mod image;
-
 mod derived;
 
 mod traverse;
@@ -99,9 +94,6 @@ pub use crate::{
     connection::Connection,
     encryption::Key,
     format::{FORMAT, Rosbag},
-    image::{
-        ImageContent, ImageFile, ImageMessage, ImageType, PixelColor, Pixels, RawImage,
-    },
     log::RosbagLog,
     options::{RosbagOptions, Survey},
     survey::topics::RAW_REMARK,

@@ -7,9 +7,8 @@ use std::{
 };
 
 use logtool_core::{
-    Block, Columns, Cursor, Decoder, Error, ErrorKind, Findings, Inspection, Log,
-    Manifest, Part, Result, Selection, Source, TimeRange, Timestamp, TopicId, TopicSet,
-    Value,
+    Columns, Cursor, Decoder, Error, ErrorKind, Findings, Inspection, Log, Manifest,
+    Part, Result, Selection, Source, TimeRange, Timestamp, TopicId, TopicSet, Value,
 };
 use logtool_rosmsg::Described;
 
@@ -18,14 +17,12 @@ use crate::{
     check::{Checked, Inside, check},
     connection::Connection,
     cursor::Parts,
-    derived::{self, Derived, PointSource},
+    derived::derived_of,
     encryption::Lock,
     head::Head,
     notes::{FORMAT_NAME, Notes},
     options::RosbagOptions,
-    overview,
-    points::Shape,
-    schema,
+    overview, schema,
     survey::survey,
     table::Table,
 };
@@ -38,8 +35,6 @@ pub struct RosbagLog {
     described: Vec<OnceLock<Result<Described>>>,
     /// The topics of which there are too many columns.
     too_wide: TopicSet,
-    /// The columns of the points of each derived topic; found out when first needed.
-    shapes: Vec<OnceLock<Arc<Shape>>>,
     head: Head,
     /// Why nothing can be read, if no chunk can be unpacked.
     unreadable: Option<String>,
@@ -86,8 +81,7 @@ impl RosbagLog {
         let table = Table::restore(connections);
         let cells = std::iter::repeat_with(OnceLock::new);
         let described = cells.take(table.topics()).collect();
-        let derived = Arc::new(Derived::of(&table));
-        let shapes = derived.iter().map(|_| OnceLock::new()).collect();
+        let derived = Arc::new(derived_of(&table));
         let lock = Lock::new(&head.encryptor, &head.user, options.key);
         let bag = Bag { source, options: options.open, lock, is_v1: head.is_v1() };
         let starts = manifest.parts.iter().map(|part| part.bytes.start);
@@ -95,7 +89,7 @@ impl RosbagLog {
         let bounds = starts.chain(end).collect();
         let table = Arc::new(table);
         let parts = Parts { bag, table, derived, bounds, inside: None };
-        Self { manifest, parts, described, too_wide, shapes, head, unreadable }
+        Self { manifest, parts, described, too_wide, head, unreadable }
     }
 
     /// All connections, in the order in which the bag tells of them: the
@@ -122,47 +116,6 @@ impl RosbagLog {
         }))
     }
 
-    /// The columns of the points of `topic`, which is derived of `parent`.
-    fn shape(
-        &self,
-        topic: TopicId,
-        parent: TopicId,
-        source: PointSource,
-    ) -> Result<Arc<Shape>> {
-        let cell = topic.index().checked_sub(self.described.len());
-        let cell = cell.and_then(|index| self.shapes.get(index));
-        if let Some(shape) = cell.and_then(OnceLock::get) {
-            return Ok(shape.clone());
-        }
-        let shape = match source.shape() {
-            Some(shape) => shape,
-            None => self.first_shape(parent, source)?.unwrap_or_default(),
-        };
-        let shape = Arc::new(shape);
-        Ok(cell.map_or(shape.clone(), |cell| cell.get_or_init(|| shape).clone()))
-    }
-
-    /// The columns of the points of the first message of `topic` that has some.
-    fn first_shape(
-        &self,
-        topic: TopicId,
-        source: PointSource,
-    ) -> Result<Option<Shape>> {
-        let topics = [topic].into_iter().collect();
-        let selection = Selection { topics, ..Selection::default() };
-        let mut block = Block::default();
-        for part in self.manifest.plan(&selection, 0) {
-            let mut cursor = self.read(&part, &selection)?;
-            while cursor.fill(&mut block)? {
-                let mut records = block.iter();
-                if let Some(shape) = records.find_map(|r| source.shape_of(r.payload)) {
-                    return Ok(Some(shape));
-                }
-            }
-        }
-        Ok(None)
-    }
-
     /// The version of the format, as `(2, 0)`; nothing where the first line is broken.
     pub fn version(&self) -> Option<(u32, u32)> {
         self.head.version
@@ -182,9 +135,8 @@ impl Log for RosbagLog {
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
-        if let Some((parent, derivation)) = self.parts.derived.get(topic) {
-            let shape = |source| self.shape(topic, parent, source);
-            return derived::decoder(derivation, shape, columns);
+        if let Some(decoder) = self.parts.derived.decoder(self, topic, columns) {
+            return decoder;
         }
         match self.described(topic) {
             Some(described) => schema::decoder(described, columns),

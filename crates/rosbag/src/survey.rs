@@ -18,7 +18,7 @@ use logtool_core::{
 use crate::{
     bag::Bag,
     connection::{Connection, Raw},
-    derived::Derived,
+    derived::derived_of,
     encryption::{Key, Lock},
     head::Head,
     index::{self, Index},
@@ -252,7 +252,7 @@ impl Findings {
         told.append(&mut of_one_place);
         self.damage = told;
         let mut totals: Vec<Option<Count>> = vec![None; self.table.topics()];
-        let derived = Derived::of(&self.table);
+        let derived = derived_of(&self.table);
         let is_disputed = self.table.is_disputed();
         let (mut parts, mut unsure) = (Vec::new(), Vec::new());
         let mut strangers: BTreeSet<u32> = BTreeSet::new();
@@ -275,7 +275,7 @@ impl Findings {
                 };
                 let Some(topic) = self.table.topic(entry) else { continue };
                 topics.insert(topic);
-                if let Some((child, _)) = derived.child(topic) {
+                if let Some(child) = derived.child(topic) {
                     topics.insert(child);
                 }
                 if let Some(total) = totals.get_mut(topic.index()) {

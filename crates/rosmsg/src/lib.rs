@@ -4,16 +4,33 @@
 //! memory, as a [`Layout`](logtool_core::Layout) of which columns are made. A
 //! [`Transcoder`] translates messages between the encodings of ROS 1 and of ROS 2, and a
 //! [`MessageWriter`] makes some of ROS 1, as [`LayoutMessages`] does of the payloads of
-//! other formats.
+//! other formats. Messages of sensors become images ([`ImageType`]) and tables of points and
+//! packets ([`Derived`]), in either encoding.
+
+// In reading order: each module uses only those above it.
+mod cut;
 
 mod definition;
-mod layout;
 mod names;
+
+mod layout;
 mod transcode;
 mod write;
 
+mod points;
+mod sensor;
+
+mod image;
+
+mod derived;
+
 pub use crate::{
+    cut::Encoding,
     definition::{Definition, Described, compile, define, describe, md5sum},
+    derived::{Derivation, Derived},
+    image::{
+        ImageContent, ImageFile, ImageMessage, ImageType, PixelColor, Pixels, RawImage,
+    },
     layout::LayoutMessages,
     names::type_name,
     transcode::Transcoder,

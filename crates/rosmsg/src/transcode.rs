@@ -34,9 +34,6 @@ use crate::transcode::program::Program;
 /// The encapsulation of what is written: plain CDR, little-endian.
 const CDR_LE: [u8; 4] = [0, 1, 0, 0];
 
-/// How long the encapsulation is.
-const HEAD_LEN: usize = CDR_LE.len();
-
 /// Translates messages of one type from the encoding of ROS 1 to CDR, and back.
 ///
 /// ```

@@ -143,6 +143,36 @@ impl FromStr for Offset {
     }
 }
 
+/// A log, and how fast its clock runs off.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Drift {
+    pub(crate) name: String,
+    /// How many millionths of the time since the reference to add.
+    pub(crate) ppm: f64,
+    /// When on its clock nothing is added.
+    pub(crate) reference: Option<i64>,
+}
+
+impl FromStr for Drift {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const LIKE: &str = "a drift is like ros.bag=49.8 or ros.bag=49.8@120.5, and no \
+                            clock is off by more than 100000";
+        let (name, drift) = text.rsplit_once('=').ok_or(LIKE)?;
+        let (ppm, reference) = match drift.split_once('@') {
+            None => (drift, None),
+            Some((ppm, seconds)) => match seconds.parse() {
+                Ok(TypedTime::Nanos(nanos)) => (ppm, Some(nanos)),
+                _ => return Err(LIKE),
+            },
+        };
+        let ppm = ppm.parse::<f64>().ok().filter(|ppm| ppm.abs() <= 1e5);
+        let ppm = ppm.filter(|_| !name.is_empty()).ok_or(LIKE)?;
+        Ok(Self { name: name.to_owned(), ppm, reference })
+    }
+}
+
 /// Make one log of several, in the order of time
 ///
 /// Logs of one format that count their times from the same moment become one log of that
@@ -153,7 +183,8 @@ impl FromStr for Offset {
 /// become messages as `logtool convert` makes them: ULogs protocol buffers in an MCAP file,
 /// and messages of ROS in a bag or with --ros2. They are brought onto Unix
 /// time where they know it, by GPS for one; others need --offset: what to add to their times
-/// to be on the clock of the first log that is given none. `logtool align` finds it. Where
+/// to be on the clock of the first log that is given none. `logtool align` finds it, and how fast a
+/// clock runs off (--drift, or both by --align). Where
 /// two logs have topics of one name and of different types, those of the later log are
 /// called /NAME/topic, after its file.
 ///
@@ -169,7 +200,10 @@ Examples:
   logtool merge drive_*.bag -o drive.bag --compression lz4
   logtool merge full.ulg mission.ulg -o all.ulg
   logtool merge flight.ulg lidar.vel ros.bag -o all.mcap
-  logtool merge flight.ulg ros.bag -o all.mcap --offset ros.bag=-1714560000.25")]
+  logtool merge flight.ulg ros.bag -o all.mcap --offset ros.bag=-1714560000.25
+  logtool align flight.ulg ros.bag --signal sensor_combined.gyro_rad \\
+    /imu/data.angular_velocity --json > fit.json
+  logtool merge flight.ulg ros.bag -o all.mcap --align fit.json")]
 pub(crate) struct MergeArgs {
     /// The logs, two or more
     #[arg(required = true, num_args = 2.., value_name = "FILE")]
@@ -184,6 +218,15 @@ pub(crate) struct MergeArgs {
     /// it is typed here, from 1. Stamps in the payloads stay. May be given several times
     #[arg(long = "offset", value_name = "NAME=SECONDS", action = ArgAction::Append)]
     pub(crate) offsets: Vec<Offset>,
+    /// How many millionths of the time since SECONDS on its own clock (its first record, if
+    /// not said) to add to the times of a log, as `logtool align` tells. May be given several
+    /// times
+    #[arg(long = "drift", value_name = "NAME=PPM[@SECONDS]", action = ArgAction::Append)]
+    pub(crate) drifts: Vec<Drift>,
+    /// Take offset and drift of a log from what `logtool align A B --json` printed; A is then
+    /// the first log. May be given several times
+    #[arg(long = "align", value_name = "FILE", action = ArgAction::Append)]
+    pub(crate) alignments: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) writing: WritingArgs,
     #[command(flatten)]

@@ -87,12 +87,12 @@ pub(crate) struct ReportArgs {
     /// The page, .html
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
-    /// No plots, tracks and messages before this time, as 12.5, 12m30s or
+    /// Nothing before this time but the summary and parameters, as 12.5, 12m30s or
     /// 2024-05-01T12:00:00Z
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     #[arg(help_heading = "Selection")]
     pub(crate) from: Option<TypedTime>,
-    /// None at this time or later
+    /// Nothing at this time or later
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     #[arg(help_heading = "Selection")]
     pub(crate) to: Option<TypedTime>,

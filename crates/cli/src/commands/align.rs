@@ -21,6 +21,8 @@ use crate::{
 struct Side {
     /// The name of the log.
     name: String,
+    /// The log as it was typed.
+    typed: String,
     all: All,
     findings: Findings,
 }
@@ -35,7 +37,7 @@ pub(super) fn run(args: &AlignArgs, global: &GlobalArgs) -> Result<Outcome> {
         Complaint::new(format!("{}: {}: {why}", side.name, side.all.wanted.name))
     })?;
     // The files as they were typed: their names can be those of both.
-    let option = format!("{}={}", args.b.display(), Seconds(estimate.offset_nanos));
+    let option = format!("{}={}", b.typed, Seconds(estimate.offset_nanos));
     let text = match args.json {
         true => json(&a, &b, &estimate, &option)?,
         false if estimate.doubts.is_empty() => text(&a, &b, &estimate, &option),
@@ -76,34 +78,43 @@ fn side(path: &std::path::Path, signal: &str, global: &GlobalArgs) -> Result<Sid
     let topics = [all.wanted.topic].into_iter().collect();
     findings.add(manifest, &topics, &all.damage);
     findings.check(global.strict)?;
-    Ok(Side { name, all, findings })
+    Ok(Side { name, typed: path.display().to_string(), all, findings })
 }
 
 fn text(a: &Side, b: &Side, found: &Estimate, option: &str) -> String {
     let Confidence { overlap_seconds: overlap, .. } = found.confidence;
-    let ends = found.drift_ppm.abs() * 1e-6 * overlap / 2.0;
-    let drift = match found.confidence.knows_drift() {
-        true => format!("± {:.1}", found.confidence.drift_error_ppm),
-        false => format!(
-            "± {:.0}: both saw too little for more",
-            found.confidence.drift_error_ppm
+    let (ppm, error) = (found.drift_ppm, found.confidence.drift_error_ppm);
+    let reference = Seconds(found.reference);
+    let (drift, with) = match found.confidence.knows_drift() {
+        true => (
+            format!(
+                "{ppm:.2} ppm ± {error:.1}, to add for the time since the reference"
+            ),
+            format!(" --drift {}={ppm:.2}@{reference}", b.typed),
+        ),
+        false => (
+            format!(
+                "not known: {ppm:.0} ppm ± {error:.0}, as both saw too little motion, or \
+                 too much noise"
+            ),
+            format!(
+                "   (by up to {:.1} ms off at the ends)",
+                (ppm.abs() + error) * 1e-6 * overlap / 2.0 * 1e3
+            ),
         ),
     };
     format!(
         "offset      {} s ± {:.3} ms, to add to times of {} to be on the clock of {}\n\
-         reference   {} s on the clock of {}, where that is so\n\
-         drift       {:.2} ppm {drift}, to add for the time since the reference\n\
+         reference   {reference} s on the clock of {}, where that is so\n\
+         drift       {drift}\n\
          confidence  {}\n\
-         merge with  --offset {option}   (wrong by {:.1} ms at the ends: it has no drift)\n",
+         merge with  --offset {option}{with}\n",
         Seconds(found.offset_nanos),
         found.confidence.offset_error_seconds * 1e3,
         b.name,
         a.name,
-        Seconds(found.reference),
         b.name,
-        found.drift_ppm,
         figures(&found.confidence),
-        ends * 1e3,
     )
 }
 
@@ -124,15 +135,18 @@ fn figures(confidence: &Confidence) -> String {
 fn json(a: &Side, b: &Side, found: &Estimate, option: &str) -> Result<String> {
     let Confidence { windows, agreeing, .. } = found.confidence;
     let side =
-        |side: &Side| json!({ "file": side.name, "signal": side.all.wanted.name });
+        |side: &Side| json!({ "file": side.typed, "signal": side.all.wanted.name });
     let json = json!({
         "a": side(a),
         "b": side(b),
         "aligned": found.doubts.is_empty(),
         "doubts": found.doubts,
         "offset_s": serde_json::to_value(Seconds(found.offset_nanos))?,
+        "offset_ns": found.offset_nanos,
         "reference_s": serde_json::to_value(Seconds(found.reference))?,
+        "reference_ns": found.reference,
         "drift_ppm": found.drift_ppm,
+        "drift_known": found.confidence.knows_drift(),
         "option": option,
         "confidence": {
             "correlation": found.confidence.correlation,

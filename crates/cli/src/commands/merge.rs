@@ -4,6 +4,7 @@ mod clocks;
 mod names;
 mod ready;
 mod sources;
+mod told;
 
 use std::time::Instant;
 
@@ -44,7 +45,8 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     let records = topics.filter_map(|topic| topic.records).sum();
     let name = counted(logs.len() as u64, "log");
     let bar = progress::of_records(&name, records, global);
-    options.retimed = moved.iter().any(|moved| moved.nanos != 0);
+    options.retimed = moved.iter().any(|moved| moved.nanos != 0)
+        || sources.iter().any(|source| source.had_drift);
     options.words = logs.iter().flat_map(|ready| ready.words.clone()).collect();
     let inputs = sources.iter().map(|source| &source.input);
     provenance::tell_of(&mut options, format, inputs, global)?;
@@ -121,7 +123,8 @@ fn moved(
     format: &dyn Format,
 ) -> Result<Vec<Moved>> {
     let is_as_is = |source: &Source| source.format() == format.name();
-    if args.offsets.is_empty() && sources.iter().all(is_as_is) {
+    let is_told = |source: &Source| source.offset.is_some() || source.had_drift;
+    if !sources.iter().any(is_told) && sources.iter().all(is_as_is) {
         clocks::check(sources, args.same_clock)?;
         return Ok(vec![Moved::default(); sources.len()]);
     }

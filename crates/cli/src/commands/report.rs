@@ -91,11 +91,13 @@ fn page(opened: &Opened, args: &ReportArgs, findings: &mut Findings) -> Result<P
     let shown = Shown { time, axis: &axis, bands: &bands };
     let plots = plots::all(log, &shown, &mut seen)?;
     let tracks = track::all(log, time, &bands, &mut seen)?;
-    let scans = scan::first_of_each(log)?;
-    let images = images::first_of_each(log)?;
+    let scans = scan::first_of_each(log, time)?;
+    let images = images::first_of_each(log, time)?;
     let messages = said::messages(opened, time, &mut seen)?;
     findings.add(manifest, &logtool_core::TopicSet::All, &seen.damage);
-    add("Summary", vec![Block::Text(info::describe(opened, findings)?)]);
+    let is_part = args.from.or(args.to).is_some();
+    let summary = if is_part { "Summary of the whole log" } else { "Summary" };
+    add(summary, vec![Block::Text(info::describe(opened, findings)?)]);
     add("Track", tracks);
     add("Scans", scans);
     add("Images", images);
@@ -105,9 +107,11 @@ fn page(opened: &Opened, args: &ReportArgs, findings: &mut Findings) -> Result<P
     let title = opened.input.file_name().to_owned();
     let mut about =
         format!("{}, by logtool {}", kind(manifest), env!("CARGO_PKG_VERSION"));
-    if args.from.or(args.to).is_some() {
+    if is_part {
         let (start, end) = (clock.text(time.start), clock.text(time.end));
-        about += &format!("; plots, tracks and messages only from {start} to {end}");
+        about += &format!(
+            "; all but the summary and the parameters only from {start} to {end}"
+        );
     }
     Ok(Page { title, about, sections, ..Page::default() })
 }

@@ -129,3 +129,39 @@ fn images_of_an_unknown_encoding_are_told_and_no_damage() {
     let run = folder.run(&["convert", "odd.bag", "--to", "images", "-o", "out"]);
     run.ended(0, &["10 images of /camera/image_raw not written", "zzz8"]);
 }
+
+#[test]
+fn an_mcap_file_of_either_encoding_has_the_points_and_images_of_its_bag() {
+    let folder = rover();
+    let files = |log: &str, to: &str| -> Vec<(String, Vec<u8>)> {
+        let out = format!("{to} of {log}");
+        folder.run(&["convert", log, "-q", "--to", to, "-o", &out]).succeeded();
+        let mut all = Vec::new();
+        for topic in folder.list(&out).iter().filter(|name| !name.contains('.')) {
+            for name in folder.list(&format!("{out}/{topic}")) {
+                let path = folder.path().join(&out).join(topic).join(&name);
+                all.push((format!("{topic}/{name}"), fs::read(path).unwrap()));
+            }
+        }
+        all
+    };
+    folder.run(&["convert", "rover.bag", "-q", "-o", "ros1.mcap"]).succeeded();
+    folder
+        .run(&["convert", "rover.bag", "-q", "-o", "ros2.mcap", "--ros2"])
+        .succeeded();
+    for to in ["ply", "images"] {
+        let of_bag = files("rover.bag", to);
+        assert!(of_bag.len() > 10, "{to}: {}", of_bag.len());
+        for log in ["ros1.mcap", "ros2.mcap"] {
+            let of_mcap = files(log, to);
+            let names = |files: &[(String, Vec<u8>)]| -> Vec<String> {
+                files.iter().map(|(name, _)| name.clone()).collect()
+            };
+            assert_eq!(names(&of_mcap), names(&of_bag), "{to} of {log}");
+            assert!(of_mcap == of_bag, "{to} of {log}: other bytes");
+        }
+    }
+    // Who reads everything gets every message once.
+    let all = folder.run(&["cat", "ros2.mcap"]).succeeded().stdout;
+    assert_eq!(all.lines().count(), 491);
+}

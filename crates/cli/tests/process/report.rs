@@ -40,9 +40,38 @@ fn a_page_of_a_part_says_so_and_shows_only_that_in_the_plots() {
     let page = folder.read("part.html");
     assert!(page.contains("\"range\":[2,4]"));
     assert!(page.contains("only from 00:00:02.000 to 00:00:04.000"));
+    assert!(page.contains("<h2>Summary of the whole log</h2>"));
     let late = ["report", &log, "-o", "late.html", "--from", "1h"];
     folder.run(&late).ended(1, &["nothing at that time"]);
     assert_eq!(folder.list("."), ["part.html"]);
+}
+
+#[test]
+fn a_page_of_a_part_has_the_scans_and_images_of_that() {
+    let (folder, bag) = (Folder::new(), testdata("rover.bag"));
+    let page = |from: &str, to: &str| {
+        let args = ["report", &bag, "-f", "-o", "x.html", "--from", from, "--to", to];
+        folder.run(&args).ended(0, &["pieces"]);
+        let page = folder.read("x.html");
+        let titles = ["Scans", "Images"].map(|of| format!("<h2>{of}</h2>"));
+        let shown = titles.each_ref().map(|title| page.contains(title));
+        let image = page.split_once(&titles[1]).map(|(_, rest)| rest.to_owned());
+        let image = image.and_then(|rest| {
+            Some(
+                rest.split_once("data:image/png;base64,")?
+                    .1
+                    .split_once('"')?
+                    .0
+                    .to_owned(),
+            )
+        });
+        (shown, image)
+    };
+    // A cloud each half second, an image each second from 0.0023 s on.
+    let (first, third) = (page("0", "0.9"), page("1.9", "2.9"));
+    assert_eq!((first.0, third.0), ([true; 2], [true; 2]));
+    assert!(first.1.is_some() && first.1 != third.1, "the same image");
+    assert_eq!(page("0.1", "0.4").0, [true, false]);
 }
 
 #[test]

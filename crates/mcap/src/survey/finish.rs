@@ -7,12 +7,14 @@ use std::{
 
 use logtool_core::{
     Clock, ColumnRoom, Columns, ErrorKind, Manifest, Part, Result, Stream, TimeRange,
-    Topic, TopicId, TopicOrigin, Value, raw_schema,
+    Topic, TopicId, TopicOrigin, TopicSet, Value, raw_schema,
 };
+use logtool_rosmsg::Derived;
 
 use crate::{
+    channels::derived_of,
     messages::{decoder, layout},
-    notes::{FORMAT_NAME, Notes},
+    notes::{FORMAT_NAME, Notes, STREAM_KEYS},
     protobuf::{self, PROTOBUF},
     ros2::is_latched,
     survey::{Count, Found, Packing},
@@ -30,20 +32,25 @@ impl Found {
                  {conflicts}"
             ));
         }
-        let topics = self.topics()?;
+        let mut topics = self.topics()?;
+        let derived = derived_of(&topics);
+        topics.extend(derived.topics(&topics)?);
         let part = |tile: &super::Tile| Part {
             bytes: tile.bytes.clone(),
-            topics: tile.topics(&self.table),
+            topics: with_derived(tile.topics(&self.table), &derived),
             time: tile.time,
         };
-        let parts: Vec<Part> = self.tiles.iter().map(part).collect();
+        let mut parts: Vec<Part> = self.tiles.iter().map(part).collect();
         let times = parts.iter().map(|part| part.time);
         let times =
             times.filter(|time| *time != TimeRange::ALL && time.start < time.end);
+        let time = times.reduce(|all, next| all.cover(&next));
+        derived.make_room(&mut parts);
         let entries = self.table.channels.iter();
         let notes = Notes {
             profile: self.profile.clone(),
             channels: entries.clone().map(|e| (e.channel.id, e.topic)).collect(),
+            schemas: self.schemas(&topics).unwrap_or_default(),
             chunks: self.tiles.iter().map(|tile| tile.is_chunk).collect(),
             gaps: self.gaps.clone(),
             metadata: self.metadata.clone(),
@@ -54,7 +61,7 @@ impl Found {
             bytes,
             topics,
             streams: entries.map(stream).collect(),
-            time: times.reduce(|all, next| all.cover(&next)),
+            time,
             parts,
             reach: BTreeMap::new(),
             clock: Clock::default(),
@@ -64,6 +71,24 @@ impl Found {
             notes: Manifest::note(&notes)?,
         };
         Ok((manifest, notes))
+    }
+
+    /// The numbers of the schemas of all channels, if these can be declared again as they are
+    /// by what `topics` and streams tell of them.
+    fn schemas(&self, topics: &[Topic]) -> Option<Vec<u16>> {
+        let number = |entry: &Entry| {
+            let Entry { channel, schema, topic } = entry;
+            let topic = topics.get(topic.index())?;
+            let encoding = topic.metadata.get(SCHEMA_ENCODING).map(String::as_str);
+            let is_as_told = schema.id == channel.schema
+                && topic.type_name == schema.name
+                && encoding.unwrap_or_default() == schema.encoding
+                && topic.definition_bytes() == schema.data
+                && !STREAM_KEYS.iter().any(|key| channel.metadata.contains_key(*key));
+            is_as_told.then_some(channel.schema)
+        };
+        let numbers = self.table.channels.iter().map(number);
+        (self.table.conflicts == 0).then(|| numbers.collect())?
     }
 
     fn topics(&mut self) -> Result<Vec<Topic>> {
@@ -215,6 +240,16 @@ impl Found {
 /// How many bytes the definitions of all topics may be, a topic more or less.
 const MAX_DEFINITIONS: usize = 64 << 20;
 
+/// The topics, and those that are derived of them.
+fn with_derived(mut topics: TopicSet, derived: &Derived) -> TopicSet {
+    let made: Vec<TopicId> = derived
+        .pairs()
+        .filter_map(|(id, parent)| topics.contains(parent).then_some(id))
+        .collect();
+    made.into_iter().for_each(|id| topics.insert(id));
+    topics
+}
+
 /// A channel as people know it.
 fn stream(entry: &Entry) -> Stream {
     let text = |text: &str| Value::Text(text.to_owned());
@@ -222,11 +257,11 @@ fn stream(entry: &Entry) -> Stream {
     let words = channel.metadata.iter().map(|(key, value)| (key.clone(), text(value)));
     let mut metadata: BTreeMap<String, Value> = words.collect();
     let facts = [
-        ("id", Value::UInt(channel.id.into())),
-        ("topic", text(&channel.topic)),
-        ("type", text(&entry.schema.name)),
+        Value::UInt(channel.id.into()),
+        text(&channel.topic),
+        text(&entry.schema.name),
     ];
-    metadata.extend(facts.into_iter().map(|(key, fact)| (key.to_owned(), fact)));
+    metadata.extend(STREAM_KEYS.map(str::to_owned).into_iter().zip(facts));
     Stream { topic: entry.topic, metadata }
 }
 

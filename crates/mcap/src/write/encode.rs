@@ -131,15 +131,15 @@ impl Content<'_> {
 
 /// What is told of a chunk.
 #[derive(Debug)]
-pub(super) struct Told {
-    pub(super) start: u64,
-    pub(super) end: u64,
+pub(crate) struct Told {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
     /// How long its records are, and their CRC-32.
-    pub(super) size: u64,
-    pub(super) crc: u32,
+    pub(crate) size: u64,
+    pub(crate) crc: u32,
     /// For each channel, the times of its messages and where they are in the records, in
     /// the order of time.
-    pub(super) index: BTreeMap<u16, Vec<(u64, u64)>>,
+    pub(crate) index: BTreeMap<u16, Vec<(u64, u64)>>,
 }
 
 /// The head of a chunk of which `packed_len` bytes of records follow.

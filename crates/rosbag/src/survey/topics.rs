@@ -6,15 +6,9 @@ use arrow_schema::SchemaRef;
 use logtool_core::{
     ColumnRoom, ErrorKind, Result, Topic, TopicId, TopicOrigin, raw_schema,
 };
-use logtool_rosmsg::Described;
+use logtool_rosmsg::{Derived, Described};
 
-use crate::{
-    connection::Connection,
-    derived::{Derivation, Derived},
-    probe::Count,
-    schema,
-    survey::Findings,
-};
+use crate::{connection::Connection, probe::Count, schema, survey::Findings};
 
 /// What a topic's metadata call the reason why it has only raw bytes.
 pub const RAW_REMARK: &str = "raw_because";
@@ -68,16 +62,8 @@ impl Findings {
             });
             *instance += 1;
         }
-        let mut derived_ones: HashMap<String, u32> = HashMap::new();
-        for (_, parent, derivation) in derived.iter() {
-            let Some(parent) = topics.get(parent.index()) else { continue };
-            let name = format!("{}{}", parent.name, derivation.suffix());
-            let logged = instances.get(name.as_str()).copied().unwrap_or(0);
-            let instance = derived_ones.entry(name.clone()).or_insert(logged);
-            let topic = derived_topic(parent, derivation, name, *instance)?;
-            *instance += 1;
-            topics.push(topic);
-        }
+        let made = derived.topics(&topics)?;
+        topics.extend(made);
         Ok(topics)
     }
 }
@@ -92,35 +78,6 @@ fn look<'c>(
     let described = schema::of_topic(connections)?;
     let schema = room.schema(&described.layout)?;
     Ok((described, schema))
-}
-
-/// The topic of what is derived of `parent`.
-fn derived_topic(
-    parent: &Topic,
-    derivation: Derivation,
-    name: String,
-    instance: u32,
-) -> Result<Topic> {
-    let mut topic = Topic {
-        name,
-        instance,
-        origin: TopicOrigin::Derived,
-        schema: derivation.schema()?,
-        metadata: BTreeMap::new(),
-        latched: Vec::new(),
-        envelope: 0,
-        descriptor: Vec::new(),
-        ..parent.clone()
-    };
-    if derivation == Derivation::Packets {
-        topic.encoding = "velodyne".to_owned();
-        (topic.type_name, topic.definition) = (String::new(), String::new());
-        // How many packets a message has is not known.
-        topic.records = topic.records.filter(|records| *records == 0);
-        topic.bytes = topic.bytes.filter(|bytes| *bytes == 0);
-        topic.time = None;
-    }
-    Ok(topic)
 }
 
 /// What is odd about what the records of `connection` look like.

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Result;
-use logtool_core::{Extract, Format, Log, MovedLog, Selection, TopicSet};
+use logtool_core::{Extract, Format, Log, MovedLog, Selection, Shift, TopicSet};
 
 use crate::{
     args::{GlobalArgs, MergeArgs},
@@ -63,11 +63,17 @@ pub(super) fn ready(
                 let log = source.log.clone();
                 let log: Arc<dyn Log> = match moved.nanos {
                     0 => log,
-                    nanos => Arc::new(MovedLog::new(log, nanos, &BTreeMap::new())),
+                    nanos => Arc::new({
+                        let none = BTreeMap::new();
+                        MovedLog::new(log, Shift::new(nanos), &none)
+                    }),
                 };
                 Ready { log, topics: manifest.logged(), words: Vec::new() }
             }
         };
+        if source.had_drift {
+            remarks.push("its clock runs off, which is put right".to_owned());
+        }
         if moved.nanos != 0 {
             let zero = if moved.is_unix { ", to Unix time" } else { "" };
             remarks.push(format!("times are {} s later{zero}", Seconds(moved.nanos)));
@@ -120,6 +126,7 @@ fn rename(
                 changed.len()
             );
         }
-        ready.log = Arc::new(MovedLog::new(ready.log.clone(), 0, &changed));
+        ready.log =
+            Arc::new(MovedLog::new(ready.log.clone(), Shift::default(), &changed));
     }
 }

@@ -1,7 +1,7 @@
 //! The first image of each topic of them.
 
 use anyhow::Result;
-use logtool_core::{Block as Bytes, Log, Selection, TopicId};
+use logtool_core::{Block as Bytes, Log, Record, Selection, TimeRange, TopicId};
 use logtool_plot::Block;
 
 use crate::commands::convert::{Picture, PictureType};
@@ -10,14 +10,18 @@ use crate::commands::convert::{Picture, PictureType};
 const MOST: usize = 8;
 const LARGEST: usize = 2 << 20;
 
-pub(super) fn first_of_each(log: &dyn Log) -> Result<Vec<Block>> {
+/// The first image at `time` of each topic of them.
+pub(super) fn first_of_each(log: &dyn Log, time: TimeRange) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
     for (id, topic) in log.manifest().topics() {
         let Some(of) = PictureType::of(topic).filter(|_| blocks.len() < MOST) else {
             continue;
         };
+        let envelope = topic.envelope as usize;
         let label = topic.label().into_owned();
-        blocks.extend(first(log, id, of)?.map(|picture| block(label, picture)));
+        blocks.extend(
+            first(log, id, time, (of, envelope))?.map(|picture| block(label, picture)),
+        );
     }
     Ok(blocks)
 }
@@ -37,14 +41,22 @@ fn block(label: String, picture: Picture) -> Block {
 }
 
 /// The first image that can be made one.
-fn first(log: &dyn Log, id: TopicId, of: PictureType) -> Result<Option<Picture>> {
+fn first(
+    log: &dyn Log,
+    id: TopicId,
+    time: TimeRange,
+    (of, envelope): (PictureType, usize),
+) -> Result<Option<Picture>> {
     let topics = [id].into_iter().collect();
-    let selection = Selection { topics, ..Selection::default() };
+    let selection = Selection { topics, time };
     let mut block = Bytes::default();
     for part in log.manifest().plan(&selection, 0) {
         let mut cursor = log.read(&part, &selection)?;
         while cursor.fill(&mut block)? {
-            let mut pictures = block.iter().map(|record| Picture::of(of, &record));
+            let mut pictures = block.iter().map(|record| {
+                let payload = record.payload.get(envelope..).unwrap_or_default();
+                Picture::of(of, &Record { payload, ..record })
+            });
             if let Some(picture) = pictures.find_map(Result::ok) {
                 return Ok(Some(picture));
             }

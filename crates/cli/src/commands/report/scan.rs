@@ -3,7 +3,7 @@
 use anyhow::Result;
 use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::*};
 use logtool_core::{
-    Block as Bytes, Columns, Log, Selection, TopicId, TopicOrigin, View,
+    Block as Bytes, Columns, Log, Selection, TimeRange, TopicId, TopicOrigin, View,
 };
 use logtool_plot::{Block, TopView, TopViewOptions};
 use logtool_sinks::has_points;
@@ -13,8 +13,8 @@ use crate::signals;
 /// More pictures than these are not shown.
 const MOST: usize = 4;
 
-/// The first whole scan of each topic of points.
-pub(super) fn first_of_each(log: &dyn Log) -> Result<Vec<Block>> {
+/// The first whole scan of each topic of points, of those at `time`.
+pub(super) fn first_of_each(log: &dyn Log, time: TimeRange) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
     for (id, topic) in log.manifest().topics() {
         let is_made = topic.origin == TopicOrigin::Derived;
@@ -26,7 +26,7 @@ pub(super) fn first_of_each(log: &dyn Log) -> Result<Vec<Block>> {
             continue;
         }
         let mut label = topic.label().into_owned();
-        if let Some(scan) = Scan::read(log, id, &label)? {
+        if let Some(scan) = Scan::read(log, id, time, &label)? {
             if let Some(rate) = scan.rate() {
                 label = format!("{label}: {rate:.1} scans per second");
             }
@@ -53,10 +53,16 @@ struct Scan {
 }
 
 impl Scan {
-    fn read(log: &dyn Log, id: TopicId, label: &str) -> Result<Option<Self>> {
-        let mut decoder = log.decoder(id, &Columns::all(View::Flat))?;
+    fn read(
+        log: &dyn Log,
+        id: TopicId,
+        time: TimeRange,
+        label: &str,
+    ) -> Result<Option<Self>> {
+        let columns = Columns { time, ..Columns::all(View::Flat) };
+        let mut decoder = log.decoder(id, &columns)?;
         let topics = [id].into_iter().collect();
-        let selection = Selection { topics, ..Selection::default() };
+        let selection = Selection { topics, time };
         let new = TopViewOptions {
             title: label.to_owned(),
             color: "height (m)".to_owned(),

@@ -4,7 +4,7 @@
 //! | topic | becomes | of type |
 //! |---|---|---|
 //! | each | `/vehicle_status`, and `/sensor_gps_1` for a second instance | `ulog/VehicleStatus`, … |
-//! | of rates and accelerations | `/sensor_combined/imu` | `sensor_msgs/Imu` |
+//! | of rates and accelerations | `/sensor_combined/imu` | `sensor_msgs/Imu`, with the attitude then |
 //! | of attitudes | `/vehicle_attitude/imu` | `sensor_msgs/Imu` |
 //! | of odometry, and local positions | `/vehicle_odometry/odometry` | `nav_msgs/Odometry` |
 //! | of positions on earth | `/vehicle_gps_position/fix` | `sensor_msgs/NavSatFix` |
@@ -14,6 +14,7 @@
 //! their `timestamp` is in microseconds after the start of the vehicle. The others are in
 //! [those of ROS](turns), and their headers have the time of the measurement.
 
+mod attitudes;
 mod imu;
 mod numbers;
 mod odometry;
@@ -59,6 +60,7 @@ pub(in crate::translate) fn px4(
     let manifest = log.manifest();
     let (mut translations, mut left_out) = (Vec::new(), Vec::new());
     let mut names = Names::default();
+    let attitudes = attitudes::Attitudes::of(&log).map(Arc::new);
     for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
         if is_said(topic) {
             translations.push(said::said(&log, id, topic, nanos)?);
@@ -73,7 +75,7 @@ pub(in crate::translate) fn px4(
             continue;
         }
         if let Some(layout) = log.payload_layout(id) {
-            translations.extend(standard(id, topic, &layout, nanos)?);
+            translations.extend(standard(id, topic, &layout, nanos, &attitudes)?);
         }
         translations.extend(fixes(&log, id, topic, nanos)?);
     }
@@ -141,9 +143,10 @@ fn standard(
     topic: &Topic,
     layout: &Layout,
     offset_nanos: i64,
+    attitudes: &Option<Arc<attitudes::Attitudes>>,
 ) -> Result<Vec<Translation>> {
     let all = [
-        imu::imu(id, topic, layout, offset_nanos)?,
+        imu::imu(id, topic, layout, offset_nanos, attitudes.clone())?,
         imu::attitude(id, topic, layout, offset_nanos)?,
         odometry::odometry(id, topic, layout, offset_nanos)?,
         odometry::local_position(id, topic, layout, offset_nanos)?,

@@ -1,15 +1,15 @@
 //! One image, as a file will hold it.
 
 use logtool_core::{Error, ErrorKind, Record, Result, Timestamp, Topic, TopicId};
-use logtool_rosbag::{ImageContent, ImageType, PixelColor};
+use logtool_rosmsg::{ImageContent, ImageType, PixelColor};
 use logtool_sinks::{PngColor, PngImage, encode_png};
 use logtool_velodyne::vel;
 
 /// What the records of a topic of images are.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::commands) enum PictureType {
-    /// Messages of a bag.
-    Bag(ImageType),
+    /// Messages of ROS.
+    Ros(ImageType),
     /// Messages of a `.vel` log.
     Vel,
 }
@@ -19,7 +19,7 @@ impl PictureType {
     pub(in crate::commands) fn of(topic: &Topic) -> Option<Self> {
         let is_vel =
             (topic.encoding.as_str(), topic.type_name.as_str()) == ("vel", "ImageM");
-        if is_vel { Some(Self::Vel) } else { ImageType::of(topic).map(Self::Bag) }
+        if is_vel { Some(Self::Vel) } else { ImageType::of(topic).map(Self::Ros) }
     }
 }
 
@@ -47,7 +47,7 @@ impl Picture {
         record: &Record<'_>,
     ) -> Result<Self> {
         match of {
-            PictureType::Bag(of) => Self::of_bag(of, record),
+            PictureType::Ros(of) => Self::of_ros(of, record),
             PictureType::Vel => Self::of_vel(record),
         }
     }
@@ -83,8 +83,8 @@ impl Picture {
         })
     }
 
-    /// The picture of a message of a bag.
-    fn of_bag(of: ImageType, record: &Record<'_>) -> Result<Self> {
+    /// The picture of a message of ROS.
+    fn of_ros(of: ImageType, record: &Record<'_>) -> Result<Self> {
         let image = of.parse(record.payload)?;
         let mut clipped = 0;
         let (size, quantisation, extension, bytes) = match image.content {

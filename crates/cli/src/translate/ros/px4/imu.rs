@@ -1,5 +1,12 @@
-//! Rates, accelerations and attitudes, as `sensor_msgs/Imu`. What a topic does not tell is
-//! marked as the type has it: the first number of its covariance is -1.
+//! Rates, accelerations and attitudes, as `sensor_msgs/Imu`. What is not known is
+//! marked as the type has it: the first number of its covariance is -1. Covariances that are
+//! all 0 are of what is known, but not how well.
+//!
+//! Rates and accelerations have the attitude beside them that the vehicle had when they were
+//! measured: between the two that `vehicle_attitude` tells before and after, if these are no
+//! more than half a second apart.
+
+use std::sync::Arc;
 
 use anyhow::Result;
 use logtool_core::{Layout, Topic, TopicId, Translation};
@@ -8,9 +15,10 @@ use logtool_rosmsg::MessageWriter;
 use crate::translate::ros::{
     common,
     px4::{
-        numbers::Numbers,
+        attitudes::Attitudes,
+        numbers::{Numbers, turned},
         payloads::of_payloads,
-        turns::{Quaternion, Vector, World, body},
+        turns::{Vector, World, body},
     },
 };
 
@@ -63,24 +71,40 @@ impl Measured {
 }
 
 /// How records of the topic `id` become `sensor_msgs/Imu`, if they have rates and
-/// accelerations.
+/// accelerations; with the attitude of the vehicle, if that is known.
 pub(super) fn imu(
     id: TopicId,
     topic: &Topic,
     layout: &Layout,
     offset_nanos: i64,
+    attitudes: Option<Arc<Attitudes>>,
 ) -> Result<Option<Translation>> {
     let Some(measured) = Measured::find(layout) else { return Ok(None) };
     let about = common(topic, "/imu", TYPE)?;
-    let put = move |payload: &[u8], nanos, out: &mut Vec<u8>| {
+    let known = attitudes.clone();
+    let put = move |payload: &[u8], nanos: i64, out: &mut Vec<u8>| {
         let [rates, accelerations] = measured.read(payload)?;
+        let own = nanos.saturating_sub(offset_nanos);
+        let attitude = known.as_ref().and_then(|known| known.at(own));
         let mut message = MessageWriter::new(out);
-        message.header(0, nanos, "base_link").f64s(&[0.0, 0.0, 0.0, 1.0]);
-        message.f64s(&MISSING).f64s(&body(rates)).f64s(&UNKNOWN);
+        message.header(0, nanos, "base_link");
+        match attitude {
+            Some(of) => message.f64s(&World::Ned.attitude(of)).f64s(&UNKNOWN),
+            None => message.f64s(&[0.0, 0.0, 0.0, 1.0]).f64s(&MISSING),
+        };
+        message.f64s(&body(rates)).f64s(&UNKNOWN);
         message.f64s(&body(accelerations)).f64s(&UNKNOWN);
         Some(())
     };
-    Ok(Some(of_payloads(id, about, layout, offset_nanos, put)))
+    let mut imu = of_payloads(id, about, layout, offset_nanos, put);
+    if let Some(attitudes) = attitudes {
+        let begin = imu.begin;
+        imu.begin = Arc::new(move || {
+            attitudes.load()?;
+            begin()
+        });
+    }
+    Ok(Some(imu))
 }
 
 /// How records of the topic `id` become `sensor_msgs/Imu`, if they are attitudes: without
@@ -116,11 +140,4 @@ pub(super) fn attitude(
         Some(())
     };
     Ok(Some(of_payloads(id, about, layout, offset_nanos, put)))
-}
-
-/// The attitude in `payload`; nothing if it is not known: NaN, or 0.
-pub(super) fn turned(at: Numbers, payload: &[u8]) -> Option<Quaternion> {
-    let attitude: Quaternion = at.array(payload)?;
-    let square: f64 = attitude.iter().map(|part| part * part).sum();
-    (square.is_finite() && square > 0.0).then_some(attitude)
 }

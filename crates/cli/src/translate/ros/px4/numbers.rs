@@ -1,6 +1,8 @@
 //! Numbers in payloads that lie as a layout says.
 
-use logtool_core::{Cut, Layout, LayoutKind, Primitive};
+use logtool_core::{Cut, Layout, LayoutKind, Primitive, Record};
+
+use crate::translate::ros::px4::turns::Quaternion;
 
 /// Where in payloads there are numbers: a field, or an array.
 #[derive(Clone, Copy, Debug)]
@@ -68,4 +70,21 @@ impl Numbers {
         }
         Some(all)
     }
+}
+
+/// When a measurement was made, in nanoseconds of the record's clock: as the payload tells in
+/// microseconds at `at`, or else when it was logged.
+pub(super) fn sampled(at: Option<Numbers>, record: &Record<'_>) -> i64 {
+    // Microseconds of 285 years are exact.
+    let micros = at.and_then(|at| at.first(record.payload));
+    let micros = micros.filter(|micros| *micros > 0.0);
+    let nanos = micros.map(|micros| (micros as i64).saturating_mul(1000));
+    nanos.unwrap_or(record.time.as_nanos())
+}
+
+/// The attitude in `payload`; nothing if it is not known: NaN, or 0.
+pub(super) fn turned(at: Numbers, payload: &[u8]) -> Option<Quaternion> {
+    let attitude: Quaternion = at.array(payload)?;
+    let square: f64 = attitude.iter().map(|part| part * part).sum();
+    (square.is_finite() && square > 0.0).then_some(attitude)
 }

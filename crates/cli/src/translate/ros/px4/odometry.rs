@@ -21,8 +21,7 @@ use logtool_rosmsg::MessageWriter;
 use crate::translate::ros::{
     common,
     px4::{
-        imu::turned,
-        numbers::Numbers,
+        numbers::{Numbers, turned},
         payloads::of_payloads,
         turns::{Quaternion, Vector, World, body, into_body},
     },

@@ -6,7 +6,7 @@ use logtool_core::{
     Layout, Messages, Result, Run, Topic, TopicId, Translate, Translation,
 };
 
-use crate::translate::ros::px4::numbers::Numbers;
+use crate::translate::ros::px4::numbers::{Numbers, sampled};
 
 /// How each payload of the topic `id` becomes a message of `about`: `put` gets it and the
 /// time for the header, and adds the message to a buffer, if it becomes one.
@@ -46,11 +46,7 @@ where
 {
     fn translate(&mut self, run: Run<'_>, messages: &mut Messages) -> Result<()> {
         for (index, record) in run.records().enumerate() {
-            // Microseconds of 285 years are exact.
-            let sampled = self.sampled.and_then(|at| at.first(record.payload));
-            let sampled = sampled.filter(|micros| *micros > 0.0);
-            let sampled = sampled.map(|micros| (micros as i64).saturating_mul(1000));
-            let nanos = sampled.unwrap_or(record.time.as_nanos());
+            let nanos = sampled(self.sampled, &record);
             let nanos = nanos.saturating_add(self.offset_nanos);
             let buffer = messages.buffer();
             let before = buffer.len();

@@ -10,11 +10,11 @@
 //! say. A range that is not within `range_min..=range_max` "should be discarded": it is
 //! kept as the number that it is (infinity means that nothing was met), but is no point.
 
-use logtool_core::{Cut, Primitive};
+use logtool_core::Primitive;
 
 use crate::{
+    cut::{Encoding, FieldCut},
     points::{Column, Fill, Grid, Kind, Points, Shape, Strided},
-    sensor::{Header, counted},
 };
 
 /// The MD5 sum of the type.
@@ -37,16 +37,18 @@ pub(crate) fn shape() -> Shape {
 /// those that are not `wanted`, what has to be computed is not.
 pub(crate) fn points<'b>(
     payload: &'b [u8],
+    encoding: Encoding,
     wanted: impl Fn(usize) -> bool,
 ) -> Option<Points<'b>> {
-    let mut cut = Cut::new(payload);
-    let header = Header::cut(&mut cut)?;
+    let mut cut = FieldCut::new(payload, encoding)?;
+    let header = cut.header()?;
     let (angle_min, _angle_max) = (cut.f32()?, cut.f32()?);
     let (angle_step, time_step) = (cut.f32()?, cut.f32()?);
     let (_scan_time, range_min, range_max) = (cut.f32()?, cut.f32()?, cut.f32()?);
-    let ranges = counted(&mut cut, FLOAT as usize)?;
-    let intensities = counted(&mut cut, FLOAT as usize)?;
-    if !cut.rest().is_empty() || intensities.len() > ranges.len() {
+    let ranges = cut.numbers(FLOAT as usize)?;
+    let intensities = cut.numbers(FLOAT as usize)?;
+    let is_big = cut.is_big();
+    if !cut.is_at_end() || intensities.len() > ranges.len() {
         return None;
     }
     let count = ranges.len() / FLOAT as usize;
@@ -58,16 +60,16 @@ pub(crate) fn points<'b>(
                 (range_min..=range_max).contains(&range) && range.is_finite();
             is_point.then(|| (f64::from(range) * along(angle(beam))) as f32)
         };
-        Fill::Floats(floats(ranges).enumerate().map(beam).collect())
+        Fill::Floats(floats(ranges, is_big).enumerate().map(beam).collect())
     };
     let columns = (0..7).map(|column| {
         Some(match column {
             _ if !wanted(column) => Fill::Nothing,
-            0 => strided(ranges)?,
-            1 if intensities.len() == ranges.len() => strided(intensities)?,
+            0 => strided(ranges, is_big)?,
+            1 if intensities.len() == ranges.len() => strided(intensities, is_big)?,
             1 if intensities.is_empty() => Fill::Nothing,
             1 => {
-                let some = floats(intensities).map(Some);
+                let some = floats(intensities, is_big).map(Some);
                 let none = std::iter::repeat(None);
                 Fill::Floats(some.chain(none).take(count).collect())
             }
@@ -96,14 +98,16 @@ pub(crate) fn points<'b>(
     })
 }
 
-fn strided(floats: &[u8]) -> Option<Fill<'_>> {
+fn strided(floats: &[u8], is_big: bool) -> Option<Fill<'_>> {
     let count = floats.len() as u32 / FLOAT;
     let grid = Grid::new(floats, u32::from(count > 0), 0, count, FLOAT)?;
-    Strided::new(grid, 0, FLOAT as usize, false).map(Fill::Strided)
+    Strided::new(grid, 0, FLOAT as usize, is_big).map(Fill::Strided)
 }
 
-fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
-    let float =
-        |bytes: &[u8]| bytes.first_chunk().map(|bytes| f32::from_le_bytes(*bytes));
+fn floats(bytes: &[u8], is_big: bool) -> impl Iterator<Item = f32> {
+    let float = move |bytes: &[u8]| {
+        let bytes = *bytes.first_chunk()?;
+        Some(if is_big { f32::from_be_bytes(bytes) } else { f32::from_le_bytes(bytes) })
+    };
     bytes.chunks_exact(FLOAT as usize).filter_map(float)
 }

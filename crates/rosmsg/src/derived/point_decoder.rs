@@ -10,6 +10,7 @@ use logtool_core::{
 };
 
 use crate::{
+    cut::Encoding,
     derived::values::{Part, Values, data_type, values},
     points::{Points, Shape},
     sensor::{cloud, cloud2, scan},
@@ -40,10 +41,10 @@ impl PointSource {
     }
 
     /// The columns of the points in `payload`, if that can be said from it.
-    pub(crate) fn shape_of(self, payload: &[u8]) -> Option<Shape> {
+    pub(crate) fn shape_of(self, payload: &[u8], encoding: Encoding) -> Option<Shape> {
         match self {
-            Self::Cloud2 => cloud2::shape(payload),
-            Self::Cloud => cloud::shape(payload),
+            Self::Cloud2 => cloud2::shape(payload, encoding),
+            Self::Cloud => cloud::shape(payload, encoding),
             Self::Scan => Some(scan::shape()),
         }
     }
@@ -70,6 +71,7 @@ enum Slot {
 /// Decodes messages to points.
 pub(crate) struct PointDecoder {
     source: PointSource,
+    encoding: Encoding,
     shape: Arc<Shape>,
     schema: SchemaRef,
     times: Vec<i64>,
@@ -84,6 +86,7 @@ impl PointDecoder {
     /// A decoder of the `columns` of points of this `shape`.
     pub(crate) fn new(
         source: PointSource,
+        encoding: Encoding,
         shape: Arc<Shape>,
         columns: &Columns,
     ) -> Result<Self> {
@@ -135,16 +138,17 @@ impl PointDecoder {
         }
         let row_bytes = fields.iter().map(|field| row_bytes(field.data_type())).sum();
         let schema = Arc::new(Schema::new(fields));
-        Ok(Self { source, shape, schema, times: vec![], slots, is_wanted, row_bytes })
+        let times = Vec::new();
+        Ok(Self { source, encoding, shape, schema, times, slots, is_wanted, row_bytes })
     }
 
     fn points<'b>(&self, payload: &'b [u8]) -> Option<Points<'b>> {
         match self.source {
-            PointSource::Cloud2 => cloud2::points(payload, &self.shape),
-            PointSource::Cloud => cloud::points(payload, &self.shape),
+            PointSource::Cloud2 => cloud2::points(payload, self.encoding, &self.shape),
+            PointSource::Cloud => cloud::points(payload, self.encoding, &self.shape),
             PointSource::Scan => {
                 let is_wanted = |column| self.is_wanted.get(column) == Some(&true);
-                scan::points(payload, is_wanted)
+                scan::points(payload, self.encoding, is_wanted)
             }
         }
     }

@@ -13,7 +13,7 @@ fn pixels(
     let message =
         Message::stamped(1, 500_000_000).u32(height).u32(width).text(encoding);
     let message = message.u8(is_big.into()).u32(step).text(data).0;
-    let image = ImageType::Raw.parse(&message)?;
+    let image = ImageType::Raw(Encoding::Ros1).parse(&message)?;
     assert_eq!((image.stamp.as_nanos(), &*image.frame_id), (1_500_000_000, "base"));
     let ImageContent::Raw(raw) = image.content else { panic!("{:?}", image.content) };
     raw.pixels()
@@ -119,7 +119,7 @@ fn images_that_are_not_all_there_are_none() {
 
 fn file(format: &str, data: &[u8]) -> (&'static str, Option<(u32, u32)>, usize) {
     let message = Message::stamped(1, 500_000_000).text(format).text(data).0;
-    let image = ImageType::Compressed.parse(&message).unwrap();
+    let image = ImageType::Compressed(Encoding::Ros1).parse(&message).unwrap();
     let ImageContent::File(file) = image.content else { panic!("{:?}", image.content) };
     if format.contains("32FC1") {
         assert_eq!(file.quantisation, Some((2.0, 3.0)));

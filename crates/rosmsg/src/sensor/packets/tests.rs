@@ -12,7 +12,7 @@ fn scan(count: u32, packets: u8) -> Vec<u8> {
 #[test]
 fn a_scan_is_its_packets_each_with_its_stamp() {
     let message = scan(2, 2);
-    let found: Vec<_> = packets(&message).unwrap().collect();
+    let found = packets(&message, Encoding::Ros1).unwrap();
     // A header of 4 + 8 + 4 + 4 bytes, the count, and the stamp of the packet.
     assert_eq!(found, [(7_000_000_000, 32..1238), (7_000_000_001, 1246..2452)]);
     assert!(message[found[1].1.clone()].iter().all(|byte| *byte == 1));
@@ -20,9 +20,9 @@ fn a_scan_is_its_packets_each_with_its_stamp() {
 
 #[test]
 fn a_scan_that_is_shorter_than_it_says_is_none() {
-    assert!(packets(&scan(3, 2)).is_none());
-    assert_eq!(packets(&scan(1, 2)).unwrap().count(), 1);
-    assert!(packets(&scan(u32::MAX, 2)).is_none());
-    assert!(packets(&scan(2, 2)[..30]).is_none());
-    assert_eq!(packets(&scan(0, 0)).unwrap().count(), 0);
+    assert!(packets(&scan(3, 2), Encoding::Ros1).is_none());
+    assert_eq!(packets(&scan(1, 2), Encoding::Ros1).unwrap().len(), 1);
+    assert!(packets(&scan(u32::MAX, 2), Encoding::Ros1).is_none());
+    assert!(packets(&scan(2, 2)[..30], Encoding::Ros1).is_none());
+    assert_eq!(packets(&scan(0, 0), Encoding::Ros1).unwrap().len(), 0);
 }

@@ -7,11 +7,11 @@
 //! ChannelFloat32   string name | float32[] values
 //! ```
 
-use logtool_core::{Cut, Primitive};
+use logtool_core::Primitive;
 
 use crate::{
+    cut::{Encoding, FieldCut, Header},
     points::{Column, Fill, Grid, Kind, Points, Shape, Strided},
-    sensor::{Header, counted},
 };
 
 /// The MD5 sum of the type.
@@ -24,12 +24,14 @@ struct Cloud<'b> {
     header: Header<'b>,
     points: &'b [u8],
     channels: Vec<(&'b [u8], &'b [u8])>,
+    is_big: bool,
 }
 
 /// The columns that the points of the cloud in `payload` have; nothing if it is none, or
 /// has no points.
-pub(crate) fn shape(payload: &[u8]) -> Option<Shape> {
-    let cloud = Cloud::parse(payload).filter(|cloud| !cloud.points.is_empty())?;
+pub(crate) fn shape(payload: &[u8], encoding: Encoding) -> Option<Shape> {
+    let cloud =
+        Cloud::parse(payload, encoding).filter(|cloud| !cloud.points.is_empty())?;
     let names = cloud.channels.iter().map(|(name, _)| logtool_core::text(name));
     let column = |name: &str| Column {
         name: name.to_owned(),
@@ -43,8 +45,12 @@ pub(crate) fn shape(payload: &[u8]) -> Option<Shape> {
 
 /// The points of the cloud in `payload`, if it is one and all its channels are among the
 /// columns of `shape`, which this module made.
-pub(crate) fn points<'b>(payload: &'b [u8], shape: &Shape) -> Option<Points<'b>> {
-    let cloud = Cloud::parse(payload)?;
+pub(crate) fn points<'b>(
+    payload: &'b [u8],
+    encoding: Encoding,
+    shape: &Shape,
+) -> Option<Points<'b>> {
+    let cloud = Cloud::parse(payload, encoding)?;
     let count = (cloud.points.len() / POINT as usize) as u32;
     let points = Grid::new(cloud.points, u32::from(count > 0), 0, count, POINT)?;
     let mut columns = vec![Fill::Nothing; shape.columns.len()];
@@ -53,7 +59,8 @@ pub(crate) fn points<'b>(payload: &'b [u8], shape: &Shape) -> Option<Points<'b>>
             return None;
         }
         for (place, at) in columns.iter_mut().zip([0, 4, 8]) {
-            *place = Fill::Strided(Strided::new(points, at, FLOAT as usize, false)?);
+            *place =
+                Fill::Strided(Strided::new(points, at, FLOAT as usize, cloud.is_big)?);
         }
         for (index, (name, values)) in cloud.channels.iter().enumerate() {
             let fits = |at: &usize| {
@@ -63,7 +70,7 @@ pub(crate) fn points<'b>(payload: &'b [u8], shape: &Shape) -> Option<Points<'b>>
             };
             let at = [index + 3].into_iter().chain(3..columns.len()).find(fits)?;
             let values = Grid::new(values, 1, 0, count, FLOAT)?;
-            let strided = Strided::new(values, 0, FLOAT as usize, false)?;
+            let strided = Strided::new(values, 0, FLOAT as usize, cloud.is_big)?;
             *columns.get_mut(at)? = Fill::Strided(strided);
         }
     }
@@ -73,18 +80,20 @@ pub(crate) fn points<'b>(payload: &'b [u8], shape: &Shape) -> Option<Points<'b>>
 
 impl<'b> Cloud<'b> {
     /// A cloud of which every channel has a value for every point.
-    fn parse(payload: &'b [u8]) -> Option<Self> {
-        let mut cut = Cut::new(payload);
-        let header = Header::cut(&mut cut)?;
-        let points = counted(&mut cut, POINT as usize)?;
+    fn parse(payload: &'b [u8], encoding: Encoding) -> Option<Self> {
+        let mut cut = FieldCut::new(payload, encoding)?;
+        let header = cut.header()?;
+        let count = cut.count()? as usize;
+        let points = cut.take(FLOAT as usize, count.checked_mul(POINT as usize)?)?;
         let mut channels = Vec::new();
-        for _ in 0..cut.u32()? {
-            let name = counted(&mut cut, 1)?;
-            let values = counted(&mut cut, FLOAT as usize)?;
+        for _ in 0..cut.count()? {
+            let name = cut.text()?;
+            let values = cut.numbers(FLOAT as usize)?;
             let is_full =
                 values.len() / FLOAT as usize == points.len() / POINT as usize;
             channels.push(is_full.then_some((name, values))?);
         }
-        cut.rest().is_empty().then_some(Self { header, points, channels })
+        let is_big = cut.is_big();
+        cut.is_at_end().then_some(Self { header, points, channels, is_big })
     }
 }

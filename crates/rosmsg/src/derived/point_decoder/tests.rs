@@ -28,8 +28,8 @@ impl Cloud2<'_> {
 }
 
 fn decoder(source: PointSource, first: &[u8], columns: &Columns) -> PointDecoder {
-    let shape = source.shape_of(first).unwrap_or_default();
-    PointDecoder::new(source, Arc::new(shape), columns).unwrap()
+    let shape = source.shape_of(first, Encoding::Ros1).unwrap_or_default();
+    PointDecoder::new(source, Encoding::Ros1, Arc::new(shape), columns).unwrap()
 }
 
 fn table(source: PointSource, payloads: &[&[u8]]) -> (RecordBatch, u64) {
@@ -283,4 +283,45 @@ fn a_hostile_cloud_does_not_fill_memory() {
         Cloud2 { size, fields: &fields, is_big: false, steps: (1, 0), data: &data };
     let (batch, lost) = table(PointSource::Cloud2, &[&cloud.bytes()]);
     assert_eq!((batch.num_rows(), lost), (0, 1));
+}
+
+/// `message`, which is of the common type `type_name`, in CDR.
+fn in_cdr(type_name: &str, message: &[u8]) -> Vec<u8> {
+    let layout = crate::Definition::common(type_name).unwrap().layout().unwrap();
+    let transcoder = crate::Transcoder::of_ros1(&layout).unwrap();
+    let mut cdr = Vec::new();
+    assert!(transcoder.to_cdr(message, &mut cdr), "{type_name}");
+    cdr
+}
+
+#[test]
+fn messages_in_cdr_have_the_same_points() {
+    let data = two_points();
+    let cloud2 = Cloud2 {
+        size: (1, 2),
+        fields: XYZ,
+        is_big: false,
+        steps: (7, 14),
+        data: &data,
+    };
+    let mut scan = Message::stamped(2, 0);
+    for value in [0.0, 1.5, 0.5, 0.001, 0.1, 0.5, 10.0] {
+        scan = scan.f32(value);
+    }
+    let scan = scan.floats(&[1.0, 20.0]).floats(&[7.0, 8.0]).0;
+    let cloud = Message::stamped(3, 0).u32(1).f32(0.0).f32(1.0).f32(2.0);
+    let cloud = cloud.u32(1).text("rgb").floats(&[8.0]).0;
+    for (source, type_name, message) in [
+        (PointSource::Cloud2, "sensor_msgs/PointCloud2", cloud2.bytes()),
+        (PointSource::Scan, "sensor_msgs/LaserScan", scan),
+        (PointSource::Cloud, "sensor_msgs/PointCloud", cloud),
+    ] {
+        let (want, lost) = table(source, &[&message]);
+        assert!(lost == 0 && want.num_rows() > 0, "{type_name}");
+        let cdr = in_cdr(type_name, &message);
+        let shape = source.shape_of(&cdr, Encoding::Cdr).unwrap();
+        let made = PointDecoder::new(source, Encoding::Cdr, shape.into(), &nested());
+        let (found, lost) = decode(made.unwrap(), &[&cdr]);
+        assert_eq!((found, lost), (want, 0), "{type_name}");
+    }
 }

@@ -16,9 +16,9 @@ mod yuv;
 
 use std::borrow::Cow;
 
-use logtool_core::{Cut, Error, ErrorKind, Result, Timestamp, Topic, text};
+use logtool_core::{Error, ErrorKind, Result, Timestamp, Topic, text};
 
-use crate::sensor::{Header, counted};
+use crate::cut::{Encoding, FieldCut, Header};
 
 pub use self::{
     file::ImageFile,
@@ -30,9 +30,9 @@ pub use self::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageType {
     /// `sensor_msgs/Image`: pixels.
-    Raw,
+    Raw(Encoding),
     /// `sensor_msgs/CompressedImage`: a JPEG, PNG or other file.
-    Compressed,
+    Compressed(Encoding),
 }
 
 /// A message that is an image.
@@ -60,48 +60,51 @@ pub enum ImageContent<'m> {
 impl ImageType {
     /// The type of the images of `topic`, if its records are images.
     pub fn of(topic: &Topic) -> Option<Self> {
-        match topic.type_name.as_str() {
-            _ if topic.encoding != "ros1" => None,
-            "sensor_msgs/Image" => Some(Self::Raw),
-            "sensor_msgs/CompressedImage" => Some(Self::Compressed),
+        let encoding = Encoding::named(&topic.encoding)?;
+        match (encoding, topic.type_name.as_str()) {
+            (Encoding::Ros1, "sensor_msgs/Image")
+            | (Encoding::Cdr, "sensor_msgs/msg/Image") => Some(Self::Raw(encoding)),
+            (Encoding::Ros1, "sensor_msgs/CompressedImage")
+            | (Encoding::Cdr, "sensor_msgs/msg/CompressedImage") => {
+                Some(Self::Compressed(encoding))
+            }
             _ => None,
         }
     }
 
-    /// The image that `payload` is.
+    /// The image that `payload`, without its topic's [envelope](Topic::envelope), is.
     ///
     /// # Errors
     /// `Malformed` if it is none, or nothing is in it.
     pub fn parse(self, payload: &[u8]) -> Result<ImageMessage<'_>> {
         let message = match self {
-            Self::Raw => raw(payload),
-            Self::Compressed => compressed(payload),
+            Self::Raw(encoding) => raw(payload, encoding),
+            Self::Compressed(encoding) => compressed(payload, encoding),
         };
         message.ok_or_else(|| Error::new(ErrorKind::Malformed, "this is no image"))
     }
 }
 
-fn raw(payload: &[u8]) -> Option<ImageMessage<'_>> {
-    let mut cut = Cut::new(payload);
-    let header = Header::cut(&mut cut)?;
+fn raw(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
+    let mut cut = FieldCut::new(payload, encoding)?;
+    let header = cut.header()?;
     let (height, width) = (cut.u32()?, cut.u32()?);
-    let encoding = text(counted(&mut cut, 1)?);
+    let name = text(cut.text()?);
     let is_big = cut.u8()? != 0;
     let step = cut.u32()?;
-    let data = counted(&mut cut, 1)?;
-    let image =
-        RawImage { width, height, encoding: encoding.clone(), is_big, step, data };
-    let is_whole = cut.rest().is_empty() && width > 0 && height > 0;
-    is_whole.then(|| message(header, encoding, ImageContent::Raw(image)))
+    let data = cut.numbers(1)?;
+    let image = RawImage { width, height, encoding: name.clone(), is_big, step, data };
+    let is_whole = cut.is_at_end() && width > 0 && height > 0;
+    is_whole.then(|| message(header, name, ImageContent::Raw(image)))
 }
 
-fn compressed(payload: &[u8]) -> Option<ImageMessage<'_>> {
-    let mut cut = Cut::new(payload);
-    let header = Header::cut(&mut cut)?;
-    let format = text(counted(&mut cut, 1)?);
-    let data = counted(&mut cut, 1)?;
+fn compressed(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
+    let mut cut = FieldCut::new(payload, encoding)?;
+    let header = cut.header()?;
+    let format = text(cut.text()?);
+    let data = cut.numbers(1)?;
     let file = ImageFile::new(&format, data);
-    let is_whole = cut.rest().is_empty() && !data.is_empty();
+    let is_whole = cut.is_at_end() && !data.is_empty();
     is_whole.then(|| message(header, format, ImageContent::File(file)))
 }
 

@@ -7,11 +7,11 @@
 //! PointField   string name | uint32 offset | uint8 datatype | uint32 count
 //! ```
 
-use logtool_core::{Cut, Primitive};
+use logtool_core::Primitive;
 
 use crate::{
+    cut::{Encoding, FieldCut, Header},
     points::{Column, Fill, Grid, Kind, Points, Shape, Strided},
-    sensor::{Header, counted},
 };
 
 /// The MD5 sum of the type.
@@ -39,8 +39,8 @@ struct Cloud<'b> {
 
 /// The columns that the points of the cloud in `payload` have; nothing if it is none, or
 /// declares no field.
-pub(crate) fn shape(payload: &[u8]) -> Option<Shape> {
-    let cloud = Cloud::parse(payload)?;
+pub(crate) fn shape(payload: &[u8], encoding: Encoding) -> Option<Shape> {
+    let cloud = Cloud::parse(payload, encoding)?;
     cloud.grid()?;
     let column = |field: &Field<'_>| Column {
         name: logtool_core::text(field.name).into_owned(),
@@ -53,8 +53,12 @@ pub(crate) fn shape(payload: &[u8]) -> Option<Shape> {
 
 /// The points of the cloud in `payload`, as many as its data have room for, if it is one
 /// and all its fields are among the columns of `shape`.
-pub(crate) fn points<'b>(payload: &'b [u8], shape: &Shape) -> Option<Points<'b>> {
-    let cloud = Cloud::parse(payload)?;
+pub(crate) fn points<'b>(
+    payload: &'b [u8],
+    encoding: Encoding,
+    shape: &Shape,
+) -> Option<Points<'b>> {
+    let cloud = Cloud::parse(payload, encoding)?;
     let grid = cloud.grid()?;
     let mut columns = vec![None; shape.columns.len()];
     if grid.points() > 0 {
@@ -72,21 +76,21 @@ pub(crate) fn points<'b>(payload: &'b [u8], shape: &Shape) -> Option<Points<'b>>
 }
 
 impl<'b> Cloud<'b> {
-    fn parse(payload: &'b [u8]) -> Option<Self> {
-        let mut cut = Cut::new(payload);
-        let header = Header::cut(&mut cut)?;
+    fn parse(payload: &'b [u8], encoding: Encoding) -> Option<Self> {
+        let mut cut = FieldCut::new(payload, encoding)?;
+        let header = cut.header()?;
         let (height, width) = (cut.u32()?, cut.u32()?);
         let mut fields = Vec::new();
-        for _ in 0..cut.u32()? {
+        for _ in 0..cut.count()? {
             fields.push(Field::cut(&mut cut)?);
         }
         let is_big = cut.u8()? != 0;
         let (point_step, row_step) = (cut.u32()?, cut.u32()?);
-        let data = counted(&mut cut, 1)?;
+        let data = cut.numbers(1)?;
         cut.u8()?; // Points that are nowhere are NaN whether it says so or not.
         let cloud =
             Self { header, height, width, fields, is_big, point_step, row_step, data };
-        cut.rest().is_empty().then_some(cloud)
+        cut.is_at_end().then_some(cloud)
     }
 
     /// Where the points lie, if the data have room for at least one. Of a single row the step
@@ -124,8 +128,8 @@ impl<'b> Cloud<'b> {
 }
 
 impl<'b> Field<'b> {
-    fn cut(cut: &mut Cut<'b>) -> Option<Self> {
-        let (name, offset) = (counted(cut, 1)?, cut.u32()? as usize);
+    fn cut(cut: &mut FieldCut<'b>) -> Option<Self> {
+        let (name, offset) = (cut.text()?, cut.u32()? as usize);
         let kind = match cut.u8()? {
             1 => Primitive::I8,
             2 => Primitive::U8,

@@ -8,9 +8,7 @@
 
 use std::ops::Range;
 
-use logtool_core::Cut;
-
-use crate::sensor::{Header, stamp};
+use crate::cut::{Encoding, FieldCut};
 
 /// The MD5 sum of the type.
 pub(crate) const MD5: &str = "50804fc9533a0e579e6322c04ae70566";
@@ -18,24 +16,31 @@ pub(crate) const MD5: &str = "50804fc9533a0e579e6322c04ae70566";
 /// How long the data of a packet are.
 pub(crate) const DATA: usize = 1206;
 
-const PACKET: usize = 8 + DATA;
+/// The definition of the type, which is of none of the common packages.
+pub(crate) const TEXT: &str = "\
+Header header
+VelodynePacket[] packets
+===
+MSG: std_msgs/Header
+uint32 seq
+time stamp
+string frame_id
+===
+MSG: velodyne_msgs/VelodynePacket
+time stamp
+uint8[1206] data
+";
 
 /// The packets of the scan in `payload`: when each was received, in nanoseconds since
 /// 1970, and where its data lie. Nothing if it is no such scan.
 pub(crate) fn packets(
     payload: &[u8],
-) -> Option<impl Iterator<Item = (i64, Range<usize>)>> {
-    let mut cut = Cut::new(payload);
-    Header::cut(&mut cut)?;
-    let count = cut.u32()? as usize;
-    let rest = cut.rest();
-    let start = payload.len() - rest.len();
+    encoding: Encoding,
+) -> Option<Vec<(i64, Range<usize>)>> {
+    let mut cut = FieldCut::new(payload, encoding)?;
+    cut.header()?;
     // What is behind them is told by who decodes the message.
-    let rest = rest.get(..count.checked_mul(PACKET)?)?;
-    Some(rest.chunks_exact(PACKET).enumerate().map(move |(index, packet)| {
-        let data = start + index * PACKET + 8;
-        (stamp(&mut Cut::new(packet)).unwrap_or_default(), data..data + DATA)
-    }))
+    (0..cut.count()?).map(|_| Some((cut.stamp()?, cut.place(DATA)?))).collect()
 }
 
 #[cfg(test)]

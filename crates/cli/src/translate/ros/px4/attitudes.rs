@@ -1,0 +1,160 @@
+//! The attitude of the vehicle at any time: between those that `vehicle_attitude` tells.
+
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
+
+use logtool_core::{Block, Log, Manifest, Result, Selection, TopicId, TopicOrigin};
+
+use crate::translate::ros::px4::{
+    numbers::{Numbers, sampled, turned},
+    turns::Quaternion,
+};
+
+/// The topic whose first instance tells the attitudes.
+const TOPIC: &str = "vehicle_attitude";
+
+/// More attitudes (100 MB of them, or six hours of 200 a second) are not kept.
+const MOST: u64 = 4 << 20;
+
+/// Between two that are further apart, in nanoseconds, nobody knows the attitude.
+const FAR: i64 = 500_000_000;
+
+/// So near each other are quaternions whose arc is as good as straight.
+const STRAIGHT: f64 = 0.9995;
+
+/// See the module. The attitudes are read when they are first needed.
+pub(super) struct Attitudes {
+    log: Arc<dyn Log>,
+    topic: TopicId,
+    attitude: Numbers,
+    sampled: Option<Numbers>,
+    /// When, in nanoseconds of the log's own clock, and how; in the order of time.
+    all: OnceLock<Vec<(i64, [f32; 4])>>,
+}
+
+impl Attitudes {
+    /// Those of `log`, if it has some.
+    pub(super) fn of(log: &Arc<dyn Log>) -> Option<Self> {
+        let topic = topic(log.manifest())?;
+        let layout = log.payload_layout(topic)?;
+        let attitude = Numbers::find(&layout, "q")?.at_least(4)?;
+        let sampled = Numbers::find(&layout, "timestamp_sample");
+        let (log, all) = (log.clone(), OnceLock::new());
+        Some(Self { log, topic, attitude, sampled, all })
+    }
+
+    /// Reads them, unless that was done.
+    ///
+    /// # Errors
+    /// Whatever ends the reading.
+    pub(super) fn load(&self) -> Result<()> {
+        if self.all.get().is_some() {
+            return Ok(());
+        }
+        let topics = [self.topic].into_iter().collect();
+        let selection = Selection { topics, ..Selection::default() };
+        let (mut all, mut block) = (Vec::new(), Block::default());
+        for part in self.log.manifest().plan(&selection, 0) {
+            let mut cursor = self.log.read(&part, &selection)?;
+            while cursor.fill(&mut block)? {
+                // What is damaged there is told of by who copies the topic itself.
+                all.extend(block.iter().filter_map(|record| {
+                    let attitude = turned(self.attitude, record.payload)?;
+                    let nanos = sampled(self.sampled, &record);
+                    Some((nanos, attitude.map(|part| part as f32)))
+                }));
+            }
+        }
+        all.sort_by_key(|(nanos, _)| *nanos);
+        self.all.get_or_init(|| all);
+        Ok(())
+    }
+
+    /// The attitude at the time `nanos` of the log's own clock, if that lies between two that
+    /// are near it.
+    pub(super) fn at(&self, nanos: i64) -> Option<Quaternion> {
+        let all = self.all.get()?;
+        let later = all.partition_point(|(time, _)| *time <= nanos);
+        let (start, from) = *all.get(later.checked_sub(1)?)?;
+        if start == nanos {
+            return Some(from.map(f64::from));
+        }
+        let (end, to) = *all.get(later)?;
+        let gap = end.checked_sub(start).filter(|gap| *gap <= FAR)?;
+        let share = (nanos - start) as f64 / gap as f64;
+        Some(between(from.map(f64::from), to.map(f64::from), share))
+    }
+}
+
+/// The topic that tells the attitudes, if they are not too many.
+fn topic(manifest: &Manifest) -> Option<TopicId> {
+    let mut topics = manifest.topics();
+    let (id, topic) = topics.find(|(_, topic)| {
+        topic.name == TOPIC
+            && topic.instance == 0
+            && topic.origin == TopicOrigin::Logged
+    })?;
+    topic.records.is_some_and(|records| (1..=MOST).contains(&records)).then_some(id)
+}
+
+/// The attitude that has done this `share` of the way from one to the other, at an even speed
+/// and the shorter way round.
+fn between(from: Quaternion, to: Quaternion, share: f64) -> Quaternion {
+    let dot = |a: Quaternion, b: Quaternion| -> f64 {
+        a.iter().zip(b).map(|(a, b)| a * b).sum()
+    };
+    let unit = |of: Quaternion| {
+        let length = dot(of, of).sqrt();
+        of.map(|part| part / length)
+    };
+    let (from, mut to) = (unit(from), unit(to));
+    if dot(from, to) < 0.0 {
+        to = to.map(|part| -part);
+    }
+    let cos = dot(from, to);
+    let (of_from, of_to) = if cos > STRAIGHT {
+        (1.0 - share, share)
+    } else {
+        let angle = cos.acos();
+        let sin = angle.sin();
+        (((1.0 - share) * angle).sin() / sin, (share * angle).sin() / sin)
+    };
+    let mut made = [0.0; 4];
+    for (place, (from, to)) in made.iter_mut().zip(from.into_iter().zip(to)) {
+        *place = of_from * from + of_to * to;
+    }
+    unit(made)
+}
+
+impl fmt::Debug for Attitudes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Attitudes").field("topic", &self.topic).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Turned about z by `degrees`.
+    fn about_z(degrees: f64) -> Quaternion {
+        let (sin, cos) = (degrees.to_radians() / 2.0).sin_cos();
+        [cos, 0.0, 0.0, sin]
+    }
+
+    #[test]
+    fn half_way_between_two_headings_is_the_heading_in_the_middle() {
+        let backwards = about_z(90.0).map(|part| -part);
+        for (from, to, share, want) in [
+            (about_z(0.0), about_z(90.0), 0.5, 45.0),
+            (about_z(0.0), backwards, 0.25, 22.5),
+            (about_z(10.0), about_z(10.2), 0.5, 10.1),
+        ] {
+            let (found, want) = (between(from, to, share), about_z(want));
+            let is_near = found.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-9);
+            assert!(is_near, "{found:?}, not {want:?}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Chunks that can be copied as they are.
+//!
+//! That is so if all that is in them is wanted, and would be written with the same numbers of
+//! channels and schemas. What the message indexes behind a chunk say is believed if nothing
+//! hangs on it; else the chunk is unpacked and looked into.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use bytes::Bytes;
+use logtool_core::{
+    Extract, OpenOptions, Part, Result, Selection, Source, TimeRange, TopicId,
+    WriteOptions,
+};
+
+use crate::{
+    chunk::{self, Compression, Opened, Unpacked},
+    contents::{self, Met},
+    notes::Notes,
+    sink::asked::named,
+    wire::{self, Chunk, HEAD_LEN, op, timestamp},
+    write::{ChannelHandle, Copied, Told},
+};
+
+/// No more bytes of message indexes are looked at.
+const MAX_INDEX: u64 = 64 << 20;
+
+/// Which chunks of an extract can be copied, if any.
+#[derive(Debug)]
+pub(super) struct Whole {
+    /// The numbers of the channels of all streams, and of their schemas.
+    numbers: Vec<(u16, u16)>,
+    /// The topics of the channels that have the same numbers in the new file.
+    kept: BTreeMap<u16, TopicId>,
+    selection: Selection,
+    /// Where chunks lie.
+    chunks: Vec<Range<u64>>,
+    /// The compression that was asked for.
+    compression: Option<Compression>,
+    /// Whether something hangs on what is in a chunk.
+    looks_inside: bool,
+}
+
+/// For each channel, the times of its messages and where they are in the chunk.
+type Index = BTreeMap<u16, Vec<(u64, u64)>>;
+
+impl Whole {
+    /// Of `extract`, of which `notes` are the manifest's; nothing if its channels cannot be
+    /// declared as they are.
+    ///
+    /// # Errors
+    /// `Unsupported` for an unknown compression.
+    pub(super) fn new(
+        extract: &Extract<'_>,
+        notes: &Notes,
+        options: &WriteOptions,
+    ) -> Result<Option<Self>> {
+        if notes.schemas.len() != notes.channels.len() {
+            return Ok(None);
+        }
+        let Extract { manifest, selection } = extract;
+        let channels = notes.channels.iter().map(|(id, _)| *id);
+        let tiles = manifest.parts.iter().zip(&notes.chunks);
+        let tiles = tiles.filter(|(_, is_chunk)| **is_chunk);
+        let wants_all = selection.time == TimeRange::ALL
+            && notes
+                .channels
+                .iter()
+                .all(|(_, topic)| selection.topics.contains(*topic));
+        Ok(Some(Self {
+            numbers: channels.zip(notes.schemas.iter().copied()).collect(),
+            kept: BTreeMap::new(),
+            selection: selection.clone(),
+            chunks: tiles.map(|(part, _)| part.bytes.clone()).collect(),
+            compression: options.compression.as_deref().map(named).transpose()?,
+            looks_inside: options.careful || !wants_all,
+        }))
+    }
+
+    /// The numbers of the channel that is the stream `stream`, and of its schema.
+    pub(super) fn numbers(&self, stream: u32) -> Option<(u16, u16)> {
+        self.numbers.get(stream as usize).copied()
+    }
+
+    /// Notes that `channel`, of `topic`, has the same number in the new file.
+    pub(super) fn keep(&mut self, channel: ChannelHandle, topic: TopicId) {
+        self.kept.insert(channel.id(), topic);
+    }
+
+    /// The chunk that `part` of `source` is, if it can be copied.
+    pub(super) fn chunk(
+        &self,
+        part: &Part,
+        source: &dyn Source,
+    ) -> Result<Option<Copied>> {
+        let options = OpenOptions::default();
+        let place = &part.bytes;
+        let found = self.chunks.binary_search_by_key(&place.start, |one| one.start);
+        let is_one = found.is_ok_and(|at| self.chunks.get(at) == Some(place));
+        if !is_one || place.end - place.start > chunk::most(options) {
+            return Ok(None);
+        }
+        let record = source.read_at(place.clone())?;
+        let Some(Head { start, end, size, crc, compression, packed_len }) =
+            head(&record)
+        else {
+            return Ok(None);
+        };
+        let known = Compression::of(compression.as_bytes());
+        let is_as_asked = self.compression.is_none_or(|asked| known == Some(asked));
+        if known.is_none() || !is_as_asked {
+            return Ok(None);
+        }
+        let told = match self.looks_inside {
+            true => None,
+            false => self.told(source, place.end, size)?,
+        };
+        let limit = options.record_bytes as usize;
+        let Some(mut index) = told.or_else(|| self.inside(&record, limit)) else {
+            return Ok(None);
+        };
+        index.values_mut().for_each(|entries| entries.sort_by_key(|(time, _)| *time));
+        let times = index.values().flatten().map(|(time, _)| *time);
+        let (first, last) = (times.clone().min(), times.max());
+        if (first, last) != (Some(start), Some(end)) || !self.wants(&index) {
+            return Ok(None);
+        }
+        let told = Told { start, end, size, crc, index };
+        Ok(Some(Copied { record, compression, packed_len, told }))
+    }
+
+    /// What the message indexes say that begin at `at`, of a chunk of `size` bytes, if that can
+    /// be.
+    fn told(&self, source: &dyn Source, at: u64, size: u64) -> Result<Option<Index>> {
+        let (mut at, mut index, mut read) = (at, Index::new(), 0);
+        loop {
+            let head_end = at.saturating_add(HEAD_LEN as u64);
+            if head_end > source.len() {
+                break;
+            }
+            let head = source.read_at(at..head_end)?;
+            let Some((op::MESSAGE_INDEX, len)) = wire::head(&head) else { break };
+            read = len.saturating_add(read);
+            let end = head_end.saturating_add(len);
+            if read > MAX_INDEX || end > source.len() {
+                return Ok(None);
+            }
+            let content = source.read_at(head_end..end)?;
+            let Some((channel, entries)) = wire::message_index(&content) else {
+                return Ok(None);
+            };
+            let is_new = index.get(&channel).is_none();
+            if !is_new || entries.iter().any(|(_, offset)| *offset >= size) {
+                return Ok(None);
+            }
+            if !entries.is_empty() {
+                index.insert(channel, entries);
+            }
+            at = end;
+        }
+        Ok(Some(index).filter(|index| !index.is_empty()))
+    }
+
+    /// What is in the chunk, if it is sound and has nothing but messages and what they need.
+    fn inside(&self, record: &Bytes, limit: usize) -> Option<Index> {
+        let opened = Opened::new(record, limit)?;
+        if opened.how != Unpacked::Whole || opened.damage().is_some() {
+            return None;
+        }
+        let (mut index, mut is_sound) = (Index::new(), true);
+        contents::walk(&opened.records, |met| match met {
+            Met::Record(op::MESSAGE, content, range) => match wire::message(content) {
+                Some((channel, time)) => {
+                    let at = (range.start - HEAD_LEN) as u64;
+                    index.entry(channel).or_default().push((time, at));
+                }
+                None => is_sound = false,
+            },
+            Met::Record(op::SCHEMA | op::CHANNEL, ..) => {}
+            Met::Record(..) | Met::Gap(_) => is_sound = false,
+        });
+        (is_sound && !index.is_empty()).then_some(index)
+    }
+
+    /// Whether all that `index` tells of is wanted, and of channels that have the same numbers.
+    fn wants(&self, index: &Index) -> bool {
+        index.iter().all(|(channel, entries)| {
+            let topic = self.kept.get(channel);
+            topic.is_some_and(|topic| self.selection.topics.contains(*topic))
+                && entries
+                    .iter()
+                    .all(|(time, _)| self.selection.time.contains(timestamp(*time)))
+        })
+    }
+}
+
+/// What the head of a chunk says.
+struct Head {
+    start: u64,
+    end: u64,
+    size: u64,
+    crc: u32,
+    compression: String,
+    packed_len: u64,
+}
+
+/// What is said by the head of the chunk that `record` is, if all of that is there.
+fn head(record: &Bytes) -> Option<Head> {
+    let (op::CHUNK, content) = wire::record(record)? else { return None };
+    let Chunk { start, end, size, crc, compression, packed_len, packed } =
+        Chunk::parse(content)?;
+    let is_whole = HEAD_LEN + content.len() == record.len()
+        && packed.len() as u64 == packed_len
+        && content.len() - packed.len() == 40 + compression.len();
+    let compression = str::from_utf8(compression).ok()?.to_owned();
+    is_whole.then_some(Head { start, end, size, crc, compression, packed_len })
+}

@@ -1,0 +1,130 @@
+//! Chunks on their way out: packed here, or copied as they are from another file.
+
+use std::io::{Seek, Write};
+
+use bytes::Bytes;
+use logtool_core::Result;
+
+use crate::{
+    chunk::Compression,
+    wire::ChunkIndex,
+    write::{
+        Writer,
+        encode::{self, Records, Told},
+        filling::Full,
+    },
+};
+
+/// A chunk that can go out.
+#[derive(Debug)]
+pub(super) struct Packed {
+    /// Schemas and channels that have to be told before it.
+    before: Vec<u8>,
+    body: Body,
+    told: Told,
+}
+
+#[derive(Debug)]
+enum Body {
+    /// The packed records.
+    New(Compression, Vec<u8>),
+    /// The whole record of the chunk, in which so many bytes are packed in this way.
+    Copied(Bytes, String, u64),
+}
+
+/// A chunk of another file, of which all is wanted.
+#[derive(Debug)]
+pub(crate) struct Copied {
+    /// Its record, with its head.
+    pub(crate) record: Bytes,
+    pub(crate) compression: String,
+    pub(crate) packed_len: u64,
+    pub(crate) told: Told,
+}
+
+impl<W: Write + Seek> Writer<W> {
+    /// Copies a chunk whose channels have the same numbers in this file, and says how many
+    /// messages it has.
+    ///
+    /// # Errors
+    /// `Io` if writing fails.
+    pub(crate) fn copy(&mut self, chunk: Copied) -> Result<u64> {
+        self.end_chunk()?;
+        let Copied { record, compression, packed_len, told } = chunk;
+        let (mut before, mut messages) = (Records::default(), 0);
+        for (id, entries) in &told.index {
+            let index = self.place_of(*id);
+            let Some(declared) = index.and_then(|index| self.channels.get_mut(index))
+            else {
+                continue;
+            };
+            if !declared.is_declared {
+                declared.is_declared = true;
+                let schema = declared.channel.schema;
+                let schema = self.schemas.iter().find(|known| known.id == schema);
+                schema.into_iter().for_each(|schema| before.schema(schema));
+                before.channel(&declared.channel);
+            }
+            declared.messages += entries.len() as u64;
+            messages += entries.len() as u64;
+        }
+        self.statistics.count(messages, told.start, told.end);
+        let body = Body::Copied(record, compression, packed_len);
+        let packed = Packed { before: before.take(), body, told };
+        self.queue.push(move || Ok(packed));
+        self.put_ready()?;
+        Ok(messages)
+    }
+
+    /// Ends the chunk that is being filled, if it has messages.
+    pub(super) fn end_chunk(&mut self) -> Result<()> {
+        let Some(full) = self.filling.take() else { return Ok(()) };
+        let compression = self.options.compression;
+        self.queue.push(move || {
+            let Full { bytes, told } = full;
+            let body = Body::New(compression, compression.pack(bytes)?);
+            Ok(Packed { before: Vec::new(), body, told })
+        });
+        self.put_ready()
+    }
+
+    fn put_ready(&mut self) -> Result<()> {
+        while let Some(packed) = self.queue.next() {
+            self.put_chunk(packed?)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn put_chunk(&mut self, packed: Packed) -> Result<()> {
+        let Packed { before, body, told } = packed;
+        self.place.put(&before)?;
+        let at = self.place.at();
+        let (compression, packed_len) = match body {
+            Body::New(compression, bytes) => {
+                let (name, len) = (compression.name(), bytes.len() as u64);
+                self.place.put(&encode::chunk_head(&told, name, len))?;
+                self.place.put(&bytes)?;
+                (name.to_owned(), len)
+            }
+            Body::Copied(record, compression, packed_len) => {
+                self.place.put(&record)?;
+                (compression, packed_len)
+            }
+        };
+        let indexes_at = self.place.at();
+        let (indexes, channels) = encode::message_indexes(&told, indexes_at);
+        self.place.put(&indexes)?;
+        self.chunks.push(ChunkIndex {
+            start: told.start,
+            end: told.end,
+            at,
+            len: indexes_at - at,
+            channels,
+            index_len: indexes.len() as u64,
+            compression,
+            packed_len,
+            size: told.size,
+        });
+        Ok(())
+    }
+}

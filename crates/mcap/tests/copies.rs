@@ -1,0 +1,164 @@
+//! Chunks of which everything is wanted are copied as they are.
+
+#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+
+use std::{collections::BTreeMap, io::Cursor, ops::Range, sync::Arc};
+
+use bytes::Bytes;
+use logtool_core::{
+    Block, CopyJob, Extract, Format as _, Log as _, OpenOptions, Selection, TimeRange,
+    Timestamp, WriteOptions, copy,
+};
+use logtool_mcap::{Compression, FORMAT, McapLog, Writer, WriterOptions};
+
+/// A file of two channels in chunks of some 200 bytes: `/a` all the time, `/b` from the middle
+/// on.
+fn file(compression: Compression) -> Bytes {
+    let mut options = WriterOptions::default();
+    (options.compression, options.chunk_bytes) = (compression, 200);
+    let mut file = Writer::new(Cursor::new(Vec::new()), options).unwrap();
+    let schema = file.schema("std_msgs/String", "ros1msg", b"string data\n").unwrap();
+    let words = BTreeMap::from([("callerid".to_owned(), "/node".to_owned())]);
+    let a = file.channel("/a", schema, "ros1", words).unwrap();
+    let b = file.channel("/b", Default::default(), "odd", BTreeMap::new()).unwrap();
+    for number in 0..40_u32 {
+        let time = Timestamp::from_nanos(1_000 + i64::from(number));
+        file.write(a, number, time, time, &[4, 0, 0, 0, 1, 2, 3, 4]).unwrap();
+        if number >= 20 {
+            file.write(b, number, time, time, &[7; 9]).unwrap();
+        }
+    }
+    file.finish().unwrap().into_inner().into()
+}
+
+fn open(bytes: &Bytes) -> McapLog {
+    McapLog::open(Arc::new(bytes.clone()), OpenOptions::default()).unwrap()
+}
+
+/// All messages: when, of which topic, and what.
+fn messages(bytes: &Bytes) -> Vec<(i64, String, Vec<u8>)> {
+    let log = open(bytes);
+    let (mut all, mut block) = (Vec::new(), Block::default());
+    for part in log.manifest().plan(&Selection::default(), 0) {
+        let mut cursor = log.read(&part, &Selection::default()).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            assert_eq!(block.damage(), []);
+            for record in block.iter() {
+                let topic = log.manifest().get(record.topic).unwrap();
+                let nanos = record.time.as_nanos();
+                all.push((nanos, topic.name.clone(), record.payload.to_vec()));
+            }
+        }
+    }
+    all
+}
+
+/// The file that holds `selection` of `bytes`, and how many messages came in chunks.
+fn extract(
+    bytes: &Bytes,
+    selection: &Selection,
+    options: &WriteOptions,
+) -> (Bytes, u64) {
+    let log = open(bytes);
+    let extract = Extract { manifest: log.manifest(), selection: selection.clone() };
+    let mut out = Cursor::new(Vec::new());
+    let mut sink = FORMAT.writer(Box::new(&mut out), &[extract], options).unwrap();
+    let job = CopyJob {
+        log: &log,
+        from: 0,
+        selection: selection.clone(),
+        verify: options.careful,
+        progress: &|_| {},
+    };
+    let copied = copy(&job, None, &mut *sink).unwrap();
+    sink.finish().unwrap();
+    assert_eq!(copied.damage, []);
+    (out.into_inner().into(), copied.in_parts)
+}
+
+/// Where the chunks of a file lie.
+fn chunks(bytes: &Bytes) -> Vec<Range<usize>> {
+    let (mut at, mut chunks) = (8, Vec::new());
+    while bytes[at] != 0x0f {
+        let len = u64::from_le_bytes(bytes[at + 1..at + 9].try_into().unwrap());
+        let end = at + 9 + len as usize;
+        if bytes[at] == 6 {
+            chunks.push(at..end);
+        }
+        at = end;
+    }
+    chunks
+}
+
+fn packed(bytes: &Bytes) -> Vec<&[u8]> {
+    chunks(bytes).into_iter().map(|chunk| &bytes[chunk]).collect()
+}
+
+#[test]
+fn a_file_that_is_wanted_as_a_whole_has_the_very_same_chunks() {
+    for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
+        let bytes = file(compression);
+        for careful in [false, true] {
+            let mut options = WriteOptions::default();
+            options.careful = careful;
+            let (copy, in_parts) = extract(&bytes, &Selection::default(), &options);
+            assert_eq!(in_parts, 60, "{compression:?}");
+            assert_eq!(packed(&copy), packed(&bytes));
+            assert_eq!(messages(&copy), messages(&bytes));
+            let channels = |bytes: &Bytes| {
+                let streams = open(bytes).manifest().streams.clone();
+                streams.into_iter().map(|stream| stream.metadata).collect::<Vec<_>>()
+            };
+            assert_eq!(channels(&copy), channels(&bytes));
+        }
+    }
+}
+
+#[test]
+fn of_some_time_those_chunks_are_the_same_that_lie_in_it() {
+    let bytes = file(Compression::Zstd);
+    let at = Timestamp::from_nanos;
+    let time = TimeRange { start: at(1_013), end: at(1_033) };
+    let selection = Selection { time, ..Selection::default() };
+    let (part, in_parts) = extract(&bytes, &selection, &WriteOptions::default());
+    let mut want = messages(&bytes);
+    want.retain(|(time, ..)| (1_013..1_033).contains(time));
+    assert_eq!(messages(&part), want);
+    assert!(in_parts > 0 && in_parts < want.len() as u64, "{in_parts}");
+    // The channels of what is copied are told before it, also to who reads no summary.
+    let mut cut = part.to_vec();
+    let data_end = chunks(&part).last().unwrap().end;
+    cut.truncate(data_end);
+    assert_eq!(messages(&cut.into()).len(), want.len());
+}
+
+#[test]
+fn of_some_topics_and_with_other_packing_or_names_messages_are_taken_one_by_one() {
+    let bytes = file(Compression::Zstd);
+    let log = open(&bytes);
+    let topics = [log.manifest().topic("/a").unwrap()].into_iter().collect();
+    let only = Selection { topics, ..Selection::default() };
+    let (some, in_parts) = extract(&bytes, &only, &WriteOptions::default());
+    assert_eq!(messages(&some).len(), 40);
+    assert!((1..40).contains(&in_parts), "chunks that have only /a: {in_parts}");
+    let (mut lz4, mut renamed) = (WriteOptions::default(), WriteOptions::default());
+    lz4.compression = Some("lz4".to_owned());
+    renamed.rename = BTreeMap::from([("/a".to_owned(), "/c".to_owned())]);
+    for options in [lz4, renamed] {
+        let (copy, in_parts) = extract(&bytes, &Selection::default(), &options);
+        assert_eq!((messages(&copy).len(), in_parts), (60, 0));
+    }
+}
+
+#[test]
+fn a_chunk_whose_index_says_other_times_is_not_believed() {
+    let mut bytes = file(Compression::Zstd).to_vec();
+    // The time that the first chunk says to begin with.
+    let at = chunks(&bytes.clone().into())[0].start + 9;
+    bytes[at] ^= 1;
+    let bytes = Bytes::from(bytes);
+    let (copy, in_parts) =
+        extract(&bytes, &Selection::default(), &WriteOptions::default());
+    assert_eq!(messages(&copy), messages(&bytes));
+    assert_eq!(in_parts, 0, "the first is not taken, so none is");
+}

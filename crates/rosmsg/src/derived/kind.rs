@@ -1,0 +1,139 @@
+//! What is derived of which type of messages.
+
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use logtool_core::{Columns, Layout, LayoutKind, Result, Topic, View};
+
+use crate::{
+    cut::Encoding,
+    definition::{Definition, define},
+    derived::{
+        packet_decoder::packet_schema,
+        point_decoder::{PointDecoder, PointSource},
+    },
+    points::Shape,
+    sensor::{cloud, cloud2, packets, scan},
+};
+
+/// What is derived of the messages of a topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Derivation {
+    pub(super) what: What,
+    /// How the messages are written.
+    pub(super) encoding: Encoding,
+}
+
+/// What it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Points(PointSource),
+    Packets,
+}
+
+impl Derivation {
+    /// What is derived of the messages of `topic`, by its encoding and its type.
+    pub fn of(topic: &Topic) -> Option<Self> {
+        match Encoding::named(&topic.encoding)? {
+            Encoding::Ros1 => {
+                let md5sum = topic.metadata.get("md5sum").map_or("*", String::as_str);
+                Self::of_ros1(&topic.type_name, md5sum, || {
+                    let described =
+                        define(&topic.type_name, md5sum, &topic.definition).ok()?;
+                    described.definition.md5sum().ok()
+                })
+            }
+            Encoding::Cdr => Self::of_cdr(&topic.type_name, &topic.definition),
+        }
+    }
+
+    /// What is derived of messages of this type of ROS 1: it is that of this name if it is
+    /// said to have its MD5 sum, or has it as it is `defined`.
+    pub fn of_ros1(
+        type_name: &str,
+        md5sum: &str,
+        defined: impl FnOnce() -> Option<String>,
+    ) -> Option<Self> {
+        let (what, real) = What::of(type_name)?;
+        let is_one = md5sum.eq_ignore_ascii_case(real)
+            || defined().is_some_and(|sum| sum.eq_ignore_ascii_case(real));
+        is_one.then_some(Self { what, encoding: Encoding::Ros1 })
+    }
+
+    /// What is derived of messages of this type of ROS 2, of which `definition` has to say
+    /// the same fields.
+    fn of_cdr(type_name: &str, definition: &str) -> Option<Self> {
+        let ros1_name = type_name.replacen("/msg/", "/", 1);
+        let (what, md5sum) = What::of(&ros1_name)?;
+        let real = match what {
+            What::Points(_) => Definition::known(&ros1_name, md5sum)?,
+            What::Packets => Definition::parse(&ros1_name, packets::TEXT).ok()?,
+        };
+        let layout = |text: &str| Definition::parse_ros2(type_name, text)?.layout();
+        let real = layout(&real.ros2_text().ok()?).ok()?;
+        let told = layout(definition).ok()?;
+        is_like(&real, &told).then_some(Self { what, encoding: Encoding::Cdr })
+    }
+
+    /// What the name of the topic ends in.
+    pub(super) fn suffix(self) -> &'static str {
+        match self.what {
+            What::Points(_) => "/points",
+            What::Packets => "/packets",
+        }
+    }
+
+    /// The columns, as far as they are known without reading.
+    pub(super) fn schema(self) -> Result<SchemaRef> {
+        let What::Points(source) = self.what else { return Ok(packet_schema()) };
+        let shape = Arc::new(source.shape().unwrap_or_default());
+        let columns = Columns::all(View::Nested);
+        let decoder = PointDecoder::new(source, self.encoding, shape, &columns)?;
+        Ok(logtool_core::Decoder::schema(&decoder).clone())
+    }
+
+    /// The columns of points, if they are the same in all messages.
+    pub(super) fn shape(self) -> Option<Shape> {
+        let What::Points(source) = self.what else { return None };
+        source.shape()
+    }
+
+    /// The columns of the points in `payload`, if that can be said from it.
+    pub(super) fn shape_of(self, payload: &[u8]) -> Option<Shape> {
+        let What::Points(source) = self.what else { return None };
+        source.shape_of(payload, self.encoding)
+    }
+}
+
+impl What {
+    /// What is derived of records of this type, as ROS 1 calls it, and its MD5 sum.
+    fn of(type_name: &str) -> Option<(Self, &'static str)> {
+        Some(match type_name {
+            "sensor_msgs/PointCloud2" => {
+                (Self::Points(PointSource::Cloud2), cloud2::MD5)
+            }
+            "sensor_msgs/PointCloud" => (Self::Points(PointSource::Cloud), cloud::MD5),
+            "sensor_msgs/LaserScan" => (Self::Points(PointSource::Scan), scan::MD5),
+            "velodyne_msgs/VelodyneScan" => (Self::Packets, packets::MD5),
+            _ => return None,
+        })
+    }
+}
+
+/// Whether both have the same fields, whatever their types are called. (Layouts are at most 64
+/// deep in each other.)
+fn is_like(one: &Layout, other: &Layout) -> bool {
+    let both = one.fields.iter().zip(&other.fields);
+    one.fields.len() == other.fields.len()
+        && both.into_iter().all(|(a, b)| {
+            (&a.name, a.count) == (&b.name, b.count) && are_alike(&a.kind, &b.kind)
+        })
+}
+
+fn are_alike(one: &LayoutKind, other: &LayoutKind) -> bool {
+    match (one, other) {
+        (LayoutKind::Nested(a), LayoutKind::Nested(b)) => is_like(a, b),
+        (LayoutKind::List(a), LayoutKind::List(b)) => are_alike(a, b),
+        (a, b) => a == b,
+    }
+}

@@ -1,0 +1,53 @@
+use super::*;
+
+#[test]
+fn a_packet_has_its_stamp_where_that_can_be_and_else_the_time_of_its_message() {
+    let mut scan = crate::sensor::testing::Message::stamped(100, 0).u32(3);
+    for (seconds, nanos) in [(99, 900_000_000), (98, 900_000_000), (100, 1)] {
+        scan = scan.u32(seconds).u32(nanos).raw(&[0; 1206]);
+    }
+    let mut times = Vec::new();
+    let time = Timestamp::from_nanos(100_000_000_000);
+    packets_of(&scan.0, Encoding::Ros1, time, |time, _| times.push(time.as_nanos()));
+    assert_eq!(times, [99_900_000_000, 100_000_000_000, 100_000_000_001]);
+}
+
+#[test]
+fn a_scan_that_is_none_is_one_record() {
+    let mut taken = Vec::new();
+    packets_of(b"no scan", Encoding::Ros1, Timestamp::from_nanos(5), |time, range| {
+        taken.push((time.as_nanos(), range));
+    });
+    assert_eq!(taken, [(5, 0..7)]);
+}
+
+#[test]
+fn packets_in_cdr_are_found_behind_their_gaps() {
+    let mut scan = crate::sensor::testing::Message::stamped(100, 0).u32(2);
+    for packet in [3, 4] {
+        scan = scan.u32(100).u32(packet).raw(&[packet as u8; 1206]);
+    }
+    let layout = crate::compile("velodyne_msgs/VelodyneScan", packets::TEXT).unwrap();
+    let transcoder = crate::Transcoder::of_ros1(&layout).unwrap();
+    let mut cdr = Vec::new();
+    assert!(transcoder.to_cdr(&scan.0, &mut cdr));
+    let mut found = Vec::new();
+    let time = Timestamp::from_nanos(100_000_000_000);
+    packets_of(&cdr, Encoding::Cdr, time, |time, place| {
+        found.push((time.as_nanos() - 100_000_000_000, cdr[place].to_vec()));
+    });
+    assert_eq!(found, [(3, vec![3; 1206]), (4, vec![4; 1206])]);
+}
+
+#[test]
+fn what_is_only_called_like_a_cloud_is_none() {
+    let schema = logtool_core::raw_schema("ns");
+    let mut topic = Topic::new("/a", schema);
+    topic.encoding = "cdr".to_owned();
+    topic.type_name = "velodyne_msgs/msg/VelodyneScan".to_owned();
+    let real = crate::Definition::parse("velodyne_msgs/VelodyneScan", packets::TEXT);
+    topic.definition = real.unwrap().ros2_text().unwrap();
+    assert!(Derivation::of(&topic).is_some());
+    topic.definition = topic.definition.replace("1206", "1207");
+    assert!(Derivation::of(&topic).is_none());
+}
