@@ -65,7 +65,7 @@ pub(crate) struct FilterArgs {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct WritingArgs {
     /// How the chunks of a bag or an MCAP file are packed [default: as most of the first
-    /// bag's are; zstd in MCAP]
+    /// bag's are; zstd in MCAP, but for chunks that are copied as they are]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Writing")]
     pub(crate) compression: Option<Compression>,
     /// MCAP: messages of ROS 1 as ROS 2 has them, in CDR; others as they are

@@ -46,6 +46,7 @@ fn every_input_becomes_what_the_table_says_and_nothing_else() {
     inputs.push(("mcap", "rover.mcap".to_owned()));
     let packets = folder.write("packets.bag", &bag_of_packets());
     let packets = packets.to_str().unwrap();
+    folder.run(&["convert", packets, "-q", "-o", "packets.mcap"]).succeeded();
     let read = table["reads"].as_array().unwrap();
     assert_eq!(read.len(), inputs.len());
     let mut tried = 0;
@@ -57,8 +58,11 @@ fn every_input_becomes_what_the_table_says_and_nothing_else() {
                 output["formats"].as_array().unwrap().iter().filter_map(Value::as_str)
             {
                 let out = format!("{input}-{to}");
-                let is_special = *input == "rosbag" && ["pcap", "vel"].contains(&to);
-                let file: &str = if is_special { packets } else { file };
+                let file: &str = match (*input, to) {
+                    ("rosbag", "pcap" | "vel") => packets,
+                    ("mcap", "pcap") => "packets.mcap",
+                    _ => file,
+                };
                 let run = folder.run(&["convert", file, "-q", "-o", &out, "--to", to]);
                 assert_eq!(run.status == 0, is_told, "{input} to {to}: {run:?}");
                 assert_eq!(

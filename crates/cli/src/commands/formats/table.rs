@@ -45,8 +45,9 @@ pub(super) const OUTPUTS: &[Output] = &[
         what: "points and their pictures",
         kept: &[
             (
-                &["rosbag"],
-                "PointCloud2, PointCloud, LaserScan and packets of Velodyne lidars",
+                &["rosbag", "mcap"],
+                "PointCloud2, PointCloud, LaserScan and packets of Velodyne lidars, of ROS 1 \
+                 or in CDR",
             ),
             (
                 &["vel", "capture"],
@@ -60,7 +61,7 @@ pub(super) const OUTPUTS: &[Output] = &[
         kept: &[
             (
                 &["rosbag", "mcap"],
-                "of ROS 1; compressed images byte for byte, others as PNG",
+                "of ROS 1 or in CDR; compressed images byte for byte, others as PNG",
             ),
             (&["vel"], "JPEG images byte for byte"),
         ],
@@ -101,7 +102,7 @@ pub(super) const OUTPUTS: &[Output] = &[
             (
                 &["ulog"],
                 "every record, as messages of types that are made of the log's definitions; \
-                 beside them Imu, Odometry and NavSatFix, strings and events as \
+                 beside them Imu, with the attitude then, Odometry and NavSatFix, strings and events as \
                  rosgraph_msgs/Log; not parameters and infos",
             ),
             (&["rosbag"], "every message byte for byte, with its connection"),
@@ -135,7 +136,10 @@ pub(super) const OUTPUTS: &[Output] = &[
         kept: &[
             (&["vel"], "packets of firings; not images, poses, GPS and OBD"),
             (&["capture"], "packets of firings and positions, in new frames"),
-            (&["rosbag"], "packets of Velodyne lidars (VelodyneScan), in new frames"),
+            (
+                &["rosbag", "mcap"],
+                "packets of Velodyne lidars (VelodyneScan), in new frames",
+            ),
         ],
     },
 ];
