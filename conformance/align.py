@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from mcap.reader import make_reader
 from pyulog import ULog
 from tally import Tally
 
@@ -141,7 +142,28 @@ def check(path, tally, folder):
     wrong = differences(found, lambda time: time * (1 + DRIFT) + OFFSET, numpy, times)
     note = f"{found['offset_s']} s at {found['reference_s']} s, {found['drift_ppm']} ppm"
     tally.check("aligned", wrong, note)
+    tally.check("merged", merged(one, other, found, folder))
     return one
+
+
+def merged(one, other, found, folder):
+    """What differs from the truth where the alignment is applied by `merge`."""
+    fit, made = folder / "fit.json", folder / "made.mcap"
+    fit.write_text(json.dumps(found))
+    command = [os.environ["LOGTOOL"], "merge", "--quiet", one, other, "-o", made, "--force", "--align", fit]
+    subprocess.run([str(word) for word in command], check=True)
+    times = {}
+    with made.open("rb") as file:
+        for _, channel, message in make_reader(file).iter_messages():
+            if channel.topic.endswith("/sensor_combined"):
+                times.setdefault(channel.topic, []).append(message.log_time / 1e9)
+    own, theirs = sorted((np.array(of) for of in times.values()), key=lambda of: of[0])
+    inside = theirs[(theirs > own[0]) & (theirs < own[-1])]
+    near = np.searchsorted(own, inside)
+    off = np.minimum(np.abs(own[near] - inside), np.abs(own[near - 1] - inside))
+    # Those of A were logged at the same moments.
+    if not len(inside) or off.max() > NEAR:
+        yield f"{len(inside)} records, off by up to {off.max(initial=0)} s"
 
 
 def main():

@@ -22,6 +22,42 @@ fn bags_become_one_in_the_order_of_time() {
 }
 
 #[test]
+fn a_clock_that_runs_off_is_put_right() {
+    let (folder, bag) = (Folder::new(), testdata("rover.bag"));
+    for (name, topic) in [("a.bag", "/imu*"), ("b.bag", "/gps/*")] {
+        folder.run(&["filter", &bag, "-o", name, "-t", topic, "-q"]).succeeded();
+    }
+    let merge = |drift: &str, out: &str| {
+        folder.run(&["merge", "a.bag", "b.bag", "-o", out, "--drift", drift])
+    };
+    // A hundred millionths of the time since the start of the recording.
+    merge("2=100@1717236000", "new.bag").ended(0, &["runs off"]);
+    let was = times(&folder, &bag, "/gps/fix");
+    let since = |nanos: i64| nanos - 1_717_236_000_000_000_000;
+    let want: Vec<i64> = was.iter().map(|at| at + since(*at) / 10_000).collect();
+    assert_eq!(times(&folder, "new.bag", "/gps/fix"), want);
+    assert_eq!(times(&folder, "new.bag", "/imu/data"), times(&folder, &bag, "/imu/data"));
+    merge("3=100", "x.bag").ended(2, &["none of the files"]);
+    merge("b.bag=fast", "x.bag").ended(2, &["a drift is like"]);
+    // What two logs say of each other, as `align --json` prints it.
+    let fit = |known: bool| {
+        format!(
+            r#"{{"a":{{"file":"a.bag"}},"b":{{"file":"b.bag"}},"aligned":true,
+            "offset_ns":-5,"reference_ns":1717236000000000000,"drift_ppm":100.0,
+            "drift_known":{known}}}"#
+        )
+    };
+    for (known, word) in [(true, "runs off, which"), (false, "not found well enough")] {
+        folder.write("fit.json", fit(known).as_bytes());
+        let args = ["merge", "a.bag", "b.bag", "-f", "-o", "fit.bag", "--align", "fit.json"];
+        folder.run(&args).ended(0, &[word]);
+        let drift = |at: i64| if known { since(at) / 10_000 } else { 0 };
+        let want: Vec<i64> = was.iter().map(|at| at + drift(*at) - 5).collect();
+        assert_eq!(times(&folder, "fit.bag", "/gps/fix"), want);
+    }
+}
+
+#[test]
 fn ulogs_that_may_be_of_different_flights_need_a_word() {
     let folder = Folder::with(&bytes::log());
     folder.write("other.ulg", &bytes::log());
