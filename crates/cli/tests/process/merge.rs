@@ -36,7 +36,10 @@ fn a_clock_that_runs_off_is_put_right() {
     let since = |nanos: i64| nanos - 1_717_236_000_000_000_000;
     let want: Vec<i64> = was.iter().map(|at| at + since(*at) / 10_000).collect();
     assert_eq!(times(&folder, "new.bag", "/gps/fix"), want);
-    assert_eq!(times(&folder, "new.bag", "/imu/data"), times(&folder, &bag, "/imu/data"));
+    assert_eq!(
+        times(&folder, "new.bag", "/imu/data"),
+        times(&folder, &bag, "/imu/data")
+    );
     merge("3=100", "x.bag").ended(2, &["none of the files"]);
     merge("b.bag=fast", "x.bag").ended(2, &["a drift is like"]);
     // What two logs say of each other, as `align --json` prints it.
@@ -49,7 +52,8 @@ fn a_clock_that_runs_off_is_put_right() {
     };
     for (known, word) in [(true, "runs off, which"), (false, "not found well enough")] {
         folder.write("fit.json", fit(known).as_bytes());
-        let args = ["merge", "a.bag", "b.bag", "-f", "-o", "fit.bag", "--align", "fit.json"];
+        let args =
+            ["merge", "a.bag", "b.bag", "-f", "-o", "fit.bag", "--align", "fit.json"];
         folder.run(&args).ended(0, &[word]);
         let drift = |at: i64| if known { since(at) / 10_000 } else { 0 };
         let want: Vec<i64> = was.iter().map(|at| at + drift(*at) - 5).collect();
@@ -104,7 +108,7 @@ fn logs_of_two_formats_become_one_on_one_clock() {
     folder.run(&args).ended(1, &["onto one clock", "to flight.ulg", "logtool align"]);
     assert_eq!(folder.list("."), ["flight.ulg"]);
     let wrong = [&args[..], &["--offset", "other.ulg=1"]].concat();
-    folder.run(&wrong).ended(2, &["none of the files has that name"]);
+    folder.run(&wrong).ended(2, &["none of the files has the name other.ulg"]);
 
     // The bag is the first without an offset, and so it is its clock.
     let offset = ["--offset", "flight.ulg=1700000000.25"];
