@@ -148,7 +148,7 @@ impl Whole {
             let Some((channel, entries)) = wire::message_index(&content) else {
                 return Ok(None);
             };
-            let is_new = index.get(&channel).is_none();
+            let is_new = !index.contains_key(&channel);
             if !is_new || entries.iter().any(|(_, offset)| *offset >= size) {
                 return Ok(None);
             }
