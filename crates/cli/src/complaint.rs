@@ -65,6 +65,14 @@ pub(crate) fn is_misuse(err: &anyhow::Error) -> bool {
     err.downcast_ref::<Complaint>().is_some_and(|complaint| complaint.is_misuse)
 }
 
+/// `err`, which is about the log `name`; a complaint says so itself.
+pub(crate) fn about(err: anyhow::Error, name: &str) -> anyhow::Error {
+    match err.is::<Complaint>() {
+        true => err,
+        false => err.context(name.to_owned()),
+    }
+}
+
 /// Tells why the program fails, and says with which status it does.
 ///
 /// That nobody reads the output any more (`logtool cat x.ulg | head`) is no failure.

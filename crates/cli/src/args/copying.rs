@@ -206,7 +206,7 @@ Examples:
   logtool merge flight.ulg ros.bag -o all.mcap --align fit.json")]
 pub(crate) struct MergeArgs {
     /// The logs, two or more
-    #[arg(required = true, num_args = 2.., value_name = "FILE")]
+    #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// The log to write
     #[arg(short, long, value_name = "OUT")]

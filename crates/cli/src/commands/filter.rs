@@ -13,7 +13,7 @@ use logtool_core::{
 use crate::{
     args::{FilterArgs, GlobalArgs},
     clock::ShownClock,
-    complaint::Complaint,
+    complaint::{self, Complaint},
     findings::Findings,
     human::counted,
     made::Made,
@@ -48,19 +48,23 @@ pub(super) fn run(args: &FilterArgs, global: &GlobalArgs) -> Result<Outcome> {
         progress: &|bytes| bar.inc(bytes),
     };
     let (held, from) = (std::mem::take(&mut wanted.held), wanted.selection.time.start);
-    let restamp = &mut wanted.restamp;
+    let (restamp, topics) = (&mut wanted.restamp, &wanted.selection.topics);
+    // What a strict run fails at is found before the new log has its name.
     let done = new.write(&[extract], &wanted.options, |sink| {
         for held in &held {
             sink.write(0, held.at(from))?;
         }
         let restamp = restamp.as_mut().map(|restamp| restamp as &mut dyn Retime);
         let copied = copy(&job, restamp, sink)?;
-        Ok((copied, sink.left_out(0).to_vec()))
+        let left_out = sink.left_out(0).to_vec();
+        findings.add(manifest, topics, &copied.damage);
+        findings.add(manifest, topics, &left_out);
+        findings.check(global.strict)?;
+        Ok((copied, left_out))
     });
     bar.finish_and_clear();
-    let ((copied, left_out), written) = done.with_context(|| name.clone())?;
-    findings.add(manifest, &wanted.selection.topics, &copied.damage);
-    findings.add(manifest, &wanted.selection.topics, &left_out);
+    let ((copied, left_out), written) =
+        done.map_err(|err| complaint::about(err, name))?;
 
     let mut made = Made::new(&args.out, start);
     let lost: u64 = left_out.iter().map(|damage| damage.records).sum();

@@ -26,7 +26,7 @@ use crate::{
 
 pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     let start = Instant::now();
-    let sources = sources::open(args, global)?;
+    let mut sources = sources::open(args, global)?;
     let format = format(args, &sources)?;
     let mut options = new_log::options(&args.writing, format)?;
     let moved = moved(args, &sources, format)?;
@@ -50,10 +50,18 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     options.words = logs.iter().flat_map(|ready| ready.words.clone()).collect();
     let inputs = sources.iter().map(|source| &source.input);
     provenance::tell_of(&mut options, format, inputs, global)?;
+    // What a strict run fails at is found before the new log has its name.
     let done = new.write(&extracts, &options, |sink| {
         let copied = merge(&jobs, sink, &|records| bar.inc(records))?;
         let left_out = (0..jobs.len()).map(|from| sink.left_out(from).to_vec());
-        Ok(copied.into_iter().zip(left_out).collect::<Vec<_>>())
+        let copied: Vec<_> = copied.into_iter().zip(left_out).collect();
+        for (source, (copied, left_out)) in sources.iter_mut().zip(&copied) {
+            let Source { findings, log, .. } = source;
+            findings.add(log.manifest(), &TopicSet::All, left_out);
+            findings.add(log.manifest(), &TopicSet::All, &copied.damage);
+            findings.check(global.strict)?;
+        }
+        Ok(copied)
     });
     bar.finish_and_clear();
     let (copied, written) = done?;
@@ -68,11 +76,8 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     let read = sources.iter().map(|source| source.input.source.len()).sum();
     made.tell(&name, read, global);
     let mut worst = Outcome::Done;
-    for (source, (copied, left_out)) in sources.into_iter().zip(copied) {
-        let mut findings = source.findings;
-        findings.add(source.log.manifest(), &TopicSet::All, &left_out);
-        findings.add(source.log.manifest(), &TopicSet::All, &copied.damage);
-        worst = worst.max(findings.tell(global.quiet));
+    for source in sources {
+        worst = worst.max(source.findings.tell(global.quiet));
     }
     Ok(worst)
 }

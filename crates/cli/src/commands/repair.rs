@@ -11,7 +11,7 @@ use logtool_core::{CopyJob, Extract, Selection, TopicSet, copy};
 use crate::{
     args::{GlobalArgs, RepairArgs},
     commands::repair::{loss::Loss, undecodable::Undecodable},
-    complaint::Complaint,
+    complaint,
     findings::Findings,
     human::counted,
     made::Made,
@@ -59,10 +59,7 @@ pub(super) fn run(args: &RepairArgs, global: &GlobalArgs) -> Result<Outcome> {
     });
     bar.finish_and_clear();
     let ((copied, left_out, undecodable), written) =
-        done.map_err(|err| match err.is::<Complaint>() {
-            true => err, // it says of which log it is
-            false => err.context(name.clone()),
-        })?;
+        done.map_err(|err| complaint::about(err, name))?;
 
     let outcome = findings.outcome();
     let loss = Loss::new(manifest, &mut findings);

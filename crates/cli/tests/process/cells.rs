@@ -60,7 +60,7 @@ fn every_input_becomes_what_the_table_says_and_nothing_else() {
                 let out = format!("{input}-{to}");
                 let file: &str = match (*input, to) {
                     ("rosbag", "pcap" | "vel") => packets,
-                    ("mcap", "pcap") => "packets.mcap",
+                    ("mcap", "pcap" | "vel") => "packets.mcap",
                     _ => file,
                 };
                 let run = folder.run(&["convert", file, "-q", "-o", &out, "--to", to]);

@@ -15,7 +15,7 @@ use std::{
 use crate::{
     bytes,
     program::{Folder, Run},
-    samples::testdata,
+    samples::{sample, testdata},
 };
 
 /// Runs the program, and cuts `flight.ulg`, which was `age` old, when its first temporary
@@ -258,5 +258,23 @@ fn of_two_that_write_the_same_output_one_does_it_and_the_other_says_so() {
         assert!(
             folder.read(&format!("out/{name}")) == whole.read(&format!("out/{name}"))
         );
+    }
+}
+
+#[test]
+fn what_a_strict_run_fails_at_is_no_log_though_it_is_found_while_writing() {
+    let Some(bag) = sample("rosbag/edge/short_payload.bag") else { return };
+    let folder = Folder::new();
+    for (command, more) in [
+        ("filter", &["-o", "new.mcap", "--ros2"][..]),
+        ("convert", &["-o", "new.mcap", "--ros2"]),
+        ("merge", &[&*testdata("rover.bag"), "-o", "new.mcap", "--ros2"]),
+    ] {
+        let args = [&[command, &bag, "-q"], more].concat();
+        let strict = [&args[..], &["--strict"]].concat();
+        folder.run(&strict).ended(1, &["damaged", "without --strict"]);
+        assert!(folder.list(".").is_empty(), "{command}");
+        folder.run(&args).ended(3, &[]);
+        fs::remove_file(folder.path().join("new.mcap")).unwrap();
     }
 }

@@ -42,6 +42,8 @@ fn a_clock_that_runs_off_is_put_right() {
     );
     merge("3=100", "x.bag").ended(2, &["none of the files"]);
     merge("b.bag=fast", "x.bag").ended(2, &["a drift is like"]);
+    let one = folder.run(&["merge", "a.bag", "-o", "x.bag"]);
+    one.ended(2, &["nothing to be merged with", "hint: name two"]);
     // What two logs say of each other, as `align --json` prints it.
     let fit = |known: bool| {
         format!(

@@ -52,7 +52,7 @@ impl Messages {
     }
 
     /// Makes a message of each record of `run`: `put` adds it to the buffer, and says whether
-    /// it is one. Where not, the record is [told](Record::undecodable) as damage.
+    /// it is one. Where not, the record is [told](crate::Record::undecodable) as damage.
     pub fn each(
         &mut self,
         run: Run<'_>,

@@ -15,7 +15,7 @@ use logtool_core::{
 use crate::{
     args::{ConvertArgs, GlobalArgs, Target},
     clock::{self, ShownClock},
-    complaint::Complaint,
+    complaint::{self, Complaint},
     findings::Findings,
     input::{Input, STDIN},
     lidars,
@@ -82,13 +82,17 @@ pub(super) fn run(
     let new = NewLog::begin(place, ready.format, args.force)?;
     let bar = progress::bar(name, manifest.bytes, global);
     let progress = |bytes| bar.inc(bytes);
-    let written = new
-        .write(&[ready.extract()], &ready.options, |sink| ready.copy(sink, &progress));
+    // What a strict run fails at is found before the new log has its name.
+    let written = new.write(&[ready.extract()], &ready.options, |sink| {
+        let (copied, left_out) = ready.copy(sink, &progress)?;
+        findings.add(manifest, &ready.topics, &copied.damage);
+        findings.add(manifest, &ready.topics, &left_out);
+        findings.check(global.strict)?;
+        Ok((copied, left_out))
+    });
     bar.finish_and_clear();
-    let ((copied, left_out), written) = written.with_context(|| name.clone())?;
-    findings.add(manifest, &ready.topics, &copied.damage);
-    findings.add(manifest, &ready.topics, &left_out);
-    findings.check(global.strict)?;
+    let ((copied, left_out), written) =
+        written.map_err(|err| complaint::about(err, name))?;
 
     let mut made = Made::new(place, start);
     let lost: u64 = left_out.iter().map(|damage| damage.records).sum();
@@ -147,9 +151,9 @@ impl Ready {
             Some(way) => way.all_topics(manifest),
             None => selection::topics(manifest, &args.records.topics, false)?,
         };
-        // The packets in messages of a bag are topics of their own.
-        let is_bag = manifest.format == "rosbag";
-        if args.target() == Target::Pcap || args.target() == Target::Vel && is_bag {
+        // The packets in messages of ROS are topics of their own.
+        let is_of_ros = ["rosbag", "mcap"].contains(&&*manifest.format);
+        if args.target() == Target::Pcap || args.target() == Target::Vel && is_of_ros {
             topics = selection::with_packets(manifest, &topics);
         }
         let mut options = WriteOptions::default();

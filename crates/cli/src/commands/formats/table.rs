@@ -125,7 +125,7 @@ pub(super) const OUTPUTS: &[Output] = &[
             (&["vel"], "every message byte for byte"),
             (&["capture"], "packets of firings; not positions"),
             (
-                &["rosbag"],
+                &["rosbag", "mcap"],
                 "packets of one Velodyne lidar (VelodyneScan), a message each",
             ),
         ],

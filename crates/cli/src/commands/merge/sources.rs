@@ -8,6 +8,7 @@ use logtool_core::{Log, MovedLog};
 use crate::{
     args::{GlobalArgs, MergeArgs, TimeChoice},
     commands::merge::told,
+    complaint::Complaint,
     findings::Findings,
     input::Input,
     lidars, opened,
@@ -36,6 +37,10 @@ impl Source {
 /// knows.
 pub(super) fn open(args: &MergeArgs, global: &GlobalArgs) -> Result<Vec<Source>> {
     let (files, told) = (&args.files, told::told(&args.files, args)?);
+    if files.len() < 2 {
+        let complaint = Complaint::misuse("one log has nothing to be merged with");
+        return Err(complaint.hint("name two or more").into());
+    }
     let lidar = lidars::options(&args.lidar, TimeChoice::Boot)?;
     let mut sources = Vec::new();
     for (file, told) in files.iter().zip(told) {
