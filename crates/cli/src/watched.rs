@@ -63,8 +63,15 @@ impl Watched {
     fn tell(&self, bytes: u64) {
         let read = self.read.fetch_add(bytes, Relaxed).saturating_add(bytes);
         if self.since.elapsed() > A_MOMENT {
-            let new = || progress::bar(&self.name, self.source.len(), &self.global);
-            self.bar.get_or_init(new).set_position(read.min(self.source.len()));
+            let len = self.source.len();
+            let new = || {
+                let bar = progress::bar(&self.name, len, &self.global);
+                bar.set_position(read.min(len));
+                // What was read before it was there did not take no time.
+                bar.reset_eta();
+                bar
+            };
+            self.bar.get_or_init(new).set_position(read.min(len));
         }
     }
 }

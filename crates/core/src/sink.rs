@@ -49,6 +49,9 @@ pub struct WriteOptions {
     /// Whether parts that are [copied](RecordSink::copy) are looked into before: what is
     /// not as it says of itself is then not taken. A repair asks for that.
     pub careful: bool,
+    /// Whether parts are looked into before they are copied, though all of them is wanted and
+    /// nothing else hangs on it: a strict run asks for that.
+    pub verified: bool,
     /// The encoding to which payloads are to be translated, as `cdr`; as they are if
     /// nothing is said. Only a format that holds several encodings looks at it.
     pub transcode: Option<String>,

@@ -206,19 +206,6 @@ impl ChunkIndex {
     }
 }
 
-/// The channel that a message index is of, and the times of its messages and where they are
-/// in the records of the chunk.
-pub(crate) fn message_index(content: &[u8]) -> Option<(u16, Vec<(u64, u64)>)> {
-    let mut cut = Cut::new(content);
-    let channel = cut.u16()?;
-    let mut entries = Cut::new(sized(&mut cut)?);
-    let mut index = Vec::new();
-    while !entries.rest().is_empty() {
-        index.push((entries.u64()?, entries.u64()?));
-    }
-    Some((channel, index))
-}
-
 /// What the summary says of all messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Statistics {

@@ -368,7 +368,11 @@ impl Statistics {
 /// A time as files have it.
 fn nanos(time: Timestamp) -> Result<u64> {
     u64::try_from(time.as_nanos()).map_err(|_| {
-        let what = format!("a time before 1970 ({} ns)", time.as_nanos());
+        let what = format!(
+            "a record is at {} ns, and MCAP files have no times before 1970: --offset, or \
+             --from, can help",
+            time.as_nanos()
+        );
         Error::new(ErrorKind::Limit, what)
     })
 }

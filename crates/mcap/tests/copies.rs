@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, io::Cursor, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, CopyJob, Extract, Format as _, Log as _, OpenOptions, Selection, TimeRange,
-    Timestamp, WriteOptions, copy,
+    Block, Copied, CopyJob, Extract, Format as _, Log as _, OpenOptions, Selection,
+    TimeRange, Timestamp, WriteOptions, copy,
 };
 use logtool_mcap::{Compression, FORMAT, McapLog, Writer, WriterOptions};
 
@@ -53,12 +53,12 @@ fn messages(bytes: &Bytes) -> Vec<(i64, String, Vec<u8>)> {
     all
 }
 
-/// The file that holds `selection` of `bytes`, and how many messages came in chunks.
-fn extract(
+/// The file that holds `selection` of `bytes`, and what was copied into it.
+fn extracted(
     bytes: &Bytes,
     selection: &Selection,
     options: &WriteOptions,
-) -> (Bytes, u64) {
+) -> (Bytes, Copied) {
     let log = open(bytes);
     let extract = Extract { manifest: log.manifest(), selection: selection.clone() };
     let mut out = Cursor::new(Vec::new());
@@ -72,8 +72,18 @@ fn extract(
     };
     let copied = copy(&job, None, &mut *sink).unwrap();
     sink.finish().unwrap();
+    (out.into_inner().into(), copied)
+}
+
+/// The same of a sound file, and how many messages came in chunks.
+fn extract(
+    bytes: &Bytes,
+    selection: &Selection,
+    options: &WriteOptions,
+) -> (Bytes, u64) {
+    let (new, copied) = extracted(bytes, selection, options);
     assert_eq!(copied.damage, []);
-    (out.into_inner().into(), copied.in_parts)
+    (new, copied.in_parts)
 }
 
 /// Where the chunks of a file lie.
@@ -161,4 +171,18 @@ fn a_chunk_whose_index_says_other_times_is_not_believed() {
         extract(&bytes, &Selection::default(), &WriteOptions::default());
     assert_eq!(messages(&copy), messages(&bytes));
     assert_eq!(in_parts, 0, "the first is not taken, so none is");
+}
+
+#[test]
+fn a_broken_chunk_is_not_copied_and_told_though_all_is_wanted() {
+    for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
+        let mut bytes = file(compression).to_vec();
+        let third = chunks(&bytes.clone().into())[2].clone();
+        bytes[third.end - 12] ^= 0xff;
+        let everything = (Selection::default(), WriteOptions::default());
+        let (new, copied) = extracted(&bytes.into(), &everything.0, &everything.1);
+        assert!(!copied.damage.is_empty(), "{compression:?}");
+        // What is there now is sound.
+        assert_eq!(messages(&new).len() as u64, copied.records, "{compression:?}");
+    }
 }

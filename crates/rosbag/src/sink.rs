@@ -38,7 +38,7 @@ pub(crate) struct BagSink<'w> {
     /// Whether messages come at other times than their own.
     is_retimed: bool,
     /// Whether every chunk is looked into before it is copied.
-    is_careful: bool,
+    looks_inside: bool,
 }
 
 /// An extract of which messages are taken.
@@ -85,6 +85,7 @@ impl<'w> BagSink<'w> {
             .map(|(extract, taken)| wanted(extract, taken, options));
         let wanted: Vec<Vec<Option<Wanted>>> = wanted.collect();
         let (is_retimed, is_careful) = (options.retimed, options.careful);
+        let looks_inside = is_careful || options.verified || wanted.len() > 1;
         let options = WriterOptions::default().with_compression(packing);
         let mut writer = Writer::new(out, options)?;
         let becomes = numbers::assign(&mut writer, wanted)?;
@@ -97,7 +98,7 @@ impl<'w> BagSink<'w> {
                 taken
             })
             .collect();
-        Ok(Self { writer, extracts, compression, is_retimed, is_careful })
+        Ok(Self { writer, extracts, compression, is_retimed, looks_inside })
     }
 }
 
@@ -135,12 +136,11 @@ impl RecordSink for BagSink<'_> {
         source: &dyn Source,
     ) -> Result<Option<u64>> {
         let taken = self.extracts.get(from).ok_or_else(|| no_extract(from))?;
-        let is_only = self.extracts.len() == 1;
         let whole = Whole {
             taken,
             writer: &self.writer,
             compression: self.compression,
-            looks_inside: self.is_careful || !is_only || !taken.wants_all_topics(),
+            looks_inside: self.looks_inside || !taken.wants_all_topics(),
             source,
         };
         let chunks = if self.is_retimed { None } else { whole.chunks(part)? };

@@ -298,6 +298,9 @@ impl<'b> Known<'b> {
             op::CONNECTION => {
                 Header::Connection { id: self.connection?, topic: self.topic? }
             }
+            // Nothing new has all that a chunk or a message has: its kind is broken.
+            _ if self.compression.is_some() && self.size.is_some() => return None,
+            _ if self.connection.is_some() && self.time.is_some() => return None,
             other => Header::Other(other),
         })
     }

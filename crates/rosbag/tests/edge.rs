@@ -240,6 +240,22 @@ const SECOND: [(&str, usize, usize, usize); 3] = [
 ];
 
 #[test]
+fn a_chunk_of_which_the_head_says_that_it_is_something_else_is_damage_and_read() {
+    for (name, at, data, _) in SECOND {
+        let Some(mut bytes) = bytes_of(name) else { return };
+        let op = bytes[at..data].windows(3).position(|three| three == b"op=").unwrap();
+        bytes[at + op + 3] = 0x77;
+        for survey in SURVEYS {
+            let options = RosbagOptions::default().with_survey(survey);
+            let read = read(&Bytes::from(bytes.clone()), options).unwrap();
+            assert_eq!(read.records, 100, "{name} {survey:?}");
+            let [damage] = &read.damage[..] else { panic!("{:?}", read.damage) };
+            assert_eq!(damage.bytes.start, at as u64, "{name}");
+        }
+    }
+}
+
+#[test]
 fn a_packed_chunk_is_read_though_its_head_is_broken() {
     for (name, at, data, _) in SECOND {
         for (byte, broken) in [(0, data - 8), (0xff, at)] {

@@ -26,7 +26,7 @@ use crate::{
 /// those of each row begin; in MATLAB cells. `x.valid` or `x_valid` says which values of
 /// x there are, if some are missing.
 ///
-/// With `--to images`, the images of a bag or a .vel log become files, called by the
+/// With `--to images`, the images of a bag, an MCAP file or a .vel log become files, called by the
 /// seconds of their stamps, in a folder for each topic, beside a table of them, index.csv. Compressed ones
 /// are written as they are, others as PNG, with depth in metres (32FC1) as millimetres of
 /// 16 bits: 0 where there is none (NaN, infinite, negative), 65535 where it is further than
@@ -35,8 +35,8 @@ use crate::{
 /// With `--to pcd`, `ply`, `las`, `laz` or `kitti`, topics of points become files of
 /// points: a file for each scan, called by its number and time, in a folder for each topic
 /// beside a table of them, index.csv; or (las, laz, or `--per log`) a file for each topic.
-/// Points are topics with columns x, y, z: the clouds of a bag, and what packets of a
-/// Velodyne lidar hold, in a bag, a capture or a .vel log.
+/// Points are topics with columns x, y, z: the clouds of a bag or an MCAP file, and what packets of a
+/// Velodyne lidar hold, in these, a capture or a .vel log.
 ///
 /// PCD and PLY have all columns that are numbers. Times are nanoseconds in PCD, and in PLY
 /// seconds since the origin in its header. LAS and LAZ: GPS time (adjusted standard GPS
@@ -81,9 +81,9 @@ use crate::{
 /// ROS 1 becomes a bag, as do logs of lidars.
 ///
 /// With `--to pcap`, or where OUT ends in .pcap, the packets of a .vel log, of a bag
-/// (velodyne_msgs/VelodyneScan) or of another capture become a capture, each at its own time, in the frames that a Velodyne sends.
-/// With `--to vel`, or where OUT ends in .vel, the data packets of one lidar in a capture
-/// or a bag become a .vel log, a message each. What the new log has no place for is told before
+/// or an MCAP file (velodyne_msgs/VelodyneScan) or of another capture become a capture, each at its own time, in the frames that a Velodyne sends.
+/// With `--to vel`, or where OUT ends in .vel, the data packets of one lidar in a capture,
+/// a bag or an MCAP file become a .vel log, a message each. What the new log has no place for is told before
 /// anything is written.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
@@ -243,7 +243,7 @@ pub(crate) enum Target {
     Npz,
     /// Arrays for MATLAB (version 5), a file for each log
     Mat,
-    /// The images of a bag or a .vel log: a folder for each topic, with a file for each image and a
+    /// The images of a bag, an MCAP file or a .vel log: a folder for each topic, with a file for each image and a
     /// table of them, index.csv
     Images,
     /// Points as the Point Cloud Library has them

@@ -12,8 +12,9 @@ use crate::{
 /// Copy a part of a log, byte for byte: some topics, some time
 ///
 /// OUT is a log of the same format. Records are copied as they are, and so is what the
-/// log says of itself; parts of a file that are wanted as a whole are copied without
-/// being unpacked.
+/// log says of itself; parts of a bag that are wanted as a whole are copied without
+/// being unpacked, and what is broken in them stays so: --strict looks into them, and so
+/// does `logtool repair`.
 ///
 /// In a bag, connections stay apart, with all that they say. In a ULog, parameters that
 /// were changed before the cut begins are told as they were then.

@@ -8,6 +8,7 @@ use logtool_core::{Columns, Selection, TopicId, View};
 use crate::{
     args::{CatArgs, CatFormat, GlobalArgs},
     clock::ShownClock,
+    complaint,
     findings::Findings,
     labels, lidars, opened,
     outcome::Outcome,
@@ -61,7 +62,7 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     let (mut out, mut line) = (terminal::stdout(), Vec::new());
     let mut left = args.count.unwrap_or(u64::MAX);
     if left > 0 {
-        reader.each(
+        let read = reader.each(
             &mut |topic: TopicId, rows, row| {
                 line.clear();
                 rows.write(row, &clock, Some(&print[topic.index()]), &mut line);
@@ -73,7 +74,8 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
                 findings.add(manifest, &topics, damage);
                 findings.check(global.strict)
             },
-        )?;
+        );
+        read.map_err(|err| complaint::about(err, name))?;
     }
     out.flush()?;
     Ok(findings.tell(global.quiet))

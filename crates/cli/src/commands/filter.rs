@@ -32,6 +32,7 @@ pub(super) fn run(args: &FilterArgs, global: &GlobalArgs) -> Result<Outcome> {
     let format = new_log::format(&args.out, manifest)?;
     let mut wanted =
         Wanted::new(&opened, args, format).with_context(|| name.clone())?;
+    wanted.options.verified = global.strict;
     let new = NewLog::begin(&args.out, format, args.writing.force)?;
     provenance::tell_of(&mut wanted.options, format, [&opened.input], global)?;
 
@@ -71,7 +72,7 @@ pub(super) fn run(args: &FilterArgs, global: &GlobalArgs) -> Result<Outcome> {
     made.records = (copied.records + held.len() as u64).saturating_sub(lost);
     made.bytes = written.bytes;
     made.remarks = written.remarks;
-    if made.records == 0 {
+    if made.records == 0 && findings.outcome() == Outcome::Done {
         made.remarks.push("no record is of these topics and this time".to_owned());
     }
     made.remarks.extend(wanted.remarks(manifest, args, held.len()));

@@ -47,6 +47,7 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     let bar = progress::of_records(&name, records, global);
     options.retimed = moved.iter().any(|moved| moved.nanos != 0)
         || sources.iter().any(|source| source.had_drift);
+    options.verified = global.strict;
     options.words = logs.iter().flat_map(|ready| ready.words.clone()).collect();
     let inputs = sources.iter().map(|source| &source.input);
     provenance::tell_of(&mut options, format, inputs, global)?;

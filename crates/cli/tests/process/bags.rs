@@ -299,7 +299,7 @@ fn an_unknown_compression_is_one_error_and_one_line_for_each_topic() {
     ] {
         let run = folder.run(&[args, &[&bag]].concat());
         assert_eq!(run.stderr.matches("compressed").count(), 1, "{run:?}");
-        run.ended(1, &["error:", why]);
+        run.ended(1, &["error:", "comp_unknown_zstd.bag", why]);
         assert!(folder.list(".").is_empty());
     }
     folder.run(&["info", &bag]).ended(0, &[]);

@@ -7,7 +7,8 @@ use crate::wire::{Channel, Schema, op};
 pub(super) struct Declared {
     pub(super) kind: Kind,
     pub(super) id: u16,
-    /// The checksum and the length of what is said of it.
+    /// The checksum and the length of what is said of it; of a channel in an order of its
+    /// metadata that is always the same, as that means nothing.
     said: (u32, usize),
 }
 
@@ -22,14 +23,15 @@ pub(super) enum Kind {
 impl Declared {
     /// What is declared by a record of the kind `op`, if it can be read.
     pub(super) fn of(op: u8, content: &[u8]) -> Option<Self> {
-        let (id, kind) = match op {
-            op::SCHEMA => (Schema::parse(content)?.id, Kind::Schema),
-            _ => {
-                let channel = Channel::parse(content)?;
-                (channel.id, Kind::Channel(channel.topic, channel.schema))
-            }
-        };
-        Some(Self { kind, id, said: (crc32fast::hash(content), content.len()) })
+        let said = |bytes: &[u8]| (crc32fast::hash(bytes), bytes.len());
+        if op == op::SCHEMA {
+            let id = Schema::parse(content)?.id;
+            return Some(Self { kind: Kind::Schema, id, said: said(content) });
+        }
+        let Channel { id, schema, topic, encoding, metadata } =
+            Channel::parse(content)?;
+        let said = said(format!("{encoding:?} {metadata:?}").as_bytes());
+        Some(Self { kind: Kind::Channel(topic, schema), id, said })
     }
 
     /// Whether it is the channel with the number `id`.
@@ -43,6 +45,7 @@ impl Declared {
             (&self.kind, &other.kind),
             (Kind::Schema, Kind::Schema) | (Kind::Channel(..), Kind::Channel(..))
         );
-        is_alike && self.id == other.id && self.said != other.said
+        let says_else = self.said != other.said || self.kind != other.kind;
+        is_alike && self.id == other.id && says_else
     }
 }

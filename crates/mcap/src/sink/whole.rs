@@ -1,15 +1,13 @@
 //! Chunks that can be copied as they are.
 //!
 //! That is so if all that is in them is wanted, and would be written with the same numbers of
-//! channels and schemas. What the message indexes behind a chunk say is believed if nothing
-//! hangs on it; else the chunk is unpacked and looked into.
+//! channels and schemas, and if it is sound: each is unpacked and looked into.
 
 use std::{collections::BTreeMap, ops::Range};
 
 use bytes::Bytes;
 use logtool_core::{
-    Extract, OpenOptions, Part, Result, Selection, Source, TimeRange, TopicId,
-    WriteOptions,
+    Extract, OpenOptions, Part, Result, Selection, Source, TopicId, WriteOptions,
 };
 
 use crate::{
@@ -20,9 +18,6 @@ use crate::{
     wire::{self, Chunk, HEAD_LEN, op, timestamp},
     write::{ChannelHandle, Copied, Told},
 };
-
-/// No more bytes of message indexes are looked at.
-const MAX_INDEX: u64 = 64 << 20;
 
 /// Which chunks of an extract can be copied, if any.
 #[derive(Debug)]
@@ -36,8 +31,6 @@ pub(super) struct Whole {
     chunks: Vec<Range<u64>>,
     /// The compression that was asked for.
     compression: Option<Compression>,
-    /// Whether something hangs on what is in a chunk.
-    looks_inside: bool,
 }
 
 /// For each channel, the times of its messages and where they are in the chunk.
@@ -61,18 +54,12 @@ impl Whole {
         let channels = notes.channels.iter().map(|(id, _)| *id);
         let tiles = manifest.parts.iter().zip(&notes.chunks);
         let tiles = tiles.filter(|(_, is_chunk)| **is_chunk);
-        let wants_all = selection.time == TimeRange::ALL
-            && notes
-                .channels
-                .iter()
-                .all(|(_, topic)| selection.topics.contains(*topic));
         Ok(Some(Self {
             numbers: channels.zip(notes.schemas.iter().copied()).collect(),
             kept: BTreeMap::new(),
             selection: selection.clone(),
             chunks: tiles.map(|(part, _)| part.bytes.clone()).collect(),
             compression: options.compression.as_deref().map(named).transpose()?,
-            looks_inside: options.careful || !wants_all,
         }))
     }
 
@@ -110,14 +97,8 @@ impl Whole {
         if known.is_none() || !is_as_asked {
             return Ok(None);
         }
-        let told = match self.looks_inside {
-            true => None,
-            false => self.told(source, place.end, size)?,
-        };
         let limit = options.record_bytes as usize;
-        let Some(mut index) = told.or_else(|| self.inside(&record, limit)) else {
-            return Ok(None);
-        };
+        let Some(mut index) = self.inside(&record, limit) else { return Ok(None) };
         index.values_mut().for_each(|entries| entries.sort_by_key(|(time, _)| *time));
         let times = index.values().flatten().map(|(time, _)| *time);
         let (first, last) = (times.clone().min(), times.max());
@@ -126,38 +107,6 @@ impl Whole {
         }
         let told = Told { start, end, size, crc, index };
         Ok(Some(Copied { record, compression, packed_len, told }))
-    }
-
-    /// What the message indexes say that begin at `at`, of a chunk of `size` bytes, if that can
-    /// be.
-    fn told(&self, source: &dyn Source, at: u64, size: u64) -> Result<Option<Index>> {
-        let (mut at, mut index, mut read) = (at, Index::new(), 0);
-        loop {
-            let head_end = at.saturating_add(HEAD_LEN as u64);
-            if head_end > source.len() {
-                break;
-            }
-            let head = source.read_at(at..head_end)?;
-            let Some((op::MESSAGE_INDEX, len)) = wire::head(&head) else { break };
-            read = len.saturating_add(read);
-            let end = head_end.saturating_add(len);
-            if read > MAX_INDEX || end > source.len() {
-                return Ok(None);
-            }
-            let content = source.read_at(head_end..end)?;
-            let Some((channel, entries)) = wire::message_index(&content) else {
-                return Ok(None);
-            };
-            let is_new = !index.contains_key(&channel);
-            if !is_new || entries.iter().any(|(_, offset)| *offset >= size) {
-                return Ok(None);
-            }
-            if !entries.is_empty() {
-                index.insert(channel, entries);
-            }
-            at = end;
-        }
-        Ok(Some(index).filter(|index| !index.is_empty()))
     }
 
     /// What is in the chunk, if it is sound and has nothing but messages and what they need.

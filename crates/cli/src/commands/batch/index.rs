@@ -75,7 +75,8 @@ pub(in crate::commands) fn run(
     let work = |found: &Found, _: &mut Pass<'_>, meter: &LogMeter<'_>| -> Result<_> {
         if let Some(rows) = old.rows(found)? {
             meter.skip();
-            return Ok((rows, true, None));
+            let damage = damage_in(&rows);
+            return Ok((rows, true, damage));
         }
         let mut entry = Entry::of(found, name_of(found));
         let opened = opened::look_with(&found.path, &of_each, Some(&lidar))?;
@@ -132,6 +133,12 @@ pub(in crate::commands) fn run(
     report.tell(&args.out, "indexed", meter.took(), global.quiet);
     written.context("the catalog is as it was")?;
     Ok(report.outcome())
+}
+
+/// What was lost of the log that `rows` are of, in words.
+fn damage_in(rows: &RecordBatch) -> Option<String> {
+    let damage = rows.column_by_name("damage")?.as_string_opt::<i32>()?;
+    damage.iter().next().flatten().map(str::to_owned)
 }
 
 /// That `failed` would be missing in the catalog `out`, which is made anew.

@@ -221,6 +221,7 @@ impl Work<'_> {
         let mut count = Count::default();
         if let Some(args) = meant(self.args, &*log, None)? {
             let mut ready = Ready::new(&input, &log, &args)?;
+            ready.options.verified = self.global.strict;
             let provenance = provenance::of_known(&input, &entry.digest, self.global);
             provenance::tell(&mut ready.options, ready.format, &provenance);
             let name = format!("{}.{}", entry.log, log::end(args.target()));

@@ -74,6 +74,7 @@ pub(super) fn run(
     findings.check(global.strict)?;
 
     let mut ready = Ready::new(&input, &log, args)?;
+    ready.options.verified = global.strict;
     provenance::tell_of(&mut ready.options, ready.format, [&input], global)?;
     if ready.way == Some(Way::Lidar) {
         lidars::warn(name, manifest, &ready.topics);

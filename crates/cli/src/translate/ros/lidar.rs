@@ -64,7 +64,7 @@ pub(in crate::translate) fn lidar(
             let has_points = of_it.any(|(id, _)| wanted.contains(id));
             if topic.name == "velodyne_packets" && has_points {
                 let label = topic.label();
-                remarks.push(format!("left out: {label} (its points are there)"));
+                remarks.push(format!("left out: {label} (points are made of them)"));
             }
             continue;
         }
