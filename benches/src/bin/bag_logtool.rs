@@ -22,7 +22,7 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
     const USAGE: &str = "usage: bag_logtool read|ordered|topic|columns BAG [TOPIC]";
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [job, path, topic @ ..] = &args[..] else { return Err(USAGE.into()) };
-    let source = Arc::new(map::map(&File::open(path)?)?);
+    let source = Arc::new(map::map(&File::open(path)?, ())?);
     let log = RosbagLog::open(source, RosbagOptions::default())?;
     // Not those that logtool makes of others, as the points of point clouds.
     let topics = log.manifest().topics().filter(|(_, of_log)| {

@@ -19,8 +19,10 @@ use logtool_ulog::UlogLog;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1).ok_or("usage: columns_logtool FILE")?;
-    let log =
-        UlogLog::open(Arc::new(map::map(&File::open(path)?)?), OpenOptions::default())?;
+    let log = UlogLog::open(
+        Arc::new(map::map(&File::open(path)?, ())?),
+        OpenOptions::default(),
+    )?;
     let job = TableJob {
         selection: Selection::default(),
         columns: Columns::all(View::Nested),

@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let mut lidar = LidarOptions::default();
     lidar.points.formula = formula.parse()?;
-    let source = Arc::new(map::map(&File::open(path)?)?);
+    let source = Arc::new(map::map(&File::open(path)?, ())?);
     let log = CaptureLog::open_with(source, OpenOptions::default(), &lidar)?;
     let topics = [log.manifest().topic("points")?].into_iter().collect();
     let mut wanted = Columns::all(View::Nested);

@@ -172,10 +172,19 @@ fn temporary_file() -> Result<File> {
 /// `file` as a memory map; read in pieces where `maps` says no, or the system does, or it is
 /// being written.
 fn source(name: &str, file: File, maps: bool) -> Result<Arc<dyn Source>> {
-    match (maps && !is_being_written(&file)).then(|| map::map(name, &file)) {
+    match (maps && !is_being_written(&file)).then(|| mapped(name, &file)) {
         Some(Ok(mapped)) => Ok(Arc::new(mapped)),
         _ => Ok(Arc::new(FileSource::new(file)?)),
     }
+}
+
+/// `file`, which is called `name`, as a memory map that is watched over.
+fn mapped(name: &str, file: &File) -> io::Result<map::MappedSource> {
+    #[cfg(unix)]
+    let watch = shrunk::Watch::over(name, file)?;
+    #[cfg(not(unix))]
+    let watch = name.len(); // nobody watches
+    map::map(file, watch)
 }
 
 /// Whether somebody wrote to `file` a moment ago, and may go on.

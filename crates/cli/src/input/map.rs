@@ -1,15 +1,13 @@
-//! Memory maps: with what happens when a mapped file gets shorter, all `unsafe` of the workspace.
+//! Memory maps: with what happens when a mapped file gets shorter (`shrunk`), all `unsafe` of the
+//! workspace.
 
 #![allow(unsafe_code)] // memory maps cannot be had without; each use says why it holds
 
-use std::{fs::File, io, ops::Range, sync::Arc};
+use std::{any::Any, fs::File, io, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::Source;
 use memmap2::Mmap;
-
-#[cfg(unix)]
-use crate::input::shrunk::Watch;
 
 /// A mapped file. Reading from it copies nothing.
 pub(crate) struct MappedSource {
@@ -19,8 +17,8 @@ pub(crate) struct MappedSource {
 
 struct Map {
     pages: Mmap,
-    #[cfg(unix)]
-    _watch: Watch,
+    /// What watches over it: it goes when the pages are gone.
+    _watch: Box<dyn Any + Send + Sync>,
 }
 
 /// Lets [`Bytes`] own a share of the map.
@@ -32,24 +30,19 @@ impl AsRef<[u8]> for Share {
     }
 }
 
-/// Maps all of `file`, which is called `name`.
-pub(super) fn map(name: &str, file: &File) -> io::Result<MappedSource> {
-    #[cfg(unix)]
-    let watch = Watch::over(name, file)?;
-    #[cfg(not(unix))]
-    let _ = name;
+/// Maps all of `file`; `watch` is kept as long as the map.
+pub(crate) fn map(
+    file: &File,
+    watch: impl Send + Sync + 'static,
+) -> io::Result<MappedSource> {
     // SAFETY: nothing is written through the map. That nobody else writes to the file
     // while it is mapped cannot be known, only asked for: a log is written once, and
     // the program says so in its help. Where it happens all the same, a changed byte
     // is read as garbled, for no code relies on reading the same twice to be memory
-    // safe, and a file cut short ends the program in order (`Watch`). Files that are
-    // being written are not mapped.
+    // safe, and a file cut short ends the program in order (`shrunk::Watch`). Files
+    // that are being written are not mapped.
     let pages = unsafe { Mmap::map(file)? };
-    let map = Arc::new(Map {
-        pages,
-        #[cfg(unix)]
-        _watch: watch,
-    });
+    let map = Arc::new(Map { pages, _watch: Box::new(watch) });
     let bytes = Bytes::from_owner(Share(map.clone()));
     Ok(MappedSource { map, bytes })
 }
