@@ -90,6 +90,24 @@ impl Findings {
         let mut near = before.iter().rev().take(LOOK_BACK);
         near.any(|known| tells_of(&known.damage, damage))
             || self.wide.iter().any(|known| tells_of(known, damage))
+            || self.is_told_in_pieces(damage)
+    }
+
+    /// Whether what is one `damage`, as neighbours are told together, is known as several.
+    fn is_told_in_pieces(&self, damage: &Damage) -> bool {
+        let sorted = &self.list[..self.sorted];
+        let from = sorted
+            .partition_point(|known| known.damage.bytes.start < damage.bytes.start);
+        let inside = sorted[from..].iter().map(|known| &known.damage);
+        let inside = inside.take_while(|known| known.bytes.start < damage.bytes.end);
+        let alike = inside.filter(|known| {
+            known.is_like(damage) && known.bytes.end <= damage.bytes.end
+        });
+        let sum = |(records, bytes): (u64, u64), known: &Damage| {
+            (records + known.records, bytes + known.lost_bytes)
+        };
+        let (records, bytes) = alike.fold((0, 0), sum);
+        damage.records > 0 && records >= damage.records && bytes >= damage.lost_bytes
     }
 
     fn sort(&mut self) {

@@ -24,6 +24,12 @@ impl NextGap {
         if at == self.start { self.take(gaps, at) } else { None }
     }
 
+    /// The gap that begins `at`, without stepping over it.
+    #[inline]
+    pub fn at<'g>(&self, gaps: &'g [Damage], at: u64) -> Option<&'g Damage> {
+        if at == self.start { gaps.get(self.index) } else { None }
+    }
+
     #[cold]
     fn take(&mut self, gaps: &[Damage], at: u64) -> Option<Step> {
         let gap = gaps.get(self.index)?.clone();

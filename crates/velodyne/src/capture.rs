@@ -11,6 +11,9 @@
 mod ip;
 mod link;
 mod payload;
+mod sender;
+mod twice;
+
 mod pieces;
 
 mod container;

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
+#[path = "captures/twice.rs"]
+mod twice;
 #[path = "captures/written.rs"]
 mod written;
 
@@ -35,6 +37,20 @@ fn packets() -> Option<Vec<(i64, Bytes)>> {
         at += 16 + 1_248;
     }
     Some(packets)
+}
+
+/// Where the whole frames of a pcap are, each with the 16 bytes before it.
+fn frames(bytes: &[u8]) -> Vec<Range<usize>> {
+    let (mut frames, mut at) = (vec![], 24);
+    while let Some(len) = bytes.get(at + 8..at + 12) {
+        let end = at + 16 + u32::from_le_bytes(len.try_into().unwrap()) as usize;
+        if end > bytes.len() {
+            break;
+        }
+        frames.push(at..end);
+        at = end;
+    }
+    frames
 }
 
 /// The packets of each topic.
@@ -164,13 +180,7 @@ fn each_lidar_is_a_topic_and_the_rest_is_counted() {
 #[test]
 fn a_packet_of_which_a_piece_is_missing_is_lost_and_where_is_told() {
     let Some(bytes) = sample("pcap_variants/ipfrag.pcap") else { return };
-    // The frames, each behind 16 bytes of which the third word is its length.
-    let (mut frames, mut at) = (vec![], 24);
-    while let Some(len) = bytes.get(at + 8..at + 12) {
-        let end = at + 16 + u32::from_le_bytes(len.try_into().unwrap()) as usize;
-        frames.push(at..end);
-        at = end;
-    }
+    let frames = frames(&bytes);
     assert_eq!(frames.len(), 2 * 60);
     // Each datagram has a number, in its IP header behind those of pcap and Ethernet.
     let mut bytes = bytes.to_vec();

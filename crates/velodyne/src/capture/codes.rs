@@ -17,6 +17,7 @@ pub(crate) const OWN: &[&Code] = &[
     &OTHER_PROTOCOL,
     &PIECES,
     &SHORT,
+    &TWICE,
     &UNKNOWN_LINK,
     &WITHOUT_TIME,
 ];
@@ -70,6 +71,12 @@ pub(crate) static SHORT: Code = code(
     "capture.short",
     Error,
     "frames were captured only in part: the packets in them are lost",
+);
+pub(crate) static TWICE: Code = code(
+    "capture.twice",
+    Note,
+    "packets of a capture came twice, as behind the mirror port of a switch: one of each \
+     is read",
 );
 pub(crate) static UNKNOWN_LINK: Code = code(
     "capture.unknown_link",

@@ -13,6 +13,7 @@ use crate::capture::{
     notes::{Notes, PartStart},
     pieces::Pieces,
     reader::{Found, LidarPacket, PacketBytes, Reader},
+    twice::Latest,
 };
 
 /// Reads one part of a capture.
@@ -30,6 +31,8 @@ struct State {
     end: u64,
     /// The next gap that the walk will come to.
     gap: NextGap,
+    /// Where the last one ends that it came to.
+    gap_end: u64,
     /// A packet that was put together, and is no bytes of the file.
     joined: Option<Joined>,
 }
@@ -59,7 +62,8 @@ impl CaptureCursor {
         let at = walk.position();
         let (section, pieces) = (Section::default(), Pieces::default());
         let hours = start.hours;
-        let mut reader = Reader { container: notes.container, section, pieces, hours };
+        let (container, latest) = (notes.container, Latest::default());
+        let mut reader = Reader { container, section, pieces, latest, hours };
         let end = source.len();
         let mut declarations = notes.declarations.iter().peekable();
         for frame in start.pieces {
@@ -73,9 +77,19 @@ impl CaptureCursor {
         for (_, declaration) in declarations.filter(|(declared, _)| *declared < at) {
             reader.section.declare(*declaration);
         }
+        // Those that were read again would be taken for having come twice.
+        reader.latest = start.latest;
         let gap = NextGap::new(&notes.gaps, at);
-        let state =
-            State { reader, manifest, notes, selection, end, gap, joined: None };
+        let state = State {
+            reader,
+            manifest,
+            notes,
+            selection,
+            end,
+            gap,
+            gap_end: 0,
+            joined: None,
+        };
         Ok(Self { walk, state })
     }
 }
@@ -120,8 +134,12 @@ impl State {
     /// Looks at the item at `at` of the file, which is at `used` of the block; `rest` are
     /// the bytes of the block from there on.
     fn step(&mut self, block: &mut Block, at: u64, rest: &[u8], used: usize) -> Step {
-        if let Some(gap) = self.gap.step(&self.notes.gaps, at) {
-            return gap;
+        let gap_end = match self.gap.at(&self.notes.gaps, at) {
+            Some(gap) => gap.bytes.end,
+            None => self.gap_end,
+        };
+        if at < gap_end {
+            return self.pass(at, rest, gap_end);
         }
         let left = self.end.saturating_sub(at);
         let sight = left.min(self.reader.container.sight() as u64);
@@ -141,6 +159,36 @@ impl State {
         self.reader.pieces.lost.clear();
         match found {
             Found::Packet(packet) => self.packet(block, at, packet, used, len),
+            _ => Step::Whole { len },
+        }
+    }
+
+    /// Passes over an item of the gap that ends at `gap_end`, or over the rest of it where
+    /// there is none. In frames that are lost there may be pieces of datagrams: they are
+    /// taken, as the survey took them, so that what is put together later is the same.
+    fn pass(&mut self, at: u64, rest: &[u8], gap_end: u64) -> Step {
+        let left = gap_end - at;
+        let sight = left.min(self.reader.container.sight() as u64);
+        if (rest.len() as u64) < sight {
+            return Step::Partial { len: sight as usize };
+        }
+        let is_big_endian = self.reader.section.is_big_endian;
+        let look = self.reader.container.look(at, rest, is_big_endian, gap_end);
+        let len = match look {
+            Look::Item(len) => {
+                let len = usize::try_from(len).unwrap_or(usize::MAX);
+                let Some(item) = rest.get(..len) else { return Step::Partial { len } };
+                self.reader.read(at, item);
+                self.reader.pieces.lost.clear();
+                len
+            }
+            Look::Cut | Look::Nothing => usize::try_from(left).unwrap_or(usize::MAX),
+        };
+        self.gap_end = gap_end;
+        match self.gap.step(&self.notes.gaps, at) {
+            Some(Step::Damaged { damage, .. }) => {
+                Step::Damaged { len: len as u64, damage }
+            }
             _ => Step::Whole { len },
         }
     }

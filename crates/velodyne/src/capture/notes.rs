@@ -4,7 +4,10 @@ use logtool_core::{Damage, TopicId};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    capture::{container::Container, hours::Hours, item::Declaration, reader::Sender},
+    capture::{
+        container::Container, hours::Hours, item::Declaration, sender::Sender,
+        twice::Latest,
+    },
     lidar::Lidar,
     oddity::Oddity,
 };
@@ -42,6 +45,9 @@ pub(crate) struct PartStart {
     /// Where the frames are of which the pieces still wait for others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) pieces: Vec<u64>,
+    /// The last packets, which may come again.
+    #[serde(default, skip_serializing_if = "Latest::is_empty")]
+    pub(crate) latest: Latest,
     /// Of packets without a container: the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) hours: Option<Hours>,

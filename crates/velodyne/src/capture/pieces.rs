@@ -3,12 +3,14 @@
 //! What is remembered is bounded, in number and in how far back in the file it goes, so
 //! that a few frames say all that a reader needs to begin in the middle of a file.
 
-use std::ops::Range;
+use std::{collections::VecDeque, ops::Range};
+
+use logtool_core::Timestamp;
 
 use crate::{
     capture::{
         ip::{self, Piece, PieceOf, UDP_HEADER},
-        payload,
+        payload, twice,
     },
     packet::DATA_BYTES,
 };
@@ -17,7 +19,10 @@ use crate::{
 const MAX_OPEN: usize = 64;
 
 /// How many pieces one datagram may be in.
-const MAX_PIECES: usize = 64;
+const MAX_PIECES: usize = 256;
+
+/// How many datagrams are remembered that were complete: their pieces may come again.
+const REMEMBERED: usize = 4;
 
 /// How far behind its first piece, in bytes of the file, a datagram is given up.
 const PATIENCE: u64 = 1 << 20;
@@ -29,6 +34,8 @@ const MAX_LEN: u32 = 65_535;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pieces {
     open: Vec<Open>,
+    /// The last that were complete.
+    complete: VecDeque<Open>,
     /// How many datagrams were given up.
     pub(crate) given_up: u64,
     /// The frames of those of them that may have been packets of lidars, until somebody
@@ -57,6 +64,8 @@ pub(crate) struct Whole {
 #[derive(Clone, Debug)]
 struct Open {
     of: PieceOf,
+    /// When the last of the pieces came.
+    time: Timestamp,
     /// Where the frames of the pieces are in the file; the first is the earliest.
     frames: Vec<Range<u64>>,
     /// The pieces, and where they belong.
@@ -66,17 +75,21 @@ struct Open {
 }
 
 impl Pieces {
-    /// Takes a piece, its `bytes`, from the frame at `frame` of the file; gives the
-    /// datagram that it completes.
+    /// Takes a piece, its `bytes`, from the frame at `frame` of the file, of this `time`;
+    /// gives the datagram that it completes.
     pub(crate) fn take(
         &mut self,
         frame: Range<u64>,
+        time: Timestamp,
         piece: &Piece,
         bytes: &[u8],
     ) -> Option<Whole> {
         self.give_up_before(frame.start.saturating_sub(PATIENCE));
         let end = piece.offset.saturating_add(u32::try_from(bytes.len()).ok()?);
         if end > MAX_LEN || bytes.is_empty() {
+            return None;
+        }
+        if self.complete.iter().any(|complete| complete.has(piece, time, bytes)) {
             return None;
         }
         let mut known = self.open.iter().position(|open| open.of == piece.of);
@@ -96,11 +109,12 @@ impl Pieces {
                     self.lose(&oldest);
                 }
                 let (frames, pieces) = (Vec::new(), Vec::new());
-                self.open.push(Open { of: piece.of, frames, pieces, len: None });
+                self.open.push(Open { of: piece.of, time, frames, pieces, len: None });
                 self.open.len() - 1
             }
         };
         let open = self.open.get_mut(index)?;
+        open.time = time;
         open.frames.push(frame);
         open.pieces.push((piece.offset, bytes.to_vec()));
         if !piece.has_next {
@@ -108,7 +122,12 @@ impl Pieces {
         }
         match open.whole() {
             Some(bytes) => {
-                let frames = self.open.remove(index).frames;
+                let open = self.open.remove(index);
+                let frames = open.frames.clone();
+                if self.complete.len() == REMEMBERED {
+                    self.complete.pop_front();
+                }
+                self.complete.push_back(open);
                 Some(Whole { bytes, frames })
             }
             None if open.pieces.len() >= MAX_PIECES => {
@@ -127,10 +146,12 @@ impl Pieces {
         self.lost.extend(lost.map(|bytes| LostFrame { bytes, is_first: false }));
     }
 
-    /// Where in the file the frames are of which the pieces still wait for others.
+    /// Where in the file the frames are of which the pieces still wait for others, or may
+    /// come again.
     pub(crate) fn frames(&self) -> Vec<u64> {
         let starts = |open: &Open| open.frames.clone().into_iter().map(|f| f.start);
-        let mut frames: Vec<u64> = self.open.iter().flat_map(starts).collect();
+        let all = self.open.iter().chain(&self.complete);
+        let mut frames: Vec<u64> = all.flat_map(starts).collect();
         frames.sort_unstable();
         frames
     }
@@ -168,6 +189,16 @@ impl Open {
         self.pieces.iter().find(here).is_some_and(|(_, known)| known != bytes)
     }
 
+    /// Whether `piece` is one of its own that came again, as mirror ports send them.
+    fn has(&self, piece: &Piece, time: Timestamp, bytes: &[u8]) -> bool {
+        let is_it = |(offset, known): &(u32, Vec<u8>)| {
+            *offset == piece.offset && known == bytes
+        };
+        self.of == piece.of
+            && twice::is_soon(self.time, time)
+            && self.pieces.iter().any(is_it)
+    }
+
     /// Whether a lidar may have sent it, by what there is of it.
     fn may_be_of_lidar(&self) -> bool {
         let first = self.pieces.iter().find(|(offset, _)| *offset == 0);
@@ -203,6 +234,8 @@ mod tests {
 
     use super::*;
 
+    const NOW: Timestamp = Timestamp::from_nanos(0);
+
     fn piece(id: u32, offset: u32, has_next: bool) -> Piece {
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let of = PieceOf { source: address, destination: address, id };
@@ -212,36 +245,37 @@ mod tests {
     #[test]
     fn pieces_in_any_order_make_the_whole() {
         let mut pieces = Pieces::default();
-        assert_eq!(pieces.take(0..9, &piece(1, 8, false), b"world"), None);
-        assert_eq!(pieces.take(10..19, &piece(2, 0, true), b"other---"), None);
-        assert_eq!(pieces.take(20..29, &piece(1, 8, false), b"world"), None);
+        assert_eq!(pieces.take(0..9, NOW, &piece(1, 8, false), b"world"), None);
+        assert_eq!(pieces.take(10..19, NOW, &piece(2, 0, true), b"other---"), None);
+        assert_eq!(pieces.take(20..29, NOW, &piece(1, 8, false), b"world"), None);
         assert_eq!(pieces.frames(), [0, 10, 20]);
-        let whole = pieces.take(30..39, &piece(1, 0, true), b"hello   ");
+        let whole = pieces.take(30..39, NOW, &piece(1, 0, true), b"hello   ");
         let whole = whole.unwrap();
         assert_eq!(whole.bytes, b"hello   world");
         assert_eq!(whole.frames, [0..9, 20..29, 30..39]);
-        assert_eq!(pieces.frames(), [10]);
+        // Those that are complete may come again.
+        assert_eq!(pieces.frames(), [0, 10, 20, 30]);
     }
 
     #[test]
     fn a_number_that_is_used_again_is_of_another_datagram() {
         let mut pieces = Pieces::default();
-        assert_eq!(pieces.take(0..9, &piece(1, 0, true), b"an end  "), None);
-        assert_eq!(pieces.take(10..19, &piece(1, 0, true), b"hello   "), None);
-        let whole = pieces.take(20..29, &piece(1, 8, false), b"world").unwrap();
+        assert_eq!(pieces.take(0..9, NOW, &piece(1, 0, true), b"an end  "), None);
+        assert_eq!(pieces.take(10..19, NOW, &piece(1, 0, true), b"hello   "), None);
+        let whole = pieces.take(20..29, NOW, &piece(1, 8, false), b"world").unwrap();
         assert_eq!((&*whole.bytes, pieces.given_up), (&b"hello   world"[..], 1));
     }
 
     #[test]
     fn what_never_comes_is_given_up() {
         let mut pieces = Pieces::default();
-        pieces.take(0..9, &piece(1, 0, true), b"12345678");
+        pieces.take(0..9, NOW, &piece(1, 0, true), b"12345678");
         let late = PATIENCE + 1..PATIENCE + 9;
-        assert_eq!(pieces.take(late, &piece(1, 8, false), b"9"), None);
+        assert_eq!(pieces.take(late, NOW, &piece(1, 8, false), b"9"), None);
         assert_eq!((pieces.given_up, pieces.frames()), (1, vec![PATIENCE + 1]));
-        for id in 0..1_000 {
+        for id in 2..1_000 {
             let frame = PATIENCE + 10..PATIENCE + 19;
-            pieces.take(frame, &piece(id, 0, true), b"12345678");
+            pieces.take(frame, NOW, &piece(id, 0, true), b"12345678");
         }
         assert_eq!(pieces.frames().len(), MAX_OPEN);
     }
@@ -249,9 +283,27 @@ mod tests {
     #[test]
     fn pieces_that_leave_a_gap_are_no_datagram() {
         let mut pieces = Pieces::default();
-        pieces.take(0..1, &piece(1, 0, true), b"12345678");
-        assert_eq!(pieces.take(1..2, &piece(1, 16, false), b"9"), None);
-        assert_eq!(pieces.take(2..3, &piece(1, 70_000, false), b"9"), None);
+        pieces.take(0..1, NOW, &piece(1, 0, true), b"12345678");
+        assert_eq!(pieces.take(1..2, NOW, &piece(1, 16, false), b"9"), None);
+        assert_eq!(pieces.take(2..3, NOW, &piece(1, 70_000, false), b"9"), None);
+    }
+
+    #[test]
+    fn pieces_that_came_twice_are_not_missing() {
+        let mut pieces = Pieces::default();
+        let first = piece(1, 0, true);
+        assert_eq!(pieces.take(0..1, NOW, &first, b"hello   "), None);
+        assert_eq!(pieces.take(1..2, NOW, &first, b"hello   "), None);
+        let last = piece(1, 8, false);
+        assert!(pieces.take(2..3, NOW, &last, b"world").is_some());
+        assert_eq!(pieces.take(3..4, NOW, &last, b"world"), None);
+        pieces.give_up();
+        assert_eq!((pieces.given_up, &*pieces.lost), (0, &[][..]));
+        assert_eq!(pieces.frames(), [0, 1, 2]);
+        let later = Timestamp::from_nanos(2_000_000);
+        assert_eq!(pieces.take(4..5, later, &last, b"world"), None);
+        pieces.give_up();
+        assert_eq!(pieces.given_up, 1);
     }
 
     /// What is lost if only these pieces come of a datagram.
@@ -259,7 +311,10 @@ mod tests {
         let mut pieces = Pieces::default();
         for (at, (offset, has_next, bytes)) in (0..).zip(given) {
             let frame = 100 * at..100 * at + 50;
-            assert_eq!(pieces.take(frame, &piece(1, *offset, *has_next), bytes), None);
+            assert_eq!(
+                pieces.take(frame, NOW, &piece(1, *offset, *has_next), bytes),
+                None
+            );
         }
         pieces.give_up();
         pieces.lost.into_iter().map(|lost| (lost.bytes, lost.is_first)).collect()

@@ -7,7 +7,6 @@ use std::{
 };
 
 use logtool_core::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use crate::{
     capture::{
@@ -18,19 +17,11 @@ use crate::{
         link::{self, Carried},
         payload::{self, Payload},
         pieces::Pieces,
+        sender::Sender,
+        twice::Latest,
     },
     packet::Firings,
 };
-
-/// Who sends packets of one sort, and where to: a topic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) struct Sender {
-    pub(crate) address: IpAddr,
-    /// The port that the packets are sent to.
-    pub(crate) port: u16,
-    /// Whether they are position packets, and not data packets.
-    pub(crate) is_position: bool,
-}
 
 /// What an item is, to those who look for packets of lidars.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +70,8 @@ pub(crate) enum Foreign {
     Hidden,
     /// It holds a data packet of which some blocks do not say which lasers they are of.
     Marred,
+    /// It holds a packet that came just before.
+    Twice,
     /// It is as long as a data packet, and no block says which lasers it is of.
     WrongFlags,
     /// It is a datagram of another length or port.
@@ -89,12 +82,24 @@ pub(crate) enum Foreign {
     UnknownLink,
 }
 
+impl LidarPacket {
+    /// Its bytes; it was found in `item`.
+    pub(crate) fn payload<'b>(&'b self, item: &'b [u8]) -> &'b [u8] {
+        match &self.bytes {
+            PacketBytes::In(place) => item.get(place.clone()).unwrap_or_default(),
+            PacketBytes::Joined(bytes) => bytes,
+        }
+    }
+}
+
 /// Reads items, one after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader {
     pub(crate) container: Container,
     pub(crate) section: Section,
     pub(crate) pieces: Pieces,
+    /// The last packets, to know those that come again.
+    pub(crate) latest: Latest,
     /// Of packets without a container: the time that they tell themselves.
     pub(crate) hours: Option<Hours>,
 }
@@ -106,13 +111,25 @@ impl Reader {
             Item::Frame(frame) if self.container == Container::Bare => {
                 self.bare(&frame, bytes)
             }
-            Item::Frame(frame) => lost_or(self.frame(at, &frame, bytes), bytes),
+            Item::Frame(frame) => match self.frame(at, &frame, bytes) {
+                Found::Packet(packet) => self.once(packet, bytes),
+                found => lost_or(found, bytes),
+            },
             Item::Declaration(declaration) => {
                 self.section.declare(declaration);
                 Found::Declaration(declaration)
             }
             Item::Other => lost_or(Found::Other, bytes),
             Item::Broken => Found::Broken,
+        }
+    }
+
+    /// A packet that is new, found in `item`.
+    fn once(&mut self, packet: LidarPacket, item: &[u8]) -> Found {
+        let payload = packet.payload(item);
+        match self.latest.has(&packet.sender, packet.time, payload) {
+            true => Found::Foreign(Foreign::Twice),
+            false => Found::Packet(packet),
         }
     }
 
@@ -157,7 +174,8 @@ impl Reader {
             Packet::Piece(piece) => {
                 let part = bytes.get(piece.bytes.clone()).unwrap_or_default();
                 let place = at..at.saturating_add(item.len() as u64);
-                let Some(whole) = self.pieces.take(place, &piece, part) else {
+                let Some(whole) = self.pieces.take(place, frame.time, &piece, part)
+                else {
                     return Found::Piece;
                 };
                 let found = joined(&whole.bytes, frame, piece.of.source);

@@ -208,7 +208,7 @@ impl From {
                             .to_owned(),
                     );
                 }
-                let sender = |sender: &crate::capture::reader::Sender| {
+                let sender = |sender: &crate::capture::sender::Sender| {
                     let port = match (sender.port, sender.is_position) {
                         (0, false) => DATA_PORT,
                         (0, true) => POSITION_PORT,

@@ -22,9 +22,10 @@ use crate::{
         item::{Declaration, Section},
         notes::{Notes, PartStart},
         pieces::Pieces,
-        reader::{Foreign, Found, LidarPacket, PacketBytes, Reader},
+        reader::{Foreign, Found, LidarPacket, Reader},
         search::Search,
         survey::{counts::Counts, topics::Topics},
+        twice::Latest,
     },
     lidar::LidarOptions,
 };
@@ -80,8 +81,9 @@ struct Survey {
 impl Survey {
     fn new(container: Container, start: u64, hours: Option<Hours>, end: u64) -> Self {
         let (section, pieces) = (Section::default(), Pieces::default());
+        let latest = Latest::default();
         let mut survey = Self {
-            reader: Reader { container, section, pieces, hours },
+            reader: Reader { container, section, pieces, latest, hours },
             end,
             declarations: Vec::new(),
             topics: Topics::default(),
@@ -194,11 +196,7 @@ impl Survey {
     }
 
     fn packet(&mut self, at: u64, packet: &LidarPacket, item: &[u8]) {
-        let payload = match &packet.bytes {
-            PacketBytes::In(place) => item.get(place.clone()).unwrap_or_default(),
-            PacketBytes::Joined(bytes) => bytes,
-        };
-        let Some(topic) = self.topics.packet(packet, payload) else {
+        let Some(topic) = self.topics.packet(packet, packet.payload(item)) else {
             return self.counts.foreign(Foreign::OtherDatagram, at);
         };
         self.counts.packet(packet.sender.is_position);
@@ -255,7 +253,8 @@ impl Survey {
         self.loses = false;
         let (topics, time) = (TopicSet::EMPTY, TimeRange::EMPTY);
         self.parts.push(Part { bytes: at..at, topics, time });
-        let (pieces, hours) = (self.reader.pieces.frames(), self.reader.hours);
-        self.starts.push(PartStart { pieces, hours });
+        let Reader { pieces, latest, hours, .. } = &self.reader;
+        let (pieces, latest) = (pieces.frames(), latest.clone());
+        self.starts.push(PartStart { pieces, latest, hours: *hours });
     }
 }

@@ -89,6 +89,7 @@ impl Foreign {
             Self::WrongFlags => &codes::FLAGS,
             Self::OtherDatagram => &codes::OTHER_DATAGRAM,
             Self::OtherProtocol => &codes::OTHER_PROTOCOL,
+            Self::Twice => &codes::TWICE,
             Self::UnknownLink => &codes::UNKNOWN_LINK,
         }
     }
@@ -102,6 +103,7 @@ impl Foreign {
             Self::WrongFlags => "packets_with_wrong_flags",
             Self::OtherDatagram => "other_datagrams",
             Self::OtherProtocol => "other_protocols",
+            Self::Twice => "packets_that_came_twice",
             Self::UnknownLink => "unknown_links",
         }
     }
@@ -138,6 +140,12 @@ impl Foreign {
             Self::OtherProtocol => {
                 pick("is of another protocol", "are of other protocols")
             }
+            Self::Twice => pick(
+                "holds a packet that came just before, as mirror ports send them, and \
+                 is left out",
+                "hold packets that came just before, as mirror ports send them, and are \
+                 left out",
+            ),
             Self::UnknownLink => pick(
                 "is of an unknown type of link, and not looked into",
                 "are of an unknown type of link, and not looked into",

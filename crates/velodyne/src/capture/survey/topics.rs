@@ -4,9 +4,7 @@ use logtool_core::{TimeRange, TopicId};
 
 use crate::{
     capture::{
-        item::NO_TIME,
-        reader::{LidarPacket, Sender},
-        survey::clock::Clock,
+        item::NO_TIME, reader::LidarPacket, sender::Sender, survey::clock::Clock,
     },
     lidar::Probe,
 };
