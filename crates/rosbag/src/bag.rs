@@ -83,6 +83,49 @@ impl Bag {
     }
 }
 
+impl Bag {
+    /// `chunk`, with all of its data where it says that it has less: no record is behind
+    /// what it says, but more of them are, up to the next, or the next of `bounds`.
+    pub(crate) fn lengthened(
+        &self,
+        tops: &mut Tops,
+        bounds: &[u64],
+        chunk: Chunk,
+    ) -> Result<Chunk> {
+        let end = chunk.data.end;
+        let after = bounds.partition_point(|bound| *bound <= chunk.at);
+        let bound = bounds.get(after).copied().unwrap_or(end);
+        if chunk.is_cut || end >= bound || tops.goes_on(end, bound)? {
+            return Ok(chunk);
+        }
+        let start = chunk.data.start;
+        let longer = |end: u64| Chunk { data: start..end, ..chunk.clone() };
+        let longer = match chunk.head.compression {
+            Ok(Compression::Bz2 | Compression::Lz4) => {
+                longer(tops.find_between(end..bound)?.unwrap_or(bound))
+            }
+            // A message goes beyond its end.
+            Ok(Compression::None) if matches!(self.lock, Lock::Open) => {
+                return Ok(match tops.end_of_records(chunk.data.clone())? {
+                    Some(beyond) if beyond > end && beyond <= bound => {
+                        longer(tops.find_between(beyond..bound)?.unwrap_or(bound))
+                    }
+                    _ => chunk,
+                });
+            }
+            _ => return Ok(chunk),
+        };
+        let content = |chunk: &Chunk| -> Result<usize> {
+            Ok(match self.open(chunk, BytesMut::new())? {
+                Content::Unpacked(bytes, _) => bytes.len(),
+                Content::Plain(_) | Content::Lost(_) => 0,
+            })
+        };
+        let has_more = content(&longer)? > content(&chunk)?;
+        Ok(if has_more { longer } else { chunk })
+    }
+}
+
 /// Why nothing can be read of a chunk that is packed with `name`.
 fn unknown(name: &str) -> String {
     let name = shortened(name);

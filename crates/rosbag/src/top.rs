@@ -169,6 +169,29 @@ impl Tops {
         })
     }
 
+    /// Whether at `at`, or behind zeros there, is a record, or `end`.
+    pub(crate) fn goes_on(&mut self, at: u64, end: u64) -> Result<bool> {
+        Ok(match self.look(at)? {
+            Some(Top { kind: TopKind::Padding, data }) => {
+                data.end >= end || self.is_record(data.end)?
+            }
+            top => top.is_some(),
+        })
+    }
+
+    /// Where the last of the records ends that follow on each other from the start of
+    /// `range`, and begin in it; nothing if one of them is broken.
+    pub(crate) fn end_of_records(&mut self, range: Range<u64>) -> Result<Option<u64>> {
+        let mut at = range.start;
+        while at < range.end {
+            match wire::frame(&self.bytes(at, HEAD)?) {
+                Framed::Whole(frame) => at += frame.len(),
+                _ => return Ok(None),
+            }
+        }
+        Ok(Some(at))
+    }
+
     fn is_record(&mut self, at: u64) -> Result<bool> {
         Ok(is_record(&self.bytes(at, HEAD)?))
     }
@@ -176,9 +199,13 @@ impl Tops {
     /// Where in `range` there is a record again that only lies between chunks: a
     /// chunk, or one of an index; or what is packed in a chunk.
     pub(crate) fn find(&self, range: Range<u64>) -> Result<Option<u64>> {
-        let next =
-            self.find_any(range.clone(), |header, _| Ok(is_between_chunks(header)))?;
+        let next = self.find_between(range.clone())?;
         self.or_packed(range, next)
+    }
+
+    /// The same, but for what is packed.
+    pub(crate) fn find_between(&self, range: Range<u64>) -> Result<Option<u64>> {
+        self.find_any(range, |header, _| Ok(is_between_chunks(header)))
     }
 
     /// The same, or a message or a connection, if another record follows it: where the

@@ -107,7 +107,9 @@ impl Traverse {
                 let is_headless = data.start == at;
                 let end = if is_headless { data.end.min(self.end) } else { data.end };
                 let data = data.start..end;
-                let chunk = extent(&mut self.tops, &self.bounds, len, at, head, data)?;
+                let (tops, bounds) = (&mut self.tops, &self.bounds);
+                let chunk = extent(tops, bounds, len, at, head, data)?;
+                let chunk = self.bag.lengthened(tops, bounds, chunk)?;
                 self.chunk(&chunk, visitor)
             }
             TopKind::Message => {

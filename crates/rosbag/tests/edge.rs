@@ -289,3 +289,19 @@ fn a_chunk_that_says_to_be_longer_is_read_to_its_end_and_not_beyond() {
         }
     }
 }
+
+#[test]
+fn a_chunk_that_says_to_be_shorter_is_read_to_its_end() {
+    for (name, _, data, end) in SECOND {
+        for less in [1, 100, (end - data) / 2, end - data - 8] {
+            let Some(mut bytes) = bytes_of(name) else { return };
+            let len = (end - data - less) as u32;
+            bytes[data - 4..data].copy_from_slice(&len.to_le_bytes());
+            for survey in SURVEYS {
+                let options = RosbagOptions::default().with_survey(survey);
+                let read = read(&Bytes::from(bytes.clone()), options).unwrap();
+                assert_eq!(read.records, 100, "{name} {less} {survey:?}");
+            }
+        }
+    }
+}
