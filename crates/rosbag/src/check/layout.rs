@@ -81,7 +81,7 @@ impl Layout {
                 at = tops.find(at + 1..end)?.unwrap_or(end);
                 continue;
             };
-            let next = layout.take(&mut tops, at, kind, data, findings)?;
+            let next = layout.take(log, &mut tops, at, kind, data, findings)?;
             at = next.max(at + 1);
         }
         layout.end = at;
@@ -101,6 +101,7 @@ impl Layout {
     /// Takes the record at `at`; says where the next is.
     fn take(
         &mut self,
+        log: &Checked,
         tops: &mut Tops,
         at: u64,
         kind: TopKind,
@@ -109,7 +110,9 @@ impl Layout {
     ) -> Result<u64> {
         let len = tops.len();
         match kind {
-            TopKind::Chunk(head) => return self.chunk(tops, at, head, data, findings),
+            TopKind::Chunk(head) => {
+                return self.chunk(log, tops, at, head, data, findings);
+            }
             TopKind::Message => {
                 let what = "messages are in no chunk";
                 let bytes = at..data.end;
@@ -161,6 +164,7 @@ impl Layout {
 
     fn chunk(
         &mut self,
+        log: &Checked,
         tops: &mut Tops,
         at: u64,
         head: ChunkHead,
@@ -182,17 +186,29 @@ impl Layout {
             findings.add(Finding::new(&code::CHUNK_UNFINISHED, what).at(bytes));
             is_cut = true;
             data.end = len;
-        } else if is_cut || !is_record(tops, data.end)? {
-            // Its length is wrong if another chunk follows before its end.
+        } else if is_cut || data.end < len && !tops.goes_on(data.end, len)? {
+            // Its length is wrong if its index, or another chunk, follows before its end,
+            // or its data go on behind it.
             let until = data.end.min(len);
-            let next = tops.find_chunk(data.start.min(until)..until)?;
-            if let Some(next) = next {
-                let (told, real) = (data.end - data.start, next - data.start.min(next));
-                let what =
-                    format!("it says {told} bytes, and another follows after {real}");
-                findings.add(Finding::new(&code::CHUNK_LENGTH, what).at(at..next));
-                is_cut = true;
-                data.end = next;
+            let start = data.start.min(until);
+            let (told, next) = (data.end - data.start, tops.find_chunk(start..until)?);
+            let before = tops.find_index(start..next.unwrap_or(until))?.or(next);
+            let end = match before {
+                Some(end) => end,
+                None if is_cut => data.end,
+                None => {
+                    let next = tops.find_chunk(data.end..len)?.unwrap_or(len);
+                    let (head, data) = (head.clone(), data.clone());
+                    let chunk = Chunk { at, head, data, is_cut };
+                    log.bag.lengthened(tops, &[next], chunk)?.data.end
+                }
+            };
+            if end != data.end {
+                let real = end - start;
+                let what = format!("it says {told} bytes, and has {real}");
+                findings.add(Finding::new(&code::CHUNK_LENGTH, what).at(at..end));
+                is_cut |= end < data.end;
+                data.end = end;
             }
         }
         data.end = data.end.min(len);
@@ -203,9 +219,4 @@ impl Layout {
         self.chunks.push(ChunkSeen { chunk, indices });
         Ok(next)
     }
-}
-
-/// Whether the file ends at `at`, or another record begins.
-fn is_record(tops: &mut Tops, at: u64) -> Result<bool> {
-    Ok(at == tops.len() || tops.look(at)?.is_some())
 }
