@@ -15,6 +15,8 @@ const RATE: f64 = 200.0;
 const WINDOWS: f64 = 24.0;
 /// How many values a window may be off by: what is looked for is that wide, at most.
 const MOST_REACH: f64 = 120.0;
+/// What is short has no window that may be off by more than this part of it.
+const SHORT_REACH: f64 = 40.0;
 /// How often the drift is taken out, and what is left looked at.
 const ROUNDS: usize = 4;
 /// The longest grid: with more, there are fewer values in a second.
@@ -52,6 +54,10 @@ pub fn align(
     }
     let confidence = Confidence { peak_ratio: found.peak_ratio, ..fit.confidence };
     let doubts = confidence.doubts(model.drift * 1e6);
+    if confidence.is_short() && !confidence.knows_drift() {
+        // In the middle of the overlap, the offset does not depend on it.
+        model.drift = 0.0;
+    }
     Ok(model.estimate(&a, &b, confidence, doubts))
 }
 
@@ -121,7 +127,8 @@ impl Fit {
     fn new(a: &Signal, b: &Signal, model: &Model, found: &Coarse) -> Self {
         let (start, end) = model.overlap(a, b);
         let overlap = end - start;
-        let reach = (3.0 * found.width).clamp(0.2, 2.0);
+        // In what is short, windows are short too, so that there are several to agree.
+        let reach = (3.0 * found.width).min(overlap / SHORT_REACH).clamp(0.2, 2.0);
         let fastest = 1.0 / a.period.min(b.period);
         let rate = RATE.min(fastest).min(MOST_REACH / reach);
         let rate = rate.min(LONGEST / overlap.max(1.0));

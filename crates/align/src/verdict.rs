@@ -42,42 +42,57 @@ pub struct Confidence {
     pub drift_error_ppm: f64,
 }
 
-/// Peaks that stand out less may be the wrong ones.
-const LEAST_PEAK: f64 = 1.15;
-/// Signals that are less alike are not of the same motion.
-const LEAST_ALIKE: f64 = 0.3;
-/// As many windows have to agree, at least…
-const FEWEST: usize = 5;
-/// …and this part of them.
-const MOST_AGREE: f64 = 0.6;
+/// What has to be so of a fit that is believed.
+struct Least {
+    /// Peaks that stand out less may be the wrong ones.
+    peak: f64,
+    /// Signals that are less alike are not of the same motion.
+    alike: f64,
+    /// As many windows have to agree, at least…
+    windows: usize,
+    /// …and this part of them.
+    part: f64,
+}
+
+const USUAL: Least = Least { peak: 1.15, alike: 0.3, windows: 5, part: 0.6 };
+/// What both saw for so few seconds fits by chance more easily: all has to be better.
+const SHORT: Least = Least { peak: 1.4, alike: 0.6, windows: 4, part: 0.75 };
+/// Less than so many seconds are short.
+const SHORT_SECONDS: f64 = 100.0;
 /// No clocks run apart by more, in millionths.
 const MOST_DRIFT: f64 = 250.0;
 
 impl Confidence {
     /// Why an estimate with this drift is not to be believed.
     pub(crate) fn doubts(&self, drift_ppm: f64) -> Vec<String> {
+        let Least { peak, alike, windows, part } = match self.is_short() {
+            true => SHORT,
+            false => USUAL,
+        };
+        let of = match self.is_short() {
+            true => format!(" for {:.0} s", self.overlap_seconds),
+            false => String::new(),
+        };
         let mut doubts = Vec::new();
-        if self.correlation < LEAST_ALIKE {
+        if self.correlation < alike {
             doubts.push(format!(
-                "the signals are not alike: their correlation is {:.2}, and {LEAST_ALIKE} \
-                 is the least",
+                "the signals are not alike: their correlation is {:.2}, and {alike} is \
+                 the least{of}",
                 self.correlation
             ));
         }
-        if self.peak_ratio < LEAST_PEAK {
+        if self.peak_ratio < peak {
             doubts.push(format!(
                 "another offset fits as well: the best is {:.2} times as good as the next, \
-                 and {LEAST_PEAK} is the least",
+                 and {peak} is the least{of}",
                 self.peak_ratio
             ));
         }
-        let enough = (MOST_AGREE * self.windows as f64).ceil() as usize;
-        if self.agreeing < enough.max(FEWEST) {
+        let enough = ((part * self.windows as f64).ceil() as usize).max(windows);
+        if self.agreeing < enough {
             doubts.push(format!(
-                "{} of {} windows agree, and {} is the least",
-                self.agreeing,
-                self.windows,
-                enough.max(FEWEST)
+                "{} of {} windows agree, and {enough} is the least{of}",
+                self.agreeing, self.windows
             ));
         }
         if drift_ppm.abs() > MOST_DRIFT && drift_ppm.abs() > 3.0 * self.drift_error_ppm
@@ -87,6 +102,11 @@ impl Confidence {
             ));
         }
         doubts
+    }
+
+    /// Whether both saw so little that more is asked of the fit.
+    pub(crate) fn is_short(&self) -> bool {
+        self.overlap_seconds < SHORT_SECONDS
     }
 
     /// Whether the drift is known to a useful degree: to 20 millionths.

@@ -135,3 +135,69 @@ fn signals_that_are_none_are_told() {
     let flat: Vec<(i64, f64)> = good.iter().map(|(time, _)| (*time, 2.0)).collect();
     assert_eq!(align(&flat, &good).unwrap_err(), (0, Unusable::Constant(2.0)));
 }
+
+/// The rates that a gyro sees in a hand: noise that forgets itself within 0.2 s.
+fn gyro(seed: u64, seconds: f64) -> impl Fn(f64) -> f64 {
+    let mut dice = Dice(seed.wrapping_mul(977) + 5);
+    let (mut rate, mut smooth) = (0.0, 0.0);
+    let values: Vec<f64> = (0..(seconds * 500.0) as usize)
+        .map(|_| {
+            rate += -rate / 50.0 + 0.2 * dice.normal();
+            smooth += (rate - smooth) / 10.0;
+            smooth
+        })
+        .collect();
+    move |t| {
+        let (at, part) = ((t * 500.0) as usize, (t * 500.0).fract());
+        let value = |at: usize| values.get(at).copied().unwrap_or(0.0);
+        value(at) * (1.0 - part) + value(at + 1) * part
+    }
+}
+
+#[test]
+fn half_a_minute_of_one_motion_is_aligned_and_no_drift_is_made_up() {
+    for seed in 0..8 {
+        let motion = gyro(seed, 40.0);
+        let a = samples(&motion, (0.0, 30.0, 200.0), 0.1, &|t| t);
+        let b = samples(&motion, (3.0, 33.0, 100.0), 0.1, &|t| t - 2.345);
+        let found = align(&a, &b).unwrap();
+        assert_eq!(found.doubts, [""; 0], "{seed} {found:?}");
+        let off = (found.offset_nanos as f64 / 1e9 - 2.345).abs();
+        let told = found.confidence.offset_error_seconds;
+        assert!(off < 0.003 && off < 4.0 * told.max(2e-4), "{seed} {off} {found:?}");
+        let error = found.confidence.drift_error_ppm;
+        let most = if found.confidence.knows_drift() { 4.0 * error } else { 0.0 };
+        assert!(found.drift_ppm.abs() <= most, "{found:?}");
+    }
+    // Of twenty seconds, at an offset that is far.
+    let motion = gyro(77, 40.0);
+    let a = samples(&motion, (0.0, 20.0, 200.0), 0.05, &|t| 1.7e9 + t);
+    let b = samples(&motion, (1.0, 21.0, 200.0), 0.05, &|t| t);
+    let found = align(&a, &b).unwrap();
+    assert_eq!(found.doubts, [""; 0], "{found:?}");
+    let off = found.offset_nanos - 1_700_000_000_000_000_000;
+    assert!(off.abs() < 3_000_000, "{off}");
+}
+
+#[test]
+fn short_signals_of_different_motions_are_refused() {
+    for seed in 0..30 {
+        for seconds in [20.0, 30.0, 60.0] {
+            let (one, other) = (gyro(100 + seed, 70.0), gyro(300 + seed, 70.0));
+            let a = samples(&one, (0.0, seconds, 100.0), 0.05, &|t| t);
+            let b = samples(&other, (0.0, seconds, 100.0), 0.05, &|t| t);
+            let found = align(&a, &b).unwrap();
+            assert!(!found.doubts.is_empty(), "{found:?}");
+            let (one, other) = (motion(100 + seed, 70.0), motion(300 + seed, 70.0));
+            let a = samples(&one, (0.0, seconds, 100.0), 0.05, &|t| t);
+            let b = samples(&other, (0.0, seconds, 100.0), 0.05, &|t| t);
+            let found = align(&a, &b).unwrap();
+            assert!(!found.doubts.is_empty(), "{found:?}");
+        }
+    }
+    // What repeats fits everywhere.
+    let wave = |t: f64| (t * 3.0).sin();
+    let a = samples(&wave, (0.0, 30.0, 100.0), 0.01, &|t| t);
+    let b = samples(&wave, (5.0, 35.0, 100.0), 0.01, &|t| t);
+    assert!(!align(&a, &b).unwrap().doubts.is_empty());
+}
