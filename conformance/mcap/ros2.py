@@ -1,4 +1,4 @@
-"""Compares what `logtool convert --ros2` makes of bags with what the Python packages
+"""Compares what `logtool convert --ros2` makes of bags, and the bags that become of that, with what the Python packages
 rosbags, which reads the bag, and mcap-ros2-support, which reads the MCAP file, say."""
 
 import json
@@ -127,6 +127,31 @@ def check(path, folder, tally):
         tally.check("ros2 values", differences, f"{compared} of {count} messages")
     if count < FEW:
         tally.check("ros2 cat", cat(path, made))
+    back(path, made, folder, tally)
+
+
+def back(path, made, folder, tally):
+    """The bag that the MCAP file becomes, against the bag that it was made of."""
+    bag = Path(folder) / "ros2.bag"
+    run("convert", made, "-o", bag)
+    wanted, compared, differences = {}, 0, []
+    for topic, time, message, _ in peer(path):
+        wanted.setdefault((topic, time), []).append(message)
+    for topic, time, message, _ in peer(bag):
+        others = wanted.get((topic, time), [])
+        if not others:
+            differences.append(f"{topic} {time}: not in the first bag")
+            continue
+        other = others.pop(0)
+        if other is None or message is None:
+            continue
+        compared += 1
+        if not like(other, message):
+            differences.append(f"{topic}: {other} | {message}")
+    left = sum(one is not None for messages in wanted.values() for one in messages)
+    if left:
+        differences.append(f"{left} messages are not in the second bag")
+    tally.check("ros2 back", differences, f"{compared} messages")
 
 
 def without_seq(value):

@@ -107,10 +107,13 @@ impl LogFile {
 /// Says what of `extract`, of the log `name`, a log of `format` has no place for, and
 /// takes it out.
 pub(crate) fn warn(name: &str, format: &dyn Format, extract: &mut Extract<'_>) {
-    let paint = paint::for_stderr();
-    for left in take_out(format, extract) {
-        say!("{} {name}: {left}", paint.yellow("warning:"));
-    }
+    warn_of(name, &take_out(format, extract));
+}
+
+/// Warns of what is left out of the log `name`.
+pub(crate) fn warn_of(name: &str, warnings: &[String]) {
+    let warning = paint::for_stderr().yellow("warning:");
+    warnings.iter().for_each(|text| say!("{warning} {name}: {text}"));
 }
 
 /// Takes out of `extract` what a log of `format` has no place for, and says what that is.

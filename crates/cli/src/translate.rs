@@ -1,7 +1,8 @@
 //! Logs as files of other formats can hold them.
 //!
 //! The crates of the formats do not know of one another. Here, ULogs become protocol buffers
-//! in MCAP files, and messages of ROS elsewhere; logs of lidars become messages of ROS.
+//! in MCAP files, and messages of ROS elsewhere; logs of lidars become messages of ROS, and
+//! messages of ROS 2 those of ROS 1.
 
 mod decoded;
 mod protobuf;
@@ -28,6 +29,8 @@ pub(crate) enum Way {
     Px4,
     /// A log of a lidar as messages of ROS 1.
     Lidar,
+    /// An MCAP file of ROS 2 as messages of ROS 1.
+    Cdr,
 }
 
 /// A log that can be written in another format.
@@ -35,18 +38,28 @@ pub(crate) struct Prepared {
     pub(crate) log: Arc<dyn Log>,
     /// What cannot be held there, or is not as it was: a sentence each, for people.
     pub(crate) remarks: Vec<String>,
+    /// What is left out although it is of the same kind: a sentence each.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Way {
-    /// How a log of the format `from` becomes one of the format `to`, of messages of ROS if
-    /// `is_ros`; nothing if it is taken as it is, or not at all.
-    pub(crate) fn of(from: &str, to: &str, is_ros: bool) -> Option<Self> {
-        match (from, to) {
+    /// How a log `from` becomes one of the format `to`, of messages of ROS if `is_ros`;
+    /// nothing if it is taken as it is, or not at all.
+    pub(crate) fn of(from: &Manifest, to: &str, is_ros: bool) -> Option<Self> {
+        match (from.format.as_str(), to) {
             ("ulog", "mcap") if !is_ros => Some(Self::Protobuf),
             ("ulog", "mcap" | "rosbag") => Some(Self::Px4),
             ("vel" | "pcap", "mcap" | "rosbag") => Some(Self::Lidar),
+            ("mcap", "rosbag") => {
+                from.topics.iter().any(ros::is_foreign).then_some(Self::Cdr)
+            }
             _ => None,
         }
+    }
+
+    /// Whether the topics of the new log are called after one vehicle.
+    pub(crate) fn is_of_vehicle(self) -> bool {
+        self != Self::Cdr
     }
 
     /// The topics of a log that are to become others, if nobody names some.
@@ -54,6 +67,7 @@ impl Way {
         match self {
             Self::Protobuf | Self::Px4 => all_topics(manifest),
             Self::Lidar => ros::lidar_topics(manifest),
+            Self::Cdr => manifest.logged(),
         }
     }
 
@@ -71,12 +85,17 @@ impl Way {
             Self::Protobuf => protobuf::protobuf(log, wanted, moved),
             Self::Px4 => ros::px4(log, wanted, moved),
             Self::Lidar => ros::lidar(log, wanted, moved),
+            Self::Cdr => ros::cdr(log, wanted, moved),
         }
     }
 
     /// What a log says of itself that a log of the format `to` has no place for: a sentence.
     pub(crate) fn left_out(self, manifest: &Manifest, to: &str) -> Option<String> {
-        (self == Self::Px4 && to == "rosbag").then(|| ros::px4_left_out(manifest))?
+        match self {
+            Self::Px4 if to == "rosbag" => ros::px4_left_out(manifest),
+            Self::Cdr => ros::mcap_left_out(manifest),
+            _ => None,
+        }
     }
 
     /// What a format that has a place for words is told of the log called `name`.

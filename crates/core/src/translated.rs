@@ -10,7 +10,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use std::{fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use crate::{
     block::Run,
@@ -20,7 +20,7 @@ use crate::{
     raw::RawDecoder,
     source::Source,
     time::{Clock, ClockZero},
-    topic::{Topic, TopicId, TopicSet},
+    topic::{Stream, Topic, TopicId, TopicSet},
     translated::cursor::TranslatedCursor,
 };
 
@@ -66,7 +66,12 @@ pub struct TranslatedLog {
     offset: i64,
     /// Whether the whole log is one part.
     is_one_part: bool,
+    /// What the streams of the log beneath are, if they are told apart.
+    streams: Arc<Streams>,
 }
+
+/// The streams of topics by those that they are made of.
+type Streams = BTreeMap<(TopicId, u32), u32>;
 
 impl TranslatedLog {
     /// `log` with the topics of `translations` instead of its own, each record
@@ -108,7 +113,29 @@ impl TranslatedLog {
             notes: String::new(),
         };
         let (offset, is_one_part) = (offset_nanos, false);
-        Self { log, manifest, translations, offset, is_one_part }
+        let streams = Default::default();
+        Self { log, manifest, translations, offset, is_one_part, streams }
+    }
+
+    /// The same with the streams that the log beneath has, of each topic those of the one
+    /// that it is made of, and what is told of them: for messages one for one.
+    #[must_use]
+    pub fn with_streams(mut self) -> Self {
+        let (mut all, mut streams) = (Vec::new(), Streams::new());
+        for (id, one) in (0..).map(TopicId).zip(&self.translations) {
+            let beneath = (0..).zip(&self.log.manifest().streams);
+            for (old, stream) in beneath.filter(|(_, of)| of.topic == one.from) {
+                streams.insert((id, old), all.len() as u32);
+                all.push(Stream { topic: id, ..stream.clone() });
+            }
+        }
+        for (id, topic) in (0..).map(TopicId).zip(&mut self.manifest.topics) {
+            let latched =
+                topic.latched.iter().filter_map(|old| streams.get(&(id, *old)));
+            topic.latched = latched.copied().collect();
+        }
+        (self.manifest.streams, self.streams) = (all, Arc::new(streams));
+        self
     }
 
     /// The same in one part: where messages are made of several records, which may lie in
@@ -141,7 +168,8 @@ impl Log for TranslatedLog {
             time: part.time.later(back),
         };
         let reader = self.log.read(&part, &Selection { topics, time })?;
-        let cursor = TranslatedCursor::begin(reader, &wanted, self.offset)?;
+        let cursor =
+            TranslatedCursor::begin(reader, &wanted, self.offset, &self.streams)?;
         let source = self.is_one_part.then(|| self.log.source().clone());
         Ok(Box::new(cursor.releasing(source, part.bytes.start)))
     }
@@ -158,11 +186,11 @@ impl Log for TranslatedLog {
 }
 
 impl Translation {
-    fn stream(&self, topic: TopicId) -> crate::topic::Stream {
+    fn stream(&self, topic: TopicId) -> Stream {
         let words = self.topic.metadata.iter();
         let words = words
             .map(|(key, word)| (key.clone(), crate::value::Value::Text(word.clone())));
-        crate::topic::Stream { topic, metadata: words.collect() }
+        Stream { topic, metadata: words.collect() }
     }
 }
 

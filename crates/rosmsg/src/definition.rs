@@ -31,6 +31,7 @@ mod labels;
 mod layout;
 mod line;
 mod md5;
+mod ros1;
 mod ros2;
 mod scope;
 mod text;
@@ -103,12 +104,37 @@ impl Definition {
     pub fn parse_ros2(type_name: &str, text: &str) -> Result<Self> {
         let mut types = text::parse(type_name, text, line::parse_ros2)?;
         ros2::understand(&mut types);
+        ros2::without_signs(&mut types);
         Ok(Self { types })
+    }
+
+    /// The definition as ROS 1 has it of what ROS 2 defines (`ros2msg`) by `text`: with the
+    /// common type of ROS 1 where that has the same name and fields.
+    ///
+    /// Its messages in CDR become those of ROS 1 by a
+    /// [`Transcoder::of_ros1`](crate::Transcoder::of_ros1).
+    ///
+    /// # Errors
+    ///
+    /// As of [`parse`](Self::parse) and [`layout`](Self::layout); `Unsupported` where there
+    /// is a `wstring`.
+    pub fn ros1_from_ros2(type_name: &str, text: &str) -> Result<Self> {
+        let mut types = text::parse(type_name, text, line::parse_ros2)?;
+        ros2::understand(&mut types);
+        let own = Self { types: ros1::rewrite(&types)? };
+        let layout = own.layout()?;
+        let is_same = |common: &Self| common.layout().is_ok_and(|of| of == layout);
+        Ok(known::by_name(own.name()).filter(is_same).unwrap_or(own))
+    }
+
+    /// What the type is called, as `sensor_msgs/Imu`.
+    pub fn name(&self) -> &str {
+        self.types.first().map_or("", |of| &of.name)
     }
 
     /// What ROS 2 calls the type, as `sensor_msgs/msg/Imu`.
     pub fn ros2_name(&self) -> String {
-        ros2::name(self.types.first().map_or("", |of| &of.name))
+        ros2::name(self.name())
     }
 
     /// The definition as ROS 2 has it (`ros2msg`), of what was parsed as one of ROS 1.

@@ -14,7 +14,7 @@ use logtool_core::{Extract, Format, MergeJob, TopicSet, merge};
 use crate::{
     args::{GlobalArgs, MergeArgs},
     commands::merge::{ready::Ready, sources::Source},
-    complaint::Complaint,
+    complaint::{self, Complaint},
     human::counted,
     made::Made,
     moved::Moved,
@@ -34,6 +34,15 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut extracts: Vec<Extract<'_>> = logs.iter().map(Ready::extract).collect();
     for (source, extract) in sources.iter().zip(&mut extracts) {
         new_log::warn(&source.input.name, format, extract);
+    }
+    // That nothing can be read of a log is told before anything is written.
+    for (source, (ready, extract)) in sources.iter().zip(logs.iter().zip(&extracts)) {
+        let parts = extract.manifest.plan(&extract.selection, 0);
+        let readable =
+            parts.first().map(|part| ready.log.read(part, &extract.selection));
+        readable
+            .transpose()
+            .map_err(|err| complaint::about(err.into(), &source.input.name))?;
     }
     let new = NewLog::begin(&args.out, format, args.writing.force)?;
     let jobs = logs.iter().zip(&extracts).map(|(ready, extract)| {
@@ -91,7 +100,7 @@ fn format(args: &MergeArgs, sources: &[Source]) -> Result<&'static dyn Format> {
     if let Some((_, format)) = found {
         let has_place = |source: &&Source| {
             OF_SEVERAL.iter().any(|(_, held)| source.format() == *held)
-                || Way::of(source.format(), format, false).is_some()
+                || Way::of(source.log.manifest(), format, false).is_some()
         };
         if let Some(other) = sources.iter().find(|source| !has_place(source)) {
             let (name, own) = (&other.input.name, other.format());
@@ -142,5 +151,6 @@ fn moved(
         let hint = "an MCAP file can have them at other times: let OUT end in .mcap";
         return Err(Complaint::misuse(what).hint(hint).into());
     }
-    clocks::moved(sources, args.same_clock)
+    let moved = clocks::moved(sources, args.same_clock)?;
+    clocks::since_1970(sources, moved)
 }

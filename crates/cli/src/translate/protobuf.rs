@@ -50,7 +50,7 @@ pub(super) fn protobuf(
         remarks.push(format!("left out: {}", left_out.join(", ")));
     }
     let log = Arc::new(TranslatedLog::new(log, translations, offset_nanos, is_unix));
-    Ok(Prepared { log, remarks })
+    Ok(Prepared { log, remarks, warnings: Vec::new() })
 }
 
 /// How the topic `id` of `log` becomes one of protocol buffers, or why it does not.

@@ -1,6 +1,7 @@
 //! Logs with messages of ROS 1: those that ROS has for such things, and of types that are
 //! made for them elsewhere.
 
+mod cdr;
 mod fixes;
 mod lidar;
 mod px4;
@@ -13,6 +14,7 @@ use logtool_rosmsg::Definition;
 use crate::translate;
 
 pub(super) use self::{
+    cdr::{cdr, is_foreign, left_out as mcap_left_out},
     lidar::{all_topics as lidar_topics, lidar, words as lidar_words},
     px4::{left_out as px4_left_out, px4},
 };

@@ -1,6 +1,10 @@
 //! `logtool merge`.
 
-use crate::{bytes, program::Folder, samples::testdata};
+use crate::{
+    bytes,
+    program::Folder,
+    samples::{sample, testdata},
+};
 
 #[test]
 fn bags_become_one_in_the_order_of_time() {
@@ -181,4 +185,88 @@ fn a_ulog_a_log_of_a_lidar_and_a_bag_become_one() {
         assert_eq!(count(out, "/vehicle_attitude"), count(&log, "vehicle_attitude"));
         assert_eq!(count(out, "/imu/data"), count(&bag, "/imu/data"));
     }
+}
+
+#[test]
+fn logs_that_would_be_before_1970_are_on_the_time_of_who_knows_it_or_all_later() {
+    let (folder, bag) = (Folder::with(&bytes::log()), testdata("rover.bag"));
+    let second = 1_000_000_000_i64;
+    let own = times(&folder, "flight.ulg", "att");
+    let of_bag = times(&folder, &bag, "/imu/data");
+    // The bag begins at 1717236000, and so five seconds before the ULog's clock did.
+    for out in ["all.mcap", "all.bag"] {
+        let offset = ["--offset", "2=-1717236005"];
+        let args = [&["merge", "flight.ulg", &bag, "-o", out][..], &offset].concat();
+        let told = "flight.ulg: times are 1717236005.000000 s later, to Unix time";
+        folder.run(&args).ended(0, &[told]);
+        assert_eq!(times(&folder, out, "/imu/data"), of_bag);
+        let later: Vec<i64> =
+            own.iter().map(|at| at + 1_717_236_005 * second).collect();
+        let att = if out.ends_with("bag") { "/att" } else { "/att*" };
+        let made = times(&folder, out, att);
+        assert_eq!(made[0], later[0], "{out}");
+    }
+    // What `align` found brings all onto Unix time, wherever the one begins.
+    let fit = format!(
+        r#"{{"a":{{"file":"flight.ulg"}},"b":{{"file":{bag:?}}},"aligned":true,
+        "offset_ns":-1717235000000000000,"reference_ns":1717236000000000000,
+        "drift_ppm":0.0,"drift_known":false}}"#
+    );
+    folder.write("fit.json", fit.as_bytes());
+    let args =
+        ["merge", "flight.ulg", &bag, "-q", "-o", "fit.mcap", "--align", "fit.json"];
+    folder.run(&args).succeeded();
+    assert_eq!(times(&folder, "fit.mcap", "/imu/data"), of_bag);
+    // Nobody knows Unix time.
+    folder.write("other.ulg", &bytes::log());
+    let args = ["merge", "flight.ulg", "other.ulg", "-o", "new.mcap", "--offset"];
+    folder
+        .run(&[&args[..], &["2=-100.5"]].concat())
+        .ended(0, &["flight.ulg: times are"]);
+    let (made, other) =
+        (times(&folder, "new.mcap", "/att"), times(&folder, "new.mcap", "/other/att"));
+    let by = made[0] - own[0];
+    assert!(by % second == 0 && by > 90 * second, "{by}");
+    assert_eq!(made[0] - other[0], 100 * second + second / 2);
+    let all = times(&folder, "new.mcap", "*");
+    assert!((0..second).contains(&all[0]), "{all:?}");
+    // Every log was told where to go.
+    let wrong = ["--offset", "1=-50", "--offset", "2=-100", "-o", "x.mcap"];
+    let wrong = folder.run(&[&args[..3], &wrong].concat());
+    wrong.ended(2, &["before 1970", "to each --offset"]);
+    assert!(!folder.list(".").contains(&"x.mcap".to_owned()));
+}
+
+#[test]
+fn an_alignment_is_of_the_files_that_it_means_however_they_are_typed() {
+    let (folder, bag) = (Folder::new(), testdata("rover.bag"));
+    std::fs::create_dir(folder.path().join("sub")).unwrap();
+    for (name, topic) in
+        [("a.bag", "/imu*"), ("b.bag", "/gps/*"), ("sub/b.bag", "/tf*")]
+    {
+        folder.run(&["filter", &bag, "-o", name, "-t", topic, "-q"]).succeeded();
+    }
+    let b = folder.path().join("b.bag");
+    let fit = format!(
+        r#"{{"a":{{"file":"./a.bag"}},"b":{{"file":{b:?}}},"aligned":true,
+        "offset_ns":-5,"reference_ns":0,"drift_ppm":0.0,"drift_known":false}}"#
+    );
+    folder.write("fit.json", fit.as_bytes());
+    let args = ["merge", "a.bag", "sub/../b.bag", "sub/b.bag", "-o", "new.bag"];
+    folder.run(&[&args[..], &["-q", "--align", "fit.json"]].concat()).succeeded();
+    let was = times(&folder, &bag, "/gps/fix");
+    let want: Vec<i64> = was.iter().map(|at| at - 5).collect();
+    assert_eq!(times(&folder, "new.bag", "/gps/fix"), want);
+    let tf = times(&folder, &bag, "/tf");
+    assert_eq!(times(&folder, "new.bag", "/tf"), tf);
+}
+
+#[test]
+fn a_log_of_which_nothing_can_be_read_is_named() {
+    let Some(other) = sample("rosbag/edge/comp_unknown_zstd.bag") else { return };
+    let folder = Folder::new();
+    let args = ["merge", &testdata("rover.bag"), &other, "-o", "new.bag"];
+    let why = "compressed with \"zstd\", which is not known";
+    folder.run(&args).ended(1, &["error:", "comp_unknown_zstd.bag: ", why]);
+    assert!(folder.list(".").is_empty());
 }

@@ -1,6 +1,10 @@
-//! Bags as MCAP files for ROS 2. That others read the same values, the conformance suite
+//! Bags as MCAP files for ROS 2, and those as bags. That others read the same values, the conformance suite
 //! shows.
 
+use std::io::Cursor;
+
+use logtool_core::Timestamp;
+use logtool_mcap::{Writer, WriterOptions};
 use serde_json::Value;
 
 use crate::{program::Folder, samples::testdata};
@@ -81,4 +85,141 @@ fn what_filter_merge_and_repair_write_can_be_for_ros_2() {
     let info = folder.run(&["info", "--json", "merged.mcap"]).succeeded().stdout;
     let info: Value = serde_json::from_str(&info).unwrap();
     assert_eq!(info["metadata"]["profile"], "ros2");
+}
+
+/// The topics of a log, as `info` tells them.
+fn topics(folder: &Folder, log: &str) -> Vec<Value> {
+    let info = folder.run(&["info", "--json", log]).succeeded().stdout;
+    let info: Value = serde_json::from_str(&info).unwrap();
+    info["topics"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_file_of_ros_2_becomes_the_bag_that_it_was_made_of_but_for_seq() {
+    let (folder, bag) = (Folder::new(), testdata("rover.bag"));
+    folder.run(&["convert", &bag, "-q", "-o", "ros2.mcap", "--ros2"]).succeeded();
+    folder.run(&["convert", "ros2.mcap", "-o", "new.bag"]).ended(0, &["491 records"]);
+    assert_eq!(cat(&folder, "new.bag"), cat(&folder, &bag));
+    let key = |topic: &Value| {
+        let text = |key: &str| topic[key].to_string();
+        let metadata = |key: &str| topic["metadata"][key].to_string();
+        [text("name"), text("type"), metadata("md5sum"), text("latched")]
+    };
+    let wanted: Vec<_> = topics(&folder, &bag).iter().map(key).collect();
+    let made: Vec<_> = topics(&folder, "new.bag").iter().map(key).collect();
+    assert_eq!(made, wanted);
+    assert!(made[0][2].len() == 34, "{made:?}");
+    // Some topics, some of the time, and as one of several logs.
+    let part = [
+        "convert",
+        "ros2.mcap",
+        "-o",
+        "part.bag",
+        "-t",
+        "/imu*",
+        "--from",
+        "1s",
+        "--to",
+        "5s",
+    ];
+    folder.run(&[&part[..], &["-q"]].concat()).succeeded();
+    let part = [
+        "filter",
+        &bag,
+        "-o",
+        "wanted.bag",
+        "-t",
+        "/imu*",
+        "--from",
+        "1s",
+        "--to",
+        "5s",
+    ];
+    folder.run(&[&part[..], &["-q"]].concat()).succeeded();
+    assert_eq!(cat(&folder, "part.bag"), cat(&folder, "wanted.bag"));
+    folder
+        .run(&["merge", "ros2.mcap", &bag, "-o", "twice.bag"])
+        .ended(0, &["982 records"]);
+    assert_eq!(topics(&folder, "twice.bag").len(), wanted.len());
+}
+
+/// A channel of one message: name, encoding, type, how its definition is written,
+/// definition, message.
+type Channel<'c> = (&'c str, &'c str, &'c str, &'c str, &'c str, &'c [u8]);
+
+/// An MCAP file of one message each, of these channels.
+fn mcap(channels: &[Channel<'_>]) -> Vec<u8> {
+    let mut file =
+        Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
+    for (name, encoding, type_name, of_schema, definition, message) in channels {
+        let schema = file.schema(type_name, of_schema, definition.as_bytes()).unwrap();
+        let words = [("callerid".to_owned(), format!("/of{name}"))];
+        let channel = file.channel(name, schema, encoding, words.into()).unwrap();
+        let time = Timestamp::from_nanos(1_500_000_000_000_000_000);
+        file.write(channel, 7, time, time, message).unwrap();
+    }
+    file.finish().unwrap().into_inner()
+}
+
+#[test]
+fn what_a_bag_cannot_hold_of_a_file_of_ros_2_is_named_before_it_is_written() {
+    let folder = Folder::new();
+    let big = b"\0\0\0\0\0\0\0\x05\0\0\0\x03hi\0"; // 5 and "hi", the highest byte first
+    let wide = b"\0\x01\0\0\0\0\0\0";
+    let all = [
+        (
+            "/big",
+            "cdr",
+            "a_msgs/msg/B",
+            "ros2msg",
+            "int32 x\nstring<=9 s \"no\"",
+            &big[..],
+        ),
+        ("/wide", "cdr", "a_msgs/msg/W", "ros2msg", "wstring s", wide),
+        ("/idl", "cdr", "a_msgs/msg/I", "ros2idl", "module a_msgs {};", wide),
+        ("/json", "json", "", "", "", b"{}"),
+        ("/old", "ros1", "a_msgs/Old", "ros1msg", "uint8 x", b"\x09"),
+    ];
+    folder.write("all.mcap", &mcap(&all));
+    let told = [
+        "warning: all.mcap: left out: the topic \"/wide\": not supported: a_msgs/W.s is a wstring",
+        "left out: the topic \"/idl\": its definition is written as \"ros2idl\"",
+        "left out: the topic \"/json\": its messages are not written as ROS writes them",
+        "2 records",
+    ];
+    folder.run(&["convert", "all.mcap", "-o", "all.bag"]).ended(0, &told);
+    let bytes = std::fs::read(folder.path().join("all.bag")).unwrap();
+    // By hand, as ROS 1 writes them: little-endian, without the NUL.
+    let has = |some: &[u8]| bytes.windows(some.len()).any(|at| at == some);
+    assert!(has(b"\x0a\0\0\0\x05\0\0\0\x02\0\0\0hi"), "its length, and the message");
+    assert!(has(b"int32 x\nstring s\n") && has(b"callerid=/of/big"));
+    assert!(has(b"\x01\0\0\0\x09"));
+    folder.write("old.mcap", &mcap(&all[4..]));
+    let told = [&told[..3], &["3 records"]].concat();
+    let merged = ["merge", "all.mcap", "old.mcap", "-o", "merged.bag"];
+    folder.run(&merged).ended(0, &told);
+    // Nothing is left that a bag can hold.
+    folder.write("none.mcap", &mcap(&all[1..4]));
+    let refused = ["no topic can be one of messages of ROS 1", "/wide", "/json"];
+    folder.run(&["convert", "none.mcap", "-o", "none.bag"]).ended(1, &refused);
+    assert!(!folder.list(".").contains(&"none.bag".to_owned()));
+}
+
+#[test]
+fn a_message_of_ros_2_that_does_not_fit_is_told_and_the_others_are_in_the_bag() {
+    let folder = Folder::new();
+    let good = b"\0\x01\0\0\x01\0\0\0";
+    let fields = ("cdr", "a_msgs/msg/B", "ros2msg", "int32 x");
+    let (encoding, of, of_schema, definition) = fields;
+    let channel = |name, message| (name, encoding, of, of_schema, definition, message);
+    let parameters = b"\0\x03\0\0\x01\0\0\0"; // a list of parameters
+    let channels = [
+        channel("/a", &good[..]),
+        channel("/b", &good[..6]),
+        channel("/c", parameters),
+    ];
+    folder.write("some.mcap", &mcap(&channels));
+    let told = ["1 record", "2 records", "does not fit its schema"];
+    folder.run(&["convert", "some.mcap", "-o", "some.bag"]).ended(3, &told);
+    assert_eq!(cat(&folder, "some.bag").lines().count(), 1);
 }

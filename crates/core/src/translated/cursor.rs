@@ -11,7 +11,7 @@ use crate::{
     source::Source,
     time::Timestamp,
     topic::TopicId,
-    translated::{Messages, Translate, Translation, messages::MadeOf},
+    translated::{Messages, Streams, Translate, Translation, messages::MadeOf},
 };
 
 /// So many bytes are read before they are let go of.
@@ -26,6 +26,7 @@ pub(super) struct TranslatedCursor {
     read: Block,
     sort: TopicSort,
     messages: Messages,
+    streams: Arc<Streams>,
     /// The time and the place of the last record.
     last: (Timestamp, u64),
     is_at_end: bool,
@@ -45,6 +46,7 @@ struct Made {
     /// The index of that which it is made of.
     of: usize,
     topic: TopicId,
+    stream: u32,
     time: Option<Timestamp>,
     place: Range<usize>,
 }
@@ -55,6 +57,7 @@ impl TranslatedCursor {
         reader: Box<dyn Cursor>,
         wanted: &[(TopicId, &Translation)],
         offset: i64,
+        streams: &Arc<Streams>,
     ) -> Result<Self> {
         let mut makers: Vec<(TopicId, Vec<Maker>)> = Vec::new();
         for (topic, translation) in wanted {
@@ -74,6 +77,7 @@ impl TranslatedCursor {
             read,
             sort,
             messages,
+            streams: streams.clone(),
             last: Default::default(),
             is_at_end: false,
             source: None,
@@ -107,7 +111,8 @@ impl TranslatedCursor {
                 &mut bytes,
                 &mut damage,
                 |MadeOf { time, place, .. }| {
-                    made.push(Made { of: 0, topic: maker.topic, time, place });
+                    let (topic, stream) = (maker.topic, maker.topic.0);
+                    made.push(Made { of: 0, topic, stream, time, place });
                 },
             );
         }
@@ -134,7 +139,7 @@ fn lay(
     made.sort_by_key(|made| made.of);
     for made in made {
         let time = made.time.unwrap_or_else(|| of(made.of).0).later(offset);
-        block.push_of(made.topic, made.topic.0, time, made.place);
+        block.push_of(made.topic, made.stream, time, made.place);
     }
     Ok(())
 }
@@ -155,7 +160,7 @@ impl Cursor for TranslatedCursor {
         if !self.reader.fill(&mut self.read)? {
             return self.finish(block);
         }
-        let Self { makers, offset, read, sort, messages, last, .. } = self;
+        let Self { makers, offset, read, sort, messages, streams, last, .. } = self;
         // Where each record was before they are sorted, which keeps those of a topic in
         // their order.
         let mut order: Vec<usize> = (0..read.len()).collect();
@@ -182,7 +187,11 @@ impl Cursor for TranslatedCursor {
                     &mut damage,
                     |MadeOf { record, time, place }| {
                         let Some(of) = of_run.get(record) else { return };
-                        made.push(Made { of: *of, topic: maker.topic, time, place });
+                        let topic = maker.topic;
+                        let old = read.get(*of).map_or(0, |record| record.stream);
+                        let stream = streams.get(&(topic, old)).copied();
+                        let stream = stream.unwrap_or(topic.0);
+                        made.push(Made { of: *of, topic, stream, time, place });
                     },
                 );
             }

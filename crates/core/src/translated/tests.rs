@@ -138,3 +138,31 @@ fn a_message_of_several_records_may_be_of_several_parts_and_the_last_is_not_lost
     let wanted = [(101, b"ab".to_vec()), (103, b"cd".to_vec()), (105, b"e".to_vec())];
     assert_eq!(seen, wanted.map(|(time, bytes)| (0, time, bytes)));
 }
+
+#[test]
+fn streams_are_those_of_the_topic_beneath_if_they_are_wanted() {
+    let mut sample =
+        Sample::new(&[&[(1, 2, 1, b"a"), (0, 1, 2, b"b"), (1, 0, 3, b"c")]]);
+    let stream = |topic: u32, word: &str| crate::topic::Stream {
+        topic: TopicId(topic),
+        metadata: [("word".to_owned(), crate::value::Value::Text(word.to_owned()))]
+            .into(),
+    };
+    sample.manifest.streams = vec![stream(1, "x"), stream(0, "y"), stream(1, "z")];
+    // The second topic latches its streams 0 and 1, of which only the first is its own.
+    let log = twice(sample, &[1, 0]).with_streams();
+    let words: Vec<_> = log
+        .manifest()
+        .streams
+        .iter()
+        .map(|stream| (stream.topic.0, stream.metadata["word"].to_string()))
+        .collect();
+    assert_eq!(words, [(0, "x".to_owned()), (0, "z".to_owned()), (1, "y".to_owned())]);
+    assert_eq!(log.manifest().topics[0].latched, [0]);
+    let mut block = Block::default();
+    let part = &log.manifest().parts[0];
+    assert!(log.read(part, &Selection::default()).unwrap().fill(&mut block).unwrap());
+    let streams: Vec<_> =
+        block.iter().map(|record| (record.topic.0, record.stream)).collect();
+    assert_eq!(streams, [(0, 1), (1, 2), (0, 0)]);
+}

@@ -29,7 +29,7 @@ use crate::definition::{
 };
 
 /// Fields that are called otherwise in ROS 2.
-const RENAMED: [(&str, &str, &str); 5] = [
+pub(super) const RENAMED: [(&str, &str, &str); 5] = [
     ("sensor_msgs/CameraInfo", "D", "d"),
     ("sensor_msgs/CameraInfo", "K", "k"),
     ("sensor_msgs/CameraInfo", "R", "r"),
@@ -119,14 +119,19 @@ pub(super) fn understand(types: &mut [MessageType]) {
             };
             let is_like = |ros2: &str| ros2 == full && !others.contains(ros2);
             let time = TIMES.iter().find(|(_, ros2, _)| is_like(ros2));
-            let ros1 = match (time, field.base.as_str()) {
-                (Some((ros1, ..)), _) => *ros1,
-                (None, "byte") => "uint8",
-                _ => continue,
-            };
+            let Some((ros1, ..)) = time else { continue };
             field.type_text = field.type_text.replacen(&field.base, ros1, 1);
-            ros1.clone_into(&mut field.base);
+            (*ros1).clone_into(&mut field.base);
         }
+    }
+}
+
+/// Makes the bytes of `types`, which have no sign in ROS 2, what has none in ROS 1.
+pub(super) fn without_signs(types: &mut [MessageType]) {
+    let fields = types.iter_mut().flat_map(|of| &mut of.fields);
+    for field in fields.filter(|field| field.base == "byte") {
+        field.type_text = field.type_text.replacen("byte", "uint8", 1);
+        "uint8".clone_into(&mut field.base);
     }
 }
 

@@ -24,7 +24,7 @@ use crate::{
     new_log::{self, NewLog},
     opened,
     outcome::Outcome,
-    paint, progress, provenance, selection,
+    progress, provenance, selection,
     terminal::say,
     translate::Way,
     url,
@@ -147,7 +147,7 @@ impl Ready {
             Target::Bag => "rosbag",
             target => end(target),
         })?;
-        let way = Way::of(&manifest.format, format.name(), args.ros2);
+        let way = Way::of(manifest, format.name(), args.ros2);
         let mut topics = match way.filter(|_| args.records.topics.is_empty()) {
             Some(way) => way.all_topics(manifest),
             None => selection::topics(manifest, &args.records.topics, false)?,
@@ -159,12 +159,12 @@ impl Ready {
         }
         let mut options = WriteOptions::default();
         options.transcode = args.ros2.then(|| "cdr".to_owned());
-        let mut remarks = Vec::new();
+        let (mut remarks, mut warnings) = (Vec::new(), Vec::new());
         let (beneath, selection) = match way {
             Some(way) => {
                 let moved = Moved::to_unix(&manifest.clock);
                 let prepared = way.prepare(log.clone(), &topics, moved)?;
-                remarks = prepared.remarks;
+                (remarks, warnings) = (prepared.remarks, prepared.warnings);
                 remarks.extend(way.left_out(manifest, format.name()));
                 if !moved.is_unix {
                     let zero = clock::zero(&manifest.clock);
@@ -178,7 +178,7 @@ impl Ready {
             None => (log.clone(), Selection { topics: topics.clone(), time }),
         };
         let mut extract = Extract { manifest: beneath.manifest(), selection };
-        let warnings = new_log::take_out(format, &mut extract);
+        warnings.extend(new_log::take_out(format, &mut extract));
         let selection = extract.selection;
         Ok(Self { topics, format, options, remarks, warnings, way, beneath, selection })
     }
@@ -208,8 +208,7 @@ impl Ready {
 
     /// Tells what people should know of the log `name` before it is written.
     fn tell(&self, name: &str, is_quiet: bool) {
-        let warning = paint::for_stderr().yellow("warning:");
-        self.warnings.iter().for_each(|text| say!("{warning} {name}: {text}"));
+        new_log::warn_of(name, &self.warnings);
         if !is_quiet {
             self.remarks.iter().for_each(|remark| say!("{name}: {remark}"));
         }

@@ -79,6 +79,60 @@ pub(super) fn moved(logs: &[Source], assumed: bool) -> Result<Vec<Moved>> {
     Ok(logs.iter().map(place).collect::<Result<_, _>>()?)
 }
 
+/// The same, where nothing is before 1970, which files have no times for: on the Unix time of
+/// a log that knows it, if the clock that the others are moved to does not; else later by
+/// whole seconds.
+///
+/// # Errors
+/// Where somebody said of every log what its times are to be moved by.
+pub(super) fn since_1970(logs: &[Source], moved: Vec<Moved>) -> Result<Vec<Moved>> {
+    let knows = |log: &Source| to_unix(&log.log.manifest().clock);
+    let is_unix = moved.iter().any(|moved| moved.is_unix);
+    let early = earliest(logs, &moved).filter(|(nanos, _)| *nanos < 0);
+    let is_aligned = |log: &Source| log.is_aligned && knows(log).is_some();
+    if early.is_none() && (is_unix || !logs.iter().any(is_aligned)) {
+        return Ok(moved);
+    }
+    let later = |by: i64, is_unix: bool| -> Vec<Moved> {
+        let of =
+            |moved: &Moved| Moved { nanos: moved.nanos.saturating_add(by), is_unix };
+        moved.iter().map(of).collect()
+    };
+    // By how much all are later on the Unix time of a log whose own clock is not that.
+    let others = logs.iter().zip(&moved).filter(|(log, _)| log.offset.is_some());
+    let to_unix =
+        others.filter_map(|(log, moved)| knows(log)?.checked_sub(moved.nanos));
+    let mut on_unix = to_unix.map(|by| later(by, true));
+    let is_late =
+        |moved: &Vec<Moved>| earliest(logs, moved).is_none_or(|(at, _)| at >= 0);
+    if let Some(on_unix) = on_unix.find(is_late) {
+        return Ok(on_unix);
+    }
+    let Some((nanos, name)) = early else { return Ok(moved) };
+    let seconds = nanos.unsigned_abs().div_ceil(NANOS);
+    if logs.iter().all(|log| log.offset.is_some()) {
+        let what = format!(
+            "{name} would begin {} before 1970, and files have no such times",
+            Span(nanos.unsigned_abs())
+        );
+        let hint = format!("add {seconds} to each --offset, or leave one out");
+        return Err(Complaint::misuse(what).hint(hint).into());
+    }
+    Ok(later(i64::try_from(seconds * NANOS).unwrap_or(i64::MAX), false))
+}
+
+/// When the first record happens of all `logs`, moved like that, and the log that has it.
+fn earliest<'l>(logs: &'l [Source], moved: &[Moved]) -> Option<(i64, &'l str)> {
+    let starts = logs.iter().zip(moved).filter_map(|(log, moved)| {
+        let start = log.log.manifest().time?.start.as_nanos();
+        Some((start.saturating_add(moved.nanos), log.input.name.as_str()))
+    });
+    starts.min_by_key(|(start, _)| *start)
+}
+
+/// In a second.
+const NANOS: u64 = 1_000_000_000;
+
 /// What to add to times of `own` to be on Unix time, or, if `clock` does not know that, on
 /// that; nothing where nobody knows.
 fn between(clock: &Clock, own: &Clock, assumed: bool) -> Option<i64> {

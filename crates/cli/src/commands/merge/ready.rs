@@ -11,6 +11,7 @@ use crate::{
     commands::merge::{clocks, names, sources::Source},
     lidars,
     moved::Moved,
+    new_log,
     terminal::say,
     translate::Way,
 };
@@ -45,7 +46,7 @@ pub(super) fn ready(
     let mut is_own = Vec::new();
     for (source, moved) in sources.iter().zip(moved) {
         let manifest = source.log.manifest();
-        let way = Way::of(source.format(), format.name(), args.writing.ros2);
+        let way = Way::of(manifest, format.name(), args.writing.ros2);
         let mut remarks = Vec::new();
         let ready = match way {
             Some(way) => {
@@ -54,6 +55,7 @@ pub(super) fn ready(
                     lidars::warn(&source.input.name, manifest, &topics);
                 }
                 let prepared = way.prepare(source.log.clone(), &topics, *moved)?;
+                new_log::warn_of(&source.input.name, &prepared.warnings);
                 remarks = prepared.remarks;
                 remarks.extend(way.left_out(manifest, format.name()));
                 let words = way.words(manifest, source.input.file_name());
@@ -83,7 +85,7 @@ pub(super) fn ready(
             remarks.iter().for_each(|remark| say!("{name}: {remark}"));
         }
         all.push(ready);
-        is_own.push(way.is_some());
+        is_own.push(way.is_some_and(Way::is_of_vehicle));
     }
     // Bags that share a topic are parts of one recording.
     if is_own.contains(&true) {

@@ -22,6 +22,8 @@ pub(super) struct Source {
     pub(super) findings: Findings,
     /// What its times are to be moved by, if somebody said so.
     pub(super) offset: Option<i64>,
+    /// Whether that is what `logtool align` found.
+    pub(super) is_aligned: bool,
     /// Whether its clock was too fast or too slow, and is put right.
     pub(super) had_drift: bool,
 }
@@ -60,7 +62,8 @@ pub(super) fn open(args: &MergeArgs, global: &GlobalArgs) -> Result<Vec<Source>>
             );
         }
         let (offset, had_drift) = (told.offset, shift.is_some());
-        sources.push(Source { input, log, findings, offset, had_drift });
+        let is_aligned = told.is_aligned;
+        sources.push(Source { input, log, findings, offset, is_aligned, had_drift });
     }
     Ok(sources)
 }

@@ -17,6 +17,8 @@ use crate::{
 pub(super) struct Told {
     /// What to add to its times.
     pub(super) offset: Option<i64>,
+    /// Whether that is what `logtool align` found.
+    pub(super) is_aligned: bool,
     /// How many millionths to add for the time since a moment on its own clock, which is its
     /// start if nothing else is said.
     drift: Option<(f64, Option<i64>)>,
@@ -81,6 +83,7 @@ pub(super) fn told(files: &[PathBuf], args: &MergeArgs) -> Result<Vec<Told>> {
         if told.offset.replace(found.offset_ns).is_some() || told.drift.is_some() {
             return Err(twice(&format!("{of}: the clock of {}", found.b.file)).into());
         }
+        told.is_aligned = true;
         match found.drift_known {
             true => told.drift = Some((found.drift_ppm, Some(found.reference_ns))),
             false => told.lacks_drift = true,
@@ -117,6 +120,10 @@ fn place<'t>(
 /// Which of `files` is meant by `name`: a path, a file's name, or a number.
 fn index(files: &[PathBuf], name: &str, of: &str) -> Result<usize> {
     let is_path = |file: &PathBuf| file.as_os_str() == name;
+    // The same file under another path.
+    let real = std::fs::canonicalize(name).ok();
+    let is_same =
+        |file: &PathBuf| real.is_some() && std::fs::canonicalize(file).ok() == real;
     let is_name = |file: &PathBuf| file.file_name().is_some_and(|own| own == name);
     let all = |is: &dyn Fn(&PathBuf) -> bool| -> Vec<usize> {
         let found = files.iter().enumerate().filter(|(_, file)| is(file));
@@ -125,7 +132,7 @@ fn index(files: &[PathBuf], name: &str, of: &str) -> Result<usize> {
     let number = name.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
     let by_number =
         || number.filter(|index| *index < files.len()).into_iter().collect();
-    let found = [all(&is_path), all(&is_name), by_number()];
+    let found = [all(&is_path), all(&is_same), all(&is_name), by_number()];
     match found.into_iter().find(|found: &Vec<usize>| !found.is_empty()).as_deref() {
         Some([index]) => Ok(*index),
         Some(_) => {

@@ -94,7 +94,7 @@ pub(in crate::translate) fn lidar(
     }
     let log =
         TranslatedLog::new(log, translations, offset_nanos, is_unix).in_one_part();
-    Ok(Prepared { log: Arc::new(log), remarks })
+    Ok(Prepared { log: Arc::new(log), remarks, warnings: Vec::new() })
 }
 
 /// What there is to say of the points of `manifest`: how they are made.

@@ -79,12 +79,12 @@ pub(in crate::translate) fn px4(
         }
         translations.extend(fixes(&log, id, topic, nanos)?);
     }
-    let mut remarks = Vec::new();
+    let mut remarks: Vec<String> = attitudes::too_many(manifest).into_iter().collect();
     if !left_out.is_empty() {
         remarks.push(format!("left out: {}", left_out.join(", ")));
     }
     let log = Arc::new(TranslatedLog::new(log, translations, nanos, is_unix));
-    Ok(Prepared { log, remarks })
+    Ok(Prepared { log, remarks, warnings: Vec::new() })
 }
 
 /// What a log says of itself that has no place in a log that has only messages: a sentence.

@@ -90,13 +90,29 @@ impl Attitudes {
 
 /// The topic that tells the attitudes, if they are not too many.
 fn topic(manifest: &Manifest) -> Option<TopicId> {
+    let (id, records) = counted(manifest)?;
+    (1..=MOST).contains(&records).then_some(id)
+}
+
+/// That attitudes are too many to be kept, if they are: a sentence.
+pub(super) fn too_many(manifest: &Manifest) -> Option<String> {
+    let (_, records) = counted(manifest).filter(|(_, records)| *records > MOST)?;
+    Some(format!(
+        "{records} attitudes are more than are kept ({MOST}): the rates and accelerations \
+         in sensor_msgs/Imu have no attitude beside them; less of the time at once, by --from \
+         and --to of `logtool filter`, has"
+    ))
+}
+
+/// The topic that tells the attitudes, and how many they are.
+fn counted(manifest: &Manifest) -> Option<(TopicId, u64)> {
     let mut topics = manifest.topics();
     let (id, topic) = topics.find(|(_, topic)| {
         topic.name == TOPIC
             && topic.instance == 0
             && topic.origin == TopicOrigin::Logged
     })?;
-    topic.records.is_some_and(|records| (1..=MOST).contains(&records)).then_some(id)
+    Some((id, topic.records?))
 }
 
 /// The attitude that has done this `share` of the way from one to the other, at an even speed
@@ -136,12 +152,29 @@ impl fmt::Debug for Attitudes {
 
 #[cfg(test)]
 mod tests {
+    use logtool_core::Topic;
+
     use super::*;
 
     /// Turned about z by `degrees`.
     fn about_z(degrees: f64) -> Quaternion {
         let (sin, cos) = (degrees.to_radians() / 2.0).sin_cos();
         [cos, 0.0, 0.0, sin]
+    }
+
+    #[test]
+    fn more_attitudes_than_are_kept_are_told() {
+        let of = |name: &str, records: u64| {
+            let empty = Arc::new(arrow_schema::Schema::empty());
+            let topic = Topic { records: Some(records), ..Topic::new(name, empty) };
+            Manifest { topics: vec![topic], ..Manifest::default() }
+        };
+        assert_eq!(too_many(&of(TOPIC, MOST)), None);
+        assert!(topic(&of(TOPIC, MOST)).is_some());
+        assert_eq!(too_many(&of("other", MOST + 1)), None);
+        let told = too_many(&of(TOPIC, 5_000_000)).unwrap();
+        assert!(told.starts_with("5000000 attitudes are more"), "{told}");
+        assert!(topic(&of(TOPIC, 5_000_000)).is_none());
     }
 
     #[test]

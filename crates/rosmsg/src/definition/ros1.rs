@@ -1,0 +1,144 @@
+//! Definitions of ROS 2 as ROS 1 has them: [`ros2`] the other way round.
+//!
+//! | ROS 2 | ROS 1 |
+//! |---|---|
+//! | `builtin_interfaces/Time`, `Duration` | `time`, `duration` |
+//! | `std_msgs/Header` | the same with `uint32 seq` in front |
+//! | `d` `k` `r` `p` of `sensor_msgs/CameraInfo`, `t` of `stereo_msgs/DisparityImage` | `D` `K` `R` `P`, `T` |
+//! | bounds of texts and lists, defaults of fields | are not there |
+//! | a number in another base, a truth, a text in quotes, as a constant | decimal, `True` or `False`, without quotes |
+//! | `wstring` | nothing: refused |
+//!
+//! Where a common type of ROS 1 has the same name and the same fields, whatever its constants,
+//! it is that one, so that its MD5 sum is the one that nodes of ROS 1 ask for.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+
+use logtool_core::{Error, ErrorKind, Result};
+
+use crate::definition::{
+    MessageType,
+    line::{Array, Constant, Field},
+    ros2::RENAMED,
+    scope::{Base, Scope},
+};
+
+/// The type that has a field less in ROS 2, and the fields that it has there.
+const HEADER: (&str, [(&str, &str); 2]) =
+    ("std_msgs/Header", [("time", "stamp"), ("string", "frame_id")]);
+
+/// The first of `types`, which are of ROS 2 with the times of ROS 1, and what it is made of.
+pub(super) fn rewrite(types: &[MessageType]) -> Result<Vec<MessageType>> {
+    check_texts(types)?;
+    let scope = Scope::new(types);
+    // That there are all types, and that none contains itself.
+    scope.fold(&|_, _| Ok(()))?;
+    let (mut made, mut seen, mut next) = (Vec::new(), HashSet::from([0]), vec![0]);
+    while let Some(index) = next.pop() {
+        let Some(of) = types.get(index) else { continue };
+        let mut fields = Vec::with_capacity(of.fields.len() + 1);
+        if is_header(of) {
+            fields.push(field("uint32", Array::No, "seq"));
+        }
+        let mut inner_types = Vec::new();
+        for own in &of.fields {
+            let base = match scope.base(index, own)? {
+                Base::BuiltIn(_) => own.base.as_str(),
+                Base::Type(inner) => {
+                    inner_types.push(inner);
+                    types.get(inner).map_or("", |inner| inner.name.as_str())
+                }
+            };
+            fields.push(field(base, own.array, field_name(of, own)));
+        }
+        let constants = of.constants.iter().map(constant).collect();
+        made.push(MessageType { name: of.name.clone(), fields, constants });
+        next.extend(inner_types.into_iter().rev().filter(|inner| seen.insert(*inner)));
+    }
+    Ok(made)
+}
+
+/// That there are no texts that ROS 1 has not.
+fn check_texts(types: &[MessageType]) -> Result<()> {
+    let fields = types.iter().flat_map(|of| of.fields.iter().map(move |own| (of, own)));
+    let mut wide = fields
+        .filter(|(_, own)| own.base == "wstring" || own.base.starts_with("wstring<="));
+    wide.next().map_or(Ok(()), |(of, own)| {
+        let (of, name) = (&of.name, &own.name);
+        let what = format!("{of}.{name} is a wstring, which ROS 1 has not");
+        Err(Error::new(ErrorKind::Unsupported, what))
+    })
+}
+
+fn is_header(of: &MessageType) -> bool {
+    let fields = of.fields.iter().map(|own| (&*own.type_text, &*own.name));
+    of.name == HEADER.0 && fields.eq(HEADER.1)
+}
+
+fn field(base: &str, array: Array, name: &str) -> Field {
+    let type_text = match array {
+        Array::No => base.to_owned(),
+        Array::Fixed(count) => format!("{base}[{count}]"),
+        Array::Any => format!("{base}[]"),
+    };
+    Field { type_text, base: base.to_owned(), array, name: name.to_owned() }
+}
+
+fn field_name<'f>(of: &MessageType, field: &'f Field) -> &'f str {
+    let renamed = RENAMED.iter().find(|(owner, ros1, ros2)| {
+        let is_free = !of.fields.iter().any(|other| other.name == *ros1);
+        *owner == of.name && *ros2 == field.name && is_free
+    });
+    renamed.map_or(&field.name, |(_, ros1, _)| ros1)
+}
+
+fn constant(constant: &Constant) -> Constant {
+    let Constant { type_name, name, value } = constant;
+    let base = type_name.split("<=").next().unwrap_or_default();
+    let (type_name, value) = match base {
+        "string" | "wstring" => ("string", unquoted(value)),
+        "bool" => match value.to_ascii_lowercase().as_str() {
+            "true" => (base, "True".to_owned()),
+            "false" => (base, "False".to_owned()),
+            _ => (base, value.clone()),
+        },
+        _ => match whole(value) {
+            // A byte has a sign in ROS 1.
+            Some(number) if base == "byte" => {
+                let byte = u8::try_from(number).map(|byte| byte.cast_signed());
+                (base, byte.map_or(number.to_string(), |byte| byte.to_string()))
+            }
+            Some(number) => (base, number.to_string()),
+            None => (base, value.clone()),
+        },
+    };
+    Constant { type_name: type_name.to_owned(), name: name.clone(), value }
+}
+
+/// The text between quotes; any other as it is.
+fn unquoted(value: &str) -> String {
+    let between = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
+    let text = between('"').or_else(|| between('\''));
+    text.map_or(value.to_owned(), |text| text.replace("\\\"", "\"").replace("\\'", "'"))
+}
+
+/// The whole number that `value` is, in any base that ROS 2 takes.
+fn whole(value: &str) -> Option<i128> {
+    let (sign, digits) = match value.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, value.strip_prefix('+').unwrap_or(value)),
+    };
+    let lower = digits.to_ascii_lowercase();
+    let (base, digits) = match (lower.get(..2), lower.get(2..)) {
+        (Some("0x"), Some(digits)) => (16, digits),
+        (Some("0b"), Some(digits)) => (2, digits),
+        (Some("0o"), Some(digits)) => (8, digits),
+        _ => (10, lower.as_str()),
+    };
+    let is_number = digits.starts_with(|first: char| first.is_digit(base));
+    let number = i128::from_str_radix(digits, base).ok().filter(|_| is_number)?;
+    number.checked_mul(sign)
+}

@@ -1,0 +1,95 @@
+//! Definitions of ROS 1 that went through ROS 2, with the sums that ROS gives them, and those
+//! that ROS 2 has itself.
+
+use logtool_core::ErrorKind;
+
+use crate::{Definition, definition::tests::debian};
+
+fn sep() -> String {
+    "=".repeat(80)
+}
+
+#[test]
+fn every_definition_of_debian_comes_back_from_ros_2_with_its_sum() {
+    for (type_name, sum, text) in debian() {
+        if type_name == "tf/tfMessage" {
+            continue; // It is tf2_msgs/TFMessage in ROS 2.
+        }
+        let ros2 = Definition::parse(&type_name, &text).unwrap();
+        let (name, text) = (ros2.ros2_name(), ros2.ros2_text().unwrap());
+        let back = Definition::ros1_from_ros2(&name, &text).unwrap();
+        assert_eq!(back.name(), type_name);
+        assert_eq!(back.md5sum().unwrap(), sum, "{type_name}");
+    }
+}
+
+#[test]
+fn a_type_of_ros_2_is_the_common_one_of_ros_1_whatever_its_constants() {
+    // As ROS 2 Jazzy has it, shortened to what matters: a constant more.
+    let text = format!(
+        "std_msgs/Header header\nNavSatStatus status\nfloat64 latitude\n\
+         float64 longitude\nfloat64 altitude\nfloat64[9] position_covariance\n\
+         uint8 COVARIANCE_TYPE_UNKNOWN = 0\nuint8 position_covariance_type\n\
+         {0}\nMSG: std_msgs/Header\nbuiltin_interfaces/Time stamp\nstring frame_id\n\
+         {0}\nMSG: sensor_msgs/NavSatStatus\nint8 STATUS_UNKNOWN=-2\n\
+         int8 status -2\nuint16 service\n",
+        sep()
+    );
+    let name = "sensor_msgs/msg/NavSatFix";
+    let fix = Definition::ros1_from_ros2(name, &text).unwrap();
+    assert_eq!(fix.name(), "sensor_msgs/NavSatFix");
+    // As everybody knows it.
+    assert_eq!(fix.md5sum().unwrap(), "2d3a8cd499b9b4a0249fb98fd05cfa48");
+    // One with a field more is its own.
+    let more =
+        Definition::ros1_from_ros2(name, &format!("uint8 more\n{text}")).unwrap();
+    assert!(more.text().starts_with("uint8 COVARIANCE_TYPE_UNKNOWN=0\nuint8 more\n"));
+}
+
+#[test]
+fn what_only_ros_2_can_say_is_said_as_ros_1_does() {
+    let text = format!(
+        "builtin_interfaces/Time at\nbuiltin_interfaces/msg/Duration[<=2] ages\n\
+         string<=5 name \"no\"\nstring<=5[<=3] names\nb_msgs/msg/Inner[2] inner\n\
+         byte BIG=200\nbyte level 3\nbool YES=true\nstring HOW=\"so # so\"\nint32 X=-0x10\n\
+         float32 F=1.5\nuint16 O=0o17\n\
+         {0}\nMSG: b_msgs/Inner\nuint8 structure_needs_at_least_one_member\n",
+        sep()
+    );
+    let wanted = format!(
+        "int8 not_so\ntime at\nduration[] ages\nstring name\nstring[] names\n\
+         b_msgs/Inner[2] inner\nbyte level\n{0}\nMSG: b_msgs/Inner\n",
+        sep()
+    );
+    let constants = "byte BIG=-56\nbool YES=True\nstring HOW=so # so\nint32 X=-16\n\
+                     float32 F=1.5\nuint16 O=15\n";
+    let made = Definition::ros1_from_ros2("a_msgs/msg/All", &text).unwrap();
+    let wanted = wanted.replacen("int8 not_so\n", constants, 1);
+    assert_eq!(made.text(), wanted);
+}
+
+#[test]
+fn a_header_that_is_another_stays_as_it_is_and_types_that_nobody_has_are_left_out() {
+    let text = format!(
+        "std_msgs/Header header\n{0}\nMSG: std_msgs/Header\nint32 stamp\n\
+         {0}\nMSG: b/Nobody\nint8 x\n",
+        sep()
+    );
+    let made = Definition::ros1_from_ros2("a/msg/B", &text).unwrap();
+    let wanted = format!(
+        "std_msgs/Header header\n{}\nMSG: std_msgs/Header\nint32 stamp\n",
+        sep()
+    );
+    assert_eq!(made.text(), wanted);
+}
+
+#[test]
+fn a_wide_text_is_refused_by_its_name() {
+    let text = format!("Inner inner\n{}\nMSG: a/Inner\nwstring<=4[] wide\n", sep());
+    let err = Definition::ros1_from_ros2("a/msg/B", &text).unwrap_err();
+    assert_eq!(err.kind(), ErrorKind::Unsupported);
+    assert_eq!(
+        err.to_string(),
+        "not supported: a/Inner.wide is a wstring, which ROS 1 has not"
+    );
+}
