@@ -8,7 +8,7 @@ mod inside;
 mod layout;
 mod summary;
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use logtool_core::{Damage, Findings, OpenOptions, Result, Source};
 
@@ -22,6 +22,8 @@ pub(crate) struct Checked {
     pub(crate) options: OpenOptions,
     /// Where there are no records, as the survey found.
     pub(crate) gaps: Arc<[Damage]>,
+    /// Where the chunks are, as the survey found.
+    pub(crate) chunks: Vec<Range<u64>>,
 }
 
 /// Looks at all records that are in no chunk. What is in the chunks is left to be looked

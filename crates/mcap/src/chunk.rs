@@ -8,12 +8,19 @@ use std::{
 };
 
 use bytes::Bytes;
-use logtool_core::{DamageKind, OpenOptions};
+use logtool_core::{Damage, DamageKind, OpenOptions};
 
-use crate::wire::{self, Chunk, HEAD_LEN, op};
+use crate::{
+    contents::{self, Met},
+    judge,
+    wire::{self, Chunk, HEAD_LEN, op},
+};
 
 /// No first allocation is longer than this, whatever a chunk declares.
 const FIRST: u64 = 4 << 20;
+
+/// So many letters of the name of a compression are told.
+const NAME_LEN: usize = 40;
 
 /// How a chunk can be packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +68,15 @@ impl Compression {
         }
     }
 
+    /// What it begins with what it packed; nothing if it does not pack.
+    fn mark(self) -> &'static [u8] {
+        match self {
+            Self::None => b"",
+            Self::Lz4 => b"\x04\x22\x4d\x18",
+            Self::Zstd => b"\x28\xb5\x2f\xfd",
+        }
+    }
+
     /// Packs `bytes`.
     pub(crate) fn pack(self, bytes: Vec<u8>) -> io::Result<Vec<u8>> {
         match self {
@@ -95,62 +111,191 @@ pub(crate) struct Opened {
     pub(crate) is_ended: bool,
     /// Whether the file ends before the chunk.
     is_cut: bool,
+    head: Head,
+}
+
+/// What can be said of the head of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Head {
+    /// Nothing that is not so.
+    Right,
+    /// That it is not so, and that all is there.
+    Misstated,
+    /// That it is none, and the records begin so many bytes behind its start.
+    Broken(usize),
 }
 
 impl Opened {
     /// Unpacks the chunk of which `record` is the record, or the first bytes of it, into
     /// no more than `limit` bytes; nothing if it is none.
+    ///
+    /// Where the head contradicts itself, it is gone by where the record ends, and what can
+    /// be unpacked; where it cannot be understood, the records are looked for.
     pub(crate) fn new(record: &Bytes, limit: usize) -> Option<Self> {
-        let (_, len) = wire::head(record).filter(|(op, _)| *op == op::CHUNK)?;
-        let content = record.get(HEAD_LEN..)?;
-        let chunk = Chunk::parse(content)?;
-        let is_cut =
-            len > content.len() as u64 || chunk.packed_len > chunk.packed.len() as u64;
-        let at = HEAD_LEN + chunk.packed_start();
-        let packed = record.slice(at..at + chunk.packed.len());
-        let compression = Compression::of(chunk.compression);
-        let (records, how) = match compression {
-            None => (Bytes::new(), Unpacked::Unknown),
-            Some(Compression::None) if packed.len() > limit => {
-                (packed.slice(..limit), Unpacked::OverLimit)
-            }
-            Some(Compression::None) => (packed, Unpacked::Whole),
-            Some(Compression::Lz4) => {
-                let frame = lz4_flex::frame::FrameDecoder::new(&packed[..]);
-                read(frame, chunk.size, limit)
-            }
-            Some(Compression::Zstd) => zstd(&packed, chunk.size, limit),
-        };
-        let is_ended = how == Unpacked::Whole && !is_cut;
-        let is_all = records.len() as u64 == chunk.size;
-        let is_right = chunk.crc == 0 || crc32fast::hash(&records) == chunk.crc;
-        let how = match how {
-            Unpacked::Whole if !is_all => Unpacked::Broken,
-            Unpacked::Whole if !is_right => Unpacked::Doubtful,
-            how => how,
-        };
-        let plain = (compression == Some(Compression::None)).then_some(at);
-        let compression = record.slice_ref(chunk.compression);
-        let packed_len = chunk.packed_len;
-        Some(Self { records, plain, how, compression, packed_len, is_ended, is_cut })
+        Self::told(record, limit).or_else(|| headless(record, limit))
     }
 
-    /// What is wrong with all of it.
-    pub(crate) fn damage(&self) -> Option<DamageKind> {
-        match self.how {
-            _ if self.is_cut => Some(DamageKind::Truncated),
-            Unpacked::Whole => None,
-            Unpacked::OverLimit => Some(DamageKind::OverLimit),
-            Unpacked::Doubtful => Some(DamageKind::Doubtful),
-            Unpacked::Broken | Unpacked::Unknown => Some(DamageKind::Garbled),
+    /// By what its head tells.
+    fn told(record: &Bytes, limit: usize) -> Option<Self> {
+        let (opcode, len) = wire::head(record)?;
+        let content = record.get(HEAD_LEN..)?;
+        let chunk = Chunk::parse(content)?;
+        let start = chunk.packed_start();
+        let rest = content.len().checked_sub(start)? as u64;
+        let by_record = len.checked_sub(start as u64);
+        let compression = Compression::of(chunk.compression);
+        let is_right = opcode == op::CHUNK && by_record == Some(chunk.packed_len);
+        let is_cut = chunk.packed_len > rest
+            && (is_right || by_record.is_some_and(|len| len > rest));
+        // Garbage looks packed in ways that nobody knows.
+        if !is_right
+            && (compression.is_none()
+                || opcode != op::CHUNK && chunk.packed_len != rest)
+        {
+            return None;
         }
+        let at = HEAD_LEN + start;
+        let packed = match is_right {
+            true => record.slice(at..at + chunk.packed.len()),
+            false => record.slice(at..),
+        };
+        let (records, how) = unpack(compression, &packed, chunk.size, limit);
+        let is_ended = how == Unpacked::Whole && !is_cut;
+        let is_all = records.len() as u64 == chunk.size;
+        let is_summed = chunk.crc != 0;
+        let fits = is_summed && crc32fast::hash(&records) == chunk.crc;
+        let how = match how {
+            Unpacked::Whole if is_all && (fits || !is_summed) => Unpacked::Whole,
+            Unpacked::Whole if is_all => Unpacked::Doubtful,
+            Unpacked::Whole if fits || !is_summed && is_walked(&records) => {
+                Unpacked::Whole
+            }
+            Unpacked::Whole => Unpacked::Broken,
+            how => how,
+        };
+        // It is told nothing of a record that ends before it should.
+        let is_misstated = how == Unpacked::Whole && !is_cut && (!is_right || !is_all);
+        Some(Self {
+            records,
+            plain: (compression == Some(Compression::None)).then_some(at),
+            how,
+            compression: record.slice_ref(chunk.compression),
+            packed_len: packed.len() as u64,
+            is_ended,
+            is_cut,
+            head: if is_misstated { Head::Misstated } else { Head::Right },
+        })
+    }
+
+    /// What is wrong with all of it, which lies at `place`.
+    pub(crate) fn damage(&self, place: &Range<u64>) -> Option<Damage> {
+        let of = |kind| Some(Damage::new(kind, place.clone()));
+        match (self.how, self.head) {
+            _ if self.is_cut => of(DamageKind::Truncated),
+            (Unpacked::Whole, Head::Right) => None,
+            (Unpacked::Whole, Head::Misstated) => {
+                let why = "the head of the chunk says something else than is there";
+                of(DamageKind::Index).map(|damage| damage.because(why))
+            }
+            (Unpacked::Whole, Head::Broken(len)) => {
+                let head = place.start..place.end.min(place.start + len as u64);
+                let why = "the head of the chunk is broken";
+                Some(Damage::new(DamageKind::Garbled, head).because(why))
+            }
+            (Unpacked::OverLimit, _) => of(DamageKind::OverLimit),
+            (Unpacked::Doubtful, _) => of(DamageKind::Doubtful),
+            (Unpacked::Broken, _) => of(DamageKind::Garbled),
+            (Unpacked::Unknown, _) => {
+                let name = logtool_core::text(&self.compression);
+                let name: String = name.chars().take(NAME_LEN).collect();
+                let why = format!(
+                    "the chunk is compressed with {name:?}, which logtool does not know"
+                );
+                of(DamageKind::Garbled).map(|damage| damage.because(why))
+            }
+        }
+    }
+
+    /// Whether nothing is wrong with it.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.damage(&(0..0)).is_none()
+    }
+
+    /// Whether all of it is lost.
+    fn is_lost(&self) -> bool {
+        let is_broken = matches!(
+            self.how,
+            Unpacked::Broken | Unpacked::Unknown | Unpacked::OverLimit
+        );
+        self.is_cut || is_broken
     }
 
     /// Whether that there is no record at `range` of its records needs no more words:
     /// they end there, because something is wrong with all of it.
     pub(crate) fn is_told(&self, range: &Range<usize>) -> bool {
-        range.end == self.records.len()
-            && self.damage().is_some_and(DamageKind::is_loss)
+        range.end == self.records.len() && self.is_lost()
+    }
+}
+
+/// The chunk of which `record` is the record, whose head cannot be understood.
+fn headless(record: &Bytes, limit: usize) -> Option<Opened> {
+    // What is packed begins with a mark of its own, behind what makes the head.
+    let packed = [Compression::Lz4, Compression::Zstd].into_iter().find_map(|how| {
+        let at = HEAD_LEN + 40 + how.name().len();
+        let rest = record.get(at..)?;
+        rest.starts_with(how.mark()).then_some((how, at))
+    });
+    let (compression, at, records, how) = match packed {
+        Some((compression, at)) => {
+            let (records, how) =
+                unpack(Some(compression), &record.slice(at..), 0, limit);
+            (compression, at, records, how)
+        }
+        None => {
+            let at = judge::next(record, true)?;
+            let records = record.slice(at..record.len().min(at + limit));
+            let is_over = record.len() > at + limit;
+            let how = if is_over { Unpacked::OverLimit } else { Unpacked::Whole };
+            (Compression::None, at, records, how)
+        }
+    };
+    Some(Opened {
+        plain: (compression == Compression::None).then_some(at),
+        how,
+        compression: Bytes::from_static(compression.name().as_bytes()),
+        packed_len: (record.len() - at) as u64,
+        is_ended: false,
+        is_cut: false,
+        head: Head::Broken(at),
+        records,
+    })
+}
+
+/// Whether `records` are records to their end.
+fn is_walked(records: &[u8]) -> bool {
+    let mut is_whole = true;
+    contents::walk(records, |met| is_whole &= !matches!(met, Met::Gap(_)));
+    is_whole
+}
+
+/// What `packed` is, which should be `size` bytes.
+fn unpack(
+    how: Option<Compression>,
+    packed: &Bytes,
+    size: u64,
+    limit: usize,
+) -> (Bytes, Unpacked) {
+    match how {
+        None => (Bytes::new(), Unpacked::Unknown),
+        Some(Compression::None) if packed.len() > limit => {
+            (packed.slice(..limit), Unpacked::OverLimit)
+        }
+        Some(Compression::None) => (packed.clone(), Unpacked::Whole),
+        Some(Compression::Lz4) => {
+            let frame = lz4_flex::frame::FrameDecoder::new(&packed[..]);
+            read(frame, size, limit)
+        }
+        Some(Compression::Zstd) => zstd(packed, size, limit),
     }
 }
 

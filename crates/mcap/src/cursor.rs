@@ -179,8 +179,8 @@ impl Reader {
                 block.report(Damage::new(DamageKind::Garbled, file(&range)));
             }
         });
-        if let Some(kind) = opened.damage() {
-            block.report(Damage::new(kind, place.clone()));
+        if let Some(damage) = opened.damage(&place) {
+            block.report(damage);
         }
     }
 

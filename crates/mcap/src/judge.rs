@@ -4,10 +4,15 @@
 //! record is looked for at every byte: it has to be such as its opcode asks for, and two
 //! more like that have to follow on it, or the end.
 
+use logtool_core::{Result, Window};
+
 use crate::wire::{self, HEAD_LEN, MAGIC, op};
 
 /// How many records have to follow on each other.
 const CHAIN: usize = 3;
+
+/// How much of the file is looked at for the next record after a broken one.
+const SEARCH: usize = 4 << 20;
 
 /// How many bytes of a record are looked at.
 pub(crate) const SIGHT: usize = 128;
@@ -67,4 +72,26 @@ fn is_chain(bytes: &[u8], mut at: usize, is_last: bool) -> bool {
         }
     }
     true
+}
+
+/// Where the next records are in a file of `len` bytes, from `from` on.
+pub(crate) fn search(
+    window: &mut Window<'_>,
+    mut from: u64,
+    len: u64,
+) -> Result<Option<u64>> {
+    while from < len {
+        let bytes = window.at(from, SEARCH)?;
+        let bytes = bytes.slice(..bytes.len().min(SEARCH));
+        let is_last = bytes.is_empty() || from + bytes.len() as u64 >= len;
+        if let Some(skip) = next(&bytes, is_last) {
+            return Ok(Some(from + skip as u64));
+        }
+        if is_last {
+            return Ok(None);
+        }
+        // What begins near the end of what was seen may go on behind it.
+        from += (bytes.len() - bytes.len() / 4) as u64;
+    }
+    Ok(None)
 }

@@ -3,8 +3,8 @@
 use std::{collections::VecDeque, fmt, ops::Range, sync::Arc};
 
 use logtool_core::{
-    Block, Columns, Cursor, Damage, Decoder, Findings, Inspection, Log, Manifest,
-    OpenOptions, Part, Result, Selection, Source, TimeRange, TopicId,
+    Block, Columns, Cursor, Damage, Decoder, Error, ErrorKind, Findings, Inspection,
+    Log, Manifest, OpenOptions, Part, Result, Selection, Source, TimeRange, TopicId,
 };
 
 use crate::{
@@ -27,6 +27,8 @@ pub struct McapLog {
     /// Where chunks begin.
     chunks: Vec<u64>,
     profile: String,
+    /// Why no message can be read, if none can.
+    unreadable: Option<String>,
 }
 
 impl McapLog {
@@ -63,8 +65,9 @@ impl McapLog {
         let chunks = parts.filter(|(_, is_chunk)| **is_chunk);
         let chunks = chunks.map(|(part, _)| part.bytes.start).collect();
         let channels = Arc::new(Channels::new(&notes.channels, &manifest.topics));
-        let (gaps, profile) = (notes.gaps.into(), notes.profile);
-        Self { source, manifest, options, channels, gaps, chunks, profile }
+        let Notes { gaps, profile, unreadable, .. } = notes;
+        let gaps = gaps.into();
+        Self { source, manifest, options, channels, gaps, chunks, profile, unreadable }
     }
 
     /// What the file says that it is, as `ros1`.
@@ -79,6 +82,9 @@ impl Log for McapLog {
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
+        if let Some(why) = &self.unreadable {
+            return Err(Error::new(ErrorKind::Unsupported, why.clone()));
+        }
         Ok(Box::new(Several { cursors: self.cursors(part, selection).collect() }))
     }
 
@@ -104,7 +110,14 @@ impl Log for McapLog {
 
     fn inspect(&self, findings: &mut Findings) -> Result<Option<Box<dyn Inspection>>> {
         let (source, gaps) = (self.source.clone(), self.gaps.clone());
-        let checked = Checked { source, options: self.options, gaps };
+        let starts = self.chunks.iter();
+        let chunks = starts.filter_map(|start| {
+            let parts = &self.manifest.parts;
+            let found = parts.binary_search_by_key(start, |part| part.bytes.start);
+            Some(parts.get(found.ok()?)?.bytes.clone())
+        });
+        let chunks = chunks.collect();
+        let checked = Checked { source, options: self.options, gaps, chunks };
         let inside = Arc::new(check::check(checked, findings)?);
         Ok(Some(Box::new(Inspected { log: self.clone(), inside })))
     }

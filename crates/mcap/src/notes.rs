@@ -33,4 +33,7 @@ pub(crate) struct Notes {
     /// Where the records are of files that are attached.
     #[serde(default)]
     pub(crate) attached: Vec<Range<u64>>,
+    /// Why no message can be read, if none can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) unreadable: Option<String>,
 }

@@ -13,6 +13,7 @@ use logtool_core::{
 };
 
 use crate::{
+    chunk::Compression,
     notes::Notes,
     table::Table,
     wire::{self, FOOTER_LEN, MAGIC, op},
@@ -102,6 +103,16 @@ impl Found {
         }
     }
 
+    /// The compressions that are not known, and how many chunks have each.
+    fn unknown(&self) -> impl Iterator<Item = (String, u64)> {
+        let is_unknown = |name: &str| Compression::of(name.as_bytes()).is_none();
+        let unknown = self.packing.iter().filter(move |(name, _)| is_unknown(name));
+        let shown = unknown.take(MOST_NAMES);
+        shown.map(|(name, packing)| {
+            (name.chars().take(LETTERS).collect(), packing.chunks)
+        })
+    }
+
     fn pack(&mut self, compression: &str, packed: u64, size: u64) {
         let name = if compression.is_empty() { "none" } else { compression };
         let packing = self.packing.entry(name.to_owned()).or_default();
@@ -122,6 +133,10 @@ impl Tile {
         }
     }
 }
+
+/// So many compressions that are not known are told, and so many letters of their names.
+const MOST_NAMES: usize = 5;
+const LETTERS: usize = 40;
 
 /// Where the records begin.
 const START: u64 = MAGIC.len() as u64;

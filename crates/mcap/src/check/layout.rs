@@ -7,6 +7,7 @@ use logtool_core::{Finding, Findings, Result, Window};
 
 use crate::{
     check::{Checked, codes as code, declared::Declared},
+    chunk::Compression,
     judge,
     wire::{self, Chunk, ChunkIndex, HEAD_LEN, MAGIC, Statistics, op},
 };
@@ -31,6 +32,8 @@ pub(super) struct Layout {
     pub(super) footer: Option<(u64, Footer)>,
     /// Whether all of the file was gone through, record by record.
     pub(super) is_whole: bool,
+    /// Whether the last chunk has a head that cannot be gone by.
+    is_behind_headless: bool,
 }
 
 /// A chunk that is not yet looked into.
@@ -95,6 +98,13 @@ impl Layout {
                 }
                 return Ok(layout);
             }
+            let chunks = &log.chunks;
+            let chunk = chunks.binary_search_by_key(&at, |chunk| chunk.start);
+            if let Some(bytes) = chunk.ok().and_then(|at| chunks.get(at)) {
+                at = bytes.end;
+                layout.chunk(&mut window, bytes.clone())?;
+                continue;
+            }
             let head = wire::head(&sight);
             let whole = head.and_then(|(op, content)| {
                 let end = at.checked_add(HEAD_LEN as u64)?.checked_add(content)?;
@@ -112,9 +122,13 @@ impl Layout {
                 }
                 (None, None) => {
                     layout.is_whole = false;
-                    break;
+                    at = judge::search(&mut window, at + 1, len)?.unwrap_or(len);
                 }
             }
+        }
+        let end = len.saturating_sub(MAGIC.len() as u64);
+        if layout.footer.is_none() && window.peek(end, MAGIC.len())?[..] == MAGIC {
+            return Ok(layout);
         }
         let what = "it breaks off before its end";
         findings.add(Finding::new(&code::MAGIC_END, what).at(len..len));
@@ -140,6 +154,7 @@ impl Layout {
         }
         match op {
             op::CHUNK => self.chunk(window, bytes)?,
+            op::MESSAGE_INDEX if self.is_behind_headless => {}
             op::MESSAGE => {
                 let all = window.at(bytes.start, HEAD_LEN + wire::MESSAGE_HEAD_LEN)?;
                 self.message(bytes.start, all.get(HEAD_LEN..).unwrap_or_default());
@@ -204,8 +219,16 @@ impl Layout {
     fn chunk(&mut self, window: &mut Window<'_>, bytes: Range<u64>) -> Result<()> {
         let len = judge::SIGHT.min((bytes.end - bytes.start) as usize);
         let head = window.at(bytes.start, len)?;
-        let head = head.get(HEAD_LEN..len).unwrap_or_default();
-        if let Some(chunk) = Chunk::parse(head) {
+        let is_so = wire::head(&head).is_some_and(|(op, content)| {
+            op == op::CHUNK && content == bytes.end - bytes.start - HEAD_LEN as u64
+        });
+        let chunk = Chunk::parse(head.get(HEAD_LEN..len).unwrap_or_default());
+        let is_known =
+            |chunk: &Chunk<'_>| is_so || Compression::of(chunk.compression).is_some();
+        let chunk = chunk.filter(is_known);
+        self.is_whole &= is_so && chunk.is_some();
+        self.is_behind_headless = chunk.is_none();
+        if let Some(chunk) = chunk {
             let name = logtool_core::text(chunk.compression).into_owned();
             let told = (chunk.start, chunk.end, chunk.size, name);
             let (packed_len, indexes) = (chunk.packed_len, Vec::new());

@@ -112,7 +112,7 @@ impl Whole {
     /// What is in the chunk, if it is sound and has nothing but messages and what they need.
     fn inside(&self, record: &Bytes, limit: usize) -> Option<Index> {
         let opened = Opened::new(record, limit)?;
-        if opened.how != Unpacked::Whole || opened.damage().is_some() {
+        if opened.how != Unpacked::Whole || !opened.is_sound() {
             return None;
         }
         let (mut index, mut is_sound) = (Index::new(), true);

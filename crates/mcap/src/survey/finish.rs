@@ -13,6 +13,7 @@ use logtool_rosmsg::Derived;
 
 use crate::{
     channels::derived_of,
+    chunk::Compression,
     messages::{decoder, layout},
     notes::{FORMAT_NAME, Notes, STREAM_KEYS},
     protobuf::{self, PROTOBUF},
@@ -32,6 +33,17 @@ impl Found {
                  {conflicts}"
             ));
         }
+        let unknown = self.unknown().map(|(name, chunks)| {
+            let chunks = match chunks {
+                1 => "a chunk is".to_owned(),
+                chunks => format!("{chunks} chunks are"),
+            };
+            format!(
+                "{chunks} compressed with {name:?}, which is not known, and not read"
+            )
+        });
+        let unknown: Vec<String> = unknown.collect();
+        self.remarks.extend(unknown);
         let mut topics = self.topics()?;
         let derived = derived_of(&topics);
         topics.extend(derived.topics(&topics)?);
@@ -55,6 +67,7 @@ impl Found {
             gaps: self.gaps.clone(),
             metadata: self.metadata.clone(),
             attached: self.attached.clone(),
+            unreadable: self.unreadable(),
         };
         let manifest = Manifest {
             format: FORMAT_NAME.to_owned(),
@@ -71,6 +84,23 @@ impl Found {
             notes: Manifest::note(&notes)?,
         };
         Ok((manifest, notes))
+    }
+
+    /// Why nothing can be read of the file, where each of its parts is a chunk that cannot
+    /// be unpacked.
+    fn unreadable(&self) -> Option<String> {
+        let mut names = self.packing.keys();
+        // Of a stretch without messages nothing is lost.
+        let is_empty =
+            |tile: &super::Tile| tile.channels.as_ref().is_some_and(Vec::is_empty);
+        let is_all = self.tiles.iter().all(|tile| tile.is_chunk || is_empty(tile))
+            && !self.packing.is_empty()
+            && names.all(|name| Compression::of(name.as_bytes()).is_none());
+        let names = self.unknown().map(|(name, _)| format!("{name:?}"));
+        let names = names.collect::<Vec<_>>().join(" and ");
+        is_all.then(|| {
+            format!("its chunks are compressed with {names}, which is not known")
+        })
     }
 
     /// The numbers of the schemas of all channels, if these can be declared again as they are

@@ -5,15 +5,13 @@ use std::collections::BTreeMap;
 use logtool_core::{Damage, DamageKind, OpenOptions, Result, TimeRange, Window};
 
 use crate::{
-    chunk::{self, Opened, Unpacked},
+    chunk::{self, Compression, Opened},
     contents::{self, Met},
     judge,
     survey::{Count, Found, START, Tile},
     wire::{self, HEAD_LEN, MAGIC, op, timestamp},
 };
 
-/// How much of the file is looked at for the next record after a broken one.
-const SEARCH: usize = 4 << 20;
 /// How many records of unknown kinds may follow on each other.
 const MAX_UNKNOWN: usize = 16;
 /// How long a stretch without chunks is, about.
@@ -42,9 +40,14 @@ pub(super) fn scan(
                 scan.record(window, at, all)?;
                 at += all;
             }
-            None => match unknown(window, at, len)? {
-                Some(all) => at += all,
-                None => at = scan.damaged(window, at, len)?,
+            None => match (misstated(window, at, len)?, unknown(window, at, len)?) {
+                (Some(all), _) => {
+                    scan.close(at);
+                    scan.chunk(window, at, all)?;
+                    at += all;
+                }
+                (None, Some(all)) => at += all,
+                (None, None) => at = scan.damaged(window, at, len)?,
             },
         }
     }
@@ -131,16 +134,8 @@ impl Scan {
             self.lose(Damage::new(kind, place));
             return Ok(());
         };
-        if let Some(kind) = opened.damage() {
-            self.damage(Damage::new(kind, place.clone()));
-        }
+        opened.damage(&place).into_iter().for_each(|damage| self.damage(damage));
         let name = logtool_core::text(&opened.compression);
-        if opened.how == Unpacked::Unknown {
-            self.found.remarks.push(format!(
-                "a chunk that is packed with {name:?} cannot be read: only \"\", \"lz4\" \
-                 and \"zstd\" are known"
-            ));
-        }
         self.found.pack(&name, opened.packed_len, opened.records.len() as u64);
         let mut tile = tile(at, true);
         tile.bytes.end = place.end;
@@ -170,7 +165,7 @@ impl Scan {
     /// Steps over what is no record at `at`, and says where reading goes on.
     fn damaged(&mut self, window: &mut Window<'_>, at: u64, len: u64) -> Result<u64> {
         let next = match self.found.gaps.len() < MAX_GAPS {
-            true => search(window, at + 1, len)?,
+            true => judge::search(window, at + 1, len)?,
             false => None,
         };
         let end = next.unwrap_or(len);
@@ -224,6 +219,38 @@ impl Tile {
     }
 }
 
+/// How long the chunk at `at` is whose head contradicts itself: by the length of the record,
+/// or by that of what is packed, whichever other records follow on, or the end.
+fn misstated(window: &mut Window<'_>, at: u64, len: u64) -> Result<Option<u64>> {
+    let sight = window.at(at, judge::SIGHT)?;
+    let sight = sight.get(..judge::SIGHT).unwrap_or(&sight).to_vec();
+    let Some((op, content)) = wire::head(&sight).filter(|(op, _)| *op <= op::LAST)
+    else {
+        return Ok(None);
+    };
+    let chunk = sight.get(HEAD_LEN..).and_then(wire::Chunk::parse);
+    let is_known =
+        |chunk: &wire::Chunk<'_>| Compression::of(chunk.compression).is_some();
+    let Some(chunk) = chunk.filter(is_known) else { return Ok(None) };
+    let by_packed = chunk.packed_len.checked_add(chunk.packed_start() as u64);
+    // Of another kind of record, both have to agree.
+    let lens = match op == op::CHUNK {
+        true => [Some(content), by_packed],
+        false => [by_packed.filter(|len| *len == content), None],
+    };
+    for content in lens.into_iter().flatten() {
+        let all = content.checked_add(HEAD_LEN as u64).filter(|all| *all <= len - at);
+        let Some(all) = all else { continue };
+        let next = window.peek(at + all, judge::SIGHT)?;
+        let next = next.get(..judge::SIGHT).unwrap_or(&next);
+        let is_end = at + all + MAGIC.len() as u64 == len && *next == MAGIC;
+        if is_end || judge::record(next, len - at - all).is_some() {
+            return Ok(Some(all));
+        }
+    }
+    Ok(None)
+}
+
 /// How long the record at `at` is, if it is of a kind that is not known here, which readers
 /// are to skip ("Unknown opcodes", and those from 0x80 on, which belong to applications:
 /// specification of MCAP, "Records"): known ones have to follow, or the end.
@@ -243,24 +270,6 @@ fn unknown(window: &mut Window<'_>, at: u64, len: u64) -> Result<Option<u64>> {
             .filter(|all| *all <= len - next);
         let Some(all) = all else { return Ok(None) };
         next += all;
-    }
-    Ok(None)
-}
-
-/// Where the next records are from `from` on.
-fn search(window: &mut Window<'_>, mut from: u64, len: u64) -> Result<Option<u64>> {
-    while from < len {
-        let bytes = window.at(from, SEARCH)?;
-        let bytes = bytes.slice(..bytes.len().min(SEARCH));
-        let is_last = bytes.is_empty() || from + bytes.len() as u64 >= len;
-        if let Some(skip) = judge::next(&bytes, is_last) {
-            return Ok(Some(from + skip as u64));
-        }
-        if is_last {
-            return Ok(None);
-        }
-        // What begins near the end of what was seen may go on behind it.
-        from += (bytes.len() - bytes.len() / 4) as u64;
     }
     Ok(None)
 }

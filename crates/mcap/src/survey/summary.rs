@@ -5,9 +5,11 @@ use std::ops::Range;
 use logtool_core::{Result, TimeRange, Timestamp, Window};
 
 use crate::{
+    chunk::Compression,
     contents::{self, Met},
+    judge,
     survey::{Count, END_LEN, Found, START, Tile},
-    wire::{self, ChunkIndex, HEAD_LEN, MAGIC, Statistics, op, timestamp},
+    wire::{self, Chunk, ChunkIndex, HEAD_LEN, MAGIC, Statistics, op, timestamp},
 };
 
 /// A summary that is longer is not believed.
@@ -96,6 +98,10 @@ impl Summary {
             if !self.between(window, at..chunk.at)? {
                 return Ok(Err(Some("between chunks there are no records")));
             }
+            let is_known = Compression::of(chunk.compression.as_bytes()).is_some();
+            if !is_known && !is_compressed_so(window, &chunk)? {
+                return Ok(Err(Some("it tells of another compression than a chunk")));
+            }
             at = chunk_end.saturating_add(chunk.index_len);
             self.found.pack(&chunk.compression, chunk.packed_len, chunk.size);
             self.found.tiles.push(Tile {
@@ -166,6 +172,13 @@ impl Summary {
         }
         Ok(true)
     }
+}
+
+/// Whether the chunk itself tells of the compression that `index` does.
+fn is_compressed_so(window: &Window<'_>, index: &ChunkIndex) -> Result<bool> {
+    let head = window.peek(index.at, judge::SIGHT)?;
+    let chunk = head.get(HEAD_LEN..).and_then(Chunk::parse);
+    Ok(chunk.is_some_and(|chunk| chunk.compression == index.compression.as_bytes()))
 }
 
 /// From the one time to the other, both taken in.

@@ -42,8 +42,9 @@ pub(super) fn write(
     }
     facts.times(manifest)?;
     facts.system(manifest)?;
+    facts.written(manifest)?;
     if more.health.is_none() {
-        facts.packing(manifest)?;
+        facts.chunks(manifest.metadata.get("chunks"))?;
     }
     facts.counts(manifest)?;
     for (name, text) in lidars::layout(manifest).iter().chain(&lidars::lines(manifest))
@@ -180,7 +181,7 @@ impl Facts<'_> {
     }
 
     /// What a bag or an MCAP file says of how it is written.
-    fn packing(&mut self, manifest: &Manifest) -> io::Result<()> {
+    fn written(&mut self, manifest: &Manifest) -> io::Result<()> {
         if let Some(Value::Text(version)) = manifest.metadata.get("bag_version") {
             let is_indexed =
                 manifest.metadata.get("indexed") == Some(&Value::Bool(true));
@@ -200,10 +201,12 @@ impl Facts<'_> {
             let index = if is_indexed { "" } else { ", without a sound summary" };
             self.line("profile", &format!("{profile}, written by {library}{index}"))?;
         }
-        for line in packing::lines(manifest.metadata.get("chunks")) {
-            self.line("chunks", &line)?;
-        }
         Ok(())
+    }
+
+    /// How its chunks are packed.
+    fn chunks(&mut self, facts: Option<&Value>) -> io::Result<()> {
+        packing::lines(facts).iter().try_for_each(|line| self.line("chunks", line))
     }
 
     /// By what and for whom a bag is encrypted.
@@ -259,9 +262,8 @@ impl Facts<'_> {
         if let Some(Value::UInt(marks)) = manifest.metadata.get("sync_marks") {
             self.line("sync marks", &Count(*marks).to_string())?;
         }
-        for line in packing::lines(health.layout.get("chunks")) {
-            self.line("chunks", &line)?;
-        }
+        let chunks = health.layout.get("chunks");
+        self.chunks(chunks.or_else(|| manifest.metadata.get("chunks")))?;
         let unpacked = health.layout.get("unpacked_chunk_bytes");
         if let Some((min, median, max)) = packing::spread(unpacked) {
             self.line("unpacked", &sizes(min, median, max))?;
