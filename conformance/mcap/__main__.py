@@ -11,6 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import foxglove
 import lidar
 import ros2
 import typed
@@ -194,6 +195,7 @@ def main():
             else:
                 check_made(folder, tally)
                 typed.check(folder, tally)
+                foxglove.check(folder, tally)
             print("\n".join(tally.lines))
             passed, failed = passed + tally.passed, failed + tally.failed
     print(f"MCAP: {passed} checks passed, {failed} failed")

@@ -1,10 +1,14 @@
 //! Types of messages that are known by name.
 
 mod foxglove;
+mod sensors;
 
 use crate::descriptor::{Field, File, Message, PROTO3, kind};
 
-pub use self::foxglove::{FoxgloveLog, LocationFix, LogLevel};
+pub use self::{
+    foxglove::{FoxgloveLog, LocationFix, LogLevel},
+    sensors::{CompressedImage, PackedField, PixelImage, PointCloud},
+};
 
 pub(crate) const TIMESTAMP: &str = ".google.protobuf.Timestamp";
 pub(crate) const TIMESTAMP_FILE: &str = "google/protobuf/timestamp.proto";

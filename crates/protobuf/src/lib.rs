@@ -1,7 +1,8 @@
 //! Protocol buffers: what messages look like, by their descriptors, and messages by that.
 //!
 //! [`LayoutMessages`] makes messages of payloads of which the layout is known, and a type
-//! for them; [`MessageReader`] makes columns of messages; [`FileSet`] is types as bytes. [`FoxgloveLog`] and [`LocationFix`] are
+//! for them; [`MessageReader`] makes columns of messages; [`FileSet`] is types as bytes.
+//! [`FoxgloveLog`], [`LocationFix`], [`PointCloud`], [`CompressedImage`] and [`PixelImage`] are
 //! messages that programs know by name.
 
 // In reading order: each module uses only those above it.
@@ -16,7 +17,10 @@ mod rows;
 
 pub use crate::{
     descriptor::{Enum, Field, File, FileSet, Message, kind},
-    known::{FoxgloveLog, LocationFix, LogLevel},
+    known::{
+        CompressedImage, FoxgloveLog, LocationFix, LogLevel, PackedField, PixelImage,
+        PointCloud,
+    },
     layout::LayoutMessages,
     message::{MessageReader, labels},
     rows::RowMessages,

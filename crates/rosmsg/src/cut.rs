@@ -20,6 +20,8 @@ pub enum Encoding {
     Ros1,
     /// As ROS 2 writes them: `cdr`.
     Cdr,
+    /// As protocol buffers: `protobuf`, which Foxglove's own types are written in.
+    Protobuf,
 }
 
 impl Encoding {
@@ -28,6 +30,7 @@ impl Encoding {
         match name {
             "ros1" => Some(Self::Ros1),
             "cdr" => Some(Self::Cdr),
+            "protobuf" => Some(Self::Protobuf),
             _ => None,
         }
     }
@@ -64,8 +67,11 @@ impl<'b> FieldCut<'b> {
             most_aligned,
             has_lengths,
         };
-        if encoding == Encoding::Ros1 {
-            return Some(plain(payload, false, 1, false));
+        match encoding {
+            Encoding::Ros1 => return Some(plain(payload, false, 1, false)),
+            Encoding::Cdr => {}
+            // Its fields have numbers, and no order.
+            Encoding::Protobuf => return None,
         }
         let (head, bytes) = payload.split_at_checked(CDR_HEAD_LEN)?;
         // DDS-XTypes 1.3, table 59: CDR_BE, CDR_LE, CDR2_BE, CDR2_LE. What follows are
@@ -103,7 +109,7 @@ impl<'b> FieldCut<'b> {
     pub(crate) fn place(&mut self, len: usize) -> Option<Range<usize>> {
         self.take(1, len)?;
         let before = match self.encoding {
-            Encoding::Ros1 => 0,
+            Encoding::Ros1 | Encoding::Protobuf => 0,
             Encoding::Cdr => CDR_HEAD_LEN,
         };
         Some(before + self.at - len..before + self.at)

@@ -1,4 +1,5 @@
-//! Images, as messages of `sensor_msgs` hold them: bytes to pixels, without I/O.
+//! Images, as messages of `sensor_msgs`, and those of Foxglove's protocol buffers, hold them:
+//! bytes to pixels, without I/O.
 //!
 //! ```text
 //! Image             Header | uint32 height | uint32 width | string encoding
@@ -17,6 +18,7 @@ mod yuv;
 use std::borrow::Cow;
 
 use logtool_core::{Error, ErrorKind, Result, Timestamp, Topic, text};
+use logtool_protobuf::{CompressedImage, PixelImage};
 
 use crate::cut::{Encoding, FieldCut, Header};
 
@@ -29,9 +31,9 @@ pub use self::{
 /// The types of messages that are images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageType {
-    /// `sensor_msgs/Image`: pixels.
+    /// `sensor_msgs/Image`, `foxglove.RawImage`: pixels.
     Raw(Encoding),
-    /// `sensor_msgs/CompressedImage`: a JPEG, PNG or other file.
+    /// `sensor_msgs/CompressedImage`, `foxglove.CompressedImage`: a JPEG, PNG or other file.
     Compressed(Encoding),
 }
 
@@ -68,6 +70,10 @@ impl ImageType {
             | (Encoding::Cdr, "sensor_msgs/msg/CompressedImage") => {
                 Some(Self::Compressed(encoding))
             }
+            (Encoding::Protobuf, PixelImage::TYPE) => Some(Self::Raw(encoding)),
+            (Encoding::Protobuf, CompressedImage::TYPE) => {
+                Some(Self::Compressed(encoding))
+            }
             _ => None,
         }
     }
@@ -78,6 +84,8 @@ impl ImageType {
     /// `Malformed` if it is none, or nothing is in it.
     pub fn parse(self, payload: &[u8]) -> Result<ImageMessage<'_>> {
         let message = match self {
+            Self::Raw(Encoding::Protobuf) => foxglove_raw(payload),
+            Self::Compressed(Encoding::Protobuf) => foxglove_compressed(payload),
             Self::Raw(encoding) => raw(payload, encoding),
             Self::Compressed(encoding) => compressed(payload, encoding),
         };
@@ -105,6 +113,28 @@ fn compressed(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
     let data = cut.numbers(1)?;
     let file = ImageFile::new(&format, data);
     let is_whole = cut.is_at_end() && !data.is_empty();
+    is_whole.then(|| message(header, format, ImageContent::File(file)))
+}
+
+/// The image that `payload` is as Foxglove's own type.
+fn foxglove_raw(payload: &[u8]) -> Option<ImageMessage<'_>> {
+    let told = PixelImage::parse(payload)?;
+    let PixelImage { width, height, step, data, .. } = told;
+    let header = Header { stamp: told.nanos, frame: told.frame_id };
+    let name = text(told.encoding);
+    let encoding = name.clone();
+    let image = RawImage { width, height, encoding, is_big: false, step, data };
+    let is_whole = width > 0 && height > 0;
+    is_whole.then(|| message(header, name, ImageContent::Raw(image)))
+}
+
+/// The file that `payload` is as Foxglove's own type.
+fn foxglove_compressed(payload: &[u8]) -> Option<ImageMessage<'_>> {
+    let told = CompressedImage::parse(payload)?;
+    let header = Header { stamp: told.nanos, frame: told.frame_id };
+    let format = text(told.format);
+    let file = ImageFile::new(&format, told.data);
+    let is_whole = !told.data.is_empty();
     is_whole.then(|| message(header, format, ImageContent::File(file)))
 }
 

@@ -63,6 +63,10 @@ use crate::{
 /// as `foxglove.Log`, positions as `foxglove.LocationFix` (`/sensor_gps/fix`), parameters and
 /// information as metadata; at UTC if the log knows it.
 ///
+/// With `--to bag`, an MCAP file becomes a bag: messages of ROS 1 as they are, those in CDR as
+/// ROS 1 has them, by the definitions in the file alone (`seq` of headers is 0). Topics of
+/// other encodings are named and left out, as those with a `wstring`.
+///
 /// With `--ros2`, or with `--to bag`, a ULog becomes messages of ROS: each topic with a type
 /// that is made of its format (`/vehicle_status` of `ulog/VehicleStatus`, `/sensor_gps_1` for a
 /// second instance), in PX4's frames and units. Beside them, in ROS's frames (REP 103: east,

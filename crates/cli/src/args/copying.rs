@@ -180,7 +180,8 @@ impl FromStr for Drift {
 /// format; records are copied as they are.
 ///
 /// Logs of several formats become one MCAP file, if OUT ends in .mcap, or one bag, if it ends
-/// in .bag. The records of bags and MCAP files are as they are; ULogs, .vel logs and captures
+/// in .bag. The records of bags and MCAP files are as they are, but for messages in CDR, which
+/// a bag has as ROS 1 has them; ULogs, .vel logs and captures
 /// become messages as `logtool convert` makes them: ULogs protocol buffers in an MCAP file,
 /// and messages of ROS in a bag or with --ros2. They are brought onto Unix
 /// time where they know it, by GPS for one; others need --offset: what to add to their times

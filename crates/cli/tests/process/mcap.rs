@@ -1,5 +1,9 @@
 //! MCAP files of bags. That others read them too, the conformance suite shows.
 
+use std::io::Cursor;
+
+use logtool_core::Timestamp;
+use logtool_mcap::{Writer, WriterOptions};
 use serde_json::Value;
 
 use crate::{program::Folder, samples::testdata};
@@ -70,4 +74,87 @@ fn what_cannot_become_an_mcap_file_is_said_and_nothing_is_there() {
         .run(&["convert", &bag, &log, "-o", "x.mcap"])
         .ended(2, &["several logs in one file", "merge"]);
     assert_eq!(folder.list("."), ["p.mcap"]);
+}
+
+#[test]
+fn health_of_an_mcap_file_tells_of_profile_and_chunks_whatever_is_broken() {
+    let folder = Folder::new();
+    let bag = testdata("rover.bag");
+    let packed = ["filter", &bag, "-q", "-o", "a.mcap", "--compression", "lz4"];
+    folder.run(&packed).succeeded();
+    let told = ["profile     ros1, written by logtool", "chunks      \"lz4\": "];
+    for args in [&["info", "a.mcap"][..], &["info", "--health", "a.mcap"]] {
+        let shown = folder.run(args).succeeded().stdout;
+        assert!(told.iter().all(|line| shown.contains(line)), "{shown}");
+    }
+    // Without its end, and with a broken chunk.
+    let mut bytes = std::fs::read(folder.path().join("a.mcap")).unwrap();
+    bytes.truncate(bytes.len() - 100);
+    let at = bytes.windows(7).position(|at| at == b"\x03\0\0\0lz4").unwrap() + 60;
+    bytes[at..at + 40].fill(0xff);
+    folder.write("b.mcap", &bytes);
+    let shown = folder.run(&["info", "--health", "b.mcap"]);
+    assert_eq!(shown.status, 3, "{shown:?}");
+    assert!(told.iter().all(|line| shown.stdout.contains(line)), "{shown:?}");
+}
+
+#[test]
+fn a_compression_that_is_not_known_is_one_error_that_names_it() {
+    let folder = Folder::new();
+    let bag = testdata("rover.bag");
+    let packed = ["filter", &bag, "-q", "-o", "a.mcap", "--compression", "lz4"];
+    folder.run(&packed).succeeded();
+    let mut bytes = std::fs::read(folder.path().join("a.mcap")).unwrap();
+    let name = b"\x03\0\0\0lz4";
+    for at in 0..bytes.len() - name.len() {
+        if bytes[at..].starts_with(name) {
+            bytes[at + 4..at + 7].copy_from_slice(b"brz");
+        }
+    }
+    bytes.truncate(bytes.len() - 100); // nor an end, nor its checksum
+    folder.write("b.mcap", &bytes);
+    let why = "compressed with \"brz\", which is not known";
+    for args in [
+        &["cat"][..],
+        &["convert", "-o", "tables"],
+        &["convert", "-o", "new.bag"],
+        &["filter", "-o", "new.mcap"],
+        &["merge", "a.mcap", "-o", "new.mcap"],
+    ] {
+        let run = folder.run(&[args, &["b.mcap"]].concat());
+        run.ended(1, &["error: b.mcap: ", why]);
+        assert_eq!(folder.list("."), ["a.mcap", "b.mcap"]);
+    }
+    let shown = folder.run(&["info", "b.mcap"]).stdout;
+    assert!(shown.contains(why), "{shown}");
+}
+
+#[test]
+fn images_of_foxglove_s_own_types_become_files() {
+    let folder = Folder::new();
+    // By hand, from foxglove-sdk's .proto files: the time 1.5 s, a file, or 2 by 1 pixels.
+    let stamp = b"\x0a\x08\x08\x01\x10\x80\xca\xb5\xee\x01\x00";
+    let stamp = &stamp[..10];
+    let jpeg = b"\x12\x05\xff\xd8\xff\xe0x\x1a\x04jpeg\x22\x03cam";
+    let raw =
+        b"\x15\x02\0\0\0\x1d\x01\0\0\0\x22\x05mono8\x2d\x02\0\0\0\x32\x02\x07\x09";
+    let mut file =
+        Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
+    for (topic, of, message) in [
+        ("/file", "foxglove.CompressedImage", &jpeg[..]),
+        ("/raw", "foxglove.RawImage", raw),
+    ] {
+        let schema = file.schema(of, "protobuf", b"").unwrap();
+        let channel =
+            file.channel(topic, schema, "protobuf", Default::default()).unwrap();
+        let (time, message) = (Timestamp::from_nanos(9), [stamp, message].concat());
+        file.write(channel, 0, time, time, &message).unwrap();
+    }
+    folder.write("a.mcap", &file.finish().unwrap().into_inner());
+    let args = ["convert", "a.mcap", "-q", "-o", "out", "--to", "images"];
+    folder.run(&args).succeeded();
+    let read =
+        |name: &str| std::fs::read(folder.path().join("out").join(name)).unwrap();
+    assert_eq!(read("file/1.500000000.jpg"), b"\xff\xd8\xff\xe0x");
+    assert!(read("raw/1.500000000.png").starts_with(b"\x89PNG"));
 }

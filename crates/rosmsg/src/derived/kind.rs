@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use logtool_core::{Columns, Layout, LayoutKind, Result, Topic, View};
+use logtool_protobuf::PointCloud;
 
 use crate::{
     cut::Encoding,
@@ -44,6 +45,12 @@ impl Derivation {
                 })
             }
             Encoding::Cdr => Self::of_cdr(&topic.type_name, &topic.definition),
+            Encoding::Protobuf => {
+                let is_it = topic.type_name == PointCloud::TYPE
+                    && PointCloud::is_defined(&topic.descriptor);
+                let what = What::Points(PointSource::Packed);
+                is_it.then_some(Self { what, encoding: Encoding::Protobuf })
+            }
         }
     }
 

@@ -13,7 +13,7 @@ use crate::{
     cut::Encoding,
     derived::values::{Part, Values, data_type, values},
     points::{Points, Shape},
-    sensor::{cloud, cloud2, scan},
+    sensor::{cloud, cloud2, packed, scan},
 };
 
 /// What the points of a topic are in its messages.
@@ -25,6 +25,8 @@ pub(crate) enum PointSource {
     Cloud,
     /// `sensor_msgs/LaserScan`
     Scan,
+    /// `foxglove.PointCloud`
+    Packed,
 }
 
 /// How many bytes wait in a decoder at most; what is more is damage until they are
@@ -46,6 +48,7 @@ impl PointSource {
             Self::Cloud2 => cloud2::shape(payload, encoding),
             Self::Cloud => cloud::shape(payload, encoding),
             Self::Scan => Some(scan::shape()),
+            Self::Packed => packed::shape(payload),
         }
     }
 }
@@ -150,6 +153,7 @@ impl PointDecoder {
                 let is_wanted = |column| self.is_wanted.get(column) == Some(&true);
                 scan::points(payload, self.encoding, is_wanted)
             }
+            PointSource::Packed => packed::points(payload, &self.shape),
         }
     }
 }

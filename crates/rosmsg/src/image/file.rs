@@ -10,7 +10,7 @@ pub struct ImageFile<'m> {
     /// What `compressed_depth_image_transport` writes before a PNG, 12 bytes, is not of
     /// the file.
     pub bytes: &'m [u8],
-    /// What such files are called at their ends: `jpg`, `png`, `tiff`, `bmp`, `webp`, or
+    /// What such files are called at their ends: `jpg`, `png`, `tiff`, `bmp`, `webp`, `avif`, or
     /// `bin` if it is none of these.
     pub extension: &'static str,
     /// Width and height, if that is easily seen.
@@ -50,6 +50,8 @@ fn extension(bytes: &[u8]) -> &'static str {
         [b'B', b'M', ..] => "bmp",
         [b'I', b'I', 42, 0, ..] | [b'M', b'M', 0, 42, ..] => "tiff",
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "webp",
+        // A box of a length, `ftyp`, and the brand of the file (AVIF, 6.2).
+        [_, _, _, _, b'f', b't', b'y', b'p', b'a', b'v', b'i', b'f', ..] => "avif",
         _ if bytes.starts_with(PNG) => "png",
         _ => "bin",
     }

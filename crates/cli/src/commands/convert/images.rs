@@ -47,8 +47,8 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
         }
     }
     if types.is_empty() {
-        let hint = "images are topics of sensor_msgs/Image and CompressedImage of ROS 1, and \
-             `image` in a .vel log";
+        let hint = "images are topics of sensor_msgs/Image and CompressedImage, of \
+                    foxglove.RawImage and CompressedImage, and `image` in a .vel log";
         return Err(Complaint::nothing("there are no images here").hint(hint).into());
     }
     let topics: TopicSet = types.keys().copied().collect();

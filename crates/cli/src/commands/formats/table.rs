@@ -47,7 +47,7 @@ pub(super) const OUTPUTS: &[Output] = &[
             (
                 &["rosbag", "mcap"],
                 "PointCloud2, PointCloud, LaserScan and packets of Velodyne lidars, of ROS 1 \
-                 or in CDR",
+                 or in CDR; foxglove.PointCloud in protobuf",
             ),
             (
                 &["vel", "capture"],
@@ -61,7 +61,8 @@ pub(super) const OUTPUTS: &[Output] = &[
         kept: &[
             (
                 &["rosbag", "mcap"],
-                "of ROS 1 or in CDR; compressed images byte for byte, others as PNG",
+                "of ROS 1, in CDR, or of Foxglove's types in protobuf; compressed images byte for \
+                 byte, others as PNG",
             ),
             (&["vel"], "JPEG images byte for byte"),
         ],
@@ -108,7 +109,8 @@ pub(super) const OUTPUTS: &[Output] = &[
             (&["rosbag"], "every message byte for byte, with its connection"),
             (
                 &["mcap"],
-                "messages of ROS 1 byte for byte; not their sequence and publish time",
+                "messages of ROS 1 byte for byte, those in CDR as messages of ROS 1; not other \
+                 encodings, sequence and publish time, metadata and attachments",
             ),
             (
                 &["vel", "capture"],

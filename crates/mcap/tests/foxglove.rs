@@ -1,0 +1,152 @@
+//! Clouds and images of Foxglove's own types, in protocol buffers. The messages are by hand,
+//! from foxglove-sdk's `.proto` files; what the Python package writes is compared in the
+//! conformance suite.
+
+#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+
+use std::{collections::BTreeMap, io::Cursor, sync::Arc};
+
+use arrow_array::{RecordBatch, cast::AsArray as _, types::*};
+use bytes::Bytes;
+use logtool_core::{
+    Block, Columns, Damage, DamageKind, Log as _, OpenOptions, Selection, Timestamp,
+    TopicId, conformance,
+};
+use logtool_mcap::{FORMAT, McapLog, Writer, WriterOptions};
+use logtool_protobuf::{Field, File, FileSet, Message, kind};
+
+/// A cloud of the time 5.000000007 s, of points of 6 bytes: `x` float32, `i` uint16 at 4.
+fn cloud(points: &[u8]) -> Vec<u8> {
+    let head = b"\x0a\x04\x08\x05\x10\x07\x12\x03map\x25\x06\0\0\0\
+        \x2a\x05\x0a\x01x\x18\x07\x2a\x0a\x0a\x01i\x15\x04\0\0\0\x18\x03\x32";
+    [&head[..], &[points.len() as u8], points].concat()
+}
+
+/// The descriptors of the types of clouds; `stride` is the number of a cloud's
+/// `point_stride`.
+fn descriptors(stride: u32) -> Vec<u8> {
+    let message = |name: &str, fields: Vec<Field>| Message {
+        name: name.to_owned(),
+        fields,
+        ..Message::default()
+    };
+    let enumeration = logtool_protobuf::Enum {
+        name: "NumericType".to_owned(),
+        values: vec![("UNKNOWN".to_owned(), 0)],
+    };
+    let field = message(
+        "PackedElementField",
+        vec![
+            Field::new("name", 1, kind::STRING),
+            Field::new("offset", 2, kind::FIXED32),
+            Field::new("type", 3, kind::ENUM).of_type(".foxglove.NumericType"),
+        ],
+    );
+    let of_cloud = message(
+        "PointCloud",
+        vec![
+            Field::new("timestamp", 1, kind::MESSAGE).of_type(".foxglove.Stamp"),
+            Field::new("frame_id", 2, kind::STRING),
+            Field::new("point_stride", stride, kind::FIXED32),
+            Field::new("fields", 5, kind::MESSAGE)
+                .of_type(".foxglove.PackedElementField")
+                .repeated(),
+            Field::new("data", 6, kind::BYTES),
+        ],
+    );
+    let stamp = message(
+        "Stamp",
+        vec![
+            Field::new("seconds", 1, kind::INT64),
+            Field::new("nanos", 2, kind::INT32),
+        ],
+    );
+    let file = File {
+        name: "a.proto".to_owned(),
+        package: "foxglove".to_owned(),
+        messages: vec![stamp, field, of_cloud],
+        enums: vec![enumeration],
+        syntax: "proto3".to_owned(),
+        ..File::default()
+    };
+    FileSet { files: vec![file] }.to_bytes()
+}
+
+fn file(descriptors: &[u8], messages: &[Vec<u8>]) -> Bytes {
+    let mut file =
+        Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
+    let schema = file.schema("foxglove.PointCloud", "protobuf", descriptors).unwrap();
+    let channel = file.channel("/cloud", schema, "protobuf", BTreeMap::new()).unwrap();
+    for (number, message) in (0..).zip(messages) {
+        let time = Timestamp::from_nanos(1_000 + i64::from(number));
+        file.write(channel, number, time, time, message).unwrap();
+    }
+    file.finish().unwrap().into_inner().into()
+}
+
+/// The table of the topic called `name`.
+fn table(log: &McapLog, name: &str) -> (RecordBatch, Vec<Damage>) {
+    let id = log.manifest().topics.iter().position(|topic| topic.name == name);
+    let id = TopicId(id.unwrap() as u32);
+    let topics = [id].into_iter().collect();
+    let (all, mut damage) = (Selection { topics, ..Selection::default() }, Vec::new());
+    let mut decoder = log.decoder(id, &Columns::default()).unwrap();
+    let mut block = Block::default();
+    for part in log.manifest().plan(&all, 0) {
+        let mut cursor = log.read(&part, &all).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            block.runs().for_each(|run| decoder.append(run, &mut damage));
+        }
+    }
+    (decoder.take().unwrap(), damage)
+}
+
+fn open(bytes: Bytes) -> McapLog {
+    McapLog::open(Arc::new(bytes), OpenOptions::default()).unwrap()
+}
+
+#[test]
+fn clouds_of_foxglove_have_a_topic_of_their_points() {
+    let two = cloud(b"\0\0\x80\x3f\x01\0\0\0\0\x40\x02\x01");
+    let bytes = file(&descriptors(4), &[two.clone(), cloud(b""), two]);
+    conformance::check(&FORMAT, bytes.clone());
+    let log = open(bytes);
+    let (points, damage) = table(&log, "/cloud/points");
+    assert_eq!(damage, []);
+    let schema = points.schema();
+    let names: Vec<_> = schema.fields().iter().map(|field| field.name()).collect();
+    assert_eq!(names, ["time", "stamp", "index", "x", "i"]);
+    assert_eq!(
+        points.column(3).as_primitive::<Float32Type>().values(),
+        &[1.0, 2.0, 1.0, 2.0]
+    );
+    assert_eq!(
+        points.column(4).as_primitive::<UInt16Type>().values(),
+        &[1, 258, 1, 258]
+    );
+    let stamps = points.column(1).as_primitive::<TimestampNanosecondType>();
+    assert_eq!(stamps.value(0), 5_000_000_007);
+    assert_eq!(points.column(2).as_primitive::<UInt32Type>().values(), &[0, 1, 0, 1]);
+    // The topic itself has its columns still.
+    assert_eq!(table(&log, "/cloud").0.num_rows(), 3);
+}
+
+#[test]
+fn a_cloud_that_is_cut_or_none_is_damage() {
+    let whole = cloud(b"\0\0\x80\x3f\x01\0");
+    let short = cloud(b"\0\0\x80\x3f\x01\0\0\0\0"); // a point and a half
+    let none = whole[..whole.len() - 1].to_vec();
+    let mut beyond = whole.clone();
+    beyond[29] = 5; // `i` begins at byte 5 of 6
+    let log = open(file(&descriptors(4), &[whole, short, none, beyond]));
+    let (points, damage) = table(&log, "/cloud/points");
+    assert_eq!(points.num_rows(), 2);
+    assert!(damage.iter().all(|one| one.kind == DamageKind::Undecodable));
+    assert_eq!(damage.iter().map(|one| one.records).sum::<u64>(), 3, "{damage:?}");
+}
+
+#[test]
+fn a_type_of_that_name_with_other_fields_has_no_points() {
+    let log = open(file(&descriptors(7), &[cloud(b"")]));
+    assert_eq!(log.manifest().topics.len(), 1);
+}

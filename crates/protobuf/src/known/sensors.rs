@@ -1,0 +1,283 @@
+//! What sensors saw, as Foxglove's own types have it: clouds of points, and images.
+//!
+//! ```text
+//! foxglove.PointCloud          1 timestamp | 2 frame_id | 4 point_stride fixed32
+//!                              | 5 fields, repeated | 6 data
+//! foxglove.PackedElementField  1 name | 2 offset fixed32 | 3 type, an enumeration
+//! foxglove.CompressedImage     1 timestamp | 2 data | 3 format | 4 frame_id
+//! foxglove.RawImage            1 timestamp | 2 width fixed32 | 3 height fixed32 | 4 encoding
+//!                              | 5 step fixed32 | 6 data | 7 frame_id
+//! google.protobuf.Timestamp    1 seconds | 2 nanos
+//! ```
+//! (`PointCloud.proto`, `PackedElementField.proto`, `CompressedImage.proto` and
+//! `RawImage.proto` of foxglove-sdk; versions differ in fields with numbers from 100 on.) What
+//! is not told is 0 or empty, and of what is told twice the last counts, as everywhere in
+//! protocol buffers.
+
+use logtool_core::Cut;
+
+use crate::{
+    descriptor::{FileSet, kind},
+    wire::{Wire, field},
+};
+
+/// A cloud of points: `foxglove.PointCloud`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PointCloud<'b> {
+    /// When it was seen: nanoseconds since 1970.
+    pub nanos: i64,
+    /// How many bytes each point is.
+    pub stride: u32,
+    /// What a point has.
+    pub fields: Vec<PackedField<'b>>,
+    /// The points, one behind the other, little-endian.
+    pub data: &'b [u8],
+}
+
+/// A number that each point has: `foxglove.PackedElementField`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PackedField<'b> {
+    /// Its name, which should be UTF-8.
+    pub name: &'b [u8],
+    /// Where in a point it begins.
+    pub offset: u32,
+    /// Its type, by the number that it has in the enumeration: from 1 on `uint8`, `int8`,
+    /// `uint16`, `int16`, `uint32`, `int32`, `float32`, `float64`.
+    pub kind: u64,
+}
+
+/// An image that is a file: `foxglove.CompressedImage`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CompressedImage<'b> {
+    /// When it was taken: nanoseconds since 1970.
+    pub nanos: i64,
+    /// The frame of the camera.
+    pub frame_id: &'b [u8],
+    /// What the file is said to be.
+    pub format: &'b [u8],
+    /// The file.
+    pub data: &'b [u8],
+}
+
+/// An image of pixels: `foxglove.RawImage`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PixelImage<'b> {
+    /// When it was taken: nanoseconds since 1970.
+    pub nanos: i64,
+    /// The frame of the camera.
+    pub frame_id: &'b [u8],
+    /// In pixels.
+    pub width: u32,
+    /// In pixels.
+    pub height: u32,
+    /// What pixels are, in the words of `sensor_msgs/Image`.
+    pub encoding: &'b [u8],
+    /// How many bytes each row is.
+    pub step: u32,
+    /// The rows, from the top down.
+    pub data: &'b [u8],
+}
+
+/// A cloud with more fields is none: those of each point are looked for one by one.
+const MAX_FIELDS: usize = 4096;
+
+impl<'b> PointCloud<'b> {
+    /// The full name of the type.
+    pub const TYPE: &'static str = "foxglove.PointCloud";
+
+    /// The cloud that `message` is.
+    pub fn parse(message: &'b [u8]) -> Option<Self> {
+        let mut cloud = Self::default();
+        each(message, |number, wire| {
+            match (number, wire) {
+                (1, Wire::Sized(bytes)) => cloud.nanos = timestamp(bytes)?,
+                (4, Wire::Fixed32(stride)) => cloud.stride = stride,
+                (5, Wire::Sized(bytes)) if cloud.fields.len() < MAX_FIELDS => {
+                    cloud.fields.push(PackedField::parse(bytes)?);
+                }
+                (6, Wire::Sized(data)) => cloud.data = data,
+                (1 | 4 | 5 | 6, _) => return None,
+                _ => {}
+            }
+            Some(())
+        })?;
+        Some(cloud)
+    }
+
+    /// Whether the type of that name is, by its `descriptor`, what is read here.
+    pub fn is_defined(descriptor: &[u8]) -> bool {
+        let Ok(files) = FileSet::parse(descriptor) else { return false };
+        let cloud = [
+            ("timestamp", 1, kind::MESSAGE),
+            ("point_stride", 4, kind::FIXED32),
+            ("fields", 5, kind::MESSAGE),
+            ("data", 6, kind::BYTES),
+        ];
+        let field = [
+            ("name", 1, kind::STRING),
+            ("offset", 2, kind::FIXED32),
+            ("type", 3, kind::ENUM),
+        ];
+        has_fields(&files, "PointCloud", &cloud)
+            && has_fields(&files, "PackedElementField", &field)
+    }
+}
+
+impl<'b> PackedField<'b> {
+    fn parse(message: &'b [u8]) -> Option<Self> {
+        let mut told = Self::default();
+        each(message, |number, wire| {
+            match (number, wire) {
+                (1, Wire::Sized(name)) => told.name = name,
+                (2, Wire::Fixed32(offset)) => told.offset = offset,
+                (3, Wire::Varint(kind)) => told.kind = kind,
+                (1..=3, _) => return None,
+                _ => {}
+            }
+            Some(())
+        })?;
+        Some(told)
+    }
+}
+
+impl<'b> CompressedImage<'b> {
+    /// The full name of the type.
+    pub const TYPE: &'static str = "foxglove.CompressedImage";
+
+    /// The image that `message` is.
+    pub fn parse(message: &'b [u8]) -> Option<Self> {
+        let mut image = Self::default();
+        each(message, |number, wire| {
+            match (number, wire) {
+                (1, Wire::Sized(bytes)) => image.nanos = timestamp(bytes)?,
+                (2, Wire::Sized(data)) => image.data = data,
+                (3, Wire::Sized(format)) => image.format = format,
+                (4, Wire::Sized(frame_id)) => image.frame_id = frame_id,
+                (1..=4, _) => return None,
+                _ => {}
+            }
+            Some(())
+        })?;
+        Some(image)
+    }
+}
+
+impl<'b> PixelImage<'b> {
+    /// The full name of the type.
+    pub const TYPE: &'static str = "foxglove.RawImage";
+
+    /// The image that `message` is.
+    pub fn parse(message: &'b [u8]) -> Option<Self> {
+        let mut image = Self::default();
+        each(message, |number, wire| {
+            match (number, wire) {
+                (1, Wire::Sized(bytes)) => image.nanos = timestamp(bytes)?,
+                (2, Wire::Fixed32(width)) => image.width = width,
+                (3, Wire::Fixed32(height)) => image.height = height,
+                (4, Wire::Sized(encoding)) => image.encoding = encoding,
+                (5, Wire::Fixed32(step)) => image.step = step,
+                (6, Wire::Sized(data)) => image.data = data,
+                (7, Wire::Sized(frame_id)) => image.frame_id = frame_id,
+                (1..=7, _) => return None,
+                _ => {}
+            }
+            Some(())
+        })?;
+        Some(image)
+    }
+}
+
+/// Hands each field of `message` to `take`, until that finds one that is wrong.
+fn each<'b>(
+    message: &'b [u8],
+    mut take: impl FnMut(u32, Wire<'b>) -> Option<()>,
+) -> Option<()> {
+    let mut cut = Cut::new(message);
+    while !cut.rest().is_empty() {
+        let (number, wire) = field(&mut cut)?;
+        take(number, wire)?;
+    }
+    Some(())
+}
+
+/// The nanoseconds since 1970 that a `google.protobuf.Timestamp` is.
+fn timestamp(message: &[u8]) -> Option<i64> {
+    let (mut seconds, mut nanos) = (0_u64, 0_u64);
+    each(message, |number, wire| {
+        match (number, wire) {
+            (1, Wire::Varint(told)) => seconds = told,
+            (2, Wire::Varint(told)) => nanos = told,
+            (1 | 2, _) => return None,
+            _ => {}
+        }
+        Some(())
+    })?;
+    let (seconds, nanos) = (seconds.cast_signed(), nanos.cast_signed());
+    seconds.checked_mul(1_000_000_000)?.checked_add(nanos)
+}
+
+/// Whether the type `name` of Foxglove has at least these fields.
+fn has_fields(files: &FileSet, name: &str, wanted: &[(&str, u32, u32)]) -> bool {
+    let of_foxglove = files.files.iter().filter(|file| file.package == "foxglove");
+    let mut types = of_foxglove.flat_map(|file| &file.messages);
+    types.find(|of| of.name == name).is_some_and(|of| {
+        wanted.iter().all(|wanted| {
+            let told =
+                |f: &crate::descriptor::Field| (f.name.clone(), f.number, f.kind);
+            let (name, number, kind) = *wanted;
+            of.fields.iter().any(|f| told(f) == (name.to_owned(), number, kind))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the Python package protobuf writes a cloud of two points: by hand from there.
+    const CLOUD: &[u8] = b"\x0a\x04\x08\x05\x10\x07\x12\x03map\x25\x06\0\0\0\
+        \x2a\x05\x0a\x01x\x18\x07\x2a\x0a\x0a\x01i\x15\x04\0\0\0\x18\x03\
+        \x32\x0c\0\0\x80\x3f\x01\0\0\0\0\x40\x02\0";
+
+    #[test]
+    fn a_cloud_is_what_its_bytes_say() {
+        let cloud = PointCloud::parse(CLOUD).unwrap();
+        assert_eq!((cloud.nanos, cloud.stride), (5_000_000_007, 6));
+        let x = PackedField { name: b"x", offset: 0, kind: 7 };
+        let i = PackedField { name: b"i", offset: 4, kind: 3 };
+        assert_eq!(cloud.fields, [x, i]);
+        assert_eq!(cloud.data, &CLOUD[CLOUD.len() - 12..]);
+        assert_eq!(PointCloud::parse(b""), Some(PointCloud::default()));
+        for len in 1..CLOUD.len() {
+            // What is cut inside a field is none.
+            let whole = [6, 11, 16, 23, 35];
+            assert_eq!(
+                PointCloud::parse(&CLOUD[..len]).is_some(),
+                whole.contains(&len)
+            );
+        }
+        assert_eq!(
+            PointCloud::parse(b"\x20\x06"),
+            None,
+            "a stride of another wire type"
+        );
+    }
+
+    #[test]
+    fn images_are_what_their_bytes_say() {
+        let file = b"\x0a\x02\x08\x01\x12\x03abc\x1a\x03png\x22\x03cam\xa2\x06\x01u";
+        let image = CompressedImage::parse(file).unwrap();
+        let wanted = CompressedImage {
+            nanos: 1_000_000_000,
+            frame_id: b"cam",
+            format: b"png",
+            data: b"abc",
+        };
+        assert_eq!(image, wanted);
+        let raw =
+            b"\x15\x02\0\0\0\x1d\x01\0\0\0\x22\x05mono8\x2d\x02\0\0\0\x32\x02\x07\x09";
+        let image = PixelImage::parse(raw).unwrap();
+        assert_eq!((image.width, image.height, image.step), (2, 1, 2));
+        assert_eq!((image.encoding, image.data), (&b"mono8"[..], &b"\x07\x09"[..]));
+    }
+}
