@@ -36,6 +36,19 @@ fuzz_target!(|input: Input| {
             }
         }
     }
+    // As ROS 1 has it: there are all types, and what it makes of messages ends.
+    if let Ok(in_ros1) = Definition::ros1_from_ros2(name, text) {
+        let layout = in_ros1.layout().expect("there are all types");
+        in_ros1.md5sum().expect("there are all types");
+        if let Ok(to_ros1) = Transcoder::of_ros1(&layout) {
+            let mut packed = Vec::new();
+            for payload in &input.payloads {
+                let payload = [&[0, 1, 0, 0], &payload[..]].concat();
+                packed.clear();
+                assert!(to_ros1.from_cdr(&payload, &mut packed) || packed.is_empty());
+            }
+        }
+    }
     let Ok(definition) = Definition::parse(name, text) else { return };
     let Ok(layout) = definition.layout() else { return };
     definition.ros2_misnamed();

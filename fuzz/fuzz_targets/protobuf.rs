@@ -1,5 +1,5 @@
-//! Any bytes as descriptors, as messages of the type that they describe, and as messages of
-//! a type with all that there is.
+//! Any bytes as descriptors, as messages of the type that they describe, as messages of a type
+//! with all that there is, and as clouds and images of Foxglove.
 
 #![no_main]
 
@@ -7,8 +7,8 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use logtool_core::{Branch, Shape, TreeReader as _};
 use logtool_protobuf::{
-    Field, File, FileSet, FoxgloveLog, LocationFix, Message, MessageReader, kind,
-    labels,
+    CompressedImage, Field, File, FileSet, FoxgloveLog, LocationFix, Message,
+    MessageReader, PixelImage, PointCloud, kind, labels,
 };
 
 #[derive(Arbitrary, Debug)]
@@ -23,6 +23,17 @@ struct Input {
 const MOST: u64 = 1 << 16;
 
 fuzz_target!(|input: Input| {
+    for payload in &input.payloads {
+        // No more is told of a cloud than there is of it.
+        if let Some(cloud) = PointCloud::parse(payload) {
+            let names: usize = cloud.fields.iter().map(|field| field.name.len()).sum();
+            assert!(cloud.data.len() + names + cloud.fields.len() <= payload.len());
+        }
+        let _ = (CompressedImage::parse(payload), PixelImage::parse(payload));
+    }
+    if let Some(descriptors) = &input.descriptors {
+        PointCloud::is_defined(descriptors);
+    }
     let (files, name) = match &input.descriptors {
         Some(bytes) => {
             let Ok(files) = FileSet::parse(bytes) else { return };

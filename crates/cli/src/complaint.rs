@@ -115,11 +115,19 @@ pub(crate) fn print_json(file: &Path, err: &anyhow::Error) -> Result<()> {
 
 /// What may help against an error of the libraries.
 fn remedy(cause: &(dyn error::Error + 'static)) -> Option<&'static str> {
-    let cause = cause.downcast_ref::<logtool_core::Error>()?;
-    cause
-        .to_string()
-        .contains("its key is needed")
-        .then_some("--key names a file with the key, or LOGTOOL_KEY_FILE does")
+    const REMEDIES: [(&str, &str); 2] = [
+        (
+            "its key is needed",
+            "--key names a file with the key, or LOGTOOL_KEY_FILE does",
+        ),
+        (
+            "not written as ROS 1 writes them, but as \"cdr\"",
+            "`logtool convert` makes a bag of it, with messages of ROS 1",
+        ),
+    ];
+    let text = cause.downcast_ref::<logtool_core::Error>()?.to_string();
+    let found = REMEDIES.iter().find(|(known, _)| text.contains(known));
+    found.map(|(_, remedy)| *remedy)
 }
 
 /// Whether it all comes from a reader of the output who has gone.

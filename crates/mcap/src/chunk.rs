@@ -160,10 +160,12 @@ impl Opened {
             false => record.slice(at..),
         };
         let (records, how) = unpack(compression, &packed, chunk.size, limit);
-        let is_ended = how == Unpacked::Whole && !is_cut;
         let is_all = records.len() as u64 == chunk.size;
         let is_summed = chunk.crc != 0;
         let fits = is_summed && crc32fast::hash(&records) == chunk.crc;
+        // Both lengths may be wrong.
+        let is_cut = is_cut && !(is_all && fits);
+        let is_ended = how == Unpacked::Whole && !is_cut;
         let how = match how {
             Unpacked::Whole if is_all && (fits || !is_summed) => Unpacked::Whole,
             Unpacked::Whole if is_all => Unpacked::Doubtful,
@@ -174,7 +176,9 @@ impl Opened {
             how => how,
         };
         // It is told nothing of a record that ends before it should.
-        let is_misstated = how == Unpacked::Whole && !is_cut && (!is_right || !is_all);
+        let is_misstated = how == Unpacked::Whole
+            && !is_cut
+            && (!is_right || !is_all || chunk.packed_len > rest);
         Some(Self {
             records,
             plain: (compression == Some(Compression::None)).then_some(at),
@@ -237,15 +241,19 @@ impl Opened {
     }
 }
 
+/// How the records of a chunk are packed, of which `record` is the record, or the first bytes
+/// of it, and where they begin: by the mark that what is packed begins with, whatever the head
+/// says. (A head is 40 bytes, and the name of the compression.)
+pub(crate) fn marked(record: &[u8]) -> Option<(Compression, usize)> {
+    [Compression::Lz4, Compression::Zstd].into_iter().find_map(|how| {
+        let at = HEAD_LEN + 40 + how.name().len();
+        record.get(at..)?.starts_with(how.mark()).then_some((how, at))
+    })
+}
+
 /// The chunk of which `record` is the record, whose head cannot be understood.
 fn headless(record: &Bytes, limit: usize) -> Option<Opened> {
-    // What is packed begins with a mark of its own, behind what makes the head.
-    let packed = [Compression::Lz4, Compression::Zstd].into_iter().find_map(|how| {
-        let at = HEAD_LEN + 40 + how.name().len();
-        let rest = record.get(at..)?;
-        rest.starts_with(how.mark()).then_some((how, at))
-    });
-    let (compression, at, records, how) = match packed {
+    let (compression, at, records, how) = match marked(record) {
         Some((compression, at)) => {
             let (records, how) =
                 unpack(Some(compression), &record.slice(at..), 0, limit);

@@ -106,6 +106,7 @@ fn a_head_that_says_another_length_or_size_loses_nothing() {
             (packed, &[0xff; 8]),
             (packed, &[0x01]),
             (packed + 1, &[0x40]),
+            (LENGTH, &[0xff; 8 + 8]),
             (SIZE, &[0x01]),
             (SIZE, &[0xff; 8]),
         ] {
@@ -157,12 +158,19 @@ fn records_behind_a_broken_head_are_found() {
             assert!(only.lost_bytes <= 9 + 40 + 4, "{what} {only}");
         }
     }
-    // Where nothing tells of the chunks, what is not packed is found as well.
-    for (at, wrong) in [(OPCODE, &[0x00][..]), (NAME_LENGTH, &[0xff; 4])] {
-        let (messages, damage) =
-            read(&open(&broken(Compression::None, at, wrong, true)));
-        assert_eq!(messages, numbers(), "{damage:?}");
-        assert_eq!(damage.len(), 1, "{damage:?}");
+    // Where nothing tells of the chunks, the same.
+    for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
+        for (at, wrong) in [
+            (OPCODE, &[0x00][..]),
+            (OPCODE, &[0xee; NAME]),
+            (LENGTH, &[0xff; 36]),
+            (NAME_LENGTH, &[0xff; 4]),
+        ] {
+            let what = format!("{compression:?} {at} {wrong:?}");
+            let (messages, damage) = read(&open(&broken(compression, at, wrong, true)));
+            assert_eq!(messages, numbers(), "{what} {damage:?}");
+            assert_eq!(damage.len(), 1, "{what} {damage:?}");
+        }
     }
 }
 

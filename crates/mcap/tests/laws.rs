@@ -135,12 +135,10 @@ fn what_is_broken_is_stepped_over_and_told_of() {
     let whole = file(Compression::Zstd);
     let parts = open(&whole).manifest().parts.clone();
     let broken_one = parts[3].bytes.clone();
-    // Both lengths of the fourth chunk are at their maximum, and there is no summary.
+    // The head of the fourth chunk is gone, and the start of what is packed; there is no summary.
     let mut broken = whole[..parts.last().unwrap().bytes.end as usize].to_vec();
-    for of in [1, 9 + 36] {
-        let at = broken_one.start as usize + of;
-        broken[at..at + 8].fill(0xff);
-    }
+    let at = broken_one.start as usize + 1;
+    broken[at..at + 70].fill(0xff);
     let log = open(&broken.into());
     let (records, damage) = read(&log);
     let lost: usize = {

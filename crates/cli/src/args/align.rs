@@ -11,7 +11,9 @@ use clap::Args;
 /// taken, which is the same however the sensor is mounted. Nothing has to be known of the
 /// clocks, but that they run apart by no more than 200 millionths. Both signals are cut into
 /// windows, each of which is aligned by itself; where these do not agree, or another offset
-/// fits as well, the result is refused.
+/// fits as well, the result is refused. Of logs that share less than 100 seconds, more is asked:
+/// they have to be more alike, and no other offset may fit nearly as well. Some 20 seconds of lively
+/// motion are enough for the offset; how fast a clock runs off takes more, and is not told then.
 ///
 /// The offset is what to add to the times of B to be on the clock of A; `logtool merge`
 /// takes it.

@@ -172,11 +172,14 @@ impl Scan {
         let head = wire::head(&window.at(at, HEAD_LEN)?);
         let is_known = |(op, _): (u8, u64)| (1..=op::DATA_END).contains(&op);
         let is_cut = next.is_none() && head.is_none_or(is_known);
-        if is_cut && head.is_some_and(|(op, _)| op == op::CHUNK) {
-            // Its first records may be there.
+        let sight = window.at(at, judge::SIGHT)?;
+        let is_short = end - at <= chunk::most(self.options);
+        let is_marked = is_short && chunk::marked(&sight).is_some();
+        if is_marked || is_cut && head.is_some_and(|(op, _)| op == op::CHUNK) {
+            // Its records may be there, or the first of them.
             self.close(at);
-            self.chunk(window, at, len - at)?;
-            return Ok(len);
+            self.chunk(window, at, end - at)?;
+            return Ok(end);
         }
         let kind = if is_cut { DamageKind::Truncated } else { DamageKind::Garbled };
         self.lose(Damage::new(kind, at..end));
