@@ -1,8 +1,10 @@
 """A way to a server on loopback that fails on demand for what is written: connections are
 reset before what came is passed on, or when the answer is due; 503; no answer at all."""
 
+import contextlib
 import http.client
 import http.server
+import os
 import socket
 import struct
 import threading
@@ -31,11 +33,24 @@ class Proxy:
 
         self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.http.daemon_threads = True
+        # Who is killed hangs up.
+        self.http.handle_error = lambda *_: None
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
 
     @property
     def url(self):
         return f"http://127.0.0.1:{self.http.server_address[1]}"
+
+    @contextlib.contextmanager
+    def between(self):
+        """Lets all requests go this way."""
+        endpoint = os.environ["AWS_ENDPOINT_URL"]
+        os.environ["AWS_ENDPOINT_URL"] = self.url
+        try:
+            yield
+        finally:
+            self.fail()
+            os.environ["AWS_ENDPOINT_URL"] = endpoint
 
     def fail(self, *faults, always=None):
         self.faults, self.always, self.writes = list(faults), always, []

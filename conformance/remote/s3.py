@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import boto3
+import datasets
 import pyarrow.parquet as pq
 from logs import logtool, tables
 from proxy import Proxy
@@ -41,7 +42,8 @@ def check(tally, files, folder):
         outputs(tally, client, files, folder)
         failing(tally, client, Proxy(port), files, folder)
         folders(tally, client, files)
-        datasets(tally, client, files, folder)
+        of_bucket(tally, client, files, folder)
+        datasets.check(tally, client, Proxy(port), files, folder)
         profiles(tally, files, folder)
     finally:
         server.terminate()
@@ -90,7 +92,7 @@ def folders(tally, client, files):
         tally.check(f"s3: a folder without logs, {prefix}", [] if fine else [text], text.strip())
 
 
-def datasets(tally, client, files, folder):
+def of_bucket(tally, client, files, folder):
     """A data set of a bucket is that of the same files here, and is made once."""
     here = folder / "set" / "logs"
     here.mkdir(parents=True)
@@ -134,9 +136,7 @@ def rows_of(dataset):
 
 def failing(tally, client, proxy, files, folder):
     """Outputs on a way that fails: short ones are sent at once, long ones in parts."""
-    endpoint = os.environ["AWS_ENDPOINT_URL"]
-    os.environ["AWS_ENDPOINT_URL"] = proxy.url
-    try:
+    with proxy.between():
         for size, log in (("short", "bag"), ("long", "big mcap")):
             here = folder / "out" / f"{size}.log"
             logtool("filter", files[log], "-o", here, "--force")
@@ -156,9 +156,6 @@ def failing(tally, client, proxy, files, folder):
                 text = done.stderr.decode()
                 wrong = [text] * (done.returncode != 1) + ["it is there"] * (object_at(client, url) is not None)
                 tally.check(f"s3: a {size} output, {fault}, always", wrong, text.strip())
-    finally:
-        proxy.fail()
-        os.environ["AWS_ENDPOINT_URL"] = endpoint
 
 
 def object_at(client, url):

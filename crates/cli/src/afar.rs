@@ -22,17 +22,21 @@ pub(crate) struct Afar {
     staging: TempDir,
 }
 
+/// A folder of this machine for what is to go far away.
+pub(crate) fn temporary() -> Result<TempDir> {
+    let made = tempfile::Builder::new().prefix("logtool-").tempdir();
+    made.map_err(|err| {
+        let what = format!("no temporary folder can be made: {err}");
+        let hint = "TMPDIR names a folder that may be written to";
+        Complaint::new(what).hint(hint).into()
+    })
+}
+
 impl Afar {
     /// The folder `url`.
     pub(crate) fn new(url: &str, existing: Existing) -> Result<Self> {
         let folder = remote::folder(url)?;
-        let staging = tempfile::Builder::new().prefix("logtool-").tempdir();
-        let staging = staging.map_err(|err| {
-            let what = format!("no temporary folder can be made: {err}");
-            let hint = "TMPDIR names a folder that may be written to";
-            anyhow::Error::from(Complaint::new(what).hint(hint))
-        })?;
-        Ok(Self { folder, existing, staging })
+        Ok(Self { folder, existing, staging: temporary()? })
     }
 
     /// Where files are written.
@@ -61,7 +65,8 @@ impl Afar {
                 .and_then(|mut file| self.folder.send(name, &mut file, self.existing));
             if let Err(err) = sent {
                 if self.existing == Existing::Refuse {
-                    names[..count].iter().for_each(|name| self.folder.remove(name));
+                    let sent = names.iter().take(count);
+                    sent.for_each(|name| drop(self.folder.remove(name)));
                 }
                 return Err(err.context(self.folder.name(name)));
             }

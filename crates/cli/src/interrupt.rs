@@ -55,22 +55,31 @@ pub(crate) fn outputs(dir: impl AsRef<Path>, existing: Existing) -> Result<Guard
     let afar = Afar::new(url, existing)?;
     let staging = afar.staging().to_owned();
     let outputs = Outputs::new(&staging, existing);
-    Ok(guarded(outputs, Some((afar, staging))))
+    Ok(guarded(outputs, Some(afar), Some(staging)))
 }
 
 /// `outputs`, guarded.
 pub(crate) fn guard(outputs: Arc<Outputs>) -> Guarded {
-    guarded(outputs, None)
+    guarded(outputs, None, None)
 }
 
-/// The same, of outputs that go afar from the folder that is told.
-fn guarded(outputs: Arc<Outputs>, afar: Option<(Afar, PathBuf)>) -> Guarded {
+/// The same, with the folder `staging`, which goes with all that is in it.
+#[cfg(feature = "cloud")]
+pub(crate) fn guard_in(outputs: Arc<Outputs>, staging: &Path) -> Guarded {
+    guarded(outputs, None, Some(staging.to_owned()))
+}
+
+/// The same, of outputs that go afar.
+fn guarded(
+    outputs: Arc<Outputs>,
+    afar: Option<Afar>,
+    staging: Option<PathBuf>,
+) -> Guarded {
     static HANDLER: Once = Once::new();
     HANDLER.call_once(|| {
         // Where there is none, an interrupted program leaves its temporary files.
         let _ = ctrlc::set_handler(interrupted);
     });
-    let (afar, staging) = afar.unzip();
     live().push(Live { outputs: outputs.clone(), staging });
     Guarded { outputs, afar }
 }

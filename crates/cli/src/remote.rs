@@ -7,7 +7,7 @@ mod none;
 
 #[cfg(feature = "cloud")]
 pub(crate) use self::client::{
-    Folder, folder, is_folder, is_same, list, look, open, shown,
+    Folder, folder, is_folder, is_same, is_unsupported, list, look, open, shown,
 };
 #[cfg(not(feature = "cloud"))]
 pub(crate) use self::none::{

@@ -4,20 +4,26 @@ use std::{
     collections::HashMap,
     fs::File,
     io,
+    ops::ControlFlow,
     sync::{Arc, Mutex, PoisonError, atomic::Ordering},
 };
 
+use bytes::Bytes;
 use logtool_core::{FileSource, Source};
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt as _, path::Path};
-use tokio::runtime::{Builder, Runtime};
+use tokio::{
+    runtime::{Builder, Runtime},
+    time,
+};
 
 use crate::{
     failure::Failure,
     limits::Limits,
     list,
     location::{Location, Scheme},
-    object::{Found, Object, Way},
+    object::{Attempts, Found, Object, Way},
     pieces::BLOCK,
+    short::{Short, Tag, When},
     source::RemoteSource,
     store,
     upload::{There, Upload},
@@ -134,6 +140,56 @@ impl Client {
             .collect())
     }
 
+    /// Gives `take` the name of each object in the folder `location` and those in it, as it is
+    /// called in the folder, in any order; as long as it wants more.
+    ///
+    /// # Errors
+    /// As [`list`](Self::list), but there may be any number of objects.
+    pub fn names(
+        &self,
+        location: &Location,
+        take: &mut dyn FnMut(&str) -> ControlFlow<()>,
+    ) -> io::Result<()> {
+        let (store, path) = self.writing(location)?;
+        let limits = &self.way.limits;
+        self.runtime.block_on(list::each(&store, &path, limits, &mut |meta| {
+            let key = meta.location.as_ref();
+            let name = key.strip_prefix(path.as_ref()).unwrap_or(key);
+            Ok(take(name.trim_start_matches('/')))
+        }))
+    }
+
+    /// All of the short object at `location`, and what tells it from a later one.
+    ///
+    /// # Errors
+    /// `NotFound`; and as of any request.
+    pub fn get(&self, location: &Location) -> io::Result<(Bytes, Tag)> {
+        self.short(location, |short| self.runtime.block_on(short.get()))
+    }
+
+    /// Makes `bytes` the short object at `location`, if what is there is as `when` wants it;
+    /// else nothing is written, and there is no tag.
+    ///
+    /// # Errors
+    /// `Unsupported`, if the store cannot look and write in one step; and as of any request.
+    pub fn put(
+        &self,
+        location: &Location,
+        bytes: &Bytes,
+        when: &When,
+    ) -> io::Result<Option<Tag>> {
+        self.short(location, |short| self.runtime.block_on(short.put(bytes, when)))
+    }
+
+    fn short<T>(
+        &self,
+        location: &Location,
+        work: impl FnOnce(Short<'_>) -> io::Result<T>,
+    ) -> io::Result<T> {
+        let (store, path) = (self.store(location, READING)?, store::path(location)?);
+        work(Short { store: &store, path: &path, way: &self.way })
+    }
+
     /// What the server tells of the object at `location`.
     ///
     /// # Errors
@@ -186,14 +242,28 @@ impl Client {
         self.runtime.block_on(upload.send(file))
     }
 
-    /// Removes the object at `location`.
+    /// Removes the object at `location`, if there is one.
     ///
     /// # Errors
     /// As of any request.
     pub fn remove(&self, location: &Location) -> io::Result<()> {
-        let (store, path) = self.writing(location)?;
-        let removed = self.runtime.block_on(store.delete(&path));
-        removed.map_err(|err| Failure::from(err).into_error())
+        let (store, path) = (self.store(location, READING)?, store::path(location)?);
+        let limits = &self.way.limits;
+        self.runtime.block_on(async {
+            let mut attempts = Attempts::new(&self.way);
+            loop {
+                let removed = time::timeout(limits.wait, store.delete(&path)).await;
+                let late = |_| Failure::late("the server does not answer");
+                let failure = match removed.map_err(late) {
+                    Ok(Ok(()) | Err(object_store::Error::NotFound { .. })) => {
+                        return Ok(());
+                    }
+                    Ok(Err(err)) => err.into(),
+                    Err(failure) => failure,
+                };
+                attempts.again(failure).await?;
+            }
+        })
     }
 
     /// The store of `location`, as it is when not only ranges are read.

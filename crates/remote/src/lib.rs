@@ -28,6 +28,7 @@ mod object;
 mod piece;
 mod pieces;
 mod profile;
+mod short;
 mod source;
 mod store;
 mod streams;
@@ -38,5 +39,6 @@ pub use crate::{
     client::{Client, Listed, Opened, Traffic},
     limits::Limits,
     location::{Location, Scheme},
+    short::{Tag, When},
     upload::There,
 };

@@ -1,6 +1,6 @@
 //! What there is in a folder.
 
-use std::{io, sync::Arc};
+use std::{io, ops::ControlFlow, sync::Arc};
 
 use futures_util::TryStreamExt as _;
 use object_store::{ObjectMeta, ObjectStore, path::Path};
@@ -17,25 +17,42 @@ pub(crate) async fn list(
     prefix: &Path,
     limits: &Limits,
 ) -> io::Result<Vec<ObjectMeta>> {
-    let mut stream = store.list(Some(prefix));
     let mut all = Vec::new();
+    each(store, prefix, limits, &mut |meta| {
+        if all.len() == MOST {
+            let what = format!("there are more than {MOST} objects in it");
+            return Err(io::Error::other(what));
+        }
+        all.push(meta);
+        Ok(ControlFlow::Continue(()))
+    })
+    .await?;
+    all.sort_unstable_by(|a, b| a.location.as_ref().cmp(b.location.as_ref()));
+    Ok(all)
+}
+
+/// Gives `take` each object in the folder `prefix` and those in it, in any order, as long as it
+/// wants more.
+pub(crate) async fn each(
+    store: &Arc<dyn ObjectStore>,
+    prefix: &Path,
+    limits: &Limits,
+    take: &mut dyn FnMut(ObjectMeta) -> io::Result<ControlFlow<()>>,
+) -> io::Result<()> {
+    let mut stream = store.list(Some(prefix));
     loop {
         let next =
             time::timeout(limits.wait * limits.attempts, stream.try_next()).await;
         let next = next.map_err(|_| Failure::late("the server does not answer"));
         let next = next.map_err(Failure::into_error)?;
         let Some(meta) = next.map_err(|err| Failure::from(err).into_error())? else {
-            break;
+            return Ok(());
         };
         if meta.location == *prefix {
             continue; // what some programs put there so that the folder is seen
         }
-        if all.len() == MOST {
-            let what = format!("there are more than {MOST} objects in it");
-            return Err(io::Error::other(what));
+        if take(meta)?.is_break() {
+            return Ok(());
         }
-        all.push(meta);
     }
-    all.sort_unstable_by(|a, b| a.location.as_ref().cmp(b.location.as_ref()));
-    Ok(all)
 }

@@ -4,6 +4,7 @@ mod catalog;
 mod dataset;
 mod entry;
 mod gate;
+mod here;
 mod index;
 mod inputs;
 mod journal;
@@ -11,16 +12,15 @@ mod memory;
 mod meter;
 mod names;
 mod one;
+mod place;
 mod report;
 mod shard;
 mod side_by_side;
 mod tables;
+#[cfg(feature = "cloud")]
+mod there;
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    fs,
-    path::Path,
-};
+use std::collections::{BTreeMap, HashMap};
 
 use anyhow::{Context as _, Result};
 use arrow_array::RecordBatch;
@@ -62,7 +62,7 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
         let hint = "a folder, a pattern, @list.txt or `-` names them";
         return Err(Complaint::new("there are no logs here").hint(hint).into());
     }
-    let dataset = Dataset::open(&out, shard)?;
+    let dataset = Dataset::open(&out, shard, global.quiet)?;
     let mut names = names_of(&dataset, &logs);
     let mut parts = BTreeMap::new();
     if let Some(shard) = shard {
@@ -129,7 +129,7 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
         .collect();
     meter.finish();
     report.tell_json(&meter);
-    report.tell(dataset.dir(), "converted", meter.took(), global.quiet);
+    report.tell(dataset.shown(), "converted", meter.took(), global.quiet);
     written.context("the catalog is not as it should be")?;
     Ok(report.outcome())
 }
@@ -264,9 +264,8 @@ fn write_catalog(
     if args.catalog.is_some() {
         catalog::write(&outputs, &stem, true, &mut logs.iter().map(rows))?;
     }
-    let written = outputs.commit()?;
-    let is_old = |path: &Path| {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let written = dataset.put(&outputs)?;
+    let is_old = |name: &String| {
         let of_all = name == "_catalog.parquet" || name == "_catalog.jsonl";
         let count = name.strip_prefix("_catalog-").and_then(|name| {
             name.split_once("-of-")?.1.split('.').next()?.parse::<u32>().ok()
@@ -276,11 +275,6 @@ fn write_catalog(
             Some(shard) => of_all || count.is_some_and(|count| count != shard.count),
         }
     };
-    for file in fs::read_dir(dataset.dir())?.flatten() {
-        let path = file.path();
-        if is_old(&path) && !written.iter().any(|(new, _)| *new == path) {
-            fs::remove_file(path)?;
-        }
-    }
-    Ok(())
+    let there = dataset.whole()?;
+    dataset.remove(there.iter().filter(|name| is_old(name) && !written.contains(*name)))
 }

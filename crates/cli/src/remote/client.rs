@@ -1,14 +1,15 @@
 //! The one client of the program.
 
-use std::{fs::File, io, sync::OnceLock};
+use std::{fs::File, io, ops::ControlFlow, sync::OnceLock};
 
 use anyhow::{Context as _, Result};
-use logtool_remote::{Client, Limits, Location, Scheme, There};
+use bytes::Bytes;
+use logtool_remote::{Client, Limits, Location, Scheme, Tag, There, When};
 use logtool_sinks::Existing;
 
 use crate::{
     complaint::Complaint,
-    human::Bytes,
+    human,
     remote::{Listed, Remote, TYPED, Typed},
     terminal::say,
 };
@@ -24,7 +25,7 @@ pub(crate) fn open(url: &str) -> Result<Remote> {
     let opened = client.open(&place).map_err(|err| explained(err, &place));
     let opened = opened.with_context(|| name.clone())?;
     if opened.is_whole && !typed().is_quiet {
-        let len = Bytes(opened.source.len());
+        let len = human::Bytes(opened.source.len());
         say!("{name}: reads all of it ({len}): the server gives no parts");
     }
     Ok(Remote { name, source: opened.source, is_whole: opened.is_whole })
@@ -126,12 +127,57 @@ impl Folder {
         })
     }
 
-    /// Removes the file called `name`, as far as that is possible.
-    pub(crate) fn remove(&self, name: &str) {
-        if let Ok(client) = client() {
-            let _ = client.remove(&self.0.join(name));
+    /// Removes the file called `name`, if there is one.
+    pub(crate) fn remove(&self, name: &str) -> Result<()> {
+        let place = self.0.join(name);
+        let removed = client()?.remove(&place).map_err(|err| explained(err, &place));
+        removed.with_context(|| place.to_string())
+    }
+
+    /// Gives `take` the name of each file in its folder `within`, and in those in that, in any
+    /// order; as long as it wants more.
+    pub(crate) fn names(
+        &self,
+        within: &str,
+        take: &mut dyn FnMut(&str) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let place = match within {
+            "" => self.0.clone(),
+            within => self.0.join(within),
+        };
+        let listed = client()?.names(&place, take);
+        let listed = listed.map_err(|err| explained(err, &place));
+        listed.with_context(|| place.to_string())
+    }
+
+    /// All of the short file called `name`, and its tag; nothing, if there is none.
+    pub(crate) fn get(&self, name: &str) -> Result<Option<(Bytes, Tag)>> {
+        let place = self.0.join(name);
+        match client()?.get(&place) {
+            Ok(got) => Ok(Some(got)),
+            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(err) => Err(explained(err, &place)).with_context(|| place.to_string()),
         }
     }
+
+    /// Makes `bytes` the short file called `name`, if what is there is as `when` wants it;
+    /// else there is no tag.
+    pub(crate) fn put(
+        &self,
+        name: &str,
+        bytes: &Bytes,
+        when: &When,
+    ) -> Result<Option<Tag>> {
+        let place = self.0.join(name);
+        let put = client()?.put(&place, bytes, when);
+        put.map_err(|err| explained(err, &place)).with_context(|| place.to_string())
+    }
+}
+
+/// Whether `err` says that the store cannot do such a thing.
+pub(crate) fn is_unsupported(err: &anyhow::Error) -> bool {
+    let err = err.downcast_ref::<io::Error>();
+    err.is_some_and(|err| err.kind() == io::ErrorKind::Unsupported)
 }
 
 fn typed() -> Typed {

@@ -67,7 +67,7 @@ impl Folder {
         match *self {}
     }
 
-    pub(crate) fn remove(&self, _: &str) {
+    pub(crate) fn remove(&self, _: &str) -> Result<()> {
         match *self {}
     }
 }

@@ -215,13 +215,15 @@ fn what_a_catalog_says_of_a_disk_that_is_not_there_stays() {
 }
 
 #[test]
-fn data_sets_are_on_this_machine() {
+fn data_sets_and_catalogs_are_not_everywhere() {
     let folder = logs();
     folder.write("list.txt", b"logs/rover\nftp://host/x.bag\n");
-    let to = ["write to this machine, and not to s3://", "hint: write it here"];
+    let to = ["index writes to this machine, and not to s3://", "hint: write it here"];
+    let web = ["a web server cannot be written to", "hint: s3://, gs:// and az:// can"];
     let from = ["ftp:// is not known", "ftp://"];
     for (args, told) in [
-        (&["batch", "logs", "-o", "s3://bucket/set"][..], &to),
+        (&["batch", "logs", "-o", "http://host/set"][..], &web),
+        (&["batch", "logs", "-o", "ftp://host/set"], &from),
         (&["index", "logs", "-o", "s3://bucket/all.parquet"], &to),
         (&["batch", "logs/rover", "ftp://host/x.bag", "-o", "set"], &from),
         (&["batch", "@list.txt", "-o", "set"], &from),

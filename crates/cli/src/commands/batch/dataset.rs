@@ -1,82 +1,88 @@
-//! A data set on disk: its folder, which one run has to itself, and what is noted there.
+//! A data set: its place, and what is noted there.
 
 use std::{
     collections::BTreeSet,
-    fs::{self, File, OpenOptions, TryLockError},
-    io,
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    path::Path,
+    sync::{Arc, MutexGuard},
 };
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use logtool_sinks::{Outputs, Partition};
 
+#[cfg(feature = "cloud")]
+use crate::commands::batch::there::There;
+#[cfg(not(feature = "cloud"))]
+use crate::remote;
 use crate::{
-    commands::batch::{entry::Entry, journal::Journal, shard::Shard},
+    commands::batch::{
+        entry::Entry,
+        here::Here,
+        journal::{Journal, Line},
+        place::Place,
+        shard::Shard,
+        tables::Shape,
+    },
     complaint::Complaint,
-    interrupt::{self, Guarded},
+    interrupt::Guarded,
+    url,
 };
 
 /// The folder in a data set that is ours.
-const STATE: &str = "_logtool";
-const JOURNAL: &str = "journal.jsonl";
+pub(super) const STATE: &str = "_logtool";
 /// What is in a folder that is none of a data set, and yet nobody's.
 const HARMLESS: [&str; 2] = [".DS_Store", "lost+found"];
 
 /// See the module.
 pub(super) struct Dataset {
-    dir: PathBuf,
-    /// Where files are begun.
-    staging: PathBuf,
-    journal: Mutex<Journal>,
-    /// Nobody else writes while these are held; they are free when the program ends,
-    /// however it does.
-    _locks: Vec<File>,
+    place: Box<dyn Place>,
 }
 
 impl Dataset {
-    /// The data set in the folder `dir`, of which this run does the part `shard`.
-    pub(super) fn open(dir: &Path, shard: Option<Shard>) -> Result<Self> {
-        let state = dir.join(STATE);
-        check_ours(dir, &state)?;
-        fs::create_dir_all(&state).with_context(|| state.display().to_string())?;
-        let locks = lock(&state, shard)?;
-        let staging = state.join(match shard {
-            None => "unfinished".to_owned(),
-            Some(shard) => format!("unfinished-{shard}"),
-        });
-        // What a killed run has left.
-        for left in fs::read_dir(&state)?.flatten() {
-            let is_own = match shard {
-                None => left.file_name().as_encoded_bytes().starts_with(b"unfinished"),
-                Some(_) => left.path() == staging,
-            };
-            if is_own {
-                fs::remove_dir_all(left.path())
-                    .with_context(|| left.path().display().to_string())?;
-            }
-        }
-        fs::create_dir(&staging).with_context(|| staging.display().to_string())?;
-        let journal = Mutex::new(Journal::open(&state.join(JOURNAL))?);
-        Ok(Self { dir: dir.to_owned(), staging, journal, _locks: locks })
+    /// The data set in the folder `dir`, which may be a URL, of which this run does the part
+    /// `shard`.
+    pub(super) fn open(
+        dir: &Path,
+        shard: Option<Shard>,
+        is_quiet: bool,
+    ) -> Result<Self> {
+        let place: Box<dyn Place> = match url::of(dir) {
+            None => Box::new(Here::open(dir, shard)?),
+            #[cfg(feature = "cloud")]
+            Some(url) => Box::new(There::open(url, shard, is_quiet)?),
+            #[cfg(not(feature = "cloud"))]
+            Some(url) => match remote::folder(url)? {},
+        };
+        #[cfg(not(feature = "cloud"))]
+        let _ = is_quiet;
+        Ok(Self { place })
     }
 
-    /// The folder.
-    pub(super) fn dir(&self) -> &Path {
-        &self.dir
+    /// What people call it.
+    pub(super) fn shown(&self) -> &Path {
+        self.place.shown()
     }
 
     /// What is noted.
     pub(super) fn journal(&self) -> MutexGuard<'_, Journal> {
-        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
+        self.place.journal()
+    }
+
+    /// Says why nothing more can be written, if so.
+    pub(super) fn check(&self) -> Result<()> {
+        self.place.check()
     }
 
     /// The files of the log called `log`, each in its table or, if it is one file, in the
     /// folder itself.
     pub(super) fn outputs(&self, log: &str, is_one_file: bool) -> Guarded {
-        let partition = Partition::new(log, &self.staging);
+        let partition = Partition::new(log, self.place.staging());
         let partition = if is_one_file { partition.whole() } else { partition };
-        interrupt::guard(Outputs::of_partition(&self.dir, partition))
+        self.place.guard(Outputs::of_partition(self.place.dir(), partition))
+    }
+
+    /// The tables for rows like `shapes`, in their order.
+    pub(super) fn tables(&self, shapes: &[Shape]) -> Result<Vec<String>> {
+        self.place.tables(shapes)
     }
 
     /// Gives the files `outputs` of the log of `entry` their names, and notes that it is done;
@@ -86,131 +92,89 @@ impl Dataset {
         outputs: &Arc<Outputs>,
         entry: &mut Entry,
     ) -> Result<()> {
-        let places = outputs.places();
-        let names = places.iter().map(|place| self.name(place));
-        let new: BTreeSet<String> = names.collect::<Result<_>>()?;
+        let new = self.names(outputs)?;
         let mut all = new.clone();
-        {
-            let mut journal = self.journal();
-            if let Some(old) = journal.entry(&entry.log)? {
-                all.extend(old.files);
-            }
-            let files: Vec<String> = all.iter().cloned().collect();
-            journal.begin(&entry.log, &entry.source, &files)?;
-        }
+        let old = self.journal().entry(&entry.log)?;
+        all.extend(old.into_iter().flat_map(|old| old.files));
+        let files: Vec<String> = all.iter().cloned().collect();
+        let (log, source) = (&*entry.log, &*entry.source);
+        self.place.note(&Line::Begun { log, source, files: &files })?;
         let mut settle = || -> Result<()> {
-            outputs.commit()?;
+            self.put(outputs)?;
             self.remove(all.difference(&new))?;
             entry.files = new.iter().cloned().collect();
-            self.journal().finish(entry)
+            self.finish(entry)
         };
         let settled = settle();
         if settled.is_err() {
             // Some have their names. Where that cannot be noted, the next run clears it.
-            let all: Vec<String> = all.into_iter().collect();
-            let _ = self.clear(&entry.log, &all);
+            let _ = self.clear(&entry.log, &files);
         }
         settled
     }
 
+    /// Gives the files `outputs` their names.
+    pub(super) fn put(&self, outputs: &Arc<Outputs>) -> Result<BTreeSet<String>> {
+        let names = self.names(outputs)?;
+        outputs.commit()?;
+        let files: Vec<&str> = names.iter().map(String::as_str).collect();
+        self.place.put(&files)?;
+        Ok(names)
+    }
+
+    /// Notes that a log is done.
+    pub(super) fn finish(&self, entry: &Entry) -> Result<()> {
+        self.place.note(&Line::Done(entry))
+    }
+
     /// Whether all `files` are there.
     pub(super) fn has(&self, files: &[String]) -> bool {
-        files.iter().all(|file| self.dir.join(file).is_file())
+        files.iter().all(|file| self.place.has(file))
+    }
+
+    /// The files that are in no table.
+    pub(super) fn whole(&self) -> Result<Vec<String>> {
+        self.place.whole()
     }
 
     /// Removes what the log called `log` has, or was about to have.
     pub(super) fn clear(&self, log: &str, files: &[String]) -> Result<()> {
         self.remove(files)?;
-        self.journal().forget(log)
+        self.place.note(&Line::Gone { log })
     }
 
-    /// Removes `files`, and the folders that are empty then.
-    fn remove<'f>(&self, files: impl IntoIterator<Item = &'f String>) -> Result<()> {
-        for file in files {
-            let path = self.dir.join(file);
-            match fs::remove_file(&path) {
-                Err(err) if err.kind() != io::ErrorKind::NotFound => {
-                    return Err(err).with_context(|| path.display().to_string());
-                }
-                _ => {}
-            }
-            // Only of its own partition: others may be making theirs in the table's folder.
-            let partition = path.parent().filter(|dir| *dir != self.dir);
-            partition.map(fs::remove_dir);
-        }
-        Ok(())
+    /// Removes `files`, as far as they are there.
+    pub(super) fn remove<'f>(
+        &self,
+        files: impl IntoIterator<Item = &'f String>,
+    ) -> Result<()> {
+        let files: Vec<&str> = files.into_iter().map(String::as_str).collect();
+        self.place.remove(&files)
     }
 
-    /// What the file at `place` is called in the data set, with slashes.
-    fn name(&self, place: &Path) -> Result<String> {
-        let Some(name) = place.strip_prefix(&self.dir).ok().and_then(Path::to_str)
-        else {
-            bail!("{} is not in {}", place.display(), self.dir.display());
+    /// What the files `outputs` are called in the data set, with slashes.
+    fn names(&self, outputs: &Arc<Outputs>) -> Result<BTreeSet<String>> {
+        let dir = self.place.dir();
+        let name = |place: &Path| -> Result<String> {
+            let Some(name) = place.strip_prefix(dir).ok().and_then(Path::to_str) else {
+                bail!("{} is not in {}", place.display(), dir.display());
+            };
+            Ok(name.replace(std::path::MAIN_SEPARATOR, "/"))
         };
-        Ok(name.replace(std::path::MAIN_SEPARATOR, "/"))
+        outputs.places().iter().map(|place| name(place)).collect()
     }
 }
 
-impl Drop for Dataset {
-    fn drop(&mut self) {
-        // Not if something is left in it.
-        let _ = fs::remove_dir(&self.staging);
-    }
+/// Whether somebody else's files are in a folder in which `name` is.
+pub(super) fn is_foreign(name: &str) -> bool {
+    !HARMLESS.contains(&name)
 }
 
-/// Refuses a folder of somebody else's files.
-fn check_ours(dir: &Path, state: &Path) -> Result<()> {
-    if state.is_dir() || !dir.exists() {
-        return Ok(());
-    }
-    let entries = fs::read_dir(dir).with_context(|| dir.display().to_string())?;
-    let is_foreign = |entry: &fs::DirEntry| {
-        !HARMLESS.iter().any(|known| entry.file_name() == *known)
-    };
-    match entries.flatten().find(is_foreign) {
-        None => Ok(()),
-        Some(entry) => {
-            let what = format!(
-                "{} is no data set that `logtool batch` has made: it has {}",
-                dir.display(),
-                entry.file_name().display(),
-            );
-            let hint = "name a folder that is empty, or not there yet, with -o";
-            Err(Complaint::misuse(what).hint(hint).into())
-        }
-    }
-}
-
-/// Locks what this run needs: all, or its part, of which the others may go on.
-fn lock(state: &Path, shard: Option<Shard>) -> Result<Vec<File>> {
-    let open = |name: &str| -> Result<File> {
-        let path = state.join(name);
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path);
-        file.with_context(|| path.display().to_string())
-    };
-    let refused = |err: TryLockError, who: &str| match err {
-        TryLockError::WouldBlock => {
-            let dataset = state.parent().unwrap_or(state).display();
-            let what = format!("{who} is writing the data set {dataset}");
-            let hint = "wait for it to end, or write to another folder";
-            Complaint::new(what).hint(hint).into()
-        }
-        TryLockError::Error(err) => {
-            anyhow::Error::from(err).context("the data set cannot be locked")
-        }
-    };
-    let all = open("lock")?;
-    let Some(shard) = shard else {
-        all.try_lock().map_err(|err| refused(err, "another run"))?;
-        return Ok(vec![all]);
-    };
-    all.try_lock_shared().map_err(|err| refused(err, "a run without shards"))?;
-    let own = open(&format!("lock-{shard}"))?;
-    own.try_lock().map_err(|err| refused(err, "another run of this shard"))?;
-    Ok(vec![all, own])
+/// That `dir` has `name`, and so is somebody else's.
+pub(super) fn foreign(dir: &Path, name: &str) -> anyhow::Error {
+    let dir = dir.display();
+    let what =
+        format!("{dir} is no data set that `logtool batch` has made: it has {name}");
+    let hint = "name a folder that is empty, or not there yet, with -o";
+    Complaint::misuse(what).hint(hint).into()
 }

@@ -34,13 +34,14 @@ use crate::{
     findings::Findings,
     interrupt, lidars, opened,
     outcome::Outcome,
-    provenance,
+    provenance, url,
 };
 
 pub(in crate::commands) fn run(
     args: &IndexArgs,
     global: &GlobalArgs,
 ) -> Result<Outcome> {
+    refuse_url(&args.out)?;
     let inputs = inputs::find(&args.inputs, &args.out)?;
     let Inputs { logs, others, failed } = &inputs;
     if logs.is_empty() && failed.is_empty() {
@@ -133,6 +134,16 @@ pub(in crate::commands) fn run(
     report.tell(&args.out, "indexed", meter.took(), global.quiet);
     written.context("the catalog is as it was")?;
     Ok(report.outcome())
+}
+
+/// Refuses `path`, if it is a URL: what is known from before is read there, bit by bit.
+fn refuse_url(path: &Path) -> Result<()> {
+    let Some((scheme, _)) = url::of(path).and_then(|url| url.split_once("://")) else {
+        return Ok(());
+    };
+    let what = format!("index writes to this machine, and not to {scheme}://");
+    let hint = "write it here and copy it; `logtool batch -o` takes URLs";
+    Err(Complaint::misuse(what).hint(hint).into())
 }
 
 /// What was lost of the log that `rows` are of, in words.

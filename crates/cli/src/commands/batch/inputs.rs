@@ -105,9 +105,12 @@ const DEEPEST: usize = 256;
 
 /// Finds what `typed` means, without what is in the folder or file `but`.
 pub(super) fn find(typed: &[PathBuf], but: &Path) -> Result<Inputs> {
-    refuse_url(but)?;
     let mut finding = Finding {
         but: fs::canonicalize(but).ok(),
+        but_url: url::of(but).map(|url| {
+            let url = remote::shown(url);
+            format!("{}/", url.trim_end_matches('/'))
+        }),
         candidates: Vec::new(),
         inputs: Inputs::default(),
     };
@@ -160,19 +163,10 @@ fn listed(input: &Path) -> Result<Vec<PathBuf>> {
     Ok(lines.map(|line| url::local(line.into()).into()).collect())
 }
 
-/// Refuses `path`, if it is a URL.
-fn refuse_url(path: &Path) -> Result<()> {
-    let Some((scheme, _)) = url::of(path).and_then(|url| url.split_once("://")) else {
-        return Ok(());
-    };
-    let what = format!("batch and index write to this machine, and not to {scheme}://");
-    let hint =
-        "write it here and copy it, or mount it; `logtool convert -o` takes URLs";
-    Err(Complaint::misuse(what).hint(hint).into())
-}
-
 struct Finding {
     but: Option<PathBuf>,
+    /// The same, if it is a URL.
+    but_url: Option<String>,
     candidates: Vec<Candidate>,
     inputs: Inputs,
 }
@@ -222,7 +216,10 @@ impl Finding {
         match inputs::listed(url)? {
             Some(Folder { logs, others }) => {
                 self.inputs.others += others;
-                let logs = logs.into_iter();
+                let but = self.but_url.as_deref();
+                let is_meant =
+                    |log: &Listed| but.is_none_or(|but| !log.url.starts_with(but));
+                let logs = logs.into_iter().filter(is_meant);
                 self.inputs.logs.extend(logs.map(|log| found(&log.url.clone(), log)));
             }
             None => self.inputs.logs.push(found(url, remote::look(url)?)),

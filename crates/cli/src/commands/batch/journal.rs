@@ -51,10 +51,14 @@ pub(super) struct Known {
 /// A line, as it is written.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Line<'l> {
+pub(super) enum Line<'l> {
+    /// A table, or what is new of one.
     Table(&'l Table),
+    /// `files` of the log called `log`, which is `source`, are about to get their names.
     Begun { log: &'l str, source: &'l str, files: &'l [String] },
+    /// A log is done.
     Done(&'l Entry),
+    /// There is nothing of the log called `log` any more.
     Gone { log: &'l str },
 }
 
@@ -66,6 +70,15 @@ enum Told {
     Begun { log: String, source: String, files: Vec<String> },
     Done(Box<Entry>),
     Gone { log: String },
+}
+
+impl Line<'_> {
+    /// The line, with its end.
+    pub(super) fn text(&self) -> Result<Vec<u8>> {
+        let mut text = serde_json::to_vec(self)?;
+        text.push(b'\n');
+        Ok(text)
+    }
 }
 
 impl Journal {
@@ -104,40 +117,23 @@ impl Journal {
         }
     }
 
-    /// The tables for rows like `shapes`, in their order.
+    /// The tables for rows like `shapes`, in their order; what is new of them is noted.
     pub(super) fn place(&mut self, shapes: &[Shape]) -> Result<Vec<String>> {
         self.locked(|journal| {
-            let mut names = Vec::new();
-            for shape in shapes {
-                let (name, new) = journal.tables.place(shape);
-                if let Some(new) = new {
-                    journal.append(&Line::Table(&new))?;
-                }
-                names.push(name);
-            }
+            let (names, new) = journal.tables.places(shapes);
+            new.iter().try_for_each(|table| journal.append(&Line::Table(table)))?;
             Ok(names)
         })
     }
 
-    /// Notes that `files` of the log called `log`, which is `source`, are about to get
-    /// their names.
-    pub(super) fn begin(
-        &mut self,
-        log: &str,
-        source: &str,
-        files: &[String],
-    ) -> Result<()> {
-        self.locked(|journal| journal.append(&Line::Begun { log, source, files }))
+    /// Notes `line`.
+    pub(super) fn note(&mut self, line: &Line<'_>) -> Result<()> {
+        self.locked(|journal| journal.append(line))
     }
 
-    /// Notes that a log is done.
-    pub(super) fn finish(&mut self, entry: &Entry) -> Result<()> {
-        self.locked(|journal| journal.append(&Line::Done(entry)))
-    }
-
-    /// Notes that there is nothing of the log called `log` any more.
-    pub(super) fn forget(&mut self, log: &str) -> Result<()> {
-        self.locked(|journal| journal.append(&Line::Gone { log }))
+    /// Adds `lines` that were noted somewhere else.
+    pub(super) fn add(&mut self, lines: &[u8]) -> Result<()> {
+        self.locked(|journal| Ok(journal.file.write_all(lines)?))
     }
 
     /// Lets nobody else write during `work`, which knows what others have written.
@@ -152,8 +148,7 @@ impl Journal {
     }
 
     fn append(&mut self, line: &Line<'_>) -> Result<()> {
-        let mut text = serde_json::to_vec(line)?;
-        text.push(b'\n');
+        let mut text = line.text()?;
         let end = self.file.seek(SeekFrom::End(0))?;
         if end > self.read {
             // Somebody was killed while writing: that line ends here.
@@ -192,7 +187,6 @@ impl Journal {
 
     fn learn(&mut self, told: Told, at: Range<u64>) {
         match told {
-            // A table that this run has noted is known by now, and adds nothing.
             Told::Table(table) => self.tables.add(table),
             Told::Gone { log } => drop(self.logs.remove(&log)),
             Told::Begun { log, source, mut files } => {

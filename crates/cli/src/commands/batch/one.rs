@@ -77,6 +77,7 @@ impl Work<'_> {
         pass: &mut Pass<'_>,
         meter: &LogMeter<'_>,
     ) -> Result<Done> {
+        self.dataset.check()?;
         let mut entry = Entry::of(found, name);
         if self.is_done(&entry)? {
             meter.skip();
@@ -92,7 +93,7 @@ impl Work<'_> {
         entry.options.clone_from(&self.options);
         if let Some(old) = self.same(&entry)? {
             let damage = old.damage.clone();
-            self.dataset.journal().finish(&old)?;
+            self.dataset.finish(&old)?;
             meter.skip();
             return Ok(Done::Before(damage));
         }
@@ -175,7 +176,7 @@ impl Work<'_> {
             Some(args) => shapes(&opened, args, labels.as_ref())?,
             None => Vec::new(),
         };
-        let names = pass.in_turn(|| self.dataset.journal().place(&shapes))?;
+        let names = pass.in_turn(|| self.dataset.tables(&shapes))?;
         let keys = shapes.iter().map(|shape| (shape.topic.clone(), shape.instance));
         let names: TableNames = keys.zip(names).collect();
 

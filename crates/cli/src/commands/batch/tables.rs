@@ -13,7 +13,7 @@ use logtool_sinks::{FileNames, NameStyle};
 use serde::{Deserialize, Serialize};
 
 /// All tables of a data set.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Tables {
     tables: BTreeMap<String, Table>,
     /// The tables of each topic, the first one first.
@@ -101,24 +101,45 @@ impl Tables {
         }
     }
 
-    /// The table for rows like `shape`, and what is new of it, if something is, which is
-    /// also noted.
-    pub(super) fn place(&mut self, shape: &Shape) -> (String, Option<Table>) {
+    /// The tables for rows like `shapes`, in their order, and what is new of them, which is yet
+    /// to be [added](Self::add).
+    pub(super) fn places(&self, shapes: &[Shape]) -> (Vec<String>, Vec<Table>) {
+        let is_old =
+            |shape: &Shape| self.fitting(shape).filter(|table| table.has(shape));
+        let old =
+            shapes.iter().map(|shape| is_old(shape).map(|table| table.name.clone()));
+        if let Some(names) = old.collect() {
+            return (names, Vec::new());
+        }
+        let mut tables = self.clone();
+        let (mut names, mut all) = (Vec::new(), Vec::new());
+        for shape in shapes {
+            let (name, new) = tables.place(shape);
+            names.push(name);
+            all.extend(new);
+        }
+        (names, all)
+    }
+
+    /// The first table that rows like `shape` can be in.
+    fn fitting(&self, shape: &Shape) -> Option<&Table> {
         let topic = (shape.topic.clone(), shape.instance);
         let own = self.of_topic.get(&topic).map(Vec::as_slice).unwrap_or_default();
-        let fitting = own.iter().filter_map(|name| self.tables.get(name));
-        let fitting = fitting.clone().find(|table| table.odds(shape).is_none());
-        let new = match fitting {
+        let mut own = own.iter().filter_map(|name| self.tables.get(name));
+        own.find(|table| table.odds(shape).is_none())
+    }
+
+    /// The table for rows like `shape`, and what is new of it, if something is, which is
+    /// also noted.
+    fn place(&mut self, shape: &Shape) -> (String, Option<Table>) {
+        let new = match self.fitting(shape) {
+            Some(table) if table.has(shape) => return (table.name.clone(), None),
             Some(table) => {
                 let columns = shape.columns.iter();
                 let new =
                     columns.filter(|(name, _)| !table.columns.contains_key(*name));
-                let columns: BTreeMap<_, _> =
-                    new.map(|(name, of)| (name.clone(), of.clone())).collect();
-                if columns.is_empty() {
-                    return (table.name.clone(), None);
-                }
-                Table { columns, ..table.clone() }
+                let columns = new.map(|(name, of)| (name.clone(), of.clone()));
+                Table { columns: columns.collect(), ..table.clone() }
             }
             None => self.new_table(shape),
         };
@@ -165,6 +186,11 @@ impl Tables {
 }
 
 impl Table {
+    /// Whether it has all columns of `shape`.
+    fn has(&self, shape: &Shape) -> bool {
+        shape.columns.keys().all(|name| self.columns.contains_key(name))
+    }
+
     /// Why rows like `shape` cannot be in it, if they cannot.
     fn odds(&self, shape: &Shape) -> Option<String> {
         if self.type_name != shape.type_name {

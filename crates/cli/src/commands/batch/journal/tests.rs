@@ -11,6 +11,11 @@ fn entry(log: &str) -> Entry {
     }
 }
 
+fn begin(journal: &mut Journal, log: &str, files: &[String]) {
+    let source = &*format!("/logs/{log}.ulg");
+    journal.note(&Line::Begun { log, source, files }).unwrap();
+}
+
 #[test]
 fn what_was_noted_is_known_to_the_next_run() {
     let dir = tempfile::tempdir().unwrap();
@@ -18,12 +23,12 @@ fn what_was_noted_is_known_to_the_next_run() {
     let files = entry("a").files;
     {
         let mut journal = Journal::open(&path).unwrap();
-        journal.begin("a", "/logs/a.ulg", &files).unwrap();
+        begin(&mut journal, "a", &files);
         assert!(journal.done("a").is_none());
-        journal.finish(&entry("a")).unwrap();
-        journal.begin("b", "/logs/b.ulg", &files).unwrap();
-        journal.finish(&entry("c")).unwrap();
-        journal.forget("c").unwrap();
+        journal.note(&Line::Done(&entry("a"))).unwrap();
+        begin(&mut journal, "b", &files);
+        journal.note(&Line::Done(&entry("c"))).unwrap();
+        journal.note(&Line::Gone { log: "c" }).unwrap();
     }
     let journal = Journal::open(&path).unwrap();
     assert_eq!(journal.entry("a").unwrap().unwrap().files, files);
@@ -39,15 +44,15 @@ fn a_line_that_was_cut_anywhere_counts_for_nothing_and_harms_no_other() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("journal");
     let mut journal = Journal::open(&path).unwrap();
-    journal.finish(&entry("a")).unwrap();
+    journal.note(&Line::Done(&entry("a"))).unwrap();
     let whole = fs::read(&path).unwrap();
-    journal.finish(&entry("b")).unwrap();
+    journal.note(&Line::Done(&entry("b"))).unwrap();
     let both = fs::read(&path).unwrap();
     for len in whole.len()..both.len() {
         fs::write(&path, &both[..len]).unwrap();
         let mut journal = Journal::open(&path).unwrap();
         assert!(journal.done("a").is_some() && journal.done("b").is_none(), "{len}");
-        journal.finish(&entry("c")).unwrap();
+        journal.note(&Line::Done(&entry("c"))).unwrap();
         let again = Journal::open(&path).unwrap();
         assert!(again.done("a").is_some() && again.done("c").is_some(), "{len}");
         assert_eq!(again.entry("c").unwrap().unwrap().log, "c");

@@ -1,0 +1,55 @@
+//! The place of a data set: a folder of this machine, or one of an object store.
+
+use std::{path::Path, sync::Arc, sync::MutexGuard};
+
+use anyhow::Result;
+use logtool_sinks::Outputs;
+
+use crate::{
+    commands::batch::{
+        journal::{Journal, Line},
+        tables::Shape,
+    },
+    interrupt::Guarded,
+};
+
+/// See the module. Files are called as they are in the data set, with slashes.
+pub(super) trait Place: Send + Sync {
+    /// What people call it.
+    fn shown(&self) -> &Path;
+
+    /// The folder of this machine in which files get their names.
+    fn dir(&self) -> &Path;
+
+    /// The folder of this machine in which they are begun.
+    fn staging(&self) -> &Path;
+
+    /// `outputs`, which are gone when the program is interrupted.
+    fn guard(&self, outputs: Arc<Outputs>) -> Guarded;
+
+    /// Puts `files`, which have their names in [`dir`](Self::dir), into the data set, and
+    /// replaces what is called so.
+    fn put(&self, files: &[&str]) -> Result<()>;
+
+    /// Whether there is a file called `name`.
+    fn has(&self, name: &str) -> bool;
+
+    /// Removes `files`, as far as they are there.
+    fn remove(&self, files: &[&str]) -> Result<()>;
+
+    /// The files that are in no table.
+    fn whole(&self) -> Result<Vec<String>>;
+
+    /// What is noted.
+    fn journal(&self) -> MutexGuard<'_, Journal>;
+
+    /// Notes `line` for good.
+    fn note(&self, line: &Line<'_>) -> Result<()>;
+
+    /// The tables for rows like `shapes`, in their order. What is new of them is noted, and
+    /// who else decides about tables knows of it.
+    fn tables(&self, shapes: &[Shape]) -> Result<Vec<String>>;
+
+    /// Says why nothing more can be written, if so.
+    fn check(&self) -> Result<()>;
+}
