@@ -15,6 +15,8 @@ from ulog_maker import ulog
 BUCKET = "logs"
 #: What of a data set is noted, and who is at it.
 STATE = "_logtool/"
+#: What was changed just now may be changed again: of that, the digest is noted.
+LONG_AGO = 1_700_000_000
 
 
 def check(tally, client, proxy, files, folder):
@@ -28,6 +30,7 @@ def check(tally, client, proxy, files, folder):
     again(tally, client, sources, whole)
     refused(tally, client, sources, proxy)
     killed(tally, client, sources, whole, proxy)
+    lost(tally, client, sources, whole, proxy)
     failing(tally, client, sources, whole, proxy)
     shards(tally, client, sources, here)
     others(tally, client, sources, folder)
@@ -40,6 +43,8 @@ def logs_of(folder, files):
         (folder / f"flight_{number:02}.ulg").write_bytes(ulog(number % 3, 30 + number, number))
     for kind in ("bag", "cut bag", "ulog", "gzip", "pcap", "big bag"):
         os.link(files[kind], folder / files[kind].name)
+    for path in folder.iterdir():
+        os.utime(path, (LONG_AGO, LONG_AGO))
     return folder
 
 
@@ -112,14 +117,12 @@ def again(tally, client, sources, whole):
     wrong += ["it is not in the other table"] * (len(own) != 1)
     tally.check("s3: a log that changed has no objects of before", wrong, f"{stale} → {own}")
     changed.write_bytes(before)
+    os.utime(changed, (LONG_AGO, LONG_AGO))
     batch(sources, "set/one", "--catalog", "jsonl")
-    there = objects(client, "set/one")
-    # The time at which the file was written is another one.
-    is_table = lambda name: not name.startswith("_catalog")
-    there, here = ({name: data[name] for name in data if is_table(name)} for data in (there, whole))
-    tally.check("s3: and as it was before, all is as it was", differing(there, here))
+    wrong = differing(objects(client, "set/one"), whole)
+    tally.check("s3: and as it was before, all is as it was", wrong)
 
-    gone = next(name for name in here if name.startswith("battery_status/"))
+    gone = next(name for name in whole if name.startswith("battery_status/"))
     client.delete_object(Bucket=BUCKET, Key=f"set/one/{gone}")
     done, outcomes = batch(sources, "set/one")
     wrong = [str(outcomes)] * (list(outcomes.values()).count("converted") != 1)
@@ -196,6 +199,30 @@ def killed(tally, client, sources, whole, proxy):
     wrong = [done.stderr.decode()] * (done.returncode != 3) + [f"{took:.0f} s"] * (not 40 < took < 90)
     wrong += locks(client, "set/killed")
     tally.check("s3: a lock that nobody writes any more is taken", wrong, f"after {took:.0f} s")
+
+
+def lost(tally, client, sources, whole, proxy):
+    """A run that was not heard of for so long that another has taken its lock ends."""
+    prefix = "set/lost"
+    with proxy.between():
+        proxy.fail(*[None] * 20, *["silent"] * 4, spared="lock")
+        process = start(sources, prefix)
+        while len(proxy.writes) < 22 and process.poll() is None:
+            time.sleep(0.01)
+        lock = {"run": "0", "host": "elsewhere", "pid": 7, "machine": "another", "beat": 1}
+        key = f"{prefix}/{STATE}lock"
+        client.put_object(Bucket=BUCKET, Key=key, Body=json.dumps(lock).encode())
+        _, text = process.communicate(timeout=120)
+    text = text.decode()
+    wrong = [text] * (process.returncode != 1 or "another run has taken the data set" not in text)
+    there = objects(client, prefix)
+    wrong += [name for name in there if there[name] != whole.get(name)]
+    wrong += ["it removed the other's lock"] * (locks(client, prefix) != [f"{STATE}lock"])
+    tally.check("s3: a run whose lock was taken ends", wrong, f"{len(there)} objects")
+    client.delete_object(Bucket=BUCKET, Key=key)
+    done, _ = batch(sources, prefix, "--catalog", "jsonl")
+    wrong = [done.stderr.decode()] * (done.returncode != 3)
+    tally.check("s3: and the next goes on", wrong + differing(objects(client, prefix), whole))
 
 
 def failing(tally, client, sources, whole, proxy):

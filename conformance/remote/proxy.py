@@ -14,10 +14,11 @@ WRITES = ("PUT", "POST", "DELETE")
 
 
 class Proxy:
-    """`faults` are what happens to the next requests that write, one each; then `always`."""
+    """`faults` are what happens to the next requests that write, one each; then `always`; but
+    nothing to those for what is called `spared`."""
 
     def __init__(self, port):
-        self.faults, self.always, self.writes = [], None, []
+        self.faults, self.always, self.spared, self.writes = [], None, None, []
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -52,13 +53,13 @@ class Proxy:
             self.fail()
             os.environ["AWS_ENDPOINT_URL"] = endpoint
 
-    def fail(self, *faults, always=None):
-        self.faults, self.always, self.writes = list(faults), always, []
+    def fail(self, *faults, always=None, spared=None):
+        self.faults, self.always, self.spared, self.writes = list(faults), always, spared, []
 
     def answer(self, handler, port):
         body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
         fault = None
-        if handler.command in WRITES:
+        if handler.command in WRITES and handler.path.split("/")[-1] != self.spared:
             fault = self.faults.pop(0) if self.faults else self.always
             self.writes.append((handler.command, handler.path, fault))
         if fault == "reset":

@@ -6,25 +6,26 @@ use clap::{Args, ValueEnum};
 
 use crate::args::{ConvertArgs, LidarArgs};
 
-const TO_HELP: &str = "What to write: parquet, csv, jsonl, arrow, npz, images, pcd, ply, las, \
-    laz, kitti, png, mcap, bag, pcap, vel, kml, gpx or geojson [default: parquet]. With a \
+const TO_HELP: &str = "What to write: parquet, csv, jsonl, arrow, npz, mat, images, pcd, ply, \
+    las, laz, kitti, png, mcap, bag, pcap, vel, kml, gpx or geojson [default: parquet]. With a \
     time: nothing at this time or later. May be given once for each";
 
 /// Make one data set of many logs, whatever their formats
 ///
 /// INPUT is a log, a folder (with all folders in it), a pattern (`'disk/**/*.bag'`), a list
-/// of these in a file (`@list.txt`, a line each), or `-` for such a list on standard input.
+/// of these in a file (`@list.txt`, a line each; one that begins with `#` is a comment), or `-`
+/// for such a list on standard input.
 /// What a file in a folder is, is seen from its bytes; what is no log is left out, and so
 /// is what begins with a dot. INPUT may be a URL too: of a log, of a folder of an object store
 /// (`s3://bucket/2024/`: what is called as logs are), or a pattern (`'s3://bucket/**/*.bag'`).
-/// OUT is on this machine.
+/// OUT is a folder of this machine, or of an object store (`s3://bucket/dataset`).
 ///
 /// Each topic becomes a table `OUT/<topic>/log=<name>/part-0.parquet`, a partition for each log:
 /// DuckDB, Polars, Spark and others read all of them by one pattern, with the log as one
 /// more column. A column that a log does not have is null there. Where two logs have
 /// the same column with different types, the later one's topic gets a table of its own,
 /// which the report names. OUT/_catalog.parquet has a row for each log and topic. With
-/// --to mcap, bag, pcap or vel each log becomes a log in OUT.
+/// --to mcap, bag, pcap or vel each log becomes a log in OUT, with --to mat one file of arrays.
 ///
 /// What is done is noted in OUT/_logtool: another run converts what is new or has changed
 /// since, or was under way when the last one was killed. A log that cannot be read does
@@ -40,13 +41,15 @@ Examples:
   logtool batch logs -o dataset
   logtool batch 'disk/**/*.ulg' 'disk/**/*.bag' -o dataset --topic 'sensor_*' --topic /imu/data
   find . -newer yesterday | logtool batch - -o dataset --memory 8G
+  logtool batch logs -o s3://bucket/dataset
   logtool batch @list.txt -o mcaps --to mcap --shard 0/4")]
 #[command(mut_arg("inputs", |arg| arg
     .help("Logs, folders of logs, patterns, @lists of these; `-` is a list on standard input")
     .long_help("Logs, folders of logs, patterns, @lists of these; `-` is a list on standard \
                 input, a line each (or, as find -print0 has them, with zeros between)")))]
 #[command(mut_arg("out", |arg| arg.required(true).help("The folder of the data set")
-    .long_help("The folder of the data set: a new one, or one that batch has made")))]
+    .long_help("The folder of the data set: a new one, or one that batch has made; it may be \
+                a URL of an object store")))]
 #[command(mut_arg("to", |arg| arg.help(TO_HELP).long_help(TO_HELP)))]
 #[command(mut_arg("force", |arg| arg
     .help("Convert again what is done already").long_help("Convert again what is done already")))]

@@ -150,10 +150,6 @@ fn asked(args: &BatchArgs) -> Result<ConvertArgs> {
         let hint = "`logtool convert` does that, log for log";
         return refuse("--layout px4 and --merge make no data set", hint);
     }
-    if convert.target() == Target::Mat {
-        let hint = "`logtool convert` does that, log for log";
-        return refuse("a file for MATLAB holds one log", hint);
-    }
     convert::check(&convert)?;
     Ok(convert)
 }

@@ -60,7 +60,10 @@ fn logs_of_all_formats_become_partitions_of_tables() {
     let (done, _) =
         batch(&folder, 0, &["logs/rover", "-o", "set", "--topic", "/imu/*"]);
     assert_eq!(done, outcomes(&[("rover", "converted")]), "other options");
-    assert!(folder.list("set/gps_fix").is_empty(), "what is no longer wanted goes");
+    assert!(
+        !folder.path().join("set/gps_fix").exists(),
+        "what is no longer wanted goes"
+    );
     assert_eq!(folder.list("set/imu_data/log=rover"), ["part-0.parquet"]);
 }
 
@@ -113,7 +116,7 @@ fn a_folder_of_others_and_one_that_is_being_written_are_refused() {
 #[test]
 fn logs_become_logs_and_lists_name_them() {
     let folder = logs();
-    let list = b"logs/monday/flight.ulg\nlogs/rover\n";
+    let list = b"# two of three\nlogs/monday/flight.ulg\n\nlogs/rover\n";
     let run =
         folder.run_with(&["batch", "-q", "-", "-o", "mcaps", "--to", "mcap"], list);
     run.succeeded();
@@ -121,6 +124,23 @@ fn logs_become_logs_and_lists_name_them() {
     assert_eq!(folder.list("mcaps"), made);
     let info = folder.run(&["info", "--json", "mcaps/rover.mcap"]).succeeded();
     assert_eq!(info.json_lines()[0]["records"], 491);
+}
+
+#[test]
+fn arrays_for_matlab_are_a_file_of_each_log() {
+    let folder = logs();
+    let (done, _) = batch(&folder, 0, &["logs", "-o", "set", "--to", "mat"]);
+    assert_eq!(done.len(), 3);
+    let files = ["_catalog.parquet", "_logtool", "monday_flight.mat", "rover.mat"];
+    let files = [&files[..], &["tuesday_flight.mat"]].concat();
+    assert_eq!(folder.list("set"), files);
+    let convert = ["-q", "convert", "logs/rover", "-o", "one.mat"];
+    folder.run(&convert).succeeded();
+    let read = |path: &str| fs::read(folder.path().join(path)).unwrap();
+    // The text at the start says when it was made, if anything does.
+    assert!(read("set/rover.mat").len().abs_diff(read("one.mat").len()) < 1024);
+    let (_, end) = batch(&folder, 0, &["logs", "-o", "set", "--to", "mat"]);
+    assert_eq!(end["done_before"], 3);
 }
 
 #[test]

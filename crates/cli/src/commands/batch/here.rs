@@ -2,6 +2,7 @@
 //! share the work.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File, OpenOptions, TryLockError},
     io,
     path::{Path, PathBuf},
@@ -31,6 +32,8 @@ pub(super) struct Here {
     /// Where files are begun.
     staging: PathBuf,
     journal: Mutex<Journal>,
+    /// The tables from which files were removed, unless others may be writing them.
+    emptied: Option<Mutex<BTreeSet<PathBuf>>>,
     /// Nobody else writes while these are held; they are free when the program ends,
     /// however it does.
     _locks: Vec<File>,
@@ -60,7 +63,9 @@ impl Here {
         }
         fs::create_dir(&staging).with_context(|| staging.display().to_string())?;
         let journal = Mutex::new(Journal::open(&state.join(JOURNAL))?);
-        Ok(Self { dir: dir.to_owned(), staging, journal, _locks: locks })
+        let emptied = shard.is_none().then(Mutex::default);
+        let dir = dir.to_owned();
+        Ok(Self { dir, staging, journal, emptied, _locks: locks })
     }
 }
 
@@ -90,6 +95,11 @@ impl Place for Here {
     }
 
     fn remove(&self, files: &[&str]) -> Result<()> {
+        if let Some(emptied) = &self.emptied {
+            let tables = files.iter().filter_map(|file| file.split_once('/'));
+            let tables = tables.map(|(table, _)| self.dir.join(table));
+            emptied.lock().unwrap_or_else(PoisonError::into_inner).extend(tables);
+        }
         remove(&self.dir, files)
     }
 
@@ -120,6 +130,9 @@ impl Drop for Here {
     fn drop(&mut self) {
         // Not if something is left in it.
         let _ = fs::remove_dir(&self.staging);
+        let emptied = self.emptied.take().map(Mutex::into_inner);
+        let emptied = emptied.map(|set| set.unwrap_or_else(PoisonError::into_inner));
+        emptied.into_iter().flatten().for_each(|table| drop(fs::remove_dir(table)));
     }
 }
 

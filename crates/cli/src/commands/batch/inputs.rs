@@ -157,10 +157,20 @@ fn listed(input: &Path) -> Result<Vec<PathBuf>> {
         }
         _ => return Ok(vec![input.to_owned()]),
     };
-    let end = if text.contains('\0') { '\0' } else { '\n' };
+    let lines = lines(&text).map(|line| url::local(line.into()).into());
+    Ok(lines.collect())
+}
+
+/// The lines of a list, without empty ones and those that begin with `#`; or what lies between
+/// zeros, as it is.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let has_zeros = text.contains('\0');
+    let end = if has_zeros { '\0' } else { '\n' };
     let lines = text.split(end).map(|line| line.strip_suffix('\r').unwrap_or(line));
-    let lines = lines.filter(|line| !line.is_empty());
-    Ok(lines.map(|line| url::local(line.into()).into()).collect())
+    lines.filter(move |line| match has_zeros {
+        true => !line.is_empty(),
+        false => !line.trim().is_empty() && !line.starts_with('#'),
+    })
 }
 
 struct Finding {

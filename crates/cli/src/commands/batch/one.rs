@@ -171,8 +171,15 @@ impl Work<'_> {
         let has_labels = self.args.labels.labels;
         let of_log = || has_labels.then(|| labels::of_log(manifest)).flatten();
         let labels = self.labels.clone().or_else(of_log);
-        let args = meant(self.args, &*opened.log, labels.as_ref())?;
-        let shapes = match &args {
+        // All arrays of a log are one file, and so in no table.
+        let is_one_file = self.args.target() == Target::Mat;
+        let outputs = self.dataset.outputs(&entry.log, is_one_file);
+        let mut args = meant(self.args, &*opened.log, labels.as_ref())?;
+        let shapes = match &mut args {
+            Some(args) if is_one_file => {
+                args.out = Some(outputs.dir().join(format!("{}.mat", entry.log)));
+                Vec::new()
+            }
             Some(args) => shapes(&opened, args, labels.as_ref())?,
             None => Vec::new(),
         };
@@ -180,13 +187,12 @@ impl Work<'_> {
         let keys = shapes.iter().map(|shape| (shape.topic.clone(), shape.instance));
         let names: TableNames = keys.zip(names).collect();
 
-        let outputs = self.dataset.outputs(&entry.log, false);
         let made = match &args {
             None => nothing(Vec::new()),
             Some(args) => {
                 let progress = |bytes| meter.add(bytes);
                 let (opened, outputs) = (&opened, &*outputs);
-                let tables = Some(&names);
+                let tables = Some(&names).filter(|_| !is_one_file);
                 let progress = &progress;
                 let provenance =
                     &provenance::of_known(&opened.input, &entry.digest, self.global);

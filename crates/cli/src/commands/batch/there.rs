@@ -172,6 +172,8 @@ impl Place for There {
     }
 
     fn remove(&self, files: &[&str]) -> Result<()> {
+        // Not what another run may have put there.
+        self.lock.as_ref().map_or(Ok(()), Lock::check)?;
         // Also what is not known: it may be that only the answer was lost.
         lanes::each(files, |name| {
             self.folder.remove(name)?;
@@ -189,6 +191,7 @@ impl Place for There {
     }
 
     fn note(&self, line: &Line<'_>) -> Result<()> {
+        self.check()?;
         self.segments.keep(&line.text()?)?;
         self.journal().note(line)
     }

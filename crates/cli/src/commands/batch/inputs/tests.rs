@@ -71,3 +71,10 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     packed.write_all(bytes).unwrap();
     packed.finish().unwrap()
 }
+
+#[test]
+fn a_list_has_comments_and_empty_lines_unless_zeros_end_its_names() {
+    let of = |text: &'static str| lines(text).collect::<Vec<_>>();
+    assert_eq!(of("# all\n\na.bag\r\n  \n #x\n./#y\n"), ["a.bag", " #x", "./#y"]);
+    assert_eq!(of("#a\0 \0b\nc\0"), ["#a", " ", "b\nc"]);
+}

@@ -1,3 +1,5 @@
+use std::slice::from_ref;
+
 use super::*;
 
 fn shape(topic: &str, of: &str, columns: &[(&str, &str)]) -> Shape {
@@ -68,4 +70,25 @@ fn what_is_noted_makes_the_same_tables() {
     for shape in &shapes {
         assert_eq!(again.place(shape), (tables.place(shape).0, None));
     }
+}
+
+#[test]
+fn who_was_slower_decides_again_knowing_what_was_decided() {
+    let (mut one, mut other) = (Tables::default(), Tables::default());
+    let number = shape("gps", "gps", &[("lat", "Int32")]);
+    let text = shape("gps", "gps", &[("lat", "Utf8")]);
+    let imu = shape("imu", "imu", &[("t", "Int64")]);
+    let (names, new) = one.places(&[number.clone(), imu.clone()]);
+    assert_eq!((names, new.len()), (vec!["gps".to_owned(), "imu".to_owned()], 2));
+    assert_eq!(one.places(from_ref(&imu)).1.len(), 1, "nothing was noted yet");
+    // The other one knows nothing of that, and then all of it.
+    assert_eq!(other.places(from_ref(&text)).0, ["gps"]);
+    for table in new {
+        one.add(table.clone());
+        other.add(table);
+    }
+    let (names, new) = other.places(&[text, imu.clone()]);
+    assert!(names[0].starts_with("gps~") && names[1] == "imu", "{names:?}");
+    assert_eq!(new.len(), 1, "only the table of texts is new");
+    assert!(one.places(&[number, imu]).1.is_empty());
 }
