@@ -132,6 +132,7 @@ impl Journal {
     }
 
     /// Adds `lines` that were noted somewhere else.
+    #[cfg(feature = "cloud")]
     pub(super) fn add(&mut self, lines: &[u8]) -> Result<()> {
         self.locked(|journal| Ok(journal.file.write_all(lines)?))
     }
