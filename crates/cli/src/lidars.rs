@@ -3,12 +3,12 @@
 use std::{ffi::OsStr, fs::File, io::Read as _, path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result};
-use logtool_core::{Manifest, Topic, TopicSet};
+use logtool_core::{Manifest, Topic, TopicOrigin, TopicSet, VALID_ROWS};
 use logtool_velodyne::{
     calibration::Calibration,
     lidar::{
         CALIBRATION_MISFIT, CALIBRATION_REMARK, CLOCK_REMARK, ClockChoice,
-        LidarOptions, MODEL_REMARK,
+        LidarOptions, MODEL_REMARK, VALIDITY_REMARK,
     },
     points::Axes,
 };
@@ -87,12 +87,25 @@ pub(crate) fn check_calibration(args: &LidarArgs, manifest: &Manifest) -> Result
 pub(crate) fn remarks(manifest: &Manifest, topics: &TopicSet) -> Vec<String> {
     let mut remarks = Vec::new();
     for (_, topic) in manifest.topics().filter(|(id, _)| topics.contains(*id)) {
-        let keys = [MODEL_REMARK, CALIBRATION_REMARK, CLOCK_REMARK];
+        let keys = [MODEL_REMARK, CALIBRATION_REMARK, CLOCK_REMARK, VALIDITY_REMARK];
         for remark in keys.into_iter().filter_map(|key| topic.metadata.get(key)) {
             remarks.push(format!("{}: {remark}", topic.label()));
         }
     }
     remarks
+}
+
+/// Of which of `topics` messages are left out of pictures and tracks, as they are not marked
+/// valid.
+pub(crate) fn left_out(manifest: &Manifest, topics: &TopicSet) -> Vec<String> {
+    let of_topics = manifest.topics().filter(|(id, _)| topics.contains(*id));
+    let invalid = of_topics.filter(|(_, topic)| {
+        topic.origin == TopicOrigin::Logged && topic.metadata.contains_key(VALID_ROWS)
+    });
+    let told = |(_, topic): (_, &Topic)| {
+        format!("{}: what is not marked valid is left out", topic.label())
+    };
+    invalid.map(told).collect()
 }
 
 /// Whether the file at `path` is called as calibrations are.

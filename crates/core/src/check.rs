@@ -28,6 +28,7 @@ use crate::{
     log::Log,
     manifest::{Part, Selection},
     time::TimeRange,
+    topic::TopicSet,
     trial::Trial,
 };
 
@@ -84,6 +85,9 @@ pub fn check(log: &dyn Log, progress: &dyn Fn(u64)) -> Result<Findings> {
 struct Pass<'l> {
     log: &'l dyn Log,
     selection: Selection,
+    /// The topics that are no others' records once more: of those only whether they can be
+    /// made is of interest.
+    logged: TopicSet,
     trial: Trial<'l>,
     damage: Found,
     order: Order,
@@ -97,11 +101,11 @@ struct Pass<'l> {
 impl<'l> Pass<'l> {
     fn new(log: &'l dyn Log) -> Self {
         let manifest = log.manifest();
-        let topics = manifest.logged();
         let topic_count = manifest.topics.len();
         Self {
             log,
-            selection: Selection { topics, ..Selection::default() },
+            selection: Selection::default(),
+            logged: manifest.logged(),
             trial: Trial::new(log),
             damage: Found::default(),
             order: Order::new(topic_count),
@@ -119,7 +123,7 @@ impl<'l> Pass<'l> {
         self.counts.enter();
         while ahead.fill_part(&mut block)? {
             self.damage.extend(block.damage());
-            for record in block.iter() {
+            for record in block.iter().filter(|r| self.logged.contains(r.topic)) {
                 self.order.record(&record);
                 self.twins.record(&record);
                 self.periods.record(&record);

@@ -47,6 +47,10 @@ pub const CALIBRATION_REMARK: &str = "calibration_remark";
 /// packets say.
 pub const MODEL_REMARK: &str = "model_remark";
 
+/// The key of what has to be said aloud of the messages that no points are made of, as they
+/// are not marked valid.
+pub const VALIDITY_REMARK: &str = "validity_remark";
+
 /// What the user knows better, and how points are to be made.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]

@@ -88,7 +88,11 @@ pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
             let (name, count) = (&line.name, Count(line.signal.left_out));
             say!("  {name}: {count} left out, no number or at no time of the log");
         }
-        lidars::warn(&opened.input.name, opened.log.manifest(), &topics);
+        let manifest = opened.log.manifest();
+        for left_out in lidars::left_out(manifest, &topics) {
+            say!("  {left_out}");
+        }
+        lidars::warn(&opened.input.name, manifest, &topics);
     }
     Ok(findings.tell(global.quiet))
 }

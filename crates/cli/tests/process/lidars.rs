@@ -247,3 +247,53 @@ fn the_packets_of_a_bag_become_the_vel_log_that_those_of_their_capture_become() 
     let (bag, capture) = (packets(&bag, "bag"), packets(&capture, "capture"));
     assert_eq!((bag.len(), &bag), (306, &capture)); // as MANIFEST.tsv says
 }
+
+/// car.vel, with the first message of `kind` (its number, as it lies in the file) not valid.
+fn invalid(kind: [u8; 4]) -> Vec<u8> {
+    let mut bytes = fs::read(testdata("car.vel")).unwrap();
+    let head = [&[0x49][..], &kind].concat();
+    let at = bytes.windows(5).position(|window| window == head).unwrap();
+    bytes[at] = 0;
+    bytes
+}
+
+#[test]
+fn what_is_made_without_messages_that_are_not_valid_says_so() {
+    let folder = Folder::new();
+    // VelodyneRawDataM.
+    folder.write("packets.vel", &invalid([0x2b, 0x11, 0x03, 0]));
+    let args = ["convert", "packets.vel", "-o", "out", "--topic", "points"];
+    let told = "points: made without 1 message of packets that are not marked valid";
+    folder.run(&args).ended(0, &[told]);
+    // One of the 21 of RobotPoseM is not; all of GPSTDataM are.
+    let args = ["plot", &testdata("car.vel"), "pose.q0", "-o", "q0.svg"];
+    folder.run(&args).ended(0, &["pose: what is not marked valid is left out"]);
+    let args = ["plot", &testdata("car.vel"), "gps.speed", "-o", "speed.svg"];
+    let told = folder.run(&args).ended(0, &[]).stderr;
+    assert!(!told.contains("left out"), "{told}");
+    folder.run(&["convert", &testdata("car.vel"), "-o", "new.bag", "-q"]).ended(0, &[]);
+    let told = folder.run(&["info", "new.bag", "--json"]).succeeded();
+    let topics = told.json_lines()[0]["topics"].as_array().unwrap().clone();
+    let records = |name: &str| {
+        topics.iter().find(|topic| topic["name"] == name).unwrap()["records"].clone()
+    };
+    assert_eq!((records("/tf"), records("/pose")), (20.into(), 21.into()));
+}
+
+#[test]
+fn check_looks_whether_points_can_be_made_of_packets() {
+    let folder = Folder::new();
+    let mut bytes = fs::read(testdata("puck.pcap")).unwrap();
+    // The first block of a packet, which is a whole one: its flag, and twelve of them.
+    let is_flag = |at: usize| bytes[at..at + 2] == [0xff, 0xee];
+    let first =
+        (0..bytes.len() - 1_200).find(|at| (0..12).all(|n| is_flag(at + n * 100)));
+    let first = first.unwrap();
+    // Of the lasers 32 to 63, which a VLP-16 has not.
+    bytes[first + 500..first + 502].copy_from_slice(&[0xff, 0xdd]);
+    folder.write("odd.pcap", &bytes);
+    folder.run(&["check", "odd.pcap"]).ended(3, &[]);
+    let told = folder.run(&["check", "odd.pcap"]).stdout;
+    assert!(told.contains("damage.undecodable"), "{told}");
+    assert!(told.contains("points"), "{told}");
+}

@@ -19,7 +19,7 @@ use crate::{
     },
     complaint::Complaint,
     human::counted,
-    modes, selection,
+    lidars, modes, selection,
 };
 
 /// Of several topics, the one that is meant where there is one file: the positions of
@@ -86,6 +86,7 @@ pub(super) fn write(job: &Job<'_>, file: Option<&Path>) -> Result<Made> {
     let made = format!("{} of {}", counted(files, "track"), counted(fixes, "position"));
     remarks.insert(0, made);
     remarks.extend(left_out);
+    remarks.extend(lidars::left_out(manifest, &topics));
     if !base.is_utc {
         remarks.push("without times: the log does not know UTC".to_owned());
     }

@@ -88,7 +88,10 @@ impl Facts<'_> {
 
     fn times(&mut self, manifest: &Manifest) -> io::Result<()> {
         let Some(time) = manifest.time else {
-            return self.line("duration", "no records");
+            let has_any = manifest.topics.iter().any(|topic| topic.records > Some(0));
+            let why =
+                if has_any { "unknown: no record has a time" } else { "no records" };
+            return self.line("duration", why);
         };
         let clock = |choice| ShownClock::new(manifest, choice).ok();
         let zero = match manifest.clock.zero {

@@ -7,7 +7,7 @@ use logtool_core::{
 };
 
 use crate::{
-    lidar::LidarOptions,
+    lidar::{LidarOptions, VALIDITY_REMARK},
     oddity::Oddity,
     vel::{
         codes,
@@ -16,7 +16,7 @@ use crate::{
         points,
         survey::{
             Survey,
-            stats::{Stats, Validity},
+            stats::{Stats, TopicStats, Validity},
         },
         topics::TopicKind,
         wire::{VALID, VALID_DIGIT},
@@ -38,7 +38,7 @@ impl Survey {
             topic.records = Some(counted.records);
             topic.bytes = Some(counted.bytes);
             topic.time = Some(counted.time);
-            self.stats.tell(*kind, &mut topic);
+            self.stats.tell(*kind, counted, &mut topic);
             topics.push(topic);
         }
         let end = self.judge.end;
@@ -75,11 +75,21 @@ impl Survey {
         if let (Some(packets), Some(lidar)) = (packets, &lidar)
             && let Some(topic) = topics.get(packets).map(|packets| lidar.topic(packets))
         {
+            let mut metadata = topic.metadata;
+            let left_out = self.stats.invalid_with_packets();
+            if left_out > 0 {
+                let messages = if left_out == 1 { "message" } else { "messages" };
+                let told = format!(
+                    "made without {left_out} {messages} of packets that are not marked valid"
+                );
+                metadata.insert(VALIDITY_REMARK.to_owned(), told);
+            }
             let valid = self.stats.valid_messages();
             let (packets, id) = (TopicId(packets as u32), TopicId(topics.len() as u32));
             topics.push(Topic {
                 records: Some(valid.with_packets),
                 bytes: Some(valid.bytes_with_packets),
+                metadata,
                 ..topic
             });
             let those = parts.iter_mut().filter(|part| part.topics.contains(packets));
@@ -210,10 +220,22 @@ impl Stats {
         }
     }
 
+    /// How many of those have packets.
+    fn invalid_with_packets(&self) -> u64 {
+        match self.valid_byte() {
+            VALID => self.valid_digit.with_packets + self.other.with_packets,
+            _ => self.other.with_packets,
+        }
+    }
+
     /// What was found out of the messages of `kind`.
-    fn tell(&self, kind: TopicKind, topic: &mut Topic) {
+    fn tell(&self, kind: TopicKind, counted: &TopicStats, topic: &mut Topic) {
         let mut tell = |key: &str, value| topic.metadata.insert(key.into(), value);
-        if self.invalid_messages() > 0 {
+        let has_invalid = match self.valid_byte() {
+            VALID => counted.digit + counted.other > 0,
+            _ => counted.other > 0,
+        };
+        if has_invalid {
             tell(VALID_ROWS, self.valid_byte().to_string());
         }
         match kind {

@@ -46,6 +46,9 @@ pub(super) struct TopicStats {
     pub(super) records: u64,
     pub(super) bytes: u64,
     pub(super) time: TimeRange,
+    /// How many are marked with the digit, and how many otherwise than valid.
+    pub(super) digit: u64,
+    pub(super) other: u64,
 }
 
 /// What is counted of the messages of one validity.
@@ -69,13 +72,24 @@ impl Stats {
         let just = TimeRange::just(time);
         self.time = Some(self.time.map_or(just, |all| all.cover(&just)));
         if self.topics.len() <= topic.index() {
-            let none = TopicStats { records: 0, bytes: 0, time: TimeRange::EMPTY };
+            let none = TopicStats {
+                records: 0,
+                bytes: 0,
+                time: TimeRange::EMPTY,
+                digit: 0,
+                other: 0,
+            };
             self.topics.resize(topic.index() + 1, none);
         }
         if let Some(stats) = self.topics.get_mut(topic.index()) {
             stats.records += 1;
             stats.bytes += payload_len(message);
             stats.time = stats.time.cover(&just);
+            match message.header.validity {
+                VALID => {}
+                VALID_DIGIT => stats.digit += 1,
+                _ => stats.other += 1,
+            }
         }
         let validity = match message.header.validity {
             VALID => &mut self.valid,

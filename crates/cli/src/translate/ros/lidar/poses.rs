@@ -1,11 +1,15 @@
 //! Attitudes, as transforms: `tf2_msgs/TFMessage` on `/tf`, of `base_link` in `world`, which
-//! stays where it is.
+//! stays where it is. What is not marked valid is left out.
 
 use std::sync::Arc;
 
 use anyhow::Result;
-use arrow_array::{RecordBatch, cast::AsArray as _, types::Float32Type};
-use logtool_core::{Log, Topic, TopicId, Translation};
+use arrow_array::{
+    RecordBatch,
+    cast::AsArray as _,
+    types::{Float32Type, UInt8Type},
+};
+use logtool_core::{Log, Topic, TopicId, Translation, VALID_ROWS};
 use logtool_rosmsg::MessageWriter;
 
 use crate::translate::{decoded::of_rows, nanos_of, ros::common};
@@ -28,11 +32,21 @@ pub(super) fn poses(
     };
     let mut about = common(topic, "", "tf2_msgs/TFMessage")?;
     about.name = "/tf".to_owned();
+    let valid: Option<u8> =
+        topic.metadata.get(VALID_ROWS).and_then(|valid| valid.parse().ok());
     let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
         let number = |name: &str| {
             let column = batch.column_by_name(name)?;
             Some(f64::from(column.as_primitive_opt::<Float32Type>()?.value(row)))
         };
+        let validity = batch.column_by_name("validity");
+        let validity =
+            validity.and_then(|column| column.as_primitive_opt::<UInt8Type>());
+        if let Some((valid, validity)) = valid.zip(validity)
+            && validity.value(row) != valid
+        {
+            return false;
+        }
         let numbers = names.map(|name| number(name).unwrap_or(f64::NAN));
         let nanos = nanos_of(batch, row).saturating_add(offset_nanos);
         let mut message = MessageWriter::new(out);
