@@ -4,7 +4,7 @@ counts the rows by DuckDB and Polars, and compares with `logtool info`.
 
 Prints the number of checks; exits non-zero where something differs. Needs the environment
 LOGTOOL, the program, and LOGTOOL_SAMPLES, the folder of real logs; LOGS says how many logs
-are generated (1000), KILLS how often it is killed at most (5), SEED which random moments.
+are generated (1000), KILLS how often it is killed at most (50), SEED which random moments.
 """
 
 import json
@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SAMPLES = Path(os.environ["LOGTOOL_SAMPLES"])
 LOGTOOL = str(Path(os.environ["LOGTOOL"]).resolve())
 LOGS = int(os.environ.get("LOGS", "1000"))
-KILLS = int(os.environ.get("KILLS", "5"))
+KILLS = int(os.environ.get("KILLS", "50"))
 SEED = int(os.environ.get("SEED", time.time_ns() % 1_000_000))
 #: Done, done and something was lost, some failed: samples are damaged, and some are no logs.
 ENDED = (0, 1, 3)
