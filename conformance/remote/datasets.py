@@ -30,6 +30,7 @@ def check(tally, client, proxy, files, folder):
     again(tally, client, sources, whole)
     refused(tally, client, sources, proxy)
     killed(tally, client, sources, whole, proxy)
+    interrupted(tally, client, sources, folder, proxy)
     lost(tally, client, sources, whole, proxy)
     failing(tally, client, sources, whole, proxy)
     shards(tally, client, sources, here)
@@ -201,6 +202,27 @@ def killed(tally, client, sources, whole, proxy):
     tally.check("s3: a lock that nobody writes any more is taken", wrong, f"after {took:.0f} s")
 
 
+def interrupted(tally, client, sources, folder, proxy):
+    """SIGTERM: nothing is left on this machine."""
+    temporary = folder / "temporary"
+    temporary.mkdir()
+    before = os.environ.get("TMPDIR")
+    os.environ["TMPDIR"] = str(temporary)
+    try:
+        with proxy.between():
+            process = start(sources, "set/interrupted")
+            while len(proxy.writes) < 25 and process.poll() is None:
+                time.sleep(0.005)
+            process.terminate()
+            process.communicate()
+    finally:
+        del os.environ["TMPDIR"]
+        os.environ |= {"TMPDIR": before} if before else {}
+    left = [str(path) for path in temporary.rglob("*")]
+    wrong = [f"status {process.returncode}"] * (process.returncode != 130) + left
+    tally.check("s3: of what was interrupted, nothing is left here", wrong)
+
+
 def lost(tally, client, sources, whole, proxy):
     """A run that was not heard of for so long that another has taken its lock ends."""
     prefix = "set/lost"
@@ -323,5 +345,5 @@ def others(tally, client, sources, folder):
     wanted = sorted(path.name for path in here.iterdir() if path.is_file())
     end = json.loads(second.stdout.splitlines()[-1])
     wrong = [first.stderr.decode()] * (first.returncode != 0) + [str(names)] * (sorted(names) != wanted)
-    wrong += [str(end)] * (end["converted"] != 0 or end["done_before"] != 2)
+    wrong += [str(end)] * (end["converted"] != 0 or end["done_before"] != 2 or end["no_logs"] != 0)
     tally.check("s3: logs of logs, beside those that they are of", wrong, str(names))

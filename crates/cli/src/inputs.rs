@@ -17,7 +17,7 @@ use crate::{
 pub(crate) fn expand(inputs: &mut Vec<PathBuf>) -> Result<()> {
     let mut expanded = Vec::new();
     for input in inputs.drain(..) {
-        match url::of(&input).map(listed).transpose()?.flatten() {
+        match url::of(&input).map(|url| listed(url, "")).transpose()?.flatten() {
             Some(Folder { logs, .. }) => {
                 expanded.extend(logs.into_iter().map(|log| PathBuf::from(log.url)));
             }
@@ -37,10 +37,11 @@ pub(crate) struct Folder {
     pub(crate) others: u64,
 }
 
-/// What `url` means, if it is a folder of an object store, or has a `*` and so is a pattern.
-pub(crate) fn listed(url: &str) -> Result<Option<Folder>> {
+/// What `url` means, if it is a folder of an object store, or has a `*` and so is a pattern;
+/// without what is in the folder `but`, if that is not empty.
+pub(crate) fn listed(url: &str, but: &str) -> Result<Option<Folder>> {
     if remote::is_folder(url) {
-        return in_folder(url).map(Some);
+        return in_folder(url, but).map(Some);
     }
     let plain = url.split('*').next().unwrap_or(url);
     let base = plain.rfind('/').map_or(plain, |slash| &plain[..=slash]);
@@ -52,7 +53,7 @@ pub(crate) fn listed(url: &str) -> Result<Option<Folder>> {
         Complaint::misuse(format!("`{url}` is no pattern: {}", err.kind()))
     })?;
     let glob = glob.compile_matcher();
-    let mut logs = remote::list(base)?;
+    let mut logs = remote::list(base, but)?;
     logs.retain(|object| glob.is_match(&object.url));
     match logs.is_empty() {
         false => Ok(Some(Folder { logs, others: 0 })),
@@ -60,8 +61,8 @@ pub(crate) fn listed(url: &str) -> Result<Option<Folder>> {
     }
 }
 
-fn in_folder(url: &str) -> Result<Folder> {
-    let mut logs = remote::list(url)?;
+fn in_folder(url: &str, but: &str) -> Result<Folder> {
+    let mut logs = remote::list(url, but)?;
     let count = logs.len() as u64;
     logs.retain(|object| is_called_as_logs_are(&object.url));
     if logs.is_empty() {

@@ -54,12 +54,14 @@ pub(crate) fn shown(url: &str) -> String {
     Location::parse(url).map_or_else(|_| url.to_owned(), |place| place.to_string())
 }
 
-/// All that is in the folder `url`, in the order of the URLs.
-pub(crate) fn list(url: &str) -> Result<Vec<Listed>> {
+/// All that is in the folder `url`, in the order of the URLs, without what is in the folder
+/// `but`, if that is not empty.
+pub(crate) fn list(url: &str, but: &str) -> Result<Vec<Listed>> {
     let place = parsed(url)?;
     let listed = client()?.list(&place).map_err(|err| explained(err, &place));
-    let listed = listed.with_context(|| place.to_string())?;
-    Ok(listed.into_iter().map(named).collect())
+    let listed = listed.with_context(|| place.to_string())?.into_iter().map(named);
+    let is_meant = |object: &Listed| but.is_empty() || !object.url.starts_with(but);
+    Ok(listed.filter(is_meant).collect())
 }
 
 /// What the server tells of the object at `url`; as good as nothing, if it does not tell of

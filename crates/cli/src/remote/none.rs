@@ -34,7 +34,7 @@ pub(crate) fn shown(url: &str) -> String {
 }
 
 /// Says that there is no way.
-pub(crate) fn list(url: &str) -> Result<Vec<Listed>> {
+pub(crate) fn list(url: &str, _: &str) -> Result<Vec<Listed>> {
     refuse(url)
 }
 

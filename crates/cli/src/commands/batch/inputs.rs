@@ -107,7 +107,7 @@ const DEEPEST: usize = 256;
 pub(super) fn find(typed: &[PathBuf], but: &Path) -> Result<Inputs> {
     let mut finding = Finding {
         but: fs::canonicalize(but).ok(),
-        but_url: url::of(but).map(|url| {
+        but_url: url::of(but).map_or(String::new(), |url| {
             let url = remote::shown(url);
             format!("{}/", url.trim_end_matches('/'))
         }),
@@ -175,8 +175,8 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 
 struct Finding {
     but: Option<PathBuf>,
-    /// The same, if it is a URL.
-    but_url: Option<String>,
+    /// The same, if it is a URL; else empty.
+    but_url: String,
     candidates: Vec<Candidate>,
     inputs: Inputs,
 }
@@ -223,13 +223,10 @@ impl Finding {
             let Listed { url, bytes, modified } = object;
             Found { path: path.into(), source: url, bytes, modified }
         };
-        match inputs::listed(url)? {
+        match inputs::listed(url, &self.but_url)? {
             Some(Folder { logs, others }) => {
                 self.inputs.others += others;
-                let but = self.but_url.as_deref();
-                let is_meant =
-                    |log: &Listed| but.is_none_or(|but| !log.url.starts_with(but));
-                let logs = logs.into_iter().filter(is_meant);
+                let logs = logs.into_iter();
                 self.inputs.logs.extend(logs.map(|log| found(&log.url.clone(), log)));
             }
             None => self.inputs.logs.push(found(url, remote::look(url)?)),
