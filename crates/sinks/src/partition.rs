@@ -5,6 +5,8 @@
 //! | `imu.parquet` | `imu/log=<name>/part-0.parquet` |
 //! | `camera/index.csv` | `camera/log=<name>/index.csv` |
 //!
+//! Where all files of a log belong together, it is `log=<name>/` and what the sink calls it.
+//!
 //! Folders called `key=value` are partitions to Hive, Spark, DuckDB, Polars and others:
 //! who reads all of a table has a column `log` beside those of the files.
 
@@ -15,20 +17,38 @@ use std::path::{Path, PathBuf};
 pub struct Partition {
     log: String,
     begun_in: PathBuf,
-    is_table: bool,
+    kind: Kind,
+}
+
+/// What files belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Those of a table.
+    Table,
+    /// Those of a log.
+    Log,
+    /// None.
+    File,
 }
 
 impl Partition {
     /// The partition of the log called `log`, whose files are begun in the folder
     /// `begun_in`. The name has to be one that a folder can have.
     pub fn new(log: impl Into<String>, begun_in: impl Into<PathBuf>) -> Self {
-        Self { log: log.into(), begun_in: begun_in.into(), is_table: true }
+        Self { log: log.into(), begun_in: begun_in.into(), kind: Kind::Table }
     }
 
     /// Files of the data set itself, as a log that is one file: they have no partition.
     #[must_use]
     pub fn whole(mut self) -> Self {
-        self.is_table = false;
+        self.kind = Kind::File;
+        self
+    }
+
+    /// Files that only mean something together: they are all in the folder `log=<name>`.
+    #[must_use]
+    pub fn together(mut self) -> Self {
+        self.kind = Kind::Log;
         self
     }
 
@@ -41,7 +61,8 @@ impl Partition {
     pub(crate) fn place(&self, name: &str) -> String {
         let log = &self.log;
         match (name.split_once('/'), name.rsplit_once('.')) {
-            _ if !self.is_table => name.to_owned(),
+            _ if self.kind == Kind::File => name.to_owned(),
+            _ if self.kind == Kind::Log => format!("log={log}/{name}"),
             (Some((table, file)), _) => format!("{table}/log={log}/{file}"),
             (None, Some((table, end))) => format!("{table}/log={log}/part-0.{end}"),
             (None, None) => format!("{name}/log={log}/part-0"),
@@ -52,6 +73,13 @@ impl Partition {
 #[cfg(test)]
 mod tests {
     use super::Partition;
+
+    #[test]
+    fn files_that_belong_together_are_in_one_folder() {
+        let partition = Partition::new("flight_7", "x").together();
+        assert_eq!(partition.place("gps.parquet"), "log=flight_7/gps.parquet");
+        assert_eq!(Partition::new("a", "x").whole().place("a.mcap"), "a.mcap");
+    }
 
     #[test]
     fn files_are_in_the_partition_of_their_table() {

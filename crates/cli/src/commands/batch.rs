@@ -28,7 +28,7 @@ use serde_json::json;
 
 pub(super) use self::index::run as index;
 use self::{
-    dataset::Dataset,
+    dataset::{Dataset, Kind},
     entry::Entry,
     gate::Pass,
     inputs::{Found, Inputs},
@@ -39,7 +39,7 @@ use self::{
     side_by_side::Limits,
 };
 use crate::{
-    args::{BatchArgs, ConvertArgs, GlobalArgs, Layout, Target, To},
+    args::{BatchArgs, ConvertArgs, GlobalArgs, Target, To},
     commands::convert,
     complaint::Complaint,
     labels,
@@ -146,9 +146,9 @@ fn asked(args: &BatchArgs) -> Result<ConvertArgs> {
     if args.convert.is_stdout() {
         return refuse("a data set is a folder", "name it with -o");
     }
-    if convert.layout == Some(Layout::Px4) || convert.merge.is_some() {
+    if convert.merge.is_some() {
         let hint = "`logtool convert` does that, log for log";
-        return refuse("--layout px4 and --merge make no data set", hint);
+        return refuse("--merge makes no data set", hint);
     }
     convert::check(&convert)?;
     Ok(convert)
@@ -255,7 +255,7 @@ fn write_catalog(
         entry.error = failed.map(|(_, error)| error.clone());
         catalog::rows(&entry)
     };
-    let outputs = dataset.outputs("", true);
+    let outputs = dataset.outputs("", Kind::OneFile);
     catalog::write(&outputs, &stem, false, &mut logs.iter().map(rows))?;
     if args.catalog.is_some() {
         catalog::write(&outputs, &stem, true, &mut logs.iter().map(rows))?;

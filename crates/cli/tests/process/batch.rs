@@ -109,8 +109,8 @@ fn a_folder_of_others_and_one_that_is_being_written_are_refused() {
         .run(&["batch", "-q", "nowhere", "-o", "set"])
         .ended(1, &["nowhere: there is no such file"]);
     folder
-        .run(&["batch", "logs", "-o", "x", "--layout", "px4"])
-        .ended(2, &["--layout px4"]);
+        .run(&["batch", "logs", "-o", "x", "--merge", "asof", "--rate", "10"])
+        .ended(2, &["--merge makes no data set"]);
 }
 
 #[test]
@@ -141,6 +141,25 @@ fn arrays_for_matlab_are_a_file_of_each_log() {
     assert!(read("set/rover.mat").len().abs_diff(read("one.mat").len()) < 1024);
     let (_, end) = batch(&folder, 0, &["logs", "-o", "set", "--to", "mat"]);
     assert_eq!(end["done_before"], 3);
+}
+
+#[test]
+fn the_files_of_flight_review_are_in_a_folder_of_each_flight() {
+    let folder = logs();
+    let px4 = ["logs/monday", "-o", "set", "--to", "parquet", "--layout", "px4"];
+    batch(&folder, 0, &px4);
+    let log = "logs/monday/flight.ulg";
+    let convert =
+        ["-q", "convert", log, "-o", "one", "--to", "parquet", "--layout", "px4"];
+    folder.run(&convert).succeeded();
+    assert_eq!(folder.list("set"), ["_catalog.parquet", "_logtool", "log=flight"]);
+    let files = folder.list("set/log=flight");
+    assert_eq!(files, folder.list("one"));
+    assert!(files.len() > 3, "{files:?}");
+    batch(&folder, 0, &["logs/monday", "-o", "set"]);
+    assert!(!folder.list("set").contains(&"log=flight".to_owned()));
+    let px4 = ["logs/rover", "-o", "other", "--to", "parquet", "--layout", "px4"];
+    batch(&folder, 1, &px4);
 }
 
 #[test]

@@ -32,6 +32,17 @@ pub(super) const STATE: &str = "_logtool";
 /// What is in a folder that is none of a data set, and yet nobody's.
 const HARMLESS: [&str; 2] = [".DS_Store", "lost+found"];
 
+/// What a log becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Files that are each in their table.
+    Tables,
+    /// Files that only mean something together: they have a folder.
+    Together,
+    /// A file in the folder of the data set itself.
+    OneFile,
+}
+
 /// See the module.
 pub(super) struct Dataset {
     place: Box<dyn Place>,
@@ -72,11 +83,14 @@ impl Dataset {
         self.place.check()
     }
 
-    /// The files of the log called `log`, each in its table or, if it is one file, in the
-    /// folder itself.
-    pub(super) fn outputs(&self, log: &str, is_one_file: bool) -> Guarded {
+    /// The files of the log called `log`, which are of a `kind`.
+    pub(super) fn outputs(&self, log: &str, kind: Kind) -> Guarded {
         let partition = Partition::new(log, self.place.staging());
-        let partition = if is_one_file { partition.whole() } else { partition };
+        let partition = match kind {
+            Kind::Tables => partition,
+            Kind::Together => partition.together(),
+            Kind::OneFile => partition.whole(),
+        };
         self.place.guard(Outputs::of_partition(self.place.dir(), partition))
     }
 

@@ -13,11 +13,15 @@ use logtool_core::{Columns, FileSource, Labels, Log, Manifest, RecordSink, Topic
 use rayon::ThreadPool;
 
 use crate::{
-    args::{ConvertArgs, GlobalArgs, Target},
+    args::{ConvertArgs, GlobalArgs, Layout, Target},
     clock::ShownClock,
     commands::{
         batch::{
-            dataset::Dataset, entry::Entry, gate::Pass, inputs::Found, meter::LogMeter,
+            dataset::{Dataset, Kind},
+            entry::Entry,
+            gate::Pass,
+            inputs::Found,
+            meter::LogMeter,
             tables::Shape,
         },
         convert::{
@@ -153,6 +157,15 @@ impl Work<'_> {
         }))
     }
 
+    /// What a log becomes, if that is no log.
+    fn kind(&self) -> Kind {
+        match (self.args.target(), self.args.layout) {
+            (Target::Mat, _) => Kind::OneFile,
+            (_, Some(Layout::Px4)) => Kind::Together,
+            _ => Kind::Tables,
+        }
+    }
+
     /// Makes tables, or files beside tables, of a log.
     fn tables(
         &self,
@@ -161,7 +174,7 @@ impl Work<'_> {
         pass: &mut Pass<'_>,
         meter: &LogMeter<'_>,
     ) -> Result<Count> {
-        let (opened, _) = one::open(&found.path, self.args, self.global)?;
+        let (opened, header) = one::open(&found.path, self.args, self.global)?;
         complete(entry, &opened.input)?;
         let manifest = opened.log.manifest();
         entry.describe(&opened.input, manifest);
@@ -171,16 +184,19 @@ impl Work<'_> {
         let has_labels = self.args.labels.labels;
         let of_log = || has_labels.then(|| labels::of_log(manifest)).flatten();
         let labels = self.labels.clone().or_else(of_log);
-        // All arrays of a log are one file, and so in no table.
-        let is_one_file = self.args.target() == Target::Mat;
-        let outputs = self.dataset.outputs(&entry.log, is_one_file);
+        let kind = self.kind();
+        let outputs = self.dataset.outputs(&entry.log, kind);
         let mut args = meant(self.args, &*opened.log, labels.as_ref())?;
         let shapes = match &mut args {
-            Some(args) if is_one_file => {
-                args.out = Some(outputs.dir().join(format!("{}.mat", entry.log)));
+            Some(args) if kind == Kind::Tables => {
+                shapes(&opened, args, labels.as_ref())?
+            }
+            // In no table.
+            Some(args) => {
+                let file = format!("{}.mat", entry.log);
+                args.out = (kind == Kind::OneFile).then(|| outputs.dir().join(file));
                 Vec::new()
             }
-            Some(args) => shapes(&opened, args, labels.as_ref())?,
             None => Vec::new(),
         };
         let names = pass.in_turn(|| self.dataset.tables(&shapes))?;
@@ -192,13 +208,13 @@ impl Work<'_> {
             Some(args) => {
                 let progress = |bytes| meter.add(bytes);
                 let (opened, outputs) = (&opened, &*outputs);
-                let tables = Some(&names).filter(|_| !is_one_file);
+                let tables = Some(&names).filter(|_| kind == Kind::Tables);
                 let progress = &progress;
                 let provenance =
                     &provenance::of_known(&opened.input, &entry.digest, self.global);
                 let job =
                     Job { opened, outputs, args, labels, provenance, tables, progress };
-                nothing_is_fine(self.decoding(|| one::write(job, None)))?
+                nothing_is_fine(self.decoding(|| one::write(job, header.as_ref())))?
             }
         };
         findings.add(manifest, &made.topics, &made.damage);
@@ -224,7 +240,7 @@ impl Work<'_> {
         entry.describe(&input, manifest);
         let mut findings = Findings::of(&input, manifest);
         findings.check(self.global.strict)?;
-        let outputs = self.dataset.outputs(&entry.log, true);
+        let outputs = self.dataset.outputs(&entry.log, Kind::OneFile);
         let mut count = Count::default();
         if let Some(args) = meant(self.args, &*log, None)? {
             let mut ready = Ready::new(&input, &log, &args)?;
