@@ -151,7 +151,16 @@ def back(path, made, folder, tally):
     left = sum(one is not None for messages in wanted.values() for one in messages)
     if left:
         differences.append(f"{left} messages are not in the second bag")
+    if connections(path) != connections(bag):
+        differences.append(f"{connections(path)} | {connections(bag)}")
     tally.check("ros2 back", differences, f"{compared} messages")
+
+
+def connections(path):
+    """Who wrote what in a bag that has messages of it, and whether it is for those too who come later."""
+    with Reader(path) as reader:
+        told = [(one.topic, one.ext.callerid, bool(one.ext.latching), one.msgcount) for one in reader.connections]
+        return sorted((topic, caller or "", late) for topic, caller, late, count in told if count)
 
 
 def without_seq(value):

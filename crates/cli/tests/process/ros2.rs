@@ -103,12 +103,15 @@ fn a_file_of_ros_2_becomes_the_bag_that_it_was_made_of_but_for_seq() {
     let key = |topic: &Value| {
         let text = |key: &str| topic[key].to_string();
         let metadata = |key: &str| topic["metadata"][key].to_string();
-        [text("name"), text("type"), metadata("md5sum"), text("latched")]
+        [text("name"), text("type_name"), metadata("md5sum"), metadata("latching")]
     };
     let wanted: Vec<_> = topics(&folder, &bag).iter().map(key).collect();
     let made: Vec<_> = topics(&folder, "new.bag").iter().map(key).collect();
     assert_eq!(made, wanted);
-    assert!(made[0][2].len() == 34, "{made:?}");
+    assert!(
+        made[0][2].len() == 34 && made.iter().any(|of| of[3] == "\"true\""),
+        "{made:?}"
+    );
     // Some topics, some of the time, and as one of several logs.
     let part = [
         "convert",
