@@ -1,7 +1,9 @@
 """Clouds and images of Foxglove's own types, written with the Python packages
 foxglove-schemas-protobuf and mcap-protobuf-support, as logtool reads them."""
 
+import base64
 import io
+import json
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ from foxglove_schemas_protobuf.PackedElementField_pb2 import PackedElementField
 from foxglove_schemas_protobuf.PointCloud_pb2 import PointCloud
 from foxglove_schemas_protobuf.RawImage_pb2 import RawImage
 from logtool import run
+from mcap.writer import Writer as McapWriter
 from mcap_protobuf.writer import Writer
 from PIL import Image
 
@@ -66,6 +69,44 @@ def check(folder, tally):
         writer.write_message("/raw", raw, log_time=9, publish_time=9)
         writer.finish()
 
+    check_points(path, clouds, folder, tally)
+    check_images(path, file.getvalue(), pixels, folder, tally)
+
+    json_path = Path(folder) / "foxglove_json.mcap"
+    with open(json_path, "wb") as out:
+        writer = McapWriter(out)
+        writer.start()
+        for topic, messages in {"/cloud": [cloud(made, 10**18 + n) for n, made in enumerate(clouds)], "/png": [png]}.items():
+            name = messages[0].DESCRIPTOR.name
+            fields = {field.name: {} for field in messages[0].DESCRIPTOR.fields}
+            schema = json.dumps({"type": "object", "properties": fields}).encode()
+            schema = writer.register_schema(f"foxglove.{name}", "jsonschema", schema)
+            channel = writer.register_channel(topic, "json", schema)
+            for n, message in enumerate(messages):
+                writer.add_message(channel, n + 1, json.dumps(in_json(message)).encode(), n + 1)
+        writer.finish()
+    folder = Path(folder) / "of_json"
+    check_points(json_path, clouds, folder, tally, "in JSON")
+    check_images(json_path, file.getvalue(), None, folder, tally, "in JSON")
+
+
+def in_json(message):
+    """A message as Foxglove has it in JSON: moments as `sec` and `nsec`, bytes in base64."""
+    if hasattr(message, "nanos"):
+        return {"sec": message.seconds, "nsec": message.nanos}
+    made = {}
+    for field in message.DESCRIPTOR.fields:
+        value = getattr(message, field.name)
+        if field.type == field.TYPE_BYTES:
+            value = base64.b64encode(value).decode()
+        elif field.type == field.TYPE_MESSAGE:
+            # A repeated one has a length.
+            value = [in_json(one) for one in value] if hasattr(value, "__len__") else in_json(value)
+        made[field.name] = value
+    return made
+
+
+def check_points(path, clouds, folder, tally, how="in protobuf"):
     run("convert", path, "-o", Path(folder) / "points", "--to", "parquet", "--topic", "/cloud/points")
     table = pq.ParquetFile(next((Path(folder) / "points").glob("*.parquet"))).read()
     wanted, differences = np.concatenate(clouds), []
@@ -76,12 +117,14 @@ def check(folder, tally):
     stamps = np.repeat([10**18 + n for n in range(len(clouds))], [len(made) for made in clouds])
     if table["stamp"].cast("int64").to_pylist() != stamps.tolist():
         differences.append("stamps")
-    tally.check("points of foxglove.PointCloud", differences, f"{len(wanted)} points")
+    tally.check(f"points of foxglove.PointCloud {how}", differences, f"{len(wanted)} points")
 
+
+def check_images(path, png, pixels, folder, tally, how="in protobuf"):
     run("convert", path, "-o", Path(folder) / "images", "--to", "images")
     differences = []
-    if (Path(folder) / "images/png/1.500000000.png").read_bytes() != file.getvalue():
+    if (Path(folder) / "images/png/1.500000000.png").read_bytes() != png:
         differences.append("foxglove.CompressedImage")
-    if not np.array_equal(np.asarray(Image.open(Path(folder) / "images/raw/1.500000000.png")), pixels):
+    if pixels is not None and not np.array_equal(np.asarray(Image.open(Path(folder) / "images/raw/1.500000000.png")), pixels):
         differences.append("foxglove.RawImage")
-    tally.check("images of foxglove's types", differences)
+    tally.check(f"images of foxglove's types {how}", differences)

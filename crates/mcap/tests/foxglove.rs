@@ -1,4 +1,4 @@
-//! Clouds and images of Foxglove's own types, in protocol buffers. The messages are by hand,
+//! Clouds of Foxglove's own types, in protocol buffers and JSON. The messages are by hand,
 //! from foxglove-sdk's `.proto` files; what the Python package writes is compared in the
 //! conformance suite.
 
@@ -129,6 +129,42 @@ fn clouds_of_foxglove_have_a_topic_of_their_points() {
     assert_eq!(points.column(2).as_primitive::<UInt32Type>().values(), &[0, 1, 0, 1]);
     // The topic itself has its columns still.
     assert_eq!(table(&log, "/cloud").0.num_rows(), 3);
+}
+
+#[test]
+fn clouds_of_foxglove_in_json_have_the_same_points() {
+    let schema = br#"{"type":"object","properties":{"timestamp":{},"point_stride":{},
+        "fields":{},"data":{"type":"string","contentEncoding":"base64"}}}"#;
+    let mut file =
+        Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
+    let of = "foxglove.PointCloud";
+    let schemas = [
+        ("/cloud", file.schema(of, "jsonschema", schema).unwrap()),
+        ("/other", file.schema(of, "jsonschema", b"{}").unwrap()),
+    ];
+    for (topic, schema) in schemas {
+        let channel = file.channel(topic, schema, "json", BTreeMap::new()).unwrap();
+        // The points of `cloud` above, in base64 as Python has it.
+        for (number, message) in (0..).zip([
+            &br#"{"timestamp":{"sec":5,"nsec":7},"point_stride":6,"fields":[{"name":"x",
+                "offset":0,"type":7},{"name":"i","offset":4,"type":3}],
+                "data":"AACAPwEAAAAAQAIB"}"#[..],
+            b"[]",
+        ]) {
+            let time = Timestamp::from_nanos(1_000 + i64::from(number));
+            file.write(channel, number, time, time, message).unwrap();
+        }
+    }
+    let bytes: Bytes = file.finish().unwrap().into_inner().into();
+    conformance::check(&FORMAT, bytes.clone());
+    let log = open(bytes);
+    assert_eq!(log.manifest().topics.len(), 3, "the other schema has no such fields");
+    let (points, damage) = table(&log, "/cloud/points");
+    assert_eq!(points.column(3).as_primitive::<Float32Type>().values(), &[1.0, 2.0]);
+    assert_eq!(points.column(4).as_primitive::<UInt16Type>().values(), &[1, 258]);
+    let stamps = points.column(1).as_primitive::<TimestampNanosecondType>();
+    assert_eq!(stamps.value(1), 5_000_000_007);
+    assert_eq!(damage.iter().map(|one| one.records).sum::<u64>(), 1);
 }
 
 #[test]

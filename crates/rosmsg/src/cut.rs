@@ -22,6 +22,8 @@ pub enum Encoding {
     Cdr,
     /// As protocol buffers: `protobuf`, which Foxglove's own types are written in.
     Protobuf,
+    /// In JSON: `json`, as these types may be written too.
+    Json,
 }
 
 impl Encoding {
@@ -31,6 +33,7 @@ impl Encoding {
             "ros1" => Some(Self::Ros1),
             "cdr" => Some(Self::Cdr),
             "protobuf" => Some(Self::Protobuf),
+            "json" => Some(Self::Json),
             _ => None,
         }
     }
@@ -70,8 +73,8 @@ impl<'b> FieldCut<'b> {
         match encoding {
             Encoding::Ros1 => return Some(plain(payload, false, 1, false)),
             Encoding::Cdr => {}
-            // Its fields have numbers, and no order.
-            Encoding::Protobuf => return None,
+            // Their fields have numbers or names, and no order.
+            Encoding::Protobuf | Encoding::Json => return None,
         }
         let (head, bytes) = payload.split_at_checked(CDR_HEAD_LEN)?;
         // DDS-XTypes 1.3, table 59: CDR_BE, CDR_LE, CDR2_BE, CDR2_LE. What follows are
@@ -109,7 +112,7 @@ impl<'b> FieldCut<'b> {
     pub(crate) fn place(&mut self, len: usize) -> Option<Range<usize>> {
         self.take(1, len)?;
         let before = match self.encoding {
-            Encoding::Ros1 | Encoding::Protobuf => 0,
+            Encoding::Ros1 | Encoding::Protobuf | Encoding::Json => 0,
             Encoding::Cdr => CDR_HEAD_LEN,
         };
         Some(before + self.at - len..before + self.at)

@@ -20,7 +20,10 @@ use std::borrow::Cow;
 use logtool_core::{Error, ErrorKind, Result, Timestamp, Topic, text};
 use logtool_protobuf::{CompressedImage, PixelImage};
 
-use crate::cut::{Encoding, FieldCut, Header};
+use crate::{
+    cut::{Encoding, FieldCut, Header},
+    sensor::json::JsonImage,
+};
 
 pub use self::{
     file::ImageFile,
@@ -71,7 +74,7 @@ impl ImageType {
                 Some(Self::Compressed(encoding))
             }
             (Encoding::Protobuf, PixelImage::TYPE) => Some(Self::Raw(encoding)),
-            (Encoding::Protobuf, CompressedImage::TYPE) => {
+            (Encoding::Protobuf | Encoding::Json, CompressedImage::TYPE) => {
                 Some(Self::Compressed(encoding))
             }
             _ => None,
@@ -86,6 +89,7 @@ impl ImageType {
         let message = match self {
             Self::Raw(Encoding::Protobuf) => foxglove_raw(payload),
             Self::Compressed(Encoding::Protobuf) => foxglove_compressed(payload),
+            Self::Compressed(Encoding::Json) => json_compressed(payload),
             Self::Raw(encoding) => raw(payload, encoding),
             Self::Compressed(encoding) => compressed(payload, encoding),
         };
@@ -111,7 +115,7 @@ fn compressed(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
     let header = cut.header()?;
     let format = text(cut.text()?);
     let data = cut.numbers(1)?;
-    let file = ImageFile::new(&format, data);
+    let file = ImageFile::new(&format, Cow::Borrowed(data));
     let is_whole = cut.is_at_end() && !data.is_empty();
     is_whole.then(|| message(header, format, ImageContent::File(file)))
 }
@@ -133,9 +137,22 @@ fn foxglove_compressed(payload: &[u8]) -> Option<ImageMessage<'_>> {
     let told = CompressedImage::parse(payload)?;
     let header = Header { stamp: told.nanos, frame: told.frame_id };
     let format = text(told.format);
-    let file = ImageFile::new(&format, told.data);
+    let file = ImageFile::new(&format, Cow::Borrowed(told.data));
     let is_whole = !told.data.is_empty();
     is_whole.then(|| message(header, format, ImageContent::File(file)))
+}
+
+/// The same in JSON.
+fn json_compressed(payload: &[u8]) -> Option<ImageMessage<'_>> {
+    let JsonImage { nanos, frame_id, format, data } = JsonImage::parse(payload)?;
+    let is_whole = !data.is_empty();
+    let file = ImageFile::new(&format, Cow::Owned(data));
+    is_whole.then(|| ImageMessage {
+        stamp: Timestamp::from_nanos(nanos),
+        frame_id,
+        encoding: format,
+        content: ImageContent::File(file),
+    })
 }
 
 fn message<'m>(

@@ -14,7 +14,7 @@ use crate::{
         point_decoder::{PointDecoder, PointSource},
     },
     points::Shape,
-    sensor::{cloud, cloud2, packets, scan},
+    sensor::{cloud, cloud2, json::JsonCloud, packets, scan},
 };
 
 /// What is derived of the messages of a topic.
@@ -45,11 +45,14 @@ impl Derivation {
                 })
             }
             Encoding::Cdr => Self::of_cdr(&topic.type_name, &topic.definition),
-            Encoding::Protobuf => {
-                let is_it = topic.type_name == PointCloud::TYPE
-                    && PointCloud::is_defined(&topic.descriptor);
+            encoding @ (Encoding::Protobuf | Encoding::Json) => {
+                let is_defined = || match encoding {
+                    Encoding::Json => JsonCloud::is_defined(&topic.definition),
+                    _ => PointCloud::is_defined(&topic.descriptor),
+                };
+                let is_it = topic.type_name == PointCloud::TYPE && is_defined();
                 let what = What::Points(PointSource::Packed);
-                is_it.then_some(Self { what, encoding: Encoding::Protobuf })
+                is_it.then_some(Self { what, encoding })
             }
         }
     }

@@ -8,12 +8,13 @@ use logtool_core::{
     Columns, Damage, DamageKind, Decoder, Error, ErrorKind, Result, Run, View,
     time_array, time_field,
 };
+use logtool_protobuf::PointCloud;
 
 use crate::{
     cut::Encoding,
     derived::values::{Part, Values, data_type, values},
     points::{Points, Shape},
-    sensor::{cloud, cloud2, packed, scan},
+    sensor::{cloud, cloud2, json::JsonCloud, packed, scan},
 };
 
 /// What the points of a topic are in its messages.
@@ -48,7 +49,10 @@ impl PointSource {
             Self::Cloud2 => cloud2::shape(payload, encoding),
             Self::Cloud => cloud::shape(payload, encoding),
             Self::Scan => Some(scan::shape()),
-            Self::Packed => packed::shape(payload),
+            Self::Packed if encoding == Encoding::Json => {
+                packed::shape(&JsonCloud::parse(payload)?.cloud())
+            }
+            Self::Packed => packed::shape(&PointCloud::parse(payload)?),
         }
     }
 }
@@ -153,7 +157,9 @@ impl PointDecoder {
                 let is_wanted = |column| self.is_wanted.get(column) == Some(&true);
                 scan::points(payload, self.encoding, is_wanted)
             }
-            PointSource::Packed => packed::points(payload, &self.shape),
+            PointSource::Packed => {
+                packed::points(&PointCloud::parse(payload)?, &self.shape)
+            }
         }
     }
 }
@@ -165,7 +171,16 @@ impl Decoder for PointDecoder {
 
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
         for record in run.records() {
-            let Some(points) = self.points(record.payload) else {
+            // What is in base64 has to be somewhere.
+            let json = (self.encoding == Encoding::Json)
+                .then(|| JsonCloud::parse(record.payload));
+            let points = match &json {
+                None => self.points(record.payload),
+                Some(json) => json
+                    .as_ref()
+                    .and_then(|json| packed::points(&json.cloud(), &self.shape)),
+            };
+            let Some(points) = points else {
                 record.undecodable().add_to(damage);
                 continue;
             };

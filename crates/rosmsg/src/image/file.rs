@@ -1,5 +1,7 @@
 //! Files in messages: what they are is seen from their bytes.
 
+use std::borrow::Cow;
+
 use logtool_core::Cut;
 
 /// A file that is an image.
@@ -9,7 +11,7 @@ pub struct ImageFile<'m> {
     ///
     /// What `compressed_depth_image_transport` writes before a PNG, 12 bytes, is not of
     /// the file.
-    pub bytes: &'m [u8],
+    pub bytes: Cow<'m, [u8]>,
     /// What such files are called at their ends: `jpg`, `png`, `tiff`, `bmp`, `webp`, `avif`, or
     /// `bin` if it is none of these.
     pub extension: &'static str,
@@ -24,20 +26,28 @@ const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 impl<'m> ImageFile<'m> {
     /// The file in `data`, which is said to be of `format`.
-    pub(super) fn new(format: &str, data: &'m [u8]) -> Self {
+    pub(super) fn new(format: &str, data: Cow<'m, [u8]>) -> Self {
         let (mut bytes, mut quantisation) = (data, None);
         if format.contains("compressedDepth")
-            && let Some((inner, numbers)) = compressed_depth(data)
+            && let Some((inner, numbers)) = compressed_depth(&bytes)
         {
-            bytes = inner;
+            let start = bytes.len() - inner.len();
+            bytes = match bytes {
+                Cow::Borrowed(all) => {
+                    Cow::Borrowed(all.get(start..).unwrap_or_default())
+                }
+                Cow::Owned(all) => {
+                    Cow::Owned(all.get(start..).unwrap_or_default().to_vec())
+                }
+            };
             // Depth of 16 bits is stored as it is.
             quantisation = format.starts_with("32FC1").then_some(numbers);
         }
-        let extension = extension(bytes);
+        let extension = extension(&bytes);
         let size = match extension {
-            "png" => png_size(bytes),
-            "jpg" => jpeg_size(bytes),
-            "bmp" => bmp_size(bytes),
+            "png" => png_size(&bytes),
+            "jpg" => jpeg_size(&bytes),
+            "bmp" => bmp_size(&bytes),
             _ => None,
         };
         Self { bytes, extension, size, quantisation }

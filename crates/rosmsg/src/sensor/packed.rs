@@ -1,25 +1,22 @@
 //! `foxglove.PointCloud`: points whose fields the message itself declares, as a
-//! [`PointCloud2`](super::cloud2) does, in protocol buffers.
+//! [`PointCloud2`](super::cloud2) does.
 
 use logtool_core::Primitive;
 use logtool_protobuf::{PackedField, PointCloud};
 
 use crate::points::{Column, Fill, Grid, Kind, Points, Shape, Strided};
 
-/// The columns that the points of the cloud in `payload` have; nothing if it is none, or
-/// declares no field. Fields of a type that is not known are none.
-pub(crate) fn shape(payload: &[u8]) -> Option<Shape> {
-    let cloud = PointCloud::parse(payload)?;
-    grid(&cloud)?;
+/// The columns that the points of `cloud` have; nothing if it declares no field, or none of a
+/// type that is known.
+pub(crate) fn shape(cloud: &PointCloud<'_>) -> Option<Shape> {
+    grid(cloud)?;
     let columns = cloud.fields.iter().filter_map(column).collect();
     Shape::new(columns, false).filter(|shape| !shape.columns.is_empty())
 }
 
-/// The points of the cloud in `payload`, if it is one and all its fields are among the
-/// columns of `shape`.
-pub(crate) fn points<'b>(payload: &'b [u8], shape: &Shape) -> Option<Points<'b>> {
-    let cloud = PointCloud::parse(payload)?;
-    let grid = grid(&cloud)?;
+/// The points of `cloud`, if all its fields are among the columns of `shape`.
+pub(crate) fn points<'b>(cloud: &PointCloud<'b>, shape: &Shape) -> Option<Points<'b>> {
+    let grid = grid(cloud)?;
     let mut columns: Vec<Option<Strided<'b>>> = vec![None; shape.columns.len()];
     if grid.points() > 0 {
         for field in &cloud.fields {

@@ -47,7 +47,7 @@ pub(super) const OUTPUTS: &[Output] = &[
             (
                 &["rosbag", "mcap"],
                 "PointCloud2, PointCloud, LaserScan and packets of Velodyne lidars, of ROS 1 \
-                 or in CDR; foxglove.PointCloud in protobuf",
+                 or in CDR; foxglove.PointCloud in protobuf or JSON",
             ),
             (
                 &["vel", "capture"],
@@ -61,7 +61,7 @@ pub(super) const OUTPUTS: &[Output] = &[
         kept: &[
             (
                 &["rosbag", "mcap"],
-                "of ROS 1, in CDR, or of Foxglove's types in protobuf; compressed images byte for \
+                "of ROS 1, in CDR, or of Foxglove's types; compressed images byte for \
                  byte, others as PNG",
             ),
             (&["vel"], "JPEG images byte for byte"),

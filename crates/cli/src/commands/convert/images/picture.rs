@@ -89,7 +89,7 @@ impl Picture {
         let mut clipped = 0;
         let (size, quantisation, extension, bytes) = match image.content {
             ImageContent::File(file) => {
-                (file.size, file.quantisation, file.extension, file.bytes.to_vec())
+                (file.size, file.quantisation, file.extension, file.bytes.into_owned())
             }
             ImageContent::Raw(raw) => {
                 let pixels = raw.pixels()?;

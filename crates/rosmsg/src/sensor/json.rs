@@ -1,0 +1,143 @@
+//! Foxglove's own types in JSON: as in protocol buffers, but that bytes are texts in base64,
+//! and moments are `{"sec": …, "nsec": …}` (the JSON schemas of foxglove-sdk).
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use base64::{
+    Engine as _, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
+use logtool_protobuf::{PackedField, PointCloud};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A cloud of points: `foxglove.PointCloud`.
+pub(crate) struct JsonCloud<'b> {
+    told: CloudText<'b>,
+    data: Vec<u8>,
+    nanos: i64,
+}
+
+/// An image that is a file: `foxglove.CompressedImage`.
+pub(crate) struct JsonImage<'b> {
+    /// When it was taken: nanoseconds since 1970.
+    pub(crate) nanos: i64,
+    pub(crate) frame_id: Cow<'b, str>,
+    pub(crate) format: Cow<'b, str>,
+    pub(crate) data: Vec<u8>,
+}
+
+/// A cloud with more fields is none: those of each point are looked for one by one.
+const MAX_FIELDS: usize = 4096;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct CloudText<'b> {
+    timestamp: Moment,
+    point_stride: u32,
+    #[serde(borrow)]
+    fields: Vec<FieldText<'b>>,
+    #[serde(borrow)]
+    data: Cow<'b, str>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct FieldText<'b> {
+    #[serde(borrow)]
+    name: Cow<'b, str>,
+    offset: u32,
+    r#type: u64,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ImageText<'b> {
+    timestamp: Moment,
+    #[serde(borrow)]
+    frame_id: Cow<'b, str>,
+    #[serde(borrow)]
+    format: Cow<'b, str>,
+    #[serde(borrow)]
+    data: Cow<'b, str>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct Moment {
+    sec: i64,
+    nsec: i64,
+}
+
+impl<'b> JsonCloud<'b> {
+    /// The cloud that `payload` is.
+    pub(crate) fn parse(payload: &'b [u8]) -> Option<Self> {
+        let told: CloudText<'b> = object(payload)?;
+        let is_fair = told.fields.len() <= MAX_FIELDS;
+        let (data, nanos) = (bytes(&told.data)?, told.timestamp.nanos()?);
+        is_fair.then_some(Self { told, data, nanos })
+    }
+
+    /// The same as protocol buffers tell it.
+    pub(crate) fn cloud(&self) -> PointCloud<'_> {
+        PointCloud {
+            nanos: self.nanos,
+            stride: self.told.point_stride,
+            fields: self.told.fields.iter().map(FieldText::packed).collect(),
+            data: &self.data,
+        }
+    }
+
+    /// Whether the type is, by its JSON schema, what is read here.
+    pub(crate) fn is_defined(definition: &str) -> bool {
+        let schema: Value = serde_json::from_str(definition).unwrap_or_default();
+        let properties = schema.get("properties");
+        let has = |name: &str| properties.is_some_and(|all| all.get(name).is_some());
+        ["timestamp", "point_stride", "fields", "data"].into_iter().all(has)
+    }
+}
+
+impl FieldText<'_> {
+    fn packed(&self) -> PackedField<'_> {
+        let (name, offset) = (self.name.as_bytes(), self.offset);
+        PackedField { name, offset, kind: self.r#type }
+    }
+}
+
+impl<'b> JsonImage<'b> {
+    /// The image that `payload` is.
+    pub(crate) fn parse(payload: &'b [u8]) -> Option<Self> {
+        let told: ImageText<'b> = object(payload)?;
+        let ImageText { timestamp, frame_id, format, data } = told;
+        let nanos = timestamp.nanos()?;
+        Some(Self { nanos, frame_id, format, data: bytes(&data)? })
+    }
+}
+
+impl Moment {
+    fn nanos(self) -> Option<i64> {
+        self.sec.checked_mul(1_000_000_000)?.checked_add(self.nsec)
+    }
+}
+
+/// What `payload` tells, if it is an object.
+fn object<'b, T: Deserialize<'b>>(payload: &'b [u8]) -> Option<T> {
+    // An array of the values would do for serde.
+    payload.trim_ascii_start().starts_with(b"{").then_some(())?;
+    serde_json::from_slice(payload).ok()
+}
+
+/// The bytes that `text` is in base64, padded or not; nothing if it is none.
+fn bytes(text: &str) -> Option<Vec<u8>> {
+    BASE64.decode(text).ok()
+}
+
+/// RFC 4648, 4, whether it is padded or not.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
