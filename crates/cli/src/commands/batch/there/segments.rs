@@ -18,8 +18,9 @@ use crate::{
     remote::Folder,
 };
 
-/// An object that is as long as this gets no more notes.
-const LONG: usize = 256 << 10;
+/// An object that is as long as this gets no more notes: a longer one takes longer to be
+/// written again, and shorter ones are more to be read at the start of the next run.
+const LONG: usize = 64 << 10;
 
 /// See the module.
 pub(super) struct Segments {
