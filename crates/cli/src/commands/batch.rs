@@ -45,6 +45,7 @@ use crate::{
     labels,
     outcome::Outcome,
     terminal::say,
+    url,
 };
 
 pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -83,6 +84,8 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
     clear_unfinished(&dataset, &is_own)?;
 
     let limits = Limits::new(args.memory.map(|size| size.0));
+    let is_far = url::of(dataset.shown()).is_some();
+    let limits = if is_far { limits.waiting() } else { limits };
     let work = Work {
         args: &convert,
         global: &of_each(global),

@@ -25,21 +25,32 @@ pub(super) struct Limits {
     memory: u64,
     /// How many processors decode.
     threads: usize,
+    /// How many there are.
+    processors: usize,
     /// How many logs there are at most.
     logs: usize,
 }
+
+/// So many logs for each processor, where they mostly wait.
+const WAITING: usize = 4;
 
 impl Limits {
     /// As much as `memory` bytes are enough for, or by default a quarter of the machine's.
     pub(super) fn new(memory: Option<u64>) -> Self {
         let memory = memory.unwrap_or_else(memory::quarter);
-        let logs = rayon::current_num_threads();
-        Self { memory, threads: memory::threads_for(memory, logs), logs }
+        let processors = rayon::current_num_threads();
+        let threads = memory::threads_for(memory, processors);
+        Self { memory, threads, processors, logs: processors }
+    }
+
+    /// The same, of logs that mostly wait for what is far away.
+    pub(super) fn waiting(self) -> Self {
+        Self { logs: self.processors * WAITING, ..self }
     }
 
     /// The threads that decode, if they are fewer than there are.
     pub(super) fn pool(&self) -> Result<Option<ThreadPool>> {
-        if self.threads == self.logs {
+        if self.threads == self.processors {
             return Ok(None);
         }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
