@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -24,6 +25,11 @@ def check(tally, client, proxy, files, folder):
     sources = logs_of(folder / "logs", files)
     here = folder / "here"
     # One of the logs is damaged.
+    # What is killed leaves its temporary folder.
+    temporary = folder / "temporary"
+    temporary.mkdir()
+    tmpdir = {"TMPDIR": os.environ.get("TMPDIR", tempfile.gettempdir())}
+    os.environ["TMPDIR"] = str(temporary)
     done = logtool("batch", sources, "-o", here, "-q", "--catalog", "jsonl")
     assert done.returncode == 3, done.stderr.decode()
     whole = content(here)
@@ -35,6 +41,7 @@ def check(tally, client, proxy, files, folder):
     failing(tally, client, sources, whole, proxy)
     shards(tally, client, sources, here)
     others(tally, client, sources, folder)
+    os.environ |= tmpdir
 
 
 def logs_of(folder, files):
@@ -204,10 +211,9 @@ def killed(tally, client, sources, whole, proxy):
 
 def interrupted(tally, client, sources, folder, proxy):
     """SIGTERM: nothing is left on this machine."""
-    temporary = folder / "temporary"
+    temporary = folder / "interrupted"
     temporary.mkdir()
-    before = os.environ.get("TMPDIR")
-    os.environ["TMPDIR"] = str(temporary)
+    before, os.environ["TMPDIR"] = os.environ["TMPDIR"], str(temporary)
     try:
         with proxy.between():
             process = start(sources, "set/interrupted")
@@ -216,8 +222,7 @@ def interrupted(tally, client, sources, folder, proxy):
             process.terminate()
             process.communicate()
     finally:
-        del os.environ["TMPDIR"]
-        os.environ |= {"TMPDIR": before} if before else {}
+        os.environ["TMPDIR"] = before
     left = [str(path) for path in temporary.rglob("*")]
     wrong = [f"status {process.returncode}"] * (process.returncode != 130) + left
     tally.check("s3: of what was interrupted, nothing is left here", wrong)
