@@ -4,11 +4,13 @@ mod options;
 
 mod clock;
 
+mod aligned;
 mod circle;
 mod timing;
 
 mod intensity;
 mod lasers;
+mod runs;
 mod two_point;
 
 mod arrangement;

@@ -4,6 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use arrow_array::{
     ArrayRef, ArrowPrimitiveType, PrimitiveArray, RecordBatch,
+    TimestampNanosecondArray,
     types::{Float32Type, UInt8Type, UInt32Type},
 };
 use arrow_buffer::ScalarBuffer;
@@ -14,7 +15,11 @@ use logtool_core::{
 
 use crate::{
     packet::CHANNELS,
-    points::lasers::{Bank, Lane, Roomy},
+    points::{
+        aligned::Aligned,
+        lasers::{Bank, Roomy},
+        runs::{Few, Runs, put, put_few, put_times},
+    },
 };
 
 /// The [return type](schema) of the strongest return.
@@ -79,28 +84,18 @@ pub fn schema() -> SchemaRef {
 
 /// The firings of a block, and all that is known of them.
 #[derive(Clone, Debug)]
-#[repr(align(32))] // so that wide loads need no check
 pub(super) struct Hits {
     /// Those that came back: a bit for each channel, the lowest for the first.
     pub(super) back: u32,
-    pub(super) x: Roomy<f32>,
-    pub(super) y: Roomy<f32>,
-    pub(super) z: Roomy<f32>,
-    pub(super) sent: Roomy<u8>,
-    pub(super) corrected: Roomy<f32>,
-    pub(super) distance: Roomy<f32>,
+    pub(super) x: Aligned<Roomy<f32>>,
+    pub(super) y: Aligned<Roomy<f32>>,
+    pub(super) z: Aligned<Roomy<f32>>,
+    pub(super) sent: Aligned<Roomy<u8>>,
+    pub(super) corrected: Aligned<Roomy<f32>>,
+    pub(super) distance: Aligned<Roomy<f32>>,
     pub(super) degrees: Few<f32>,
     pub(super) kind: Few<u8>,
     pub(super) scan: Few<u32>,
-}
-
-/// Values that mostly are one and the same.
-#[derive(Clone, Debug)]
-pub(super) struct Few<T> {
-    /// The value of all channels, if they have the same.
-    pub(super) same: Option<T>,
-    /// That of each, if not.
-    pub(super) each: Roomy<T>,
 }
 
 impl Hits {
@@ -108,15 +103,15 @@ impl Hits {
         const ROOM: usize = 2 * CHANNELS;
         Self {
             back: 0,
-            x: [0.0; ROOM],
-            y: [0.0; ROOM],
-            z: [0.0; ROOM],
-            sent: [0; ROOM],
-            corrected: [0.0; ROOM],
-            distance: [0.0; ROOM],
-            degrees: Few { same: None, each: [0.0; ROOM] },
-            kind: Few { same: None, each: [0; ROOM] },
-            scan: Few { same: None, each: [0; ROOM] },
+            x: Aligned([0.0; ROOM]),
+            y: Aligned([0.0; ROOM]),
+            z: Aligned([0.0; ROOM]),
+            sent: Aligned([0; ROOM]),
+            corrected: Aligned([0.0; ROOM]),
+            distance: Aligned([0.0; ROOM]),
+            degrees: Few { same: None, each: Aligned([0.0; ROOM]) },
+            kind: Few { same: None, each: Aligned([0; ROOM]) },
+            scan: Few { same: None, each: Aligned([0; ROOM]) },
         }
     }
 }
@@ -126,6 +121,8 @@ impl Hits {
 pub(super) struct Table {
     schema: SchemaRef,
     time: Vec<i64>,
+    /// Whether some of the times are untold.
+    has_untold: bool,
     x: Option<Vec<f32>>,
     y: Option<Vec<f32>>,
     z: Option<Vec<f32>>,
@@ -160,6 +157,7 @@ impl Table {
         Ok(Self {
             schema,
             time: vec![],
+            has_untold: false,
             x: x.then(Vec::new),
             y: y.then(Vec::new),
             z: z.then(Vec::new),
@@ -220,6 +218,7 @@ impl Table {
     pub(super) fn forget_times(&mut self, row: usize) {
         let times = self.time.get_mut(row..).unwrap_or_default();
         times.fill(Timestamp::MAX.as_nanos());
+        self.has_untold = true;
     }
 
     /// Of the points from `row` on, keeps those `within` some times.
@@ -249,7 +248,11 @@ impl Table {
 
     /// Takes the points, and leaves room for as many.
     pub(super) fn take(&mut self) -> Result<RecordBatch> {
-        let times = time_array(fresh(&mut self.time));
+        let times = fresh(&mut self.time);
+        let times = match std::mem::take(&mut self.has_untold) {
+            true => time_array(times),
+            false => Arc::new(TimestampNanosecondArray::new(times.into(), None)),
+        };
         let columns: [Option<ArrayRef>; COLUMNS] = [
             Some(times),
             array::<Float32Type>(&mut self.x),
@@ -272,100 +275,11 @@ impl Table {
     }
 }
 
-/// The stretches of channels that came back, one behind the other: where each begins, and
-/// how many channels are before it.
-///
-/// A stretch is copied as if it was 32 long, and what is too much is cut off: a copy of a
-/// fixed length is a few instructions.
-#[derive(Clone, Copy, Debug)]
-struct Runs {
-    runs: [(u8, u8); CHANNELS / 2],
-    count: usize,
-    /// How many channels are in all of them.
-    channels: usize,
-}
-
-impl Runs {
-    #[inline(always)]
-    fn of(back: u32) -> Self {
-        let channels = back.count_ones() as usize;
-        let mut own = Self { runs: [(0, 0); CHANNELS / 2], count: 0, channels };
-        let (mut left, mut start, mut before) = (back, 0, 0);
-        while left != 0 {
-            let gap = left.trailing_zeros();
-            start += gap;
-            left >>= gap;
-            own.runs[own.count % (CHANNELS / 2)] = (start as u8, before as u8);
-            own.count += 1;
-            let len = left.trailing_ones();
-            (start, before) = (start + len, before + len);
-            left = left.checked_shr(len).unwrap_or(0);
-        }
-        own
-    }
-
-    #[inline(always)]
-    fn all(&self) -> &[(u8, u8)] {
-        self.runs.get(..self.count).unwrap_or_default()
-    }
-
-    /// Has `add` put the stretches of `values` at the end of `column`, one by one.
-    #[inline(always)]
-    fn put<T>(
-        &self,
-        values: &Roomy<T>,
-        column: &mut Vec<T>,
-        add: impl Fn(&mut Vec<T>, &Lane<T>),
-    ) {
-        let at = column.len();
-        for (start, before) in self.all() {
-            let from = usize::from(*start) % CHANNELS;
-            if let Some(values) = values[from..].first_chunk::<CHANNELS>() {
-                column.truncate(at + usize::from(*before));
-                add(column, values);
-            }
-        }
-        column.truncate(at + self.channels);
-    }
-}
-
 /// Of the values from `row` on, keeps those that are.
 fn retain<T: Copy>(column: &mut Vec<T>, row: usize, is_kept: &[bool]) {
     let rest = column.split_off(row.min(column.len()));
     let kept = rest.into_iter().zip(is_kept).filter(|(_, kept)| **kept);
     column.extend(kept.map(|(value, _)| value));
-}
-
-/// Puts the values of these stretches at the end of a column, if it is wanted.
-#[inline(always)]
-fn put<T: Copy>(column: &mut Option<Vec<T>>, runs: &Runs, values: &Roomy<T>) {
-    if let Some(column) = column {
-        runs.put(values, column, |column, values| column.extend_from_slice(values));
-    }
-}
-
-/// The same, of times so long after `nanos`.
-#[inline(always)]
-fn put_times(column: &mut Vec<i64>, runs: &Runs, nanos: i64, after: &Roomy<i64>) {
-    runs.put(after, column, |column, after| {
-        // By halves, which are as long as is copied without a call.
-        for half in after.as_chunks::<{ CHANNELS / 2 }>().0 {
-            let mut times = [0; CHANNELS / 2];
-            times.iter_mut().zip(half).for_each(|(to, after)| *to = nanos + after);
-            column.extend_from_slice(&times);
-        }
-    });
-}
-
-/// The same, of values that mostly are one.
-#[inline(always)]
-fn put_few<T: Copy>(column: &mut Option<Vec<T>>, runs: &Runs, few: &Few<T>) {
-    let Some(same) = few.same else { return put(column, runs, &few.each) };
-    if let Some(column) = column {
-        let end = column.len() + runs.channels;
-        column.extend_from_slice(&[same; CHANNELS]);
-        column.truncate(end);
-    }
 }
 
 /// Takes a column, if it is wanted, and leaves room for as many values.
@@ -380,19 +294,4 @@ fn array<P: ArrowPrimitiveType>(
 fn fresh<T>(column: &mut Vec<T>) -> Vec<T> {
     let room = column.len() + column.len() / 8 + CHANNELS;
     std::mem::replace(column, Vec::with_capacity(room))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stretches_begin_after_each_gap() {
-        assert_eq!(Runs::of(0).all(), []);
-        assert_eq!(Runs::of(u32::MAX).all(), [(0, 0)]);
-        assert_eq!(Runs::of(0b1101_1000).all(), [(3, 0), (6, 2)]);
-        assert_eq!(Runs::of(1 << 31).all(), [(31, 0)]);
-        assert_eq!(Runs::of(0x5555_5555).all().len(), 16);
-        assert_eq!(Runs::of(0xaaaa_aaaa).all()[15], (31, 15));
-    }
 }
