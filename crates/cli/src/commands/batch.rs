@@ -12,6 +12,7 @@ mod memory;
 mod meter;
 mod names;
 mod one;
+mod ours;
 mod place;
 mod report;
 mod shard;

@@ -14,8 +14,8 @@ use logtool_sinks::Outputs;
 
 use crate::{
     commands::batch::{
-        dataset::{self, STATE},
         journal::{Journal, Line},
+        ours::{self, STATE},
         place::Place,
         shard::Shard,
         tables::Shape,
@@ -161,9 +161,9 @@ fn check_ours(dir: &Path, state: &Path) -> Result<()> {
     let entries = fs::read_dir(dir).with_context(|| dir.display().to_string())?;
     let names = entries.flatten().map(|entry| entry.file_name());
     let mut names = names.map(|name| name.to_string_lossy().into_owned());
-    match names.find(|name| dataset::is_foreign(name)) {
+    match names.find(|name| ours::is_foreign(name)) {
         None => Ok(()),
-        Some(name) => Err(dataset::foreign(dir, &name)),
+        Some(name) => Err(ours::foreign(dir, &name)),
     }
 }
 

@@ -38,9 +38,9 @@ use self::{lock::Lock, segments::Segments};
 use crate::{
     afar,
     commands::batch::{
-        dataset::{self, STATE},
         here,
         journal::{Journal, Line},
+        ours::{self, STATE},
         place::Place,
         shard::Shard,
         tables::Shape,
@@ -260,7 +260,7 @@ fn check_ours(folder: &Folder, shown: &Path) -> Result<()> {
     let first = |within: &str| -> Result<Option<String>> {
         let mut first = None;
         folder.names(within, &mut |name| {
-            if within.is_empty() && !dataset::is_foreign(name) {
+            if within.is_empty() && !ours::is_foreign(name) {
                 return ControlFlow::Continue(());
             }
             first = Some(name.to_owned());
@@ -274,7 +274,7 @@ fn check_ours(folder: &Folder, shown: &Path) -> Result<()> {
         return Ok(());
     }
     match first("")? {
-        Some(name) if !is_ours()? => Err(dataset::foreign(shown, &name)),
+        Some(name) if !is_ours()? => Err(ours::foreign(shown, &name)),
         _ => Ok(()),
     }
 }

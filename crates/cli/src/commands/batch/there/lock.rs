@@ -16,7 +16,7 @@ use anyhow::{Context as _, Result};
 use logtool_remote::{Tag, When};
 
 use crate::{
-    commands::batch::{dataset::STATE, shard::Shard, there::holder::Holder},
+    commands::batch::{ours::STATE, shard::Shard, there::holder::Holder},
     complaint::Complaint,
     remote::{self, Folder},
     terminal::say,

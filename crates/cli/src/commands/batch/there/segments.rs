@@ -13,7 +13,7 @@ use anyhow::Result;
 use logtool_remote::When;
 
 use crate::{
-    commands::batch::{dataset::STATE, shard::Shard},
+    commands::batch::{ours::STATE, shard::Shard},
     complaint::Complaint,
     remote::Folder,
 };
