@@ -26,7 +26,7 @@ const TO_HELP: &str = "What to write: parquet, csv, jsonl, arrow, npz, mat, imag
 /// the same column with different types, the later one's topic gets a table of its own,
 /// which the report names. OUT/_catalog.parquet has a row for each log and topic. With
 /// --to mcap, bag, pcap or vel each log becomes a log in OUT, with --to mat one file of arrays; with
-/// --layout px4 its files are in the folder OUT/log=<name>.
+/// --layout px4 its files are in a folder of its own, `OUT/log=<name>`.
 ///
 /// What is done is noted in OUT/_logtool: another run converts what is new or has changed
 /// since, or was under way when the last one was killed. A log that cannot be read does
