@@ -1,7 +1,7 @@
 //! Numbers that begin where a line of the cache does.
 //!
 //! A register of 32 bytes that is stored across two lines costs twice, and across two pages
-//! many times as much: aligned, a packet takes a tenth less.
+//! many times as much.
 
 use std::ops::{Deref, DerefMut};
 
