@@ -4,7 +4,6 @@ mod options;
 
 mod clock;
 
-mod aligned;
 mod circle;
 mod timing;
 

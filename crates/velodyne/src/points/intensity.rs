@@ -4,7 +4,6 @@ use crate::{
     calibration::Calibration,
     packet::CHANNELS,
     points::{
-        aligned::Aligned,
         lasers::{Lane, Roomy},
         options::Formula,
     },
@@ -16,11 +15,12 @@ use crate::{
 /// 256 slope |(1 - focus / 131 m)^2 - (1 - n / 65535)^2|, added, within least and most
 /// ```
 #[derive(Clone, Debug)]
+#[repr(align(32))] // so that wide loads need no check
 pub(super) struct Intensities {
-    focus: Aligned<Lane<f32>>,
-    slope: Aligned<Lane<f32>>,
-    least: Aligned<Lane<f32>>,
-    most: Aligned<Lane<f32>>,
+    focus: Lane<f32>,
+    slope: Lane<f32>,
+    least: Lane<f32>,
+    most: Lane<f32>,
 }
 
 impl Intensities {
@@ -50,10 +50,10 @@ impl Intensities {
             return None;
         }
         let mut own = Self {
-            focus: Aligned([0.0; CHANNELS]),
-            slope: Aligned([0.0; CHANNELS]),
-            least: Aligned([0.0; CHANNELS]),
-            most: Aligned([255.0; CHANNELS]),
+            focus: [0.0; CHANNELS],
+            slope: [0.0; CHANNELS],
+            least: [0.0; CHANNELS],
+            most: [255.0; CHANNELS],
         };
         for (at, laser) in lasers.enumerate() {
             let focus = 1.0 - laser.focal_distance_m / longest;

@@ -4,7 +4,7 @@ use crate::{
     calibration::{Calibration, Laser},
     model::Model,
     packet::CHANNELS,
-    points::{aligned::Aligned, options::Formula},
+    points::options::Formula,
 };
 
 /// 32 numbers, one for each channel of a block.
@@ -31,17 +31,18 @@ pub(super) type Roomy<T> = [T; 2 * CHANNELS];
 /// z = n C + R
 /// ```
 #[derive(Clone, Debug)]
+#[repr(align(32))] // so that wide loads need no check
 pub(super) struct Bank {
-    pub(super) a: Aligned<Lane<f64>>,
-    pub(super) b: Aligned<Lane<f64>>,
-    pub(super) c: Aligned<Lane<f64>>,
-    pub(super) p: Aligned<Lane<f64>>,
-    pub(super) q: Aligned<Lane<f64>>,
-    pub(super) r: Aligned<Lane<f64>>,
+    pub(super) a: Lane<f64>,
+    pub(super) b: Lane<f64>,
+    pub(super) c: Lane<f64>,
+    pub(super) p: Lane<f64>,
+    pub(super) q: Lane<f64>,
+    pub(super) r: Lane<f64>,
     /// What is added to a raw distance in metres.
-    pub(super) far: Aligned<Lane<f32>>,
-    pub(super) laser: Aligned<Roomy<u8>>,
-    pub(super) ring: Aligned<Roomy<u8>>,
+    pub(super) far: Lane<f32>,
+    pub(super) laser: Roomy<u8>,
+    pub(super) ring: Roomy<u8>,
     /// The angles and corrections themselves, for the formulas that need them.
     pub(super) each: Vec<Each>,
 }
@@ -83,15 +84,15 @@ pub(super) fn banks(
                 None => Each::new(&plain(*n), formula),
             })
             .collect();
-        let lane = |of: &dyn Fn(&Each) -> f64| -> Aligned<Lane<f64>> {
+        let lane = |of: &dyn Fn(&Each) -> f64| -> Lane<f64> {
             let mut lane = [0.0; CHANNELS];
             lane.iter_mut().zip(&each).for_each(|(to, each)| *to = of(each));
-            Aligned(lane)
+            lane
         };
-        let byte = |of: &dyn Fn(usize) -> u8| -> Aligned<Roomy<u8>> {
+        let byte = |of: &dyn Fn(usize) -> u8| -> Roomy<u8> {
             let mut lane = [0; 2 * CHANNELS];
             lane.iter_mut().zip(&numbers).for_each(|(to, n)| *to = of(*n));
-            Aligned(lane)
+            lane
         };
         Bank {
             a: lane(&|l| step * l.cos_vertical * l.cos_rotation),
@@ -100,7 +101,7 @@ pub(super) fn banks(
             p: lane(&|l| l.reach() * l.cos_rotation - l.across * l.sin_rotation),
             q: lane(&|l| l.reach() * l.sin_rotation + l.across * l.cos_rotation),
             r: lane(&|l| l.far * l.sin_vertical + l.up),
-            far: Aligned(lane(&|l| l.far).map(|far| far as f32)),
+            far: lane(&|l| l.far).map(|far| far as f32),
             laser: byte(&|n| n as u8),
             ring: byte(&|n| rings.get(n).copied().unwrap_or(n as u8)),
             each: each.clone(),

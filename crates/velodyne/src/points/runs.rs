@@ -2,10 +2,7 @@
 
 use crate::{
     packet::CHANNELS,
-    points::{
-        aligned::Aligned,
-        lasers::{Lane, Roomy},
-    },
+    points::lasers::{Lane, Roomy},
 };
 
 /// Values that mostly are one and the same.
@@ -14,7 +11,7 @@ pub(super) struct Few<T> {
     /// The value of all channels, if they have the same.
     pub(super) same: Option<T>,
     /// That of each, if not.
-    pub(super) each: Aligned<Roomy<T>>,
+    pub(super) each: Roomy<T>,
 }
 
 /// The stretches of channels that came back, one behind the other: where each begins, and

@@ -16,7 +16,6 @@ use logtool_core::{
 use crate::{
     packet::CHANNELS,
     points::{
-        aligned::Aligned,
         lasers::{Bank, Roomy},
         runs::{Few, Runs, put, put_few, put_times},
     },
@@ -84,15 +83,16 @@ pub fn schema() -> SchemaRef {
 
 /// The firings of a block, and all that is known of them.
 #[derive(Clone, Debug)]
+#[repr(align(32))] // so that wide loads need no check
 pub(super) struct Hits {
     /// Those that came back: a bit for each channel, the lowest for the first.
     pub(super) back: u32,
-    pub(super) x: Aligned<Roomy<f32>>,
-    pub(super) y: Aligned<Roomy<f32>>,
-    pub(super) z: Aligned<Roomy<f32>>,
-    pub(super) sent: Aligned<Roomy<u8>>,
-    pub(super) corrected: Aligned<Roomy<f32>>,
-    pub(super) distance: Aligned<Roomy<f32>>,
+    pub(super) x: Roomy<f32>,
+    pub(super) y: Roomy<f32>,
+    pub(super) z: Roomy<f32>,
+    pub(super) sent: Roomy<u8>,
+    pub(super) corrected: Roomy<f32>,
+    pub(super) distance: Roomy<f32>,
     pub(super) degrees: Few<f32>,
     pub(super) kind: Few<u8>,
     pub(super) scan: Few<u32>,
@@ -103,15 +103,15 @@ impl Hits {
         const ROOM: usize = 2 * CHANNELS;
         Self {
             back: 0,
-            x: Aligned([0.0; ROOM]),
-            y: Aligned([0.0; ROOM]),
-            z: Aligned([0.0; ROOM]),
-            sent: Aligned([0; ROOM]),
-            corrected: Aligned([0.0; ROOM]),
-            distance: Aligned([0.0; ROOM]),
-            degrees: Few { same: None, each: Aligned([0.0; ROOM]) },
-            kind: Few { same: None, each: Aligned([0; ROOM]) },
-            scan: Few { same: None, each: Aligned([0; ROOM]) },
+            x: [0.0; ROOM],
+            y: [0.0; ROOM],
+            z: [0.0; ROOM],
+            sent: [0; ROOM],
+            corrected: [0.0; ROOM],
+            distance: [0.0; ROOM],
+            degrees: Few { same: None, each: [0.0; ROOM] },
+            kind: Few { same: None, each: [0; ROOM] },
+            scan: Few { same: None, each: [0; ROOM] },
         }
     }
 }

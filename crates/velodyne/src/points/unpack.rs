@@ -7,7 +7,6 @@ use crate::{
     model::Sensor,
     packet::{BLOCKS, CHANNELS, Firings, Returns},
     points::{
-        aligned::Aligned,
         arrangement::{Arrangement, Place},
         circle::{Circle, TURN},
         heading::{Heading, Rate, Turning},
@@ -33,14 +32,14 @@ pub(super) struct Unpacker {
     arrangement: Arrangement,
     timing: Timing,
     /// The times of the firings after the time of the packet.
-    offsets: [Aligned<Roomy<i64>>; BLOCKS],
+    offsets: [Roomy<i64>; BLOCKS],
     banks: Vec<Bank>,
     intensities: Vec<Option<Intensities>>,
     nears: Vec<Option<Near>>,
     turning: Turning,
     circle: Circle,
     heading: Heading,
-    raw: Aligned<Lane<u16>>,
+    raw: Lane<u16>,
     hits: Hits,
     /// The first azimuth of the packet before, and the rate then: for velodyne_decoder's
     /// way with the VLS-128.
@@ -96,7 +95,7 @@ impl Unpacker {
             step,
             arrangement: Arrangement::of(sensor),
             timing: Timing::of(sensor),
-            offsets: [Aligned([0; 2 * CHANNELS]); BLOCKS],
+            offsets: [[0; 2 * CHANNELS]; BLOCKS],
             intensities: firsts
                 .map(|first| Intensities::of(calibration, first, formula))
                 .collect(),
@@ -105,7 +104,7 @@ impl Unpacker {
             turning: Turning::of(sensor, formula),
             circle: Circle::new(),
             heading: Heading::new(),
-            raw: Aligned([0; CHANNELS]),
+            raw: [0; CHANNELS],
             hits: Hits::new(),
             before: None,
         };
@@ -255,9 +254,7 @@ impl Unpacker {
         let hits = &mut self.hits;
         hits.kind.same = None;
         let both = returns.as_chunks::<3>().0.iter().zip(other.as_chunks::<3>().0);
-        for ((at, (own, other)), kind) in
-            (0_u32..).zip(both).zip(hits.kind.each.iter_mut())
-        {
+        for ((at, (own, other)), kind) in (0_u32..).zip(both).zip(&mut hits.kind.each) {
             let is_same = own[..2] == other[..2] && (by_distance || own[2] == other[2]);
             *kind = match (is_same, is_last) {
                 (true, _) => BOTH,
@@ -299,7 +296,7 @@ impl Unpacker {
             _ if !wants_intensity => {}
             Some(Some(own)) => own.correct(&self.raw, sent, corrected),
             _ => {
-                let all = corrected.iter_mut().zip(sent.iter()).take(CHANNELS);
+                let all = corrected.iter_mut().zip(sent).take(CHANNELS);
                 all.for_each(|(to, sent)| *to = f32::from(*sent));
             }
         }
