@@ -22,13 +22,13 @@ ROOT = Path(__file__).resolve().parents[1]
 SAMPLES = Path(os.environ["LOGTOOL_SAMPLES"])
 #: The page of each has to have so many plots, and these sections.
 PAGES = (
-    (ROOT / "testdata/quad_flight.ulg", 5, ("Summary", "Track", "Plots", "Messages", "Parameters")),
+    (ROOT / "testdata/quad_flight.ulg", 5, ("Summary", "Track", "Plots", "Messages", "Parameters", "Topics")),
     (ROOT / "testdata/hostile_types.ulg", 0, ("Summary",)),
-    (ROOT / "testdata/rover.bag", 3, ("Summary", "Track", "Scans", "Images", "Plots")),
+    (ROOT / "testdata/rover.bag", 3, ("Summary", "Track", "Scans", "Images", "Plots", "Topics")),
     (ROOT / "testdata/car.vel", 4, ("Summary", "Scans", "Images", "Plots")),
     (ROOT / "testdata/puck.pcap", 0, ("Summary", "Scans")),
     (SAMPLES / "rosbag/robot_localization-test1.bag", 3, ("Plots",)),
-    (SAMPLES / "ulog/pyulog_sample_px4_events.ulg", 5, ("Plots", "Messages")),
+    (SAMPLES / "ulog/pyulog_sample_px4_events.ulg", 5, ("Plots", "Messages", "Topics")),
     (SAMPLES / "velodyne/vlp16_mrpt_gps_sample.pcap", 0, ("Scans",)),
 )
 

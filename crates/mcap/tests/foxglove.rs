@@ -4,13 +4,14 @@
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
+mod common;
+
 use std::{collections::BTreeMap, io::Cursor, sync::Arc};
 
 use arrow_array::{RecordBatch, cast::AsArray as _, types::*};
 use bytes::Bytes;
 use logtool_core::{
-    Block, Columns, Damage, DamageKind, Log as _, OpenOptions, Selection, Timestamp,
-    TopicId, conformance,
+    Damage, DamageKind, Log as _, OpenOptions, Timestamp, TopicId, conformance,
 };
 use logtool_mcap::{FORMAT, McapLog, Writer, WriterOptions};
 use logtool_protobuf::{Field, File, FileSet, Message, kind};
@@ -87,18 +88,7 @@ fn file(descriptors: &[u8], messages: &[Vec<u8>]) -> Bytes {
 /// The table of the topic called `name`.
 fn table(log: &McapLog, name: &str) -> (RecordBatch, Vec<Damage>) {
     let id = log.manifest().topics.iter().position(|topic| topic.name == name);
-    let id = TopicId(id.unwrap() as u32);
-    let topics = [id].into_iter().collect();
-    let (all, mut damage) = (Selection { topics, ..Selection::default() }, Vec::new());
-    let mut decoder = log.decoder(id, &Columns::default()).unwrap();
-    let mut block = Block::default();
-    for part in log.manifest().plan(&all, 0) {
-        let mut cursor = log.read(&part, &all).unwrap();
-        while cursor.fill(&mut block).unwrap() {
-            block.runs().for_each(|run| decoder.append(run, &mut damage));
-        }
-    }
-    (decoder.take().unwrap(), damage)
+    common::table(log, TopicId(id.unwrap() as u32))
 }
 
 fn open(bytes: Bytes) -> McapLog {

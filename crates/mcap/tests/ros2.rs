@@ -3,14 +3,16 @@
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
+mod common;
+
 use std::{collections::BTreeMap, io::Cursor, sync::Arc};
 
 use arrow_array::{RecordBatch, cast::AsArray as _, types::*};
 use bytes::Bytes;
 use logtool_core::{
-    Block, Columns, CopyJob, Damage, DamageKind, ErrorKind, Extract, Format as _,
-    Log as _, OpenOptions, RecordSink, Selection, Timestamp, TopicId, WriteOptions,
-    conformance, copy,
+    Block, CopyJob, Damage, DamageKind, ErrorKind, Extract, Format as _, Log as _,
+    OpenOptions, RecordSink, Selection, Timestamp, TopicId, WriteOptions, conformance,
+    copy,
 };
 use logtool_mcap::{FORMAT, McapLog, Writer, WriterOptions};
 
@@ -76,16 +78,7 @@ fn ros2(log: &McapLog) -> (Bytes, Vec<Damage>) {
 
 /// The columns of the first topic, and what cannot be decoded.
 fn table(log: &McapLog) -> (RecordBatch, Vec<Damage>) {
-    let (all, mut damage) = (Selection::default(), Vec::new());
-    let mut decoder = log.decoder(TopicId(0), &Columns::default()).unwrap();
-    let mut block = Block::default();
-    for part in log.manifest().plan(&all, 0) {
-        let mut cursor = log.read(&part, &all).unwrap();
-        while cursor.fill(&mut block).unwrap() {
-            block.runs().for_each(|run| decoder.append(run, &mut damage));
-        }
-    }
-    (decoder.take().unwrap(), damage)
+    common::table(log, TopicId(0))
 }
 
 #[test]

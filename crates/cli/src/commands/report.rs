@@ -97,13 +97,21 @@ fn page(opened: &Opened, args: &ReportArgs, findings: &mut Findings) -> Result<P
     findings.add(manifest, &logtool_core::TopicSet::All, &seen.damage);
     let is_part = args.from.or(args.to).is_some();
     let summary = if is_part { "Summary of the whole log" } else { "Summary" };
-    add(summary, vec![Block::Text(info::describe(opened, findings)?)]);
+    let text = info::describe(opened, findings)?;
+    // The facts come first; the tables of all topics, which may be long, at the end.
+    let (facts, tables) = text.split_once("\n\n").unwrap_or((&text, ""));
+    add(summary, vec![Block::Text(facts.to_owned())]);
     add("Track", tracks);
     add("Scans", scans);
     add("Images", images);
     add("Plots", plots);
     add("Messages", messages);
     add("Parameters", said::parameters(opened)?);
+    let tables = Some(tables).filter(|tables| !tables.is_empty());
+    add(
+        "Topics",
+        tables.map(|text| Block::Text(text.to_owned())).into_iter().collect(),
+    );
     let title = opened.input.file_name().to_owned();
     let mut about =
         format!("{}, by logtool {}", kind(manifest), env!("CARGO_PKG_VERSION"));

@@ -8,11 +8,11 @@ fn a_page_of_each_format_has_all_in_it() {
     for (log, titles) in [
         (
             "quad_flight.ulg",
-            &["Summary", "Track", "Plots", "Messages", "Parameters"][..],
+            &["Summary", "Track", "Plots", "Messages", "Parameters", "Topics"][..],
         ),
-        ("rover.bag", &["Summary", "Track", "Scans", "Images", "Plots"]),
-        ("car.vel", &["Summary", "Scans", "Images", "Plots"]),
-        ("puck.pcap", &["Summary", "Scans"]),
+        ("rover.bag", &["Summary", "Track", "Scans", "Images", "Plots", "Topics"]),
+        ("car.vel", &["Summary", "Scans", "Images", "Plots", "Topics"]),
+        ("puck.pcap", &["Summary", "Scans", "Topics"]),
     ] {
         let out = format!("{log}.html");
         folder.run(&["report", &testdata(log), "-o", &out]).ended(0, &["pieces"]);

@@ -113,32 +113,12 @@ fn a_file_of_ros_2_becomes_the_bag_that_it_was_made_of_but_for_seq() {
         "{made:?}"
     );
     // Some topics, some of the time, and as one of several logs.
-    let part = [
-        "convert",
-        "ros2.mcap",
-        "-o",
-        "part.bag",
-        "-t",
-        "/imu*",
-        "--from",
-        "1s",
-        "--to",
-        "5s",
-    ];
-    folder.run(&[&part[..], &["-q"]].concat()).succeeded();
-    let part = [
-        "filter",
-        &bag,
-        "-o",
-        "wanted.bag",
-        "-t",
-        "/imu*",
-        "--from",
-        "1s",
-        "--to",
-        "5s",
-    ];
-    folder.run(&[&part[..], &["-q"]].concat()).succeeded();
+    let part = ["-q", "-t", "/imu*", "--from", "1s", "--to", "5s"];
+    for (verb, log, out) in
+        [("convert", "ros2.mcap", "part.bag"), ("filter", &bag, "wanted.bag")]
+    {
+        folder.run(&[&[verb, log, "-o", out][..], &part].concat()).succeeded();
+    }
     assert_eq!(cat(&folder, "part.bag"), cat(&folder, "wanted.bag"));
     folder
         .run(&["merge", "ros2.mcap", &bag, "-o", "twice.bag"])

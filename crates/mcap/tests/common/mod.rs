@@ -1,0 +1,20 @@
+//! What tests of this crate have in common.
+
+use arrow_array::RecordBatch;
+use logtool_core::{Block, Columns, Damage, Log as _, Selection, TopicId};
+use logtool_mcap::McapLog;
+
+/// The columns of the topic `id`, and what cannot be decoded.
+pub(crate) fn table(log: &McapLog, id: TopicId) -> (RecordBatch, Vec<Damage>) {
+    let topics = [id].into_iter().collect();
+    let (all, mut damage) = (Selection { topics, ..Selection::default() }, Vec::new());
+    let mut decoder = log.decoder(id, &Columns::default()).unwrap();
+    let mut block = Block::default();
+    for part in log.manifest().plan(&all, 0) {
+        let mut cursor = log.read(&part, &all).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            block.runs().for_each(|run| decoder.append(run, &mut damage));
+        }
+    }
+    (decoder.take().unwrap(), damage)
+}
