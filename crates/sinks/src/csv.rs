@@ -15,12 +15,13 @@ use std::{io::Write as _, sync::Arc};
 
 use arrow_array::{Array as _, RecordBatch};
 use arrow_buffer::NullBuffer;
-use arrow_schema::SchemaRef;
+use arrow_schema::{FieldRef, SchemaRef};
 use logtool_core::{Error, ErrorKind, Result, TableSink, TableWriter, Topic};
 
 use crate::{
     csv::cell::{Cell, cell_for, push_text},
     file_name::FileNames,
+    slices::side_by_side,
     staged::{Outputs, Staged},
     text_buffer::TextBuffer,
 };
@@ -79,23 +80,39 @@ impl TableSink for CsvSink {
 /// Writes one CSV file.
 struct CsvWriter {
     staged: Staged,
+    schema: SchemaRef,
+    options: CsvOptions,
     rows: CsvRows,
+    /// Those that write slices of long batches.
+    more: Vec<CsvRows>,
 }
 
 impl CsvWriter {
     fn new(staged: Staged, schema: &SchemaRef, options: CsvOptions) -> Self {
-        Self { staged, rows: CsvRows::new(schema, options) }
+        let mut rows = CsvRows::new(schema, options);
+        rows.header(schema, options);
+        Self { staged, schema: schema.clone(), options, rows, more: Vec::new() }
     }
 }
 
 impl TableWriter for CsvWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let staged = &mut self.staged;
-        self.rows.write(batch, &mut |text| Ok(staged.write_all(text)?))
+        let Self { staged, schema, options, rows, more } = self;
+        let is_written = side_by_side(
+            batch,
+            more,
+            || CsvRows::new(schema, *options),
+            |rows, slice| rows.write(slice, None),
+            |lines| {
+                rows.hand_over(staged)?;
+                lines.hand_over(staged)
+            },
+        )?;
+        if is_written { Ok(()) } else { rows.write(batch, Some(staged)) }
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        self.staged.write_all(self.rows.text.as_bytes())?;
+        self.rows.hand_over(&mut self.staged)?;
         self.staged.finish()
     }
 }
@@ -116,26 +133,32 @@ struct CsvColumn {
 const PIECE_BYTES: usize = 64 << 10;
 
 impl CsvRows {
-    /// The lines of a table with the columns `schema`, the header being the first.
+    /// The lines of a table with the columns `schema`.
     fn new(schema: &SchemaRef, options: CsvOptions) -> Self {
-        let mut text = TextBuffer::default();
         let last = schema.fields().len().saturating_sub(1);
-        let mut columns = Vec::new();
-        for (i, field) in schema.fields().iter().enumerate() {
+        let column = |(i, field): (usize, &FieldRef)| {
             let end = if i == last { b'\n' } else { options.delimiter };
-            push_text(field.name().as_bytes(), options.delimiter, &mut text);
-            text.push(end);
             let cell = cell_for(field, options.delimiter, end);
-            columns.push(CsvColumn { cell, nulls: None, end });
-        }
-        Self { columns, text }
+            CsvColumn { cell, nulls: None, end }
+        };
+        let columns = schema.fields().iter().enumerate().map(column).collect();
+        Self { columns, text: TextBuffer::default() }
     }
 
-    /// Adds the lines of `batch`, handing the text to `write` piece by piece.
+    /// Adds the line with the names of the columns.
+    fn header(&mut self, schema: &SchemaRef, options: CsvOptions) {
+        for (column, field) in self.columns.iter().zip(schema.fields()) {
+            push_text(field.name().as_bytes(), options.delimiter, &mut self.text);
+            self.text.push(column.end);
+        }
+    }
+
+    /// Adds the lines of `batch`; what becomes too long goes to `staged` meanwhile, if that
+    /// is given.
     fn write(
         &mut self,
         batch: &RecordBatch,
-        write: &mut dyn FnMut(&[u8]) -> Result<()>,
+        mut staged: Option<&mut Staged>,
     ) -> Result<()> {
         for (column, values) in self.columns.iter_mut().zip(batch.columns()) {
             column.nulls =
@@ -143,10 +166,10 @@ impl CsvRows {
             column.cell.load(values)?;
         }
         for row in 0..batch.num_rows() {
-            if self.text.as_bytes().len() >= PIECE_BYTES {
-                write(self.text.as_bytes())?;
-                self.text.clear();
-                self.columns.iter_mut().for_each(|column| column.cell.forget());
+            if let Some(staged) = &mut staged
+                && self.text.as_bytes().len() >= PIECE_BYTES
+            {
+                self.hand_over(staged)?;
             }
             for column in &mut self.columns {
                 match &column.nulls {
@@ -156,6 +179,14 @@ impl CsvRows {
             }
         }
         self.columns.iter_mut().for_each(|column| column.cell.unload());
+        Ok(())
+    }
+
+    /// Writes the text so far into `staged`.
+    fn hand_over(&mut self, staged: &mut Staged) -> Result<()> {
+        staged.write_all(self.text.as_bytes())?;
+        self.text.clear();
+        self.columns.iter_mut().for_each(|column| column.cell.forget());
         Ok(())
     }
 }

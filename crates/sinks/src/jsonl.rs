@@ -9,6 +9,7 @@ use logtool_core::{Result, TableSink, TableWriter, Topic};
 use crate::{
     file_name::FileNames,
     json::JsonRows,
+    slices::side_by_side,
     staged::{Outputs, Staged},
 };
 
@@ -29,13 +30,15 @@ impl JsonLinesSink {
 impl TableSink for JsonLinesSink {
     fn table(&self, topic: &Topic, _: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         let staged = self.outputs.create(&self.names.file_name(topic, "jsonl"))?;
-        Ok(Box::new(JsonLinesWriter { staged, text: Vec::new() }))
+        Ok(Box::new(JsonLinesWriter { staged, text: Vec::new(), more: Vec::new() }))
     }
 }
 
 struct JsonLinesWriter {
     staged: Staged,
     text: Vec<u8>,
+    /// The texts of slices of long batches.
+    more: Vec<Vec<u8>>,
 }
 
 /// Text is written when there is so much of it.
@@ -43,20 +46,49 @@ const PIECE_BYTES: usize = 64 << 10;
 
 impl TableWriter for JsonLinesWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let rows = JsonRows::new(batch)?;
-        for row in 0..rows.rows() {
-            rows.write_row(row, &mut self.text);
-            self.text.push(b'\n');
-            if self.text.len() >= PIECE_BYTES {
-                self.staged.write_all(&self.text)?;
-                self.text.clear();
-            }
-        }
-        Ok(())
+        let Self { staged, text, more } = self;
+        let is_written = side_by_side(
+            batch,
+            more,
+            Vec::new,
+            |text, slice| write(slice, text, None),
+            |lines| {
+                hand_over(text, staged)?;
+                hand_over(lines, staged)
+            },
+        )?;
+        if is_written { Ok(()) } else { write(batch, text, Some(staged)) }
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        self.staged.write_all(&self.text)?;
+        hand_over(&mut self.text, &mut self.staged)?;
         self.staged.finish()
     }
+}
+
+/// Adds the lines of `batch`; what becomes too long goes to `staged` meanwhile, if that is
+/// given.
+fn write(
+    batch: &RecordBatch,
+    text: &mut Vec<u8>,
+    mut staged: Option<&mut Staged>,
+) -> Result<()> {
+    let rows = JsonRows::new(batch)?;
+    for row in 0..rows.rows() {
+        rows.write_row(row, text);
+        text.push(b'\n');
+        if let Some(staged) = &mut staged
+            && text.len() >= PIECE_BYTES
+        {
+            hand_over(text, staged)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the text so far.
+fn hand_over(text: &mut Vec<u8>, staged: &mut Staged) -> Result<()> {
+    staged.write_all(text)?;
+    text.clear();
+    Ok(())
 }

@@ -40,6 +40,8 @@ mod testing;
 
 mod json;
 
+mod slices;
+
 mod csv;
 mod jsonl;
 

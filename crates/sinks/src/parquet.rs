@@ -115,11 +115,13 @@ impl ParquetWriter {
     }
 
     fn flush(&mut self) -> Result<()> {
+        let bytes = self.held.bytes();
         let batches = self.held.take();
         if batches.is_empty() {
             return Ok(());
         }
-        write_row_group(&mut self.file, &self.fields, batches).map_err(from_parquet)
+        write_row_group(&mut self.file, &self.fields, &batches, bytes)
+            .map_err(from_parquet)
     }
 }
 

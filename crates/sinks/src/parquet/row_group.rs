@@ -1,4 +1,4 @@
-//! Encoding a row group, one column at a time.
+//! Encoding a row group, some columns side by side.
 
 use std::{io::Write, sync::Arc};
 
@@ -8,10 +8,13 @@ use logtool_core::Result;
 use parquet::{
     arrow::{
         ArrowSchemaConverter,
-        arrow_writer::{ArrowRowGroupWriterFactory, compute_leaves},
+        arrow_writer::{ArrowColumnChunk, ArrowRowGroupWriterFactory, compute_leaves},
     },
     errors::Result as ParquetResult,
     file::{properties::WriterPropertiesPtr, writer::SerializedFileWriter},
+};
+use rayon::iter::{
+    IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
 };
 
 use crate::error::from_parquet;
@@ -41,26 +44,53 @@ impl FieldEncoder {
         let encoders = ArrowRowGroupWriterFactory::new(&nowhere, schema);
         Ok(Self { field: field.clone(), encoders })
     }
-}
 
-/// Writes `batches` as one row group of `file`, of which the columns are `fields`.
-pub(super) fn write_row_group<W: Write + Send>(
-    file: &mut SerializedFileWriter<W>,
-    fields: &[FieldEncoder],
-    batches: Vec<RecordBatch>,
-) -> ParquetResult<()> {
-    let index = file.flushed_row_groups().len();
-    let mut group = file.next_row_group()?;
-    for (i, FieldEncoder { field, encoders }) in fields.iter().enumerate() {
-        let mut encoders = encoders.create_column_writers(index)?;
-        for batch in &batches {
-            let leaves = compute_leaves(field, batch.column(i))?;
+    /// The columns of the field, which is the one with the index `at` of `batches`, in the
+    /// row group with the index `group`.
+    fn encode(
+        &self,
+        group: usize,
+        batches: &[RecordBatch],
+        at: usize,
+    ) -> ParquetResult<Vec<ArrowColumnChunk>> {
+        let mut encoders = self.encoders.create_column_writers(group)?;
+        for batch in batches {
+            let leaves = compute_leaves(&self.field, batch.column(at))?;
             for (encoder, leaf) in encoders.iter_mut().zip(&leaves) {
                 encoder.write(leaf)?;
             }
         }
-        for encoder in encoders {
-            encoder.close()?.append_to_row_group(&mut group)?;
+        encoders.into_iter().map(|encoder| encoder.close()).collect()
+    }
+}
+
+/// A row group that is smaller is encoded by one thread: others have other tables.
+const SHARED_BYTES: usize = 2 << 20;
+
+/// Writes `batches`, which have so many `bytes`, as one row group of `file`, of which the
+/// columns are `fields`.
+///
+/// What is encoded waits for what comes before it: so as many fields are encoded at a time
+/// as keep all threads busy.
+pub(super) fn write_row_group<W: Write + Send>(
+    file: &mut SerializedFileWriter<W>,
+    fields: &[FieldEncoder],
+    batches: &[RecordBatch],
+    bytes: usize,
+) -> ParquetResult<()> {
+    let index = file.flushed_row_groups().len();
+    let mut group = file.next_row_group()?;
+    let threads = rayon::current_num_threads();
+    let width = if threads == 1 || bytes < SHARED_BYTES { 1 } else { 4 * threads };
+    let fields: Vec<(usize, &FieldEncoder)> = fields.iter().enumerate().collect();
+    for some in fields.chunks(width) {
+        let encode =
+            |(at, field): &(usize, &FieldEncoder)| field.encode(index, batches, *at);
+        let columns: Vec<_> = some.par_iter().with_max_len(1).map(encode).collect();
+        for columns in columns {
+            for column in columns? {
+                column.append_to_row_group(&mut group)?;
+            }
         }
     }
     group.close()?;

@@ -39,6 +39,26 @@ fn what_is_written_reads_back() {
 }
 
 #[test]
+fn columns_that_are_encoded_side_by_side_stay_in_their_place() {
+    // Longer than what one thread encodes alone.
+    let long = |k: i64| {
+        let values = (0..100_000).map(move |i| i * k);
+        column(
+            &format!("x{k}"),
+            Arc::new(arrow_array::Int64Array::from_iter_values(values)),
+        )
+    };
+    let batch = table((0..20).map(long).collect());
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let bytes = pool.install(|| parquet(std::slice::from_ref(&batch)));
+    let reader = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap();
+    let reader = reader.with_batch_size(100_000).build().unwrap();
+    let batches: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
+    assert_eq!(batches.len(), 1);
+    assert_eq!(batches[0].columns(), batch.columns());
+}
+
+#[test]
 fn columns_are_encoded_by_their_type_and_have_an_index() {
     let floats =
         arrow_array::Float32Array::from_iter_values((0..1_000).map(|i| i as f32));

@@ -1,4 +1,4 @@
-//! What a program does with a bag, by logtool: `bag_logtool JOB BAG [TOPIC]`.
+//! What a program does with a bag or an MCAP file, by logtool: `records_logtool JOB LOG [TOPIC]`.
 //!
 //! `read` touches every byte of every payload, in the order of the file; `ordered` does
 //! so in the order of time; `topic` only of one topic; `columns` decodes one topic to
@@ -13,17 +13,18 @@ use arrow_array::{Array, cast::AsArray as _, types::*};
 use arrow_schema::DataType;
 use logtool_benches::touch;
 use logtool_core::{
-    Block, Columns, Cursor as _, Log, ReadAhead, Result, Selection, TimeOrder,
-    TopicOrigin, TopicSet,
+    Block, Columns, Cursor as _, Log, OpenOptions, ReadAhead, Result, Selection,
+    TimeOrder, TopicOrigin, TopicSet, recognize,
 };
-use logtool_rosbag::{RosbagLog, RosbagOptions};
 
 fn main() -> std::result::Result<(), Box<dyn Error>> {
-    const USAGE: &str = "usage: bag_logtool read|ordered|topic|columns BAG [TOPIC]";
+    const USAGE: &str = "usage: records_logtool read|ordered|topic|columns LOG [TOPIC]";
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [job, path, topic @ ..] = &args[..] else { return Err(USAGE.into()) };
     let source = Arc::new(map::map(&File::open(path)?, ())?);
-    let log = RosbagLog::open(source, RosbagOptions::default())?;
+    let formats = [&logtool_rosbag::FORMAT as _, &logtool_mcap::FORMAT as _];
+    let format = recognize(&formats, path, &*source)?;
+    let log = &*format.open(source, OpenOptions::default())?;
     // Not those that logtool makes of others, as the points of point clouds.
     let topics = log.manifest().topics().filter(|(_, of_log)| {
         let is_logged = of_log.origin != TopicOrigin::Derived;
@@ -32,9 +33,9 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
     let topics = topics.map(|(id, _)| id).collect::<TopicSet>();
     let wanted = Selection { topics, ..Selection::default() };
     let (count, sum) = match job.as_str() {
-        "read" | "topic" => read(&log, wanted)?,
-        "ordered" => ordered(&log, wanted)?,
-        "columns" => columns(&log, wanted)?,
+        "read" | "topic" => read(log, wanted)?,
+        "ordered" => ordered(log, wanted)?,
+        "columns" => columns(log, wanted)?,
         _ => return Err(USAGE.into()),
     };
     println!("{count} messages, sum {sum:x}");
