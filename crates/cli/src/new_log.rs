@@ -141,11 +141,23 @@ pub(crate) fn options(
         let complaint = Complaint::misuse("--ros2 is for MCAP files");
         return Err(complaint.hint("let OUT end in .mcap").into());
     }
+    if let Some(how) = writing.compression
+        && let Some((_, known)) = PACKS.iter().find(|(own, _)| *own == format.name())
+        && !known.contains(&how.name())
+    {
+        let what = format!("no {} file is packed with {}", format.name(), how.name());
+        let hint = format!("--compression takes {} there", known.join(", "));
+        return Err(Complaint::misuse(what).hint(hint).into());
+    }
     let mut options = WriteOptions::default();
     options.compression = writing.compression.map(|how| how.name().to_owned());
     options.transcode = writing.ros2.then(|| "cdr".to_owned());
     Ok(options)
 }
+
+/// How formats are packed that are.
+const PACKS: [(&str, [&str; 3]); 2] =
+    [("rosbag", ["none", "lz4", "bz2"]), ("mcap", ["none", "lz4", "zstd"])];
 
 /// The format of a new log at `path` that is to hold what `manifest` tells of: that which
 /// the name promises, or else its own.

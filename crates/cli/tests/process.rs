@@ -46,6 +46,8 @@ mod lidars;
 mod mcap;
 #[path = "process/merge.rs"]
 mod merge;
+#[path = "process/merge_clocks.rs"]
+mod merge_clocks;
 #[path = "process/messages.rs"]
 mod messages;
 #[path = "process/params.rs"]

@@ -43,6 +43,12 @@ impl Shift {
         Self { drift, reference: reference.as_nanos(), ..self }
     }
 
+    /// The same, and then so many nanoseconds later.
+    #[must_use]
+    pub const fn later(self, nanos: i64) -> Self {
+        Self { offset_nanos: self.offset_nanos.saturating_add(nanos), ..self }
+    }
+
     /// What `time` is on the other clock. The earliest and the latest, which stand for what
     /// cannot be told, stay what they are.
     #[must_use]

@@ -13,6 +13,7 @@ use crate::{
     damage::Damage,
     error::Result,
     manifest::{Manifest, Part, Selection},
+    shift::Shift,
     source::Source,
     topic::{Topic, TopicId},
 };
@@ -46,6 +47,9 @@ pub struct WriteOptions {
     /// Whether records will come at other times than they have in the other logs. A
     /// format that keeps the time in the payload cannot follow.
     pub retimed: bool,
+    /// What the clock of each extract is moved by, where it is: a format moves all times by
+    /// that which it has beside those of records, as of what is attached.
+    pub shifts: Vec<Shift>,
     /// Whether parts that are [copied](RecordSink::copy) are looked into before: what is
     /// not as it says of itself is then not taken. A repair asks for that.
     pub careful: bool,

@@ -8,8 +8,7 @@ use std::{collections::BTreeMap, ops::Range};
 
 use logtool_core::{
     Cut, Damage, Error, ErrorKind, Extract, Manifest, Output, Part, Record, RecordSink,
-    Result, Source, Stream, Timestamp, Topic, TopicId, TopicOrigin, Value,
-    WriteOptions,
+    Result, Shift, Source, Stream, Topic, TopicId, TopicOrigin, Value, WriteOptions,
 };
 
 use logtool_rosmsg::Transcoder;
@@ -23,7 +22,7 @@ use crate::{
         whole::Whole,
     },
     wire::{Channel, ENVELOPE, SCHEMA_ENCODING, Schema, timestamp},
-    write::{ChannelHandle, SchemaHandle, Writer, WriterOptions},
+    write::{ChannelHandle, SchemaHandle, Writer, WriterOptions, moved},
 };
 
 /// Writes messages of the topics of some extracts.
@@ -45,6 +44,8 @@ struct Taken {
     left_out: Vec<Damage>,
     /// Where the records are of files that are attached.
     attached: Vec<Range<u64>>,
+    /// What its clock is moved by.
+    shift: Shift,
     /// The chunks that can be copied as they are, if some can.
     whole: Option<Whole>,
 }
@@ -99,6 +100,9 @@ impl<'w> McapSink<'w> {
                 taken.attached = attached;
             }
         }
+        for (taken, shift) in taken.iter_mut().zip(&options.shifts) {
+            taken.shift = *shift;
+        }
         // What is said now is behind what was said before, as where it is from.
         for (name, words) in &options.words {
             writer.metadata(name, words)?;
@@ -128,7 +132,9 @@ impl RecordSink for McapSink<'_> {
                 .at(record.offset)
         })?;
         let (sequence, published) = match taking.envelope_of(&record) {
-            Some(told) => told,
+            Some((sequence, published)) => {
+                (sequence, timestamp(moved(published, taken.shift)))
+            }
             None => {
                 taking.sequence = taking.sequence.wrapping_add(1);
                 (taking.sequence.wrapping_sub(1), record.time)
@@ -165,7 +171,10 @@ impl RecordSink for McapSink<'_> {
     fn beside(&mut self, from: usize, source: &dyn Source) -> Result<()> {
         let Some(taken) = self.extracts.get(from) else { return Ok(()) };
         let places = taken.attached.clone();
-        places.into_iter().try_for_each(|place| self.writer.attach(source, place))
+        let shift = taken.shift;
+        places
+            .into_iter()
+            .try_for_each(|place| self.writer.attach(source, place, shift))
     }
 
     fn left_out(&self, from: usize) -> &[Damage] {
@@ -183,13 +192,13 @@ impl RecordSink for McapSink<'_> {
 
 impl Taking {
     /// The sequence number and the publish time of `record`, if it has them.
-    fn envelope_of(&self, record: &Record<'_>) -> Option<(u32, Timestamp)> {
+    fn envelope_of(&self, record: &Record<'_>) -> Option<(u32, u64)> {
         if !self.is_mcap || self.envelope != ENVELOPE {
             return None;
         }
         let mut cut = Cut::new(record.payload);
         let (sequence, _, published) = (cut.u32()?, cut.u64()?, cut.u64()?);
-        Some((sequence, timestamp(published)))
+        Some((sequence, published))
     }
 }
 
@@ -258,6 +267,7 @@ impl Taken {
             translations: translations.collect(),
             left_out: Vec::new(),
             attached: Vec::new(),
+            shift: Shift::default(),
             whole,
         })
     }

@@ -22,7 +22,7 @@ use crate::{
     write::{attached::Attached, chunks::Packed, encode::Records, filling::Filling},
 };
 
-pub(crate) use self::{chunks::Copied, encode::Told};
+pub(crate) use self::{attached::moved, chunks::Copied, encode::Told};
 
 /// How to write.
 #[derive(Clone, Debug)]

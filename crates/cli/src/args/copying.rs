@@ -217,7 +217,8 @@ pub(crate) struct MergeArgs {
     #[arg(long)]
     pub(crate) same_clock: bool,
     /// How many seconds to add to the times of a log: NAME is its file, or its number as
-    /// it is typed here, from 1. Stamps in the payloads stay. May be given several times
+    /// it is typed here, from 1. Publish times and attachments of MCAP files go with it; stamps
+    /// in the payloads stay. May be given several times
     #[arg(long = "offset", value_name = "NAME=SECONDS", action = ArgAction::Append)]
     pub(crate) offsets: Vec<Offset>,
     /// How many millionths of the time since SECONDS on its own clock (its first record, if

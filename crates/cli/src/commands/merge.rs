@@ -1,5 +1,6 @@
 //! `logtool merge`: one log of several.
 
+mod apart;
 mod clocks;
 mod names;
 mod ready;
@@ -9,7 +10,7 @@ mod told;
 use std::time::Instant;
 
 use anyhow::Result;
-use logtool_core::{Extract, Format, MergeJob, TopicSet, merge};
+use logtool_core::{Extract, Format, MergeJob, Shift, TopicSet, merge};
 
 use crate::{
     args::{GlobalArgs, MergeArgs},
@@ -30,6 +31,10 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     let format = format(args, &sources)?;
     let mut options = new_log::options(&args.writing, format)?;
     let moved = moved(args, &sources, format)?;
+    apart::check(&sources, &moved)?;
+    if !global.quiet {
+        apart::tell(&sources, &moved);
+    }
     let logs = ready::ready(&sources, &moved, format, args, global)?;
     let mut extracts: Vec<Extract<'_>> = logs.iter().map(Ready::extract).collect();
     for (source, extract) in sources.iter().zip(&mut extracts) {
@@ -54,8 +59,11 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     let records = topics.filter_map(|topic| topic.records).sum();
     let name = counted(logs.len() as u64, "log");
     let bar = progress::of_records(&name, records, global);
-    options.retimed = moved.iter().any(|moved| moved.nanos != 0)
-        || sources.iter().any(|source| source.had_drift);
+    let shifts = sources.iter().zip(&moved);
+    let shifts = shifts
+        .map(|(source, moved)| source.drift.unwrap_or_default().later(moved.nanos));
+    options.shifts = shifts.collect();
+    options.retimed = options.shifts.iter().any(|shift| *shift != Shift::default());
     options.verified = global.strict;
     options.words = logs.iter().flat_map(|ready| ready.words.clone()).collect();
     let inputs = sources.iter().map(|source| &source.input);
@@ -138,7 +146,7 @@ fn moved(
     format: &dyn Format,
 ) -> Result<Vec<Moved>> {
     let is_as_is = |source: &Source| source.format() == format.name();
-    let is_told = |source: &Source| source.offset.is_some() || source.had_drift;
+    let is_told = |source: &Source| source.offset.is_some() || source.drift.is_some();
     if !sources.iter().any(is_told) && sources.iter().all(is_as_is) {
         clocks::check(sources, args.same_clock)?;
         return Ok(vec![Moved::default(); sources.len()]);

@@ -5,10 +5,10 @@ use std::{
     ops::Range,
 };
 
-use logtool_core::{Error, ErrorKind, Result, Source};
+use logtool_core::{Error, ErrorKind, Result, Shift, Source, Timestamp};
 
 use crate::{
-    wire::{Attachment, HEAD_LEN, op},
+    wire::{Attachment, HEAD_LEN, op, timestamp},
     write::{Writer, encode::Records},
 };
 
@@ -24,7 +24,8 @@ pub(super) struct Attached {
 }
 
 impl<W: Write + Seek> Writer<W> {
-    /// Copies the record of a file that is attached, which lies at `place` of `source`.
+    /// Copies the record of a file that is attached, which lies at `place` of `source`, and
+    /// was attached at a time of a clock that is moved by `shift`.
     ///
     /// # Errors
     /// `Malformed` if there is none; `Io` if reading or writing fails.
@@ -32,6 +33,7 @@ impl<W: Write + Seek> Writer<W> {
         &mut self,
         source: &dyn Source,
         place: Range<u64>,
+        shift: Shift,
     ) -> Result<()> {
         let odd = || {
             let what = "a file that is attached cannot be read";
@@ -42,12 +44,65 @@ impl<W: Write + Seek> Writer<W> {
             .read_at(place.start..end)
             .map_err(|err| Error::new(ErrorKind::Io, "reading").from_source(err))?;
         let content = head.get(HEAD_LEN..).ok_or_else(odd)?;
-        let about = Attachment::parse(content).ok_or_else(odd)?;
+        let mut about = Attachment::parse(content).ok_or_else(odd)?;
         self.flush()?;
         let (at, len) = (self.place.at(), place.end - place.start);
-        self.place.put_from(source, place)?;
+        let was = about.log_time;
+        about.log_time = moved(was, shift);
+        if about.log_time == was {
+            self.place.put_from(source, place)?;
+        } else {
+            let (time_at, sum_at) =
+                (place.start + HEAD_LEN as u64, place.end - SUM_LEN);
+            let after = time_at + TIME_LEN;
+            let sum = source.read_at(sum_at.max(after)..place.end);
+            let sum = sum.ok().and_then(|sum| sum.as_ref().try_into().ok());
+            let sum = u32::from_le_bytes(sum.ok_or_else(odd)?);
+            let change = Change { was, is: about.log_time, rest: sum_at - after };
+            self.place.put_from(source, place.start..time_at)?;
+            self.place.put(&about.log_time.to_le_bytes())?;
+            self.place.put_from(source, after..sum_at)?;
+            self.place.put(&change.of_sum(sum).to_le_bytes())?;
+        }
         self.attached.push(Attached { at, len, about });
         Ok(())
+    }
+}
+
+/// How long a time is, and a checksum.
+const TIME_LEN: u64 = 8;
+const SUM_LEN: u64 = 4;
+
+/// A time of a file, moved by `shift`: no file has times before 1970, and 0 is none.
+pub(crate) fn moved(time: u64, shift: Shift) -> u64 {
+    match timestamp(time) {
+        // Not told, or beyond what can be counted here.
+        _ if time == 0 => 0,
+        Timestamp::MAX => time,
+        time => u64::try_from(shift.of(time).as_nanos()).unwrap_or(0),
+    }
+}
+
+/// A change of the first bytes of what a checksum is of.
+struct Change {
+    was: u64,
+    is: u64,
+    /// How many bytes follow.
+    rest: u64,
+}
+
+impl Change {
+    /// The CRC-32 of what is changed, if `sum` was that of what was there: sound stays
+    /// sound, and broken stays broken. (0 says that there is none.)
+    fn of_sum(&self, sum: u32) -> u32 {
+        let alone = |time: u64| {
+            let mut hasher = crc32fast::Hasher::new();
+            hasher.update(&time.to_le_bytes());
+            // What follows adds the same to both.
+            hasher.combine(&crc32fast::Hasher::new_with_initial_len(0, self.rest));
+            hasher.finalize()
+        };
+        if sum == 0 { 0 } else { sum ^ alone(self.was) ^ alone(self.is) }
     }
 }
 

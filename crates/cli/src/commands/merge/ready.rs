@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use logtool_core::{Extract, Format, Log, MovedLog, Selection, Shift, TopicSet};
 
 use crate::{
@@ -54,7 +54,8 @@ pub(super) fn ready(
                 if way == Way::Lidar {
                     lidars::warn(&source.input.name, manifest, &topics);
                 }
-                let prepared = way.prepare(source.log.clone(), &topics, *moved)?;
+                let prepared = way.prepare(source.log.clone(), &topics, *moved);
+                let prepared = prepared.with_context(|| source.input.name.clone())?;
                 new_log::warn_of(&source.input.name, &prepared.warnings);
                 remarks = prepared.remarks;
                 remarks.extend(way.left_out(manifest, format.name()));
@@ -73,7 +74,7 @@ pub(super) fn ready(
                 Ready { log, topics: manifest.logged(), words: Vec::new() }
             }
         };
-        if source.had_drift {
+        if source.drift.is_some() {
             remarks.push("its clock runs off, which is put right".to_owned());
         }
         if moved.nanos != 0 {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Result;
-use logtool_core::{Log, MovedLog};
+use logtool_core::{Log, MovedLog, Shift};
 
 use crate::{
     args::{GlobalArgs, MergeArgs, TimeChoice},
@@ -24,8 +24,8 @@ pub(super) struct Source {
     pub(super) offset: Option<i64>,
     /// Whether that is what `logtool align` found.
     pub(super) is_aligned: bool,
-    /// Whether its clock was too fast or too slow, and is put right.
-    pub(super) had_drift: bool,
+    /// What puts its clock right, if that was too fast or too slow; done to `log`.
+    pub(super) drift: Option<Shift>,
 }
 
 impl Source {
@@ -61,9 +61,8 @@ pub(super) fn open(args: &MergeArgs, global: &GlobalArgs) -> Result<Vec<Source>>
                 input.name
             );
         }
-        let (offset, had_drift) = (told.offset, shift.is_some());
-        let is_aligned = told.is_aligned;
-        sources.push(Source { input, log, findings, offset, is_aligned, had_drift });
+        let (offset, is_aligned, drift) = (told.offset, told.is_aligned, shift);
+        sources.push(Source { input, log, findings, offset, is_aligned, drift });
     }
     Ok(sources)
 }
