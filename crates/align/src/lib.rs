@@ -9,10 +9,12 @@ mod coarse;
 mod grid;
 mod line;
 mod signal;
+mod stray;
 mod verdict;
 mod windows;
 
 pub use self::{
     align::align,
+    stray::without_strays,
     verdict::{Confidence, Estimate, Unusable},
 };

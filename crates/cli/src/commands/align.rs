@@ -3,7 +3,7 @@
 use std::io::{Write as _, stdout};
 
 use anyhow::{Context as _, Result, anyhow};
-use logtool_align::{Confidence, Estimate, align};
+use logtool_align::{Confidence, Estimate, align, without_strays};
 use serde_json::json;
 
 use crate::{
@@ -11,10 +11,13 @@ use crate::{
     clock::Seconds,
     complaint::Complaint,
     findings::Findings,
+    given::quoted,
+    human::counted,
     opened,
     outcome::Outcome,
     progress,
     signals::{self, All},
+    terminal::say,
 };
 
 /// A signal of a log.
@@ -37,7 +40,7 @@ pub(super) fn run(args: &AlignArgs, global: &GlobalArgs) -> Result<Outcome> {
         Complaint::new(format!("{}: {}: {why}", side.name, side.all.wanted.name))
     })?;
     // The files as they were typed: their names can be those of both.
-    let option = format!("{}={}", b.typed, Seconds(estimate.offset_nanos));
+    let option = format!("{}={}", meant(&b), Seconds(estimate.offset_nanos));
     let text = match args.json {
         true => json(&a, &b, &estimate, &option)?,
         false if estimate.doubts.is_empty() => text(&a, &b, &estimate, &option),
@@ -74,11 +77,22 @@ fn side(path: &std::path::Path, signal: &str, global: &GlobalArgs) -> Result<Sid
     let bar = progress::bar(&name, manifest.bytes, global);
     let all = signals::one(&*opened.log, signal, &|bytes| bar.inc(bytes));
     bar.finish_and_clear();
-    let all = all.with_context(|| name.clone())?;
+    let mut all = all.with_context(|| name.clone())?;
+    let strays = without_strays(&mut all.samples) as u64;
+    if strays > 0 && !global.quiet {
+        let what = counted(strays, "value");
+        say!("{name}: {what} left out, more than an hour away from the others");
+    }
     let topics = [all.wanted.topic].into_iter().collect();
     findings.add(manifest, &topics, &all.damage);
     findings.check(global.strict)?;
     Ok(Side { name, typed: path.display().to_string(), all, findings })
+}
+
+/// The log of `side`, as an option of `logtool merge` names it: as it was typed, or, where
+/// that looks like an option itself, by its number.
+fn meant(side: &Side) -> &str {
+    if side.typed.starts_with('-') { "2" } else { &side.typed }
 }
 
 fn text(a: &Side, b: &Side, found: &Estimate, option: &str) -> String {
@@ -90,7 +104,10 @@ fn text(a: &Side, b: &Side, found: &Estimate, option: &str) -> String {
             format!(
                 "{ppm:.2} ppm ± {error:.1}, to add for the time since the reference"
             ),
-            format!(" --drift {}={ppm:.2}@{reference}", b.typed),
+            format!(
+                " --drift {}",
+                quoted(format!("{}={ppm:.2}@{reference}", meant(b)).as_ref())
+            ),
         ),
         false => (
             format!(
@@ -108,13 +125,14 @@ fn text(a: &Side, b: &Side, found: &Estimate, option: &str) -> String {
          reference   {reference} s on the clock of {}, where that is so\n\
          drift       {drift}\n\
          confidence  {}\n\
-         merge with  --offset {option}{with}\n",
+         merge with  --offset {}{with}\n",
         Seconds(found.offset_nanos),
         found.confidence.offset_error_seconds * 1e3,
         b.name,
         a.name,
         b.name,
         figures(&found.confidence),
+        quoted(option.as_ref()),
     )
 }
 

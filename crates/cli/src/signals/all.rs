@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use logtool_core::{Damage, Log, Topic};
+use logtool_core::{Damage, Log, TimeRange, Topic};
 
 use crate::{
     complaint::Complaint,
@@ -30,7 +30,7 @@ pub(crate) fn one(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<All> {
     let wanted = together(find(log, &[text.to_owned()])?, text, log)?;
-    let time = log.manifest().time.unwrap_or_default();
+    let time = TimeRange::default();
     let new = Samples::default;
     let (mut made, damage) =
         gather(log, std::slice::from_ref(&wanted), time, &new, progress)?;

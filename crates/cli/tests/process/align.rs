@@ -65,6 +65,33 @@ fn two_logs_of_one_motion_are_aligned_within_what_is_asked_for() {
     assert_eq!(found["aligned"], true);
     let text = folder.run(&args).succeeded().stdout;
     assert!(text.contains("--offset b.ulg=2.3"), "{text}");
+
+    // What is printed can be typed: also of names that shells or options would take apart.
+    let b = fs::read(folder.path().join("b.ulg")).unwrap();
+    folder.write("of b/it's.ulg", &b);
+    let signals = ["--signal", "att.x", "att.x"];
+    let odd =
+        folder.run(&[&["align", "a.ulg", "of b/it's.ulg"][..], &signals].concat());
+    assert!(odd.succeeded().stdout.contains("--offset 'of b/it'\\''s.ulg=2.3"));
+    let piped = [&["align", "a.ulg", "-"][..], &signals].concat();
+    let piped = folder.run_with(&piped, &b).succeeded().stdout;
+    assert!(
+        piped.contains("--offset 2=2.3") && piped.contains("--drift 2="),
+        "{piped}"
+    );
+}
+
+#[test]
+fn values_of_a_clock_that_was_not_yet_set_are_left_out() {
+    let (folder, motion) = (Folder::new(), motion(3));
+    folder.write("a.ulg", &log(&motion, (0.0, 280.0), |t| 10.0 + t));
+    // The first three seconds are a day early.
+    let other = |t: f64| if t < 18.0 { t } else { 86_400.0 + t };
+    folder.write("b.ulg", &log(&motion, (15.0, 300.0), other));
+    let args = ["align", "a.ulg", "b.ulg", "--json", "--signal", "att.x", "att.x"];
+    let run = folder.run(&args).ended(0, &["300 values left out", "more than an hour"]);
+    let offset = run.json_lines()[0]["offset_s"].as_f64().unwrap();
+    assert!((offset + 86_390.0).abs() < 0.002, "{run:?}");
 }
 
 #[test]
