@@ -78,7 +78,8 @@ pub use crate::{
     spark::SparkSink,
     staged::{Abandoned, Existing, Outputs, Staged},
     tracks::{
-        PositionReader, TrackFormat, TrackMode, TrackModes, TrackSink, position_columns,
+        Fix, PositionReader, TrackFormat, TrackMode, TrackModes, TrackSink,
+        position_columns,
     },
 };
 

@@ -53,6 +53,27 @@ fn a_folder_gets_a_file_for_each_topic_of_any_format() {
 }
 
 #[test]
+fn a_ulog_in_an_mcap_file_has_the_track_that_it_has() {
+    let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
+    folder.run(&["convert", &log, "-o", "new.mcap", "-q"]).succeeded();
+    // Its integers of 8 bits are of 32 in protocol buffers, `fix_type` among them.
+    let left_out = "5 rows left out: no position was known";
+    folder
+        .run(&["convert", "new.mcap", "-o", "new.gpx"])
+        .ended(0, &["1 track of 145 positions", left_out, "of /vehicle_gps_position"]);
+    folder.run(&["convert", &log, "-o", "old.gpx", "-q"]).succeeded();
+    let places = |name: &str| {
+        let gpx = folder.read(name);
+        let points = gpx.lines().filter(|line| line.contains("<trkpt "));
+        points.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(places("new.gpx").len(), 145);
+    let place = |line: &String| line.split_once('>').unwrap().0.to_owned();
+    let of = |name: &str| places(name).iter().map(place).collect::<Vec<_>>();
+    assert_eq!(of("new.gpx"), of("old.gpx"));
+}
+
+#[test]
 fn a_part_of_the_time_is_a_part_of_the_track() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let part = ["--from", "2", "--to", "3", "--topic", "/gps/*"];

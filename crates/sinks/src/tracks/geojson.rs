@@ -10,7 +10,8 @@ use logtool_core::Provenance;
 use serde_json::Value;
 
 use crate::tracks::{
-    stretch::{About, Fix, Stretch},
+    fix::Fix,
+    stretch::{About, Stretch},
     text::Moment,
 };
 

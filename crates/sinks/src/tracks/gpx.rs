@@ -5,7 +5,8 @@ use std::fmt::{Result, Write};
 use crate::{
     provenance::CREATED_BY,
     tracks::{
-        stretch::{About, Fix, Stretch},
+        fix::Fix,
+        stretch::{About, Stretch},
         text::{Moment, Xml},
     },
 };

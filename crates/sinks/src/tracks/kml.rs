@@ -7,7 +7,8 @@ use logtool_core::Provenance;
 use crate::{
     provenance::CREATED_BY,
     tracks::{
-        stretch::{About, Fix, Stretch},
+        fix::Fix,
+        stretch::{About, Stretch},
         text::{Moment, Xml},
     },
 };

@@ -17,14 +17,14 @@ use arrow_array::{
     Array as _, ArrayRef, RecordBatch,
     cast::AsArray as _,
     types::{
-        Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-        TimestampNanosecondType, UInt8Type,
+        Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+        TimestampNanosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
     },
 };
 use arrow_schema::{DataType, Schema};
 use logtool_core::{Topic, VALID_ROWS};
 
-use crate::tracks::stretch::Fix;
+use crate::tracks::fix::Fix;
 
 /// What the names of the columns may begin with.
 const PREFIXES: [&str; 4] = ["", "receiver.", "position.", "pose.position."];
@@ -73,10 +73,16 @@ impl PositionReader {
     /// Where it was by the first row of `batch`: degrees to the north and to the east, and
     /// metres, if they are known; nothing if it was nowhere.
     pub fn read(&self, batch: &RecordBatch) -> Option<(f64, f64, Option<f64>)> {
-        match self.0.places(batch).next()? {
-            Place::Known(fix) => Some((fix.latitude, fix.longitude, fix.altitude)),
+        let fix = self.fixes(batch).next()??;
+        Some((fix.latitude, fix.longitude, fix.altitude))
+    }
+
+    /// Where it was by each row of `batch`; nothing where it was nowhere.
+    pub fn fixes(&self, batch: &RecordBatch) -> impl Iterator<Item = Option<Fix>> {
+        self.0.places(batch).map(|place| match place {
+            Place::Known(fix) => Some(fix),
             Place::Unknown | Place::Impossible => None,
-        }
+        })
     }
 }
 
@@ -202,8 +208,8 @@ fn from_minutes(value: f64) -> f64 {
     degrees + (value - degrees * 100.0) / 60.0
 }
 
-/// The numbers of `array`, NaN where there is none. Integers of 32 bits are so many parts
-/// of one; float32 are what they are as text.
+/// The numbers of `array`, NaN where there is none. Signed integers of 32 bits are so many
+/// parts of one; float32 are what they are as text.
 fn numbers(array: &ArrayRef, parts: f64) -> Vec<f64> {
     macro_rules! of {
         ($type:ty, $float:expr) => {{
@@ -215,8 +221,12 @@ fn numbers(array: &ArrayRef, parts: f64) -> Vec<f64> {
         DataType::Float64 => of!(Float64Type, |value| value),
         DataType::Float32 => of!(Float32Type, shortest),
         DataType::Int32 => of!(Int32Type, |value| f64::from(value) / parts),
+        DataType::Int64 => of!(Int64Type, |value| value as f64),
         DataType::Int16 => of!(Int16Type, f64::from),
         DataType::Int8 => of!(Int8Type, f64::from),
+        DataType::UInt64 => of!(UInt64Type, |value| value as f64),
+        DataType::UInt32 => of!(UInt32Type, f64::from),
+        DataType::UInt16 => of!(UInt16Type, f64::from),
         DataType::UInt8 => of!(UInt8Type, f64::from),
         DataType::Boolean => {
             let truths = array.as_boolean().iter();

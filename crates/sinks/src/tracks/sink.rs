@@ -20,10 +20,12 @@ use crate::{
     file_name::FileNames,
     staged::{Outputs, Staged},
     tracks::{
+        edge::over_the_edge,
+        fix::Fix,
         geojson, gpx, kml,
         mode::{TrackMode, TrackModes},
         position::{Place, Position},
-        stretch::{About, Fix, Stretch},
+        stretch::{About, Stretch},
     },
 };
 
@@ -209,6 +211,15 @@ impl TableWriter for TrackTable {
 
 impl TrackTable {
     fn add(&mut self, fix: Fix) -> Result<()> {
+        let last = self.fixes.last().filter(|_| self.sink.format != TrackFormat::Gpx);
+        if let Some((end, start)) = last.and_then(|last| over_the_edge(last, &fix)) {
+            // It may have been there already.
+            if self.fixes.last() != Some(&end) {
+                self.fixes.push(end);
+            }
+            self.put(false)?;
+            self.fixes.push(start);
+        }
         let modes = self.sink.modes.clone();
         let mode = modes.at(fix.nanos);
         if self.mode.as_ref() != mode {

@@ -1,6 +1,6 @@
 //! Pieces of a track.
 
-use crate::tracks::mode::TrackMode;
+use crate::tracks::{fix::Fix, mode::TrackMode};
 
 /// What all of a track has in common.
 #[derive(Clone, Debug)]
@@ -13,19 +13,6 @@ pub(super) struct About {
     pub(super) is_utc: bool,
     /// Where it is from, as JSON; nothing where nobody says.
     pub(super) provenance: Option<String>,
-}
-
-/// Where something was.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Fix {
-    /// Nanoseconds of the clock of the table.
-    pub(super) nanos: Option<i64>,
-    /// Degrees to the north, from -90 to 90.
-    pub(super) latitude: f64,
-    /// Degrees to the east, from -180 to 180.
-    pub(super) longitude: f64,
-    /// Metres, as the topic counts them; a finite number.
-    pub(super) altitude: Option<f64>,
 }
 
 /// Fixes that follow on each other, of one mode: at least one.

@@ -143,7 +143,10 @@ fn choose_one(
         found.iter().map(|(id, _)| label(*id)).collect()
     };
     let all = labels(found)?;
-    let chosen = PREFERRED.iter().find_map(|name| all.iter().position(|l| l == name));
+    // In an MCAP file, topics of PX4 are paths.
+    let is_it = |label: &String, name: &str| label.trim_start_matches('/') == name;
+    let chosen =
+        PREFERRED.iter().find_map(|name| all.iter().position(|l| is_it(l, name)));
     let Some(chosen) = chosen else {
         let what = format!(
             "{} have positions, and {} is one file",

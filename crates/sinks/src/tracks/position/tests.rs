@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    BooleanArray, Float32Array, Float64Array, Int8Array, Int32Array, StringArray,
-    UInt8Array,
+    BooleanArray, Float32Array, Float64Array, Int8Array, Int16Array, Int32Array,
+    Int64Array, StringArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array,
 };
 use arrow_schema::Field;
 
@@ -41,6 +41,31 @@ fn px4s_integers_are_parts_of_degrees_and_millimetres() {
     let expected =
         [known(1_000, 47.356_576_5, -8.518_912_1, Some(428.924)), Place::Unknown];
     assert_eq!(places("vehicle_gps_position", columns).unwrap(), expected);
+}
+
+#[test]
+fn whether_there_was_a_fix_is_told_by_integers_of_any_width() {
+    // Protocol buffers have none of less than 32 bits.
+    let kinds: [ArrayRef; 8] = [
+        Arc::new(Int8Array::from(vec![3, 2])),
+        Arc::new(Int16Array::from(vec![3, 2])),
+        Arc::new(Int32Array::from(vec![3, 2])),
+        Arc::new(Int64Array::from(vec![3, 2])),
+        Arc::new(UInt8Array::from(vec![3, 2])),
+        Arc::new(UInt16Array::from(vec![3, 2])),
+        Arc::new(UInt32Array::from(vec![3, 2])),
+        Arc::new(UInt64Array::from(vec![3, 2])),
+    ];
+    for kind in kinds {
+        let columns = vec![
+            times("ns", vec![Some(1), Some(2)]),
+            doubles("lat", vec![1.5, 1.5]),
+            doubles("lon", vec![2.5, 2.5]),
+            column("fix_type", kind.clone()),
+        ];
+        let expected = [known(1, 1.5, 2.5, None), Place::Unknown];
+        assert_eq!(places("t", columns).unwrap(), expected, "{}", kind.data_type());
+    }
 }
 
 #[test]

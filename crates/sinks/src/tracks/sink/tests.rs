@@ -58,6 +58,32 @@ fn flight(format: TrackFormat) -> (String, TrackSink) {
 }
 
 #[test]
+fn a_track_over_the_edge_of_the_map_is_two_lines() {
+    let ways = [179.9, 180.0]
+        .map(|east| [[179.5, 1.0, 0.0], [east, 1.0, 0.0], [-179.9, 2.0, 0.0]]);
+    let geojson = TrackFormat::GeoJson;
+    for (way, format, ends) in [
+        (ways[0], geojson, ["[180,1.5,0]]", "[[-180,1.5,0],[-179.9,2,0]]"]),
+        (ways[1], geojson, ["[[179.5,1,0],[180,1,0]]", "[[-180,1,0],[-179.9,2,0]]"]),
+        (
+            ways[0],
+            TrackFormat::Kml,
+            ["180,1.5,0\n</coord", "<coordinates>\n-180,1.5,0\n-179.9,2"],
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let outputs = Outputs::new(folder.path(), Existing::Refuse);
+        let sink = TrackSink::new(outputs.clone(), names("t"), format, "a".into());
+        let rows = rows(true, &way);
+        let text = String::from_utf8(written(&outputs, &sink, &[rows])).unwrap();
+        for end in ends {
+            assert!(text.contains(end), "no {end:?} in {text}");
+        }
+        assert_eq!(sink.fixes(), 3);
+    }
+}
+
+#[test]
 fn kml_has_a_line_for_each_mode_in_its_colour() {
     let (text, sink) = flight(TrackFormat::Kml);
     let expected = r#"<?xml version="1.0" encoding="UTF-8"?>

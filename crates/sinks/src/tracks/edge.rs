@@ -1,0 +1,47 @@
+//! Where maps end: at 180° to the east, which is 180° to the west.
+
+use crate::tracks::fix::Fix;
+
+/// The places where a line from `a` to `b` leaves the map and where it comes back, if the
+/// shorter way goes over its edge. (RFC 7946, 3.1.9: lines are cut there.)
+pub(super) fn over_the_edge(a: &Fix, b: &Fix) -> Option<(Fix, Fix)> {
+    if (a.longitude - b.longitude).abs() <= 180.0 {
+        return None;
+    }
+    let [before, after] = [a, b].map(|fix| 180.0 - fix.longitude.abs());
+    let whole = before + after;
+    let share = if whole > 0.0 { before / whole } else { 0.0 };
+    let between = |a: f64, b: f64| a + (b - a) * share;
+    let nanos = a.nanos.zip(b.nanos).map(|(a, b)| {
+        let since = i128::from(b) - i128::from(a);
+        a.saturating_add((since as f64 * share) as i64)
+    });
+    let edge = Fix {
+        nanos,
+        latitude: between(a.latitude, b.latitude),
+        longitude: 180_f64.copysign(a.longitude),
+        altitude: a.altitude.zip(b.altitude).map(|(a, b)| between(a, b)),
+    };
+    Some((edge, Fix { longitude: -edge.longitude, ..edge }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fix(nanos: i64, latitude: f64, longitude: f64) -> Fix {
+        Fix { nanos: Some(nanos), latitude, longitude, altitude: None }
+    }
+
+    #[test]
+    fn a_line_is_cut_where_it_goes_over_the_edge() {
+        // From 1° before to 3° after: a quarter of the way.
+        let cut = over_the_edge(&fix(0, 10.0, 179.0), &fix(400, 20.0, -177.0));
+        assert_eq!(cut, Some((fix(100, 12.5, 180.0), fix(100, 12.5, -180.0))));
+        let back = over_the_edge(&fix(0, 10.0, -179.0), &fix(400, 20.0, 177.0));
+        assert_eq!(back, Some((fix(100, 12.5, -180.0), fix(100, 12.5, 180.0))));
+        assert_eq!(over_the_edge(&fix(0, 0.0, -80.0), &fix(0, 0.0, 80.0)), None);
+        let there = over_the_edge(&fix(7, 1.0, 180.0), &fix(9, 1.0, -180.0));
+        assert_eq!(there, Some((fix(7, 1.0, 180.0), fix(7, 1.0, -180.0))));
+    }
+}
