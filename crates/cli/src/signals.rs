@@ -14,8 +14,9 @@ use anyhow::Result;
 use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::*};
 use arrow_schema::SchemaRef;
 use logtool_core::{
-    Columns, Damage, Log, Selection, TableJob, TableSink, TableWriter, TimeBase,
-    TimeRange, Topic, TopicId, TopicSet, VALID_ROWS, View, to_tables,
+    Columns, Damage, Log, Manifest, Selection, TableJob, TableSink, TableWriter,
+    TimeBase, TimeRange, Timestamp, Topic, TopicId, TopicSet, VALID_ROWS, View,
+    to_tables,
 };
 use logtool_plot::{Sampler, Signal};
 
@@ -59,8 +60,8 @@ pub(crate) struct Read {
     pub(crate) damage: Vec<Damage>,
 }
 
-/// Reads `wanted` within `time`, which is not all of time, thinned out to `columns`
-/// columns. Tells `progress` how many more bytes of the log are done.
+/// Reads `wanted` within `time`, thinned out to `columns` columns; what holds begins with
+/// what it was before. Tells `progress` how many more bytes of the log are done.
 pub(crate) fn read(
     log: &dyn Log,
     wanted: &[Wanted],
@@ -68,10 +69,68 @@ pub(crate) fn read(
     columns: usize,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Read> {
-    let new = || Sampler::new(time.start.as_nanos(), time.end.as_nanos(), columns);
-    let (made, damage) = gather(log, wanted, time, &new, progress)?;
+    let reach = within(near(log.manifest()), time);
+    // That of its records, of which rows need not have the times.
+    let usual = within(log.manifest().time.unwrap_or(reach), reach);
+    let usual = if usual.is_empty() { reach } else { usual };
+    let new = || {
+        let sampler =
+            Sampler::new(usual.start.as_nanos(), usual.end.as_nanos(), columns);
+        sampler.reaching(reach.start.as_nanos(), reach.end.as_nanos())
+    };
+    let (mut made, mut damage) = gather(log, wanted, time, &new, progress)?;
+    let (held, of): (Vec<Wanted>, Vec<usize>) = wanted
+        .iter()
+        .zip(0..)
+        .filter(|(wanted, _)| wanted.is_held && time.start > Timestamp::MIN)
+        .map(|(wanted, index)| (wanted.clone(), index))
+        .unzip();
+    if !held.is_empty() {
+        let before = TimeRange { start: Timestamp::MIN, end: time.start };
+        let (last, more) = gather(log, &held, before, &Last::default, &|_| {})?;
+        for (last, index) in last.into_iter().zip(of) {
+            if let (Some((_, value)), Some(sampler)) = (last.0, made.get_mut(index)) {
+                sampler.begin(usual.start.as_nanos(), value);
+            }
+        }
+        for more in more {
+            if !damage.contains(&more) {
+                damage.push(more);
+            }
+        }
+    }
     let signal = |(sampler, wanted): (Sampler, &Wanted)| sampler.signal(wanted.is_held);
     Ok(Read { signals: made.into_iter().zip(wanted).map(signal).collect(), damage })
+}
+
+/// The times that a picture of the log can show: those of its records, and as much again
+/// around them, or a minute, as what is made of records has times of its own. What is
+/// farther away has a time that nobody believes.
+pub(crate) fn near(manifest: &Manifest) -> TimeRange {
+    let Some(time) = manifest.time else { return TimeRange::ALL };
+    let around = i64::try_from(time.span_nanos()).unwrap_or(i64::MAX).max(MINUTE);
+    TimeRange { start: time.start.later(-around), end: time.end.later(around) }
+}
+
+const MINUTE: i64 = 60_000_000_000;
+
+/// The times that are in both.
+pub(crate) fn within(a: TimeRange, b: TimeRange) -> TimeRange {
+    TimeRange { start: a.start.max(b.start), end: a.end.min(b.end) }
+}
+
+/// The last number that there was, and when.
+#[derive(Default)]
+struct Last(Option<(i64, f64)>);
+
+impl Gather for Last {
+    fn add(&mut self, time: i64, number: f64) {
+        if self.0.is_none_or(|(last, _)| last <= time) {
+            self.0 = Some((time, number));
+        }
+    }
+
+    fn leave_out(&mut self) {}
 }
 
 /// Takes the numbers of a signal.

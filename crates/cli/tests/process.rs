@@ -64,6 +64,8 @@ mod remote;
 mod repair;
 #[path = "process/report.rs"]
 mod report;
+#[path = "process/report_tracks.rs"]
+mod report_tracks;
 #[path = "process/ros2.rs"]
 mod ros2;
 #[path = "process/schema.rs"]

@@ -53,9 +53,9 @@ pub struct Band {
 pub struct TimeAxis {
     /// The moment that is zero.
     pub zero: i64,
-    /// Whether seconds since then are shown as the time of a day that begins there; else
-    /// as numbers.
-    pub is_time_of_day: bool,
+    /// The day that begins there, in days since 1970, if seconds are shown as the time of
+    /// that day; else they are shown as numbers.
+    pub day: Option<i64>,
     /// What stands at the axis.
     pub name: String,
     /// From when to when, if that is not from the first value to the last.
@@ -63,6 +63,13 @@ pub struct TimeAxis {
 }
 
 impl TimeAxis {
+    /// The range, if one is told, made as much longer as it takes to show all of `signals`.
+    pub fn cover<'s>(&mut self, signals: impl Iterator<Item = &'s Signal> + Clone) {
+        if let (Some(range), Some(times)) = (&mut self.range, all_times(signals)) {
+            *range = (range.0.min(times.0), range.1.max(times.1));
+        }
+    }
+
     /// Seconds since its zero.
     pub fn seconds(&self, nanos: i64) -> f64 {
         (i128::from(nanos) - i128::from(self.zero)) as f64 / 1e9
@@ -70,13 +77,24 @@ impl TimeAxis {
 }
 
 impl Chart {
-    /// From when to when the picture goes, in seconds of its axis.
-    pub(crate) fn span(&self) -> (f64, f64) {
+    /// From when to when the picture goes.
+    pub fn times(&self) -> (i64, i64) {
         let lines = self.panels.iter().flat_map(|panel| &panel.lines);
-        let times = || lines.clone().filter_map(|line| line.signal.times());
-        let found = || Some((times().map(|t| t.0).min()?, times().map(|t| t.1).max()?));
-        let (start, end) =
-            self.time.range.or_else(found).unwrap_or((self.time.zero, self.time.zero));
+        let found = || all_times(lines.map(|line| &line.signal));
+        self.time.range.or_else(found).unwrap_or((self.time.zero, self.time.zero))
+    }
+
+    /// The same in seconds of its axis.
+    pub(crate) fn span(&self) -> (f64, f64) {
+        let (start, end) = self.times();
         (self.time.seconds(start), self.time.seconds(end))
     }
+}
+
+/// The first and the last time of all of `signals`.
+fn all_times<'s>(
+    signals: impl Iterator<Item = &'s Signal> + Clone,
+) -> Option<(i64, i64)> {
+    let first = signals.clone().filter_map(|signal| Some(signal.times()?.0)).min()?;
+    Some((first, signals.filter_map(|signal| Some(signal.times()?.1)).max()?))
 }

@@ -15,7 +15,7 @@ use crate::{
     chart::{Chart, Line, Panel},
     draw::{
         canvas::{Area, Canvas, FINE, GRID, INK, px, text},
-        legend::Entry,
+        legend::{Entry, Piece},
     },
     palette::{self, Rgb},
     ticks::Axis,
@@ -40,9 +40,9 @@ impl Chart {
         let (width, height) = self.size;
         let (start, end) = self.span();
         let marks = (f64::from(width) / 110.0) as usize;
-        let time = match self.time.is_time_of_day {
-            true => Axis::times_of_day(start, end, marks),
-            false => Axis::numbers(start, end, marks, false),
+        let time = match self.time.day {
+            Some(day) => Axis::times_of_day(start, end, marks, day),
+            None => Axis::numbers(start, end, marks, false),
         };
         Canvas::new(width, height)?.draw(|area| {
             let inner = area.margin(px(MARGIN), px(MARGIN), px(MARGIN), px(MARGIN));
@@ -92,7 +92,7 @@ impl Chart {
             .map(|(index, line)| Entry {
                 name: line.name.clone(),
                 color: palette::line(index),
-                is_line: true,
+                piece: Piece::Line(palette::dash(index)),
             })
             .collect();
         let beside = canvas::right_of(area, left)?;
@@ -148,7 +148,8 @@ impl Chart {
                         chart.draw_series([dot])?;
                     }
                     _ => {
-                        let style = color.stroke_width(canvas::LINE);
+                        let width = canvas::LINE + palette::dash(index);
+                        let style = color.stroke_width(width);
                         chart.draw_series([PathElement::new(points, style)])?;
                     }
                 }
@@ -165,15 +166,29 @@ impl Chart {
         (start, end): (f64, f64),
     ) -> Vec<(f64, f64)> {
         let mut points: Vec<(f64, f64)> = Vec::with_capacity(run.len());
+        let mut held = None;
         for (nanos, value) in run {
             let at = self.time.seconds(*nanos);
-            if at < start || at > end {
-                continue;
+            if at > end {
+                break;
             }
-            if let Some((_, before)) = points.last().copied().filter(|_| line.is_held) {
+            if let Some(before) = held.filter(|_| at >= start) {
+                if points.is_empty() {
+                    points.push((start, before));
+                }
                 points.push((at, before));
             }
-            points.push((at, *value));
+            if at >= start {
+                points.push((at, *value));
+            }
+            held = Some(*value).filter(|_| line.is_held);
+        }
+        // What holds does so to the end.
+        if let Some(value) = held {
+            if points.is_empty() {
+                points.push((start, value));
+            }
+            points.push((end, value));
         }
         points
     }
@@ -187,7 +202,8 @@ impl Chart {
                 && self.time.seconds(band.end) > start;
             if is_seen && !entries.iter().any(|entry| entry.name == band.name) {
                 let color = tint(band.color);
-                entries.push(Entry { name: band.name.clone(), color, is_line: false });
+                let (name, piece) = (band.name.clone(), Piece::Area);
+                entries.push(Entry { name, color, piece });
             }
         }
         entries
@@ -204,12 +220,12 @@ fn value_axis(panel: &Panel, height: i32) -> Axis {
     let spans = || panel.lines.iter().filter_map(|line| line.signal.span());
     let low = spans().map(|span| span.0).fold(f64::INFINITY, f64::min);
     let high = spans().map(|span| span.1).fold(f64::NEG_INFINITY, f64::max);
-    Axis::numbers(
-        low,
-        high,
-        (f64::from(height) / f64::from(px(45.0))).max(2.0) as usize,
-        true,
-    )
+    let marks = (f64::from(height) / f64::from(px(45.0))).max(2.0) as usize;
+    // States are whole numbers: there is nothing between two of them.
+    match panel.lines.iter().all(|line| line.is_held) {
+        true => Axis::whole_numbers(low, high, marks),
+        false => Axis::numbers(low, high, marks, true),
+    }
 }
 
 /// How wide the labels of an axis are.

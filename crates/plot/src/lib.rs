@@ -23,6 +23,7 @@ mod ticks;
 
 mod sample;
 
+mod chunk;
 mod font;
 mod paint;
 
@@ -40,9 +41,9 @@ pub use crate::{
     chart::{Band, Chart, Line, Panel, TimeAxis},
     page::{Block, Page, Row, Section},
     paint::png,
-    palette::{LINES, Rgb, line, viridis},
+    palette::{LINES, LOOKS, Rgb, line, viridis},
     sample::{Sampler, Signal},
     told::{with_metadata, with_texts},
     top_view::{TopView, TopViewOptions},
-    track::{Track, TrackPiece},
+    track::{Track, TrackMaker},
 };

@@ -6,10 +6,14 @@ use resvg::{
     usvg::{Options, Tree},
 };
 
-use crate::font;
+use crate::{chunk, font};
 
 /// The most pixels of a picture: 100 millions.
 const MOST_PIXELS: f32 = 1e8;
+
+/// So many pixels of an SVG are an inch, as CSS has it; and how many metres that is.
+const PER_INCH: f32 = 96.0;
+const INCH: f32 = 0.0254;
 
 /// The PNG of the picture `svg`, `scale` times as large.
 ///
@@ -39,5 +43,9 @@ pub(crate) fn over(
     ground(&mut pixmap);
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixmap.as_mut());
     let odd = |err| Error::new(ErrorKind::Malformed, "no PNG").from_source(err);
-    pixmap.encode_png().map_err(odd)
+    let mut png = pixmap.encode_png().map_err(odd)?;
+    // So many dots a metre, across and down.
+    let density = ((PER_INCH * scale / INCH).round() as u32).to_be_bytes();
+    chunk::insert(&mut png, b"pHYs", &[&density[..], &density, &[1]].concat());
+    Ok(png)
 }

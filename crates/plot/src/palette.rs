@@ -21,6 +21,18 @@ pub fn line(index: usize) -> Rgb {
     LINES.get(index % LINES.len()).copied().unwrap_or_default()
 }
 
+/// How many kinds of lines there are of each colour: one is not dashed.
+pub(crate) const DASHED: u32 = 4;
+
+/// How many lines look different from each other.
+pub const LOOKS: usize = LINES.len() * DASHED as usize;
+
+/// The number of the dash of the line number `index`: 0, which is none, for those of the
+/// first colours.
+pub(crate) fn dash(index: usize) -> u32 {
+    (index / LINES.len()) as u32 % DASHED
+}
+
 /// Every tenth of viridis, the colour map of matplotlib that is as even for the
 /// colour-blind and in grey.
 const VIRIDIS: [Rgb; 11] = [

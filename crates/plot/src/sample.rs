@@ -2,15 +2,18 @@
 //!
 //! Time is divided into as many columns as a picture has; of each, the first, the last,
 //! the lowest and the highest value are kept. So a spike of one record is still there,
-//! and memory is bounded however long the log is.
+//! and memory is bounded however long the log is. Where values come before or after the time
+//! that was expected, columns become wider.
 
 /// Thins out a signal as its values come.
 #[derive(Clone, Debug)]
 pub struct Sampler {
-    start: i64,
+    start: i128,
     /// Nanoseconds of a column.
-    width: i64,
+    width: i128,
     columns: Vec<Option<Column>>,
+    /// What is before the first or from the second on is left out.
+    within: (i64, i64),
     periods: Periods,
     last: Option<i64>,
     values: u64,
@@ -26,6 +29,23 @@ struct Column {
     last: Value,
 }
 
+impl Column {
+    fn of(value: Value) -> Self {
+        Self { first: value, low: value, high: value, last: value }
+    }
+
+    /// With `other`, of what came later.
+    fn and(self, other: Self) -> Self {
+        let one = |is_other, own, others| if is_other { others } else { own };
+        Self {
+            first: one(other.first.0 < self.first.0, self.first, other.first),
+            low: one(other.low.1 < self.low.1, self.low, other.low),
+            high: one(other.high.1 > self.high.1, self.high, other.high),
+            last: one(other.last.0 >= self.last.0, self.last, other.last),
+        }
+    }
+}
+
 /// Nanoseconds, and what was measured then.
 type Value = (i64, f64);
 
@@ -38,7 +58,7 @@ pub struct Signal {
     /// How many values there were.
     pub values: u64,
     /// How many were left out: they were no finite numbers, or had no time within that
-    /// of the picture.
+    /// which was allowed.
     pub left_out: u64,
 }
 
@@ -50,8 +70,9 @@ impl Sampler {
         let span = i128::from(end) - i128::from(start);
         let width = span.max(1).div_euclid(columns as i128) + 1;
         Self {
-            start,
-            width: i64::try_from(width).unwrap_or(i64::MAX),
+            start: i128::from(start),
+            width,
+            within: (start, end),
             columns: vec![None; columns],
             periods: Periods::default(),
             last: None,
@@ -60,37 +81,64 @@ impl Sampler {
         }
     }
 
+    /// The same, where values may also come before and after that: from `start` on, `end`
+    /// being the first that is too late.
+    #[must_use]
+    pub fn reaching(self, start: i64, end: i64) -> Self {
+        Self { within: (start, end), ..self }
+    }
+
     /// Adds what was measured at `nanos`.
     pub fn add(&mut self, nanos: i64, value: f64) {
-        let since = i128::from(nanos) - i128::from(self.start);
-        let column = usize::try_from(since / i128::from(self.width)).ok();
-        let column = column.filter(|_| since >= 0 && value.is_finite());
-        let Some(column) = column.and_then(|column| self.columns.get_mut(column))
-        else {
+        let (start, end) = self.within;
+        if !(start..end).contains(&nanos) || !value.is_finite() {
             self.left_out += 1;
             return;
-        };
+        }
         self.values += 1;
         if let Some(last) = self.last.replace(nanos) {
             self.periods.add(nanos.saturating_sub(last));
         }
-        let new = (nanos, value);
-        let Some(kept) = column else {
-            *column = Some(Column { first: new, low: new, high: new, last: new });
-            return;
+        self.keep(nanos, value);
+    }
+
+    /// Begins with a value that held already when the picture begins.
+    pub fn begin(&mut self, nanos: i64, value: f64) {
+        if value.is_finite() {
+            self.values += 1;
+            self.keep(nanos, value);
+        }
+    }
+
+    fn keep(&mut self, nanos: i64, value: f64) {
+        let since = loop {
+            let since = i128::from(nanos) - self.start;
+            match since < self.width * self.columns.len() as i128 {
+                true if since >= 0 => break since,
+                is_early => self.widen(is_early),
+            }
         };
-        if nanos < kept.first.0 {
-            kept.first = new;
+        let column = usize::try_from(since / self.width).ok();
+        let new = Column::of((nanos, value));
+        if let Some(column) = column.and_then(|at| self.columns.get_mut(at)) {
+            *column = Some(column.map_or(new, |kept| kept.and(new)));
         }
-        if nanos >= kept.last.0 {
-            kept.last = new;
+    }
+
+    /// Makes two columns one, all over, and so room for as many before or after.
+    fn widen(&mut self, is_early: bool) {
+        let len = self.columns.len();
+        let room = if is_early { len } else { 0 };
+        let mut columns: Vec<Option<Column>> = vec![None; len];
+        for (at, column) in (room..).zip(self.columns.drain(..)) {
+            let Some((column, place)) = column.zip(columns.get_mut(at / 2)) else {
+                continue;
+            };
+            *place = Some(place.map_or(column, |kept: Column| kept.and(column)));
         }
-        if value < kept.low.1 {
-            kept.low = new;
-        }
-        if value > kept.high.1 {
-            kept.high = new;
-        }
+        self.start -= self.width * room as i128;
+        self.width *= 2;
+        self.columns = columns;
     }
 
     /// Counts what has no time, or no number.
@@ -207,6 +255,25 @@ mod tests {
         assert!(run.len() <= 40 && run.contains(&(123_456, 1e6)));
         assert_eq!((run[0].0, run.last().unwrap().0), (0, 999_999));
         assert!(run.is_sorted_by_key(|(nanos, _)| *nanos));
+    }
+
+    #[test]
+    fn what_comes_before_and_after_makes_columns_wider_and_is_all_there() {
+        for columns in [1, 7, 10] {
+            let mut sampler = Sampler::new(0, 10, columns).reaching(-1000, 1000);
+            let times = (0..10).chain(990..1000).chain(-1000..-990);
+            times.for_each(|n| sampler.add(n, n as f64));
+            sampler.add(1000, 0.0);
+            sampler.add(-1001, 0.0);
+            let signal = sampler.signal(true);
+            assert_eq!((signal.values, signal.left_out), (30, 2));
+            assert_eq!(signal.times(), Some((-1000, 999)));
+            assert_eq!(signal.span(), Some((-1000.0, 999.0)));
+            let run = &signal.runs[0];
+            assert!(
+                run.is_sorted_by_key(|(nanos, _)| *nanos) && run.len() <= 4 * columns
+            );
+        }
     }
 
     #[test]

@@ -14,8 +14,9 @@ pub(crate) struct Axis {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Number,
-    /// Seconds, of which days are multiples: shown as the time of day.
-    TimeOfDay,
+    /// Seconds since the day with this number since 1970 began: shown as the time of day,
+    /// and as a date where a day begins.
+    TimeOfDay(i64),
 }
 
 /// The steps of seconds that clocks have, below a day.
@@ -35,8 +36,15 @@ impl Axis {
         Self::new(start, end, step, Kind::Number)
     }
 
-    /// An axis of times of day.
-    pub(crate) fn times_of_day(start: f64, end: f64, marks: usize) -> Self {
+    /// The same where numbers are whole, and so are the marks.
+    pub(crate) fn whole_numbers(start: f64, end: f64, marks: usize) -> Self {
+        let (start, end) = widened(start, end, true);
+        let step = nice((end - start) / marks.max(1) as f64).max(1.0);
+        Self::new(start, end, step, Kind::Number)
+    }
+
+    /// An axis of times of day, in seconds since the day number `day` since 1970 began.
+    pub(crate) fn times_of_day(start: f64, end: f64, marks: usize, day: i64) -> Self {
         let (start, end) = widened(start, end, false);
         let least = (end - start) / marks.max(1) as f64;
         let step = match least {
@@ -44,7 +52,7 @@ impl Axis {
             least if least > DAY / 2.0 => DAY * nice(least / DAY).max(1.0),
             least => CLOCK_STEPS.into_iter().find(|step| *step >= least).unwrap_or(DAY),
         };
-        Self::new(start, end, step, Kind::TimeOfDay)
+        Self::new(start, end, step, Kind::TimeOfDay(day))
     }
 
     fn new(start: f64, end: f64, step: f64, kind: Kind) -> Self {
@@ -60,7 +68,7 @@ impl Axis {
     pub(crate) fn label(&self, tick: f64) -> String {
         match self.kind {
             Kind::Number => self.number(tick),
-            Kind::TimeOfDay => self.time_of_day(tick),
+            Kind::TimeOfDay(day) => self.time_of_day(tick, day),
         }
     }
 
@@ -70,7 +78,7 @@ impl Axis {
         let digits = -self.step.log10().floor();
         let text = match digits {
             digits if digits <= 0.0 && most < 1e6 => format!("{tick:.0}"),
-            digits if (0.0..=7.0).contains(&digits) && most < 1e6 => {
+            digits if (0.0..=9.0).contains(&digits) && most < 1e6 => {
                 format!("{tick:.0$}", digits as usize)
             }
             _ if tick == 0.0 => "0".to_owned(),
@@ -83,13 +91,16 @@ impl Axis {
         text.replace('-', "\u{2212}")
     }
 
-    fn time_of_day(&self, tick: f64) -> String {
+    fn time_of_day(&self, tick: f64, day: i64) -> String {
         let digits = (-self.step.log10().floor()).clamp(0.0, 9.0) as usize;
         let scale = 10_f64.powi(digits as i32);
         let units = (tick * scale).round();
         let seconds = (units / scale).floor();
         let part = (units - seconds * scale) as u64;
         let of_day = seconds.rem_euclid(DAY) as u64;
+        if of_day == 0 && part == 0 {
+            return date(day.saturating_add((seconds / DAY).floor() as i64));
+        }
         let (h, m, s) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
         match (self.step >= 60.0, digits) {
             (true, _) => format!("{h:02}:{m:02}"),
@@ -97,6 +108,19 @@ impl Axis {
             _ => format!("{h:02}:{m:02}:{s:02}.{part:0digits$}"),
         }
     }
+}
+
+/// The date of the day number `day` since 1970, in the calendar of Gregory. (As Howard
+/// Hinnant's `civil_from_days` has it: years begin in March, and so end with leap days.)
+fn date(day: i64) -> String {
+    let since = day.saturating_add(719_468);
+    let (era, of_era) = (since.div_euclid(146_097), since.rem_euclid(146_097));
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let of_month = of_year - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    format!("{:04}-{month:02}-{of_month:02}", era * 400 + year + next)
 }
 
 /// The numbers from `start` to `end`, or some around them where these are one or none.
@@ -166,21 +190,45 @@ mod tests {
     fn times_of_day_are_as_clocks_have_them() {
         let hour = 36_000.0;
         assert_eq!(
-            labels(&Axis::times_of_day(hour, hour + 30.0, 3)),
+            labels(&Axis::times_of_day(hour, hour + 30.0, 3, 0)),
             ["10:00:00", "10:00:10", "10:00:20", "10:00:30"]
         );
         assert_eq!(
-            labels(&Axis::times_of_day(hour + 1.0, hour + 400.0, 4)),
+            labels(&Axis::times_of_day(hour + 1.0, hour + 400.0, 4, 0)),
             ["10:02", "10:04", "10:06"]
         );
         assert_eq!(
-            labels(&Axis::times_of_day(hour, hour + 0.3, 3)),
+            labels(&Axis::times_of_day(hour, hour + 0.3, 3, 0)),
             ["10:00:00.0", "10:00:00.1", "10:00:00.2", "10:00:00.3"]
         );
-        // After midnight.
+        // After midnight of 2024-06-01.
         assert_eq!(
-            labels(&Axis::times_of_day(86_399.0, 86_401.0, 2)),
-            ["23:59:59", "00:00:00", "00:00:01"]
+            labels(&Axis::times_of_day(86_399.0, 86_401.0, 2, 19_875)),
+            ["23:59:59", "2024-06-02", "00:00:01"]
         );
+    }
+
+    #[test]
+    fn days_are_dates() {
+        // By `date -u -d @$((86400 * N)) +%F`.
+        for (day, text) in [
+            (0, "1970-01-01"),
+            (-1, "1969-12-31"),
+            (11_016, "2000-02-29"),
+            (19_782, "2024-02-29"),
+            (19_783, "2024-03-01"),
+            (47_540, "2100-02-28"),
+            (47_541, "2100-03-01"),
+        ] {
+            assert_eq!(date(day), text, "{day}");
+        }
+        assert!(!date(i64::MAX).is_empty() && !date(i64::MIN).is_empty());
+    }
+
+    #[test]
+    fn states_have_no_marks_between_them() {
+        assert_eq!(labels(&Axis::whole_numbers(0.0, 1.0, 5)), ["0", "1"]);
+        assert_eq!(labels(&Axis::whole_numbers(3.0, 3.0, 5)), ["3"]);
+        assert_eq!(labels(&Axis::whole_numbers(0.0, 14.0, 4)), ["0", "5", "10"]);
     }
 }

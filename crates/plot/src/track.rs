@@ -1,33 +1,103 @@
 //! Where something went, seen from above, without a map.
 
+mod thin;
+
 use logtool_core::Result;
 use plotters::element::{Circle, PathElement};
 use plotters::style::Color as _;
 
 use crate::{
+    chart::Band,
     draw::{
         canvas::{
             self, Area, CENTER, Canvas, Drawn, FINE, FROM_LEFT, GRID, INK, px, text,
         },
         legend::{self, Entry},
     },
-    palette::Rgb,
+    palette::{self, Rgb},
     ticks::Axis,
+    track::thin::{Place, Way},
 };
-
-/// A piece of a track: its name and its colour, and places in degrees, latitude and
-/// longitude.
-pub type TrackPiece = (String, Rgb, Vec<(f64, f64)>);
 
 /// A track.
 #[derive(Clone, Debug, Default)]
 pub struct Track {
     /// Its pieces, in order.
-    pub pieces: Vec<TrackPiece>,
+    pieces: Vec<Piece>,
+    /// How many places there were.
+    pub places: u64,
+    /// How many of them are in the picture.
+    pub drawn: u64,
+    /// How many metres the others are at most from the line between those.
+    pub within: f64,
+}
+
+/// What has one name and one colour, and where it went, in metres.
+#[derive(Clone, Debug)]
+struct Piece {
+    name: String,
+    color: Rgb,
+    places: Vec<(f64, f64)>,
+}
+
+/// Makes a track of places as they come.
+#[derive(Clone, Debug)]
+pub struct TrackMaker {
+    /// In the order of time.
+    bands: Vec<Band>,
+    /// Latitude and longitude of where it begins.
+    origin: Option<(f64, f64)>,
+    way: Way,
 }
 
 /// Metres of a degree of latitude: a meridian is 20,004 km long.
 const PER_DEGREE: f64 = 111_132.0;
+
+impl TrackMaker {
+    /// No places yet; `bands`, in the order of time, are what lines have their colours of. (The
+    /// first is also that of what was before.)
+    pub fn new(bands: Vec<Band>) -> Self {
+        Self { bands, origin: None, way: Way::new() }
+    }
+
+    /// Adds a place, in degrees, and when it was, if that is known. Places are joined in the
+    /// order in which they come, whatever their times are.
+    pub fn add(&mut self, nanos: Option<i64>, latitude: f64, longitude: f64) {
+        let origin = *self.origin.get_or_insert((latitude, longitude));
+        let east = (longitude - origin.1 + 540.0).rem_euclid(360.0) - 180.0;
+        let x = east * PER_DEGREE * origin.0.to_radians().cos();
+        let y = (latitude - origin.0) * PER_DEGREE;
+        let nanos = nanos.unwrap_or(i64::MIN);
+        let after = self.bands.partition_point(|band| band.start <= nanos);
+        let stretch = u32::try_from(after.saturating_sub(1)).unwrap_or(u32::MAX);
+        self.way.add(Place { x, y, stretch });
+    }
+
+    /// The track of them, thinned out as far as nobody can see.
+    pub fn finish(self) -> Track {
+        let way = self.way.finish();
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut last: Option<Place> = None;
+        for place in &way.kept {
+            let is_new = last.is_none_or(|last| last.stretch != place.stretch);
+            if is_new {
+                let band = self.bands.get(place.stretch as usize);
+                let none = || (String::new(), palette::line(0));
+                let (name, color) =
+                    band.map_or_else(none, |band| (band.name.clone(), band.color));
+                // It begins where the one before ended.
+                let places = last.iter().map(|last| (last.x, last.y)).collect();
+                pieces.push(Piece { name, color, places });
+            }
+            if let Some(piece) = pieces.last_mut() {
+                piece.places.push((place.x, place.y));
+            }
+            last = Some(*place);
+        }
+        let drawn = way.kept.len() as u64;
+        Track { pieces, places: way.places, drawn, within: way.within }
+    }
+}
 
 const SIDE: f64 = 520.0;
 const LEFT: f64 = 64.0;
@@ -39,14 +109,7 @@ impl Track {
     /// # Errors
     /// `Limit` if the picture has no room for the names.
     pub fn svg(&self) -> Result<String> {
-        let first = self.pieces.iter().flat_map(|piece| &piece.2).next();
-        let (latitude, longitude) = first.copied().unwrap_or_default();
-        let shrink = latitude.to_radians().cos();
-        let metres = |(lat, lon): &(f64, f64)| {
-            let east = (lon - longitude + 540.0).rem_euclid(360.0) - 180.0;
-            (east * PER_DEGREE * shrink, (lat - latitude) * PER_DEGREE)
-        };
-        let all = || self.pieces.iter().flat_map(|piece| &piece.2).map(metres);
+        let all = || self.pieces.iter().flat_map(|piece| &piece.places).copied();
         let span = |of: fn((f64, f64)) -> f64| {
             let (low, high) = all()
                 .map(of)
@@ -59,12 +122,12 @@ impl Track {
             |middle: f64| Axis::numbers(middle - reach, middle + reach, 6, false);
         let (across, up) = (axis(x), axis(y));
         let mut entries: Vec<Entry> = Vec::new();
-        for (name, color, _) in &self.pieces {
+        for Piece { name, color, .. } in &self.pieces {
             if !name.is_empty() && !entries.iter().any(|entry| entry.name == *name) {
                 entries.push(Entry {
                     name: name.clone(),
                     color: *color,
-                    is_line: true,
+                    piece: legend::Piece::Line(0),
                 });
             }
         }
@@ -76,13 +139,12 @@ impl Track {
                 (px(LEFT + x), px(TOP + SIDE - y))
             };
             axes(area, &across, &up, scale)?;
-            for (_, color, places) in &self.pieces {
-                let points: Vec<_> =
-                    places.iter().map(|at| place(metres(at))).collect();
+            for Piece { color, places, .. } in &self.pieces {
+                let points: Vec<_> = places.iter().map(|at| place(*at)).collect();
                 let style = canvas::color(*color).stroke_width(canvas::LINE);
                 area.draw(&PathElement::new(points, style))?;
             }
-            if first.is_some() {
+            if !self.pieces.is_empty() {
                 area.draw(&Circle::new(place((0.0, 0.0)), px(4.0), INK.filled()))?;
             }
             let (_, below) = canvas::split_down(area, px(TOP + SIDE + 50.0))?;

@@ -14,8 +14,10 @@ use crate::{
 /// Fields of different units have plots of their own, above each other; those of which
 /// the unit is not known are in one. Of each column of pixels the lowest and the highest
 /// value are drawn, so that nothing that is in the log is missing in the picture. Where
-/// values are missing in the log, so they are in the lines. Behind the lines of a log of
-/// PX4 are its flight modes, in the colours of ulog2kml.
+/// values are missing in the log, so they are in the lines; states hold until the next, and
+/// to the end. Values of which the time is far from all of the log are left out, and counted.
+/// Of a ninth line on, lines are dashed; 32 look different from each other. Behind the lines
+/// of a log of PX4 are its flight modes, in the colours of ulog2kml.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -73,7 +75,8 @@ pub(crate) struct PlotArgs {
 /// not at their default. Of a bag, an MCAP file and a log of lidars there are plots of what
 /// sensors, odometry, joints and batteries say, of at most 40. What can be seen in the plots
 /// is all that is in the log: of each of 450 stretches of time the lowest and the highest
-/// value.
+/// value. Of tracks, those of the first eight topics that have some, places are left out that
+/// are so near to the line that nobody sees them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

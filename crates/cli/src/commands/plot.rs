@@ -3,9 +3,9 @@
 use std::{collections::BTreeMap, io::Write as _, time::Instant};
 
 use anyhow::{Context as _, Result};
-use logtool_core::{Log, Provenance, TimeRange, Timestamp};
+use logtool_core::{Log, Manifest, Provenance, TimeRange, Timestamp};
 use logtool_plot::{
-    Band, Chart, Line, Panel, TimeAxis, png, with_metadata, with_texts,
+    Band, Chart, LOOKS, Line, Panel, TimeAxis, png, with_metadata, with_texts,
 };
 use logtool_sinks::{Existing, TrackModes};
 
@@ -88,6 +88,10 @@ pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
             let (name, count) = (&line.name, Count(line.signal.left_out));
             say!("  {name}: {count} left out, no number or at no time of the log");
         }
+        for panel in drawn.chart.panels.iter().filter(|p| p.lines.len() > LOOKS) {
+            let lines = counted(panel.lines.len() as u64, "line");
+            say!("  {lines} in one plot: only {LOOKS} look different from each other");
+        }
         let manifest = opened.log.manifest();
         for left_out in lidars::left_out(manifest, &topics) {
             say!("  {left_out}");
@@ -109,11 +113,8 @@ fn draw(args: &PlotArgs, opened: &Opened, global: &GlobalArgs) -> Result<Drawn> 
     let manifest = log.manifest();
     let clock = ShownClock::new(manifest, args.time)?;
     let wanted = signals::find(log, &args.fields)?;
-    let all = manifest.time.unwrap_or(TimeRange::just(Timestamp::default()));
     let asked = clock.range(args.from, args.to)?;
-    let time =
-        TimeRange { start: asked.start.max(all.start), end: asked.end.min(all.end) };
-    if time.is_empty() {
+    if signals::within(asked, signals::near(manifest)).is_empty() {
         return Err(Complaint::new("the log has nothing at that time").into());
     }
     let (width, columns) = match args.size {
@@ -121,7 +122,7 @@ fn draw(args: &PlotArgs, opened: &Opened, global: &GlobalArgs) -> Result<Drawn> 
         None => (WIDTH, WIDTH as usize * usize::from(args.scale)),
     };
     let bar = progress::bar(&opened.input.name, manifest.bytes, global);
-    let read = signals::read(log, &wanted, time, columns, &|bytes| bar.inc(bytes));
+    let read = signals::read(log, &wanted, asked, columns, &|bytes| bar.inc(bytes));
     bar.finish_and_clear();
     let read = read?;
     let mut panels: Vec<Panel> = Vec::new();
@@ -145,33 +146,47 @@ fn draw(args: &PlotArgs, opened: &Opened, global: &GlobalArgs) -> Result<Drawn> 
     let height = PLOT_HEIGHT * panels.len() as u32 + OTHER_HEIGHT;
     let mut chart = Chart {
         panels,
-        bands: Vec::new(),
-        time: axis(args.time, &clock, all),
         size: args.size.unwrap_or((width, height.min(20_000))),
+        ..Chart::default()
     };
-    let last = |time: Timestamp| time.as_nanos().saturating_sub(1);
-    chart.time.range = match (args.from, args.to) {
-        (None, None) => None,
-        _ => Some((time.start.as_nanos(), last(time.end))),
-    };
+    if args.from.or(args.to).is_some() {
+        let time = signals::within(asked, manifest.time.unwrap_or_default());
+        chart.time.range = (!time.is_empty()).then(|| ends(time));
+        let lines = chart.panels.iter().flat_map(|panel| &panel.lines);
+        chart.time.cover(lines.map(|line| &line.signal));
+    }
+    let (start, end) = chart.times();
+    let range = chart.time.range;
+    chart.time = TimeAxis { range, ..axis(args.time, &clock, manifest, start) };
     if !args.no_modes {
-        chart.bands = bands(log, time)?;
+        chart.bands = bands(log, end)?;
     }
     Ok(Drawn { wanted, chart, damage: read.damage })
 }
 
-/// The axis of time.
-pub(super) fn axis(choice: TimeChoice, clock: &ShownClock, all: TimeRange) -> TimeAxis {
-    let start = all.start.as_nanos();
+/// The first and the last nanosecond of `time`.
+pub(super) fn ends(time: TimeRange) -> (i64, i64) {
+    (time.start.as_nanos(), time.end.as_nanos().saturating_sub(1))
+}
+
+/// The axis of time of a picture that begins at `first`.
+pub(super) fn axis(
+    choice: TimeChoice,
+    clock: &ShownClock,
+    manifest: &Manifest,
+    first: i64,
+) -> TimeAxis {
     let offset = clock.base().offset_nanos;
     if clock.is_unix() {
         // A day of UTC begins at a multiple of days of Unix time.
-        let day = start.saturating_add(offset).div_euclid(DAY).saturating_mul(DAY);
-        let date = TextTime::date(Timestamp::from_nanos(day)).to_string();
+        let day = first.saturating_add(offset).div_euclid(DAY);
+        let start = day.saturating_mul(DAY);
+        let date = TextTime::date(Timestamp::from_nanos(start)).to_string();
         let name = format!("UTC, {}", date.split(' ').next().unwrap_or_default());
-        let zero = day.saturating_sub(offset);
-        return TimeAxis { zero, is_time_of_day: true, name, range: None };
+        let zero = start.saturating_sub(offset);
+        return TimeAxis { zero, day: Some(day), name, range: None };
     }
+    let start = manifest.time.map_or(0, |time| time.start.as_nanos());
     let (zero, name) = match choice {
         TimeChoice::Boot => (0, "time since boot (s)"),
         TimeChoice::Relative | TimeChoice::Utc => (start, "time since the start (s)"),
@@ -179,12 +194,12 @@ pub(super) fn axis(choice: TimeChoice, clock: &ShownClock, all: TimeRange) -> Ti
     TimeAxis { zero, name: name.to_owned(), ..TimeAxis::default() }
 }
 
-/// The flight modes during `time`, if the log is of PX4.
-pub(super) fn bands(log: &dyn Log, time: TimeRange) -> Result<Vec<Band>> {
+/// The flight modes until `end`, if the log is of PX4.
+pub(super) fn bands(log: &dyn Log, end: i64) -> Result<Vec<Band>> {
     let modes: TrackModes = modes::of(log, 0)?.unwrap_or_default();
     let changes = modes.changes();
     let starts = changes.iter().map(|(start, _)| *start);
-    let ends = starts.skip(1).chain([time.end.as_nanos()]);
+    let ends = starts.skip(1).chain([end]);
     Ok(changes
         .iter()
         .zip(ends)

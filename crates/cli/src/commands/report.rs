@@ -10,7 +10,7 @@ use std::io::Write as _;
 
 use anyhow::{Context as _, Result};
 use logtool_core::{Damage, Manifest, TimeRange, Timestamp};
-use logtool_plot::{Block, Page, Section};
+use logtool_plot::{Block, Page, Section, TimeAxis};
 use logtool_sinks::Existing;
 
 use crate::{
@@ -24,7 +24,7 @@ use crate::{
     new_log::explained,
     opened::{self, Opened},
     outcome::Outcome,
-    provenance,
+    provenance, signals,
     terminal::say,
     url,
 };
@@ -80,20 +80,21 @@ fn page(opened: &Opened, args: &ReportArgs, findings: &mut Findings) -> Result<P
     let all = manifest.time.unwrap_or(TimeRange::just(Timestamp::default()));
     let clock = ShownClock::new(manifest, args.time)?;
     let asked = clock.range(args.from, args.to)?;
-    let time =
-        TimeRange { start: asked.start.max(all.start), end: asked.end.min(all.end) };
+    let time = signals::within(asked, all);
     if time.is_empty() {
         return Err(Complaint::new("the log has nothing at that time").into());
     }
-    let mut axis = plot::axis(args.time, &clock, all);
-    axis.range = Some((time.start.as_nanos(), time.end.as_nanos().saturating_sub(1)));
-    let bands = plot::bands(log, time)?;
-    let shown = Shown { time, axis: &axis, bands: &bands };
+    let range = plot::ends(time);
+    let axis = plot::axis(args.time, &clock, manifest, range.0);
+    let axis = TimeAxis { range: Some(range), ..axis };
+    let bands = plot::bands(log, time.end.as_nanos())?;
+    // What is not asked for by its time may have any.
+    let shown = Shown { time: asked, axis: &axis, bands: &bands };
     let plots = plots::all(log, &shown, &mut seen)?;
-    let tracks = track::all(log, time, &bands, &mut seen)?;
-    let scans = scan::first_of_each(log, time)?;
-    let images = images::first_of_each(log, time)?;
-    let messages = said::messages(opened, time, &mut seen)?;
+    let tracks = track::all(log, asked, &bands, &mut seen)?;
+    let scans = scan::first_of_each(log, asked)?;
+    let images = images::first_of_each(log, asked)?;
+    let messages = said::messages(opened, asked, &mut seen)?;
     findings.add(manifest, &logtool_core::TopicSet::All, &seen.damage);
     let is_part = args.from.or(args.to).is_some();
     let summary = if is_part { "Summary of the whole log" } else { "Summary" };

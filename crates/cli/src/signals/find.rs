@@ -13,6 +13,9 @@ use crate::{
     suggest,
 };
 
+/// So many fields are named to whom named none.
+const SOME: usize = 8;
+
 /// More lines than these are no picture.
 const MOST: usize = 200;
 
@@ -118,6 +121,29 @@ fn wanted(
     }
 }
 
+/// What to say of `text` if it is a topic, and no field is.
+fn without_field(text: &str, log: &dyn Log) -> Option<Complaint> {
+    let is_it = |(_, topic): &(TopicId, &Topic)| *topic.label() == *text;
+    let (id, _) = log.manifest().topics().find(is_it)?;
+    let schema = columns(log, id).ok()?;
+    let numbers = schema.fields().iter().skip(1);
+    let numbers = numbers.filter(|field| is_number(field.data_type()));
+    let mut names: Vec<&str> = numbers.map(|field| field.name().as_str()).collect();
+    let more = names.len().saturating_sub(SOME);
+    names.truncate(SOME);
+    let hint = match (&*names, more) {
+        ([], _) => "it has no numbers".to_owned(),
+        (names, 0) => format!("its numbers are {}", names.join(", ")),
+        (names, more) => {
+            format!("its numbers are {} and {more} more", names.join(", "))
+        }
+    };
+    Some(
+        Complaint::new(format!("`{text}` is a topic, and of which field is not said"))
+            .hint(hint),
+    )
+}
+
 /// What was looked at in vain.
 #[derive(Default)]
 struct Tried {
@@ -144,6 +170,9 @@ impl Tried {
     }
 
     fn complaint(&self, text: &str, log: &dyn Log) -> Complaint {
+        if let Some(complaint) = without_field(text, log) {
+            return complaint;
+        }
         let Some(label) = self.labels.first() else {
             let labels = log.manifest().topics.iter().map(Topic::label);
             let labels: Vec<_> = labels.map(|label| label.into_owned()).collect();

@@ -89,6 +89,7 @@ pub(super) fn of(topic: &Topic, field: &Field) -> String {
     if let Some(unit) = field.metadata().get(KEY) {
         return match &**unit {
             "deg" => "°".to_owned(),
+            "m/s2" | "m/s^2" => "m/s²".to_owned(),
             // A number without a unit.
             "1" => String::new(),
             unit => unit.to_owned(),

@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use crate::{program::Folder, samples::testdata};
+use crate::{
+    program::Folder,
+    samples::{sample, testdata},
+};
 
 #[test]
 fn fields_of_any_format_become_a_picture() {
@@ -32,6 +35,70 @@ fn fields_of_any_format_become_a_picture() {
 }
 
 #[test]
+fn points_with_times_before_and_after_all_records_are_drawn_too() {
+    // As many as other decoders find in them: see conformance/velodyne.
+    for (log, field, count) in [
+        ("velodyne/hdl64e_s1_atwall.bag", "/velodyne_packets/points.x", "104,661"),
+        ("velodyne/puck.pcap", "points.x", "14,616"),
+    ] {
+        let Some(log) = sample(log) else { continue };
+        let args = ["plot", &log, field, "-o", "x.svg", "-f"];
+        Folder::new().run(&args).ended(0, &[&format!("1 line of {count} values")]);
+    }
+}
+
+#[test]
+fn the_date_is_that_of_what_is_shown() {
+    let (folder, bag) = (Folder::new(), testdata("rover.bag"));
+    for (name, topic) in [("a.bag", "/imu*"), ("b.bag", "/gps/*")] {
+        folder.run(&["filter", &bag, "-o", name, "-t", topic, "-q"]).succeeded();
+    }
+    // It begins at 10:00 of 2024-06-01; here, five seconds before midnight.
+    let late = ["--offset=1=50395", "--offset=2=50395", "-o", "late.bag", "-q"];
+    folder.run(&[&["merge", "a.bag", "b.bag"][..], &late].concat()).succeeded();
+    let plot = |more: &[&str]| {
+        let args = ["plot", "late.bag", "/imu/data.angular_velocity.x", "-q"];
+        let utc = ["--time", "utc", "-f", "-o", "x.svg"];
+        folder.run(&[&args[..], &utc, more].concat()).succeeded();
+        folder.read("x.svg")
+    };
+    let all = plot(&[]);
+    assert!(all.contains("UTC, 2024-06-01") && all.contains("\n2024-06-02\n"), "{all}");
+    let next = plot(&["--from", "2024-06-02T00:00:01Z"]);
+    assert!(next.contains("UTC, 2024-06-02") && !next.contains("2024-06-01"));
+    let page = ["report", "late.bag", "-q", "-o", "x.html", "--time", "utc"];
+    folder.run(&[&page[..], &["--from", "2024-06-02T00:00:01Z"]].concat()).succeeded();
+    // Days since 1970: `date -u -d 2024-06-02 +%s` is so many of 86,400 s.
+    assert!(folder.read("x.html").contains("UTC, 2024-06-02\",\"day\":19876"));
+}
+
+#[test]
+fn a_state_is_drawn_that_was_told_before() {
+    let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
+    // It is told twice in a second, and is 17 from 3 s to 8 s.
+    let args = ["plot", &log, "vehicle_status.nav_state", "-o", "x.svg"];
+    let part = ["--from", "4.1", "--to", "4.2"];
+    folder.run(&[&args[..], &part].concat()).ended(0, &["1 line of"]);
+    let svg = folder.read("x.svg");
+    assert!(svg.contains("\n17\n"), "{svg}");
+    let page = ["report", &log, "-o", "x.html", "--from", "4.1", "--to", "4.2"];
+    folder.run(&page).ended(0, &["pieces"]);
+}
+
+#[test]
+fn lines_of_one_colour_are_told_apart_by_their_dashes() {
+    let (folder, bag) = (Folder::new(), testdata("rover.bag"));
+    let fields: Vec<String> = (8..24).map(|n| format!("/scan.ranges[{n}]")).collect();
+    let mut args = vec!["plot", &bag, "-q", "-o", "x.svg"];
+    args.extend(fields.iter().map(String::as_str));
+    folder.run(&args).succeeded();
+    let svg = folder.read("x.svg");
+    // Eight lines, and what stands for them beside their names.
+    assert_eq!(svg.matches("stroke-dasharray").count(), 16);
+    assert_eq!(svg.matches("stroke-width=\"24\"").count(), 16);
+}
+
+#[test]
 fn a_png_has_the_size_that_was_asked_for() {
     let folder = Folder::new();
     let (log, field) = (testdata("quad_flight.ulg"), "battery_status*.voltage_v");
@@ -54,6 +121,10 @@ fn what_cannot_be_drawn_is_said_and_nothing_is_there() {
     run("/scan.ranges", "x.svg", &[]).ended(1, &["is no number", "/scan.ranges[0]"]);
     run("/scan.rages[1]", "x.svg", &[]).ended(1, &["no number `rages[1]`"]);
     run("/scn.ranges", "x.svg", &[]).ended(1, &["`/scan`"]);
+    run("/imu/data", "x.svg", &[]).ended(
+        1,
+        &["`/imu/data` is a topic", "its numbers are header.seq, header.stamp"],
+    );
     run("/scan.angle_min", "x.jpg", &[]).ended(2, &[".svg or .png"]);
     run("/scan.angle_min", "x.svg", &["--from", "500"]).ended(1, &["at that time"]);
     run("/scan.angle_min", "x.svg", &["--size", "100x100"])

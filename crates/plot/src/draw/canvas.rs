@@ -14,7 +14,10 @@ use plotters::{
     },
 };
 
-use crate::{font, palette::Rgb};
+use crate::{
+    font,
+    palette::{DASHED, Rgb},
+};
 
 /// `plotters` knows only whole numbers: a pixel is so many of them.
 const PER_PIXEL: f64 = 20.0;
@@ -26,9 +29,14 @@ const OVERSIZE: f64 = 1.24;
 /// what is measured as one. (`hhea` of DejaVu Sans: 0.928 and 0.236.)
 const FONT_HEIGHT: f64 = 1.164;
 
-/// Widths of lines: of the frame and grid, and of signals.
+/// Widths of lines: of the frame and grid, of signals, and of these in the legend. A line
+/// that is wider by the number of a dash is dashed: `plotters` has no other way to tell.
 pub(crate) const FINE: u32 = 14;
 pub(crate) const LINE: u32 = 24;
+pub(crate) const STRONG: u32 = 48;
+
+/// The dashes, by their numbers from 1 on: how long, and how far apart.
+const DASHES: [&str; DASHED as usize - 1] = ["130 60", "30 50", "200 60 30 60"];
 
 pub(crate) const INK: RGBColor = RGBColor(0x33, 0x33, 0x33);
 pub(crate) const GRID: RGBAColor = RGBAColor(0, 0, 0, 0.14);
@@ -104,8 +112,22 @@ impl Canvas {
             drawn.map_err(odd)?;
         }
         let fine = format!("width=\"{}\" height=\"{}\"", fine(width), fine(height));
-        Ok(svg.replacen(&fine, &format!("width=\"{width}\" height=\"{height}\""), 1))
+        let size = format!("width=\"{width}\" height=\"{height}\"");
+        Ok(dashed(svg.replacen(&fine, &size, 1)))
     }
+}
+
+/// `svg` with dashes where the widths of lines tell them.
+fn dashed(mut svg: String) -> String {
+    for width in [LINE, STRONG] {
+        for (dash, lengths) in (1..).zip(DASHES) {
+            let told = format!("stroke-width=\"{}\"", width + dash);
+            let meant =
+                format!("stroke-width=\"{width}\" stroke-dasharray=\"{lengths}\"");
+            svg = svg.replace(&told, &meant);
+        }
+    }
+    svg
 }
 
 /// So many pixels.

@@ -21,8 +21,15 @@ const ROOM: f64 = 16.0;
 pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) color: Rgb,
-    /// Whether it is of a line; else of an area.
-    pub(crate) is_line: bool,
+    pub(crate) piece: Piece,
+}
+
+/// What has the colour.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Piece {
+    /// A line, with this dash.
+    Line(u32),
+    Area,
 }
 
 /// Draws `entries` in as many rows as they need, at the top of `area`; gives what of it
@@ -38,12 +45,12 @@ pub(crate) fn draw<'a>(area: &Area<'a>, entries: &[Entry]) -> Drawn<Area<'a>> {
             (x, y) = (0, y + px(ROW));
         }
         let color = canvas::color(entry.color);
-        match entry.is_line {
-            true => {
-                let line = color.stroke_width(canvas::LINE * 2);
+        match entry.piece {
+            Piece::Line(dash) => {
+                let line = color.stroke_width(canvas::STRONG + dash);
                 area.draw(&PathElement::new([(x, y), (x + px(PIECE), y)], line))?;
             }
-            false => {
+            Piece::Area => {
                 let corners = [(x, y - px(5.0)), (x + px(PIECE), y + px(5.0))];
                 area.draw(&Rectangle::new(corners, color.filled()))?;
             }

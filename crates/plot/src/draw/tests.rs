@@ -45,10 +45,40 @@ fn a_gap_is_not_bridged_and_names_are_escaped() {
 }
 
 #[test]
+fn what_holds_does_so_from_before_and_to_the_end() {
+    let mut sampler = Sampler::new(20, 60, 100);
+    sampler.begin(20, 1.0);
+    sampler.add(50, 0.0);
+    let signal = sampler.signal(true);
+    assert_eq!(signal.values, 2);
+    let line = Line { name: "armed".into(), signal, is_held: true };
+    let panels = vec![Panel { unit: String::new(), lines: vec![line] }];
+    let time = TimeAxis { range: Some((20, 60)), ..TimeAxis::default() };
+    let svg = Chart { panels, time, size: (900, 300), ..Chart::default() }.svg();
+    let svg = svg.unwrap();
+    let (_, drawn) = svg.split_once("stroke-width=\"24\" points=\"").unwrap();
+    let points = drawn.split_once('"').unwrap().0.split_whitespace();
+    let points = points.map(|point| {
+        let (x, y) = point.split_once(',').unwrap();
+        (x.parse::<f64>().unwrap(), y.parse::<f64>().unwrap())
+    });
+    let points: Vec<_> = points.collect();
+    let ((start, high), (end, low)) = (points[0], points[points.len() - 1]);
+    let middle = start + (end - start) * 0.75;
+    let at = |x: f64| points.iter().filter(move |p| (p.0 - x).abs() < 2.0);
+    // One until 50, and then nothing, down to the edge of the picture.
+    assert!(at(middle).any(|p| p.1 == high) && at(middle).any(|p| p.1 == low));
+    assert!(high < low && end > 17_000.0, "{points:?}");
+}
+
+#[test]
 fn a_picture_has_its_size_in_pixels() {
     let png = paint::png(&chart().svg().unwrap(), 2.0).unwrap();
     // The header of a PNG: the width and the height are the bytes from 16 on.
     assert_eq!(&png[16..24], [0, 0, 0x07, 0x08, 0, 0, 0x03, 0xe8]);
+    // Twice 96 dots an inch: 7559 a metre.
+    let density = b"pHYs\x00\x00\x1d\x87\x00\x00\x1d\x87\x01";
+    assert_eq!(&png[37..50], density);
 }
 
 #[test]

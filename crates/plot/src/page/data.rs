@@ -17,7 +17,7 @@ pub(super) fn plot(title: &str, chart: &Chart) -> String {
         text(title),
         text(unit),
         text(&chart.time.name),
-        chart.time.is_time_of_day,
+        chart.time.day.map_or_else(|| "null".to_owned(), |day| day.to_string()),
         seconds(start),
         seconds(end),
     );
@@ -25,7 +25,7 @@ pub(super) fn plot(title: &str, chart: &Chart) -> String {
         if index > 0 {
             out.push(',');
         }
-        one(&mut out, line, palette::line(index), &chart.time);
+        one(&mut out, line, palette::line(index), &chart.time, end);
     }
     out.push_str("],\"bands\":[");
     for (index, band) in chart.bands.iter().enumerate() {
@@ -40,7 +40,8 @@ pub(super) fn plot(title: &str, chart: &Chart) -> String {
     out
 }
 
-fn one(out: &mut String, line: &Line, rgb: Rgb, time: &TimeAxis) {
+/// A line; what holds does so until `end`.
+fn one(out: &mut String, line: &Line, rgb: Rgb, time: &TimeAxis, end: f64) {
     let (mut x, mut y) = (String::new(), String::new());
     let mut last = None;
     for run in &line.signal.runs {
@@ -55,6 +56,13 @@ fn one(out: &mut String, line: &Line, rgb: Rgb, time: &TimeAxis) {
             let _ = write!(y, "{},", number(*value));
             last = Some(*nanos);
         }
+    }
+    let held = line.signal.runs.last().and_then(|run| run.last());
+    if let Some((_, value)) =
+        held.filter(|(nanos, _)| line.is_held && time.seconds(*nanos) < end)
+    {
+        let _ = write!(x, "{}", seconds(end));
+        let _ = write!(y, "{}", number(*value));
     }
     let [x, y] = [x, y].map(|list| list.trim_end_matches(',').to_owned());
     let (name, color, held) = (text(&line.name), color(rgb), line.is_held);

@@ -15,7 +15,7 @@
     moving = false;
   };
 
-  // Seconds of a day as people write them, to so many digits as marks are apart.
+  // Seconds of a day as people write them, to so many digits.
   const clock = (seconds, digits) => {
     const parts = 10 ** digits;
     const rest = Math.round((((seconds % 86400) + 86400) % 86400) * parts) / parts % 86400;
@@ -23,11 +23,31 @@
     const part = digits > 0 ? (rest % 1).toFixed(digits).slice(1) : "";
     return `${two(rest / 3600)}:${two((rest / 60) % 60)}:${two(rest % 60)}${part}`;
   };
-  const times = (u, marks) => {
-    const apart = marks.length > 1 ? marks[1] - marks[0] : 1;
-    const digits = apart < 1 ? Math.ceil(-Math.log10(apart)) : 0;
-    return marks.map((mark) => clock(mark, digits));
+  // As many digits as it takes to tell marks that are so far apart.
+  const digitsOf = (apart) => (apart < 1 ? Math.min(9, Math.ceil(-Math.log10(apart) - 1e-9)) : 0);
+  // The time of the day, and a date where a day begins.
+  const dayLabel = (day, mark, digits) => {
+    const text = clock(mark, digits);
+    if (!/^[0:.]+$/.test(text)) return text;
+    return new Date((day + Math.round(mark / 86400)) * 86400000).toISOString().slice(0, 10);
   };
+  const label = (plot, mark, digits) => (plot.day === null ? mark.toFixed(digits) : dayLabel(plot.day, mark, digits));
+  const timeAxis = (plot) => ({
+    values: (u, marks, axis, space, apart) => marks.map((mark) => label(plot, mark, digitsOf(apart))),
+    // No mark is nearer to the next than its label is wide.
+    space: (u, axis, min, max, room) => {
+      const digits = digitsOf((max - min) / (room / 80));
+      const texts = [min, max, 0.5].map((at) => label(plot, at, digits).length);
+      return 8 * Math.max(plot.day === null ? 6 : 10, ...texts) + 16;
+    },
+    ...(plot.day === null ? {} : { incrs: steps }),
+  });
+  // Steps that clocks have.
+  const steps = [
+    ...[-6, -5, -4, -3, -2, -1].flatMap((power) => [1, 2, 5].map((n) => n * 10 ** power)),
+    1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200,
+    ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000].map((days) => days * 86400),
+  ];
 
   const tint = (bands) => (u) => {
     const { left, top, width, height } = u.bbox;
@@ -61,11 +81,11 @@
         scales: { x: { time: false, range: (u, min, max) => (min === null ? plot.range : [min, max]) } },
         cursor: { sync: { key: "time" }, drag: { x: true, y: false } },
         series: [
-          plot.day ? { label: "UTC", value: (u, x) => (x === null ? "--" : clock(x, 3)) } : { label: "s" },
+          plot.day !== null ? { label: "UTC", value: (u, x) => (x === null ? "--" : clock(x, 3)) } : { label: "s" },
           ...series,
         ],
         axes: [
-          { grid, label: plot.time, size: 34, labelSize: 20, ...(plot.day ? { values: times } : {}) },
+          { grid, label: plot.time, size: 34, labelSize: 20, ...timeAxis(plot) },
           { grid, label: plot.unit, size: 64, labelSize: 20 },
         ],
         hooks: {

@@ -66,7 +66,7 @@ impl Raster {
             colors,
             side,
             dots: vec![None; side * side],
-            width: scale,
+            width: scale * strength(points.len()),
         }
     }
 
@@ -109,6 +109,15 @@ impl Raster {
                 *pixel = color.unwrap_or(*pixel);
             }
         }
+    }
+}
+
+/// How many pixels a point is wide where there are so many: few have to be seen too.
+fn strength(points: usize) -> usize {
+    match points {
+        ..200 => 6,
+        200..2_000 => 3,
+        _ => 1,
     }
 }
 

@@ -178,7 +178,7 @@ pub(super) fn write_frequencies(
     let width = width(known.iter().map(|(topic, _)| *topic));
     let head = format!(
         "  {:width$} {:>9} {:>12} {:>12} {:>12} {:>13}  {}",
-        "TOPIC", "RATE/Hz", "SHORTEST", "MEDIAN", "JITTER", "LARGEST GAP", "AT"
+        "TOPIC", "USUAL/Hz", "SHORTEST", "MEDIAN", "JITTER", "LARGEST GAP", "AT"
     );
     writeln!(out, "\n{}", paint.bold(&head))?;
     for (topic, frequency) in known {

@@ -28,7 +28,7 @@ const COLUMNS: usize = 450;
 /// More plots than these are not shown of one log, but for those of PX4.
 const MOST: usize = 40;
 
-/// When the plots are, what their axis shows, and what is behind the lines.
+/// The times that were asked for, what the axis shows, and what is behind the lines.
 pub(super) struct Shown<'s> {
     pub(super) time: TimeRange,
     pub(super) axis: &'s TimeAxis,
@@ -146,6 +146,8 @@ fn drawn(
 ) -> Result<Vec<Block>> {
     let read = signals::read(log, wanted, shown.time, COLUMNS, &|_| {})?;
     seen.damage.extend(read.damage);
+    let mut time = shown.axis.clone();
+    time.cover(read.signals.iter());
     let mut blocks = Vec::new();
     for (title, unit, range) in plots {
         let own = wanted.iter().zip(&read.signals).skip(range.start).take(range.len());
@@ -161,7 +163,7 @@ fn drawn(
         let chart = Chart {
             panels: vec![Panel { unit, lines }],
             bands: shown.bands.to_vec(),
-            time: shown.axis.clone(),
+            time: time.clone(),
             ..Chart::default()
         };
         blocks.push(Block::Plot(title, chart));

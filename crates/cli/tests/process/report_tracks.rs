@@ -1,0 +1,83 @@
+//! Tracks on pages: that they have the shape of the way.
+
+use std::io::Cursor;
+
+use logtool_core::Timestamp;
+use logtool_mcap::{Writer, WriterOptions};
+
+use crate::program::Folder;
+
+const SECOND: i64 = 1_000_000_000;
+
+/// An MCAP file with a circle of 100 m in the last minute of a day, on as many topics, and
+/// before it a message of a clock that was not set.
+fn circles(topics: usize) -> Vec<u8> {
+    let mut file =
+        Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
+    let (kind, definition) = ("a/Fix", b"float64 latitude\nfloat64 longitude\n");
+    let fix = file.schema(kind, "ros1msg", definition).unwrap();
+    let channel = |n: usize| format!("/fix{n}");
+    let channels: Vec<_> = (0..topics)
+        .map(|n| file.channel(&channel(n), fix, "ros1", Default::default()).unwrap())
+        .collect();
+    let float = file.schema("std_msgs/Float64", "ros1msg", b"float64 data\n").unwrap();
+    let x = file.channel("/x", float, "ros1", Default::default()).unwrap();
+    let day = 1_717_200_000;
+    for seconds in [1, day, day + 43_200] {
+        let time = Timestamp::from_nanos(seconds * SECOND);
+        file.write(x, 0, time, time, &1.0_f64.to_le_bytes()).unwrap();
+    }
+    for n in 0..600_u32 {
+        let turn = f64::from(n) / 599.0 * std::f64::consts::TAU;
+        // A degree is 111,132 m, and of longitude half of that, at 60°.
+        let north = 60.0 + 100.0 * turn.sin() / 111_132.0;
+        let east = 11.0 + 100.0 * turn.cos() / 111_132.0 * 2.0;
+        let data = [north, east].map(f64::to_le_bytes).concat();
+        let time = (day + 86_340) * SECOND + i64::from(n) * SECOND / 10;
+        let time = Timestamp::from_nanos(time);
+        for channel in &channels {
+            file.write(*channel, n, time, time, &data).unwrap();
+        }
+    }
+    file.finish().unwrap().into_inner()
+}
+
+#[test]
+fn a_short_way_in_a_long_log_has_its_shape() {
+    let folder = Folder::new();
+    folder.write("day.mcap", &circles(1));
+    folder.run(&["report", "day.mcap", "-o", "x.html"]).ended(0, &["pieces"]);
+    let page = folder.read("x.html");
+    let (_, track) = page.split_once("<h2>Track</h2>").unwrap();
+    let (track, _) = track.split_once("</section>").unwrap();
+    assert!(track.contains("/fix0: 600 positions"), "{track}");
+    // The line of the way is the only one that is so wide.
+    let (_, line) = track.split_once("stroke-width=\"24\" points=\"").unwrap();
+    let line = line.split_once('"').unwrap().0.split_whitespace();
+    let number = |text: &str| text.parse::<f64>().unwrap();
+    let points = line.map(|point| point.split_once(',').unwrap());
+    let points: Vec<_> = points.map(|(x, y)| (number(x), number(y))).collect();
+    let of = |by: fn(f64, f64) -> f64, first: f64| {
+        points.iter().fold((first, first), |(x, y), p| (by(x, p.0), by(y, p.1)))
+    };
+    let (low, high) = (of(f64::min, f64::MAX), of(f64::max, f64::MIN));
+    let (wide, tall) = (high.0 - low.0, high.1 - low.1);
+    assert!((wide / tall - 1.0).abs() < 0.01, "{wide} × {tall}");
+    // All of the line is on the circle, also between its points.
+    let middle = (low.0 + wide / 2.0, low.1 + tall / 2.0);
+    for two in points.windows(2) {
+        let x = (two[0].0 + two[1].0) / 2.0 - middle.0;
+        let y = (two[0].1 + two[1].1) / 2.0 - middle.1;
+        assert!((x.hypot(y) / (wide / 2.0) - 1.0).abs() < 0.01, "{two:?}");
+    }
+}
+
+#[test]
+fn tracks_that_are_not_shown_are_named() {
+    let folder = Folder::new();
+    folder.write("many.mcap", &circles(10));
+    folder.run(&["report", "many.mcap", "-o", "x.html"]).ended(0, &["pieces"]);
+    let page = folder.read("x.html");
+    assert_eq!(page.matches(": 600 positions").count(), 8);
+    assert!(page.contains("not shown") && page.contains("/fix8, /fix9</p>"));
+}
