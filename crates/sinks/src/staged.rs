@@ -233,8 +233,9 @@ impl Outputs {
     /// Whether a file may be put at `place`.
     fn check(&self, place: &Path) -> Result<()> {
         let Ok(there) = fs::symlink_metadata(place) else { return Ok(()) };
-        if there.is_dir() {
-            let what = format!("{} is a directory", place.display());
+        if let Some(kind) = no_file(there.file_type()) {
+            let what =
+                format!("{} is {kind}: no file takes its place", place.display());
             return Err(Error::new(ErrorKind::Io, what));
         }
         if self.existing == Existing::Refuse {
@@ -347,6 +348,15 @@ fn stdout_file() -> io::Result<File> {
     let owned =
         std::os::windows::io::AsHandle::as_handle(&io::stdout()).try_clone_to_owned();
     owned.map(File::from)
+}
+
+/// What is there, if no file may take its place: all but files and links to something.
+fn no_file(kind: fs::FileType) -> Option<&'static str> {
+    match (kind.is_file() || kind.is_symlink(), kind.is_dir()) {
+        (true, _) => None,
+        (_, true) => Some("a directory"),
+        (_, false) => Some("a device, a pipe or a socket"),
+    }
 }
 
 /// An empty file in `dir` that only its owner may guess the name of, with the rights

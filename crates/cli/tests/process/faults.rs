@@ -213,6 +213,35 @@ fn a_pipe_is_read_as_a_file_is() {
 }
 
 #[test]
+fn a_pipe_where_an_output_should_be_stays() {
+    use std::os::unix::fs::FileTypeExt as _;
+    let (flight, rover) = (testdata("quad_flight.ulg"), testdata("rover.bag"));
+    for (name, mut args) in [
+        ("new.bag", vec!["filter", &rover, "-o", "new.bag"]),
+        ("new.bag", vec!["repair", &rover, "-o", "new.bag"]),
+        ("new.bag", vec!["merge", &rover, &rover, "-o", "new.bag"]),
+        ("new.mcap", vec!["convert", &rover, "-o", "new.mcap"]),
+        ("quad_flight_battery_status_0.csv", vec!["convert", &flight, "-o", "."]),
+        (
+            "plot.svg",
+            vec!["plot", &flight, "battery_status.voltage_v", "-o", "plot.svg"],
+        ),
+        ("report.html", vec!["report", &flight, "-o", "report.html"]),
+    ] {
+        let folder = Folder::new();
+        let pipe = folder.path().join(name);
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for force in [false, true] {
+            args.extend(force.then_some("--force"));
+            let told = format!("{name} is a device, a pipe or a socket");
+            folder.run(&args).ended(1, &[&told]);
+            assert_eq!(folder.list("."), [name], "{args:?}");
+            assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo(), "{args:?}");
+        }
+    }
+}
+
+#[test]
 fn a_folder_and_what_is_not_there_are_no_logs() {
     let folder = Folder::new();
     fs::create_dir(folder.path().join("logs")).unwrap();

@@ -93,6 +93,34 @@ fn what_may_be_replaced_is_replaced_but_no_directory_is() {
     assert_eq!(fs::read(dir.path().join("a")).unwrap(), b"new");
 }
 
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_not_replaced_and_a_link_is() {
+    use std::os::unix::{fs::FileTypeExt as _, fs::symlink, net::UnixListener};
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let _socket = UnixListener::bind(at("socket")).unwrap();
+    symlink("/dev/null", at("link")).unwrap();
+    for existing in [Existing::Refuse, Existing::Replace] {
+        let outputs = Outputs::new(dir.path(), existing);
+        let error = outputs.create("socket").unwrap_err().to_string();
+        assert!(error.contains("socket is a device, a pipe or a socket"), "{error}");
+        assert!(!error.contains("--force"), "{error}");
+    }
+    let outputs = Outputs::new(dir.path(), Existing::Replace);
+    outputs.write("late", b"new").unwrap();
+    let _late = UnixListener::bind(at("late")).unwrap();
+    assert!(outputs.commit().is_err());
+    for name in ["socket", "late"] {
+        assert!(fs::symlink_metadata(at(name)).unwrap().file_type().is_socket());
+    }
+    let outputs = Outputs::new(dir.path(), Existing::Replace);
+    outputs.write("link", b"new").unwrap();
+    outputs.commit().unwrap();
+    assert_eq!(fs::read(at("link")).unwrap(), b"new");
+    assert!(fs::symlink_metadata(at("link")).unwrap().is_file());
+}
+
 #[test]
 fn a_name_is_given_once() {
     let dir = tempfile::tempdir().unwrap();
