@@ -52,7 +52,8 @@ pub enum DamageKind {
     /// The record is whole and was not kept, because keeping it would take more
     /// memory than is allowed.
     OverLimit,
-    /// All that is here was read, and a checksum says that something in it is wrong.
+    /// What can be had of it was read, and a checksum says that something in that is
+    /// wrong, or is lost with the rest.
     Doubtful,
     /// These bytes were an index, or are to be one: no record is lost with them.
     Index,
@@ -221,6 +222,9 @@ impl fmt::Display for Damage {
                 write!(f, "{} records that do not fit their schema", self.records)?;
             }
             DamageKind::OverLimit => write!(f, "more than can be kept in memory")?,
+            DamageKind::Doubtful if self.why.is_some() => {
+                write!(f, "read, but doubtful")?;
+            }
             DamageKind::Doubtful => {
                 write!(f, "read, but doubtful: a checksum does not fit")?;
             }

@@ -1,6 +1,9 @@
 //! What all readers of a bag share, and how a chunk is opened.
 
-use std::{ops::Range, sync::Arc};
+use std::{
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
 
 use bytes::{Bytes, BytesMut};
 use logtool_core::{Damage, DamageKind, OpenOptions, Result, Source};
@@ -8,6 +11,9 @@ use logtool_core::{Damage, DamageKind, OpenOptions, Result, Source};
 use crate::{
     chunk::{Compression, Unpacked},
     encryption::Lock,
+    head::Head,
+    index::{self, IndexedChunk},
+    options::RosbagOptions,
     packing::shortened,
     top::{ChunkHead, Tops},
     walk::{Plain, Progress, Stretch, Visitor, walk},
@@ -19,8 +25,9 @@ pub(crate) struct Bag {
     pub(crate) source: Arc<dyn Source>,
     pub(crate) options: OpenOptions,
     pub(crate) lock: Lock,
-    /// Whether messages are as in version 1.2.
-    pub(crate) is_v1: bool,
+    pub(crate) head: Arc<Head>,
+    /// What the index tells of the chunks, once somebody asked.
+    told: Arc<OnceLock<Vec<IndexedChunk>>>,
 }
 
 /// A chunk, and how much of it is there.
@@ -45,6 +52,34 @@ pub(crate) enum Content {
 }
 
 impl Bag {
+    /// The bag in `source`, which begins with `head`.
+    pub(crate) fn new(
+        source: Arc<dyn Source>,
+        head: Head,
+        options: &RosbagOptions,
+    ) -> Self {
+        let lock = Lock::new(&head.encryptor, &head.user, options.key);
+        let (head, told) = (Arc::new(head), Arc::default());
+        Self { source, options: options.open, lock, head, told }
+    }
+
+    /// What the index tells of the chunks, in the order of the file: of those that are
+    /// lost, too. It is read when that is first asked.
+    pub(crate) fn told(&self) -> Result<&[IndexedChunk]> {
+        if let Some(told) = self.told.get() {
+            return Ok(told);
+        }
+        let told = index::chunks(&self.source, &self.head, &self.lock)?;
+        Ok(self.told.get_or_init(|| told))
+    }
+
+    /// What the index tells of the chunk at `at`, if it tells of one.
+    pub(crate) fn told_of(&self, at: u64) -> Result<Option<&IndexedChunk>> {
+        let told = self.told()?;
+        let place = told.binary_search_by_key(&at, |chunk| chunk.at).ok();
+        Ok(place.and_then(|place| told.get(place)))
+    }
+
     /// The content of `chunk`, unpacked into `buffer`.
     pub(crate) fn open(&self, chunk: &Chunk, buffer: BytesMut) -> Result<Content> {
         self.lock.check()?;
@@ -71,7 +106,11 @@ impl Bag {
         }
         let mut packed = self.source.read_at(chunk.data.clone())?;
         if let Lock::Key(key) = &self.lock {
-            match key.decrypt(&packed) {
+            let text = match chunk.is_cut {
+                true => key.decrypt_cut(&packed),
+                false => key.decrypt(&packed),
+            };
+            match text {
                 Some(text) => packed = text.freeze(),
                 None => return Ok(lost(DamageKind::Garbled)),
             }
@@ -171,10 +210,18 @@ impl Chunk {
         let is_doubtful = match how {
             Unpacked::Doubtful => true,
             Unpacked::Ended => is_all && !self.is_cut,
+            // Bzip2 has a checksum for each block, LZ4 one behind the last.
+            Unpacked::Broken => {
+                self.head.compression == Ok(Compression::Lz4) && !bytes.is_empty()
+            }
             _ => false,
         };
         if is_doubtful {
-            visitor.damage(Damage::new(DamageKind::Doubtful, u64::MAX..u64::MAX));
+            let mut doubtful = Damage::new(DamageKind::Doubtful, u64::MAX..u64::MAX);
+            if how == Unpacked::Broken {
+                doubtful = doubtful.because("the checksum lies behind what is broken");
+            }
+            visitor.damage(doubtful);
         }
     }
 }

@@ -26,7 +26,6 @@ use crate::{
 pub(crate) struct Checked {
     pub(crate) bag: Bag,
     pub(crate) table: Arc<Table>,
-    pub(crate) head: Head,
 }
 
 /// Looks at the head, and at every record outside chunks. What is in the chunks, if
@@ -34,7 +33,7 @@ pub(crate) struct Checked {
 pub(crate) fn check(log: Checked, findings: &mut Findings) -> Result<Option<Inside>> {
     head(&log, findings);
     definitions::check(&log, findings);
-    if log.head.is_v1() {
+    if log.bag.head.is_v1() {
         return Ok(None); // it has neither chunks nor an index at its end
     }
     let layout = Layout::read(&log, findings)?;
@@ -56,7 +55,7 @@ pub(crate) fn check(log: Checked, findings: &mut Findings) -> Result<Option<Insi
 
 /// What the first line and the header say.
 fn head(log: &Checked, findings: &mut Findings) {
-    let Head { version, has_header, .. } = &log.head;
+    let Head { version, has_header, .. } = &*log.bag.head;
     match version {
         None => {
             findings.add(Finding::new(&code::LINE_MISSING, "the file begins otherwise"))
@@ -68,7 +67,7 @@ fn head(log: &Checked, findings: &mut Findings) {
         }
     }
     if !has_header {
-        let at = log.head.records_at;
+        let at = log.bag.head.records_at;
         let what = "no bag header is where it should be";
         findings.add(Finding::new(&code::HEADER_MISSING, what).at(at..at));
     }

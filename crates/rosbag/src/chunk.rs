@@ -106,7 +106,10 @@ impl Compression {
         out.make_room((declared as usize).min(FIRST).min(limit));
         let how = match self {
             _ if packed.is_empty() => Unpacked::Whole,
-            Self::None => out.copy(packed, limit),
+            Self::None => match out.copy(packed, limit) {
+                Unpacked::Whole if is_cut => Unpacked::Cut,
+                how => how,
+            },
             Self::Bz2 => bz2::unpack(packed, limit, &mut out),
             Self::Lz4 => {
                 lz4::unpack(packed, declared as usize, limit, is_cut, &mut out)

@@ -10,7 +10,10 @@ use std::fmt;
 
 use aes::{
     Aes128,
-    cipher::{BlockModeDecrypt as _, KeyIvInit as _, block_padding::Pkcs7},
+    cipher::{
+        BlockModeDecrypt as _, KeyIvInit as _,
+        block_padding::{NoPadding, Padding, Pkcs7},
+    },
 };
 use bytes::BytesMut;
 use logtool_core::{Error, ErrorKind, Result};
@@ -50,10 +53,21 @@ impl Key {
 
     /// What `bytes` say, without vector and padding; nothing where this is not the key.
     pub(crate) fn decrypt(&self, bytes: &[u8]) -> Option<BytesMut> {
+        self.text_of::<Pkcs7>(bytes)
+    }
+
+    /// What the first of some encrypted bytes say, as far as there are whole blocks of
+    /// them.
+    pub(crate) fn decrypt_cut(&self, bytes: &[u8]) -> Option<BytesMut> {
+        let (blocks, _) = bytes.as_chunks::<16>();
+        self.text_of::<NoPadding>(blocks.as_flattened())
+    }
+
+    fn text_of<P: Padding>(&self, bytes: &[u8]) -> Option<BytesMut> {
         let (vector, text) = bytes.split_first_chunk::<16>()?;
         let mut text = BytesMut::from(text);
         let cipher = cbc::Decryptor::<Aes128>::new(&self.0.into(), &(*vector).into());
-        let len = cipher.decrypt_padded::<Pkcs7>(&mut text).ok()?.len();
+        let len = cipher.decrypt_padded::<P>(&mut text).ok()?.len();
         text.truncate(len);
         Some(text)
     }

@@ -71,6 +71,23 @@ pub(crate) fn read(
     }
 }
 
+/// What the index of the bag that begins with `head` tells of its chunks, in the order
+/// of the file, as far as it can be read.
+pub(crate) fn chunks(
+    source: &Arc<dyn Source>,
+    head: &Head,
+    lock: &Lock,
+) -> Result<Vec<IndexedChunk>> {
+    let mut index = Index::default();
+    if !head.is_v1() && head.index_at >= head.records_at {
+        index.take(&mut Tops::new(source.clone()), head, lock)?;
+    }
+    index.chunks.retain(|chunk| (head.records_at..head.index_at).contains(&chunk.at));
+    index.chunks.sort_by_key(|chunk| chunk.at);
+    index.chunks.dedup_by_key(|chunk| chunk.at);
+    Ok(index.chunks)
+}
+
 impl Index {
     /// Takes all records of the index; says where they end.
     fn take(&mut self, tops: &mut Tops, head: &Head, lock: &Lock) -> Result<u64> {

@@ -54,6 +54,11 @@ mod table;
 mod top;
 mod walk;
 
+mod head;
+mod packing;
+
+mod index;
+
 mod bag;
 mod loss;
 
@@ -68,10 +73,6 @@ mod cursor;
 mod probe;
 mod told;
 
-mod head;
-mod packing;
-
-mod index;
 mod overview;
 mod scan;
 

@@ -18,8 +18,6 @@ use crate::{
     connection::Connection,
     cursor::Parts,
     derived::derived_of,
-    encryption::Lock,
-    head::Head,
     notes::{FORMAT_NAME, Notes},
     options::RosbagOptions,
     overview, schema,
@@ -35,7 +33,6 @@ pub struct RosbagLog {
     described: Vec<OnceLock<Result<Described>>>,
     /// The topics of which there are too many columns.
     too_wide: TopicSet,
-    head: Head,
     /// Why nothing can be read, if no chunk can be unpacked.
     unreadable: Option<String>,
 }
@@ -82,14 +79,13 @@ impl RosbagLog {
         let cells = std::iter::repeat_with(OnceLock::new);
         let described = cells.take(table.topics()).collect();
         let derived = Arc::new(derived_of(&table));
-        let lock = Lock::new(&head.encryptor, &head.user, options.key);
-        let bag = Bag { source, options: options.open, lock, is_v1: head.is_v1() };
+        let bag = Bag::new(source, head, &options);
         let starts = manifest.parts.iter().map(|part| part.bytes.start);
         let end = manifest.parts.last().map(|part| part.bytes.end);
         let bounds = starts.chain(end).collect();
         let table = Arc::new(table);
         let parts = Parts { bag, table, derived, bounds, inside: None };
-        Self { manifest, parts, described, too_wide, head, unreadable }
+        Self { manifest, parts, described, too_wide, unreadable }
     }
 
     /// All connections, in the order in which the bag tells of them: the
@@ -118,7 +114,7 @@ impl RosbagLog {
 
     /// The version of the format, as `(2, 0)`; nothing where the first line is broken.
     pub fn version(&self) -> Option<(u32, u32)> {
-        self.head.version
+        self.parts.bag.head.version
     }
 }
 
@@ -158,7 +154,7 @@ impl Log for RosbagLog {
 
     fn inspect(&self, findings: &mut Findings) -> Result<Option<Box<dyn Inspection>>> {
         let Parts { bag, table, .. } = self.parts.clone();
-        let checked = Checked { bag, table, head: self.head.clone() };
+        let checked = Checked { bag, table };
         let Some(inside) = check(checked, findings)? else { return Ok(None) };
         let inside = Arc::new(inside);
         let parts = Parts { inside: Some(inside.clone()), ..self.parts.clone() };

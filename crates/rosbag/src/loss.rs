@@ -9,6 +9,7 @@ use bytes::{Bytes, BytesMut};
 use logtool_core::{Damage, Result, TimeRange, Timestamp, TopicId};
 
 use crate::{
+    bag::Bag,
     connection::Raw,
     top::{Top, TopKind, Tops},
     walk::Visitor,
@@ -39,6 +40,8 @@ pub(crate) struct Packed {
     pub(crate) index_at: u64,
     /// How many bytes its content is, or says to be; 0 where nobody says.
     pub(crate) content: u64,
+    /// Whether nothing of it is left.
+    pub(crate) is_gone: bool,
 }
 
 impl Packed {
@@ -64,6 +67,7 @@ pub(crate) fn share(all: u64, part: u64, content: u64) -> u64 {
 /// Tells a visitor of damage in terms of the file.
 pub(crate) struct Locating<'l, V> {
     pub(crate) visitor: &'l mut V,
+    pub(crate) bag: &'l Bag,
     pub(crate) tops: &'l mut Tops,
     pub(crate) within: &'l Within,
 }
@@ -77,14 +81,27 @@ struct Lost {
 
 impl<V: Visitor> Locating<'_, V> {
     /// Tells of `damage`, a connection at a time if the index at `index_at` knows which
-    /// messages lie in `range` of the chunk's content.
-    fn tell(&mut self, damage: Damage, range: Range<u64>, index_at: u64) {
+    /// messages lie in `range` of the chunk's content. Of the chunk at `gone`, nothing is
+    /// left: what has no such index is told as the index at the end of the bag has it.
+    fn tell(
+        &mut self,
+        damage: Damage,
+        range: Range<u64>,
+        index_at: u64,
+        gone: Option<u64>,
+    ) {
         // Without an index, the damage is all that can be told.
-        let lost = lost(self.tops, index_at, range).unwrap_or_default();
+        let mut lost = lost(self.tops, index_at, range).unwrap_or_default();
+        if let Some(Ok(Some(told))) = gone.map(|at| self.bag.told_of(at)) {
+            for (connection, records) in told.counts.iter().filter(|told| told.1 > 0) {
+                let all = Lost { records: (*records).into(), time: told.time };
+                lost.entry(*connection).or_insert(all);
+            }
+        }
         for (connection, Lost { records, time }) in &lost {
             let topic = self.visitor.topic(*connection);
             let mut damage = damage.clone().of_records(*records, topic);
-            damage.time = Some(*time);
+            damage.time = Some(*time).filter(|time| *time != TimeRange::ALL);
             self.visitor.damage(damage);
         }
         if lost.is_empty() {
@@ -133,7 +150,7 @@ impl<V: Visitor> Visitor for Locating<'_, V> {
             Within::Plain(_) if damage.records > 0 => self.visitor.damage(damage),
             Within::Plain(data) => {
                 let range = range.start - data.start..range.end - data.start;
-                self.tell(damage, range, data.end);
+                self.tell(damage, range, data.end, None);
             }
             Within::Unpacked(chunk) => {
                 let is_loss = damage.kind.is_loss();
@@ -142,7 +159,10 @@ impl<V: Visitor> Visitor for Locating<'_, V> {
                     damage = damage.losing(chunk.share(&range));
                 }
                 match damage.records {
-                    0 => self.tell(damage, range, chunk.index_at),
+                    0 => {
+                        let gone = chunk.is_gone.then_some(chunk.bytes.start);
+                        self.tell(damage, range, chunk.index_at, gone);
+                    }
                     _ => self.visitor.damage(damage),
                 }
             }

@@ -44,8 +44,12 @@ pub(crate) struct Scan {
     /// Connections outside chunks that are not to be believed if there is another copy,
     /// and where each lies.
     pub(crate) unsound: Vec<(Raw, Range<u64>)>,
-    /// How many chunks the index tells of.
+    /// How many chunks there are, or were where the index tells of them; and how many
+    /// chunk infos.
+    pub(crate) chunks: u64,
     pub(crate) infos: u64,
+    /// The longest zeros that were taken for padding.
+    pub(crate) padding: Range<u64>,
     /// The tile that is not yet at its end.
     open: Option<Tile>,
     is_in_index: bool,
@@ -77,14 +81,30 @@ impl Scan {
         table: &mut Table,
     ) -> Result<u64> {
         let len = tops.len();
-        if bag.is_v1 {
+        if bag.head.is_v1() {
             return self.stretch(bag, at, table);
         }
-        let Some(Top { kind, data }) = tops.look(at)? else {
+        let top = tops.look(at)?;
+        let is_lost = match &top {
+            None => true,
+            Some(Top { kind: TopKind::Padding, data }) => {
+                !places(bag, at..data.end)?.is_empty()
+            }
+            Some(_) => false,
+        };
+        let Some(Top { kind, data }) = top.filter(|_| !is_lost) else {
             let next = tops.find_record(at + 1..len)?.unwrap_or(len);
-            self.lost(Damage::new(DamageKind::Garbled, at..next));
+            let lost = Damage::new(DamageKind::Garbled, at..next);
+            self.unreadable(lost, places(bag, at..next)?);
             return Ok(next);
         };
+        if let Some(damage) = kind.damage()
+            && let Some(next) = tops.record_in(&data, len)?
+        {
+            let lost = Damage::new(damage, at..next);
+            self.unreadable(lost, places(bag, at..next)?);
+            return Ok(next);
+        }
         match kind {
             TopKind::Chunk(chunk) => return self.chunk(tops, at, chunk, data),
             TopKind::Message => return self.stretch(bag, at, table),
@@ -121,7 +141,11 @@ impl Scan {
                 self.is_in_index = true;
                 self.infos += 1;
             }
-            TopKind::Padding => {}
+            TopKind::Padding => {
+                if data.end - at > self.padding.end - self.padding.start {
+                    self.padding = at..data.end;
+                }
+            }
             TopKind::Other => self.doubt(),
         }
         Ok(data.end)
@@ -137,11 +161,12 @@ impl Scan {
         let len = tops.len();
         self.close(at, true);
         self.is_in_index = false;
+        self.chunks += 1;
         self.packing.add(&chunk, data.end.min(len) - data.start.min(len));
         let told = Some(Told::Content(Content::default()));
         self.open = Some(Tile { bytes: at..at, told, time: None });
         let is_unfinished = is_unfinished(tops, &chunk, &data)?;
-        if data.end < len && !is_unfinished && tops.look(data.end)?.is_some() {
+        if data.end < len && !is_unfinished && tops.goes_on(data.end, len)? {
             return Ok(data.end);
         }
         // Its length is wrong if other chunks follow before its end.
@@ -156,7 +181,7 @@ impl Scan {
         self.is_in_index = false;
         let bytes = at..bag.source.len();
         let mut plain =
-            Plain { bytes, is_cut: true, is_outside: true, is_v1: bag.is_v1 };
+            Plain { bytes, is_cut: true, is_outside: true, is_v1: bag.head.is_v1() };
         let mut options = bag.options;
         options.block_bytes = TILE;
         let mut start = at;
@@ -208,6 +233,23 @@ impl Scan {
         self.tiles.push(tile);
     }
 
+    /// Nothing can be read where `damage` is, and the index tells of the chunks at
+    /// `places` there: a tile begins with each, so that who reads it finds out what is
+    /// lost.
+    fn unreadable(&mut self, damage: Damage, places: Vec<u64>) {
+        let Range { start, end } = damage.bytes;
+        let before = start..places.first().copied().unwrap_or(end);
+        if !before.is_empty() {
+            self.lost(damage.at(before));
+        }
+        for place in places {
+            self.close(place, true);
+            self.is_in_index = false;
+            self.chunks += 1;
+            self.open = Some(Tile { bytes: place..place, told: None, time: None });
+        }
+    }
+
     fn lost(&mut self, damage: Damage) {
         if self.is_in_index {
             let (start, end) = (damage.bytes.start, damage.bytes.end);
@@ -219,6 +261,14 @@ impl Scan {
             self.damage.push(damage);
         }
     }
+}
+
+/// Where in `bytes` chunks begin, as the index tells.
+fn places(bag: &Bag, bytes: Range<u64>) -> Result<Vec<u64>> {
+    let told = bag.told()?;
+    let from = told.partition_point(|chunk| chunk.at < bytes.start);
+    let places = told.iter().skip(from).map(|chunk| chunk.at);
+    Ok(places.take_while(|place| *place < bytes.end).collect())
 }
 
 /// Where tiles begin, and where the last ends.

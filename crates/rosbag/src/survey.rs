@@ -62,6 +62,8 @@ struct Findings {
     is_sealed: bool,
     /// Why nothing can be read, if no chunk can be unpacked.
     unreadable: Option<String>,
+    /// Chunks that are not there: to be told where nothing else is lost.
+    missing: Option<Damage>,
 }
 
 /// Surveys the bag in `source`.
@@ -71,13 +73,7 @@ pub(crate) fn survey(
 ) -> Result<(Manifest, Notes)> {
     let mut remarks = Vec::new();
     let head = Head::read(source, options.open, &mut remarks)?;
-    let lock = Lock::new(&head.encryptor, &head.user, options.key);
-    let bag = Bag {
-        source: source.clone(),
-        options: options.open,
-        lock,
-        is_v1: head.is_v1(),
-    };
+    let bag = Bag::new(source.clone(), head.clone(), &options);
     let mut findings =
         Findings { remarks, too_wide: TopicSet::EMPTY, ..Findings::default() };
 
@@ -114,6 +110,22 @@ pub(crate) fn survey(
     findings.finish(source.len(), head)
 }
 
+/// What the counts of the header, or of an index that is not where it should be, say to
+/// be missing of what `scan` found. (A whole index in its place names each chunk.)
+fn missing(bag: &Bag, head: &Head, scan: &Scan) -> Result<Option<Damage>> {
+    let (infos, found) = (scan.infos, scan.chunks);
+    let is_whole = infos > 0 && bag.told()?.len() as u64 == infos;
+    let said = if head.has_header { head.chunks.into() } else { infos };
+    if is_whole || found >= said {
+        return Ok(None);
+    }
+    // Most likely they are where zeros were taken for padding.
+    let len = bag.source.len();
+    let bytes = if scan.padding.is_empty() { len..len } else { scan.padding.clone() };
+    let why = format!("{said} chunks should be there, and {found} are");
+    Ok(Some(Damage::new(DamageKind::Garbled, bytes).because(why)))
+}
+
 impl Findings {
     fn take_index(&mut self, index: Index, head: &Head) {
         let Index { connections, chunks, packing, remarks } = index;
@@ -147,9 +159,10 @@ impl Findings {
     }
 
     fn take_scan(&mut self, bag: &Bag, head: &Head, why: Option<String>) -> Result<()> {
-        let Scan { tiles, packing, damage, remarks, unsound, infos, .. } =
-            scan::scan(bag, head, &mut self.table)?;
+        let scan = scan::scan(bag, head, &mut self.table)?;
         let len = bag.source.len();
+        self.missing = missing(bag, head, &scan)?;
+        let Scan { tiles, packing, damage, remarks, unsound, infos, .. } = scan;
         // A whole index says that nothing is missing but the place where it is.
         if head.has_header
             && head.index_at > len
@@ -239,6 +252,8 @@ impl Findings {
     /// The manifest of a bag of `bytes` bytes.
     fn finish(mut self, bytes: u64, head: Head) -> Result<(Manifest, Notes)> {
         self.take_unsound();
+        let is_told = self.damage.iter().any(|damage| damage.kind.is_loss());
+        self.damage.extend(self.missing.take().filter(|_| !is_told));
         self.table.finish();
         let (mut told, mut of_one_place) = (Vec::new(), Vec::<Damage>::new());
         for mut damage in std::mem::take(&mut self.damage) {

@@ -5,7 +5,7 @@
 use std::{fmt, ops::Range, sync::Arc};
 
 use bytes::Bytes;
-use logtool_core::{Result, Source, text};
+use logtool_core::{DamageKind, Result, Source, text};
 
 use crate::{
     chunk::Compression,
@@ -51,6 +51,20 @@ pub(crate) enum TopKind {
     /// Zero bytes.
     Padding,
     Other,
+}
+
+impl TopKind {
+    /// How damage to a record of this kind is told, if that needs nothing but its bytes:
+    /// those of an index hold no message.
+    pub(crate) fn damage(&self) -> Option<DamageKind> {
+        match self {
+            Self::Chunk(_) | Self::Message | Self::Padding => None,
+            Self::Index { .. } | Self::ChunkInfo(_) | Self::Connection { .. } => {
+                Some(DamageKind::Index)
+            }
+            Self::Other => Some(DamageKind::Garbled),
+        }
+    }
 }
 
 /// What a chunk says of itself.
@@ -177,6 +191,19 @@ impl Tops {
             }
             top => top.is_some(),
         })
+    }
+
+    /// Where the next record is, if the record that has these `data` is not as long as it
+    /// says: none follows them, but one begins before they end, or before `end`.
+    pub(crate) fn record_in(
+        &mut self,
+        data: &Range<u64>,
+        end: u64,
+    ) -> Result<Option<u64>> {
+        if data.end == end || data.end < end && self.goes_on(data.end, end)? {
+            return Ok(None);
+        }
+        self.find_record(data.start..data.end.min(end))
     }
 
     /// Where the last of the records ends that follow on each other from the start of

@@ -22,8 +22,9 @@ pub(crate) struct Traverse {
     /// The starts of all parts, and the end of the last.
     bounds: Arc<[u64]>,
     at: u64,
-    /// The end of the part that it is in, and of the last of those that are read as one:
-    /// each is gone through as if it were alone.
+    /// The start and the end of the part that it is in, and the end of the last of those
+    /// that are read as one: each is gone through as if it were alone.
+    start: u64,
     end: u64,
     last: u64,
     /// The stretch that is being read, and what it is in.
@@ -43,10 +44,10 @@ impl Traverse {
         inside: Option<Arc<Inside>>,
     ) -> Result<Self> {
         let tops = Tops::new(bag.source.clone());
-        let (at, last) = (part.start, part.end);
-        let (stretch, indexed) = (None, None);
+        let Range { start: at, end: last } = part;
+        let (start, end, stretch, indexed) = (at, at, None, None);
         let mut traverse =
-            Self { bag, tops, bounds, at, end: at, last, stretch, indexed, inside };
+            Self { bag, tops, bounds, at, start, end, last, stretch, indexed, inside };
         traverse.begin()?;
         Ok(traverse)
     }
@@ -56,7 +57,7 @@ impl Traverse {
         let start = self.end;
         let after = self.bounds.partition_point(|bound| *bound <= start);
         let next = self.bounds.get(after).copied().unwrap_or(self.last);
-        self.end = next.min(self.last);
+        (self.start, self.end) = (start, next.min(self.last));
         self.at = first(&mut self.tops, &self.bounds, start..self.end)?;
         self.indexed = None;
         Ok(())
@@ -68,7 +69,8 @@ impl Traverse {
         loop {
             if let Some((plain, within)) = &mut self.stretch {
                 let (source, options) = (&*self.bag.source, self.bag.options);
-                let mut locating = Locating { visitor, tops: &mut self.tops, within };
+                let (bag, tops) = (&self.bag, &mut self.tops);
+                let mut locating = Locating { visitor, bag, tops, within };
                 let more = plain.read(source, options, &mut locating)?;
                 if plain.bytes.is_empty() {
                     if plain.is_outside {
@@ -93,14 +95,22 @@ impl Traverse {
     /// Looks at what is between chunks; says whether the visitor was told something.
     fn outside<V: Visitor>(&mut self, visitor: &mut V) -> Result<bool> {
         let (at, len) = (self.at, self.bag.source.len());
-        if self.bag.is_v1 {
+        if self.bag.head.is_v1() {
             self.go_outside(visitor);
             return Ok(false);
         }
-        let Some(Top { kind, data }) = self.tops.look(at)? else {
+        let Some(Top { kind, data }) = self.look(at)? else {
             let next = self.tops.find_record(at + 1..self.end)?.unwrap_or(self.end);
             return self.lost(DamageKind::Garbled, next, visitor);
         };
+        if let Some((damage, next)) = self.wrong_length(&kind, &data)? {
+            if let (Some(seen), TopKind::Index { connection, .. }) =
+                (&mut self.indexed, &kind)
+            {
+                seen.push(*connection);
+            }
+            return self.lost(damage, next, visitor);
+        }
         match kind {
             TopKind::Chunk(head) => {
                 // What has no head is not known to go beyond its part.
@@ -116,18 +126,6 @@ impl Traverse {
                 self.go_outside(visitor);
                 Ok(false)
             }
-            TopKind::Index { .. }
-            | TopKind::ChunkInfo(_)
-            | TopKind::Connection { .. }
-                if data.end > len =>
-            {
-                visitor.enter(at);
-                visitor.window(Bytes::new(), at);
-                visitor.damage(Damage::new(DamageKind::Index, at..self.end));
-                self.at = self.end;
-                Ok(true)
-            }
-            _ if data.end > len => self.lost(DamageKind::Truncated, self.end, visitor),
             TopKind::Connection { id, topic } => {
                 let raw =
                     self.tops.data(&data)?.map(|header| Raw::new(id, &topic, &header));
@@ -147,6 +145,31 @@ impl Traverse {
         }
     }
 
+    /// What is at `at`, if that can be read: zeros where the part begins with a chunk that
+    /// the index tells of are no padding.
+    fn look(&mut self, at: u64) -> Result<Option<Top>> {
+        let top = self.tops.look(at)?;
+        let is_padding = top.as_ref().is_some_and(|top| top.kind == TopKind::Padding);
+        let is_lost = is_padding && at == self.start && self.bag.told_of(at)?.is_some();
+        Ok(top.filter(|_| !is_lost))
+    }
+
+    /// What damage it is, and where to go on, if a record of that `kind` is not as long as
+    /// it says.
+    fn wrong_length(
+        &mut self,
+        kind: &TopKind,
+        data: &Range<u64>,
+    ) -> Result<Option<(DamageKind, u64)>> {
+        let Some(damage) = kind.damage() else { return Ok(None) };
+        Ok(match self.tops.record_in(data, self.end)? {
+            Some(next) => Some((damage, next)),
+            None if data.end <= self.end => None,
+            None if damage.is_loss() => Some((DamageKind::Truncated, self.end)),
+            None => Some((damage, self.end)),
+        })
+    }
+
     /// Goes into the messages that are not in a chunk.
     fn go_outside<V: Visitor>(&mut self, visitor: &mut V) {
         visitor.enter(self.at);
@@ -154,12 +177,13 @@ impl Traverse {
             bytes: self.at..self.end,
             is_cut: self.end == self.bag.source.len(),
             is_outside: true,
-            is_v1: self.bag.is_v1,
+            is_v1: self.bag.head.is_v1(),
         };
         self.stretch = Some((plain, Within::Outside));
     }
 
-    /// Passes over what is lost up to `next`.
+    /// Passes over what is lost up to `next`. If that is only index data, and so damage of
+    /// that `kind`, nothing may show that a chunk was lost with them.
     fn lost<V: Visitor>(
         &mut self,
         kind: DamageKind,
@@ -171,18 +195,34 @@ impl Traverse {
         let bytes = self.at..next;
         // If it was a chunk, its index may be what comes next, or lie in it.
         let index_at = self.tops.find_index(bytes.start + 1..next + 1)?;
-        if self.is_index_of_last(index_at)? {
+        let is_index = kind == DamageKind::Index && index_at.is_none();
+        if is_index || self.is_index_of_last(index_at)? {
             visitor.damage(Damage::new(DamageKind::Index, bytes));
             self.at = next;
             return Ok(true);
         }
+        let kind = if kind == DamageKind::Index { DamageKind::Garbled } else { kind };
         let index_at = index_at.unwrap_or(next);
-        let within = Within::Unpacked(Packed { bytes, index_at, content: 0 });
-        let tops = &mut self.tops;
-        let mut locating = Locating { visitor, tops, within: &within };
+        let is_gone = !self.is_content(next)?;
+        let packed = Packed { bytes, index_at, content: 0, is_gone };
+        let (bag, tops, within) =
+            (&self.bag, &mut self.tops, &Within::Unpacked(packed));
+        let mut locating = Locating { visitor, bag, tops, within };
         locating.damage(Damage::new(kind, 0..u64::MAX));
         self.at = next;
         Ok(true)
+    }
+
+    /// Whether what lies at `at` may be the content of a chunk of which the head is lost.
+    fn is_content(&mut self, at: u64) -> Result<bool> {
+        Ok(match self.tops.look(at)? {
+            Some(Top { kind: TopKind::Message, .. }) => true,
+            Some(Top { kind: TopKind::Connection { .. }, .. }) => {
+                at < self.bag.head.index_at
+            }
+            Some(Top { kind: TopKind::Chunk(_), data }) => data.start == at,
+            _ => false,
+        })
     }
 
     /// Whether the index data at `index_at` go on with those of the last chunk, so that
@@ -208,10 +248,11 @@ impl Traverse {
             bytes: chunk.at..chunk.data.end,
             index_at: chunk.data.end,
             content: chunk.head.declared.into(),
+            is_gone: false,
         };
         let content = self.bag.open(chunk, visitor.buffer())?;
         self.inside.iter().try_for_each(|inside| inside.look(chunk, &content))?;
-        let tops = &mut self.tops;
+        let (bag, tops) = (&self.bag, &mut self.tops);
         match content {
             Content::Plain(plain) => {
                 self.indexed = Some(Vec::new());
@@ -223,19 +264,21 @@ impl Traverse {
                 self.indexed = Some(Vec::new());
                 visitor.unpacked(bytes.clone(), chunk.at);
                 let len = bytes.len() as u64;
+                packed.is_gone = bytes.is_empty();
                 packed.content = match how {
                     Unpacked::Cut | Unpacked::Broken => packed.content.max(len + 1),
                     _ => len,
                 };
                 let within = Within::Unpacked(packed);
-                let mut locating = Locating { visitor, tops, within: &within };
+                let mut locating = Locating { visitor, bag, tops, within: &within };
                 chunk.walk(&bytes, how, &mut locating);
                 Ok(true)
             }
             Content::Lost(damage) => {
                 visitor.window(Bytes::new(), chunk.at);
+                packed.is_gone = true;
                 let within = Within::Unpacked(packed);
-                Locating { visitor, tops, within: &within }.damage(damage);
+                Locating { visitor, bag, tops, within: &within }.damage(damage);
                 Ok(true)
             }
         }

@@ -258,17 +258,16 @@ fn a_chunk_of_which_the_head_says_that_it_is_something_else_is_damage_and_read()
 #[test]
 fn a_packed_chunk_is_read_though_its_head_is_broken() {
     for (name, at, data, _) in SECOND {
-        for (byte, broken) in [(0, data - 8), (0xff, at)] {
+        for byte in [0, 0xff] {
             let Some(mut bytes) = bytes_of(name) else { return };
             bytes[at..data - 8].fill(byte);
             for survey in SURVEYS {
                 let options = RosbagOptions::default().with_survey(survey);
                 let read = read(&Bytes::from(bytes.clone()), options).unwrap();
                 assert_eq!(read.records, 100, "{name} {survey:?}");
-                // Zeros are taken for padding.
                 let [damage] = &read.damage[..] else { panic!("{:?}", read.damage) };
                 assert_eq!(damage.kind, DamageKind::Garbled);
-                assert_eq!(damage.bytes, broken as u64..data as u64, "{name}");
+                assert_eq!(damage.bytes, at as u64..data as u64, "{name}");
             }
         }
     }

@@ -41,7 +41,7 @@ pub(super) static OVER_LIMIT: Code = Code {
 pub(super) static DOUBTFUL: Code = Code {
     name: "damage.doubtful",
     severity: Severity::Error,
-    meaning: "records that were read, and something in them is wrong, as a checksum says",
+    meaning: "records that were read, and may be wrong: a checksum says so, or is lost",
 };
 pub(super) static INDEX: Code = Code {
     name: "damage.index",

@@ -263,7 +263,7 @@ impl Looking<'_> {
             }
             *indexed.entry(*connection).or_default() += there;
         }
-        if self.seen.indices.is_empty() && self.log.head.index_at == 0 {
+        if self.seen.indices.is_empty() && self.log.bag.head.index_at == 0 {
             return Ok(()); // the recorder writes them when the chunk is done
         }
         for (id, (has, _)) in &self.messages.counts {

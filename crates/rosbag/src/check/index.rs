@@ -53,7 +53,7 @@ impl Infos {
 
 /// Adds what is wrong with the place and the counts of the index.
 pub(super) fn check(log: &Checked, layout: &Layout, findings: &mut Findings) {
-    let (head, len) = (&log.head, log.bag.source.len());
+    let (head, len) = (&log.bag.head, log.bag.source.len());
     if !head.has_header {
         return;
     }

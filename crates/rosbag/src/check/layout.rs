@@ -62,11 +62,11 @@ impl Layout {
     pub(super) fn read(log: &Checked, findings: &mut Findings) -> Result<Self> {
         let mut tops = Tops::new(log.bag.source.clone());
         let mut layout = Self::default();
-        let (mut at, len) = (log.head.records_at, tops.len());
+        let (mut at, len) = (log.bag.head.records_at, tops.len());
         // The index of an encrypted bag is encrypted too.
         let is_sealed = !matches!(log.bag.lock, Lock::Open);
-        let end = match is_sealed && log.head.index_at > at {
-            true => log.head.index_at.min(len),
+        let end = match is_sealed && log.bag.head.index_at > at {
+            true => log.bag.head.index_at.min(len),
             false => len,
         };
         while at < end {
@@ -94,8 +94,8 @@ impl Layout {
 
     /// Whether the index has all that the header says.
     fn is_complete(&self, log: &Checked) -> bool {
-        self.infos.len() as u64 >= u64::from(log.head.chunks)
-            && self.declared >= u64::from(log.head.connections)
+        self.infos.len() as u64 >= u64::from(log.bag.head.chunks)
+            && self.declared >= u64::from(log.bag.head.connections)
     }
 
     /// Takes the record at `at`; says where the next is.
@@ -109,6 +109,11 @@ impl Layout {
         findings: &mut Findings,
     ) -> Result<u64> {
         let len = tops.len();
+        if kind.damage().is_some()
+            && let Some(next) = tops.record_in(&data, len)?
+        {
+            return Ok(next); // who reads it tells
+        }
         match kind {
             TopKind::Chunk(head) => {
                 return self.chunk(log, tops, at, head, data, findings);

@@ -25,7 +25,8 @@ const SKIPPED: u32 = 0x184d_2a50;
 const WINDOW: usize = 64 << 10;
 
 /// Unpacks all frames of `packed`, which are said to be `declared` bytes unpacked. Where
-/// they are known to be cut off (`is_cut`), the last block is unpacked as far as it goes.
+/// they are known to be cut off (`is_cut`), the last block is unpacked as far as it goes;
+/// so is one that is broken.
 pub(super) fn unpack(
     packed: &[u8],
     declared: usize,
@@ -114,24 +115,20 @@ fn frame(
         if len > block_len {
             return Some(Unpacked::Broken);
         }
+        let window = if is_linked { start } else { out.used };
+        let window = window.max(out.used.saturating_sub(WINDOW));
+        let room = block_len.min(limit.saturating_sub(out.used));
         if is_cut && len > cut.rest().len() {
-            let room = block_len.min(limit.saturating_sub(out.used));
-            let window = if is_linked { start } else { out.used };
-            out.make_room(room);
-            let content = out.buffer.get_mut(window..out.used + room)?;
-            let before = out.used - window;
-            out.used += match is_packed {
-                true => prefix::unpack(cut.rest(), before, content),
-                false => prefix::copy(cut.rest(), before, content),
-            };
+            match is_packed {
+                true => packed_prefix(cut.rest(), room, window, out),
+                false => copied_prefix(cut.rest(), room, out),
+            }
             return None;
         }
         let block = cut.bytes(len)?;
         if has_block_checksums {
             is_doubtful |= cut.u32()? != XxHash32::oneshot(0, block);
         }
-        let window = if is_linked { start } else { out.used };
-        let window = window.max(out.used.saturating_sub(WINDOW));
         // No more room than the chunk says is needed, as long as that is enough.
         let told = declared.saturating_sub(out.used).clamp(1, block_len);
         let done = match is_packed {
@@ -144,7 +141,10 @@ fn frame(
                 Some(len)
             }
         };
-        let Some(done) = done else { return Some(Unpacked::Broken) };
+        let Some(done) = done else {
+            packed_prefix(block, room, window, out);
+            return Some(Unpacked::Broken);
+        };
         out.used += done;
         if out.used > limit {
             out.used = limit;
@@ -162,6 +162,23 @@ fn frame(
 /// How a frame is that breaks off between two blocks, or behind the last.
 fn ended(is_doubtful: bool) -> Unpacked {
     if is_doubtful { Unpacked::Cut } else { Unpacked::Ended }
+}
+
+/// Unpacks the first sequences of a block that is cut or broken, as far as they go, into
+/// `room` bytes after what is in use.
+fn packed_prefix(block: &[u8], room: usize, window: usize, out: &mut Output) {
+    out.make_room(room);
+    let content = out.buffer.get_mut(window..out.used + room).unwrap_or_default();
+    out.used += prefix::unpack(block, out.used - window, content);
+}
+
+/// The same, of a block that is not packed.
+fn copied_prefix(block: &[u8], room: usize, out: &mut Output) {
+    let len = block.len().min(room);
+    out.make_room(len);
+    let content = out.buffer.get_mut(out.used..out.used + len).unwrap_or_default();
+    content.copy_from_slice(block.get(..content.len()).unwrap_or_default());
+    out.used += content.len();
 }
 
 /// Unpacks a block into `room` bytes after what is in use, of which the bytes from

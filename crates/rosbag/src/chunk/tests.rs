@@ -124,6 +124,18 @@ fn garbage_is_broken() {
 }
 
 #[test]
+fn of_a_broken_block_what_comes_before_is_unpacked() {
+    // Four literals, and a match that begins nowhere: 0 bytes back.
+    for (frame, offset) in [(LZ4, 16), (LZ4_LINKED, 24)] {
+        let mut packed = bytes(frame);
+        assert_eq!(packed[offset..offset + 2], [4, 0]);
+        packed[offset] = 0;
+        let (out, how) = unpack(Compression::Lz4, &packed, 1 << 20);
+        assert_eq!((out.as_ref(), how), (&b"abcd"[..], Unpacked::Broken));
+    }
+}
+
+#[test]
 fn of_a_block_that_the_file_cuts_off_the_beginning_is_unpacked() {
     let whole = b"abcd".repeat(40);
     for (frame, header) in [(LZ4, 7), (LZ4_LINKED, 15)] {

@@ -1,4 +1,4 @@
-//! The first bytes of an LZ4 block, of which the rest is not there.
+//! The first bytes of an LZ4 block, of which the rest is not there, or broken.
 //!
 //! ```text
 //! block     sequences
@@ -18,13 +18,6 @@ const SHORTEST: usize = 4;
 pub(super) fn unpack(packed: &[u8], before: usize, content: &mut [u8]) -> usize {
     let (mut cut, mut at) = (Cut::new(packed), before);
     while sequence(&mut cut, &mut at, content).is_some() {}
-    at - before
-}
-
-/// The same, of a block that is not packed.
-pub(super) fn copy(bytes: &[u8], before: usize, content: &mut [u8]) -> usize {
-    let mut at = before;
-    literals(bytes, &mut at, content);
     at - before
 }
 

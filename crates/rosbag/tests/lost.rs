@@ -1,0 +1,317 @@
+//! What is lost is told, and no more is lost than is broken.
+//!
+//! `testdata/rover.bag` has 491 messages in six chunks, packed as LZ4. Where its records
+//! are was found out with a walker of 5 lines in Python, and what its chunks hold by their
+//! index data; the number of messages that unpack, with an LZ4 decoder in Python.
+
+#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+
+use std::{ops::Range, path::Path, sync::Arc};
+
+use bytes::Bytes;
+use logtool_core::{
+    Block, Damage, DamageKind, Log as _, Selection, Timestamp, conformance,
+};
+use logtool_rosbag::{
+    Compression, ConnectionHeader, FORMAT, Key, RosbagLog, RosbagOptions, Survey,
+    Writer, WriterOptions,
+};
+
+const SURVEYS: [Survey; 4] = [Survey::Auto, Survey::Index, Survey::Scan, Survey::Full];
+
+/// What reading a bag gave: the damage that the survey tells of, and that of its parts.
+struct Read {
+    records: u64,
+    told: Vec<Damage>,
+    damage: Vec<Damage>,
+}
+
+impl Read {
+    /// How many records are told to be lost, by those who read or by the survey.
+    fn lost(&self) -> u64 {
+        let sum = |damage: &[Damage]| damage.iter().map(|one| one.records).sum();
+        u64::max(sum(&self.told), sum(&self.damage))
+    }
+
+    fn is_loss_told(&self) -> bool {
+        self.told.iter().chain(&self.damage).any(|damage| damage.kind.is_loss())
+    }
+}
+
+fn read(bytes: &[u8], options: RosbagOptions) -> Read {
+    let source = Arc::new(Bytes::copy_from_slice(bytes));
+    let log = RosbagLog::open(source, options).unwrap();
+    // Points are rows beside the messages that they are from.
+    let topics = log.manifest().logged();
+    let (all, mut block) =
+        (Selection { topics, ..Selection::default() }, Block::default());
+    let (mut records, mut damage) = (0, Vec::new());
+    for part in log.manifest().plan(&all, 0) {
+        let mut cursor = log.read(&part, &all).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            records += block.len() as u64;
+            damage.extend_from_slice(block.damage());
+        }
+    }
+    Read { records, told: log.manifest().damage.clone(), damage }
+}
+
+fn read_as(bytes: &[u8], survey: Survey) -> Read {
+    read(bytes, RosbagOptions::default().with_survey(survey))
+}
+
+fn rover() -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
+    std::fs::read(folder.join("rover.bag")).unwrap()
+}
+
+/// The same, without the place of its index: as if it was never closed.
+fn unclosed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let at = bytes.windows(10).position(|name| name == b"index_pos=").unwrap() + 10;
+    bytes[at..at + 8].fill(0);
+    bytes
+}
+
+/// Index data of the first chunk and of one in the middle, the first and the last: where
+/// the record is, its `count`, and the length of its data.
+const INDEX_DATA: [(usize, u32); 4] =
+    [(12193, 432), (13437, 84), (30647, 120), (50106, 132)];
+/// How long the fields of index data are.
+const FIELDS: usize = 47;
+
+#[test]
+fn index_data_of_a_wrong_length_hide_no_chunk() {
+    for (at, len) in INDEX_DATA {
+        let sound = rover();
+        let fields = &sound[at + 4..at + 4 + FIELDS];
+        let count = fields.windows(6).position(|name| name == b"count=").unwrap();
+        let (count, data) = (at + 4 + count + 6, at + 4 + FIELDS);
+        let number =
+            |at: usize| u32::from_le_bytes(sound[at..at + 4].try_into().unwrap());
+        assert_eq!((number(count), number(data)), (len / 12, len));
+        for (counted, long) in [
+            (0x5bd4_0501, 0x0c00_0000),
+            (0x0100_0000, 0x0c00_0000),
+            (0x5bd4_0501, 0x0c00_0001),
+            (len / 12, 0x0c00_0000),
+            (0x5bd4_0501, len),
+            (7777, 20_000),
+            (7777, 9000),
+        ] {
+            let mut bytes = rover();
+            bytes[count..count + 4].copy_from_slice(&u32::to_le_bytes(counted));
+            bytes[data..data + 4].copy_from_slice(&u32::to_le_bytes(long));
+            for (survey, bytes) in SURVEYS.into_iter().flat_map(|survey| {
+                [(survey, bytes.clone()), (survey, unclosed(bytes.clone()))]
+            }) {
+                let read = read_as(&bytes, survey);
+                assert_eq!(read.records, 491, "{at} {counted} {long} {survey:?}");
+                assert!(!read.is_loss_told(), "{at} {counted} {long} {survey:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_that_came_into_index_data_hide_no_chunk() {
+    for (at, _) in INDEX_DATA {
+        for inside in [4, 30, 44, 60] {
+            for more in [1, 3, 3000] {
+                let mut bytes = rover();
+                let new = (0..more).map(|number| (number * 89 + 5) as u8);
+                bytes.splice(at + inside..at + inside, new);
+                for survey in SURVEYS {
+                    let Read { records, .. } = read_as(&bytes, survey);
+                    assert_eq!(records, 491, "{at} {inside} {more} {survey:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_chunk_that_is_broken_together_with_the_index_data_before_it_is_told() {
+    // By their index data, the second and the fourth chunk have 99 messages each. What is
+    // broken begins in the last lengths of index data, and ends in the chunk behind them.
+    let mut noisy = rover();
+    let noise =
+        (0..3000_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8);
+    noisy.splice(31305..34305, noise);
+    let mut shorter = rover();
+    shorter.drain(12242..15242);
+    for bytes in [&noisy, &shorter] {
+        for survey in SURVEYS {
+            for bytes in [bytes, &unclosed(bytes.clone())] {
+                let read = read_as(bytes, survey);
+                assert_eq!((read.records, read.lost()), (392, 99), "{survey:?}");
+                let mut lost = read.damage.iter().filter(|damage| damage.records > 0);
+                assert!(lost.all(|damage| damage.topic.is_some()));
+            }
+        }
+    }
+}
+
+#[test]
+fn lost_chunks_keep_the_laws() {
+    let mut zeros = rover();
+    zeros[LAST.start - 20..LAST.end].fill(0);
+    let mut wrong = rover();
+    wrong[12240..12244].copy_from_slice(&u32::to_le_bytes(0x0c00_0000));
+    let mut noisy = rover();
+    noisy[31305..34305].fill(0x5a);
+    for bytes in [zeros, wrong, noisy] {
+        conformance::check_damaged(&FORMAT, unclosed(bytes.clone()).into());
+        conformance::check_damaged(&FORMAT, bytes.into());
+    }
+}
+
+/// The last chunk, its index data, and how many messages of it each topic has.
+const LAST: Range<usize> = 50293..52370;
+const OF_LAST: [u64; 4] = [12, 2, 2, 2 + 2];
+/// The same of the third: more than could be padding.
+const THIRD: Range<usize> = 22488..31608;
+const OF_THIRD: [u64; 7] = [51, 10, 10, 4, 2, 2, 10 + 10];
+
+#[test]
+fn a_chunk_that_became_zeros_is_told_by_topic_number_and_time() {
+    let sound = rover();
+    let log =
+        RosbagLog::open(Arc::new(Bytes::from(sound.clone())), RosbagOptions::default());
+    let parts = log.unwrap().manifest().parts.clone();
+    for (gone, counts) in [(LAST, &OF_LAST[..]), (THIRD, &OF_THIRD)] {
+        let part = parts.iter().find(|part| part.bytes.start == gone.start as u64);
+        let time = part.unwrap().time;
+        // From the chunk on, or from the index data before it on.
+        for start in [gone.start, gone.start - 20] {
+            let mut bytes = sound.clone();
+            bytes[start..gone.end].fill(0);
+            for survey in SURVEYS {
+                let read = read_as(&bytes, survey);
+                let all: u64 = counts.iter().sum();
+                assert_eq!((read.records, read.lost()), (491 - all, all), "{survey:?}");
+                let lost = read.damage.iter().filter(|damage| damage.records > 0);
+                let mut seen: Vec<u64> = Vec::new();
+                for damage in lost {
+                    assert!(damage.topic.is_some(), "{damage:?}");
+                    assert_eq!(damage.kind, DamageKind::Garbled);
+                    assert_eq!(damage.bytes.start, gone.start as u64);
+                    let told = damage.time.unwrap();
+                    assert!(time.start <= told.start && told.end <= time.end);
+                    seen.push(damage.records);
+                }
+                seen.sort_unstable();
+                let mut counts = counts.to_vec();
+                counts.sort_unstable();
+                assert_eq!(seen, counts, "{survey:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn of_a_lost_chunk_index_data_that_are_left_and_the_index_tell_together() {
+    // The chunk and the index data of its first connection, and of no other.
+    let mut bytes = rover();
+    bytes[LAST.start..52000].fill(0xff);
+    for survey in SURVEYS {
+        let read = read_as(&bytes, survey);
+        assert_eq!((read.records, read.lost()), (471, 20), "{survey:?}");
+    }
+}
+
+#[test]
+fn zeros_in_place_of_chunks_that_nobody_looked_at_are_told() {
+    // Of 40 chunks, 10 messages each, the 18th: a long bag's chunks are not all looked at.
+    let options =
+        WriterOptions::default().with_compression(Compression::Lz4).with_chunk_bytes(1);
+    let mut writer = Writer::new(std::io::Cursor::new(Vec::new()), options).unwrap();
+    let header = ConnectionHeader::new("/a", "std_msgs/Empty", "");
+    let a = writer.connect(&header).unwrap();
+    for number in 0..40 {
+        let time = Timestamp::from_nanos(1_700_000_000_000_000_000 + number);
+        writer.write(a, time, &[number as u8; 100]).unwrap();
+    }
+    let sound = writer.finish().unwrap().into_inner();
+    let log =
+        RosbagLog::open(Arc::new(Bytes::from(sound.clone())), RosbagOptions::default());
+    let parts = log.unwrap().manifest().parts.clone();
+    assert_eq!(parts.len(), 40);
+    for part in &parts {
+        let mut bytes = sound.clone();
+        bytes[part.bytes.start as usize..part.bytes.end as usize].fill(0);
+        for survey in SURVEYS {
+            let read = read_as(&bytes, survey);
+            assert_eq!((read.records, read.lost()), (39, 1), "{survey:?} {part:?}");
+        }
+    }
+}
+
+#[test]
+fn zeros_in_place_of_a_chunk_and_the_index_are_told_as_the_header_counts_the_chunks() {
+    // By a walker in Python: the last of four chunks begins there; 25 messages are in each.
+    for (name, at) in [("ok_lz4.bag", 6842), ("ok_bz2.bag", 6734)] {
+        let Some(bytes) = conformance::sample(&format!("rosbag/edge/{name}")) else {
+            return;
+        };
+        let mut bytes = bytes.to_vec();
+        bytes[at..].fill(0);
+        for survey in SURVEYS {
+            let read = read_as(&bytes, survey);
+            assert!(read.records == 75 && read.is_loss_told(), "{name} {survey:?}");
+        }
+        // The index alone.
+        let mut bytes =
+            conformance::sample(&format!("rosbag/edge/{name}")).unwrap().to_vec();
+        let index = bytes.windows(4).rposition(|op| op == b"op=\x07").unwrap();
+        let index =
+            bytes[..index].windows(4).rposition(|op| op == b"op=\x04").unwrap() + 80;
+        bytes[index..].fill(0);
+        for survey in SURVEYS {
+            let read = read_as(&bytes, survey);
+            assert!(read.records == 100 && !read.is_loss_told(), "{name} {survey:?}");
+        }
+    }
+}
+
+#[test]
+fn zeros_between_records_are_padding_where_nothing_was() {
+    for at in [12193, 13576, 22488, 52370] {
+        let mut bytes = rover();
+        bytes.splice(at..at, [0; 49]);
+        for survey in SURVEYS {
+            for bytes in [&bytes, &unclosed(bytes.clone())] {
+                let read = read_as(bytes, survey);
+                assert!(read.records == 491 && !read.is_loss_told(), "{at} {survey:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_block_of_lz4_is_read_up_to_where_it_is_broken() {
+    // Of the 33,329 bytes of the chunk, 33,170 unpack: 99 of its 100 messages.
+    let mut bytes = rover();
+    bytes[48539..48542].fill(0);
+    for survey in SURVEYS {
+        let read = read_as(&bytes, survey);
+        assert_eq!((read.records, read.lost()), (490, 1), "{survey:?}");
+        let kinds: Vec<DamageKind> = read.damage.iter().map(|one| one.kind).collect();
+        assert_eq!(kinds, [DamageKind::Garbled, DamageKind::Doubtful]);
+        assert!(read.damage[0].topic.is_some());
+    }
+}
+
+#[test]
+fn an_encrypted_chunk_is_read_up_to_where_the_file_ends() {
+    // As of the bag that is not encrypted: 20 messages in a chunk, bytes 4117..5526.
+    let name = "rosbag/edge/encrypted_aes_none.bag";
+    let Some(bytes) = conformance::sample(name) else { return };
+    let key = Key::from_hex("7d1784eeedd07da1d93e9de8a0d8e708").unwrap();
+    let read_to = |end: usize| {
+        let read = read(&bytes[..end], RosbagOptions::default().with_key(key));
+        assert!(read.is_loss_told());
+        read.records
+    };
+    assert_eq!([5500, 4300].map(read_to), [19, 0]);
+    assert!((1..19).contains(&read_to(5000)));
+}
