@@ -17,7 +17,7 @@ PYTHON = "/usr/bin/python3"
 def missing():
     """Why it is not to be had, if it is not."""
     try:
-        command = [PYTHON, "-c", "import rosbag, yaml"]
+        command = [PYTHON, "-c", "import yaml; from rosbag import Bag"]
         done = subprocess.run(command, capture_output=True, check=False)
     except OSError as error:
         return str(error)

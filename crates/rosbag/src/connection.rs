@@ -100,6 +100,12 @@ impl Connection {
         self.latching.as_deref().is_some_and(is_true)
     }
 
+    /// What it says of that, if it says so by a word, which not every reader reads.
+    pub(crate) fn latching_word(&self) -> Option<&str> {
+        let latching = self.latching.as_deref()?;
+        (!latching.is_empty() && latching.parse::<i64>().is_err()).then_some(latching)
+    }
+
     pub(crate) fn raw(&self) -> &Raw {
         &self.raw
     }

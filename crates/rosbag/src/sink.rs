@@ -21,7 +21,7 @@ use crate::{
     table::{Entry, Table},
     write::{
         ConnectionHandle, Writer,
-        header::{in_utf8, readable, renamed},
+        header::{for_every_reader, readable, renamed},
         options::WriterOptions,
     },
 };
@@ -229,10 +229,18 @@ impl Taken {
                     "the connection {id}, of {topic:?}, lacks fields, and has none or \"*\" \
                      in their place in the new bag"
                 ));
-            } else if is_careful && in_utf8(&header).is_some() {
+            } else if is_careful && for_every_reader(connection, &header).is_some() {
+                let what = match connection.latching_word() {
+                    Some(word) => {
+                        format!("latches by the word {word:?}, now by a number")
+                    }
+                    None => {
+                        "has texts that are not UTF-8, taken for Latin-1".to_owned()
+                    }
+                };
                 self.changed.push(format!(
-                    "the connection {id}, of {topic:?}, has texts that are not UTF-8: they \
-                     were taken for Latin-1, so that every reader reads them"
+                    "the connection {id}, of {topic:?}, {what}, so that every reader reads \
+                     it"
                 ));
             }
         }
@@ -267,9 +275,9 @@ fn wanted(
         let name = named.or(utf8.filter(|name| *name != connection.topic_bytes()));
         let mut header = readable(connection);
         if options.careful
-            && let Some(utf8) = in_utf8(&header)
+            && let Some(mended) = for_every_reader(connection, &header)
         {
-            header = utf8;
+            header = mended;
         }
         // Version 1.2 has no numbers: those of its connections are made up.
         let id = (!taken.is_v1).then_some(connection.id);

@@ -182,7 +182,13 @@ fn rename(
             return Err(Complaint::new(what).hint(hint).into());
         }
         for topic in meant {
-            options.rename.insert(topic.label().into_owned(), rename.to.clone());
+            let to = rename.to.clone();
+            let before = options.rename.insert(topic.label().into_owned(), to);
+            if before.is_some_and(|before| before != rename.to) {
+                let what = format!("`{}` is renamed twice", rename.from);
+                let hint = "each topic gets one name";
+                return Err(Complaint::misuse(what).hint(hint).into());
+            }
         }
     }
     Ok(())

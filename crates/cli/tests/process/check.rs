@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// What is wrong with bags that were broken one way each: EXPECT.tsv says how.
-const BAGS: [(&str, i32, &[&str]); 26] = [
+const BAGS: [(&str, i32, &[&str]); 28] = [
     ("ok_none.bag", 0, &[]),
     ("ok_bz2.bag", 0, &[]),
     ("ok_lz4.bag", 0, &[]),
@@ -24,6 +24,9 @@ const BAGS: [(&str, i32, &[&str]); 26] = [
     ("chunk_size_4g_none.bag", 3, &["bag.chunk.size"]),
     ("lz4_badchecksum.bag", 3, &["bag.chunk.checksum", "damage.doubtful"]),
     ("latin1_text.bag", 0, &["text.latin1"]),
+    // Python's rosbags 0.11 says: invalid literal for int() with base 10: 'true'.
+    ("latching_true.bag", 0, &["bag.connection.latching"]),
+    ("latching_variants.bag", 0, &["bag.connection.latching"]),
     ("comp_unknown_zstd.bag", 3, &["bag.chunk.packing"]),
     ("data_len_huge.bag", 3, &["bag.chunk.length"]),
     ("chunkinfo_count_high.bag", 3, &["bag.chunk_info.count"]),

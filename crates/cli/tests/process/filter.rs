@@ -120,6 +120,11 @@ fn what_cannot_be_meant_is_refused_and_leaves_nothing() {
         (2, &["-o", "new.ulg", "--latch"], "--from"),
         (2, &["-o", "new.ulg", "--rename", "att"], "/old/name=/new/name"),
         (1, &["-o", "new.ulg", "--rename", "atz=b"], "did you mean `att`"),
+        (
+            2,
+            &["-o", "new.ulg", "--rename", "att=b", "--rename", "att=c"],
+            "renamed twice",
+        ),
         (1, &["-o", "new.ulg", "--restamp"], "header.stamp"),
         (1, &["-o", "new.ulg", "--topic", "messages"], "no topic is left"),
         (1, &["-o", "new.ulg", "--compression", "lz4"], "never compressed"),

@@ -20,6 +20,7 @@ pub(crate) const CODES: &[&Code] = &[
     &CONNECTION_DIFFERS,
     &CONNECTION_IN_CHUNKS_ONLY,
     &CONNECTION_IN_INDEX_ONLY,
+    &CONNECTION_LATCHING,
     &CONNECTION_REUSED,
     &CONNECTION_TEXT,
     &CONNECTION_UNDECLARED,
@@ -159,6 +160,12 @@ pub(super) static CONNECTION_DIFFERS: Code = code(
     Error,
     "the index tells of a connection otherwise than a chunk: readers that use the one \
      and those that use the other do not agree",
+);
+pub(super) static CONNECTION_LATCHING: Code = code(
+    "bag.connection.latching",
+    Warning,
+    "a connection says otherwise than by a number that it latches: Python's rosbags refuses \
+     the bag",
 );
 pub(super) static CONNECTION_TEXT: Code = code(
     "bag.connection.text",

@@ -28,6 +28,11 @@ pub(super) fn check(log: &Checked, findings: &mut Findings) {
             let what = format!("the field {name:?} of connection {id}");
             findings.add(Finding::new(&code::CONNECTION_TEXT, what).of(*topic));
         }
+        if let Some(latching) = connection.latching_word() {
+            let id = connection.id;
+            let what = format!("the connection {id} says {latching:?}");
+            findings.add(Finding::new(&code::CONNECTION_LATCHING, what).of(*topic));
+        }
         let told = (
             connection.type_name.as_str(),
             connection.md5sum.as_str(),

@@ -141,18 +141,22 @@ pub(crate) fn readable(connection: &Connection) -> Vec<u8> {
     bytes
 }
 
-/// The fields `header` of a connection, every text of which is UTF-8: what is not is taken
-/// for Latin-1, as in [`Connection`]. Nothing where they all are.
-pub(crate) fn in_utf8(header: &[u8]) -> Option<Vec<u8>> {
-    let is_text = |(_, value): (&[u8], &[u8])| str::from_utf8(value).is_ok();
-    if Fields::new(header).all(is_text) {
-        return None;
-    }
+/// The fields `header` of `connection` as every reader reads them: in UTF-8 (what is not is
+/// taken for Latin-1, as in [`Connection`]), and latching by a number. Nothing where they
+/// are so.
+pub(crate) fn for_every_reader(
+    connection: &Connection,
+    header: &[u8],
+) -> Option<Vec<u8>> {
+    let latching = if connection.is_latching() { b"1" } else { b"0" };
     let mut bytes = Vec::with_capacity(header.len());
     for (name, value) in Fields::new(header) {
-        encode::field(&mut bytes, name, text(value).as_bytes());
+        match connection.latching_word().filter(|_| name == b"latching") {
+            Some(_) => encode::field(&mut bytes, name, latching),
+            None => encode::field(&mut bytes, name, text(value).as_bytes()),
+        }
     }
-    Some(bytes)
+    (bytes != header).then_some(bytes)
 }
 
 /// The fields `header` of a connection, with another `topic`: if they have one, it is
@@ -180,6 +184,7 @@ pub(crate) fn renamed(header: &[u8], topic: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connection::Raw;
 
     #[test]
     fn the_fields_are_those_of_ros() {
@@ -192,11 +197,25 @@ mod tests {
     }
 
     #[test]
-    fn texts_become_utf8_and_all_else_stays() {
+    fn what_not_every_reader_reads_becomes_what_each_does_and_all_else_stays() {
+        let mended = |header: &[u8]| {
+            let connection = Connection::new(Raw::new(0, b"/t", header));
+            for_every_reader(&connection, header)
+        };
         let header = b"\x04\0\0\0a=\xb0C\x03\0\0\0b=x";
         let want = b"\x05\0\0\0a=\xc2\xb0C\x03\0\0\0b=x";
-        assert_eq!(in_utf8(header).unwrap(), want);
-        assert_eq!(in_utf8(want), None);
+        assert_eq!(mended(header).unwrap(), want);
+        assert_eq!(mended(want), None);
+        for (word, number) in [("True", "1"), ("no", "0")] {
+            let field = |value: &str| {
+                let mut bytes = Vec::new();
+                encode::field(&mut bytes, b"latching", value.as_bytes());
+                bytes
+            };
+            assert_eq!(mended(&field(word)).unwrap(), field(number));
+            assert_eq!(mended(&field(number)), None);
+        }
+        assert_eq!(mended(b"\x09\0\0\0latching="), None);
     }
 
     #[test]
