@@ -91,6 +91,9 @@ impl Bag {
                 return Ok(Content::Lost(lost.because(unknown(name))));
             }
         };
+        if chunk.is_cut && chunk.data.is_empty() {
+            return Ok(lost(DamageKind::Truncated));
+        }
         let is_open = matches!(self.lock, Lock::Open);
         if compression == Compression::None && is_open {
             return Ok(Content::Plain(Plain {
@@ -198,6 +201,7 @@ impl Chunk {
             left: bytes.len() as u64,
             end: DamageKind::Garbled,
             goes_on: cut.is_some(),
+            is_short: false,
             is_outside: false,
             limit: u64::MAX,
             is_v1: false,

@@ -78,6 +78,9 @@ pub(crate) struct Stretch {
     pub(crate) end: DamageKind,
     /// Whether more would follow, so that a record may go beyond the end.
     pub(crate) goes_on: bool,
+    /// Whether more should be there, so that its end is to be told, too, if no record goes
+    /// beyond it.
+    pub(crate) is_short: bool,
     /// Whether it lies outside chunks, so that it ends where a chunk begins.
     pub(crate) is_outside: bool,
     /// No record is longer.
@@ -196,10 +199,15 @@ pub(crate) fn walk<V: Visitor>(
             None => {
                 used += left;
                 broken.ends(used, stretch.end, visitor);
+                return Progress { used, stop: Stop::Done };
             }
         }
     }
     broken.ends(used, DamageKind::Garbled, visitor);
+    if stretch.is_short && used == stretch.left {
+        let end = stretch.base + used;
+        visitor.damage(Damage::new(stretch.end, end..end));
+    }
     Progress { used, stop: Stop::Done }
 }
 
@@ -330,6 +338,7 @@ impl Plain {
                     false => DamageKind::Garbled,
                 },
                 goes_on: false,
+                is_short: self.is_cut && !self.is_outside,
                 is_outside: self.is_outside,
                 limit: options.record_bytes.into(),
                 is_v1: self.is_v1,

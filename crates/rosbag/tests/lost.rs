@@ -302,6 +302,18 @@ fn a_block_of_lz4_is_read_up_to_where_it_is_broken() {
 }
 
 #[test]
+fn a_chunk_that_the_file_cuts_off_between_two_messages_is_told() {
+    // By a walker in Python: the data of the last of four chunks, which is not packed, begin
+    // at 10100; records end at the other places.
+    let name = "rosbag/edge/unindexed.bag";
+    let Some(bytes) = conformance::sample(name) else { return };
+    for end in [10100, 10154, 10210, 10710, 11434] {
+        let read = read(&bytes[..end], RosbagOptions::default());
+        assert!((75..100).contains(&read.records) && read.is_loss_told(), "{end}");
+    }
+}
+
+#[test]
 fn an_encrypted_chunk_is_read_up_to_where_the_file_ends() {
     // As of the bag that is not encrypted: 20 messages in a chunk, bytes 4117..5526.
     let name = "rosbag/edge/encrypted_aes_none.bag";
