@@ -16,7 +16,7 @@ use anyhow::Result;
 use arrow_array::{
     Array as _, RecordBatch, cast::AsArray as _, types::TimestampNanosecondType,
 };
-use logtool_core::{Log, Manifest, Topic, TopicOrigin, TopicSet};
+use logtool_core::{Log, Manifest, Selection, Topic, TopicOrigin, TopicSet};
 
 use crate::moved::Moved;
 
@@ -71,21 +71,22 @@ impl Way {
         }
     }
 
-    /// `log` with its `wanted` topics, moved to another clock.
+    /// `log` with its `wanted` topics, moved to another clock; messages that are made of
+    /// several rows are made only of those of the wanted times.
     ///
     /// # Errors
     /// Where a topic cannot be read.
     pub(crate) fn prepare(
         self,
         log: Arc<dyn Log>,
-        wanted: &TopicSet,
+        wanted: &Selection,
         moved: Moved,
     ) -> Result<Prepared> {
         match self {
-            Self::Protobuf => protobuf::protobuf(log, wanted, moved),
-            Self::Px4 => ros::px4(log, wanted, moved),
+            Self::Protobuf => protobuf::protobuf(log, &wanted.topics, moved),
+            Self::Px4 => ros::px4(log, &wanted.topics, moved),
             Self::Lidar => ros::lidar(log, wanted, moved),
-            Self::Cdr => ros::cdr(log, wanted, moved),
+            Self::Cdr => ros::cdr(log, &wanted.topics, moved),
         }
     }
 

@@ -97,6 +97,9 @@ impl TranslatedLog {
             }
         });
         let streams = ids().zip(&translations).map(|(id, one)| one.stream(id));
+        let reach = ids().zip(&translations);
+        let reach =
+            reach.filter_map(|(id, one)| Some((id, *beneath.reach.get(&one.from)?)));
         let unix = Clock { zero: ClockZero::Unix, to_unix: None };
         let manifest = Manifest {
             format: beneath.format.clone(),
@@ -104,7 +107,7 @@ impl TranslatedLog {
             topics: translations.iter().map(|one| one.topic.clone()).collect(),
             streams: streams.collect(),
             parts: parts.collect(),
-            reach: Default::default(),
+            reach: reach.collect(),
             clock: if is_unix { unix } else { beneath.clock.clone() },
             time: beneath.time.map(|time| time.later(offset_nanos)),
             metadata: beneath.metadata.clone(),

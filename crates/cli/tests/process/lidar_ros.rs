@@ -12,6 +12,38 @@ fn records(folder: &Folder, log: &str, topic: &str) -> u64 {
     found.and_then(|of| of["records"].as_u64()).unwrap_or(0)
 }
 
+/// The times of the points `topic` in `log`.
+fn times(folder: &Folder, log: &str, topic: &str, more: &[&str]) -> Vec<String> {
+    let convert = ["convert", log, "-q", "-t", topic, "--to", "csv", "-o", "times"];
+    let columns = ["--fields", "scan"];
+    folder.run(&[&convert[..], &columns, more].concat()).succeeded();
+    let name = folder.list("times").pop().unwrap();
+    let text = folder.read(&format!("times/{name}"));
+    std::fs::remove_dir_all(folder.path().join("times")).unwrap();
+    let times = text.lines().skip(1).map(|row| row.split(',').next().unwrap_or(""));
+    times.map(str::to_owned).collect()
+}
+
+#[test]
+fn a_cloud_has_the_points_of_the_times_that_are_wanted_and_no_others() {
+    for (log, from, to) in [("car.vel", "0.7", "0.9"), ("puck.pcap", "0.01", "0.03")] {
+        let (folder, log) = (Folder::new(), testdata(log));
+        let relative = ["--time", "relative"];
+        let all = times(&folder, &log, "points", &relative);
+        let cut: [f64; 2] = [from.parse().unwrap(), to.parse().unwrap()];
+        let is_within =
+            |time: &&String| (cut[0]..cut[1]).contains(&time.parse().unwrap());
+        let wanted = all.iter().filter(is_within).count();
+        assert!(wanted > 0 && wanted < all.len());
+        for new in ["cut.bag", "cut.mcap"] {
+            let convert = ["convert", &log, "-o", new, "--from", from, "--to", to];
+            folder.run(&[&convert[..], &relative].concat()).ended(0, &[]);
+            let points = times(&folder, new, "/points/points", &[]);
+            assert_eq!(points.len(), wanted, "{new} of {log}");
+        }
+    }
+}
+
 #[test]
 fn a_vel_log_becomes_an_mcap_file_and_a_bag_with_a_cloud_for_each_scan() {
     let (folder, log) = (Folder::new(), testdata("car.vel"));

@@ -163,7 +163,8 @@ impl Ready {
         let (beneath, selection) = match way {
             Some(way) => {
                 let moved = Moved::to_unix(&manifest.clock);
-                let prepared = way.prepare(log.clone(), &topics, moved)?;
+                let wanted = Selection { topics: topics.clone(), time };
+                let prepared = way.prepare(log.clone(), &wanted, moved)?;
                 (remarks, warnings) = (prepared.remarks, prepared.warnings);
                 remarks.extend(way.left_out(manifest, format.name()));
                 if !moved.is_unix {

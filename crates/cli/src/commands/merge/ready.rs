@@ -54,7 +54,8 @@ pub(super) fn ready(
                 if way == Way::Lidar {
                     lidars::warn(&source.input.name, manifest, &topics);
                 }
-                let prepared = way.prepare(source.log.clone(), &topics, *moved);
+                let wanted = Selection { topics, ..Selection::default() };
+                let prepared = way.prepare(source.log.clone(), &wanted, *moved);
                 let prepared = prepared.with_context(|| source.input.name.clone())?;
                 new_log::warn_of(&source.input.name, &prepared.warnings);
                 remarks = prepared.remarks;

@@ -17,7 +17,9 @@ mod scans;
 use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Result;
-use logtool_core::{Log, Manifest, Topic, TopicOrigin, TopicSet, TranslatedLog};
+use logtool_core::{
+    Log, Manifest, Selection, Topic, TopicOrigin, TopicSet, TranslatedLog,
+};
 
 use crate::{
     moved::Moved,
@@ -44,16 +46,18 @@ pub(in crate::translate) fn all_topics(manifest: &Manifest) -> TopicSet {
     wanted.map(|(id, _)| id).collect()
 }
 
-/// `log`, of lidars, with its `wanted` topics as messages of ROS 1.
+/// `log`, of lidars, with its `wanted` topics as messages of ROS 1, of points of the wanted
+/// times.
 ///
 /// # Errors
 /// Where a topic cannot be read.
 pub(in crate::translate) fn lidar(
     log: Arc<dyn Log>,
-    wanted: &TopicSet,
+    wanted: &Selection,
     moved: Moved,
 ) -> Result<Prepared> {
     let Moved { nanos: offset_nanos, is_unix } = moved;
+    let Selection { topics: wanted, time } = wanted;
     let manifest = log.manifest();
     let (mut translations, mut remarks) = (Vec::new(), Vec::new());
     for (id, topic) in manifest.topics() {
@@ -69,7 +73,7 @@ pub(in crate::translate) fn lidar(
             continue;
         }
         if is_points(topic) {
-            translations.push(scans::scans(&log, id, topic, offset_nanos)?);
+            translations.push(scans::scans(&log, id, topic, *time, offset_nanos)?);
             continue;
         }
         if topic.type_name == "ImageM" {

@@ -13,8 +13,8 @@ use arrow_array::{
     types::{Float32Type, TimestampNanosecondType, UInt8Type, UInt32Type},
 };
 use logtool_core::{
-    Columns, Decoder, Log, Messages, Run, Timestamp, Topic, TopicId, Translate,
-    Translation, View,
+    Columns, Decoder, Log, Messages, Run, TimeRange, Timestamp, Topic, TopicId,
+    Translate, Translation, View,
 };
 use logtool_rosmsg::MessageWriter;
 
@@ -53,11 +53,12 @@ const MOST_NANOS: i64 = 4_000_000_000;
 /// others.
 const MOST_OPEN: usize = 2;
 
-/// How the points `id` of `log` become clouds, `offset_nanos` later.
+/// How the points `id` of `log`, those of this `time`, become clouds, `offset_nanos` later.
 pub(super) fn scans(
     log: &Arc<dyn Log>,
     id: TopicId,
     topic: &Topic,
+    time: TimeRange,
     offset_nanos: i64,
 ) -> Result<Translation> {
     let about = common(topic, "", "sensor_msgs/PointCloud2")?;
@@ -67,7 +68,8 @@ pub(super) fn scans(
     };
     let log = log.clone();
     let begin = Arc::new(move || {
-        let decoder = log.decoder(id, &Columns::all(View::Flat))?;
+        let columns = Columns { time, ..Columns::all(View::Flat) };
+        let decoder = log.decoder(id, &columns)?;
         let (frame, open) = (frame.clone(), Vec::new());
         let translator: Box<dyn Translate> =
             Box::new(Scans { decoder, frame, offset_nanos, open });
