@@ -19,6 +19,7 @@ mod time;
 mod attitude;
 mod index;
 mod judge;
+mod position;
 mod utc;
 
 mod layouts;

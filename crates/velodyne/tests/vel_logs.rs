@@ -120,13 +120,23 @@ fn all_sorts() -> Vec<Vec<u8>> {
         at = end;
     }
     assert!(all.len() > 20);
-    for (place, kind, version, data) in
-        [(3, 0x77_u32, 100, 0), (9, 0x1_4043, 7, 28), (15, 0x99, -1, 5)]
-    {
+    for (place, kind, version, data) in [
+        (3, 0x77_u32, 100, 0),
+        (9, 0x1_4043, 7, 28),
+        (12, 0x0123_4567, 100, 9),
+        (13, u32::MAX, 100, 3),
+        (14, 0, i32::MIN, 0),
+        (15, 0x99, -1, 5),
+    ] {
         let mut message = all[place].clone();
         message[1..5].copy_from_slice(&kind.to_le_bytes());
         message[5..9].copy_from_slice(&i32::to_le_bytes(version));
         message.resize(17 + data, 0xab);
+        all.insert(place, message);
+    }
+    for (place, millis) in [(5, f64::NAN), (6, f64::NEG_INFINITY), (17, 8.9e12)] {
+        let mut message = all[place].clone();
+        message[9..17].copy_from_slice(&millis.to_le_bytes());
         all.insert(place, message);
     }
     all
@@ -173,6 +183,18 @@ fn any_size_end_index_and_length_is_read_and_written_anew_and_read_back_equal() 
             }
         }
     }
+}
+
+#[test]
+fn messages_of_no_time_or_of_a_wild_one_are_told_and_make_the_log_no_longer() {
+    let (sound, bytes) = (open(&testdata()), made(&all_sorts(), 17, &[], b""));
+    let log = open(&bytes);
+    assert_eq!(log.manifest().time, sound.manifest().time);
+    let is_told = |remark: &String| remark.starts_with("3 messages are of no time");
+    assert!(log.manifest().remarks.iter().any(is_told), "{:?}", log.manifest().remarks);
+    // Written anew, it has an entry for each second, as the sound one has.
+    let entries = |bytes: &Bytes| u32::from_le_bytes(bytes[8..12].try_into().unwrap());
+    assert_eq!(entries(&rewritten(&log, true)), entries(&rewritten(&sound, true)));
 }
 
 #[test]

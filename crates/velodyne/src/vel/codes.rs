@@ -9,7 +9,7 @@ use crate::lidar;
 
 /// All of them, but for those of the lidar.
 pub(crate) const OWN: &[&Code] =
-    &[&DIGIT, &IMAGE, &INDEX, &LENGTH, &NO_UTC, &POSITION, &TRAILING, &VALIDITY];
+    &[&DIGIT, &IMAGE, &INDEX, &LENGTH, &NO_UTC, &POSITION, &TIME, &TRAILING, &VALIDITY];
 
 /// All of them.
 pub(crate) const CODES: &[&Code] = &{
@@ -58,7 +58,13 @@ pub(crate) static NO_UTC: Code = code(
 pub(crate) static POSITION: Code = code(
     "vel.gps.position",
     Warning,
-    "positions cannot be degrees: they may be degrees and minutes, ddmm.mmmm",
+    "positions cannot be degrees: if they are most, they are degrees and minutes, ddmm.mmmm; \
+     else they are no places",
+);
+pub(crate) static TIME: Code = code(
+    "vel.time",
+    Warning,
+    "messages of a .vel log are of no time, or of one that is hours from those around them",
 );
 pub(crate) static TRAILING: Code = code(
     "vel.trailing",

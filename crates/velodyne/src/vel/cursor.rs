@@ -77,7 +77,7 @@ impl Reader {
         }
         let cut = self.notes.cut.filter(|cut| cut.at == at);
         let message = match (self.judge.look(at, rest), cut) {
-            (Look::Message(message), None) => message,
+            (Look::Message(message) | Look::Odd(message), None) => message,
             (Look::Cut(message), Some(cut)) => Message { len: cut.len, ..message },
             // The survey saw something else here: the file has changed since.
             _ => return Step::Whole { len: rest.len().max(1) },

@@ -1,7 +1,8 @@
 //! The index: where each second of the log begins.
 //!
 //! Entry `k` is the position, in the file, of the first message that is `k` seconds or
-//! more after the first of all.
+//! more after the first of all. A message of a time that is far from those around it counts
+//! for none: one flipped bit can be years.
 
 use logtool_core::{Cut, Result, Window};
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,12 @@ use crate::vel::wire::HEAD_LEN;
 
 /// How many seconds are noted: 48 days. After that there are no further entries.
 const MAX_SECONDS: usize = 1 << 22;
+
+/// A time so many milliseconds from the one before it is believed if the next is near it.
+const FAR: f64 = 3_600e3;
+
+/// If the second time is so far from the first, it is the first that is not believed.
+const APART: f64 = 24.0 * FAR;
 
 /// What the index of a file is worth. Reading never depends on it: what the messages
 /// say is what counts.
@@ -31,22 +38,81 @@ pub enum IndexVerdict {
 /// The seconds of a log, as its messages tell them: those with a message, and where.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seconds {
-    first_millis: Option<f64>,
+    believed: Option<Believed>,
+    /// A message that is far from those before it: its time, and where it is.
+    doubt: Option<(f64, u64)>,
+    /// How many are of no time, or far from those before and after them.
+    strays: u64,
     starts: Vec<(u64, u64)>,
     last: u64,
+}
+
+/// The times that are believed, in milliseconds.
+#[derive(Clone, Copy, Debug)]
+struct Believed {
+    first: f64,
+    last: f64,
+    least: f64,
+    most: f64,
+    messages: u64,
 }
 
 impl Seconds {
     /// Takes note of a message at `at`; says whether a second begins with it.
     pub(crate) fn message(&mut self, millis: f64, at: u64) -> bool {
-        let first = *self.first_millis.get_or_insert(millis);
         self.last = at;
-        let second = ((millis - first) / 1_000.0).floor().max(0.0) as u64;
+        if !millis.is_finite() {
+            self.strays += 1;
+            return false;
+        }
+        let is_near = |other: f64| (millis - other).abs() <= FAR;
+        if self.believed.is_none_or(|known| is_near(known.last)) {
+            self.strays += u64::from(self.doubt.take().is_some());
+            return self.believe(millis, at);
+        }
+        match self.doubt.replace((millis, at)) {
+            Some((doubted, then)) if is_near(doubted) => {
+                self.doubt = None;
+                let is_apart = |known: &Believed| {
+                    known.messages == 1 && (doubted - known.first).abs() > APART
+                };
+                if self.believed.take_if(|known| is_apart(known)).is_some() {
+                    self.strays += 1;
+                }
+                let begins = self.believe(doubted, then);
+                self.believe(millis, at) || begins
+            }
+            other => {
+                self.strays += u64::from(other.is_some());
+                false
+            }
+        }
+    }
+
+    /// Takes note of the message at `at`, of which the time is believed.
+    fn believe(&mut self, millis: f64, at: u64) -> bool {
+        let (first, last, least, most) = (millis, millis, millis, millis);
+        let new = Believed { first, last, least, most, messages: 0 };
+        let known = self.believed.get_or_insert(new);
+        known.last = millis;
+        (known.least, known.most) = (known.least.min(millis), known.most.max(millis));
+        known.messages += 1;
+        let second = ((millis - known.first) / 1_000.0).floor().max(0.0) as u64;
         let is_new = self.starts.last().is_none_or(|(last, _)| *last < second);
         if is_new && self.starts.len() < MAX_SECONDS {
             self.starts.push((second, at));
         }
         is_new
+    }
+
+    /// The least and the greatest time that is believed, in milliseconds.
+    pub(crate) fn span(&self) -> Option<(f64, f64)> {
+        self.believed.map(|known| (known.least, known.most))
+    }
+
+    /// How many messages are of no time, or of one that is not believed.
+    pub(crate) fn strays(&self) -> u64 {
+        self.strays + u64::from(self.doubt.is_some())
     }
 
     /// How many entries a complete index has.
@@ -112,6 +178,30 @@ mod tests {
         assert_eq!(begins, [true, false, false, true]);
         assert_eq!(seconds.entries().collect::<Vec<_>>(), [100, 130, 130, 130, 130]);
         assert_eq!(seconds.len(), 5);
+    }
+
+    #[test]
+    fn a_message_of_a_wild_time_begins_no_second_and_a_long_break_does() {
+        let mut seconds = Seconds::default();
+        let wild = [(0.0, 1), (8.9e12, 2), (500.0, 3), (f64::NAN, 4), (-8.9e12, 5)];
+        for (millis, at) in wild {
+            seconds.message(millis, at);
+        }
+        seconds.message(1_000.0, 6);
+        assert_eq!(seconds.entries().collect::<Vec<_>>(), [1, 6]);
+        assert_eq!((seconds.strays(), seconds.span()), (3, Some((0.0, 1_000.0))));
+        // Two hours later, and on from there.
+        assert!(!seconds.message(7_200e3, 7));
+        assert!(seconds.message(7_200.5e3, 8));
+        assert_eq!((seconds.strays(), seconds.len()), (3, 7_201));
+        assert_eq!(seconds.entries().last(), Some(7));
+        // The first is the wild one.
+        let mut seconds = Seconds::default();
+        for (millis, at) in [(8e12, 1), (5.0, 2), (6.0, 3), (1_005.0, 4)] {
+            seconds.message(millis, at);
+        }
+        assert_eq!(seconds.entries().collect::<Vec<_>>(), [1, 4]);
+        assert_eq!((seconds.strays(), seconds.span()), (1, Some((5.0, 1_005.0))));
     }
 
     #[test]

@@ -18,6 +18,9 @@ const KNOWN: [u32; 5] = [kind::OBD, kind::GPS, kind::IMAGE, kind::POSE, kind::VE
 /// The types that a message can have of which nothing is known.
 const UNKNOWN: std::ops::Range<u32> = 1..0x0100_0000;
 
+/// So many odd messages that follow on each other need no other behind them.
+const MANY: usize = 16;
+
 /// Judges messages of one file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judge {
@@ -31,6 +34,9 @@ pub(crate) struct Judge {
 pub(crate) enum Look {
     /// A message.
     Message(Message),
+    /// The same, but of a type or of a time that is hardly one: who surveys a file believes it
+    /// where others [follow](Judge::leads_on).
+    Odd(Message),
     /// A message that goes beyond the end of the file.
     Cut(Message),
     /// The mark that says that there are no more messages.
@@ -70,23 +76,49 @@ impl Judge {
         let is_possible = is_known || UNKNOWN.contains(&header.kind);
         // Not a number is no time either.
         let is_time = header.millis.abs() < MAX_MILLIS;
-        if !is_possible || !is_time {
-            return Look::Nothing;
-        }
         let data = bytes.get(HEADER_LEN..).unwrap_or_default();
         let fits = wire::fits(header.kind, data, data_len.into());
         let len = HEADER_LEN as u64 + u64::from(data_len);
         let message = Message { header, len, fits };
-        match at.saturating_add(len) > self.end {
-            true => Look::Cut(message),
-            false => Look::Message(message),
+        match (is_possible && is_time, at.saturating_add(len) > self.end) {
+            (true, false) => Look::Message(message),
+            (true, true) => Look::Cut(message),
+            (false, false) => Look::Odd(message),
+            (false, true) => Look::Nothing,
         }
     }
 
     /// Whether something that could be a message, or the end, lies at `at`.
     pub(crate) fn goes_on(&self, at: u64, window: &Window<'_>) -> Result<bool> {
-        let is_end = at == self.end;
-        Ok(is_end || self.look(at, &window.peek(at, SIGHT)?) != Look::Nothing)
+        Ok(at == self.end
+            || match self.look(at, &window.peek(at, SIGHT)?) {
+                Look::Nothing => false,
+                Look::Odd(odd) => self.leads_on(at, &odd, window)?,
+                Look::Message(_) | Look::Cut(_) | Look::End => true,
+            })
+    }
+
+    /// Whether the sizes of the odd `message` at `at`, and of those behind it, lead to one
+    /// that is not, or to the end.
+    pub(crate) fn leads_on(
+        &self,
+        at: u64,
+        message: &Message,
+        window: &Window<'_>,
+    ) -> Result<bool> {
+        let mut at = at + message.len;
+        for _ in 1..MANY {
+            if at == self.end {
+                return Ok(true);
+            }
+            match self.look(at, &window.peek(at, SIGHT)?) {
+                Look::Odd(odd) => at += odd.len,
+                Look::Cut(message) => return Ok(message.fits),
+                Look::Message(_) | Look::End => return Ok(true),
+                Look::Nothing => return Ok(false),
+            }
+        }
+        Ok(true)
     }
 
     /// Where the next message begins, from `from` on: one of a known type that has the
@@ -120,7 +152,7 @@ impl Judge {
         let mut message = match self.look(at, bytes) {
             Look::Message(message) => message,
             Look::Cut(message) => return Ok(message.fits),
-            Look::End | Look::Nothing => return Ok(false),
+            Look::Odd(_) | Look::End | Look::Nothing => return Ok(false),
         };
         let mut at = at;
         for _ in 0..2 {

@@ -133,7 +133,8 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
         let (mut at, mut records) = (start, 0);
         while at < end {
             let sight = source.read_at(at..at + SIGHT as u64)?;
-            let Look::Message(message) = judge.look(at, &sight) else {
+            let (Look::Message(message) | Look::Odd(message)) = judge.look(at, &sight)
+            else {
                 return Err(
                     Error::new(ErrorKind::Malformed, "the file has changed").at(at)
                 );
@@ -167,8 +168,10 @@ fn seconds(extracts: &[Extract<'_>]) -> u32 {
         let wanted = manifest.topics().filter(|(id, _)| selection.topics.contains(*id));
         let times = wanted.filter_map(|(_, topic)| topic.time);
         let own = times.fold(TimeRange::EMPTY, |all, next| all.cover(&next));
-        let start = own.start.max(selection.time.start);
-        let end = own.end.min(selection.time.end);
+        // Some messages are of times that the log does not believe.
+        let known = manifest.time.unwrap_or(TimeRange::EMPTY);
+        let start = own.start.max(known.start).max(selection.time.start);
+        let end = own.end.min(known.end).min(selection.time.end);
         all = all.cover(&TimeRange { start, end });
     }
     match all.is_empty() {

@@ -90,6 +90,9 @@ fn chain(judge: Judge, mut at: u64, window: &Window<'_>) -> Result<Chain> {
             Look::Message(message) if judge.goes_on(at + message.len, window)? => {
                 at += message.len;
             }
+            Look::Odd(message) if judge.leads_on(at, &message, window)? => {
+                at += message.len;
+            }
             Look::Cut(message) if message.fits => {
                 return Ok(Chain {
                     messages: chain.messages + 1,

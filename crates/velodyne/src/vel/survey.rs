@@ -111,6 +111,10 @@ impl Survey {
                     self.message(at, &message, window)?;
                     at + message.len
                 }
+                Look::Odd(message) if self.judge.leads_on(at, &message, window)? => {
+                    self.message(at, &message, window)?;
+                    at + message.len
+                }
                 Look::Cut(message) if message.fits => {
                     self.cut(at, &message, &bytes);
                     if let Some(cut) = self.cut {
@@ -138,10 +142,10 @@ impl Survey {
             return Ok(true);
         }
         let bytes = window.peek(behind, SIGHT)?;
-        Ok(match self.judge.look(behind, &bytes) {
-            Look::End => self.next(behind + 1, window)?.is_none(),
-            look => look != Look::Nothing,
-        })
+        match self.judge.look(behind, &bytes) {
+            Look::End => Ok(self.next(behind + 1, window)?.is_none()),
+            _ => self.judge.goes_on(behind, window),
+        }
     }
 
     /// Where the next message begins, from `from` on. What was found is remembered, so

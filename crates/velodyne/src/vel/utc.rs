@@ -46,7 +46,7 @@ fn utc_nanos(gps: &Gps) -> Option<i64> {
     let year = if (0..100).contains(&year) { 2000 + year } else { year };
     let is_one = (1980..2200).contains(&year)
         && (1..=12).contains(&month)
-        && (1..=31).contains(&day)
+        && (1..=days(year, month + 1, 1) - days(year, month, 1)).contains(&day)
         && (0..24).contains(&hour)
         && (0..60).contains(&minute)
         && (0..=60).contains(&second)
@@ -110,6 +110,15 @@ mod tests {
         let short = Gps { date: [30, 9, 10], ..at(7) };
         assert_eq!(utc_nanos(&short), utc_nanos(&at(7)));
         assert_eq!(utc_nanos(&Gps { date: [0, 0, 0], ..at(7) }), None);
+        let is_one = |date| utc_nanos(&Gps { date, ..at(7) }).is_some();
+        assert!(
+            is_one([29, 2, 2024]) && !is_one([29, 2, 2023]) && !is_one([31, 2, 24])
+        );
+        assert!(
+            is_one([31, 12, 2024])
+                && !is_one([32, 12, 2024])
+                && !is_one([31, 11, 2024])
+        );
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, mem};
 
 use logtool_core::{
-    Clock, ClockZero, Manifest, Result, Topic, TopicId, VALID_ROWS, Value, Window,
+    Clock, ClockZero, Manifest, Result, TimeRange, Topic, TopicId, VALID_ROWS, Value,
+    Window,
 };
 
 use crate::{
@@ -16,8 +17,9 @@ use crate::{
         points,
         survey::{
             Survey,
-            stats::{Stats, TopicStats, Validity},
+            stats::{GpsStats, Stats, TopicStats, Validity},
         },
+        time,
         topics::TopicKind,
         wire::{VALID, VALID_DIGIT},
     },
@@ -37,7 +39,7 @@ impl Survey {
             let mut topic = kind.topic()?;
             topic.records = Some(counted.records);
             topic.bytes = Some(counted.bytes);
-            topic.time = Some(counted.time);
+            topic.time = Some(counted.time).filter(|time| !time.is_empty());
             self.stats.tell(*kind, counted, &mut topic);
             topics.push(topic);
         }
@@ -45,6 +47,7 @@ impl Survey {
         let mut odd = Vec::new();
         self.remark_index(index, &mut odd);
         self.stats.remark(&mut odd);
+        self.remark_strays(&mut odd);
         let behind_end = end.saturating_sub(self.messages_end.saturating_add(4));
         if self.has_end_mark && behind_end > 0 {
             let bytes = if behind_end == 1 { "byte" } else { "bytes" };
@@ -53,17 +56,13 @@ impl Survey {
             );
             odd.push(Oddity::new(&codes::TRAILING, text));
         }
-        let gps = match valid {
-            VALID => &mut self.stats.gps,
-            _ => &mut self.stats.gps_digit,
-        };
-        let to_unix = mem::take(gps).fit();
+        let to_unix = self.stats.gps().times.clone().fit();
         if to_unix.is_none() {
             let text = "no GPS message tells UTC: times are the program's";
             odd.push(Oddity::new(&codes::NO_UTC, text));
         }
         let mut remarks: Vec<String> = odd.iter().map(|odd| odd.text.clone()).collect();
-        let metadata = self.metadata(index);
+        let (metadata, time) = (self.metadata(index), self.time());
         let (wants_utc, choice) = (lidar.utc, lidar.clock);
         let mut lidar = mem::take(&mut self.stats.probe).finish(lidar);
         if let (Some(lidar), Some(fit), true) = (&mut lidar, &to_unix, wants_utc) {
@@ -120,7 +119,7 @@ impl Survey {
             parts,
             reach,
             clock: Clock { zero: ClockZero::ProgramStart, to_unix },
-            time: self.stats.time,
+            time,
             metadata,
             damage: self.gaps,
             remarks,
@@ -185,6 +184,26 @@ impl Survey {
         ])
     }
 
+    /// From the first time that is believed to the last.
+    fn time(&self) -> Option<TimeRange> {
+        let (least, most) = self.seconds.span()?;
+        let just = |millis| TimeRange::just(time::of_millis(millis));
+        Some(just(least).cover(&just(most)))
+    }
+
+    fn remark_strays(&self, odd: &mut Vec<Oddity>) {
+        let some = match self.seconds.strays() {
+            0 => return,
+            1 => "1 message is of no time, or of one".to_owned(),
+            several => format!("{several} messages are of no time, or of one"),
+        };
+        let text = format!(
+            "{some} that is hours from those before and after: what the log's span and its \
+             index do not count"
+        );
+        odd.push(Oddity::new(&codes::TIME, text));
+    }
+
     fn remark_index(&self, index: IndexVerdict, odd: &mut Vec<Oddity>) {
         let what = match index {
             IndexVerdict::Verified => return,
@@ -205,6 +224,11 @@ impl Stats {
             true => VALID_DIGIT,
             false => VALID,
         }
+    }
+
+    /// What those of gps say.
+    fn gps(&self) -> &GpsStats {
+        if self.valid_byte() == VALID { &self.gps } else { &self.gps_digit }
     }
 
     /// What was counted of those.
@@ -245,9 +269,9 @@ impl Stats {
                 }
             }
             TopicKind::Gps => {
-                let form = match self.odd_positions {
-                    0 => "degrees",
-                    _ => "degrees and minutes, ddmm.mmmm",
+                let form = match self.gps().positions.are_in_minutes() {
+                    false => "degrees",
+                    true => "degrees and minutes, ddmm.mmmm",
                 };
                 tell("position", form.into());
             }
@@ -276,12 +300,7 @@ impl Stats {
             };
             odd.push(Oddity::new(&codes::VALIDITY, text));
         }
-        if self.odd_positions > 0 {
-            let some = match self.odd_positions {
-                1 => "1 position cannot be degrees: it".to_owned(),
-                several => format!("{several} positions cannot be degrees: they"),
-            };
-            let text = format!("{some} may be degrees and minutes, ddmm.mmmm");
+        if let Some(text) = self.gps().positions.odd() {
             odd.push(Oddity::new(&codes::POSITION, text));
         }
         if self.odd_lengths > 0 {

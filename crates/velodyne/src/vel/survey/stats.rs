@@ -1,6 +1,6 @@
 //! What is counted of the messages.
 
-use logtool_core::{TimeRange, TopicId};
+use logtool_core::{TimeRange, Timestamp, TopicId};
 
 use crate::lidar::Probe;
 use crate::vel::{
@@ -8,6 +8,7 @@ use crate::vel::{
     image,
     judge::Message,
     message::{Gps, Pose},
+    position::Positions,
     survey::payload_len,
     time,
     topics::TopicKind,
@@ -19,7 +20,6 @@ use crate::vel::{
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stats {
     pub(super) topics: Vec<TopicStats>,
-    pub(super) time: Option<TimeRange>,
     pub(super) packets: u64,
     /// The most that a message has.
     pub(super) most_packets: u64,
@@ -27,17 +27,22 @@ pub(super) struct Stats {
     pub(super) valid: Validity,
     pub(super) valid_digit: Validity,
     pub(super) other: Validity,
-    pub(super) gps: GpsTimes,
+    pub(super) gps: GpsStats,
     /// The same, of messages that are marked with the digit.
-    pub(super) gps_digit: GpsTimes,
-    /// Positions that cannot be degrees.
-    pub(super) odd_positions: u64,
+    pub(super) gps_digit: GpsStats,
     /// Pictures that are not what they say.
     pub(super) odd_images: u64,
     /// Messages that hold more or less than the number before it says.
     pub(super) odd_lengths: u64,
     pub(super) attitudes: Attitudes,
     pub(super) probe: Probe,
+}
+
+/// What messages of gps say.
+#[derive(Clone, Debug, Default)]
+pub(super) struct GpsStats {
+    pub(super) times: GpsTimes,
+    pub(super) positions: Positions,
 }
 
 /// What is counted of a topic.
@@ -69,8 +74,10 @@ impl Stats {
         data: &[u8],
     ) {
         let time = time::of_millis(message.header.millis);
-        let just = TimeRange::just(time);
-        self.time = Some(self.time.map_or(just, |all| all.cover(&just)));
+        let just = match time {
+            Timestamp::MAX => TimeRange::EMPTY,
+            time => TimeRange::just(time),
+        };
         if self.topics.len() <= topic.index() {
             let none = TopicStats {
                 records: 0,
@@ -108,15 +115,14 @@ impl Stats {
                 self.most_packets = self.most_packets.max(packets);
             }
             Some(TopicKind::Gps) => {
-                if let Some(gps) = Gps::from_data(data) {
-                    match message.header.validity {
-                        VALID => self.gps.observe(time, &gps),
-                        VALID_DIGIT => self.gps_digit.observe(time, &gps),
-                        _ => {}
-                    }
-                    let is_odd =
-                        gps.latitude.abs() > 90.0 || gps.longitude.abs() > 180.0;
-                    self.odd_positions += u64::from(is_odd);
+                let stats = match message.header.validity {
+                    VALID => Some(&mut self.gps),
+                    VALID_DIGIT => Some(&mut self.gps_digit),
+                    _ => None,
+                };
+                if let Some((stats, gps)) = stats.zip(Gps::from_data(data)) {
+                    stats.times.observe(time, &gps);
+                    stats.positions.observe(&gps);
                 }
             }
             Some(TopicKind::Image) => {
