@@ -110,6 +110,53 @@ fn a_web_page_and_other_texts_are_no_calibrations() {
     }
 }
 
+#[test]
+fn a_number_that_cannot_be_read_is_an_error_that_names_it() {
+    let xml = |field: &str| {
+        format!(
+            "<DB>\n<points_><item><px>\n<id_>3</id_>\n{field}\n</px></item></points_></DB>"
+        )
+    };
+    let read =
+        Calibration::from_xml(&xml("<vertCorrection_>-0.12</vertCorrection_>"), "db");
+    assert_eq!(read.unwrap().lasers[3].vertical_deg, -0.12);
+    for number in ["-0,12", "nan<!-- -->", "inf", ""] {
+        let text = xml(&format!("<vertCorrection_>{number}</vertCorrection_>"));
+        let err = Calibration::from_xml(&text, "db").unwrap_err().to_string();
+        assert!(err.contains("db: laser 3: `vertCorrection_` in line 4"), "{err}");
+    }
+    let enabled = "<DB><enabled_><item>on</item></enabled_></DB>";
+    let err = Calibration::from_xml(enabled, "db").unwrap_err().to_string();
+    assert!(err.contains("`item` in line 1 is no number: \"on\""), "{err}");
+    for (text, told) in [
+        (
+            "lasers:\n- laser_id: 3\n  vert_correction: -0,12\n",
+            "laser 3: `vert_correction`",
+        ),
+        ("lasers: [{laser_id: 3, vert_correction: -0,12}]", "laser 3: `12`"),
+        ("lasers: [{laser_id: 3, rot_correction: .nan}]", "laser 3: `rot_correction`"),
+        ("distance_resolution: 2 mm\nlasers: [{laser_id: 0}]", "`distance_resolution`"),
+    ] {
+        let err = Calibration::from_yaml(text, "db").unwrap_err().to_string();
+        assert!(err.contains(told), "{err}");
+    }
+}
+
+#[test]
+fn angles_that_are_not_there_are_told_by_laser() {
+    let lasers =
+        (0..4).map(|id| format!("- {{laser_id: {id}, rot_correction: 0.1}}\n"));
+    let text = format!("lasers:\n{}", lasers.collect::<String>());
+    let remarks = Calibration::from_yaml(&text, "db").unwrap().remarks;
+    assert!(
+        remarks[0].contains("no vertical angle is told of the lasers 0-3"),
+        "{remarks:?}"
+    );
+    let level = text.replace("rot", "vert");
+    let remarks = Calibration::from_yaml(&level, "db").unwrap().remarks;
+    assert!(remarks[0].contains("all lasers look as far up"), "{remarks:?}");
+}
+
 /// A stream of status bytes: `packets` of them, of which those are lost of which `lost`
 /// says so. The bytes of the sample, of which one round is whole, go on in rounds.
 fn stream(
@@ -166,6 +213,25 @@ fn the_calibration_in_the_packets_is_the_one_that_was_simulated_whatever_is_lost
             let found = report.calibration.unwrap();
             same(&truth, &found, DIGITS, name);
         }
+    }
+}
+
+#[test]
+fn packets_that_were_overtaken_are_as_good_as_others() {
+    let Some(samples) = samples() else { return };
+    for (name, truth, period, check) in STREAMS {
+        let mut tails: Vec<_> = packets(&samples.join(name))
+            .iter()
+            .map(|(_, payload)| Firings::new(payload).unwrap().tail())
+            .collect();
+        for at in (1..tails.len() - 1).filter(|at| is_lost(*at, 5)) {
+            tails.swap(at, at + 1);
+        }
+        let mut stream = StatusStream::new(period);
+        tails.iter().for_each(|tail| stream.add(tail.micros, tail.sort, tail.value));
+        let report = stream.report();
+        assert_eq!((report.check, report.incomplete), (check, vec![]), "{name}");
+        same(&read(&samples.join(truth)), &report.calibration.unwrap(), DIGITS, name);
     }
 }
 

@@ -53,6 +53,15 @@ pub(super) fn odd(lasers: &[Laser]) -> Option<String> {
     (count > 0).then(|| format!("{some}: {}{more}", all.join(", ")))
 }
 
+/// That all of `lasers` look as far up, in a sentence, if they do: no lidar is like that.
+pub(super) fn alike(lasers: &[Laser]) -> Option<String> {
+    let angle = lasers.first()?.vertical_deg;
+    let is_alike = lasers.iter().all(|laser| laser.vertical_deg == angle);
+    (is_alike && lasers.len() > 1).then(|| {
+        format!("all lasers look as far up: the vertical angle is {angle} deg")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,7 +10,7 @@ use logtool_core::{Error, ErrorKind, Result};
 use roxmltree::{Document, Node, ParsingOptions};
 
 use crate::calibration::{
-    laser::{Calibration, Laser, Origin},
+    laser::{Calibration, Laser, Origin, ranges},
     plausible,
 };
 
@@ -22,6 +22,10 @@ const MOST_NODES: u32 = 100_000;
 
 impl Calibration {
     /// Reads a `db.xml`; `name` is kept as its origin.
+    ///
+    /// # Errors
+    /// `Malformed` if it is none, or if one of its numbers cannot be read: then the error
+    /// says which.
     pub fn from_xml(text: &str, name: &str) -> Result<Self> {
         let options = ParsingOptions {
             allow_dtd: true,
@@ -37,35 +41,46 @@ impl Calibration {
             Error::new(ErrorKind::Malformed, format!("{name} has no {what}"))
         };
         let db = db.ok_or_else(|| malformed("calibration: no element `DB`"))?;
-        let enabled = list(db, "enabled_");
-        let (least, most) = (list(db, "minIntensity_"), list(db, "maxIntensity_"));
+        let odd =
+            |what: String| Error::new(ErrorKind::Malformed, format!("{name}: {what}"));
+        let list = |name| list(db, name).map_err(odd);
+        let enabled = list("enabled_")?;
+        let (least, most) = (list("minIntensity_")?, list("maxIntensity_")?);
         let mut lasers: Vec<Option<Laser>> = vec![];
+        let mut untold = vec![];
         let points =
             child(db, "points_").into_iter().flat_map(|points| points.children());
         let items = points.filter(|node| node.has_tag_name("item"));
         for px in items.filter_map(|item| child(item, "px")) {
-            let number = |name| child(px, name).and_then(value);
-            let id = number("id_").ok_or_else(|| malformed("`id_` of a laser"))?;
+            let number = |name| child(px, name).map(value).transpose();
+            let id = number("id_").map_err(odd)?;
+            let id = id.ok_or_else(|| malformed("`id_` of a laser"))?;
             if !(0.0..MOST_LASERS as f64).contains(&id) || id.fract() != 0.0 {
                 return Err(malformed("laser numbers below 128"));
             }
             let at = id as usize;
-            let field = |name| number(name).unwrap_or(0.0);
-            let (x, y) = (number("distCorrectionX_"), number("distCorrectionY_"));
+            let field = |name| {
+                let value =
+                    number(name).map_err(|what| odd(format!("laser {at}: {what}")));
+                value.map(|value| value.unwrap_or(0.0))
+            };
+            if child(px, "vertCorrection_").is_none() {
+                untold.push(at as u16);
+            }
             let byte = |list: &[f64], other| list.get(at).map_or(other, |v| *v as u8);
             let laser = Laser {
                 id: at as u16,
                 is_enabled: enabled.get(at).is_none_or(|v| *v != 0.0),
-                rotation_deg: field("rotCorrection_"),
-                vertical_deg: field("vertCorrection_"),
-                distance_m: field("distCorrection_") / 100.0,
-                distance_x_m: x.unwrap_or(0.0) / 100.0,
-                distance_y_m: y.unwrap_or(0.0) / 100.0,
+                rotation_deg: field("rotCorrection_")?,
+                vertical_deg: field("vertCorrection_")?,
+                distance_m: field("distCorrection_")? / 100.0,
+                distance_x_m: field("distCorrectionX_")? / 100.0,
+                distance_y_m: field("distCorrectionY_")? / 100.0,
                 two_point: None,
-                vertical_offset_m: field("vertOffsetCorrection_") / 100.0,
-                horizontal_offset_m: field("horizOffsetCorrection_") / 100.0,
-                focal_distance_m: field("focalDistance_") / 100.0,
-                focal_slope: field("focalSlope_"),
+                vertical_offset_m: field("vertOffsetCorrection_")? / 100.0,
+                horizontal_offset_m: field("horizOffsetCorrection_")? / 100.0,
+                focal_distance_m: field("focalDistance_")? / 100.0,
+                focal_slope: field("focalSlope_")?,
                 min_intensity: byte(&least, 0),
                 max_intensity: byte(&most, 255),
             };
@@ -76,8 +91,9 @@ impl Calibration {
                 *place = Some(laser);
             }
         }
-        let step = child(db, "distLSB_").and_then(value).map(|cm| cm / 100.0);
-        Self::gathered(lasers, step, Origin::File(name.to_owned()))
+        let step = child(db, "distLSB_").map(value).transpose().map_err(odd)?;
+        let step = step.map(|cm| cm / 100.0);
+        Self::gathered(lasers, &untold, step, Origin::File(name.to_owned()))
     }
 
     /// Writes a `db.xml`. What it cannot say (`two_point`) is left out.
@@ -142,9 +158,11 @@ impl Calibration {
         out
     }
 
-    /// The calibration of `lasers`, of which each should be there.
+    /// The calibration of `lasers`, of which each should be there; the vertical angles of
+    /// some are `untold`.
     pub(super) fn gathered(
         lasers: Vec<Option<Laser>>,
+        untold: &[u16],
         distance_step_m: Option<f64>,
         origin: Origin,
     ) -> Result<Self> {
@@ -168,12 +186,24 @@ impl Calibration {
                 missing.join(", ")
             ));
         }
+        let untold: Vec<u16> = untold
+            .iter()
+            .copied()
+            .filter(|id| usize::from(*id) < lasers.len())
+            .collect();
+        if !untold.is_empty() {
+            remarks.push(format!(
+                "no vertical angle is told of the lasers {}: they are taken for level",
+                ranges(&untold)
+            ));
+        }
         let lasers = lasers.into_iter().zip(0_u16..);
         let lasers = lasers.map(|(laser, id)| {
             laser.unwrap_or_else(|| Laser { is_enabled: false, ..Laser::new(id) })
         });
         let lasers: Vec<Laser> = lasers.collect();
         remarks.extend(plausible::odd(&lasers));
+        remarks.extend(plausible::alike(&lasers).filter(|_| untold.is_empty()));
         Ok(Self {
             lasers,
             distance_step_m: distance_step_m.filter(|step| *step > 0.0),
@@ -195,16 +225,22 @@ fn child<'a, 'input>(node: Node<'a, 'input>, name: &str) -> Option<Node<'a, 'inp
     node.children().find(|node| node.has_tag_name(name))
 }
 
-fn value(node: Node<'_, '_>) -> Option<f64> {
-    let value: f64 = node.text()?.trim().parse().ok()?;
-    value.is_finite().then_some(value)
+/// The finite number that `node` holds, or what it holds instead.
+fn value(node: Node<'_, '_>) -> Result<f64, String> {
+    let text = node.text().unwrap_or_default().trim();
+    let value = text.parse().ok().filter(|value: &f64| value.is_finite());
+    value.ok_or_else(|| {
+        let line = node.document().text_pos_at(node.range().start).row;
+        let name = node.tag_name().name();
+        format!("`{name}` in line {line} is no number: {text:?}")
+    })
 }
 
 /// The numbers of the list called `name`.
-fn list(db: Node<'_, '_>, name: &str) -> Vec<f64> {
+fn list(db: Node<'_, '_>, name: &str) -> Result<Vec<f64>, String> {
     let items = child(db, name).into_iter().flat_map(|list| list.children());
-    let items = items.filter(|node| node.has_tag_name("item")).filter_map(value);
-    items.take(MOST_LASERS).collect()
+    let items = items.filter(|node| node.has_tag_name("item"));
+    items.take(MOST_LASERS).map(value).collect()
 }
 
 /// A number without the noise that a change of unit brings: twelve digits.

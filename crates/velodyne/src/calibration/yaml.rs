@@ -23,6 +23,10 @@ use crate::calibration::{
 
 impl Calibration {
     /// Reads a YAML file; `name` is kept as its origin.
+    ///
+    /// # Errors
+    /// `Malformed` if it is none, or if one of its numbers cannot be read: then the error
+    /// says which.
     pub fn from_yaml(text: &str, name: &str) -> Result<Self> {
         let malformed = |what: String| Error::new(ErrorKind::Malformed, what);
         let tree = Tree::parse(text)
@@ -31,34 +35,45 @@ impl Calibration {
             return Err(malformed(format!("{name} has no list of `lasers`")));
         };
         let mut lasers: Vec<Option<Laser>> = vec![];
+        let mut untold = vec![];
         for item in items {
-            let number = |key| item.get(key).and_then(Tree::number);
-            let id =
-                number("laser_id").filter(|id| (0.0..MOST_LASERS as f64).contains(id));
+            let odd = |what| malformed(format!("{name}: {what}"));
+            let id = item.number("laser_id").map_err(odd)?;
+            let id = id.filter(|id| (0.0..MOST_LASERS as f64).contains(id));
             let Some(id) = id else {
                 return Err(malformed(format!("{name} has a laser without a number")));
             };
             let at = id as usize;
-            let field = |key| number(key).unwrap_or(0.0);
-            let byte = |key, other: f64| number(key).unwrap_or(other) as u8;
-            let two_point =
-                item.get("two_pt_correction_available").and_then(Tree::truth);
+            let odd = |what| malformed(format!("{name}: laser {at}: {what}"));
+            if let Some(key) = item.stray_number() {
+                return Err(odd(format!(
+                    "`{key}` is no name of a value, but a number"
+                )));
+            }
+            let number = |key| item.number(key).map_err(odd);
+            let field = |key| Ok::<_, Error>(number(key)?.unwrap_or(0.0));
+            let byte =
+                |key, other: f64| Ok::<_, Error>(number(key)?.unwrap_or(other) as u8);
+            if number("vert_correction")?.is_none() {
+                untold.push(at as u16);
+            }
+            let two_point = item.truth("two_pt_correction_available").map_err(odd)?;
             let laser = Laser {
                 id: at as u16,
                 is_enabled: true,
-                rotation_deg: field("rot_correction").to_degrees(),
-                vertical_deg: field("vert_correction").to_degrees(),
-                distance_m: field("dist_correction"),
-                distance_x_m: field("dist_correction_x"),
-                distance_y_m: field("dist_correction_y"),
+                rotation_deg: field("rot_correction")?.to_degrees(),
+                vertical_deg: field("vert_correction")?.to_degrees(),
+                distance_m: field("dist_correction")?,
+                distance_x_m: field("dist_correction_x")?,
+                distance_y_m: field("dist_correction_y")?,
                 // ROS does not use them unless it is told to.
                 two_point: Some(two_point.unwrap_or(false)),
-                vertical_offset_m: field("vert_offset_correction"),
-                horizontal_offset_m: field("horiz_offset_correction"),
-                focal_distance_m: field("focal_distance"),
-                focal_slope: field("focal_slope"),
-                min_intensity: byte("min_intensity", 0.0),
-                max_intensity: byte("max_intensity", 255.0),
+                vertical_offset_m: field("vert_offset_correction")?,
+                horizontal_offset_m: field("horiz_offset_correction")?,
+                focal_distance_m: field("focal_distance")?,
+                focal_slope: field("focal_slope")?,
+                min_intensity: byte("min_intensity", 0.0)?,
+                max_intensity: byte("max_intensity", 255.0)?,
             };
             if lasers.len() <= at {
                 lasers.resize(at + 1, None);
@@ -67,8 +82,9 @@ impl Calibration {
                 *place = Some(laser);
             }
         }
-        let step = tree.get("distance_resolution").and_then(Tree::number);
-        Self::gathered(lasers, step, Origin::File(name.to_owned()))
+        let step = tree.number("distance_resolution");
+        let step = step.map_err(|what| malformed(format!("{name}: {what}")))?;
+        Self::gathered(lasers, &untold, step, Origin::File(name.to_owned()))
     }
 
     /// Writes the YAML that ROS and velodyne_decoder read.

@@ -10,6 +10,9 @@ pub(super) const CYCLE: usize = 16;
 /// month, year, GPS, temperature, version.
 pub(super) const STATUS: &[u8; 9] = b"HMSDNYGTV";
 
+/// A packet that is overtaken by others is at most so many places behind.
+const OVERTAKEN: f64 = 64.0;
+
 /// A gap after which counting starts over: a clock that is off by 100 ppm has slipped by
 /// less than half a short round.
 const LONG_GAP_MICROS: u32 = 20_000_000;
@@ -50,6 +53,11 @@ impl Placer {
             self.last = Some((micros, slot));
             return Placed::Anew(slot);
         };
+        let behind = f64::from(before.saturating_sub(micros)) / self.period_micros;
+        if micros < before && behind < OVERTAKEN {
+            return overtaken(at, behind.round() as usize, slot)
+                .unwrap_or_else(|| self.anew(micros, slot));
+        }
         let gap = if micros >= before {
             micros - before
         } else {
@@ -84,6 +92,13 @@ impl Placer {
     }
 }
 
+/// The place of a packet that is so many steps behind the one at `at`, if it is of the sort
+/// that belongs there.
+fn overtaken(at: usize, steps: usize, slot: Option<usize>) -> Option<Placed> {
+    let Some(place) = at.checked_sub(steps) else { return Some(Placed::Nowhere) };
+    slot.is_none_or(|slot| place % CYCLE == slot).then_some(Placed::Here(place))
+}
+
 /// The place in the short round that a sort of status always has, if it has one.
 fn slot(sort: u8) -> Option<usize> {
     match sort {
@@ -108,6 +123,17 @@ mod tests {
         assert_eq!(placer.place(288 * 5 - 312, b'G'), Placed::Here(6));
         // An unknown sort takes the place that its time says.
         assert_eq!(placer.place(288 * 10 - 312, 0xf9), Placed::Here(11));
+    }
+
+    #[test]
+    fn packets_that_were_overtaken_are_put_where_they_belong() {
+        let mut placer = Placer::new(288.0);
+        assert_eq!(placer.place(0, b'H'), Placed::Anew(0));
+        assert_eq!(placer.place(288 * 2, b'S'), Placed::Here(2));
+        assert_eq!(placer.place(288, b'M'), Placed::Here(1));
+        assert_eq!(placer.place(288 * 3, b'D'), Placed::Here(3));
+        // A clock that is set back is something else.
+        assert_eq!(placer.place(288, b'7'), Placed::Anew(15));
     }
 
     #[test]

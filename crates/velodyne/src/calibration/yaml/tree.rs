@@ -73,19 +73,46 @@ impl Tree {
         items.iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    /// The finite number that it is.
-    pub(super) fn number(&self) -> Option<f64> {
-        let Self::Plain(text) = self else { return None };
-        text.parse().ok().filter(|value: &f64| value.is_finite())
+    /// The finite number that a map has under `key`, if it has something there; or what it
+    /// has instead.
+    pub(super) fn number(&self, key: &str) -> Result<Option<f64>, String> {
+        self.value(key, "number", |text| {
+            text.parse().ok().filter(|value: &f64| value.is_finite())
+        })
     }
 
-    /// The truth that it is.
-    pub(super) fn truth(&self) -> Option<bool> {
-        let Self::Plain(text) = self else { return None };
-        match text.to_ascii_lowercase().as_str() {
+    /// The truth that a map has under `key`, likewise.
+    pub(super) fn truth(&self, key: &str) -> Result<Option<bool>, String> {
+        self.value(key, "truth", |text| match text.to_ascii_lowercase().as_str() {
             "true" | "yes" | "on" | "1" => Some(true),
             "false" | "no" | "off" | "0" => Some(false),
             _ => None,
+        })
+    }
+
+    /// A name in a map that is a number: what is left of one with a comma in it.
+    pub(super) fn stray_number(&self) -> Option<&str> {
+        let Self::Map(items) = self else { return None };
+        let is_number = |name: &&str| name.parse::<f64>().is_ok();
+        items.iter().map(|(name, _)| name.as_str()).find(is_number)
+    }
+
+    fn value<T>(
+        &self,
+        key: &str,
+        what: &str,
+        read: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, String> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(Self::Plain(text)) if ["", "~", "null"].contains(&text.as_str()) => {
+                Ok(None)
+            }
+            Some(Self::Plain(text)) => match read(text) {
+                Some(value) => Ok(Some(value)),
+                None => Err(format!("`{key}` is no {what}: {text:?}")),
+            },
+            Some(_) => Err(format!("`{key}` is no {what}")),
         }
     }
 }
@@ -99,8 +126,10 @@ mod tests {
         for text in ["a:\n- b: 1.5\n  c: true\n", "{a: [{b: 1.5, c: true}]}"] {
             let tree = Tree::parse(text).unwrap();
             let Some(Tree::List(items)) = tree.get("a") else { panic!("{tree:?}") };
-            assert_eq!(items[0].get("b").unwrap().number(), Some(1.5));
-            assert_eq!(items[0].get("c").unwrap().truth(), Some(true));
+            assert_eq!(items[0].number("b"), Ok(Some(1.5)));
+            assert_eq!(items[0].truth("c"), Ok(Some(true)));
+            assert_eq!(items[0].number("d"), Ok(None));
+            assert!(items[0].number("c").is_err() && items[0].truth("b").is_err());
         }
     }
 
