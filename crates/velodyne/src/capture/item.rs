@@ -18,6 +18,9 @@ const MAX_INTERFACES: usize = 1 << 12;
 const TIME_RESOLUTION: u16 = 9;
 const TIME_OFFSET: u16 = 14;
 
+/// The type of a packet block, which the enhanced one has replaced.
+const PACKET_BLOCK: u32 = 2;
+
 /// The time of a frame that has none.
 pub(crate) const NO_TIME: Timestamp = Timestamp::MAX;
 
@@ -161,9 +164,39 @@ impl Section {
                     len,
                 })
             }
+            Ok(_) if self.word(bytes, 0) == Some(PACKET_BLOCK) => {
+                self.packet_block(bytes).unwrap_or(Item::Broken)
+            }
             Ok(_) => Item::Other,
             Err(_) => Item::Broken,
         }
+    }
+
+    /// The frame in a packet block, the obsolete one: laid out as the enhanced one, but for
+    /// the interface, which has 16 bits, and after which packets are counted that were lost.
+    fn packet_block(&self, bytes: &[u8]) -> Option<Item> {
+        let word = |at| self.word(bytes, at);
+        let ids = word(8)?;
+        let id = if self.is_big_endian { ids >> 16 } else { ids & 0xffff };
+        let interface = self.interfaces.get(id as usize)?;
+        let ticks = u64::from(word(12)?) << 32 | u64::from(word(16)?);
+        let (captured, len) = (word(20)? as usize, word(24)? as usize);
+        // Behind it is the length of the block once more.
+        let is_all = captured <= bytes.len().checked_sub(32)?;
+        is_all.then_some(Item::Frame(Frame {
+            link: interface.link,
+            time: interface.time(ticks),
+            bytes: 28..28 + captured,
+            len,
+        }))
+    }
+
+    fn word(&self, bytes: &[u8], at: usize) -> Option<u32> {
+        let word = *bytes.get(at..)?.first_chunk()?;
+        Some(match self.is_big_endian {
+            true => u32::from_be_bytes(word),
+            false => u32::from_le_bytes(word),
+        })
     }
 }
 
@@ -226,6 +259,32 @@ mod tests {
         Interface { link: 1, resolution, offset_secs, snap_len: 0 }
             .time(ticks)
             .as_nanos()
+    }
+
+    #[test]
+    fn an_obsolete_packet_block_holds_a_frame() {
+        let interface =
+            Interface { link: 1, resolution: 6, offset_secs: 0, snap_len: 0 };
+        for is_big_endian in [false, true] {
+            let section = Section { is_big_endian, interfaces: vec![interface] };
+            // Two packets were lost on the interface 0.
+            let ids = if is_big_endian { 2 } else { 2 << 16 };
+            let mut words = [2, 36, ids, 0, 1_500_000, 3, 1_248, u32::MAX, 36];
+            if is_big_endian {
+                words = words.map(u32::swap_bytes);
+            }
+            let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+            let frame = Frame {
+                link: 1,
+                time: Timestamp::from_nanos(1_500_000_000),
+                bytes: 28..31,
+                len: 1_248,
+            };
+            assert_eq!(section.item(Container::PcapNg, &bytes), Item::Frame(frame));
+            let mut long = bytes.clone();
+            (long[20], long[23]) = (9, 9);
+            assert_eq!(section.item(Container::PcapNg, &long), Item::Broken);
+        }
     }
 
     #[test]
