@@ -47,6 +47,9 @@ pub const CALIBRATION_REMARK: &str = "calibration_remark";
 /// packets say.
 pub const MODEL_REMARK: &str = "model_remark";
 
+/// The key of what speaks against the model that was chosen, and has to be said aloud.
+pub const MODEL_CONFLICT: &str = "lidar_although";
+
 /// The key of what has to be said aloud of the messages that no points are made of, as they
 /// are not marked valid.
 pub const VALIDITY_REMARK: &str = "validity_remark";
@@ -99,6 +102,9 @@ pub struct Lidar {
     pub overruled: Option<String>,
     /// What speaks against it, and was overruled, a sentence each.
     pub conflicts: Vec<String>,
+    /// Which returns its first packets hold, if they do not all hold the same.
+    #[serde(default)]
+    pub change: Option<String>,
 }
 
 impl LidarOptions {
@@ -109,6 +115,7 @@ impl LidarOptions {
             axes: Axes::Ros,
             cut: 0,
             time: TimeSource::Record,
+            fixed_returns: false,
         };
         Self {
             model: None,
@@ -181,6 +188,17 @@ impl Lidar {
             TimeSource::Sensor { .. } => "those of the lidar's own clock",
         };
         all.insert("times".to_owned(), times.to_owned());
+        if let Some(change) = &self.change {
+            all.insert("returns".to_owned(), change.clone());
+        }
+        if self.calibration.sends_corrected_intensity {
+            let by_lidar = "corrected by the lidar itself (power level A8)";
+            let told = match self.points.formula.corrects_corrected() {
+                true => format!("{by_lidar}, and once more, as this formula does"),
+                false => format!("{by_lidar}: not corrected again"),
+            };
+            all.insert("intensity".to_owned(), told);
+        }
         if let Err(misfit) = self.calibration.suits(self.sensor.model) {
             all.insert(CALIBRATION_MISFIT.to_owned(), misfit.to_string());
         }
@@ -191,7 +209,7 @@ impl Lidar {
             all.insert(MODEL_REMARK.to_owned(), overruled.clone());
         }
         if !self.conflicts.is_empty() {
-            all.insert("lidar_although".to_owned(), self.conflicts.join("; "));
+            all.insert(MODEL_CONFLICT.to_owned(), self.conflicts.join("; "));
         }
         if let Some(clock) = &self.clock {
             all.insert("lidar_clock".to_owned(), clock.clone());
@@ -207,7 +225,7 @@ impl Lidar {
         let overruled = self.overruled.iter().cloned();
         let conflicts = overruled.chain(self.conflicts.iter().map(conflict));
         let complaint = self.complaint.iter().cloned();
-        let clock = self.clock_remark.iter().cloned();
+        let clock = self.clock_remark.iter().chain(&self.change).cloned();
         let calibration = self.calibration.remarks.iter().cloned();
         conflicts.chain(calibration).chain(complaint).chain(clock)
     }

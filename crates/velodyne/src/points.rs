@@ -20,6 +20,8 @@ mod table;
 
 mod unpack;
 
+mod modes;
+
 mod decoder;
 
 pub(crate) use crate::points::clock::nearest;

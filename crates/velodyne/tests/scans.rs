@@ -15,7 +15,9 @@ use logtool_velodyne::{
 };
 
 fn index(packets: &[Payload], cut: u16) -> ScanIndex {
-    let mut tracker = ScanTracker::new(sensor(packets), cut);
+    let mut options = PointOptions::default();
+    options.cut = cut;
+    let mut tracker = ScanTracker::new(sensor(packets), options);
     let mut index = ScanIndex::default();
     for (at, (nanos, payload)) in packets.iter().enumerate() {
         let time = Timestamp::from_nanos(*nanos);

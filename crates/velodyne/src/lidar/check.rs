@@ -1,5 +1,7 @@
 //! What is wrong with the packets of a lidar, or odd.
 
+use std::collections::BTreeMap;
+
 use logtool_core::{
     Block, Finding, Findings, Log, Record, Result, Selection, TimeRange, TopicId,
 };
@@ -7,7 +9,9 @@ use logtool_core::{
 use crate::{
     calibration::Origin,
     lidar::{Lidar, codes as code},
+    model::{self, ReturnMode, Sensor},
     packet::Firings,
+    points::PointOptions,
 };
 
 /// How much of a log is read at once.
@@ -61,7 +65,7 @@ impl Lidar {
         if !self.sensor.model.tells_time() {
             return Ok(());
         }
-        let mut clocks = Clocks::new(self.sensor.packet_nanos());
+        let mut clocks = Clocks::new(self.sensor, self.points);
         let topics = [topic].into_iter().collect();
         let selection = Selection { topics, ..Selection::default() };
         let mut block = Block::default();
@@ -81,7 +85,10 @@ impl Lidar {
 
 /// Compares the clock in packets with that of the log.
 struct Clocks {
-    period: f64,
+    sensor: Sensor,
+    options: PointOptions,
+    /// How many packets hold which returns.
+    returns: BTreeMap<ReturnMode, u64>,
     /// The time of the lidar and of the log, in nanoseconds, of the packet before.
     last: Option<(i64, i64)>,
     /// How many packets are missing, in how many gaps, the longest, and when.
@@ -93,13 +100,24 @@ struct Clocks {
 }
 
 impl Clocks {
-    fn new(period: f64) -> Self {
-        let when = TimeRange::EMPTY;
-        Self { period, last: None, lost: 0, gaps: 0, longest: 0, when, jumps: None }
+    fn new(sensor: Sensor, options: PointOptions) -> Self {
+        Self {
+            sensor,
+            options,
+            returns: BTreeMap::new(),
+            last: None,
+            lost: 0,
+            gaps: 0,
+            longest: 0,
+            when: TimeRange::EMPTY,
+            jumps: None,
+        }
     }
 
     fn packet(&mut self, record: &Record<'_>) {
         let Some(firings) = Firings::new(record.payload) else { return };
+        let sensor = self.options.sensor(self.sensor, firings);
+        *self.returns.entry(sensor.returns).or_default() += 1;
         let stamp = i64::from(firings.tail().micros) * 1_000;
         let now = record.time.as_nanos();
         let Some((before, then)) = self.last.replace((stamp, now)) else { return };
@@ -131,7 +149,7 @@ impl Clocks {
             return;
         }
         let step = step.saturating_add(hours.saturating_mul(HOUR));
-        let missing = (step as f64 / self.period).round() - 1.0;
+        let missing = (step as f64 / sensor.packet_nanos()).round() - 1.0;
         if missing >= 1.0 {
             self.lost += missing as u64;
             self.gaps += 1;
@@ -143,6 +161,9 @@ impl Clocks {
     fn tell(self, topic: TopicId, findings: &mut Findings) {
         if let Some(jumps) = self.jumps {
             findings.add(jumps.of(topic));
+        }
+        if let Some(text) = model::change(&self.returns) {
+            findings.add(Finding::new(&code::RETURNS, text).of(topic));
         }
         if self.lost > 0 {
             let Self { lost, gaps, .. } = self;
@@ -168,7 +189,9 @@ mod tests {
     /// What is found of packets of an HDL-64E S2 with these stamps, in microseconds, at
     /// these times, in nanoseconds.
     fn found(packets: &[(u32, i64)]) -> Vec<(&'static str, u64, String)> {
-        let mut clocks = Clocks::new(288_000.0);
+        let returns = ReturnMode::Strongest;
+        let sensor = Sensor { model: model::Model::Hdl64eS2, returns };
+        let mut clocks = Clocks::new(sensor, PointOptions::default());
         for (stamp, nanos) in packets {
             let mut packet = [0; DATA_BYTES];
             packet[1_200..1_204].copy_from_slice(&stamp.to_le_bytes());

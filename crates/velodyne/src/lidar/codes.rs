@@ -15,6 +15,7 @@ pub const CODES: &[&Code] = &[
     &CONFLICT,
     &OVERRULED,
     &PACKETS_LOST,
+    &RETURNS,
 ];
 
 const fn code(name: &'static str, severity: Severity, meaning: &'static str) -> Code {
@@ -62,4 +63,9 @@ pub(super) static PACKETS_LOST: Code = code(
     "lidar.packets.lost",
     Warning,
     "packets are missing, by the time that those around them tell",
+);
+pub(super) static RETURNS: Code = code(
+    "lidar.returns",
+    Note,
+    "the returns that a lidar sends change within a log: each packet is read as it says",
 );

@@ -72,12 +72,18 @@ impl Probe {
             reasons,
             overruled,
             conflicts: verdict.conflicts,
+            change: verdict.change.filter(|_| options.returns.is_none()),
         };
+        lidar.points.fixed_returns |= options.returns.is_some();
         if matches!(model, Model::Hdl64eS2 | Model::Hdl64eS3) {
             lidar.listen(&self.tails);
         }
         if let Some(calibration) = &options.calibration {
-            lidar.calibration = Calibration::clone(calibration);
+            // What the lidar does with what it sends, no file says.
+            let sends_corrected_intensity = lidar.calibration.sends_corrected_intensity;
+            let calibration = Calibration::clone(calibration);
+            lidar.calibration =
+                Calibration { sends_corrected_intensity, ..calibration };
             lidar.complaint = None;
         }
         Some(lidar)
@@ -92,6 +98,7 @@ impl Lidar {
             stream.add(tail.micros, tail.sort, tail.value);
         }
         let report = stream.report();
+        let is_corrected = report.sends_corrected_intensity();
         let complaint = report.complaint().unwrap_or_default();
         let completed = report.completed(&self.calibration);
         match (report.calibration, completed) {
@@ -113,6 +120,7 @@ impl Lidar {
                 ));
             }
         }
+        self.calibration.sends_corrected_intensity = is_corrected;
         self.tells_utc = matches!(report.gps, Some(b'A' | b'V'));
         self.clock = report.gps.map(|gps| match gps {
             b'A' => "locked: pulse and NMEA".to_owned(),

@@ -58,8 +58,7 @@ impl ScanCache {
         if let Some(known) = known.as_ref().filter(|known| known.until >= until) {
             return Ok(known.scans.clone());
         }
-        let tracker = ScanTracker::new(lidar.sensor, lidar.points.cut);
-        let mut tracker = tracker.with_time(lidar.points.time);
+        let mut tracker = ScanTracker::new(lidar.sensor, lidar.points);
         let mut scans = ScanIndex::default();
         let mut block = Block::default();
         let plan = log.manifest().plan(&all, STRETCH).into_iter();

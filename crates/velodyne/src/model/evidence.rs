@@ -2,12 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::packet::{BLOCKS, Bank, Firings};
+use crate::{
+    model::{
+        kind::ReturnMode,
+        returns::{by_azimuths, by_banks, by_byte},
+    },
+    packet::{BLOCKS, Bank, Firings},
+};
 
 /// How many packets are looked at, at most: two rounds of the status of an HDL-64E.
 const ENOUGH: u64 = 8_400;
 
-/// How many intervals between packets are kept.
+/// How many intervals between packets of one sort are kept.
 const INTERVALS: usize = 1_024;
 
 /// What was seen in some packets of one sensor, in the order in which they came.
@@ -26,13 +32,20 @@ pub struct Evidence {
     /// How many payloads of another length were.
     pub others: u64,
     pub(super) patterns: BTreeMap<Pattern, u64>,
-    /// How often two neighbouring pairs of blocks have one azimuth, and the next not.
-    pub(super) doubled: u64,
     /// How often each pair of last bytes was seen.
     pub(super) tails: BTreeMap<(u8, u8), u64>,
-    /// Microseconds from one packet to the next, of the first packets.
+    /// The packets by the returns that they say they hold.
+    pub(super) sorts: BTreeMap<Option<ReturnMode>, Sort>,
+    /// Of the packet before: its time, and what it says it holds.
+    last: Option<(u32, Option<ReturnMode>)>,
+}
+
+/// Packets that hold the same returns.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sort {
+    pub(super) packets: u64,
+    /// Microseconds from one to the next, of the first ones.
     pub(super) intervals: Vec<u32>,
-    last_micros: Option<u32>,
 }
 
 /// The order of the banks in a packet.
@@ -63,16 +76,23 @@ impl Evidence {
         if self.packets > ENOUGH {
             return;
         }
-        *self.patterns.entry(Pattern::of(packet.flags())).or_default() += 1;
-        let azimuths = packet.azimuths();
-        let [a, _, b, _, c, ..] = azimuths;
-        self.doubled += u64::from(a == b && b != c);
+        let pattern = Pattern::of(packet.flags());
+        *self.patterns.entry(pattern).or_default() += 1;
         let tail = packet.tail();
         *self.tails.entry((tail.sort, tail.value)).or_default() += 1;
-        if let Some(last) = self.last_micros.replace(tail.micros) {
+        let returns = match pattern {
+            Pattern::First => by_byte(packet),
+            Pattern::Alternating => by_azimuths(packet),
+            Pattern::FourBanks | Pattern::FourBanksTwice => by_banks(packet),
+            Pattern::OneInFour | Pattern::Unknown => None,
+        };
+        let sort = self.sorts.entry(returns).or_default();
+        sort.packets += 1;
+        if let Some((last, before)) = self.last.replace((tail.micros, returns)) {
             let interval = tail.micros.wrapping_sub(last);
-            if self.intervals.len() < INTERVALS && interval < 10_000 {
-                self.intervals.push(interval);
+            let is_one = returns == before && interval < 10_000;
+            if is_one && sort.intervals.len() < INTERVALS {
+                sort.intervals.push(interval);
             }
         }
     }

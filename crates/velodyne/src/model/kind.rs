@@ -37,7 +37,9 @@ pub enum Model {
 }
 
 /// Which of the echoes of a firing are sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum ReturnMode {
     /// The strongest.
@@ -181,14 +183,19 @@ impl fmt::Display for Model {
     }
 }
 
+impl fmt::Display for ReturnMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Strongest => "strongest return",
+            Self::Last => "last return",
+            Self::Dual => "dual return",
+        })
+    }
+}
+
 impl fmt::Display for Sensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let returns = match self.returns {
-            ReturnMode::Strongest => "strongest return",
-            ReturnMode::Last => "last return",
-            ReturnMode::Dual => "dual return",
-        };
-        write!(f, "{}, {returns}", self.model)
+        write!(f, "{}, {}", self.model, self.returns)
     }
 }
 

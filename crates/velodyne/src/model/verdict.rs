@@ -1,8 +1,11 @@
 //! From what packets tell to the model of the lidar, with the reasons.
 
+use std::collections::BTreeMap;
+
 use crate::model::{
     evidence::{Evidence, Pattern},
     kind::{Model, ReturnMode, Sensor},
+    returns::change,
 };
 
 /// The sorts of status value that only the HDL-64E S2 and S3 send (S3 manual, p. 32).
@@ -11,6 +14,9 @@ const STATUS: &[u8] = b"HMSDNYGTV1234567W";
 /// How many packets without a warning make an S2 of an HDL-64E: each round of 64 has one
 /// on an S3.
 const ROUNDS: u64 = 256;
+
+/// One packet of so many with both returns makes an S3 of an HDL-64E.
+const FEW: u64 = 20;
 
 /// Which lidar it is, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +29,8 @@ pub struct Verdict {
     pub reasons: Vec<String>,
     /// What speaks against it, and was overruled, a sentence each.
     pub conflicts: Vec<String>,
+    /// Which returns are sent, in a sentence, if that changes.
+    pub change: Option<String>,
 }
 
 impl Verdict {
@@ -51,6 +59,11 @@ impl Verdict {
                 None
             }
         };
+        if verdict.sensor.is_some_and(|sensor| sensor.model != Model::Hdl64eS2) {
+            let told = evidence.sorts.iter();
+            let told = told.filter_map(|(of, sort)| Some(((*of)?, sort.packets)));
+            verdict.change = change(&told.collect());
+        }
         verdict
     }
 
@@ -76,11 +89,17 @@ impl Verdict {
             "a known sort of status is at the end of {status} of {seen} packets"
         ));
         let warnings = evidence.count(|(sort, _)| sort == b'W');
-        let is_dual = evidence.doubled * 2 > seen;
-        let model = if is_dual {
-            self.because(
-                "each azimuth comes twice: dual return, which only the S3 has",
-            );
+        let dual = evidence.sorts.get(&Some(ReturnMode::Dual));
+        let dual = dual.map_or(0, |sort| sort.packets);
+        let returns = match dual * 2 > seen {
+            true => ReturnMode::Dual,
+            false => ReturnMode::Strongest,
+        };
+        let model = if dual * FEW > seen {
+            let times = if dual * 2 > seen { "" } else { " in some packets" };
+            self.because(format!(
+                "each azimuth comes twice{times}: dual return, which only the S3 has"
+            ));
             Model::Hdl64eS3
         } else if warnings > 0 {
             self.because("status of the sort `W`: only the S3 sends warnings");
@@ -95,19 +114,8 @@ impl Verdict {
             self.alike.push(Model::Hdl64eS3);
             Model::Hdl64eS2
         };
-        let returns = if is_dual { ReturnMode::Dual } else { ReturnMode::Strongest };
         let sensor = Sensor { model, returns };
-        if let Some(period) = evidence.period() {
-            let expected = sensor.packet_nanos() / 1e3;
-            if (period - expected).abs() < expected * 0.05 {
-                self.because(format!("a packet every {period:.1} us"));
-            } else {
-                let what = format!(
-                    "a packet every {period:.1} us, where {expected:.1} are due"
-                );
-                self.conflicts.push(what);
-            }
-        }
+        self.compare(evidence, sensor, 0.05);
         Some(sensor)
     }
 
@@ -117,30 +125,21 @@ impl Verdict {
         returns: ReturnMode,
     ) -> Option<Sensor> {
         self.because("four banks of lasers: only the VLS-128 has them");
-        let returns = match evidence.common_tail() {
-            Some((0x38, _)) if returns == ReturnMode::Strongest => ReturnMode::Last,
-            _ => returns,
+        let returns = evidence.returns().unwrap_or(returns);
+        let of = |model| Sensor { model, returns };
+        let misses = |model| evidence.misses(returns, of(model).packet_nanos() / 1e3);
+        let model = match misses(Model::AlphaPrime) < misses(Model::Vls128) {
+            true => Model::AlphaPrime,
+            false => Model::Vls128,
         };
-        let model = match evidence.period() {
-            Some(period) => {
-                self.because(format!("a packet every {period:.1} us"));
-                let of = |model| Sensor { model, returns }.packet_nanos() / 1e3;
-                let middle = (of(Model::Vls128) + of(Model::AlphaPrime)) / 2.0;
-                if period < middle { Model::Vls128 } else { Model::AlphaPrime }
-            }
-            None => Model::Vls128,
-        };
-        Some(Sensor { model, returns })
+        self.compare(evidence, of(model), 0.05);
+        Some(of(model))
     }
 
     fn one_bank(&mut self, evidence: &Evidence) -> Option<Sensor> {
         self.because("one bank of lasers: HDL-32E, VLP-16 or VLP-32");
-        let (mode, identity) = evidence.common_tail()?;
-        let returns = match mode {
-            0x38 => ReturnMode::Last,
-            0x39 => ReturnMode::Dual,
-            _ => ReturnMode::Strongest,
-        };
+        let identity = evidence.identity()?;
+        let returns = evidence.returns().unwrap_or(ReturnMode::Strongest);
         let named = Model::ALL.into_iter().find(|m| m.identity() == Some(identity));
         match named {
             Some(model) => {
@@ -150,18 +149,19 @@ impl Verdict {
                 self.because(format!("the identity byte {identity:#04x} is not known"))
             }
         }
-        let timed = evidence.period().and_then(|period| {
+        let timed = evidence.period(returns).and_then(|period| {
             let fits = |model: &Model| {
                 let expected = Sensor { model: *model, returns }.packet_nanos() / 1e3;
                 (period - expected).abs() < expected * 0.03
             };
             let all = [Model::Hdl32e, Model::Vlp16, Model::Vlp32c];
-            let model = all.into_iter().find(fits)?;
-            self.because(format!("a packet every {period:.1} us, as of the {model}"));
-            Some(model)
+            Some((all.into_iter().find(fits)?, period))
         });
+        let because =
+            |timed, period| format!("a packet every {period:.1} us, as of the {timed}");
         let model = match (named, timed) {
-            (Some(named), Some(timed)) if !named.ticks_like(timed) => {
+            (Some(named @ Model::Hdl32e), Some((timed, period))) if named != timed => {
+                self.because(because(timed, period));
                 let what = format!(
                     "the identity byte says {named}, the time between packets says {timed}; \
                      the time is right (VLP-16 of 2014 call themselves HDL-32E)"
@@ -169,8 +169,16 @@ impl Verdict {
                 self.conflicts.push(what);
                 Some(timed)
             }
-            (Some(named), _) => Some(named),
-            (None, timed) => timed,
+            // Where they come less often, some are missing.
+            (Some(named), _) => {
+                self.compare(evidence, Sensor { model: named, returns }, 0.03);
+                Some(named)
+            }
+            (None, Some((timed, period))) => {
+                self.because(because(timed, period));
+                Some(timed)
+            }
+            (None, None) => None,
         };
         if model == Some(Model::Vlp32a) {
             let what =
@@ -183,6 +191,20 @@ impl Verdict {
 }
 
 impl Verdict {
+    /// Says whether packets come as often as those of `sensor`, within this part of the time
+    /// between them.
+    fn compare(&mut self, evidence: &Evidence, sensor: Sensor, within: f64) {
+        let Some(period) = evidence.period(sensor.returns) else { return };
+        let expected = sensor.packet_nanos() / 1e3;
+        if (period - expected).abs() < expected * within {
+            self.because(format!("a packet every {period:.1} us"));
+        } else {
+            let what =
+                format!("a packet every {period:.1} us, where {expected:.1} are due");
+            self.conflicts.push(what);
+        }
+    }
+
     /// Whether the packets tell that it is not `sensor` that sent them.
     pub fn is_against(&self, sensor: Sensor) -> bool {
         self.sensor.is_some_and(|told| {
@@ -208,34 +230,67 @@ impl Evidence {
         self.tails.contains_key(&tail.into())
     }
 
-    fn common_tail(&self) -> Option<(u8, u8)> {
-        self.tails.iter().max_by_key(|(_, count)| **count).map(|(tail, _)| *tail)
+    /// The identity byte of the most packets.
+    fn identity(&self) -> Option<u8> {
+        let mut all: BTreeMap<u8, u64> = BTreeMap::new();
+        for ((_, identity), count) in &self.tails {
+            *all.entry(*identity).or_default() += count;
+        }
+        all.into_iter().max_by_key(|(_, count)| *count).map(|(identity, _)| identity)
     }
 
-    /// The usual time between packets, in microseconds: the mean of the middle half.
-    fn period(&self) -> Option<f64> {
-        let mut all: Vec<u32> = self.intervals.clone();
+    /// The returns that most packets say they hold, if they say so.
+    fn returns(&self) -> Option<ReturnMode> {
+        *self.sorts.iter().max_by_key(|(_, sort)| sort.packets)?.0
+    }
+
+    /// Microseconds from one packet with these returns to the next.
+    fn intervals(&self, returns: ReturnMode) -> &[u32] {
+        let sorts = [Some(returns), None].into_iter();
+        let sorts = sorts.filter_map(|returns| self.sorts.get(&returns));
+        sorts.max_by_key(|sort| sort.packets).map_or(&[], |sort| &sort.intervals)
+    }
+
+    /// The usual time between packets with these returns, in microseconds: the mean of the
+    /// most that are alike. Where packets are lost, the time is a multiple.
+    fn period(&self, returns: ReturnMode) -> Option<f64> {
+        let mut all = self.intervals(returns).to_vec();
         all.sort_unstable();
-        let middle = all.get(all.len() / 4..all.len() - all.len() / 4)?;
-        let total: u64 = middle.iter().copied().map(u64::from).sum();
-        let mean = total as f64 / middle.len() as f64;
+        let (mut first, mut alike) = (0, 0..0);
+        for (end, longest) in (1..).zip(&all) {
+            let is_alike =
+                |least: &u32| u64::from(*least) * 51 / 50 + 1 >= u64::from(*longest);
+            while all.get(first).is_some_and(|least| !is_alike(least)) {
+                first += 1;
+            }
+            if end - first > alike.len() {
+                alike = first..end;
+            }
+        }
+        let alike = all.get(alike)?;
+        let total: u64 = alike.iter().copied().map(u64::from).sum();
+        let mean = total as f64 / alike.len() as f64;
         (mean > 1.0).then_some(mean)
     }
-}
 
-impl Model {
-    /// Whether its packets come as often as those of `other`.
-    fn ticks_like(self, other: Self) -> bool {
-        let period =
-            |model| Sensor { model, returns: ReturnMode::Strongest }.packet_nanos();
-        period(self) == period(other)
+    /// How far the times between packets with these returns are from `period`, or from a few
+    /// times that, as a part of it: in the middle of all.
+    fn misses(&self, returns: ReturnMode, period: f64) -> f64 {
+        let times = |micros: &u32| f64::from(*micros) / period;
+        let few = self.intervals(returns).iter().map(times).filter(|n| *n < 4.5);
+        let mut off: Vec<f64> = few.map(|n| (n - n.round().max(1.0)).abs()).collect();
+        let middle = off.len() / 2;
+        match off.is_empty() {
+            true => 0.0,
+            false => *off.select_nth_unstable_by(middle, f64::total_cmp).1,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::DATA_BYTES;
+    use crate::{model::evidence::Sort, packet::DATA_BYTES};
 
     /// Packets `period` microseconds apart, with `flags` in turn, of which the last two
     /// bytes are `tail`. The azimuth moves on every `blocks` blocks.
@@ -288,6 +343,53 @@ mod tests {
     fn a_vlp_16_that_calls_itself_hdl_32e_is_known_by_its_period() {
         let evidence = packets(&UL[..1], 1, 1327, [0x37, 0x21]);
         is(evidence, Model::Vlp16, ReturnMode::Strongest, 1);
+    }
+
+    /// Such packets, of which `keeps` says which are not lost.
+    fn some_of(period: f64, tail: [u8; 2], keeps: impl Fn(usize) -> bool) -> Evidence {
+        let flags = if tail[1] == 0xa1 { FOUR } else { &UL[..1] };
+        let mut evidence = Evidence::default();
+        for n in (0..900).filter(|n| keeps(*n)) {
+            let mut bytes = vec![0; DATA_BYTES];
+            for (block, flag) in (0..12).zip(flags.iter().cycle()) {
+                bytes[block * 100..][..2].copy_from_slice(&flag.to_le_bytes());
+                let azimuth = (n * 12 + block) as u16;
+                bytes[block * 100 + 2..][..2].copy_from_slice(&azimuth.to_le_bytes());
+            }
+            let micros = (n as f64 * period) as u32;
+            bytes[1200..1204].copy_from_slice(&micros.to_le_bytes());
+            bytes[1204..].copy_from_slice(&tail);
+            evidence.add(&bytes);
+        }
+        evidence
+    }
+
+    #[test]
+    fn packets_that_are_lost_make_no_other_model() {
+        use {Model::*, ReturnMode::Strongest};
+        // Each second of a VLP-32C: as often as those of a VLP-16.
+        is(some_of(663.55, [0x37, 0x28], |n| n % 2 == 0), Vlp32c, Strongest, 1);
+        for (period, model) in [(160.0, Vls128), (173.4, AlphaPrime)] {
+            let tail = [0x37, 0xa1];
+            // Nearly a third of them, and each second.
+            is(some_of(period, tail, |n| n * 7 % 10 > 2), model, Strongest, 0);
+            is(some_of(period, tail, |n| n % 2 == 0), model, Strongest, 1);
+        }
+    }
+
+    #[test]
+    fn returns_that_change_are_told_and_the_most_count() {
+        let mut evidence = packets(&UL[..1], 1, 1327, [0x37, 0x22]);
+        for (returns, sort) in packets(&UL[..1], 2, 664, [0x39, 0x22]).sorts {
+            let packets = sort.packets - 100;
+            evidence.sorts.insert(returns, Sort { packets, ..sort });
+        }
+        let verdict = evidence.verdict();
+        let change = verdict.change.unwrap();
+        let told = "strongest return in 400 packets, dual return in 300 packets";
+        assert!(change.contains(told), "{change}");
+        assert_eq!(verdict.sensor.unwrap().returns, ReturnMode::Strongest);
+        assert!(verdict.conflicts.is_empty(), "{:?}", verdict.conflicts);
     }
 
     #[test]

@@ -14,10 +14,11 @@ use crate::{
     model::Sensor,
     packet::Firings,
     points::{
+        modes::Modes,
         options::{PointOptions, TimeSource},
         scan::{ScanIndex, ScanTracker, Scans},
         table::{PARTIAL, Table},
-        unpack::{Moment, Unpacker},
+        unpack::Moment,
     },
 };
 
@@ -28,12 +29,14 @@ const MOST_ROWS: usize = i32::MAX as usize;
 /// [points](crate::points::schema).
 ///
 /// Returns of no distance are left out, and points of times that are not
-/// [wanted](Columns::time). What is no packet of the sensor is damage.
+/// [wanted](Columns::time). What is no packet of the sensor is damage. A packet that says
+/// that it holds other returns than the sensor is said to send is read as it says, unless
+/// that is [not wanted](PointOptions::fixed_returns).
 #[derive(Clone, Debug)]
 pub struct PointDecoder {
     sensor: Sensor,
     time: TimeSource,
-    unpacker: Unpacker,
+    modes: Modes,
     scans: Scans,
     table: Table,
     schema: SchemaRef,
@@ -58,8 +61,8 @@ impl PointDecoder {
         Ok(Self {
             sensor,
             time: options.time,
-            unpacker: Unpacker::new(sensor, calibration, options),
-            scans: Scans::Tracked(Box::new(ScanTracker::new(sensor, options.cut))),
+            modes: Modes::new(sensor, calibration, options),
+            scans: Scans::Tracked(Box::new(ScanTracker::new(sensor, options))),
             schema: table.schema().clone(),
             table,
             within: columns.time,
@@ -89,8 +92,8 @@ impl PointDecoder {
         let nanos = nanos.clamp(i64::MIN + 1_000_000_000, i64::MAX - 1_000_000_000);
         let moment = Moment { offset: record.offset, record_nanos, nanos };
         let before = self.table.rows();
-        let is_one =
-            self.unpacker.add(&mut self.table, &mut self.scans, packet, moment);
+        let unpacker = self.modes.of(packet);
+        let is_one = unpacker.add(&mut self.table, &mut self.scans, packet, moment);
         if !is_told {
             self.table.forget_times(before);
         }

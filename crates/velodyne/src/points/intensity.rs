@@ -38,8 +38,7 @@ impl Intensities {
                 131.0
             }
         };
-        let sent = calibration.sends_corrected_intensity;
-        if sent && !matches!(formula, Formula::Ros | Formula::VelodyneDecoder) {
+        if calibration.sends_corrected_intensity && !formula.corrects_corrected() {
             return None;
         }
         let lasers = calibration.lasers.iter().skip(first).take(CHANNELS);

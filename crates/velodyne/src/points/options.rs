@@ -5,6 +5,8 @@ use std::{fmt, str::FromStr};
 use logtool_core::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
 
+use crate::{model::Sensor, packet::Firings};
+
 /// By which of the formulas that are in use points are computed.
 ///
 /// No two programs agree: of one and the same calibration they make points that are up
@@ -78,6 +80,17 @@ pub struct PointOptions {
     pub cut: u16,
     /// With the time from where.
     pub time: TimeSource,
+    /// Whether packets hold the returns that the sensor is said to send, though they say
+    /// otherwise themselves.
+    #[serde(default)]
+    pub fixed_returns: bool,
+}
+
+impl PointOptions {
+    /// What it takes to read `packet` of a lidar that is said to be `sensor`.
+    pub(crate) fn sensor(self, sensor: Sensor, packet: Firings<'_>) -> Sensor {
+        if self.fixed_returns { sensor } else { sensor.told_by(packet) }
+    }
 }
 
 impl Formula {
@@ -89,6 +102,11 @@ impl Formula {
         Self::VelodyneDecoder,
         Self::VeloView,
     ];
+
+    /// Whether it corrects intensities that the lidar has corrected itself.
+    pub const fn corrects_corrected(self) -> bool {
+        matches!(self, Self::Ros | Self::VelodyneDecoder)
+    }
 
     /// Its name, as it is printed and as [`FromStr`] takes it.
     pub const fn name(self) -> &'static str {

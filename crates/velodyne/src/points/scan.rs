@@ -4,12 +4,12 @@ use logtool_core::{TimeRange, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    model::{Model, Sensor},
+    model::Sensor,
     packet::{BLOCKS, Firings},
     points::{
         arrangement::Arrangement,
         circle::TURN,
-        options::TimeSource,
+        options::PointOptions,
         timing::{Timing, turned},
     },
 };
@@ -65,10 +65,10 @@ pub struct ScanIndex {
 pub struct ScanTracker {
     arrangement: Arrangement,
     timing: Timing,
-    period: f64,
-    cut: u16,
-    model: Model,
-    time: TimeSource,
+    /// What sends the packets, and what sent the last one.
+    usual: Sensor,
+    sensor: Sensor,
+    options: PointOptions,
     /// The azimuth after the cut and the time of the block before.
     last: Option<(u16, i64)>,
     /// The first azimuth and the time of the packet before.
@@ -142,7 +142,8 @@ impl ScanIndex {
         let begun = tracker.follow(packet, time);
         let (nanos, rate) = (time.as_nanos(), tracker.rate);
         let micros = packet.tail().micros;
-        let stands_for = tracker.time.nanos(tracker.model, nanos, micros);
+        let time = tracker.options.time;
+        let stands_for = time.nanos(tracker.sensor.model, nanos, micros);
         let fires = |block: u8| stands_for.saturating_add(tracker.fires(block));
         let after = fires(BLOCKS as u8);
         let mut first = fires(0);
@@ -192,15 +193,14 @@ impl ScanStart {
 }
 
 impl ScanTracker {
-    /// A tracker of the packets of `sensor`; scans begin at `cut` hundredths of a degree.
-    pub fn new(sensor: Sensor, cut: u16) -> Self {
+    /// A tracker of the packets of `sensor`, of which points are made like that.
+    pub fn new(sensor: Sensor, options: PointOptions) -> Self {
         Self {
             arrangement: Arrangement::of(sensor),
             timing: Timing::of(sensor),
-            period: sensor.packet_nanos(),
-            cut: cut % TURN,
-            model: sensor.model,
-            time: TimeSource::Record,
+            usual: sensor,
+            sensor,
+            options,
             last: None,
             packet: None,
             rate: 0.0,
@@ -208,11 +208,13 @@ impl ScanTracker {
         }
     }
 
-    /// The same, of packets whose points have the time from this source.
-    #[must_use]
-    pub fn with_time(mut self, time: TimeSource) -> Self {
-        self.time = time;
-        self
+    /// The next packet is one of `sensor`.
+    fn meet(&mut self, sensor: Sensor) {
+        if self.sensor != sensor {
+            self.arrangement = Arrangement::of(sensor);
+            self.timing = Timing::of(sensor);
+            self.sensor = sensor;
+        }
     }
 
     /// When the first laser of `block` fires after the time of the packet that was
@@ -241,6 +243,7 @@ impl ScanTracker {
         packet: Firings<'_>,
         time: Timestamp,
     ) -> [Option<(u8, bool)>; 2] {
+        self.meet(self.options.sensor(self.usual, packet));
         match self.arrangement.look(packet) {
             Some((_, azimuths)) => {
                 self.timing.follow(&azimuths);
@@ -263,7 +266,7 @@ impl ScanTracker {
         let near = step(azimuths).min(NEAR_CUT);
         for (block, (azimuth, head)) in (0_u8..).zip(azimuths.iter().zip(heads)) {
             let now = nanos.saturating_add(*head as i64);
-            let after_cut = turned(self.cut, *azimuth);
+            let after_cut = turned(self.options.cut, *azimuth);
             if let Some(is_at_cut) = self.step(after_cut, now, near)
                 && let Some(place) = begun.next()
             {
@@ -306,16 +309,17 @@ impl ScanTracker {
         let [first, .., last] = *azimuths;
         let before = self.packet.replace((first, nanos));
         let took = heads[BLOCKS - 1] - heads[0];
+        let period = self.sensor.packet_nanos();
         let measured = if took > 0.0 {
             f64::from(turned(first, last)) / took
         } else if let Some((before, then)) = before
-            && (nanos.saturating_sub(then) as f64) < self.period * 1.5
+            && (nanos.saturating_sub(then) as f64) < period * 1.5
         {
-            f64::from(turned(before, first)) / self.period
+            f64::from(turned(before, first)) / period
         } else {
             return;
         };
-        if measured * self.period > f64::from(TURN / 4) {
+        if measured * period > f64::from(TURN / 4) {
             return;
         }
         let is_new = self.rate == 0.0;
@@ -334,10 +338,11 @@ fn step(azimuths: &[u16; BLOCKS]) -> u16 {
 }
 
 impl Scans {
-    /// The scan in which this packet begins (counting from 1: 0 is before the first),
+    /// The scan in which this packet of `sensor` begins (counting from 1: 0 is before the first),
     /// the blocks of it that begin another, and how fast the head turns.
     pub(super) fn next(
         &mut self,
+        sensor: Sensor,
         azimuths: &[u16; BLOCKS],
         heads: &[f64; BLOCKS],
         offset: u64,
@@ -345,6 +350,7 @@ impl Scans {
     ) -> (u32, [bool; BLOCKS], f64) {
         match self {
             Self::Tracked(tracker) => {
+                tracker.meet(sensor);
                 let before = tracker.scans;
                 let mut begins = [false; BLOCKS];
                 for (block, _) in

@@ -112,6 +112,11 @@ impl Unpacker {
         own
     }
 
+    /// What sends the packets that it unpacks.
+    pub(super) fn sensor(&self) -> Sensor {
+        self.sensor
+    }
+
     /// Adds the points of `packet` to `table`; says whether it is one of this sensor.
     ///
     /// What follows is compiled twice, for any processor and for one with wide registers
@@ -156,6 +161,7 @@ impl Unpacker {
             self.settle_offsets();
         }
         let (mut scan, begins, turning) = scans.next(
+            self.sensor,
             &azimuths,
             &self.timing.heads,
             moment.offset,

@@ -75,12 +75,15 @@ impl<W: Write + Seek> Adopter<W> {
         });
         let wanted: Vec<(TopicId, &Topic)> = wanted.collect();
         let [(packets, topic)] = wanted[..] else {
+            let name =
+                |(_, topic): &(_, &Topic)| format!("{}.{}", topic.name, topic.instance);
             return Err(unsupported(match wanted.is_empty() {
-                true => "there are no packets of a lidar for a .vel log",
-                false => {
-                    "a .vel log holds the packets of one lidar, and here are several: \
-                     choose with --topic"
-                }
+                true => "there are no packets of a lidar for a .vel log".to_owned(),
+                false => format!(
+                    "a .vel log holds the packets of one lidar, and here are several: choose \
+                     one with --topic: {}",
+                    wanted.iter().map(name).collect::<Vec<_>>().join(", ")
+                ),
             }));
         };
         // An index tells of no topic when its records are.

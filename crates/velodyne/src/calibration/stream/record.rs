@@ -83,6 +83,11 @@ impl StreamReport {
         }
     }
 
+    /// Whether the sensor corrects its intensities itself, as its power level says.
+    pub fn sends_corrected_intensity(&self) -> bool {
+        self.power == Some(CORRECTED)
+    }
+
     /// What was heard, and for what was not, what `other` says; nothing if nothing was.
     /// Its origin names the lasers of which something is of `other`.
     pub fn completed(&self, other: &Calibration) -> Option<Calibration> {
@@ -97,7 +102,7 @@ impl StreamReport {
                 lasers: self.incomplete.clone(),
                 with: other.origin.to_string(),
             },
-            sends_corrected_intensity: self.power == Some(CORRECTED),
+            sends_corrected_intensity: self.sends_corrected_intensity(),
             remarks: vec![],
         })
     }

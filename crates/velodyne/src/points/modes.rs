@@ -1,0 +1,53 @@
+//! The packets of one lidar, each by the returns that it holds: they may change within a log.
+
+use std::mem;
+
+use crate::{
+    calibration::Calibration,
+    model::Sensor,
+    packet::Firings,
+    points::{options::PointOptions, unpack::Unpacker},
+};
+
+/// An unpacker for each of the returns that were met.
+#[derive(Clone, Debug)]
+pub(super) struct Modes {
+    sensor: Sensor,
+    calibration: Calibration,
+    options: PointOptions,
+    /// The one of the last packet.
+    now: Unpacker,
+    others: Vec<Unpacker>,
+}
+
+impl Modes {
+    pub(super) fn new(
+        sensor: Sensor,
+        calibration: &Calibration,
+        options: PointOptions,
+    ) -> Self {
+        let now = Unpacker::new(sensor, calibration, options);
+        let calibration = calibration.clone();
+        Self { sensor, calibration, options, now, others: Vec::new() }
+    }
+
+    /// The one for `packet`.
+    pub(super) fn of(&mut self, packet: Firings<'_>) -> &mut Unpacker {
+        let sensor = self.options.sensor(self.sensor, packet);
+        if self.now.sensor() != sensor {
+            self.change(sensor);
+        }
+        &mut self.now
+    }
+
+    #[cold]
+    fn change(&mut self, sensor: Sensor) {
+        let known = self.others.iter_mut().find(|other| other.sensor() == sensor);
+        if let Some(other) = known {
+            mem::swap(&mut self.now, other);
+            return;
+        }
+        let new = Unpacker::new(sensor, &self.calibration, self.options);
+        self.others.push(mem::replace(&mut self.now, new));
+    }
+}
