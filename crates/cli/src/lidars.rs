@@ -8,7 +8,7 @@ use logtool_velodyne::{
     calibration::Calibration,
     lidar::{
         CALIBRATION_MISFIT, CALIBRATION_REMARK, CLOCK_REMARK, ClockChoice,
-        LidarOptions, MODEL_REMARK, VALIDITY_REMARK,
+        LidarOptions, MODEL_CONFLICT, MODEL_REMARK, VALIDITY_REMARK,
     },
     points::Axes,
 };
@@ -16,7 +16,7 @@ use logtool_velodyne::{
 use crate::{
     args::{AxesChoice, LidarArgs, TimeChoice, WhoseClock},
     complaint::Complaint,
-    paint,
+    paint, selection,
     terminal::say,
 };
 
@@ -62,6 +62,20 @@ pub(crate) fn warn(name: &str, manifest: &Manifest, topics: &TopicSet) {
             });
         }
     }
+    let is_of_file = |topic: &Topic| {
+        let origin = topic.metadata.get("calibration");
+        origin.is_some_and(|origin| origin.starts_with("file "))
+    };
+    let wanted = manifest.topics().filter(|(id, _)| topics.contains(*id));
+    let of_file: Vec<&Topic> =
+        wanted.map(|(_, topic)| topic).filter(|topic| is_of_file(topic)).collect();
+    if let [first, _, ..] = of_file[..] {
+        let (count, first) = (of_file.len(), selection::numbered(first));
+        let what = format!(
+            "the calibration is used for {count} lidars: --topic {first} means one"
+        );
+        say!("{} {name}: {what}", paint.yellow("warning:"));
+    }
     if lacks {
         let hint = "--calibration names the file of a lidar's own calibration";
         say!("{} {hint}", paint.bold("hint:"));
@@ -88,8 +102,13 @@ pub(crate) fn remarks(manifest: &Manifest, topics: &TopicSet) -> Vec<String> {
     let mut remarks = Vec::new();
     for (_, topic) in manifest.topics().filter(|(id, _)| topics.contains(*id)) {
         let keys = [MODEL_REMARK, CALIBRATION_REMARK, CLOCK_REMARK, VALIDITY_REMARK];
+        let label = topic.label();
         for remark in keys.into_iter().filter_map(|key| topic.metadata.get(key)) {
-            remarks.push(format!("{}: {remark}", topic.label()));
+            remarks.push(format!("{label}: {remark}"));
+        }
+        let lidar = topic.metadata.get("lidar");
+        if let Some((lidar, conflict)) = lidar.zip(topic.metadata.get(MODEL_CONFLICT)) {
+            remarks.push(format!("{label}: taken for {lidar}, although: {conflict}"));
         }
     }
     remarks
@@ -114,17 +133,33 @@ pub(crate) fn is_calibration(path: &Path) -> bool {
     ["xml", "yaml", "yml"].iter().any(|known| end.eq_ignore_ascii_case(known))
 }
 
+/// `bytes` as text: UTF-8, or UTF-16 if they begin as that does. What is of another
+/// encoding is in comments, if anywhere.
+fn text(bytes: &[u8]) -> String {
+    let words = |order: fn([u8; 2]) -> u16| -> String {
+        let words = bytes.as_chunks().0.iter().skip(1).map(|word| order(*word));
+        char::decode_utf16(words).map(|c| c.unwrap_or('\u{fffd}')).collect()
+    };
+    match bytes {
+        [0xff, 0xfe, ..] => words(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => words(u16::from_be_bytes),
+        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest).into_owned(),
+        _ => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
 /// The calibration in the file at `path`.
 pub(crate) fn calibration(path: &Path) -> Result<Calibration> {
     let name = path.display().to_string();
     let file = File::open(path).with_context(|| name.clone())?;
-    let mut text = String::new();
-    let read = file.take(LONGEST).read_to_string(&mut text);
+    let mut bytes = Vec::new();
+    let read = file.take(LONGEST).read_to_end(&mut bytes);
     if read.with_context(|| name.clone())? as u64 == LONGEST {
         return Err(
             Complaint::new(format!("{name} is too long for a calibration")).into()
         );
     }
+    let text = text(&bytes);
     let named = path.file_name().and_then(OsStr::to_str).unwrap_or(&name);
     let calibration = match text.trim_start().starts_with('<') {
         true => Calibration::from_xml(&text, named),

@@ -25,7 +25,7 @@ pub(crate) fn topics(
         let pattern = Pattern::new(glob)?;
         let mut found = false;
         for (id, topic) in manifest.topics() {
-            if pattern.is_match(&topic.name) || pattern.is_match(&topic.label()) {
+            if pattern.is_topic(topic) {
                 found = true;
                 set.insert(id);
             }
@@ -38,6 +38,11 @@ pub(crate) fn topics(
         }
     }
     Ok(set)
+}
+
+/// What means `topic` alone where others have its name.
+pub(crate) fn numbered(topic: &Topic) -> String {
+    format!("{}.{}", topic.name, topic.instance)
 }
 
 /// Of `topics` those that are no scans of packets, and instead of these the packets that
@@ -145,6 +150,11 @@ impl Pattern {
     /// Whether it means just this.
     pub(crate) fn is_match(&self, name: &str) -> bool {
         self.0.is_match(name)
+    }
+
+    /// Whether it means `topic`: all of that name, or one of them by its number, `points.0`.
+    fn is_topic(&self, topic: &Topic) -> bool {
+        self.is_match(&topic.name) || self.is_match(&numbered(topic))
     }
 
     /// Whether it means the column `name`: by its name, with its topic before it, or

@@ -33,8 +33,8 @@ use crate::{
 /// 65.535 m, which is counted and told.
 ///
 /// With `--to pcd`, `ply`, `las`, `laz` or `kitti`, topics of points become files of
-/// points: a file for each scan, called by its number and time, in a folder for each topic
-/// beside a table of them, index.csv; or (las, laz, or `--per log`) a file for each topic.
+/// points: a file for each scan, called by its number and the time of its first point, in a
+/// folder for each topic beside a table of them, index.csv; or (las, laz, or `--per log`) a file for each topic.
 /// Points are topics with columns x, y, z: the clouds of a bag or an MCAP file, and what packets of a
 /// Velodyne lidar hold, in these, a capture or a .vel log.
 ///

@@ -64,7 +64,8 @@ pub(crate) enum EncodingChoice {
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct LidarArgs {
     /// The calibration of the lidar: a db.xml, or a YAML file of ROS or velodyne_decoder
-    /// [default: what the lidar itself sends, else that of its model]
+    /// [default: what the lidar itself sends, else that of its model]. Of several lidars,
+    /// --topic points.0 names the first
     #[arg(long, value_name = "FILE", help_heading = "Velodyne lidars")]
     pub(crate) calibration: Option<PathBuf>,
     /// The model of the lidar, as hdl-64e-s2 or vlp-16 [default: what the packets tell]
@@ -79,7 +80,7 @@ pub(crate) struct LidarArgs {
     pub(crate) axes: Option<AxesChoice>,
     /// The azimuth at which scans begin, clockwise from ahead [default: 0]
     #[arg(long, value_name = "DEGREES", help_heading = "Velodyne lidars")]
-    #[arg(value_parser = azimuth)]
+    #[arg(value_parser = azimuth, allow_hyphen_values = true)]
     pub(crate) cut: Option<u16>,
     /// With --time utc: which clock points have their times from, where that of the lidar and
     /// that of the log contradict each other [default: the lidar's, unless GPS messages in

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use arrow_array::{Array as _, cast::AsArray as _};
 use arrow_schema::DataType;
 use logtool_core::{
-    Block, Columns, Damage, Log, Selection, Timestamp, TopicId, TopicSet, View,
+    Block, Columns, Damage, Log, Selection, Timestamp, Topic, TopicId, TopicSet, View,
 };
 use logtool_sinks::Existing;
 use logtool_velodyne::{
@@ -109,21 +109,39 @@ fn topic(log: &dyn Log, glob: Option<&str>) -> Result<TopicId> {
     let manifest = log.manifest();
     let globs: Vec<String> = glob.map(str::to_owned).into_iter().collect();
     let meant = selection::topics(manifest, &globs, true)?;
-    let mut found = Vec::new();
-    for (id, topic) in manifest.topics().filter(|(id, _)| meant.contains(*id)) {
-        if topic.name == "velodyne_packets" || topic.name.ends_with("/packets") {
-            found.push((id, topic.label()));
-        }
-    }
+    // Who means points, means the packets that they are made of.
+    let names: Vec<(String, u32)> = manifest
+        .topics()
+        .filter(|(id, _)| meant.contains(*id))
+        .filter_map(|(_, topic)| Some((packets_of(&topic.name)?, topic.instance)))
+        .collect();
+    let is_meant = |topic: &Topic| {
+        names
+            .iter()
+            .any(|(name, instance)| (name, instance) == (&topic.name, &topic.instance))
+    };
+    let found = manifest.topics().filter(|(_, topic)| is_meant(topic));
+    let found: Vec<_> = found.collect();
     match found.as_slice() {
         [(id, _)] => Ok(*id),
         [] => Err(Complaint::new("there are no packets of a lidar here").into()),
         several => {
-            let labels: Vec<&str> = several.iter().map(|(_, label)| &**label).collect();
+            let labels = several.iter().map(|(_, topic)| selection::numbered(topic));
+            let labels: Vec<String> = labels.collect();
             let what = "there are packets of several lidars here";
             let hint = format!("choose with --topic: {}", labels.join(", "));
             Err(Complaint::misuse(what.to_owned()).hint(hint).into())
         }
+    }
+}
+
+/// The topic of packets that is meant by the topic `name`: itself, or that of which it has
+/// the points.
+fn packets_of(name: &str) -> Option<String> {
+    match name {
+        "points" | "velodyne_packets" => Some("velodyne_packets".to_owned()),
+        name if name.ends_with("/packets") => Some(name.to_owned()),
+        name => Some(format!("{}/packets", name.strip_suffix("/points")?)),
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod images;
 pub(super) mod job;
+mod left_over;
 pub(super) mod log;
 mod merged;
 pub(super) mod one;

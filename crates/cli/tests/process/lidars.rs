@@ -95,6 +95,84 @@ fn packets_that_are_missing_and_lidars_that_say_they_are_others_are_found() {
 }
 
 #[test]
+fn each_of_several_lidars_is_meant_by_its_number() {
+    let folder = Folder::new();
+    let puck = fs::read(testdata("puck.pcap")).unwrap();
+    // Once more from another address: behind a header of 24 bytes, each frame has one of 16,
+    // then Ethernet, then IPv4 with the address of the sender from its byte 12 on.
+    let (mut two, mut at) = (puck.clone(), 24);
+    while let Some(frame) = puck.get(at..at + 16) {
+        let end =
+            at + 16 + u32::from_le_bytes(frame[8..12].try_into().unwrap()) as usize;
+        let mut frame = puck[at..end].to_vec();
+        if frame[16 + 12..16 + 14] == [8, 0] {
+            frame[16 + 14 + 15] ^= 1;
+            two.extend(frame);
+        }
+        at = end;
+    }
+    folder.write("two.pcap", &two);
+    let all = ["convert", "two.pcap", "-o", "x.vel", "-t", "velodyne_packets"];
+    folder.run(&all).ended(1, &["velodyne_packets.0, velodyne_packets.1"]);
+    for (number, out) in [("0", "0.vel"), ("1", "1.vel")] {
+        let topic = format!("velodyne_packets.{number}");
+        folder.run(&["convert", "-q", "two.pcap", "-o", out, "-t", &topic]).succeeded();
+        let (points, out) = (format!("points.{number}"), format!("{number}.yaml"));
+        let calibration = ["calibration", "-q", "two.pcap", "-o", &out, "-t", &points];
+        folder.run(&calibration).succeeded();
+        let topics = ["convert", "two.pcap", "-q", "-t", &points, "--to", "pcd"];
+        let args = [&topics[..], &["-o", number, "--calibration", &out]].concat();
+        folder.run(&args).succeeded();
+        assert_eq!(folder.list(number).len(), 1);
+    }
+    let both = ["convert", "two.pcap", "-o", "both", "-t", "points", "--to", "pcd"];
+    let args = [&both[..], &["--calibration", "0.yaml"]].concat();
+    folder.run(&args).ended(0, &["is used for 2 lidars: --topic points.0 means one"]);
+}
+
+#[test]
+fn a_calibration_of_windows_is_read_and_a_number_with_a_comma_is_named() {
+    let (folder, puck) = (Folder::new(), testdata("puck.pcap"));
+    folder.run(&["calibration", "-q", &puck, "-o", "plain.xml"]).succeeded();
+    let plain = folder.read("plain.xml");
+    let marked = [&[0xef, 0xbb, 0xbf], plain.as_bytes()].concat();
+    let words = std::iter::once(0xfeff).chain(plain.encode_utf16());
+    let words: Vec<u8> = words.flat_map(u16::to_le_bytes).collect();
+    folder.run(&["calibration", "-q", "plain.xml", "-o", "plain.yaml"]).succeeded();
+    let same = |text: String| text.split_once('\n').unwrap().1.to_owned();
+    for (name, bytes) in [("marked", marked), ("words", words)] {
+        let (xml, yaml) = (format!("{name}.xml"), format!("{name}.yaml"));
+        folder.write(&xml, &bytes);
+        folder.run(&["calibration", "-q", &xml, "-o", &yaml]).succeeded();
+        assert_eq!(same(folder.read(&yaml)), same(folder.read("plain.yaml")));
+    }
+    let comma = plain.replacen("<vertCorrection_>-15<", "<vertCorrection_>-15,0<", 1);
+    assert_ne!(comma, plain);
+    folder.write("comma.xml", comma.as_bytes());
+    let convert = ["convert", &puck, "--to", "csv", "-o", "x", "--calibration"];
+    for args in [&["calibration", "-o", "c.yaml"][..], &convert] {
+        let told = "laser 0: `vertCorrection_` in line";
+        folder.run(&[args, &["comma.xml"]].concat()).ended(1, &[told, "\"-15,0\""]);
+    }
+}
+
+#[test]
+fn files_of_scans_that_an_earlier_run_left_are_told() {
+    let (folder, car) = (Folder::new(), testdata("car.vel"));
+    let convert = ["convert", &car, "-o", "s", "--to", "pcd"];
+    folder.run(&convert).ended(0, &[]);
+    let first = folder.list("s/points");
+    let again = folder.run(&[&convert[..], &["-f", "--cut", "180"]].concat());
+    let all = folder.list("s/points");
+    let listed = folder.read("s/points/index.csv");
+    let left =
+        all.iter().filter(|file| file.ends_with("pcd") && !listed.contains(*file));
+    let left = left.count();
+    assert!(left > 0 && all.len() > first.len());
+    again.ended(0, &[&format!("{left} files of an earlier run still there")]);
+}
+
+#[test]
 fn a_part_of_a_vel_log_is_a_vel_log() {
     let folder = Folder::new();
     let car = testdata("car.vel");

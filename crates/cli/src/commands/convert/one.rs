@@ -12,7 +12,7 @@ use crate::{
     commands::convert::{
         images,
         job::{Job, Made},
-        merged, points, px4, sidecar, tables, tracks,
+        left_over, merged, points, px4, sidecar, tables, tracks,
     },
     findings::Findings,
     human::{Bytes, Span, counted},
@@ -72,7 +72,6 @@ pub(super) fn run(
     };
     let sidecar = sidecar.map_err(explained).with_context(|| name.clone())?;
     let files = outputs.commit().map_err(explained).with_context(|| name.clone())?;
-
     if !global.quiet {
         let sidecar = sidecar.map(|name| outputs.dir().join(name));
         let tables = files.iter().filter(|(path, _)| Some(path) != sidecar.as_ref());
@@ -95,6 +94,7 @@ pub(super) fn run(
             Span(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)),
         );
         made.remarks.iter().for_each(|remark| say!("  {remark}"));
+        left_over::warn(&files);
         lidars::warn(name, opened.log.manifest(), &made.topics);
         raw::warn(name, opened.log.manifest(), &made.topics);
     }

@@ -23,11 +23,16 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     let (log, args) = (&*job.opened.log, job.args);
     let manifest = log.manifest();
     let wanted = selection::topics(manifest, &args.records.topics, true)?;
-    let mut topics = TopicSet::EMPTY;
+    let (mut topics, mut others) = (TopicSet::EMPTY, Vec::new());
     for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
         // Clouds are made of packets and messages: what a log itself calls x, y and z may
         // be a velocity.
         if topic.origin != TopicOrigin::Derived {
+            // Who names one, expects it.
+            let label = topic.label();
+            if args.records.topics.iter().any(|named| *named == label) {
+                others.push(label);
+            }
             continue;
         }
         // What the points of a cloud have, only a decoder knows that has seen one.
@@ -65,6 +70,9 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     let sink = PointSink::new(job.outputs.clone(), names, metadata, options);
     let mut made = tables::write_into(job, &sink, View::Flat, topics)?;
     made.remarks.push(format!("{} of points", counted(sink.files(), "file")));
+    if !others.is_empty() {
+        made.remarks.push(format!("no points: {}", others.join(", ")));
+    }
     if sink.lost() > 0 {
         let points = counted(sink.lost(), "point");
         made.remarks.push(format!(

@@ -131,9 +131,10 @@ impl Picture {
     /// the same.
     pub(super) fn file_name(&self, same: u32) -> String {
         let nanos = self.named_after().as_nanos();
-        let (seconds, nanos) =
-            (nanos.div_euclid(1_000_000_000), nanos.rem_euclid(1_000_000_000));
+        let sign = if nanos < 0 { "-" } else { "" };
+        let nanos = nanos.unsigned_abs();
+        let (seconds, nanos) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
         let again = if same > 0 { format!("_{same}") } else { String::new() };
-        format!("{seconds}.{nanos:09}{again}.{}", self.extension)
+        format!("{sign}{seconds}.{nanos:09}{again}.{}", self.extension)
     }
 }
