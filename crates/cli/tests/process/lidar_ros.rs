@@ -12,12 +12,13 @@ fn records(folder: &Folder, log: &str, topic: &str) -> u64 {
     found.and_then(|of| of["records"].as_u64()).unwrap_or(0)
 }
 
-/// The times of the points `topic` in `log`.
+/// The times in nanoseconds of the points `topic` in `log`.
 fn times(folder: &Folder, log: &str, topic: &str, more: &[&str]) -> Vec<String> {
     let convert = ["convert", log, "-q", "-t", topic, "--to", "csv", "-o", "times"];
-    let columns = ["--fields", "scan"];
+    let columns = ["--field", "x"];
     folder.run(&[&convert[..], &columns, more].concat()).succeeded();
-    let name = folder.list("times").pop().unwrap();
+    let mut names = folder.list("times").into_iter();
+    let name = names.find(|name| name.ends_with(".csv")).unwrap();
     let text = folder.read(&format!("times/{name}"));
     std::fs::remove_dir_all(folder.path().join("times")).unwrap();
     let times = text.lines().skip(1).map(|row| row.split(',').next().unwrap_or(""));
@@ -30,9 +31,9 @@ fn a_cloud_has_the_points_of_the_times_that_are_wanted_and_no_others() {
         let (folder, log) = (Folder::new(), testdata(log));
         let relative = ["--time", "relative"];
         let all = times(&folder, &log, "points", &relative);
-        let cut: [f64; 2] = [from.parse().unwrap(), to.parse().unwrap()];
-        let is_within =
-            |time: &&String| (cut[0]..cut[1]).contains(&time.parse().unwrap());
+        let nanos = |text: &str| (text.parse::<f64>().unwrap() * 1e9).round() as i64;
+        let cut = nanos(from)..nanos(to);
+        let is_within = |time: &&String| cut.contains(&time.parse().unwrap());
         let wanted = all.iter().filter(is_within).count();
         assert!(wanted > 0 && wanted < all.len());
         for new in ["cut.bag", "cut.mcap"] {

@@ -1,7 +1,5 @@
 //! From what packets tell to the model of the lidar, with the reasons.
 
-use std::collections::BTreeMap;
-
 use crate::model::{
     evidence::{Evidence, Pattern},
     kind::{Model, ReturnMode, Sensor},
@@ -219,71 +217,6 @@ impl Evidence {
     /// What follows from all that was seen.
     pub fn verdict(&self) -> Verdict {
         Verdict::of(self)
-    }
-
-    fn count(&self, is: impl Fn((u8, u8)) -> bool) -> u64 {
-        let those = self.tails.iter().filter(|(tail, _)| is(**tail));
-        those.map(|(_, count)| count).sum()
-    }
-
-    fn has_tail(&self, tail: [u8; 2]) -> bool {
-        self.tails.contains_key(&tail.into())
-    }
-
-    /// The identity byte of the most packets.
-    fn identity(&self) -> Option<u8> {
-        let mut all: BTreeMap<u8, u64> = BTreeMap::new();
-        for ((_, identity), count) in &self.tails {
-            *all.entry(*identity).or_default() += count;
-        }
-        all.into_iter().max_by_key(|(_, count)| *count).map(|(identity, _)| identity)
-    }
-
-    /// The returns that most packets say they hold, if they say so.
-    fn returns(&self) -> Option<ReturnMode> {
-        *self.sorts.iter().max_by_key(|(_, sort)| sort.packets)?.0
-    }
-
-    /// Microseconds from one packet with these returns to the next.
-    fn intervals(&self, returns: ReturnMode) -> &[u32] {
-        let sorts = [Some(returns), None].into_iter();
-        let sorts = sorts.filter_map(|returns| self.sorts.get(&returns));
-        sorts.max_by_key(|sort| sort.packets).map_or(&[], |sort| &sort.intervals)
-    }
-
-    /// The usual time between packets with these returns, in microseconds: the mean of the
-    /// most that are alike. Where packets are lost, the time is a multiple.
-    fn period(&self, returns: ReturnMode) -> Option<f64> {
-        let mut all = self.intervals(returns).to_vec();
-        all.sort_unstable();
-        let (mut first, mut alike) = (0, 0..0);
-        for (end, longest) in (1..).zip(&all) {
-            let is_alike =
-                |least: &u32| u64::from(*least) * 51 / 50 + 1 >= u64::from(*longest);
-            while all.get(first).is_some_and(|least| !is_alike(least)) {
-                first += 1;
-            }
-            if end - first > alike.len() {
-                alike = first..end;
-            }
-        }
-        let alike = all.get(alike)?;
-        let total: u64 = alike.iter().copied().map(u64::from).sum();
-        let mean = total as f64 / alike.len() as f64;
-        (mean > 1.0).then_some(mean)
-    }
-
-    /// How far the times between packets with these returns are from `period`, or from a few
-    /// times that, as a part of it: in the middle of all.
-    fn misses(&self, returns: ReturnMode, period: f64) -> f64 {
-        let times = |micros: &u32| f64::from(*micros) / period;
-        let few = self.intervals(returns).iter().map(times).filter(|n| *n < 4.5);
-        let mut off: Vec<f64> = few.map(|n| (n - n.round().max(1.0)).abs()).collect();
-        let middle = off.len() / 2;
-        match off.is_empty() {
-            true => 0.0,
-            false => *off.select_nth_unstable_by(middle, f64::total_cmp).1,
-        }
     }
 }
 

@@ -1,0 +1,94 @@
+//! What packets say of how the lidar is set: the returns that it sends, its power.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    Array as _,
+    cast::AsArray as _,
+    types::{Float32Type, UInt8Type},
+};
+use bytes::Bytes;
+use logtool_core::{Findings, Log as _, OpenOptions, conformance};
+use logtool_velodyne::{
+    calibration::Calibration, capture::CaptureLog, lidar::LidarOptions, model::Model,
+    points::Formula,
+};
+
+use super::{points, sample};
+
+#[test]
+fn returns_that_are_switched_are_read_packet_by_packet() {
+    let names = ["sim_hdl64e_s3_single.pcap", "sim_hdl64e_s3_dual.pcap"];
+    let [Some(single), Some(dual)] = names.map(sample) else { return };
+    // A header of 24 bytes, then frames of 16 + 42 + 1206.
+    let head = |bytes: &Bytes, packets: usize| bytes.slice(..24 + packets * 1_264);
+    let parts = [head(&single, 4_000), head(&dual, 3_000)];
+    let both = Bytes::from([&parts[0][..], &parts[1][24..]].concat());
+    let open = |bytes: Bytes| {
+        let mut options = LidarOptions::default();
+        options.calibration = Some(Arc::new(Calibration::of_model(Model::Hdl64eS3)));
+        let source = Arc::new(bytes);
+        CaptureLog::open_with(source, OpenOptions::default(), &options).unwrap()
+    };
+    let log = open(both);
+    let mut findings = Findings::default();
+    log.check(&mut findings).unwrap();
+    let change =
+        findings.iter().find(|found| found.code.name == "lidar.returns").unwrap();
+    let told = "strongest return in 4000 packets, dual return in 3000 packets";
+    assert!(change.text.contains(told), "{}", change.text);
+    let found = points(&log, 1 << 20);
+    let alone = parts.map(|part| points(&open(part), u64::MAX));
+    let schema = alone[0].schema();
+    let wanted = arrow_select::concat::concat_batches(&schema, &alone).unwrap();
+    assert_eq!(found.num_rows(), wanted.num_rows());
+    for column in ["time", "x", "y", "z", "azimuth", "distance", "return_type", "laser"]
+    {
+        assert!(found[column].to_data() == wanted[column].to_data(), "{column}");
+    }
+}
+
+/// The packets of a simulated S2 whose power level is A8, at which it corrects intensities.
+fn corrected_by_itself() -> Option<Bytes> {
+    let mut bytes = sample("sim_hdl64e_s2.pcap")?.to_vec();
+    let tails: Vec<usize> =
+        (24..bytes.len()).step_by(1_264).map(|at| at + 1_262).collect();
+    // The last short round before the next `UNIT#`: its fifth value is the power level.
+    let places = tails.windows(14).filter(|places| {
+        let is = |at: usize, of: &[u8; 2]| bytes[places[at]..places[at] + 2] == *of;
+        bytes[places[0] + 1] == 0xa0 && is(12, b"1U") && is(13, b"2N")
+    });
+    let places: Vec<usize> = places.map(|places| places[0]).collect();
+    assert!(!places.is_empty());
+    places.iter().for_each(|place| bytes[place + 1] = 0xa8);
+    Some(bytes.into())
+}
+
+#[test]
+fn what_the_lidar_has_corrected_is_not_corrected_again_by_a_file() {
+    let Some(bytes) = corrected_by_itself() else { return };
+    let path = conformance::sample_path("velodyne/calib_vd_HDL-64E_S2.1-sztaki.yml");
+    let text = std::fs::read_to_string(path.unwrap()).unwrap();
+    let calibration = Calibration::from_yaml(&text, "sztaki").unwrap();
+    for (formula, is_again) in
+        [(Formula::Manual, false), (Formula::VelodyneDecoder, true)]
+    {
+        for calibration in [None, Some(Arc::new(calibration.clone()))] {
+            let mut options = LidarOptions::default();
+            (options.calibration, options.points.formula) = (calibration, formula);
+            let source = Arc::new(bytes.clone());
+            let log = CaptureLog::open_with(source, OpenOptions::default(), &options);
+            let log = log.unwrap();
+            let topic = log.manifest().topic("points").unwrap();
+            let told = &log.manifest().get(topic).unwrap().metadata["intensity"];
+            assert_eq!(told.contains("once more"), is_again, "{told}");
+            let points = points(&log, u64::MAX);
+            let sent = points["intensity"].as_primitive::<UInt8Type>().values();
+            let corrected =
+                points["intensity_calibrated"].as_primitive::<Float32Type>();
+            let mut pairs = sent.iter().zip(corrected.values());
+            let is_same = pairs.all(|(sent, corrected)| f32::from(*sent) == *corrected);
+            assert_eq!(is_same, !is_again);
+        }
+    }
+}
