@@ -18,14 +18,16 @@ pub(crate) fn is_folder(path: &Path) -> bool {
     path.is_dir() || of(path).is_some_and(|url| url.ends_with('/'))
 }
 
-/// The folder that `path` is in, as it is to be named.
+/// The folder that `path` is in, as it is to be named; a URL with the `/` at its end, and all
+/// that are before that.
 pub(crate) fn parent(path: &Path) -> &Path {
-    let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-    match (of(path), parent) {
-        // Of `s3://bucket` that would be `s3:`.
-        (Some(_), Some(dir)) if of(dir).is_none() => path,
-        (_, dir) => dir.unwrap_or(Path::new(".")),
+    if let Some(url) = of(path) {
+        let bucket = url.find("://").map_or(0, |at| at + "://".len());
+        let slash = url.rfind('/').filter(|at| *at >= bucket);
+        return slash.map_or(path, |at| Path::new(&url[..=at]));
     }
+    let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
 }
 
 /// `argument` with a URL of a file of this machine, `file:///a/b` or `-o=file:///a/b`, as
@@ -104,8 +106,9 @@ mod tests {
     #[test]
     fn a_url_has_a_parent_up_to_its_bucket() {
         let parent = |text: &'static str| super::parent(Path::new(text)).to_str();
-        assert_eq!(parent("s3://b/a/x.bag"), Some("s3://b/a"));
-        assert_eq!(parent("s3://b/x.bag"), Some("s3://b"));
+        assert_eq!(parent("s3://b/a/x.bag"), Some("s3://b/a/"));
+        assert_eq!(parent("s3://b/a//x.bag"), Some("s3://b/a//"), "as it is");
+        assert_eq!(parent("s3://b/x.bag"), Some("s3://b/"));
         assert_eq!(parent("s3://b"), Some("s3://b"));
         assert_eq!((parent("x.bag"), parent("a/x")), (Some("."), Some("a")));
         assert!(is_folder(Path::new("s3://b/")) && !is_folder(Path::new("s3://b/x")));

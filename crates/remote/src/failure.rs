@@ -67,7 +67,16 @@ impl From<object_store::Error> for Failure {
                 // Too slow, too many: it may be over soon, as what is the server's fault.
                 Some((code @ (408 | 429 | 500..), name)) => {
                     let what = format!("the server answers {code} {name}");
-                    Self::Passing(io::Error::other(what))
+                    let kind = match code {
+                        // Some say so of requests that they do not know.
+                        500 | 501 => io::ErrorKind::Other,
+                        _ => io::ErrorKind::ResourceBusy,
+                    };
+                    Self::Passing(io::Error::new(kind, what))
+                }
+                // Of an object it is told otherwise.
+                Some((404, _)) => {
+                    fail(io::ErrorKind::NotFound, "there is no such bucket")
                 }
                 Some((416, _)) => {
                     fail(io::ErrorKind::UnexpectedEof, "it has no such bytes")
@@ -76,7 +85,10 @@ impl From<object_store::Error> for Failure {
                     io::ErrorKind::Other,
                     &format!("the server answers {code} {name}"),
                 ),
-                None => Self::Passing(io::Error::other(deepest(&err))),
+                None => {
+                    let kind = io::ErrorKind::NotConnected;
+                    Self::Passing(io::Error::new(kind, deepest(&err)))
+                }
             },
         }
     }
@@ -124,6 +136,7 @@ mod tests {
             panic!("503 is passing")
         };
         assert_eq!(err.to_string(), "the server answers 503 Service Unavailable");
+        assert_eq!(err.kind(), io::ErrorKind::ResourceBusy, "it did not refuse");
         assert!(matches!(of("429 Too Many Requests: "), Failure::Passing(_)));
         assert!(matches!(of("400 Bad Request: "), Failure::Final(_)));
         let Failure::Final(err) = of("416 Range Not Satisfiable: ") else { panic!() };
@@ -136,5 +149,6 @@ mod tests {
             panic!("the network is passing")
         };
         assert_eq!(err.to_string(), "reset by (peer)");
+        assert_eq!(err.kind(), io::ErrorKind::NotConnected);
     }
 }

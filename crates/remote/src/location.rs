@@ -34,7 +34,8 @@ impl Location {
     /// The place that `url` names.
     ///
     /// # Errors
-    /// `InvalidInput` if it is no URL of a kind that is known, or names no bucket.
+    /// `InvalidInput` if it is no URL of a kind that is known, names no bucket, or has a key
+    /// that stores have and that cannot be asked for here: another one would be.
     pub fn parse(url: &str) -> io::Result<Self> {
         let Some((scheme, rest)) = url.split_once("://") else {
             return Err(invalid(format!("{url} is no URL")));
@@ -63,6 +64,12 @@ impl Location {
             Scheme::Http => format!("{}://{host}", scheme.to_ascii_lowercase()),
             _ => host.to_owned(),
         };
+        if known != Scheme::Http && !is_plain(key) {
+            let what = format!(
+                "{url}: a key with an empty piece (`//`), `.` or `..` cannot be named"
+            );
+            return Err(invalid(what));
+        }
         let (key, query) = (key.to_owned(), query.map(str::to_owned));
         Ok(Self { scheme: known, root, key, query })
     }
@@ -104,6 +111,12 @@ impl Location {
         let query = self.query.as_ref().map(|query| format!("?{query}"));
         format!("{}/{}{}", self.root, self.key, query.unwrap_or_default())
     }
+}
+
+/// Whether `key` is asked for as it is written.
+fn is_plain(key: &str) -> bool {
+    let key = key.strip_suffix('/').unwrap_or(key); // of a folder
+    key.is_empty() || key.split('/').all(|piece| !["", ".", ".."].contains(&piece))
 }
 
 /// The URL without what may be secret in it.
@@ -167,7 +180,18 @@ mod tests {
 
     #[test]
     fn what_is_no_url_is_refused_and_says_which_there_are() {
-        for url in ["ftp://host/x", "x.bag", "s3:///x", "s3://"] {
+        for url in [
+            "ftp://host/x",
+            "x.bag",
+            "s3:///x",
+            "s3://",
+            "s3://b//x",
+            "gs://b/a//x",
+            "az://b/a//",
+            "s3://b//",
+            "s3://b/a/../x",
+            "s3://b/./x",
+        ] {
             let err = Location::parse(url).unwrap_err();
             assert_eq!(err.kind(), io::ErrorKind::InvalidInput, "{url}");
         }

@@ -17,8 +17,8 @@ impl Profile {
         self.0.get(name).map(String::as_str)
     }
 
-    /// The profile that the environment names, or the one called `default`; nothing where
-    /// the environment itself says who asks.
+    /// The profile that the environment names, or the one called `default`; where the
+    /// environment itself says who asks, only what it says of where.
     ///
     /// # Errors
     /// If the one that it names is not there, or has no keys.
@@ -33,9 +33,6 @@ impl Profile {
         let named = named.ok();
         let is_set = |name: &str| env::var_os(name).is_some();
         let says_who = named.is_none() && SAY_WHO.into_iter().any(is_set);
-        if is_set("AWS_ACCESS_KEY_ID") || says_who {
-            return Ok(Self::default());
-        }
         let name = named.as_deref().unwrap_or("default");
         let read = |variable, file: &str| {
             let home = || env::home_dir().map(|home| home.join(".aws").join(file));
@@ -44,7 +41,11 @@ impl Profile {
         };
         let config = read("AWS_CONFIG_FILE", "config");
         let credentials = read("AWS_SHARED_CREDENTIALS_FILE", "credentials");
-        let profile = Self::of(name, &config, &credentials);
+        let mut profile = Self::of(name, &config, &credentials);
+        if is_set("AWS_ACCESS_KEY_ID") || says_who {
+            profile.0.retain(|key, _| ["region", "endpoint_url"].contains(&&**key));
+            return Ok(profile);
+        }
         match named {
             Some(name) if profile.0.is_empty() => {
                 Err(invalid(format!("there is no AWS profile `{name}`")))
@@ -86,8 +87,30 @@ impl Profile {
                 }
             }
         }
+        let services = all.get("services");
+        if let Some(url) = services.and_then(|name| endpoint(config, name)) {
+            all.insert("endpoint_url".to_owned(), url);
+        }
         Self(all)
     }
+}
+
+/// Where S3 is, as the section `[services NAME]` of `config` says.
+fn endpoint(config: &str, name: &str) -> Option<String> {
+    let (mut is_wanted, mut is_s3) = (false, false);
+    for line in config.lines().filter(|line| !line.starts_with(['#', ';'])) {
+        let pair = line.split_once('=').map(|(key, value)| (key.trim(), value.trim()));
+        if let Some(section) = line.strip_prefix('[') {
+            let section = section.split(']').next().unwrap_or_default();
+            is_wanted = section.split_whitespace().eq(["services", name]);
+            is_s3 = false;
+        } else if !line.starts_with([' ', '\t']) {
+            is_s3 = pair.is_some_and(|(key, _)| key == "s3");
+        } else if let (true, Some(("endpoint_url", url))) = (is_wanted && is_s3, pair) {
+            return Some(url.to_owned());
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -111,5 +134,19 @@ mod tests {
         assert_eq!(default.get("aws_secret_access_key"), Some("s=1"));
         assert_eq!(default.get("region"), Some("us-west-2"));
         assert_eq!(Profile::of("other", CONFIG, CREDENTIALS), Profile::default());
+    }
+
+    // "Service-specific endpoints", AWS SDKs and Tools Reference Guide.
+    #[test]
+    fn services_of_a_profile_say_where_they_are() {
+        let config = "[profile dev]\nservices = lab\nendpoint_url = http://all:1\n\
+                      [services lab]\ndynamodb =\n  endpoint_url = http://db:2\n\
+                      s3 =\n  endpoint_url = http://s3:3\n[services other]\ns3 =\n  \
+                      endpoint_url = http://s3:4\n";
+        let profile = Profile::of("dev", config, "");
+        assert_eq!(profile.get("endpoint_url"), Some("http://s3:3"));
+        let other = config.replace("services = lab", "services = none");
+        let profile = Profile::of("dev", &other, "");
+        assert_eq!(profile.get("endpoint_url"), Some("http://all:1"));
     }
 }

@@ -125,6 +125,7 @@ impl Folder {
             io::ErrorKind::AlreadyExists => {
                 Complaint::new("it exists already").hint("--force replaces it").into()
             }
+            io::ErrorKind::NotFound => Complaint::new("there is no such bucket").into(),
             _ => explained(err, &place),
         })
     }
@@ -204,6 +205,13 @@ fn client() -> Result<&'static Client> {
 
 /// `err` with what may help.
 fn explained(err: io::Error, place: &Location) -> anyhow::Error {
+    if err.kind() == io::ErrorKind::NotFound
+        && place.scheme() != Scheme::Http
+        && !place.is_folder()
+    {
+        let what = format!("{err} (the name of a folder ends with `/`)");
+        return Complaint::new(what).into();
+    }
     let hint = match (err.kind(), place.scheme()) {
         (io::ErrorKind::PermissionDenied, Scheme::S3) => {
             "the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION say who \

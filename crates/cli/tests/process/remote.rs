@@ -103,7 +103,6 @@ fn no_log_of_a_store_is_written_over_itself() {
         &["merge", "s3://b/a/y.bag", "s3://b/a/x.bag"][..],
         &["filter", "s3a://b/a/x.bag", "-t", "x"],
         &["repair", "S3://b/a/x.bag"],
-        &["convert", "s3://b//a/x.bag"],
     ] {
         let args = [args, &["--force", "-o", "s3://b/a/x.bag"]].concat();
         folder.run(&args).ended(2, &["would be written over itself"]);
@@ -116,6 +115,12 @@ fn urls_that_cannot_be_meant_are_misuse() {
     for (args, told) in [
         (vec!["info", "ftp://host/x.ulg"], "ftp:// is not known"),
         (vec!["info", "s3:///x.ulg"], "names no bucket"),
+        // Keys of which others would be read and written.
+        (vec!["info", "s3://b//x.ulg"], "an empty piece"),
+        (vec!["filter", "flight.ulg", "-o", "s3://b/a//x.ulg"], "an empty piece"),
+        (vec!["convert", "flight.ulg", "-o", "s3://b/a//x.mcap"], "an empty piece"),
+        (vec!["batch", "flight.ulg", "-o", "s3://b//set"], "an empty piece"),
+        (vec!["batch", "gs://b/a/../x/", "-o", "set"], "an empty piece"),
         (
             vec!["filter", "flight.ulg", "-o", "http://host/x.ulg"],
             "cannot be written to",
