@@ -6,6 +6,8 @@
 //! parts however long the log is, and a slow sink slows the reading down. A part that
 //! turns out to hold much is decoded in pieces, each when the one before is written.
 
+mod seen;
+
 use std::{
     collections::{BTreeMap, VecDeque},
     mem,
@@ -18,6 +20,7 @@ use std::{
 use arrow_array::RecordBatch;
 use rayon::Scope;
 
+pub use self::seen::Seen;
 use crate::{
     block::{Block, TopicSort},
     damage::Damage,
@@ -36,6 +39,8 @@ pub struct Report {
     pub records: u64,
     /// Everything that was found damaged, in the order of the file.
     pub damage: Vec<Damage>,
+    /// What was read of each topic, of which tables were made.
+    pub seen: BTreeMap<TopicId, Seen>,
 }
 
 /// What to make tables of, and how.
@@ -203,6 +208,7 @@ impl<'d> Driver<'d> {
             match decoded {
                 Ok((piece, report)) => {
                     state.report.records += report.records;
+                    seen::join(&mut state.report.seen, report.seen);
                     for damage in report.damage {
                         damage.add_to(&mut state.report.damage);
                     }
@@ -280,6 +286,7 @@ impl<'d> Driver<'d> {
                 decoder.append(run, &mut report.damage);
                 rows += decoder.rows() - before;
                 report.records += run.len() as u64;
+                seen::add(&mut report.seen, run);
             }
         }
         let mut batches = Vec::new();

@@ -107,7 +107,7 @@ pub use crate::{
     copy::{Copied, CopyJob, Held, MergeJob, Restamp, Retime, copy, held, merge},
     cut::Cut,
     damage::{Damage, DamageKind},
-    drive::{Report, TableJob, drain, to_tables},
+    drive::{Report, Seen, TableJob, drain, to_tables},
     error::{Error, ErrorKind, Result},
     finding::{Code, Finding, Findings, Severity},
     gaps::NextGap,
