@@ -29,6 +29,13 @@ pub(super) fn wanted(
 ) -> Result<Option<(Shard, &'static str)>> {
     let number = |name: &str| variable(name)?.trim().parse::<u32>().ok();
     let told = told(&number);
+    // Who says which part it is needs no number.
+    let is_asked = matches!(choice, Some(ShardChoice::One(..)));
+    if let (false, Some(Told { has_gaps: true, by, .. })) = (is_asked, &told) {
+        let what = format!("{by} is of an array in which numbers are missing");
+        let hint = "--array=0-7 has none; --shard 3/8 says which part this is";
+        return Err(Complaint::misuse(what).hint(hint).into());
+    }
     let (index, count, by) = match (choice, told) {
         (Some(ShardChoice::One(index, count)), _) => (index, count, "--shard"),
         (Some(ShardChoice::Auto(count)), Some(Told { index, by, .. })) => {
@@ -40,7 +47,7 @@ pub(super) fn wanted(
                         AWS_BATCH_JOB_ARRAY_INDEX would; --shard 0/4 names one";
             return Err(Complaint::misuse(what).hint(hint).into());
         }
-        (None, Some(Told { index, count: Some(count), by })) => (index, count, by),
+        (None, Some(Told { index, count: Some(count), by, .. })) => (index, count, by),
         (None, Some(Told { by, .. })) => {
             let what = format!(
                 "{by} says which part of the work this is, and not of how many"
@@ -63,13 +70,15 @@ struct Told {
     index: u32,
     count: Option<u32>,
     by: &'static str,
+    /// Whether not all numbers from the first to the last are those of parts.
+    has_gaps: bool,
 }
 
 /// What the variables tell that jobs have: of arrays of Slurm (`sbatch`, "Job Array
 /// Support"), and of tasks in a step of one (`srun`); of AWS Batch ("Array jobs"); of
 /// indexed jobs of Kubernetes, which do not say how many they are.
 fn told(number: &dyn Fn(&str) -> Option<u32>) -> Option<Told> {
-    let of = |index, count, by| Some(Told { index, count, by });
+    let of = |index, count, by| Some(Told { index, count, by, has_gaps: false });
     // The script of a job has these too, and is no task: only a step has a number.
     let task = number("SLURM_STEP_ID").and(number("SLURM_PROCID"));
     let tasks = number("SLURM_STEP_NUM_TASKS").or_else(|| number("SLURM_NTASKS"));
@@ -79,10 +88,14 @@ fn told(number: &dyn Fn(&str) -> Option<u32>) -> Option<Told> {
         let step = number("SLURM_ARRAY_TASK_STEP").unwrap_or(1).max(1);
         let index = id.saturating_sub(first) / step;
         let count = number("SLURM_ARRAY_TASK_COUNT");
+        let last = number("SLURM_ARRAY_TASK_MAX");
+        let has_gaps = last.zip(count).is_some_and(|(last, count)| {
+            (last.saturating_sub(first) / step).saturating_add(1) != count
+        });
         let (task, tasks) = task.unwrap_or((0, 1));
         let index = index.saturating_mul(tasks).saturating_add(task);
         let count = count.map(|count| count.saturating_mul(tasks));
-        return of(index, count, "SLURM_ARRAY_TASK_ID");
+        return Some(Told { index, count, by: "SLURM_ARRAY_TASK_ID", has_gaps });
     }
     if let Some((task, tasks)) = task {
         return of(task, Some(tasks), "SLURM_PROCID");

@@ -22,12 +22,23 @@ fn jobs_know_which_part_they_are() {
     let slurm = [
         ("SLURM_ARRAY_TASK_ID", "14"),
         ("SLURM_ARRAY_TASK_MIN", "10"),
+        ("SLURM_ARRAY_TASK_MAX", "16"),
         ("SLURM_ARRAY_TASK_STEP", "2"),
         ("SLURM_ARRAY_TASK_COUNT", "4"),
         ("SLURM_PROCID", "0"),
         ("SLURM_NTASKS", "1"),
     ];
     assert_eq!(told_by(&slurm, None), Some((2, 4)));
+    // sbatch --array=1,5,9
+    let gaps = |name: &str| match name {
+        "SLURM_ARRAY_TASK_ID" | "SLURM_ARRAY_TASK_MAX" => Some("9".to_owned()),
+        "SLURM_ARRAY_TASK_MIN" | "SLURM_ARRAY_TASK_STEP" => Some("1".to_owned()),
+        "SLURM_ARRAY_TASK_COUNT" => Some("3".to_owned()),
+        _ => None,
+    };
+    let told = wanted(None, &gaps).unwrap_err().to_string();
+    assert!(told.contains("SLURM_ARRAY_TASK_ID is of an array"), "{told}");
+    assert!(wanted(Some(ShardChoice::One(1, 3)), &gaps).is_ok());
     // The script of a job of four tasks does all; a step of it, its own.
     let script = [("SLURM_PROCID", "0"), ("SLURM_NTASKS", "4")];
     assert_eq!(told_by(&script, None), None);
@@ -57,6 +68,7 @@ fn parts_are_disjoint_and_about_as_large() {
         .map(|(index, bytes)| Found {
             path: PathBuf::new(),
             source: index.to_string(),
+            called: String::new(),
             bytes: *bytes,
             modified: None,
         })
