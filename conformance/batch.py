@@ -278,12 +278,17 @@ def index(tally, folder, whole, inputs):
         return json.loads(done.stdout.splitlines()[-1])
 
     run()
-    columns = "source, digest, format, clock, start_utc::VARCHAR, topic, instance, topic_records, rate_hz"
-    query = f"SELECT {columns} FROM '{{}}' WHERE error IS NULL ORDER BY ALL"
+    columns = "source, digest, format, clock, start_utc::VARCHAR, topic, instance, topic_records"
+    query = f"SELECT {columns}, rate_hz FROM '{{}}' WHERE error IS NULL ORDER BY ALL"
     one = duckdb.sql(query.format(whole / "_catalog.parquet")).fetchall()
     known = {row[0] for row in one}
     two = [row for row in duckdb.sql(query.format(out)).fetchall() if row[0] in known]
-    check(tally, "index", f"{len(one)} rows as batch has them", one == two)
+    # What is read of a log tells rates that its index does not.
+    alike = len(one) == len(two) and all(
+        mine[:-1] == other[:-1] and other[-1] in (mine[-1], None)
+        for mine, other in zip(one, two)
+    )
+    check(tally, "index", f"{len(one)} rows as batch has them", alike)
     before = pq.read_table(out)
     end = run()
     fine = end["converted"] <= 1 and end["done_before"] > 0
@@ -300,8 +305,8 @@ def readme(tally, folder):
     (folder / "logs").mkdir(parents=True)
     for number, firmware, rows in ((1, 1, 900), (2, 1, 50), (3, 0, 900), (4, 2, 900)):
         (folder / "logs" / f"flight_{number}.ulg").write_bytes(ulog(firmware, rows, number))
+    (folder / "logs" / "flight_5.ulg").write_bytes(ulog(2, 900, 5)[:-3])
     batch(folder / "dataset", folder / "logs")
-    subprocess.run([LOGTOOL, "-q", "index", "logs", "-o", "_catalog.parquet"], cwd=folder, check=True)
     before = Path.cwd()
     os.chdir(folder)
     try:
@@ -317,7 +322,7 @@ def readme(tally, folder):
                     exec(part, names)
                     answer = names["found"].rows()
                 found = {row[0] for row in answer}
-                right = found == {"flight_1"} if "jamming" in part else len(found) > 0
+                right = found == {"flight_1" if "jamming" in part else "flight_5"}
                 check(tally, "README", f"{language}: {answer}", right)
         check(tally, "README", "has examples", len(blocks) >= 2)
     finally:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import boto3
 import datasets
+import places
 import pyarrow.parquet as pq
 from logs import logtool, tables
 from proxy import Proxy
@@ -43,6 +44,7 @@ def check(tally, files, folder):
         failing(tally, client, Proxy(port), files, folder)
         folders(tally, client, files)
         of_bucket(tally, client, files, folder)
+        places.check(tally, client, files, folder)
         datasets.check(tally, client, Proxy(port), files, folder)
         profiles(tally, files, folder)
     finally:

@@ -1,6 +1,6 @@
 //! From what was typed to the logs that are meant.
 
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
 
 use anyhow::Result;
 use globset::GlobBuilder;
@@ -35,17 +35,31 @@ pub(crate) struct Folder {
     pub(crate) logs: Vec<Listed>,
     /// How many others there are.
     pub(crate) others: u64,
+    /// The data sets of ours in it, as URLs with a `/` at the end.
+    pub(crate) sets: Vec<String>,
 }
 
-/// What `url` means, if it is a folder of an object store, or has a `*` and so is a pattern;
-/// without what is in the folder `but`, if that is not empty.
+/// What is wild in a pattern.
+const WILD: [char; 4] = ['*', '?', '[', '{'];
+
+/// What `url` begins with that is no pattern.
+pub(crate) fn plain(url: &str) -> &str {
+    url.split(WILD).next().unwrap_or(url)
+}
+
+/// What `url` means, if it is a folder of an object store or a pattern: if it has a `*`, or
+/// anything else that is wild and there is no object that is called just so. Without what is
+/// in the folder `but`, if that is not empty.
 pub(crate) fn listed(url: &str, but: &str) -> Result<Option<Folder>> {
     if remote::is_folder(url) {
         return in_folder(url, but).map(Some);
     }
-    let plain = url.split('*').next().unwrap_or(url);
+    let plain = plain(url);
     let base = plain.rfind('/').map_or(plain, |slash| &plain[..=slash]);
     if plain == url || !remote::is_folder(base) {
+        return Ok(None);
+    }
+    if !url.contains('*') && remote::look(url).is_ok() {
         return Ok(None);
     }
     let glob = GlobBuilder::new(url).literal_separator(true).build();
@@ -56,7 +70,7 @@ pub(crate) fn listed(url: &str, but: &str) -> Result<Option<Folder>> {
     let mut logs = remote::list(base, but)?;
     logs.retain(|object| glob.is_match(&object.url));
     match logs.is_empty() {
-        false => Ok(Some(Folder { logs, others: 0 })),
+        false => Ok(Some(Folder { logs, others: 0, sets: Vec::new() })),
         true => Err(Complaint::new(format!("{url}: no object is called so")).into()),
     }
 }
@@ -64,6 +78,11 @@ pub(crate) fn listed(url: &str, but: &str) -> Result<Option<Folder>> {
 fn in_folder(url: &str, but: &str) -> Result<Folder> {
     let mut logs = remote::list(url, but)?;
     let count = logs.len() as u64;
+    let states = logs.iter().filter_map(|object| {
+        let end = object.url.find("/_logtool/")? + 1;
+        Some(object.url[..end].to_owned())
+    });
+    let sets: BTreeSet<String> = states.collect();
     logs.retain(|object| is_called_as_logs_are(&object.url));
     if logs.is_empty() {
         let what = match count {
@@ -77,7 +96,7 @@ fn in_folder(url: &str, but: &str) -> Result<Folder> {
         return Err(Complaint::new(what).hint(hint).into());
     }
     let others = count - logs.len() as u64;
-    Ok(Folder { logs, others })
+    Ok(Folder { logs, others, sets: sets.into_iter().collect() })
 }
 
 /// Whether `name` ends as the names of logs do, packed or not.

@@ -18,19 +18,24 @@ const VARIABLE: &str = "LOGTOOL_KEY_FILE";
 /// No file of a key is longer.
 const LONGEST: u64 = 4096;
 
-/// The key in the file at `path`, or in that which the environment names, if one does.
-pub(crate) fn given(path: Option<&Path>) -> Result<Option<Key>> {
+/// The file at `path`, or that which the environment names, if one does.
+pub(crate) fn file(path: Option<&Path>) -> Option<PathBuf> {
     let variable =
         || std::env::var_os(VARIABLE).filter(|value: &OsString| !value.is_empty());
-    let path = path.map(Path::to_path_buf).or_else(|| variable().map(PathBuf::from));
-    path.map(|path| {
-        let name = || format!("the key in {}", path.display());
-        let mut bytes = Vec::new();
-        let file = File::open(&path).with_context(name)?;
-        file.take(LONGEST).read_to_end(&mut bytes).with_context(name)?;
-        key(&bytes).with_context(name)
-    })
-    .transpose()
+    path.map(Path::to_path_buf).or_else(|| variable().map(PathBuf::from))
+}
+
+/// The key in the [file] that is meant, if one is.
+pub(crate) fn given(path: Option<&Path>) -> Result<Option<Key>> {
+    file(path)
+        .map(|path| {
+            let name = || format!("the key in {}", path.display());
+            let mut bytes = Vec::new();
+            let file = File::open(&path).with_context(name)?;
+            file.take(LONGEST).read_to_end(&mut bytes).with_context(name)?;
+            key(&bytes).with_context(name)
+        })
+        .transpose()
 }
 
 /// Whether the log is encrypted, and was opened without its key.

@@ -5,7 +5,7 @@ use std::{ffi::OsStr, io, path::Path, sync::Arc};
 use anyhow::{Context as _, Result};
 use bytes::Bytes as Head;
 use logtool_core::{
-    ErrorKind, Format, Log, OpenOptions, Selection, Source, Value, recognize,
+    ErrorKind, Format, Log, Manifest, OpenOptions, Selection, Source, Value, recognize,
 };
 use logtool_rosbag::{RosbagLog, RosbagOptions};
 use logtool_ulog::UlogLog;
@@ -179,6 +179,18 @@ pub(crate) fn open_ulog(
 fn format(path: &Path, input: &Input) -> Result<&'static dyn Format> {
     let name = unpacked_name(path, input.packing);
     Ok(recognize(FORMATS, name, &*input.source)?)
+}
+
+/// Whether all of the log of `manifest` was looked at when it was opened, and not its index
+/// alone.
+pub(crate) fn is_surveyed(manifest: &Manifest) -> bool {
+    manifest.metadata.get("indexed") != Some(&Value::Bool(true))
+}
+
+/// Whether what begins with `head` is a log, or something packed.
+pub(crate) fn begins_as_log(head: &[u8]) -> bool {
+    let head = Head::copy_from_slice(head);
+    Packing::of(&head).is_some() || recognize(FORMATS, "", &head).is_ok()
 }
 
 /// Whether the file at `path` begins as a log.

@@ -18,12 +18,16 @@ mod bags;
 mod batch;
 #[path = "process/cat.rs"]
 mod cat;
+#[path = "process/catalogs.rs"]
+mod catalogs;
 #[path = "process/cells.rs"]
 mod cells;
 #[path = "process/check.rs"]
 mod check;
 #[path = "process/convert.rs"]
 mod convert;
+#[path = "process/datasets.rs"]
+mod datasets;
 #[path = "process/derived.rs"]
 mod derived;
 #[path = "process/faults.rs"]

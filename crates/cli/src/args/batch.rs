@@ -16,7 +16,7 @@ const TO_HELP: &str = "What to write: parquet, csv, jsonl, arrow, npz, mat, imag
 /// of these in a file (`@list.txt`, a line each; one that begins with `#` is a comment), or `-`
 /// for such a list on standard input.
 /// What a file in a folder is, is seen from its bytes; what is no log is left out, and so
-/// is what begins with a dot. INPUT may be a URL too: of a log, of a folder of an object store
+/// are what begins with a dot and data sets of logtool. INPUT may be a URL too: of a log, of a folder of an object store
 /// (`s3://bucket/2024/`: what is called as logs are), or a pattern (`'s3://bucket/**/*.bag'`).
 /// OUT is a folder of this machine, or of an object store (`s3://bucket/dataset`).
 ///
@@ -58,7 +58,7 @@ pub(crate) struct BatchArgs {
     #[command(flatten)]
     pub(crate) convert: ConvertArgs,
     /// About how much memory to use, as 8G or 500M [default: a quarter of what the machine
-    /// has]. Fewer logs are read at once where it is short
+    /// has]. Fewer logs are read at once where it is short; one long log takes up to 200M
     #[arg(long, value_name = "SIZE", help_heading = "Batch")]
     pub(crate) memory: Option<Size>,
     /// Take part I (counted from 0) of N of the work; `auto/N`: of which the job's variables
@@ -78,9 +78,12 @@ pub(crate) struct BatchArgs {
 /// INPUT is as of `logtool batch`. The catalog is a Parquet file, or JSON
 /// Lines if its name ends in .jsonl, with a row for each log and topic. If it is there
 /// already, only logs that are new or have changed are looked into, and those that are no
-/// longer there are left out, unless the folder or file that was named cannot be found:
-/// what is known of that stays, and the exit status is 1. JSON Lines are always made anew,
-/// and stay as they are where an input cannot be found.
+/// longer there are left out, unless they cannot be read now, or the folder or file that was
+/// named cannot be found: what is known of that stays, and the exit status is 1. JSON Lines
+/// are always made anew, and stay as they are where an input cannot be found.
+///
+/// Logs are looked into as `logtool info` does it. What that does not tell is null: of bags and
+/// MCAP files with an index, whether something is lost, and bytes, times and rates of topics.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -1,5 +1,6 @@
 //! `logtool batch`: one data set of many logs; and `logtool index`: only its catalog.
 
+mod asked;
 mod catalog;
 mod dataset;
 mod entry;
@@ -8,11 +9,13 @@ mod here;
 mod index;
 mod inputs;
 mod journal;
+mod meant;
 mod memory;
 mod meter;
 mod names;
 mod one;
 mod ours;
+mod patterns;
 mod place;
 mod report;
 mod shard;
@@ -35,13 +38,13 @@ use self::{
     inputs::{Found, Inputs},
     meter::{LogMeter, Meter},
     one::{Done, Work},
+    patterns::Patterns,
     report::Report,
     shard::Shard,
     side_by_side::Limits,
 };
 use crate::{
-    args::{BatchArgs, ConvertArgs, GlobalArgs, Target, To},
-    commands::convert,
+    args::{BatchArgs, GlobalArgs},
     complaint::Complaint,
     labels,
     outcome::Outcome,
@@ -51,7 +54,7 @@ use crate::{
 
 pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
     let out = args.convert.out.clone().unwrap_or_default();
-    let convert = asked(args)?;
+    let convert = asked::of(args)?;
     let shard = shard::wanted(args.shard, &|name| std::env::var(name).ok())?;
     let (shard, by) = shard.map_or((None, ""), |(shard, by)| (Some(shard), by));
     if let (Some(shard), false) = (shard, global.quiet) {
@@ -59,7 +62,9 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
         say!("part {index} of {count}, counted from 0 ({by})");
     }
     let labels = labels::read(&convert.labels)?;
-    let Inputs { mut logs, others, failed } = inputs::find(&args.convert.inputs, &out)?;
+    let options = asked::options(&convert, global, labels.as_deref())?;
+    let Inputs { mut logs, others, failed, sets } =
+        inputs::find(&args.convert.inputs, &out)?;
     if logs.is_empty() && failed.is_empty() {
         let hint = "a folder, a pattern, @list.txt or `-` names them";
         return Err(Complaint::new("there are no logs here").hint(hint).into());
@@ -83,17 +88,20 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
         shard.is_none_or(part)
     };
     clear_unfinished(&dataset, &is_own)?;
+    if shard.is_none() {
+        dataset.forget_idle()?;
+    }
 
     let limits = Limits::new(args.memory.map(|size| size.0));
     let is_far = url::of(dataset.shown()).is_some();
     let limits = if is_far { limits.waiting() } else { limits };
     let work = Work {
         args: &convert,
-        global: &of_each(global),
+        global: &asked::of_each(global),
         labels,
         dataset: &dataset,
         pool: limits.pool()?,
-        options: options(&convert, global),
+        options,
     };
     let name_of: HashMap<&str, &str> =
         logs.iter().zip(&names).map(|(log, name)| (&*log.source, &**name)).collect();
@@ -101,13 +109,14 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
         |found: &Found| name_of.get(&*found.source).copied().unwrap_or_default();
     let bytes = logs.iter().map(|log| log.bytes).sum();
     let meter = Meter::new(logs.len() as u64, bytes, args.json, global);
-    let mut report = Report { others, ..Report::default() };
+    let sets = sets.iter().map(|set| inputs::text(set)).collect();
+    let mut report = Report { others, sets, ..Report::default() };
+    let mut patterns = Patterns::new(&convert);
     // The first part tells of what nobody can tell the size of.
     if shard.is_none_or(|shard| shard.index == 0) {
-        let failed = failed.into_iter();
-        report.failed = failed
-            .map(|(path, err)| (path.display().to_string(), format!("{err:#}")))
-            .collect();
+        for (path, err) in failed {
+            report.fail(inputs::text(&path), &format!("{err:#}"));
+        }
     }
     let mut errors = BTreeMap::new();
     meter.during(|| {
@@ -116,68 +125,47 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
         };
         side_by_side::each(&logs, &limits, &meter, &one, &mut |found, _, done| {
             let name = name_of(found);
-            if let Err(err) = &done {
-                errors.insert(name.to_owned(), (found.clone(), format!("{err:#}")));
+            match &done {
+                Ok(Done::Before(entry) | Done::Now(entry, _)) => {
+                    patterns.log(&entry.missed);
+                }
+                Err(err) => {
+                    errors.insert(name.to_owned(), (found.clone(), format!("{err:#}")));
+                }
             }
             note(found, name, done, &mut report, &meter);
         })
     })?;
     let written = write_catalog(&dataset, shard, args, &errors, &is_own);
-    let odd = &dataset.journal().tables;
-    report.odd = odd
-        .odd()
-        .map(|table| {
-            let why = table.differs.as_deref().unwrap_or_default();
-            format!("{} is a table of its own of {}: {why}", table.name, table.topic)
-        })
-        .collect();
+    report.odd = dataset.journal().odd()?;
+    report.unused = patterns.unused().map(str::to_owned).collect();
+    // Another part of the work may have what this one does not.
+    report.is_in_vain = shard.is_none() && patterns.are_in_vain();
     meter.finish();
     report.tell_json(&meter);
     report.tell(dataset.shown(), "converted", meter.took(), global.quiet);
     written.context("the catalog is not as it should be")?;
+    meter.check()?;
     Ok(report.outcome())
 }
 
-/// What each log is to become.
-fn asked(args: &BatchArgs) -> Result<ConvertArgs> {
-    let mut convert = ConvertArgs { out: None, ..args.convert.clone() };
-    if !convert.to.iter().any(|to| matches!(to, To::Target(_))) {
-        convert.to.push(To::Target(Target::Parquet));
-    }
-    let refuse = |what: &str, hint: &str| {
-        Err(Complaint::misuse(what.to_owned()).hint(hint.to_owned()).into())
-    };
-    if args.convert.is_stdout() {
-        return refuse("a data set is a folder", "name it with -o");
-    }
-    if convert.merge.is_some() {
-        let hint = "`logtool convert` does that, log for log";
-        return refuse("--merge makes no data set", hint);
-    }
-    convert::check(&convert)?;
-    Ok(convert)
-}
-
-/// For each log: they are read, not mapped, so that one that gets shorter meanwhile fails
-/// alone; and how much of one comes from afar is not told of each.
-fn of_each(global: &GlobalArgs) -> GlobalArgs {
-    GlobalArgs { no_mmap: true, quiet: true, ..global.clone() }
-}
-
-/// What of what was typed changes what comes out, as a digest.
-fn options(convert: &ConvertArgs, global: &GlobalArgs) -> String {
-    let plain = ConvertArgs { inputs: Vec::new(), force: false, ..convert.clone() };
-    let of_all = (global.strict, global.read_anyway, global.record_limit);
-    let text = format!("{plain:?} {of_all:?}");
-    let digest = blake3::hash(text.as_bytes()).to_hex();
-    digest.chars().take(16).collect()
-}
-
 fn names_of(dataset: &Dataset, logs: &[Found]) -> Vec<String> {
-    let journal = dataset.journal();
-    let known =
-        journal.logs().map(|(name, known)| (name.clone(), known.source.clone()));
-    names::names(logs, &known.collect(), &inputs::is_there)
+    let known: BTreeMap<String, String> = {
+        let journal = dataset.journal();
+        let logs = journal.logs();
+        logs.map(|(name, known)| (name.clone(), known.source.clone())).collect()
+    };
+    // What is known of another log is nobody's but its own, also when its disk is away.
+    let has_moved = |log: &Found, name: &str, owner: &str| {
+        let known = || dataset.journal().entry(name).ok().flatten();
+        !inputs::is_there(owner)
+            && known().is_some_and(|known| {
+                let is_same = |digest: String| digest == known.digest;
+                known.source_bytes == log.bytes
+                    && one::digest(&log.path).is_ok_and(is_same)
+            })
+    };
+    names::names(logs, &known, &has_moved)
 }
 
 /// Removes what was getting its names when the last run was killed; it is done again.
@@ -203,11 +191,11 @@ fn note(
     let source = found.shown();
     let mut event = json!({ "event": "log", "log": name, "source": source });
     match done {
-        Ok(Done::Before(damage)) => {
+        Ok(Done::Before(entry)) => {
             report.before += 1;
             event["outcome"] = json!("done_before");
-            event["damage"] = json!(damage);
-            report.damaged.extend(damage.map(|damage| (source, damage)));
+            event["damage"] = json!(entry.damage);
+            report.damaged.extend(entry.damage.map(|damage| (source, damage)));
         }
         Ok(Done::Now(entry, count)) => {
             report.now += 1;

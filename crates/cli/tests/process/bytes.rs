@@ -75,6 +75,18 @@ pub(crate) fn cut_log() -> Vec<u8> {
     log
 }
 
+/// A log of one record, of a number that is called `field`.
+pub(crate) fn log_of_field(field: &str) -> Vec<u8> {
+    let mut log = vec![0x55, 0x4c, 0x6f, 0x67, 0x01, 0x12, 0x35, 1];
+    log.extend(1_000_000_u64.to_le_bytes());
+    log.extend(message(b'B', &[0; 40]));
+    let format = format!("one:uint64_t timestamp;float {field};");
+    log.extend(message(b'F', format.as_bytes()));
+    log.extend(subscription(0, 0, "one"));
+    log.extend(att(0, 1_000_000, 0.5));
+    log
+}
+
 /// A log of `count` records of one topic.
 pub(crate) fn long_log(count: u64) -> Vec<u8> {
     let mut log = definitions();

@@ -68,16 +68,13 @@ fn has_open(id: u32, name: &str) -> bool {
     links.into_iter().any(|path| path.ends_with(name))
 }
 
-#[test]
+/// Runs the program with `args`, and cuts `flight.ulg` when it is being read; what it said.
 #[cfg(target_os = "linux")]
-fn a_log_that_gets_shorter_stops_no_other_of_a_batch() {
-    let folder = Folder::with(&bytes::long_log(3_000_000));
-    folder.write("short.ulg", &bytes::log());
+fn cut_while_it_is_open(folder: &Folder, args: &[&str]) -> String {
     let log = fs::File::options().write(true).open(folder.path().join("flight.ulg"));
     let log = log.unwrap();
     log.set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
-    let args = ["batch", "-q", "flight.ulg", "short.ulg", "-o", "set"];
-    let mut command = folder.command(&args);
+    let mut command = folder.command(args);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     while !has_open(child.id(), "flight.ulg") {
@@ -91,12 +88,53 @@ fn a_log_that_gets_shorter_stops_no_other_of_a_batch() {
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(told.contains("flight.ulg") && told.contains("got shorter"), "{told}");
+    told
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_log_that_gets_shorter_stops_no_other_of_a_batch() {
+    let folder = Folder::with(&bytes::long_log(3_000_000));
+    folder.write("short.ulg", &bytes::log());
+    cut_while_it_is_open(
+        &folder,
+        &["batch", "-q", "flight.ulg", "short.ulg", "-o", "set"],
+    );
     let tables: Vec<String> =
         folder.list("set").into_iter().filter(|name| !name.starts_with('_')).collect();
     assert!(!tables.is_empty());
     for table in tables {
         assert_eq!(folder.list(&format!("set/{table}")), ["log=short"], "{table}");
     }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_log_that_gets_shorter_stops_no_other_of_an_index() {
+    let folder = Folder::with(&bytes::long_log(3_000_000));
+    folder.write("short.ulg", &bytes::log());
+    let args = ["index", "flight.ulg", "short.ulg", "-o", "all.jsonl"];
+    let told = cut_while_it_is_open(&folder, &args);
+    assert!(told.contains("1 log indexed"), "{told}");
+    assert!(folder.read("all.jsonl").contains("\"log\":\"short\""));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn events_that_cannot_be_told_are_a_failure() {
+    let folder = Folder::with(&bytes::log());
+    for command in [
+        &["batch", "flight.ulg", "-o", "set"][..],
+        &["index", "flight.ulg", "-o", "x.jsonl"],
+    ] {
+        let mut command = folder.command(&[command, &["-q", "--json"]].concat());
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = command.stdout(full).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains("--json") && told.contains("o space left"), "{told}");
+    }
+    assert!(!folder.list("set/flight_att").is_empty() || folder.list("set").len() > 2);
 }
 
 /// A small disk; none where nobody may make one.

@@ -42,6 +42,17 @@ pub(super) fn rows(entry: &Entry) -> Result<RecordBatch> {
     if topics.is_empty() { batch(&[(entry, None)]) } else { batch(&topics) }
 }
 
+/// `rows` of a log that cannot be read now, as `error` says.
+pub(super) fn with_error(rows: &RecordBatch, error: &str) -> Result<RecordBatch> {
+    let schema = rows.schema();
+    let mut columns = rows.columns().to_vec();
+    if let Some(place) = columns.get_mut(schema.index_of("error")?) {
+        let errors = std::iter::repeat_n(Some(error), rows.num_rows());
+        *place = Arc::new(errors.collect::<StringArray>());
+    }
+    Ok(RecordBatch::try_new(schema, columns)?)
+}
+
 type Row<'r> = (&'r Entry, Option<&'r TopicEntry>);
 
 /// The columns of `rows`.
@@ -90,9 +101,9 @@ fn batch(rows: &[Row<'_>]) -> Result<RecordBatch> {
         ("end_utc", utc(&|(log, _)| unix(log, log.time_ns?.1))),
         ("duration_s", float(&|(log, _)| log.time_ns.map(seconds))),
         ("records", number(&|log| signed(log.records))),
-        ("damages", number(&|log| signed(log.damages))),
-        ("lost_bytes", number(&|log| signed(log.lost_bytes))),
-        ("lost_records", number(&|log| signed(log.lost_records))),
+        ("damages", number(&|log| signed(log.damages?))),
+        ("lost_bytes", number(&|log| signed(log.lost_bytes?))),
+        ("lost_records", number(&|log| signed(log.lost_records?))),
         ("damage", text(&|log| log.damage.as_deref())),
         ("error", text(&|log| log.error.as_deref())),
         ("tool", text(&|log| Some(&log.tool))),

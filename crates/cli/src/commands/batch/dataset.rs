@@ -93,6 +93,13 @@ impl Dataset {
         self.place.tables(shapes)
     }
 
+    /// Lets the types of tables without files decide nothing any more: who calls this has the
+    /// data set alone.
+    pub(super) fn forget_idle(&self) -> Result<()> {
+        let idle = self.journal().idle()?;
+        self.place.forget(&idle)
+    }
+
     /// Gives the files `outputs` of the log of `entry` their names, and notes that it is done;
     /// what it had before, and has no more, goes. If that fails, none of its files stays.
     pub(super) fn commit(

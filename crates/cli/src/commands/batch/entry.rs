@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use logtool_core::{ClockZero, Manifest, TimeRange, Topic, TopicOrigin};
+use logtool_core::{ClockZero, Manifest, Seen, TimeRange, Topic, TopicId, TopicOrigin};
 use serde::{Deserialize, Serialize};
 
 use crate::{commands::batch::inputs::Found, findings::Findings, input::Input};
@@ -44,15 +44,18 @@ pub(super) struct Entry {
     pub(super) time_ns: Option<(i64, i64)>,
     /// How many records it has, without those that are made of others.
     pub(super) records: u64,
-    /// How many damages there are.
-    pub(super) damages: u64,
-    pub(super) lost_bytes: u64,
-    pub(super) lost_records: u64,
+    /// How many damages there are; nothing where none are known and not all was looked at.
+    pub(super) damages: Option<u64>,
+    pub(super) lost_bytes: Option<u64>,
+    pub(super) lost_records: Option<u64>,
     /// What was lost, in words, if something was.
     pub(super) damage: Option<String>,
     /// What else people should know.
     #[serde(default)]
     pub(super) remarks: Vec<String>,
+    /// The patterns of topics and fields that mean nothing in it, in words.
+    #[serde(default)]
+    pub(super) missed: Vec<String>,
     /// Why there is nothing more, if it failed.
     #[serde(default)]
     pub(super) error: Option<String>,
@@ -114,17 +117,34 @@ impl Entry {
         self.topics = manifest.topics.iter().map(TopicEntry::of).collect();
     }
 
-    /// Adds what was lost.
-    pub(super) fn lament(&mut self, findings: &mut Findings) {
+    /// Adds what was `seen` of topics of which the log itself does not say it: of those of which
+    /// all was read.
+    pub(super) fn complete(&mut self, seen: &BTreeMap<TopicId, Seen>) {
+        for (id, seen) in seen {
+            let Some(topic) = self.topics.get_mut(id.index()) else { continue };
+            topic.records.get_or_insert(seen.records);
+            topic.bytes.get_or_insert(seen.bytes);
+            let time = (seen.first.as_nanos(), seen.last.as_nanos());
+            topic.time_ns.get_or_insert(time);
+        }
+    }
+
+    /// Adds what was lost, as far as the log was looked at: if not `is_whole`, that there is
+    /// nothing more is not known.
+    pub(super) fn lament(&mut self, findings: &mut Findings, is_whole: bool) {
         let list = findings.list();
         let harm = list.iter().filter(|finding| finding.damage.kind.is_harm());
-        self.damages = harm.count() as u64;
+        let damages = harm.count() as u64;
         let losses = list.iter().map(|finding| &finding.damage);
         let losses = losses.filter(|damage| damage.kind.is_loss());
-        self.lost_records =
-            losses.map(|damage| damage.records).fold(0, u64::saturating_add);
-        self.lost_bytes = findings.lost_bytes();
-        self.damage = (self.damages > 0).then(|| findings.summary());
+        let records = losses.map(|damage| damage.records).fold(0, u64::saturating_add);
+        let bytes = findings.lost_bytes();
+        let is_known = is_whole || damages > 0;
+        let known = |number| is_known.then_some(number);
+        self.damages = known(damages);
+        self.lost_records = known(records);
+        self.lost_bytes = known(bytes);
+        self.damage = (damages > 0).then(|| findings.summary());
     }
 
     /// Adds which table has how many rows of each topic.

@@ -121,6 +121,11 @@ impl Place for Here {
         self.journal().place(shapes)
     }
 
+    fn forget(&self, topics: &[(String, u32)]) -> Result<()> {
+        let lines = topics.iter().map(Line::forgotten);
+        lines.into_iter().try_for_each(|line| self.note(&line))
+    }
+
     fn check(&self) -> Result<()> {
         Ok(())
     }

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use crate::{
     args::{GlobalArgs, IndexArgs, TimeChoice},
     commands::batch::{
-        catalog,
+        asked, catalog,
         entry::Entry,
         gate::Pass,
         inputs::{self, Found, Inputs},
@@ -43,7 +43,7 @@ pub(in crate::commands) fn run(
 ) -> Result<Outcome> {
     refuse_url(&args.out)?;
     let inputs = inputs::find(&args.inputs, &args.out)?;
-    let Inputs { logs, others, failed } = &inputs;
+    let Inputs { logs, others, failed, sets } = &inputs;
     if logs.is_empty() && failed.is_empty() {
         let hint = "a folder, a pattern, @list.txt or `-` names them";
         return Err(Complaint::new("there are no logs here").hint(hint).into());
@@ -56,23 +56,24 @@ pub(in crate::commands) fn run(
         return Err(missing(&args.out, failed));
     }
     let kept = old.hidden(&inputs);
-    let is_there = |source: &str| {
-        inputs::is_there(source) || kept.iter().any(|(kept, _)| *kept == source)
+    // What is no longer there is left out, and its name is free.
+    let is_free = |_: &Found, _: &str, owner: &str| {
+        !inputs::is_there(owner) && !kept.iter().any(|(kept, _)| *kept == owner)
     };
-    let names = names::names(logs, &old.names(), &is_there);
+    let names = names::names(logs, &old.names(), &is_free);
     let bytes = logs.iter().map(|log| log.bytes).sum();
     let meter = Meter::new(logs.len() as u64, bytes, args.json, global);
-    let mut report = Report { others: *others, ..Report::default() };
+    let sets = sets.iter().map(|set| inputs::text(set)).collect();
+    let mut report = Report { others: *others, sets, ..Report::default() };
     for (path, err) in failed {
-        report.fail(path.display().to_string(), &format!("{err:#}"));
+        report.fail(inputs::text(path), &format!("{err:#}"));
     }
 
     let name_of: HashMap<&str, &str> =
         logs.iter().zip(&names).map(|(log, name)| (&*log.source, &**name)).collect();
     let name_of =
         |found: &Found| name_of.get(&*found.source).copied().unwrap_or_default();
-    // How much of each comes from afar is not told.
-    let of_each = GlobalArgs { quiet: true, ..global.clone() };
+    let of_each = asked::of_each(global);
     let work = |found: &Found, _: &mut Pass<'_>, meter: &LogMeter<'_>| -> Result<_> {
         if let Some(rows) = old.rows(found)? {
             meter.skip();
@@ -85,7 +86,7 @@ pub(in crate::commands) fn run(
         entry.describe(&opened.input, opened.log.manifest());
         let mut findings = Findings::of(&opened.input, opened.log.manifest());
         findings.check(global.strict)?;
-        entry.lament(&mut findings);
+        entry.lament(&mut findings, opened::is_surveyed(opened.log.manifest()));
         Ok((catalog::rows(&entry)?, false, entry.damage))
     };
     let mut rows = BTreeMap::new();
@@ -109,12 +110,11 @@ pub(in crate::commands) fn run(
                     Ok(rows)
                 }
                 Err(err) => {
-                    let mut entry = Entry::of(found, name_of(found));
-                    entry.error = Some(format!("{err:#}"));
+                    let error = format!("{err:#}");
                     event["outcome"] = json!("failed");
-                    event["error"] = json!(entry.error);
-                    report.fail(source, entry.error.as_deref().unwrap_or_default());
-                    catalog::rows(&entry)
+                    event["error"] = json!(error);
+                    report.fail(source, &error);
+                    old.with_error(found, name_of(found), &error)
                 }
             };
             rows.insert(name_of(found).to_owned(), of_log);
@@ -133,6 +133,7 @@ pub(in crate::commands) fn run(
     report.tell_json(&meter);
     report.tell(&args.out, "indexed", meter.took(), global.quiet);
     written.context("the catalog is as it was")?;
+    meter.check()?;
     Ok(report.outcome())
 }
 
@@ -279,6 +280,22 @@ impl Old {
         let is_hidden =
             |source: &str| !seen.contains(source) && inputs.may_hide(source);
         logs.filter(|(source, _)| is_hidden(source)).collect()
+    }
+
+    /// What is known of `found`, which is called `name` and cannot be read now, and why.
+    fn with_error(
+        &self,
+        found: &Found,
+        name: &str,
+        error: &str,
+    ) -> Result<RecordBatch> {
+        match self.logs.get(&found.source) {
+            Some(log) => catalog::with_error(&log.all()?, error),
+            None => {
+                let error = Some(error.to_owned());
+                catalog::rows(&Entry { error, ..Entry::of(found, name) })
+            }
+        }
     }
 
     /// The rows of `found`, if it is as it was.

@@ -7,7 +7,7 @@
 //! before that.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::{File, OpenOptions},
     io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _},
     ops::Range,
@@ -40,8 +40,6 @@ pub(super) struct Known {
     /// When the file was changed, if that tells it from a later one.
     pub(super) modified_ns: Option<i64>,
     pub(super) options: String,
-    /// What was lost, in words.
-    pub(super) damage: Option<String>,
     /// Where its entry is; nothing while it is not done.
     at: Option<Range<u64>>,
     /// The files that were about to get their names when it was last heard of.
@@ -56,6 +54,9 @@ pub(super) enum Line<'l> {
     Table(&'l Table),
     /// `files` of the log called `log`, which is `source`, are about to get their names.
     Begun { log: &'l str, source: &'l str, files: &'l [String] },
+    /// The tables of a topic have no files any more, and what is known of them counts for
+    /// nothing.
+    Forgotten { topic: &'l str, instance: u32 },
     /// A log is done.
     Done(&'l Entry),
     /// There is nothing of the log called `log` any more.
@@ -68,11 +69,24 @@ pub(super) enum Line<'l> {
 enum Told {
     Table(Table),
     Begun { log: String, source: String, files: Vec<String> },
+    Forgotten { topic: String, instance: u32 },
     Done(Box<Entry>),
     Gone { log: String },
 }
 
-impl Line<'_> {
+/// What of a log that is done says which files it has.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Filed {
+    Done { files: Vec<String> },
+}
+
+impl<'l> Line<'l> {
+    /// That the tables of a topic have no files any more.
+    pub(super) fn forgotten((topic, instance): &'l (String, u32)) -> Self {
+        Self::Forgotten { topic, instance: *instance }
+    }
+
     /// The line, with its end.
     pub(super) fn text(&self) -> Result<Vec<u8>> {
         let mut text = serde_json::to_vec(self)?;
@@ -107,14 +121,43 @@ impl Journal {
         let Some(at) = self.logs.get(name).and_then(|known| known.at.clone()) else {
             return Ok(None);
         };
-        let mut file = &self.file;
-        file.seek(SeekFrom::Start(at.start))?;
-        let mut text = String::new();
-        file.take(at.end - at.start).read_to_string(&mut text)?;
+        let text = self.text(at)?;
         match serde_json::from_str(&text).context("the journal of the data set")? {
             Told::Done(entry) => Ok(Some(*entry)),
             _ => Ok(None),
         }
+    }
+
+    /// The tables in which logs have files.
+    fn live(&self) -> Result<BTreeSet<String>> {
+        let mut live = BTreeSet::new();
+        for at in self.logs.values().filter_map(|known| known.at.clone()) {
+            let text = self.text(at)?;
+            let filed =
+                serde_json::from_str(&text).context("the journal of the data set")?;
+            let Filed::Done { files } = filed;
+            let tables = files.iter().filter_map(|file| file.split_once('/'));
+            live.extend(tables.map(|(table, _)| table.to_owned()));
+        }
+        Ok(live)
+    }
+
+    fn text(&self, at: Range<u64>) -> Result<String> {
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(at.start))?;
+        let mut text = String::new();
+        file.take(at.end - at.start).read_to_string(&mut text)?;
+        Ok(text)
+    }
+
+    /// The topics of which no table has files.
+    pub(super) fn idle(&self) -> Result<Vec<(String, u32)>> {
+        Ok(self.tables.idle(&self.live()?))
+    }
+
+    /// Which tables are there because types differ, and how.
+    pub(super) fn odd(&self) -> Result<Vec<String>> {
+        Ok(self.tables.odd(&self.live()?))
     }
 
     /// The tables for rows like `shapes`, in their order; what is new of them is noted.
@@ -189,6 +232,7 @@ impl Journal {
     fn learn(&mut self, told: Told, at: Range<u64>) {
         match told {
             Told::Table(table) => self.tables.add(table),
+            Told::Forgotten { topic, instance } => self.tables.forget(topic, instance),
             Told::Gone { log } => drop(self.logs.remove(&log)),
             Told::Begun { log, source, mut files } => {
                 let known = self.logs.entry(log).or_default();
@@ -202,7 +246,6 @@ impl Journal {
                     source_bytes: entry.source_bytes,
                     modified_ns: entry.modified_ns.filter(|_| entry.is_settled),
                     options: entry.options,
-                    damage: entry.damage,
                     at: Some(at),
                     begun: Vec::new(),
                 };

@@ -1,7 +1,7 @@
 //! How far all logs are, for people and for programs.
 
 use std::{
-    io::Write as _,
+    io::{self, Write as _},
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use anyhow::{Context as _, Result};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
@@ -27,7 +28,8 @@ pub(super) struct Meter {
     done_bytes: AtomicU64,
     logs: u64,
     done_logs: AtomicU64,
-    out: Mutex<()>,
+    /// Why something could not be told, if so.
+    failed: Mutex<Option<io::Error>>,
 }
 
 /// How far one log is.
@@ -56,7 +58,7 @@ impl Meter {
             done_bytes: AtomicU64::new(0),
             logs,
             done_logs: AtomicU64::new(0),
-            out: Mutex::new(()),
+            failed: Mutex::default(),
         };
         meter.tell(&json!({ "event": "start", "logs": logs, "bytes": bytes }));
         meter
@@ -88,9 +90,22 @@ impl Meter {
     /// Tells programs of something.
     pub(super) fn tell(&self, event: &Value) {
         if self.is_json {
-            let _one = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-            // That nobody listens any more does not stop the work.
-            let _ = writeln!(std::io::stdout(), "{event}");
+            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+            // That does not stop the work.
+            if let Err(err) = writeln!(io::stdout(), "{event}") {
+                failed.get_or_insert(err);
+            }
+        }
+    }
+
+    /// Why programs have not heard of everything, if so; that none listens any more is fine.
+    pub(super) fn check(&self) -> Result<()> {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        match failed.take() {
+            Some(err) if err.kind() != io::ErrorKind::BrokenPipe => {
+                Err(err).context("what happens could not be told (--json)")
+            }
+            _ => Ok(()),
         }
     }
 

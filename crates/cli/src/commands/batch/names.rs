@@ -10,15 +10,17 @@ use crate::{commands::batch::inputs::Found, opened};
 /// Names for `logs`: what each is called without its extension; with the folder that it is in
 /// before that, where several are called so, and else with a number made of its path.
 ///
-/// No two are the same, not even where upper and lower case are, and none is that of
-/// another file that `known` has and that is there still, as `is_there` says.
+/// No two are the same, not even where upper and lower case are, and none is one that `known`
+/// has of another file, unless `is_free` says that a log may have the name of this source.
 pub(super) fn names(
     logs: &[Found],
     known: &BTreeMap<String, String>,
-    is_there: &dyn Fn(&str) -> bool,
+    is_free: &dyn Fn(&Found, &str, &str) -> bool,
 ) -> Vec<String> {
-    let owners: HashMap<String, &str> =
-        known.iter().map(|(name, source)| (name.to_lowercase(), &**source)).collect();
+    let owners: HashMap<String, (&str, &str)> = known
+        .iter()
+        .map(|(name, source)| (name.to_lowercase(), (&**name, &**source)))
+        .collect();
     let own: HashMap<&str, &str> =
         known.iter().map(|(name, source)| (&**source, &**name)).collect();
     let candidates: Vec<[String; 3]> = logs.iter().map(candidates).collect();
@@ -37,16 +39,19 @@ pub(super) fn names(
     let mut names = Vec::new();
     for (index, (log, wanted)) in logs.iter().zip(&candidates).enumerate() {
         let given = own.get(&*log.source).map(|name| (*name).to_owned());
-        let is_free = |level: usize, name: &str| {
+        let may_have = |level: usize, name: &str| {
             let name = name.to_lowercase();
-            let is_others = |owner: &&&str| **owner != log.source && is_there(owner);
-            counts.get(level).is_none_or(|count| count.get(&name) == Some(&1))
-                && taken.get(&name).is_none_or(|by| *by == index)
-                && owners.get(&name).filter(is_others).is_none()
+            let is_single =
+                || counts.get(level).is_none_or(|count| count.get(&name) == Some(&1));
+            taken.get(&name).is_none_or(|by| *by == index)
+                && match owners.get(&name) {
+                    Some((name, owner)) => is_free(log, name, owner),
+                    None => is_single(),
+                }
         };
         let name = given.unwrap_or_else(|| {
-            let free =
-                wanted.iter().enumerate().find(|(level, name)| is_free(*level, name));
+            let mut levels = wanted.iter().enumerate();
+            let free = levels.find(|(level, name)| may_have(*level, name));
             let [.., last] = wanted;
             free.map_or(last, |(_, name)| name).clone()
         });
@@ -58,17 +63,18 @@ pub(super) fn names(
 
 /// What `log` may be called, the best first.
 fn candidates(log: &Found) -> [String; 3] {
-    let path = Path::new(&log.source);
+    let path = Path::new(&log.called);
     let stem = opened::stem(path).unwrap_or_default();
     let stem = plain(&stem);
     let parent = path.parent().and_then(Path::file_name);
     let parent = plain(&parent.unwrap_or_default().to_string_lossy());
     let hash = &blake3::hash(log.source.as_bytes()).to_hex()[..12];
-    [stem.clone(), format!("{parent}_{stem}"), format!("{stem}-{hash}")]
+    [stem.clone(), plain(&format!("{parent}_{stem}")), format!("{stem}-{hash}")]
 }
 
 /// `name`, with an underscore for whatever is no letter or digit, `-` or `.`: readers of
-/// partitions do not agree on how anything else is written.
+/// partitions do not agree on how anything else is written, and file systems have no room for
+/// names that are too long.
 fn plain(name: &str) -> String {
     const LONGEST: usize = 150;
     let keep = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');

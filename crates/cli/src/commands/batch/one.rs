@@ -8,26 +8,25 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use arrow_schema::Schema;
-use logtool_core::{Columns, FileSource, Labels, Log, Manifest, RecordSink, TopicSet};
+use logtool_core::{FileSource, Labels, Manifest, RecordSink, TopicSet};
 use rayon::ThreadPool;
 
 use crate::{
     args::{ConvertArgs, GlobalArgs, Layout, Target},
-    clock::ShownClock,
     commands::{
         batch::{
             dataset::{Dataset, Kind},
             entry::Entry,
             gate::Pass,
             inputs::Found,
+            meant::{meant, shapes},
             meter::LogMeter,
             tables::Shape,
         },
         convert::{
             job::{Job, Made, TableNames},
             log::{self, Ready},
-            one, tables,
+            one,
         },
     },
     complaint,
@@ -36,8 +35,7 @@ use crate::{
     input::Input,
     labels, lidars,
     new_log::LogFile,
-    opened::Opened,
-    provenance, selection,
+    opened, provenance,
     translate::Way,
     url,
 };
@@ -56,8 +54,8 @@ pub(super) struct Work<'w> {
 
 /// What became of a log.
 pub(super) enum Done {
-    /// It was done before, and what was damaged then.
-    Before(Option<String>),
+    /// It was done before, and what was noted then.
+    Before(Box<Entry>),
     /// It was done now.
     Now(Box<Entry>, Count),
 }
@@ -83,9 +81,9 @@ impl Work<'_> {
     ) -> Result<Done> {
         self.dataset.check()?;
         let mut entry = Entry::of(found, name);
-        if self.is_done(&entry)? {
+        if let Some(old) = self.done_as(&entry)? {
             meter.skip();
-            return Ok(Done::Before(self.damage_before(name)));
+            return Ok(Done::Before(Box::new(old)));
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
@@ -96,10 +94,9 @@ impl Work<'_> {
         }
         entry.options.clone_from(&self.options);
         if let Some(old) = self.same(&entry)? {
-            let damage = old.damage.clone();
             self.dataset.finish(&old)?;
             meter.skip();
-            return Ok(Done::Before(damage));
+            return Ok(Done::Before(Box::new(old)));
         }
         let count = match self.args.target().is_log() {
             true => self.log(found, &mut entry, meter)?,
@@ -116,9 +113,10 @@ impl Work<'_> {
         }
     }
 
-    /// Whether a file that looks just as that of `entry` was done as it is to be.
-    fn is_done(&self, entry: &Entry) -> Result<bool> {
-        let files = {
+    /// What was noted of a file that looks just as that of `entry`, if it was done as it is to
+    /// be.
+    fn done_as(&self, entry: &Entry) -> Result<Option<Entry>> {
+        let old = {
             let journal = self.dataset.journal();
             let is_same = journal.done(&entry.log).is_some_and(|known| {
                 known.source == entry.source
@@ -128,15 +126,11 @@ impl Work<'_> {
                     && known.options == self.options
             });
             if self.args.force || !is_same {
-                return Ok(false);
+                return Ok(None);
             }
-            journal.entry(&entry.log)?.map(|old| old.files)
+            journal.entry(&entry.log)?
         };
-        Ok(files.is_some_and(|files| self.dataset.has(&files)))
-    }
-
-    fn damage_before(&self, name: &str) -> Option<String> {
-        self.dataset.journal().done(name)?.damage.clone()
+        Ok(old.filter(|old| self.dataset.has(&old.files)))
     }
 
     /// What was noted of a file with the same bytes as `entry`, as it is to be noted now.
@@ -155,6 +149,13 @@ impl Work<'_> {
             is_settled: entry.is_settled,
             ..old
         }))
+    }
+
+    /// Whether all of the log of `manifest` is looked at.
+    fn is_looked_through(&self, manifest: &Manifest) -> bool {
+        let records = &self.args.records;
+        let is_all = records.topics.is_empty() && records.from.is_none();
+        is_all && self.args.end().is_none() || opened::is_surveyed(manifest)
     }
 
     /// What a log becomes, if that is no log.
@@ -186,7 +187,8 @@ impl Work<'_> {
         let labels = self.labels.clone().or_else(of_log);
         let kind = self.kind();
         let outputs = self.dataset.outputs(&entry.log, kind);
-        let mut args = meant(self.args, &*opened.log, labels.as_ref())?;
+        let mut args =
+            meant(self.args, &*opened.log, labels.as_ref(), &mut entry.missed)?;
         let shapes = match &mut args {
             Some(args) if kind == Kind::Tables => {
                 shapes(&opened, args, labels.as_ref())?
@@ -219,10 +221,16 @@ impl Work<'_> {
         };
         findings.add(manifest, &made.topics, &made.damage);
         findings.check(self.global.strict)?;
-        entry.lament(&mut findings);
+        entry.lament(&mut findings, self.is_looked_through(manifest));
         entry.settle(&names, &made.rows_of);
+        if self.args.records.from.is_none() && self.args.end().is_none() {
+            entry.complete(&made.seen);
+        }
         entry.remarks = made.remarks;
         entry.remarks.extend(lidars::remarks(manifest, &made.topics));
+        if kind == Kind::Tables {
+            entry.remarks.extend(shapes.iter().filter_map(hidden));
+        }
         self.dataset.commit(&outputs, entry)?;
         Ok(Count { tables: made.tables, rows: made.rows })
     }
@@ -242,7 +250,7 @@ impl Work<'_> {
         findings.check(self.global.strict)?;
         let outputs = self.dataset.outputs(&entry.log, Kind::OneFile);
         let mut count = Count::default();
-        if let Some(args) = meant(self.args, &*log, None)? {
+        if let Some(args) = meant(self.args, &*log, None, &mut entry.missed)? {
             let mut ready = Ready::new(&input, &log, &args)?;
             ready.options.verified = self.global.strict;
             let provenance = provenance::of_known(&input, &entry.digest, self.global);
@@ -265,7 +273,7 @@ impl Work<'_> {
             }
             count = Count { tables: 1, rows: copied.records };
         }
-        entry.lament(&mut findings);
+        entry.lament(&mut findings, self.is_looked_through(manifest));
         self.dataset.commit(&outputs, entry)?;
         Ok(count)
     }
@@ -281,7 +289,7 @@ fn complete(entry: &mut Entry, input: &Input) -> Result<()> {
 }
 
 /// The digest of the file at `path`.
-fn digest(path: &Path) -> Result<String> {
+pub(super) fn digest(path: &Path) -> Result<String> {
     let file = File::open(path).context("it cannot be opened")?;
     Ok(digest_of(&FileSource::new(file)?)?)
 }
@@ -299,73 +307,13 @@ fn nothing(remarks: Vec<String>) -> Made {
     Made { topics: TopicSet::EMPTY, remarks, ..Made::default() }
 }
 
-/// `args`, with those patterns of topics and fields that mean something in `log`; nothing if
-/// there are some and none does.
-fn meant(
-    args: &ConvertArgs,
-    log: &dyn Log,
-    labels: Option<&Arc<Labels>>,
-) -> Result<Option<ConvertArgs>> {
-    let (manifest, mut args) = (log.manifest(), args.clone());
-    let is_meant = |found: Result<()>| match found {
-        Err(err) if complaint::is_nothing(&err) => Ok(false),
-        found => found.map(|()| true),
-    };
-    let mut topics = Vec::new();
-    for glob in std::mem::take(&mut args.records.topics) {
-        let found = selection::topics(manifest, std::slice::from_ref(&glob), true);
-        if is_meant(found.map(drop))? {
-            topics.push(glob);
-        } else if topics.is_empty() {
-            args.records.topics = vec![glob];
-        }
-    }
-    if topics.is_empty() && !args.records.topics.is_empty() {
-        return Ok(None);
-    }
-    args.records.topics = topics;
-    let all = selection::topics(manifest, &args.records.topics, true)?;
-    let columns =
-        Columns { labels: labels.cloned(), ..Columns::all(tables::view(&args)) };
-    let (mut fields, had) = (Vec::new(), !args.fields.is_empty());
-    for glob in std::mem::take(&mut args.fields) {
-        let globs = std::slice::from_ref(&glob);
-        let found = selection::columns(log, &mut all.clone(), &columns, globs);
-        if is_meant(found.map(drop))? {
-            fields.push(glob);
-        }
-    }
-    args.fields = fields;
-    Ok((!had || !args.fields.is_empty()).then_some(args))
-}
-
-/// What the tables are like that `args` want of a log.
-fn shapes(
-    opened: &Opened,
-    args: &ConvertArgs,
-    labels: Option<&Arc<Labels>>,
-) -> Result<Vec<Shape>> {
-    let log = &*opened.log;
-    let manifest: &Manifest = log.manifest();
-    let mut topics = selection::topics(manifest, &args.records.topics, true)?;
-    let columns =
-        Columns { labels: labels.cloned(), ..Columns::all(tables::view(args)) };
-    let columns_of = selection::columns(log, &mut topics, &columns, &args.fields)?;
-    let base = ShownClock::new(manifest, args.clock.time)?.base();
-    let is_table = !args.target().is_points()
-        && !args.target().is_track()
-        && args.target() != Target::Images;
-    let mut shapes = Vec::new();
-    for (id, topic) in manifest.topics().filter(|(id, _)| topics.contains(*id)) {
-        if topic.records == Some(0) {
-            continue;
-        }
-        shapes.push(if is_table {
-            let decoder = log.decoder(id, columns_of.get(&id).unwrap_or(&columns))?;
-            Shape::new(topic, &base.schema(decoder.schema()))
-        } else {
-            Shape::new(topic, &Schema::empty())
-        });
-    }
-    Ok(shapes)
+/// That readers do not see a field of rows like `shape`, if so.
+fn hidden(shape: &Shape) -> Option<String> {
+    let is_partition = |name: &&String| name.eq_ignore_ascii_case("log");
+    let field = shape.columns.keys().find(is_partition)?;
+    Some(format!(
+        "{}: readers that take the name of the log from folders do not see its field `{field}` \
+         (hive_partitioning = false does)",
+        shape.topic
+    ))
 }

@@ -50,6 +50,9 @@ pub(super) trait Place: Send + Sync {
     /// who else decides about tables knows of it.
     fn tables(&self, shapes: &[Shape]) -> Result<Vec<String>>;
 
+    /// Notes that the types of tables of these topics decide nothing any more.
+    fn forget(&self, topics: &[(String, u32)]) -> Result<()>;
+
     /// Says why nothing more can be written, if so.
     fn check(&self) -> Result<()>;
 }

@@ -23,6 +23,12 @@ pub(super) struct Report {
     pub(super) bytes: u64,
     /// How many files are no logs.
     pub(super) others: u64,
+    /// The data sets in folders, which were left out.
+    pub(super) sets: Vec<String>,
+    /// The patterns of topics and fields that no log has.
+    pub(super) unused: Vec<String>,
+    /// Whether, because of these, nothing came of any log.
+    pub(super) is_in_vain: bool,
     /// The logs in which something is lost, and what.
     pub(super) damaged: BTreeMap<String, String>,
     /// The logs that failed, and why.
@@ -39,7 +45,8 @@ const TOLD: usize = 20;
 impl Report {
     /// How it ended.
     pub(super) fn outcome(&self) -> Outcome {
-        match (self.failed.is_empty(), self.damaged.is_empty()) {
+        let is_fine = self.failed.is_empty() && !self.is_in_vain;
+        match (is_fine, self.damaged.is_empty()) {
             (false, _) => Outcome::Failed,
             (true, false) => Outcome::DataLost,
             (true, true) => Outcome::Done,
@@ -94,7 +101,13 @@ impl Report {
                     }
                 );
             }
-            self.odd.iter().for_each(|odd| say!("  {}", plain(odd)));
+            for set in self.sets.iter().take(TOLD) {
+                let set = plain(set);
+                say!("  {set}: a data set, and no logs, unless it is named");
+            }
+            more(self.sets.len());
+            self.odd.iter().take(TOLD).for_each(|odd| say!("  {}", plain(odd)));
+            more(self.odd.len());
             for (remark, (logs, first)) in self.remarks.iter().take(TOLD) {
                 let of = match logs {
                     1 => first.clone(),
@@ -108,6 +121,13 @@ impl Report {
                 say!("{} damaged: {logs}", paint.yellow("warning:"));
                 list(&self.damaged);
             }
+        }
+        let (word, is_told) = match self.is_in_vain {
+            true => (paint.red("error:"), true),
+            false => (paint.yellow("warning:"), !is_quiet),
+        };
+        for pattern in self.unused.iter().filter(|_| is_told) {
+            say!("{word} no log has a {}", plain(pattern));
         }
         if !self.failed.is_empty() {
             let logs = counted(self.failed.len() as u64, "log");
@@ -126,7 +146,9 @@ impl Report {
             "rows": self.count.rows,
             "bytes": self.bytes,
             "no_logs": self.others,
+            "data_sets": self.sets,
             "own_tables": self.odd,
+            "unused": self.unused,
             "damaged": self.damaged,
             "failed": self.failed,
             "seconds": meter.took().as_secs_f64(),

@@ -5,7 +5,7 @@
 //! not have for nulls; but not one that is a number here and a text there. So where a log
 //! has another type, its topic goes to a table of its own, which is told.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use arrow_schema::Schema;
 use logtool_core::Topic;
@@ -179,9 +179,31 @@ impl Tables {
         }
     }
 
-    /// The tables that are not the first of their topics.
-    pub(super) fn odd(&self) -> impl Iterator<Item = &Table> {
-        self.tables.values().filter(|table| table.differs.is_some())
+    /// The topics of which no table is one of `live`, those with files.
+    pub(super) fn idle(&self, live: &BTreeSet<String>) -> Vec<(String, u32)> {
+        let is_idle = |own: &Vec<String>| own.iter().all(|table| !live.contains(table));
+        let topics = self.of_topic.iter().filter(|(_, own)| is_idle(own));
+        let mut topics: Vec<_> = topics.map(|(topic, _)| topic.clone()).collect();
+        topics.sort();
+        topics
+    }
+
+    /// Forgets all tables of a topic: their types decide nothing any more.
+    pub(super) fn forget(&mut self, topic: String, instance: u32) {
+        for table in self.of_topic.remove(&(topic, instance)).unwrap_or_default() {
+            self.tables.remove(&table);
+        }
+    }
+
+    /// Of which of the tables that are `live` it is to be told why they are not the first ones
+    /// of their topics, and how.
+    pub(super) fn odd(&self, live: &BTreeSet<String>) -> Vec<String> {
+        let odd = self.tables.values().filter_map(|table| {
+            let why = table.differs.as_ref().filter(|_| live.contains(&table.name))?;
+            let Table { name, topic, .. } = table;
+            Some(format!("{name} is a table of its own of {topic}: {why}"))
+        });
+        odd.collect()
     }
 }
 
@@ -197,12 +219,45 @@ impl Table {
             let (own, other) = (&self.type_name, &shape.type_name);
             return Some(format!("it is of the type {other}, not {own} as"));
         }
-        let differs = |(name, of): (&String, &String)| {
-            let known = self.columns.get(name).filter(|known| *known != of)?;
-            Some(format!("`{name}` is {of}, not {known} as"))
+        let told = |name: &str, of: &str, known: &str| {
+            let (own, other) = (apart(known, of), apart(of, known));
+            format!("`{name}` is {other}, not {own} as")
         };
-        shape.columns.iter().find_map(differs)
+        let mut new = Vec::new();
+        for (name, of) in &shape.columns {
+            match self.columns.get(name) {
+                Some(known) if known != of => return Some(told(name, of, known)),
+                Some(_) => {}
+                None => new.push((name, of)),
+            }
+        }
+        if new.is_empty() {
+            return None;
+        }
+        // Readers that speak SQL do not tell capitals from small letters.
+        let known: HashMap<String, (&String, &String)> =
+            self.columns.iter().map(|known| (known.0.to_lowercase(), known)).collect();
+        new.into_iter().find_map(|(name, of)| {
+            let (other, known) = known.get(&name.to_lowercase())?;
+            (*known != of).then(|| format!("{} `{other}`", told(name, of, known)))
+        })
     }
+}
+
+/// `type_name`, of a long one only the nested field in which it differs first from `other`.
+fn apart(type_name: &str, other: &str) -> String {
+    const LONG: usize = 60;
+    if type_name.chars().count() <= LONG {
+        return type_name.to_owned();
+    }
+    let both = type_name.chars().zip(other.chars());
+    let same: usize = both.take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum();
+    // A field begins with its name, in quotes.
+    let before = type_name.get(..same).unwrap_or_default();
+    let field = before.rfind("(\"").max(before.rfind(", \"")).map_or(0, |at| at + 1);
+    let rest = type_name.get(field..).unwrap_or(type_name);
+    let part: String = rest.chars().take(LONG).collect();
+    format!("…{}…", part.trim())
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ use crate::{
         ours::{self, STATE},
         place::Place,
         shard::Shard,
-        tables::Shape,
+        tables::{Shape, Tables},
     },
     interrupt::{self, Guarded},
     remote::{self, Folder},
@@ -132,6 +132,32 @@ impl There {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What `what` says of the tables, and notes with these lines, if there are some: also when
+    /// another run decides something meanwhile.
+    fn decide<T>(&self, what: impl Fn(&Tables) -> Result<(T, Vec<u8>)>) -> Result<T> {
+        self.check()?;
+        let mut decision = self.decision.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let (decided, lines) = what(&self.journal().tables)?;
+            if lines.is_empty() {
+                return Ok(decided);
+            }
+            let lines = Bytes::from(lines);
+            let name = format!("{STATE}/tables/{:08}.jsonl", *decision);
+            let when = if self.lock.is_some() { When::New } else { When::Always };
+            if self.segments.or_end(self.folder.put(&name, &lines, &when))?.is_some() {
+                self.journal().add(&lines)?;
+                *decision += 1;
+                return Ok(decided);
+            }
+            // Another run has decided something: this one decides again, knowing of it.
+            let got = self.folder.get(&name)?;
+            let (lines, _) = got.ok_or_else(|| anyhow!("{name} is gone"))?;
+            self.journal().add(&lines)?;
+            *decision += 1;
+        }
+    }
+
     fn send(&self, name: &str) -> Result<()> {
         let path = self.dir.join(name);
         let mut file = File::open(&path).with_context(|| path.display().to_string())?;
@@ -197,28 +223,17 @@ impl Place for There {
     }
 
     fn tables(&self, shapes: &[Shape]) -> Result<Vec<String>> {
-        self.check()?;
-        let mut decision = self.decision.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            let (names, new) = self.journal().tables.places(shapes);
-            if new.is_empty() {
-                return Ok(names);
-            }
+        self.decide(|tables| {
+            let (names, new) = tables.places(shapes);
             let lines = new.iter().map(|table| Line::Table(table).text());
-            let lines: Bytes = lines.collect::<Result<Vec<_>>>()?.concat().into();
-            let name = format!("{STATE}/tables/{:08}.jsonl", *decision);
-            let when = if self.lock.is_some() { When::New } else { When::Always };
-            if self.segments.or_end(self.folder.put(&name, &lines, &when))?.is_some() {
-                self.journal().add(&lines)?;
-                *decision += 1;
-                return Ok(names);
-            }
-            // Another run has decided something: this one decides again, knowing of it.
-            let got = self.folder.get(&name)?;
-            let (lines, _) = got.ok_or_else(|| anyhow!("{name} is gone"))?;
-            self.journal().add(&lines)?;
-            *decision += 1;
-        }
+            Ok((names, lines.collect::<Result<Vec<_>>>()?.concat()))
+        })
+    }
+
+    fn forget(&self, topics: &[(String, u32)]) -> Result<()> {
+        let lines = topics.iter().map(|topic| Line::forgotten(topic).text());
+        let lines = lines.collect::<Result<Vec<_>>>()?.concat();
+        self.decide(|_| Ok(((), lines.clone())))
     }
 
     fn check(&self) -> Result<()> {

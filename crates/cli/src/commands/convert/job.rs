@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use logtool_core::{Damage, Labels, Provenance, TopicSet};
+use logtool_core::{Damage, Labels, Provenance, Seen, TopicId, TopicSet};
 use logtool_sinks::{FileNames, NameStyle, Outputs};
 
 use crate::{args::ConvertArgs, opened::Opened};
@@ -44,6 +44,8 @@ pub(in crate::commands) struct Made {
     pub(in crate::commands) rows: u64,
     /// The rows of each table of a topic, by the name and the instance of that.
     pub(in crate::commands) rows_of: BTreeMap<(String, u32), u64>,
+    /// What was read of each topic, where that is known.
+    pub(in crate::commands) seen: BTreeMap<TopicId, Seen>,
     pub(in crate::commands) damage: Vec<Damage>,
     /// What people should know of it: a sentence each.
     pub(in crate::commands) remarks: Vec<String>,

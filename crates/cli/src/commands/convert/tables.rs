@@ -76,6 +76,7 @@ pub(super) fn write_into(
         tables: sink.tables.load(Ordering::Relaxed),
         rows: rows_of.values().sum(),
         rows_of,
+        seen: report.seen,
         damage: report.damage,
         ..Made::default()
     })

@@ -95,6 +95,7 @@ pub(super) fn write(job: &Job<'_>, file: Option<&Path>) -> Result<Made> {
         tables: counting.tables.load(Ordering::Relaxed),
         rows: counting.rows_of().values().sum(),
         rows_of: counting.rows_of(),
+        seen: report.seen,
         damage: report.damage,
         remarks,
     })

@@ -73,8 +73,44 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_list_has_comments_and_empty_lines_unless_zeros_end_its_names() {
-    let of = |text: &'static str| lines(text).collect::<Vec<_>>();
-    assert_eq!(of("# all\n\na.bag\r\n  \n #x\n./#y\n"), ["a.bag", " #x", "./#y"]);
-    assert_eq!(of("#a\0 \0b\nc\0"), ["#a", " ", "b\nc"]);
+fn patterns_are_read_as_shells_read_them() {
+    let dir = tempfile::tempdir().unwrap();
+    file(dir.path(), "g/run/a.ulg", ULOG);
+    file(dir.path(), "g/b.ulg", ULOG);
+    let (one, all) = (vec!["g/run/a.ulg".to_owned()], 0);
+    for pattern in ["g//*/*.ulg", "g/./*/*.ulg", "g/*/", "g/r?n/[a-b].ulg"] {
+        assert_eq!(found(dir.path(), &[pattern]), (one.clone(), all, 0), "{pattern}");
+    }
+    assert_eq!(found(dir.path(), &["g/*"]).0.len(), 2);
+    assert_eq!(found(dir.path(), &["none/*.ulg"]), (vec![], 0, 1));
+}
+
+#[test]
+fn what_cannot_be_seen_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut deep = PathBuf::from("deep");
+    deep.extend(std::iter::repeat_n("d", 300));
+    file(dir.path(), deep.join("x.ulg").to_str().unwrap(), ULOG);
+    assert_eq!(found(dir.path(), &["deep"]), (vec![], 0, 1));
+    #[cfg(unix)]
+    {
+        file(dir.path(), "b/x.ulg", ULOG);
+        std::os::unix::fs::symlink("/nowhere/y.ulg", dir.path().join("b/y")).unwrap();
+        let one = vec!["b/x.ulg".to_owned()];
+        assert_eq!(found(dir.path(), &["b"]), (one.clone(), 0, 1));
+        assert_eq!(found(dir.path(), &["b/*.ulg"]), (one, 0, 0), "it is not meant");
+        assert_eq!(found(dir.path(), &["b/*"]).2, 1);
+    }
+}
+
+#[test]
+fn a_data_set_in_a_folder_is_no_logs_unless_it_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    file(dir.path(), "a/x.ulg", ULOG);
+    file(dir.path(), "a/set/x.mcap", b"\x89MCAP0\r\n");
+    file(dir.path(), "a/set/_logtool/journal.jsonl", b"");
+    assert_eq!(found(dir.path(), &["a"]).0, ["a/x.ulg"]);
+    let inputs = find(&[dir.path().join("a")], Path::new("x")).unwrap();
+    assert_eq!(inputs.sets, [dir.path().join("a/set")]);
+    assert_eq!(found(dir.path(), &["a", "a/set"]).0.len(), 2);
 }

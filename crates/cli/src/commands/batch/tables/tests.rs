@@ -31,9 +31,11 @@ fn columns_come_and_go_and_one_of_another_type_has_a_table_of_its_own() {
     let own = place(&mut tables, &other);
     assert!(own.starts_with("gps~"), "{own}");
     assert_eq!(place(&mut tables, &third), own, "it fits the second one");
-    let odd: Vec<_> =
-        tables.odd().map(|table| table.differs.clone().unwrap()).collect();
-    assert_eq!(odd, ["`lat` is Float64, not Int32 as in the table gps"]);
+    let why = "`lat` is Float64, not Int32 as in the table gps";
+    let live = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let odd = tables.odd(&live(&["gps", &own]));
+    assert_eq!(odd, [format!("{own} is a table of its own of gps: {why}")]);
+    assert!(tables.odd(&live(&["gps"])).is_empty(), "it has no files");
 }
 
 #[test]
@@ -91,4 +93,41 @@ fn who_was_slower_decides_again_knowing_what_was_decided() {
     assert!(names[0].starts_with("gps~") && names[1] == "imu", "{names:?}");
     assert_eq!(new.len(), 1, "only the table of texts is new");
     assert!(one.places(&[number, imu]).1.is_empty());
+}
+
+#[test]
+fn columns_that_differ_only_in_capitals_are_one_to_readers() {
+    let mut tables = Tables::default();
+    let first = shape("car", "car", &[("t", "Int64"), ("Speed", "Float64")]);
+    let same = shape("car", "car", &[("t", "Int64"), ("speed", "Float64")]);
+    let other = shape("car", "car", &[("t", "Int64"), ("SPEED", "Utf8")]);
+    assert_eq!(place(&mut tables, &first), "car");
+    assert_eq!(place(&mut tables, &same), "car");
+    let own = place(&mut tables, &other);
+    let odd = tables.odd(&BTreeSet::from([own]));
+    assert!(
+        odd[0].ends_with("`SPEED` is Utf8, not Float64 as `speed` in the table car")
+    );
+}
+
+#[test]
+fn tables_without_files_are_forgotten_topic_by_topic() {
+    let mut tables = Tables::default();
+    for (topic, of) in [("gps", "Int32"), ("gps", "Utf8"), ("imu", "Int32")] {
+        place(&mut tables, &shape(topic, topic, &[("x", of)]));
+    }
+    let one = tables.of_topic[&("gps".to_owned(), 0)][1].clone();
+    let idle = tables.idle(&BTreeSet::from([one]));
+    assert_eq!(idle, [("imu".to_owned(), 0)], "the order of a topic's tables stays");
+    tables.forget("imu".to_owned(), 0);
+    assert_eq!(place(&mut tables, &shape("imu", "imu", &[("x", "Utf8")])), "imu");
+}
+
+#[test]
+fn of_long_types_only_what_differs_is_told() {
+    let fields: Vec<String> = (0..30).map(|n| format!("\"f{n}\": Float64")).collect();
+    let long = format!("Struct({})", fields.join(", "));
+    let other = long.replace("\"f17\": Float64", "\"f17\": Int32");
+    assert!(apart(&other, &long).starts_with("…\"f17\": Int32, \"f18\""));
+    assert!(apart(&other, &long).len() < 80 && apart("Int32", &long) == "Int32");
 }

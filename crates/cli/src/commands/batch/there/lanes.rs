@@ -73,6 +73,8 @@ mod tests {
         let done = AtomicUsize::new(0);
         let work = |item: &usize| {
             done.fetch_add(1, Ordering::Relaxed);
+            // Longer than it takes to see that another has failed.
+            thread::sleep(std::time::Duration::from_millis(1));
             if *item == 3 { bail!("no {item}") } else { Ok(()) }
         };
         let items: Vec<usize> = (0..10_000).collect();

@@ -1,0 +1,59 @@
+//! What each log is to become, and what tells that from what else could be asked for.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use logtool_core::Labels;
+
+use crate::{
+    args::{BatchArgs, ConvertArgs, GlobalArgs, Target, To},
+    commands::{batch::one, convert},
+    complaint::Complaint,
+    key,
+};
+
+/// What each log is to become.
+pub(super) fn of(args: &BatchArgs) -> Result<ConvertArgs> {
+    let mut convert = ConvertArgs { out: None, ..args.convert.clone() };
+    if !convert.to.iter().any(|to| matches!(to, To::Target(_))) {
+        convert.to.push(To::Target(Target::Parquet));
+    }
+    let refuse = |what: &str, hint: &str| {
+        Err(Complaint::misuse(what.to_owned()).hint(hint.to_owned()).into())
+    };
+    if args.convert.is_stdout() {
+        return refuse("a data set is a folder", "name it with -o");
+    }
+    if convert.merge.is_some() {
+        let hint = "`logtool convert` does that, log for log";
+        return refuse("--merge makes no data set", hint);
+    }
+    convert::check(&convert)?;
+    Ok(convert)
+}
+
+/// The same for each log: they are read, not mapped, so that one that gets shorter meanwhile
+/// fails alone; and how much of one comes from afar is not told of each.
+pub(super) fn of_each(global: &GlobalArgs) -> GlobalArgs {
+    GlobalArgs { no_mmap: true, quiet: true, ..global.clone() }
+}
+
+/// What of what was typed changes what comes out, as a digest: also what is in the files that
+/// were named, of which `labels` are what is in those of messages.
+pub(super) fn options(
+    convert: &ConvertArgs,
+    global: &GlobalArgs,
+    labels: Option<&Labels>,
+) -> Result<String> {
+    let plain = ConvertArgs { inputs: Vec::new(), force: false, ..convert.clone() };
+    let of_all = (global.strict, global.read_anyway, global.record_limit);
+    let digest_of =
+        |path: &Path| one::digest(path).with_context(|| path.display().to_string());
+    let calibration =
+        convert.lidar.calibration.as_deref().map(digest_of).transpose()?;
+    // A key that is not there is told by the logs that want it.
+    let key = key::file(global.key.as_deref()).and_then(|path| digest_of(&path).ok());
+    let text = format!("{plain:?} {of_all:?} {calibration:?} {key:?} {labels:?}");
+    let digest = blake3::hash(text.as_bytes()).to_hex();
+    Ok(digest.chars().take(16).collect())
+}

@@ -1,0 +1,103 @@
+//! What catalogs say of logs.
+
+use std::{collections::BTreeMap, fs};
+
+use parquet::{file::reader::SerializedFileReader, record::Row};
+use serde_json::Value;
+
+use crate::{program::Folder, samples::testdata};
+
+/// The rows of the catalog `name`.
+fn rows(folder: &Folder, name: &str) -> Vec<Value> {
+    let text = folder.read(name);
+    text.lines().map(|row| serde_json::from_str(row).unwrap()).collect()
+}
+
+const OF_TOPICS: [&str; 6] = [
+    "topic",
+    "topic_records",
+    "topic_start_ns",
+    "topic_end_ns",
+    "rate_hz",
+    "topic_bytes",
+];
+
+/// What is told of the topics that are no others' records once more.
+fn of_topics(rows: &[Value]) -> Vec<Vec<Value>> {
+    let own = rows.iter().filter(|row| row["origin"] != "derived");
+    let row = |row: &Value| OF_TOPICS.map(|name| row[name].clone()).to_vec();
+    let mut rows: Vec<_> = own.map(row).collect();
+    rows.sort_by_key(|row| row[0].to_string());
+    rows
+}
+
+#[test]
+fn what_an_index_does_not_say_of_topics_a_batch_does() {
+    let folder = Folder::new();
+    folder.run(&["convert", "-q", &testdata("rover.bag"), "-o", "y.mcap"]).succeeded();
+    folder.run(&["index", "-q", "y.mcap", "-o", "index.jsonl"]).succeeded();
+    folder
+        .run(&["batch", "-q", "y.mcap", "-o", "ds", "--catalog", "jsonl"])
+        .succeeded();
+    let (index, batch) =
+        (rows(&folder, "index.jsonl"), rows(&folder, "ds/_catalog.jsonl"));
+    assert!(
+        index.iter().all(|row| row["rate_hz"].is_null() && row["damages"].is_null())
+    );
+    // Without its summary, all of it is read to say so.
+    let whole = fs::read(folder.path().join("y.mcap")).unwrap();
+    let magic = whole.len() - 8;
+    folder.write("cut/y.mcap", &whole[..magic - 20]);
+    folder.run(&["index", "-q", "cut", "-o", "cut.jsonl"]).ended(3, &[]);
+    let cut = rows(&folder, "cut.jsonl");
+    assert_eq!(of_topics(&batch), of_topics(&cut));
+    assert!(batch.iter().all(|row| row["damages"] == 0));
+    // 250 messages of /imu/data in ten seconds, as testdata/README.md says.
+    let imu = batch.iter().find(|row| row["topic"] == "/imu/data").unwrap();
+    assert!((imu["rate_hz"].as_f64().unwrap() - 25.0).abs() < 0.2, "{imu}");
+    // Of a part of the time nothing is said of all of it.
+    let part =
+        ["batch", "-q", "y.mcap", "-o", "part", "--catalog", "jsonl", "--to", "5s"];
+    folder.run(&part).succeeded();
+    assert!(
+        rows(&folder, "part/_catalog.jsonl").iter().all(|row| row["rate_hz"].is_null())
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_catalog_says_of_a_log_that_cannot_be_read_now_stays() {
+    let folder = Folder::new();
+    let log = folder.write("logs/x.ulg", &fs::read(testdata("pasta.ulg")).unwrap());
+    let index = |status: i32| {
+        let run = folder.run(&["index", "-q", "logs", "-o", "all.parquet", "--json"]);
+        run.ended(status, &[])
+    };
+    index(0);
+    let read = || -> Vec<BTreeMap<String, String>> {
+        let file = fs::File::open(folder.path().join("all.parquet")).unwrap();
+        let rows =
+            SerializedFileReader::new(file).unwrap().into_iter().map(Result::unwrap);
+        let cells = |row: Row| {
+            let cells = row.get_column_iter();
+            cells.map(|(name, cell)| (name.clone(), cell.to_string())).collect()
+        };
+        rows.map(cells).collect()
+    };
+    let is_error = |row: &BTreeMap<String, String>| row["error"] != "null";
+    let of_topics = |rows: &[BTreeMap<String, String>]| {
+        let row =
+            |row: &BTreeMap<String, String>| OF_TOPICS.map(|name| row[name].clone());
+        rows.iter().map(row).collect::<Vec<_>>()
+    };
+    let before = read();
+    // What it begins with is gone: it is no log any more.
+    fs::write(&log, b"gone").unwrap();
+    index(1);
+    let after = read();
+    assert_eq!(of_topics(&before), of_topics(&after));
+    assert!(after.iter().all(is_error), "{after:?}");
+    fs::copy(testdata("pasta.ulg"), &log).unwrap();
+    index(0);
+    assert!(!read().iter().any(is_error));
+}

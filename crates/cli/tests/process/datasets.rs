@@ -1,0 +1,179 @@
+//! Data sets that are made again, of other logs or with other options.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::{
+    program::{Folder, Run},
+    samples::testdata,
+};
+
+/// A folder with the logs `to`, each of which is a file of `testdata/`.
+fn folder(logs: &[(&str, &str)]) -> Folder {
+    let folder = Folder::new();
+    for (from, to) in logs {
+        folder.write(to, &fs::read(testdata(from)).unwrap());
+    }
+    folder
+}
+
+fn batch(folder: &Folder, args: &[&str]) -> Run {
+    folder.run(&[&["batch", "--json"], args].concat())
+}
+
+/// What became of the logs: their names and that, sorted.
+fn became(run: &Run) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let events = run.json_lines().into_iter().filter(|event| event["event"] == "log");
+    let mut logs: Vec<_> =
+        events.map(|event| (text(&event["log"]), text(&event["outcome"]))).collect();
+    logs.sort();
+    logs
+}
+
+fn one(name: &str, outcome: &str) -> Vec<(String, String)> {
+    vec![(name.to_owned(), outcome.to_owned())]
+}
+
+#[test]
+fn a_log_that_is_away_keeps_its_name_and_its_tables() {
+    let folder = folder(&[
+        ("pasta.ulg", "mnt/a/log_1.ulg"),
+        ("quad_flight.ulg", "mnt/b/log_1.ulg"),
+    ]);
+    assert_eq!(
+        became(&batch(&folder, &["mnt/a", "-o", "ds"])),
+        one("log_1", "converted")
+    );
+    fs::rename(folder.path().join("mnt/a"), folder.path().join("away")).unwrap();
+    let run = batch(&folder, &["mnt/b", "-o", "ds", "--catalog", "jsonl"]);
+    assert_eq!(became(&run), one("b_log_1", "converted"));
+    assert_eq!(folder.list("ds/kitchen_status"), ["log=log_1"]);
+    assert_eq!(folder.list("ds/battery_status"), ["log=b_log_1"]);
+    assert!(folder.read("ds/_catalog.jsonl").contains("mnt/a/log_1.ulg"));
+    // The same log elsewhere is the same log.
+    let run = batch(&folder, &["away", "mnt", "-o", "ds"]).ended(0, &[]);
+    let both =
+        ["b_log_1", "log_1"].map(|name| (name.to_owned(), "done_before".to_owned()));
+    assert_eq!(became(&run), both);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn logs_whose_names_are_no_texts_are_two() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
+    let folder = Folder::new();
+    let names = [&b"x\xff.ulg"[..], b"x\xfe.ulg"];
+    for (name, log) in names.into_iter().zip(["pasta.ulg", "quad_flight.ulg"]) {
+        let to = folder.path().join(OsStr::from_bytes(name));
+        fs::copy(testdata(log), to).unwrap();
+    }
+    let run = batch(&folder, &[".", "-o", "ds"]).ended(0, &["2 logs converted"]);
+    assert_eq!(became(&run).len(), 2);
+    assert_eq!(folder.list("ds/kitchen_status"), ["log=x_xff"]);
+    assert_eq!(folder.list("ds/battery_status"), ["log=x_xfe"]);
+    folder.run(&["index", ".", "-o", "all.parquet"]).ended(0, &["2 logs indexed"]);
+    // One of them in a list does not harm the others.
+    let list = b"x\xff.ulg\0none.ulg\0";
+    let run = folder.run_with(&["batch", "-", "-o", "ds"], list);
+    run.ended(1, &["0 logs converted, 1 before, 1 failed", "none.ulg"]);
+    let list = b"\xef\xbb\xbfx\xff.ulg\r\n";
+    folder.run_with(&["batch", "-", "-o", "ds"], list).ended(0, &["1 before"]);
+    let log = fs::read(testdata("pasta.ulg")).unwrap();
+    let run = folder.run_with(&["batch", "-", "-o", "ds"], &log);
+    run.ended(1, &["the list: it is a log, and no list of logs"]);
+}
+
+#[test]
+fn what_cannot_be_seen_in_a_folder_is_a_failure() {
+    let folder = folder(&[("pasta.ulg", "logs/x.ulg")]);
+    #[cfg(unix)]
+    {
+        let link = folder.path().join("logs/y.ulg");
+        std::os::unix::fs::symlink("/nowhere/y.ulg", link).unwrap();
+        let told = ["failed: 1 log", "y.ulg: it is a link to what is not there"];
+        batch(&folder, &["logs", "-o", "ds"]).ended(1, &told);
+        folder.run(&["index", "logs", "-o", "all.parquet"]).ended(1, &told);
+    }
+    assert_eq!(folder.list("logs")[0], "x.ulg");
+}
+
+#[test]
+fn files_that_options_name_are_looked_into() {
+    let folder =
+        folder(&[("pasta.ulg", "x.ulg"), ("msg/KitchenStatus.msg", "msg/K.msg")]);
+    let args = ["x.ulg", "-o", "ds", "--msg-dir", "msg"];
+    assert_eq!(became(&batch(&folder, &args)), one("x", "converted"));
+    assert_eq!(became(&batch(&folder, &args)), one("x", "done_before"));
+    let labels = folder.read("msg/K.msg").replace("CARBONARA", "GRICIA");
+    folder.write("msg/K.msg", labels.as_bytes());
+    assert_eq!(became(&batch(&folder, &args)), one("x", "converted"));
+    folder.write("key", &[1; 16]);
+    let args = [&args[..], &["--key", "key"]].concat();
+    batch(&folder, &args);
+    assert_eq!(became(&batch(&folder, &args)), one("x", "done_before"));
+    folder.write("key", &[2; 16]);
+    assert_eq!(became(&batch(&folder, &args)), one("x", "converted"));
+    let none = ["x.ulg", "-o", "ds", "--calibration", "none.xml"];
+    batch(&folder, &none).ended(1, &["none.xml"]);
+}
+
+#[test]
+fn patterns_that_no_log_has_are_told() {
+    let folder = folder(&[("pasta.ulg", "logs/x.ulg"), ("rover.bag", "logs/y.bag")]);
+    let some = ["logs", "-o", "ds", "-t", "kitchen_*", "-t", "gps_*"];
+    for _ in 0..2 {
+        let run =
+            batch(&folder, &some).ended(0, &["warning: no log has a topic `gps_*`"]);
+        assert!(!run.stderr.contains("kitchen"), "{run:?}");
+        let end = run.json_lines().pop().unwrap();
+        assert_eq!(end["unused"], serde_json::json!(["topic `gps_*`"]));
+    }
+    for none in [["-t", "kitchen_sttus"], ["--field", "tpyo"]] {
+        for _ in 0..2 {
+            let all = [&["logs", "-o", "ds", "-q"][..], &none].concat();
+            let told = format!(
+                "no log has a {}",
+                if none[0] == "-t" { "topic" } else { "field" }
+            );
+            batch(&folder, &all).ended(1, &["error: ", &told, none[1]]);
+        }
+    }
+}
+
+#[test]
+fn the_types_of_tables_without_files_decide_nothing() {
+    let folder = folder(&[("quad_flight.ulg", "x.ulg")]);
+    let made = |args: &[&str]| {
+        batch(&folder, &[&["x.ulg", "-o", "ds"], args].concat()).ended(0, &[]);
+        folder
+            .list("ds")
+            .into_iter()
+            .filter(|name| !name.starts_with('_'))
+            .collect::<Vec<_>>()
+    };
+    let plain = made(&["-t", "vehicle_status"]);
+    assert_eq!(plain, ["vehicle_status"]);
+    assert_eq!(made(&["-t", "esc_status"]), ["esc_status"]);
+    // Times of another type: nothing has files with those of the first one any more.
+    assert_eq!(made(&["-t", "vehicle_status", "--time", "utc"]), plain);
+}
+
+#[test]
+fn a_field_that_is_called_as_the_partition_is_told() {
+    let folder = Folder::new();
+    folder.write("one.ulg", &crate::bytes::log_of_field("log"));
+    let told = ["do not see its field `log`", "hive_partitioning = false"];
+    batch(&folder, &["one.ulg", "-o", "ds"]).ended(0, &told);
+}
+
+#[test]
+fn a_data_set_among_the_logs_is_told_and_left_out() {
+    let folder = folder(&[("rover.bag", "logs/y.bag")]);
+    batch(&folder, &["logs", "-o", "logs/set", "--to", "mcap"]).ended(0, &[]);
+    let told = ["1 log converted", "logs/set: a data set, and no logs"];
+    batch(&folder, &["logs", "-o", "other"]).ended(0, &told);
+    let run = batch(&folder, &["logs", "logs/set", "-o", "other"]);
+    run.ended(0, &["1 log converted, 1 before"]);
+}
