@@ -2,6 +2,8 @@
 
 use std::io;
 
+use object_store::client::{HttpError, HttpErrorKind};
+
 /// Why a request failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -86,7 +88,10 @@ impl From<object_store::Error> for Failure {
                     &format!("the server answers {code} {name}"),
                 ),
                 None => {
-                    let kind = io::ErrorKind::NotConnected;
+                    let kind = match is_of_network(&err) {
+                        true => io::ErrorKind::NotConnected,
+                        false => io::ErrorKind::Other,
+                    };
                     Self::Passing(io::Error::new(kind, deepest(&err)))
                 }
             },
@@ -101,6 +106,19 @@ fn status(err: &object_store::Error) -> Option<(u16, String)> {
     let (code, rest) = rest.split_at_checked(3)?;
     let name = rest.split([':', '<', '\n']).next().unwrap_or_default();
     Some((code.parse().ok()?, name.trim().chars().take(60).collect()))
+}
+
+/// Whether there was no answer at all.
+fn is_of_network(err: &object_store::Error) -> bool {
+    use HttpErrorKind::{Connect, Interrupted, Request, Timeout};
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(err);
+    while let Some(err) = cause {
+        if let Some(err) = err.downcast_ref::<HttpError>() {
+            return matches!(err.kind(), Connect | Interrupted | Request | Timeout);
+        }
+        cause = err.source();
+    }
+    false
 }
 
 /// The cause beneath all causes, in one line that names no URL: it may hold a secret.
@@ -149,6 +167,13 @@ mod tests {
             panic!("the network is passing")
         };
         assert_eq!(err.to_string(), "reset by (peer)");
-        assert_eq!(err.kind(), io::ErrorKind::NotConnected);
+        let of = |kind| {
+            let source = Box::new(HttpError::new(kind, io::Error::other("so")));
+            match Failure::from(object_store::Error::Generic { store: "S3", source }) {
+                Failure::Passing(err) | Failure::Final(err) => err.kind(),
+            }
+        };
+        assert_eq!(of(HttpErrorKind::Connect), io::ErrorKind::NotConnected);
+        assert_eq!(of(HttpErrorKind::Decode), io::ErrorKind::Other, "an answer came");
     }
 }

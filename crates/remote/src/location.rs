@@ -115,8 +115,9 @@ impl Location {
 
 /// Whether `key` is asked for as it is written.
 fn is_plain(key: &str) -> bool {
-    let key = key.strip_suffix('/').unwrap_or(key); // of a folder
-    key.is_empty() || key.split('/').all(|piece| !["", ".", ".."].contains(&piece))
+    // A folder ends with a slash.
+    let mut pieces = key.strip_suffix('/').unwrap_or(key).split('/');
+    key.is_empty() || pieces.all(|piece| !["", ".", ".."].contains(&piece))
 }
 
 /// The URL without what may be secret in it.
