@@ -25,7 +25,7 @@ pub(crate) fn file(path: Option<&Path>) -> Option<PathBuf> {
     path.map(Path::to_path_buf).or_else(|| variable().map(PathBuf::from))
 }
 
-/// The key in the [file] that is meant, if one is.
+/// The key in the file that is meant, if one is.
 pub(crate) fn given(path: Option<&Path>) -> Result<Option<Key>> {
     file(path)
         .map(|path| {

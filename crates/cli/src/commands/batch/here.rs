@@ -122,8 +122,7 @@ impl Place for Here {
     }
 
     fn forget(&self, topics: &[(String, u32)]) -> Result<()> {
-        let lines = topics.iter().map(Line::forgotten);
-        lines.into_iter().try_for_each(|line| self.note(&line))
+        topics.iter().try_for_each(|topic| self.note(&Line::forgotten(topic)))
     }
 
     fn check(&self) -> Result<()> {

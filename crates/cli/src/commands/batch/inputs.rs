@@ -140,6 +140,8 @@ pub(super) fn find(typed: &[PathBuf], but: &Path) -> Result<Inputs> {
             Err((path, err)) => inputs.failed.push((path, err)),
         }
     }
+    let Inputs { logs, sets, .. } = &mut inputs;
+    sets.retain(|set| !logs.iter().any(|log| log.path.starts_with(set))); // it is named too
     inputs.logs.sort_by(|a, b| (&a.source, &a.path).cmp(&(&b.source, &b.path)));
     let failed = &mut inputs.failed;
     inputs.logs.dedup_by(|next, first| {

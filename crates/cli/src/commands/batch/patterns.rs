@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::args::ConvertArgs;
 
-/// See the module. In words: `topic `imu*``.
+/// See the module. Each in words, with its kind before it.
 pub(super) struct Patterns {
     topics: BTreeSet<String>,
     fields: BTreeSet<String>,
