@@ -118,14 +118,15 @@ impl Entry {
     }
 
     /// Adds what was `seen` of topics of which the log itself does not say it: of those of which
-    /// all was read.
+    /// as many records were read as it has.
     pub(super) fn complete(&mut self, seen: &BTreeMap<TopicId, Seen>) {
         for (id, seen) in seen {
             let Some(topic) = self.topics.get_mut(id.index()) else { continue };
-            topic.records.get_or_insert(seen.records);
-            topic.bytes.get_or_insert(seen.bytes);
-            let time = (seen.first.as_nanos(), seen.last.as_nanos());
-            topic.time_ns.get_or_insert(time);
+            if topic.records == Some(seen.records) {
+                let time = (seen.first.as_nanos(), seen.last.as_nanos());
+                topic.bytes.get_or_insert(seen.bytes);
+                topic.time_ns.get_or_insert(time);
+            }
         }
     }
 
