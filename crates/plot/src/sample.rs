@@ -18,6 +18,7 @@ pub struct Sampler {
     last: Option<i64>,
     values: u64,
     left_out: u64,
+    astray: u64,
 }
 
 /// The values of a column that are kept.
@@ -60,6 +61,8 @@ pub struct Signal {
     /// How many were left out: they were no finite numbers, or had no time within that
     /// which was allowed.
     pub left_out: u64,
+    /// How many of these were numbers of another time.
+    pub astray: u64,
 }
 
 impl Sampler {
@@ -78,6 +81,7 @@ impl Sampler {
             last: None,
             values: 0,
             left_out: 0,
+            astray: 0,
         }
     }
 
@@ -91,8 +95,10 @@ impl Sampler {
     /// Adds what was measured at `nanos`.
     pub fn add(&mut self, nanos: i64, value: f64) {
         let (start, end) = self.within;
-        if !(start..end).contains(&nanos) || !value.is_finite() {
+        let is_astray = value.is_finite() && !(start..end).contains(&nanos);
+        if is_astray || !value.is_finite() {
             self.left_out += 1;
+            self.astray += u64::from(is_astray);
             return;
         }
         self.values += 1;
@@ -175,7 +181,8 @@ impl Sampler {
                 }
             }
         }
-        Signal { runs, values: self.values, left_out: self.left_out }
+        let Self { values, left_out, astray, .. } = *self;
+        Signal { runs, values, left_out, astray }
     }
 }
 
@@ -303,7 +310,7 @@ mod tests {
             sampler.add(nanos, value);
         }
         let signal = sampler.signal(false);
-        assert_eq!((signal.values, signal.left_out), (1, 6));
+        assert_eq!((signal.values, signal.left_out, signal.astray), (1, 6, 4));
         assert_eq!(signal.runs, [[(10, 1.0)]]);
         let mut all = Sampler::new(i64::MIN, i64::MAX, 4);
         all.add(i64::MAX - 1, 1.0);

@@ -86,6 +86,38 @@ fn plots_of_a_bag_are_in_the_time_of_the_day_if_asked_for() {
     );
 }
 
+/// The ULog `log` with its last record of `topic` again, years later.
+fn with_stray(log: &[u8], topic: &[u8]) -> Vec<u8> {
+    let (mut rest, mut id, mut last) = (&log[16..], None, None);
+    while rest.len() > 3 {
+        let len = 3 + usize::from(u16::from_le_bytes([rest[0], rest[1]]));
+        let message = &rest[..len];
+        match rest[2] {
+            b'A' if &message[6..] == topic => id = Some([message[4], message[5]]),
+            b'D' if id == Some([message[3], message[4]]) => last = Some(message),
+            _ => {}
+        }
+        rest = &rest[len..];
+    }
+    let mut stray = last.unwrap().to_vec();
+    stray[5..13].copy_from_slice(&1_000_000_000_000_000_u64.to_le_bytes());
+    [log, &stray].concat()
+}
+
+#[test]
+fn what_is_far_from_all_of_the_log_is_counted_and_spoils_no_plot() {
+    let folder = Folder::new();
+    let log = std::fs::read(testdata("quad_flight.ulg")).unwrap();
+    folder.write("stray.ulg", &with_stray(&log, b"vehicle_attitude"));
+    folder.run(&["report", "stray.ulg", "-o", "x.html"]).ended(0, &["pieces"]);
+    let page = folder.read("x.html");
+    // The angles of one record.
+    assert!(page.contains("not shown: 3 values at times far from those of the log"));
+    assert!(page.contains("\"range\":[0,29."));
+    let args = ["plot", "stray.ulg", "vehicle_attitude.q[0]", "-o", "x.svg"];
+    folder.run(&args).ended(0, &["vehicle_attitude.q[0]: 1 left out"]);
+}
+
 #[test]
 fn what_is_no_page_is_refused_and_nothing_is_there() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));

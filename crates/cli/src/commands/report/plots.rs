@@ -168,6 +168,12 @@ fn drawn(
         };
         blocks.push(Block::Plot(title, chart));
     }
+    let astray = read.signals.iter().map(|signal| signal.astray).sum();
+    if astray > 0 {
+        let astray = counted(astray, "value");
+        let what = format!("not shown: {astray} at times far from those of the log");
+        blocks.push(Block::Note(what));
+    }
     Ok(blocks)
 }
 
