@@ -170,6 +170,22 @@ fn indexes_point_elsewhere() {
 }
 
 #[test]
+fn a_group_of_no_records_is_nowhere() {
+    // As the official Python writer tells of each kind that a file has none of: group u8,
+    // start u64, length u64, all of it before the footer.
+    let mut bytes = file(Compression::None);
+    let footer = content(&bytes, FOOTER, 0) - 9;
+    let mut offset = vec![0x0e, 17, 0, 0, 0, 0, 0, 0, 0, 0x0a];
+    offset.extend((footer as u64).to_le_bytes());
+    offset.extend(0_u64.to_le_bytes());
+    bytes.splice(footer..footer, offset);
+    let whole = codes(file(Compression::None));
+    assert_eq!(codes(bytes.clone()), whole);
+    bytes[footer + 18] = 1; // one byte of it is something
+    assert!(codes(bytes).contains(&"mcap.index.place"));
+}
+
+#[test]
 fn statistics_count_otherwise() {
     // messages u64, 2, 4, 4, 4, 4, first u64, last u64
     for at in [0, 14, 18, 26, 34] {

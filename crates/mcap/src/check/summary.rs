@@ -178,6 +178,8 @@ fn places(source: &dyn Source, layout: &Layout, findings: &mut Findings) -> Resu
         let is_there = match *kind {
             op::ATTACHMENT => layout.attachments.contains(bytes),
             op::METADATA => layout.metadata.contains(bytes),
+            // Some writers tell of each kind of which there could be a group.
+            _ if bytes.is_empty() => true,
             kind => {
                 source.read_at(bytes.start..bytes.start + 1)?.first() == Some(&kind)
             }
