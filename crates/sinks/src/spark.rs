@@ -1,8 +1,9 @@
 //! Tables as Apache Spark reads them.
 //!
-//! Spark has microseconds where logs have nanoseconds, no unsigned integers, no durations
-//! and no lists of fixed length; what else is in a Parquet file it refuses, or reads as
-//! something else ("Parquet Files" of Spark's guide; its type `TimestampType`). So:
+//! Spark has microseconds where logs have nanoseconds, no unsigned integers, no durations,
+//! no lists of fixed length, before version 3.4 no bytes of fixed length (SPARK-41096), and
+//! names in which case does not count; what else is in a Parquet file it refuses, or reads
+//! as something else ("Parquet Files" of Spark's guide; its type `TimestampType`). So:
 //!
 //! | in the log | for Spark |
 //! |---|---|
@@ -12,12 +13,14 @@
 //! | `uint64` | a decimal number of 20 digits |
 //! | a list of fixed length | a list |
 //! | a list of times or durations | a list of nanoseconds |
+//! | bytes of fixed length | bytes |
+//! | `a` beside `A` | `a_` |
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use arrow_array::{
-    Array as _, ArrayRef, Decimal128Array, FixedSizeListArray, ListArray, RecordBatch,
-    StructArray, TimestampMicrosecondArray, cast::AsArray as _, types::*,
+    Array as _, ArrayRef, BinaryArray, Decimal128Array, FixedSizeListArray, ListArray,
+    RecordBatch, StructArray, TimestampMicrosecondArray, cast::AsArray as _, types::*,
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{
@@ -85,42 +88,75 @@ enum Change {
     Micros(DataType),
     /// It becomes lists of this.
     List(FieldRef, Box<Change>),
+    /// It becomes bytes of any length.
+    Bytes,
     /// It becomes structs of these.
     Fields(Fields, Vec<Change>),
 }
 
 /// The fields that `fields` become, and how.
 fn changes(fields: &Fields) -> (Fields, Vec<Change>) {
-    let mut made: Vec<FieldRef> = Vec::new();
-    let mut changes = Vec::new();
+    let (mut made, mut changes) = (Vec::new(), Vec::new());
+    let mut names = Names::new(fields);
     for field in fields {
-        let is_taken = |name: &str| fields.iter().any(|field| field.name() == name);
-        let mut nanos = format!("{}_ns", field.name());
-        while is_taken(&nanos) {
-            nanos.push('_');
-        }
         let plain = |name: &str, data_type| {
             Arc::new(Field::new(name, data_type, field.is_nullable()))
         };
         match field.data_type() {
             DataType::Timestamp(TimeUnit::Nanosecond, zone) => {
+                let name = names.own(field.name());
                 let micros = DataType::Timestamp(TimeUnit::Microsecond, zone.clone());
-                made.push(plain(field.name(), micros.clone()));
-                made.push(plain(&nanos, DataType::Int64));
+                made.push(plain(&name, micros.clone()));
+                made.push(plain(&names.another(format!("{name}_ns")), DataType::Int64));
                 changes.push(Change::Micros(micros));
             }
             DataType::Duration(TimeUnit::Nanosecond) => {
-                made.push(plain(&nanos, DataType::Int64));
+                let name = names.another(format!("{}_ns", field.name()));
+                made.push(plain(&name, DataType::Int64));
                 changes.push(Change::Nanos);
             }
             other => {
                 let (data_type, change) = change(other);
-                made.push(Arc::new(field.as_ref().clone().with_data_type(data_type)));
+                let field = field.as_ref().clone().with_data_type(data_type);
+                let name = names.own(field.name());
+                made.push(Arc::new(field.with_name(name)));
                 changes.push(change);
             }
         }
     }
     (made.into(), changes)
+}
+
+/// The names of some fields, in which case does not count.
+struct Names {
+    /// Those of the table.
+    own: HashSet<String>,
+    given: HashSet<String>,
+}
+
+impl Names {
+    fn new(fields: &Fields) -> Self {
+        let own = fields.iter().map(|field| field.name().to_lowercase());
+        Self { own: own.collect(), given: HashSet::new() }
+    }
+
+    /// `name`, which is one of the table's; changed, if it was given before.
+    fn own(&mut self, name: &str) -> String {
+        match self.given.insert(name.to_lowercase()) {
+            true => name.to_owned(),
+            false => self.another(format!("{name}_")),
+        }
+    }
+
+    /// `name`, or one like it that is none of the table's.
+    fn another(&mut self, mut name: String) -> String {
+        while self.own.contains(&name.to_lowercase())
+            || !self.given.insert(name.to_lowercase())
+        {
+            name.push('_');
+        }
+        name
+    }
 }
 
 /// What `data_type` becomes where it is one column, as items of lists are.
@@ -138,6 +174,7 @@ fn change(data_type: &DataType) -> (DataType, Change) {
             let item = Arc::new(item.as_ref().clone().with_data_type(data_type));
             (DataType::List(item.clone()), Change::List(item, Box::new(change)))
         }
+        DataType::FixedSizeBinary(_) => (DataType::Binary, Change::Bytes),
         DataType::Struct(fields) => {
             let (fields, inside) = changes(fields);
             (DataType::Struct(fields.clone()), Change::Fields(fields, inside))
@@ -211,6 +248,10 @@ fn one(change: &Change, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
             };
             let values = one(inside, &values)?;
             Arc::new(ListArray::try_new(item.clone(), ends, values, nulls.cloned())?)
+        }
+        Change::Bytes => {
+            let bytes = array.as_fixed_size_binary();
+            Arc::new(bytes.iter().collect::<BinaryArray>())
         }
         Change::Fields(fields, inside) => {
             let old = array.as_struct();

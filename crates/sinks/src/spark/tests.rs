@@ -1,6 +1,8 @@
 use std::sync::Mutex;
 
-use arrow_array::{Int64Array, TimestampNanosecondArray, UInt64Array};
+use arrow_array::{
+    FixedSizeBinaryArray, Int64Array, TimestampNanosecondArray, UInt64Array,
+};
 
 use super::*;
 use crate::testing::{column, table, times, topic};
@@ -65,6 +67,29 @@ fn unsigned_integers_and_lists_of_fixed_length_become_others_that_hold_them() {
     let made = written(&table(vec![column("x", most)]));
     let most = made["x"].as_primitive::<Decimal128Type>().value_as_string(0);
     assert_eq!(most, "18446744073709551615");
+}
+
+#[test]
+fn bytes_have_any_length_and_names_differ_in_more_than_case() {
+    let bytes = FixedSizeBinaryArray::try_from_iter([b"ab", b"cd"].into_iter());
+    let nulls = FixedSizeBinaryArray::try_from_sparse_iter_with_size(
+        [None, Some(b"ef")].into_iter(),
+        2,
+    );
+    let made = written(&table(vec![
+        column("A", Arc::new(bytes.unwrap())),
+        column("a", Arc::new(nulls.unwrap())),
+        column("a_", Arc::new(Int64Array::from(vec![1, 2]))),
+        times("ns", vec![Some(1), None]),
+        column("TIMESTAMP_NS", Arc::new(Int64Array::from(vec![3, 4]))),
+    ]));
+    let schema = made.schema();
+    let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
+    let wanted = ["A", "a__", "a_", "timestamp", "timestamp_ns_", "TIMESTAMP_NS"];
+    assert_eq!(names, wanted);
+    assert_eq!(made["A"].as_binary::<i32>().value(1), b"cd");
+    let nulls = made["a__"].as_binary::<i32>();
+    assert!(nulls.is_null(0) && nulls.value(1) == b"ef");
 }
 
 #[test]
