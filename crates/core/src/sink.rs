@@ -136,6 +136,11 @@ pub trait TableSink: Sync {
     fn finish(&self) -> Result<()> {
         Ok(())
     }
+
+    /// What of the tables the files cannot hold as it is: a sentence each, for people.
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Takes the rows of one table.

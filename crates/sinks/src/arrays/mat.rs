@@ -3,12 +3,16 @@
 
 mod element;
 mod names;
+mod plane;
 mod values;
 
 use std::{
     collections::BTreeMap,
     io::{BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use arrow_array::RecordBatch;
@@ -35,8 +39,9 @@ use crate::{
 ///
 /// The fields of a struct are the columns, with a row for each record: numbers, and times
 /// as `int64` nanoseconds, are matrices; structs are structs of such; texts are cell
-/// arrays of `char`; lists are cell arrays of what their items would be as a column, bytes
-/// of `uint8`. Names are what MATLAB takes: `/a/b` is `a_b`. `x_valid` says where there is
+/// arrays of `char`, in which a character beyond U+FFFF is written as `\U` and eight
+/// hexadecimal digits (SciPy and MATLAB agree on no other form); lists are cell arrays of
+/// what their items would be as a column, bytes of `uint8`. Names are what MATLAB takes: `/a/b` is `a_b`. `x_valid` says where there is
 /// a value, if somewhere in the column there is none. The variable `logtool` has what is
 /// known of the log and of each topic, its own name for one, as JSON. A topic of which
 /// there are more than 2 GB is an error: the format has no more.
@@ -48,6 +53,8 @@ pub struct MatSink {
     shared: Shared,
     staged: Mutex<Option<Staged>>,
     done: Arc<Mutex<Vec<Done>>>,
+    /// How many characters of texts are written in digits.
+    in_digits: AtomicU64,
 }
 
 /// A table of which all rows are put down.
@@ -71,6 +78,7 @@ impl MatSink {
             shared: Shared::default(),
             staged: Mutex::default(),
             done: Arc::default(),
+            in_digits: AtomicU64::new(0),
         }
     }
 }
@@ -93,7 +101,8 @@ impl TableSink for MatSink {
             &mut *self.done.lock().unwrap_or_else(PoisonError::into_inner),
         );
         done.sort_by(|a, b| a.topic.label().cmp(&b.topic.label()));
-        let mut mat = Mat { out: BufWriter::with_capacity(256 << 10, staged), at: 0 };
+        let out = BufWriter::with_capacity(256 << 10, staged);
+        let mut mat = Mat { out, at: 0, in_digits: &self.in_digits };
         mat.write(&header())?;
         let mut names = Names::default();
         let own = names.unique("logtool");
@@ -104,8 +113,16 @@ impl TableSink for MatSink {
             about.insert(name, table_metadata(topic, &BTreeMap::new()));
         }
         let about = json!({ "log": self.metadata, "topics": about });
-        mat.write(&characters(&own, &about.to_string())?)?;
+        mat.write(&characters(&own, &plane::json(&about.to_string()))?)?;
         mat.out.into_inner().map_err(|err| err.into_error())?.finish()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let count = self.in_digits.load(Ordering::Relaxed);
+        let characters = if count == 1 { "character" } else { "characters" };
+        let remark =
+            format!("{count} {characters} beyond U+FFFF written as \\U and 8 digits");
+        if count > 0 { vec![remark] } else { Vec::new() }
     }
 }
 
@@ -139,15 +156,16 @@ fn header() -> Vec<u8> {
 }
 
 /// The file.
-struct Mat {
+struct Mat<'m> {
     out: BufWriter<Staged>,
     at: u64,
+    in_digits: &'m AtomicU64,
 }
 
 /// How much memory it may take to turn rows into columns.
 const TURNED_BYTES: u64 = 16 << 20;
 
-impl Mat {
+impl Mat<'_> {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.out.write_all(bytes)?;
         self.at += bytes.len() as u64;
@@ -219,13 +237,13 @@ impl Mat {
                 if column.dims.is_empty() && outer.len() == 1 =>
             {
                 let head = container("", Class::Cell, &shape, &[])?;
-                let mut values = Values::new(column, spill);
+                let mut values = Values::new(column, spill, self.in_digits);
                 self.within(&head, |mat| {
                     (0..column.count).try_for_each(|_| mat.write(&values.cell()?))
                 })
             }
             Body::Texts(_) | Body::Lists(..) => {
-                let matrix = Values::new(column, spill).take(&shape)?;
+                let matrix = Values::new(column, spill, self.in_digits).take(&shape)?;
                 self.write(&matrix)
             }
         }

@@ -1,6 +1,9 @@
 //! A column, read back value by value, as matrices.
 
-use std::io::{BufReader, Read as _};
+use std::{
+    io::{BufReader, Read as _},
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use arrow_schema::DataType;
 use logtool_core::Result;
@@ -10,21 +13,44 @@ use crate::arrays::{
     mat::{
         element::{Class, characters, contained, matrix},
         names::Names,
+        plane,
     },
     spill::{Reader, Spill},
 };
 
 /// Where one is in a column.
 pub(super) enum Values<'s> {
-    Numbers { class: Class, width: usize, bytes: BufReader<Reader<'s>> },
-    Texts { is_text: bool, ends: Ints<'s>, start: u64, bytes: BufReader<Reader<'s>> },
-    Lists { ends: Ints<'s>, start: u64, items: Box<Self>, dims: &'s [usize] },
-    Fields { names: Vec<String>, fields: Vec<(Self, &'s [usize])> },
+    Numbers {
+        class: Class,
+        width: usize,
+        bytes: BufReader<Reader<'s>>,
+    },
+    Texts {
+        is_text: bool,
+        ends: Ints<'s>,
+        start: u64,
+        bytes: BufReader<Reader<'s>>,
+        in_digits: &'s AtomicU64,
+    },
+    Lists {
+        ends: Ints<'s>,
+        start: u64,
+        items: Box<Self>,
+        dims: &'s [usize],
+    },
+    Fields {
+        names: Vec<String>,
+        fields: Vec<(Self, &'s [usize])>,
+    },
 }
 
 impl<'s> Values<'s> {
-    /// The beginning of `column`.
-    pub(super) fn new(column: &'s Column, spill: &'s Spill) -> Self {
+    /// The beginning of `column`; `in_digits` counts the characters that are written so.
+    pub(super) fn new(
+        column: &'s Column,
+        spill: &'s Spill,
+        in_digits: &'s AtomicU64,
+    ) -> Self {
         let read = |stream| BufReader::with_capacity(64 << 10, spill.read(stream, 0));
         match &column.body {
             Body::Values(data_type, stream) => Self::Numbers {
@@ -37,11 +63,12 @@ impl<'s> Values<'s> {
                 ends: Ints::new(spill, ends, 0),
                 start: 0,
                 bytes: read(bytes),
+                in_digits,
             },
             Body::Lists(ends, items) => Self::Lists {
                 ends: Ints::new(spill, ends, 0),
                 start: 0,
-                items: Box::new(Self::new(items, spill)),
+                items: Box::new(Self::new(items, spill, in_digits)),
                 dims: &items.dims,
             },
             Body::Fields(fields) => {
@@ -53,7 +80,7 @@ impl<'s> Values<'s> {
                         .collect(),
                     fields: fields
                         .iter()
-                        .map(|field| (Self::new(field, spill), &*field.dims))
+                        .map(|field| (Self::new(field, spill, in_digits), &*field.dims))
                         .collect(),
                 }
             }
@@ -88,13 +115,18 @@ impl<'s> Values<'s> {
     /// The next text or list.
     pub(super) fn cell(&mut self) -> Result<Vec<u8>> {
         match self {
-            Self::Texts { is_text, ends, start, bytes } => {
+            Self::Texts { is_text, ends, start, bytes, in_digits } => {
                 let end = ends.next()?;
                 let mut text = vec![0; (end - *start) as usize];
                 bytes.read_exact(&mut text)?;
                 *start = end;
                 match is_text {
-                    true => characters("", &String::from_utf8_lossy(&text)),
+                    true => {
+                        let text = String::from_utf8_lossy(&text);
+                        let (text, changed) = plane::digits(&text);
+                        in_digits.fetch_add(changed, Ordering::Relaxed);
+                        characters("", &text)
+                    }
                     false => matrix(Class::Uint8, &[1, text.len() as u64], &text),
                 }
             }

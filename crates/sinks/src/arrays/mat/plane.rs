@@ -1,0 +1,53 @@
+//! Characters beyond U+FFFF: MATLAB counts two units of UTF-16 for one in the length of an
+//! array, and SciPy one character, so that no array of them is read by both.
+
+use std::borrow::Cow;
+
+/// `text` with each of them as `\U` and eight hexadecimal digits, and how many they are.
+pub(super) fn digits(text: &str) -> (Cow<'_, str>, u64) {
+    replaced(text, |c| format!("\\U{:08x}", u32::from(c)))
+}
+
+/// `json` with each of them as JSON writes it in ASCII.
+pub(super) fn json(json: &str) -> Cow<'_, str> {
+    let escaped = |c: char| {
+        let units = c.encode_utf16(&mut [0; 2]).to_vec();
+        units.iter().map(|unit| format!("\\u{unit:04x}")).collect()
+    };
+    replaced(json, escaped).0
+}
+
+fn replaced(text: &str, other: impl Fn(char) -> String) -> (Cow<'_, str>, u64) {
+    let is_far = |c: char| c > '\u{ffff}';
+    if !text.contains(is_far) {
+        return (Cow::Borrowed(text), 0);
+    }
+    let (mut all, mut count) = (String::with_capacity(text.len() + 10), 0);
+    for c in text.chars() {
+        match is_far(c) {
+            true => {
+                all.push_str(&other(c));
+                count += 1;
+            }
+            false => all.push(c),
+        }
+    }
+    (Cow::Owned(all), count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_beyond_the_first_plane_is_written_in_ascii() {
+        // Unicode 16, U+1F44D THUMBS UP SIGN: D83D DC4D in UTF-16.
+        let changed = ("\u{fffd} \\U0001f44d!".into(), 1);
+        assert_eq!(digits("\u{fffd} \u{1f44d}!"), changed);
+        assert_eq!(
+            json("{\"\u{1f44d}\":\"\u{e9}\"}"),
+            "{\"\\ud83d\\udc4d\":\"\u{e9}\"}"
+        );
+        assert_eq!(digits("\u{ffff}"), ("\u{ffff}".into(), 0));
+    }
+}
