@@ -65,11 +65,8 @@ impl Findings {
             let mut before =
                 self.list.iter_mut().skip(self.sorted).rev().take(LOOK_BACK);
             let like = before.find(|before| {
-                let is_record = matches!(
-                    damage.kind,
-                    DamageKind::Undecodable | DamageKind::Latin1 | DamageKind::Surplus
-                );
-                (is_full || is_record) && before.damage.is_like(damage)
+                (is_full || damage.kind.is_of_records())
+                    && before.damage.is_like(damage)
             });
             match like {
                 Some(like) => {

@@ -42,6 +42,7 @@ pub const CODES: &[&Code] = &[
     &damage::DOUBTFUL,
     &damage::INDEX,
     &damage::LATIN1,
+    &damage::MISFIT,
     &damage::SURPLUS,
     &counts::RECORDS,
     &counts::OUTSIDE,

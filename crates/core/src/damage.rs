@@ -62,12 +62,23 @@ pub enum DamageKind {
     /// The record was read, and its payload has bytes behind its last field, which were
     /// not.
     Surplus,
+    /// The record was read, and has a field that is not what its topic's schema says, which
+    /// is null.
+    Misfit,
 }
 
 impl DamageKind {
     /// Whether something is lost.
     pub const fn is_loss(self) -> bool {
-        !matches!(self, Self::Doubtful | Self::Index | Self::Latin1 | Self::Surplus)
+        !matches!(
+            self,
+            Self::Doubtful | Self::Index | Self::Latin1 | Self::Surplus | Self::Misfit
+        )
+    }
+
+    /// Whether it is of records that were there, and not of a place in the file.
+    pub const fn is_of_records(self) -> bool {
+        matches!(self, Self::Undecodable | Self::Latin1 | Self::Surplus | Self::Misfit)
     }
 
     /// Whether who reads on has something else than was recorded, or less.
@@ -136,7 +147,7 @@ impl Damage {
         let is_full = list.len() >= APART;
         let like = |damage: &&mut Self| {
             damage.is_like(&self)
-                && (is_full || self.is_of_records() || damage.meets(&self))
+                && (is_full || self.kind.is_of_records() || damage.meets(&self))
         };
         match list.iter_mut().rev().take(LOOK_BACK).find(like) {
             Some(damage) => damage.join(self),
@@ -166,14 +177,6 @@ impl Damage {
         self.bytes.end = self.bytes.end.max(next.bytes.end);
         self.records = self.records.saturating_add(next.records);
         self.time = self.time.zip(next.time).map(|(a, b)| a.cover(&b));
-    }
-
-    /// Whether it is of records that were there, and not of a place in the file.
-    fn is_of_records(&self) -> bool {
-        matches!(
-            self.kind,
-            DamageKind::Undecodable | DamageKind::Latin1 | DamageKind::Surplus
-        )
     }
 
     /// Whether both are some of the bytes where they lie, and so not the same ones.
@@ -252,6 +255,16 @@ impl fmt::Display for Damage {
                         "{records} records with {bytes} {unit} more than their schema says, left out"
                     )?,
                 }
+            }
+            DamageKind::Misfit if one => {
+                write!(f, "a record with a field that does not fit its schema: null")?;
+            }
+            DamageKind::Misfit => {
+                let records = self.records;
+                write!(
+                    f,
+                    "{records} records with fields that do not fit their schema: null"
+                )?;
             }
         }
         if let Some(why) = &self.why {

@@ -141,7 +141,9 @@ pub use crate::{
     time::{Clock, ClockFit, ClockZero, TimeRange, Timestamp},
     topic::{Stream, Topic, TopicId, TopicOrigin, TopicSet, VALID_ROWS},
     translated::{Messages, RowTranslator, Translate, TranslatedLog, Translation},
-    tree::{Branch, MAX_SHAPE, Scalar, Shape, StructShape, TreeDecoder, TreeReader},
+    tree::{
+        Added, Branch, MAX_SHAPE, Scalar, Shape, StructShape, TreeDecoder, TreeReader,
+    },
     value::{Json, Value},
     walk::{Step, Walk},
     window::Window,

@@ -72,11 +72,19 @@ const MAX_BYTES: u64 = i32::MAX as u64 / 3;
 /// Reads records into branches.
 pub trait TreeReader: Send {
     /// Puts the values of `payload` into the fields of `row`, which is a struct, and closes
-    /// it; says how many elements of lists it added, at most, weighed by how many values
-    /// each is. Nothing if the payload is not what it should be: `row` is then put back.
+    /// it. Nothing if the payload is not what it should be: `row` is then put back.
     ///
-    /// `most` is how many elements, so weighed, it may add.
-    fn read(&mut self, payload: &[u8], row: &mut Branch, most: u64) -> Option<u64>;
+    /// `most` is how many elements of lists, weighed by how many values each is, it may add.
+    fn read(&mut self, payload: &[u8], row: &mut Branch, most: u64) -> Option<Added>;
+}
+
+/// What a record came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Added {
+    /// How many elements of lists were added, at most, weighed by how many values each is.
+    pub items: u64,
+    /// How many values were not what the shape says, and are null.
+    pub misfits: u64,
 }
 
 /// Decodes records that a [`TreeReader`] can read.
@@ -157,7 +165,8 @@ impl<R: TreeReader> TreeDecoder<R> {
         Ok(Self { reader, plan, row, times, envelope, values: 0, bytes: 0, width })
     }
 
-    fn add(&mut self, payload: &[u8]) -> std::result::Result<(), DamageKind> {
+    /// Adds a record; says whether all of it fits.
+    fn add(&mut self, payload: &[u8]) -> std::result::Result<bool, DamageKind> {
         let len = payload.len() as u64;
         let left = MAX_VALUES.saturating_sub(self.values + self.width);
         if left == 0 || self.bytes + len > MAX_BYTES {
@@ -165,10 +174,10 @@ impl<R: TreeReader> TreeDecoder<R> {
         }
         let before = self.row.len();
         match self.reader.read(payload, &mut self.row, left) {
-            Some(more) if more <= left => {
-                self.values += self.width + more;
+            Some(more) if more.items <= left => {
+                self.values += self.width + more.items;
                 self.bytes += len;
-                Ok(())
+                Ok(more.misfits == 0)
             }
             read => {
                 self.row.truncate(before);
@@ -188,7 +197,13 @@ impl<R: TreeReader> Decoder for TreeDecoder<R> {
         for record in run.records() {
             let payload = record.payload.get(self.envelope..).unwrap_or_default();
             match self.add(payload) {
-                Ok(()) => self.times.push(record.time.as_nanos()),
+                Ok(fits) => {
+                    self.times.push(record.time.as_nanos());
+                    if !fits {
+                        let misfit = record.undecodable().as_kind(DamageKind::Misfit);
+                        misfit.add_to(damage);
+                    }
+                }
                 Err(kind) => Damage { kind, ..record.undecodable() }.add_to(damage),
             }
         }

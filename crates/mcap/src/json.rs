@@ -1,12 +1,13 @@
 //! Messages in JSON, as columns: as far as their schema says what they are, or else as the
 //! text that they are.
 
+mod numbers;
 mod schema;
 #[cfg(test)]
 mod tests;
 
-use logtool_core::{Branch, Scalar, Shape, StructShape, TreeReader};
-use serde_json::Value;
+use logtool_core::{Added, Branch, Scalar, Shape, StructShape, TreeReader};
+use serde_json::{Map, Value};
 
 /// The encoding of such messages, and that of their schemas.
 pub(crate) const JSON: (&str, &str) = ("json", "jsonschema");
@@ -48,70 +49,92 @@ impl JsonReader {
 }
 
 impl TreeReader for JsonReader {
-    fn read(&mut self, payload: &[u8], row: &mut Branch, most: u64) -> Option<u64> {
-        let mut added = 0;
+    fn read(&mut self, payload: &[u8], row: &mut Branch, most: u64) -> Option<Added> {
         if self.is_text {
             row.field(0)?.push(Scalar::Bytes(payload))?;
             row.close();
-            return Some(added);
+            return Some(Added::default());
         }
-        let value: Value = serde_json::from_slice(payload).ok()?;
-        put_fields(&self.shape, &value, row, &mut added, most)?;
-        Some(added)
+        let value: Value = match serde_json::from_slice(payload) {
+            Ok(value) => value,
+            Err(_) => serde_json::from_slice(&numbers::as_texts(payload)?).ok()?,
+        };
+        let mut putting = Putting { added: Added::default(), most };
+        putting.fields(&self.shape, value.as_object()?, row)?;
+        Some(putting.added)
     }
 }
 
-/// Adds the fields that `value` has of `shape` to `row`, and closes it. Shapes are no deeper
-/// in each other than is checked.
-fn put_fields(
-    shape: &StructShape,
-    value: &Value,
-    row: &mut Branch,
-    added: &mut u64,
+/// Puts values into branches. Shapes are no deeper in each other than is checked.
+struct Putting {
+    added: Added,
     most: u64,
-) -> Option<()> {
-    let told = value.as_object()?;
-    row.open();
-    for (index, (name, shape)) in shape.fields.iter().enumerate() {
-        let value = told.get(name).unwrap_or(&Value::Null);
-        put(shape, value, row.field(index)?, added, most)?;
-    }
-    row.close();
-    Some(())
 }
 
-fn put(
-    shape: &Shape,
-    value: &Value,
-    branch: &mut Branch,
-    added: &mut u64,
-    most: u64,
-) -> Option<()> {
-    match (shape, value) {
-        (_, Value::Null) => branch.push_null(),
-        (Shape::Bool, Value::Bool(value)) => branch.push(Scalar::Bool(*value))?,
-        (Shape::I64, value) => branch.push(Scalar::Int(integer(value)?))?,
-        (Shape::F64, value) => branch.push(Scalar::F64(value.as_f64()?))?,
-        (Shape::Text, Value::String(text)) => {
-            branch.push(Scalar::Bytes(text.as_bytes()))?;
+impl Putting {
+    /// Adds the fields that `told` has of `shape` to `row`, and closes it.
+    fn fields(
+        &mut self,
+        shape: &StructShape,
+        told: &Map<String, Value>,
+        row: &mut Branch,
+    ) -> Option<()> {
+        row.open();
+        for (index, (name, shape)) in shape.fields.iter().enumerate() {
+            let value = told.get(name).unwrap_or(&Value::Null);
+            self.value(shape, value, row.field(index)?)?;
         }
-        // What is of no one type is the text that it is.
-        (Shape::Text, value) => {
-            branch.push(Scalar::Bytes(value.to_string().as_bytes()))?;
-        }
-        (Shape::Struct(inner), value) => put_fields(inner, value, branch, added, most)?,
-        (Shape::List(item), Value::Array(values)) => {
-            branch.open();
-            for value in values {
-                *added += item.width() as u64;
-                (*added <= most).then_some(())?;
-                put(item, value, branch.item()?, added, most)?;
+        row.close();
+        Some(())
+    }
+
+    /// Adds `value` to `branch`: null, and counted, where it is not of `shape`. Nothing if
+    /// there is no room.
+    fn value(
+        &mut self,
+        shape: &Shape,
+        value: &Value,
+        branch: &mut Branch,
+    ) -> Option<()> {
+        let scalar = match (shape, value) {
+            (_, Value::Null) => {
+                branch.push_null();
+                return Some(());
             }
-            branch.close();
+            (Shape::Struct(inner), Value::Object(told)) => {
+                return self.fields(inner, told, branch);
+            }
+            (Shape::List(item), Value::Array(values)) => {
+                branch.open();
+                for value in values {
+                    self.added.items += item.width() as u64;
+                    (self.added.items <= self.most).then_some(())?;
+                    self.value(item, value, branch.item()?)?;
+                }
+                branch.close();
+                return Some(());
+            }
+            (Shape::Text, Value::String(text)) => {
+                return branch.push(Scalar::Bytes(text.as_bytes()));
+            }
+            // What is of no one type is the text that it is.
+            (Shape::Text, value) => {
+                return branch.push(Scalar::Bytes(value.to_string().as_bytes()));
+            }
+            (Shape::Bool, Value::Bool(value)) => Some(Scalar::Bool(*value)),
+            (Shape::I64, value) => integer(value).map(Scalar::Int),
+            (Shape::F64, value) => numbers::number(value).map(Scalar::F64),
+            _ => None,
+        };
+        match scalar {
+            Some(scalar) => branch.push(scalar),
+            None => {
+                self.added.misfits += 1;
+                branch.push_null();
+                Some(())
+            }
         }
-        _ => return None,
     }
-    Some(())
 }
 
 /// A whole number, also one that is written as `2.0`.

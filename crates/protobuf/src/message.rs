@@ -19,7 +19,7 @@ mod types;
 
 use std::{fmt, sync::Arc};
 
-use logtool_core::{Branch, Result, StructShape, TreeReader};
+use logtool_core::{Added, Branch, Result, StructShape, TreeReader};
 
 use crate::{descriptor::FileSet, message::types::Type};
 
@@ -58,14 +58,14 @@ impl MessageReader {
 }
 
 impl TreeReader for MessageReader {
-    fn read(&mut self, payload: &[u8], row: &mut Branch, most: u64) -> Option<u64> {
+    fn read(&mut self, payload: &[u8], row: &mut Branch, most: u64) -> Option<Added> {
         let mut reading = read::Reading { most, added: 0, unknown: 0 };
         reading.message(&self.root, payload, row)?;
         if reading.added <= most {
             read::close(&self.root, row)?;
         }
         self.unknown = self.unknown.saturating_add(reading.unknown);
-        Some(reading.added)
+        Some(Added { items: reading.added, misfits: 0 })
     }
 }
 

@@ -17,8 +17,14 @@ impl Findings {
 
     /// How much was lost, and what else is wrong.
     pub(crate) fn summary(&self) -> String {
-        let texts =
-            [self.lost(), self.surplus(), self.doubtful(), self.index(), self.texts()];
+        let texts = [
+            self.lost(),
+            self.surplus(),
+            self.misfits(),
+            self.doubtful(),
+            self.index(),
+            self.texts(),
+        ];
         let texts: Vec<String> = texts.into_iter().flatten().collect();
         texts.join("; ")
     }
@@ -53,6 +59,14 @@ impl Findings {
         let records = all().map(|damage| damage.records).fold(0, u64::saturating_add);
         let (bytes, records) = (counted(bytes, "byte"), counted(records, "record"));
         Some(format!("{bytes} at the ends of {records} are in no field and left out"))
+    }
+
+    fn misfits(&self) -> Option<String> {
+        let is_misfit = |kind| kind == DamageKind::Misfit;
+        self.places(is_misfit)?;
+        let records = self.all(is_misfit).map(|damage| damage.records);
+        let records = counted(records.fold(0, u64::saturating_add), "record");
+        Some(format!("{records} with fields that do not fit their schema: null"))
     }
 
     fn doubtful(&self) -> Option<String> {

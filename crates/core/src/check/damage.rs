@@ -59,6 +59,12 @@ pub(super) static SURPLUS: Code = Code {
     meaning: "records that are longer than their topic's definition says: the rest of \
               them was read",
 };
+pub(super) static MISFIT: Code = Code {
+    name: "damage.misfit",
+    severity: Severity::Error,
+    meaning: "records with fields that are not what their topic's schema says: these are \
+              null",
+};
 
 /// All damage that a pass came to.
 #[derive(Debug, Default)]
@@ -148,5 +154,6 @@ fn code(kind: DamageKind) -> &'static Code {
         DamageKind::Index => &INDEX,
         DamageKind::Latin1 => &LATIN1,
         DamageKind::Surplus => &SURPLUS,
+        DamageKind::Misfit => &MISFIT,
     }
 }

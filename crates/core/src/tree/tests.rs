@@ -8,7 +8,7 @@ use crate::{block::Block, log::View, time::Timestamp, topic::TopicId};
 struct Toy;
 
 impl TreeReader for Toy {
-    fn read(&mut self, payload: &[u8], row: &mut Branch, _: u64) -> Option<u64> {
+    fn read(&mut self, payload: &[u8], row: &mut Branch, _: u64) -> Option<Added> {
         for (index, byte) in payload.iter().enumerate() {
             let value = Scalar::UInt((*byte).into());
             match index {
@@ -22,7 +22,7 @@ impl TreeReader for Toy {
             (*byte < 255).then_some(())?;
         }
         row.close();
-        Some(payload.len() as u64)
+        Some(Added { items: payload.len() as u64, misfits: 0 })
     }
 }
 
