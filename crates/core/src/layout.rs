@@ -73,6 +73,8 @@ pub enum LayoutKind {
     Primitive(Primitive),
     /// A moment: seconds (`u32`), then nanoseconds (`u32`), since 1970.
     Stamp,
+    /// A moment as ROS 2 has it: seconds (`i32`), then nanoseconds (`u32`), since 1970.
+    SignedStamp,
     /// A time between moments: seconds (`i32`), then nanoseconds (`i32`).
     Span,
     /// A type of its own.
@@ -240,7 +242,7 @@ impl LayoutKind {
     pub fn size(&self) -> u32 {
         match self {
             Self::Primitive(primitive) => primitive.size(),
-            Self::Stamp | Self::Span => 8,
+            Self::Stamp | Self::SignedStamp | Self::Span => 8,
             Self::Nested(layout) => layout.size,
             Self::Text | Self::Bytes | Self::List(_) => LEN_BYTES,
         }
@@ -249,7 +251,7 @@ impl LayoutKind {
     /// Whether each of it is as long as the next.
     pub fn is_fixed(&self) -> bool {
         match self {
-            Self::Primitive(_) | Self::Stamp | Self::Span => true,
+            Self::Primitive(_) | Self::Stamp | Self::SignedStamp | Self::Span => true,
             Self::Nested(layout) => layout.is_fixed,
             Self::Text | Self::Bytes | Self::List(_) => false,
         }

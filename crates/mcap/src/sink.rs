@@ -182,7 +182,14 @@ impl RecordSink for McapSink<'_> {
     }
 
     fn remarks(&self) -> Vec<String> {
-        self.remarks.clone()
+        let translations = self.extracts.iter().flat_map(|of| of.translations.values());
+        let beyond: u64 = translations.map(Transcoder::beyond).sum();
+        let remark = format!(
+            "{beyond} times are after 2038-01-19, for which ROS 2 has no number: it reads \
+             them as before 1970"
+        );
+        let remark = (beyond > 0).then_some(remark);
+        self.remarks.iter().cloned().chain(remark).collect()
     }
 
     fn finish(self: Box<Self>) -> Result<()> {

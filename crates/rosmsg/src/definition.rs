@@ -104,7 +104,7 @@ impl Definition {
     pub fn parse_ros2(type_name: &str, text: &str) -> Result<Self> {
         let mut types = text::parse(type_name, text, line::parse_ros2)?;
         ros2::understand(&mut types);
-        ros2::without_signs(&mut types);
+        ros2::keep_signs(&mut types);
         Ok(Self { types })
     }
 

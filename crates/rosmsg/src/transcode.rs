@@ -18,14 +18,16 @@
 //! | type without fields | nothing | one byte, 0 |
 //! | `seq` of a `std_msgs/Header` | `u32` | is not there |
 //!
-//! Which numbers they are does not matter, only how long they are: a time that ROS 1
-//! counts in 32 bits without a sign stays as it is.
+//! Which numbers they are does not matter, only how long they are, but for times: ROS 2
+//! counts seconds with a sign, and nanoseconds without one up to a second.
 
 mod from_cdr;
 mod program;
 #[cfg(test)]
 mod tests;
 mod to_cdr;
+
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use logtool_core::{Layout, Result};
 
@@ -50,16 +52,22 @@ const CDR_LE: [u8; 4] = [0, 1, 0, 0];
 #[derive(Debug)]
 pub struct Transcoder {
     program: Program,
+    beyond: AtomicU64,
 }
 
 impl Transcoder {
+    fn new(layout: &Layout, is_of_ros1: bool) -> Result<Self> {
+        let program = Program::compile(layout, is_of_ros1)?;
+        Ok(Self { program, beyond: AtomicU64::new(0) })
+    }
+
     /// For messages that ROS 1 lays out as `layout` says: in CDR, headers have no `seq`,
     /// and coming from there it is 0.
     ///
     /// # Errors
     /// `Limit` if the type is made of more than a million parts.
     pub fn of_ros1(layout: &Layout) -> Result<Self> {
-        Ok(Self { program: Program::compile(layout, true)? })
+        Self::new(layout, true)
     }
 
     /// For messages that have the same fields in CDR as in `layout`.
@@ -67,7 +75,7 @@ impl Transcoder {
     /// # Errors
     /// `Limit` if the type is made of more than a million parts.
     pub fn of_ros2(layout: &Layout) -> Result<Self> {
-        Ok(Self { program: Program::compile(layout, false)? })
+        Self::new(layout, false)
     }
 
     /// Adds to `out` the message as CDR, little-endian, with its encapsulation. Nothing
@@ -75,11 +83,19 @@ impl Transcoder {
     #[must_use]
     pub fn to_cdr(&self, payload: &[u8], out: &mut Vec<u8>) -> bool {
         let before = out.len();
-        let fits = to_cdr::run(&self.program, payload, out).is_some();
-        if !fits {
-            out.truncate(before);
+        let fits = to_cdr::run(&self.program, payload, out);
+        match fits {
+            None => out.truncate(before),
+            Some(0) => {}
+            Some(beyond) => _ = self.beyond.fetch_add(beyond, Ordering::Relaxed),
         }
-        fits
+        fits.is_some()
+    }
+
+    /// How many times it met, on the way to CDR, that are later than 2^31 s (2038) and so no
+    /// number of ROS 2. They keep their bits, which ROS 2 reads as before 1970.
+    pub fn beyond(&self) -> u64 {
+        self.beyond.load(Ordering::Relaxed)
     }
 
     /// Adds to `out` the message that `payload` is in CDR as the layout has it: of either

@@ -85,9 +85,10 @@ impl Planner<'_> {
                 let (size, values) = (primitive.size(), values(*primitive));
                 (primitive.data_type(), Leaf::new(source, size, values, starts))
             }
-            LayoutKind::Stamp => {
+            LayoutKind::Stamp | LayoutKind::SignedStamp => {
                 let data_type = DataType::Timestamp(TimeUnit::Nanosecond, None);
-                (data_type, Leaf::new(source, kind.size(), stamps(), starts))
+                let values = stamps(*kind == LayoutKind::SignedStamp);
+                (data_type, Leaf::new(source, kind.size(), values, starts))
             }
             LayoutKind::Span => {
                 let data_type = DataType::Duration(TimeUnit::Nanosecond);

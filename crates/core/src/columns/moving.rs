@@ -56,7 +56,10 @@ impl Planner<'_> {
         wanted: bool,
     ) -> Result<Option<(DataType, Node)>> {
         match kind {
-            LayoutKind::Primitive(_) | LayoutKind::Stamp | LayoutKind::Span => Ok(None),
+            LayoutKind::Primitive(_)
+            | LayoutKind::Stamp
+            | LayoutKind::SignedStamp
+            | LayoutKind::Span => Ok(None),
             LayoutKind::Nested(layout) => {
                 let mut made = Made::new();
                 for field in &layout.fields {

@@ -33,9 +33,12 @@ pub(super) fn values(primitive: Primitive) -> Box<dyn Values> {
     }
 }
 
-/// Moments.
-pub(super) fn stamps() -> Box<dyn Values> {
-    Box::new(Numbers::<TimestampNanosecondType, Stamp>::default())
+/// Moments, of which the seconds may have a sign.
+pub(super) fn stamps(is_signed: bool) -> Box<dyn Values> {
+    match is_signed {
+        true => Box::new(Numbers::<TimestampNanosecondType, SignedStamp>::default()),
+        false => Box::new(Numbers::<TimestampNanosecondType, Stamp>::default()),
+    }
 }
 
 /// Times between moments.
@@ -89,11 +92,15 @@ little! {
     f32, f32, f32::from_le_bytes;
     f64, f64, f64::from_le_bytes;
     Stamp, i64, stamp;
+    SignedStamp, i64, signed_stamp;
     Span, i64, span;
 }
 
 /// Reads a moment as nanoseconds.
 struct Stamp;
+
+/// Reads a moment of which the seconds have a sign.
+struct SignedStamp;
 
 /// Reads a time between moments as nanoseconds.
 struct Span;
@@ -103,6 +110,12 @@ struct Span;
 fn stamp(bytes: [u8; 8]) -> i64 {
     let both = u64::from_le_bytes(bytes);
     i64::from(both as u32) * 1_000_000_000 + i64::from((both >> 32) as u32)
+}
+
+#[inline(always)]
+fn signed_stamp(bytes: [u8; 8]) -> i64 {
+    let both = u64::from_le_bytes(bytes);
+    i64::from(both as i32) * 1_000_000_000 + i64::from((both >> 32) as u32)
 }
 
 #[inline(always)]

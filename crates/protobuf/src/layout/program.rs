@@ -143,10 +143,11 @@ impl Making<'_> {
             LayoutKind::Bytes => {
                 (Take::Bytes, Field::new("", number, kind::BYTES), SIZED)
             }
-            LayoutKind::Stamp => {
+            LayoutKind::Stamp | LayoutKind::SignedStamp => {
                 let made = Field::new("", number, kind::MESSAGE);
                 let made = made.of_type(self.types.timestamp());
-                (Take::Time { is_signed: false }, made, SIZED)
+                let is_signed = *element == LayoutKind::SignedStamp;
+                (Take::Time { is_signed }, made, SIZED)
             }
             LayoutKind::Span => {
                 let made = Field::new("", number, kind::MESSAGE);

@@ -25,7 +25,7 @@ use logtool_core::Result;
 use crate::definition::{
     MessageType,
     line::{Constant, Field},
-    scope::{Base, Scope},
+    scope::{Base, SIGNED_TIME, Scope},
 };
 
 /// Fields that are called otherwise in ROS 2.
@@ -126,12 +126,17 @@ pub(super) fn understand(types: &mut [MessageType]) {
     }
 }
 
-/// Makes the bytes of `types`, which have no sign in ROS 2, what has none in ROS 1.
-pub(super) fn without_signs(types: &mut [MessageType]) {
-    let fields = types.iter_mut().flat_map(|of| &mut of.fields);
-    for field in fields.filter(|field| field.base == "byte") {
-        field.type_text = field.type_text.replacen("byte", "uint8", 1);
-        "uint8".clone_into(&mut field.base);
+/// Makes of `types` what has a sign in ROS 2, and has none there, what is so in a layout: times,
+/// which may be before 1970, and bytes.
+pub(super) fn keep_signs(types: &mut [MessageType]) {
+    for field in types.iter_mut().flat_map(|of| &mut of.fields) {
+        let same = match field.base.as_str() {
+            "byte" => "uint8",
+            "time" => SIGNED_TIME,
+            _ => continue,
+        };
+        field.type_text = field.type_text.replacen(&field.base, same, 1);
+        same.clone_into(&mut field.base);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use logtool_core::{LayoutKind, Primitive, Result};
+use logtool_core::{Error, ErrorKind, LayoutKind, Primitive, Result};
 
 use crate::definition::{MessageType, line::Field, malformed};
 
@@ -72,8 +72,14 @@ impl<'t> Scope<'t> {
                 full.copied().or_else(short)
             }
         };
-        let missing = || {
-            malformed(format!("{user:?} needs the type {name:?}, which is not defined"))
+        let missing = || match name.split("<=").next() {
+            Some("wstring") => {
+                let what = format!("a wstring, as {user:?} has");
+                Error::new(ErrorKind::Unsupported, what)
+            }
+            _ => malformed(format!(
+                "{user:?} needs the type {name:?}, which is not defined"
+            )),
         };
         found.map(Base::Type).ok_or_else(missing)
     }
@@ -116,6 +122,9 @@ impl<'t> Scope<'t> {
     }
 }
 
+/// What `time` is called here where its seconds have a sign: no definition can say that.
+pub(super) const SIGNED_TIME: &str = "time of ROS 2";
+
 /// The type that ROS calls `name`.
 pub(super) fn built_in(name: &str) -> Option<LayoutKind> {
     Some(LayoutKind::Primitive(match name {
@@ -132,6 +141,7 @@ pub(super) fn built_in(name: &str) -> Option<LayoutKind> {
         "float64" => Primitive::F64,
         "string" => return Some(LayoutKind::Text),
         "time" => return Some(LayoutKind::Stamp),
+        SIGNED_TIME => return Some(LayoutKind::SignedStamp),
         "duration" => return Some(LayoutKind::Span),
         _ => return None,
     }))

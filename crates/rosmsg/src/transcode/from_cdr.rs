@@ -38,6 +38,7 @@ impl Reading<'_> {
                     let count = self.count()?;
                     self.numbers(size, count)?;
                 }
+                Op::Time { .. } => self.numbers(4, 2)?,
                 Op::Text => self.text()?,
                 Op::Seq => {
                     (self.out.len() < self.limit).then_some(())?;

@@ -24,6 +24,8 @@ pub(super) enum Op {
     Numbers { size: u32, count: u32 },
     /// A `u32`, then as many numbers of `size` bytes.
     NumberList { size: u32 },
+    /// A time, or a duration if it has a sign, of ROS 1.
+    Time { is_signed: bool },
     /// A text.
     Text,
     /// What follows, up to the step `end`, as often as `times` says.
@@ -49,12 +51,12 @@ struct Making {
     steps: u32,
     /// Numbers are not joined to those before this step.
     border: usize,
-    drops_seq: bool,
+    is_of_ros1: bool,
 }
 
 impl Program {
-    pub(super) fn compile(layout: &Layout, drops_seq: bool) -> Result<Self> {
-        let mut making = Making { ops: Vec::new(), steps: 0, border: 0, drops_seq };
+    pub(super) fn compile(layout: &Layout, is_of_ros1: bool) -> Result<Self> {
+        let mut making = Making { ops: Vec::new(), steps: 0, border: 0, is_of_ros1 };
         making.layout(layout)?;
         Ok(Self { ops: making.ops })
     }
@@ -68,7 +70,7 @@ impl Making {
             self.ops.push(Op::Dummy);
         }
         for (index, field) in layout.fields.iter().enumerate() {
-            let is_seq = self.drops_seq && index == 0 && is_seq(layout, field);
+            let is_seq = self.is_of_ros1 && index == 0 && is_seq(layout, field);
             match is_seq {
                 true => self.ops.push(Op::Seq),
                 false => self.field(field, &layout.name)?,
@@ -94,7 +96,13 @@ impl Making {
         self.step(of)?;
         match kind {
             LayoutKind::Primitive(one) => self.numbers(one.size(), 1),
-            LayoutKind::Stamp | LayoutKind::Span => self.numbers(4, 2),
+            LayoutKind::Stamp | LayoutKind::Span if self.is_of_ros1 => {
+                let is_signed = *kind == LayoutKind::Span;
+                self.ops.push(Op::Time { is_signed });
+            }
+            LayoutKind::Stamp | LayoutKind::SignedStamp | LayoutKind::Span => {
+                self.numbers(4, 2);
+            }
             LayoutKind::Nested(layout) => self.layout(layout)?,
             LayoutKind::Text => self.ops.push(Op::Text),
             LayoutKind::Bytes => self.ops.push(Op::NumberList { size: 1 }),

@@ -85,6 +85,30 @@ fn cdr_of_both_byte_orders_becomes_what_ros_1_has_with_a_seq_of_zero() {
 }
 
 #[test]
+fn times_are_as_ros_2_counts_them() {
+    // builtin_interfaces/Duration: int32 sec, uint32 nanosec in [0, 1e9).
+    let transcoder = of_ros1("duration d\ntime t");
+    let message = |d: [i32; 2], t: [u32; 2]| {
+        let [a, b] = d.map(i32::to_le_bytes);
+        let [c, d] = t.map(u32::to_le_bytes);
+        [a, b, c, d].concat()
+    };
+    for (of_ros1, of_ros2) in [
+        (([-1, -5], [1, 2]), ([-2, 999_999_995], [1, 2])),
+        (([0, -1], [1, 1_000_000_000]), ([-1, 999_999_999], [2, 0])),
+        (([7, -1], [0x7fff_ffff, 9]), ([6, 999_999_999], [0x7fff_ffff, 9])),
+    ] {
+        let (given, wanted) =
+            (message(of_ros1.0, of_ros1.1), message(of_ros2.0, of_ros2.1));
+        assert_eq!(to_cdr(&transcoder, &given).unwrap()[4..], wanted);
+    }
+    assert_eq!(transcoder.beyond(), 0);
+    let late = message([0, 0], [0x8000_0000, 7]);
+    assert_eq!(to_cdr(&transcoder, &late).unwrap()[4..], late);
+    assert_eq!(transcoder.beyond(), 1);
+}
+
+#[test]
 fn every_cut_is_refused_and_so_is_one_byte_more_in_ros_1() {
     let transcoder = of_ros1(&everything());
     let (ros1, little) = (bytes(ROS1), bytes(LITTLE));
@@ -196,7 +220,7 @@ fn a_type_that_is_made_of_too_many_parts_is_refused() {
 
 #[test]
 fn neighbours_of_one_size_are_one_step() {
-    let text = "float64[3] a\nfloat64 b\ntime t\nduration d\nuint32 c";
+    let text = "float64[3] a\nfloat64 b\nuint32 t\nint32 d\nfloat32 c";
     let layout: Arc<Layout> = compile("pkg/All", text).unwrap();
     let program = Program::compile(&layout, true).unwrap();
     assert_eq!(program.ops.len(), 2, "{program:?}");

@@ -16,16 +16,20 @@ struct Writing<'w> {
     start: usize,
     /// As long as `out` may become.
     limit: usize,
+    /// How many times ROS 2 has no number for.
+    beyond: u64,
 }
 
-/// Adds `payload` to `out` as CDR, if it is what `program` says, to its last byte.
-pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Option<()> {
+/// Adds `payload` to `out` as CDR, if it is what `program` says, to its last byte; says how
+/// many times in it ROS 2 has no number for.
+pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Option<u64> {
     let limit = out.len().saturating_add(most_bytes(payload.len()));
     out.extend_from_slice(&CDR_LE);
     let start = out.len();
-    let mut writing = Writing { program, input: Cut::new(payload), out, start, limit };
+    let input = Cut::new(payload);
+    let mut writing = Writing { program, input, out, start, limit, beyond: 0 };
     writing.steps(0, program.ops.len())?;
-    writing.input.rest().is_empty().then_some(())
+    writing.input.rest().is_empty().then_some(writing.beyond)
 }
 
 impl Writing<'_> {
@@ -41,6 +45,7 @@ impl Writing<'_> {
                     self.u32(count);
                     self.numbers(size, count)?;
                 }
+                Op::Time { is_signed } => self.time(is_signed)?,
                 Op::Text => self.text()?,
                 Op::Seq => drop(self.input.u32()?),
                 Op::Dummy => {
@@ -75,6 +80,31 @@ impl Writing<'_> {
         if count > 0 {
             self.align(size as usize);
             self.out.extend_from_slice(bytes);
+        }
+        Some(())
+    }
+
+    /// In ROS 2, seconds have a sign, and nanoseconds are less than a second: the others of
+    /// ROS 1 are the same time so. What is too far away keeps its bits.
+    fn time(&mut self, is_signed: bool) -> Option<()> {
+        const SECOND: i64 = 1_000_000_000;
+        let (secs, nanos) = (self.input.u32()?, self.input.u32()?);
+        let number = |bits: u32| match is_signed {
+            true => i64::from(bits.cast_signed()),
+            false => i64::from(bits),
+        };
+        let all = number(secs) * SECOND + number(nanos);
+        let part = all.rem_euclid(SECOND) as u32;
+        match i32::try_from(all.div_euclid(SECOND)) {
+            Ok(whole) => {
+                self.u32(whole.cast_unsigned());
+                self.u32(part);
+            }
+            Err(_) => {
+                self.beyond += 1;
+                self.u32(secs);
+                self.u32(nanos);
+            }
         }
         Some(())
     }

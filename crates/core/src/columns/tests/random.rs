@@ -51,6 +51,7 @@ impl Dice {
                 let all = [I8, I16, I32, I64, U8, U16, U32, F32, F64, Bool];
                 match self.roll(12) as usize {
                     10 => LayoutKind::Stamp,
+                    11 if self.roll(2) == 0 => LayoutKind::SignedStamp,
                     11 => LayoutKind::Span,
                     i => LayoutKind::Primitive(all[i]),
                 }
@@ -83,6 +84,13 @@ impl Dice {
                 bytes.extend((secs as u32).to_le_bytes());
                 bytes.extend((nanos as u32).to_le_bytes());
                 Value::Int(secs as i64 * 1_000_000_000 + nanos as i64)
+            }
+            LayoutKind::SignedStamp => {
+                let secs = self.roll(1 << 31) as i32 - (1 << 30);
+                let nanos = self.roll(1 << 31) * 2;
+                bytes.extend(secs.to_le_bytes());
+                bytes.extend((nanos as u32).to_le_bytes());
+                Value::Int(i64::from(secs) * 1_000_000_000 + nanos as i64)
             }
             LayoutKind::Span => {
                 let secs = self.roll(1 << 31) as i32 - (1 << 30);
