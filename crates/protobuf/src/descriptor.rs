@@ -63,6 +63,12 @@ pub struct Field {
     pub is_optional: bool,
     /// The oneof that it is of.
     pub oneof: Option<u32>,
+    /// Whether no message is without it (`required`, of proto2).
+    pub is_required: bool,
+    /// What it is where it is not told, if that is said (of proto2).
+    pub default: Option<String>,
+    /// Whether numbers lie one behind the other, if that is said.
+    pub is_packed: Option<bool>,
 }
 
 /// An enumeration.

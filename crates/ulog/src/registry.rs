@@ -9,7 +9,7 @@ use std::{
 };
 
 use arrow_schema::SchemaRef;
-use logtool_core::{ColumnRoom, Layout, Timestamp, TopicId, raw_schema};
+use logtool_core::{ColumnRoom, Layout, LayoutKind, Timestamp, TopicId, raw_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -155,6 +155,33 @@ impl Registry {
             Declared { type_name, name, instance, text, told, layout, schema };
         self.topics.push(declared);
         Some(topic)
+    }
+
+    /// The text of the fields of `topic`, and behind it, as the file has them, the formats of
+    /// the types in it; `room` is how many bytes of these there may be.
+    pub(crate) fn definition(&self, topic: &Declared, room: &mut usize) -> String {
+        let mut text = topic.text.to_string();
+        let mut seen = HashSet::new();
+        let mut next: Vec<&Layout> =
+            topic.layout.iter().map(|layout| &**layout).collect();
+        while let Some(layout) = next.pop() {
+            for field in &layout.fields {
+                let LayoutKind::Nested(inner) = &field.kind else { continue };
+                // What was defined anew may not be what it was.
+                let fields = self.formats.text(&inner.name);
+                let fields =
+                    fields.filter(|_| !self.versions.contains_key(&inner.name));
+                let Some(fields) = fields.filter(|_| seen.insert(&inner.name)) else {
+                    continue;
+                };
+                let line = format!("\n{}:{fields}", inner.name);
+                let Some(less) = room.checked_sub(line.len()) else { return text };
+                *room = less;
+                text.push_str(&line);
+                next.push(inner);
+            }
+        }
+        text
     }
 
     /// The name of a new topic: that of its type, with a number where the type was

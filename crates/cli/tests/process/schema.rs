@@ -27,6 +27,18 @@ fn a_topic_is_shown_as_its_format_has_it_and_as_columns() {
 }
 
 #[test]
+fn the_types_in_a_topic_of_a_ulog_are_defined_below_it() {
+    let (folder, log) = (Folder::new(), testdata("hostile_types.ulg"));
+    let text = folder.run(&["schema", &log, "outer"]).succeeded().stdout;
+    // As testdata/README.md has them: a type in a type in a topic.
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let at = lines.iter().position(|line| line.contains("middle one;middle[2] two;"));
+    let below: Vec<&str> = lines[at.unwrap() + 1..at.unwrap() + 3].to_vec();
+    assert!(below[0].starts_with("middle:uint8_t tag;"), "{text}");
+    assert!(below[1].contains(":float x;bool ok;"), "{text}");
+}
+
+#[test]
 fn every_topic_of_every_format_has_a_schema() {
     let folder = Folder::new();
     for (log, topic) in [

@@ -110,9 +110,18 @@ impl Field {
             match (number, wire) {
                 (1, Wire::Sized(name)) => field.name = text(name),
                 (3, Wire::Varint(told)) => field.number = u32::try_from(told).ok()?,
-                (4, Wire::Varint(label)) => field.is_repeated = label == 3,
+                (4, Wire::Varint(label)) => {
+                    (field.is_required, field.is_repeated) = (label == 2, label == 3);
+                }
                 (5, Wire::Varint(told)) => field.kind = u32::try_from(told).ok()?,
                 (6, Wire::Sized(name)) => field.type_name = text(name),
+                (7, Wire::Sized(told)) => field.default = Some(text(told)),
+                (8, Wire::Sized(options)) => each(options, |number, wire| {
+                    if let (2, Wire::Varint(is_packed)) = (number, wire) {
+                        field.is_packed = Some(is_packed != 0);
+                    }
+                    Some(())
+                })?,
                 (9, Wire::Varint(index)) => {
                     field.oneof = Some(u32::try_from(index).ok()?);
                 }

@@ -1,5 +1,5 @@
 //! Descriptors as people read them: the `.proto` files that they were made of, without
-//! comments and options.
+//! comments, and of options with those that say how fields are read.
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
@@ -60,13 +60,15 @@ impl Message {
         let oneof = field.oneof.filter(|_| !field.is_optional);
         let oneof = oneof.and_then(|oneof| self.oneofs.get(oneof as usize));
         let oneof = oneof.map(|oneof| format!("/* oneof {oneof} */ "));
-        let label = match (field.is_repeated, field.is_optional) {
-            (true, _) => "repeated ",
-            (false, true) => "optional ",
-            (false, false) => "",
+        let label = match field {
+            Field { is_repeated: true, .. } => "repeated ",
+            Field { is_required: true, .. } => "required ",
+            Field { is_optional: true, .. } => "optional ",
+            _ => "",
         };
         let oneof = oneof.unwrap_or_default();
-        format!("{oneof}{label}{} {name} = {number}", type_of(field))
+        let options = options(field);
+        format!("{oneof}{label}{} {name} = {number}{options}", type_of(field))
     }
 }
 
@@ -79,6 +81,19 @@ impl Enum {
         }
         writeln!(f, "{indent}}}")
     }
+}
+
+/// ` [default = 42, packed = true]`, as far as it is said.
+fn options(field: &Field) -> String {
+    let default = field.default.as_ref().map(|told| match field.kind {
+        // What it takes to write bytes is in it already.
+        kind::BYTES => format!("default = \"{told}\""),
+        kind::STRING => format!("default = {told:?}"),
+        _ => format!("default = {told}"),
+    });
+    let packed = field.is_packed.map(|is_packed| format!("packed = {is_packed}"));
+    let all: Vec<String> = default.into_iter().chain(packed).collect();
+    if all.is_empty() { String::new() } else { format!(" [{}]", all.join(", ")) }
 }
 
 fn type_of(field: &Field) -> &str {
@@ -99,5 +114,28 @@ fn type_of(field: &Field) -> &str {
         kind::SINT32 => "sint32",
         kind::SINT64 => "sint64",
         _ => field.type_name.trim_start_matches('.'),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::descriptor::FileSet;
+
+    #[test]
+    fn what_proto2_says_of_fields_is_shown() {
+        // Of the Python package protobuf: `SerializeToString` of a FileDescriptorSet.
+        let bytes = b"\n\x53\n\x08p2.proto\x12\x02p2\"C\n\x01M\
+            \x12\x0b\n\x03req\x18\x01 \x02(\x05\
+            \x12\x0f\n\x03opt\x18\x02 \x01(\x05:\x0242\
+            \x12\x10\n\x03str\x18\x03 \x01(\t:\x03a\"b\
+            \x12\x0e\n\x02rp\x18\x04 \x03(\x07B\x02\x10\x01";
+        let set = FileSet::parse(bytes).unwrap();
+        let wanted = "// p2.proto\nsyntax = \"proto2\";\npackage p2;\nmessage M {\n  \
+            required int32 req = 1;\n  optional int32 opt = 2 [default = 42];\n  \
+            optional string str = 3 [default = \"a\\\"b\"];\n  \
+            repeated fixed32 rp = 4 [packed = true];\n}\n";
+        assert_eq!(set.to_string(), wanted);
+        let again = FileSet::parse(&set.to_bytes()).unwrap();
+        assert_eq!(again, set);
     }
 }

@@ -56,9 +56,20 @@ impl Field {
     fn put(&self, out: &mut Vec<u8>) {
         put_bytes(out, 1, self.name.as_bytes());
         put_number(out, 3, self.number.into());
-        put_number(out, 4, if self.is_repeated { 3 } else { 1 });
+        let label = match (self.is_repeated, self.is_required) {
+            (true, _) => 3,
+            (false, true) => 2,
+            (false, false) => 1,
+        };
+        put_number(out, 4, label);
         put_number(out, 5, self.kind.into());
         put_text(out, 6, &self.type_name);
+        if let Some(default) = &self.default {
+            put_bytes(out, 7, default.as_bytes());
+        }
+        if let Some(is_packed) = self.is_packed {
+            put_sized(out, 8, |out| put_number(out, 2, is_packed.into()));
+        }
         if let Some(oneof) = self.oneof {
             put_number(out, 9, oneof.into());
         }

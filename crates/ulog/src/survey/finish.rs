@@ -129,7 +129,7 @@ impl Survey {
     }
 
     fn logged_topics(&self) -> Vec<Topic> {
-        let mut room = MAX_DEFINITIONS;
+        let (mut room, mut inside) = (MAX_DEFINITIONS, MAX_DEFINITIONS);
         let mut definition = |text: &str| match room.checked_sub(text.len()) {
             Some(less) => {
                 room = less;
@@ -143,7 +143,7 @@ impl Survey {
             origin: TopicOrigin::Logged,
             encoding: "ulog".to_owned(),
             type_name: declared.type_name.clone(),
-            definition: definition(&declared.text),
+            definition: definition(&self.registry.definition(declared, &mut inside)),
             schema: declared.schema.clone(),
             records: Some(stats.records),
             bytes: Some(stats.bytes),
