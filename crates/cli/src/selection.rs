@@ -45,9 +45,23 @@ pub(crate) fn numbered(topic: &Topic) -> String {
     format!("{}.{}", topic.name, topic.instance)
 }
 
-/// Of `topics` those that are no scans of packets, and instead of these the packets that
-/// are made of them.
-pub(crate) fn with_packets(manifest: &Manifest, topics: &TopicSet) -> TopicSet {
+/// Of `topics` those of which the file has the records, so that they can be copied: none that
+/// are made of others.
+///
+/// # Errors
+/// If there are none.
+pub(crate) fn copied(manifest: &Manifest, topics: &TopicSet) -> Result<TopicSet> {
+    some(manifest, |id, topic| {
+        topics.contains(id) && topic.origin != TopicOrigin::Derived
+    })
+}
+
+/// The same for a log of packets: instead of scans of packets, the packets that are made of
+/// them.
+///
+/// # Errors
+/// As of [`copied`].
+pub(crate) fn with_packets(manifest: &Manifest, topics: &TopicSet) -> Result<TopicSet> {
     let is_packets = |topic: &Topic| {
         topic.origin == TopicOrigin::Derived && topic.encoding == "velodyne"
     };
@@ -63,10 +77,28 @@ pub(crate) fn with_packets(manifest: &Manifest, topics: &TopicSet) -> TopicSet {
         let of = scans.and_then(|scans| manifest.topic(scans).ok());
         is_packets(topic) && of.is_some_and(|scans| topics.contains(scans))
     };
-    let chosen = manifest.topics().filter(|(id, topic)| {
-        topics.contains(*id) && !is_scans(topic) || wanted(topic)
-    });
-    chosen.map(|(id, _)| id).collect()
+    let has_records =
+        |topic: &Topic| topic.origin != TopicOrigin::Derived || is_packets(topic);
+    some(manifest, |id, topic| {
+        topics.contains(id) && has_records(topic) && !is_scans(topic) || wanted(topic)
+    })
+}
+
+/// The topics that are wanted to be copied; all, where they are.
+fn some(
+    manifest: &Manifest,
+    is_wanted: impl Fn(TopicId, &Topic) -> bool,
+) -> Result<TopicSet> {
+    let wanted = manifest.topics().filter(|(id, topic)| is_wanted(*id, topic));
+    let wanted: Vec<_> = wanted.map(|(id, _)| id).collect();
+    if wanted.is_empty() && !manifest.topics.is_empty() {
+        let what = "no topic is left to be copied";
+        let hint = "topics that are made of others (as `messages`) are not in the file; \
+                    `logtool info` lists the topics";
+        return Err(Complaint::nothing(what).hint(hint).into());
+    }
+    let is_all = wanted.len() == manifest.topics.len();
+    Ok(if is_all { TopicSet::All } else { wanted.into_iter().collect() })
 }
 
 /// The columns that `globs` mean, of those that `columns` has of each topic. Topics

@@ -62,6 +62,11 @@ impl Way {
         self != Self::Cdr
     }
 
+    /// Whether each record of the file becomes one: nothing becomes of what is made of others.
+    pub(crate) fn is_one_for_one(self) -> bool {
+        self == Self::Cdr
+    }
+
     /// The topics of a log that are to become others, if nobody names some.
     pub(crate) fn all_topics(self, manifest: &Manifest) -> TopicSet {
         match self {

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 use logtool_core::{
     CopyJob, Extract, Format, Held, Manifest, Restamp, Retime, Selection, Topic,
-    TopicOrigin, TopicSet, WriteOptions, copy, held,
+    TopicSet, WriteOptions, copy, held,
 };
 
 use crate::{
@@ -148,20 +148,9 @@ fn topics(manifest: &Manifest, args: &FilterArgs) -> Result<TopicSet> {
         true => TopicSet::EMPTY,
         false => selection::topics(manifest, &args.exclude, true)?,
     };
-    let is_derived = |topic: &Topic| topic.origin == TopicOrigin::Derived;
-    let is_wanted = |(id, topic): &(_, &Topic)| {
-        named.contains(*id) && !excluded.contains(*id) && !is_derived(topic)
-    };
-    let wanted: Vec<_> =
-        manifest.topics().filter(is_wanted).map(|(id, _)| id).collect();
-    if wanted.is_empty() && !manifest.topics.is_empty() {
-        let what = "no topic is left to be copied";
-        let hint = "topics that are made of others (as `messages`) are not in the file; \
-                    `logtool info` lists the topics";
-        return Err(Complaint::new(what).hint(hint).into());
-    }
-    let is_all = wanted.len() == manifest.topics.len();
-    Ok(if is_all { TopicSet::All } else { wanted.into_iter().collect() })
+    let wanted = manifest.topics().map(|(id, _)| id);
+    let wanted = wanted.filter(|id| named.contains(*id) && !excluded.contains(*id));
+    selection::copied(manifest, &wanted.collect())
 }
 
 /// Puts the new names into `options`.

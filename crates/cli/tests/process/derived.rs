@@ -83,6 +83,40 @@ fn points_are_rows_of_a_topic_of_their_own() {
 }
 
 #[test]
+fn what_is_made_of_others_is_not_copied_into_a_log() {
+    let folder = rover();
+    // 50 scans; testdata/README.md
+    for (out, glob) in [("a.mcap", "/scan*"), ("b.bag", "/scan*")] {
+        let run = folder.run(&["convert", "rover.bag", "-o", out, "-t", glob]);
+        run.ended(0, &[": 50 records"]);
+        let info = folder.run(&["info", out, "--json"]).succeeded().json_lines();
+        assert_eq!(info[0]["topics"][0]["name"], "/scan");
+        assert_eq!(info[0]["topics"][0]["records"], 50);
+    }
+    let run = folder.run(&["convert", "a.mcap", "-o", "c.bag", "-t", "*n*"]);
+    run.ended(0, &[": 50 records"]);
+    for (out, more) in [("d.mcap", &[][..]), ("d.bag", &[]), ("d.mcap", &["--ros2"])] {
+        for log in ["rover.bag", "a.mcap"] {
+            let args = ["convert", log, "-o", out, "-t", "/scan/points"];
+            let run = folder.run(&[&args[..], more].concat());
+            run.ended(1, &["no topic is left to be copied", "made of others"]);
+        }
+    }
+    let car = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/car.vel");
+    let run =
+        folder.run(&["convert", car.to_str().unwrap(), "-o", "d.pcap", "-t", "points"]);
+    run.ended(1, &["no topic is left to be copied"]);
+    let names = ["a.mcap", "b.bag", "c.bag", "rover.bag"];
+    assert_eq!(folder.list("."), names);
+    let batch = ["batch", "rover.bag", "--to", "mcap", "-o", "all", "-t"];
+    let run = folder.run(&[&batch[..], &["/scan/points"]].concat());
+    run.ended(0, &["0 rows"]);
+    assert!(!folder.list("all").contains(&"rover.mcap".to_owned()));
+    let run = folder.run(&[&batch[..], &["/scan*"]].concat());
+    run.ended(0, &["50 rows"]);
+}
+
+#[test]
 fn vectors_are_no_points() {
     let folder = rover();
     // Imu has an acceleration with x, y and z, and Twist speeds.

@@ -250,12 +250,19 @@ impl Work<'_> {
         findings.check(self.global.strict)?;
         let outputs = self.dataset.outputs(&entry.log, Kind::OneFile);
         let mut count = Count::default();
-        if let Some(args) = meant(self.args, &*log, None, &mut entry.missed)? {
-            let mut ready = Ready::new(&input, &log, &args)?;
+        let args = meant(self.args, &*log, None, &mut entry.missed)?;
+        let ready = match args.map(|args| Ready::new(&input, &log, &args)) {
+            Some(Err(err)) if complaint::is_nothing(&err) => {
+                entry.remarks.push(err.to_string());
+                None
+            }
+            ready => ready.transpose()?,
+        };
+        if let Some(mut ready) = ready {
             ready.options.verified = self.global.strict;
             let provenance = provenance::of_known(&input, &entry.digest, self.global);
             provenance::tell(&mut ready.options, ready.format, &provenance);
-            let name = format!("{}.{}", entry.log, log::end(args.target()));
+            let name = format!("{}.{}", entry.log, log::end(self.args.target()));
             let file = LogFile::begin(&outputs, &name, ready.format)?;
             let progress = |bytes| meter.add(bytes);
             let extracts = [ready.extract()];
@@ -263,15 +270,14 @@ impl Work<'_> {
                 self.decoding(|| ready.copy(sink, &progress))
             };
             let written = file.write(&extracts, &ready.options, copy);
-            let ((copied, left_out), remarks) = written?;
-            findings.add(manifest, &ready.topics, &copied.damage);
-            findings.add(manifest, &ready.topics, &left_out);
+            let ((rows, damage), remarks) = written?;
+            findings.add(manifest, &ready.topics, &damage);
             findings.check(self.global.strict)?;
             entry.remarks = [ready.warnings, ready.remarks, remarks].concat();
             if ready.way == Some(Way::Lidar) {
                 entry.remarks.extend(lidars::remarks(manifest, &ready.topics));
             }
-            count = Count { tables: 1, rows: copied.records };
+            count = Count { tables: 1, rows };
         }
         entry.lament(&mut findings, self.is_looked_through(manifest));
         self.dataset.commit(&outputs, entry)?;

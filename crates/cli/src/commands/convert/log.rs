@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use logtool_core::{
-    Copied, CopyJob, Damage, Extract, Format, Log, RecordSink, Selection, TopicSet,
+    CopyJob, Damage, Extract, Format, Log, RecordSink, Selection, TopicSet,
     WriteOptions, copy,
 };
 
@@ -85,19 +85,16 @@ pub(super) fn run(
     let progress = |bytes| bar.inc(bytes);
     // What a strict run fails at is found before the new log has its name.
     let written = new.write(&[ready.extract()], &ready.options, |sink| {
-        let (copied, left_out) = ready.copy(sink, &progress)?;
-        findings.add(manifest, &ready.topics, &copied.damage);
-        findings.add(manifest, &ready.topics, &left_out);
+        let (records, damage) = ready.copy(sink, &progress)?;
+        findings.add(manifest, &ready.topics, &damage);
         findings.check(global.strict)?;
-        Ok((copied, left_out))
+        Ok(records)
     });
     bar.finish_and_clear();
-    let ((copied, left_out), written) =
-        written.map_err(|err| complaint::about(err, name))?;
+    let (records, written) = written.map_err(|err| complaint::about(err, name))?;
 
     let mut made = Made::new(place, start);
-    let lost: u64 = left_out.iter().map(|damage| damage.records).sum();
-    made.records = copied.records.saturating_sub(lost);
+    made.records = records;
     made.bytes = written.bytes;
     made.remarks = written.remarks;
     made.tell(name, input.source.len(), global);
@@ -155,7 +152,9 @@ impl Ready {
         // The packets in messages of ROS are topics of their own.
         let is_of_ros = ["rosbag", "mcap"].contains(&&*manifest.format);
         if args.target() == Target::Pcap || args.target() == Target::Vel && is_of_ros {
-            topics = selection::with_packets(manifest, &topics);
+            topics = selection::with_packets(manifest, &topics)?;
+        } else if way.is_none_or(Way::is_one_for_one) {
+            topics = selection::copied(manifest, &topics)?;
         }
         let mut options = WriteOptions::default();
         options.transcode = args.ros2.then(|| "cdr".to_owned());
@@ -190,12 +189,13 @@ impl Ready {
         Extract { manifest, selection }
     }
 
-    /// Writes the records into `sink`: tells what was read, and what it left out.
+    /// Writes the records into `sink`: tells how many it took, and what was damaged or is
+    /// left out.
     pub(in crate::commands) fn copy(
         &self,
         sink: &mut dyn RecordSink,
         progress: &(dyn Fn(u64) + Sync),
-    ) -> Result<(Copied, Vec<Damage>)> {
+    ) -> Result<(u64, Vec<Damage>)> {
         let job = CopyJob {
             log: &*self.beneath,
             from: 0,
@@ -204,7 +204,10 @@ impl Ready {
             progress,
         };
         let copied = copy(&job, None, sink)?;
-        Ok((copied, sink.left_out(0).to_vec()))
+        let left_out = sink.left_out(0);
+        let lost = left_out.iter().map(|damage| damage.records).sum();
+        let damage = [&copied.damage, left_out].concat();
+        Ok((copied.records.saturating_sub(lost), damage))
     }
 
     /// Tells what people should know of the log `name` before it is written.
