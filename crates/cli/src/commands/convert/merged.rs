@@ -62,12 +62,13 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     let remark = (left_out > 0).then(|| {
         format!("{} left out: their times cannot be right", counted(left_out, "record"))
     });
+    let remarks = remark.into_iter().chain(sink.remarks());
     Ok(Made {
         topics,
         tables: 1,
         rows: report.rows,
         damage: report.read.damage,
-        remarks: remark.into_iter().collect(),
+        remarks: remarks.collect(),
         ..Made::default()
     })
 }

@@ -66,13 +66,21 @@ pub(super) fn run(
     let made = made.map_err(explained).with_context(|| name.clone())?;
     findings.add(opened.log.manifest(), &made.topics, &made.damage);
     findings.check(global.strict)?;
-    let sidecar = match !is_stdout && sidecar::is_wanted(args.target()) {
+    let has_sidecar =
+        !is_stdout && made.tables > 0 && sidecar::is_wanted(args.target());
+    let sidecar = match has_sidecar {
         true => sidecar::write(&outputs, existing, &provenance),
         false => Ok(None),
     };
     let sidecar = sidecar.map_err(explained).with_context(|| name.clone())?;
     let files = outputs.commit().map_err(explained).with_context(|| name.clone())?;
-    if !global.quiet {
+    if !global.quiet && files.is_empty() && !is_stdout {
+        let why = match made.remarks.is_empty() {
+            true => ": no record is of these topics and this time",
+            false => "",
+        };
+        say!("{name}: nothing is written{why}");
+    } else if !global.quiet {
         let sidecar = sidecar.map(|name| outputs.dir().join(name));
         let tables = files.iter().filter(|(path, _)| Some(path) != sidecar.as_ref());
         let took = start.elapsed();
@@ -93,6 +101,8 @@ pub(super) fn run(
             counted(made.rows, "row"),
             Span(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)),
         );
+    }
+    if !global.quiet {
         made.remarks.iter().for_each(|remark| say!("  {remark}"));
         left_over::warn(&files);
         lidars::warn(name, opened.log.manifest(), &made.topics);

@@ -27,8 +27,9 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     if job.args.is_stdout() {
         check_one(job.opened.log.manifest(), &topics)?;
     }
-    let made = write_into(job, &*sink, view(job.args), topics)?;
+    let mut made = write_into(job, &*sink, view(job.args), topics)?;
     sink.finish()?;
+    made.remarks.extend(sink.remarks());
     Ok(made)
 }
 
@@ -70,6 +71,9 @@ pub(super) fn write_into(
         progress: job.progress,
     };
     let report = to_tables(log, &table_job, &sink)?;
+    if args.is_stdout() && sink.tables.load(Ordering::Relaxed) == 0 {
+        begin_one(job, &table_job, &sink)?;
+    }
     let rows_of = sink.rows_of();
     Ok(Made {
         topics,
@@ -80,6 +84,20 @@ pub(super) fn write_into(
         damage: report.damage,
         ..Made::default()
     })
+}
+
+/// Makes a table without rows, so that who reads it learns what columns it has.
+fn begin_one(
+    job: &Job<'_>,
+    table_job: &TableJob<'_>,
+    sink: &dyn TableSink,
+) -> Result<()> {
+    let (log, wanted) = (&*job.opened.log, &table_job.selection.topics);
+    let mut topics = log.manifest().topics().filter(|(id, _)| wanted.contains(*id));
+    let Some((id, topic)) = topics.next() else { return Ok(()) };
+    let columns = table_job.columns_of.get(&id).unwrap_or(&table_job.columns);
+    let schema = table_job.time.schema(log.decoder(id, columns)?.schema());
+    Ok(sink.table(topic, &schema)?.finish()?)
 }
 
 /// How much of the log is decoded at a time: little enough that every processor gets
