@@ -20,8 +20,8 @@ pub(crate) use self::commands::{
 };
 pub(crate) use self::convert::{ConvertArgs, Layout, Target, To};
 pub(crate) use self::copying::{
-    CheckArgs, Drift, FilterArgs, FindingLevel, MergeArgs, Offset, RepairArgs,
-    WritingArgs,
+    CheckArgs, Compression, Drift, FilterArgs, FindingLevel, MergeArgs, Offset,
+    RepairArgs, WritingArgs,
 };
 pub(crate) use self::plot::{PlotArgs, ReportArgs};
 pub(crate) use self::points::{
@@ -126,9 +126,17 @@ pub(crate) enum Command {
 /// Which clock times are told on.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ClockArgs {
-    /// The clock on which times are told
-    #[arg(long, value_enum, default_value = "boot", value_name = "CLOCK")]
-    pub(crate) time: TimeChoice,
+    /// The clock on which times are told; where a log is written, that of --from and
+    /// --to [default: boot]
+    #[arg(long, value_enum, value_name = "CLOCK")]
+    pub(crate) time: Option<TimeChoice>,
+}
+
+impl ClockArgs {
+    /// The clock on which times are told.
+    pub(crate) fn time(&self) -> TimeChoice {
+        self.time.unwrap_or(TimeChoice::Boot)
+    }
 }
 
 /// Which records are wanted.

@@ -32,6 +32,9 @@ use crate::{
 /// The name of standard input.
 pub(crate) const STDIN: &str = "-";
 
+/// The same for people.
+pub(crate) const STDIN_NAME: &str = "standard input";
+
 /// Who writes a log writes more often than this.
 const A_MOMENT: Duration = Duration::from_secs(10);
 
@@ -81,7 +84,7 @@ impl Input {
     fn open_local(path: &Path, maps: bool) -> Result<Self> {
         let is_stdin = path.as_os_str() == STDIN;
         let name =
-            if is_stdin { "standard input".into() } else { path.display().to_string() };
+            if is_stdin { STDIN_NAME.into() } else { path.display().to_string() };
         let file = if is_stdin { spool_stdin() } else { open_file(path) };
         let mut file = file.with_context(|| name.clone())?;
 

@@ -248,6 +248,14 @@ fn foreign(input: &Input) -> Option<&'static str> {
     SIGNS.iter().find(|(sign, _)| head.starts_with(sign)).map(|(_, what)| *what)
 }
 
+/// What outputs of `input` are named after.
+pub(crate) fn stem_of(input: &Input) -> Result<String> {
+    match input.name == input::STDIN_NAME {
+        true => Ok("stdin".to_owned()),
+        false => stem(Path::new(&input.name)),
+    }
+}
+
 /// What `path` is called without its folder, its extension and that of its packing:
 /// what its outputs are named after.
 pub(crate) fn stem(path: &Path) -> Result<String> {

@@ -13,9 +13,9 @@ pub(crate) fn of(path: &Path) -> Option<&str> {
     (!scheme.is_empty() && scheme.chars().all(is_scheme)).then_some(text)
 }
 
-/// Whether `path` is a folder: of this machine, or as a URL says by its last `/`.
+/// Whether `path` is a folder: one that is there, or as its last `/` says.
 pub(crate) fn is_folder(path: &Path) -> bool {
-    path.is_dir() || of(path).is_some_and(|url| url.ends_with('/'))
+    path.is_dir() || path.to_str().is_some_and(|path| path.ends_with('/'))
 }
 
 /// The folder that `path` is in, as it is to be named; a URL with the `/` at its end, and all

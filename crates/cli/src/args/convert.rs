@@ -8,8 +8,12 @@ use std::{
 use clap::{ArgAction, Args, ValueEnum};
 
 use crate::{
-    args::{ClockArgs, LabelArgs, LidarArgs, PictureArgs, PointArgs, RecordArgs},
+    args::{
+        ClockArgs, Compression, LabelArgs, LidarArgs, PictureArgs, PointArgs,
+        RecordArgs,
+    },
     times::TypedTime,
+    url,
 };
 
 /// Make tables: CSV, JSON Lines, Parquet or Arrow, one for each topic
@@ -23,8 +27,10 @@ use crate::{
 /// ends so, each log one for MATLAB's load, in which each topic is a struct. Nested fields
 /// are arrays `a.b` or structs of arrays, arrays of fixed length one more dimension, times
 /// 64-bit nanoseconds. Lists are the items of all rows, and `x.offsets`, where in them
-/// those of each row begin; in MATLAB cells. `x.valid` or `x_valid` says which values of
-/// x there are, if some are missing.
+/// those of each row begin; in MATLAB cells, and texts too, of which a character beyond
+/// U+FFFF is `\U` and eight digits. `x.valid` or `x_valid` says which values of
+/// x there are, if some are missing; of floats that is NaN, and of times NumPy's NaT, which
+/// MATLAB has as -9223372036854775808.
 ///
 /// With `--to images`, the images of a bag, an MCAP file or a .vel log become files, called by the
 /// seconds of their stamps, in a folder for each topic, beside a table of them, index.csv. Compressed ones
@@ -80,6 +86,7 @@ use crate::{
 /// after the stamp, the time of its first point), `/image/compressed`, positions as
 /// `sensor_msgs/NavSatFix` (`/gps/fix`), attitudes as transforms (`/tf`), and else types made
 /// of the columns. Packets of which there are points are left out, unless --topic names them.
+/// Times are UTC there, where GPS tells the log or the lidar when that is.
 ///
 /// With `--to bag`, or where OUT ends in .bag, an MCAP file of
 /// ROS 1 becomes a bag, as do logs of lidars.
@@ -131,6 +138,10 @@ pub(crate) struct ConvertArgs {
     /// MCAP: messages as ROS 2 has them, in CDR
     #[arg(long)]
     pub(crate) ros2: bool,
+    /// How the chunks of a bag or an MCAP file are packed [default: zstd in MCAP; in bags
+    /// as those of a bag that it is made of, else not at all]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) compression: Option<Compression>,
     #[command(flatten)]
     pub(crate) records: RecordArgs,
     /// Only columns of this name, or only of one topic (`sensor_gps.lat`); `x` is also
@@ -171,19 +182,24 @@ pub(crate) struct ConvertArgs {
 impl ConvertArgs {
     /// What to write.
     pub(crate) fn target(&self) -> Target {
-        let target = |to: &To| match to {
+        let named = self.out.as_deref().filter(|out| !url::is_folder(out));
+        let by_name = || named.and_then(Target::of_name).unwrap_or(Target::Csv);
+        self.told_target().unwrap_or_else(by_name)
+    }
+
+    /// What `--to` says to write.
+    pub(crate) fn told_target(&self) -> Option<Target> {
+        self.to.iter().find_map(|to| match to {
             To::Target(target) => Some(*target),
             To::Time(_) => None,
-        };
-        let named = self.out.as_deref().filter(|out| !out.is_dir());
-        let by_name = || named.and_then(Target::of_name).unwrap_or(Target::Csv);
-        self.to.iter().find_map(target).unwrap_or_else(by_name)
+        })
     }
 
     /// The only file that is made, if OUT is one: of a track, or of arrays for MATLAB.
     pub(crate) fn one_file(&self) -> Option<&Path> {
         let target = self.target();
-        let is_it = |out: &&Path| Target::of_name(out) == Some(target) && !out.is_dir();
+        let is_it =
+            |out: &&Path| Target::of_name(out) == Some(target) && !url::is_folder(out);
         let is_one = target.is_track() || target == Target::Mat;
         self.out.as_deref().filter(|_| is_one).filter(is_it)
     }
@@ -282,28 +298,37 @@ pub(crate) enum Target {
 impl Target {
     /// What they are all called.
     fn names() -> String {
-        let name =
-            |target: &Self| Some(target.to_possible_value()?.get_name().to_owned());
         let names: Vec<String> =
-            Self::value_variants().iter().filter_map(name).collect();
+            Self::value_variants().iter().map(|target| target.name()).collect();
         names.join(", ")
+    }
+
+    /// What it is called.
+    pub(crate) fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// What files of which the names end in `end` are.
+    pub(crate) fn of_end(end: &str) -> Option<Self> {
+        let end = end.to_ascii_lowercase();
+        match end.as_str() {
+            "json" => Some(Self::Jsonl),
+            "feather" => Some(Self::Arrow),
+            "kitti" | "images" => None,
+            end => Self::from_str(end, false).ok(),
+        }
     }
 
     /// The format of the one file that `path` is called as.
     fn of_name(path: &Path) -> Option<Self> {
-        let end = path.extension()?;
-        let ends = [
-            ("mat", Self::Mat),
-            ("mcap", Self::Mcap),
-            ("bag", Self::Bag),
-            ("pcap", Self::Pcap),
-            ("vel", Self::Vel),
-            ("kml", Self::Kml),
-            ("gpx", Self::Gpx),
-            ("geojson", Self::Geojson),
-        ];
-        let found = ends.into_iter().find(|(name, _)| end.eq_ignore_ascii_case(name));
-        found.map(|(_, target)| target)
+        let found = Self::of_end(path.extension()?.to_str()?);
+        found.filter(|target| target.is_file())
+    }
+
+    /// Whether all that is made of a log can be one file.
+    pub(crate) fn is_file(self) -> bool {
+        self.is_log() || self.is_track() || self == Self::Mat
     }
 
     /// Whether it is a log, with the records as they are.

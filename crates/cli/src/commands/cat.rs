@@ -23,12 +23,12 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     let opened = opened::open_with(
         &args.file,
         global,
-        &lidars::options(&args.lidar, args.clock.time)?,
+        &lidars::options(&args.lidar, args.clock.time())?,
     )?;
     let (log, name) = (&*opened.log, &opened.input.name);
     let manifest = log.manifest();
     let prepare = || {
-        let clock = ShownClock::new(manifest, args.clock.time)?;
+        let clock = ShownClock::new(manifest, args.clock.time())?;
         let time = clock.range(args.records.from, args.to)?;
         let topics = selection::topics(manifest, &args.records.topics, false)?;
         anyhow::Ok((clock, Selection { topics, time }))

@@ -7,6 +7,7 @@ mod left_over;
 pub(super) mod log;
 mod merged;
 pub(super) mod one;
+mod place;
 mod points;
 mod px4;
 mod sidecar;
@@ -16,24 +17,18 @@ mod tracks;
 
 pub(super) use self::images::{Picture, PictureType};
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
-
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use crate::{
     args::{ConvertArgs, EncodingChoice, GlobalArgs, Layout, Target, TimeChoice},
     complaint::{self, Complaint},
-    input::STDIN,
-    labels, opened,
+    labels,
     outcome::Outcome,
 };
 
 pub(super) fn run(args: &ConvertArgs, global: &GlobalArgs) -> Result<Outcome> {
     check(args)?;
-    let places = places(args)?;
+    let places = place::places(args)?;
     let labels = labels::read(&args.labels)?;
     let mut worst = Outcome::Done;
     for (input, place) in &places {
@@ -77,8 +72,24 @@ pub(super) fn check(args: &ConvertArgs) -> Result<()> {
         let hint = "--flat, --field and --merge are for tables";
         return misuse("a log has no columns to choose", hint);
     }
+    if args.target().is_log() && (args.labels.labels || args.labels.msg_dir.is_some()) {
+        let hint = "--labels and --msg-dir are for tables";
+        return misuse("the records of a log have no names of values", hint);
+    }
+    let is_cut = args.records.from.is_some() || args.end().is_some();
+    let moves = args.clock.time.is_some_and(|time| time != TimeChoice::Utc);
+    if args.target().is_log() && moves && !is_cut {
+        let hint = "--time is the clock of --from and --to here: records keep their \
+                    times, or are at UTC where they are translated";
+        return misuse("a log has no other clock to choose", hint);
+    }
     if args.ros2 && args.target() != Target::Mcap {
         return misuse("--ros2 is for --to mcap", "or name a file with -o x.mcap");
+    }
+    let has_chunks = matches!(args.target(), Target::Mcap | Target::Bag);
+    if args.compression.is_some() && !has_chunks {
+        let hint = "leave it out, or name a file with -o x.mcap";
+        return misuse("--compression is for --to mcap and --to bag", hint);
     }
     if args.target().is_track() && has_columns {
         let hint = "--flat, --field and --merge are for tables";
@@ -107,7 +118,7 @@ pub(super) fn check(args: &ConvertArgs) -> Result<()> {
     let is_stream =
         matches!(args.target(), Target::Csv | Target::Jsonl | Target::Arrow);
     if args.is_stdout() && !is_stream {
-        let hint = "csv, jsonl and arrow can; others are written to and fro";
+        let hint = "csv, jsonl and arrow can; others need a file: name it with -o";
         return misuse("this format cannot be written to standard output", hint);
     }
     if args.is_stdout() && args.inputs.len() > 1 {
@@ -117,84 +128,11 @@ pub(super) fn check(args: &ConvertArgs) -> Result<()> {
         );
     }
     let is_px4 = args.layout == Some(Layout::Px4);
-    if is_px4 && args.clock.time != TimeChoice::Boot {
+    if is_px4 && args.clock.time() != TimeChoice::Boot {
         return misuse(
             "--layout px4 needs --time boot",
             "its viewer counts from there",
         );
     }
     Ok(())
-}
-
-/// Each input, and the folder that its tables go to.
-fn places(args: &ConvertArgs) -> Result<Vec<(&Path, PathBuf)>> {
-    let mut places: Vec<(&Path, PathBuf)> = Vec::new();
-    let mut taken = BTreeMap::new();
-    for input in &args.inputs {
-        let place = place(input, args)?;
-        if let Some(other) = taken.insert(place.clone(), input) {
-            let (other, input) = (other.display(), input.display());
-            let place = place.display();
-            let what =
-                format!("the tables of {other} and {input} would both be in {place}");
-            let hint = "convert them one by one, each with its own -o";
-            return Err(Complaint::misuse(what).hint(hint).into());
-        }
-        places.push((input, place));
-    }
-    Ok(places)
-}
-
-fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
-    if args.target().is_log() {
-        return log::place(input, args);
-    }
-    let is_stdin = input.as_os_str() == STDIN;
-    let stem = || match is_stdin {
-        true => Ok("stdin".to_owned()),
-        false => opened::stem(input).with_context(|| input.display().to_string()),
-    };
-    if let Some(file) = args.one_file() {
-        if args.inputs.len() > 1 {
-            let what = format!("several logs in one file, {}", file.display());
-            let hint = "name a folder with -o, and a format with --to";
-            return Err(Complaint::misuse(what).hint(hint).into());
-        }
-        return Ok(file.to_owned());
-    }
-    match &args.out {
-        Some(out) if args.inputs.len() == 1 => {
-            let ends = [
-                "csv", "jsonl", "json", "parquet", "arrow", "feather", "npz", "mat",
-                "kml", "gpx", "geojson",
-            ];
-            let end = out.extension().and_then(|end| end.to_str()).unwrap_or_default();
-            if ends.contains(&end) && !out.is_dir() {
-                let what = format!("{} looks like a file", out.display());
-                let hint = "OUT is the folder in which each topic becomes a file";
-                return Err(Complaint::misuse(what).hint(hint).into());
-            }
-            if out.is_file() {
-                let what = format!("{} is a file, and no folder", out.display());
-                let hint = "name a folder with -o";
-                return Err(Complaint::misuse(what).hint(hint).into());
-            }
-            Ok(out.clone())
-        }
-        Some(out) => Ok(out.join(stem()?)),
-        None if is_stdin => {
-            let what = "a log from standard input has no name to call the tables after";
-            Err(Complaint::misuse(what).hint("name a folder with -o").into())
-        }
-        None => {
-            let place = PathBuf::from(stem()?);
-            if place.is_file() {
-                let what = format!("{} is a file, and no folder", place.display());
-                return Err(Complaint::misuse(what)
-                    .hint("name a folder with -o")
-                    .into());
-            }
-            Ok(place)
-        }
-    }
 }

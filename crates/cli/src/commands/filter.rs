@@ -91,7 +91,7 @@ struct Wanted {
 impl Wanted {
     fn new(opened: &Opened, args: &FilterArgs, format: &dyn Format) -> Result<Self> {
         let (log, manifest) = (&*opened.log, opened.log.manifest());
-        let clock = ShownClock::new(manifest, args.clock.time)?;
+        let clock = ShownClock::new(manifest, args.clock.time())?;
         let time = clock.range(args.records.from, args.to)?;
         let topics = topics(manifest, args)?;
         let mut options = new_log::options(&args.writing, format)?;

@@ -23,7 +23,7 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
     let opened = opened::open(&args.file, global)?;
     let manifest = opened.log.manifest();
     let prepare = || {
-        let clock = ShownClock::new(manifest, args.clock.time)?;
+        let clock = ShownClock::new(manifest, args.clock.time())?;
         anyhow::Ok((clock, said(manifest)?))
     };
     let (clock, (topics, text, json)) =

@@ -145,6 +145,75 @@ fn what_cannot_be_meant_together_is_misuse() {
     folder
         .run_with(&["convert", "-"], &bytes::log())
         .ended(2, &["name a folder with -o"]);
+    folder.run_with(&["convert", "-", "-o", "in", "-q", "-t", "att"], &bytes::log());
+    assert!(folder.list("in").contains(&"stdin_att_0.csv".to_owned()));
+    assert_eq!(folder.list("."), ["flight.ulg", "in"]);
+}
+
+#[test]
+fn a_name_that_promises_a_file_is_kept_or_refused() {
+    let folder = Folder::with(&bytes::log());
+    let convert = |out: &str, more: &[&str]| {
+        folder.run(&[&["convert", "flight.ulg", "-o", out], more].concat())
+    };
+    for (out, hint) in [
+        ("x.parquet", "-o x --to parquet"),
+        ("x.csv", "-o x --to csv"),
+        ("x.las", "-o x --to las"),
+        ("x.PNG", "-o x --to png"),
+        ("x.feather", "-o x --to arrow"),
+        ("x.ulg", "logtool filter"),
+        ("x.xlsx", "-o x.xlsx/"),
+        ("x.mcap.zst", "-o x.mcap.zst/"),
+    ] {
+        convert(out, &[]).ended(2, &[out, hint]);
+    }
+    convert("x.csv", &["--to", "csv"]).ended(2, &["looks like a file"]);
+    convert("x.bag", &["--to", "mcap"]).ended(2, &["x.bag", "--to says mcap"]);
+    convert("x.mcap/", &[]).ended(2, &["x.mcap/ is a folder", "--to mcap"]);
+    assert_eq!(folder.list("."), ["flight.ulg"]);
+    convert("x.mcap/", &["--to", "mcap", "-q"]).succeeded();
+    assert_eq!(folder.list("x.mcap"), ["flight.mcap"]);
+    convert("x.mcap", &[]).ended(2, &["x.mcap is a folder"]);
+    convert("y.las/", &["-q"]).ended(2, &["y.las/ is a folder"]);
+    convert("y.z/", &["-q"]).succeeded();
+    convert("v1.2", &["-q"]).succeeded();
+    convert("z.xlsx", &["-q", "--to", "jsonl"]).succeeded();
+    assert_eq!(folder.list("."), ["flight.ulg", "v1.2", "x.mcap", "y.z", "z.xlsx"]);
+}
+
+#[test]
+fn a_clock_that_a_log_does_not_have_is_refused() {
+    let folder = Folder::with(&bytes::log());
+    let convert = |more: &[&str]| {
+        let args = ["convert", "flight.ulg", "-f", "-q", "-o", "x.mcap"];
+        folder.run(&[&args[..], more].concat())
+    };
+    convert(&["--time", "boot"]).ended(2, &["no other clock", "--from"]);
+    convert(&["--time", "relative"]).ended(2, &["no other clock"]);
+    convert(&["--labels"]).ended(2, &["for tables"]);
+    convert(&["--time", "relative", "--from", "1"]).ended(0, &[]);
+}
+
+#[test]
+fn a_table_without_rows_has_its_columns_and_a_folder_without_tables_is_none() {
+    let folder = Folder::with(&bytes::log());
+    let late = |to: &str| {
+        let args = ["convert", "flight.ulg", "--to", to, "-t", "att.1"];
+        let late = ["--from", "1h", "-o", "-"];
+        folder.command(&[&args[..], &late].concat()).output().unwrap().stdout
+    };
+    assert_eq!(String::from_utf8(late("csv")).unwrap(), "timestamp,x\n");
+    // A message of Arrow's streams begins with four bytes of ones; one of length 0 is the end.
+    let arrow = late("arrow");
+    assert!(
+        arrow.starts_with(&[0xff; 4]) && arrow.windows(9).any(|b| b == b"timestamp")
+    );
+    assert!(arrow.ends_with(&[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]));
+    for out in ["x.mat", "x"] {
+        let args = ["convert", "flight.ulg", "-o", out, "--from", "1h"];
+        folder.run(&args).ended(0, &["nothing is written"]);
+    }
     assert_eq!(folder.list("."), ["flight.ulg"]);
 }
 

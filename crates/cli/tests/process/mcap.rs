@@ -31,6 +31,26 @@ fn a_bag_becomes_an_mcap_file_that_reads_as_the_bag() {
 }
 
 #[test]
+fn chunks_are_packed_as_was_asked_for() {
+    let (folder, bag) = (Folder::new(), testdata("rover.bag"));
+    let convert = |log: &str, out: &str, how: &str| {
+        folder.run(&["convert", log, "-q", "-o", out, "--compression", how])
+    };
+    let has = |name: &str, text: &[u8]| {
+        let bytes = std::fs::read(folder.path().join(name)).unwrap();
+        bytes.windows(text.len()).any(|window| window == text)
+    };
+    convert(&bag, "a.mcap", "lz4").succeeded();
+    convert(&testdata("puck.pcap"), "b.bag", "bz2").ended(0, &[]);
+    // A text in MCAP is its length and itself; a field of a bag's header, name=value.
+    assert!(has("a.mcap", b"\x03\0\0\0lz4") && !has("a.mcap", b"\x04\0\0\0zstd"));
+    assert!(has("b.bag", b"compression=bz2") && !has("b.bag", b"compression=none"));
+    convert(&bag, "c.mcap", "bz2").ended(1, &["bz2"]);
+    convert(&bag, "c", "lz4").ended(2, &["--compression is for"]);
+    assert_eq!(folder.list("."), ["a.mcap", "b.bag"]);
+}
+
+#[test]
 fn bags_are_cut_merged_and_repaired_into_mcap_files() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let gps = ["--topic", "/gps/fix", "--compression", "lz4"];

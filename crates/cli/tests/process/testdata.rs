@@ -69,7 +69,7 @@ fn every_command_ends_on_every_log_with_a_status_of_its_own() {
         "hostile_types.ulg",
         "pasta.ulg",
     ] {
-        let log = testdata(name);
+        let (log, out) = (testdata(name), format!("{name}/"));
         let expected =
             if matches!(name, "damaged/crashed.ulg" | "damaged/lost_sector.ulg") {
                 3
@@ -82,11 +82,11 @@ fn every_command_ends_on_every_log_with_a_status_of_its_own() {
             &["cat", &log, "--format", "text"],
             &["messages", &log],
             &["params", &log],
-            &["convert", &log, "-o", name, "--force"],
-            &["convert", &log, "-o", name, "--force", "--to", "jsonl"],
-            &["convert", &log, "-o", name, "--force", "--to", "parquet"],
-            &["convert", &log, "-o", name, "--force", "--to", "arrow"],
-            &["convert", &log, "-o", name, "--force", "--merge", "asof", "--rate", "5"],
+            &["convert", &log, "-o", &out, "--force"],
+            &["convert", &log, "-o", &out, "--force", "--to", "jsonl"],
+            &["convert", &log, "-o", &out, "--force", "--to", "parquet"],
+            &["convert", &log, "-o", &out, "--force", "--to", "arrow"],
+            &["convert", &log, "-o", &out, "--force", "--merge", "asof", "--rate", "5"],
         ] {
             let run = folder.run(args);
             assert_eq!(run.status, expected, "{args:?}: {run:?}");

@@ -72,7 +72,7 @@ pub(super) fn shapes(
     let columns =
         Columns { labels: labels.cloned(), ..Columns::all(tables::view(args)) };
     let columns_of = selection::columns(log, &mut topics, &columns, &args.fields)?;
-    let base = ShownClock::new(manifest, args.clock.time)?.base();
+    let base = ShownClock::new(manifest, args.clock.time())?.base();
     let is_table = !args.target().is_points()
         && !args.target().is_track()
         && args.target() != Target::Images;

@@ -52,7 +52,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
         return Err(Complaint::nothing("there are no images here").hint(hint).into());
     }
     let topics: TopicSet = types.keys().copied().collect();
-    let clock = ShownClock::new(manifest, args.clock.time)?;
+    let clock = ShownClock::new(manifest, args.clock.time())?;
     let time = clock.range(args.records.from, args.end())?;
     let selection = Selection { topics: topics.clone(), time };
 

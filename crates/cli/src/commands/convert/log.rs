@@ -107,7 +107,7 @@ pub(in crate::commands) fn open(
     args: &ConvertArgs,
     global: &GlobalArgs,
 ) -> Result<(Input, Arc<dyn Log>)> {
-    let lidar = lidars::options(&args.lidar, args.clock.time)?;
+    let lidar = lidars::options(&args.lidar, args.clock.time())?;
     let opened = opened::open_to_copy(input, global, &lidar)?;
     Ok((opened.input, opened.log.into()))
 }
@@ -138,7 +138,7 @@ impl Ready {
         args: &ConvertArgs,
     ) -> Result<Self> {
         let manifest = log.manifest();
-        let clock = ShownClock::new(manifest, args.clock.time)?;
+        let clock = ShownClock::new(manifest, args.clock.time())?;
         let time = clock.range(args.records.from, args.end())?;
         let format = new_log::called(match args.target() {
             Target::Bag => "rosbag",
@@ -157,6 +157,7 @@ impl Ready {
             topics = selection::copied(manifest, &topics)?;
         }
         let mut options = WriteOptions::default();
+        options.compression = args.compression.map(|how| how.name().to_owned());
         options.transcode = args.ros2.then(|| "cdr".to_owned());
         let (mut remarks, mut warnings) = (Vec::new(), Vec::new());
         let (beneath, selection) = match way {

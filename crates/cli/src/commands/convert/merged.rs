@@ -26,7 +26,7 @@ const NAME: &str = "merged";
 pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     let (log, args) = (&*job.opened.log, job.args);
     let manifest = log.manifest();
-    let clock = ShownClock::new(manifest, args.clock.time)?;
+    let clock = ShownClock::new(manifest, args.clock.time())?;
     let mut topics = topics(manifest, &args.records.topics)?;
     let columns =
         Columns { view: View::Flat, labels: job.labels.clone(), ..Columns::default() };

@@ -122,7 +122,7 @@ pub(in crate::commands) fn open(
         let header = log.header().clone();
         return Ok((Opened { input, log: Box::new(log) }, Some(header)));
     }
-    let lidar = lidars::options(&args.lidar, args.clock.time)?;
+    let lidar = lidars::options(&args.lidar, args.clock.time())?;
     Ok((opened::open_with(input, global, &lidar)?, None))
 }
 

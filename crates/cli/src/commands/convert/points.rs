@@ -49,7 +49,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
                     every topic";
         return Err(Complaint::nothing("there are no points here").hint(hint).into());
     }
-    let clock = ShownClock::new(manifest, args.clock.time)?;
+    let clock = ShownClock::new(manifest, args.clock.time())?;
     let (format, per) = meant(args);
     let (all, wanted) = (manifest.time, clock.range(args.records.from, args.end())?);
     let options = PointOptions {

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    path::Path,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -49,14 +48,14 @@ pub(super) fn new(job: &Job<'_>, names: FileNames) -> Box<dyn TableSink> {
 /// What the only file of a log is called.
 fn mat_file(job: &Job<'_>) -> String {
     let file = job.args.one_file().and_then(|file| file.file_name()?.to_str());
-    let stem = || opened::stem(Path::new(&job.opened.input.name));
+    let stem = || opened::stem_of(&job.opened.input);
     let named = || format!("{}.mat", stem().unwrap_or_else(|_| "log".to_owned()));
     file.map_or_else(named, str::to_owned)
 }
 
 /// What the files of topics are called.
 pub(super) fn names(job: &Job<'_>) -> FileNames {
-    let stem = opened::stem(Path::new(&job.opened.input.name));
+    let stem = opened::stem_of(&job.opened.input);
     job.names(match job.args.target() {
         Target::Csv => NameStyle::Prefixed(stem.unwrap_or_else(|_| "log".to_owned())),
         _ => NameStyle::Topic,
@@ -75,7 +74,7 @@ pub(super) fn metadata(job: &Job<'_>) -> BTreeMap<String, String> {
     tell(Provenance::NAME, job.provenance.json());
     tell("log", opened.input.file_name().to_owned());
     tell("format", manifest.format.clone());
-    tell("time", told_time(manifest, args.clock.time).to_owned());
+    tell("time", told_time(manifest, args.clock.time()).to_owned());
     tell("clock", json(&manifest.clock));
     tell("damage", manifest.damage.len().to_string());
     for key in ["info", "system", "dropouts"] {

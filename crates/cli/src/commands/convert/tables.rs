@@ -57,7 +57,7 @@ pub(super) fn write_into(
 ) -> Result<Made> {
     let (log, args) = (&*job.opened.log, job.args);
     let manifest = log.manifest();
-    let clock = ShownClock::new(manifest, args.clock.time)?;
+    let clock = ShownClock::new(manifest, args.clock.time())?;
     let time = clock.range(args.records.from, args.end())?;
     let columns = Columns { view, labels: job.labels.clone(), ..Columns::default() };
     let columns_of = selection::columns(log, &mut topics, &columns, &args.fields)?;

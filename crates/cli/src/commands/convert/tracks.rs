@@ -40,7 +40,7 @@ pub(super) fn write(job: &Job<'_>, file: Option<&Path>) -> Result<Made> {
     let columns_of = found.into_iter().map(|(id, only)| {
         (id, Columns { only: Some(only), ..Columns::all(View::Flat) })
     });
-    let clock = ShownClock::new(manifest, args.clock.time)?;
+    let clock = ShownClock::new(manifest, args.clock.time())?;
     let time = clock.range(args.records.from, args.end())?;
     let base = utc(manifest);
 
