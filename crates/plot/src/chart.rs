@@ -63,10 +63,12 @@ pub struct TimeAxis {
 }
 
 impl TimeAxis {
-    /// The range, if one is told, made as much longer as it takes to show all of `signals`.
+    /// Makes the range as much longer as it takes to show all of `signals`; if none is told,
+    /// it becomes theirs.
     pub fn cover<'s>(&mut self, signals: impl Iterator<Item = &'s Signal> + Clone) {
-        if let (Some(range), Some(times)) = (&mut self.range, all_times(signals)) {
-            *range = (range.0.min(times.0), range.1.max(times.1));
+        if let Some((start, end)) = all_times(signals) {
+            let longer = |range: (i64, i64)| (range.0.min(start), range.1.max(end));
+            self.range = Some(self.range.map_or((start, end), longer));
         }
     }
 

@@ -84,9 +84,10 @@ fn page(opened: &Opened, args: &ReportArgs, findings: &mut Findings) -> Result<P
     if time.is_empty() {
         return Err(Complaint::new("the log has nothing at that time").into());
     }
-    let range = plot::ends(time);
+    let (range, is_part) = (plot::ends(time), args.from.or(args.to).is_some());
     let axis = plot::axis(args.time, &clock, manifest, range.0);
-    let axis = TimeAxis { range: Some(range), ..axis };
+    // Of a whole log the axis shows when there is something in the plots.
+    let axis = TimeAxis { range: is_part.then_some(range), ..axis };
     let bands = plot::bands(log, time.end.as_nanos())?;
     // What is not asked for by its time may have any.
     let shown = Shown { time: asked, axis: &axis, bands: &bands };
@@ -96,7 +97,6 @@ fn page(opened: &Opened, args: &ReportArgs, findings: &mut Findings) -> Result<P
     let images = images::first_of_each(log, asked)?;
     let messages = said::messages(opened, asked, &mut seen)?;
     findings.add(manifest, &logtool_core::TopicSet::All, &seen.damage);
-    let is_part = args.from.or(args.to).is_some();
     let summary = if is_part { "Summary of the whole log" } else { "Summary" };
     let text = info::describe(opened, findings)?;
     // The facts come first; the tables of all topics, which may be long, at the end.

@@ -86,8 +86,8 @@ fn plots_of_a_bag_are_in_the_time_of_the_day_if_asked_for() {
     );
 }
 
-/// The ULog `log` with its last record of `topic` again, years later.
-fn with_stray(log: &[u8], topic: &[u8]) -> Vec<u8> {
+/// The ULog `log` with its last record of `topic` again, so many microseconds after the boot.
+fn with_stray(log: &[u8], topic: &[u8], micros: u64) -> Vec<u8> {
     let (mut rest, mut id, mut last) = (&log[16..], None, None);
     while rest.len() > 3 {
         let len = 3 + usize::from(u16::from_le_bytes([rest[0], rest[1]]));
@@ -100,7 +100,7 @@ fn with_stray(log: &[u8], topic: &[u8]) -> Vec<u8> {
         rest = &rest[len..];
     }
     let mut stray = last.unwrap().to_vec();
-    stray[5..13].copy_from_slice(&1_000_000_000_000_000_u64.to_le_bytes());
+    stray[5..13].copy_from_slice(&micros.to_le_bytes());
     [log, &stray].concat()
 }
 
@@ -108,7 +108,8 @@ fn with_stray(log: &[u8], topic: &[u8]) -> Vec<u8> {
 fn what_is_far_from_all_of_the_log_is_counted_and_spoils_no_plot() {
     let folder = Folder::new();
     let log = std::fs::read(testdata("quad_flight.ulg")).unwrap();
-    folder.write("stray.ulg", &with_stray(&log, b"vehicle_attitude"));
+    let years = 1_000_000_000_000_000;
+    folder.write("stray.ulg", &with_stray(&log, b"vehicle_attitude", years));
     folder.run(&["report", "stray.ulg", "-o", "x.html"]).ended(0, &["pieces"]);
     let page = folder.read("x.html");
     // The angles of one record.
@@ -116,6 +117,17 @@ fn what_is_far_from_all_of_the_log_is_counted_and_spoils_no_plot() {
     assert!(page.contains("\"range\":[0,29."));
     let args = ["plot", "stray.ulg", "vehicle_attitude.q[0]", "-o", "x.svg"];
     folder.run(&args).ended(0, &["vehicle_attitude.q[0]: 1 left out"]);
+}
+
+#[test]
+fn plots_of_a_whole_log_begin_where_what_they_show_does() {
+    let folder = Folder::new();
+    let log = std::fs::read(testdata("quad_flight.ulg")).unwrap();
+    // 4 s before all others, of a topic that is in no plot.
+    folder.write("early.ulg", &with_stray(&log, b"esc_status", 1_020_000));
+    folder.run(&["report", "early.ulg", "-o", "x.html"]).ended(0, &["pieces"]);
+    let page = folder.read("x.html");
+    assert!(page.contains("\"range\":[4.0002,33.9801]") && !page.contains("\"range\":[0,"));
 }
 
 #[test]
