@@ -17,7 +17,7 @@ use crate::{
     formats::FORMATS,
     human::Bytes,
     input::{self, Input, Packing},
-    key, lidar_bag,
+    key, lidar_bag, provenance,
     terminal::say,
     url,
     watched::Watched,
@@ -46,7 +46,24 @@ pub(crate) fn open_with(
     readable(look_with(path, global, Some(lidar))?)
 }
 
-/// The same, but of a bag or an MCAP file only what it itself has: its packets are
+/// The same, and the digest of its input, which is made meanwhile: much of the opening of a log
+/// without an index is done by one thread.
+pub(crate) fn open_with_digest(
+    path: &Path,
+    global: &GlobalArgs,
+    lidar: &LidarOptions,
+) -> Result<(Opened, String)> {
+    let input = Input::open(path, global)?;
+    let format = format(path, &input).map_err(|err| explained(err, &input))?;
+    let (log, digest) = rayon::join(
+        || open_as(format, &input, global, Some(lidar)),
+        || provenance::digest(&input),
+    );
+    let log = log.map_err(|err| explained(err, &input))?;
+    Ok((readable(Opened { input, log })?, digest?))
+}
+
+/// The same as [`open_with`], but of a bag or an MCAP file only what it itself has: its packets are
 /// messages already.
 pub(crate) fn open_to_copy(
     path: &Path,

@@ -127,7 +127,9 @@ fn plots_of_a_whole_log_begin_where_what_they_show_does() {
     folder.write("early.ulg", &with_stray(&log, b"esc_status", 1_020_000));
     folder.run(&["report", "early.ulg", "-o", "x.html"]).ended(0, &["pieces"]);
     let page = folder.read("x.html");
-    assert!(page.contains("\"range\":[4.0002,33.9801]") && !page.contains("\"range\":[0,"));
+    assert!(
+        page.contains("\"range\":[4.0002,33.9801]") && !page.contains("\"range\":[0,")
+    );
 }
 
 #[test]

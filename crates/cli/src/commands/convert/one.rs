@@ -35,7 +35,7 @@ pub(super) fn run(
     global: &GlobalArgs,
 ) -> Result<Outcome> {
     let start = Instant::now();
-    let (opened, header) = open(input, args, global)?;
+    let (opened, header, digest) = open_with_digest(input, args, global)?;
     let name = &opened.input.name;
     let mut findings = Findings::of(&opened.input, opened.log.manifest());
     findings.check(global.strict)?;
@@ -51,7 +51,7 @@ pub(super) fn run(
     let bar = progress::bar(name, opened.log.manifest().bytes, global);
     let progress = |bytes| bar.inc(bytes);
     let progress = &progress;
-    let provenance = provenance::of([&opened.input], global)?;
+    let provenance = provenance::of_known(&opened.input, &digest, global);
     let job = Job {
         opened: &opened,
         outputs: &outputs,
@@ -124,6 +124,22 @@ pub(in crate::commands) fn open(
     }
     let lidar = lidars::options(&args.lidar, args.clock.time())?;
     Ok((opened::open_with(input, global, &lidar)?, None))
+}
+
+/// The same, and its digest.
+fn open_with_digest(
+    input: &Path,
+    args: &ConvertArgs,
+    global: &GlobalArgs,
+) -> Result<(Opened, Option<Header>, String)> {
+    if args.layout == Some(Layout::Px4) {
+        let (opened, header) = open(input, args, global)?;
+        let digest = provenance::digest(&opened.input)?;
+        return Ok((opened, header, digest));
+    }
+    let lidar = lidars::options(&args.lidar, args.clock.time())?;
+    let (opened, digest) = opened::open_with_digest(input, global, &lidar)?;
+    Ok((opened, None, digest))
 }
 
 /// Writes what is to come of one log, if that is no log, into the outputs of `job`.
