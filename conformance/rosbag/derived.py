@@ -112,13 +112,16 @@ def points(table, kind, messages):
     stamps = np.repeat([stamp(message.header) for _, message in messages], counts)
     index = np.concatenate([np.arange(count) for count in counts])
     columns = {"time": times, "stamp": stamps, "index": index}
-    if kind == "PointCloud2" and next(m for _, m in messages if m.width).height > 1:
+    if kind == "PointCloud2" and any(m.height > 1 for _, m in messages if m.width):
         widths = np.repeat([message.width for _, message in messages], counts)
         columns |= {"row": index // widths, "column": index % widths}
-    full = [part for part in made if part]
-    for name in full[0]:
-        parts = [part[name] for part in full if name in part]
-        columns[name] = np.ma.concatenate(parts)
+    full = [(part, len(next(iter(part.values())))) for part in made if part]
+    for name in dict.fromkeys(name for part, _ in full for name in part):
+        there = [part[name] for part, _ in full if name in part]
+        kind_of_all, shape = np.result_type(*there), there[0].shape[1:]
+        lacking = lambda count: np.ma.masked_all((count, *shape), kind_of_all)
+        parts = [part[name] if name in part else lacking(count) for part, count in full]
+        columns[name] = np.ma.concatenate(parts).astype(kind_of_all)
     if table.column_names != list(columns):
         yield f"columns {table.column_names}, not {list(columns)}"
         return

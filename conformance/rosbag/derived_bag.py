@@ -52,6 +52,8 @@ def write(path):
             put("/cloud", cloud(random, put.header(), big, height=1, pad=3))
             put("/grid", cloud(random, put.header(), big, height=4, pad=number * 5))
         put("/cloud", cloud(random, put.header(), False, height=1, pad=0, width=0))
+        for number in range(6):
+            put("/mixed", mixed_cloud(random, put.header(), number))
         for count in (0, 5, 40):
             put("/old_cloud", old_cloud(random, put.header(), count))
             put("/scan", scan(random, put.header(), count, count % 2))
@@ -90,6 +92,23 @@ def cloud(random, header, big, height, pad, width=11):
     row = offset * width + pad
     data = random.integers(0, 256, row * height, np.uint8)
     return TYPES["PointCloud2"](header, height, width, fields, big, offset, row, data, False)
+
+
+# Fields of several drivers that publish on one topic.
+LAYOUTS = [
+    [("x", "f4"), ("y", "f4"), ("z", "f4")],
+    [("x", "f4"), ("y", "f4"), ("z", "f4"), ("intensity", "u1")],
+    [("ring", "u2"), ("z", "f8"), ("y", "f4"), ("x", "f4"), ("intensity", "i2")],
+]
+
+
+def mixed_cloud(random, header, number, width=5):
+    fields, offset = [], 0
+    for name, kind in LAYOUTS[number % len(LAYOUTS)]:
+        fields.append(TYPES["PointField"](name, offset, KINDS.index(kind) + 1, 1))
+        offset += np.dtype(kind).itemsize
+    data = random.integers(0, 256, offset * width, np.uint8)
+    return TYPES["PointCloud2"](header, 1, width, fields, number > 2, offset, len(data), data, False)
 
 
 def old_cloud(random, header, count):

@@ -143,16 +143,21 @@ impl Damage {
     /// Adds `next` to `list`, or to the like of it there: a broken topic of a million
     /// records is one damage, not a million. Of those that are lost and lie apart, a few
     /// are told one by one.
-    pub fn add_to(self, list: &mut Vec<Self>) {
+    pub fn add_to(mut self, list: &mut Vec<Self>) {
         let is_full = list.len() >= APART;
-        let like = |damage: &&mut Self| {
-            damage.is_like(&self)
-                && (is_full || self.kind.is_of_records() || damage.meets(&self))
+        let like = |damage: &&mut Self, next: &Self| {
+            damage.is_like(next)
+                && (is_full || next.kind.is_of_records() || damage.meets(next))
         };
-        match list.iter_mut().rev().take(LOOK_BACK).find(like) {
-            Some(damage) => damage.join(self),
-            None => list.push(self),
+        let mut last = list.iter_mut().rev().take(LOOK_BACK);
+        if let Some(damage) = last.find(|damage| like(damage, &self)) {
+            return damage.join(self);
         }
+        if is_full && self.kind.is_of_records() && self.why.take().is_some() {
+            // Records that do not fit for so many reasons are only counted.
+            return self.add_to(list);
+        }
+        list.push(self);
     }
 
     /// Whether `next` may be told with it: both are counted records of one topic.
@@ -319,6 +324,18 @@ mod tests {
         }
         assert_eq!(list.len(), 1);
         assert_eq!((list[0].lost_bytes, list[0].records), (7_000, 1_000));
+    }
+
+    #[test]
+    fn records_that_each_do_not_fit_for_another_reason_are_a_list_with_an_end() {
+        let mut list = Vec::new();
+        for at in 0..1_000 {
+            let why = format!("its field {at} is none");
+            let misfit = lost(100 * at..100 * at + 7).as_kind(DamageKind::Misfit);
+            misfit.because(why).add_to(&mut list);
+        }
+        assert_eq!(list.len(), APART + 1);
+        assert_eq!(list.iter().map(|one| one.records).sum::<u64>(), 1_000);
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod common;
 
 use std::{collections::BTreeMap, io::Cursor, sync::Arc};
 
-use arrow_array::{RecordBatch, cast::AsArray as _, types::*};
+use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::*};
 use bytes::Bytes;
 use logtool_core::{
     Damage, DamageKind, Log as _, OpenOptions, Timestamp, TopicId, conformance,
@@ -166,9 +166,31 @@ fn a_cloud_that_is_cut_or_none_is_damage() {
     beyond[29] = 5; // `i` begins at byte 5 of 6
     let log = open(file(&descriptors(4), &[whole, short, none, beyond]));
     let (points, damage) = table(&log, "/cloud/points");
-    assert_eq!(points.num_rows(), 2);
-    assert!(damage.iter().all(|one| one.kind == DamageKind::Undecodable));
-    assert_eq!(damage.iter().map(|one| one.records).sum::<u64>(), 3, "{damage:?}");
+    assert_eq!(points.num_rows(), 3);
+    // Of the cloud with a field that lies beyond its points, the others are there.
+    assert_eq!(points["x"].null_count(), 0);
+    assert!(points["i"].is_valid(1) && points["i"].is_null(2));
+    let told: Vec<_> = damage.iter().map(|one| (one.kind, one.records)).collect();
+    let [misfit, unfit] = [DamageKind::Misfit, DamageKind::Undecodable];
+    assert_eq!(told, [(unfit, 1), (unfit, 1), (misfit, 1)], "{damage:?}");
+    let why = "its field i is the bytes 5..7 of points of 6";
+    assert_eq!(damage[2].why.as_deref(), Some(why));
+}
+
+#[test]
+fn clouds_with_another_field_have_it_as_a_column() {
+    let first = cloud(b"\0\0\x80\x3f\x01\0");
+    let mut second = first.clone();
+    assert_eq!(second[27], b'i');
+    second[27] = b't';
+    let log = open(file(&descriptors(4), &[first.clone(), second, first]));
+    let (points, damage) = table(&log, "/cloud/points");
+    assert_eq!((points.num_rows(), damage), (3, vec![]));
+    let numbers = |name: &str| -> Vec<Option<u16>> {
+        points[name].as_primitive::<UInt16Type>().iter().collect()
+    };
+    assert_eq!(numbers("i"), [Some(1), None, Some(1)]);
+    assert_eq!(numbers("t"), [None, Some(1), None]);
 }
 
 #[test]

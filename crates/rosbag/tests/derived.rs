@@ -6,9 +6,13 @@ use std::{path::Path, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, Columns, Log as _, Selection, TopicId, TopicOrigin, TopicSet, conformance,
+    Block, Columns, Log as _, Selection, Timestamp, TopicId, TopicOrigin, TopicSet,
+    conformance,
 };
-use logtool_rosbag::{RosbagLog, RosbagOptions, Survey};
+use logtool_rosbag::{
+    Compression, ConnectionHeader, RosbagLog, RosbagOptions, Survey, Writer,
+    WriterOptions,
+};
 
 /// The repository's `rover.bag`; `testdata/README.md` says what it holds.
 fn rover() -> Bytes {
@@ -75,7 +79,7 @@ fn reading_all_but_what_is_derived_gives_every_message_once() {
 }
 
 #[test]
-fn points_have_the_columns_of_the_first_message_also_in_a_resumed_log() {
+fn points_have_the_columns_of_their_messages_also_in_a_resumed_log() {
     let bytes = rover();
     let log = open(&bytes, Survey::Index);
     let points = log.manifest().topic("/points/points").unwrap();
@@ -89,6 +93,59 @@ fn points_have_the_columns_of_the_first_message_also_in_a_resumed_log() {
     let source = Arc::new(bytes.clone());
     let again = RosbagLog::resume(source, manifest, RosbagOptions::default()).unwrap();
     assert_eq!(table(&again, points), (names.to_owned(), 20 * 24));
+}
+
+#[test]
+fn clouds_of_several_publishers_have_the_fields_of_all_as_columns() {
+    let cloud = |fields: &[&str]| {
+        let mut message = [&[0; 12][..], &1_u32.to_le_bytes(), b"f"].concat();
+        let number = |message: &mut Vec<u8>, number: usize| {
+            message.extend((number as u32).to_le_bytes());
+        };
+        [1, 1000, fields.len()].iter().for_each(|n| number(&mut message, *n));
+        for (index, name) in fields.iter().enumerate() {
+            number(&mut message, name.len());
+            message.extend(name.as_bytes());
+            number(&mut message, 4 * index);
+            message.push(7); // FLOAT32
+            number(&mut message, 1);
+        }
+        message.push(0);
+        let step = 4 * fields.len();
+        [step, 1000 * step, 1000 * step].iter().for_each(|n| number(&mut message, *n));
+        message.extend(vec![0; 1000 * step]);
+        message.push(1);
+        message
+    };
+    let definition = logtool_rosmsg::Definition::common("sensor_msgs/PointCloud2");
+    let text = definition.unwrap().text();
+    for compression in [Compression::None, Compression::Lz4] {
+        let options = WriterOptions::default()
+            .with_compression(compression)
+            .with_chunk_bytes(10_000);
+        let mut bag = Writer::new(std::io::Cursor::new(Vec::new()), options).unwrap();
+        let [front, rear] = ["/front", "/rear"].map(|caller| {
+            let header =
+                ConnectionHeader::new("/points", "sensor_msgs/PointCloud2", &text);
+            bag.connect(&header.with_caller(caller)).unwrap()
+        });
+        // 200 chunks of a cloud each, the last 40 of both publishers by turns.
+        for number in 0..200 {
+            let (connection, fields): (_, &[&str]) =
+                match number > 160 && number % 2 == 1 {
+                    true => (rear, &["x", "y", "z", "intensity"]),
+                    false => (front, &["x", "y", "z"]),
+                };
+            let time = Timestamp::from_nanos(1_000_000_000 + number);
+            bag.write(connection, time, &cloud(fields)).unwrap();
+        }
+        let bytes: Bytes = bag.finish().unwrap().into_inner().into();
+        let log = open(&bytes, Survey::Index);
+        assert!(log.manifest().parts.len() >= 200);
+        let points = log.manifest().topic("/points/points").unwrap();
+        let names = "time stamp index x y z intensity";
+        assert_eq!(table(&log, points), (names.to_owned(), 200_000));
+    }
 }
 
 fn sample(name: &str) -> Option<Bytes> {

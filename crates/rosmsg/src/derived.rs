@@ -13,11 +13,11 @@
 //! has of each point. Points that are nowhere, NaN, are rows as all others.
 //!
 //! What fields a `PointCloud2` has, only its messages say, and opening a log reads none.
-//! So the columns of a topic are those of its first message that has any, which is
-//! looked for when a decoder is first asked for (until then the manifest names the
-//! columns that all points have). A later message that lacks some of them has nulls
-//! there; one that has others, or the same of another type, cannot be in the table, and
-//! is damage. The topic itself has all of them as they are.
+//! So the columns of a topic are those of all its messages that are looked at when a decoder
+//! is first asked for: the first ones, and some all over the log (until then the manifest names
+//! the columns that all points have). A message that lacks some of them has nulls there. A
+//! field of one that was not looked at and has others, or that lies outside of its points, is
+//! in no column and is told; the other fields are. The topic itself has all of them as they are.
 //!
 //! **Packets.** A record is the 1206 bytes of a packet. Its time is the packet's stamp if
 //! that lies within a [second](NEAR) of the time of its message, as when the clocks of
@@ -27,6 +27,7 @@
 //! one record, which is damage when it is decoded.
 
 mod kind;
+mod look;
 mod packet_decoder;
 mod point_decoder;
 mod values;
@@ -222,27 +223,9 @@ impl One {
         }
         let shape = match self.derivation.shape() {
             Some(shape) => shape,
-            None => self.first_shape(log, id)?.unwrap_or_default(),
+            None => look::shape(self.derivation, log, id)?.unwrap_or_default(),
         };
         Ok(self.shape.get_or_init(|| Arc::new(shape)).clone())
-    }
-
-    /// The columns of the points of the first message that has some.
-    fn first_shape(&self, log: &dyn Log, id: TopicId) -> Result<Option<Shape>> {
-        let topics = [id].into_iter().collect();
-        let selection = Selection { topics, ..Selection::default() };
-        let mut block = Block::default();
-        for part in log.manifest().plan(&selection, 0) {
-            let mut cursor = log.read(&part, &selection)?;
-            while cursor.fill(&mut block)? {
-                let mut records = block.iter();
-                let shape = |payload| self.derivation.shape_of(payload);
-                if let Some(shape) = records.find_map(|record| shape(record.payload)) {
-                    return Ok(Some(shape));
-                }
-            }
-        }
-        Ok(None)
     }
 }
 

@@ -3,11 +3,16 @@
 //! A message is looked at once, which finds for each column where its values lie, and
 //! that all of them do lie in the message; they are then gathered column by column.
 
+mod fields;
 mod grid;
+mod joined;
 
 use logtool_core::Primitive;
 
-pub(crate) use self::grid::{Grid, Strided};
+pub(crate) use self::{
+    fields::{NO_COLUMN, PointField, fills, shape, shown},
+    grid::{Grid, Strided},
+};
 
 /// The columns that the points of a topic have, beside those of all points.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,6 +52,8 @@ pub(crate) struct Points<'b> {
     pub(crate) width: u32,
     /// The values of each column of the shape.
     pub(crate) columns: Vec<Fill<'b>>,
+    /// What it has that is in no column, and why.
+    pub(crate) odd: Option<String>,
 }
 
 /// The values of a column.
@@ -54,8 +61,10 @@ pub(crate) struct Points<'b> {
 pub(crate) enum Fill<'b> {
     /// The message has none.
     Nothing,
-    /// In the bytes of the message.
+    /// In the bytes of the message, of all points or of the first ones.
     Strided(Strided<'b>),
+    /// The same, as numbers of a narrower type than those of the column.
+    Narrow(Strided<'b>, Primitive),
     /// Computed, one for each point.
     Floats(Vec<Option<f32>>),
     /// Computed, one for each point, in nanoseconds since 1970.
@@ -63,7 +72,7 @@ pub(crate) enum Fill<'b> {
 }
 
 /// The most columns: those of a message are looked for one by one.
-const MAX_COLUMNS: usize = 512;
+pub(crate) const MAX_COLUMNS: usize = 512;
 
 /// The most values that a point has. (PCL's longest descriptor has 1980.)
 const MAX_VALUES: u32 = 4096;

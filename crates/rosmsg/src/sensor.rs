@@ -12,5 +12,11 @@ pub(crate) mod packed;
 pub(crate) mod packets;
 pub(crate) mod scan;
 
+/// Why a message that is cut off cannot be read.
+const CUT: &str = "it ends within a field, or a length in it is wrong";
+
+/// Why one that has more than its fields cannot be read.
+const REST: &str = "there are bytes behind its last field";
+
 #[cfg(test)]
 pub(crate) mod testing;

@@ -37,6 +37,9 @@ const MAX_BYTES: usize = i32::MAX as usize;
 /// What is to be told of a cloud that lacks points.
 const SHORT: &str = "it has fewer points than it says, which are read";
 
+/// Why there are no points in a message that is none.
+const NO_CLOUD: &str = "it is no cloud as its schema says";
+
 impl PointSource {
     /// The columns of points, if they are the same in all messages.
     pub(crate) fn shape(self) -> Option<Shape> {
@@ -149,7 +152,7 @@ impl PointDecoder {
         Ok(Self { source, encoding, shape, schema, times, slots, is_wanted, row_bytes })
     }
 
-    fn points<'b>(&self, payload: &'b [u8]) -> Option<Points<'b>> {
+    fn points<'b>(&self, payload: &'b [u8]) -> Result<Points<'b>, String> {
         match self.source {
             PointSource::Cloud2 => cloud2::points(payload, self.encoding, &self.shape),
             PointSource::Cloud => cloud::points(payload, self.encoding, &self.shape),
@@ -158,7 +161,8 @@ impl PointDecoder {
                 scan::points(payload, self.encoding, is_wanted)
             }
             PointSource::Packed => {
-                packed::points(&PointCloud::parse(payload)?, &self.shape)
+                let cloud = PointCloud::parse(payload).ok_or(NO_CLOUD)?;
+                packed::points(&cloud, &self.shape)
             }
         }
     }
@@ -176,13 +180,15 @@ impl Decoder for PointDecoder {
                 .then(|| JsonCloud::parse(record.payload));
             let points = match &json {
                 None => self.points(record.payload),
-                Some(json) => json
-                    .as_ref()
-                    .and_then(|json| packed::points(&json.cloud(), &self.shape)),
+                Some(Some(json)) => packed::points(&json.cloud(), &self.shape),
+                Some(None) => Err(NO_CLOUD.to_owned()),
             };
-            let Some(points) = points else {
-                record.undecodable().add_to(damage);
-                continue;
+            let points = match points {
+                Ok(points) => points,
+                Err(why) => {
+                    record.undecodable().because(why).add_to(damage);
+                    continue;
+                }
             };
             let rows = self.times.len().saturating_add(points.count);
             if rows.saturating_mul(self.row_bytes) > MAX_BYTES {
@@ -193,6 +199,10 @@ impl Decoder for PointDecoder {
             if points.missing > 0 {
                 let short = record.undecodable().losing(0).because(SHORT);
                 short.add_to(damage);
+            }
+            if let Some(why) = &points.odd {
+                let misfit = record.undecodable().as_kind(DamageKind::Misfit);
+                misfit.because(why.as_str()).add_to(damage);
             }
             self.times.resize(rows, record.time.as_nanos());
             self.slots.iter_mut().for_each(|slot| slot.add(&points));

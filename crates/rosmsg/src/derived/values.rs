@@ -76,10 +76,29 @@ struct Numbers<N: Numeral> {
     nulls: NullBufferBuilder,
 }
 
+impl<N: Numeral> Numbers<N> {
+    /// Makes the last `lacking` of so many `points` null, of which there are no values.
+    fn fill_up(&mut self, lacking: usize, points: usize) {
+        let each = if let Part::List(count) = self.part { count } else { 1 };
+        let len = self.values.len() + lacking * each as usize;
+        self.values.resize(len, N::default_value());
+        self.nulls.append_n_non_nulls(points - lacking);
+        self.nulls.append_n_nulls(lacking);
+    }
+}
+
 /// A type of numbers, with the ways to read it.
 trait Numeral: ArrowPrimitiveType {
     /// Adds the values of `strided`; where `element` is told, only that of each point.
     fn gather(strided: Strided<'_>, part: Part, values: &mut Vec<Self::Native>);
+
+    /// Adds the values of `strided`, which are of the type `kind`.
+    fn widen(
+        strided: Strided<'_>,
+        kind: Primitive,
+        part: Part,
+        values: &mut Vec<Self::Native>,
+    );
 
     /// What a computed float is.
     fn float(_: f32) -> Self::Native {
@@ -97,7 +116,11 @@ impl<N: Numeral> Values for Numbers<N> {
         match fill {
             Fill::Strided(strided) => {
                 N::gather(*strided, self.part, &mut self.values);
-                self.nulls.append_n_non_nulls(points);
+                self.fill_up(points - strided.points().min(points), points);
+            }
+            Fill::Narrow(strided, kind) => {
+                N::widen(*strided, *kind, self.part, &mut self.values);
+                self.fill_up(points - strided.points().min(points), points);
             }
             Fill::Floats(floats) => {
                 for float in floats {
@@ -109,12 +132,7 @@ impl<N: Numeral> Values for Numbers<N> {
                 self.values.extend(times.iter().map(|time| N::time(*time)));
                 self.nulls.append_n_non_nulls(points);
             }
-            Fill::Nothing => {
-                let each = if let Part::List(count) = self.part { count } else { 1 };
-                let len = self.values.len() + points * each as usize;
-                self.values.resize(len, N::default_value());
-                self.nulls.append_n_nulls(points);
-            }
+            Fill::Nothing => self.fill_up(points, points),
         }
     }
 
@@ -132,6 +150,20 @@ impl<N: Numeral> Values for Numbers<N> {
                 .from_source(err)
         })?))
     }
+}
+
+macro_rules! narrow {
+    ($strided:ident, $kind:ident, $part:ident, $values:ident, $native:ty:
+     $($of:ident $arrow:ty),*) => {
+        match $kind {
+            $(Primitive::$of => {
+                let mut narrow = Vec::new();
+                <$arrow as Numeral>::gather($strided, $part, &mut narrow);
+                $values.extend(narrow.into_iter().map(|value| value as $native));
+            })*
+            _ => {}
+        }
+    };
 }
 
 macro_rules! numerals {
@@ -161,6 +193,17 @@ macro_rules! numerals {
                         values.push(read(bytes.get(at..).unwrap_or_default()));
                     }),
                 }
+            }
+
+            fn widen(
+                strided: Strided<'_>,
+                kind: Primitive,
+                part: Part,
+                values: &mut Vec<$native>,
+            ) {
+                narrow!(strided, kind, part, values, $native:
+                    I8 Int8Type, U8 UInt8Type, I16 Int16Type, U16 UInt16Type,
+                    I32 Int32Type, U32 UInt32Type, F32 Float32Type);
             }
 
             $(fn $name(value: $from) -> $native {

@@ -77,6 +77,11 @@ impl<'b> Grid<'b> {
         self.said - self.points
     }
 
+    /// How many bytes there are from a point to the next.
+    pub(crate) fn point_step(&self) -> usize {
+        self.point_step
+    }
+
     /// The bytes of the points of each row.
     fn rows(self) -> impl Iterator<Item = &'b [u8]> {
         let Self { data, row_step, width, point_step, points, .. } = self;
@@ -98,6 +103,11 @@ impl<'b> Strided<'b> {
     ) -> Option<Self> {
         let end = offset.checked_add(len)?;
         (end <= grid.point_step).then_some(Self { grid, offset, len, is_big })
+    }
+
+    /// How many points it is the values of.
+    pub(crate) fn points(&self) -> usize {
+        self.grid.points
     }
 
     /// Hands the bytes of each point's values to `take`.

@@ -11,7 +11,10 @@ use logtool_core::Primitive;
 
 use crate::{
     cut::{Encoding, FieldCut, Header},
-    points::{Column, Fill, Grid, Kind, Points, Shape, Strided},
+    points::{
+        Column, Fill, Grid, Kind, MAX_COLUMNS, NO_COLUMN, Points, Shape, Strided, shown,
+    },
+    sensor::{CUT, REST, scan::first_floats},
 };
 
 /// The MD5 sum of the type.
@@ -19,6 +22,7 @@ pub(crate) const MD5: &str = "d8e9c3f5afbdd8a130fd1d2763945fca";
 
 const POINT: u32 = 12;
 const FLOAT: u32 = 4;
+const FLOATS: Kind = Kind::Number(Primitive::F32);
 
 struct Cloud<'b> {
     header: Header<'b>,
@@ -30,70 +34,84 @@ struct Cloud<'b> {
 /// The columns that the points of the cloud in `payload` have; nothing if it is none, or
 /// has no points.
 pub(crate) fn shape(payload: &[u8], encoding: Encoding) -> Option<Shape> {
-    let cloud =
-        Cloud::parse(payload, encoding).filter(|cloud| !cloud.points.is_empty())?;
+    let cloud = Cloud::parse(payload, encoding).ok()?;
+    if cloud.points.is_empty() {
+        return None;
+    }
     let names = cloud.channels.iter().map(|(name, _)| logtool_core::text(name));
-    let column = |name: &str| Column {
-        name: name.to_owned(),
-        kind: Kind::Number(Primitive::F32),
-        count: 1,
-    };
+    let column = |name: &str| Column { name: name.to_owned(), kind: FLOATS, count: 1 };
     let mut columns: Vec<Column> = ["x", "y", "z"].map(column).into();
     columns.extend(names.map(|name| column(&name)));
     Shape::new(columns, false)
 }
 
-/// The points of the cloud in `payload`, if it is one and all its channels are among the
-/// columns of `shape`, which this module made.
+/// The points of the cloud in `payload`, with those of its channels that are among the columns
+/// of `shape`, which this module made; or why there are none.
 pub(crate) fn points<'b>(
     payload: &'b [u8],
     encoding: Encoding,
     shape: &Shape,
-) -> Option<Points<'b>> {
+) -> Result<Points<'b>, String> {
     let cloud = Cloud::parse(payload, encoding)?;
-    let count = (cloud.points.len() / POINT as usize) as u32;
-    let points = Grid::new(cloud.points, u32::from(count > 0), 0, count, POINT)?;
-    let mut columns = vec![Fill::Nothing; shape.columns.len()];
-    if count > 0 {
-        if cloud.channels.len() + 3 > columns.len() {
-            return None;
-        }
-        for (place, at) in columns.iter_mut().zip([0, 4, 8]) {
-            *place =
-                Fill::Strided(Strided::new(points, at, FLOAT as usize, cloud.is_big)?);
-        }
-        for (index, (name, values)) in cloud.channels.iter().enumerate() {
-            let fits = |at: &usize| {
-                let is_free = matches!(columns.get(*at), Some(Fill::Nothing));
-                let column = shape.columns.get(*at).filter(|_| is_free);
-                column.is_some_and(|column| column.name == logtool_core::text(name))
-            };
-            let at = [index + 3].into_iter().chain(3..columns.len()).find(fits)?;
-            let values = Grid::new(values, 1, 0, count, FLOAT)?;
-            let strided = Strided::new(values, 0, FLOAT as usize, cloud.is_big)?;
-            *columns.get_mut(at)? = Fill::Strided(strided);
-        }
-    }
-    let (stamp, count) = (cloud.header.stamp, points.points());
-    Some(Points { stamp, count, missing: 0, width: count as u32, columns })
+    let count = cloud.points.len() / POINT as usize;
+    let (columns, odd) = match count {
+        0 => (vec![Fill::Nothing; shape.columns.len()], None),
+        count => cloud.columns(count, shape)?,
+    };
+    let (stamp, width) = (cloud.header.stamp, count as u32);
+    Ok(Points { stamp, count, missing: 0, width, columns, odd })
 }
 
 impl<'b> Cloud<'b> {
-    /// A cloud of which every channel has a value for every point.
-    fn parse(payload: &'b [u8], encoding: Encoding) -> Option<Self> {
-        let mut cut = FieldCut::new(payload, encoding)?;
+    fn parse(payload: &'b [u8], encoding: Encoding) -> Result<Self, String> {
+        let mut cut = FieldCut::new(payload, encoding).ok_or(CUT)?;
+        let cloud = Self::cut(&mut cut).ok_or(CUT)?;
+        if cut.is_at_end() { Ok(cloud) } else { Err(REST.to_owned()) }
+    }
+
+    /// The values of `count` points in the columns of `shape`, and what is to be told of
+    /// channels.
+    fn columns(
+        &self,
+        count: usize,
+        shape: &Shape,
+    ) -> Result<(Vec<Fill<'b>>, Option<String>), String> {
+        if self.channels.len() > MAX_COLUMNS {
+            return Err(format!("it has {} channels", self.channels.len()));
+        }
+        let (mut columns, mut odd) = (vec![Fill::Nothing; shape.columns.len()], None);
+        let points = Grid::new(self.points, 1, 0, count as u32, POINT).ok_or(CUT)?;
+        for (place, at) in columns.iter_mut().zip([0, 4, 8]) {
+            let axis = Strided::new(points, at, FLOAT as usize, self.is_big);
+            *place = Fill::Strided(axis.ok_or(CUT)?);
+        }
+        for (index, (name, values)) in self.channels.iter().enumerate() {
+            let is_free =
+                |at: usize| at >= 3 && matches!(columns.get(at), Some(Fill::Nothing));
+            let at = shape.place((*name, FLOATS, 1), index + 3, is_free);
+            let why = match at.and_then(|at| columns.get_mut(at)) {
+                None => Some(NO_COLUMN.to_owned()),
+                Some(place) => {
+                    *place = first_floats(values, count, self.is_big).ok_or(CUT)?;
+                    let there = values.len() / FLOAT as usize;
+                    let values = if there == 1 { "value" } else { "values" };
+                    let told = || format!("has {there} {values} for {count} points");
+                    (there != count).then(told)
+                }
+            };
+            odd = odd.or(why.map(|why| format!("its channel {} {why}", shown(name))));
+        }
+        Ok((columns, odd))
+    }
+
+    fn cut(cut: &mut FieldCut<'b>) -> Option<Self> {
         let header = cut.header()?;
         let count = cut.count()? as usize;
         let points = cut.take(FLOAT as usize, count.checked_mul(POINT as usize)?)?;
         let mut channels = Vec::new();
         for _ in 0..cut.count()? {
-            let name = cut.text()?;
-            let values = cut.numbers(FLOAT as usize)?;
-            let is_full =
-                values.len() / FLOAT as usize == points.len() / POINT as usize;
-            channels.push(is_full.then_some((name, values))?);
+            channels.push((cut.text()?, cut.numbers(FLOAT as usize)?));
         }
-        let is_big = cut.is_big();
-        cut.is_at_end().then_some(Self { header, points, channels, is_big })
+        Some(Self { header, points, channels, is_big: cut.is_big() })
     }
 }

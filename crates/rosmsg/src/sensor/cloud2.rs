@@ -11,26 +11,18 @@ use logtool_core::Primitive;
 
 use crate::{
     cut::{Encoding, FieldCut, Header},
-    points::{Column, Fill, Grid, Kind, Points, Shape, Strided},
+    points::{self, Grid, PointField, Points, Shape},
+    sensor::{CUT, REST},
 };
 
 /// The MD5 sum of the type.
 pub(crate) const MD5: &str = "1158d486dd51d683ce2f1be655c3c181";
 
-/// A field that a cloud declares.
-#[derive(Clone, Copy, Debug)]
-struct Field<'b> {
-    name: &'b [u8],
-    offset: usize,
-    kind: Primitive,
-    count: u32,
-}
-
 struct Cloud<'b> {
     header: Header<'b>,
     height: u32,
     width: u32,
-    fields: Vec<Field<'b>>,
+    fields: Vec<PointField<'b>>,
     is_big: bool,
     point_step: u32,
     row_step: u32,
@@ -40,57 +32,56 @@ struct Cloud<'b> {
 /// The columns that the points of the cloud in `payload` have; nothing if it is none, or
 /// declares no field.
 pub(crate) fn shape(payload: &[u8], encoding: Encoding) -> Option<Shape> {
-    let cloud = Cloud::parse(payload, encoding)?;
-    cloud.grid()?;
-    let column = |field: &Field<'_>| Column {
-        name: logtool_core::text(field.name).into_owned(),
-        kind: Kind::Number(field.kind),
-        count: field.count,
-    };
-    let columns: Vec<Column> = cloud.fields.iter().map(column).collect();
-    Shape::new(columns, cloud.height > 1).filter(|shape| !shape.columns.is_empty())
+    let cloud = Cloud::parse(payload, encoding).ok()?;
+    points::shape(&cloud.fields, cloud.grid()?, cloud.height > 1)
 }
 
-/// The points of the cloud in `payload`, as many as its data have room for, if it is one
-/// and all its fields are among the columns of `shape`.
+/// The points of the cloud in `payload`, as many as its data have room for, with those of
+/// their fields that are among the columns of `shape`; or why there are none.
 pub(crate) fn points<'b>(
     payload: &'b [u8],
     encoding: Encoding,
     shape: &Shape,
-) -> Option<Points<'b>> {
+) -> Result<Points<'b>, String> {
     let cloud = Cloud::parse(payload, encoding)?;
-    let grid = cloud.grid()?;
-    let mut columns = vec![None; shape.columns.len()];
-    if grid.points() > 0 {
-        cloud.place(grid, shape, &mut columns)?;
-    }
-    let columns =
-        columns.into_iter().map(|fill| fill.map_or(Fill::Nothing, Fill::Strided));
-    Some(Points {
+    let Cloud { height, width, point_step, row_step, data, .. } = cloud;
+    let grid = cloud.grid().ok_or_else(|| {
+        format!(
+            "its {} bytes are not the {height} × {width} points that it says, of \
+             {point_step} bytes in rows of {row_step}",
+            data.len()
+        )
+    })?;
+    let (columns, odd) = points::fills(&cloud.fields, grid, cloud.is_big, shape)?;
+    Ok(Points {
         stamp: cloud.header.stamp,
         count: grid.points(),
         missing: grid.missing(),
-        width: cloud.width,
-        columns: columns.collect(),
+        width,
+        columns,
+        odd,
     })
 }
 
 impl<'b> Cloud<'b> {
-    fn parse(payload: &'b [u8], encoding: Encoding) -> Option<Self> {
-        let mut cut = FieldCut::new(payload, encoding)?;
+    fn parse(payload: &'b [u8], encoding: Encoding) -> Result<Self, String> {
+        let mut cut = FieldCut::new(payload, encoding).ok_or(CUT)?;
+        let cloud = Self::cut(&mut cut).ok_or(CUT)?;
+        if cut.is_at_end() { Ok(cloud) } else { Err(REST.to_owned()) }
+    }
+
+    fn cut(cut: &mut FieldCut<'b>) -> Option<Self> {
         let header = cut.header()?;
         let (height, width) = (cut.u32()?, cut.u32()?);
         let mut fields = Vec::new();
         for _ in 0..cut.count()? {
-            fields.push(Field::cut(&mut cut)?);
+            fields.push(field(cut)?);
         }
         let is_big = cut.u8()? != 0;
         let (point_step, row_step) = (cut.u32()?, cut.u32()?);
         let data = cut.numbers(1)?;
         cut.u8()?; // Points that are nowhere are NaN whether it says so or not.
-        let cloud =
-            Self { header, height, width, fields, is_big, point_step, row_step, data };
-        cut.is_at_end().then_some(cloud)
+        Some(Self { header, height, width, fields, is_big, point_step, row_step, data })
     }
 
     /// Where the points lie, if the data have room for at least one. Of a single row the step
@@ -100,56 +91,22 @@ impl<'b> Cloud<'b> {
         let rows = if is_empty { 0 } else { self.height };
         Grid::first(self.data, rows, self.row_step, self.width, self.point_step)
     }
-
-    /// Finds the column of each field.
-    fn place(
-        &self,
-        grid: Grid<'b>,
-        shape: &Shape,
-        columns: &mut [Option<Strided<'b>>],
-    ) -> Option<()> {
-        if self.fields.len() > columns.len() {
-            return None; // somewhere is one that is no column
-        }
-        for (index, field) in self.fields.iter().enumerate() {
-            let is_free = |at: usize| columns.get(at).is_some_and(Option::is_none);
-            let fits = |at: &usize| {
-                let column = shape.columns.get(*at);
-                is_free(*at) && column.is_some_and(|column| field.is(column))
-            };
-            // In nearly all clouds they are in the order of the first.
-            let at = [index].into_iter().chain(0..columns.len()).find(fits)?;
-            let len = (field.kind.size() as usize).checked_mul(field.count as usize)?;
-            let strided = Strided::new(grid, field.offset, len, self.is_big)?;
-            *columns.get_mut(at)? = Some(strided);
-        }
-        Some(())
-    }
 }
 
-impl<'b> Field<'b> {
-    fn cut(cut: &mut FieldCut<'b>) -> Option<Self> {
-        let (name, offset) = (cut.text()?, cut.u32()? as usize);
-        let kind = match cut.u8()? {
-            1 => Primitive::I8,
-            2 => Primitive::U8,
-            3 => Primitive::I16,
-            4 => Primitive::U16,
-            5 => Primitive::I32,
-            6 => Primitive::U32,
-            7 => Primitive::F32,
-            8 => Primitive::F64,
-            _ => return None,
-        };
-        // There are drivers that mean 1 and say 0, and PCL understands them.
-        let count = cut.u32()?.max(1);
-        Some(Self { name, offset, kind, count })
-    }
-
-    fn is(&self, column: &Column) -> bool {
-        self.count == column.count
-            && Kind::Number(self.kind) == column.kind
-            && (column.name.as_bytes() == self.name
-                || column.name == logtool_core::text(self.name))
-    }
+fn field<'b>(cut: &mut FieldCut<'b>) -> Option<PointField<'b>> {
+    let (name, offset) = (cut.text()?, cut.u32()? as usize);
+    let kind = match cut.u8()? {
+        1 => Ok(Primitive::I8),
+        2 => Ok(Primitive::U8),
+        3 => Ok(Primitive::I16),
+        4 => Ok(Primitive::U16),
+        5 => Ok(Primitive::I32),
+        6 => Ok(Primitive::U32),
+        7 => Ok(Primitive::F32),
+        8 => Ok(Primitive::F64),
+        other => Err(u64::from(other)),
+    };
+    // There are drivers that mean 1 and say 0, and PCL understands them.
+    let count = cut.u32()?.max(1);
+    Some(PointField { name, offset, kind, count })
 }

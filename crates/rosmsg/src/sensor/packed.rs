@@ -4,41 +4,31 @@
 use logtool_core::Primitive;
 use logtool_protobuf::{PackedField, PointCloud};
 
-use crate::points::{Column, Fill, Grid, Kind, Points, Shape, Strided};
+use crate::points::{self, Grid, PointField, Points, Shape};
 
 /// The columns that the points of `cloud` have; nothing if it declares no field, or none of a
 /// type that is known.
 pub(crate) fn shape(cloud: &PointCloud<'_>) -> Option<Shape> {
-    grid(cloud)?;
-    let columns = cloud.fields.iter().filter_map(column).collect();
-    Shape::new(columns, false).filter(|shape| !shape.columns.is_empty())
+    points::shape(&fields(cloud), grid(cloud)?, false)
 }
 
-/// The points of `cloud`, if all its fields are among the columns of `shape`.
-pub(crate) fn points<'b>(cloud: &PointCloud<'b>, shape: &Shape) -> Option<Points<'b>> {
-    let grid = grid(cloud)?;
-    let mut columns: Vec<Option<Strided<'b>>> = vec![None; shape.columns.len()];
-    if grid.points() > 0 {
-        for field in &cloud.fields {
-            let Some(wanted) = column(field) else { continue };
-            let at = (0..columns.len()).find(|at| {
-                let is_free = columns.get(*at).is_some_and(Option::is_none);
-                is_free && shape.columns.get(*at) == Some(&wanted)
-            })?;
-            let Kind::Number(kind) = wanted.kind else { return None };
-            let offset = usize::try_from(field.offset).ok()?;
-            let strided = Strided::new(grid, offset, kind.size() as usize, false)?;
-            *columns.get_mut(at)? = Some(strided);
-        }
-    }
-    let columns =
-        columns.into_iter().map(|fill| fill.map_or(Fill::Nothing, Fill::Strided));
-    Some(Points {
+/// The points of `cloud`, with those of their fields that are among the columns of `shape`; or
+/// why there are none.
+pub(crate) fn points<'b>(
+    cloud: &PointCloud<'b>,
+    shape: &Shape,
+) -> Result<Points<'b>, String> {
+    let (len, stride) = (cloud.data.len(), cloud.stride);
+    let no_points = || format!("its {len} bytes are no points of {stride}");
+    let grid = grid(cloud).ok_or_else(no_points)?;
+    let (columns, odd) = points::fills(&fields(cloud), grid, false, shape)?;
+    Ok(Points {
         stamp: cloud.nanos,
         count: grid.points(),
         missing: grid.missing(),
-        width: u32::try_from(grid.points()).ok()?,
-        columns: columns.collect(),
+        width: u32::try_from(grid.points()).map_err(|_| no_points())?,
+        columns,
+        odd,
     })
 }
 
@@ -55,18 +45,21 @@ fn grid<'b>(cloud: &PointCloud<'b>) -> Option<Grid<'b>> {
     Grid::first(cloud.data, 1, 0, width, cloud.stride)
 }
 
-fn column(field: &PackedField<'_>) -> Option<Column> {
+fn fields<'b>(cloud: &PointCloud<'b>) -> Vec<PointField<'b>> {
+    cloud.fields.iter().map(field).collect()
+}
+
+fn field<'b>(field: &PackedField<'b>) -> PointField<'b> {
     let kind = match field.kind {
-        1 => Primitive::U8,
-        2 => Primitive::I8,
-        3 => Primitive::U16,
-        4 => Primitive::I16,
-        5 => Primitive::U32,
-        6 => Primitive::I32,
-        7 => Primitive::F32,
-        8 => Primitive::F64,
-        _ => return None,
+        1 => Ok(Primitive::U8),
+        2 => Ok(Primitive::I8),
+        3 => Ok(Primitive::U16),
+        4 => Ok(Primitive::I16),
+        5 => Ok(Primitive::U32),
+        6 => Ok(Primitive::I32),
+        7 => Ok(Primitive::F32),
+        8 => Ok(Primitive::F64),
+        other => Err(other),
     };
-    let name = logtool_core::text(field.name).into_owned();
-    Some(Column { name, kind: Kind::Number(kind), count: 1 })
+    PointField { name: field.name, offset: field.offset as usize, kind, count: 1 }
 }

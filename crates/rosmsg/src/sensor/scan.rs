@@ -15,6 +15,7 @@ use logtool_core::Primitive;
 use crate::{
     cut::{Encoding, FieldCut},
     points::{Column, Fill, Grid, Kind, Points, Shape, Strided},
+    sensor::{CUT, REST},
 };
 
 /// The MD5 sum of the type.
@@ -33,14 +34,22 @@ pub(crate) fn shape() -> Shape {
     Shape { columns, has_rows: false }
 }
 
-/// The beams of the scan in `payload`, if it is one, with the columns of [`shape`]: of
-/// those that are not `wanted`, what has to be computed is not.
+/// The beams of the scan in `payload`, with the columns of [`shape`], or why there are none. Of
+/// columns that are not `wanted`, what has to be computed is not.
 pub(crate) fn points<'b>(
     payload: &'b [u8],
     encoding: Encoding,
     wanted: impl Fn(usize) -> bool,
+) -> Result<Points<'b>, String> {
+    let mut cut = FieldCut::new(payload, encoding).ok_or(CUT)?;
+    let points = cut_points(&mut cut, wanted).ok_or(CUT)?;
+    if cut.is_at_end() { Ok(points) } else { Err(REST.to_owned()) }
+}
+
+fn cut_points<'b>(
+    cut: &mut FieldCut<'b>,
+    wanted: impl Fn(usize) -> bool,
 ) -> Option<Points<'b>> {
-    let mut cut = FieldCut::new(payload, encoding)?;
     let header = cut.header()?;
     let (angle_min, _angle_max) = (cut.f32()?, cut.f32()?);
     let (angle_step, time_step) = (cut.f32()?, cut.f32()?);
@@ -48,10 +57,9 @@ pub(crate) fn points<'b>(
     let ranges = cut.numbers(FLOAT as usize)?;
     let intensities = cut.numbers(FLOAT as usize)?;
     let is_big = cut.is_big();
-    if !cut.is_at_end() || intensities.len() > ranges.len() {
-        return None;
-    }
-    let count = ranges.len() / FLOAT as usize;
+    let [count, measured] = [ranges, intensities].map(|all| all.len() / FLOAT as usize);
+    let odd = (measured > count)
+        .then(|| format!("it has {measured} intensities for {count} ranges"));
     let angle =
         |beam: usize| f64::from(angle_min) + beam as f64 * f64::from(angle_step);
     let at = |along: fn(f64) -> f64| -> Fill<'b> {
@@ -65,14 +73,8 @@ pub(crate) fn points<'b>(
     let columns = (0..7).map(|column| {
         Some(match column {
             _ if !wanted(column) => Fill::Nothing,
-            0 => strided(ranges, is_big)?,
-            1 if intensities.len() == ranges.len() => strided(intensities, is_big)?,
-            1 if intensities.is_empty() => Fill::Nothing,
-            1 => {
-                let some = floats(intensities, is_big).map(Some);
-                let none = std::iter::repeat(None);
-                Fill::Floats(some.chain(none).take(count).collect())
-            }
+            0 => first_floats(ranges, count, is_big)?,
+            1 => first_floats(intensities, count, is_big)?,
             2 => {
                 Fill::Floats((0..count).map(|beam| Some(angle(beam) as f32)).collect())
             }
@@ -95,11 +97,18 @@ pub(crate) fn points<'b>(
         missing: 0,
         width: count as u32,
         columns,
+        odd,
     })
 }
 
-fn strided(floats: &[u8], is_big: bool) -> Option<Fill<'_>> {
-    let count = floats.len() as u32 / FLOAT;
+/// The `floats` of as many points, at most `count`.
+pub(super) fn first_floats(
+    floats: &[u8],
+    count: usize,
+    is_big: bool,
+) -> Option<Fill<'_>> {
+    let len = floats.len().min(count * FLOAT as usize);
+    let (floats, count) = (floats.get(..len)?, len as u32 / FLOAT);
     let grid = Grid::new(floats, u32::from(count > 0), 0, count, FLOAT)?;
     Strided::new(grid, 0, FLOAT as usize, is_big).map(Fill::Strided)
 }
