@@ -60,6 +60,7 @@ mod packing;
 mod index;
 
 mod bag;
+mod last;
 mod loss;
 
 mod schema;

@@ -10,6 +10,7 @@ use crate::{
     check::Inside,
     chunk::Unpacked,
     connection::Raw,
+    last::Last,
     loss::{Locating, Packed, Within},
     top::{Top, TopKind, Tops},
     walk::{Plain, Visitor},
@@ -29,8 +30,8 @@ pub(crate) struct Traverse {
     last: u64,
     /// The stretch that is being read, and what it is in.
     stretch: Option<(Plain, Within)>,
-    /// The connections that have index data since the last chunk that was opened.
-    indexed: Option<Vec<u32>>,
+    /// The last chunk that was opened, if its content is known.
+    before: Option<Last>,
     /// What looks into every chunk that is opened, if something does.
     inside: Option<Arc<Inside>>,
 }
@@ -45,9 +46,9 @@ impl Traverse {
     ) -> Result<Self> {
         let tops = Tops::new(bag.source.clone());
         let Range { start: at, end: last } = part;
-        let (start, end, stretch, indexed) = (at, at, None, None);
+        let (start, end, stretch, before) = (at, at, None, None);
         let mut traverse =
-            Self { bag, tops, bounds, at, start, end, last, stretch, indexed, inside };
+            Self { bag, tops, bounds, at, start, end, last, stretch, before, inside };
         traverse.begin()?;
         Ok(traverse)
     }
@@ -59,7 +60,7 @@ impl Traverse {
         let next = self.bounds.get(after).copied().unwrap_or(self.last);
         (self.start, self.end) = (start, next.min(self.last));
         self.at = first(&mut self.tops, &self.bounds, start..self.end)?;
-        self.indexed = None;
+        self.before = None;
         Ok(())
     }
 
@@ -104,10 +105,10 @@ impl Traverse {
             return self.lost(DamageKind::Garbled, next, visitor);
         };
         if let Some((damage, next)) = self.wrong_length(&kind, &data)? {
-            if let (Some(seen), TopKind::Index { connection, .. }) =
-                (&mut self.indexed, &kind)
+            if let (Some(before), TopKind::Index { connection, .. }) =
+                (&mut self.before, &kind)
             {
-                seen.push(*connection);
+                before.see(*connection);
             }
             return self.lost(damage, next, visitor);
         }
@@ -134,7 +135,7 @@ impl Traverse {
                 Ok(false)
             }
             TopKind::Index { connection, .. } => {
-                self.indexed.iter_mut().for_each(|seen| seen.push(connection));
+                self.before.iter_mut().for_each(|before| before.see(connection));
                 self.at = data.end;
                 Ok(false)
             }
@@ -195,8 +196,11 @@ impl Traverse {
         let bytes = self.at..next;
         // If it was a chunk, its index may be what comes next, or lie in it.
         let index_at = self.tops.find_index(bytes.start + 1..next + 1)?;
-        let is_index = kind == DamageKind::Index && index_at.is_none();
-        if is_index || self.is_index_of_last(index_at)? {
+        let is_index = match (kind, index_at) {
+            (DamageKind::Index, None) => self.is_all_index(&bytes)?,
+            (_, index_at) => self.is_index_of_last(index_at)?,
+        };
+        if is_index {
             visitor.damage(Damage::new(DamageKind::Index, bytes));
             self.at = next;
             return Ok(true);
@@ -228,14 +232,30 @@ impl Traverse {
     /// Whether the index data at `index_at` go on with those of the last chunk, so that
     /// no chunk, but only index data, can have been before them.
     fn is_index_of_last(&mut self, index_at: Option<u64>) -> Result<bool> {
-        let (Some(seen), Some(at)) = (&self.indexed, index_at) else {
+        let (Some(before), Some(at)) = (&mut self.before, index_at) else {
             return Ok(false);
         };
         Ok(match self.tops.look(at)? {
-            Some(Top { kind: TopKind::Index { connection, .. }, .. }) => {
-                !seen.contains(&connection)
+            Some(Top { kind: TopKind::Index { connection, .. }, data }) => {
+                let entries = self.tops.data(&data)?.unwrap_or_default();
+                before.has(&self.bag, connection, &entries)?
             }
             _ => false,
+        })
+    }
+
+    /// Whether `bytes`, which begin with a record of an index of which the length is wrong,
+    /// are no more than the last chunk should have of it.
+    fn is_all_index(&mut self, bytes: &Range<u64>) -> Result<bool> {
+        let Some(before) = &mut self.before else { return Ok(true) };
+        let index_at = self.bag.head.index_at;
+        let end =
+            if index_at > bytes.start { bytes.end.min(index_at) } else { bytes.end };
+        Ok(match self.tops.look(bytes.start)? {
+            Some(Top { kind: TopKind::Index { connection, .. }, .. }) => {
+                end - bytes.start <= before.lacking(&self.bag, connection)?
+            }
+            _ => true,
         })
     }
 
@@ -243,7 +263,7 @@ impl Traverse {
     fn chunk<V: Visitor>(&mut self, chunk: &Chunk, visitor: &mut V) -> Result<bool> {
         visitor.enter(chunk.at);
         self.at = chunk.data.end;
-        self.indexed = None;
+        self.before = None;
         let mut packed = Packed {
             bytes: chunk.at..chunk.data.end,
             index_at: chunk.data.end,
@@ -255,13 +275,13 @@ impl Traverse {
         let (bag, tops) = (&self.bag, &mut self.tops);
         match content {
             Content::Plain(plain) => {
-                self.indexed = Some(Vec::new());
+                self.before = Some(Last::new(chunk.clone()));
                 let data = plain.bytes.clone();
                 self.stretch = Some((plain, Within::Plain(data)));
                 Ok(false)
             }
             Content::Unpacked(bytes, how) => {
-                self.indexed = Some(Vec::new());
+                self.before = Some(Last::new(chunk.clone()));
                 visitor.unpacked(bytes.clone(), chunk.at);
                 let len = bytes.len() as u64;
                 packed.is_gone = bytes.is_empty();

@@ -327,3 +327,27 @@ fn an_encrypted_chunk_is_read_up_to_where_the_file_ends() {
     assert_eq!([5500, 4300].map(read_to), [19, 0]);
     assert!((1..19).contains(&read_to(5000)));
 }
+
+#[test]
+fn a_chunk_that_is_lost_from_within_the_index_data_before_it_is_told() {
+    let noise = |at: u32| (at.wrapping_mul(2_654_435_761) >> 24) as u8;
+    // The third chunk has 99 messages, 51 of them of connection 0. Behind the index data of that
+    // connection of the second, all is broken up to where those of the third end: what comes next
+    // might be the second's, but has the times of the third.
+    let mut without_first = rover();
+    (21515..30647).for_each(|at| without_first[at] = noise(at as u32));
+    // From the length of the last index data of the second chunk to the fourth chunk.
+    let mut without_any = rover();
+    (22364..31608).for_each(|at| without_any[at] = noise(at as u32));
+    without_any[22364..22368].copy_from_slice(&[0, 0, 0, 12]);
+    for (bytes, least) in [(&without_first, 48), (&without_any, 0)] {
+        for survey in SURVEYS {
+            let read = read_as(&unclosed(bytes.clone()), survey);
+            assert_eq!((read.records, read.lost()), (392, least), "{survey:?}");
+            assert!(read.is_loss_told(), "{survey:?}");
+            // Where its chunk info is there, it tells of all of them.
+            let read = read_as(bytes, survey);
+            assert_eq!((read.records, read.lost()), (392, 99), "{survey:?}");
+        }
+    }
+}
