@@ -1,20 +1,24 @@
 """Compares the messages that logtool makes of logs of lidars, value by value, with the
 tables of the same logs, which conformance/velodyne compares with other programs;
-mcap-ros2-support and rosbags read the files."""
+mcap-ros2-support, mcap-protobuf-support and rosbags read the files."""
 
 import os
 import tempfile
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from logtool import run, topic
 from mcap.reader import make_reader
+from mcap_protobuf.decoder import DecoderFactory as ProtobufFactory
 from mcap_ros2.decoder import DecoderFactory
 from rosbags.rosbag1 import Reader
 from rosbags.typesys import Stores, get_typestore
 
 TYPES = {2: "u1", 4: "<u2", 6: "<u4", 7: "<f4"}
+FOXGLOVE_TYPES = {1: "u1", 3: "<u2", 5: "<u4", 7: "<f4"}
 NAMES = ["sample_real_s1.vel", "sample_sim_s2.vel", "vlp16_gadomski_position.pcap", "sim_hdl64e_s3_dual.pcap"]
 
 
@@ -28,7 +32,7 @@ def read(path):
     """The messages of each topic."""
     topics = {}
     with open(path, "rb") as file:
-        reader = make_reader(file, validate_crcs=True, decoder_factories=[DecoderFactory()])
+        reader = make_reader(file, validate_crcs=True, decoder_factories=[DecoderFactory(), ProtobufFactory()])
         for _, channel, message, decoded in reader.iter_decoded_messages():
             topics.setdefault(channel.topic, []).append((message.log_time, decoded))
         words = {one.name: one.metadata for one in reader.iter_metadata()}
@@ -36,12 +40,13 @@ def read(path):
 
 
 def points(cloud):
-    """The points of a cloud, by name."""
+    """The points of a cloud of either kind, by name."""
+    is_foxglove = hasattr(cloud, "point_stride")
     fields = {
         "names": [field.name for field in cloud.fields],
-        "formats": [TYPES[field.datatype] for field in cloud.fields],
+        "formats": [FOXGLOVE_TYPES[field.type] if is_foxglove else TYPES[field.datatype] for field in cloud.fields],
         "offsets": [field.offset for field in cloud.fields],
-        "itemsize": cloud.point_step,
+        "itemsize": cloud.point_stride if is_foxglove else cloud.point_step,
     }
     return np.frombuffer(bytes(cloud.data), dtype=np.dtype(fields))
 
@@ -62,17 +67,21 @@ def clouds(table, messages, shift):
     for scan, (_, cloud) in zip(scans, messages, strict=True):
         rows = columns["scan"] == scan
         ours = points(cloud)
-        if cloud.width * cloud.height != rows.sum():
-            yield f"scan {scan}: {cloud.width} points, not {rows.sum()}"
+        if len(ours) != rows.sum() or (hasattr(cloud, "width") and cloud.width * cloud.height != rows.sum()):
+            yield f"scan {scan}: {len(ours)} points, not {rows.sum()}"
             continue
         for name in ours.dtype.names:
             if name in columns and not np.array_equal(ours[name], columns[name][rows], equal_nan=True):
                 yield f"scan {scan}: {name} is another"
-        stamp = nanoseconds(cloud.header.stamp)
+        stamp = nanoseconds(cloud.header.stamp) if hasattr(cloud, "header") else cloud.timestamp.ToNanoseconds()
         if not np.array_equal(stamp + ours["t"].astype("int64"), times[rows]):
             yield f"scan {scan}: other times"
         if not np.allclose(ours["time"], (times[rows] - stamp) / 1e9, rtol=1e-6):
             yield f"scan {scan}: other times as float32"
+
+
+def has(message, name):
+    return not hasattr(message, "DESCRIPTOR") or message.HasField(name)
 
 
 def rows(table, messages, shift):
@@ -87,7 +96,8 @@ def rows(table, messages, shift):
         wanted = table[name].to_pylist()
         if name == "time" or not isinstance(wanted[0], int | float):
             continue
-        got = [getattr(message, name) for _, message in messages]
+        # A number that is missing is one that a message of protocol buffers does not have.
+        got = [getattr(message, name) if has(message, name) else None for _, message in messages]
         pairs = zip(wanted, got, strict=True)
         if any(a != b and not (a is None or a != a) for a, b in pairs):
             yield f"{name} is another"
@@ -100,6 +110,7 @@ def check(path, tally):
         run("convert", path, "-o", folder / "tables", "--to", "parquet")
         run("convert", path, "-o", folder / "made.mcap", "--ros2")
         run("convert", path, "-o", folder / "made.bag")
+        run("convert", path, "-o", folder / "foxglove.mcap", "--foxglove")
         topics, shift = read(folder / "made.mcap")
         if "/points" in topics:
             run("convert", path, "-o", folder / "points", "--to", "parquet", "--topic", "points")
@@ -135,3 +146,57 @@ def check(path, tally):
                 if bytes(store.deserialize_ros1(data, "sensor_msgs/msg/PointCloud2").data) != bytes(cloud.data)
             ]
             tally.check("points of the bag", differences)
+        as_foxglove(folder, tables, topics, tally)
+
+
+def as_foxglove(folder, tables, topics, tally):
+    """The same log in Foxglove's types: against its tables, and against the messages of ROS."""
+    made, shift = read(folder / "foxglove.mcap")
+    tally.check("topics of Foxglove's types", [] if made.keys() == topics.keys() else [f"{made.keys()}"])
+    tally.check("their descriptors", descriptors(folder / "foxglove.mcap"))
+    for name, table in tables.items():
+        ours = made.get(f"/{name}", [])
+        if name.startswith("points"):
+            tally.check("foxglove.PointCloud", clouds(table, ours, shift), f"{len(ours)} clouds")
+            poses = [cloud.pose for _, cloud in ours]
+            tally.check("their poses", [] if all(p.orientation.w == 1 and p.position.x == 0 for p in poses) else ["others"])
+        elif ours and name != "image":
+            tally.check(f"{name} as protobuf", rows(table, ours, shift), f"{len(ours)}")
+    same = {
+        "/tf": lambda m: [turn(m.transforms[0].transform)] if hasattr(m, "transforms") else [turn(m)],
+        "/gps/fix": lambda m: [m.latitude, m.longitude],
+        "/position/fix": lambda m: [m.latitude, m.longitude],
+        "/image/compressed": lambda m: [bytes(m.data), m.format],
+        "/image": lambda m: [bytes(m.data), m.encoding, m.width, m.height, m.step],
+    }
+    for name, values in same.items():
+        wanted, got = ([(time, *values(m)) for time, m in of.get(name, [])] for of in (topics, made))
+        stamps = [m.timestamp.ToNanoseconds() for _, m in made.get(name, [])]
+        differences = [] if wanted == got and stamps == [time for time, *_ in got] else ["other messages"]
+        if wanted:
+            tally.check(f"{name} of Foxglove's types", differences, f"{len(got)}")
+
+
+def turn(transform):
+    return [getattr(transform.rotation, name) for name in "xyzw"]
+
+
+def descriptors(path):
+    """Each field of Foxglove's types is one that the Python package's type has."""
+    with open(path, "rb") as file:
+        for schema in make_reader(file).get_summary().schemas.values():
+            package, name = schema.name.split(".")
+            if package != "foxglove":
+                continue
+            files = FileDescriptorSet.FromString(schema.data)
+            for message in (m for one in files.file if one.package == "foxglove" for m in one.message_type):
+                theirs = getattr(import_module(f"foxglove_schemas_protobuf.{message.name}_pb2"), message.name).DESCRIPTOR
+                for field in message.field:
+                    real = theirs.fields_by_name.get(field.name)
+                    kinds = real and (real.number, real.type, real.is_repeated)
+                    if kinds != (field.number, field.type, field.label == 3):
+                        yield f"{message.name}.{field.name} is {kinds}"
+                for enum in message.enum_type:
+                    values = {value.name: value.number for value in enum.value}
+                    if values != {v.name: v.number for v in theirs.enum_types_by_name[enum.name].values}:
+                        yield f"{message.name}.{enum.name} is another"

@@ -1,10 +1,11 @@
 //! Logs as files of other formats can hold them.
 //!
 //! The crates of the formats do not know of one another. Here, ULogs become protocol buffers
-//! in MCAP files, and messages of ROS elsewhere; logs of lidars become messages of ROS, and
-//! messages of ROS 2 those of ROS 1.
+//! in MCAP files, and messages of ROS elsewhere; logs of lidars become messages of ROS, or
+//! protocol buffers of Foxglove's types; and messages of ROS 2 become those of ROS 1.
 
 mod decoded;
+mod lidar;
 mod protobuf;
 mod ros;
 mod said;
@@ -18,7 +19,18 @@ use arrow_array::{
 };
 use logtool_core::{Log, Manifest, Selection, Topic, TopicOrigin, TopicSet};
 
-use crate::moved::Moved;
+use crate::{complaint::Complaint, moved::Moved, translate::lidar::Kind};
+
+/// Which messages are asked for, of logs that have none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// What suits them best.
+    Any,
+    /// Those of ROS.
+    Ros,
+    /// Protocol buffers of Foxglove's types.
+    Foxglove,
+}
 
 /// How a log is made one that another format can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +39,8 @@ pub(crate) enum Way {
     Protobuf,
     /// A ULog as messages of ROS 1.
     Px4,
-    /// A log of a lidar as messages of ROS 1.
-    Lidar,
+    /// A log of a lidar as messages of this kind.
+    Lidar(Kind),
     /// An MCAP file of ROS 2 as messages of ROS 1.
     Cdr,
 }
@@ -43,18 +55,26 @@ pub(crate) struct Prepared {
 }
 
 impl Way {
-    /// How a log `from` becomes one of the format `to`, of messages of ROS if `is_ros`;
+    /// How a log `from` becomes one of the format `to`, with messages as they are wished for;
     /// nothing if it is taken as it is, or not at all.
-    pub(crate) fn of(from: &Manifest, to: &str, is_ros: bool) -> Option<Self> {
+    pub(crate) fn of(from: &Manifest, to: &str, wish: Wish) -> Option<Self> {
         match (from.format.as_str(), to) {
-            ("ulog", "mcap") if !is_ros => Some(Self::Protobuf),
+            ("ulog", "mcap") if wish != Wish::Ros => Some(Self::Protobuf),
             ("ulog", "mcap" | "rosbag") => Some(Self::Px4),
-            ("vel" | "pcap", "mcap" | "rosbag") => Some(Self::Lidar),
+            ("vel" | "pcap", "mcap") if wish == Wish::Foxglove => {
+                Some(Self::Lidar(Kind::Foxglove))
+            }
+            ("vel" | "pcap", "mcap" | "rosbag") => Some(Self::Lidar(Kind::Ros)),
             ("mcap", "rosbag") => {
                 from.topics.iter().any(ros::is_foreign).then_some(Self::Cdr)
             }
             _ => None,
         }
+    }
+
+    /// Whether the log is of a lidar.
+    pub(crate) fn is_of_lidar(self) -> bool {
+        matches!(self, Self::Lidar(_))
     }
 
     /// Whether the topics of the new log are called after one vehicle.
@@ -71,7 +91,7 @@ impl Way {
     pub(crate) fn all_topics(self, manifest: &Manifest) -> TopicSet {
         match self {
             Self::Protobuf | Self::Px4 => all_topics(manifest),
-            Self::Lidar => ros::lidar_topics(manifest),
+            Self::Lidar(_) => lidar::all_topics(manifest),
             Self::Cdr => manifest.logged(),
         }
     }
@@ -90,7 +110,7 @@ impl Way {
         match self {
             Self::Protobuf => protobuf::protobuf(log, &wanted.topics, moved),
             Self::Px4 => ros::px4(log, &wanted.topics, moved),
-            Self::Lidar => ros::lidar(log, wanted, moved),
+            Self::Lidar(kind) => lidar::lidar(log, wanted, moved, kind),
             Self::Cdr => ros::cdr(log, &wanted.topics, moved),
         }
     }
@@ -111,10 +131,38 @@ impl Way {
         name: &str,
     ) -> Vec<(String, BTreeMap<String, String>)> {
         let mut all = words::words(manifest, name);
-        if self == Self::Lidar {
-            all.extend(ros::lidar_words(manifest));
+        if self.is_of_lidar() {
+            all.extend(lidar::words(manifest));
         }
         all
+    }
+}
+
+impl Wish {
+    /// What was typed.
+    pub(crate) fn typed(is_ros: bool, is_foxglove: bool) -> Self {
+        match (is_ros, is_foxglove) {
+            (_, true) => Self::Foxglove,
+            (true, false) => Self::Ros,
+            (false, false) => Self::Any,
+        }
+    }
+
+    /// Refuses Foxglove's types where nothing becomes of them: where the logs become what they
+    /// do in one of these `ways`.
+    ///
+    /// # Errors
+    /// If none is of a lidar.
+    pub(crate) fn check(self, ways: &[Option<Way>]) -> Result<()> {
+        let is_made = ways.contains(&Some(Way::Lidar(Kind::Foxglove)));
+        if self != Self::Foxglove || is_made {
+            return Ok(());
+        }
+        let what = "--foxglove is for .vel logs and captures, as MCAP files";
+        let hint = "leave it out: ULogs become protocol buffers without it, with positions \
+                    and messages of Foxglove's types, and messages of other logs stay as \
+                    they are";
+        Err(Complaint::misuse(what).hint(hint).into())
     }
 }
 

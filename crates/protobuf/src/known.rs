@@ -1,12 +1,15 @@
 //! Types of messages that are known by name.
 
+mod files;
+mod put;
+
 mod foxglove;
 mod sensors;
 
 use crate::descriptor::{Field, File, Message, PROTO3, kind};
 
 pub use self::{
-    foxglove::{FoxgloveLog, LocationFix, LogLevel},
+    foxglove::{FoxgloveLog, FrameTransform, LocationFix, LogLevel},
     sensors::{CompressedImage, PackedField, PixelImage, PointCloud},
 };
 

@@ -2,8 +2,8 @@
 //!
 //! [`LayoutMessages`] makes messages of payloads of which the layout is known, and a type
 //! for them; [`MessageReader`] makes columns of messages; [`FileSet`] is types as bytes.
-//! [`FoxgloveLog`], [`LocationFix`], [`PointCloud`], [`CompressedImage`] and [`PixelImage`] are
-//! messages that programs know by name.
+//! [`FoxgloveLog`], [`LocationFix`], [`FrameTransform`], [`PointCloud`], [`CompressedImage`] and
+//! [`PixelImage`] are messages that programs know by name.
 
 // In reading order: each module uses only those above it.
 mod wire;
@@ -18,8 +18,8 @@ mod rows;
 pub use crate::{
     descriptor::{Enum, Field, File, FileSet, Message, kind},
     known::{
-        CompressedImage, FoxgloveLog, LocationFix, LogLevel, PackedField, PixelImage,
-        PointCloud,
+        CompressedImage, FoxgloveLog, FrameTransform, LocationFix, LogLevel,
+        PackedField, PixelImage, PointCloud,
     },
     layout::LayoutMessages,
     message::{MessageReader, labels},

@@ -10,8 +10,8 @@ use arrow_array::{
     Array as _, ArrayRef, RecordBatch,
     cast::AsArray as _,
     types::{
-        Float32Type, Float64Type, Int32Type, Int64Type, TimestampNanosecondType,
-        UInt16Type, UInt32Type, UInt64Type,
+        Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
+        TimestampNanosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
     },
 };
 use arrow_schema::{DataType, Schema, TimeUnit};
@@ -37,7 +37,7 @@ impl RowMessages {
     /// Messages of the type `name` of `package`, of rows that have the columns `schema`.
     ///
     /// # Errors
-    /// `Unsupported` if a column is not of numbers, texts or times.
+    /// `Unsupported` if a column is not of numbers, texts, bytes or times.
     pub fn new(schema: &Schema, package: &str, name: &str) -> Result<Self> {
         let (mut names, mut fields, mut oneofs) = (Names::default(), vec![], vec![]);
         let mut divisors = Vec::new();
@@ -87,13 +87,14 @@ impl RowMessages {
 fn kind_of(data_type: &DataType) -> Option<u32> {
     Some(match data_type {
         DataType::Timestamp(TimeUnit::Nanosecond, _) | DataType::Int64 => kind::INT64,
-        DataType::Int32 => kind::INT32,
-        DataType::UInt16 | DataType::UInt32 => kind::UINT32,
+        DataType::Int16 | DataType::Int32 => kind::INT32,
+        DataType::UInt8 | DataType::UInt16 | DataType::UInt32 => kind::UINT32,
         DataType::UInt64 => kind::UINT64,
         DataType::Float32 => kind::FLOAT,
         DataType::Float64 => kind::DOUBLE,
         DataType::Boolean => kind::BOOL,
         DataType::Utf8 => kind::STRING,
+        DataType::Binary | DataType::FixedSizeBinary(_) => kind::BYTES,
         _ => return None,
     })
 }
@@ -110,7 +111,9 @@ fn put(column: &ArrayRef, row: usize, number: u32, divisor: i64, out: &mut Vec<u
             put_number(out, number, nanos.div_euclid(divisor) as u64);
         }
         DataType::Int64 => put_number(out, number, value!(Int64Type) as u64),
+        DataType::Int16 => put_number(out, number, i64::from(value!(Int16Type)) as u64),
         DataType::Int32 => put_number(out, number, i64::from(value!(Int32Type)) as u64),
+        DataType::UInt8 => put_number(out, number, value!(UInt8Type).into()),
         DataType::UInt16 => put_number(out, number, value!(UInt16Type).into()),
         DataType::UInt32 => put_number(out, number, value!(UInt32Type).into()),
         DataType::UInt64 => put_number(out, number, value!(UInt64Type)),
@@ -128,13 +131,22 @@ fn put(column: &ArrayRef, row: usize, number: u32, divisor: i64, out: &mut Vec<u
         DataType::Utf8 => {
             put_bytes(out, number, column.as_string::<i32>().value(row).as_bytes());
         }
+        DataType::Binary => {
+            put_bytes(out, number, column.as_binary::<i32>().value(row));
+        }
+        DataType::FixedSizeBinary(_) => {
+            put_bytes(out, number, column.as_fixed_size_binary().value(row));
+        }
         _ => {}
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use arrow_array::{Int32Array, StringArray};
+    use arrow_array::{
+        BinaryArray, FixedSizeBinaryArray, Int16Array, Int32Array, StringArray,
+        UInt8Array,
+    };
     use arrow_schema::Field as Column;
     use logtool_core::{time_array, time_field};
 
@@ -161,5 +173,30 @@ mod tests {
         out.clear();
         messages.put(&batch, 1, &mut out);
         assert_eq!(out, b"\x08\x06\x1a\x02hi");
+    }
+
+    /// By hand, as above: an int32 that is negative has ten bytes.
+    #[test]
+    fn small_numbers_and_bytes_are_told_too() {
+        let schema = Arc::new(Schema::new(vec![
+            Column::new("a", DataType::Int16, true),
+            Column::new("b", DataType::UInt8, true),
+            Column::new("c", DataType::Binary, true),
+            Column::new("d", DataType::FixedSizeBinary(2), true),
+        ]));
+        let messages = RowMessages::new(&schema, "p", "t").unwrap();
+        let pair = FixedSizeBinaryArray::try_from_iter([[7, 8]].into_iter());
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(Int16Array::from(vec![-1])),
+            Arc::new(UInt8Array::from(vec![200])),
+            Arc::new(BinaryArray::from(vec![&b"\0\xff"[..]])),
+            Arc::new(pair.unwrap()),
+        ];
+        let batch = RecordBatch::try_new(schema, columns).unwrap();
+        let mut out = Vec::new();
+        messages.put(&batch, 0, &mut out);
+        let minus_one = b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
+        let rest = b"\x10\xc8\x01\x1a\x02\0\xff\x22\x02\x07\x08";
+        assert_eq!(out, [&minus_one[..], rest].concat());
     }
 }

@@ -85,7 +85,9 @@ use crate::{
 /// `--ros2` of ROS 2): `/points`, a `sensor_msgs/PointCloud2` for each scan (`t`: nanoseconds
 /// after the stamp, the time of its first point), `/image/compressed`, positions as
 /// `sensor_msgs/NavSatFix` (`/gps/fix`), attitudes as transforms (`/tf`), and else types made
-/// of the columns. Packets of which there are points are left out, unless --topic names them.
+/// of the columns. With `--foxglove` they are protocol buffers instead: `foxglove.PointCloud` of
+/// the same points, `foxglove.CompressedImage`, `foxglove.LocationFix`,
+/// `foxglove.FrameTransform`, and types made of the columns. Packets of which there are points are left out, unless --topic names them.
 /// Times are UTC there, where GPS tells the log or the lidar when that is.
 ///
 /// With `--to bag`, or where OUT ends in .bag, an MCAP file of
@@ -112,6 +114,7 @@ Examples:
   logtool convert drive.bag -o drive.mcap --ros2
   logtool convert flight.ulg -o flight.mcap
   logtool convert drive.vel -o drive.mcap --ros2
+  logtool convert drive.vel -o drive.mcap --foxglove
   logtool convert drive.vel -o drive.pcap
   logtool convert flight.ulg -o flight.kml
   logtool convert drive.bag -o tracks --to gpx --topic '/gps/*'
@@ -136,8 +139,12 @@ pub(crate) struct ConvertArgs {
     #[arg(short, long)]
     pub(crate) force: bool,
     /// MCAP: messages as ROS 2 has them, in CDR
-    #[arg(long)]
+    #[arg(long, conflicts_with = "foxglove")]
     pub(crate) ros2: bool,
+    /// MCAP of a .vel log or a capture: points as `foxglove.PointCloud`, images, positions and
+    /// attitudes as Foxglove's types too, in protocol buffers
+    #[arg(long)]
+    pub(crate) foxglove: bool,
     /// How the chunks of a bag or an MCAP file are packed [default: zstd in MCAP; in bags
     /// as those of a bag that it is made of, else not at all]
     #[arg(long, value_enum, value_name = "HOW")]

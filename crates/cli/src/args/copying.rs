@@ -183,7 +183,8 @@ impl FromStr for Drift {
 /// in .bag. The records of bags and MCAP files are as they are, but for messages in CDR, which
 /// a bag has as ROS 1 has them; ULogs, .vel logs and captures
 /// become messages as `logtool convert` makes them: ULogs protocol buffers in an MCAP file,
-/// and messages of ROS in a bag or with --ros2. They are brought onto Unix
+/// and messages of ROS in a bag or with --ros2; .vel logs and captures messages of ROS, and with
+/// --foxglove protocol buffers. They are brought onto Unix
 /// time where they know it, by GPS for one; others need --offset: what to add to their times
 /// to be on the clock of the first log that is given none. `logtool align` finds it, and how fast a
 /// clock runs off (--drift, or both by --align). Where
@@ -232,6 +233,10 @@ pub(crate) struct MergeArgs {
     pub(crate) alignments: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) writing: WritingArgs,
+    /// MCAP: .vel logs and captures as Foxglove's types, in protocol buffers, as `logtool
+    /// convert --foxglove` makes them
+    #[arg(long, conflicts_with = "ros2", help_heading = "Writing")]
+    pub(crate) foxglove: bool,
     #[command(flatten)]
     pub(crate) lidar: LidarArgs,
 }

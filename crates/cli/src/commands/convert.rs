@@ -86,6 +86,9 @@ pub(super) fn check(args: &ConvertArgs) -> Result<()> {
     if args.ros2 && args.target() != Target::Mcap {
         return misuse("--ros2 is for --to mcap", "or name a file with -o x.mcap");
     }
+    if args.foxglove && args.target() != Target::Mcap {
+        return misuse("--foxglove is for --to mcap", "or name a file with -o x.mcap");
+    }
     let has_chunks = matches!(args.target(), Target::Mcap | Target::Bag);
     if args.compression.is_some() && !has_chunks {
         let hint = "leave it out, or name a file with -o x.mcap";

@@ -22,7 +22,7 @@ use crate::{
     new_log::{self, NewLog},
     outcome::Outcome,
     progress, provenance,
-    translate::Way,
+    translate::{Way, Wish},
 };
 
 pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -108,7 +108,7 @@ fn format(args: &MergeArgs, sources: &[Source]) -> Result<&'static dyn Format> {
     if let Some((_, format)) = found {
         let has_place = |source: &&Source| {
             OF_SEVERAL.iter().any(|(_, held)| source.format() == *held)
-                || Way::of(source.log.manifest(), format, false).is_some()
+                || Way::of(source.log.manifest(), format, Wish::Any).is_some()
         };
         if let Some(other) = sources.iter().find(|source| !has_place(source)) {
             let (name, own) = (&other.input.name, other.format());

@@ -17,13 +17,10 @@ use logtool_protobuf::{FileSet, LayoutMessages, RowMessages};
 
 use crate::{
     moved::Moved,
-    translate::{
-        Prepared,
-        decoded::of_columns,
-        is_said, name,
-        protobuf::{fixes::fixes, said::said},
-    },
+    translate::{Prepared, decoded::of_columns, is_said, name, protobuf::said::said},
 };
+
+pub(super) use self::fixes::fixes;
 
 /// `log` with those of its `wanted` topics that can be had as messages of protocol
 /// buffers.
@@ -80,7 +77,19 @@ fn translation(
     if topic.origin == TopicOrigin::Logged {
         return Ok(Err("nothing is known of its records".to_owned()));
     }
-    let rows = RowMessages::new(&topic.schema, package, &topic.type_name);
+    rows(log, id, topic, package, &topic.type_name)
+}
+
+/// How the records of the topic `id` of `log` become messages of the type `name` of `package`,
+/// which is made of their columns, or why they do not.
+pub(super) fn rows(
+    log: &Arc<dyn Log>,
+    id: TopicId,
+    topic: &Topic,
+    package: &str,
+    name: &str,
+) -> Result<Result<Translation, String>> {
+    let rows = RowMessages::new(&topic.schema, package, name);
     let rows = match rows {
         Ok(rows) => Arc::new(rows),
         Err(why) => return Ok(Err(why.to_string())),
@@ -91,6 +100,19 @@ fn translation(
         true
     };
     Ok(Ok(of_columns(log, id, Columns::default(), about, put)))
+}
+
+/// What `topic` is as one of the common type `type_name`, called as it is and `more`.
+pub(super) fn common(
+    topic: &Topic,
+    more: &str,
+    type_name: &str,
+    files: &FileSet,
+) -> Topic {
+    let mut about = self::topic(topic, type_name, files);
+    about.name.push_str(more);
+    about.records = None;
+    about
 }
 
 /// What `topic` is as one of protocol buffers, with messages of the type `type_name`.

@@ -3,7 +3,6 @@
 
 mod cdr;
 mod fixes;
-mod lidar;
 mod px4;
 mod rows;
 
@@ -15,13 +14,14 @@ use crate::translate;
 
 pub(super) use self::{
     cdr::{cdr, is_foreign, left_out as mcap_left_out},
-    lidar::{all_topics as lidar_topics, lidar, words as lidar_words},
+    fixes::fixes,
     px4::{left_out as px4_left_out, px4},
+    rows::rows,
 };
 
 /// What `topic` is as one of messages of the common type `type_name`, called as it is and
 /// `more`.
-fn common(topic: &Topic, more: &str, type_name: &str) -> Result<Topic> {
+pub(super) fn common(topic: &Topic, more: &str, type_name: &str) -> Result<Topic> {
     let definition = Definition::common(type_name).context("a type of ROS")?;
     let mut about = made(topic, type_name, &definition)?;
     about.name.push_str(more);

@@ -1,4 +1,5 @@
-//! Logs of lidars as messages of ROS 1. Their values are checked in the conformance suite.
+//! Logs of lidars as messages of ROS 1, and of Foxglove's types. Their values are checked in the
+//! conformance suite.
 
 use serde_json::Value;
 
@@ -56,4 +57,94 @@ fn a_vel_log_becomes_an_mcap_file_and_a_bag_with_a_cloud_for_each_scan() {
         assert_eq!(records(&folder, new, "/points"), scans);
         assert_eq!(records(&folder, new, "/gps"), records(&folder, &log, "gps"));
     }
+}
+
+/// The rows of the table of the points in `log`, without its times: those of their firings, or of
+/// their cloud.
+fn points(folder: &Folder, log: &str, topic: &str) -> Vec<String> {
+    let convert = ["convert", log, "-q", "-t", topic, "--to", "csv", "-o", "points"];
+    let columns =
+        ["x", "y", "z", "laser", "ring", "azimuth", "distance", "return_type"];
+    let columns: Vec<&str> =
+        columns.iter().flat_map(|name| ["--field", name]).collect();
+    folder.run(&[&convert[..], &columns].concat()).succeeded();
+    let mut names = folder.list("points").into_iter();
+    let name = names.find(|name| name.ends_with(".csv")).unwrap();
+    let text = folder.read(&format!("points/{name}"));
+    std::fs::remove_dir_all(folder.path().join("points")).unwrap();
+    let mut rows = text.lines().map(|row| row.split(',').collect::<Vec<_>>());
+    let names = rows.next().unwrap();
+    let mut order: Vec<usize> = (1..names.len()).collect();
+    order.sort_by_key(|at| names[*at]);
+    let row = |row: Vec<&str>| {
+        let row: Vec<&str> = order.iter().map(|at| row[*at]).collect();
+        row.join(",")
+    };
+    let mut all: Vec<String> = rows.map(row).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn points_images_and_poses_become_foxglove_s_types_that_are_read_back() {
+    for log in ["car.vel", "puck.pcap"] {
+        let (folder, log) = (Folder::new(), testdata(log));
+        let convert = ["convert", &log, "-o", "new.mcap", "--foxglove"];
+        folder.run(&convert).ended(0, &["left out: velodyne_packets"]);
+        let info = folder.run(&["info", "--json", "new.mcap"]).succeeded().stdout;
+        let info: Value = serde_json::from_str(&info).unwrap();
+        for topic in info["topics"].as_array().unwrap() {
+            let name = topic["name"].as_str().unwrap();
+            let type_name = match name {
+                "/points" | "/points/points" => "foxglove.PointCloud",
+                "/image/compressed" => "foxglove.CompressedImage",
+                "/image" => "foxglove.RawImage",
+                "/gps/fix" | "/position/fix" => "foxglove.LocationFix",
+                "/tf" => "foxglove.FrameTransform",
+                _ => &format!("velodyne_log.{}", &name[1..]),
+            };
+            assert_eq!(topic["type_name"], type_name, "{name}");
+        }
+        let made = points(&folder, "new.mcap", "/points/points");
+        assert_eq!(made, points(&folder, &log, "points"));
+        assert!(!made.is_empty());
+        let ros = ["convert", &log, "-q", "-o", "ros.mcap"];
+        folder.run(&ros).ended(0, &[]);
+        for topic in ["/points", "/image/compressed", "/tf", "/gps", "/gps/fix"] {
+            let count = |new: &str| records(&folder, new, topic);
+            assert_eq!(count("new.mcap"), count("ros.mcap"), "{topic}");
+        }
+        folder.run(&["check", "new.mcap"]).ended(0, &[]);
+    }
+}
+
+#[test]
+fn foxglove_s_types_are_refused_where_nothing_becomes_of_them() {
+    let folder = Folder::new();
+    for log in ["quad_flight.ulg", "rover.bag"] {
+        let convert = ["convert", &testdata(log), "-o", "x.mcap", "--foxglove"];
+        folder.run(&convert).ended(2, &["--foxglove is for .vel logs and captures"]);
+    }
+    let log = testdata("car.vel");
+    for (out, more, told) in [
+        ("x.bag", "--foxglove", "--foxglove is for --to mcap"),
+        ("x.mcap", "--ros2", "cannot be used with"),
+    ] {
+        let convert = ["convert", &log, "-o", out, "--foxglove", more];
+        let convert = if more == "--foxglove" { &convert[..5] } else { &convert };
+        folder.run(convert).ended(2, &[told]);
+    }
+    folder.run(&["merge", &log, &log, "-o", "x.bag", "--foxglove"]).ended(2, &[]);
+    assert!(!folder.path().join("x.mcap").exists());
+}
+
+#[test]
+fn a_lidar_and_a_ulog_become_one_file_of_protocol_buffers() {
+    let folder = Folder::new();
+    let (ulog, vel) = (testdata("quad_flight.ulg"), testdata("car.vel"));
+    let merge = ["merge", &ulog, &vel, "-o", "all.mcap", "--foxglove"];
+    folder.run(&merge).ended(0, &["all.mcap"]);
+    assert_eq!(records(&folder, "all.mcap", "/pose"), records(&folder, &vel, "pose"));
+    let info = folder.run(&["info", "--json", "all.mcap"]).succeeded().stdout;
+    assert!(!info.contains("ros1"), "{info}");
 }

@@ -1,12 +1,13 @@
-//! Messages that Foxglove shows by themselves: a line of a log, a place on the map.
-//!
-//! Source: `Log.proto` and `LocationFix.proto` of foxglove-sdk, of which these are the
-//! fields that all versions have.
+//! Messages that Foxglove shows by themselves: a line of a log, a place on the map, how one
+//! frame lies in another.
 
 use crate::{
-    descriptor::{Enum, Field, File, FileSet, Message, PROTO3, kind},
-    known::{TIMESTAMP, TIMESTAMP_FILE, timestamp_file},
-    wire::{FIXED64, key_of, put_bytes, put_number, put_sized, put_varint},
+    descriptor::FileSet,
+    known::{
+        files,
+        put::{put_doubles, put_moment, put_text},
+    },
+    wire::{put_number, put_sized},
 };
 
 /// A line of a log: `foxglove.Log`.
@@ -47,22 +48,28 @@ pub struct LocationFix {
     pub altitude: f64,
 }
 
+/// How one frame lies in another: `foxglove.FrameTransform`.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameTransform<'t> {
+    /// When it did: as of [`FoxgloveLog`].
+    pub nanos: i64,
+    /// The frame in which it lies.
+    pub parent: &'t str,
+    /// The frame that does.
+    pub child: &'t str,
+    /// Where, in metres.
+    pub translation: [f64; 3],
+    /// How it is turned: a quaternion, `x`, `y`, `z`, `w`.
+    pub rotation: [f64; 4],
+}
+
 impl FoxgloveLog<'_> {
     /// The full name of the type.
     pub const TYPE: &'static str = "foxglove.Log";
 
     /// What the type looks like.
     pub fn files() -> FileSet {
-        let levels = ["UNKNOWN", "DEBUG", "INFO", "WARNING", "ERROR", "FATAL"];
-        let fields = vec![
-            Field::new("timestamp", 1, kind::MESSAGE).of_type(TIMESTAMP),
-            Field::new("level", 2, kind::ENUM).of_type(".foxglove.Log.Level"),
-            Field::new("message", 3, kind::STRING),
-            Field::new("name", 4, kind::STRING),
-            Field::new("file", 5, kind::STRING),
-            Field::new("line", 6, kind::FIXED32),
-        ];
-        files("Log", fields, numbered("Level", &levels))
+        files::log()
     }
 
     /// Adds the message to `out`.
@@ -71,8 +78,8 @@ impl FoxgloveLog<'_> {
         if self.level != LogLevel::Unknown {
             put_number(out, 2, self.level as u64);
         }
-        put_text(out, 3, self.message);
-        put_text(out, 4, self.name);
+        put_text(out, 3, self.message.as_bytes());
+        put_text(out, 4, self.name.as_bytes());
     }
 }
 
@@ -82,65 +89,31 @@ impl LocationFix {
 
     /// What the type looks like.
     pub fn files() -> FileSet {
-        const KIND: &str = ".foxglove.LocationFix.PositionCovarianceType";
-        let kinds = ["UNKNOWN", "APPROXIMATED", "DIAGONAL_KNOWN", "KNOWN"];
-        let fields = vec![
-            Field::new("timestamp", 6, kind::MESSAGE).of_type(TIMESTAMP),
-            Field::new("frame_id", 7, kind::STRING),
-            Field::new("latitude", 1, kind::DOUBLE),
-            Field::new("longitude", 2, kind::DOUBLE),
-            Field::new("altitude", 3, kind::DOUBLE),
-            Field::new("position_covariance", 4, kind::DOUBLE).repeated(),
-            Field::new("position_covariance_type", 5, kind::ENUM).of_type(KIND),
-        ];
-        files("LocationFix", fields, numbered("PositionCovarianceType", &kinds))
+        files::location_fix()
     }
 
     /// Adds the message to `out`.
     pub fn put(&self, out: &mut Vec<u8>) {
-        let numbers = [(1, self.latitude), (2, self.longitude), (3, self.altitude)];
-        for (number, value) in numbers {
-            put_varint(out, key_of(number, FIXED64));
-            out.extend_from_slice(&value.to_le_bytes());
-        }
+        put_doubles(out, &[self.latitude, self.longitude, self.altitude]);
         put_moment(out, 6, self.nanos);
     }
 }
 
-/// The files of a type of Foxglove's: its fields, and an enumeration in it.
-fn files(name: &str, fields: Vec<Field>, one: Enum) -> FileSet {
-    let message = Message {
-        name: name.to_owned(),
-        fields,
-        enums: vec![one],
-        ..Message::default()
-    };
-    let own = File {
-        name: format!("foxglove/{name}.proto"),
-        package: "foxglove".to_owned(),
-        imports: vec![TIMESTAMP_FILE.to_owned()],
-        messages: vec![message],
-        syntax: PROTO3.to_owned(),
-        ..File::default()
-    };
-    FileSet { files: vec![timestamp_file(), own] }
-}
+impl FrameTransform<'_> {
+    /// The full name of the type.
+    pub const TYPE: &'static str = "foxglove.FrameTransform";
 
-fn numbered(name: &str, values: &[&str]) -> Enum {
-    let values = (0..).zip(values).map(|(number, value)| ((*value).to_owned(), number));
-    Enum { name: name.to_owned(), values: values.collect() }
-}
+    /// What the type looks like.
+    pub fn files() -> FileSet {
+        files::frame_transform()
+    }
 
-fn put_moment(out: &mut Vec<u8>, number: u32, nanos: i64) {
-    const SECOND: i64 = 1_000_000_000;
-    put_sized(out, number, |out| {
-        put_number(out, 1, nanos.div_euclid(SECOND) as u64);
-        put_number(out, 2, nanos.rem_euclid(SECOND) as u64);
-    });
-}
-
-fn put_text(out: &mut Vec<u8>, number: u32, text: &str) {
-    if !text.is_empty() {
-        put_bytes(out, number, text.as_bytes());
+    /// Adds the message to `out`.
+    pub fn put(&self, out: &mut Vec<u8>) {
+        put_moment(out, 1, self.nanos);
+        put_text(out, 2, self.parent.as_bytes());
+        put_text(out, 3, self.child.as_bytes());
+        put_sized(out, 4, |out| put_doubles(out, &self.translation));
+        put_sized(out, 5, |out| put_doubles(out, &self.rotation));
     }
 }

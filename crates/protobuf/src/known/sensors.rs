@@ -1,18 +1,11 @@
 //! What sensors saw, as Foxglove's own types have it: clouds of points, and images.
 //!
-//! ```text
-//! foxglove.PointCloud          1 timestamp | 2 frame_id | 4 point_stride fixed32
-//!                              | 5 fields, repeated | 6 data
-//! foxglove.PackedElementField  1 name | 2 offset fixed32 | 3 type, an enumeration
-//! foxglove.CompressedImage     1 timestamp | 2 data | 3 format | 4 frame_id
-//! foxglove.RawImage            1 timestamp | 2 width fixed32 | 3 height fixed32 | 4 encoding
-//!                              | 5 step fixed32 | 6 data | 7 frame_id
-//! google.protobuf.Timestamp    1 seconds | 2 nanos
-//! ```
-//! (`PointCloud.proto`, `PackedElementField.proto`, `CompressedImage.proto` and
-//! `RawImage.proto` of foxglove-sdk; versions differ in fields with numbers from 100 on.) What
-//! is not told is 0 or empty, and of what is told twice the last counts, as everywhere in
-//! protocol buffers.
+//! [The files](super::files) tell their fields. What is not told is 0 or empty, and of what is
+//! told twice the last counts, as everywhere in protocol buffers.
+
+mod put;
+#[cfg(test)]
+mod tests;
 
 use logtool_core::Cut;
 
@@ -26,6 +19,8 @@ use crate::{
 pub struct PointCloud<'b> {
     /// When it was seen: nanoseconds since 1970.
     pub nanos: i64,
+    /// The frame in which the points lie, which should be UTF-8.
+    pub frame_id: &'b [u8],
     /// How many bytes each point is.
     pub stride: u32,
     /// What a point has.
@@ -91,6 +86,7 @@ impl<'b> PointCloud<'b> {
         each(message, |number, wire| {
             match (number, wire) {
                 (1, Wire::Sized(bytes)) => cloud.nanos = timestamp(bytes)?,
+                (2, Wire::Sized(frame_id)) => cloud.frame_id = frame_id,
                 (4, Wire::Fixed32(stride)) => cloud.stride = stride,
                 (5, Wire::Sized(bytes)) if cloud.fields.len() < MAX_FIELDS => {
                     cloud.fields.push(PackedField::parse(bytes)?);
@@ -228,56 +224,4 @@ fn has_fields(files: &FileSet, name: &str, wanted: &[(&str, u32, u32)]) -> bool 
             of.fields.iter().any(|f| told(f) == (name.to_owned(), number, kind))
         })
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// As the Python package protobuf writes a cloud of two points: by hand from there.
-    const CLOUD: &[u8] = b"\x0a\x04\x08\x05\x10\x07\x12\x03map\x25\x06\0\0\0\
-        \x2a\x05\x0a\x01x\x18\x07\x2a\x0a\x0a\x01i\x15\x04\0\0\0\x18\x03\
-        \x32\x0c\0\0\x80\x3f\x01\0\0\0\0\x40\x02\0";
-
-    #[test]
-    fn a_cloud_is_what_its_bytes_say() {
-        let cloud = PointCloud::parse(CLOUD).unwrap();
-        assert_eq!((cloud.nanos, cloud.stride), (5_000_000_007, 6));
-        let x = PackedField { name: b"x", offset: 0, kind: 7 };
-        let i = PackedField { name: b"i", offset: 4, kind: 3 };
-        assert_eq!(cloud.fields, [x, i]);
-        assert_eq!(cloud.data, &CLOUD[CLOUD.len() - 12..]);
-        assert_eq!(PointCloud::parse(b""), Some(PointCloud::default()));
-        for len in 1..CLOUD.len() {
-            // What is cut inside a field is none.
-            let whole = [6, 11, 16, 23, 35];
-            assert_eq!(
-                PointCloud::parse(&CLOUD[..len]).is_some(),
-                whole.contains(&len)
-            );
-        }
-        assert_eq!(
-            PointCloud::parse(b"\x20\x06"),
-            None,
-            "a stride of another wire type"
-        );
-    }
-
-    #[test]
-    fn images_are_what_their_bytes_say() {
-        let file = b"\x0a\x02\x08\x01\x12\x03abc\x1a\x03png\x22\x03cam\xa2\x06\x01u";
-        let image = CompressedImage::parse(file).unwrap();
-        let wanted = CompressedImage {
-            nanos: 1_000_000_000,
-            frame_id: b"cam",
-            format: b"png",
-            data: b"abc",
-        };
-        assert_eq!(image, wanted);
-        let raw =
-            b"\x15\x02\0\0\0\x1d\x01\0\0\0\x22\x05mono8\x2d\x02\0\0\0\x32\x02\x07\x09";
-        let image = PixelImage::parse(raw).unwrap();
-        assert_eq!((image.width, image.height, image.step), (2, 1, 2));
-        assert_eq!((image.encoding, image.data), (&b"mono8"[..], &b"\x07\x09"[..]));
-    }
 }

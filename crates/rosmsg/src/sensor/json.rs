@@ -88,6 +88,7 @@ impl<'b> JsonCloud<'b> {
             stride: self.told.point_stride,
             fields: self.told.fields.iter().map(FieldText::packed).collect(),
             data: &self.data,
+            ..PointCloud::default()
         }
     }
 

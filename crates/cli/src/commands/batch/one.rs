@@ -274,7 +274,7 @@ impl Work<'_> {
             findings.add(manifest, &ready.topics, &damage);
             findings.check(self.global.strict)?;
             entry.remarks = [ready.warnings, ready.remarks, remarks].concat();
-            if ready.way == Some(Way::Lidar) {
+            if ready.way.is_some_and(Way::is_of_lidar) {
                 entry.remarks.extend(lidars::remarks(manifest, &ready.topics));
             }
             count = Count { tables: 1, rows };

@@ -26,7 +26,7 @@ use crate::{
     outcome::Outcome,
     progress, provenance, selection,
     terminal::say,
-    translate::Way,
+    translate::{Way, Wish},
     url,
 };
 
@@ -74,9 +74,10 @@ pub(super) fn run(
     findings.check(global.strict)?;
 
     let mut ready = Ready::new(&input, &log, args)?;
+    wish(args).check(&[ready.way])?;
     ready.options.verified = global.strict;
     provenance::tell_of(&mut ready.options, ready.format, [&input], global)?;
-    if ready.way == Some(Way::Lidar) {
+    if ready.way.is_some_and(Way::is_of_lidar) {
         lidars::warn(name, manifest, &ready.topics);
     }
     ready.tell(name, global.quiet);
@@ -99,6 +100,10 @@ pub(super) fn run(
     made.remarks = written.remarks;
     made.tell(name, input.source.len(), global);
     Ok(findings.tell(global.quiet))
+}
+
+fn wish(args: &ConvertArgs) -> Wish {
+    Wish::typed(args.ros2, args.foxglove)
 }
 
 /// Opens the log `input`, of which the records are wanted as they are.
@@ -144,7 +149,7 @@ impl Ready {
             Target::Bag => "rosbag",
             target => end(target),
         })?;
-        let way = Way::of(manifest, format.name(), args.ros2);
+        let way = Way::of(manifest, format.name(), wish(args));
         let mut topics = match way.filter(|_| args.records.topics.is_empty()) {
             Some(way) => way.all_topics(manifest),
             None => selection::topics(manifest, &args.records.topics, false)?,

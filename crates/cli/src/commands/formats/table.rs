@@ -91,8 +91,8 @@ pub(super) const OUTPUTS: &[Output] = &[
             (
                 &["vel", "capture"],
                 "scans as PointCloud2, images, positions and poses as messages of ROS, other \
-                 messages as types made for them; not the packets themselves, if their points \
-                 are there",
+                 messages as types made for them, or with --foxglove as Foxglove's types, in \
+                 protobuf; not the packets themselves, if their points are there",
             ),
         ],
     },

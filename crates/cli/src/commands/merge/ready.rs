@@ -13,7 +13,7 @@ use crate::{
     moved::Moved,
     new_log,
     terminal::say,
-    translate::Way,
+    translate::{Way, Wish},
 };
 
 /// A log as the new one takes it.
@@ -43,15 +43,17 @@ pub(super) fn ready(
     global: &GlobalArgs,
 ) -> Result<Vec<Ready>> {
     let mut all: Vec<Ready> = Vec::new();
-    let mut is_own = Vec::new();
-    for (source, moved) in sources.iter().zip(moved) {
+    let wish = Wish::typed(args.writing.ros2, args.foxglove);
+    let way = |source: &Source| Way::of(source.log.manifest(), format.name(), wish);
+    let ways: Vec<Option<Way>> = sources.iter().map(way).collect();
+    wish.check(&ways)?;
+    for ((source, moved), way) in sources.iter().zip(moved).zip(&ways) {
         let manifest = source.log.manifest();
-        let way = Way::of(manifest, format.name(), args.writing.ros2);
         let mut remarks = Vec::new();
         let ready = match way {
             Some(way) => {
                 let topics = way.all_topics(manifest);
-                if way == Way::Lidar {
+                if way.is_of_lidar() {
                     lidars::warn(&source.input.name, manifest, &topics);
                 }
                 let wanted = Selection { topics, ..Selection::default() };
@@ -87,8 +89,9 @@ pub(super) fn ready(
             remarks.iter().for_each(|remark| say!("{name}: {remark}"));
         }
         all.push(ready);
-        is_own.push(way.is_some_and(Way::is_of_vehicle));
     }
+    let is_own: Vec<bool> =
+        ways.iter().map(|way| way.is_some_and(Way::is_of_vehicle)).collect();
     // Bags that share a topic are parts of one recording.
     if is_own.contains(&true) {
         rename(&mut all, sources, &is_own, args.same_clock, global);

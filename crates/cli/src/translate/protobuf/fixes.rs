@@ -8,11 +8,11 @@ use logtool_core::{Columns, Log, Topic, TopicId, Translation, View};
 use logtool_protobuf::LocationFix;
 use logtool_sinks::{PositionReader, position_columns};
 
-use crate::translate::{decoded::of_columns, nanos_of};
+use crate::translate::{decoded::of_columns, nanos_of, protobuf::common};
 
 /// How records of the topic `id` of `log` become places on the map, `offset_nanos` later,
 /// if they say where something was; beside the topic itself, as `/sensor_gps/fix`.
-pub(super) fn fixes(
+pub(in crate::translate) fn fixes(
     log: &Arc<dyn Log>,
     id: TopicId,
     topic: &Topic,
@@ -29,13 +29,7 @@ pub(super) fn fixes(
     let Some(reader) = PositionReader::new(topic, decoder.schema()) else {
         return Ok(None);
     };
-    let mut about = crate::translate::protobuf::topic(
-        topic,
-        LocationFix::TYPE,
-        &LocationFix::files(),
-    );
-    about.name.push_str("/fix");
-    about.records = None;
+    let about = common(topic, "/fix", LocationFix::TYPE, &LocationFix::files());
     let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
         let fix = fix(&reader, batch, row, offset_nanos);
         fix.inspect(|fix| fix.put(out)).is_some()

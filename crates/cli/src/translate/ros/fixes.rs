@@ -27,7 +27,7 @@ const CORRECTED: std::ops::RangeInclusive<f64> = 4.0..=6.0;
 /// `offset_nanos` later. Where the height above the ellipsoid is known, or that of the
 /// geoid, altitudes are above the ellipsoid, as the type has it; else they are as they are
 /// told. Variances are the squares of how exact it is, if that is told.
-pub(super) fn fixes(
+pub(in crate::translate) fn fixes(
     log: &Arc<dyn Log>,
     id: TopicId,
     topic: &Topic,

@@ -22,7 +22,7 @@ use crate::translate::{decoded::of_rows, ros::made};
 
 /// How records of the topic `id` of `log` become messages, of a type of
 /// `package`, or why they do not.
-pub(super) fn rows(
+pub(in crate::translate) fn rows(
     log: &Arc<dyn Log>,
     id: TopicId,
     topic: &Topic,

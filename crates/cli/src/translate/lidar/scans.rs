@@ -1,8 +1,8 @@
-//! Points, as `sensor_msgs/PointCloud2`: a message each scan.
+//! Points: a cloud each scan.
 //!
 //! The fields begin as those of ROS's own driver do. Points are in the order of the packets.
-//! The header has the time of the first point, and as `seq` the number of the scan; the
-//! message is of the time of the scan's last packet, when a driver would have sent it.
+//! A cloud is stamped with the time of its first point; the message is of the time of the
+//! scan's last packet, when a driver would have sent it.
 
 use std::sync::Arc;
 
@@ -13,33 +13,39 @@ use arrow_array::{
     types::{Float32Type, TimestampNanosecondType, UInt8Type, UInt32Type},
 };
 use logtool_core::{
-    Columns, Decoder, Log, Messages, Run, TimeRange, Timestamp, Topic, TopicId,
-    Translate, Translation, View,
+    Columns, Decoder, Log, Messages, Primitive, Run, TimeRange, Timestamp, Topic,
+    TopicId, Translate, Translation, View,
 };
-use logtool_rosmsg::MessageWriter;
 
-use crate::translate::ros::common;
+use crate::translate::lidar::kind::{Kind, What};
 
-/// The fields: names, where in a point they are, and types as `sensor_msgs/PointField`
-/// numbers them. `time` is in seconds and `t` in nanoseconds after the header's.
-const FIELDS: [(&str, u32, u8); 12] = [
-    ("x", 0, FLOAT32),
-    ("y", 4, FLOAT32),
-    ("z", 8, FLOAT32),
-    ("intensity", 12, FLOAT32),
-    ("ring", 16, UINT16),
-    ("time", 18, FLOAT32),
-    ("t", 22, UINT32),
-    ("intensity_calibrated", 26, FLOAT32),
-    ("azimuth", 30, FLOAT32),
-    ("distance", 34, FLOAT32),
-    ("laser", 38, UINT8),
-    ("return_type", 39, UINT8),
+/// The fields: names, where in a point they are, and what they are. `time` is in seconds and
+/// `t` in nanoseconds after the cloud's.
+pub(super) const FIELDS: [(&str, u32, Primitive); 12] = [
+    ("x", 0, Primitive::F32),
+    ("y", 4, Primitive::F32),
+    ("z", 8, Primitive::F32),
+    ("intensity", 12, Primitive::F32),
+    ("ring", 16, Primitive::U16),
+    ("time", 18, Primitive::F32),
+    ("t", 22, Primitive::U32),
+    ("intensity_calibrated", 26, Primitive::F32),
+    ("azimuth", 30, Primitive::F32),
+    ("distance", 34, Primitive::F32),
+    ("laser", 38, Primitive::U8),
+    ("return_type", 39, Primitive::U8),
 ];
-const UINT8: u8 = 2;
-const UINT16: u8 = 4;
-const UINT32: u8 = 6;
-const FLOAT32: u8 = 7;
+
+/// A scan as a message tells it.
+pub(super) struct Cloud<'s> {
+    /// The number of the scan.
+    pub(super) number: u32,
+    pub(super) nanos: i64,
+    pub(super) frame: &'s str,
+    /// How many bytes a point is.
+    pub(super) step: u32,
+    pub(super) points: &'s [u8],
+}
 
 /// How many bytes a point has, and where in them its times are.
 const STEP: usize = 40;
@@ -60,8 +66,9 @@ pub(super) fn scans(
     topic: &Topic,
     time: TimeRange,
     offset_nanos: i64,
+    kind: Kind,
 ) -> Result<Translation> {
-    let about = common(topic, "", "sensor_msgs/PointCloud2")?;
+    let about = kind.topic(topic, "", What::Cloud)?;
     let frame = match topic.instance {
         0 => "velodyne".to_owned(),
         instance => format!("velodyne_{instance}"),
@@ -72,7 +79,7 @@ pub(super) fn scans(
         let decoder = log.decoder(id, &columns)?;
         let (frame, open) = (frame.clone(), Vec::new());
         let translator: Box<dyn Translate> =
-            Box::new(Scans { decoder, frame, offset_nanos, open });
+            Box::new(Scans { decoder, frame, offset_nanos, kind, open });
         Ok(translator)
     });
     Ok(Translation { from: id, topic: about, begin })
@@ -83,6 +90,7 @@ struct Scans {
     decoder: Box<dyn Decoder>,
     frame: String,
     offset_nanos: i64,
+    kind: Kind,
     /// The oldest first.
     open: Vec<Scan>,
 }
@@ -164,8 +172,16 @@ impl Scans {
     /// Ends the scan at `at`, at the record with this index.
     fn close(&mut self, at: usize, record: usize, messages: &mut Messages) {
         let scan = self.open.remove(at);
-        let last = scan.last;
-        scan.put(&self.frame, self.offset_nanos, messages.buffer());
+        let (number, last) = (scan.number, scan.last);
+        let (nanos, points) = scan.finish();
+        let cloud = Cloud {
+            number,
+            nanos: nanos.saturating_add(self.offset_nanos),
+            frame: &self.frame,
+            step: STEP as u32,
+            points: &points,
+        };
+        self.kind.put_cloud(&cloud, messages.buffer());
         messages.end_at(record, last);
     }
 }
@@ -179,10 +195,11 @@ impl Scan {
             || since.is_some_and(|since| since.saturating_abs() > MOST_NANOS)
     }
 
-    /// Adds the message to `out`.
-    fn put(mut self, frame: &str, offset_nanos: i64, out: &mut Vec<u8>) {
-        let first = self.times.iter().flatten().min().copied().unwrap_or_default();
-        for (point, time) in self.points.chunks_exact_mut(STEP).zip(&self.times) {
+    /// The time of its first point, and the points with theirs.
+    fn finish(self) -> (i64, Vec<u8>) {
+        let Self { mut points, times, .. } = self;
+        let first = times.iter().flatten().min().copied().unwrap_or_default();
+        for (point, time) in points.chunks_exact_mut(STEP).zip(&times) {
             let since = time.map(|time| time.saturating_sub(first));
             let seconds = since.map_or(f32::NAN, |since| (since as f64 / 1e9) as f32);
             let nanos = since.and_then(|since| u32::try_from(since).ok());
@@ -191,14 +208,7 @@ impl Scan {
             let place = point.get_mut(TIMES).unwrap_or_default();
             place.iter_mut().zip(times).for_each(|(place, byte)| *place = byte);
         }
-        let mut message = MessageWriter::new(out);
-        message.header(self.number, first.saturating_add(offset_nanos), frame);
-        message.u32(1).u32(self.times.len() as u32).u32(FIELDS.len() as u32);
-        for (name, offset, kind) in FIELDS {
-            message.text(name).u32(offset).u8(kind).u32(1);
-        }
-        message.u8(0).u32(STEP as u32).u32(self.points.len() as u32);
-        message.list(&self.points).u8(1);
+        (first, points)
     }
 }
 
@@ -246,16 +256,15 @@ impl<'b> Points<'b> {
     fn put(&self, row: usize, out: &mut Vec<u8>) {
         let float = |values: &[f32]| values.get(row).copied().unwrap_or(f32::NAN);
         let byte = |values: &[u8]| values.get(row).copied().unwrap_or_default();
-        let mut point = MessageWriter::new(out);
         for values in self.place {
-            point.bytes(&float(values).to_le_bytes());
+            out.extend_from_slice(&float(values).to_le_bytes());
         }
-        point.bytes(&f32::from(byte(self.intensity)).to_le_bytes());
-        point.bytes(&u16::from(byte(self.ring)).to_le_bytes());
-        point.bytes(&[0; TIMES.end - TIMES.start]);
+        out.extend_from_slice(&f32::from(byte(self.intensity)).to_le_bytes());
+        out.extend_from_slice(&u16::from(byte(self.ring)).to_le_bytes());
+        out.extend_from_slice(&[0; TIMES.end - TIMES.start]);
         for values in self.rest {
-            point.bytes(&float(values).to_le_bytes());
+            out.extend_from_slice(&float(values).to_le_bytes());
         }
-        point.u8(byte(self.laser)).u8(byte(self.return_type));
+        out.extend([byte(self.laser), byte(self.return_type)]);
     }
 }

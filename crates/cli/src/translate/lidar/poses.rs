@@ -1,5 +1,5 @@
-//! Attitudes, as transforms: `tf2_msgs/TFMessage` on `/tf`, of `base_link` in `world`, which
-//! stays where it is. What is not marked valid is left out.
+//! Attitudes, as transforms on `/tf`: of `base_link` in `world`, which stays where it is. What is
+//! not marked valid is left out.
 
 use std::sync::Arc;
 
@@ -10,9 +10,23 @@ use arrow_array::{
     types::{Float32Type, UInt8Type},
 };
 use logtool_core::{Log, Topic, TopicId, Translation, VALID_ROWS};
-use logtool_rosmsg::MessageWriter;
 
-use crate::translate::{decoded::of_rows, nanos_of, ros::common};
+use crate::translate::{
+    decoded::of_rows,
+    lidar::kind::{Kind, What},
+    nanos_of,
+};
+
+/// The frames.
+pub(super) const PARENT: &str = "world";
+pub(super) const CHILD: &str = "base_link";
+
+/// An attitude.
+pub(super) struct Turn {
+    pub(super) nanos: i64,
+    /// A quaternion: `x`, `y`, `z`, `w`.
+    pub(super) rotation: [f64; 4],
+}
 
 /// How records of the topic `id` of `log` become transforms, `offset_nanos` later, if it is
 /// known which of their numbers is which.
@@ -21,6 +35,7 @@ pub(super) fn poses(
     id: TopicId,
     topic: &Topic,
     offset_nanos: i64,
+    kind: Kind,
 ) -> Result<Option<Translation>> {
     let Some(told) = topic.metadata.get("quaternion_order") else { return Ok(None) };
     let names = if told.starts_with("x, y, z, w") {
@@ -30,7 +45,7 @@ pub(super) fn poses(
     } else {
         return Ok(None);
     };
-    let mut about = common(topic, "", "tf2_msgs/TFMessage")?;
+    let mut about = kind.topic(topic, "", What::Transform)?;
     about.name = "/tf".to_owned();
     let valid: Option<u8> =
         topic.metadata.get(VALID_ROWS).and_then(|valid| valid.parse().ok());
@@ -47,11 +62,9 @@ pub(super) fn poses(
         {
             return false;
         }
-        let numbers = names.map(|name| number(name).unwrap_or(f64::NAN));
+        let rotation = names.map(|name| number(name).unwrap_or(f64::NAN));
         let nanos = nanos_of(batch, row).saturating_add(offset_nanos);
-        let mut message = MessageWriter::new(out);
-        message.u32(1).header(0, nanos, "world").text("base_link");
-        message.f64s(&[0.0; 3]).f64s(&numbers);
+        kind.put_turn(&Turn { nanos, rotation }, out);
         true
     };
     Ok(Some(of_rows(log, id, about, put)))

@@ -1,17 +1,20 @@
-//! Logs of lidars with messages of ROS 1: those that ROS has for such things, and of types
+//! Logs of lidars as messages of ROS 1, or as protocol buffers of Foxglove's types; and of types
 //! made of the columns of a topic elsewhere.
 //!
-//! | topic | becomes | of type |
-//! |---|---|---|
-//! | `points` | `/points`, a message each scan | `sensor_msgs/PointCloud2` |
-//! | `image` | `/image/compressed` | `sensor_msgs/CompressedImage` |
-//! | | `/image`, those that are rows of pixels | `sensor_msgs/Image` |
-//! | with positions | `/gps/fix`, `/position/fix` | `sensor_msgs/NavSatFix` |
-//! | `pose` | `/tf` | `tf2_msgs/TFMessage` |
-//! | all but points and images | `/gps`, … | `velodyne_log/Gps`, …: a field each column |
+//! | topic | becomes | of ROS | of Foxglove |
+//! |---|---|---|---|
+//! | `points` | `/points`, a message each scan | `sensor_msgs/PointCloud2` | `foxglove.PointCloud` |
+//! | `image` | `/image/compressed` | `sensor_msgs/CompressedImage` | `foxglove.CompressedImage` |
+//! | | `/image`, those that are rows of pixels | `sensor_msgs/Image` | `foxglove.RawImage` |
+//! | with positions | `/gps/fix`, `/position/fix` | `sensor_msgs/NavSatFix` | `foxglove.LocationFix` |
+//! | `pose` | `/tf` | `tf2_msgs/TFMessage` | `foxglove.FrameTransform` |
+//! | all but points and images | `/gps`, …: a field each column | `velodyne_log/Gps`, … | `velodyne_log.gps`, … |
 
+mod foxglove;
 mod images;
+mod kind;
 mod poses;
+mod ros;
 mod scans;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -21,20 +24,13 @@ use logtool_core::{
     Log, Manifest, Selection, Topic, TopicOrigin, TopicSet, TranslatedLog,
 };
 
-use crate::{
-    moved::Moved,
-    translate::{
-        Prepared,
-        ros::{fixes, rows},
-    },
-};
+use crate::{moved::Moved, translate::Prepared};
 
-/// The package of the types that are made.
-const PACKAGE: &str = "velodyne_log";
+pub(crate) use self::kind::Kind;
 
 /// The topics that are to become messages, if nobody names some: of packets, of which
 /// there are points, only these.
-pub(in crate::translate) fn all_topics(manifest: &Manifest) -> TopicSet {
+pub(super) fn all_topics(manifest: &Manifest) -> TopicSet {
     let of_points = |topic: &Topic| {
         let is_it =
             |other: &&Topic| is_points(other) && other.instance == topic.instance;
@@ -46,15 +42,16 @@ pub(in crate::translate) fn all_topics(manifest: &Manifest) -> TopicSet {
     wanted.map(|(id, _)| id).collect()
 }
 
-/// `log`, of lidars, with its `wanted` topics as messages of ROS 1, of points of the wanted
-/// times.
+/// `log`, of lidars, with its `wanted` topics as messages of this `kind`, of points of the
+/// wanted times.
 ///
 /// # Errors
 /// Where a topic cannot be read.
-pub(in crate::translate) fn lidar(
+pub(super) fn lidar(
     log: Arc<dyn Log>,
     wanted: &Selection,
     moved: Moved,
+    kind: Kind,
 ) -> Result<Prepared> {
     let Moved { nanos: offset_nanos, is_unix } = moved;
     let Selection { topics: wanted, time } = wanted;
@@ -73,20 +70,21 @@ pub(in crate::translate) fn lidar(
             continue;
         }
         if is_points(topic) {
-            translations.push(scans::scans(&log, id, topic, *time, offset_nanos)?);
+            let scans = scans::scans(&log, id, topic, *time, offset_nanos, kind)?;
+            translations.push(scans);
             continue;
         }
         if topic.type_name == "ImageM" {
-            translations.extend(images::images(&log, id, topic, offset_nanos)?);
+            translations.extend(images::images(&log, id, topic, offset_nanos, kind)?);
             continue;
         }
-        match rows::rows(&log, id, topic, PACKAGE)? {
+        match kind.rows(&log, id, topic)? {
             Ok(translation) => translations.push(translation),
             Err(why) => remarks.push(format!("left out: {} ({why})", topic.label())),
         }
-        translations.extend(fixes::fixes(&log, id, topic, offset_nanos)?);
+        translations.extend(kind.fixes(&log, id, topic, offset_nanos)?);
         if topic.type_name == "RobotPoseM" {
-            match poses::poses(&log, id, topic, offset_nanos)? {
+            match poses::poses(&log, id, topic, offset_nanos, kind)? {
                 Some(translation) => translations.push(translation),
                 None => remarks.push(format!(
                     "left out: {} as a transform (the order of its four numbers is not \
@@ -102,9 +100,7 @@ pub(in crate::translate) fn lidar(
 }
 
 /// What there is to say of the points of `manifest`: how they are made.
-pub(in crate::translate) fn words(
-    manifest: &Manifest,
-) -> Vec<(String, BTreeMap<String, String>)> {
+pub(super) fn words(manifest: &Manifest) -> Vec<(String, BTreeMap<String, String>)> {
     let points = manifest.topics.iter().filter(|topic| is_points(topic));
     points.map(|topic| (topic.label().into_owned(), topic.metadata.clone())).collect()
 }

@@ -1,0 +1,75 @@
+//! What lidars' logs hold, as Foxglove's types have it, in protocol buffers.
+
+use logtool_core::{Primitive, Topic};
+use logtool_protobuf::{
+    CompressedImage, FrameTransform, PackedField, PixelImage, PointCloud,
+};
+
+use crate::translate::{
+    lidar::{
+        images::Image,
+        kind::What,
+        poses::{CHILD, PARENT, Turn},
+        scans::{Cloud, FIELDS},
+    },
+    protobuf,
+};
+
+pub(super) fn topic(topic: &Topic, more: &str, what: What) -> Topic {
+    let (type_name, files) = match what {
+        What::Cloud => (PointCloud::TYPE, PointCloud::files()),
+        What::CompressedImage => (CompressedImage::TYPE, CompressedImage::files()),
+        What::Image => (PixelImage::TYPE, PixelImage::files()),
+        What::Transform => (FrameTransform::TYPE, FrameTransform::files()),
+    };
+    protobuf::common(topic, more, type_name, &files)
+}
+
+/// As the enumeration of `foxglove.PackedElementField` has it.
+fn number(of: Primitive) -> u64 {
+    match of {
+        Primitive::U8 => 1,
+        Primitive::U16 => 3,
+        Primitive::U32 => 5,
+        _ => 7,
+    }
+}
+
+pub(super) fn put_cloud(cloud: &Cloud<'_>, out: &mut Vec<u8>) {
+    let field = |(name, offset, of): (&'static str, u32, Primitive)| PackedField {
+        name: name.as_bytes(),
+        offset,
+        kind: number(of),
+    };
+    let message = PointCloud {
+        nanos: cloud.nanos,
+        frame_id: cloud.frame.as_bytes(),
+        stride: cloud.step,
+        fields: FIELDS.map(field).into(),
+        data: cloud.points,
+    };
+    message.put(out);
+}
+
+pub(super) fn put_image(image: &Image<'_>, out: &mut Vec<u8>) {
+    let Image { nanos, width, height, data, .. } = *image;
+    let (frame_id, encoding) = (image.frame.as_bytes(), image.encoding.as_bytes());
+    match image.step() {
+        None => CompressedImage { nanos, frame_id, format: encoding, data }.put(out),
+        Some(step) => {
+            PixelImage { nanos, frame_id, width, height, encoding, step, data }
+                .put(out);
+        }
+    }
+}
+
+pub(super) fn put_turn(turn: &Turn, out: &mut Vec<u8>) {
+    let message = FrameTransform {
+        nanos: turn.nanos,
+        parent: PARENT,
+        child: CHILD,
+        translation: [0.0; 3],
+        rotation: turn.rotation,
+    };
+    message.put(out);
+}

@@ -1,0 +1,76 @@
+//! Images: files, or rows of pixels.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use arrow_array::{RecordBatch, cast::AsArray as _, types::Int32Type};
+use logtool_core::{Log, Topic, TopicId, Translation};
+
+use crate::translate::{
+    decoded::of_rows,
+    lidar::kind::{Kind, What},
+    nanos_of,
+};
+
+/// An image.
+pub(super) struct Image<'b> {
+    pub(super) nanos: i64,
+    /// The frame of the camera.
+    pub(super) frame: String,
+    /// What a file is, or what pixels are.
+    pub(super) encoding: &'b str,
+    pub(super) width: u32,
+    pub(super) height: u32,
+    pub(super) data: &'b [u8],
+}
+
+impl<'b> Image<'b> {
+    /// The image in the row `row` of `batch`, `offset_nanos` later.
+    fn read(batch: &'b RecordBatch, row: usize, offset_nanos: i64) -> Option<Self> {
+        let number = |name: &str| -> Option<i32> {
+            Some(
+                batch.column_by_name(name)?.as_primitive_opt::<Int32Type>()?.value(row),
+            )
+        };
+        let encoding = batch.column_by_name("encoding")?;
+        Some(Self {
+            nanos: nanos_of(batch, row).saturating_add(offset_nanos),
+            frame: format!("camera_{}", number("camera")?),
+            encoding: encoding.as_string_opt::<i32>()?.value(row),
+            width: number("width")? as u32,
+            height: number("height")? as u32,
+            data: batch.column_by_name("data")?.as_binary_opt::<i32>()?.value(row),
+        })
+    }
+
+    /// How many bytes a row of pixels is, if it has such.
+    pub(super) fn step(&self) -> Option<u32> {
+        let channels = match self.encoding {
+            "mono8" => 1,
+            "rgb8" => 3,
+            _ => return None,
+        };
+        Some(self.width.wrapping_mul(channels))
+    }
+}
+
+/// How records of the topic `id` of `log` become images, `offset_nanos` later: one topic of
+/// each type.
+pub(super) fn images(
+    log: &Arc<dyn Log>,
+    id: TopicId,
+    topic: &Topic,
+    offset_nanos: i64,
+    kind: Kind,
+) -> Result<[Translation; 2]> {
+    let files = kind.topic(topic, "/compressed", What::CompressedImage)?;
+    let pixels = kind.topic(topic, "", What::Image)?;
+    let put = move |is_pixels: bool| {
+        move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
+            let image = Image::read(batch, row, offset_nanos);
+            let image = image.filter(|image| image.step().is_some() == is_pixels);
+            image.inspect(|image| kind.put_image(image, out)).is_some()
+        }
+    };
+    Ok([of_rows(log, id, files, put(false)), of_rows(log, id, pixels, put(true))])
+}
