@@ -119,7 +119,6 @@ impl Way {
     pub(crate) fn left_out(self, manifest: &Manifest, to: &str) -> Option<String> {
         match self {
             Self::Px4 if to == "rosbag" => ros::px4_left_out(manifest),
-            Self::Cdr => ros::mcap_left_out(manifest),
             _ => None,
         }
     }

@@ -63,7 +63,7 @@ impl Decoder for CdrDecoder {
             offset.get_or_insert(record.offset);
             let message = record.payload.get(self.envelope..).unwrap_or_default();
             let start = bytes.len();
-            if self.transcoder.from_cdr(message, &mut bytes) {
+            if self.transcoder.from_cdr(message, &mut bytes).is_some() {
                 entries.push((record, start..bytes.len()));
             } else {
                 record.undecodable().add_to(damage);

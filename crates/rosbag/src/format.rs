@@ -3,11 +3,17 @@
 use std::sync::Arc;
 
 use logtool_core::{
-    Code, Extract, Format, Likeness, Log, Manifest, OpenOptions, Output, RecordSink,
-    Result, Source, WriteOptions,
+    Code, Extract, Format, LeftOut, Likeness, Log, Manifest, OpenOptions, Output,
+    RecordSink, Result, Source, WriteOptions,
 };
 
-use crate::{check::CODES, log::RosbagLog, notes::FORMAT_NAME, sink::BagSink, wire};
+use crate::{
+    check::CODES,
+    log::RosbagLog,
+    notes::FORMAT_NAME,
+    sink::{self, BagSink},
+    wire,
+};
 
 /// The format of ROS 1's bags.
 pub const FORMAT: Rosbag = Rosbag;
@@ -60,5 +66,12 @@ impl Format for Rosbag {
         options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
         Ok(Box::new(BagSink::new(out, extracts, options)?))
+    }
+
+    fn leaves_out(&self, extract: &Extract<'_>) -> Vec<LeftOut> {
+        match extract.manifest.format == FORMAT_NAME {
+            true => Vec::new(),
+            false => sink::leaves_out(extract.manifest).into_iter().collect(),
+        }
     }
 }

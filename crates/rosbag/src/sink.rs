@@ -5,6 +5,8 @@ mod copy;
 mod foreign;
 mod numbers;
 
+pub(crate) use self::foreign::leaves_out;
+
 use std::collections::BTreeSet;
 
 use logtool_core::{

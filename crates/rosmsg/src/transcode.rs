@@ -45,7 +45,7 @@ const CDR_LE: [u8; 4] = [0, 1, 0, 0];
 /// let (mut cdr, mut packed) = (Vec::new(), Vec::new());
 /// assert!(transcoder.to_cdr(b"\x07\x02\0\0\0hi", &mut cdr));
 /// assert_eq!(cdr, b"\0\x01\0\0\x07\0\0\0\x03\0\0\0hi\0");
-/// assert!(transcoder.from_cdr(&cdr, &mut packed));
+/// assert_eq!(transcoder.from_cdr(&cdr, &mut packed), Some(0));
 /// assert_eq!(packed, b"\x07\x02\0\0\0hi");
 /// # Ok::<(), logtool_core::Error>(())
 /// ```
@@ -100,14 +100,16 @@ impl Transcoder {
 
     /// Adds to `out` the message that `payload` is in CDR as the layout has it: of either
     /// byte order, of version 1 (XCDR1) or of version 2 without parameters (PLAIN_CDR2).
-    /// Nothing is added, and the answer is no, if it is not that message.
+    /// Nothing is added, and nothing the answer, if it is not that message.
+    ///
+    /// The answer is how many times in it are no numbers of ROS 1: before 1970, or durations
+    /// with nanoseconds of more than 2 s. They keep their bits, which ROS 1 reads otherwise.
     ///
     /// A message may be followed by less than 8 bytes, which is as far as writers fill up.
-    #[must_use]
-    pub fn from_cdr(&self, payload: &[u8], out: &mut Vec<u8>) -> bool {
+    pub fn from_cdr(&self, payload: &[u8], out: &mut Vec<u8>) -> Option<u64> {
         let before = out.len();
-        let fits = from_cdr::run(&self.program, payload, out).is_some();
-        if !fits {
+        let fits = from_cdr::run(&self.program, payload, out);
+        if fits.is_none() {
             out.truncate(before);
         }
         fits

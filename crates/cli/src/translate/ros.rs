@@ -13,7 +13,7 @@ use logtool_rosmsg::Definition;
 use crate::translate;
 
 pub(super) use self::{
-    cdr::{cdr, is_foreign, left_out as mcap_left_out},
+    cdr::{cdr, is_foreign},
     fixes::fixes,
     px4::{left_out as px4_left_out, px4},
     rows::rows,

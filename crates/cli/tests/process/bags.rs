@@ -27,16 +27,19 @@ fn time(millis: u32) -> Vec<u8> {
 const TOPICS: [&str; 3] = ["/a", "/b", "/a"];
 
 fn connection(id: u32) -> Vec<u8> {
+    latching(id, &[])
+}
+
+/// A connection that says this of whether it latches.
+fn latching(id: u32, more: &[(&str, &[u8])]) -> Vec<u8> {
     let topic = TOPICS[id as usize].as_bytes();
-    let about = record(
-        &[
-            ("topic", topic),
-            ("type", b"std_msgs/Float64"),
-            ("md5sum", b"fdb28210bfa9d7c91146260178d9a584"), // of ROS itself
-            ("message_definition", b"float64 data\n"),
-        ],
-        b"",
-    );
+    let usual: [(&str, &[u8]); 4] = [
+        ("topic", topic),
+        ("type", b"std_msgs/Float64"),
+        ("md5sum", b"fdb28210bfa9d7c91146260178d9a584"), // of ROS itself
+        ("message_definition", b"float64 data\n"),
+    ];
+    let about = record(&[&usual[..], more].concat(), b"");
     let header = &about[4..about.len() - 4];
     record(&[("op", &[7]), ("conn", &id.to_le_bytes()), ("topic", topic)], header)
 }
@@ -316,4 +319,42 @@ fn an_unknown_compression_is_one_error_and_one_line_for_each_topic() {
     assert_eq!(run.stdout.lines().count(), 50);
     assert_eq!(run.stderr.matches("zstd").count(), 2, "{run:?}"); // two topics
     run.ended(3, &["likewise in 1 place more, up to byte 9641"]);
+}
+
+#[test]
+fn what_connections_say_of_latching_is_the_same_behind_an_mcap_file() {
+    let said: [&[(&str, &[u8])]; 3] =
+        [&[], &[("latching", b"")], &[("latching", b"1"), ("callerid", b"/n")]];
+    // A bag that nobody finished: connections, each with a message.
+    let mut bag = b"#ROSBAG V2.0\n".to_vec();
+    let fields: [(&str, &[u8]); 4] = [
+        ("op", &[3]),
+        ("index_pos", &0_u64.to_le_bytes()),
+        ("conn_count", &0_u32.to_le_bytes()),
+        ("chunk_count", &0_u32.to_le_bytes()),
+    ];
+    let padding = 4096 - record(&fields, b"").len();
+    bag.extend(record(&fields, &vec![b' '; padding]));
+    let mut data = Vec::new();
+    for (id, more) in (0_u32..).zip(said) {
+        data.extend(latching(id, more));
+        let fields: [(&str, &[u8]); 3] =
+            [("conn", &id.to_le_bytes()), ("op", &[2]), ("time", &time(id))];
+        data.extend(record(&fields, &1.5_f64.to_le_bytes()));
+    }
+    let size = (data.len() as u32).to_le_bytes();
+    bag.extend(record(
+        &[("op", &[5]), ("compression", b"none"), ("size", &size)],
+        &data,
+    ));
+    let folder = Folder::new();
+    folder.write("a.bag", &bag);
+    folder.run(&["convert", "a.bag", "-q", "-o", "a.mcap"]);
+    folder.run(&["convert", "a.mcap", "-q", "-o", "b.bag"]).succeeded();
+    let made = fs::read(folder.path().join("b.bag")).unwrap();
+    let has = |some: &[u8]| made.windows(some.len()).filter(|at| *at == some).count();
+    let (none, one) = (b"\x09\0\0\0latching=", b"\x0a\0\0\0latching=1");
+    // Each connection is in its chunk, and at the end.
+    assert_eq!((has(none), has(one), has(b"latching=")), (2, 2, 4));
+    assert_eq!(has(b"fdb28210bfa9d7c91146260178d9a584"), 6);
 }

@@ -209,3 +209,45 @@ fn a_message_of_ros_2_that_does_not_fit_is_told_and_the_others_are_in_the_bag() 
     folder.run(&["convert", "some.mcap", "-o", "some.bag"]).ended(3, &told);
     assert_eq!(cat(&folder, "some.bag").lines().count(), 1);
 }
+
+#[test]
+fn a_time_before_1970_is_told_as_ros_1_has_no_number_for_it() {
+    let folder = Folder::new();
+    let time = "builtin_interfaces/Time t\nbuiltin_interfaces/Duration d";
+    let channel =
+        |name, message| (name, "cdr", "a_msgs/msg/T", "ros2msg", time, message);
+    // By hand: -1 s and half a second, and -1 s as a duration, of which ROS 1 has some; then
+    // times that both have.
+    let before = b"\0\x01\0\0\xff\xff\xff\xff\0\x65\xcd\x1d\xff\xff\xff\xff\0\0\0\0";
+    let after = b"\0\x01\0\0\xff\xff\xff\x7f\0\x65\xcd\x1d\xff\xff\xff\xff\0\0\0\0";
+    let all = [channel("/before", &before[..]), channel("/after", after)];
+    folder.write("both.mcap", &mcap(&all));
+    let told = ["2 records", "a time before 1970, which ROS 1 reads", "of /before"];
+    let done = folder.run(&["convert", "both.mcap", "-o", "both.bag"]).ended(3, &told);
+    assert!(!done.stderr.contains("of /after"), "{done:?}");
+    assert_eq!(cat(&folder, "both.bag").lines().count(), 2);
+    folder.write("after.mcap", &mcap(&all[1..]));
+    folder.run(&["convert", "after.mcap", "-o", "after.bag"]).ended(0, &["1 record"]);
+}
+
+#[test]
+fn what_a_file_has_beside_its_messages_is_named_before_a_bag_is_made_of_it() {
+    let folder = Folder::new();
+    let mut file =
+        Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
+    let schema = file.schema("a_msgs/Old", "ros1msg", b"uint8 x").unwrap();
+    let channel = file.channel("/old", schema, "ros1", Default::default()).unwrap();
+    let time = Timestamp::from_nanos(1_500_000_000_000_000_000);
+    file.write(channel, 7, time, time, b"\x09").unwrap();
+    let words = [("by".to_owned(), "hand".to_owned())].into();
+    file.metadata("notes", &words).unwrap();
+    // Where a file is from is nothing of its own.
+    file.metadata("logtool", &words).unwrap();
+    folder.write("a.mcap", &file.finish().unwrap().into_inner());
+    let told = "warning: a.mcap: left out: 1 metadata record: a bag has only messages";
+    for command in ["convert", "filter", "repair"] {
+        let out = format!("{command}.bag");
+        folder.run(&[command, "a.mcap", "-o", &out]).ended(0, &[told]);
+    }
+    folder.run(&["merge", "a.mcap", "convert.bag", "-o", "c.bag"]).ended(0, &[told]);
+}

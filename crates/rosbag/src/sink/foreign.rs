@@ -1,7 +1,9 @@
 //! Extracts of logs that are no bags, and have messages of ROS 1 all the same: of MCAP
 //! files.
 
-use logtool_core::{Error, ErrorKind, Manifest, Result, Selection, Stream, Value};
+use logtool_core::{
+    Error, ErrorKind, LeftOut, Manifest, Result, Selection, Stream, Value,
+};
 
 use crate::{connection::Raw, table::Table, write::header::ConnectionHeader};
 
@@ -33,9 +35,8 @@ pub(super) fn connections(manifest: &Manifest, selection: &Selection) -> Result<
         if let Some(caller) = words("callerid") {
             header = header.with_caller(caller);
         }
-        if topic.latched.contains(&number) {
-            header = header.latched();
-        }
+        let latches = topic.latched.contains(&number).then_some("1");
+        header = header.saying_of_latching(words("latching").or(latches));
         let id = match stream.metadata.get("id") {
             Some(Value::UInt(id)) => u32::try_from(*id).unwrap_or(number),
             _ => number,
@@ -44,6 +45,31 @@ pub(super) fn connections(manifest: &Manifest, selection: &Selection) -> Result<
         Ok((raw, stream.topic))
     });
     Ok(Table::of_streams(connections.collect::<Result<Vec<_>>>()?))
+}
+
+/// What the log of `manifest` has beside its messages, for which a bag has no place. What tells
+/// where the log itself is from is not counted: the bag says that of its own.
+pub(crate) fn leaves_out(manifest: &Manifest) -> Option<LeftOut> {
+    const OWN: [&str; 2] = ["logtool", "provenance"];
+    let files = match manifest.metadata.get("attachments") {
+        Some(Value::UInt(count)) => *count,
+        _ => 0,
+    };
+    let words = match manifest.metadata.get("metadata") {
+        Some(Value::Map(all)) => {
+            all.keys().filter(|key| !OWN.contains(&key.as_str())).count() as u64
+        }
+        _ => 0,
+    };
+    let counts = [(files, "attachment"), (words, "metadata record")];
+    let told = counts.into_iter().filter(|(count, _)| *count > 0);
+    let told = told.map(|(count, one)| {
+        let end = if count == 1 { "" } else { "s" };
+        format!("{count} {one}{end}")
+    });
+    let told: Vec<String> = told.collect();
+    let what = format!("{}: a bag has only messages", told.join(", "));
+    (!told.is_empty()).then_some(LeftOut { topic: None, what })
 }
 
 /// What is said of `stream` under `key`.

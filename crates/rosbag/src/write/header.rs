@@ -26,7 +26,7 @@ pub struct ConnectionHeader {
     definition: String,
     md5sum: Option<String>,
     caller: Option<String>,
-    is_latching: bool,
+    latching: Option<String>,
 }
 
 impl ConnectionHeader {
@@ -40,7 +40,7 @@ impl ConnectionHeader {
             definition: definition.to_owned(),
             md5sum: None,
             caller: None,
-            is_latching: false,
+            latching: Some("0".to_owned()),
         }
     }
 
@@ -62,7 +62,14 @@ impl ConnectionHeader {
     /// The same, its last message being also for those who subscribe later.
     #[must_use]
     pub fn latched(mut self) -> Self {
-        self.is_latching = true;
+        self.latching = Some("1".to_owned());
+        self
+    }
+
+    /// The same with this text of whether it latches, or none: as another header has it.
+    #[must_use]
+    pub(crate) fn saying_of_latching(mut self, text: Option<&str>) -> Self {
+        self.latching = text.map(str::to_owned);
         self
     }
 
@@ -93,7 +100,9 @@ impl ConnectionHeader {
         if let Some(caller) = &self.caller {
             field("callerid", caller);
         }
-        field("latching", if self.is_latching { "1" } else { "0" });
+        if let Some(latching) = &self.latching {
+            field("latching", latching);
+        }
         field("md5sum", &md5sum);
         field("message_definition", &self.definition);
         field("topic", &self.topic);

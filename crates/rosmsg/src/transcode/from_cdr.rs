@@ -15,15 +15,18 @@ struct Reading<'r> {
     out: &'r mut Vec<u8>,
     /// As long as `out` may become.
     limit: usize,
+    /// How many times ROS 1 has no number for.
+    beyond: u64,
 }
 
-/// Adds to `out` what `payload` is in CDR, if it is what `program` says.
-pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Option<()> {
+/// Adds to `out` what `payload` is in CDR, if it is what `program` says; says how many times
+/// in it ROS 1 has no number for.
+pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Option<u64> {
     let limit = out.len().saturating_add(most_bytes(payload.len()));
     let cut = FieldCut::new(payload, Encoding::Cdr)?;
-    let mut reading = Reading { program, cut, out, limit };
+    let mut reading = Reading { program, cut, out, limit, beyond: 0 };
     reading.steps(0, program.ops.len())?;
-    reading.cut.is_at_end().then_some(())
+    reading.cut.is_at_end().then_some(reading.beyond)
 }
 
 impl Reading<'_> {
@@ -38,7 +41,7 @@ impl Reading<'_> {
                     let count = self.count()?;
                     self.numbers(size, count)?;
                 }
-                Op::Time { .. } => self.numbers(4, 2)?,
+                Op::Time { is_signed } => self.time(is_signed)?,
                 Op::Text => self.text()?,
                 Op::Seq => {
                     (self.out.len() < self.limit).then_some(())?;
@@ -61,6 +64,17 @@ impl Reading<'_> {
                 }
             }
         }
+        Some(())
+    }
+
+    /// ROS 1 has no sign in times, and one in the nanoseconds of durations: what is told with
+    /// the highest bit there is another number to it. The bits are kept.
+    fn time(&mut self, is_signed: bool) -> Option<()> {
+        let (secs, nanos) = (self.cut.u32()?, self.cut.u32()?);
+        let changes = if is_signed { nanos } else { secs };
+        self.beyond += u64::from(changes.cast_signed() < 0);
+        self.out.extend_from_slice(&secs.to_le_bytes());
+        self.out.extend_from_slice(&nanos.to_le_bytes());
         Some(())
     }
 

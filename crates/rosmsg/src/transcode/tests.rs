@@ -33,7 +33,7 @@ fn to_cdr(transcoder: &Transcoder, payload: &[u8]) -> Option<Vec<u8>> {
 
 fn from_cdr(transcoder: &Transcoder, payload: &[u8]) -> Option<Vec<u8>> {
     let mut out = vec![0xee; 3];
-    let fits = transcoder.from_cdr(payload, &mut out);
+    let fits = transcoder.from_cdr(payload, &mut out).is_some();
     assert_eq!(out[..3], [0xee; 3]);
     assert!(fits || out.len() == 3);
     fits.then(|| out.split_off(3))
@@ -195,7 +195,8 @@ fn counts_that_lie_take_neither_memory_nor_time() {
         let mut out = Vec::new();
         let lies = [0xff; 12];
         assert!(!transcoder.to_cdr(&lies, &mut out), "{text}");
-        assert!(!transcoder.from_cdr(&[&[0, 1, 0, 0], &lies[..]].concat(), &mut out));
+        let payload = [&[0, 1, 0, 0], &lies[..]].concat();
+        assert_eq!(transcoder.from_cdr(&payload, &mut out), None);
         assert!(out.capacity() < 5 << 20, "{text}: {}", out.capacity());
     }
     // What has no bytes at all is not gone through.
@@ -224,4 +225,25 @@ fn neighbours_of_one_size_are_one_step() {
     let layout: Arc<Layout> = compile("pkg/All", text).unwrap();
     let program = Program::compile(&layout, true).unwrap();
     assert_eq!(program.ops.len(), 2, "{program:?}");
+}
+
+/// ROS 1 has times from 1970 on, and durations of which the nanoseconds have a sign, as the
+/// numbers of its messages have it.
+#[test]
+fn times_that_ros_1_has_no_number_for_are_counted() {
+    let transcoder = of_ros1("time t\nduration d\nduration[] more\n");
+    let beyond = |hex: &str| transcoder.from_cdr(&bytes(hex), &mut Vec::new());
+    let none = "00000000";
+    let head = "00010000";
+    for (text, count) in [
+        (format!("{head} ffffff7f ffc99a3b ffffffff ffc99a3b {none}"), 0),
+        (format!("{head} ffffffff 00000000 {none} {none} {none}"), 1),
+        (format!("{head} {none} {none} {none} 00000080 {none}"), 1),
+        (format!("{head} 00000080 {none} {none} ffffffff 01000000 {none} 000000ff"), 3),
+    ] {
+        assert_eq!(beyond(&text), Some(count), "{text}");
+    }
+    // The highest byte first.
+    let big = "00000000 ffffffff 00000000 00000000 00000000 00000000";
+    assert_eq!(beyond(big), Some(1));
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use logtool_core::{
-    Log, Manifest, Messages, Run, Topic, TopicId, TopicOrigin, TopicSet, Translate,
-    TranslatedLog, Translation, Value,
+    DamageKind, Log, Messages, Run, Topic, TopicId, TopicOrigin, TopicSet, Translate,
+    TranslatedLog, Translation,
 };
 use logtool_rosmsg::{Definition, Transcoder};
 
-use crate::{complaint::Complaint, human::counted, moved::Moved, translate::Prepared};
+use crate::{complaint::Complaint, moved::Moved, translate::Prepared};
 
 /// How messages of ROS 1 are written.
 const ROS1: &str = "ros1";
@@ -21,8 +21,8 @@ const CDR: (&str, &str) = ("cdr", "ros2msg");
 /// What of CDR's topics says nothing of those that they become.
 const OF_CDR: [&str; 2] = ["schema_encoding", "md5sum"];
 
-/// Metadata that say where a file is from: a bag made of it has its own.
-const OF_LOGTOOL: [&str; 2] = ["logtool", "provenance"];
+/// What is to be told of a message with a time that is none of ROS 1.
+const BEYOND: &str = "a time before 1970, which ROS 1 reads as one after 2038";
 
 /// Whether the messages of `topic` are to be translated, or cannot be taken.
 pub(in crate::translate) fn is_foreign(topic: &Topic) -> bool {
@@ -59,25 +59,6 @@ pub(in crate::translate) fn cdr(
     let Moved { nanos, is_unix } = moved;
     let log = TranslatedLog::new(log, translations, nanos, is_unix).with_streams();
     Ok(Prepared { log: Arc::new(log), remarks: Vec::new(), warnings })
-}
-
-/// What an MCAP file has beside its messages: a sentence.
-pub(in crate::translate) fn left_out(manifest: &Manifest) -> Option<String> {
-    let files = match manifest.metadata.get("attachments") {
-        Some(Value::UInt(count)) => *count,
-        _ => 0,
-    };
-    let words = match manifest.metadata.get("metadata") {
-        Some(Value::Map(all)) => {
-            all.keys().filter(|key| !OF_LOGTOOL.contains(&key.as_str())).count() as u64
-        }
-        _ => 0,
-    };
-    let counts = [(files, "attachment"), (words, "metadata record")];
-    let told = counts.iter().filter(|(count, _)| *count > 0);
-    let told: Vec<String> = told.map(|(count, one)| counted(*count, one)).collect();
-    (!told.is_empty())
-        .then(|| format!("left out: {} (an MCAP file has them)", told.join(", ")))
 }
 
 /// How `topic`, which is the topic `id`, becomes one of messages of ROS 1; or why it does not.
@@ -137,16 +118,36 @@ impl Translate for Ros1 {
         run: Run<'_>,
         messages: &mut Messages,
     ) -> logtool_core::Result<()> {
-        messages.each(run, |payload, out| {
-            let Some(message) = payload.get(self.envelope..) else { return false };
-            match &self.transcoder {
-                Some(transcoder) => transcoder.from_cdr(message, out),
-                None => {
-                    out.extend_from_slice(message);
-                    true
+        for (index, record) in run.records().enumerate() {
+            let message = record.payload.get(self.envelope..);
+            let beyond =
+                message.and_then(|message| self.put(message, messages.buffer()));
+            match beyond {
+                None => messages.lose(record.undecodable()),
+                Some(beyond) => {
+                    messages.end(index);
+                    if beyond > 0 {
+                        let kind = DamageKind::Doubtful;
+                        let damage = record.undecodable().as_kind(kind);
+                        messages.lose(damage.because(BEYOND));
+                    }
                 }
             }
-        });
+        }
         Ok(())
+    }
+}
+
+impl Ros1 {
+    /// Adds what `message` becomes to `out`, if it is one; says how many times in it ROS 1 has
+    /// no number for.
+    fn put(&self, message: &[u8], out: &mut Vec<u8>) -> Option<u64> {
+        match &self.transcoder {
+            Some(transcoder) => transcoder.from_cdr(message, out),
+            None => {
+                out.extend_from_slice(message);
+                Some(0)
+            }
+        }
     }
 }
