@@ -67,7 +67,7 @@ pub use crate::{
     ipc::IpcSink,
     json::JsonRows,
     jsonl::JsonLinesSink,
-    parquet::ParquetSink,
+    parquet::{Floats, ParquetSink},
     partition::Partition,
     png::{PngColor, PngImage, encode_png},
     points::{Per, PointColor, PointFormat, PointOptions, PointSink, has_points},

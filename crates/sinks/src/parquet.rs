@@ -18,6 +18,7 @@ use arrow_schema::SchemaRef;
 use logtool_core::{Result, TableSink, TableWriter, Topic};
 use parquet::{arrow::ArrowSchemaConverter, file::writer::SerializedFileWriter};
 
+pub use self::properties::Floats;
 use crate::{
     budget::Budget,
     error::from_parquet,
@@ -37,6 +38,7 @@ pub struct ParquetSink {
     outputs: Arc<Outputs>,
     names: FileNames,
     metadata: BTreeMap<String, String>,
+    floats: Floats,
     budget: Arc<Budget>,
 }
 
@@ -47,7 +49,13 @@ impl ParquetSink {
         names: FileNames,
         metadata: BTreeMap<String, String>,
     ) -> Self {
-        Self { outputs, names, metadata, budget: Arc::default() }
+        let (floats, budget) = (Floats::default(), Arc::default());
+        Self { outputs, names, metadata, floats, budget }
+    }
+
+    /// The same, with floats written as `floats` says.
+    pub fn with_floats(self, floats: Floats) -> Self {
+        Self { floats, ..self }
     }
 }
 
@@ -55,7 +63,8 @@ impl TableSink for ParquetSink {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         let staged = self.outputs.create(&self.names.file_name(topic, "parquet"))?;
         let metadata = table_metadata(topic, &self.metadata);
-        let writer = ParquetWriter::new(staged, schema, metadata, &self.budget)?;
+        let (floats, budget) = (self.floats, &self.budget);
+        let writer = ParquetWriter::new(staged, schema, metadata, floats, budget)?;
         Ok(Box::new(writer))
     }
 }
@@ -97,11 +106,12 @@ impl ParquetWriter {
         staged: Staged,
         schema: &SchemaRef,
         metadata: BTreeMap<String, String>,
+        floats: Floats,
         budget: &Arc<Budget>,
     ) -> Result<Self> {
         let columns =
             ArrowSchemaConverter::new().convert(schema).map_err(from_parquet)?;
-        let properties = Arc::new(properties(schema, &columns, metadata));
+        let properties = Arc::new(properties(schema, &columns, metadata, floats));
         let fields = schema.fields().iter();
         let fields = fields.map(|field| FieldEncoder::new(field, &properties));
         let fields = fields.collect::<Result<_>>()?;

@@ -28,7 +28,7 @@ use crate::{
     clock::nanos,
     error::from_arrow,
     file_name::{FileNames, NameStyle},
-    parquet::ParquetWriter,
+    parquet::{Floats, ParquetWriter},
     provenance::table_metadata,
     px4::documents::{Manifest, Metadata},
     staged::Outputs,
@@ -105,7 +105,13 @@ impl TableSink for Px4Sink {
         let staged = self.outputs.create(&file)?;
         let schema = viewer_schema(schema)?;
         let metadata = table_metadata(topic, &self.metadata);
-        let writer = ParquetWriter::new(staged, &schema, metadata, &self.budget)?;
+        let writer = ParquetWriter::new(
+            staged,
+            &schema,
+            metadata,
+            Floats::default(),
+            &self.budget,
+        )?;
         let (topic, instance) = (topic.name.clone(), topic.instance);
         let table = Written { topic, instance, rows: 0, file };
         let written = self.written.clone();

@@ -15,6 +15,9 @@
 //! | a list of times or durations | a list of nanoseconds |
 //! | bytes of fixed length | bytes |
 //! | `a` beside `A` | `a_` |
+//!
+//! Of Parquet's encodings Spark 3.5 has no `BYTE_STREAM_SPLIT`: into files for it floats go as
+//! [`Floats::Plain`](crate::Floats::Plain).
 
 use std::{collections::HashSet, sync::Arc};
 

@@ -22,13 +22,28 @@ use parquet::{
 
 use crate::provenance::CREATED_BY;
 
+/// How floats are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Floats {
+    /// Split into streams of their first bytes, second bytes and so on.
+    #[default]
+    Split,
+    /// As they are, for readers that know no other way, as Spark 3.5.
+    Plain,
+}
+
 /// The way to write a table with the columns `schema`, which are `columns` in the file,
 /// with `metadata`.
 pub(super) fn properties(
     schema: &SchemaRef,
     columns: &SchemaDescriptor,
     metadata: BTreeMap<String, String>,
+    floats: Floats,
 ) -> WriterProperties {
+    let of_floats = match floats {
+        Floats::Split => Encoding::BYTE_STREAM_SPLIT,
+        Floats::Plain => Encoding::PLAIN,
+    };
     let metadata = metadata.into_iter().map(|(key, value)| KeyValue::new(key, value));
     let mut properties = WriterProperties::builder()
         .set_writer_version(WriterVersion::PARQUET_2_0)
@@ -41,7 +56,7 @@ pub(super) fn properties(
         let path = column.path().clone();
         properties = match column.physical_type() {
             Type::FLOAT | Type::DOUBLE => {
-                properties.set_column_encoding(path, Encoding::BYTE_STREAM_SPLIT)
+                properties.set_column_encoding(path, of_floats)
             }
             Type::INT32 | Type::INT64 => {
                 properties.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED)

@@ -14,10 +14,14 @@ use crate::{
 };
 
 fn parquet(batches: &[RecordBatch]) -> bytes::Bytes {
+    parquet_with(Floats::default(), batches)
+}
+
+fn parquet_with(floats: Floats, batches: &[RecordBatch]) -> bytes::Bytes {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
     let log = BTreeMap::from([("source".to_owned(), "a.ulg".to_owned())]);
-    let sink = ParquetSink::new(outputs.clone(), names("t"), log);
+    let sink = ParquetSink::new(outputs.clone(), names("t"), log).with_floats(floats);
     written(&outputs, &sink, batches).into()
 }
 
@@ -82,4 +86,18 @@ fn columns_are_encoded_by_their_type_and_have_an_index() {
     assert_eq!(time.max_bytes_opt().unwrap(), 999_000_i64.to_le_bytes());
     assert!(group.column(0).offset_index_offset().is_some());
     assert!(group.column(0).column_index_offset().is_some());
+}
+
+#[test]
+fn floats_are_plain_for_those_who_know_no_other_way() {
+    let floats = [1.5_f64, -2.25, f64::MAX];
+    let floats = Arc::new(arrow_array::Float64Array::from_iter_values(floats));
+    let batch = table(vec![column("x", floats)]);
+    let bytes = parquet_with(Floats::Plain, std::slice::from_ref(&batch));
+    let reader = SerializedFileReader::new(bytes.clone()).unwrap();
+    let column = reader.metadata().row_group(0).column(0);
+    assert!(!column.encodings().any(|of| of == Encoding::BYTE_STREAM_SPLIT));
+    let reader = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap();
+    let read: Vec<RecordBatch> = reader.build().unwrap().map(Result::unwrap).collect();
+    assert_eq!(read[0].columns(), batch.columns());
 }

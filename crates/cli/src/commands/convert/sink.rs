@@ -14,7 +14,7 @@ use logtool_core::{
     ClockZero, Manifest, Provenance, Result, TableSink, TableWriter, Topic,
 };
 use logtool_sinks::{
-    CsvOptions, CsvSink, FileNames, IpcSink, JsonLinesSink, MatSink, NameStyle,
+    CsvOptions, CsvSink, FileNames, Floats, IpcSink, JsonLinesSink, MatSink, NameStyle,
     NpzSink, ParquetSink, SparkSink,
 };
 
@@ -33,7 +33,9 @@ pub(super) fn new(job: &Job<'_>, names: FileNames) -> Box<dyn TableSink> {
         Target::Parquet => {
             let sink = ParquetSink::new(outputs, names, told());
             match job.args.layout {
-                Some(Layout::Spark) => Box::new(SparkSink::new(sink)),
+                Some(Layout::Spark) => {
+                    Box::new(SparkSink::new(sink.with_floats(Floats::Plain)))
+                }
                 _ => Box::new(sink),
             }
         }
