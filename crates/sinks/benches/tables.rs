@@ -14,7 +14,7 @@ use divan::{Bencher, counter::BytesCount};
 use logtool_core::{TableSink, Topic, time_field};
 use logtool_sinks::{
     CsvOptions, CsvSink, Existing, FileNames, IpcSink, JsonLinesSink, NameStyle,
-    Outputs, ParquetSink,
+    Outputs, ParquetSink, Room,
 };
 
 fn main() {
@@ -41,14 +41,14 @@ fn jsonl(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn ipc(bencher: Bencher<'_, '_>) {
     write(bencher, |outputs, names| {
-        Box::new(IpcSink::new(outputs, names, BTreeMap::new()))
+        Box::new(IpcSink::new(outputs, names, BTreeMap::new(), Room::default()))
     });
 }
 
 #[divan::bench]
 fn parquet(bencher: Bencher<'_, '_>) {
     write(bencher, |outputs, names| {
-        Box::new(ParquetSink::new(outputs, names, BTreeMap::new()))
+        Box::new(ParquetSink::new(outputs, names, BTreeMap::new(), Room::default()))
     });
 }
 

@@ -1,6 +1,6 @@
 //! Rows that wait until they are worth writing.
 
-use std::sync::Arc;
+use std::mem;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -8,57 +8,127 @@ use arrow_select::concat::concat_batches;
 use logtool_core::Result;
 
 use crate::{
-    budget::{Budget, Share},
     error::from_arrow,
+    measure::{bits, rows_of},
 };
 
 /// The last rows of a table, not yet written.
+///
+/// Which rows are taken together depends on the rows only, and not on the batches that
+/// they come in.
 #[derive(Debug)]
 pub(crate) struct Held {
     schema: SchemaRef,
     batches: Vec<RecordBatch>,
     rows: usize,
-    share: Share,
+    bits: u64,
+    most: u64,
 }
 
 /// So many batches are made one: each costs some 200 bytes a column.
 const MAX_BATCHES: usize = 32;
+/// The most rows that are held.
+const MAX_ROWS: usize = 1 << 20;
 
 impl Held {
-    /// No rows yet, of a table with the columns `schema`.
-    pub(crate) fn new(schema: &SchemaRef, budget: &Arc<Budget>) -> Self {
-        let share = Budget::share(budget);
-        Self { schema: schema.clone(), batches: Vec::new(), rows: 0, share }
+    /// No rows yet, of a table with the columns `schema`, of which `bytes` are written at a
+    /// time.
+    pub(crate) fn new(schema: &SchemaRef, bytes: usize) -> Self {
+        let most = (8 * bytes as u64).max(1);
+        Self { schema: schema.clone(), batches: Vec::new(), rows: 0, bits: 0, most }
     }
 
-    /// How many rows wait.
-    pub(crate) fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// How many bytes they are in memory.
-    pub(crate) fn bytes(&self) -> usize {
-        self.share.bytes()
-    }
-
-    /// Adds rows, and asks whether it is time to [take](Self::take) them.
-    pub(crate) fn push(&mut self, batch: RecordBatch) -> Result<bool> {
-        self.rows += batch.num_rows();
-        let mut bytes = self.share.bytes() + batch.get_array_memory_size();
-        self.batches.push(batch);
-        if self.batches.len() >= MAX_BATCHES {
-            let one =
-                concat_batches(&self.schema, &self.batches).map_err(from_arrow)?;
-            bytes = one.get_array_memory_size();
-            self.batches = vec![one];
+    /// Adds the rows of `batch`, and hands on those that are worth writing, together.
+    pub(crate) fn push(
+        &mut self,
+        batch: &RecordBatch,
+        mut write: impl FnMut(&RecordBatch) -> Result<()>,
+    ) -> Result<()> {
+        let mut from = 0;
+        while from < batch.num_rows() {
+            from += self.hold(batch, from)?;
+            if self.bits >= self.most || self.rows >= MAX_ROWS {
+                self.hand_on(&mut write)?;
+            }
         }
-        Ok(self.share.set(bytes))
+        Ok(())
     }
 
-    /// Takes all rows that wait.
-    pub(crate) fn take(&mut self) -> Vec<RecordBatch> {
-        self.rows = 0;
-        self.share.set(0);
-        std::mem::take(&mut self.batches)
+    /// Hands on the rows that are left, if there are some.
+    pub(crate) fn hand_on(
+        &mut self,
+        mut write: impl FnMut(&RecordBatch) -> Result<()>,
+    ) -> Result<()> {
+        (self.rows, self.bits) = (0, 0);
+        let batches = mem::take(&mut self.batches);
+        if batches.is_empty() { Ok(()) } else { write(&self.one(&batches)?) }
+    }
+
+    /// Takes as many of the rows of `batch` that begin with the one with the index `from` as
+    /// there is room for, and says how many that are.
+    fn hold(&mut self, batch: &RecordBatch, from: usize) -> Result<usize> {
+        let most = (batch.num_rows() - from).min(MAX_ROWS - self.rows);
+        let some = batch.slice(from, most);
+        let rows = rows_of(&some, self.most - self.bits);
+        let mut some = some.slice(0, rows);
+        self.rows += rows;
+        self.bits += bits(&some, 0..rows);
+        if rows < batch.num_rows() {
+            // As it is, it would keep all of the batch.
+            some = self.one(&[some.clone(), some.slice(0, 0)])?;
+        }
+        self.batches.push(some);
+        if self.batches.len() >= MAX_BATCHES {
+            self.batches = vec![self.one(&self.batches)?];
+        }
+        Ok(rows)
+    }
+
+    fn one(&self, batches: &[RecordBatch]) -> Result<RecordBatch> {
+        concat_batches(&self.schema, batches).map_err(from_arrow)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Int64Array, StringArray};
+
+    use super::*;
+    use crate::testing::{column, table};
+
+    /// The lengths of what is handed on of 1,000 rows that come so many at a time.
+    fn cut(rows: usize) -> (Vec<RecordBatch>, RecordBatch) {
+        let texts = (0..1_000).map(|row| "x".repeat(row % 100));
+        let texts: ArrayRef = Arc::new(texts.map(Some).collect::<StringArray>());
+        let numbers: ArrayRef = Arc::new(
+            (0..1_000).map(|row| (row % 3 > 0).then_some(row)).collect::<Int64Array>(),
+        );
+        let batch = table(vec![column("number", numbers), column("text", texts)]);
+        let mut held = Held::new(&batch.schema(), 6_150);
+        let mut all = Vec::new();
+        let mut write = |rows: &RecordBatch| -> Result<()> {
+            all.push(rows.clone());
+            Ok(())
+        };
+        for from in (0..1_000).step_by(rows) {
+            let some = batch.slice(from, rows.min(1_000 - from));
+            held.push(&some, &mut write).unwrap();
+        }
+        held.hand_on(&mut write).unwrap();
+        (all, batch)
+    }
+
+    #[test]
+    fn rows_are_cut_by_what_they_are_and_not_by_how_they_come() {
+        let (whole, batch) = cut(1_000);
+        // A hundred rows are 100 × (8 + 4) + (0 + 99) × 50 = 6,150 bytes.
+        let lengths: Vec<usize> = whole.iter().map(RecordBatch::num_rows).collect();
+        assert_eq!(lengths, [100; 10]);
+        assert_eq!(concat_batches(&batch.schema(), &whole).unwrap(), batch);
+        for rows in [1, 7, 64, 333] {
+            assert_eq!(cut(rows).0, whole, "{rows} at a time");
+        }
     }
 }

@@ -5,16 +5,15 @@ use std::{collections::BTreeMap, io::BufWriter, sync::Arc};
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::{Schema, SchemaRef};
-use arrow_select::concat::concat_batches;
 use logtool_core::{Result, TableSink, TableWriter, Topic};
 
 use crate::{
-    budget::Budget,
     error::from_arrow,
     file_name::FileNames,
     held::Held,
     one_dictionary::OneDictionary,
     provenance::table_metadata,
+    room::Room,
     staged::{Outputs, Staged},
 };
 
@@ -25,17 +24,19 @@ pub struct IpcSink {
     outputs: Arc<Outputs>,
     names: FileNames,
     metadata: BTreeMap<String, String>,
-    budget: Arc<Budget>,
+    room: Room,
 }
 
 impl IpcSink {
-    /// Writes files called `names` among `outputs`, with `metadata` in each of them.
+    /// Writes files called `names` among `outputs`, with `metadata` in each of them, and
+    /// holds as many rows of each as there is `room` for.
     pub fn new(
         outputs: Arc<Outputs>,
         names: FileNames,
         metadata: BTreeMap<String, String>,
+        room: Room,
     ) -> Self {
-        Self { outputs, names, metadata, budget: Arc::default() }
+        Self { outputs, names, metadata, room }
     }
 }
 
@@ -49,14 +50,13 @@ impl TableSink for IpcSink {
             false => FileWriter::try_new(out, &schema).map(Writer::File),
         };
         let writer = writer.map_err(from_arrow)?;
-        let held = Held::new(&schema, &self.budget);
+        let held = Held::new(&schema, self.room.bytes().min(BATCH_BYTES));
         let dictionaries = OneDictionary::new(&schema)?;
-        Ok(Box::new(IpcWriter { schema, dictionaries, writer, held }))
+        Ok(Box::new(IpcWriter { dictionaries, writer, held }))
     }
 }
 
 struct IpcWriter {
-    schema: SchemaRef,
     dictionaries: OneDictionary,
     writer: Writer,
     held: Held,
@@ -74,15 +74,14 @@ const BATCH_BYTES: usize = 1 << 20;
 impl TableWriter for IpcWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let batch = self.dictionaries.applied(batch)?;
-        if self.held.push(batch)? || self.held.bytes() >= BATCH_BYTES {
-            self.flush()?;
-        }
-        Ok(())
+        let Self { writer, held, .. } = self;
+        held.push(&batch, |rows| writer.write(rows))
     }
 
-    fn finish(mut self: Box<Self>) -> Result<()> {
-        self.flush()?;
-        let out = match self.writer {
+    fn finish(self: Box<Self>) -> Result<()> {
+        let Self { mut writer, mut held, .. } = *self;
+        held.hand_on(|rows| writer.write(rows))?;
+        let out = match writer {
             Writer::File(writer) => writer.into_inner(),
             Writer::Stream(writer) => writer.into_inner(),
         };
@@ -91,16 +90,11 @@ impl TableWriter for IpcWriter {
     }
 }
 
-impl IpcWriter {
-    fn flush(&mut self) -> Result<()> {
-        let batches = self.held.take();
-        if batches.is_empty() {
-            return Ok(());
-        }
-        let batch = concat_batches(&self.schema, &batches).map_err(from_arrow)?;
-        match &mut self.writer {
-            Writer::File(writer) => writer.write(&batch),
-            Writer::Stream(writer) => writer.write(&batch),
+impl Writer {
+    fn write(&mut self, rows: &RecordBatch) -> Result<()> {
+        match self {
+            Self::File(writer) => writer.write(rows),
+            Self::Stream(writer) => writer.write(rows),
         }
         .map_err(from_arrow)
     }

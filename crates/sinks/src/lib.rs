@@ -45,9 +45,11 @@ mod slices;
 mod csv;
 mod jsonl;
 
-mod budget;
+mod measure;
+
 mod held;
 mod one_dictionary;
+mod room;
 
 mod ipc;
 mod parquet;
@@ -75,6 +77,7 @@ pub use crate::{
         Px4Change, Px4Message, Px4Metadata, Px4Position, Px4Sink, Px4TaggedMessage,
         Px4Value,
     },
+    room::Room,
     spark::SparkSink,
     staged::{Abandoned, Existing, Outputs, Staged},
     tracks::{

@@ -20,7 +20,6 @@ use parquet::{arrow::ArrowSchemaConverter, file::writer::SerializedFileWriter};
 
 pub use self::properties::Floats;
 use crate::{
-    budget::Budget,
     error::from_parquet,
     file_name::FileNames,
     held::Held,
@@ -29,6 +28,7 @@ use crate::{
         row_group::{FieldEncoder, write_row_group},
     },
     provenance::table_metadata,
+    room::Room,
     staged::{Outputs, Staged},
 };
 
@@ -38,19 +38,20 @@ pub struct ParquetSink {
     outputs: Arc<Outputs>,
     names: FileNames,
     metadata: BTreeMap<String, String>,
+    room: Room,
     floats: Floats,
-    budget: Arc<Budget>,
 }
 
 impl ParquetSink {
-    /// Writes files called `names` among `outputs`, with `metadata` in each of them.
+    /// Writes files called `names` among `outputs`, with `metadata` in each of them, and
+    /// holds as many rows of each as there is `room` for.
     pub fn new(
         outputs: Arc<Outputs>,
         names: FileNames,
         metadata: BTreeMap<String, String>,
+        room: Room,
     ) -> Self {
-        let (floats, budget) = (Floats::default(), Arc::default());
-        Self { outputs, names, metadata, floats, budget }
+        Self { outputs, names, metadata, room, floats: Floats::default() }
     }
 
     /// The same, with floats written as `floats` says.
@@ -63,17 +64,16 @@ impl TableSink for ParquetSink {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         let staged = self.outputs.create(&self.names.file_name(topic, "parquet"))?;
         let metadata = table_metadata(topic, &self.metadata);
-        let (floats, budget) = (self.floats, &self.budget);
-        let writer = ParquetWriter::new(staged, schema, metadata, floats, budget)?;
+        let (floats, room) = (self.floats, self.room);
+        let writer = ParquetWriter::new(staged, schema, metadata, floats, room)?;
         Ok(Box::new(writer))
     }
 }
 
 /// Writes one Parquet file.
 ///
-/// Rows are held as they come until they are a row group, or until all tables together
-/// hold too much: a row group that is being encoded takes far more memory than its
-/// rows, so that none is while others wait.
+/// Rows are held as they come until they are a row group: one that is being encoded takes
+/// far more memory than its rows, so that none is while others wait.
 pub(crate) struct ParquetWriter {
     file: SerializedFileWriter<Slot>,
     fields: Vec<FieldEncoder>,
@@ -96,18 +96,13 @@ impl Write for Slot {
     }
 }
 
-/// The most rows of a row group.
-const MAX_ROWS: usize = 1 << 20;
-/// The most bytes of a row group, in memory.
-const MAX_BYTES: usize = 16 << 20;
-
 impl ParquetWriter {
     pub(crate) fn new(
         staged: Staged,
         schema: &SchemaRef,
         metadata: BTreeMap<String, String>,
         floats: Floats,
-        budget: &Arc<Budget>,
+        room: Room,
     ) -> Result<Self> {
         let columns =
             ArrowSchemaConverter::new().convert(schema).map_err(from_parquet)?;
@@ -121,37 +116,19 @@ impl ParquetWriter {
             properties,
         );
         let file = file.map_err(from_parquet)?;
-        Ok(Self { file, fields, held: Held::new(schema, budget) })
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        let bytes = self.held.bytes();
-        let batches = self.held.take();
-        if batches.is_empty() {
-            return Ok(());
-        }
-        write_row_group(&mut self.file, &self.fields, &batches, bytes)
-            .map_err(from_parquet)
+        Ok(Self { file, fields, held: Held::new(schema, room.bytes()) })
     }
 }
 
 impl TableWriter for ParquetWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let mut from = 0;
-        while from < batch.num_rows() {
-            let rows = (batch.num_rows() - from).min(MAX_ROWS - self.held.rows());
-            let is_time = self.held.push(batch.slice(from, rows))?;
-            if is_time || self.held.rows() >= MAX_ROWS || self.held.bytes() >= MAX_BYTES
-            {
-                self.flush()?;
-            }
-            from += rows;
-        }
-        Ok(())
+        let Self { file, fields, held } = self;
+        held.push(batch, |rows| write_row_group(file, fields, rows))
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        self.flush()?;
+        let Self { file, fields, held } = &mut *self;
+        held.hand_on(|rows| write_row_group(file, fields, rows))?;
         // Not `into_inner`, which makes a text of what the system says.
         self.file.finish().map_err(from_parquet)?;
         self.file.inner_mut().0.take().map_or(Ok(()), Staged::finish)

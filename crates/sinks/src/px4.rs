@@ -24,13 +24,13 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use logtool_core::{Error, ErrorKind, Result, TableSink, TableWriter, Topic};
 
 use crate::{
-    budget::Budget,
     clock::nanos,
     error::from_arrow,
     file_name::{FileNames, NameStyle},
     parquet::{Floats, ParquetWriter},
     provenance::table_metadata,
     px4::documents::{Manifest, Metadata},
+    room::Room,
     staged::Outputs,
 };
 
@@ -47,7 +47,7 @@ pub struct Px4Sink {
     outputs: Arc<Outputs>,
     names: FileNames,
     metadata: BTreeMap<String, String>,
-    budget: Arc<Budget>,
+    room: Room,
     written: Arc<Mutex<Vec<Written>>>,
 }
 
@@ -61,20 +61,16 @@ struct Written {
 }
 
 impl Px4Sink {
-    /// Writes files among `outputs` for a log with `topics`, with `metadata` in each.
+    /// Writes files among `outputs` for a log with `topics`, with `metadata` in each, and
+    /// holds as many rows of each as there is `room` for.
     pub fn new(
         outputs: Arc<Outputs>,
         topics: &[Topic],
         metadata: BTreeMap<String, String>,
+        room: Room,
     ) -> Self {
         let names = FileNames::new(NameStyle::FirstBare, topics);
-        Self {
-            outputs,
-            names,
-            metadata,
-            budget: Arc::default(),
-            written: Arc::default(),
-        }
+        Self { outputs, names, metadata, room, written: Arc::default() }
     }
 
     /// Writes `manifest.json` and `metadata.json` for the log called `source`, of which
@@ -105,13 +101,8 @@ impl TableSink for Px4Sink {
         let staged = self.outputs.create(&file)?;
         let schema = viewer_schema(schema)?;
         let metadata = table_metadata(topic, &self.metadata);
-        let writer = ParquetWriter::new(
-            staged,
-            &schema,
-            metadata,
-            Floats::default(),
-            &self.budget,
-        )?;
+        let (floats, room) = (Floats::default(), self.room);
+        let writer = ParquetWriter::new(staged, &schema, metadata, floats, room)?;
         let (topic, instance) = (topic.name.clone(), topic.instance);
         let table = Written { topic, instance, rows: 0, file };
         let written = self.written.clone();

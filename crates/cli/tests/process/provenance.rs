@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::{program::Folder, samples::testdata};
+use crate::{bytes, program::Folder, samples::testdata};
 
 /// The log, and its digest as the Python package `blake3` gives it.
 const LOG: &str = "quad_flight.ulg";
@@ -100,5 +100,37 @@ fn the_same_log_in_another_folder_becomes_the_same_files() {
     for name in folder.list("one") {
         let read = |dir: &str| fs::read(folder.path().join(dir).join(&name)).unwrap();
         assert!(read("one") == read("deep/two"), "{name}");
+    }
+}
+
+#[test]
+fn the_same_bytes_are_made_on_any_number_of_threads() {
+    // 10 MB of packets, 14 MB of one topic, and many short topics.
+    let capture = fs::read(testdata("puck.pcap")).unwrap();
+    let (head, packets) = capture.split_at(24);
+    let capture = [head, &packets.repeat(180)].concat();
+    let flight = fs::read(testdata(LOG)).unwrap();
+    let logs = [
+        ("a.pcap", capture, &["parquet"][..]),
+        ("b.ulg", bytes::long_log(800_000), &["arrow", "parquet"]),
+        ("c.ulg", flight, &["arrow", "parquet"]),
+    ];
+    for (name, log, formats) in logs {
+        let folder = Folder::new();
+        folder.write(name, &log);
+        for to in formats {
+            let made = |threads: &str, out: &str| {
+                let args = ["convert", "-q", name, "--to", to, "--threads", threads];
+                folder.run(&[&args[..], &["-o", out]].concat()).succeeded();
+                let names = folder.list(out).into_iter();
+                let read = |file| fs::read(folder.path().join(out).join(file)).unwrap();
+                names.map(|file| (file.clone(), read(file))).collect::<Vec<_>>()
+            };
+            let one = made("1", &format!("{to}1"));
+            for threads in ["2", "3"] {
+                let more = made(threads, &format!("{to}{threads}"));
+                assert!(one == more, "{name} as {to} on {threads} threads");
+            }
+        }
     }
 }

@@ -32,6 +32,7 @@ use crate::{
         table::{Shared, Table},
     },
     provenance::table_metadata,
+    room::Room,
     staged::{Outputs, Staged},
 };
 
@@ -65,17 +66,19 @@ struct Done {
 }
 
 impl MatSink {
-    /// Writes the file called `file_name` among `outputs`, with `metadata` in it.
+    /// Writes the file called `file_name` among `outputs`, with `metadata` in it, and holds as
+    /// many rows of each table as there is `room` for.
     pub fn new(
         outputs: Arc<Outputs>,
         file_name: String,
         metadata: BTreeMap<String, String>,
+        room: Room,
     ) -> Self {
         Self {
             outputs,
             file_name,
             metadata,
-            shared: Shared::default(),
+            shared: Shared::new(room),
             staged: Mutex::default(),
             done: Arc::default(),
             in_digits: AtomicU64::new(0),

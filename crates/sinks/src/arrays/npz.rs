@@ -21,6 +21,7 @@ use crate::{
     },
     file_name::FileNames,
     provenance::table_metadata,
+    room::Room,
     staged::{Outputs, Staged},
 };
 
@@ -43,13 +44,15 @@ pub struct NpzSink {
 }
 
 impl NpzSink {
-    /// Writes files called `names` among `outputs`, with `metadata` in each of them.
+    /// Writes files called `names` among `outputs`, with `metadata` in each of them, and
+    /// holds as many rows of each as there is `room` for.
     pub fn new(
         outputs: Arc<Outputs>,
         names: FileNames,
         metadata: BTreeMap<String, String>,
+        room: Room,
     ) -> Self {
-        Self { outputs, names, metadata, shared: Shared::default() }
+        Self { outputs, names, metadata, shared: Shared::new(room) }
     }
 }
 

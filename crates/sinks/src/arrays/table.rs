@@ -3,23 +3,21 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
-use arrow_schema::{Schema, SchemaRef};
-use arrow_select::concat::concat_batches;
+use arrow_schema::Schema;
 use logtool_core::Result;
 
 use crate::{
     arrays::{column::Column, spill::Spill},
-    budget::Budget,
-    error::from_arrow,
     held::Held,
+    room::Room,
     staged::Outputs,
 };
 
 /// What the tables of a sink share.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Shared {
     spill: Mutex<Option<Arc<Spill>>>,
-    budget: Arc<Budget>,
+    room: Room,
 }
 
 /// A table on its way to be arrays.
@@ -28,7 +26,6 @@ pub(super) struct Table {
     pub(super) columns: Vec<Column>,
     pub(super) rows: u64,
     pub(super) spill: Arc<Spill>,
-    schema: SchemaRef,
     held: Held,
 }
 
@@ -36,6 +33,11 @@ pub(super) struct Table {
 const PIECE_BYTES: usize = 4 << 20;
 
 impl Shared {
+    /// Nothing, with so much `room` for each table.
+    pub(super) fn new(room: Room) -> Self {
+        Self { spill: Mutex::default(), room }
+    }
+
     /// A table with the columns of `schema`, put down beside `outputs`.
     pub(super) fn table(&self, outputs: &Outputs, schema: &Schema) -> Result<Table> {
         let columns = schema.fields().iter().map(|field| Column::new(field));
@@ -46,31 +48,35 @@ impl Shared {
             None => spill.insert(Spill::new(outputs.dir())?).clone(),
         };
         let schema = Arc::new(schema.clone());
-        let held = Held::new(&schema, &self.budget);
-        Ok(Table { columns, rows: 0, spill, schema, held })
+        let held = Held::new(&schema, self.room.bytes().min(PIECE_BYTES));
+        Ok(Table { columns, rows: 0, spill, held })
     }
 }
 
 impl Table {
     /// Adds rows.
     pub(super) fn push(&mut self, batch: &RecordBatch) -> Result<()> {
-        if self.held.push(batch.clone())? || self.held.bytes() >= PIECE_BYTES {
-            self.put_down()?;
-        }
-        Ok(())
+        let Self { columns, rows, spill, held } = self;
+        held.push(batch, |some| put_down(columns, rows, spill, some))
     }
 
     /// Puts down the rows that wait.
     pub(super) fn put_down(&mut self) -> Result<()> {
-        let batches = self.held.take();
-        if batches.is_empty() {
-            return Ok(());
-        }
-        let batch = concat_batches(&self.schema, &batches).map_err(from_arrow)?;
-        for (column, array) in self.columns.iter_mut().zip(batch.columns()) {
-            column.push(array, &self.spill)?;
-        }
-        self.rows += batch.num_rows() as u64;
-        Ok(())
+        let Self { columns, rows, spill, held } = self;
+        held.hand_on(|some| put_down(columns, rows, spill, some))
     }
+}
+
+/// Puts `some` rows down behind the `rows` that are.
+fn put_down(
+    columns: &mut [Column],
+    rows: &mut u64,
+    spill: &Spill,
+    some: &RecordBatch,
+) -> Result<()> {
+    for (column, array) in columns.iter_mut().zip(some.columns()) {
+        column.push(array, spill)?;
+    }
+    *rows += some.num_rows() as u64;
+    Ok(())
 }

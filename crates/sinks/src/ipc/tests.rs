@@ -14,7 +14,7 @@ fn what_is_written_reads_back_in_one_batch() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
     let log = BTreeMap::from([("source".to_owned(), "a.ulg".to_owned())]);
-    let sink = IpcSink::new(outputs.clone(), names("t"), log);
+    let sink = IpcSink::new(outputs.clone(), names("t"), log, Room::default());
     let batch = all_kinds();
     let bytes = written(&outputs, &sink, &[batch.clone(), batch.slice(1, 1)]);
     let reader = FileReader::try_new(Cursor::new(bytes), None).unwrap();
@@ -45,7 +45,8 @@ fn what_is_written_reads_back_in_one_batch() {
 fn the_rows_of_a_file_share_one_dictionary_though_batches_have_others() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
-    let sink = IpcSink::new(outputs.clone(), names("t"), BTreeMap::new());
+    let sink =
+        IpcSink::new(outputs.clone(), names("t"), BTreeMap::new(), Room::default());
     let all = ["MANUAL", "AUTO"];
     let rows = |rows: &[Option<&str>]| table(vec![labels("mode", &all, rows)]);
     let long = vec![Some("AUTO"); BATCH_BYTES / 4]; // a batch of its own
@@ -71,7 +72,7 @@ fn the_rows_of_a_file_share_one_dictionary_though_batches_have_others() {
 fn a_name_that_was_not_told_of_is_an_error_and_no_other_name() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
-    let sink = IpcSink::new(outputs, names("t"), BTreeMap::new());
+    let sink = IpcSink::new(outputs, names("t"), BTreeMap::new(), Room::default());
     let batch = table(vec![labels("mode", &["MANUAL"], &[Some("AUTO")])]);
     let mut writer = sink.table(&topic("t", 0), &batch.schema()).unwrap();
     let err = writer.write(&batch).unwrap_err();

@@ -17,7 +17,7 @@ use rayon::iter::{
     IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
 };
 
-use crate::error::from_parquet;
+use crate::{error::from_parquet, measure::bits};
 
 /// Makes encoders of the columns of one field: several, if it is nested.
 ///
@@ -45,54 +45,51 @@ impl FieldEncoder {
         Ok(Self { field: field.clone(), encoders })
     }
 
-    /// The columns of the field, which is the one with the index `at` of `batches`, in the
+    /// The columns of the field, which is the one with the index `at` of `rows`, in the
     /// row group with the index `group`.
     fn encode(
         &self,
         group: usize,
-        batches: &[RecordBatch],
+        rows: &RecordBatch,
         at: usize,
     ) -> ParquetResult<Vec<ArrowColumnChunk>> {
         let mut encoders = self.encoders.create_column_writers(group)?;
-        for batch in batches {
-            let leaves = compute_leaves(&self.field, batch.column(at))?;
-            for (encoder, leaf) in encoders.iter_mut().zip(&leaves) {
-                encoder.write(leaf)?;
-            }
+        let leaves = compute_leaves(&self.field, rows.column(at))?;
+        for (encoder, leaf) in encoders.iter_mut().zip(&leaves) {
+            encoder.write(leaf)?;
         }
         encoders.into_iter().map(|encoder| encoder.close()).collect()
     }
 }
 
 /// A row group that is smaller is encoded by one thread: others have other tables.
-const SHARED_BYTES: usize = 2 << 20;
+const SHARED_BITS: u64 = 16 << 20;
 
-/// Writes `batches`, which have so many `bytes`, as one row group of `file`, of which the
-/// columns are `fields`.
+/// Writes `rows` as one row group of `file`, of which the columns are `fields`.
 ///
 /// What is encoded waits for what comes before it: so as many fields are encoded at a time
 /// as keep all threads busy.
 pub(super) fn write_row_group<W: Write + Send>(
     file: &mut SerializedFileWriter<W>,
     fields: &[FieldEncoder],
-    batches: &[RecordBatch],
-    bytes: usize,
-) -> ParquetResult<()> {
+    rows: &RecordBatch,
+) -> Result<()> {
     let index = file.flushed_row_groups().len();
-    let mut group = file.next_row_group()?;
+    let mut group = file.next_row_group().map_err(from_parquet)?;
     let threads = rayon::current_num_threads();
-    let width = if threads == 1 || bytes < SHARED_BYTES { 1 } else { 4 * threads };
+    let is_short = bits(rows, 0..rows.num_rows()) < SHARED_BITS;
+    let width = if threads == 1 || is_short { 1 } else { 4 * threads };
     let fields: Vec<(usize, &FieldEncoder)> = fields.iter().enumerate().collect();
     for some in fields.chunks(width) {
         let encode =
-            |(at, field): &(usize, &FieldEncoder)| field.encode(index, batches, *at);
+            |(at, field): &(usize, &FieldEncoder)| field.encode(index, rows, *at);
         let columns: Vec<_> = some.par_iter().with_max_len(1).map(encode).collect();
         for columns in columns {
-            for column in columns? {
-                column.append_to_row_group(&mut group)?;
+            for column in columns.map_err(from_parquet)? {
+                column.append_to_row_group(&mut group).map_err(from_parquet)?;
             }
         }
     }
-    group.close()?;
+    group.close().map_err(from_parquet)?;
     Ok(())
 }

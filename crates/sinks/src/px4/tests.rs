@@ -24,7 +24,7 @@ fn the_files_are_those_of_flight_review() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
     let topics = [topic("esc", 0), topic("esc", 1), topic("gps", 0)];
-    let sink = Px4Sink::new(outputs.clone(), &topics, BTreeMap::new());
+    let sink = Px4Sink::new(outputs.clone(), &topics, BTreeMap::new(), Room::default());
     for topic in &topics[..2] {
         let mut writer = sink.table(topic, &rows().schema()).unwrap();
         writer.write(&rows()).unwrap();

@@ -8,7 +8,7 @@ use arrow_array::{
     TimestampNanosecondArray,
 };
 use logtool_core::{TableSink, Topic, TopicOrigin};
-use logtool_sinks::{FileNames, JsonLinesSink, NameStyle, Outputs, ParquetSink};
+use logtool_sinks::{FileNames, JsonLinesSink, NameStyle, Outputs, ParquetSink, Room};
 
 use crate::commands::batch::entry::{Entry, TopicEntry};
 
@@ -24,7 +24,10 @@ pub(super) fn write(
     let names = FileNames::given(NameStyle::FirstBare, names.into());
     let sink: Box<dyn TableSink> = match is_jsonl {
         true => Box::new(JsonLinesSink::new(outputs.clone(), names)),
-        false => Box::new(ParquetSink::new(outputs.clone(), names, BTreeMap::new())),
+        false => {
+            let (told, room) = (BTreeMap::new(), Room::default());
+            Box::new(ParquetSink::new(outputs.clone(), names, told, room))
+        }
     };
     let none = batch(&[])?;
     let mut writer = sink.table(&table(&none), &none.schema())?;

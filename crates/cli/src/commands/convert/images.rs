@@ -17,7 +17,7 @@ use logtool_core::{
     Block, Damage, ErrorKind, Log, Part, Record, Selection, TableSink, TimeBase,
     Timestamp, TopicId, TopicSet,
 };
-use logtool_sinks::{FileNames, NameStyle};
+use logtool_sinks::{FileNames, NameStyle, Room};
 use rayon::prelude::*;
 
 use crate::{
@@ -57,7 +57,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     let selection = Selection { topics: topics.clone(), time };
 
     let names = job.names(NameStyle::Index);
-    let sink = sink::new(job, names.clone());
+    let sink = sink::new(job, names.clone(), Room::default());
     let mut gallery = Gallery {
         job,
         names,

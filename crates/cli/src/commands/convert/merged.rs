@@ -5,7 +5,7 @@ use logtool_core::{
     AsofJob, Columns, Manifest, TableSink, Topic, TopicOrigin, TopicSet, View,
     asof_schema, merge_asof,
 };
-use logtool_sinks::{FileNames, NameStyle};
+use logtool_sinks::{FileNames, NameStyle, Room};
 
 use crate::{
     clock::ShownClock,
@@ -53,7 +53,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     };
     let schema = asof_schema(log, &asof)?;
     let names = FileNames::new(NameStyle::FirstBare, &[]);
-    let sink: Box<dyn TableSink> = sink::new(job, names);
+    let sink: Box<dyn TableSink> = sink::new(job, names, Room::default());
     let mut writer = sink.table(&table(manifest, &schema), &schema)?;
     let report = merge_asof(log, &asof, &mut *writer)?;
     writer.finish()?;

@@ -33,7 +33,8 @@ pub(super) fn write(job: &Job<'_>, header: &Header) -> Result<Made> {
         topics = logged.map(|(id, _)| id).collect();
     }
     let metadata = sink::metadata(job);
-    let sink = Px4Sink::new(job.outputs.clone(), &manifest.topics, metadata);
+    let room = sink::room(manifest, &topics);
+    let sink = Px4Sink::new(job.outputs.clone(), &manifest.topics, metadata, room);
     let made = tables::write_into(job, &sink, View::Flat, topics)?;
     sink.finish(job.opened.input.file_name(), &flight(log, header)?)?;
     Ok(made)

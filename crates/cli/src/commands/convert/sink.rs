@@ -11,11 +11,11 @@ use std::{
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use logtool_core::{
-    ClockZero, Manifest, Provenance, Result, TableSink, TableWriter, Topic,
+    ClockZero, Manifest, Provenance, Result, TableSink, TableWriter, Topic, TopicSet,
 };
 use logtool_sinks::{
     CsvOptions, CsvSink, FileNames, Floats, IpcSink, JsonLinesSink, MatSink, NameStyle,
-    NpzSink, ParquetSink, SparkSink,
+    NpzSink, ParquetSink, Room, SparkSink,
 };
 
 use crate::{
@@ -24,14 +24,15 @@ use crate::{
     opened,
 };
 
-/// The sink of the tables that `job` asks for, in files called `names`.
-pub(super) fn new(job: &Job<'_>, names: FileNames) -> Box<dyn TableSink> {
+/// The sink of the tables that `job` asks for, in files called `names`, among which there is
+/// so much `room`.
+pub(super) fn new(job: &Job<'_>, names: FileNames, room: Room) -> Box<dyn TableSink> {
     let outputs = job.outputs.clone();
     let told = || metadata(job);
     match job.args.target() {
         Target::Jsonl => Box::new(JsonLinesSink::new(outputs, names)),
         Target::Parquet => {
-            let sink = ParquetSink::new(outputs, names, told());
+            let sink = ParquetSink::new(outputs, names, told(), room);
             match job.args.layout {
                 Some(Layout::Spark) => {
                     Box::new(SparkSink::new(sink.with_floats(Floats::Plain)))
@@ -39,12 +40,18 @@ pub(super) fn new(job: &Job<'_>, names: FileNames) -> Box<dyn TableSink> {
                 _ => Box::new(sink),
             }
         }
-        Target::Npz => Box::new(NpzSink::new(outputs, names, told())),
-        Target::Mat => Box::new(MatSink::new(outputs, mat_file(job), told())),
-        Target::Arrow => Box::new(IpcSink::new(outputs, names, told())),
+        Target::Npz => Box::new(NpzSink::new(outputs, names, told(), room)),
+        Target::Mat => Box::new(MatSink::new(outputs, mat_file(job), told(), room)),
+        Target::Arrow => Box::new(IpcSink::new(outputs, names, told(), room)),
         // What is made of others has a table beside its files.
         _ => Box::new(CsvSink::new(outputs, names, CsvOptions::default())),
     }
+}
+
+/// The room that there is for each of the tables of `topics`.
+pub(super) fn room(manifest: &Manifest, topics: &TopicSet) -> Room {
+    let wanted = manifest.topics().filter(|(id, _)| topics.contains(*id));
+    Room::of(wanted.map(|(_, topic)| topic))
 }
 
 /// What the only file of a log is called.

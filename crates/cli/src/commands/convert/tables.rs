@@ -20,13 +20,13 @@ use crate::{
 
 /// Writes the tables that `job` asks for.
 pub(super) fn write(job: &Job<'_>) -> Result<Made> {
-    let names = sink::names(job);
-    let sink = sink::new(job, names);
-    let globs = &job.args.records.topics;
-    let topics = selection::topics(job.opened.log.manifest(), globs, true)?;
+    let (manifest, globs) = (job.opened.log.manifest(), &job.args.records.topics);
+    let topics = selection::topics(manifest, globs, true)?;
     if job.args.is_stdout() {
-        check_one(job.opened.log.manifest(), &topics)?;
+        check_one(manifest, &topics)?;
     }
+    let room = sink::room(manifest, &topics);
+    let sink = sink::new(job, sink::names(job), room);
     let mut made = write_into(job, &*sink, view(job.args), topics)?;
     sink.finish()?;
     made.remarks.extend(sink.remarks());

@@ -30,7 +30,8 @@ fn what_is_longer_than_such_a_file_can_have_is_refused() {
 fn the_lengths_of_all_elements_lead_from_one_to_the_next() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
-    let sink = MatSink::new(outputs.clone(), "a.mat".into(), BTreeMap::new());
+    let sink =
+        MatSink::new(outputs.clone(), "a.mat".into(), BTreeMap::new(), Room::default());
     let batch = all_kinds();
     for name in ["one", "two"] {
         let mut writer = sink.table(&topic(name, 0), &batch.schema()).unwrap();

@@ -22,7 +22,8 @@ fn the_header_of_an_array_is_as_numpy_documents_it() {
 fn a_table_becomes_arrays_of_which_some_say_what_is_missing() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
-    let sink = NpzSink::new(outputs.clone(), names("t"), BTreeMap::new());
+    let sink =
+        NpzSink::new(outputs.clone(), names("t"), BTreeMap::new(), Room::default());
     let bytes = written(&outputs, &sink, &[all_kinds(), all_kinds().slice(1, 1)]);
     let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
     let mut array = |name: &str| {

@@ -1,0 +1,112 @@
+//! How much memory rows take: the same however they are cut into batches.
+
+use std::ops::Range;
+
+use arrow_array::{Array, RecordBatch, cast::AsArray as _};
+use arrow_schema::DataType;
+
+/// How many bits the values of these rows of `batch` are. What says which are null, and what
+/// the rows share, is left out: so rows that come together are as much as they are one by one.
+pub(crate) fn bits(batch: &RecordBatch, rows: Range<usize>) -> u64 {
+    batch.columns().iter().map(|column| bits_of(column, rows.clone())).sum()
+}
+
+/// How many of the first rows of `batch` it takes to have `wanted` bits; all, if they have
+/// less.
+pub(crate) fn rows_of(batch: &RecordBatch, wanted: u64) -> usize {
+    let (mut few, mut enough) = (0, batch.num_rows());
+    if bits(batch, 0..enough) <= wanted {
+        return enough;
+    }
+    while few + 1 < enough {
+        let middle = few.midpoint(enough);
+        match bits(batch, 0..middle) < wanted {
+            true => few = middle,
+            false => enough = middle,
+        }
+    }
+    enough
+}
+
+/// What the values of a type take of each row, and whether that is all that they take.
+pub(crate) fn bits_a_row(data_type: &DataType) -> (u64, bool) {
+    let bytes = |bytes: usize| 8 * bytes as u64;
+    match data_type {
+        DataType::Null => (0, true),
+        DataType::Boolean => (1, true),
+        DataType::Utf8 | DataType::Binary | DataType::List(_) => (32, false),
+        DataType::Dictionary(keys, _) => bits_a_row(keys),
+        DataType::FixedSizeBinary(len) => (bytes((*len).max(0) as usize), true),
+        DataType::FixedSizeList(item, len) => {
+            let (bits, is_all) = bits_a_row(item.data_type());
+            (bits.saturating_mul((*len).max(0) as u64), is_all)
+        }
+        DataType::Struct(fields) => {
+            fields.iter().fold((0_u64, true), |(bits, is_all), field| {
+                let (more, is_all_of_it) = bits_a_row(field.data_type());
+                (bits.saturating_add(more), is_all && is_all_of_it)
+            })
+        }
+        other => (bytes(other.primitive_width().unwrap_or(8)), true),
+    }
+}
+
+fn bits_of(array: &dyn Array, rows: Range<usize>) -> u64 {
+    let (bits, is_all) = bits_a_row(array.data_type());
+    let fixed = bits.saturating_mul(rows.len() as u64);
+    if is_all {
+        return fixed;
+    }
+    let between = |ends: &[i32]| ends[rows.start] as usize..ends[rows.end] as usize;
+    match array.data_type() {
+        DataType::Utf8 => {
+            fixed + 8 * between(array.as_string::<i32>().offsets()).len() as u64
+        }
+        DataType::Binary => {
+            fixed + 8 * between(array.as_binary::<i32>().offsets()).len() as u64
+        }
+        DataType::List(_) => {
+            let list = array.as_list::<i32>();
+            fixed + bits_of(list.values(), between(list.offsets()))
+        }
+        DataType::FixedSizeList(_, len) => {
+            let len = (*len).max(0) as usize;
+            let items = rows.start * len..rows.end * len;
+            bits_of(array.as_fixed_size_list().values(), items)
+        }
+        DataType::Struct(_) => {
+            let columns = array.as_struct().columns().iter();
+            columns.map(|column| bits_of(column, rows.clone())).sum()
+        }
+        _ => fixed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::all_kinds;
+
+    #[test]
+    fn rows_are_as_much_together_as_one_by_one() {
+        let batch = all_kinds();
+        // Time, float, two integers, a truth, two texts, a label, a list, and of the struct a
+        // float and a text: as the types say, and then what the texts and the list hold.
+        let each = 64 + 32 + 64 + 64 + 1 + 32 + 32 + 32 + 64 + 32;
+        let (first, second) = (8 * (11 + 1) + 2 * 32, 8 * 4);
+        assert_eq!(bits(&batch, 0..1), each + first);
+        assert_eq!(bits(&batch, 1..2), each + second);
+        assert_eq!(bits(&batch, 0..2), 2 * each + first + second);
+        assert_eq!(bits(&batch.slice(1, 1), 0..1), each + second);
+    }
+
+    #[test]
+    fn as_many_rows_are_taken_as_it_takes() {
+        let batch = all_kinds();
+        let (first, all) = (bits(&batch, 0..1), bits(&batch, 0..2));
+        assert_eq!(rows_of(&batch, 1), 1);
+        assert_eq!(rows_of(&batch, first), 1);
+        assert_eq!(rows_of(&batch, first + 1), 2);
+        assert_eq!(rows_of(&batch, all + 1), 2);
+    }
+}
