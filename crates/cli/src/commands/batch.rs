@@ -48,6 +48,7 @@ use crate::{
     complaint::Complaint,
     labels,
     outcome::Outcome,
+    paint,
     terminal::say,
     url,
 };
@@ -92,7 +93,13 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
         dataset.forget_idle()?;
     }
 
-    let limits = Limits::new(args.memory.map(|size| size.0));
+    let limits = Limits::new(args.memory.map(|size| size.0), &logs);
+    if let (Some(_), Some(least), false) = (args.memory, limits.raised(), global.quiet)
+    {
+        let warning = paint::for_stderr().yellow("warning:");
+        let least = least.div_ceil(1 << 20);
+        say!("{warning} --memory is {least}M: one of the logs alone may take that");
+    }
     let is_far = url::of(dataset.shown()).is_some();
     let limits = if is_far { limits.waiting() } else { limits };
     let work = Work {
@@ -136,7 +143,7 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
             note(found, name, done, &mut report, &meter);
         })
     })?;
-    let written = write_catalog(&dataset, shard, args, &errors, &is_own);
+    let written = write_catalog(&dataset, shard, args, &work.options, &errors, &is_own);
     report.odd = dataset.journal().odd()?;
     report.unused = patterns.unused().map(str::to_owned).collect();
     // Another part of the work may have what this one does not.
@@ -225,6 +232,7 @@ fn write_catalog(
     dataset: &Dataset,
     shard: Option<Shard>,
     args: &BatchArgs,
+    options: &str,
     errors: &BTreeMap<String, (Found, String)>,
     is_own: &dyn Fn(&str) -> bool,
 ) -> Result<()> {
@@ -248,9 +256,9 @@ fn write_catalog(
         catalog::rows(&entry)
     };
     let outputs = dataset.outputs("", Kind::OneFile);
-    catalog::write(&outputs, &stem, false, &mut logs.iter().map(rows))?;
+    catalog::write(&outputs, &stem, false, options, &mut logs.iter().map(rows))?;
     if args.catalog.is_some() {
-        catalog::write(&outputs, &stem, true, &mut logs.iter().map(rows))?;
+        catalog::write(&outputs, &stem, true, options, &mut logs.iter().map(rows))?;
     }
     let written = dataset.put(&outputs)?;
     let is_old = |name: &String| {

@@ -281,3 +281,16 @@ fn a_failure_names_its_log_once() {
     let help = folder.run(&["batch", "--help"]).succeeded().stdout;
     assert!(help.contains("[default: parquet]") && !help.contains("[default: csv]"));
 }
+
+#[test]
+fn less_memory_than_a_log_takes_is_raised_and_told() {
+    let folder = logs();
+    let run = |memory: &str, out: &str| {
+        folder.run(&["batch", "logs", "-o", out, "--memory", memory]).ended(0, &[])
+    };
+    // A log takes 8 MiB, and six times its length.
+    let least = 8.0 + 6.0 * 98_073.0 / f64::from(1 << 20);
+    let told = format!("warning: --memory is {}M: one of the logs", least.ceil());
+    assert!(run("1M", "a").stderr.contains(&told));
+    assert!(!run("9M", "b").stderr.contains("--memory"));
+}

@@ -1,6 +1,10 @@
 //! What catalogs say of logs.
 
-use std::{collections::BTreeMap, fs};
+use std::{
+    collections::BTreeMap,
+    fs,
+    time::{Duration, SystemTime},
+};
 
 use parquet::{file::reader::SerializedFileReader, record::Row};
 use serde_json::Value;
@@ -100,4 +104,28 @@ fn what_a_catalog_says_of_a_log_that_cannot_be_read_now_stays() {
     fs::copy(testdata("pasta.ulg"), &log).unwrap();
     index(0);
     assert!(!read().iter().any(is_error));
+}
+
+#[test]
+fn logs_are_looked_into_again_with_other_options() {
+    let folder = Folder::new();
+    let log = folder.write("x.pcap", &fs::read(testdata("puck.pcap")).unwrap());
+    // So long ago that nobody is still at it.
+    let old = SystemTime::now() - Duration::from_secs(3600);
+    fs::File::options().write(true).open(log).unwrap().set_modified(old).unwrap();
+    let became = |args: &[&str]| {
+        let index = ["index", "-q", "x.pcap", "-o", "all.parquet", "--json"];
+        let run = folder.run(&[&index[..], args].concat()).succeeded();
+        run.json_lines()[1]["outcome"].as_str().unwrap().to_owned()
+    };
+    for args in [&[][..], &["--model", "hdl-32e"], &["--record-limit", "128"]] {
+        assert_eq!(became(args), "indexed", "{args:?}");
+        assert_eq!(became(args), "known", "{args:?}");
+    }
+    // Also where what is in a file is another.
+    for key in [1, 2] {
+        folder.write("key", &[key; 16]);
+        assert_eq!(became(&["--key", "key"]), "indexed");
+        assert_eq!(became(&["--key", "key"]), "known");
+    }
 }

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use logtool_core::Labels;
 
 use crate::{
-    args::{BatchArgs, ConvertArgs, GlobalArgs, Target, To},
+    args::{BatchArgs, ConvertArgs, GlobalArgs, LidarArgs, Target, To},
     commands::{batch::one, convert},
     complaint::Complaint,
     key,
@@ -46,14 +46,22 @@ pub(super) fn options(
     labels: Option<&Labels>,
 ) -> Result<String> {
     let plain = ConvertArgs { inputs: Vec::new(), force: false, ..convert.clone() };
-    let of_all = (global.strict, global.read_anyway, global.record_limit);
-    let digest_of =
+    let reading = reading(&convert.lidar, global)?;
+    Ok(digest_of(&format!("{plain:?} {reading} {} {labels:?}", global.strict)))
+}
+
+/// What of what was typed changes how logs are read, as a digest.
+pub(super) fn reading(lidar: &LidarArgs, global: &GlobalArgs) -> Result<String> {
+    let of_all = (global.read_anyway, global.record_limit);
+    let contents_of =
         |path: &Path| one::digest(path).with_context(|| path.display().to_string());
-    let calibration =
-        convert.lidar.calibration.as_deref().map(digest_of).transpose()?;
+    let calibration = lidar.calibration.as_deref().map(contents_of).transpose()?;
     // A key that is not there is told by the logs that want it.
-    let key = key::file(global.key.as_deref()).and_then(|path| digest_of(&path).ok());
-    let text = format!("{plain:?} {of_all:?} {calibration:?} {key:?} {labels:?}");
+    let key = key::file(global.key.as_deref()).and_then(|path| contents_of(&path).ok());
+    Ok(digest_of(&format!("{lidar:?} {of_all:?} {calibration:?} {key:?}")))
+}
+
+fn digest_of(text: &str) -> String {
     let digest = blake3::hash(text.as_bytes()).to_hex();
-    Ok(digest.chars().take(16).collect())
+    digest.chars().take(16).collect()
 }

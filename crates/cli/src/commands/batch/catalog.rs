@@ -12,12 +12,17 @@ use logtool_sinks::{FileNames, JsonLinesSink, NameStyle, Outputs, ParquetSink, R
 
 use crate::commands::batch::entry::{Entry, TopicEntry};
 
-/// Writes the catalog of logs with these `rows`, which come in their order, into the file
-/// that is called `stem` and an extension among `outputs`; as JSON Lines if `is_jsonl`.
+/// The key of a catalog's metadata that has a digest of what changes how logs are read.
+pub(super) const OPTIONS: &str = "logtool.options";
+
+/// Writes the catalog of logs with these `rows`, which come in their order and were made with
+/// `options`, into the file that is called `stem` and an extension among `outputs`; as JSON
+/// Lines if `is_jsonl`.
 pub(super) fn write(
     outputs: &Arc<Outputs>,
     stem: &str,
     is_jsonl: bool,
+    options: &str,
     rows: &mut dyn Iterator<Item = Result<RecordBatch>>,
 ) -> Result<()> {
     let names = [(("catalog".to_owned(), 0), stem.to_owned())];
@@ -25,7 +30,8 @@ pub(super) fn write(
     let sink: Box<dyn TableSink> = match is_jsonl {
         true => Box::new(JsonLinesSink::new(outputs.clone(), names)),
         false => {
-            let (told, room) = (BTreeMap::new(), Room::default());
+            let options = (OPTIONS.to_owned(), options.to_owned());
+            let (told, room) = (BTreeMap::from([options]), Room::default());
             Box::new(ParquetSink::new(outputs.clone(), names, told, room))
         }
     };

@@ -1,22 +1,21 @@
 //! `logtool index`: the catalog of many logs, without converting them.
 
+mod old;
+mod spool;
+
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
-    fs::{self, File},
-    io::{BufRead as _, BufReader, Read as _},
+    collections::HashMap,
     path::{Path, PathBuf},
-    time::UNIX_EPOCH,
 };
 
 use anyhow::{Context as _, Result};
-use arrow_array::{
-    RecordBatch,
-    cast::AsArray as _,
-    types::{Int64Type, TimestampNanosecondType},
-};
 use logtool_sinks::Existing;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use serde_json::{Value, json};
+use serde_json::json;
+
+use self::{
+    old::{Old, OldLog},
+    spool::Spool,
+};
 
 use crate::{
     args::{GlobalArgs, IndexArgs, TimeChoice},
@@ -50,7 +49,8 @@ pub(in crate::commands) fn run(
     }
     let lidar = lidars::options(&args.lidar, TimeChoice::Boot)?;
     let (stem, is_jsonl) = kind(&args.out)?;
-    let old = Old::read(&args.out, args.force, is_jsonl)?;
+    let options = asked::reading(&args.lidar, global)?;
+    let old = Old::read(&args.out, args.force, is_jsonl, &options)?;
     let is_lost = old.logs.is_empty() && args.out.exists();
     if is_lost && !failed.is_empty() && !args.force {
         return Err(missing(&args.out, failed));
@@ -75,10 +75,9 @@ pub(in crate::commands) fn run(
         |found: &Found| name_of.get(&*found.source).copied().unwrap_or_default();
     let of_each = asked::of_each(global);
     let work = |found: &Found, _: &mut Pass<'_>, meter: &LogMeter<'_>| -> Result<_> {
-        if let Some(rows) = old.rows(found)? {
+        if let Some(log) = old.current(found) {
             meter.skip();
-            let damage = damage_in(&rows);
-            return Ok((rows, true, damage));
+            return Ok(Looked::Before(log));
         }
         let mut entry = Entry::of(found, name_of(found));
         let opened = opened::look_with(&found.path, &of_each, Some(&lidar))?;
@@ -87,37 +86,54 @@ pub(in crate::commands) fn run(
         let mut findings = Findings::of(&opened.input, opened.log.manifest());
         findings.check(global.strict)?;
         entry.lament(&mut findings, opened::is_surveyed(opened.log.manifest()));
-        Ok((catalog::rows(&entry)?, false, entry.damage))
+        Ok(Looked::Now(Box::new(entry)))
     };
-    let mut rows = BTreeMap::new();
+    let mut spool = Spool::new(&old)?;
     for (_, log) in &kept {
-        rows.insert(log.name.clone(), log.all());
+        spool.keep(log, &log.name, None);
     }
-    let limits = Limits::new(None);
+    let mut spooled = Ok(());
+    let limits = Limits::new(None, logs);
     meter.during(|| {
         side_by_side::each(logs, &limits, &meter, &work, &mut |found, _, done| {
             let source = found.shown();
             let mut event =
                 json!({ "event": "log", "log": name_of(found), "source": source });
-            let of_log = match done {
-                Ok((rows, is_old, damage)) => {
-                    event["outcome"] = json!(if is_old { "known" } else { "indexed" });
-                    event["damage"] = json!(damage);
-                    report.before += u64::from(is_old);
-                    report.now += u64::from(!is_old);
-                    report.bytes += if is_old { 0 } else { found.bytes };
-                    report.damaged.extend(damage.map(|damage| (source, damage)));
-                    Ok(rows)
+            let (outcome, damage) = match done {
+                Ok(Looked::Before(log)) => {
+                    report.before += 1;
+                    spool.keep(log, name_of(found), None);
+                    ("known", old.damage(log))
+                }
+                Ok(Looked::Now(entry)) => {
+                    report.now += 1;
+                    report.bytes += found.bytes;
+                    if spooled.is_ok() {
+                        spooled = spool.add(&entry);
+                    }
+                    ("indexed", entry.damage)
                 }
                 Err(err) => {
                     let error = format!("{err:#}");
-                    event["outcome"] = json!("failed");
                     event["error"] = json!(error);
-                    report.fail(source, &error);
-                    old.with_error(found, name_of(found), &error)
+                    report.fail(source.clone(), &error);
+                    let name = name_of(found);
+                    match old.logs.get(&found.source) {
+                        Some(log) => spool.keep(log, name, Some(error)),
+                        None => {
+                            let error = Some(error);
+                            let entry = Entry { error, ..Entry::of(found, name) };
+                            if spooled.is_ok() {
+                                spooled = spool.add(&entry);
+                            }
+                        }
+                    }
+                    ("failed", None)
                 }
             };
-            rows.insert(name_of(found).to_owned(), of_log);
+            event["outcome"] = json!(outcome);
+            event["damage"] = json!(damage);
+            report.damaged.extend(damage.map(|damage| (source, damage)));
             meter.tell(&event);
         })
     })?;
@@ -125,10 +141,10 @@ pub(in crate::commands) fn run(
     let write = || {
         let outputs =
             interrupt::outputs(parent.unwrap_or(Path::new(".")), Existing::Replace)?;
-        catalog::write(&outputs, &stem, is_jsonl, &mut rows.into_values())?;
+        catalog::write(&outputs, &stem, is_jsonl, &options, &mut spool.rows())?;
         outputs.commit()
     };
-    let written = write();
+    let written = spooled.and_then(|()| write());
     meter.finish();
     report.tell_json(&meter);
     report.tell(&args.out, "indexed", meter.took(), global.quiet);
@@ -147,10 +163,11 @@ fn refuse_url(path: &Path) -> Result<()> {
     Err(Complaint::misuse(what).hint(hint).into())
 }
 
-/// What was lost of the log that `rows` are of, in words.
-fn damage_in(rows: &RecordBatch) -> Option<String> {
-    let damage = rows.column_by_name("damage")?.as_string_opt::<i32>()?;
-    damage.iter().next().flatten().map(str::to_owned)
+/// What came of looking at a log.
+enum Looked<'o> {
+    /// It is as it was.
+    Before(&'o OldLog),
+    Now(Box<Entry>),
 }
 
 /// That `failed` would be missing in the catalog `out`, which is made anew.
@@ -176,172 +193,4 @@ fn kind(out: &Path) -> Result<(String, bool)> {
             Err(Complaint::misuse(what).hint(hint).into())
         }
     }
-}
-
-/// A catalog that was there before.
-#[derive(Default)]
-struct Old {
-    /// The rows of each source, and its name.
-    logs: HashMap<String, OldLog>,
-    /// Whether all logs are to be looked into again.
-    is_anew: bool,
-}
-
-struct OldLog {
-    name: String,
-    bytes: i64,
-    modified: Option<i64>,
-    rows: Vec<RecordBatch>,
-}
-
-/// A log that was changed less long than this before the catalog was written may have
-/// been changed again.
-const SETTLED_NANOS: i64 = 2_000_000_000;
-
-impl Old {
-    /// The catalog at `path`, if there is one. With `is_anew` nothing is believed, and what
-    /// is no catalog is none.
-    fn read(path: &Path, is_anew: bool, is_jsonl: bool) -> Result<Self> {
-        let old = match (path.exists(), is_jsonl) {
-            (false, _) => Ok(Self::default()),
-            (true, true) => check_lines(path).map(|()| Self::default()),
-            (true, false) => Self::parquet(path),
-        };
-        let old = if is_anew { old.unwrap_or_default() } else { old? };
-        Ok(Self { is_anew, ..old })
-    }
-
-    /// The catalog at `path`, which is Parquet.
-    fn parquet(path: &Path) -> Result<Self> {
-        let name = || path.display().to_string();
-        let foreign = || foreign(path);
-        let written = fs::metadata(path)?.modified()?.duration_since(UNIX_EPOCH)?;
-        let written = i64::try_from(written.as_nanos()).unwrap_or(i64::MAX);
-        let file = File::open(path).with_context(name)?;
-        let reader =
-            ParquetRecordBatchReaderBuilder::try_new(file).map_err(|_| foreign())?;
-        let like_ours = catalog::rows(&Entry::default())?.schema();
-        let is_ours = reader.schema().fields() == like_ours.fields();
-        let mut old = Self::default();
-        if !is_ours {
-            // Of another version: it is a catalog all the same.
-            let has = |name: &str| reader.schema().field_with_name(name).is_ok();
-            return match ["log", "source", "digest", "tool"].into_iter().all(has) {
-                true => Ok(old),
-                false => Err(foreign().into()),
-            };
-        }
-        for rows in reader.build().with_context(name)? {
-            old.add(&rows.with_context(name)?, written).ok_or_else(foreign)?;
-        }
-        Ok(old)
-    }
-
-    fn add(&mut self, rows: &RecordBatch, written: i64) -> Option<()> {
-        let (logs, sources) = (
-            rows.column_by_name("log")?.as_string_opt::<i32>()?,
-            rows.column_by_name("source")?.as_string_opt::<i32>()?,
-        );
-        let bytes = rows.column_by_name("source_bytes")?;
-        let bytes = bytes.as_primitive_opt::<Int64Type>()?;
-        let modified = rows.column_by_name("modified")?;
-        let modified = modified.as_primitive_opt::<TimestampNanosecondType>()?;
-        let errors = rows.column_by_name("error")?;
-        let mut start = 0;
-        while start < rows.num_rows() {
-            let source = sources.value(start);
-            let same = (start..rows.num_rows())
-                .take_while(|row| sources.value(*row) == source);
-            let end = start + same.count();
-            let is_settled = |time: &i64| written.saturating_sub(*time) > SETTLED_NANOS;
-            let time = modified.iter().nth(start).flatten();
-            let log = self.logs.entry(source.to_owned()).or_insert_with(|| OldLog {
-                name: logs.value(start).to_owned(),
-                bytes: bytes.value(start),
-                modified: time.filter(is_settled).filter(|_| errors.is_null(start)),
-                rows: Vec::new(),
-            });
-            log.rows.push(rows.slice(start, end - start));
-            start = end;
-        }
-        Some(())
-    }
-
-    /// The sources of all names.
-    fn names(&self) -> BTreeMap<String, String> {
-        let logs = self.logs.iter();
-        logs.map(|(source, log)| (log.name.clone(), source.clone())).collect()
-    }
-
-    /// What is known of logs that `inputs` may mean and that cannot be seen, by sources.
-    fn hidden<'o>(&'o self, inputs: &Inputs) -> Vec<(&'o str, &'o OldLog)> {
-        let seen: HashSet<&str> = inputs.logs.iter().map(|log| &*log.source).collect();
-        let logs = self.logs.iter().map(|(source, log)| (&**source, log));
-        let is_hidden =
-            |source: &str| !seen.contains(source) && inputs.may_hide(source);
-        logs.filter(|(source, _)| is_hidden(source)).collect()
-    }
-
-    /// What is known of `found`, which is called `name` and cannot be read now, and why.
-    fn with_error(
-        &self,
-        found: &Found,
-        name: &str,
-        error: &str,
-    ) -> Result<RecordBatch> {
-        match self.logs.get(&found.source) {
-            Some(log) => catalog::with_error(&log.all()?, error),
-            None => {
-                let error = Some(error.to_owned());
-                catalog::rows(&Entry { error, ..Entry::of(found, name) })
-            }
-        }
-    }
-
-    /// The rows of `found`, if it is as it was.
-    fn rows(&self, found: &Found) -> Result<Option<RecordBatch>> {
-        let Some(log) = self.logs.get(&found.source) else { return Ok(None) };
-        let is_same = !self.is_anew
-            && log.modified.is_some()
-            && log.modified == found.modified
-            && u64::try_from(log.bytes).is_ok_and(|bytes| bytes == found.bytes);
-        is_same.then(|| log.all()).transpose()
-    }
-}
-
-impl OldLog {
-    /// All its rows, which may lie in two batches.
-    fn all(&self) -> Result<RecordBatch> {
-        match &*self.rows {
-            [rows] => Ok(rows.clone()),
-            rows => {
-                let schema = catalog::rows(&Entry::default())?.schema();
-                Ok(arrow_select::concat::concat_batches(&schema, rows)?)
-            }
-        }
-    }
-}
-
-/// Refuses the file at `path`, if it is no catalog as JSON Lines.
-fn check_lines(path: &Path) -> Result<()> {
-    /// More than a row ever has.
-    const LONGEST: u64 = 1 << 20;
-    let file = File::open(path).with_context(|| path.display().to_string())?;
-    let mut line = Vec::new();
-    let read = BufReader::new(file.take(LONGEST)).read_until(b'\n', &mut line);
-    read.with_context(|| path.display().to_string())?;
-    let row: Option<Value> = serde_json::from_slice(&line).ok();
-    let has = |name| row.as_ref().is_some_and(|row| row.get(name).is_some());
-    match line.is_empty()
-        || ["log", "source", "source_bytes", "tool"].into_iter().all(has)
-    {
-        true => Ok(()),
-        false => Err(foreign(path).into()),
-    }
-}
-
-/// That the file at `path` is somebody else's.
-fn foreign(path: &Path) -> Complaint {
-    let what = format!("{} is no catalog of logs", path.display());
-    Complaint::new(what).hint("--force replaces it")
 }

@@ -29,18 +29,29 @@ pub(super) struct Limits {
     processors: usize,
     /// How many logs there are at most.
     logs: usize,
+    /// Whether less memory was asked for.
+    is_raised: bool,
 }
 
 /// So many logs for each processor, where they mostly wait.
 const WAITING: usize = 4;
 
 impl Limits {
-    /// As much as `memory` bytes are enough for, or by default a quarter of the machine's.
-    pub(super) fn new(memory: Option<u64>) -> Self {
-        let memory = memory.unwrap_or_else(memory::quarter);
+    /// As much as `memory` bytes are enough for, or by default a quarter of the machine's; and
+    /// as much as the longest of `logs` takes alone.
+    pub(super) fn new(memory: Option<u64>, logs: &[Found]) -> Self {
+        let asked = memory.unwrap_or_else(memory::quarter);
+        let longest = logs.iter().map(|log| log.bytes).max().unwrap_or_default();
+        let memory = asked.max(memory::cost(longest, 1));
         let processors = rayon::current_num_threads();
         let threads = memory::threads_for(memory, processors);
-        Self { memory, threads, processors, logs: processors }
+        let is_raised = memory > asked;
+        Self { memory, threads, processors, logs: processors, is_raised }
+    }
+
+    /// To how many bytes what was asked for was raised, if it is too little.
+    pub(super) fn raised(&self) -> Option<u64> {
+        self.is_raised.then_some(self.memory)
     }
 
     /// The same, of logs that mostly wait for what is far away.
