@@ -85,7 +85,8 @@ impl Source for MappedSource {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::io::Write as _;
 
