@@ -1,5 +1,6 @@
 //! What the sensors send: packets of firings, as bytes.
 
+pub(crate) mod definition;
 mod firing;
 
 pub(crate) use crate::packet::firing::BLOCK_BYTES;

@@ -39,6 +39,31 @@ fn the_types_in_a_topic_of_a_ulog_are_defined_below_it() {
 }
 
 #[test]
+fn what_lidars_and_cars_log_is_shown_as_their_formats_have_it() {
+    let folder = Folder::new();
+    // As the manuals of Velodyne and the specification of `.vel` have them.
+    for (log, topic, lines) in [
+        (
+            "puck.pcap",
+            "velodyne_packets",
+            &["block[12] blocks", "u16 azimuth # 0.01 deg", "u8 intensity"][..],
+        ),
+        (
+            "puck.pcap",
+            "position",
+            &["char[306] sentence # NMEA 0183", "(VLP-16 manual"],
+        ),
+        ("car.vel", "velodyne_packets", &["u32 count", "u16 distance # 2 mm"]),
+        ("car.vel", "image", &["i32 width # pixel", "u8[length] data"]),
+    ] {
+        let text = folder.run(&["schema", &testdata(log), topic]).succeeded().stdout;
+        for line in lines {
+            assert!(text.contains(line), "{log}, {topic}: no {line:?} in {text}");
+        }
+    }
+}
+
+#[test]
 fn every_topic_of_every_format_has_a_schema() {
     let folder = Folder::new();
     for (log, topic) in [

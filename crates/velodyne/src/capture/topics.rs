@@ -6,6 +6,7 @@ use logtool_core::{Columns, DamageKind, Decoder, Record, Result};
 
 use crate::{
     capture::position,
+    packet::definition,
     packet_columns::{self, PacketColumns},
     rows::{self, Rows, RowsDecoder},
 };
@@ -24,6 +25,11 @@ pub(crate) fn name(is_position: bool) -> &'static str {
 /// The name of the type of their records.
 pub(crate) fn type_name(is_position: bool) -> &'static str {
     if is_position { "position packet" } else { "data packet" }
+}
+
+/// What they are made of, for people.
+pub(crate) fn definition(is_position: bool) -> &'static str {
+    if is_position { definition::POSITION } else { definition::DATA }
 }
 
 /// Their columns.

@@ -69,6 +69,22 @@ pub(crate) const POSE: &[Named] = &[
     ("acceleration_z", F32, "m/s2"),
 ];
 
+/// The data of a picture, as a text for people.
+pub(crate) const IMAGE: &str = "\
+i32 camera
+i32 is_compressed
+i32 width # pixel
+i32 height # pixel
+i32 length # byte
+u8[length] data # JPEG, or rows of pixels: grey or RGB, 8 bits each
+";
+
+/// The data of a message of packets, but for what packets hold.
+pub(crate) const PACKETS: &str = "\
+u32 count
+packet[count] packets
+";
+
 /// The fields as a text, for people.
 pub(crate) fn definition(fields: &[Named]) -> String {
     let lines = fields.iter().map(|(name, primitive, unit)| {

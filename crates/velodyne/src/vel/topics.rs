@@ -7,6 +7,7 @@ use logtool_core::{Columns, Decoder, Result, Topic, View};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    packet::definition,
     rows,
     vel::{
         image,
@@ -57,9 +58,12 @@ impl TopicKind {
         let (name, type_name, definition) = match self {
             Self::Obd => ("obd", "OBDDataM", layouts::definition(layouts::OBD)),
             Self::Gps => ("gps", "GPSTDataM", layouts::definition(layouts::GPS)),
-            Self::Image => ("image", "ImageM", String::new()),
+            Self::Image => ("image", "ImageM", layouts::IMAGE.to_owned()),
             Self::Pose => ("pose", "RobotPoseM", layouts::definition(layouts::POSE)),
-            Self::Packets => ("velodyne_packets", "VelodyneRawDataM", String::new()),
+            Self::Packets => {
+                let definition = [layouts::PACKETS, definition::DATA].join("\n");
+                ("velodyne_packets", "VelodyneRawDataM", definition)
+            }
             Self::Raw { .. } | Self::OtherRaw => ("", "", String::new()),
         };
         let name = match self {

@@ -143,6 +143,7 @@ fn topic(counted: &Counted, instance: u32, container: Container) -> Topic {
         instance,
         encoding: topics::ENCODING.into(),
         type_name: topics::type_name(sender.is_position).into(),
+        definition: topics::definition(sender.is_position).into(),
         records: Some(counted.records),
         bytes: Some(counted.bytes),
         time: is_timed.then_some(counted.time),
