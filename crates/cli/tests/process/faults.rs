@@ -186,7 +186,10 @@ fn a_full_disk_is_told_and_nothing_is_left() {
     jobs.push(vec!["repair", &car, "-o", "new.vel"]);
     jobs.push(vec!["merge", &rover, &rover, "-o", "new.bag"]);
     for args in jobs {
-        disk.0.run(&args).ended(1, &["o space left"]);
+        let told = disk.0.run(&args).ended(1, &["o space left"]);
+        let out = args.iter().skip_while(|arg| **arg != "-o").nth(1).unwrap();
+        let what = told.stderr.split_once("cannot write ").map(|(_, what)| what);
+        assert!(what.is_some_and(|what| what.contains(out)), "{args:?}: {told:?}");
         assert_eq!(disk.0.list("."), ["fill"], "{args:?}");
     }
 }

@@ -4,7 +4,7 @@ use std::{
     fs::File,
     io::{self, Read, Seek as _, SeekFrom, Write as _},
     ops::Range,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -16,6 +16,8 @@ use crate::error::at_path;
 #[derive(Debug)]
 pub(super) struct Spill {
     place: Mutex<Place>,
+    /// Where it is, for who is told that nothing more fits there.
+    dir: PathBuf,
 }
 
 #[derive(Debug)]
@@ -37,7 +39,8 @@ impl Spill {
         let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
         let file = tempfile::tempfile_in(dir);
         let file = file.map_err(|err| at_path("create a file in", dir, err))?;
-        Ok(Arc::new(Self { place: Mutex::new(Place { file, end: 0 }) }))
+        let place = Mutex::new(Place { file, end: 0 });
+        Ok(Arc::new(Self { place, dir: dir.to_owned() }))
     }
 
     /// Adds `bytes` to the end of `stream`.
@@ -47,8 +50,12 @@ impl Spill {
         }
         let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
         let start = place.end;
-        place.file.seek(SeekFrom::Start(start))?;
-        place.file.write_all(bytes)?;
+        let written = place.file.seek(SeekFrom::Start(start));
+        written.and_then(|_| place.file.write_all(bytes)).map_err(|err| {
+            let dir = self.dir.display();
+            let what = format!("cannot write a temporary file in {dir}: {err}");
+            io::Error::new(err.kind(), what)
+        })?;
         place.end += bytes.len() as u64;
         stream.len += bytes.len() as u64;
         match stream.pieces.last_mut() {
