@@ -15,6 +15,6 @@ mod windows;
 
 pub use self::{
     align::align,
-    stray::without_strays,
+    stray::{Stretches, without_strays},
     verdict::{Confidence, Estimate, Unusable},
 };

@@ -1,29 +1,72 @@
 //! What has a time that is far from all others, as of a clock that was not yet set.
 
-/// Samples that are further apart are of different stretches: an hour.
-const APART: u64 = 3_600_000_000_000;
+use std::{collections::BTreeMap, ops::RangeInclusive};
+
+/// Times that are further apart are of different stretches: an hour.
+const APART: i64 = 3_600_000_000_000;
+
+/// Of more stretches than these nobody can say which is the one that counts.
+const MOST: usize = 1 << 16;
+
+/// Stretches of time in which something happened, more than an hour apart.
+#[derive(Clone, Debug, Default)]
+pub struct Stretches {
+    /// The last time of each, and how many there are, by the first.
+    found: BTreeMap<i64, (i64, u64)>,
+    count: u64,
+}
+
+impl Stretches {
+    /// Takes note of what happened at `time`, in nanoseconds.
+    pub fn add(&mut self, time: i64) {
+        self.count += 1;
+        let (mut first, mut last, mut count) = (time, time, 1);
+        let before = self.found.range(..=time).next_back();
+        if let Some((start, (end, others))) = before.map(|(start, of)| (*start, *of))
+            && time.saturating_sub(APART) <= end
+        {
+            (first, last, count) = (start, end.max(time), others + 1);
+        }
+        let after = self.found.range(time.saturating_add(1)..).next();
+        if let Some((start, (end, others))) = after.map(|(start, of)| (*start, *of))
+            && start.saturating_sub(APART) <= last
+        {
+            self.found.remove(&start);
+            (last, count) = (end, count + others);
+        }
+        if self.found.len() < MOST || self.found.contains_key(&first) {
+            self.found.insert(first, (last, count));
+        }
+    }
+
+    /// The first and the last time of the stretch in which at least nine of ten things
+    /// happened, if there are others.
+    pub fn main(&self) -> Option<RangeInclusive<i64>> {
+        let is_main = |(_, (_, count)): &(&i64, &(i64, u64))| {
+            *count < self.count && u128::from(*count) * 10 >= u128::from(self.count) * 9
+        };
+        self.found.iter().find(is_main).map(|(first, (last, _))| *first..=*last)
+    }
+
+    /// The first and the last time of all.
+    pub fn ends(&self) -> Option<RangeInclusive<i64>> {
+        let (first, (_, (last, _))) =
+            (self.found.keys().next()?, self.found.last_key_value()?);
+        Some(*first..=*last)
+    }
+}
 
 /// Takes out of `samples`, times in nanoseconds and numbers, what is more than an hour away
 /// from the others, if at least nine of ten of these are together; tells how many that were.
 /// Puts them in the order of their times.
 pub fn without_strays(samples: &mut Vec<(i64, f64)>) -> usize {
     samples.sort_by_key(|(time, _)| *time);
-    let is_near = |a: &(i64, f64), b: &(i64, f64)| b.0.abs_diff(a.0) <= APART;
-    let mut start = 0;
-    let stretches = samples.chunk_by(is_near).map(|stretch| {
-        start += stretch.len();
-        (stretch.len(), start)
-    });
-    let longest = stretches.max_by_key(|(len, _)| *len);
+    let mut stretches = Stretches::default();
+    samples.iter().for_each(|(time, _)| stretches.add(*time));
+    let Some(main) = stretches.main() else { return 0 };
     let all = samples.len();
-    match longest {
-        Some((len, end)) if len < all && len as u64 * 10 >= all as u64 * 9 => {
-            samples.truncate(end);
-            samples.drain(..end - len);
-            all - len
-        }
-        _ => 0,
-    }
+    samples.retain(|(time, _)| main.contains(time));
+    all - samples.len()
 }
 
 #[cfg(test)]
@@ -43,5 +86,27 @@ mod tests {
         assert_eq!((without_strays(&mut pause), pause.len()), (0, 100));
         assert_eq!(without_strays(&mut samples), 0);
         assert_eq!(without_strays(&mut Vec::new()), 0);
+    }
+
+    #[test]
+    fn times_in_any_order_are_of_the_same_stretches() {
+        let hour = 3_600_000_000_000;
+        // Each half an hour a time, from both ends to the middle; and one far away.
+        let times = (0..20).flat_map(|n| [n, 39 - n]).map(|n| n * hour / 2);
+        let mut stretches = Stretches::default();
+        times.for_each(|time| stretches.add(time));
+        assert_eq!(stretches.main(), None);
+        stretches.add(i64::MAX);
+        assert_eq!(stretches.main(), Some(0..=39 * hour / 2));
+        assert_eq!(stretches.ends(), Some(0..=i64::MAX));
+        stretches.add(i64::MIN);
+        assert_eq!(stretches.main(), Some(0..=39 * hour / 2));
+    }
+
+    #[test]
+    fn of_times_all_over_the_ages_none_counts_and_memory_is_bounded() {
+        let mut stretches = Stretches::default();
+        (0..100_000).for_each(|n| stretches.add(n * 2 * APART));
+        assert_eq!((stretches.found.len(), stretches.main()), (MOST, None));
     }
 }

@@ -104,6 +104,15 @@ impl ShownClock {
         Ok(Timestamp::from_nanos(nanos))
     }
 
+    /// `time` as people type it after --from and --to.
+    pub(crate) fn typed(&self, time: Timestamp) -> String {
+        let nanos = time.as_nanos();
+        match self.to_unix {
+            Some(offset) => Iso(nanos.saturating_add(offset)).to_string(),
+            None => Seconds(nanos.saturating_sub(self.typed_zero)).to_string(),
+        }
+    }
+
     /// `time` for JSON: a number of seconds, or a text where that is UTC.
     pub(crate) fn json(&self, time: Timestamp) -> JsonTime {
         JsonTime(self.shown(time), self.base.is_utc)

@@ -31,6 +31,7 @@ mod new_log;
 mod opened;
 mod outcome;
 mod paint;
+mod part_times;
 mod progress;
 mod provenance;
 mod raw;

@@ -3,6 +3,7 @@
 mod all;
 mod find;
 mod numbers;
+mod span;
 mod unit;
 
 use std::{
@@ -14,9 +15,8 @@ use anyhow::Result;
 use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::*};
 use arrow_schema::SchemaRef;
 use logtool_core::{
-    Columns, Damage, Log, Manifest, Selection, TableJob, TableSink, TableWriter,
-    TimeBase, TimeRange, Timestamp, Topic, TopicId, TopicSet, VALID_ROWS, View,
-    to_tables,
+    Columns, Damage, Log, Selection, TableJob, TableSink, TableWriter, TimeBase,
+    TimeRange, Timestamp, Topic, TopicId, TopicSet, VALID_ROWS, View, to_tables,
 };
 use logtool_plot::{Sampler, Signal};
 
@@ -24,6 +24,7 @@ pub(crate) use self::{
     all::{All, one},
     find::{find, of_topic},
     numbers::numbers_of,
+    span::{Span, near, within},
 };
 use crate::signals::numbers::numbers;
 
@@ -57,6 +58,8 @@ pub(crate) struct Input {
 pub(crate) struct Read {
     /// In the order of what was wanted.
     pub(crate) signals: Vec<Signal>,
+    /// When they are.
+    pub(crate) span: Span,
     pub(crate) damage: Vec<Damage>,
 }
 
@@ -69,10 +72,8 @@ pub(crate) fn read(
     columns: usize,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Read> {
-    let reach = within(near(log.manifest()), time);
-    // That of its records, of which rows need not have the times.
-    let usual = within(log.manifest().time.unwrap_or(reach), reach);
-    let usual = if usual.is_empty() { reach } else { usual };
+    let topics = wanted.iter().map(|wanted| wanted.topic).collect();
+    let span @ Span { usual, reach, .. } = Span::of(log, &topics, time)?;
     let new = || {
         let sampler =
             Sampler::new(usual.start.as_nanos(), usual.end.as_nanos(), columns);
@@ -100,23 +101,8 @@ pub(crate) fn read(
         }
     }
     let signal = |(sampler, wanted): (Sampler, &Wanted)| sampler.signal(wanted.is_held);
-    Ok(Read { signals: made.into_iter().zip(wanted).map(signal).collect(), damage })
-}
-
-/// The times that a picture of the log can show: those of its records, and as much again
-/// around them, or a minute, as what is made of records has times of its own. What is
-/// farther away has a time that nobody believes.
-pub(crate) fn near(manifest: &Manifest) -> TimeRange {
-    let Some(time) = manifest.time else { return TimeRange::ALL };
-    let around = i64::try_from(time.span_nanos()).unwrap_or(i64::MAX).max(MINUTE);
-    TimeRange { start: time.start.later(-around), end: time.end.later(around) }
-}
-
-const MINUTE: i64 = 60_000_000_000;
-
-/// The times that are in both.
-pub(crate) fn within(a: TimeRange, b: TimeRange) -> TimeRange {
-    TimeRange { start: a.start.max(b.start), end: a.end.min(b.end) }
+    let signals = made.into_iter().zip(wanted).map(signal).collect();
+    Ok(Read { signals, span, damage })
 }
 
 /// The last number that there was, and when.

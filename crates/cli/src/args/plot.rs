@@ -15,7 +15,8 @@ use crate::{
 /// the unit is not known are in one. Of each column of pixels the lowest and the highest
 /// value are drawn, so that nothing that is in the log is missing in the picture. Where
 /// values are missing in the log, so they are in the lines; states hold until the next, and
-/// to the end. Values of which the time is far from all of the log are left out, and counted.
+/// to the end. Values of which the time is far from all of the log, or over an hour from nine of
+/// ten, are left out, and counted, where --from and --to do not ask for them.
 /// Of a ninth line on, lines are dashed; 32 look different from each other. Behind the lines
 /// of a log of PX4 are its flight modes, in the colours of ulog2kml.
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, io::Write as _, time::Instant};
 use anyhow::{Context as _, Result};
 use logtool_core::{Log, Manifest, Provenance, TimeRange, Timestamp};
 use logtool_plot::{
-    Band, Chart, LOOKS, Line, Panel, TimeAxis, png, with_metadata, with_texts,
+    Band, Chart, LOOKS, Line, Panel, Signal, TimeAxis, png, with_metadata, with_texts,
 };
 use logtool_sinks::{Existing, TrackModes};
 
@@ -14,13 +14,13 @@ use crate::{
     clock::{ShownClock, TextTime},
     complaint::Complaint,
     findings::Findings,
-    human::{Count, Span, counted},
+    human::{self, Count, counted},
     interrupt, lidars, modes,
     new_log::explained,
     opened::{self, Opened},
     outcome::Outcome,
     progress, provenance,
-    signals::{self, Wanted},
+    signals::{self, Span, Wanted},
     terminal::say,
     url,
 };
@@ -31,8 +31,12 @@ const PLOT_HEIGHT: u32 = 260;
 /// The axis of time, what is around, and rows of names.
 const OTHER_HEIGHT: u32 = 90;
 
-/// A day, in nanoseconds.
+/// A second and a day, in nanoseconds.
+const SECOND: i64 = 1_000_000_000;
 const DAY: i64 = 86_400_000_000_000;
+
+/// Nobody wants to read so many seconds since the start of a log: eleven days.
+const FAR: i64 = 1_000_000 * SECOND;
 
 pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
     let start = Instant::now();
@@ -82,11 +86,14 @@ pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
             args.out.display(),
             counted(lines.clone().count() as u64, "line"),
             counted(values, "value"),
-            Span(took),
+            human::Span(took),
         );
         for line in lines.filter(|line| line.signal.left_out > 0) {
             let (name, count) = (&line.name, Count(line.signal.left_out));
             say!("  {name}: {count} left out, no number or at no time of the log");
+        }
+        if let Some(stray) = &drawn.stray {
+            say!("  {stray}; --from and --to choose other times");
         }
         for panel in drawn.chart.panels.iter().filter(|p| p.lines.len() > LOOKS) {
             let lines = counted(panel.lines.len() as u64, "line");
@@ -106,6 +113,23 @@ struct Drawn {
     wanted: Vec<Wanted>,
     chart: Chart,
     damage: Vec<logtool_core::Damage>,
+    /// What is told of values that are far from all others.
+    stray: Option<String>,
+}
+
+/// What is told of `signals` of which values are left out, as their times are far from all
+/// others.
+pub(super) fn stray<'s>(
+    signals: impl Iterator<Item = &'s Signal>,
+    span: &Span,
+    clock: &ShownClock,
+) -> Option<String> {
+    let astray: u64 = signals.map(|signal| signal.astray).sum();
+    let astray = Some(astray).filter(|astray| *astray > 0)?;
+    let values = counted(astray, "value");
+    let far = "at times far from those of the log";
+    let at = span.stray.map(|time| format!(", as {}", clock.typed(time)));
+    Some(format!("not shown: {values} {far}{}", at.unwrap_or_default()))
 }
 
 fn draw(args: &PlotArgs, opened: &Opened, global: &GlobalArgs) -> Result<Drawn> {
@@ -125,6 +149,7 @@ fn draw(args: &PlotArgs, opened: &Opened, global: &GlobalArgs) -> Result<Drawn> 
     let read = signals::read(log, &wanted, asked, columns, &|bytes| bar.inc(bytes));
     bar.finish_and_clear();
     let read = read?;
+    let stray = stray(read.signals.iter(), &read.span, &clock);
     let mut panels: Vec<Panel> = Vec::new();
     for (wanted, signal) in wanted.iter().zip(read.signals) {
         let line = Line { name: wanted.name.clone(), signal, is_held: wanted.is_held };
@@ -157,11 +182,12 @@ fn draw(args: &PlotArgs, opened: &Opened, global: &GlobalArgs) -> Result<Drawn> 
     }
     let (start, end) = chart.times();
     let range = chart.time.range;
-    chart.time = TimeAxis { range, ..axis(args.time, &clock, manifest, start) };
+    let axis = axis(args.time, &clock, manifest, start);
+    chart.time = TimeAxis { range, ..axis };
     if !args.no_modes {
         chart.bands = bands(log, end)?;
     }
-    Ok(Drawn { wanted, chart, damage: read.damage })
+    Ok(Drawn { wanted, chart, damage: read.damage, stray })
 }
 
 /// The first and the last nanosecond of `time`.
@@ -188,10 +214,16 @@ pub(super) fn axis(
     }
     let start = manifest.time.map_or(0, |time| time.start.as_nanos());
     let (zero, name) = match choice {
-        TimeChoice::Boot => (0, "time since boot (s)"),
-        TimeChoice::Relative | TimeChoice::Utc => (start, "time since the start (s)"),
+        TimeChoice::Boot => (0, "time since boot (s)".to_owned()),
+        // As of a log with something of 1970.
+        _ if first.saturating_sub(start) > FAR => {
+            let second = first - first.rem_euclid(SECOND);
+            let since = clock.typed(Timestamp::from_nanos(second));
+            (second, format!("time since {since} (s)"))
+        }
+        _ => (start, "time since the start (s)".to_owned()),
     };
-    TimeAxis { zero, name: name.to_owned(), ..TimeAxis::default() }
+    TimeAxis { zero, name, ..TimeAxis::default() }
 }
 
 /// The flight modes until `end`, if the log is of PX4.

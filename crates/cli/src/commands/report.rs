@@ -10,7 +10,7 @@ use std::io::Write as _;
 
 use anyhow::{Context as _, Result};
 use logtool_core::{Damage, Manifest, TimeRange, Timestamp};
-use logtool_plot::{Block, Page, Section, TimeAxis};
+use logtool_plot::{Block, Page, Section};
 use logtool_sinks::Existing;
 
 use crate::{
@@ -84,13 +84,10 @@ fn page(opened: &Opened, args: &ReportArgs, findings: &mut Findings) -> Result<P
     if time.is_empty() {
         return Err(Complaint::new("the log has nothing at that time").into());
     }
-    let (range, is_part) = (plot::ends(time), args.from.or(args.to).is_some());
-    let axis = plot::axis(args.time, &clock, manifest, range.0);
-    // Of a whole log the axis shows when there is something in the plots.
-    let axis = TimeAxis { range: is_part.then_some(range), ..axis };
+    let is_part = args.from.or(args.to).is_some();
     let bands = plot::bands(log, time.end.as_nanos())?;
     // What is not asked for by its time may have any.
-    let shown = Shown { time: asked, axis: &axis, bands: &bands };
+    let shown = Shown { time: asked, choice: args.time, clock: &clock, bands: &bands };
     let plots = plots::all(log, &shown, &mut seen)?;
     let tracks = track::all(log, asked, &bands, &mut seen)?;
     let scans = scan::first_of_each(log, asked)?;

@@ -119,6 +119,48 @@ fn what_is_far_from_all_of_the_log_is_counted_and_spoils_no_plot() {
     folder.run(&args).ended(0, &["vehicle_attitude.q[0]: 1 left out"]);
 }
 
+/// A bag called `name` in `folder`, of ten seconds from 2024-06-01 10:00 on, with one of 251
+/// messages of `/imu/data` so many seconds off.
+fn bag_with_stray(folder: &Folder, name: &str, off: &str) {
+    let bag = testdata("rover.bag");
+    let one = ["filter", &bag, "-t", "/imu/data", "--to", "0.015", "-o", "one.bag"];
+    folder.run(&[&one[..], &["-f"]].concat()).ended(0, &["1 record"]);
+    let offset = format!("--offset=1={off}");
+    folder.run(&["merge", "one.bag", &bag, &offset, "-o", name]).ended(0, &[]);
+}
+
+#[test]
+fn what_is_at_1970_or_in_the_future_is_told_beside_the_plots_and_squeezes_none() {
+    let folder = Folder::new();
+    for (off, at, axis) in [
+        ("-1717235990", "1970-01-01T00:00:10.00", "2024-06-01T10:00:00.000000Z (s)"),
+        ("400000000", "2037-02-03T01:06:40", "the start (s)"),
+    ] {
+        bag_with_stray(&folder, "stray.bag", off);
+        folder.run(&["report", "stray.bag", "-o", "x.html"]).ended(0, &["pieces"]);
+        let page = folder.read("x.html");
+        // Three axes of rates, and three of accelerations.
+        let told =
+            format!("not shown: 6 values at times far from those of the log, as {at}");
+        assert!(page.contains(&told), "{off}");
+        let (_, range) = page.split_once("\"range\":[").unwrap();
+        let ends: Vec<f64> =
+            range.split([',', ']']).take(2).map(|end| end.parse().unwrap()).collect();
+        assert!(ends[0] < 0.1 && (9.0..10.0).contains(&ends[1]), "{off}: {ends:?}");
+        assert!(page.contains(&format!("time since {axis}")), "{off}");
+        // As many values as without it, in as many columns.
+        let picture =
+            ["plot", "stray.bag", "/imu/data.angular_velocity.x", "-f", "-o", "x.svg"];
+        let told = ["1 line of 250 values", "1 value at times far", at, "--from"];
+        folder.run(&picture).ended(0, &told);
+        let asked = ["--from", "1970-01-01T00:00:00Z", "--to", "2040-01-01T00:00:00Z"];
+        let all = folder.run(&[&picture[..], &asked].concat());
+        all.ended(0, &["1 line of 251 values"]);
+        std::fs::remove_file(folder.path().join("stray.bag")).unwrap();
+        std::fs::remove_file(folder.path().join("x.html")).unwrap();
+    }
+}
+
 #[test]
 fn plots_of_a_whole_log_begin_where_what_they_show_does() {
     let folder = Folder::new();

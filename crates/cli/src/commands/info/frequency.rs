@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use logtool_core::{
-    Block, Log, Part, ReadAhead, Result, Selection, Timestamp, TopicId,
-};
+use logtool_core::{Log, Result, Selection, Timestamp, TopicId};
 use serde::Serialize;
 
-use crate::clock::Seconds;
+use crate::{clock::Seconds, part_times::PartTimes};
 
 /// How regularly the records of a topic come.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -38,25 +36,18 @@ const PENDING: usize = 8 << 20;
 const KEPT: usize = 4 << 20;
 
 /// Measures all topics of `log`, by their numbers; those of which there are fewer than
-/// two records have nothing to tell. What the index tells is not read.
+/// two records have nothing to tell.
 pub(super) fn measure(log: &dyn Log) -> Result<Vec<Option<Frequency>>> {
     let manifest = log.manifest();
     let selection = Selection { topics: manifest.logged(), ..Selection::default() };
-    let mut plan = manifest.plan(&selection, 0);
-    plan.sort_by_key(|part| part.time.start);
     let mut measuring = Measuring {
         periods: manifest.topics.iter().map(|_| Periods::default()).collect(),
         pending: Vec::new(),
         room: KEPT,
     };
-    let mut ahead = ReadAhead::new(log, plan.clone(), selection);
-    for (index, part) in plan.iter().enumerate() {
-        match log.times(part, &mut measuring.pending)? {
-            true => ahead.skip_part(),
-            false => measuring.read(&mut ahead)?,
-        }
-        let next = plan.get(index + 1).map(|part: &Part| part.time.start);
-        measuring.settle(next);
+    let mut times = PartTimes::new(log, selection);
+    while times.part(&mut |topic, time| measuring.add(topic, time))? {
+        measuring.settle(times.parts().first().map(|part| part.time.start));
     }
     Ok(measuring.periods.into_iter().map(Periods::frequency).collect())
 }
@@ -70,16 +61,12 @@ struct Measuring {
 }
 
 impl Measuring {
-    /// Reads the next part.
-    fn read(&mut self, ahead: &mut ReadAhead<'_>) -> Result<()> {
-        let mut block = Block::default();
-        while ahead.fill_part(&mut block)? {
-            self.pending.extend(block.iter().map(|record| (record.topic, record.time)));
-            if self.pending.len() > PENDING {
-                self.settle(None);
-            }
+    /// Takes note of a record.
+    fn add(&mut self, topic: TopicId, time: Timestamp) {
+        self.pending.push((topic, time));
+        if self.pending.len() > PENDING {
+            self.settle(None);
         }
-        Ok(())
     }
 
     /// Counts what is before `next`, before which nothing more will come.

@@ -11,11 +11,16 @@ use logtool_core::{Log, TimeRange, Topic, TopicOrigin};
 use logtool_plot::{Band, Block, Chart, Line, Panel, TimeAxis};
 
 use crate::{
-    commands::report::{
-        Seen,
-        plots::{
-            recipes::{PLOTS, Recipe, Way},
-            types::{TYPES, TypeLine},
+    args::TimeChoice,
+    clock::ShownClock,
+    commands::{
+        plot,
+        report::{
+            Seen,
+            plots::{
+                recipes::{PLOTS, Recipe, Way},
+                types::{TYPES, TypeLine},
+            },
         },
     },
     human::counted,
@@ -28,10 +33,11 @@ const COLUMNS: usize = 450;
 /// More plots than these are not shown of one log, but for those of PX4.
 const MOST: usize = 40;
 
-/// The times that were asked for, what the axis shows, and what is behind the lines.
+/// The times that were asked for, the clock of the axis, and what is behind the lines.
 pub(super) struct Shown<'s> {
     pub(super) time: TimeRange,
-    pub(super) axis: &'s TimeAxis,
+    pub(super) choice: TimeChoice,
+    pub(super) clock: &'s ShownClock,
     pub(super) bands: &'s [Band],
 }
 
@@ -146,8 +152,19 @@ fn drawn(
 ) -> Result<Vec<Block>> {
     let read = signals::read(log, wanted, shown.time, COLUMNS, &|_| {})?;
     seen.damage.extend(read.damage);
-    let mut time = shown.axis.clone();
+    let manifest = log.manifest();
+    let all = match read.span.stray {
+        Some(_) => read.span.usual,
+        None => manifest.time.unwrap_or(read.span.usual),
+    };
+    // Of a whole log the axis shows when there is something in the plots.
+    let is_part = shown.time != TimeRange::ALL;
+    let asked = plot::ends(signals::within(shown.time, all));
+    let mut time = TimeAxis { range: is_part.then_some(asked), ..TimeAxis::default() };
     time.cover(read.signals.iter());
+    let (first, _) = time.range.unwrap_or(asked);
+    let axis = plot::axis(shown.choice, shown.clock, manifest, first);
+    let time = TimeAxis { range: time.range, ..axis };
     let mut blocks = Vec::new();
     for (title, unit, range) in plots {
         let own = wanted.iter().zip(&read.signals).skip(range.start).take(range.len());
@@ -168,12 +185,9 @@ fn drawn(
         };
         blocks.push(Block::Plot(title, chart));
     }
-    let astray = read.signals.iter().map(|signal| signal.astray).sum();
-    if astray > 0 {
-        let astray = counted(astray, "value");
-        let what = format!("not shown: {astray} at times far from those of the log");
-        blocks.push(Block::Note(what));
-    }
+    blocks.extend(
+        plot::stray(read.signals.iter(), &read.span, shown.clock).map(Block::Note),
+    );
     Ok(blocks)
 }
 
