@@ -1,10 +1,11 @@
 //! The one font that pictures are measured and painted with, so that they look the same
-//! on every machine: nothing is asked of the system.
+//! on every machine. The system is asked only for characters that it has not.
 
-use std::sync::{Arc, Once, OnceLock};
+use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 
+use fontdb::Database;
 use plotters::style::{FontStyle, register_font};
-use resvg::usvg::fontdb::Database;
+use resvg::usvg::FontResolver;
 
 /// DejaVu Sans, of which the licence is beside it.
 const BYTES: &[u8] = include_bytes!("../vendor/dejavu/DejaVuSans.ttf");
@@ -29,6 +30,39 @@ pub(crate) fn database() -> Arc<Database> {
         Arc::new(fonts)
     });
     fonts.clone()
+}
+
+/// The font, and those of the system behind it.
+fn with_system() -> Arc<Database> {
+    static FONTS: OnceLock<Arc<Database>> = OnceLock::new();
+    let fonts = FONTS.get_or_init(|| {
+        let mut fonts = Database::clone(&database());
+        fonts.load_system_fonts();
+        Arc::new(fonts)
+    });
+    fonts.clone()
+}
+
+/// Finds the font for each character: ours, or else one of the system. What none has is
+/// added to `missing`, of each text the first.
+pub(crate) fn resolver(missing: &Mutex<String>) -> FontResolver<'_> {
+    let find = FontResolver::default_fallback_selector();
+    FontResolver {
+        select_font: FontResolver::default_font_selector(),
+        select_fallback: Box::new(move |character, tried, fonts| {
+            // The faces that both have are called the same in both.
+            *fonts = with_system();
+            let found = find(character, tried, fonts);
+            if found.is_none() {
+                let mut missing =
+                    missing.lock().unwrap_or_else(PoisonError::into_inner);
+                if !missing.contains(character) {
+                    missing.push(character);
+                }
+            }
+            found
+        }),
+    }
 }
 
 /// `text` without what no XML can hold, and no line of text should.

@@ -2,7 +2,7 @@
 //!
 //! It knows no log: it takes numbers with times. Pictures are SVG, drawn by `plotters`;
 //! PNG is painted of that, with a font that is part of this crate, so that a picture is
-//! the same on every machine.
+//! the same on every machine, but for characters that this font has not.
 //!
 //! ```
 //! use logtool_plot::{Chart, Line, Panel, Sampler};
@@ -40,7 +40,7 @@ mod page;
 pub use crate::{
     chart::{Band, Chart, Line, Panel, TimeAxis},
     page::{Block, Page, Row, Section},
-    paint::png,
+    paint::{Painted, png},
     palette::{LINES, LOOKS, Rgb, line, viridis},
     sample::{Sampler, Signal},
     told::{with_metadata, with_texts},

@@ -1,5 +1,7 @@
 //! Pixels of an SVG.
 
+use std::sync::{Mutex, PoisonError};
+
 use logtool_core::{Error, ErrorKind, Result};
 use resvg::{
     tiny_skia::{Color, Pixmap, Transform},
@@ -15,11 +17,21 @@ const MOST_PIXELS: f32 = 1e8;
 const PER_INCH: f32 = 96.0;
 const INCH: f32 = 0.0254;
 
+/// A picture of pixels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Painted {
+    /// The file.
+    pub png: Vec<u8>,
+    /// Characters of its texts that no font has, neither ours nor one of the system: some, if
+    /// there are any. They are boxes.
+    pub missing: String,
+}
+
 /// The PNG of the picture `svg`, `scale` times as large.
 ///
 /// # Errors
 /// `Malformed` if `svg` is no picture, `Limit` if there would be too many pixels.
-pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>> {
+pub fn png(svg: &str, scale: f32) -> Result<Painted> {
     over(svg, scale, |_| {})
 }
 
@@ -28,10 +40,13 @@ pub(crate) fn over(
     svg: &str,
     scale: f32,
     ground: impl FnOnce(&mut Pixmap),
-) -> Result<Vec<u8>> {
-    let options = Options { fontdb: font::database(), ..Options::default() };
+) -> Result<Painted> {
+    let missing = Mutex::default();
+    let (fontdb, font_resolver) = (font::database(), font::resolver(&missing));
+    let options = Options { fontdb, font_resolver, ..Options::default() };
     let odd = |err| Error::new(ErrorKind::Malformed, "no picture").from_source(err);
     let tree = Tree::from_str(svg, &options).map_err(odd)?;
+    drop(options);
     let size = tree.size();
     let (width, height) = (size.width() * scale, size.height() * scale);
     let room = (width * height <= MOST_PIXELS).then_some(());
@@ -47,5 +62,26 @@ pub(crate) fn over(
     // So many dots a metre, across and down.
     let density = ((PER_INCH * scale / INCH).round() as u32).to_be_bytes();
     chunk::insert(&mut png, b"pHYs", &[&density[..], &density, &[1]].concat());
-    Ok(png)
+    Ok(Painted {
+        png,
+        missing: missing.into_inner().unwrap_or_else(PoisonError::into_inner),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_font_has_is_told_and_what_ours_has_is_not() {
+        let svg = |text: &str| {
+            format!(
+                "<svg width=\"200\" height=\"50\" xmlns=\"http://www.w3.org/2000/svg\">\
+                 <text x=\"5\" y=\"30\" font-family=\"sans-serif\">{text}</text></svg>"
+            )
+        };
+        assert_eq!(png(&svg("/größe Ωж"), 1.0).unwrap().missing, "");
+        // For private use: no font that people have has it.
+        assert_eq!(png(&svg("a\u{10fffd}"), 1.0).unwrap().missing, "\u{10fffd}");
+    }
 }

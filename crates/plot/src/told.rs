@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn a_text_of_a_png_is_a_chunk() {
-        let plain = png(SVG, 1.0).unwrap();
+        let plain = png(SVG, 1.0).unwrap().png;
         let texts = [("a", "é"), ("no keyword", "x")];
         let texts = texts.map(|(key, text)| (key.to_owned(), text.to_owned())).into();
         let told = with_texts(plain.clone(), &texts);

@@ -6,7 +6,7 @@ mod scene;
 use logtool_core::Result;
 
 use crate::{
-    paint,
+    paint::{self, Painted},
     top_view::{raster::Raster, scene::Scene},
 };
 
@@ -76,7 +76,7 @@ impl TopView {
     ///
     /// # Errors
     /// Whatever keeps it from being painted.
-    pub fn png(mut self) -> Result<Vec<u8>> {
+    pub fn png(mut self) -> Result<Painted> {
         let raster = self.settle();
         let scene = Scene::new(&self.about, &raster);
         let scale = f32::from(self.about.scale.clamp(1, 8));
@@ -140,11 +140,11 @@ mod tests {
     #[test]
     fn a_picture_of_no_points_and_of_points_far_away_is_a_picture() {
         let about = TopViewOptions { scale: 1, ..TopViewOptions::default() };
-        let empty = TopView::new(about.clone()).png().unwrap();
+        let empty = TopView::new(about.clone()).png().unwrap().png;
         let mut far = TopView::new(TopViewOptions { scale: 2, ..about });
         far.add(1e300, -1e300, 1e300, f64::INFINITY);
         far.add(1.0, 1.0, 1.0, f64::NAN);
-        let (one, two) = (size(&empty), size(&far.png().unwrap()));
+        let (one, two) = (size(&empty), size(&far.png().unwrap().png));
         assert_eq!(two, one.map(|side| side * 2));
     }
 }

@@ -18,7 +18,8 @@ use crate::{
 /// to the end. Values of which the time is far from all of the log, or over an hour from nine of
 /// ten, are left out, and counted, where --from and --to do not ask for them.
 /// Of a ninth line on, lines are dashed; 32 look different from each other. Behind the lines
-/// of a log of PX4 are its flight modes, in the colours of ulog2kml.
+/// of a log of PX4 are its flight modes, in the colours of ulog2kml. Texts of a PNG are in DejaVu
+/// Sans, and what that has no signs for in a font of the system, if one has.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -65,11 +65,14 @@ pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
     findings.check(global.strict)?;
     let svg = drawn.chart.svg()?;
     let provenance = provenance::of([&opened.input], global)?.json();
+    let mut missing = String::new();
     let bytes = match is_png {
         true => {
             let name = format!("logtool.{}", Provenance::NAME);
             let texts = BTreeMap::from([(name, provenance)]);
-            with_texts(png(&svg, f32::from(args.scale))?, &texts)
+            let painted = png(&svg, f32::from(args.scale))?;
+            missing = painted.missing;
+            with_texts(painted.png, &texts)
         }
         false => with_metadata(&svg, &provenance).into_bytes(),
     };
@@ -91,6 +94,11 @@ pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
         for line in lines.filter(|line| line.signal.left_out > 0) {
             let (name, count) = (&line.name, Count(line.signal.left_out));
             say!("  {name}: {count} left out, no number or at no time of the log");
+        }
+        if !missing.is_empty() {
+            say!(
+                "  boxes are characters that no font here has, as {missing}: SVG has them"
+            );
         }
         if let Some(stray) = &drawn.stray {
             say!("  {stray}; --from and --to choose other times");

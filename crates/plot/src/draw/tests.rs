@@ -73,7 +73,7 @@ fn what_holds_does_so_from_before_and_to_the_end() {
 
 #[test]
 fn a_picture_has_its_size_in_pixels() {
-    let png = paint::png(&chart().svg().unwrap(), 2.0).unwrap();
+    let png = paint::png(&chart().svg().unwrap(), 2.0).unwrap().png;
     // The header of a PNG: the width and the height are the bytes from 16 on.
     assert_eq!(&png[16..24], [0, 0, 0x07, 0x08, 0, 0, 0x03, 0xe8]);
     // Twice 96 dots an inch: 7559 a metre.

@@ -86,7 +86,7 @@ impl CloudFile for Picture {
 
     fn finish(self: Box<Self>) -> Result<()> {
         let Self { mut out, view, about, .. } = *self;
-        out.write_all(&with_texts(view.png()?, &about))?;
+        out.write_all(&with_texts(view.png()?.png, &about))?;
         close(out)
     }
 }

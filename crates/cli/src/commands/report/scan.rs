@@ -35,7 +35,7 @@ pub(super) fn first_of_each(log: &dyn Log, time: TimeRange) -> Result<Vec<Block>
                     label = format!("{label}; {key} {told}");
                 }
             }
-            blocks.push(Block::Image(label, "image/png", scan.view.png()?));
+            blocks.push(Block::Image(label, "image/png", scan.view.png()?.png));
         }
     }
     Ok(blocks)
