@@ -148,7 +148,8 @@ impl Definition {
 
     /// The definition of a common type by its MD5 sum, in case a bag has none: of the
     /// packages `std_msgs`, `geometry_msgs`, `sensor_msgs`, `nav_msgs`, `tf2_msgs`,
-    /// `diagnostic_msgs`, `visualization_msgs`, `rosgraph_msgs` and `actionlib_msgs`.
+    /// `diagnostic_msgs`, `visualization_msgs`, `rosgraph_msgs`, `actionlib_msgs` and
+    /// `velodyne_msgs`.
     pub fn known(type_name: &str, md5sum: &str) -> Option<Self> {
         known::by_md5(type_name, md5sum)
     }

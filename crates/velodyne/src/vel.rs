@@ -35,6 +35,8 @@ mod notes;
 mod points;
 mod start;
 
+mod packet_reader;
+
 mod cursor;
 mod survey;
 
@@ -47,16 +49,14 @@ mod adopt;
 
 mod format;
 
+pub(crate) use crate::vel::notes::FORMAT_NAME;
 pub use crate::vel::{
     format::{FORMAT, Vel},
     image::Picture,
     index::IndexVerdict,
     log::VelLog,
     message::{Gps, ImageHead, Obd, Pose},
+    packet_reader::PacketReader,
     wire::{Header, MAGIC, SizeField, VALID, VERSION, kind},
     write::{Writer, WriterOptions},
-};
-pub(crate) use crate::vel::{
-    notes::{FORMAT_NAME, packets_topic},
-    points::packets as packets_of,
 };

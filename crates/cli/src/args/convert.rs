@@ -87,7 +87,9 @@ use crate::{
 /// `sensor_msgs/NavSatFix` (`/gps/fix`), attitudes as transforms (`/tf`), and else types made
 /// of the columns. With `--foxglove` they are protocol buffers instead: `foxglove.PointCloud` of
 /// the same points, `foxglove.CompressedImage`, `foxglove.LocationFix`,
-/// `foxglove.FrameTransform`, and types made of the columns. Packets of which there are points are left out, unless --topic names them.
+/// `foxglove.FrameTransform`, and types made of the columns. Packets of which there are points
+/// are left out, unless --topic names them: of ROS they become `velodyne_msgs/VelodyneScan`, a
+/// message each turn.
 /// Times are UTC there, where GPS tells the log or the lidar when that is.
 ///
 /// With `--to bag`, or where OUT ends in .bag, an MCAP file of

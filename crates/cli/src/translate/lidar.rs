@@ -8,11 +8,13 @@
 //! | | `/image`, those that are rows of pixels | `sensor_msgs/Image` | `foxglove.RawImage` |
 //! | with positions | `/gps/fix`, `/position/fix` | `sensor_msgs/NavSatFix` | `foxglove.LocationFix` |
 //! | `pose` | `/tf` | `tf2_msgs/TFMessage` | `foxglove.FrameTransform` |
-//! | all but points and images | `/gps`, …: a field each column | `velodyne_log/Gps`, … | `velodyne_log.gps`, … |
+//! | `velodyne_packets` | `/velodyne_packets`, a message each turn | `velodyne_msgs/VelodyneScan` | (as all others) |
+//! | all others | `/gps`, …: a field each column | `velodyne_log/Gps`, … | `velodyne_log.gps`, … |
 
 mod foxglove;
 mod images;
 mod kind;
+mod packets;
 mod poses;
 mod ros;
 mod scans;
@@ -21,12 +23,15 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Result;
 use logtool_core::{
-    Log, Manifest, Selection, Topic, TopicOrigin, TopicSet, TranslatedLog,
+    Log, Manifest, Selection, Topic, TopicOrigin, TopicSet, TranslatedLog, VALID_ROWS,
 };
 
 use crate::{moved::Moved, translate::Prepared};
 
 pub(crate) use self::kind::Kind;
+
+/// What topics of packets are called.
+const PACKETS: &str = "velodyne_packets";
 
 /// The topics that are to become messages, if nobody names some: of packets, of which
 /// there are points, only these.
@@ -36,8 +41,7 @@ pub(super) fn all_topics(manifest: &Manifest) -> TopicSet {
             |other: &&Topic| is_points(other) && other.instance == topic.instance;
         manifest.topics.iter().any(|other| is_it(&other))
     };
-    let is_wanted =
-        |topic: &Topic| topic.name != "velodyne_packets" || !of_points(topic);
+    let is_wanted = |topic: &Topic| topic.name != PACKETS || !of_points(topic);
     let wanted = manifest.topics().filter(|(_, topic)| is_wanted(topic));
     wanted.map(|(id, _)| id).collect()
 }
@@ -63,7 +67,7 @@ pub(super) fn lidar(
                 is_points(other) && other.instance == topic.instance
             });
             let has_points = of_it.any(|(id, _)| wanted.contains(id));
-            if topic.name == "velodyne_packets" && has_points {
+            if topic.name == PACKETS && has_points {
                 let label = topic.label();
                 remarks.push(format!("left out: {label} (points are made of them)"));
             }
@@ -76,6 +80,23 @@ pub(super) fn lidar(
         }
         if topic.type_name == "ImageM" {
             translations.extend(images::images(&log, id, topic, offset_nanos, kind)?);
+            continue;
+        }
+        if topic.name == PACKETS && kind == Kind::Ros {
+            let mut all = manifest.topics.iter();
+            let points = all.find(|p| is_points(p) && p.instance == topic.instance);
+            let whose = (id, topic);
+            translations.push(packets::packets(
+                &log,
+                whose,
+                points,
+                *time,
+                offset_nanos,
+            )?);
+            if topic.metadata.contains_key(VALID_ROWS) {
+                let label = topic.label();
+                remarks.push(format!("left out: {label} that are not marked valid"));
+            }
             continue;
         }
         match kind.rows(&log, id, topic)? {
@@ -103,6 +124,14 @@ pub(super) fn lidar(
 pub(super) fn words(manifest: &Manifest) -> Vec<(String, BTreeMap<String, String>)> {
     let points = manifest.topics.iter().filter(|topic| is_points(topic));
     points.map(|topic| (topic.label().into_owned(), topic.metadata.clone())).collect()
+}
+
+/// What messages of the lidar that `topic` is of say where they are measured.
+fn frame(topic: &Topic) -> String {
+    match topic.instance {
+        0 => "velodyne".to_owned(),
+        instance => format!("velodyne_{instance}"),
+    }
 }
 
 fn is_points(topic: &Topic) -> bool {

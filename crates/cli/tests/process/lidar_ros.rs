@@ -47,6 +47,37 @@ fn a_cloud_has_the_points_of_the_times_that_are_wanted_and_no_others() {
 }
 
 #[test]
+fn packets_become_the_scans_of_the_drivers_of_ros_and_lose_nothing() {
+    // Of the car there are five valid messages of packets, far apart.
+    for (log, scans) in [("car.vel", 5..6), ("puck.pcap", 1..3)] {
+        let (folder, log) = (Folder::new(), testdata(log));
+        // Since the first point, as the logs do not start with it.
+        let since = |times: Vec<String>| -> Vec<i64> {
+            let times: Vec<i64> = times.iter().map(|t| t.parse().unwrap()).collect();
+            times.iter().map(|time| time - times[0]).collect()
+        };
+        let points = since(times(&folder, &log, "points", &[]));
+        for new in ["new.bag", "new.mcap", "ros2.mcap"] {
+            let convert = ["convert", &log, "-o", new, "-t", "velodyne_packets"];
+            let ros2: &[&str] = if new == "ros2.mcap" { &["--ros2"] } else { &[] };
+            folder.run(&[&convert[..], ros2].concat()).ended(0, &[]);
+            let info = folder.run(&["info", "--json", new]).succeeded().json_lines();
+            let topics = info[0]["topics"].as_array().unwrap();
+            let topic = topics
+                .iter()
+                .find(|topic| topic["name"] == "/velodyne_packets")
+                .unwrap();
+            let type_name = topic["type_name"].as_str().unwrap().replace("/msg/", "/");
+            assert_eq!(type_name, "velodyne_msgs/VelodyneScan");
+            let records = topic["records"].as_u64().unwrap();
+            assert!(scans.contains(&records), "{new} of {log}: {records}");
+            let again = times(&folder, new, "/velodyne_packets/points", &[]);
+            assert!(since(again) == points, "{new} of {log}");
+        }
+    }
+}
+
+#[test]
 fn a_vel_log_becomes_an_mcap_file_and_a_bag_with_a_cloud_for_each_scan() {
     let (folder, log) = (Folder::new(), testdata("car.vel"));
     folder.run(&["convert", &log, "-q", "-o", "scans", "--to", "pcd"]).succeeded();

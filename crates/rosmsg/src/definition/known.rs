@@ -1,7 +1,8 @@
 //! Common types, for bags that do not define theirs.
 //!
 //! `known.msg` has the fields and constants, without comments, of the messages of
-//! Debian's ROS 1 packages (ros-std-msgs, ros-common-msgs and others, of ROS Noetic).
+//! Debian's ROS 1 packages (ros-std-msgs, ros-common-msgs and others, of ROS Noetic), and
+//! those of `velodyne_msgs`.
 //! The MD5 sums are not listed but computed; that they are those of ROS is tested.
 
 use std::{

@@ -75,10 +75,7 @@ impl Derivation {
     fn of_cdr(type_name: &str, definition: &str) -> Option<Self> {
         let ros1_name = type_name.replacen("/msg/", "/", 1);
         let (what, md5sum) = What::of(&ros1_name)?;
-        let real = match what {
-            What::Points(_) => Definition::known(&ros1_name, md5sum)?,
-            What::Packets => Definition::parse(&ros1_name, packets::TEXT).ok()?,
-        };
+        let real = Definition::known(&ros1_name, md5sum)?;
         let layout = |text: &str| Definition::parse_ros2(type_name, text)?.layout();
         let real = layout(&real.ros2_text().ok()?).ok()?;
         let told = layout(definition).ok()?;

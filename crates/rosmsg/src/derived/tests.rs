@@ -27,7 +27,8 @@ fn packets_in_cdr_are_found_behind_their_gaps() {
     for packet in [3, 4] {
         scan = scan.u32(100).u32(packet).raw(&[packet as u8; 1206]);
     }
-    let layout = crate::compile("velodyne_msgs/VelodyneScan", packets::TEXT).unwrap();
+    let scan_type = crate::Definition::common("velodyne_msgs/VelodyneScan").unwrap();
+    let layout = scan_type.layout().unwrap();
     let transcoder = crate::Transcoder::of_ros1(&layout).unwrap();
     let mut cdr = Vec::new();
     assert!(transcoder.to_cdr(&scan.0, &mut cdr));
@@ -45,7 +46,7 @@ fn what_is_only_called_like_a_cloud_is_none() {
     let mut topic = Topic::new("/a", schema);
     topic.encoding = "cdr".to_owned();
     topic.type_name = "velodyne_msgs/msg/VelodyneScan".to_owned();
-    let real = crate::Definition::parse("velodyne_msgs/VelodyneScan", packets::TEXT);
+    let real = crate::Definition::common("velodyne_msgs/VelodyneScan");
     topic.definition = real.unwrap().ros2_text().unwrap();
     assert!(Derivation::of(&topic).is_some());
     topic.definition = topic.definition.replace("1206", "1207");

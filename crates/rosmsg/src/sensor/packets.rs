@@ -16,21 +16,6 @@ pub(crate) const MD5: &str = "50804fc9533a0e579e6322c04ae70566";
 /// How long the data of a packet are.
 pub(crate) const DATA: usize = 1206;
 
-/// The definition of the type, which is of none of the common packages.
-pub(crate) const TEXT: &str = "\
-Header header
-VelodynePacket[] packets
-===
-MSG: std_msgs/Header
-uint32 seq
-time stamp
-string frame_id
-===
-MSG: velodyne_msgs/VelodynePacket
-time stamp
-uint8[1206] data
-";
-
 /// The packets of the scan in `payload`: when each was received, in nanoseconds since
 /// 1970, and where its data lie. Nothing if it is no such scan.
 pub(crate) fn packets(

@@ -25,8 +25,7 @@ use crate::{
         notes::Notes,
         topics::{ENCODING, FORMAT_NAME},
     },
-    model::{Model, ReturnMode, Sensor},
-    vel,
+    vel::{self, PacketReader},
 };
 
 /// The longest frame that a reader has to expect: what tcpdump writes there.
@@ -60,9 +59,7 @@ enum From {
     Packets(Vec<Option<(IpAddr, u16)>>),
     /// A `.vel` log.
     Vel {
-        packets: Option<TopicId>,
-        sensor: Sensor,
-        valid: u8,
+        packets: PacketReader,
         /// What to add for Unix time.
         to_unix: i64,
     },
@@ -140,17 +137,17 @@ impl<W: Write + Send> RecordSink for PcapSink<W> {
                     None => Ok(()),
                 }
             }
-            Some(From::Vel { packets, sensor, valid, to_unix }) => {
-                if *packets != Some(record.topic) {
+            Some(From::Vel { packets, to_unix }) => {
+                if packets.topic() != Some(record.topic) {
                     // `leaves_out` has told so.
                     return Ok(());
                 }
-                if record.payload.first() != Some(valid) {
+                if !packets.is_valid(&record) {
                     self.invalid += 1;
                     return Ok(());
                 }
-                let (sensor, to_unix) = (*sensor, *to_unix);
-                for packet in vel::packets_of(sensor, record) {
+                let (packets, to_unix) = (packets.packets(record), *to_unix);
+                for packet in packets {
                     let nanos = packet.time.as_nanos().saturating_add(to_unix);
                     self.packet((DELIVERED, DATA_PORT), nanos, packet.payload)?;
                     self.unpacked += 1;
@@ -220,18 +217,13 @@ impl From {
                 Ok(Self::Capture(notes.topics.iter().map(sender).collect()))
             }
             vel::FORMAT_NAME => {
-                let (packets, valid, lidar) = vel::packets_topic(manifest)?;
                 if manifest.clock.to_unix.is_none() {
                     let text = "no GPS message tells UTC: the times count from the start \
                                 of the program, which stands as 1970";
                     remarks.push(text.to_owned());
                 }
-                let unknown =
-                    Sensor { model: Model::Hdl64eS2, returns: ReturnMode::Strongest };
                 Ok(Self::Vel {
-                    packets,
-                    sensor: lidar.unwrap_or(unknown),
-                    valid,
+                    packets: PacketReader::new(manifest)?,
                     to_unix: manifest
                         .clock
                         .to_unix

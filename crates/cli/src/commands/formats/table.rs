@@ -92,7 +92,8 @@ pub(super) const OUTPUTS: &[Output] = &[
                 &["vel", "capture"],
                 "scans as PointCloud2, images, positions and poses as messages of ROS, other \
                  messages as types made for them, or with --foxglove as Foxglove's types, in \
-                 protobuf; not the packets themselves, if their points are there",
+                 protobuf; packets, if --topic names them or there are no points of them, as \
+                 VelodyneScan",
             ),
         ],
     },
@@ -115,8 +116,8 @@ pub(super) const OUTPUTS: &[Output] = &[
             (
                 &["vel", "capture"],
                 "scans as PointCloud2, images, positions and poses as messages of ROS, other \
-                 messages as types made for them; not the packets themselves, if their points \
-                 are there",
+                 messages as types made for them; packets, if --topic names them or there are no \
+                 points of them, as VelodyneScan",
             ),
         ],
     },

@@ -17,7 +17,10 @@ use logtool_core::{
     TopicId, Translate, Translation, View,
 };
 
-use crate::translate::lidar::kind::{Kind, What};
+use crate::translate::lidar::{
+    frame,
+    kind::{Kind, What},
+};
 
 /// The fields: names, where in a point they are, and what they are. `time` is in seconds and
 /// `t` in nanoseconds after the cloud's.
@@ -69,10 +72,7 @@ pub(super) fn scans(
     kind: Kind,
 ) -> Result<Translation> {
     let about = kind.topic(topic, "", What::Cloud)?;
-    let frame = match topic.instance {
-        0 => "velodyne".to_owned(),
-        instance => format!("velodyne_{instance}"),
-    };
+    let frame = frame(topic);
     let log = log.clone();
     let begin = Arc::new(move || {
         let columns = Columns { time, ..Columns::all(View::Flat) };
