@@ -200,18 +200,20 @@ impl Cursor for LidarCursor {
             (a.topic, a.stream, a.time) == (b.topic, b.stream, b.time)
         };
         for same in records.chunk_by(of_one) {
+            let sender =
+                self.lidars.iter().find(|s| same.iter().all(|r| r.topic == s.packets));
+            let early = sender.map(|sender| before_last(same, &sender.lidar));
             for (index, record) in same.iter().enumerate() {
                 let range = start(record)..start(record) + record.payload.len();
                 let Record { topic, stream, time, .. } = *record;
                 if self.wanted.wants(topic, time) {
                     block.push_of(topic, stream, time, range.clone());
                 }
-                let Some(sender) = self.lidars.iter().find(|s| s.packets == topic)
-                else {
+                let Some((sender, early)) = sender.zip(early.as_ref()) else {
                     continue;
                 };
-                let behind = same.len() - 1 - index;
-                let time = earlier(time, behind, sender);
+                let early = early.get(index).copied().unwrap_or(0);
+                let time = Timestamp::from_nanos(time.as_nanos().saturating_sub(early));
                 let times = sender.lidar.reach().of(self.wanted.time);
                 if self.wanted.topics.contains(sender.points) && times.contains(time) {
                     block.push_of(sender.points, stream, time, range);
@@ -222,12 +224,16 @@ impl Cursor for LidarCursor {
     }
 }
 
-/// The time of a packet, `behind` which so many others have the same `time`, as those of
-/// a message have that has no stamps for them: each lasts as long as packets do, and the
-/// message was made when the last had come.
-fn earlier(time: Timestamp, behind: usize, sender: &Sender) -> Timestamp {
-    let nanos = behind as f64 * sender.lidar.sensor.packet_nanos();
-    Timestamp::from_nanos(time.as_nanos().saturating_sub((nanos as i64).min(EARLIEST)))
+/// How much earlier than the last of `same`, packets of one time, each came, in nanoseconds: as
+/// those of a message that has no stamps for them. The message was made when the last had come.
+fn before_last(same: &[Record<'_>], lidar: &Lidar) -> Vec<i64> {
+    let mut early = vec![0; same.len()];
+    let mut nanos = 0.0;
+    for (early, record) in early.iter_mut().zip(same).rev() {
+        *early = (nanos as i64).min(EARLIEST);
+        nanos += lidar.packet_nanos(record.payload);
+    }
+    early
 }
 
 /// Where in the bytes of `block` the `payload` of one of its records begins.

@@ -1,5 +1,7 @@
 //! What was typed of lidars.
 
+mod kept;
+
 use std::{ffi::OsStr, fs::File, io::Read as _, path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result};
@@ -19,6 +21,8 @@ use crate::{
     paint, selection,
     terminal::say,
 };
+
+pub(crate) use self::kept::lost as lost_calibration;
 
 /// The longest file that is believed to be a calibration.
 const LONGEST: u64 = 16 << 20;
@@ -91,6 +95,33 @@ pub(crate) fn check_calibration(args: &LidarArgs, manifest: &Manifest) -> Result
     match misfits.as_deref() {
         Some([misfit, ..]) if args.calibration.is_some() => {
             Err(Complaint::new(misfit.to_string()).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a calibration that was given and does not suit one of the lidars of which `topics`
+/// of a log are points, though it suits others.
+pub(crate) fn check_each(
+    args: &LidarArgs,
+    manifest: &Manifest,
+    topics: &TopicSet,
+) -> Result<()> {
+    let is_lidar = |topic: &&Topic| topic.metadata.contains_key("calibration");
+    let lidars = manifest.topics.iter().filter(is_lidar);
+    let suited: Vec<String> = lidars
+        .filter(|topic| !topic.metadata.contains_key(CALIBRATION_MISFIT))
+        .map(selection::numbered)
+        .collect();
+    let mut wanted = manifest.topics().filter(|(id, _)| topics.contains(*id));
+    let misfit = wanted.find_map(|(_, topic)| {
+        Some((selection::numbered(topic), topic.metadata.get(CALIBRATION_MISFIT)?))
+    });
+    match (misfit, &suited[..]) {
+        (Some((label, misfit)), [first, ..]) if args.calibration.is_some() => {
+            let all = suited.join(", ");
+            let hint = format!("it suits {all}: --topic {first} takes that alone");
+            Err(Complaint::new(format!("{label}: {misfit}")).hint(hint).into())
         }
         _ => Ok(()),
     }

@@ -7,7 +7,7 @@ use logtool_core::{Extract, Format, Manifest, RecordSink, TopicId, WriteOptions}
 use logtool_sinks::{Existing, Staged};
 
 use crate::{
-    args::WritingArgs,
+    args::{Compression, WritingArgs},
     complaint::Complaint,
     formats::FORMATS,
     input::STDIN,
@@ -141,7 +141,21 @@ pub(crate) fn options(
         let complaint = Complaint::misuse("--ros2 is for MCAP files");
         return Err(complaint.hint("let OUT end in .mcap").into());
     }
-    if let Some(how) = writing.compression
+    let mut options = WriteOptions::default();
+    options.compression = compression(writing.compression, format)?;
+    options.transcode = writing.ros2.then(|| "cdr".to_owned());
+    Ok(options)
+}
+
+/// How a log of `format` is to be packed, as it was typed.
+///
+/// # Errors
+/// If none of that format is packed like that.
+pub(crate) fn compression(
+    how: Option<Compression>,
+    format: &dyn Format,
+) -> Result<Option<String>> {
+    if let Some(how) = how
         && let Some((_, known)) = PACKS.iter().find(|(own, _)| *own == format.name())
         && !known.contains(&how.name())
     {
@@ -149,10 +163,7 @@ pub(crate) fn options(
         let hint = format!("--compression takes {} there", known.join(", "));
         return Err(Complaint::misuse(what).hint(hint).into());
     }
-    let mut options = WriteOptions::default();
-    options.compression = writing.compression.map(|how| how.name().to_owned());
-    options.transcode = writing.ros2.then(|| "cdr".to_owned());
-    Ok(options)
+    Ok(how.map(|how| how.name().to_owned()))
 }
 
 /// How formats are packed that are.

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     calibration::{Calibration, Origin},
     model::{Model, ReturnMode, Sensor},
+    packet::Firings,
     points::{
         self, Axes, Formula, PointDecoder, PointOptions, ScanIndex, Scans, TimeSource,
     },
@@ -142,6 +143,12 @@ impl Lidar {
         let decoder =
             PointDecoder::new(self.sensor, &self.calibration, self.points, columns)?;
         Ok(decoder.with_scans(Scans::Indexed(scans)))
+    }
+
+    /// How long `packet` of it lasts, in nanoseconds: as the returns take that it holds.
+    pub fn packet_nanos(&self, packet: &[u8]) -> f64 {
+        let sensor = |firings| self.points.sensor(self.sensor, firings);
+        Firings::new(packet).map_or(self.sensor, sensor).packet_nanos()
     }
 
     /// How far its points may be from the time of the record of their packet: nearly a

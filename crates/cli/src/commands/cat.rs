@@ -36,6 +36,8 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     let (clock, selection) = prepare().with_context(|| name.clone())?;
     let mut findings = Findings::of(&opened.input, manifest);
     findings.check(global.strict)?;
+    lidars::check_each(&args.lidar, manifest, &selection.topics)
+        .with_context(|| name.clone())?;
     if !global.quiet {
         lidars::warn(name, manifest, &selection.topics);
         raw::warn(name, manifest, &selection.topics);

@@ -16,6 +16,7 @@ use crate::{
     complaint::{self, Complaint},
     findings::Findings,
     human::counted,
+    lidars,
     made::Made,
     new_log::{self, NewLog},
     opened::{self, Opened},
@@ -76,6 +77,8 @@ pub(super) fn run(args: &FilterArgs, global: &GlobalArgs) -> Result<Outcome> {
         made.remarks.push("no record is of these topics and this time".to_owned());
     }
     made.remarks.extend(wanted.remarks(manifest, args, held.len()));
+    let new = (&*args.out, written.bytes);
+    made.remarks.extend(lidars::lost_calibration((name, manifest), new, global));
     made.tell(&opened.input.name, opened.input.source.len(), global);
     Ok(findings.tell(global.quiet))
 }

@@ -42,6 +42,35 @@ fn open(bytes: Bytes) -> Box<dyn Log> {
 }
 
 #[test]
+fn packets_without_stamps_are_as_early_as_the_returns_that_they_hold_take() {
+    // A VLP-16: 0x37 is the strongest return, 0x39 both, in half the time.
+    let packet = |returns: u8| {
+        let mut packet = [0; 1206];
+        packet.chunks_exact_mut(100).take(12).for_each(|b| b[..2].fill(0xff));
+        packet.chunks_exact_mut(100).take(12).for_each(|b| b[1] = 0xee);
+        packet[1204..].copy_from_slice(&[returns, 0x22]);
+        packet
+    };
+    let packets = [0x37, 0x39, 0x39, 0x37].map(packet);
+    let mut options = LidarOptions::default();
+    options.model = Some(logtool_velodyne::model::Model::Vlp16);
+    let mut probe = Probe::default();
+    packets.iter().for_each(|packet| probe.add(packet, Timestamp::default()));
+    let lidar = probe.finish(&options).unwrap();
+    let record = |payload| Record {
+        topic: TopicId(0),
+        stream: 0,
+        time: Timestamp::default(),
+        payload,
+        offset: 0,
+    };
+    let records: Vec<Record<'_>> = packets.iter().map(|p| record(&p[..])).collect();
+    // 24 firings of 55.296 us, and half of them.
+    let early = before_last(&records, &lidar);
+    assert_eq!(early, [1_327_104 + 2 * 663_552, 1_327_104 + 663_552, 1_327_104, 0]);
+}
+
+#[test]
 fn bags_with_points_keep_the_laws() {
     for name in [
         "rosbag/synthetic-velodynescan-compressedimage.bag",

@@ -94,24 +94,28 @@ fn packets_that_are_missing_and_lidars_that_say_they_are_others_are_found() {
     }
 }
 
+/// The frames of `capture` from another address: behind a header of 24 bytes, each has one of
+/// 16, then Ethernet, then IPv4 with the address of the sender from its byte 12 on.
+fn from_another(capture: &[u8]) -> Vec<u8> {
+    let (mut frames, mut at) = (Vec::new(), 24);
+    while let Some(frame) = capture.get(at..at + 16) {
+        let end =
+            at + 16 + u32::from_le_bytes(frame[8..12].try_into().unwrap()) as usize;
+        let mut frame = capture[at..end].to_vec();
+        if frame[16 + 12..16 + 14] == [8, 0] {
+            frame[16 + 14 + 15] ^= 1;
+            frames.extend(frame);
+        }
+        at = end;
+    }
+    frames
+}
+
 #[test]
 fn each_of_several_lidars_is_meant_by_its_number() {
     let folder = Folder::new();
     let puck = fs::read(testdata("puck.pcap")).unwrap();
-    // Once more from another address: behind a header of 24 bytes, each frame has one of 16,
-    // then Ethernet, then IPv4 with the address of the sender from its byte 12 on.
-    let (mut two, mut at) = (puck.clone(), 24);
-    while let Some(frame) = puck.get(at..at + 16) {
-        let end =
-            at + 16 + u32::from_le_bytes(frame[8..12].try_into().unwrap()) as usize;
-        let mut frame = puck[at..end].to_vec();
-        if frame[16 + 12..16 + 14] == [8, 0] {
-            frame[16 + 14 + 15] ^= 1;
-            two.extend(frame);
-        }
-        at = end;
-    }
-    folder.write("two.pcap", &two);
+    folder.write("two.pcap", &[&puck[..], &from_another(&puck)].concat());
     let all = ["convert", "two.pcap", "-o", "x.vel", "-t", "velodyne_packets"];
     folder.run(&all).ended(1, &["velodyne_packets.0, velodyne_packets.1"]);
     for (number, out) in [("0", "0.vel"), ("1", "1.vel")] {
@@ -128,6 +132,47 @@ fn each_of_several_lidars_is_meant_by_its_number() {
     let both = ["convert", "two.pcap", "-o", "both", "-t", "points", "--to", "pcd"];
     let args = [&both[..], &["--calibration", "0.yaml"]].concat();
     folder.run(&args).ended(0, &["is used for 2 lidars: --topic points.0 means one"]);
+}
+
+#[test]
+fn a_calibration_that_suits_one_of_several_lidars_is_refused_with_which_that_is() {
+    let (folder, puck) = (Folder::new(), testdata("puck.pcap"));
+    folder
+        .run(&["convert", &testdata("car.vel"), "-q", "-o", "car.pcap"])
+        .ended(0, &[]);
+    let car = fs::read(folder.path().join("car.pcap")).unwrap();
+    folder.write("next.pcap", &[&car[..24], &from_another(&car)].concat());
+    folder.run(&["merge", &puck, "next.pcap", "-q", "-o", "both.pcap"]).ended(0, &[]);
+    folder.run(&["calibration", &puck, "-q", "-o", "puck.yaml"]).succeeded();
+    let given = ["--calibration", "puck.yaml"];
+    for args in [
+        &["convert", "both.pcap", "-o", "x", "--to", "pcd"][..],
+        &["convert", "both.pcap", "-o", "x.bag"],
+        &["cat", "both.pcap", "-t", "points"],
+    ] {
+        let told =
+            ["points.0: ", "calibration of 16 lasers", "--topic points.1 takes that"];
+        folder.run(&[args, &given].concat()).ended(1, &told);
+    }
+    let one = ["convert", "both.pcap", "-o", "x", "--to", "pcd", "-t", "points.1"];
+    folder.run(&[&one[..], &given].concat()).ended(0, &[]);
+}
+
+#[test]
+fn a_part_that_is_too_short_for_the_calibration_that_the_lidar_sends_is_told() {
+    // One round is 4160 packets of 288 us: 1.2 s.
+    let Some(log) = sample("velodyne/sample_sim_s2.vel") else { return };
+    let folder = Folder::new();
+    let lost = "too short for the calibration that the lidar sends";
+    for (command, out) in [("convert", "x.pcap"), ("filter", "x.vel")] {
+        let run = |to: &str| {
+            let args = [command, &log, "-f", "-o", out, "--from", "1.5", "--to", to];
+            folder.run(&args).ended(0, &[])
+        };
+        assert!(run("2.0").stderr.contains(lost), "{command}");
+    }
+    let all = folder.run(&["convert", &log, "-o", "all.pcap"]).ended(0, &[]);
+    assert!(!all.stderr.contains(lost));
 }
 
 #[test]

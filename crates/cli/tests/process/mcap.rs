@@ -45,8 +45,10 @@ fn chunks_are_packed_as_was_asked_for() {
     // A text in MCAP is its length and itself; a field of a bag's header, name=value.
     assert!(has("a.mcap", b"\x03\0\0\0lz4") && !has("a.mcap", b"\x04\0\0\0zstd"));
     assert!(has("b.bag", b"compression=bz2") && !has("b.bag", b"compression=none"));
-    convert(&bag, "c.mcap", "bz2").ended(1, &["bz2"]);
     convert(&bag, "c", "lz4").ended(2, &["--compression is for"]);
+    for (out, how) in [("c.mcap", "bz2"), ("c.bag", "zstd")] {
+        convert(&bag, out, how).ended(2, &["is packed with", "--compression takes"]);
+    }
     assert_eq!(folder.list("."), ["a.mcap", "b.bag"]);
 }
 

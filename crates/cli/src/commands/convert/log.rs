@@ -98,6 +98,8 @@ pub(super) fn run(
     made.records = records;
     made.bytes = written.bytes;
     made.remarks = written.remarks;
+    let new = (place, written.bytes);
+    made.remarks.extend(lidars::lost_calibration((name, manifest), new, global));
     made.tell(name, input.source.len(), global);
     Ok(findings.tell(global.quiet))
 }
@@ -161,8 +163,9 @@ impl Ready {
         } else if way.is_none_or(Way::is_one_for_one) {
             topics = selection::copied(manifest, &topics)?;
         }
+        lidars::check_each(&args.lidar, manifest, &topics)?;
         let mut options = WriteOptions::default();
-        options.compression = args.compression.map(|how| how.name().to_owned());
+        options.compression = new_log::compression(args.compression, format)?;
         options.transcode = args.ros2.then(|| "cdr".to_owned());
         let (mut remarks, mut warnings) = (Vec::new(), Vec::new());
         let (beneath, selection) = match way {

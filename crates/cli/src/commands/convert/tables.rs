@@ -15,7 +15,7 @@ use crate::{
         sink::{self, Counted},
     },
     complaint::Complaint,
-    selection,
+    lidars, selection,
 };
 
 /// Writes the tables that `job` asks for.
@@ -59,6 +59,7 @@ pub(super) fn write_into(
     let manifest = log.manifest();
     let clock = ShownClock::new(manifest, args.clock.time())?;
     let time = clock.range(args.records.from, args.end())?;
+    lidars::check_each(&args.lidar, manifest, &topics)?;
     let columns = Columns { view, labels: job.labels.clone(), ..Columns::default() };
     let columns_of = selection::columns(log, &mut topics, &columns, &args.fields)?;
     let sink = Counted::new(sink);
