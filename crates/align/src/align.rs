@@ -17,6 +17,9 @@ const WINDOWS: f64 = 24.0;
 const MOST_REACH: f64 = 120.0;
 /// What is short has no window that may be off by more than this part of it.
 const SHORT_REACH: f64 = 40.0;
+/// Between two values a signal is guessed: no offset is better known than to this part of the
+/// time from one to the next, however well windows agree.
+const BETWEEN: f64 = 1e-3;
 /// How often the drift is taken out, and what is left looked at.
 const ROUNDS: usize = 4;
 /// The longest grid: with more, there are fewer values in a second.
@@ -158,7 +161,7 @@ impl Fit {
             windows: windows.eventful,
             agreeing: agreeing.len(),
             residual_seconds: (squares / agreeing.len().max(1) as f64).sqrt(),
-            offset_error_seconds: line.height_error,
+            offset_error_seconds: line.height_error.hypot(BETWEEN / rate),
             drift_error_ppm: line.slope_error * 1e6,
         };
         Self { line, confidence }

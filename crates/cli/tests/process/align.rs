@@ -171,3 +171,13 @@ fn two_cuts_of_a_real_flight_are_aligned_and_another_flight_is_refused() {
     let args = ["align", "a.ulg", &other, "--signal", signal, signal];
     folder.run(&args).ended(1, &["do not fit"]);
 }
+
+#[test]
+fn a_log_with_itself_is_off_by_no_more_than_is_told() {
+    let Some(log) = sample("ulog/px4ulogrs_quadrotor_local.ulg") else { return };
+    let signal = "sensor_combined.gyro_rad";
+    let args = ["align", &log, &log, "--json", "--signal", signal, signal];
+    let found = &Folder::new().run(&args).succeeded().json_lines()[0];
+    let (off, error) = (&found["offset_s"], &found["confidence"]["offset_error_s"]);
+    assert!(off.as_f64().unwrap().abs() <= error.as_f64().unwrap(), "{found}");
+}
