@@ -22,8 +22,7 @@ use crate::{
     sink::{copy::Whole, numbers::Wanted},
     table::{Entry, Table},
     write::{
-        ConnectionHandle, Writer,
-        header::{for_every_reader, readable, renamed},
+        ConnectionHandle, Writer, header::renamed, mended::written,
         options::WriterOptions,
     },
 };
@@ -225,25 +224,9 @@ impl Taken {
         let entries = self.table.entries.iter().zip(&self.becomes);
         for (Entry { connection, .. }, _) in entries.filter(|(_, new)| new.is_some()) {
             let Connection { id, topic, .. } = connection;
-            let header = readable(connection);
-            if header != connection.header() {
-                self.changed.push(format!(
-                    "the connection {id}, of {topic:?}, lacks fields, and has none or \"*\" \
-                     in their place in the new bag"
-                ));
-            } else if is_careful && for_every_reader(connection, &header).is_some() {
-                let what = match connection.latching_word() {
-                    Some(word) => {
-                        format!("latches by the word {word:?}, now by a number")
-                    }
-                    None => {
-                        "has texts that are not UTF-8, taken for Latin-1".to_owned()
-                    }
-                };
-                self.changed.push(format!(
-                    "the connection {id}, of {topic:?}, {what}, so that every reader reads \
-                     it"
-                ));
+            for change in written(connection, is_careful).changes {
+                self.changed
+                    .push(format!("the connection {id}, of {topic:?}, {change}"));
             }
         }
     }
@@ -275,12 +258,7 @@ fn wanted(
         // Who repairs a bag wants one that every reader reads.
         let utf8 = Some(connection.topic.as_bytes()).filter(|_| options.careful);
         let name = named.or(utf8.filter(|name| *name != connection.topic_bytes()));
-        let mut header = readable(connection);
-        if options.careful
-            && let Some(mended) = for_every_reader(connection, &header)
-        {
-            header = mended;
-        }
+        let header = written(connection, options.careful).header;
         // Version 1.2 has no numbers: those of its connections are made up.
         let id = (!taken.is_v1).then_some(connection.id);
         selection.topics.contains(*topic).then(|| Wanted {

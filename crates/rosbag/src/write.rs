@@ -15,6 +15,7 @@ mod encode;
 pub(crate) mod filling;
 mod head;
 pub(crate) mod header;
+pub(crate) mod mended;
 pub(crate) mod options;
 mod pack;
 pub(crate) mod stamp;

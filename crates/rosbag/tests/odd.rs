@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use logtool_core::{Block, Log as _, Selection};
+use logtool_core::{Block, Findings, Log as _, Selection};
 use logtool_rosbag::{RosbagLog, RosbagOptions, Survey};
 
 /// Writes a bag, record by record.
@@ -223,6 +223,27 @@ fn two_definitions_of_one_topic_are_two_topics() {
     for read in read(&bag.bytes) {
         assert_eq!(read, want);
     }
+}
+
+#[test]
+fn nanoseconds_of_a_second_or_more_are_found_and_the_times_are_kept() {
+    let message = |nanos: u32| {
+        let time = [5_u32.to_le_bytes(), nanos.to_le_bytes()].concat();
+        let fields = [field("conn", &[0; 4]), field("op", &[2]), field("time", &time)];
+        record(&fields, b"\x02\0\0\0hi")
+    };
+    let nanos = [999_999_999, 1_000_000_000, u32::MAX];
+    let records = [chatter(), nanos.map(message).concat()].concat();
+    let bytes = Writer::new().chunk(&records, 3).finish(&[chatter()]);
+    let log = RosbagLog::open(Arc::new(Bytes::from(bytes)), RosbagOptions::default());
+    let log = log.unwrap();
+    let mut findings = Findings::default();
+    log.check(&mut findings).unwrap();
+    let mut found =
+        findings.iter().filter(|one| one.code.name == "bag.message.nanoseconds");
+    assert_eq!(found.next().map(|finding| finding.count), Some(2));
+    // 5 s + 4.294967295 s, as ROS carries it over.
+    assert_eq!(log.manifest().time.unwrap().end.as_nanos() - 1, 9_294_967_295);
 }
 
 #[test]

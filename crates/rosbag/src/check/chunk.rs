@@ -16,7 +16,7 @@ use crate::{
         Checked, codes as code,
         index::Told,
         layout::{ChunkSeen, IndexSeen, Layout},
-        messages::Messages,
+        messages::{Messages, over_a_second},
     },
     chunk::Unpacked,
     connection::Connection,
@@ -36,6 +36,8 @@ pub(super) struct Looked {
     /// How many messages there are of each connection, and of time 0.
     counts: Vec<(u32, u64)>,
     at_zero: u64,
+    /// How many messages have a second or more as nanoseconds, up to where it is broken.
+    over_a_second: u64,
 }
 
 /// Looks at `seen`, which was opened and holds `content`; it is of a bag with this
@@ -59,6 +61,7 @@ pub(super) fn look(
     let mut messages = Messages::default();
     seen.chunk.walk(&bytes, how, &mut messages);
     size(seen, &bytes, how, &mut looked.findings);
+    let over_a_second = over_a_second(&bytes);
     let chunk = Looking { log, seen, bytes, messages };
     if !chunk.messages.is_damaged && !seen.chunk.is_cut {
         chunk.told(told, &mut looked.findings);
@@ -86,6 +89,7 @@ pub(super) fn look(
     looked.counts = counts.into_iter().map(|(id, (count, _))| (id, count)).collect();
     looked.declared = declared.iter().map(|connection| connection.id).collect();
     looked.at_zero = at_zero;
+    looked.over_a_second = over_a_second;
     Ok(looked)
 }
 
@@ -340,10 +344,18 @@ impl Looked {
             let finding = Finding::new(code, what).at(bytes_of(seen));
             findings.add(finding.of(topic(log, seen, *id)));
         }
-        if self.at_zero > 0 {
-            let what = "messages are of time 0";
-            let finding = Finding::new(&code::MESSAGE_TIME_ZERO, what);
-            findings.add(finding.at(bytes_of(seen)).times(self.at_zero));
+        for (times, code, what) in [
+            (self.at_zero, &code::MESSAGE_TIME_ZERO, "messages are of time 0"),
+            (
+                self.over_a_second,
+                &code::MESSAGE_NANOSECONDS,
+                "messages have a second or more as nanoseconds",
+            ),
+        ] {
+            if times > 0 {
+                let finding = Finding::new(code, what).at(bytes_of(seen));
+                findings.add(finding.times(times));
+            }
         }
     }
 }

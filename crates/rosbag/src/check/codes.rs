@@ -38,6 +38,7 @@ pub(crate) const CODES: &[&Code] = &[
     &INDEX_DATA_VERSION,
     &INDEX_PLACE,
     &LINE_MISSING,
+    &MESSAGE_NANOSECONDS,
     &MESSAGE_OUTSIDE,
     &MESSAGE_TIME_ZERO,
     &RECORD_UNKNOWN,
@@ -204,6 +205,12 @@ pub(super) static MESSAGE_OUTSIDE: Code = code(
     "bag.message.outside",
     Warning,
     "messages are in no chunk: readers that use the index miss them",
+);
+pub(super) static MESSAGE_NANOSECONDS: Code = code(
+    "bag.message.nanoseconds",
+    Warning,
+    "messages have a second or more as the nanoseconds of their time: readers add them to the \
+     seconds, or refuse them",
 );
 pub(super) static MESSAGE_TIME_ZERO: Code = code(
     "bag.message.time_zero",

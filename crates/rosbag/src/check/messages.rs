@@ -9,6 +9,7 @@ use crate::{
     connection::{Connection, Raw},
     trust::Trust,
     walk::Visitor,
+    wire::{self, Framed},
 };
 
 /// What a chunk holds.
@@ -26,6 +27,21 @@ pub(super) struct Messages {
     pub(super) at_zero: u64,
     /// Whether something in it cannot be read.
     pub(super) is_damaged: bool,
+}
+
+/// How many of the messages that `bytes` begin with have a second or more as the nanoseconds
+/// of their time, which is carried over where times are read.
+pub(super) fn over_a_second(bytes: &[u8]) -> u64 {
+    let (mut rest, mut count) = (bytes, 0);
+    while let Framed::Whole(frame) = wire::frame(rest) {
+        let mut fields = wire::fields(rest, frame);
+        let time = fields.find(|(name, _)| *name == b"time");
+        let nanos = time.and_then(|(_, time)| wire::u32_of(time.get(4..)?));
+        count += u64::from(nanos.is_some_and(|nanos| nanos >= 1_000_000_000));
+        let after = usize::try_from(frame.len()).ok().and_then(|len| rest.get(len..));
+        rest = after.unwrap_or_default();
+    }
+    count
 }
 
 impl Visitor for Messages {

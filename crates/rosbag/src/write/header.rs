@@ -1,10 +1,8 @@
 //! What a connection says of itself.
 
-use std::collections::BTreeSet;
+use logtool_core::{Cut, Error, ErrorKind, Result};
 
-use logtool_core::{Cut, Error, ErrorKind, Result, text};
-
-use crate::{connection::Connection, trust::Trust, wire::Fields, write::encode};
+use crate::write::encode;
 
 /// What a new connection says of itself: on which topic it publishes what, and who it
 /// is.
@@ -127,47 +125,6 @@ pub(crate) fn check(topic: &[u8], header: &[u8]) -> Result<()> {
     Err(Error::new(ErrorKind::Limit, what))
 }
 
-/// The fields of `connection` as they are, if readers can read them; else those that
-/// are whole, and the others that readers need.
-pub(crate) fn readable(connection: &Connection) -> Vec<u8> {
-    if Trust::of(connection) != Trust::Broken {
-        return connection.header().to_vec();
-    }
-    let (mut bytes, mut names) = (Vec::new(), BTreeSet::new());
-    for (name, value) in Fields::new(connection.header()) {
-        encode::field(&mut bytes, name, value);
-        names.insert(name);
-    }
-    let needed: [(&[u8], &[u8]); 4] = [
-        (b"md5sum", b"*"),
-        (b"message_definition", b""),
-        (b"topic", connection.topic_bytes()),
-        (b"type", b"*"),
-    ];
-    for (name, value) in needed.into_iter().filter(|(name, _)| !names.contains(name)) {
-        encode::field(&mut bytes, name, value);
-    }
-    bytes
-}
-
-/// The fields `header` of `connection` as every reader reads them: in UTF-8 (what is not is
-/// taken for Latin-1, as in [`Connection`]), and latching by a number. Nothing where they
-/// are so.
-pub(crate) fn for_every_reader(
-    connection: &Connection,
-    header: &[u8],
-) -> Option<Vec<u8>> {
-    let latching = if connection.is_latching() { b"1" } else { b"0" };
-    let mut bytes = Vec::with_capacity(header.len());
-    for (name, value) in Fields::new(header) {
-        match connection.latching_word().filter(|_| name == b"latching") {
-            Some(_) => encode::field(&mut bytes, name, latching),
-            None => encode::field(&mut bytes, name, text(value).as_bytes()),
-        }
-    }
-    (bytes != header).then_some(bytes)
-}
-
 /// The fields `header` of a connection, with another `topic`: if they have one, it is
 /// put into its place, and all else is kept as it is.
 pub(crate) fn renamed(header: &[u8], topic: &[u8]) -> Vec<u8> {
@@ -193,7 +150,6 @@ pub(crate) fn renamed(header: &[u8], topic: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::connection::Raw;
 
     #[test]
     fn the_fields_are_those_of_ros() {
@@ -203,28 +159,6 @@ mod tests {
         assert_eq!(header.to_bytes().unwrap(), want);
         let header = header.with_caller("/n").latched().to_bytes().unwrap();
         assert!(header.starts_with(b"\x0b\0\0\0callerid=/n\x0a\0\0\0latching=1"));
-    }
-
-    #[test]
-    fn what_not_every_reader_reads_becomes_what_each_does_and_all_else_stays() {
-        let mended = |header: &[u8]| {
-            let connection = Connection::new(Raw::new(0, b"/t", header));
-            for_every_reader(&connection, header)
-        };
-        let header = b"\x04\0\0\0a=\xb0C\x03\0\0\0b=x";
-        let want = b"\x05\0\0\0a=\xc2\xb0C\x03\0\0\0b=x";
-        assert_eq!(mended(header).unwrap(), want);
-        assert_eq!(mended(want), None);
-        for (word, number) in [("True", "1"), ("no", "0")] {
-            let field = |value: &str| {
-                let mut bytes = Vec::new();
-                encode::field(&mut bytes, b"latching", value.as_bytes());
-                bytes
-            };
-            assert_eq!(mended(&field(word)).unwrap(), field(number));
-            assert_eq!(mended(&field(number)), None);
-        }
-        assert_eq!(mended(b"\x09\0\0\0latching="), None);
     }
 
     #[test]
