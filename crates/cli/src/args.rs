@@ -69,7 +69,8 @@ pub(crate) struct GlobalArgs {
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
     /// Fail at the first damage, and leave no output. An index that is missing, or wrong,
-    /// is none, as all records are had without it: `check` tells of it
+    /// is none, as all records are had without it: `check` tells of it. What the index of a
+    /// bag says of its chunks is compared with the index data of each
     #[arg(long, global = true)]
     pub(crate) strict: bool,
     /// Read logs that say that readers of this age cannot read them

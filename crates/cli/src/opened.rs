@@ -227,6 +227,7 @@ fn unpacked_name(path: &Path, packing: Option<Packing>) -> &str {
 fn options(global: &GlobalArgs) -> OpenOptions {
     let mut options = OpenOptions::default();
     options.force = global.read_anyway;
+    options.compare_index = global.strict;
     if let Some(megabytes) = global.record_limit {
         options.record_bytes = u32::from(megabytes) << 20;
     }

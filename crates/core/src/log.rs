@@ -247,11 +247,19 @@ pub struct OpenOptions {
     pub record_bytes: u32,
     /// Whether to read a file that says that readers of this age cannot.
     pub force: bool,
+    /// Whether to compare an index with what it is of before it is believed, as far as that
+    /// needs no unpacking.
+    pub compare_index: bool,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { block_bytes: 1 << 20, record_bytes: 256 << 20, force: false }
+        Self {
+            block_bytes: 1 << 20,
+            record_bytes: 256 << 20,
+            force: false,
+            compare_index: false,
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 //! It is used when it can be true: it has to lie where the header says, its chunks have
 //! to lie before it, and those that are looked at have to be there.
 
+mod behind;
+
 use std::{ops::Range, sync::Arc};
 
 use logtool_core::{Result, Source, TimeRange};
@@ -39,13 +41,18 @@ pub(crate) struct IndexedChunk {
     pub(crate) time: TimeRange,
     /// How many messages of each connection it has.
     pub(crate) counts: Vec<(u32, u32)>,
+    /// Whether what lies behind it says otherwise, or the index does not tell of it at all:
+    /// then only what it holds is to be believed.
+    pub(crate) is_doubtful: bool,
 }
 
-/// Reads the index of the bag that begins with `head`, or says why it cannot be used.
+/// Reads the index of the bag that begins with `head`, or says why it cannot be used. Who is
+/// thorough compares all that it tells of chunks with their index data.
 pub(crate) fn read(
     source: &Arc<dyn Source>,
     head: &Head,
     lock: &Lock,
+    is_thorough: bool,
 ) -> Result<std::result::Result<Index, String>> {
     let len = source.len();
     let is_empty_bag =
@@ -65,7 +72,7 @@ pub(crate) fn read(
     let end = index.take(&mut tops, head, lock)?;
     index.chunks.sort_by_key(|chunk| chunk.at);
     index.chunks.dedup_by_key(|chunk| chunk.at);
-    match index.doubt(&mut tops, head, end, len)? {
+    match index.doubt(&mut tops, head, end, is_thorough)? {
         Some(why) => Ok(Err(why)),
         None => Ok(Ok(index)),
     }
@@ -106,6 +113,7 @@ impl Index {
                         at: info.chunk_at,
                         time: info.time().unwrap_or(TimeRange::ALL),
                         counts: wire::chunk_counts(&counts).collect(),
+                        is_doubtful: false,
                     });
                     at = data.end;
                 }
@@ -153,14 +161,15 @@ impl Index {
         Ok(Some(end))
     }
 
-    /// Why the index, which ends at `end` of the `len` bytes, cannot be used.
+    /// Why the index, which ends at `end`, cannot be used.
     fn doubt(
         &mut self,
         tops: &mut Tops,
         head: &Head,
         end: u64,
-        len: u64,
+        is_thorough: bool,
     ) -> Result<Option<String>> {
+        let len = tops.len();
         let (told, found) = (u64::from(head.chunks), self.chunks.len() as u64);
         let (connections, declared) =
             (u64::from(head.connections), self.connections.len() as u64);
@@ -177,7 +186,7 @@ impl Index {
                 "it tells of a chunk at byte {at}, outside the data"
             )));
         }
-        if let Some(why) = self.look_at_chunks(tops)? {
+        if let Some(why) = self.look_at_chunks(tops, head.index_at, is_thorough)? {
             return Ok(Some(why));
         }
         let first = self.chunks.first().map_or(head.index_at, |chunk| chunk.at);
@@ -206,25 +215,49 @@ impl Index {
         Ok(None)
     }
 
-    /// Looks at some of the chunks.
-    fn look_at_chunks(&mut self, tops: &mut Tops) -> Result<Option<String>> {
-        let count = self.chunks.len();
+    /// Looks at some of the chunks before `index_at`, or at all, and at how much lies behind
+    /// each.
+    fn look_at_chunks(
+        &mut self,
+        tops: &mut Tops,
+        index_at: u64,
+        is_thorough: bool,
+    ) -> Result<Option<String>> {
+        let (count, mut unnamed) = (self.chunks.len(), Vec::new());
         self.packing.of = count as u64;
-        for look in 0..LOOKS.min(count) {
-            let chunk = match count {
-                ..=LOOKS => look,
-                _ => look * (count - 1) / (LOOKS - 1),
+        let looks = if is_thorough { count } else { LOOKS.min(count) };
+        for look in 0..looks {
+            let place = match looks == count {
+                true => look,
+                false => look * (count - 1) / (looks - 1),
             };
-            let at = self.chunks[chunk].at;
-            match tops.chunk(at)? {
-                Some((head, data)) => self.packing.add(&head, data.end - data.start),
-                None => {
-                    return Ok(Some(format!(
-                        "it tells of a chunk at byte {at}, where none is"
-                    )));
-                }
+            let next = self.chunks.get(place + 1).map_or(index_at, |next| next.at);
+            let Some(chunk) = self.chunks.get_mut(place) else { break };
+            let at = chunk.at;
+            let Some((head, data)) = tops.chunk(at)? else {
+                return Ok(Some(format!(
+                    "it tells of a chunk at byte {at}, where none is"
+                )));
+            };
+            self.packing.add(&head, data.end - data.start);
+            let behind = behind::look(tops, chunk, data.end..next, is_thorough)?;
+            chunk.is_doubtful = behind.is_other;
+            if behind.is_other {
+                self.remarks.push(format!(
+                    "the index tells otherwise of the chunk at byte {at} than the index \
+                     data behind it: it was looked into"
+                ));
             }
+            unnamed.extend(behind.unnamed);
         }
+        for at in unnamed {
+            self.remarks.push(format!(
+                "the index does not tell of the chunk at byte {at}, which was looked into"
+            ));
+            let (time, counts) = (TimeRange::ALL, Vec::new());
+            self.chunks.push(IndexedChunk { at, time, counts, is_doubtful: true });
+        }
+        self.chunks.sort_by_key(|chunk| chunk.at);
         Ok(None)
     }
 

@@ -12,8 +12,6 @@ use crate::{
     wire,
 };
 
-/// How long index data are beside their entries, at most, as every writer makes them.
-const INDEX_HEAD: u64 = 64;
 /// How many bytes more are no chunk: there is none of so few.
 const MORE: u64 = 64;
 
@@ -71,8 +69,9 @@ impl Last {
         let messages = self.messages(bag)?;
         let lacks = |id: &u32| *id == connection || !indexed.contains(id);
         let of_each = messages.of_each.iter().filter(|(id, _)| lacks(id));
-        let len =
-            of_each.map(|(_, (records, _))| INDEX_HEAD + 12 * records).sum::<u64>();
+        let len = of_each
+            .map(|(_, (records, _))| wire::INDEX_HEAD + 12 * records)
+            .sum::<u64>();
         let len = if messages.is_broken { u64::MAX } else { len + MORE };
         self.indexed = indexed;
         Ok(len)

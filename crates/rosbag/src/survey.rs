@@ -78,7 +78,9 @@ pub(crate) fn survey(
         Findings { remarks, too_wide: TopicSet::EMPTY, ..Findings::default() };
 
     let uses_index = options.survey != Survey::Scan && !head.is_v1();
-    match uses_index.then(|| index::read(source, &head, &bag.lock)).transpose()? {
+    let is_thorough = options.open.compare_index;
+    let read = || index::read(source, &head, &bag.lock, is_thorough);
+    match uses_index.then(read).transpose()? {
         Some(Ok(index)) => findings.take_index(index, &head),
         Some(Err(why)) => findings.take_scan(&bag, &head, Some(why))?,
         None => findings.take_scan(&bag, &head, None)?,
@@ -149,8 +151,8 @@ impl Findings {
         let ends: Vec<u64> = ends.collect();
         let tile = |(chunk, end): (index::IndexedChunk, u64)| Tile {
             bytes: chunk.at..end,
-            told: Some(Told::Counts(chunk.counts)),
-            time: Some(chunk.time),
+            told: (!chunk.is_doubtful).then_some(Told::Counts(chunk.counts)),
+            time: (!chunk.is_doubtful).then_some(chunk.time),
         };
         self.tiles = chunks.into_iter().zip(ends).map(tile).collect();
         self.packing = packing;

@@ -16,6 +16,10 @@ use crate::{
     walk::{Plain, Visitor},
 };
 
+/// What is to be told of a chunk that the index does not name.
+const UNNAMED: &str = "it does not tell of this chunk, which is read with the one before it \
+     only: who selects topics or times may miss it";
+
 /// Goes through a part of the file, a chunk or a window at a time.
 pub(crate) struct Traverse {
     bag: Bag,
@@ -32,6 +36,8 @@ pub(crate) struct Traverse {
     stretch: Option<(Plain, Within)>,
     /// The last chunk that was opened, if its content is known.
     before: Option<Last>,
+    /// The last chunk that was told of, as the index does not tell of it.
+    unnamed: Option<u64>,
     /// What looks into every chunk that is opened, if something does.
     inside: Option<Arc<Inside>>,
 }
@@ -46,9 +52,21 @@ impl Traverse {
     ) -> Result<Self> {
         let tops = Tops::new(bag.source.clone());
         let Range { start: at, end: last } = part;
-        let (start, end, stretch, before) = (at, at, None, None);
-        let mut traverse =
-            Self { bag, tops, bounds, at, start, end, last, stretch, before, inside };
+        let (start, end) = (at, at);
+        let (stretch, before, unnamed) = (None, None, None);
+        let mut traverse = Self {
+            bag,
+            tops,
+            bounds,
+            at,
+            start,
+            end,
+            last,
+            stretch,
+            before,
+            unnamed,
+            inside,
+        };
         traverse.begin()?;
         Ok(traverse)
     }
@@ -121,7 +139,7 @@ impl Traverse {
                 let (tops, bounds) = (&mut self.tops, &self.bounds);
                 let chunk = extent(tops, bounds, len, at, head, data)?;
                 let chunk = self.bag.lengthened(tops, bounds, chunk)?;
-                self.chunk(&chunk, visitor)
+                Ok(self.unnamed(&chunk, visitor)? || self.chunk(&chunk, visitor)?)
             }
             TopKind::Message => {
                 self.go_outside(visitor);
@@ -144,6 +162,23 @@ impl Traverse {
                 Ok(false)
             }
         }
+    }
+
+    /// Tells of `chunk` once, if the index tells of the one that the part begins with and not of
+    /// it; says whether it did.
+    fn unnamed<V: Visitor>(&mut self, chunk: &Chunk, visitor: &mut V) -> Result<bool> {
+        let is_told = chunk.at == self.start
+            || self.unnamed == Some(chunk.at)
+            || self.bag.told_of(self.start)?.is_none()
+            || self.bag.told_of(chunk.at)?.is_some();
+        if !is_told {
+            self.unnamed = Some(chunk.at);
+            visitor.enter(chunk.at);
+            visitor.window(Bytes::new(), chunk.at);
+            let damage = Damage::new(DamageKind::Index, chunk.at..chunk.data.end);
+            visitor.damage(damage.because(UNNAMED));
+        }
+        Ok(!is_told)
     }
 
     /// What is at `at`, if that can be read: zeros where the part begins with a chunk that

@@ -128,7 +128,7 @@ pub(crate) struct ConvertArgs {
     pub(crate) inputs: Vec<PathBuf>,
     /// The folder to write into; or the file, if it is an MCAP file, a bag, a
     /// capture, a .vel log, a track or a .mat; or `-`: one table as csv, jsonl or arrow to
-    /// standard output
+    /// standard output. Folders that it needs are made
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: Option<PathBuf>,
     /// What to write: csv, jsonl, parquet, arrow, npz, mat, images, pcd, ply, las, laz,

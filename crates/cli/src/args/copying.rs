@@ -29,7 +29,7 @@ Examples:
 pub(crate) struct FilterArgs {
     /// The log; `-` is standard input
     pub(crate) file: PathBuf,
-    /// The log to write
+    /// The log to write; folders that it needs are made
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
     #[command(flatten)]
@@ -211,7 +211,7 @@ pub(crate) struct MergeArgs {
     /// The logs, two or more
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The log to write
+    /// The log to write; folders that it needs are made
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
     /// Merge logs also if nothing shows that they count from the same moment
@@ -264,7 +264,7 @@ Exit status:
 pub(crate) struct RepairArgs {
     /// The log; `-` is standard input
     pub(crate) file: PathBuf,
-    /// The log to write
+    /// The log to write; folders that it needs are made
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
     /// Print what was lost as one JSON object

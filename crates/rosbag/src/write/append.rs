@@ -64,7 +64,7 @@ impl Writer<File> {
                 writer.declare(handle.number);
             }
         }
-        for IndexedChunk { at, time, counts } in index.chunks {
+        for IndexedChunk { at, time, counts, .. } in index.chunks {
             let summary = Summary { times: stamps(&time)?, counts };
             writer.chunks.push(ChunkInfo { at, summary });
         }
@@ -99,7 +99,8 @@ impl Finished {
         if let Some(remark) = remarks.first() {
             return Err(unsound(remark));
         }
-        let index = index::read(source, &head, &lock)?.map_err(|why| unsound(&why))?;
+        let index = index::read(source, &head, &lock, false)?;
+        let index = index.map_err(|why| unsound(&why))?;
         if let Some(remark) = index.remarks.first() {
             return Err(unsound(remark));
         }

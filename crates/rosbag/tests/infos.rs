@@ -1,0 +1,162 @@
+//! Chunk infos that are missing, or lie, in bags that are too long to be read through when they
+//! are opened: what they plan may not lose messages without a word.
+
+#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+
+use std::{io::Cursor, ops::Range, sync::Arc};
+
+use bytes::Bytes;
+use logtool_core::{
+    Block, Damage, DamageKind, Log as _, OpenOptions, Selection, TimeRange, Timestamp,
+};
+use logtool_rosbag::{
+    ConnectionHeader, RosbagLog, RosbagOptions, Writer, WriterOptions,
+};
+
+const SECOND: i64 = 1_000_000_000;
+
+/// A bag of `chunks` chunks of a second each, with 10 messages of 1 kB of `/a` and one of `/b`.
+fn bag(chunks: i64) -> Vec<u8> {
+    let options = WriterOptions::default().with_chunk_bytes(10_500);
+    let mut bag = Writer::new(Cursor::new(Vec::new()), options).unwrap();
+    let [a, b] = ["/a", "/b"].map(|topic| {
+        let header = ConnectionHeader::new(topic, "std_msgs/String", "string data\n");
+        bag.connect(&header).unwrap()
+    });
+    let payload = [&996_u32.to_le_bytes()[..], &[b'x'; 996]].concat();
+    for second in 1..=chunks {
+        let at = |nanos: i64| Timestamp::from_nanos(second * SECOND + nanos);
+        bag.write(b, at(0), &payload[..4]).unwrap();
+        (1..=10).for_each(|n| bag.write(a, at(n), &payload).unwrap());
+    }
+    bag.finish().unwrap().into_inner()
+}
+
+/// Where the chunk info of the chunk number `number` lies in the bag `bytes`.
+fn info(bytes: &[u8], number: usize) -> Range<usize> {
+    let long =
+        |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+    let place = bytes.windows(10).position(|name| name == b"index_pos=").unwrap() + 10;
+    let (mut at, mut infos) = (long(place), 0);
+    loop {
+        let data = at + 4 + long(at);
+        let end = data + 4 + long(data);
+        if bytes[at..data].windows(4).any(|field| field == b"op=\x06") {
+            if infos == number {
+                return at..end;
+            }
+            infos += 1;
+        }
+        at = end;
+    }
+}
+
+/// The same bag without the chunk info of that number, and a header that agrees with it.
+fn without_info(mut bytes: Vec<u8>, number: usize, chunks: u32) -> Vec<u8> {
+    let place =
+        bytes.windows(12).position(|name| name == b"chunk_count=").unwrap() + 12;
+    assert_eq!(bytes[place..place + 4], chunks.to_le_bytes());
+    bytes[place..place + 4].copy_from_slice(&(chunks - 1).to_le_bytes());
+    let info = info(&bytes, number);
+    bytes.drain(info);
+    bytes
+}
+
+/// The same bag, of which that chunk info ends before most of its messages.
+fn with_early_end(mut bytes: Vec<u8>, number: usize) -> Vec<u8> {
+    let info = info(&bytes, number);
+    let end =
+        bytes[info.clone()].windows(9).position(|name| name == b"end_time=").unwrap();
+    let nanos = info.start + end + 9 + 4;
+    bytes[nanos..nanos + 4].fill(0);
+    bytes
+}
+
+/// The same bag, of which that chunk info does not tell of `/b`.
+fn without_topic(mut bytes: Vec<u8>, number: usize) -> Vec<u8> {
+    let info = info(&bytes, number);
+    let count =
+        bytes[info.clone()].windows(6).position(|name| name == b"count=").unwrap();
+    bytes[info.start + count + 6] = 1;
+    let len = info.end - 20;
+    assert_eq!(bytes[len..len + 4], 16_u32.to_le_bytes());
+    bytes[len] = 8;
+    // The messages of connection 1 are 10 a chunk, and those of connection 0 are kept.
+    let entries = bytes[info.end - 16..info.end].to_vec();
+    let kept = entries.chunks(8).find(|entry| entry[4] == 10).unwrap().to_vec();
+    bytes.splice(info.end - 16..info.end, kept);
+    bytes
+}
+
+/// How many messages there are of `topic` in the seconds `secs`, and what is told.
+fn read(
+    bytes: &[u8],
+    topic: Option<&str>,
+    secs: Range<i64>,
+    compares: bool,
+) -> (usize, Vec<Damage>, Vec<String>) {
+    let mut options = OpenOptions::default();
+    options.compare_index = compares;
+    let options = RosbagOptions::default().with_open(options);
+    let log =
+        RosbagLog::open(Arc::new(Bytes::copy_from_slice(bytes)), options).unwrap();
+    let mut all = Selection::default();
+    if let Some(topic) = topic {
+        all.topics = [log.manifest().topic(topic).unwrap()].into_iter().collect();
+    }
+    let [start, end] =
+        [secs.start, secs.end].map(|s| Timestamp::from_nanos(s * SECOND));
+    all.time = TimeRange { start, end };
+    let (mut block, mut records, mut damage) = (Block::default(), 0, Vec::new());
+    for part in log.manifest().plan(&all, 0) {
+        let mut cursor = log.read(&part, &all).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            records += block.len();
+            damage.extend_from_slice(block.damage());
+        }
+    }
+    (records, damage, log.manifest().remarks.clone())
+}
+
+#[test]
+fn a_chunk_that_no_chunk_info_names_is_seen_behind_the_one_before_it() {
+    for number in [0, 7, 13] {
+        let bytes = without_info(bag(14), number, 14);
+        assert!(bytes.len() > 128 << 10);
+        let second = number as i64 + 1;
+        let (records, _, remarks) = read(&bytes, None, second..second + 1, false);
+        assert_eq!(records, 11, "{number}: {remarks:?}");
+        assert!(!remarks.is_empty(), "{number}");
+        assert_eq!(read(&bytes, None, 0..99, false).0, 14 * 11, "{number}");
+        assert_eq!(read(&bytes, Some("/b"), 0..99, false).0, 14, "{number}");
+    }
+}
+
+#[test]
+fn in_a_long_bag_it_is_told_where_the_chunk_before_it_is_read_and_found_by_who_compares()
+ {
+    // Of 100 chunks, 16 are looked at when the bag is opened: every sixth or seventh.
+    let bytes = without_info(bag(100), 52, 100);
+    let (records, damage, remarks) = read(&bytes, None, 0..999, false);
+    assert_eq!((records, remarks), (1_100, vec![]));
+    assert_eq!(damage.len(), 1);
+    assert_eq!(damage[0].kind, DamageKind::Index);
+    assert!(damage[0].why.as_deref().unwrap().contains("does not tell of this chunk"));
+    let (records, damage, remarks) = read(&bytes, None, 53..54, true);
+    assert_eq!((records, damage, remarks.len()), (11, vec![], 1));
+}
+
+#[test]
+fn a_chunk_info_that_contradicts_the_index_data_is_not_believed_by_who_compares() {
+    let early = with_early_end(bag(100), 52);
+    let other = without_topic(bag(100), 52);
+    for (bytes, topic) in [(&early, "/a"), (&other, "/b")] {
+        let each = if topic == "/a" { 10 } else { 1 };
+        assert_eq!(read(bytes, Some(topic), 0..999, true).0, 100 * each);
+        let (records, _, remarks) = read(bytes, Some(topic), 53..54, true);
+        assert_eq!((records, remarks.len()), (each, 1), "{remarks:?}");
+    }
+    // A sound one is as it was.
+    let (records, damage, remarks) = read(&bag(100), None, 0..999, true);
+    assert_eq!((records, damage, remarks), (1_100, vec![], vec![]));
+}
