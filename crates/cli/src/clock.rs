@@ -125,7 +125,7 @@ impl ShownClock {
 
     /// The same with microseconds and nanoseconds, where there are some.
     pub(crate) fn exact_text(&self, time: Timestamp) -> TextTime {
-        TextTime { is_exact: true, ..self.text(time) }
+        self.text(time).exact()
     }
 
     /// Nanoseconds on this clock; nothing where that cannot be told.
@@ -173,6 +173,16 @@ impl TextTime {
     /// A moment of Unix time.
     pub(crate) fn date(time: Timestamp) -> Self {
         Self { nanos: Some(time.as_nanos()), is_unix: true, is_exact: false }
+    }
+
+    /// A span of time, in nanoseconds.
+    pub(crate) fn span(nanos: i64) -> Self {
+        Self { nanos: Some(nanos), is_unix: false, is_exact: false }
+    }
+
+    /// The same with microseconds and nanoseconds, where there are some.
+    pub(crate) fn exact(self) -> Self {
+        Self { is_exact: true, ..self }
     }
 
     /// The part of a second that `nanos` are: milliseconds, and what is below them where

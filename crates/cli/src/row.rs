@@ -1,5 +1,7 @@
 //! The rows of a table, a line each: JSON for programs, text for people.
 
+mod times;
+
 use std::io::Write as _;
 
 use anyhow::Result;
@@ -44,11 +46,12 @@ impl Rows {
             let form = Form::Message(messages);
             return Ok(Self { times, levels: Some(levels), form });
         }
+        let batch = times::as_texts(batch)?;
         let schema = batch.schema();
         let mut columns = Vec::new();
         for index in 1..batch.num_columns() {
             let name = schema.field(index).name();
-            columns.push((format!("{name}="), nameless(batch, index)?));
+            columns.push((format!("{name}="), nameless(&batch, index)?));
         }
         Ok(Self { times, levels: None, form: Form::Text(columns) })
     }
@@ -151,7 +154,11 @@ fn write_value(rows: &JsonRows, row: usize, line: &mut Vec<u8>) {
 mod tests {
     use std::sync::Arc;
 
-    use arrow_array::{Float32Array, TimestampNanosecondArray, UInt64Array};
+    use arrow_array::{
+        DurationNanosecondArray, FixedSizeListArray, Float32Array, StructArray,
+        TimestampNanosecondArray, UInt64Array,
+    };
+    use arrow_schema::Field;
     use logtool_core::{Clock, ClockZero, Manifest};
 
     use super::*;
@@ -186,6 +193,30 @@ mod tests {
             lines(&Rows::text(&batch).unwrap()),
             "00:00:01.500  imu.1   big=0 x=0.1\n?  imu.1   big=9223372036854775809 x=null\n"
         );
+    }
+
+    #[test]
+    fn times_in_messages_are_dates_in_text_and_numbers_in_json() {
+        let stamp: ArrayRef =
+            Arc::new(TimestampNanosecondArray::from(vec![2_000_000_003]));
+        let spans =
+            DurationNanosecondArray::from(vec![-500_000_000, 3_723_000_000_000]);
+        let item = Field::new("item", spans.data_type().clone(), true);
+        let spans = FixedSizeListArray::new(item.into(), 2, Arc::new(spans), None);
+        let field = Field::new("stamp", stamp.data_type().clone(), true);
+        let header = StructArray::from(vec![(Arc::new(field), stamp.clone())]);
+        let columns: [(&str, ArrayRef); 3] = [
+            ("timestamp", stamp),
+            ("header", Arc::new(header)),
+            ("spans", Arc::new(spans)),
+        ];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        assert_eq!(
+            lines(&Rows::text(&batch).unwrap()),
+            "00:00:02.000000003  imu.1   header={\"stamp\":\"1970-01-01 00:00:02.000000003\"} \
+             spans=[\"-00:00:00.500\",\"01:02:03.000\"]\n"
+        );
+        assert!(lines(&Rows::json(&batch).unwrap()).contains("{\"stamp\":2000000003}"));
     }
 
     #[test]

@@ -28,6 +28,9 @@ impl std::error::Error for NoTime {}
 const FORMS: NoTime =
     NoTime("a time is like 12.5, 90s, 12m30s, 2:30.5 or 2024-05-01T12:00:00Z");
 
+/// Nanoseconds of 64 bits reach as far.
+const BEYOND: NoTime = NoTime("a time is at most 292 years from the zero of its clock");
+
 impl FromStr for TypedTime {
     type Err = NoTime;
 
@@ -37,7 +40,7 @@ impl FromStr for TypedTime {
             let utc = "a date needs its time and zone, as 2024-05-01T12:00:00Z";
             let time: Timestamp = text.parse().map_err(|_| NoTime(utc))?;
             let nanos = i64::try_from(time.as_nanosecond());
-            return nanos.map(Self::Unix).map_err(|_| FORMS);
+            return nanos.map(Self::Unix).map_err(|_| BEYOND);
         }
         let (sign, text) = match text.strip_prefix('-') {
             Some(text) => (-1, text),
@@ -47,7 +50,7 @@ impl FromStr for TypedTime {
             true => with_colons(text),
             false => with_units(text),
         };
-        let nanos = i64::try_from(nanos.ok_or(FORMS)?).map_err(|_| FORMS)?;
+        let nanos = i64::try_from(nanos.ok_or(FORMS)?).map_err(|_| BEYOND)?;
         Ok(Self::Nanos(sign * nanos))
     }
 }
@@ -59,19 +62,20 @@ fn is_date(text: &str) -> bool {
 }
 
 /// `1:02:03.5` or `2:03.5`.
-fn with_colons(text: &str) -> Option<u64> {
+fn with_colons(text: &str) -> Option<u128> {
     let parts: Vec<&str> = text.split(':').collect();
     let (seconds, larger) = parts.split_last().filter(|(_, rest)| rest.len() <= 2)?;
-    let mut total = 0_u64;
+    let mut total = 0_u128;
     for part in larger {
-        total = total.checked_mul(60)?.checked_add(digits(part)?)?;
+        total = total.saturating_mul(60).saturating_add(digits(part)?);
     }
-    total.checked_mul(60 * NANOS)?.checked_add(decimal(seconds, NANOS)?)
+    let seconds = decimal(seconds, NANOS)?;
+    Some(total.saturating_mul(60 * NANOS).saturating_add(seconds))
 }
 
 /// `12.5`, `12.5s`, `12m30s`, `1h2m3.5s`, `250ms`.
-fn with_units(text: &str) -> Option<u64> {
-    const UNITS: [(&str, u64); 6] = [
+fn with_units(text: &str) -> Option<u128> {
+    const UNITS: [(&str, u128); 6] = [
         ("h", 3600 * NANOS),
         ("m", 60 * NANOS),
         ("s", NANOS),
@@ -79,7 +83,7 @@ fn with_units(text: &str) -> Option<u64> {
         ("us", 1_000),
         ("ns", 1),
     ];
-    let (mut rest, mut total, mut last) = (text, 0_u64, u64::MAX);
+    let (mut rest, mut total, mut last) = (text, 0_u128, u128::MAX);
     while !rest.is_empty() {
         let end = rest.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(rest.len());
         let (number, tail) = rest.split_at(end);
@@ -93,21 +97,22 @@ fn with_units(text: &str) -> Option<u64> {
         if unit >= last {
             return None;
         }
-        total = total.checked_add(decimal(number, unit)?)?;
+        total = total.saturating_add(decimal(number, unit)?);
         (rest, last) = (tail, unit);
     }
-    (last < u64::MAX).then_some(total)
+    (last < u128::MAX).then_some(total)
 }
 
-const NANOS: u64 = 1_000_000_000;
+const NANOS: u128 = 1_000_000_000;
 
-fn digits(text: &str) -> Option<u64> {
+fn digits(text: &str) -> Option<u128> {
     let sound = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    sound.then(|| text.parse().ok())?
+    // It is too large, if it is sound.
+    sound.then(|| text.parse().unwrap_or(u128::MAX))
 }
 
 /// `12`, `12.5` or `.5` of a `unit`, exactly; what is below a nanosecond is cut off.
-fn decimal(text: &str, unit: u64) -> Option<u64> {
+fn decimal(text: &str, unit: u128) -> Option<u128> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     if whole.is_empty() && part.is_empty() {
         return None;
@@ -118,11 +123,10 @@ fn decimal(text: &str, unit: u64) -> Option<u64> {
         part => {
             let sound = part.bytes().all(|byte| byte.is_ascii_digit());
             let kept = sound.then(|| &part[..part.len().min(9)])?;
-            let scale = u128::from(10_u64.pow(kept.len() as u32));
-            (u128::from(digits(kept)?) * u128::from(unit) / scale) as u64
+            digits(kept)? * unit / 10_u128.pow(kept.len() as u32)
         }
     };
-    whole.checked_mul(unit)?.checked_add(part)
+    Some(whole.saturating_mul(unit).saturating_add(part))
 }
 
 #[cfg(test)]
@@ -158,6 +162,18 @@ mod tests {
         assert_eq!("2024-05-01T12:00:00Z".parse(), Ok(Unix(noon)));
         assert_eq!("2024-05-01T14:00:00+02:00".parse(), Ok(Unix(noon)));
         assert_eq!("2024-05-01T12:00:00.25Z".parse(), Ok(Unix(noon + 250_000_000)));
+    }
+
+    #[test]
+    fn a_time_that_is_too_far_is_told_from_what_is_no_time() {
+        // 2^63 ns are 292.47 years, of 31,557,600 s.
+        assert_eq!(nanos("9223372036"), 9_223_372_036_000_000_000);
+        let long = "9".repeat(60);
+        for text in ["9223372037", "99999999999", &long, "-9999999h", "9999999:0:0"] {
+            assert_eq!(text.parse::<TypedTime>(), Err(BEYOND), "{text}");
+        }
+        assert_eq!("2300-01-01T00:00:00Z".parse::<TypedTime>(), Err(BEYOND));
+        assert_eq!("9 9".parse::<TypedTime>(), Err(FORMS));
     }
 
     #[test]
