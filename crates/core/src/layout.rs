@@ -26,6 +26,7 @@ pub struct Layout {
     pub frame: Frame,
     is_fixed: bool,
     has_columns: bool,
+    has_uncounted: bool,
     depth: u32,
 }
 
@@ -154,6 +155,7 @@ impl Layout {
         }
         let is_fixed = fields.iter().all(LayoutField::is_fixed);
         let has_columns = fields.iter().any(LayoutField::has_columns);
+        let has_uncounted = fields.iter().any(LayoutField::has_uncounted);
         let depth =
             1 + fields.iter().map(|field| field.kind.depth()).max().unwrap_or(0);
         if depth > MAX_DEPTH {
@@ -161,7 +163,42 @@ impl Layout {
             return Err(Error::new(ErrorKind::Limit, what));
         }
         let frame = Frame::default();
-        Ok(Self { name, fields, size, frame, is_fixed, has_columns, depth })
+        Ok(Self {
+            name,
+            fields,
+            size,
+            frame,
+            is_fixed,
+            has_columns,
+            has_uncounted,
+            depth,
+        })
+    }
+
+    /// What is to be told of the first list in it of a type without fields, which is in no
+    /// column.
+    pub fn uncounted(&self) -> Option<String> {
+        let list = self.uncounted_list()?;
+        Some(format!(
+            "how many elements {list} has is in no column, as they have no fields"
+        ))
+    }
+
+    /// The name of that list, as `poses.marks`.
+    fn uncounted_list(&self) -> Option<String> {
+        let field = self.fields.iter().find(|field| field.has_uncounted())?;
+        let mut kind = &field.kind;
+        while let LayoutKind::List(element) = kind {
+            kind = element;
+        }
+        let inner = match kind {
+            LayoutKind::Nested(layout) => layout.uncounted_list(),
+            _ => None,
+        };
+        Some(match inner {
+            Some(inner) => format!("{}.{inner}", field.name),
+            None => field.name.clone(),
+        })
     }
 
     /// The same, for records of which `frame` holds.
@@ -237,6 +274,14 @@ impl LayoutField {
     }
 }
 
+impl LayoutField {
+    /// See [`Layout::uncounted`].
+    fn has_uncounted(&self) -> bool {
+        let is_there = self.role != FieldRole::Hidden && self.count != Some(0);
+        is_there && self.kind.has_uncounted()
+    }
+}
+
 impl LayoutKind {
     /// How many bytes one of it is, or is at least.
     pub fn size(&self) -> u32 {
@@ -270,6 +315,14 @@ impl LayoutKind {
             Self::Nested(layout) => layout.has_columns,
             Self::List(element) => element.has_columns(),
             _ => true,
+        }
+    }
+
+    fn has_uncounted(&self) -> bool {
+        match self {
+            Self::Nested(layout) => layout.has_uncounted,
+            Self::List(element) => !element.has_columns() || element.has_uncounted(),
+            _ => false,
         }
     }
 }

@@ -247,6 +247,25 @@ fn nanoseconds_of_a_second_or_more_are_found_and_the_times_are_kept() {
 }
 
 #[test]
+fn a_list_of_a_type_without_fields_is_in_no_column_and_remarked_on() {
+    let line = "=".repeat(80);
+    let text =
+        format!("B b\nint8 v\n{line}\nMSG: a/B\nE[] e\nE one\n{line}\nMSG: a/E\n");
+    let declared = connection(0, "/a", "a/A", &text);
+    let bytes =
+        Writer::new().chunk(&declared, 0).finish(std::slice::from_ref(&declared));
+    let log = RosbagLog::open(Arc::new(Bytes::from(bytes)), RosbagOptions::default());
+    let log = log.unwrap();
+    let names: Vec<_> = log.manifest().topics[0].schema.fields().iter().collect();
+    assert_eq!(
+        names.iter().map(|f| f.name().as_str()).collect::<Vec<_>>(),
+        ["time", "v"]
+    );
+    let remarks = log.manifest().remarks.join("; ");
+    assert!(remarks.contains("how many elements b.e has is in no column"), "{remarks}");
+}
+
+#[test]
 fn what_is_no_bag_is_said_not_to_be_one() {
     for bytes in [&b"PK\x03\x04 this is something else"[..], b"", &[0; 5000]] {
         let source = Arc::new(Bytes::copy_from_slice(bytes));

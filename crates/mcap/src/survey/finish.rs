@@ -133,31 +133,36 @@ impl Found {
             // Many channels may share a schema: what it takes is bounded for all together.
             told = told.saturating_add(topic.definition_bytes().len());
             let name = topic.name.clone();
-            let mut raw = |why: &dyn fmt::Display| {
-                let remark = format!("the topic {name:?} has only raw bytes: {why}");
-                self.remarks.push(remark);
+            let mut remark = |what: String| {
+                self.remarks.push(format!("the topic {name:?}{what}"));
             };
+            let raw = |why: &dyn fmt::Display| format!(" has only raw bytes: {why}");
             if told > MAX_DEFINITIONS || room.check().is_err() {
                 (topic.definition, topic.descriptor) = (String::new(), Vec::new());
                 topic.metadata.remove(SCHEMA_ENCODING);
-                raw(&"too much is defined before it");
+                remark(raw(&"too much is defined before it"));
                 topics.push(topic);
                 continue;
             }
             let schema = match layout(&topic) {
                 None => {
                     if let Some(Err(why)) = protobuf::reader(&topic) {
-                        raw(&why);
+                        remark(raw(&why));
                     }
                     let schema = decoder(&topic, &Columns::default())?.schema().clone();
                     room.admit(&schema).map(|()| schema)
                 }
-                Some(Ok(layout)) => room.schema(&layout),
+                Some(Ok(layout)) => {
+                    if let Some(what) = layout.uncounted() {
+                        remark(format!(": {what}"));
+                    }
+                    room.schema(&layout)
+                }
                 Some(Err(why)) => {
                     if why.kind() == ErrorKind::Limit {
                         room.refuse();
                     }
-                    raw(&why);
+                    remark(raw(&why));
                     Ok(raw_schema("ns"))
                 }
             };
@@ -166,7 +171,7 @@ impl Found {
                 Err(why) => {
                     (topic.definition, topic.descriptor) = (String::new(), Vec::new());
                     topic.metadata.remove(SCHEMA_ENCODING);
-                    raw(&why);
+                    remark(raw(&why));
                 }
             }
             topics.push(topic);

@@ -35,6 +35,10 @@ impl Findings {
                 self.too_wide.insert(id);
             }
             self.remarks.extend(oddity(first, &described));
+            let layout = described.as_ref().ok().map(|described| &described.layout);
+            if let Some(what) = layout.and_then(|layout| layout.uncounted()) {
+                self.remarks.push(format!("the topic {:?}: {what}", first.topic));
+            }
             let mut definition = first.definition.clone();
             if let (true, Ok(described)) = (definition.is_empty(), &described) {
                 definition = described.definition.text();
