@@ -1,5 +1,6 @@
-"""Reads the captures that logtool writes with dpkt and velodyne_decoder, and compares them
-with the captures that they were made of, or that the .vel logs were packed from.
+"""Reads the captures that logtool writes with dpkt and velodyne_decoder, and the scans in bags
+with rosbags, and compares them with the captures that they were made of, or that the .vel logs
+were packed from.
 
 Prints the number of checks; exits non-zero where something differs. Needs the environment
 LOGTOOL, the program, and LOGTOOL_SAMPLES, the folder of real logs.
@@ -16,6 +17,8 @@ import dpkt
 import numpy as np
 import velodyne_decoder as vd
 from logtool import run
+from rosbags.rosbag1 import Reader
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from tally import Tally
 
 VELODYNE = Path(os.environ["LOGTOOL_SAMPLES"]) / "velodyne"
@@ -34,6 +37,12 @@ DECODED = (
     ("sim_hdl64e_s3_single.pcap", vd.Model.HDL64E_S3, "calib_vd_HDL-64E_S3-VeloView.yml"),
     ("vlp16_nebula.pcap", vd.Model.VLP16, None),
 )
+
+
+#: The types of the ROS package velodyne_msgs, and the MD5 sum that ROS has for the second.
+PACKET = "time stamp\nuint8[1206] data\n"
+SCAN = "std_msgs/Header header\nvelodyne_msgs/VelodynePacket[] packets\n"
+SCAN_SUM = "50804fc9533a0e579e6322c04ae70566"
 
 
 def frames(path):
@@ -105,8 +114,46 @@ def decoded(log, model, calibration):
     return tally
 
 
+def scans(log, twin, has_times):
+    """Scans in a bag: the packets of the log, a message each turn, as ROS's driver sends them."""
+    tally = Tally(log, [])
+    store = get_typestore(Stores.ROS1_NOETIC)
+    store.register(get_types_from_msg(PACKET, "velodyne_msgs/msg/VelodynePacket"))
+    store.register(get_types_from_msg(SCAN, "velodyne_msgs/msg/VelodyneScan"))
+    nanos = lambda stamp: stamp.sec * 10**9 + stamp.nanosec
+    azimuth = lambda packet: int.from_bytes(bytes(packet.data[2:4]), "little")
+    found, wrong = [], []
+    with tempfile.TemporaryDirectory(prefix="conformance-") as out:
+        path = Path(out) / "new.bag"
+        run("convert", VELODYNE / log, "-o", path, "--topic", "velodyne_packets")
+        with Reader(path) as bag:
+            wrong += [c.digest for c in bag.connections if c.digest != SCAN_SUM]
+            for connection, time, data in bag.messages():
+                scan = store.deserialize_ros1(data, connection.msgtype)
+                stamps = [nanos(packet.stamp) for packet in scan.packets]
+                if not time == nanos(scan.header.stamp) == stamps[-1]:
+                    wrong.append(f"the message at {time} has the stamps {stamps[-1]}")
+                # Only the last packet is past the cut.
+                azimuths = [azimuth(packet) for packet in scan.packets[:-1]]
+                if any(b + 18000 < a for a, b in zip(azimuths, azimuths[1:])):
+                    wrong.append(f"the message at {time} holds more than a turn")
+                data = [bytes(packet.data) for packet in scan.packets]
+                found += zip(stamps, data, strict=True)
+        tally.check("scans", wrong)
+    packets = [(t, bytes(e.data.data.data)) for t, e in frames(VELODYNE / twin)]
+    packets = [packet for packet in packets if len(packet[1]) == 1206]
+    same = [data for _, data in found] == [data for _, data in packets]
+    tally.check("their packets", [] if same else ["they differ"], f"{len(found)}")
+    # All are later by one span, where GPS tells UTC.
+    later = {ours - theirs for (ours, _), (theirs, _) in zip(found, packets)}
+    if has_times:
+        tally.check("their times", [] if len(later) == 1 else [f"{len(later)} offsets"])
+    return tally
+
+
 def main():
     tallies = [written(*log) for log in LOGS] + [decoded(*log) for log in DECODED]
+    tallies += [scans(*log) for log in LOGS]
     for tally in tallies:
         print(*tally.lines, sep="\n")
     failed = sum(tally.failed for tally in tallies)
