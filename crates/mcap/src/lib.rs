@@ -21,6 +21,7 @@ mod json;
 mod messages;
 mod protobuf;
 mod ros2;
+mod untold;
 
 mod notes;
 

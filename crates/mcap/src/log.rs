@@ -14,6 +14,7 @@ use crate::{
     messages,
     notes::{FORMAT_NAME, Notes},
     survey::survey,
+    untold::{self, Untold},
 };
 
 /// An MCAP file that is open.
@@ -89,10 +90,15 @@ impl Log for McapLog {
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
-        match self.channels.derived.decoder(self, topic, columns) {
-            Some(decoder) => decoder,
-            None => messages::decoder(self.manifest.get(topic)?, columns),
-        }
+        let decoder = match self.channels.derived.decoder(self, topic, columns) {
+            Some(decoder) => decoder?,
+            None => messages::decoder(self.manifest.get(topic)?, columns)?,
+        };
+        let mut parts = self.manifest.parts.iter();
+        Ok(match parts.any(|part| untold::may_be_in(&part.time)) {
+            true => Box::new(Untold(decoder)),
+            false => decoder,
+        })
     }
 
     fn source(&self) -> &Arc<dyn Source> {

@@ -180,3 +180,23 @@ fn images_of_foxglove_s_own_types_become_files() {
     assert_eq!(read("file/1.500000000.jpg"), b"\xff\xd8\xff\xe0x");
     assert!(read("raw/1.500000000.png").starts_with(b"\x89PNG"));
 }
+
+#[test]
+fn a_log_time_that_tables_cannot_have_is_told_and_copies_have_it() {
+    let folder = Folder::new();
+    let mut file =
+        Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
+    let channel = file.channel("/a", Default::default(), "json", Default::default());
+    let channel = channel.unwrap();
+    // A second, and twice the first time that is too late.
+    for nanos in [1_000_000_000, i64::MAX, i64::MAX] {
+        let time = Timestamp::from_nanos(nanos);
+        file.write(channel, 0, time, time, b"{}").unwrap();
+    }
+    folder.write("a.mcap", &file.finish().unwrap().into_inner());
+    let told = ["2 records with fields", "null: its log time is after 2262-04-11"];
+    folder.run(&["convert", "a.mcap", "-o", "t"]).ended(3, &told);
+    assert_eq!(folder.read("t/a_a_0.csv"), "time,json\n1000000000,{}\n,{}\n,{}\n");
+    folder.run(&["filter", "a.mcap", "-o", "b.mcap"]).ended(0, &["3 records"]);
+    folder.run(&["convert", "b.mcap", "-o", "u"]).ended(3, &told);
+}
