@@ -32,12 +32,26 @@ pub(crate) fn topics(
         }
         if !found {
             let names = manifest.topics.iter().map(|topic| topic.name.as_str());
-            let hint = suggest::hint(glob, names, "`logtool info` lists the topics");
+            let hint = match is_of_packets(manifest, glob) {
+                true => "points of packets are no messages: without -o x.mcap or x.bag they \
+                         are a table, and --to pcd makes files of them"
+                    .to_owned(),
+                false => suggest::hint(glob, names, "`logtool info` lists the topics"),
+            };
             let what = format!("the log has no topic `{glob}`");
             return Err(Complaint::nothing(what).hint(hint).into());
         }
     }
     Ok(set)
+}
+
+/// Whether `name` means the points of packets that the log has, and not their messages.
+fn is_of_packets(manifest: &Manifest, name: &str) -> bool {
+    let packets = name.strip_suffix("/points").map(|scans| format!("{scans}/packets"));
+    let is_it = |topic: &Topic| {
+        topic.origin == TopicOrigin::Derived && Some(&topic.name) == packets.as_ref()
+    };
+    manifest.topics.iter().any(is_it)
 }
 
 /// What means `topic` alone where others have its name.

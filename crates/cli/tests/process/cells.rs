@@ -17,7 +17,7 @@ const INPUTS: [(&str, &str); 4] = [
 ];
 
 /// A bag of one packet of a lidar, for what no bag without such becomes.
-fn bag_of_packets() -> Vec<u8> {
+pub(crate) fn bag_of_packets() -> Vec<u8> {
     let line = "=".repeat(80);
     let definition = format!(
         "Header header\nVelodynePacket[] packets\n{line}\nMSG: std_msgs/Header\n\

@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::{
+    cells::bag_of_packets,
     program::Folder,
     samples::{sample, testdata},
 };
@@ -419,4 +420,39 @@ fn check_looks_whether_points_can_be_made_of_packets() {
     let told = folder.run(&["check", "odd.pcap"]).stdout;
     assert!(told.contains("damage.undecodable"), "{told}");
     assert!(told.contains("points"), "{told}");
+}
+
+#[test]
+fn a_log_without_packets_is_one_error_that_says_what_it_lacks() {
+    let folder = Folder::new();
+    for (out, told) in [
+        ("x.vel", "ulog as a .vel log: there are no packets of lidars in it"),
+        ("x.pcap", "ulog as a capture: there are no packets of lidars"),
+    ] {
+        let run = folder.run(&["convert", &testdata("quad_flight.ulg"), "-o", out]);
+        let run = run.ended(1, &[told]);
+        assert_eq!(run.stderr.lines().count(), 1, "{run:?}");
+    }
+    // By the format of pcap: a frame of 1248 bytes, of which 100 were captured. They begin with
+    // the headers of Ethernet, IPv4 and UDP, and the flag of a firing.
+    let head = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 100, 1].map(u32::to_le_bytes);
+    let frame = [1_u32, 0, 100, 1248].map(u32::to_le_bytes);
+    let mut bytes = [0_u8; 100];
+    bytes[12..20].copy_from_slice(b"\x08\x00\x45\x00\x04\xd2\x00\x00");
+    bytes[22..24].copy_from_slice(&[64, 17]);
+    bytes[34..40].copy_from_slice(b"\x09\x40\x09\x40\x04\xbe");
+    bytes[42..44].copy_from_slice(b"\xff\xee");
+    let capture = [head.as_flattened(), frame.as_flattened(), &bytes].concat();
+    folder.write("cut.pcap", &capture);
+    let told = "pcap as a .vel log: 1 frame is captured only in part, and lost";
+    folder.run(&["convert", "cut.pcap", "-o", "x.vel"]).ended(1, &[told]);
+    assert_eq!(folder.list("."), ["cut.pcap"]);
+}
+
+#[test]
+fn points_of_packets_in_a_bag_are_said_to_be_no_messages() {
+    let folder = Folder::new();
+    folder.write("a.bag", &bag_of_packets());
+    let points = ["convert", "a.bag", "-o", "b.mcap", "-t", "/lidar/points"];
+    folder.run(&points).ended(1, &["no topic `/lidar/points`", "are no messages"]);
 }

@@ -266,17 +266,22 @@ fn senders(extract: &Extract<'_>) -> Vec<Option<(IpAddr, u16)>> {
     manifest.topics().map(sender).collect()
 }
 
-/// What of `extract` a capture has no place for.
+/// What of `extract` a capture has no place for. Where it has no packets nothing can be taken of
+/// it, which is an error, and told alone.
 pub(crate) fn leaves_out(extract: &Extract<'_>) -> Vec<LeftOut> {
     let Extract { manifest, selection } = extract;
     if manifest.format == FORMAT_NAME {
         return foreign(manifest);
     }
+    let has_packets =
+        |topic: &Topic| topic.name == "velodyne_packets" || topic.type_name == SCAN;
+    if !manifest.topics.iter().any(has_packets) {
+        return Vec::new();
+    }
     let wanted = manifest.topics().filter(|(id, topic)| {
         topic.origin == TopicOrigin::Logged
             && selection.topics.contains(*id)
-            && topic.name != "velodyne_packets"
-            && topic.type_name != SCAN
+            && !has_packets(topic)
     });
     let left = wanted.map(|(id, topic)| {
         let records = topic.records.unwrap_or(0);

@@ -146,8 +146,12 @@ pub(crate) fn takes(extract: &Extract<'_>) -> bool {
     manifest.topics.iter().any(|topic| is_packets(manifest, topic))
 }
 
-/// What of `extract` a `.vel` log has no place for.
+/// What of `extract` a `.vel` log has no place for. Where it has no packets nothing can be
+/// taken of it, which is an error, and told alone.
 pub(crate) fn leaves_out(extract: &Extract<'_>) -> Vec<LeftOut> {
+    if !takes(extract) {
+        return Vec::new();
+    }
     let wanted = extract.manifest.topics().filter(|(id, topic)| {
         topic.origin == TopicOrigin::Logged
             && extract.selection.topics.contains(*id)

@@ -3,8 +3,8 @@
 use std::io::{Seek, Write};
 
 use logtool_core::{
-    Error, ErrorKind, Extract, Part, Record, RecordSink, Result, Source, TimeRange,
-    WriteOptions,
+    Error, ErrorKind, Extract, Manifest, Part, Record, RecordSink, Result, Source,
+    TimeRange, WriteOptions,
 };
 
 use crate::vel::{
@@ -59,7 +59,9 @@ impl<W: Write + Seek> VelSink<W> {
         let mut all = Vec::new();
         for Extract { manifest, .. } in extracts {
             if manifest.format != ENCODING {
-                return unsupported(&format!("records of {}", manifest.format));
+                let what =
+                    format!("{} as a .vel log: {}", manifest.format, lack(manifest));
+                return Err(Error::new(ErrorKind::Unsupported, what));
             }
             let notes: Notes = manifest.noted(FORMAT_NAME)?;
             all.push(Own { notes, end: manifest.bytes });
@@ -76,6 +78,15 @@ impl<W: Write + Seek> VelSink<W> {
         let size_field = notes.size_field;
         let writer = Writer::new(out, as_it_was)?;
         Ok(Self { writer, size_field, extracts: all })
+    }
+}
+
+/// Why there is nothing to take of the log of `manifest`: of one that nothing could be read of,
+/// what is to be said of it.
+fn lack(manifest: &Manifest) -> String {
+    match manifest.topics.is_empty() && !manifest.remarks.is_empty() {
+        true => manifest.remarks.join("; "),
+        false => "there are no packets of lidars in it".to_owned(),
     }
 }
 
