@@ -22,6 +22,11 @@ use parquet::{
 
 use crate::provenance::CREATED_BY;
 
+/// The most rows of a page, which is 1 MiB of eight bytes each: what the writer keeps of each page
+/// until the file ends, some 150 bytes, is hundreds of megabytes for a billion points in pages of
+/// 20,000, as they would be by default.
+const PAGE_ROWS: usize = 1 << 17;
+
 /// How floats are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Floats {
@@ -50,6 +55,7 @@ pub(super) fn properties(
         .set_created_by(CREATED_BY.to_owned())
         .set_compression(Compression::ZSTD(ZstdLevel::default())) // 1
         .set_dictionary_enabled(false)
+        .set_data_page_row_count_limit(PAGE_ROWS)
         .set_statistics_enabled(EnabledStatistics::Page)
         .set_key_value_metadata(Some(metadata.collect()));
     for column in columns.columns() {

@@ -4,7 +4,10 @@ use arrow_array::RecordBatch;
 use parquet::{
     arrow::arrow_reader::ParquetRecordBatchReaderBuilder,
     basic::Encoding,
-    file::reader::{FileReader as _, SerializedFileReader},
+    file::{
+        reader::{FileReader as _, SerializedFileReader},
+        serialized_reader::ReadOptionsBuilder,
+    },
 };
 
 use super::*;
@@ -101,4 +104,17 @@ fn floats_are_plain_for_those_who_know_no_other_way() {
     let reader = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap();
     let read: Vec<RecordBatch> = reader.build().unwrap().map(Result::unwrap).collect();
     assert_eq!(read[0].columns(), batch.columns());
+}
+
+#[test]
+fn what_is_kept_of_pages_is_little() {
+    let floats = (0..300_000).map(f64::from);
+    let floats = Arc::new(arrow_array::Float64Array::from_iter_values(floats));
+    let bytes = parquet(&[table(vec![column("x", floats)])]);
+    let options = ReadOptionsBuilder::new().with_page_index().build();
+    let reader = SerializedFileReader::new_with_options(bytes, options).unwrap();
+    let groups = reader.metadata().offset_index().unwrap();
+    let pages: usize = groups.iter().map(|group| group[0].page_locations().len()).sum();
+    // By default 15; 1 MiB each is 2.3.
+    assert!((1..=4).contains(&pages), "{pages}");
 }
