@@ -33,6 +33,12 @@ impl Points {
         let arrays = self.arrays.iter().map(|array| array.slice(start, count));
         Self { arrays: arrays.collect(), count }
     }
+
+    /// The same with no columns but those at `kept`.
+    pub(super) fn only(&self, kept: &[usize]) -> Self {
+        let arrays = kept.iter().filter_map(|at| self.arrays.get(*at)).cloned();
+        Self { arrays: arrays.collect(), count: self.count }
+    }
 }
 
 /// Finishes the file that `out` is.

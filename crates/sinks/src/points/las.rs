@@ -89,8 +89,8 @@ impl Las {
 
     /// Writes points of which it is known which returns they are.
     fn put(&mut self, points: &Points, returns: Vec<(u8, u8)>) -> Result<()> {
-        let sources = whole(points, self.measures.laser.or(self.measures.ring));
-        let rings = whole(points, self.measures.ring);
+        let sources = whole(points, &self.measures.laser);
+        let rings = whole(points, &self.measures.ring);
         let numbers = sources.into_iter().zip(rings).zip(returns);
         let intensities = self.measures.intensities(points);
         let measured = intensities.into_iter().zip(self.seconds(points));

@@ -3,49 +3,75 @@
 use arrow_array::ArrayRef;
 
 use crate::points::{
-    column::{Column, Kind, floats, integers},
+    column::{Column, Kind, floats},
     file::Points,
 };
 
-/// Where in the columns the fields are.
+/// Where in the columns the fields are: each in several, if it is a float in some clouds of a
+/// table, and a whole number in others.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Measures {
-    pub(super) intensity: Option<usize>,
-    /// What to multiply the intensity with, so that the highest that there is, is 1.
-    scale: f64,
-    pub(super) laser: Option<usize>,
-    pub(super) ring: Option<usize>,
-    pub(super) return_type: Option<usize>,
+    pub(super) intensity: Vec<usize>,
+    /// What to multiply each intensity with, so that the highest that there is, is 1.
+    scales: Vec<f64>,
+    /// The laser, or else the ring.
+    pub(super) laser: Vec<usize>,
+    pub(super) ring: Vec<usize>,
+    pub(super) return_type: Vec<usize>,
     pub(super) time: Option<usize>,
 }
 
 impl Measures {
     /// Where they are in `columns`.
     pub(super) fn of(columns: &[Column]) -> Self {
-        let find = |name| columns.iter().position(|column| column.name == name);
+        let find = |name: &str| -> Vec<usize> {
+            // Of two columns of one name, the second has `_` behind it.
+            let is_it = |column: &Column| column.name.trim_end_matches('_') == name;
+            let all = columns.iter().enumerate();
+            all.filter(|(_, column)| is_it(column)).map(|(at, _)| at).collect()
+        };
         let intensity = find("intensity");
-        let scale = match intensity.and_then(|at| columns.get(at)).map(|c| c.kind) {
+        let scale = |at: &usize| match columns.get(*at).map(|column| column.kind) {
             Some(Kind::Integer { bytes: 1, .. }) => 1.0 / 255.0,
             Some(Kind::Integer { bytes: 2, .. }) => 1.0 / 65_535.0,
             _ => 1.0,
         };
+        let ring = find("ring");
         Self {
+            scales: intensity.iter().map(scale).collect(),
             intensity,
-            scale,
-            laser: find("laser"),
-            ring: find("ring"),
+            laser: [find("laser"), ring.clone()].concat(),
+            ring,
             return_type: find("return_type"),
             time: columns.iter().position(|column| column.kind == Kind::Time),
         }
     }
 
-    /// The intensities, from 0 to 1 if they are integers of 8 or 16 bits.
+    /// The intensities, from 0 to 1 if they are integers of 8 or 16 bits, 0 where there is
+    /// none.
     pub(super) fn intensities(&self, points: &Points) -> Vec<f64> {
-        match array(points, self.intensity) {
-            Some(array) => floats(array).into_iter().map(|i| i * self.scale).collect(),
-            None => vec![0.0; points.count],
-        }
+        let columns = self.intensity.iter().zip(&self.scales);
+        let mut intensities = first(points, columns.map(|(at, scale)| (*at, *scale)));
+        intensities.iter_mut().filter(|i| i.is_nan()).for_each(|i| *i = 0.0);
+        intensities
     }
+
+    /// The intensities as the table has them, NaN where there is none.
+    pub(super) fn unscaled_intensities(&self, points: &Points) -> Vec<f64> {
+        first(points, self.intensity.iter().map(|at| (*at, 1.0)))
+    }
+}
+
+/// The first number that each of `points` has in these columns, times what is beside the
+/// column; NaN where there is none.
+fn first(points: &Points, columns: impl Iterator<Item = (usize, f64)>) -> Vec<f64> {
+    let mut numbers = vec![f64::NAN; points.count];
+    for (at, scale) in columns {
+        let found = array(points, Some(at)).map(floats).unwrap_or_default();
+        let places = numbers.iter_mut().zip(found);
+        places.filter(|(n, _)| n.is_nan()).for_each(|(n, found)| *n = found * scale);
+    }
+    numbers
 }
 
 /// The array of `points` at `at`, if there is one.
@@ -53,9 +79,12 @@ pub(super) fn array(points: &Points, at: Option<usize>) -> Option<&ArrayRef> {
     points.arrays.get(at?)
 }
 
-/// The integers of `points` at `at`, 0 where there are none.
-pub(super) fn whole(points: &Points, at: Option<usize>) -> Vec<u32> {
-    array(points, at).map_or_else(|| vec![0; points.count], integers)
+/// The integers of `points`, each of the first of the columns `at` that has one; 0 where none
+/// has.
+pub(super) fn whole(points: &Points, at: &[usize]) -> Vec<u32> {
+    // From a float, `as` rounds towards zero, and takes what is out of range to the end.
+    let numbers = first(points, at.iter().map(|at| (*at, 1.0)));
+    numbers.into_iter().map(|number| number as u32).collect()
 }
 
 /// Where the points are: x, y, z of each; nothing where it is nowhere.

@@ -4,7 +4,10 @@
 ///
 /// PCD and PLY have all columns that are numbers, with their types; a moment is
 /// nanoseconds (`I 8`) in PCD and seconds since the moment that a comment names in PLY,
-/// which has no integers of 64 bits. The others have only what they have room for.
+/// which has no integers of 64 bits. A file of one cloud has no columns that only other clouds
+/// of its topic have. The others have only what they have room for. A measure that is in two
+/// columns, a float in some clouds and a whole number in others (`intensity`, `intensity_`), is
+/// that of the column that the cloud has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PointFormat {
     /// The Point Cloud Library's format, version 0.7, rows as bytes.

@@ -38,7 +38,9 @@ impl Picture {
         let measures = Measures::of(columns);
         // A cloud without intensities has heights all the same.
         let color = match color {
-            PointColor::Intensity if measures.intensity.is_none() => PointColor::Height,
+            PointColor::Intensity if measures.intensity.is_empty() => {
+                PointColor::Height
+            }
             color => color,
         };
         let about = TopViewOptions {
@@ -64,11 +66,7 @@ impl CloudFile for Picture {
         let (x, y, z) =
             (x.unwrap_or_default(), y.unwrap_or_default(), z.unwrap_or_default());
         let intensities = match self.color {
-            PointColor::Intensity => {
-                let array =
-                    self.measures.intensity.and_then(|at| points.arrays.get(at));
-                array.map(floats).unwrap_or_default()
-            }
+            PointColor::Intensity => self.measures.unscaled_intensities(points),
             PointColor::Range | PointColor::Height => Vec::new(),
         };
         for (row, ((x, y), z)) in x.iter().zip(&y).zip(&z).enumerate() {

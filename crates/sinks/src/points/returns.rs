@@ -84,8 +84,8 @@ fn firings(
 ) -> impl Iterator<Item = (Firing, u32)> {
     let moments = array(points, measures.time).and_then(moments);
     let moments = moments.unwrap_or_else(|| vec![None; points.count]);
-    let lasers = whole(points, measures.laser.or(measures.ring));
-    moments.into_iter().zip(lasers).zip(whole(points, measures.return_type))
+    let lasers = whole(points, &measures.laser);
+    moments.into_iter().zip(lasers).zip(whole(points, &measures.return_type))
 }
 
 fn joined(before: &Points, after: &Points) -> Result<Points> {
@@ -117,8 +117,8 @@ mod tests {
 
     fn all(pieces: &[&[(i64, u32, u32)]]) -> Vec<(u8, u8)> {
         let mut measures = Measures::default();
-        (measures.time, measures.laser) = (Some(0), Some(1));
-        measures.return_type = Some(2);
+        (measures.time, measures.laser) = (Some(0), vec![1]);
+        measures.return_type = vec![2];
         let (mut returns, mut found) = (Returns::default(), Vec::new());
         for piece in pieces {
             let ready = returns.next(&measures, Some(&points(piece))).unwrap();

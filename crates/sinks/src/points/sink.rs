@@ -9,9 +9,11 @@ use std::{
     },
 };
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array as _, RecordBatch};
 use arrow_schema::{Schema, SchemaRef};
-use logtool_core::{Error, ErrorKind, Result, TableSink, TableWriter, Topic};
+use logtool_core::{
+    Error, ErrorKind, Result, TableSink, TableWriter, Topic, TopicOrigin,
+};
 
 use crate::{
     file_name::FileNames,
@@ -109,6 +111,7 @@ impl TableSink for PointSink {
             about: about(topic, &self.metadata),
             columns,
             measures,
+            is_union: cut.has_scans() && topic.origin == TopicOrigin::Derived,
             cut,
             list,
             partial,
@@ -128,13 +131,23 @@ struct PointTable {
     about: BTreeMap<String, String>,
     columns: Vec<Column>,
     measures: Measures,
+    /// Whether the columns are those of several clouds, of which one may have fewer.
+    is_union: bool,
     cut: Cut,
     list: Option<List>,
     partial: Option<Partial>,
     /// The files that are being written, the oldest first.
-    open: Vec<(Listed, Box<dyn CloudFile>)>,
+    open: Vec<Open>,
     /// The highest number of the scans that are done.
     closed: Option<u32>,
+}
+
+/// A file that is being written.
+struct Open {
+    listed: Listed,
+    file: Box<dyn CloudFile>,
+    /// The columns that it has.
+    kept: Vec<usize>,
 }
 
 /// How many scans are written side by side: lasers that look to the left pass the cut
@@ -153,8 +166,8 @@ impl TableWriter for PointTable {
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         while !self.open.is_empty() {
-            if let [(last, _)] = &mut *self.open {
-                last.is_partial |= !self.sink.options.is_to_end;
+            if let [last] = &mut *self.open {
+                last.listed.is_partial |= !self.sink.options.is_to_end;
             }
             self.close_oldest()?;
         }
@@ -166,7 +179,7 @@ impl PointTable {
     fn add(&mut self, scan: u32, points: &Points) -> Result<()> {
         let moments = self.measures.time.and_then(|at| points.arrays.get(at));
         let moments = moments.and_then(column::moments);
-        let at = match self.open.iter().position(|(listed, _)| listed.scan == scan) {
+        let at = match self.open.iter().position(|open| open.listed.scan == scan) {
             Some(at) => at,
             None => {
                 if self.closed.is_some_and(|closed| scan <= closed) {
@@ -180,24 +193,20 @@ impl PointTable {
                 let first = moments.as_deref().and_then(|m| m.first()).copied();
                 let begun = self.begin(scan, first.flatten(), points)?;
                 self.open.push(begun);
-                self.open.sort_by_key(|(listed, _)| listed.scan);
-                let here = self.open.iter().position(|(listed, _)| listed.scan == scan);
+                self.open.sort_by_key(|open| open.listed.scan);
+                let here = self.open.iter().position(|open| open.listed.scan == scan);
                 here.unwrap_or_default()
             }
         };
-        if let Some((listed, file)) = self.open.get_mut(at) {
+        if let Some(Open { listed, file, kept }) = self.open.get_mut(at) {
             listed.add(points, moments.as_deref());
-            self.sink.lost.fetch_add(file.write(points)?, Ordering::Relaxed);
+            let lost = file.write(&points.only(kept))?;
+            self.sink.lost.fetch_add(lost, Ordering::Relaxed);
         }
         Ok(())
     }
 
-    fn begin(
-        &self,
-        scan: u32,
-        moment: Option<i64>,
-        points: &Points,
-    ) -> Result<(Listed, Box<dyn CloudFile>)> {
+    fn begin(&self, scan: u32, moment: Option<i64>, points: &Points) -> Result<Open> {
         let extension = self.sink.options.format.extension();
         let (file, name) = match self.list {
             None => (format!("{}.{extension}", self.stem), None),
@@ -217,17 +226,34 @@ impl PointTable {
             Some(_) => format!("{}, scan {scan}", self.label),
             None => self.label.clone(),
         };
-        Ok((listed, self.file(out, points, title)?))
+        let kept = self.kept(points);
+        let columns: Vec<Column> =
+            kept.iter().filter_map(|at| self.columns.get(*at)).cloned().collect();
+        let file = self.file(out, &columns, &points.only(&kept), title)?;
+        Ok(Open { listed, file, kept })
     }
 
-    /// The file that begins in `out`, with `first`; pictures have a title.
+    /// The columns of the file that begins with `first`. What a cloud does not have, none of
+    /// its points has, and a whole number in a file cannot say so.
+    fn kept(&self, first: &Points) -> Vec<usize> {
+        let arrays = first.arrays.iter().enumerate();
+        let is_kept = |at: usize, nulls: usize| {
+            // x, y and z are in every file.
+            !self.is_union || at < 3 || nulls < first.count
+        };
+        let kept = arrays.filter(|(at, array)| is_kept(*at, array.null_count()));
+        kept.map(|(at, _)| at).collect()
+    }
+
+    /// The file of `columns` that begins in `out`, with `first`; pictures have a title.
     fn file(
         &self,
         out: Out,
+        columns: &[Column],
         first: &Points,
         title: String,
     ) -> Result<Box<dyn CloudFile>> {
-        let (columns, about) = (&self.columns, &self.about);
+        let about = &self.about;
         let PointOptions { format, is_unix, .. } = self.sink.options;
         let pcd = |out, data| -> Result<Box<dyn CloudFile>> {
             Ok(Box::new(Pcd::new(out, columns, data, about)?))
@@ -256,7 +282,7 @@ impl PointTable {
     }
 
     fn close_oldest(&mut self) -> Result<()> {
-        let (listed, file) = self.open.remove(0);
+        let Open { listed, file, .. } = self.open.remove(0);
         file.finish()?;
         self.closed = Some(listed.scan);
         self.list.as_mut().map_or(Ok(()), |list| list.add(&listed))

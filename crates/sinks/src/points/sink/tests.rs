@@ -26,10 +26,22 @@ fn points() -> RecordBatch {
 
 /// Writes the points into `dir`, and says how many there was no room for.
 fn write(dir: &Path, format: PointFormat, per: Per) -> u64 {
+    // A scan that two batches have.
+    let (batch, topic) = (points(), topic("points", 0));
+    write_batches(dir, &[batch.slice(0, 1), batch.slice(1, 2)], &topic, format, per)
+}
+
+/// Writes `batches` of `topic` into `dir`, and says how many points there was no room for.
+fn write_batches(
+    dir: &Path,
+    batches: &[RecordBatch],
+    topic: &Topic,
+    format: PointFormat,
+    per: Per,
+) -> u64 {
     let outputs = Outputs::new(dir, Existing::Refuse);
-    let topic = topic("points", 0);
     let names = [NameStyle::FirstBare, NameStyle::Index]
-        .map(|style| FileNames::new(style, std::slice::from_ref(&topic)));
+        .map(|style| FileNames::new(style, std::slice::from_ref(topic)));
     let (is_from_start, is_to_end) = (true, true);
     let options = PointOptions {
         format,
@@ -41,11 +53,8 @@ fn write(dir: &Path, format: PointFormat, per: Per) -> u64 {
         reach_metres: None,
     };
     let sink = PointSink::new(outputs.clone(), names, BTreeMap::new(), options);
-    let batch = points();
-    let mut writer = sink.table(&topic, &batch.schema()).unwrap();
-    // A scan that two batches have.
-    writer.write(&batch.slice(0, 1)).unwrap();
-    writer.write(&batch.slice(1, 2)).unwrap();
+    let mut writer = sink.table(topic, &batches[0].schema()).unwrap();
+    batches.iter().for_each(|batch| writer.write(batch).unwrap());
     writer.finish().unwrap();
     outputs.commit().unwrap();
     sink.lost()
@@ -153,4 +162,92 @@ fn a_table_without_a_place_has_no_points() {
     let batch = table(vec![column("x", Arc::new(UInt8Array::from(vec![1])))]);
     assert!(!has_points(&batch.schema()));
     assert!(has_points(&points().schema()));
+}
+
+/// Three clouds of a point: of one publisher with intensities from 0 to 1, of one with bytes,
+/// and of one without any.
+fn clouds() -> (RecordBatch, Topic) {
+    let floats = |values: [Option<f32>; 3]| {
+        Arc::new(Float32Array::from(values.to_vec())) as ArrayRef
+    };
+    let bytes = |values: [Option<u8>; 3]| {
+        Arc::new(UInt8Array::from(values.to_vec())) as ArrayRef
+    };
+    let batch = table(vec![
+        times("ns", vec![Some(1), Some(2), Some(3)]),
+        column("stamp", times("ns", vec![Some(1), Some(2), Some(3)]).1),
+        column("index", Arc::new(UInt32Array::from(vec![0, 0, 0]))),
+        column("x", floats([1.0, 2.0, 3.0].map(Some))),
+        column("y", floats([0.0; 3].map(Some))),
+        column("z", floats([0.0; 3].map(Some))),
+        column("intensity", floats([Some(0.25), None, None])),
+        column("ring", floats([Some(3.0), None, None])),
+        column("intensity_", bytes([None, Some(250), None])),
+        column("ring_", bytes([None, Some(7), None])),
+    ]);
+    (batch, Topic { origin: TopicOrigin::Derived, ..topic("points", 0) })
+}
+
+#[test]
+fn an_intensity_is_that_of_the_column_that_the_cloud_has() {
+    let (batch, topic) = clouds();
+    let dir = tempfile::tempdir().unwrap();
+    for format in [PointFormat::Kitti, PointFormat::Las] {
+        write_batches(
+            dir.path(),
+            std::slice::from_ref(&batch),
+            &topic,
+            format,
+            Per::Log,
+        );
+    }
+    let file = fs::read(dir.path().join("points.bin")).unwrap();
+    let intensities = [15, 31, 47].map(|end| file[end - 3..=end].to_vec());
+    // A byte is divided by 255; without an intensity, it is 0.
+    let expected = [0.25_f32, 250.0 / 255.0, 0.0].map(|i| i.to_le_bytes().to_vec());
+    assert_eq!(intensities, expected);
+    let file = fs::read(dir.path().join("points.las")).unwrap();
+    let start = u32::from_le_bytes(file[96..100].try_into().unwrap()) as usize;
+    // Of a point of 28 bytes: the intensity at 12, the user data at 17, the source at 18.
+    for (at, intensity, ring) in [(0, 16_384_u16, 3_u8), (1, 64_250, 7), (2, 0, 0)] {
+        let point = &file[start + 28 * at..start + 28 * (at + 1)];
+        assert_eq!(point[12..14], intensity.to_le_bytes(), "{at}");
+        assert_eq!(point[17..20], [ring, ring, 0], "{at}");
+    }
+}
+
+#[test]
+fn a_file_of_a_cloud_has_the_fields_of_that_cloud() {
+    let (batch, cloud) = clouds();
+    let all = ["x", "y", "z", "timestamp", "stamp", "index"];
+    for format in [PointFormat::PcdAscii, PointFormat::PlyAscii] {
+        let dir = tempfile::tempdir().unwrap();
+        write_batches(
+            dir.path(),
+            std::slice::from_ref(&batch),
+            &cloud,
+            format,
+            Per::Scan,
+        );
+        for (file, own) in [
+            ("000000_0.000000001", &["intensity", "ring"][..]),
+            ("000001_0.000000002", &["intensity_", "ring_"]),
+            ("000002_0.000000003", &[]),
+        ] {
+            let file = format!("points/{file}.{}", format.extension());
+            let text = fs::read_to_string(dir.path().join(file)).unwrap();
+            let fields = text.lines().find_map(|line| line.strip_prefix("FIELDS "));
+            let properties = text.lines().filter(|line| line.starts_with("property"));
+            let properties = properties.filter_map(|line| line.split(' ').nth(2));
+            let fields = fields.into_iter().flat_map(|fields| fields.split(' '));
+            let names: Vec<&str> = fields.chain(properties).collect();
+            assert_eq!(names, [&all, own].concat());
+        }
+    }
+    // A topic that is no clouds may have in its next points what its first ones lack.
+    let dir = tempfile::tempdir().unwrap();
+    let other = Topic { origin: TopicOrigin::Logged, ..cloud };
+    write_batches(dir.path(), &[batch], &other, PointFormat::PcdAscii, Per::Scan);
+    let text = fs::read_to_string(dir.path().join("points/000002_0.000000003.pcd"));
+    assert!(text.unwrap().contains(" intensity ring intensity_ ring_\n"));
 }
