@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs,
+    path::PathBuf,
     time::{Duration, SystemTime},
 };
 
@@ -15,6 +16,25 @@ use crate::{program::Folder, samples::testdata};
 fn rows(folder: &Folder, name: &str) -> Vec<Value> {
     let text = folder.read(name);
     text.lines().map(|row| serde_json::from_str(row).unwrap()).collect()
+}
+
+/// The cells of the catalog `name`, which is Parquet, by their columns.
+fn cells(folder: &Folder, name: &str) -> Vec<BTreeMap<String, String>> {
+    let file = fs::File::open(folder.path().join(name)).unwrap();
+    let rows = SerializedFileReader::new(file).unwrap().into_iter().map(Result::unwrap);
+    let cells = |row: Row| {
+        let cells = row.get_column_iter();
+        cells.map(|(name, cell)| (name.clone(), cell.to_string())).collect()
+    };
+    rows.map(cells).collect()
+}
+
+/// Writes the log `name`, which was changed so long ago that nobody is still at it.
+fn settled(folder: &Folder, name: &str, bytes: &[u8]) -> PathBuf {
+    let log = folder.write(name, bytes);
+    let old = SystemTime::now() - Duration::from_secs(3600);
+    fs::File::options().write(true).open(&log).unwrap().set_modified(old).unwrap();
+    log
 }
 
 const OF_TOPICS: [&str; 6] = [
@@ -78,16 +98,7 @@ fn what_a_catalog_says_of_a_log_that_cannot_be_read_now_stays() {
         run.ended(status, &[])
     };
     index(0);
-    let read = || -> Vec<BTreeMap<String, String>> {
-        let file = fs::File::open(folder.path().join("all.parquet")).unwrap();
-        let rows =
-            SerializedFileReader::new(file).unwrap().into_iter().map(Result::unwrap);
-        let cells = |row: Row| {
-            let cells = row.get_column_iter();
-            cells.map(|(name, cell)| (name.clone(), cell.to_string())).collect()
-        };
-        rows.map(cells).collect()
-    };
+    let read = || cells(&folder, "all.parquet");
     let is_error = |row: &BTreeMap<String, String>| row["error"] != "null";
     let of_topics = |rows: &[BTreeMap<String, String>]| {
         let row =
@@ -109,10 +120,7 @@ fn what_a_catalog_says_of_a_log_that_cannot_be_read_now_stays() {
 #[test]
 fn logs_are_looked_into_again_with_other_options() {
     let folder = Folder::new();
-    let log = folder.write("x.pcap", &fs::read(testdata("puck.pcap")).unwrap());
-    // So long ago that nobody is still at it.
-    let old = SystemTime::now() - Duration::from_secs(3600);
-    fs::File::options().write(true).open(log).unwrap().set_modified(old).unwrap();
+    settled(&folder, "x.pcap", &fs::read(testdata("puck.pcap")).unwrap());
     let became = |args: &[&str]| {
         let index = ["index", "-q", "x.pcap", "-o", "all.parquet", "--json"];
         let run = folder.run(&[&index[..], args].concat()).succeeded();
@@ -128,4 +136,52 @@ fn logs_are_looked_into_again_with_other_options() {
         assert_eq!(became(&["--key", "key"]), "indexed");
         assert_eq!(became(&["--key", "key"]), "known");
     }
+}
+
+#[test]
+fn a_log_that_was_away_is_looked_into_with_other_options_once_it_is_back() {
+    let folder = Folder::new();
+    let puck = fs::read(testdata("puck.pcap")).unwrap();
+    for name in ["a/x.pcap", "b/y.pcap"] {
+        settled(&folder, name, &puck);
+    }
+    let index = |out: &str, status: i32, args: &[&str]| {
+        let index = ["index", "-q", "a", "b", "-o", out, "--json"];
+        let run = folder.run(&[&index[..], args].concat()).ended(status, &[]);
+        let lines = run.json_lines().into_iter();
+        let logs = lines.filter(|line| line["event"] == "log");
+        let mut told: Vec<String> = logs
+            .map(|line| format!("{} {}", line["log"], line["outcome"]))
+            .map(|text| text.replace('"', ""))
+            .collect();
+        told.sort();
+        told
+    };
+    let errors = |name: &str| {
+        let rows = cells(&folder, name).into_iter();
+        let of_log = rows.map(|row| (row["log"].clone(), row["error"] != "null"));
+        of_log.collect::<BTreeMap<_, _>>()
+    };
+    index("all.parquet", 0, &["--model", "hdl-32e"]);
+    let (there, away) = (folder.path().join("a"), folder.path().join("away"));
+    fs::rename(&there, &away).unwrap();
+    assert_eq!(index("all.parquet", 1, &[]), ["y indexed"]);
+    assert_eq!(index("all.parquet", 1, &[]), ["y known"]);
+    assert!(errors("all.parquet")["\"x\""], "{:?}", errors("all.parquet"));
+    fs::rename(&away, &there).unwrap();
+    assert_eq!(index("all.parquet", 0, &[]), ["x indexed", "y known"]);
+    index("fresh.parquet", 0, &[]);
+    assert_eq!(cells(&folder, "all.parquet"), cells(&folder, "fresh.parquet"));
+}
+
+#[test]
+fn a_strict_index_looks_again_into_what_is_damaged() {
+    let folder = Folder::new();
+    let log = fs::read(testdata("pasta.ulg")).unwrap();
+    settled(&folder, "x.ulg", &log[..log.len() - 5]);
+    let index = ["index", "x.ulg", "-o", "all.parquet"];
+    folder.run(&index).ended(3, &["1 log indexed"]);
+    folder.run(&index).ended(3, &["0 logs indexed, 1 before"]);
+    folder.run(&[&index[..], &["--strict"]].concat()).ended(1, &["1 failed"]);
+    folder.run(&index).ended(3, &["1 log indexed"]);
 }

@@ -47,12 +47,13 @@ pub(super) fn options(
 ) -> Result<String> {
     let plain = ConvertArgs { inputs: Vec::new(), force: false, ..convert.clone() };
     let reading = reading(&convert.lidar, global)?;
-    Ok(digest_of(&format!("{plain:?} {reading} {} {labels:?}", global.strict)))
+    Ok(digest_of(&format!("{plain:?} {reading} {labels:?}")))
 }
 
-/// What of what was typed changes how logs are read, as a digest.
+/// What of what was typed changes how logs are read, or whether damage is a failure, as a
+/// digest.
 pub(super) fn reading(lidar: &LidarArgs, global: &GlobalArgs) -> Result<String> {
-    let of_all = (global.read_anyway, global.record_limit);
+    let of_all = (global.read_anyway, global.record_limit, global.strict);
     let contents_of =
         |path: &Path| one::digest(path).with_context(|| path.display().to_string());
     let calibration = lidar.calibration.as_deref().map(contents_of).transpose()?;

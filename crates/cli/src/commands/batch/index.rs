@@ -90,7 +90,9 @@ pub(in crate::commands) fn run(
     };
     let mut spool = Spool::new(&old)?;
     for (_, log) in &kept {
-        spool.keep(log, &log.name, None);
+        // What has an error is looked into again, once it can be seen.
+        let error = old.is_anew.then(|| UNSEEN.to_owned());
+        spool.keep(log, &log.name, error);
     }
     let mut spooled = Ok(());
     let limits = Limits::new(None, logs);
@@ -152,6 +154,10 @@ pub(in crate::commands) fn run(
     meter.check()?;
     Ok(report.outcome())
 }
+
+/// Why what is said of a log is of before, where all were to be looked into again.
+const UNSEEN: &str =
+    "it cannot be seen now, to be looked into again: this is what was known before";
 
 /// Refuses `path`, if it is a URL: what is known from before is read there, bit by bit.
 fn refuse_url(path: &Path) -> Result<()> {

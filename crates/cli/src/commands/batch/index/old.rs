@@ -35,7 +35,7 @@ pub(super) struct Old {
     /// Its rows, as they were read.
     batches: Vec<RecordBatch>,
     /// Whether all logs are to be looked into again.
-    is_anew: bool,
+    pub(super) is_anew: bool,
 }
 
 pub(super) struct OldLog {
