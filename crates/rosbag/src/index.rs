@@ -186,6 +186,8 @@ impl Index {
                 "it tells of a chunk at byte {at}, outside the data"
             )));
         }
+        // Where the header counts otherwise, a chunk may be missing anywhere.
+        let is_thorough = is_thorough || found != told;
         if let Some(why) = self.look_at_chunks(tops, head.index_at, is_thorough)? {
             return Ok(Some(why));
         }

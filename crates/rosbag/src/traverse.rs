@@ -20,6 +20,9 @@ use crate::{
 const UNNAMED: &str = "it does not tell of this chunk, which is read with the one before it \
      only: who selects topics or times may miss it";
 
+/// What is to be told of a chunk inside of which the index says that one begins.
+const MISPLACED: &str = "it tells of this chunk at a wrong place, inside it";
+
 /// Goes through a part of the file, a chunk or a window at a time.
 pub(crate) struct Traverse {
     bag: Bag,
@@ -131,6 +134,10 @@ impl Traverse {
             return self.lost(damage, next, visitor);
         }
         match kind {
+            TopKind::Chunk(_) if self.is_of_next(data.end)? => {
+                self.at = self.end;
+                Ok(false)
+            }
             TopKind::Chunk(head) => {
                 // What has no head is not known to go beyond its part.
                 let is_headless = data.start == at;
@@ -164,6 +171,16 @@ impl Traverse {
         }
     }
 
+    /// Whether the chunk that begins here and says to end at `end` is read with the next part.
+    fn is_of_next(&mut self, end: u64) -> Result<bool> {
+        if self.at == self.start || end <= self.end {
+            return Ok(false);
+        }
+        let after = self.bounds.partition_point(|bound| *bound <= self.end);
+        let Some(next) = self.bounds.get(after) else { return Ok(false) };
+        Ok(first(&mut self.tops, &self.bounds, self.end..*next)? == self.at)
+    }
+
     /// Tells of `chunk` once, if the index tells of the one that the part begins with and not of
     /// it; says whether it did.
     fn unnamed<V: Visitor>(&mut self, chunk: &Chunk, visitor: &mut V) -> Result<bool> {
@@ -176,7 +193,8 @@ impl Traverse {
             visitor.enter(chunk.at);
             visitor.window(Bytes::new(), chunk.at);
             let damage = Damage::new(DamageKind::Index, chunk.at..chunk.data.end);
-            visitor.damage(damage.because(UNNAMED));
+            let why = if chunk.at < self.start { MISPLACED } else { UNNAMED };
+            visitor.damage(damage.because(why));
         }
         Ok(!is_told)
     }
@@ -340,8 +358,9 @@ impl Traverse {
     }
 }
 
-/// Where the records of a part begin. That is at its start, unless the index lies and
-/// the chunk before goes beyond that, which then is its part's.
+/// Where the records of a part begin. That is at its start, unless the index lies: the
+/// chunk before that goes beyond it is its part's, and one that no part begins with, this
+/// one's.
 fn first(tops: &mut Tops, bounds: &[u64], part: Range<u64>) -> Result<u64> {
     let index = bounds.partition_point(|bound| *bound < part.start);
     let before = index.checked_sub(1).and_then(|index| bounds.get(index));
@@ -352,12 +371,20 @@ fn first(tops: &mut Tops, bounds: &[u64], part: Range<u64>) -> Result<u64> {
         return Ok(part.start);
     }
     let end = bounds.last().copied().unwrap_or(part.end);
-    Ok(match tops.chunk(*before)? {
-        Some((_, data)) if data.end > part.start && data.end <= end => {
-            data.end.min(part.end)
+    let mut at = *before;
+    while let Some(Top { kind, data }) = tops.look(at)? {
+        match kind {
+            TopKind::Chunk(_) | TopKind::Index { .. } if data.end <= part.start => {
+                at = data.end;
+            }
+            TopKind::Chunk(_) if at < part.start && data.end <= end => {
+                let is_its_part = at == *before;
+                return Ok(if is_its_part { data.end.min(part.end) } else { at });
+            }
+            _ => break,
         }
-        _ => part.start,
-    })
+    }
+    Ok(part.start)
 }
 
 impl fmt::Debug for Traverse {

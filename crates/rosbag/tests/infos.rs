@@ -160,3 +160,32 @@ fn a_chunk_info_that_contradicts_the_index_data_is_not_believed_by_who_compares(
     let (records, damage, remarks) = read(&bag(100), None, 0..999, true);
     assert_eq!((records, damage, remarks), (1_100, vec![], vec![]));
 }
+
+#[test]
+fn where_the_header_counts_more_chunks_each_is_compared() {
+    let mut bytes = without_info(bag(100), 52, 100);
+    let place =
+        bytes.windows(12).position(|name| name == b"chunk_count=").unwrap() + 12;
+    bytes[place..place + 4].copy_from_slice(&100_u32.to_le_bytes());
+    let (records, damage, remarks) = read(&bytes, None, 53..54, false);
+    assert_eq!((records, damage, remarks.len()), (11, vec![], 2));
+}
+
+#[test]
+fn a_chunk_that_is_told_of_at_a_wrong_place_is_given_once() {
+    for more in [1, 8, 4096] {
+        let mut bytes = bag(100);
+        let info = info(&bytes, 50);
+        let name =
+            bytes[info.clone()].windows(10).position(|name| name == b"chunk_pos=");
+        let place = info.start + name.unwrap() + 10;
+        let at = u64::from_le_bytes(bytes[place..place + 8].try_into().unwrap());
+        bytes[place..place + 8].copy_from_slice(&(at + more).to_le_bytes());
+        let (records, damage, _) = read(&bytes, None, 0..999, false);
+        assert_eq!((records, damage.len()), (1_100, 1), "{more}: {damage:?}");
+        assert_eq!(damage[0].kind, DamageKind::Index);
+        // Who selects the times that it tells of the chunk has all of it.
+        assert_eq!(read(&bytes, None, 51..52, false).0, 11, "{more}");
+        assert_eq!(read(&bytes, None, 50..51, false).0, 11, "{more}");
+    }
+}
