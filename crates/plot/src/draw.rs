@@ -141,13 +141,14 @@ impl Chart {
             let color = canvas::color(palette::line(index));
             for run in &line.signal.runs {
                 let points = self.points(line, run, (time.start, time.end));
-                match &*points {
-                    [] => {}
-                    [one] => {
+                let places = points.iter().map(|point| chart.backend_coord(point));
+                match points.first() {
+                    None => {}
+                    Some(one) if is_spot(places) => {
                         let dot = Circle::new(*one, px(1.6), color.filled());
                         chart.draw_series([dot])?;
                     }
-                    _ => {
+                    Some(_) => {
                         let width = canvas::LINE + palette::dash(index);
                         let style = color.stroke_width(width);
                         chart.draw_series([PathElement::new(points, style)])?;
@@ -208,6 +209,19 @@ impl Chart {
         }
         entries
     }
+}
+
+/// Whether a line through `places` would be shorter than it is wide, so that little or nothing
+/// of it was seen.
+fn is_spot(places: impl Iterator<Item = (i32, i32)> + Clone) -> bool {
+    let is_short = |along: fn((i32, i32)) -> i32| {
+        let (low, high) = places
+            .clone()
+            .map(along)
+            .fold((i32::MAX, i32::MIN), |(low, high), at| (low.min(at), high.max(at)));
+        high.saturating_sub(low) < canvas::LINE as i32
+    };
+    is_short(|place| place.0) && is_short(|place| place.1)
 }
 
 /// The colour of a band on white.

@@ -44,6 +44,22 @@ fn a_gap_is_not_bridged_and_names_are_escaped() {
     assert!(svg.contains("LOITER") && svg.contains("m/s") && svg.contains("time (s)"));
 }
 
+/// Bursts an hour apart, each of one level and much shorter than a pixel is wide.
+#[test]
+fn what_is_shorter_than_a_line_is_wide_is_a_dot() {
+    let mut sampler = Sampler::new(0, 12 * 3_600_000_000_000, 800);
+    for (burst, n) in (0..12).flat_map(|burst| (0..50).map(move |n| (burst, n))) {
+        sampler.add(burst * 3_600_000_000_000 + n * 20_000_000, burst as f64);
+    }
+    let signal = sampler.signal(false);
+    assert_eq!(signal.runs.len(), 12);
+    let line = Line { name: "a".into(), signal, is_held: false };
+    let panels = vec![Panel { unit: String::new(), lines: vec![line] }];
+    let svg = Chart { panels, size: (900, 500), ..Chart::default() }.svg().unwrap();
+    assert_eq!(svg.matches("<circle").count(), 12);
+    assert!(!svg.contains("stroke-width=\"24\""));
+}
+
 #[test]
 fn what_holds_does_so_from_before_and_to_the_end() {
     let mut sampler = Sampler::new(20, 60, 100);
