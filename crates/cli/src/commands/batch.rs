@@ -151,7 +151,14 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
     meter.finish();
     report.tell_json(&meter);
     report.tell(dataset.shown(), "converted", meter.took(), global.quiet);
-    written.context("the catalog is not as it should be")?;
+    let missing = written.context("the catalog is not as it should be")?;
+    if let (Some(Shard { count, .. }), 1.., false) = (shard, missing, global.quiet) {
+        let warning = paint::for_stderr().yellow("warning:");
+        say!(
+            "{warning} the catalogs of another number of parts are gone; those of {missing} \
+             of {count} parts are not there yet: run these too"
+        );
+    }
     meter.check()?;
     Ok(report.outcome())
 }
@@ -227,7 +234,7 @@ fn note(
 }
 
 /// Writes the catalog of what is done, and of what failed; those of runs that shared the
-/// work otherwise go.
+/// work otherwise go. Says, where some went, how many parts have none now.
 fn write_catalog(
     dataset: &Dataset,
     shard: Option<Shard>,
@@ -235,7 +242,7 @@ fn write_catalog(
     options: &str,
     errors: &BTreeMap<String, (Found, String)>,
     is_own: &dyn Fn(&str) -> bool,
-) -> Result<()> {
+) -> Result<u64> {
     let stem = shard.map_or("_catalog".to_owned(), |shard| format!("_catalog-{shard}"));
     let mut logs: Vec<String> = {
         let journal = dataset.journal();
@@ -261,16 +268,25 @@ fn write_catalog(
         catalog::write(&outputs, &stem, true, options, &mut logs.iter().map(rows))?;
     }
     let written = dataset.put(&outputs)?;
+    let count_of = |name: &str| {
+        let count = name.strip_prefix("_catalog-")?.split_once("-of-")?.1;
+        count.split('.').next()?.parse::<u32>().ok()
+    };
     let is_old = |name: &String| {
         let of_all = name == "_catalog.parquet" || name == "_catalog.jsonl";
-        let count = name.strip_prefix("_catalog-").and_then(|name| {
-            name.split_once("-of-")?.1.split('.').next()?.parse::<u32>().ok()
-        });
+        let count = count_of(name);
         match shard {
             None => count.is_some() || of_all,
             Some(shard) => of_all || count.is_some_and(|count| count != shard.count),
         }
     };
     let there = dataset.whole()?;
-    dataset.remove(there.iter().filter(|name| is_old(name) && !written.contains(*name)))
+    let old = || there.iter().filter(|name| is_old(name) && !written.contains(*name));
+    dataset.remove(old())?;
+    let Some(shard) = shard.filter(|_| old().next().is_some()) else { return Ok(0) };
+    let is_of_ours = |name: &&String| {
+        count_of(name) == Some(shard.count) && name.ends_with(".parquet")
+    };
+    let parts = there.iter().filter(is_of_ours).count() as u64;
+    Ok(u64::from(shard.count).saturating_sub(parts))
 }

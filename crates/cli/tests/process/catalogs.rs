@@ -185,3 +185,23 @@ fn a_strict_index_looks_again_into_what_is_damaged() {
     folder.run(&[&index[..], &["--strict"]].concat()).ended(1, &["1 failed"]);
     folder.run(&index).ended(3, &["1 log indexed"]);
 }
+
+#[test]
+fn parts_that_have_no_catalog_yet_are_told() {
+    let folder = Folder::new();
+    for name in ["x.ulg", "y.ulg", "z.ulg"] {
+        folder
+            .write(&format!("logs/{name}"), &fs::read(testdata("pasta.ulg")).unwrap());
+    }
+    let batch = |shard: &[&str]| {
+        let batch = ["batch", "logs", "-o", "set"];
+        let run = folder.run(&[&batch[..], shard].concat()).ended(0, &[]);
+        run.stderr.contains("are not there yet")
+    };
+    assert!(!batch(&["--shard", "0/2"]), "nothing was there before");
+    assert!(!batch(&["--shard", "1/2"]));
+    assert!(!batch(&[]), "it is of all parts");
+    assert!(batch(&["--shard", "1/2"]));
+    assert!(!batch(&["--shard", "0/2"]), "all are there");
+    assert!(batch(&["--shard", "0/3"]));
+}
