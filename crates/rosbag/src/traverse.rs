@@ -249,8 +249,9 @@ impl Traverse {
         let bytes = self.at..next;
         // If it was a chunk, its index may be what comes next, or lie in it.
         let index_at = self.tops.find_index(bytes.start + 1..next + 1)?;
+        let is_gone = !self.is_content(next)?;
         let is_index = match (kind, index_at) {
-            (DamageKind::Index, None) => self.is_all_index(&bytes)?,
+            (DamageKind::Index, None) => is_gone && self.is_all_index(&bytes)?,
             (_, index_at) => self.is_index_of_last(index_at)?,
         };
         if is_index {
@@ -260,7 +261,6 @@ impl Traverse {
         }
         let kind = if kind == DamageKind::Index { DamageKind::Garbled } else { kind };
         let index_at = index_at.unwrap_or(next);
-        let is_gone = !self.is_content(next)?;
         let packed = Packed { bytes, index_at, content: 0, is_gone };
         let (bag, tops, within) =
             (&self.bag, &mut self.tops, &Within::Unpacked(packed));

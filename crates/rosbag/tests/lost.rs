@@ -351,3 +351,38 @@ fn a_chunk_that_is_lost_from_within_the_index_data_before_it_is_told() {
         }
     }
 }
+
+#[test]
+fn messages_behind_broken_index_data_show_that_the_head_of_their_chunk_is_lost() {
+    let options = WriterOptions::default()
+        .with_compression(Compression::None)
+        .with_chunk_bytes(1000);
+    let mut writer = Writer::new(std::io::Cursor::new(Vec::new()), options).unwrap();
+    let header = ConnectionHeader::new("/a", "std_msgs/Empty", "");
+    let a = writer.connect(&header).unwrap();
+    for number in 1..=40 {
+        let time = Timestamp::from_nanos(1_700_000_000_000_000_000 + number);
+        writer.write(a, time, &[number as u8; 20]).unwrap();
+    }
+    let sound = writer.finish().unwrap().into_inner();
+    let log =
+        RosbagLog::open(Arc::new(Bytes::from(sound.clone())), RosbagOptions::default());
+    let parts = log.unwrap().manifest().parts.clone();
+    let end = parts.last().unwrap().bytes.end as usize;
+    for part in &parts[1..] {
+        let start = part.bytes.start as usize;
+        // Up to the payload of the first message: that is all that is lost.
+        let first =
+            sound[start..].windows(20).position(|bytes| bytes == [bytes[0]; 20]);
+        let mut bytes = unclosed(sound[..end].to_vec());
+        for count in [b"conn_count=".as_slice(), b"chunk_count="] {
+            let at = bytes.windows(count.len()).position(|name| name == count).unwrap();
+            bytes[at + count.len()..at + count.len() + 4].fill(0);
+        }
+        bytes.drain(start - 30..start + first.unwrap());
+        for survey in [Survey::Auto, Survey::Scan] {
+            let read = read_as(&bytes, survey);
+            assert_eq!((read.records, read.is_loss_told()), (39, true), "{start}");
+        }
+    }
+}
