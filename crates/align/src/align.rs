@@ -46,22 +46,34 @@ pub fn align(
         let model = Model { offset: 0.0, drift: 0.0, reference: 0.0 };
         return Ok(model.estimate(&a, &b, Confidence::default(), doubts));
     };
-    let mut model =
+    let start =
         Model { offset: found.offset, drift: found.drift, reference: b.span() / 2.0 };
-    let mut fit = Fit::default();
-    for _ in 0..ROUNDS {
-        model = model.about(model.middle(&a, &b));
-        fit = Fit::new(&a, &b, &model, &found);
-        model.offset += fit.line.height;
-        model.drift += fit.line.slope * (1.0 + model.drift);
-    }
-    let confidence = Confidence { peak_ratio: found.peak_ratio, ..fit.confidence };
+    let (there, fit) = refined(&a, &b, start, &found);
+    // Seen from the other, what is wrong of the way itself is wrong in the other direction.
+    let back = refined(&b, &a, there.inverse(), &found).0;
+    let (mut model, off, drift_off) = there.and(back.inverse());
+    let mut confidence = Confidence { peak_ratio: found.peak_ratio, ..fit.confidence };
+    confidence.offset_error_seconds = confidence.offset_error_seconds.hypot(off);
+    confidence.drift_error_ppm = confidence.drift_error_ppm.hypot(drift_off * 1e6);
     let doubts = confidence.doubts(model.drift * 1e6);
     if confidence.is_short() && !confidence.knows_drift() {
         // In the middle of the overlap, the offset does not depend on it.
         model.drift = 0.0;
     }
     Ok(model.estimate(&a, &b, confidence, doubts))
+}
+
+/// The model that `start` becomes where windows of `a` and `b` tell what is still between them,
+/// and how well it fits.
+fn refined(a: &Signal, b: &Signal, start: Model, found: &Coarse) -> (Model, Fit) {
+    let (mut model, mut fit) = (start, Fit::default());
+    for _ in 0..ROUNDS {
+        model = model.about(model.middle(a, b));
+        fit = Fit::new(a, b, &model, found);
+        model.offset += fit.line.height;
+        model.drift += fit.line.slope * (1.0 + model.drift);
+    }
+    (model, fit)
 }
 
 /// How times of `b` become times of `a`, in seconds since the first of each.
@@ -82,6 +94,24 @@ impl Model {
     /// The same, told of another reference.
     fn about(self, reference: f64) -> Self {
         Self { offset: self.map(reference) - reference, reference, ..self }
+    }
+
+    /// How times of `a` become times of `b`.
+    fn inverse(self) -> Self {
+        let drift = 1.0 / (1.0 + self.drift) - 1.0;
+        Self { offset: -self.offset, drift, reference: self.map(self.reference) }
+    }
+
+    /// The mean of this and `other`, and half of what is between their offsets and drifts.
+    fn and(self, other: Self) -> (Self, f64, f64) {
+        let other = other.about(self.reference);
+        let mean = Self {
+            offset: f64::midpoint(self.offset, other.offset),
+            drift: f64::midpoint(self.drift, other.drift),
+            ..self
+        };
+        let half = |one: f64, other: f64| (one - other).abs() / 2.0;
+        (mean, half(self.offset, other.offset), half(self.drift, other.drift))
     }
 
     /// From when to when both saw something, on the clock of `a`.

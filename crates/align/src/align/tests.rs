@@ -201,3 +201,24 @@ fn short_signals_of_different_motions_are_refused() {
     let b = samples(&wave, (5.0, 35.0, 100.0), 0.01, &|t| t);
     assert!(!align(&a, &b).unwrap().doubts.is_empty());
 }
+
+/// Few values a second, unevenly apart, of smooth motions: between them much is guessed.
+#[test]
+fn a_signal_is_where_it_is_itself() {
+    for seed in 0..6 {
+        let motion = motion(500 + seed, 130.0);
+        let smooth = |t: f64| (-4..=4).map(|n| motion(t + f64::from(n) * 0.2)).sum();
+        let mut dice = Dice(seed);
+        let mut time = 0.0;
+        let mut samples: Vec<(i64, f64)> = Vec::new();
+        while time < 64.0 + 10.0 * seed as f64 {
+            samples.push(((time * 1e9) as i64, smooth(time)));
+            time += 0.086 + 0.042 * dice.next();
+        }
+        let found = align(&samples, &samples).unwrap();
+        let Confidence { offset_error_seconds, drift_error_ppm, .. } = found.confidence;
+        let off = found.offset_nanos as f64 / 1e9;
+        assert!(off.abs() <= offset_error_seconds.min(1e-3), "{found:?}");
+        assert!(found.drift_ppm.abs() <= drift_error_ppm, "{found:?}");
+    }
+}
