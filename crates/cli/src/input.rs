@@ -164,9 +164,11 @@ fn spool(mut input: impl Read) -> Result<File> {
 }
 
 /// A file that has no name and vanishes with the program.
-fn temporary_file() -> Result<File> {
+pub(crate) fn temporary_file() -> Result<File> {
     tempfile::tempfile().map_err(|err| {
-        let what = format!("no temporary file can be made: {err}");
+        let dir = std::env::temp_dir();
+        let dir = dir.display();
+        let what = format!("no temporary file can be made in {dir} (TMPDIR): {err}");
         let hint = "TMPDIR names a folder that may be written to";
         Complaint::new(what).hint(hint).into()
     })

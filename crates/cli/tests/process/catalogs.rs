@@ -205,3 +205,15 @@ fn parts_that_have_no_catalog_yet_are_told() {
     assert!(!batch(&["--shard", "0/2"]), "all are there");
     assert!(batch(&["--shard", "0/3"]));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_folder_in_which_no_temporary_file_can_be_made_is_named() {
+    let folder = Folder::with(&fs::read(testdata("pasta.ulg")).unwrap());
+    let mut index = folder.command(&["index", ".", "-o", "all.parquet"]);
+    let run = index.env("TMPDIR", "/not/there").output().unwrap();
+    let said = String::from_utf8(run.stderr).unwrap();
+    assert_eq!(run.status.code(), Some(1), "{said}");
+    assert!(said.contains("in /not/there (TMPDIR)"), "{said}");
+    assert!(said.contains("hint: TMPDIR names a folder"), "{said}");
+}

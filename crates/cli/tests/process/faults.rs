@@ -239,6 +239,8 @@ fn a_catalog_for_which_the_disk_has_no_room_hides_no_summary() {
     let run = disk.0.run(&args);
     run.ended(1, &["0 logs converted, 1 before", "the catalog", "o space left"]);
     assert_eq!(disk.0.list("set/gps_fix/log=rover"), ["part-0.parquet"]);
+    let run = disk.0.run(&["index", &rover, "-o", "all.parquet"]);
+    run.ended(1, &["1 log looked into", "no catalog was written"]);
 }
 
 #[test]

@@ -149,8 +149,12 @@ pub(in crate::commands) fn run(
     let written = spooled.and_then(|()| write());
     meter.finish();
     report.tell_json(&meter);
-    report.tell(&args.out, "indexed", meter.took(), global.quiet);
-    written.context("the catalog is as it was")?;
+    let done = if written.is_ok() { "indexed" } else { "looked into" };
+    report.tell(&args.out, done, meter.took(), global.quiet);
+    written.context(match args.out.exists() {
+        true => "the catalog is as it was",
+        false => "no catalog was written",
+    })?;
     meter.check()?;
     Ok(report.outcome())
 }

@@ -10,10 +10,13 @@ use std::{
 use anyhow::{Context as _, Result};
 use arrow_array::RecordBatch;
 
-use crate::commands::batch::{
-    catalog,
-    entry::Entry,
-    index::old::{Old, OldLog},
+use crate::{
+    commands::batch::{
+        catalog,
+        entry::Entry,
+        index::old::{Old, OldLog},
+    },
+    input::temporary_file,
 };
 
 /// What is said of logs, by their names: of those that were looked into it lies in a nameless
@@ -35,7 +38,7 @@ enum Said<'o> {
 impl<'o> Spool<'o> {
     /// Nothing yet, but for what of `old` is taken over.
     pub(super) fn new(old: &'o Old) -> Result<Self> {
-        let file = tempfile::tempfile().context("a temporary file")?;
+        let file = temporary_file()?;
         Ok(Self { old, file, end: 0, logs: BTreeMap::new() })
     }
 
@@ -47,7 +50,7 @@ impl<'o> Spool<'o> {
     /// Adds what is now known of a log.
     pub(super) fn add(&mut self, entry: &Entry) -> Result<()> {
         let text = serde_json::to_vec(entry)?;
-        self.file.write_all(&text).context("a temporary file")?;
+        self.file.write_all(&text).with_context(of_spool)?;
         let at = self.end..self.end + text.len() as u64;
         self.end = at.end;
         self.logs.insert(entry.log.clone(), Said::Now(at));
@@ -68,9 +71,14 @@ impl<'o> Spool<'o> {
     fn entry(&self, at: &Range<u64>) -> Result<Entry> {
         let mut file = &self.file;
         let mut text = Vec::new();
-        file.seek(SeekFrom::Start(at.start)).context("a temporary file")?;
+        file.seek(SeekFrom::Start(at.start)).with_context(of_spool)?;
         let read = file.take(at.end - at.start).read_to_end(&mut text);
-        read.context("a temporary file")?;
+        read.with_context(of_spool)?;
         Ok(serde_json::from_slice(&text)?)
     }
+}
+
+/// What could not be written or read.
+fn of_spool() -> String {
+    format!("a temporary file in {} (TMPDIR)", std::env::temp_dir().display())
 }
