@@ -23,7 +23,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Result;
 use logtool_core::{
-    Log, Manifest, Selection, Topic, TopicOrigin, TopicSet, TranslatedLog, VALID_ROWS,
+    Error, ErrorKind, Log, Manifest, Selection, Topic, TopicOrigin, TopicSet,
+    TranslatedLog, VALID_ROWS,
 };
 
 use crate::{moved::Moved, translate::Prepared};
@@ -50,7 +51,7 @@ pub(super) fn all_topics(manifest: &Manifest) -> TopicSet {
 /// wanted times.
 ///
 /// # Errors
-/// Where a topic cannot be read.
+/// Where a topic cannot be read, or its packets have no times.
 pub(super) fn lidar(
     log: Arc<dyn Log>,
     wanted: &Selection,
@@ -60,6 +61,7 @@ pub(super) fn lidar(
     let Moved { nanos: offset_nanos, is_unix } = moved;
     let Selection { topics: wanted, time } = wanted;
     let manifest = log.manifest();
+    check_times(manifest, wanted)?;
     let (mut translations, mut remarks) = (Vec::new(), Vec::new());
     for (id, topic) in manifest.topics() {
         if !wanted.contains(id) {
@@ -118,6 +120,26 @@ pub(super) fn lidar(
     let log =
         TranslatedLog::new(log, translations, offset_nanos, is_unix).in_one_part();
     Ok(Prepared { log: Arc::new(log), remarks, warnings: Vec::new() })
+}
+
+/// Whether there are times for the messages of the `wanted` topics.
+fn check_times(manifest: &Manifest, wanted: &TopicSet) -> Result<()> {
+    let untimed = manifest.topics().find(|(id, topic)| {
+        let mut points = manifest
+            .topics()
+            .filter(|(_, other)| is_points(other) && other.instance == topic.instance);
+        let is_wanted = wanted.contains(*id)
+            || topic.name == PACKETS && points.any(|(id, _)| wanted.contains(id));
+        topic.origin == TopicOrigin::Logged
+            && topic.time.is_none()
+            && topic.records != Some(0)
+            && is_wanted
+    });
+    let Some((_, topic)) = untimed else { return Ok(()) };
+    let label = topic.label();
+    let what =
+        format!("{label} has packets without a time, and a log has one for each");
+    Err(Error::new(ErrorKind::Unsupported, what).into())
 }
 
 /// What there is to say of the points of `manifest`: how they are made.

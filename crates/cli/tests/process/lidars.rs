@@ -456,3 +456,16 @@ fn points_of_packets_in_a_bag_are_said_to_be_no_messages() {
     let points = ["convert", "a.bag", "-o", "b.mcap", "-t", "/lidar/points"];
     folder.run(&points).ended(1, &["no topic `/lidar/points`", "are no messages"]);
 }
+
+#[test]
+fn packets_without_times_are_refused_as_messages() {
+    let Some(capture) = sample("velodyne/pcap_variants/simplepackets.pcapng") else {
+        return;
+    };
+    let folder = Folder::new();
+    let why = "velodyne_packets has packets without a time, and a log has one for each";
+    for more in [&["new.mcap"][..], &["new.mcap", "--foxglove"], &["new.bag"]] {
+        folder.run(&[&["convert", &capture, "-o"], more].concat()).ended(1, &[why]);
+    }
+    assert!(folder.list(".").is_empty());
+}
