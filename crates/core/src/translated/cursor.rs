@@ -1,11 +1,12 @@
 //! Reading a log, and translating what is read.
 
-use std::{ops::Range, sync::Arc};
+use std::{collections::BTreeSet, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 
 use crate::{
     block::{Block, TopicSort},
+    damage::{Damage, DamageKind},
     error::{Error, ErrorKind, Result},
     log::Cursor,
     source::Source,
@@ -16,6 +17,9 @@ use crate::{
 
 /// So many bytes are read before they are let go of.
 const STRETCH: u64 = 16 << 20;
+
+/// What is to be told of a record that no new log has a time for.
+const UNTOLD: &str = "its time is later than 2^63 - 2 ns, or is not known";
 
 /// Reads what the reader beneath reads, translated.
 pub(super) struct TranslatedCursor {
@@ -47,7 +51,8 @@ struct Made {
     of: usize,
     topic: TopicId,
     stream: u32,
-    time: Option<Timestamp>,
+    /// On the new clock.
+    time: Timestamp,
     place: Range<usize>,
 }
 
@@ -105,41 +110,50 @@ impl TranslatedCursor {
             return Ok(false);
         }
         let (mut bytes, mut damage, mut made) = (Vec::new(), Vec::new(), Vec::new());
-        for maker in self.makers.iter_mut().flat_map(|(_, makers)| makers) {
+        let mut untold = Vec::new();
+        let (last, at) = self.last;
+        let makers = self.makers.iter_mut();
+        let makers = makers.flat_map(|(from, all)| all.iter_mut().map(|m| (*from, m)));
+        for (from, maker) in makers {
             maker.translate.finish(&mut self.messages)?;
             self.messages.drain(
                 &mut bytes,
                 &mut damage,
                 |MadeOf { time, place, .. }| {
+                    let time = time.unwrap_or(last).later(self.offset);
+                    if time == Timestamp::MAX {
+                        let lost = Damage::new(DamageKind::Undecodable, at..at);
+                        untold.push(lost.of_records(1, Some(from)).because(UNTOLD));
+                        return;
+                    }
                     let (topic, stream) = (maker.topic, maker.topic.0);
                     made.push(Made { of: 0, topic, stream, time, place });
                 },
             );
         }
+        damage.append(&mut untold);
         let is_something = !made.is_empty() || !damage.is_empty();
-        lay(block, bytes, made, self.offset, |_| self.last)?;
+        lay(block, bytes, made, |_| at)?;
         damage.into_iter().for_each(|damage| block.report(damage));
         Ok(is_something)
     }
 }
 
-/// Makes `block` one of the messages `made`, which lie in `bytes` in their order; `of` says
-/// the time and the place of a record.
+/// Makes `block` one of the messages `made`, which lie in `bytes` in their order; `at` says
+/// the place of a record.
 fn lay(
     block: &mut Block,
     bytes: Vec<u8>,
     made: Vec<Made>,
-    offset: i64,
-    of: impl Fn(usize) -> (Timestamp, u64),
+    at: impl Fn(usize) -> u64,
 ) -> Result<()> {
     check_len(bytes.len())?;
-    let places = made.iter().map(|made| (made.place.start as u32, of(made.of).1));
+    let places = made.iter().map(|made| (made.place.start as u32, at(made.of)));
     block.reset_gathered(Bytes::from(bytes), places.collect());
     let mut made = made;
     made.sort_by_key(|made| made.of);
     for made in made {
-        let time = made.time.unwrap_or_else(|| of(made.of).0).later(offset);
-        block.push_of(made.topic, made.stream, time, made.place);
+        block.push_of(made.topic, made.stream, made.time, made.place);
     }
     Ok(())
 }
@@ -167,9 +181,10 @@ impl Cursor for TranslatedCursor {
         order.sort_by_key(|index| read.get(*index).map(|record| record.topic));
         let (mut bytes, mut made) = (Vec::new(), Vec::new());
         let mut damage = read.damage().to_vec();
-        let times: Vec<_> =
-            read.iter().map(|record| (record.time, record.offset)).collect();
-        *last = times.last().copied().unwrap_or(*last);
+        // The records that no message can be made of, as it would have no time.
+        let mut untold = BTreeSet::new();
+        let end = read.iter().last().map(|record| (record.time, record.offset));
+        *last = end.unwrap_or(*last);
         let mut sorted = read.clone();
         sorted.sort_by_topic(sort);
         let mut before = 0;
@@ -187,17 +202,25 @@ impl Cursor for TranslatedCursor {
                     &mut damage,
                     |MadeOf { record, time, place }| {
                         let Some(of) = of_run.get(record) else { return };
+                        let Some(record) = read.get(*of) else { return };
+                        let time = time.unwrap_or(record.time).later(*offset);
+                        if time == Timestamp::MAX {
+                            untold.insert(*of);
+                            return;
+                        }
                         let topic = maker.topic;
-                        let old = read.get(*of).map_or(0, |record| record.stream);
-                        let stream = streams.get(&(topic, old)).copied();
+                        let stream = streams.get(&(topic, record.stream)).copied();
                         let stream = stream.unwrap_or(topic.0);
                         made.push(Made { of: *of, topic, stream, time, place });
                     },
                 );
             }
         }
-        let of = |index: usize| times.get(index).copied().unwrap_or_default();
-        lay(block, bytes, made, *offset, of)?;
+        for record in untold.into_iter().filter_map(|index| read.get(index)) {
+            record.undecodable().because(UNTOLD).add_to(&mut damage);
+        }
+        let at = |index: usize| read.get(index).map_or(0, |record| record.offset);
+        lay(block, bytes, made, at)?;
         damage.into_iter().for_each(|damage| block.report(damage));
         self.release();
         Ok(true)

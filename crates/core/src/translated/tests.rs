@@ -166,3 +166,19 @@ fn streams_are_those_of_the_topic_beneath_if_they_are_wanted() {
         block.iter().map(|record| (record.topic.0, record.stream)).collect();
     assert_eq!(streams, [(0, 1), (1, 2), (0, 0)]);
 }
+
+#[test]
+fn a_record_without_a_time_on_the_new_clock_is_told_once_and_left_out() {
+    // Two messages are made of each record; the new clock is 100 ns ahead.
+    let (fits, late) = (i64::MAX - 101, i64::MAX - 100);
+    let records = [(0, 0, fits, b"a"), (0, 0, late, b"b"), (0, 0, i64::MAX, b"c")];
+    let log = twice(
+        Sample::new(&[&records.map(|(t, s, at, p)| (t, s, at, &p[..]))]),
+        &[0, 0],
+    );
+    let (seen, damage) = read(&log, &Selection::default());
+    let twice = |topic| (topic, i64::MAX - 1, b"aa".to_vec());
+    assert_eq!(seen, [twice(0), twice(1)]);
+    let told: u64 = damage.iter().map(|damage| damage.records).sum();
+    assert_eq!((told, damage[0].topic), (2, Some(TopicId(0))));
+}
