@@ -91,9 +91,11 @@ pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
             counted(values, "value"),
             human::Span(took),
         );
-        for line in lines.filter(|line| line.signal.left_out > 0) {
-            let (name, count) = (&line.name, Count(line.signal.left_out));
-            say!("  {name}: {count} left out, no number or at no time of the log");
+        // Those that are at other times are told of below.
+        let left_out = |line: &Line| line.signal.left_out - line.signal.astray;
+        for line in lines.filter(|line| left_out(line) > 0) {
+            let (name, count) = (&line.name, Count(left_out(line)));
+            say!("  {name}: {count} left out, no number or without a time");
         }
         if !missing.is_empty() {
             say!(
