@@ -158,6 +158,13 @@ impl TimeRange {
         let last = self.end.0.saturating_sub(1);
         u64::try_from(i128::from(last) - i128::from(self.start.0)).unwrap_or(0)
     }
+
+    /// How often there was one of so many `records`, of which the first and the last are at the
+    /// ends of the range; nothing where there are not two, or all are at one time.
+    pub fn rate_hz(&self, records: u64) -> Option<f64> {
+        let nanos = self.span_nanos();
+        (records > 1 && nanos > 0).then(|| (records - 1) as f64 * 1e9 / nanos as f64)
+    }
 }
 
 impl Default for TimeRange {

@@ -61,6 +61,9 @@ pub struct Topic {
     pub bytes: Option<u64>,
     /// When they happened, if that is known.
     pub time: Option<TimeRange>,
+    /// How many of them have a time that cannot be right, which `time` leaves out.
+    #[serde(default)]
+    pub odd_times: u64,
     /// The [streams](crate::Record::stream) whose last record is also for those who
     /// come later: ROS calls them latched.
     #[serde(default)]
@@ -90,6 +93,7 @@ impl Topic {
             records: None,
             bytes: None,
             time: None,
+            odd_times: 0,
             latched: Vec::new(),
             envelope: 0,
             descriptor: Vec::new(),
@@ -121,6 +125,11 @@ pub enum TopicOrigin {
 }
 
 impl Topic {
+    /// How often there was a record, of those with a time that can be right.
+    pub fn rate_hz(&self) -> Option<f64> {
+        self.time?.rate_hz(self.records?.checked_sub(self.odd_times)?)
+    }
+
     /// The definition, as the file has it.
     pub fn definition_bytes(&self) -> &[u8] {
         match self.descriptor.is_empty() {

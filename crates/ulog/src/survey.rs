@@ -75,6 +75,8 @@ struct Stats {
     records: u64,
     bytes: u64,
     time: TimeRange,
+    /// Of those of which the times can be right.
+    believed: TimeRange,
     /// How many are older than one before them, and how many have times that cannot
     /// be right.
     late: u64,
@@ -265,6 +267,7 @@ impl Survey {
                 stats.time = stats.time.cover(&time);
                 self.parts.record(datum.stream, &time);
                 if datum.is_believed {
+                    stats.believed = stats.believed.cover(&time);
                     self.time.believe(self.registry.streams.clock.epoch, &time);
                 }
                 if stats.tells_utc {

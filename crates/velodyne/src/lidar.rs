@@ -252,6 +252,7 @@ impl Lidar {
             records: packets.records,
             bytes: packets.bytes,
             time: packets.time,
+            odd_times: packets.odd_times,
             latched: Vec::new(),
             envelope: 0,
             descriptor: Vec::new(),

@@ -10,7 +10,7 @@ use std::{
 use parquet::{file::reader::SerializedFileReader, record::Row};
 use serde_json::Value;
 
-use crate::{program::Folder, samples::testdata};
+use crate::{program::Folder, report::with_stray, samples::testdata};
 
 /// The rows of the catalog `name`.
 fn rows(folder: &Folder, name: &str) -> Vec<Value> {
@@ -216,4 +216,36 @@ fn a_folder_in_which_no_temporary_file_can_be_made_is_named() {
     assert_eq!(run.status.code(), Some(1), "{said}");
     assert!(said.contains("in /not/there (TMPDIR)"), "{said}");
     assert!(said.contains("hint: TMPDIR names a folder"), "{said}");
+}
+
+#[test]
+fn records_of_times_that_cannot_be_right_are_in_no_rate() {
+    let folder = Folder::new();
+    let sound = std::fs::read(testdata("quad_flight.ulg")).unwrap();
+    // Of time 0, as PX4 writes it where nobody has set one.
+    let odd = (0..3).fold(sound, |log, _| with_stray(&log, b"vehicle_status", 0));
+    folder.write("odd.ulg", &odd);
+    folder.run(&["index", "odd.ulg", "-o", "c.jsonl"]).ended(0, &[]);
+    let catalog = rows(&folder, "c.jsonl");
+    let row = catalog.iter().find(|row| row["topic"] == "vehicle_status").unwrap();
+    let told = folder.run(&["info", "--json", "odd.ulg"]).json_lines();
+    let topics = told[0]["topics"].as_array().unwrap();
+    let topic = topics.iter().find(|topic| topic["topic"] == "vehicle_status").unwrap();
+    assert_eq!((&row["topic_records"], &topic["records"]), (&63.into(), &63.into()));
+    // By pyulog, of the 60 of the sound log.
+    for rate in [&row["rate_hz"], &topic["rate_hz"]] {
+        assert!((rate.as_f64().unwrap() - 1.991_900_5).abs() < 1e-6, "{rate}");
+    }
+    assert_eq!(
+        row["topic_start_ns"],
+        topic_start(&testdata("quad_flight.ulg"), &folder)
+    );
+}
+
+/// When the first record of the topic was, as the catalog of the sound log tells it.
+fn topic_start(log: &str, folder: &Folder) -> Value {
+    folder.run(&["index", log, "-o", "sound.jsonl"]).ended(0, &[]);
+    let catalog = rows(folder, "sound.jsonl");
+    let row = catalog.iter().find(|row| row["topic"] == "vehicle_status");
+    row.unwrap()["topic_start_ns"].clone()
 }

@@ -87,7 +87,7 @@ fn plots_of_a_bag_are_in_the_time_of_the_day_if_asked_for() {
 }
 
 /// The ULog `log` with its last record of `topic` again, so many microseconds after the boot.
-fn with_stray(log: &[u8], topic: &[u8], micros: u64) -> Vec<u8> {
+pub(crate) fn with_stray(log: &[u8], topic: &[u8], micros: u64) -> Vec<u8> {
     let (mut rest, mut id, mut last) = (&log[16..], None, None);
     while rest.len() > 3 {
         let len = 3 + usize::from(u16::from_le_bytes([rest[0], rest[1]]));

@@ -209,6 +209,7 @@ impl Found {
             records: total.map(|total| total.records),
             bytes: total.and_then(|total| total.bytes),
             time: total.and_then(|total| total.time),
+            odd_times: 0,
             latched: self.latched(id),
             envelope: ENVELOPE,
             descriptor,

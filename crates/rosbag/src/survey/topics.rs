@@ -59,6 +59,7 @@ impl Findings {
                 records: Some(total.records),
                 bytes: total.bytes,
                 time: total.time.filter(|_| total.records > 0),
+                odd_times: 0,
                 latched: self.table.latched(id),
                 envelope: 0,
                 descriptor: Vec::new(),

@@ -17,8 +17,8 @@ pub(super) fn check(log: &Checked<'_>, findings: &mut Findings) {
         };
         findings_of(finding, id, findings);
         let topic = log.manifest.topics.get(id.index());
-        let odd = topic.and_then(|topic| topic.metadata.get("odd_times"));
-        if let Some(count) = odd.and_then(|count| count.parse().ok()) {
+        let odd = topic.map(|topic| topic.odd_times).filter(|count| *count > 0);
+        if let Some(count) = odd {
             let what = "the time is 0, or far from those around";
             let finding = Finding::new(&code::ODD_TIME, what).times(count);
             findings_of(Some(finding), id, findings);

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use arrow_schema::SchemaRef;
-use logtool_core::{Damage, Manifest, Result, Topic, TopicId, TopicOrigin, Value};
+use logtool_core::{
+    Damage, Manifest, Result, TimeRange, Topic, TopicId, TopicOrigin, Value,
+};
 
 use crate::{
     anchor,
@@ -23,6 +25,11 @@ fn oddities(stats: &Stats) -> BTreeMap<String, String> {
     let counted = [("older_than_before", stats.late), ("odd_times", stats.odd)];
     let odd = counted.into_iter().filter(|(_, count)| *count > 0);
     odd.map(|(name, count)| (name.to_owned(), count.to_string())).collect()
+}
+
+/// When the records of a topic happened whose times can be right.
+fn believed(stats: &Stats) -> Option<TimeRange> {
+    Some(stats.believed).filter(|time| !time.is_empty())
 }
 
 impl Survey {
@@ -147,7 +154,8 @@ impl Survey {
             schema: declared.schema.clone(),
             records: Some(stats.records),
             bytes: Some(stats.bytes),
-            time: (stats.records > 0).then_some(stats.time),
+            time: believed(stats),
+            odd_times: stats.odd,
             latched: Vec::new(),
             envelope: 0,
             descriptor: Vec::new(),

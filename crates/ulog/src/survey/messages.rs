@@ -148,6 +148,7 @@ impl Survey {
                 records: none,
                 bytes: none,
                 time,
+                believed: time,
                 late: none,
                 odd: none,
                 tells_utc,

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use logtool_core::{ClockZero, Manifest, Seen, TimeRange, Topic, TopicId, TopicOrigin};
+use logtool_core::{
+    ClockZero, Manifest, Seen, TimeRange, Timestamp, Topic, TopicId, TopicOrigin,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{commands::batch::inputs::Found, findings::Findings, input::Input};
@@ -74,6 +76,9 @@ pub(super) struct TopicEntry {
     pub(super) records: Option<u64>,
     pub(super) bytes: Option<u64>,
     pub(super) time_ns: Option<(i64, i64)>,
+    /// How many records have a time that cannot be right, and is not in that.
+    #[serde(default)]
+    pub(super) odd_times: u64,
     /// The table that has its rows, if one has.
     #[serde(default)]
     pub(super) table: Option<String>,
@@ -125,7 +130,9 @@ impl Entry {
             if topic.records == Some(seen.records) {
                 let time = (seen.first.as_nanos(), seen.last.as_nanos());
                 topic.bytes.get_or_insert(seen.bytes);
-                topic.time_ns.get_or_insert(time);
+                if topic.odd_times == 0 {
+                    topic.time_ns.get_or_insert(time);
+                }
             }
         }
     }
@@ -177,6 +184,7 @@ impl TopicEntry {
             records: topic.records,
             bytes: topic.bytes,
             time_ns: topic.time.and_then(first_and_last),
+            odd_times: topic.odd_times,
             table: None,
             rows: None,
         }
@@ -184,9 +192,10 @@ impl TopicEntry {
 
     /// How many records there are in a second, from the first to the last.
     pub(super) fn rate_hz(&self) -> Option<f64> {
-        let (records, (first, last)) = (self.records?, self.time_ns?);
-        let nanos = i128::from(last) - i128::from(first);
-        (records > 1 && nanos > 0).then(|| (records - 1) as f64 * 1e9 / nanos as f64)
+        let (first, last) = self.time_ns?;
+        let (start, last) = (Timestamp::from_nanos(first), Timestamp::from_nanos(last));
+        let time = TimeRange { start, end: TimeRange::just(last).end };
+        time.rate_hz(self.records?.checked_sub(self.odd_times)?)
     }
 }
 

@@ -2,19 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use logtool_core::{
-    Clock, ClockZero, Json, Manifest, TimeRange, Topic, TopicOrigin, Value,
-};
+use logtool_core::{Clock, ClockZero, Json, TimeRange, Topic, TopicOrigin, Value};
 use serde::Serialize;
 
 use crate::{
     clock::{Iso, Seconds},
-    commands::info::{
-        More,
-        frequency::Frequency,
-        health::Health,
-        rate::{about_rate_hz, rate_hz},
-    },
+    commands::info::{More, frequency::Frequency, health::Health, rate::about_rate_hz},
     findings::Findings,
     opened::Opened,
 };
@@ -151,7 +144,7 @@ impl<'o> Report<'o> {
                     let all = more.frequencies.as_deref().unwrap_or_default();
                     let frequency = all.get(id.index()).copied().flatten();
                     let estimate = about_rate_hz(&parts, id, topic);
-                    TopicReport::new(manifest, topic, frequency, estimate)
+                    TopicReport::new(topic, frequency, estimate)
                 })
                 .collect(),
             streams: manifest.streams.iter().map(|s| facts(&s.metadata)).collect(),
@@ -182,13 +175,12 @@ impl<'o> ClockReport<'o> {
 
 impl<'o> TopicReport<'o> {
     fn new(
-        manifest: &Manifest,
         topic: &'o Topic,
         frequency: Option<Frequency>,
         estimate: Option<f64>,
     ) -> Self {
         let fields = topic.schema.fields().iter();
-        let rate = rate_hz(manifest, topic);
+        let rate = topic.rate_hz();
         Self {
             topic: topic.label().into_owned(),
             name: &topic.name,

@@ -7,10 +7,7 @@ use logtool_core::{Log, Manifest, Topic, TopicId, TopicOrigin};
 use crate::{
     args::TimeChoice,
     clock::ShownClock,
-    commands::info::{
-        frequency::Frequency,
-        rate::{about_rate_hz, rate_hz},
-    },
+    commands::info::{frequency::Frequency, rate::about_rate_hz},
     human::{Bytes, Count, Rate, Span, counted, plain, shortened},
     key,
     opened::Opened,
@@ -98,7 +95,7 @@ fn table(
         let or_unknown = |text: Option<String>| text.unwrap_or_else(|| "-".into());
         let label = label(topic);
         let records = or_unknown(topic.records.map(|n| Count(n).to_string()));
-        let rate = rate_hz(manifest, topic).map(|rate| Rate(rate).to_string());
+        let rate = topic.rate_hz().map(|rate| Rate(rate).to_string());
         let about = || Some(format!("~{}", Rate(about_rate_hz(&parts, id, topic)?)));
         let rate = or_unknown(rate.or_else(about));
         let bytes = or_unknown(topic.bytes.map(|n| Bytes(n).to_string()));
