@@ -45,7 +45,10 @@ fuzz_target!(|input: Input| {
             for payload in &input.payloads {
                 let payload = [&[0, 1, 0, 0], &payload[..]].concat();
                 packed.clear();
-                assert!(to_ros1.from_cdr(&payload, &mut packed).is_some() || packed.is_empty());
+                assert!(
+                    to_ros1.from_cdr(&payload, &mut packed).is_some()
+                        || packed.is_empty()
+                );
             }
         }
     }
@@ -72,7 +75,10 @@ fuzz_target!(|input: Input| {
             continue;
         }
         if let Some(of_ros2) = &of_ros2 {
-            assert!(of_ros2.from_cdr(&cdr, &mut again).is_some(), "by its definition in ROS 2");
+            assert!(
+                of_ros2.from_cdr(&cdr, &mut again).is_some(),
+                "by its definition in ROS 2"
+            );
             assert!(again.len() <= payload.len());
         }
         again.clear();
