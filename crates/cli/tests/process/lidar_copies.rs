@@ -1,0 +1,261 @@
+//! Logs of lidars: cut, copied, checked, and made into others.
+
+use std::fs;
+
+use crate::{
+    cells::bag_of_packets,
+    program::Folder,
+    samples::{sample, testdata},
+};
+
+#[test]
+fn a_part_of_a_vel_log_is_a_vel_log() {
+    let folder = Folder::new();
+    let car = testdata("car.vel");
+    let args = ["filter", &car, "-q", "-o", "gps.vel", "--topic", "gps"];
+    folder.run(&args).succeeded();
+    let cat =
+        |log: &str| folder.run(&["cat", log, "--topic", "gps"]).succeeded().stdout;
+    assert!(!cat("gps.vel").is_empty());
+    assert_eq!(cat("gps.vel"), cat(&car));
+    let cut = testdata("damaged/cut.vel");
+    folder.run(&["repair", &cut, "-q", "-o", "sound.vel"]).ended(3, &[]);
+    folder.run(&["info", "sound.vel"]).succeeded();
+}
+
+#[test]
+fn a_capture_is_filtered_repaired_and_merged() {
+    let folder = Folder::new();
+    let puck = testdata("puck.pcap");
+    let cat = |log: &str, topic: &str| {
+        folder.run(&["cat", log, "--topic", topic]).succeeded().stdout
+    };
+    for topic in ["position", "velodyne_packets"] {
+        let args = ["filter", &puck, "-q", "-o", "new.pcap", "-f", "--topic", topic];
+        folder.run(&args).ended(0, &["left out: 1 frame of other protocols"]);
+        assert!(cat("new.pcap", topic) == cat(&puck, topic), "{topic}");
+        if topic == "position" {
+            folder
+                .run(&["filter", "new.pcap", "-q", "-o", "position.pcap"])
+                .succeeded();
+        }
+    }
+    folder.run(&["repair", &puck, "-q", "-o", "sound.pcap"]).ended(0, &["left out"]);
+    assert!(cat("sound.pcap", "points") == cat(&puck, "points"));
+    folder
+        .run(&["merge", "new.pcap", "position.pcap", "-q", "-o", "two.pcap"])
+        .succeeded();
+    for topic in ["position", "velodyne_packets"] {
+        assert!(cat("two.pcap", topic) == cat(&puck, topic), "{topic}");
+    }
+    // Of a log that is merged with itself, each packet came twice.
+    let twice = ["merge", "new.pcap", "sound.pcap", "-q", "-o", "twice.pcap"];
+    folder.run(&twice).succeeded();
+    assert!(cat("twice.pcap", "velodyne_packets") == cat(&puck, "velodyne_packets"));
+    let told = folder.run(&["info", "twice.pcap"]).succeeded().stdout;
+    assert!(told.contains("mirror ports"), "{told}");
+    let args = ["filter", &puck, "-o", "new.pcapng"];
+    folder.run(&args).ended(2, &["captures are written as pcap"]);
+}
+
+#[test]
+fn a_vel_log_becomes_a_capture_and_what_that_cannot_hold_is_told_before() {
+    let folder = Folder::new();
+    let car = testdata("car.vel");
+    let told = folder.run(&["convert", &car, "-o", "car.pcap"]).ended(0, &[]).stderr;
+    let (left, made) = (told.find("left out: gps, "), told.find(" → car.pcap"));
+    assert!(left.is_some() && left < made, "{told}");
+    let points = |log: &str| {
+        let args = ["cat", log, "--topic", "points", "--time", "relative"];
+        folder.run(&args).ended(0, &["NO CALIBRATION"]).stdout
+    };
+    let coordinates = |text: String| -> Vec<String> {
+        let data = text.lines().filter_map(|line| line.split_once("data").map(|l| l.1));
+        data.map(str::to_owned).collect()
+    };
+    let wanted = coordinates(points(&car));
+    assert!(!wanted.is_empty());
+    assert_eq!(coordinates(points("car.pcap")), wanted);
+    folder.run(&["convert", "car.pcap", "-q", "-o", "again.vel"]).succeeded();
+    assert_eq!(coordinates(points("again.vel")), wanted);
+    // Two logs of one program, and of two.
+    folder.run(&["merge", &car, &car, "-q", "-o", "two.vel"]).succeeded();
+}
+
+#[test]
+fn points_made_with_the_calibration_of_another_lidar_are_told_of_aloud() {
+    const NOTICE: &str = "points: NO CALIBRATION OF THIS LIDAR IS KNOWN";
+    // A real HDL-64E S1, which does not send its calibration.
+    let Some(db) = sample("velodyne/calib_hdl64e_opendlv_db.xml") else { return };
+    for name in
+        ["sample_real_s1.vel", "hdl64e_atwallshort.pcap", "hdl64e_s1_atwall.bag"]
+    {
+        let Some(log) = sample(&format!("velodyne/{name}")) else { continue };
+        let folder = Folder::new();
+        for (to, times) in [("pcd", 1), ("csv", 1), ("gpx", 0)] {
+            let out = if to == "gpx" { "out.gpx" } else { to };
+            let run = folder.run(&["convert", &log, "-o", out, "--to", to]);
+            assert_eq!(run.stderr.matches(NOTICE).count(), times, "{run:?}");
+        }
+        let cat = |more: &[&str]| {
+            let args = ["cat", &log, "-n", "1", "-t"];
+            folder.run(&[&args[..], more].concat()).stderr
+        };
+        let told = cat(&["*points"]);
+        assert!(told.contains(NOTICE) && told.contains("--calibration"), "{told}");
+        for silent in [
+            &["*packets"][..],
+            &["*points", "--quiet"],
+            &["*points", "--calibration", &db],
+        ] {
+            let told = cat(silent);
+            assert!(!told.contains(NOTICE), "{silent:?}: {told}");
+        }
+    }
+}
+
+#[test]
+fn the_packets_of_a_bag_become_a_capture_and_all_else_is_told() {
+    // Generated: 10 scans of 76 packets.
+    let name = "rosbag/synthetic-velodynescan-compressedimage.bag";
+    let Some(bag) = sample(name) else { return };
+    let folder = Folder::new();
+    let run = folder.run(&["convert", &bag, "-o", "scans.pcap"]);
+    run.ended(0, &["a capture has only packets", "scans.pcap: 760 records"]);
+    let args = ["convert", &bag, "-q", "--topic", "/velodyne_packets/packets"];
+    let packets = folder.run(&[&args[..], &["--to", "csv", "-o", "-"]].concat());
+    let packets = packets.succeeded().stdout;
+    // A header of 24 bytes, then frames of 16 + 42 + 1206: by the format of pcap.
+    let capture = fs::read(folder.path().join("scans.pcap")).unwrap();
+    let mut frames = capture[24..].chunks(1_264);
+    for packet in packets.lines().skip(1) {
+        let frame = frames.next().unwrap();
+        let word =
+            |at: usize| u32::from_le_bytes(frame[at..at + 4].try_into().unwrap());
+        let payload: String = frame[58..].iter().map(|b| format!("{b:02x}")).collect();
+        assert_eq!(packet, format!("{}{:09},{payload}", word(0), word(4)));
+    }
+    assert_eq!((frames.len(), packets.lines().count()), (0, 1 + 760));
+}
+
+#[test]
+fn the_packets_of_a_bag_become_the_vel_log_that_those_of_their_capture_become() {
+    // MANIFEST.tsv: the bag was made over the capture, by other means.
+    let logs = ["velodyne/hdl64e_s1_atwall.bag", "velodyne/hdl64e_atwallshort.pcap"];
+    let [Some(bag), Some(capture)] = logs.map(sample) else { return };
+    let folder = Folder::new();
+    let packets = |log: &str, name: &str| -> Vec<(i64, String)> {
+        let out = format!("{name}.vel");
+        folder.run(&["convert", log, "-q", "-o", &out]); // one is cut in a packet
+        let args = ["convert", &out, "-q", "-o", name, "--to", "jsonl", "--time"];
+        let topic = ["relative", "--topic", "velodyne_packets"];
+        folder.run(&[&args[..], &topic].concat());
+        let table = folder.path().join(name).join("velodyne_packets_0.jsonl");
+        let text = fs::read_to_string(table).unwrap();
+        let row = |line: &str| {
+            let row: serde_json::Value = serde_json::from_str(line).unwrap();
+            (row["time"].as_i64().unwrap(), row["data"].to_string())
+        };
+        text.lines().map(row).collect()
+    };
+    let (bag, capture) = (packets(&bag, "bag"), packets(&capture, "capture"));
+    assert_eq!((bag.len(), &bag), (306, &capture)); // as MANIFEST.tsv says
+}
+
+/// car.vel, with the first message of `kind` (its number, as it lies in the file) not valid.
+fn invalid(kind: [u8; 4]) -> Vec<u8> {
+    let mut bytes = fs::read(testdata("car.vel")).unwrap();
+    let head = [&[0x49][..], &kind].concat();
+    let at = bytes.windows(5).position(|window| window == head).unwrap();
+    bytes[at] = 0;
+    bytes
+}
+
+#[test]
+fn what_is_made_without_messages_that_are_not_valid_says_so() {
+    let folder = Folder::new();
+    // VelodyneRawDataM.
+    folder.write("packets.vel", &invalid([0x2b, 0x11, 0x03, 0]));
+    let args = ["convert", "packets.vel", "-o", "out", "--topic", "points"];
+    let told = "points: made without 1 message of packets that are not marked valid";
+    folder.run(&args).ended(0, &[told]);
+    // One of the 21 of RobotPoseM is not; all of GPSTDataM are.
+    let args = ["plot", &testdata("car.vel"), "pose.q0", "-o", "q0.svg"];
+    folder.run(&args).ended(0, &["pose: what is not marked valid is left out"]);
+    let args = ["plot", &testdata("car.vel"), "gps.speed", "-o", "speed.svg"];
+    let told = folder.run(&args).ended(0, &[]).stderr;
+    assert!(!told.contains("left out"), "{told}");
+    folder.run(&["convert", &testdata("car.vel"), "-o", "new.bag", "-q"]).ended(0, &[]);
+    let told = folder.run(&["info", "new.bag", "--json"]).succeeded();
+    let topics = told.json_lines()[0]["topics"].as_array().unwrap().clone();
+    let records = |name: &str| {
+        topics.iter().find(|topic| topic["name"] == name).unwrap()["records"].clone()
+    };
+    assert_eq!((records("/tf"), records("/pose")), (20.into(), 21.into()));
+}
+
+#[test]
+fn check_looks_whether_points_can_be_made_of_packets() {
+    let folder = Folder::new();
+    let mut bytes = fs::read(testdata("puck.pcap")).unwrap();
+    // The first block of a packet, which is a whole one: its flag, and twelve of them.
+    let is_flag = |at: usize| bytes[at..at + 2] == [0xff, 0xee];
+    let first =
+        (0..bytes.len() - 1_200).find(|at| (0..12).all(|n| is_flag(at + n * 100)));
+    let first = first.unwrap();
+    // Of the lasers 32 to 63, which a VLP-16 has not.
+    bytes[first + 500..first + 502].copy_from_slice(&[0xff, 0xdd]);
+    folder.write("odd.pcap", &bytes);
+    folder.run(&["check", "odd.pcap"]).ended(3, &[]);
+    let told = folder.run(&["check", "odd.pcap"]).stdout;
+    assert!(told.contains("damage.undecodable"), "{told}");
+    assert!(told.contains("points"), "{told}");
+}
+
+#[test]
+fn a_log_without_packets_is_one_error_that_says_what_it_lacks() {
+    let folder = Folder::new();
+    for (out, told) in [
+        ("x.vel", "ulog as a .vel log: there are no packets of lidars in it"),
+        ("x.pcap", "ulog as a capture: there are no packets of lidars"),
+    ] {
+        let run = folder.run(&["convert", &testdata("quad_flight.ulg"), "-o", out]);
+        let run = run.ended(1, &[told]);
+        assert_eq!(run.stderr.lines().count(), 1, "{run:?}");
+    }
+    // By the format of pcap: a frame of 1248 bytes, of which 100 were captured. They begin with
+    // the headers of Ethernet, IPv4 and UDP, and the flag of a firing.
+    let head = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 100, 1].map(u32::to_le_bytes);
+    let frame = [1_u32, 0, 100, 1248].map(u32::to_le_bytes);
+    let mut bytes = [0_u8; 100];
+    bytes[12..20].copy_from_slice(b"\x08\x00\x45\x00\x04\xd2\x00\x00");
+    bytes[22..24].copy_from_slice(&[64, 17]);
+    bytes[34..40].copy_from_slice(b"\x09\x40\x09\x40\x04\xbe");
+    bytes[42..44].copy_from_slice(b"\xff\xee");
+    let capture = [head.as_flattened(), frame.as_flattened(), &bytes].concat();
+    folder.write("cut.pcap", &capture);
+    let told = "pcap as a .vel log: 1 frame is captured only in part, and lost";
+    folder.run(&["convert", "cut.pcap", "-o", "x.vel"]).ended(1, &[told]);
+    assert_eq!(folder.list("."), ["cut.pcap"]);
+}
+
+#[test]
+fn points_of_packets_in_a_bag_are_said_to_be_no_messages() {
+    let folder = Folder::new();
+    folder.write("a.bag", &bag_of_packets());
+    let points = ["convert", "a.bag", "-o", "b.mcap", "-t", "/lidar/points"];
+    folder.run(&points).ended(1, &["no topic `/lidar/points`", "are no messages"]);
+}
+
+#[test]
+fn packets_without_times_are_refused_as_messages() {
+    let Some(capture) = sample("velodyne/pcap_variants/simplepackets.pcapng") else {
+        return;
+    };
+    let folder = Folder::new();
+    let why = "velodyne_packets has packets without a time, and a log has one for each";
+    for more in [&["new.mcap"][..], &["new.mcap", "--foxglove"], &["new.bag"]] {
+        folder.run(&[&["convert", &capture, "-o"], more].concat()).ended(1, &[why]);
+    }
+    assert!(folder.list(".").is_empty());
+}
