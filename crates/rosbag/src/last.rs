@@ -1,6 +1,9 @@
 //! The chunk that was opened last: by its messages it is known which index data belong to it.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use bytes::{Bytes, BytesMut};
 use logtool_core::{Damage, Result, TimeRange, Timestamp, TopicId};
@@ -20,7 +23,7 @@ const MORE: u64 = 64;
 pub(crate) struct Last {
     chunk: Chunk,
     /// The connections that have index data behind it.
-    indexed: Vec<u32>,
+    indexed: BTreeSet<u32>,
     /// Its messages, once that was asked.
     messages: Option<Messages>,
 }
@@ -32,16 +35,21 @@ struct Messages {
     of_each: BTreeMap<u32, (u64, TimeRange)>,
     /// Whether there may be more.
     is_broken: bool,
+    /// How long the index data are that were not seen.
+    unseen: u64,
 }
 
 impl Last {
     pub(crate) fn new(chunk: Chunk) -> Self {
-        Self { chunk, indexed: Vec::new(), messages: None }
+        Self { chunk, indexed: BTreeSet::new(), messages: None }
     }
 
     /// Index data of `connection` were seen.
     pub(crate) fn see(&mut self, connection: u32) {
-        self.indexed.push(connection);
+        let is_new = self.indexed.insert(connection);
+        if let Some(messages) = self.messages.as_mut().filter(|_| is_new) {
+            messages.unseen -= messages.index_len(connection);
+        }
     }
 
     /// Whether index data of `connection` with these `entries`, which come next, are its.
@@ -65,16 +73,11 @@ impl Last {
 
     /// How long the index data may be that it still has, from those of `connection` on.
     pub(crate) fn lacking(&mut self, bag: &Bag, connection: u32) -> Result<u64> {
-        let indexed = std::mem::take(&mut self.indexed);
+        let is_seen = self.indexed.contains(&connection);
         let messages = self.messages(bag)?;
-        let lacks = |id: &u32| *id == connection || !indexed.contains(id);
-        let of_each = messages.of_each.iter().filter(|(id, _)| lacks(id));
-        let len = of_each
-            .map(|(_, (records, _))| wire::INDEX_HEAD + 12 * records)
-            .sum::<u64>();
-        let len = if messages.is_broken { u64::MAX } else { len + MORE };
-        self.indexed = indexed;
-        Ok(len)
+        let own = if is_seen { messages.index_len(connection) } else { 0 };
+        let len = messages.unseen + own + MORE;
+        Ok(if messages.is_broken { u64::MAX } else { len })
     }
 
     /// Its messages. The chunk is opened again for that, as only who meets broken index data
@@ -82,9 +85,23 @@ impl Last {
     fn messages(&mut self, bag: &Bag) -> Result<&Messages> {
         let messages = match self.messages.take() {
             Some(messages) => messages,
-            None => read(bag, &self.chunk)?,
+            None => {
+                let mut messages = read(bag, &self.chunk)?;
+                let ids =
+                    messages.of_each.keys().filter(|id| !self.indexed.contains(id));
+                messages.unseen = ids.map(|id| messages.index_len(*id)).sum();
+                messages
+            }
         };
         Ok(self.messages.insert(messages))
+    }
+}
+
+impl Messages {
+    /// How long the index data of `connection` are.
+    fn index_len(&self, connection: u32) -> u64 {
+        let records = self.of_each.get(&connection).map(|(records, _)| records);
+        records.map_or(0, |records| wire::INDEX_HEAD + 12 * records)
     }
 }
 
