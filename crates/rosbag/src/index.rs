@@ -225,7 +225,8 @@ impl Index {
         index_at: u64,
         is_thorough: bool,
     ) -> Result<Option<String>> {
-        let (count, mut unnamed) = (self.chunks.len(), Vec::new());
+        let (count, mut other, mut unnamed) =
+            (self.chunks.len(), Vec::new(), Vec::new());
         self.packing.of = count as u64;
         let looks = if is_thorough { count } else { LOOKS.min(count) };
         for look in 0..looks {
@@ -244,21 +245,25 @@ impl Index {
             self.packing.add(&head, data.end - data.start);
             let behind = behind::look(tops, chunk, data.end..next, is_thorough)?;
             chunk.is_doubtful = behind.is_other;
-            if behind.is_other {
-                self.remarks.push(format!(
-                    "the index tells otherwise of the chunk at byte {at} than the index \
-                     data behind it: it was looked into"
-                ));
-            }
+            other.extend(behind.is_other.then_some(at));
             unnamed.extend(behind.unnamed);
         }
-        for at in unnamed {
-            self.remarks.push(format!(
-                "the index does not tell of the chunk at byte {at}, which was looked into"
-            ));
-            let (time, counts) = (TimeRange::ALL, Vec::new());
-            self.chunks.push(IndexedChunk { at, time, counts, is_doubtful: true });
+        for (what, places) in [
+            ("tells otherwise than the index data behind it of", &other),
+            ("does not tell of", &unnamed),
+        ] {
+            self.remarks.extend(places.first().map(|at| {
+                let others = match places.len() - 1 {
+                    0 => String::new(),
+                    more => format!(", and of {more} more"),
+                };
+                format!("the index {what} the chunk at byte {at}{others}: looked into")
+            }));
         }
+        self.chunks.extend(unnamed.into_iter().map(|at| {
+            let (time, counts) = (TimeRange::ALL, Vec::new());
+            IndexedChunk { at, time, counts, is_doubtful: true }
+        }));
         self.chunks.sort_by_key(|chunk| chunk.at);
         Ok(None)
     }
