@@ -49,93 +49,110 @@ pub(super) fn run(args: &ConvertArgs, global: &GlobalArgs) -> Result<Outcome> {
 
 /// Refuses what cannot be meant together.
 pub(super) fn check(args: &ConvertArgs) -> Result<()> {
-    let misuse = |what: &str, hint: &str| {
-        let complaint = Complaint::misuse(what.to_owned());
-        Err(complaint.hint(hint.to_owned()).into())
-    };
-    if args.is_ambiguous() {
-        let hint = "once it may be a format, and once a time";
-        return misuse("--to is given twice for the same", hint);
-    }
-    if args.layout.is_some() && args.target() != Target::Parquet {
-        return misuse(
-            "--layout is for --to parquet",
-            "for the others there is --flat",
-        );
-    }
+    let target = args.target();
+    let is_log = target.is_log();
+    let is_of = |targets: &[Target]| targets.contains(&target);
     let has_columns = args.flat || !args.fields.is_empty() || args.merge.is_some();
-    if args.target() == Target::Images && has_columns {
-        let hint = "--flat, --field and --merge are for tables";
-        return misuse("--to images has no columns to choose", hint);
-    }
-    if args.target().is_log() && has_columns {
-        let hint = "--flat, --field and --merge are for tables";
-        return misuse("a log has no columns to choose", hint);
-    }
-    if args.target().is_log() && (args.labels.labels || args.labels.msg_dir.is_some()) {
-        let hint = "--labels and --msg-dir are for tables";
-        return misuse("the records of a log have no names of values", hint);
-    }
+    let has_names = args.labels.labels || args.labels.msg_dir.is_some();
     let is_cut = args.records.from.is_some() || args.end().is_some();
     let moves = args.clock.time.is_some_and(|time| time != TimeChoice::Utc);
-    if args.target().is_log() && moves && !is_cut {
-        let hint = "--time is the clock of --from and --to here: records keep their \
-                    times, or are at UTC where they are translated";
-        return misuse("a log has no other clock to choose", hint);
-    }
-    if args.ros2 && args.target() != Target::Mcap {
-        return misuse("--ros2 is for --to mcap", "or name a file with -o x.mcap");
-    }
-    if args.foxglove && args.target() != Target::Mcap {
-        return misuse("--foxglove is for --to mcap", "or name a file with -o x.mcap");
-    }
-    let has_chunks = matches!(args.target(), Target::Mcap | Target::Bag);
-    if args.compression.is_some() && !has_chunks {
-        let hint = "leave it out, or name a file with -o x.mcap";
-        return misuse("--compression is for --to mcap and --to bag", hint);
-    }
-    if args.target().is_track() && has_columns {
-        let hint = "--flat, --field and --merge are for tables";
-        return misuse("tracks have no columns to choose", hint);
-    }
-    if args.target().is_points() && has_columns {
-        let hint = "--flat, --field and --merge are for tables";
-        return misuse("files of points have all their columns", hint);
-    }
-    let has_encoding = matches!(args.target(), Target::Pcd | Target::Ply);
-    if args.points.encoding.is_some() && !has_encoding {
-        return misuse("--encoding is for --to pcd and --to ply", "leave it out");
-    }
-    if args.points.encoding == Some(EncodingChoice::Compressed)
-        && args.target() == Target::Ply
-    {
-        return misuse("PLY files cannot be compressed", "PCD files can");
-    }
     let has_look = args.picture.color.is_some() || args.picture.reach.is_some();
-    if has_look && args.target() != Target::Png {
-        return misuse("--color and --reach are for --to png", "leave them out");
-    }
-    if args.points.per.is_some() && !args.target().is_points() {
-        return misuse("--per is for points", "as with --to pcd");
-    }
-    let is_stream =
-        matches!(args.target(), Target::Csv | Target::Jsonl | Target::Arrow);
-    if args.is_stdout() && !is_stream {
-        let hint = "csv, jsonl and arrow can; others need a file: name it with -o";
-        return misuse("this format cannot be written to standard output", hint);
-    }
-    if args.is_stdout() && args.inputs.len() > 1 {
-        return misuse(
+    let is_packed = args.points.encoding == Some(EncodingChoice::Compressed);
+    let is_stream = is_of(&[Target::Csv, Target::Jsonl, Target::Arrow]);
+    let is_px4 = args.layout == Some(Layout::Px4);
+    let of_tables = "--flat, --field and --merge are for tables";
+    // What is wrong, what that is called, and what to do.
+    let rules = [
+        (
+            args.is_ambiguous(),
+            "--to is given twice for the same",
+            "once it may be a format, and once a time",
+        ),
+        (
+            args.layout.is_some() && target != Target::Parquet,
+            "--layout is for --to parquet",
+            "for the others there is --flat",
+        ),
+        (
+            target == Target::Images && has_columns,
+            "--to images has no columns to choose",
+            of_tables,
+        ),
+        (is_log && has_columns, "a log has no columns to choose", of_tables),
+        (
+            is_log && has_names,
+            "the records of a log have no names of values",
+            "--labels and --msg-dir are for tables",
+        ),
+        (
+            is_log && moves && !is_cut,
+            "a log has no other clock to choose",
+            "--time is the clock of --from and --to here: records keep their times, or \
+             are at UTC where they are translated",
+        ),
+        (
+            args.ros2 && target != Target::Mcap,
+            "--ros2 is for --to mcap",
+            "or name a file with -o x.mcap",
+        ),
+        (
+            args.foxglove && target != Target::Mcap,
+            "--foxglove is for --to mcap",
+            "or name a file with -o x.mcap",
+        ),
+        (
+            args.compression.is_some() && !is_of(&[Target::Mcap, Target::Bag]),
+            "--compression is for --to mcap and --to bag",
+            "leave it out, or name a file with -o x.mcap",
+        ),
+        (
+            target.is_track() && has_columns,
+            "tracks have no columns to choose",
+            of_tables,
+        ),
+        (
+            target.is_points() && has_columns,
+            "files of points have all their columns",
+            of_tables,
+        ),
+        (
+            args.points.encoding.is_some() && !is_of(&[Target::Pcd, Target::Ply]),
+            "--encoding is for --to pcd and --to ply",
+            "leave it out",
+        ),
+        (
+            is_packed && target == Target::Ply,
+            "PLY files cannot be compressed",
+            "PCD files can",
+        ),
+        (
+            has_look && target != Target::Png,
+            "--color and --reach are for --to png",
+            "leave them out",
+        ),
+        (
+            args.points.per.is_some() && !target.is_points(),
+            "--per is for points",
+            "as with --to pcd",
+        ),
+        (
+            args.is_stdout() && !is_stream,
+            "this format cannot be written to standard output",
+            "csv, jsonl and arrow can; others need a file: name it with -o",
+        ),
+        (
+            args.is_stdout() && args.inputs.len() > 1,
             "several logs, and one standard output",
             "convert them one by one",
-        );
-    }
-    let is_px4 = args.layout == Some(Layout::Px4);
-    if is_px4 && args.clock.time() != TimeChoice::Boot {
-        return misuse(
+        ),
+        (
+            is_px4 && args.clock.time() != TimeChoice::Boot,
             "--layout px4 needs --time boot",
             "its viewer counts from there",
-        );
+        ),
+    ];
+    match rules.into_iter().find(|(is_wrong, ..)| *is_wrong) {
+        Some((_, what, hint)) => Err(Complaint::misuse(what).hint(hint).into()),
+        None => Ok(()),
     }
-    Ok(())
 }
