@@ -5,6 +5,7 @@
 //! for what GPS says of UTC, and attitudes of the order of their numbers.
 
 mod finish;
+mod oddities;
 mod parts;
 mod stats;
 

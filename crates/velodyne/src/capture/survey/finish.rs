@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, mem};
 
-use logtool_core::{ClockZero, Manifest, Result, TimeRange, Topic, TopicId, Value};
+use logtool_core::{
+    ClockFit, ClockZero, Manifest, Result, TimeRange, Topic, TopicId, Value,
+};
 
 use crate::{
     capture::{
@@ -13,7 +15,7 @@ use crate::{
         topics,
     },
     clock_fit,
-    lidar::LidarOptions,
+    lidar::{Lidar, LidarOptions},
     oddity::Oddity,
 };
 
@@ -26,6 +28,51 @@ impl Survey {
         if let Some(last) = self.parts.last_mut() {
             last.bytes.end = self.end;
         }
+        self.parts.retain(|part| !part.bytes.is_empty());
+        let zero = match container {
+            Container::Bare => ClockZero::Boot,
+            _ => ClockZero::Unix,
+        };
+        let mut metadata = BTreeMap::new();
+        metadata.insert("container".into(), Value::Text(container.name().into()));
+        self.counts.metadata(&mut metadata);
+        let oddities = self.oddities();
+        let to_unix = self.to_unix();
+        let lidars = self.lidars(lidar, zero, to_unix.as_ref());
+
+        let counted = &self.topics.counted;
+        let times = counted.iter().map(|c| c.time).filter(|time| !time.is_empty());
+        let time = times.reduce(|all: TimeRange, next| all.cover(&next));
+        let senders = counted.iter().map(|counted| counted.sender).collect();
+        let mut manifest = Manifest {
+            format: topics::FORMAT_NAME.into(),
+            bytes: self.end,
+            topics: topics_of(counted, container),
+            streams: Vec::new(),
+            parts: self.parts,
+            reach: BTreeMap::new(),
+            clock: logtool_core::Clock { zero, to_unix },
+            time,
+            metadata,
+            damage: self.gaps.clone(),
+            remarks: oddities.iter().map(|odd| odd.text.clone()).collect(),
+            notes: String::new(),
+        };
+        let notes = Notes {
+            container,
+            declarations: self.declarations,
+            gaps: self.gaps,
+            starts: self.starts,
+            topics: senders,
+            points: add_points(lidars, &mut manifest),
+            oddities,
+        };
+        manifest.notes = Manifest::note(&notes)?;
+        Ok((manifest, notes))
+    }
+
+    /// What is odd in the capture.
+    fn oddities(&self) -> Vec<Oddity> {
         let mut odd = Vec::new();
         self.counts.remark(self.reader.pieces.given_up, &mut odd);
         let without_time: u64 =
@@ -35,97 +82,83 @@ impl Survey {
             let text = format!("{without_time} {packets} no time");
             odd.push(Oddity::new(&codes::WITHOUT_TIME, text));
         }
-        let zero = match container {
-            Container::Bare => {
-                let text = "times are what the packets tell, from the hour in which the \
-                            first was sent";
-                odd.push(Oddity::new(&codes::HOURS, text));
-                ClockZero::Boot
-            }
-            _ => ClockZero::Unix,
-        };
-        let mut remarks: Vec<String> = odd.iter().map(|odd| odd.text.clone()).collect();
-        let mut metadata = BTreeMap::new();
-        metadata.insert("container".into(), Value::Text(container.name().into()));
-        self.counts.metadata(&mut metadata);
+        if self.reader.container == Container::Bare {
+            let text = "times are what the packets tell, from the hour in which the first \
+                        was sent";
+            odd.push(Oddity::new(&codes::HOURS, text));
+        }
+        odd
+    }
 
+    /// What position packets tell of UTC.
+    fn to_unix(&self) -> Option<ClockFit> {
+        let counted = self.topics.counted.iter();
+        let offsets = counted.flat_map(|one| one.clock.offsets()).copied();
+        clock_fit::fit(offsets.collect(), "position packets")
+    }
+
+    /// The lidar that sent the packets of each topic; nothing for those of positions.
+    fn lidars(
+        &mut self,
+        options: &LidarOptions,
+        zero: ClockZero,
+        to_unix: Option<&ClockFit>,
+    ) -> Vec<Option<Lidar>> {
         let counted = &mut self.topics.counted;
-        let probes = counted.iter_mut().map(|one| mem::take(&mut one.probe));
-        let mut lidars: Vec<_> = probes.map(|probe| probe.finish(lidar)).collect();
+        let lidars = counted.iter_mut().map(|one| match one.sender.is_position {
+            true => None,
+            false => mem::take(&mut one.probe).finish(options),
+        });
+        let mut lidars: Vec<_> = lidars.collect();
         let counted = &*counted;
-        let offsets = counted.iter().flat_map(|one| one.clock.offsets()).copied();
-        let to_unix = clock_fit::fit(offsets.collect(), "position packets");
         for (own, one) in lidars.iter_mut().zip(counted) {
             let Some(own) = own else { continue };
             let is_its = |other: &&Counted| other.sender.address == one.sender.address;
             let mut clocks = counted.iter().filter(is_its).map(|one| &one.clock);
             own.tells_utc |= clocks.any(Clock::tells_utc);
-            if lidar.utc && zero == ClockZero::Unix {
-                let offset = to_unix.as_ref().map_or(0, |fit| fit.offset_nanos);
-                own.use_own_clock(offset, to_unix.is_some(), lidar.clock);
+            if options.utc && zero == ClockZero::Unix {
+                let offset = to_unix.map_or(0, |fit| fit.offset_nanos);
+                own.use_own_clock(offset, to_unix.is_some(), options.clock);
             }
         }
-        let mut topics = Vec::new();
-        for (index, one) in counted.iter().enumerate() {
-            let like =
-                |other: &&Counted| other.sender.is_position == one.sender.is_position;
-            let instance = counted.iter().take(index).filter(like).count() as u32;
-            topics.push(topic(one, instance, container));
-        }
-        let (mut points, mut reach) = (Vec::new(), BTreeMap::new());
-        let several = lidars.iter().flatten().count() > 1;
-        for (packets, lidar) in (0..).map(TopicId).zip(lidars) {
-            let topic = topics.get(packets.index());
-            let is_data = counted
-                .get(packets.index())
-                .is_some_and(|counted| !counted.sender.is_position);
-            let (Some(lidar), Some(topic), true) = (lidar, topic, is_data) else {
-                points.push(None);
-                continue;
-            };
-            let id = TopicId(topics.len() as u32);
-            let made = lidar.topic(topic);
-            let said = lidar.remarks().map(|remark| match several {
-                true => format!("{}: {remark}", made.label()),
-                false => remark,
-            });
-            remarks.extend(said);
-            topics.push(made);
-            let parts = self.parts.iter_mut();
-            parts
-                .filter(|part| part.topics.contains(packets))
-                .for_each(|part| part.topics.insert(id));
-            reach.insert(id, lidar.reach());
-            points.push(Some(Points { topic: id, lidar }));
-        }
-        let times = counted.iter().map(|c| c.time).filter(|time| !time.is_empty());
-        let time = times.reduce(|all: TimeRange, next| all.cover(&next));
-        self.parts.retain(|part| !part.bytes.is_empty());
-        let notes = Notes {
-            container,
-            declarations: self.declarations,
-            gaps: self.gaps.clone(),
-            starts: self.starts,
-            topics: counted.iter().map(|counted| counted.sender).collect(),
-            points,
-            oddities: odd,
-        };
-        let manifest = Manifest {
-            format: topics::FORMAT_NAME.into(),
-            bytes: self.end,
-            topics,
-            streams: Vec::new(),
-            parts: self.parts,
-            reach,
-            clock: logtool_core::Clock { zero, to_unix },
-            time,
-            metadata,
-            damage: self.gaps,
-            remarks,
-            notes: Manifest::note(&notes)?,
-        };
-        Ok((manifest, notes))
+        lidars
     }
+}
+
+/// Adds the topics of the points of `lidars`, one each topic of packets, to `manifest`.
+fn add_points(
+    lidars: Vec<Option<Lidar>>,
+    manifest: &mut Manifest,
+) -> Vec<Option<Points>> {
+    let several = lidars.iter().flatten().count() > 1;
+    let add = |(packets, lidar): (TopicId, Option<Lidar>)| {
+        let lidar = lidar?;
+        let id = TopicId(manifest.topics.len() as u32);
+        let made = lidar.topic(manifest.topics.get(packets.index())?);
+        let said = lidar.remarks().map(|remark| match several {
+            true => format!("{}: {remark}", made.label()),
+            false => remark,
+        });
+        manifest.remarks.extend(said);
+        manifest.topics.push(made);
+        let parts = manifest.parts.iter_mut();
+        let its = parts.filter(|part| part.topics.contains(packets));
+        its.for_each(|part| part.topics.insert(id));
+        manifest.reach.insert(id, lidar.reach());
+        Some(Points { topic: id, lidar })
+    };
+    (0..).map(TopicId).zip(lidars).map(add).collect()
+}
+
+/// The topics of packets.
+fn topics_of(counted: &[Counted], container: Container) -> Vec<Topic> {
+    let all = counted.iter().enumerate().map(|(index, one)| {
+        let like =
+            |other: &&Counted| other.sender.is_position == one.sender.is_position;
+        let instance = counted.iter().take(index).filter(like).count() as u32;
+        topic(one, instance, container)
+    });
+    all.collect()
 }
 
 fn topic(counted: &Counted, instance: u32, container: Container) -> Topic {
