@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
+#[path = "captures/sections.rs"]
+mod sections;
 #[path = "captures/twice.rs"]
 mod twice;
 #[path = "captures/written.rs"]
@@ -126,18 +128,6 @@ fn every_wrapping_gives_the_same_packets() {
                 assert!(late == 0 || name == "pow2.pcapng", "{name}: {late} ns");
             }
         }
-    }
-}
-
-#[test]
-fn two_sections_in_two_orders_of_bytes_give_the_packets_twice() {
-    let Some(packets) = packets() else { return };
-    let (_, found) = read("two_sections_mixed_endian.pcapng");
-    let twice: Vec<_> = packets.iter().chain(&packets).collect();
-    let found = &found["velodyne_packets"];
-    assert_eq!(found.len(), 120);
-    for ((time, bytes), (nanos, packet)) in found.iter().zip(twice) {
-        assert!(time.as_nanos() == *nanos && bytes == packet);
     }
 }
 

@@ -39,6 +39,10 @@ const BLOCKS: [u32; 9] = [1, 2, 3, 4, 5, 6, 10, 0xbad, SECTION];
 /// The type of a section's header, which is the same in either order of bytes.
 const SECTION: u32 = 0x0a0d_0d0a;
 
+/// How a section's header says in which order its bytes are.
+const BIG_ENDIAN: [u8; 4] = [0x1a, 0x2b, 0x3c, 0x4d];
+const LITTLE_ENDIAN: [u8; 4] = [0x4d, 0x3c, 0x2b, 0x1a];
+
 /// What a file of packets is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -86,8 +90,7 @@ impl Container {
         }
         let magic = head.get(8..12);
         let is_section = word(head, 0, false) == Some(SECTION)
-            && (magic == Some(&[0x1a, 0x2b, 0x3c, 0x4d])
-                || magic == Some(&[0x4d, 0x3c, 0x2b, 0x1a]));
+            && (magic == Some(&BIG_ENDIAN) || magic == Some(&LITTLE_ENDIAN));
         if is_section {
             return Some((Self::PcapNg, 0));
         }
@@ -107,6 +110,15 @@ impl Container {
         }
     }
 
+    /// Whether numbers are big-endian from an item on that has `bytes`, if they are so before
+    /// it, or not: a section says its own order.
+    pub(crate) fn is_big_endian(self, bytes: &[u8], before: bool) -> bool {
+        match (self, word(bytes, 0, false), bytes.get(8..12)) {
+            (Self::PcapNg, Some(SECTION), Some(magic)) => magic == BIG_ENDIAN,
+            _ => before,
+        }
+    }
+
     /// What lies at `at`, where the file, of `end` bytes, has `bytes`; numbers are
     /// big-endian in this section, or not.
     pub(crate) fn look(
@@ -118,7 +130,7 @@ impl Container {
     ) -> Look {
         let len = match self {
             Self::Pcap(pcap) => pcap.item_len(bytes),
-            Self::PcapNg => block_len(bytes, is_big_endian),
+            Self::PcapNg => block_len(bytes, self.is_big_endian(bytes, is_big_endian)),
             Self::Bare => is_data(bytes).then_some(DATA_BYTES as u64),
         };
         match len {
@@ -135,6 +147,7 @@ impl Container {
             Self::Pcap(pcap) => pcap.may_begin(bytes),
             Self::PcapNg => {
                 let kind = word(bytes, 0, is_big_endian);
+                let is_big_endian = self.is_big_endian(bytes, is_big_endian);
                 kind.is_some_and(|kind| BLOCKS.contains(&kind))
                     && block_len(bytes, is_big_endian).is_some()
             }
@@ -198,10 +211,6 @@ fn is_data(bytes: &[u8]) -> bool {
 
 /// How long the block is that begins with `bytes`, if it can be one.
 fn block_len(bytes: &[u8], is_big_endian: bool) -> Option<u64> {
-    let is_big_endian = match word(bytes, 0, false)? {
-        SECTION => bytes.get(8..12)? == [0x1a, 0x2b, 0x3c, 0x4d],
-        _ => is_big_endian,
-    };
     let len = word(bytes, 4, is_big_endian)?;
     let is_one = (12..=MAX_BLOCK).contains(&len) && len.is_multiple_of(4);
     is_one.then_some(len.into())

@@ -11,7 +11,7 @@ use crate::{
 const CHAIN: usize = 3;
 
 /// Looks for items of one container.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Search {
     pub(super) container: Container,
     pub(super) is_big_endian: bool,
@@ -57,16 +57,18 @@ impl Search {
 
     /// Whether items follow on each other from `at` on.
     fn begins(&self, mut at: u64, window: &Window<'_>) -> Result<bool> {
+        let mut is_big_endian = self.is_big_endian;
         for count in 0..CHAIN {
             let left = self.end.saturating_sub(at);
             if left == 0 || count > 0 && left < self.container.header_len() {
                 return Ok(true);
             }
             let bytes = window.peek(at, self.container.sight())?;
-            if !self.container.may_begin(&bytes, self.is_big_endian) {
+            is_big_endian = self.container.is_big_endian(&bytes, is_big_endian);
+            if !self.container.may_begin(&bytes, is_big_endian) {
                 return Ok(false);
             }
-            match self.container.look(at, &bytes, self.is_big_endian, self.end) {
+            match self.container.look(at, &bytes, is_big_endian, self.end) {
                 Look::Item(len) => at += len,
                 Look::Cut => return Ok(true),
                 Look::Nothing => return Ok(false),

@@ -73,7 +73,7 @@ struct Survey {
     parts: Vec<Part>,
     starts: Vec<PartStart>,
     /// The last search for an item: from where on, and where it was found.
-    searched: Option<(u64, Option<u64>)>,
+    searched: Option<(Search, u64, Option<u64>)>,
     /// Whether the last gap is of frames that are not all there, and no packet followed.
     loses: bool,
 }
@@ -110,8 +110,9 @@ impl Survey {
                 self.gap(DamageKind::Truncated, at, self.end);
                 return Ok(());
             }
-            let is_big_endian = self.reader.section.is_big_endian;
             let container = self.reader.container;
+            let before = self.reader.section.is_big_endian;
+            let is_big_endian = container.is_big_endian(&bytes, before);
             let look = container.look(at, &bytes, is_big_endian, self.end);
             let search = Search { container, is_big_endian, end: self.end };
             at = match look {
@@ -149,12 +150,16 @@ impl Survey {
             return Ok(None);
         }
         match self.searched {
-            Some((from, next)) if from <= at && next.is_none_or(|next| next > at) => {
+            Some((before, from, next))
+                if before == search
+                    && from <= at
+                    && next.is_none_or(|next| next > at) =>
+            {
                 Ok(next)
             }
             _ => {
                 let next = search.next(at, window)?;
-                self.searched = Some((at, next));
+                self.searched = Some((search, at, next));
                 Ok(next)
             }
         }

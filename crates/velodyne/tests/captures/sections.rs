@@ -1,0 +1,44 @@
+//! The sections of pcapng files, each with an order of bytes of its own.
+
+use super::*;
+
+#[test]
+fn two_sections_in_two_orders_of_bytes_give_the_packets_twice() {
+    let Some(packets) = packets() else { return };
+    let (_, found) = read("two_sections_mixed_endian.pcapng");
+    let twice: Vec<_> = packets.iter().chain(&packets).collect();
+    let found = &found["velodyne_packets"];
+    assert_eq!(found.len(), 120);
+    for ((time, bytes), (nanos, packet)) in found.iter().zip(twice) {
+        assert!(time.as_nanos() == *nanos && bytes == packet);
+    }
+}
+
+#[test]
+fn bytes_within_a_packet_cost_that_packet_in_either_order_of_bytes() {
+    let Some(packets) = packets() else { return };
+    let twice = [&packets[..], &packets].concat();
+    for (name, packets, broken) in [
+        ("std.pcapng", &packets, 14),
+        ("be.pcapng", &packets, 14),
+        ("two_sections_mixed_endian.pcapng", &twice, 14),
+        ("two_sections_mixed_endian.pcapng", &twice, 74),
+    ] {
+        let bytes = sample(&format!("pcap_variants/{name}")).unwrap();
+        let payload = &packets[broken].1;
+        let found = bytes.windows(payload.len()).enumerate();
+        let mut found = found.filter(|(_, some)| some == payload);
+        let at = found.nth(broken / 60).unwrap().0 + 600;
+        let bytes = [&bytes[..at], &[0; 100], &bytes[at..]].concat();
+        let (log, mut found) = opened(Bytes::from(bytes));
+        let found = found.remove("velodyne_packets").unwrap();
+        let found = found.iter().map(|(time, bytes)| (time.as_nanos(), bytes.clone()));
+        let found: Vec<_> = found.collect();
+        let mut rest = packets.clone();
+        rest.remove(broken);
+        assert!(found.iter().eq(rest.iter()), "{name}: {}", found.len());
+        assert!(
+            log.manifest().damage.iter().any(|gap| gap.bytes.contains(&(at as u64)))
+        );
+    }
+}
