@@ -111,7 +111,8 @@ impl Planner<'_> {
         leaf: usize,
     ) -> Option<(FieldRef, Node)> {
         let names = Names::new(self.labels?.get(&layout.name, field)?);
-        Some((names.field(&format!("{column}_label")), Node::Label(leaf, names)))
+        let fields = layout.fields.iter().map(|field| &*field.name);
+        Some((names.field(column, field, fields), Node::Label(leaf, names)))
     }
 }
 

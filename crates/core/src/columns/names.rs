@@ -39,8 +39,19 @@ impl Names {
         Self { dictionary: Arc::new(StringArray::from(names)), keys }
     }
 
-    /// The column of these names, called `column`.
-    pub(crate) fn field(&self, column: &str) -> FieldRef {
+    /// The column of these names, of those of `field` called `column`. It is called as none
+    /// of the `fields` beside it is.
+    pub(crate) fn field<'f>(
+        &self,
+        column: &str,
+        field: &str,
+        fields: impl Iterator<Item = &'f str> + Clone,
+    ) -> FieldRef {
+        let mut behind = "_label".to_owned();
+        while fields.clone().any(|other| other.strip_prefix(field) == Some(&behind)) {
+            behind.push('_');
+        }
+        let column = format!("{column}{behind}");
         let (key, value) = (Box::new(DataType::Int32), Box::new(DataType::Utf8));
         let names: Vec<_> =
             self.dictionary.iter().map(Option::unwrap_or_default).collect();

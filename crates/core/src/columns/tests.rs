@@ -136,6 +136,27 @@ fn values_with_names_get_a_dictionary_column() {
 }
 
 #[test]
+fn a_column_of_names_is_called_as_no_field_is() {
+    let plain = |name: &str| field(name, LayoutKind::Primitive(Primitive::U8), None);
+    let fields = ["a", "a_label", "a_label__", "b"].map(plain).to_vec();
+    let layout = Layout::packed("k".into(), fields).unwrap();
+    let mut labels = Labels::default();
+    for field in ["a", "b"] {
+        labels.insert("k", field, 1, "ONE".into());
+    }
+    for view in [View::Nested, View::Flat] {
+        let labels = Some(Arc::new(labels.clone()));
+        let columns = Columns { labels, ..Columns::all(view) };
+        let decoder = LayoutDecoder::new(&layout, &columns).unwrap();
+        let fields = decoder.schema().fields().iter();
+        let names: Vec<_> = fields.map(|field| field.name().as_str()).collect();
+        let expected =
+            ["time", "a", "a_label_", "a_label", "a_label__", "b", "b_label"];
+        assert_eq!(names, expected);
+    }
+}
+
+#[test]
 fn a_type_of_nothing_many_times_over_is_nothing() {
     let nothing = Arc::new(Layout::packed("nothing".into(), vec![]).unwrap());
     let million = vec![field("x", LayoutKind::Nested(nothing), Some(1 << 20))];

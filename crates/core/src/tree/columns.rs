@@ -91,7 +91,8 @@ impl Planner<'_> {
                 matches!(field, Shape::I32 | Shape::I64 | Shape::U32 | Shape::U64);
             if let Some(labels) = labels.filter(|_| is_integer) {
                 let names = Names::new(labels);
-                self.fields.push(names.field(&format!("{called}_label")));
+                let fields = shape.fields.iter().map(|(name, _)| &**name);
+                self.fields.push(names.field(&called, name, fields));
                 self.columns.push(Column { path, names: Some(names) });
             }
         }
