@@ -62,6 +62,11 @@ impl ShownClock {
         self.is_unix
     }
 
+    /// Whether it is the clock that the log was written by, and that is none of Unix time.
+    pub(crate) fn is_of_vehicle(&self) -> bool {
+        self.choice == TimeChoice::Boot && !self.is_unix
+    }
+
     /// The time range that was typed, on the log's own clock.
     pub(crate) fn range(
         &self,

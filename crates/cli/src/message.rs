@@ -52,9 +52,9 @@ fn texts(column: &ArrayRef) -> Option<StringArray> {
     }
 }
 
-/// Appends `[00:01:02.000] WARN   text`; a moment of Unix time is told as exactly as it is
-/// known, as ROS tells it. What a terminal would take for a command, and
-/// line ends, are shown and not sent; colours, as PX4 has in `Ready for takeoff!`, are
+/// Appends `[00:01:02.000] WARN   text`; on other clocks than a vehicle's own, times are told
+/// as exactly as they are known, as ROS tells them. What a terminal would take for a command,
+/// and line ends, are shown and not sent; colours, as PX4 has in `Ready for takeoff!`, are
 /// left out.
 pub(crate) fn write(
     clock: &ShownClock,
@@ -65,9 +65,9 @@ pub(crate) fn write(
 ) {
     let short = LEVELS.iter().find(|(_, name, _)| *name == level);
     let short = short.map_or(level, |(_, _, short)| short);
-    let time = match clock.is_unix() {
-        true => clock.exact_text(time),
-        false => clock.text(time),
+    let time = match clock.is_of_vehicle() {
+        true => clock.text(time),
+        false => clock.exact_text(time),
     };
     let _ = write!(line, "[{time}] {short:6} ");
     let mut rest = message.trim_end();

@@ -16,7 +16,7 @@ use crate::{
     outcome::Outcome,
     reader::{MakeRows, Reader},
     row::Rows,
-    terminal,
+    terminal::{self, say},
 };
 
 pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -56,7 +56,21 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
         },
     )?;
     lines.flush()?;
+    if !global.quiet {
+        tell_repeats(manifest);
+    }
     Ok(findings.tell(global.quiet))
+}
+
+/// Tells which topics were left out, as they repeat others.
+fn tell_repeats(manifest: &Manifest) {
+    let (_, repeats) = rosout::topics(manifest);
+    for topic in repeats.into_iter().filter_map(|id| manifest.get(id).ok()) {
+        let name = topic.label();
+        say!(
+            "left out: {name}, which repeats others: `logtool cat` with --topic {name}"
+        );
+    }
 }
 
 /// The topics of what was said, and what makes rows of them: text, and JSON.
@@ -64,7 +78,7 @@ pub(super) type Said = (TopicSet, MakeRows, MakeRows);
 
 /// What was said in a log, if anything was.
 pub(super) fn said(manifest: &Manifest) -> Result<Said> {
-    let nodes = rosout::topics(manifest);
+    let (nodes, _) = rosout::topics(manifest);
     if !nodes.is_empty() {
         return Ok((nodes.into_iter().collect(), rosout::text, rosout::json));
     }

@@ -40,6 +40,13 @@ fn what_nodes_of_ros_said_is_told_as_what_a_vehicle_said() {
     let last = "INFO   /static_transform_publisher_1396293887803024259: Spinning until \
                 killed publishing turtle1 to carrot";
     assert!(run.stdout.lines().last().unwrap().ends_with(last), "{run:?}");
+    // From the start of the bag, to the nanosecond.
+    let args = ["messages", &bag, "--time", "relative"];
+    let run = folder.run(&args).succeeded();
+    let times = ["00:00:00.000", "00:00:00.000040566", "00:00:00.000657689"];
+    for (line, time) in run.stdout.lines().zip(times) {
+        assert!(line.starts_with(&format!("[{time}] ")), "{line}");
+    }
     let json = folder.run(&["messages", &bag, "--json"]).succeeded().json_lines();
     let spawning = &json[8];
     let text = "Spawning turtle [turtle2] at x=[4.000000], y=[2.000000], \
@@ -56,6 +63,21 @@ fn what_nodes_of_ros_said_is_told_as_what_a_vehicle_said() {
         let same = folder.run(&["messages", name, "--json"]).succeeded();
         assert_eq!(same.json_lines(), json);
     }
+}
+
+#[test]
+fn a_topic_that_repeats_what_nodes_said_is_left_out_and_told() {
+    let Some(bag) = sample("rosbag/example.bag") else { return };
+    let folder = Folder::new();
+    let rename = "/rosout=/rosout_agg";
+    let args = ["filter", "-q", &bag, "-o", "agg.bag", "--rename", rename];
+    folder.run(&args).succeeded();
+    folder.run(&["merge", "-q", &bag, "agg.bag", "-o", "both.bag"]).succeeded();
+    let run = folder.run(&["messages", "both.bag"]);
+    let run = run.ended(0, &["left out: /rosout_agg, which repeats others"]);
+    assert_eq!(run.stdout.lines().count(), 10);
+    let run = folder.run(&["messages", "agg.bag"]).succeeded();
+    assert_eq!(run.stdout.lines().count(), 10);
 }
 
 #[test]

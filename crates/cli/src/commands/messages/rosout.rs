@@ -12,7 +12,7 @@ use arrow_array::{
     types::{Int8Type, UInt8Type},
 };
 use arrow_schema::DataType;
-use logtool_core::{Manifest, TopicId, TopicOrigin};
+use logtool_core::{Manifest, Topic, TopicId, TopicOrigin};
 
 use crate::row::Rows;
 
@@ -23,17 +23,19 @@ const TYPES: [&str; 3] =
 /// What `rosout` puts behind the name of the topic that repeats all others.
 const REPEATS: &str = "_agg";
 
-/// The topics of what nodes said; not that which repeats another.
-pub(super) fn topics(manifest: &Manifest) -> Vec<TopicId> {
+/// The topics of what nodes said, and those that repeat one of them.
+pub(super) fn topics(manifest: &Manifest) -> (Vec<TopicId>, Vec<TopicId>) {
     let said = manifest.topics().filter(|(_, topic)| {
         topic.origin == TopicOrigin::Logged && TYPES.contains(&&*topic.type_name)
     });
     let said: Vec<_> = said.collect();
     let has = |name: &str| said.iter().any(|(_, other)| other.name == name);
-    let own = said
-        .iter()
-        .filter(|(_, topic)| !topic.name.strip_suffix(REPEATS).is_some_and(has));
-    own.map(|(id, _)| *id).collect()
+    let is_own = |topic: &Topic| !topic.name.strip_suffix(REPEATS).is_some_and(has);
+    let (own, repeats): (Vec<_>, Vec<_>) =
+        said.iter().partition(|(_, topic)| is_own(topic));
+    let ids =
+        |topics: Vec<(TopicId, &Topic)>| topics.iter().map(|(id, _)| *id).collect();
+    (ids(own), ids(repeats))
 }
 
 /// Rows for people: the level, and the text behind the name of the node.
@@ -97,11 +99,9 @@ fn level(number: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use logtool_core::Topic;
-
     use super::*;
 
-    fn topics_of(names: &[&str]) -> Vec<u32> {
+    fn topics_of(names: &[&str]) -> [Vec<u32>; 2] {
         let topic = |name: &&str| Topic {
             encoding: "ros1".into(),
             type_name: "rosgraph_msgs/Log".into(),
@@ -112,13 +112,15 @@ mod tests {
             topics: names.iter().map(topic).collect(),
             ..Manifest::default()
         };
-        topics(&manifest).into_iter().map(|id| id.0).collect()
+        let (own, repeats) = topics(&manifest);
+        [own, repeats].map(|ids| ids.into_iter().map(|id| id.0).collect())
     }
 
     #[test]
-    fn what_repeats_another_topic_is_left_out() {
-        assert_eq!(topics_of(&["/rosout", "/rosout_agg", "/b"]), [0, 2]);
-        assert_eq!(topics_of(&["/rosout_agg"]), [0]);
+    fn what_repeats_another_topic_is_known() {
+        let all = ["/rosout", "/rosout_agg", "/b"];
+        assert_eq!(topics_of(&all), [vec![0, 2], vec![1]]);
+        assert_eq!(topics_of(&["/rosout_agg"]), [vec![0], vec![]]);
     }
 
     #[test]
