@@ -10,7 +10,7 @@ use crate::{
     args::{Compression, WritingArgs},
     complaint::Complaint,
     formats::FORMATS,
-    input::STDIN,
+    input::{Packing, STDIN},
     interrupt::{self, Guarded},
     paint,
     terminal::say,
@@ -56,6 +56,12 @@ impl NewLog {
             let what = format!("{} cannot be the name of a log", path.display());
             return Err(Complaint::misuse(what).into());
         };
+        if let Some((packing, stem)) = Packing::of_name(name) {
+            let (shown, how) = (path.display(), packing.name());
+            let what = format!("{shown} looks packed, and new logs are not");
+            let hint = format!("name it {stem}, and pack it with {how} then");
+            return Err(Complaint::misuse(what).hint(hint).into());
+        }
         let existing = if force { Existing::Replace } else { Existing::Refuse };
         let outputs = interrupt::outputs(url::parent(path), existing)?;
         let file = LogFile::begin(&outputs, name, format)?;

@@ -278,10 +278,7 @@ pub(crate) fn stem_of(input: &Input) -> Result<String> {
 /// what its outputs are named after.
 pub(crate) fn stem(path: &Path) -> Result<String> {
     let name = url::file_name(path).unwrap_or_default();
-    let name = ["gz", "xz", "zst"]
-        .iter()
-        .find_map(|packed| name.strip_suffix(packed)?.strip_suffix('.'))
-        .unwrap_or(name);
+    let name = Packing::of_name(name).map_or(name, |(_, name)| name);
     let stem = Path::new(name).file_stem().and_then(OsStr::to_str);
     stem.map(str::to_owned).context("the name of the input is no text")
 }

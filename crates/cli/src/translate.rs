@@ -17,7 +17,7 @@ use anyhow::Result;
 use arrow_array::{
     Array as _, RecordBatch, cast::AsArray as _, types::TimestampNanosecondType,
 };
-use logtool_core::{Log, Manifest, Selection, Topic, TopicOrigin, TopicSet};
+use logtool_core::{Log, Manifest, Selection, TimeRange, Topic, TopicOrigin, TopicSet};
 
 use crate::{complaint::Complaint, moved::Moved, translate::lidar::Kind};
 
@@ -107,12 +107,15 @@ impl Way {
         wanted: &Selection,
         moved: Moved,
     ) -> Result<Prepared> {
-        match self {
-            Self::Protobuf => protobuf::protobuf(log, &wanted.topics, moved),
-            Self::Px4 => ros::px4(log, &wanted.topics, moved),
-            Self::Lidar(kind) => lidar::lidar(log, wanted, moved, kind),
-            Self::Cdr => ros::cdr(log, &wanted.topics, moved),
-        }
+        let odd = odd_times(log.manifest(), wanted);
+        let mut prepared = match self {
+            Self::Protobuf => protobuf::protobuf(log, &wanted.topics, moved)?,
+            Self::Px4 => ros::px4(log, &wanted.topics, moved)?,
+            Self::Lidar(kind) => lidar::lidar(log, wanted, moved, kind)?,
+            Self::Cdr => ros::cdr(log, &wanted.topics, moved)?,
+        };
+        prepared.remarks.extend(odd);
+        Ok(prepared)
     }
 
     /// What a log says of itself that a log of the format `to` has no place for: a sentence.
@@ -163,6 +166,20 @@ impl Wish {
                     they are";
         Err(Complaint::misuse(what).hint(hint).into())
     }
+}
+
+/// What there is to say of records at times that cannot be right, which are `wanted`.
+fn odd_times(manifest: &Manifest, wanted: &Selection) -> Option<String> {
+    if wanted.time != TimeRange::ALL {
+        return None;
+    }
+    let topics = manifest.topics().filter(|(id, _)| wanted.topics.contains(*id));
+    let records = match topics.map(|(_, topic)| topic.odd_times).sum() {
+        0 => return None,
+        1 => "1 record has a time that cannot be right, and keeps it".to_owned(),
+        odd => format!("{odd} records have a time that cannot be right, and keep it"),
+    };
+    Some(format!("{records}: --from or --to leaves such out"))
 }
 
 /// Topics that say in words what others say.

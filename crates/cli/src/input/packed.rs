@@ -30,10 +30,21 @@ const MAX_RATIO: u64 = 1000;
 const SLACK: u64 = 64 << 20;
 
 impl Packing {
+    const ALL: [Self; 3] = [Self::Gzip, Self::Xz, Self::Zstd];
+
     /// How a file that begins with `head` is packed, if it is.
     pub(crate) fn of(head: &[u8]) -> Option<Self> {
-        let packings = [Self::Gzip, Self::Xz, Self::Zstd];
-        packings.into_iter().find(|packing| head.starts_with(packing.magic()))
+        Self::ALL.into_iter().find(|packing| head.starts_with(packing.magic()))
+    }
+
+    /// How a file called `name` is packed, if it is called as such are, and what it is
+    /// called without that end.
+    pub(crate) fn of_name(name: &str) -> Option<(Self, &str)> {
+        let (stem, end) = name.rsplit_once('.')?;
+        let packing = Self::ALL
+            .into_iter()
+            .find(|packing| end.eq_ignore_ascii_case(packing.extension()))?;
+        Some((packing, stem))
     }
 
     /// Its name.

@@ -30,6 +30,16 @@ fn packed_logs_are_unpacked_whatever_they_are_called() {
 }
 
 #[test]
+fn a_new_log_is_not_called_as_if_it_were_packed() {
+    let folder = Folder::with(&bytes::log());
+    for (command, name) in [("filter", "a.ulg.gz"), ("repair", "a.XZ")] {
+        let run = folder.run(&[command, "flight.ulg", "-o", name]);
+        run.ended(2, &["looks packed, and new logs are not", "hint: name it a"]);
+        assert!(!folder.path().join(name).exists());
+    }
+}
+
+#[test]
 fn of_a_cut_gzip_all_that_is_there_is_read_and_the_loss_is_told() {
     let mut gzip =
         flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());

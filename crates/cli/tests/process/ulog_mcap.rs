@@ -3,7 +3,10 @@
 
 use serde_json::Value;
 
-use crate::{program::Folder, samples::testdata};
+use crate::{
+    program::Folder,
+    samples::{sample, testdata},
+};
 
 fn topics(folder: &Folder, log: &str) -> Vec<(String, u64)> {
     let info = folder.run(&["info", "--json", log]).succeeded().stdout;
@@ -54,4 +57,17 @@ fn only_the_topics_and_the_time_that_are_wanted_are_there() {
         topics(&folder, "part.mcap"),
         [("/vehicle_attitude".to_owned(), records)]
     );
+}
+
+#[test]
+fn records_at_times_that_cannot_be_right_are_told_of() {
+    let Some(log) = sample("ulog/pyulog_sample_px4_events.ulg") else { return };
+    let folder = Folder::new();
+    // As pyulog has it: 12 records of its topics are at 0, before the log begins.
+    let told = "12 records have a time that cannot be right, and keep it";
+    for out in ["a.mcap", "a.bag"] {
+        folder.run(&["convert", &log, "-o", out]).ended(0, &[told]);
+    }
+    let run = folder.run(&["convert", &log, "-o", "b.mcap", "--from", "1s"]);
+    assert!(!run.ended(0, &[]).stderr.contains("cannot be right"));
 }
