@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::{bytes, program::Folder};
+use crate::{bytes, program::Folder, samples::testdata};
 
 #[test]
 fn a_log_becomes_csv_files_called_as_ulog2csv_calls_them() {
@@ -127,6 +127,31 @@ fn merging_makes_one_table_of_what_was_last_told() {
         "timestamp,att.x,att.1.x\n\
          1000000,0.5,\n1500000,0.5,-1.0\n2000000,1.5,-1.0\n2500000,nan,-1.0\n3000000,nan,-1.0\n"
     );
+}
+
+#[test]
+fn a_time_that_is_years_off_makes_no_rows_until_then() {
+    let folder = Folder::new();
+    let mut capture = std::fs::read(testdata("puck.pcap")).unwrap();
+    let word = |bytes: &[u8], at| {
+        u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+    };
+    folder.write("good.pcap", &capture);
+    // The second frame is of 72 days later.
+    let at = 24 + 16 + word(&capture, 24 + 8) as usize;
+    let seconds = word(&capture, at) + 72 * 86_400;
+    capture[at..at + 4].copy_from_slice(&seconds.to_le_bytes());
+    folder.write("stray.pcap", &capture);
+    let merge = |log: &str, out: &str| {
+        let args = ["convert", log, "-o", out, "--merge", "asof", "--rate", "100"];
+        folder.run(&args)
+    };
+    merge("good.pcap", "good").ended(0, &[]);
+    let run = merge("stray.pcap", "stray");
+    run.ended(0, &["others are over an hour away, as 2024-08-12T10:00:00"]);
+    let lines = |out: &str| folder.read(&format!("{out}/merged.csv")).lines().count();
+    // Frames are of 10:00:00.000200 to 10:00:00.054611: a row each hundredth of a second.
+    assert_eq!([lines("good"), lines("stray")], [1 + 5, 1 + 5]);
 }
 
 #[test]

@@ -16,6 +16,7 @@ use crate::{
     complaint::Complaint,
     human::counted,
     selection,
+    signals::Span,
     times::TypedTime,
 };
 
@@ -43,9 +44,13 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     let Some(rate) = args.rate else {
         return Err(Complaint::misuse("--merge needs a --rate").into());
     };
+    // A time that is years off would have a row for each moment until then.
+    let asked = clock.range(args.records.from, args.end())?;
+    let span = Span::of(log, &topics, asked)?;
+    let time = if span.stray.is_some() { span.usual } else { asked };
     let asof = AsofJob {
         columns_of,
-        time: clock.range(args.records.from, args.end())?,
+        time,
         period_nanos: rate.period_nanos,
         base: clock.base(),
         max_age_nanos: max_age(args.max_age)?,
@@ -62,7 +67,14 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     let remark = (left_out > 0).then(|| {
         format!("{} left out: their times cannot be right", counted(left_out, "record"))
     });
-    let remarks = remark.into_iter().chain(sink.remarks());
+    let stray = span.stray.map(|time| {
+        let time = clock.typed(time);
+        format!(
+            "rows are of the times of nine of ten records; others are over an hour away, \
+             as {time}: --from and --to choose other times"
+        )
+    });
+    let remarks = remark.into_iter().chain(stray).chain(sink.remarks());
     Ok(Made {
         topics,
         tables: 1,
