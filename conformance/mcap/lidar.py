@@ -19,7 +19,14 @@ from rosbags.typesys import Stores, get_typestore
 
 TYPES = {2: "u1", 4: "<u2", 6: "<u4", 7: "<f4"}
 FOXGLOVE_TYPES = {1: "u1", 3: "<u2", 5: "<u4", 7: "<f4"}
-NAMES = ["sample_real_s1.vel", "sample_sim_s2.vel", "vlp16_gadomski_position.pcap", "sim_hdl64e_s3_dual.pcap"]
+NAMES = [
+    "sample_real_s1.vel",
+    "sample_sim_s2.vel",
+    "vlp16_gadomski_position.pcap",
+    "vlp16_mrpt_gps_sample.pcap",
+    "hdl32e_rustlidarutils_example.pcap",
+    "sim_hdl64e_s3_dual.pcap",
+]
 
 
 def logs():
@@ -36,7 +43,8 @@ def read(path):
         for _, channel, message, decoded in reader.iter_decoded_messages():
             topics.setdefault(channel.topic, []).append((message.log_time, decoded))
         words = {one.name: one.metadata for one in reader.iter_metadata()}
-    return topics, int(words["logtool"].get("clock_offset_nanoseconds", 0))
+    shift = words["logtool"].get("clock_offset_nanoseconds")
+    return topics, None if shift is None else int(shift)
 
 
 def points(cloud):
@@ -55,16 +63,16 @@ def nanoseconds(stamp):
     return stamp.sec * 10**9 + (stamp.nanosec if hasattr(stamp, "nanosec") else stamp.nsec)
 
 
-def clouds(table, messages, shift):
+def clouds(table, messages):
     """Each scan is a cloud: its points, and their times."""
     columns = {name: table[name].to_numpy() for name in table.column_names if name != "time"}
-    times = table["time"].cast("int64").to_numpy() + shift
+    times = table["time"].cast("int64").to_numpy()
     scans = np.unique(columns["scan"])
     if len(scans) != len(messages):
         yield f"{len(messages)} clouds, not {len(scans)}"
         return
     # In the order in which they end; which is that of their numbers.
-    for scan, (_, cloud) in zip(scans, messages, strict=True):
+    for scan, (log_time, cloud) in zip(scans, messages, strict=True):
         rows = columns["scan"] == scan
         ours = points(cloud)
         if len(ours) != rows.sum() or (hasattr(cloud, "width") and cloud.width * cloud.height != rows.sum()):
@@ -76,6 +84,8 @@ def clouds(table, messages, shift):
         stamp = nanoseconds(cloud.header.stamp) if hasattr(cloud, "header") else cloud.timestamp.ToNanoseconds()
         if not np.array_equal(stamp + ours["t"].astype("int64"), times[rows]):
             yield f"scan {scan}: other times"
+        if log_time != times[rows].max():
+            yield f"scan {scan}: at {log_time}, not at the time of its last point"
         if not np.allclose(ours["time"], (times[rows] - stamp) / 1e9, rtol=1e-6):
             yield f"scan {scan}: other times as float32"
 
@@ -113,16 +123,19 @@ def check(path, tally):
         run("convert", path, "-o", folder / "foxglove.mcap", "--foxglove")
         topics, shift = read(folder / "made.mcap")
         if "/points" in topics:
-            run("convert", path, "-o", folder / "points", "--to", "parquet", "--topic", "points")
+            # Points of new logs are on the best UTC that there is, as is asked of tables.
+            knows_utc = shift is not None or path.suffix == ".pcap"
+            utc = ["--time", "utc"] if knows_utc else []
+            run("convert", path, "-o", folder / "points", "--to", "parquet", "--topic", "points", *utc)
         read_in = (pq.ParquetFile(table).read() for table in folder.glob("*/*.parquet"))
         tables = {topic(table.schema)[0]: table for table in read_in}
         for name, table in tables.items():
             ours = topics.get(f"/{name}")
             if name.startswith("points"):
                 count = f"{len(ours or [])} clouds, {table.num_rows} points"
-                tally.check("clouds", clouds(table, ours or [], shift), count)
+                tally.check("clouds", clouds(table, ours or []), count)
             elif ours and name != "image":
-                tally.check(name, rows(table, ours, shift), f"{len(ours)}")
+                tally.check(name, rows(table, ours, shift or 0), f"{len(ours)}")
         if "gps" in tables and "/gps/fix" in topics:
             table = tables["gps"]
             known = table["quality"].to_numpy() >= 1
@@ -157,11 +170,11 @@ def as_foxglove(folder, tables, topics, tally):
     for name, table in tables.items():
         ours = made.get(f"/{name}", [])
         if name.startswith("points"):
-            tally.check("foxglove.PointCloud", clouds(table, ours, shift), f"{len(ours)} clouds")
+            tally.check("foxglove.PointCloud", clouds(table, ours), f"{len(ours)} clouds")
             poses = [cloud.pose for _, cloud in ours]
             tally.check("their poses", [] if all(p.orientation.w == 1 and p.position.x == 0 for p in poses) else ["others"])
         elif ours and name != "image":
-            tally.check(f"{name} as protobuf", rows(table, ours, shift), f"{len(ours)}")
+            tally.check(f"{name} as protobuf", rows(table, ours, shift or 0), f"{len(ours)}")
     same = {
         "/tf": lambda m: [turn(m.transforms[0].transform)] if hasattr(m, "transforms") else [turn(m)],
         "/gps/fix": lambda m: [m.latitude, m.longitude],

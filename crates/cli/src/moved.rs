@@ -2,6 +2,8 @@
 
 use logtool_core::{Clock, ClockZero};
 
+use crate::clock::Seconds;
+
 /// By how much the times of a log are moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Moved {
@@ -15,6 +17,13 @@ impl Moved {
     pub(crate) fn to_unix(clock: &Clock) -> Self {
         let nanos = to_unix(clock);
         Self { nanos: nanos.unwrap_or(0), is_unix: nanos.is_some() }
+    }
+
+    /// How far, for people; nothing if they are not moved.
+    pub(crate) fn told(self) -> Option<String> {
+        let way = if self.nanos < 0 { "earlier" } else { "later" };
+        let nanos = Seconds(self.nanos.saturating_abs());
+        (self.nanos != 0).then(|| format!("times are {nanos} s {way}"))
     }
 }
 

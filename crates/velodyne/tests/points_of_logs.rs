@@ -265,6 +265,24 @@ fn the_clock_of_a_capture_is_compared_with_utc_by_packets_that_are_locked() {
 }
 
 #[test]
+fn packets_that_do_not_tell_of_a_pulse_tell_utc_where_no_others_do() {
+    let Some(bytes) = sample("hdl32e_rustlidarutils_example.pcap") else { return };
+    let of = |clock| {
+        let mut options = LidarOptions::default();
+        options.clock = clock;
+        let source = Arc::new(bytes.clone());
+        let log = CaptureLog::open_with(source, OpenOptions::default(), &options);
+        log.unwrap().manifest().clock.to_unix.clone()
+    };
+    // The first position packet: captured at 22:02:45.380293, it says 22:02:43 and 164475540 us
+    // past the hour.
+    let fit = of(ClockChoice::Auto).unwrap();
+    assert!((fit.offset_nanos + 904_753_000).abs() < 1_000_000, "{fit:?}");
+    assert!(fit.spread_nanos < 1_000_000 && fit.observations == 100, "{fit:?}");
+    assert_eq!(of(ClockChoice::Log), None);
+}
+
+#[test]
 fn a_clock_that_nobody_sets_is_not_taken_for_utc() {
     let Some((found, log)) = first_utc("vlp16_mrpt_gps_sample.pcap") else { return };
     let id = log.manifest().topic("points").unwrap();

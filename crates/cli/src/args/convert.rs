@@ -83,7 +83,8 @@ use crate::{
 ///
 /// A .vel log or a capture becomes an MCAP file or a bag with messages of ROS 1 (in MCAP with
 /// `--ros2` of ROS 2): `/points`, a `sensor_msgs/PointCloud2` for each scan (`t`: nanoseconds
-/// after the stamp, the time of its first point), `/image/compressed`, positions as
+/// after the stamp, the time of its first point; the message is of that of its last, so that
+/// --from and --to, which cut by points, cut messages alike), `/image/compressed`, positions as
 /// `sensor_msgs/NavSatFix` (`/gps/fix`), attitudes as transforms (`/tf`), and else types made
 /// of the columns. With `--foxglove` they are protocol buffers instead: `foxglove.PointCloud` of
 /// the same points, `foxglove.CompressedImage`, `foxglove.LocationFix`,

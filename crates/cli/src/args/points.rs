@@ -82,9 +82,9 @@ pub(crate) struct LidarArgs {
     #[arg(long, value_name = "DEGREES", help_heading = "Velodyne lidars")]
     #[arg(value_parser = azimuth, allow_hyphen_values = true)]
     pub(crate) cut: Option<u16>,
-    /// With --time utc: which clock points have their times from, where that of the lidar and
-    /// that of the log contradict each other [default: the lidar's, unless GPS messages in
-    /// the log say otherwise]
+    /// With --time utc, and in new logs: which clock points have their times from, where that of
+    /// the lidar and that of the log contradict each other [default: the lidar's, unless GPS
+    /// messages in the log say otherwise]
     #[arg(long, value_enum, value_name = "WHOSE", help_heading = "Velodyne lidars")]
     pub(crate) clock: Option<WhoseClock>,
 }

@@ -30,7 +30,8 @@ fn times(folder: &Folder, log: &str, topic: &str, more: &[&str]) -> Vec<String> 
 fn a_cloud_has_the_points_of_the_times_that_are_wanted_and_no_others() {
     for (log, from, to) in [("car.vel", "0.7", "0.9"), ("puck.pcap", "0.01", "0.03")] {
         let (folder, log) = (Folder::new(), testdata(log));
-        let relative = ["--time", "relative"];
+        // Tables have UTC only with --time utc, new logs always.
+        let relative = ["--time", "relative", "--clock", "log"];
         let all = times(&folder, &log, "points", &relative);
         let nanos = |text: &str| (text.parse::<f64>().unwrap() * 1e9).round() as i64;
         let cut = nanos(from)..nanos(to);

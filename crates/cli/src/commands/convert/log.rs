@@ -8,12 +8,12 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use logtool_core::{
-    CopyJob, Damage, Extract, Format, Log, RecordSink, Selection, TopicSet,
-    WriteOptions, copy,
+    ClockFit, ClockZero, CopyJob, Damage, Extract, Format, Log, RecordSink, Selection,
+    TopicSet, WriteOptions, copy,
 };
 
 use crate::{
-    args::{ConvertArgs, GlobalArgs, Target},
+    args::{ConvertArgs, GlobalArgs, Target, TimeChoice},
     clock::{self, ShownClock},
     complaint::{self, Complaint},
     findings::Findings,
@@ -114,7 +114,8 @@ pub(in crate::commands) fn open(
     args: &ConvertArgs,
     global: &GlobalArgs,
 ) -> Result<(Input, Arc<dyn Log>)> {
-    let lidar = lidars::options(&args.lidar, args.clock.time())?;
+    // What is made for a new log is of UTC, whatever clock --from and --to are typed on.
+    let lidar = lidars::options(&args.lidar, TimeChoice::Utc)?;
     let opened = opened::open_to_copy(input, global, &lidar)?;
     Ok((opened.input, opened.log.into()))
 }
@@ -179,6 +180,12 @@ impl Ready {
                     let zero = clock::zero(&manifest.clock);
                     remarks
                         .push(format!("times count from {zero}: it does not know UTC"));
+                }
+                if manifest.clock.zero == ClockZero::Unix {
+                    let fit = manifest.clock.to_unix.as_ref();
+                    let why = |fit: &ClockFit| format!(", as {} tell UTC", fit.source);
+                    let why = fit.map(why).unwrap_or_default();
+                    remarks.extend(moved.told().map(|told| format!("{told}{why}")));
                 }
                 options.words = way.words(manifest, input.file_name());
                 let time = time.later(moved.nanos);

@@ -137,7 +137,10 @@ const NANOS: u64 = 1_000_000_000;
 /// that; nothing where nobody knows.
 fn between(clock: &Clock, own: &Clock, assumed: bool) -> Option<i64> {
     let zero = to_unix(clock);
-    if std::ptr::eq(clock, own) || relation(clock, own) == Relation::Same {
+    // What counts from 1970 has only its own clock to be put right.
+    let is_of_one_start =
+        own.zero != ClockZero::Unix && relation(clock, own) == Relation::Same;
+    if std::ptr::eq(clock, own) || is_of_one_start {
         // GPS tells the time late by different amounts: of one start, one is enough.
         return Some(zero.unwrap_or(0));
     }
@@ -230,6 +233,11 @@ mod tests {
         let unix = clock(ClockZero::Unix, None);
         assert_eq!(between(&unix, &boot(Some(hour))), Some(hour));
         assert_eq!(between(&boot(Some(hour)), &unix), Some(0));
+        // Each clock of Unix time is off by its own error.
+        let late = clock(ClockZero::Unix, Some(-second));
+        assert_eq!(between(&late, &unix), Some(0));
+        assert_eq!(between(&unix, &late), Some(-second));
+        assert_eq!(between(&late, &late), Some(-second));
         assert_eq!(super::between(&unix, &boot(None), true), None);
         assert_eq!(relation(&unix, &unix), Relation::Same);
         assert_eq!(relation(&unix, &boot(Some(0))), Relation::Different);

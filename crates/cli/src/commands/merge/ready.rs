@@ -7,7 +7,6 @@ use logtool_core::{Extract, Format, Log, MovedLog, Selection, Shift, TopicSet};
 
 use crate::{
     args::{GlobalArgs, MergeArgs},
-    clock::Seconds,
     commands::merge::{clocks, names, sources::Source},
     lidars,
     moved::Moved,
@@ -80,10 +79,8 @@ pub(super) fn ready(
         if source.drift.is_some() {
             remarks.push("its clock runs off, which is put right".to_owned());
         }
-        if moved.nanos != 0 {
-            let zero = if moved.is_unix { ", to Unix time" } else { "" };
-            remarks.push(format!("times are {} s later{zero}", Seconds(moved.nanos)));
-        }
+        let zero = if moved.is_unix { ", to Unix time" } else { "" };
+        remarks.extend(moved.told().map(|told| format!("{told}{zero}")));
         if !global.quiet {
             let name = &source.input.name;
             remarks.iter().for_each(|remark| say!("{name}: {remark}"));

@@ -43,7 +43,7 @@ pub(super) fn open(args: &MergeArgs, global: &GlobalArgs) -> Result<Vec<Source>>
         let complaint = Complaint::misuse("one log has nothing to be merged with");
         return Err(complaint.hint("name two or more").into());
     }
-    let lidar = lidars::options(&args.lidar, TimeChoice::Boot)?;
+    let lidar = lidars::options(&args.lidar, TimeChoice::Utc)?;
     let mut sources = Vec::new();
     for (file, told) in files.iter().zip(told) {
         let opened = opened::open_to_copy(file, global, &lidar)?;

@@ -1,8 +1,9 @@
 //! Points: a cloud each scan.
 //!
 //! The fields begin as those of ROS's own driver do. Points are in the order of the packets.
-//! A cloud is stamped with the time of its first point; the message is of the time of the
-//! scan's last packet, when a driver would have sent it.
+//! A cloud is stamped with the time of its first point; the message is of that of its last one,
+//! so that both are on one clock, and of the times that are wanted if the points are. (ROS's
+//! driver sends it when the packet of that point has come, at most 1.3 ms later.)
 
 use std::sync::Arc;
 
@@ -98,8 +99,8 @@ struct Scans {
 /// A scan.
 struct Scan {
     number: u32,
-    /// The time of the record that its last point is of.
-    last: Timestamp,
+    /// The time of the record that it was last added to from, if its points tell none.
+    recorded: Timestamp,
     /// The points, but for their times.
     points: Vec<u8>,
     /// Their times.
@@ -158,11 +159,11 @@ impl Scans {
                     self.close(0, record, messages);
                 }
                 let (points, times) = (Vec::new(), Vec::new());
-                self.open.push(Scan { number, last: time, points, times });
+                self.open.push(Scan { number, recorded: time, points, times });
                 self.open.len() - 1
             });
             if let Some(scan) = self.open.get_mut(at) {
-                scan.last = time;
+                scan.recorded = time;
                 scan.times.push(nanos);
                 columns.put(row, &mut scan.points);
             }
@@ -172,7 +173,9 @@ impl Scans {
     /// Ends the scan at `at`, at the record with this index.
     fn close(&mut self, at: usize, record: usize, messages: &mut Messages) {
         let scan = self.open.remove(at);
-        let (number, last) = (scan.number, scan.last);
+        let number = scan.number;
+        let last = scan.times.iter().flatten().max().copied();
+        let last = last.map_or(scan.recorded, Timestamp::from_nanos);
         let (nanos, points) = scan.finish();
         let cloud = Cloud {
             number,

@@ -1,12 +1,13 @@
 //! What position packets tell of the clock of a lidar, and of that of the capture.
 
-use logtool_core::Timestamp;
+use logtool_core::{ClockFit, Timestamp};
 
 use crate::{
     capture::{
         item::NO_TIME,
         position::{LOCKED, Position},
     },
+    clock_fit,
     points::nearest,
 };
 
@@ -24,6 +25,9 @@ pub(super) struct Clock {
     /// UTC less the time of the capture, in nanoseconds, of those that are both and tell
     /// the date.
     offsets: Vec<i64>,
+    /// The same of those that do not say that they are locked, for want of better: some
+    /// HDL-32E never do.
+    unsure: Vec<i64>,
 }
 
 impl Clock {
@@ -36,14 +40,15 @@ impl Clock {
         self.locked += u64::from(is_locked);
         self.valid += u64::from(is_valid);
         // The sentence is of the last full second; the stamp is of the packet itself.
-        let sentence = position.fix.utc_nanos.filter(|_| is_locked && is_valid);
+        let sentence = position.fix.utc_nanos.filter(|_| is_valid);
         let utc = sentence.map(|utc| nearest(utc, 0, position.stamp));
         let offset = utc.and_then(|utc| utc.checked_sub(time.as_nanos()));
+        let list = if is_locked { &mut self.offsets } else { &mut self.unsure };
         if let Some(offset) = offset
             && time != NO_TIME
-            && self.offsets.len() < MAX_OBSERVATIONS
+            && list.len() < MAX_OBSERVATIONS
         {
-            self.offsets.push(offset);
+            list.push(offset);
         }
     }
 
@@ -68,9 +73,20 @@ impl Clock {
         self.is_valid()
     }
 
-    /// How far UTC is ahead of the clock of the capture, by each packet that tells.
-    pub(super) fn offsets(&self) -> &[i64] {
-        &self.offsets
+    /// How far UTC is ahead of the clock of the capture, as the packets of all lidars tell:
+    /// those that are locked, or else the others, unless `is_sure`.
+    pub(super) fn fit<'c>(
+        clocks: impl Iterator<Item = &'c Self> + Clone,
+        is_sure: bool,
+    ) -> Option<ClockFit> {
+        let all = |of: fn(&Self) -> &Vec<i64>| -> Vec<i64> {
+            clocks.clone().flat_map(of).copied().collect()
+        };
+        let locked = clock_fit::fit(all(|one| &one.offsets), "position packets");
+        locked.or_else(|| {
+            let unsure = if is_sure { Vec::new() } else { all(|one| &one.unsure) };
+            clock_fit::fit(unsure, "position packets that do not tell of a pulse")
+        })
     }
 
     fn is_locked(&self) -> bool {

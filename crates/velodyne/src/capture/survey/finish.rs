@@ -14,8 +14,7 @@ use crate::{
         survey::{Survey, clock::Clock, topics::Counted},
         topics,
     },
-    clock_fit,
-    lidar::{Lidar, LidarOptions},
+    lidar::{ClockChoice, Lidar, LidarOptions},
     oddity::Oddity,
 };
 
@@ -37,7 +36,7 @@ impl Survey {
         metadata.insert("container".into(), Value::Text(container.name().into()));
         self.counts.metadata(&mut metadata);
         let oddities = self.oddities();
-        let to_unix = self.to_unix();
+        let to_unix = self.to_unix(lidar.clock);
         let lidars = self.lidars(lidar, zero, to_unix.as_ref());
 
         let counted = &self.topics.counted;
@@ -90,11 +89,10 @@ impl Survey {
         odd
     }
 
-    /// What position packets tell of UTC.
-    fn to_unix(&self) -> Option<ClockFit> {
-        let counted = self.topics.counted.iter();
-        let offsets = counted.flat_map(|one| one.clock.offsets()).copied();
-        clock_fit::fit(offsets.collect(), "position packets")
+    /// What position packets tell of UTC, to who chose that clock.
+    fn to_unix(&self, choice: ClockChoice) -> Option<ClockFit> {
+        let is_sure = choice == ClockChoice::Log;
+        Clock::fit(self.topics.counted.iter().map(|one| &one.clock), is_sure)
     }
 
     /// The lidar that sent the packets of each topic; nothing for those of positions.

@@ -1,0 +1,123 @@
+//! On which clock the points of lidars are, in tables and in new logs.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::{
+    program::Folder,
+    samples::{sample, testdata},
+};
+
+/// The times of the messages of points in `log`, and the stamps of their clouds, in microseconds of
+/// Unix time.
+fn clouds(folder: &Folder, log: &str) -> Vec<(i64, i64)> {
+    let cat = folder.run(&["cat", log, "-t", "/points", "--json"]);
+    assert_eq!(cat.status, 0, "{log}");
+    let all = cat.json_lines();
+    let of = |cloud: &Value| {
+        let time = (cloud["time"].as_f64().unwrap() * 1e6) as i64;
+        let data = &cloud["data"];
+        let stamp = data["header"]["stamp"].as_i64().or(data["timestamp"].as_i64());
+        (time, stamp.unwrap() / 1000)
+    };
+    all.iter().map(of).collect()
+}
+
+/// The microseconds past the hour of the first data packet in `capture`, of which each frame is
+/// 16 bytes of its own and 42 of Ethernet, IPv4 and UDP; a data packet has 1206 bytes.
+fn first_stamp(capture: &[u8]) -> i64 {
+    let mut at = 24;
+    loop {
+        let word = |at: usize| {
+            u32::from_le_bytes(capture[at..at + 4].try_into().unwrap()) as usize
+        };
+        let payload = at + 16 + 42;
+        match word(at + 8) - 42 {
+            1206 => return word(payload + 1200) as i64,
+            len => at = payload + len,
+        }
+    }
+}
+
+#[test]
+fn points_in_new_logs_are_on_utc_as_those_in_tables_are() {
+    // date -u -d "2016-01-21 08:00" +%s
+    let hour = 1_453_363_200_000_000;
+    let Some(log) = sample("velodyne/vlp16_mrpt_gps_sample.pcap") else { return };
+    let expected = hour + first_stamp(&fs::read(&log).unwrap());
+    let folder = Folder::new();
+    for (new, more) in
+        [("a.bag", &[][..]), ("b.mcap", &["--foxglove"]), ("c.mcap", &["--ros2"])]
+    {
+        let told = "times are 0.367145 s earlier, as position packets tell UTC";
+        let convert = ["convert", &log, "-o", new];
+        folder.run(&[&convert[..], more].concat()).ended(0, &[told]);
+        let (_, stamp) = clouds(&folder, new)[0];
+        // Of the first firings, some did not come back.
+        assert!((0..100).contains(&(stamp - expected)), "{new}: {stamp} {expected}");
+    }
+    let merge = ["merge", &log, &testdata("puck.pcap"), "-o", "m.bag"];
+    folder.run(&merge).ended(0, &[]);
+    let (_, stamp) = clouds(&folder, "m.bag")[0];
+    assert!((0..100).contains(&(stamp - expected)), "{stamp} {expected}");
+}
+
+#[test]
+fn points_and_positions_of_a_lidar_that_tells_of_no_pulse_are_on_one_clock() {
+    // The first data packet is 164.473090 s past the hour, captured at 22:02:45.378121.
+    let Some(log) = sample("velodyne/hdl32e_rustlidarutils_example.pcap") else {
+        return;
+    };
+    let folder = Folder::new();
+    let times = ["--from", "2012-12-11T22:02:44.5Z", "--to", "2012-12-11T22:02:44.6Z"];
+    // date -u -d "2012-12-11 22:02:44" +%s
+    let second = 1_355_263_364_000_000;
+    let wanted = second + 500_000..second + 600_000;
+    for (new, more) in [("a.mcap", &["--foxglove"][..]), ("b.bag", &["--time", "utc"])]
+    {
+        let convert = ["convert", &log, "-o", new];
+        let told = folder.run(&[&convert[..], &times, more].concat());
+        told.ended(0, &["times are 0.904753 s earlier, as position packets"]);
+        let clouds = clouds(&folder, new);
+        // A turn takes 0.1 s, and the lidar is cut in one of them.
+        assert_eq!(clouds.len(), 3, "{new}");
+        for (time, stamp) in clouds {
+            assert!(
+                wanted.contains(&time) && wanted.contains(&stamp),
+                "{time} {stamp}"
+            );
+            assert!(stamp <= time, "{time} {stamp}");
+        }
+        let info = folder.run(&["info", "--json", new]).succeeded().json_lines();
+        let topics = info[0]["topics"].as_array().unwrap();
+        let position =
+            topics.iter().find(|topic| topic["name"] == "/position").unwrap();
+        // One with every 9 packets of 552.96 us.
+        assert_eq!(position["records"], 20, "{new}");
+    }
+    // Who believes the computer has its times.
+    let convert = ["convert", &log, "-o", "c.bag", "--clock", "log"];
+    let told = folder.run(&convert).stderr;
+    assert!(!told.contains("earlier"), "{told}");
+    let (time, stamp) = clouds(&folder, "c.bag")[0];
+    assert!(stamp >= second + 1_378_121 && stamp < time, "{time} {stamp}");
+}
+
+#[test]
+fn a_cloud_is_within_the_times_that_are_asked_for() {
+    let (folder, log) = (Folder::new(), testdata("car.vel"));
+    let times =
+        ["--from", "2010-09-30T13:11:07.237Z", "--to", "2010-09-30T13:11:07.637Z"];
+    // date -u -d "2010-09-30 13:11:07" +%s
+    let second = 1_285_852_267_000_000;
+    for new in ["a.mcap", "b.bag"] {
+        let convert = ["convert", &log, "-o", new];
+        folder.run(&[&convert[..], &times].concat()).ended(0, &[]);
+        let clouds = clouds(&folder, new);
+        assert_eq!(clouds.len(), 1);
+        for (time, _) in clouds {
+            assert!((second + 237_000..second + 637_000).contains(&time), "{time}");
+        }
+    }
+}
