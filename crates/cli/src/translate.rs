@@ -5,6 +5,7 @@
 //! protocol buffers of Foxglove's types; and messages of ROS 2 become those of ROS 1.
 
 mod decoded;
+mod frames;
 mod lidar;
 mod protobuf;
 mod ros;
@@ -20,6 +21,8 @@ use arrow_array::{
 use logtool_core::{Log, Manifest, Selection, TimeRange, Topic, TopicOrigin, TopicSet};
 
 use crate::{complaint::Complaint, moved::Moved, translate::lidar::Kind};
+
+pub(crate) use self::frames::Frames;
 
 /// Which messages are asked for, of logs that have none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +100,8 @@ impl Way {
     }
 
     /// `log` with its `wanted` topics, moved to another clock; messages that are made of
-    /// several rows are made only of those of the wanted times.
+    /// several rows are made only of those of the wanted times. The frames of lidars are called
+    /// as `frames` says.
     ///
     /// # Errors
     /// Where a topic cannot be read.
@@ -106,12 +110,13 @@ impl Way {
         log: Arc<dyn Log>,
         wanted: &Selection,
         moved: Moved,
+        frames: &Frames,
     ) -> Result<Prepared> {
         let odd = odd_times(log.manifest(), wanted);
         let mut prepared = match self {
             Self::Protobuf => protobuf::protobuf(log, &wanted.topics, moved)?,
             Self::Px4 => ros::px4(log, &wanted.topics, moved)?,
-            Self::Lidar(kind) => lidar::lidar(log, wanted, moved, kind)?,
+            Self::Lidar(kind) => lidar::lidar(log, wanted, moved, kind, frames)?,
             Self::Cdr => ros::cdr(log, &wanted.topics, moved)?,
         };
         prepared.remarks.extend(odd);

@@ -188,8 +188,8 @@ impl FromStr for Drift {
 /// time where they know it, by GPS for one; others need --offset: what to add to their times
 /// to be on the clock of the first log that is given none. `logtool align` finds it, and how fast a
 /// clock runs off (--drift, or both by --align). Where
-/// two logs have topics of one name and of different types, those of the later log are
-/// called /NAME/topic, after its file.
+/// two logs have topics of one name and of different types or vehicles, those of the later log are
+/// called /NAME/topic, after its file, and the frames of its lidars NAME/velodyne.
 ///
 /// In a bag, the connections of all bags are kept apart, though they may share a topic.
 /// In a ULog, topics of the same name, instance and type become one; informations and

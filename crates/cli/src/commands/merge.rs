@@ -4,6 +4,7 @@ mod apart;
 mod clocks;
 mod names;
 mod ready;
+mod renamed;
 mod sources;
 mod told;
 

@@ -27,7 +27,10 @@ use logtool_core::{
     TranslatedLog, VALID_ROWS,
 };
 
-use crate::{moved::Moved, translate::Prepared};
+use crate::{
+    moved::Moved,
+    translate::{Frames, Prepared},
+};
 
 pub(crate) use self::kind::Kind;
 
@@ -57,6 +60,7 @@ pub(super) fn lidar(
     wanted: &Selection,
     moved: Moved,
     kind: Kind,
+    frames: &Frames,
 ) -> Result<Prepared> {
     let Moved { nanos: offset_nanos, is_unix } = moved;
     let Selection { topics: wanted, time } = wanted;
@@ -76,18 +80,20 @@ pub(super) fn lidar(
             continue;
         }
         if is_points(topic) {
-            let scans = scans::scans(&log, id, topic, *time, offset_nanos, kind)?;
+            let of = (topic, frame(topic, frames));
+            let scans = scans::scans(&log, id, of, *time, offset_nanos, kind)?;
             translations.push(scans);
             continue;
         }
         if topic.type_name == "ImageM" {
-            translations.extend(images::images(&log, id, topic, offset_nanos, kind)?);
+            let images = images::images(&log, id, topic, offset_nanos, kind, frames)?;
+            translations.extend(images);
             continue;
         }
         if topic.name == PACKETS && kind == Kind::Ros {
             let mut all = manifest.topics.iter();
             let points = all.find(|p| is_points(p) && p.instance == topic.instance);
-            let whose = (id, topic);
+            let whose = (id, topic, frame(topic, frames));
             translations.push(packets::packets(
                 &log,
                 whose,
@@ -107,7 +113,7 @@ pub(super) fn lidar(
         }
         translations.extend(kind.fixes(&log, id, topic, offset_nanos)?);
         if topic.type_name == "RobotPoseM" {
-            match poses::poses(&log, id, topic, offset_nanos, kind)? {
+            match poses::poses(&log, id, topic, offset_nanos, kind, frames)? {
                 Some(translation) => translations.push(translation),
                 None => remarks.push(format!(
                     "left out: {} as a transform (the order of its four numbers is not \
@@ -149,10 +155,10 @@ pub(super) fn words(manifest: &Manifest) -> Vec<(String, BTreeMap<String, String
 }
 
 /// What messages of the lidar that `topic` is of say where they are measured.
-fn frame(topic: &Topic) -> String {
+fn frame(topic: &Topic, frames: &Frames) -> String {
     match topic.instance {
-        0 => "velodyne".to_owned(),
-        instance => format!("velodyne_{instance}"),
+        0 => frames.name("velodyne"),
+        instance => frames.name(&format!("velodyne_{instance}")),
     }
 }
 

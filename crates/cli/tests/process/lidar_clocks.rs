@@ -1,4 +1,4 @@
-//! On which clock the points of lidars are, in tables and in new logs.
+//! On which clock the points of lidars are in new logs, and in which frame.
 
 use std::fs;
 
@@ -38,6 +38,54 @@ fn first_stamp(capture: &[u8]) -> i64 {
             len => at = payload + len,
         }
     }
+}
+
+/// The frames of the messages of `topic` in `log`.
+fn frames(folder: &Folder, log: &str, topic: &str) -> Vec<String> {
+    let cat = folder.run(&["cat", log, "-t", topic, "--json"]);
+    assert_eq!(cat.status, 0, "{log}");
+    let of = |message: Value| {
+        let data = &message["data"];
+        let of_transform = data["child_frame_id"]
+            .as_str()
+            .or(data["transforms"][0]["child_frame_id"].as_str());
+        let own = data["header"]["frame_id"].as_str().or(data["frame_id"].as_str());
+        of_transform.or(own).unwrap().to_owned()
+    };
+    let mut all: Vec<String> = cat.json_lines().into_iter().map(of).collect();
+    all.dedup();
+    all
+}
+
+#[test]
+fn lidars_of_several_logs_have_frames_of_their_own() {
+    let (car, puck) = (testdata("car.vel"), testdata("puck.pcap"));
+    for (new, more) in [("a.mcap", &["--foxglove"][..]), ("b.bag", &[])] {
+        let folder = Folder::new();
+        let merge = ["merge", &puck, &car, "-o", new];
+        let told = "renamed, as /car/points, and frames, as car/velodyne";
+        folder.run(&[&merge[..], more].concat()).ended(0, &[told]);
+        assert_eq!(frames(&folder, new, "/points"), ["velodyne"]);
+        assert_eq!(frames(&folder, new, "/car/points"), ["car/velodyne"]);
+        assert_eq!(frames(&folder, new, "/tf"), ["car/base_link"]);
+        assert_eq!(frames(&folder, new, "/position/fix"), ["gps"]);
+    }
+    // Two captures, of lidars with different addresses, and of one.
+    let folder = Folder::new();
+    let mut bytes = fs::read(&puck).unwrap();
+    fs::write(folder.path().join("same.pcap"), &bytes).unwrap();
+    let address = [192, 168, 1, 201];
+    for at in 0..bytes.len() - 4 {
+        if bytes[at..at + 4] == address {
+            bytes[at + 3] = 202;
+        }
+    }
+    fs::write(folder.path().join("other.pcap"), bytes).unwrap();
+    let told = "3 renamed, as /other/position, and frames, as other/velodyne";
+    folder.run(&["merge", &puck, "other.pcap", "-o", "o.bag"]).ended(0, &[told]);
+    assert_eq!(frames(&folder, "o.bag", "/other/points"), ["other/velodyne"]);
+    let same = folder.run(&["merge", &puck, "same.pcap", "-o", "s.bag"]);
+    assert!(same.status == 0 && !same.stderr.contains("renamed"), "{}", same.stderr);
 }
 
 #[test]

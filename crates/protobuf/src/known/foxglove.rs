@@ -46,6 +46,8 @@ pub struct LocationFix {
     pub longitude: f64,
     /// Metres; 0 if nothing is known.
     pub altitude: f64,
+    /// What was there.
+    pub frame_id: &'static str,
 }
 
 /// How one frame lies in another: `foxglove.FrameTransform`.
@@ -96,6 +98,7 @@ impl LocationFix {
     pub fn put(&self, out: &mut Vec<u8>) {
         put_doubles(out, &[self.latitude, self.longitude, self.altitude]);
         put_moment(out, 6, self.nanos);
+        put_text(out, 7, self.frame_id.as_bytes());
     }
 }
 

@@ -26,7 +26,7 @@ use crate::{
     outcome::Outcome,
     progress, provenance, selection,
     terminal::say,
-    translate::{Way, Wish},
+    translate::{Frames, Way, Wish},
     url,
 };
 
@@ -173,7 +173,8 @@ impl Ready {
             Some(way) => {
                 let moved = Moved::to_unix(&manifest.clock);
                 let wanted = Selection { topics: topics.clone(), time };
-                let prepared = way.prepare(log.clone(), &wanted, moved)?;
+                let prepared =
+                    way.prepare(log.clone(), &wanted, moved, &Frames::default())?;
                 (remarks, warnings) = (prepared.remarks, prepared.warnings);
                 remarks.extend(way.left_out(manifest, format.name()));
                 if !moved.is_unix {

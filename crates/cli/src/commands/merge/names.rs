@@ -61,6 +61,11 @@ impl Names {
     }
 }
 
+/// What stands for the vehicle in the name of a topic that was given to it.
+pub(super) fn vehicle(name: &str) -> &str {
+    name.split('/').nth(1).unwrap_or_default()
+}
+
 /// The name of a file as a name of ROS can have it.
 fn prefix(file: &str) -> String {
     let stem =

@@ -7,12 +7,12 @@ use logtool_core::{Extract, Format, Log, MovedLog, Selection, Shift, TopicSet};
 
 use crate::{
     args::{GlobalArgs, MergeArgs},
-    commands::merge::{clocks, names, sources::Source},
+    commands::merge::{renamed::rename, sources::Source},
     lidars,
     moved::Moved,
     new_log,
     terminal::say,
-    translate::{Way, Wish},
+    translate::{Frames, Way, Wish},
 };
 
 /// A log as the new one takes it.
@@ -56,7 +56,9 @@ pub(super) fn ready(
                     lidars::warn(&source.input.name, manifest, &topics);
                 }
                 let wanted = Selection { topics, ..Selection::default() };
-                let prepared = way.prepare(source.log.clone(), &wanted, *moved);
+                let frames = Frames::default();
+                let prepared =
+                    way.prepare(source.log.clone(), &wanted, *moved, &frames);
                 let prepared = prepared.with_context(|| source.input.name.clone())?;
                 new_log::warn_of(&source.input.name, &prepared.warnings);
                 remarks = prepared.remarks;
@@ -87,50 +89,9 @@ pub(super) fn ready(
         }
         all.push(ready);
     }
-    let is_own: Vec<bool> =
-        ways.iter().map(|way| way.is_some_and(Way::is_of_vehicle)).collect();
     // Bags that share a topic are parts of one recording.
-    if is_own.contains(&true) {
-        rename(&mut all, sources, &is_own, args.same_clock, global);
+    if ways.iter().any(|way| way.is_some_and(Way::is_of_vehicle)) {
+        rename(&mut all, sources, moved, &ways, (args, global))?;
     }
     Ok(all)
-}
-
-/// Gives topics other names that an earlier log has of another kind, or of another vehicle.
-fn rename(
-    all: &mut [Ready],
-    sources: &[Source],
-    is_own: &[bool],
-    same_clock: bool,
-    global: &GlobalArgs,
-) {
-    let mut names = names::Names::default();
-    for (index, (ready, source)) in all.iter_mut().zip(sources).enumerate() {
-        let vehicle =
-            sources.iter().zip(is_own).take(index).position(|(other, own)| {
-                let (a, b) =
-                    (&other.log.manifest().clock, &source.log.manifest().clock);
-                *own && (same_clock || clocks::is_same(a, b))
-            });
-        // Logs that are translated are of one vehicle each; those of one start share it.
-        let vehicle = match is_own.get(index) {
-            Some(true) => Some(vehicle.unwrap_or(index)),
-            _ => None,
-        };
-        let changed =
-            names.add(ready.log.manifest(), source.input.file_name(), vehicle);
-        if changed.is_empty() {
-            continue;
-        }
-        if !global.quiet {
-            let first = changed.values().next().map_or("", String::as_str);
-            say!(
-                "{}: an earlier log has topics of these names: {} renamed, as {first}",
-                source.input.name,
-                changed.len()
-            );
-        }
-        ready.log =
-            Arc::new(MovedLog::new(ready.log.clone(), Shift::default(), &changed));
-    }
 }

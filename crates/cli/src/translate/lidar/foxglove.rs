@@ -9,7 +9,7 @@ use crate::translate::{
     lidar::{
         images::Image,
         kind::What,
-        poses::{CHILD, PARENT, Turn},
+        poses::{PARENT, Turn},
         scans::{Cloud, FIELDS},
     },
     protobuf,
@@ -63,11 +63,11 @@ pub(super) fn put_image(image: &Image<'_>, out: &mut Vec<u8>) {
     }
 }
 
-pub(super) fn put_turn(turn: &Turn, out: &mut Vec<u8>) {
+pub(super) fn put_turn(turn: &Turn<'_>, out: &mut Vec<u8>) {
     let message = FrameTransform {
         nanos: turn.nanos,
         parent: PARENT,
-        child: CHILD,
+        child: turn.child,
         translation: [0.0; 3],
         rotation: turn.rotation,
     };

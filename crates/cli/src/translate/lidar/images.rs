@@ -7,6 +7,7 @@ use arrow_array::{RecordBatch, cast::AsArray as _, types::Int32Type};
 use logtool_core::{Log, Topic, TopicId, Translation};
 
 use crate::translate::{
+    Frames,
     decoded::of_rows,
     lidar::kind::{Kind, What},
     nanos_of,
@@ -26,7 +27,12 @@ pub(super) struct Image<'b> {
 
 impl<'b> Image<'b> {
     /// The image in the row `row` of `batch`, `offset_nanos` later.
-    fn read(batch: &'b RecordBatch, row: usize, offset_nanos: i64) -> Option<Self> {
+    fn read(
+        batch: &'b RecordBatch,
+        row: usize,
+        offset_nanos: i64,
+        frames: &Frames,
+    ) -> Option<Self> {
         let number = |name: &str| -> Option<i32> {
             Some(
                 batch.column_by_name(name)?.as_primitive_opt::<Int32Type>()?.value(row),
@@ -35,7 +41,7 @@ impl<'b> Image<'b> {
         let encoding = batch.column_by_name("encoding")?;
         Some(Self {
             nanos: nanos_of(batch, row).saturating_add(offset_nanos),
-            frame: format!("camera_{}", number("camera")?),
+            frame: frames.name(&format!("camera_{}", number("camera")?)),
             encoding: encoding.as_string_opt::<i32>()?.value(row),
             width: number("width")? as u32,
             height: number("height")? as u32,
@@ -62,12 +68,14 @@ pub(super) fn images(
     topic: &Topic,
     offset_nanos: i64,
     kind: Kind,
+    frames: &Frames,
 ) -> Result<[Translation; 2]> {
     let files = kind.topic(topic, "/compressed", What::CompressedImage)?;
     let pixels = kind.topic(topic, "", What::Image)?;
-    let put = move |is_pixels: bool| {
+    let put = |is_pixels: bool| {
+        let frames = frames.clone();
         move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
-            let image = Image::read(batch, row, offset_nanos);
+            let image = Image::read(batch, row, offset_nanos, &frames);
             let image = image.filter(|image| image.step().is_some() == is_pixels);
             image.inspect(|image| kind.put_image(image, out)).is_some()
         }

@@ -86,7 +86,7 @@ impl Kind {
     }
 
     /// Adds the transform that `turn` is to `out`.
-    pub(super) fn put_turn(self, turn: &Turn, out: &mut Vec<u8>) {
+    pub(super) fn put_turn(self, turn: &Turn<'_>, out: &mut Vec<u8>) {
         match self {
             Self::Ros => ros::put_turn(turn, out),
             Self::Foxglove => foxglove::put_turn(turn, out),

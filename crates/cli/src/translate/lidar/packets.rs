@@ -14,7 +14,7 @@ use logtool_core::{
 use logtool_rosmsg::MessageWriter;
 use logtool_velodyne::{packet::Firings, vel::PacketReader};
 
-use crate::translate::{lidar::frame, ros::common};
+use crate::translate::ros::common;
 
 /// More packets are in another message: where the head does not turn.
 const MOST: usize = 4096;
@@ -25,11 +25,11 @@ const GAP_NANOS: u64 = 200_000_000;
 /// A turn, in hundredths of a degree.
 const TURN: u32 = 36_000;
 
-/// How the packets `id` of `log`, those of this `time`, become scans, `offset_nanos` later, of
-/// turns that end where those of `points` do, if there are points.
+/// How the packets `id` of `log`, those of this `time`, become scans in a frame, `offset_nanos`
+/// later, of turns that end where those of `points` do, if there are points.
 pub(super) fn packets(
     log: &Arc<dyn Log>,
-    (id, topic): (TopicId, &Topic),
+    (id, topic, frame): (TopicId, &Topic, String),
     points: Option<&Topic>,
     time: TimeRange,
     offset_nanos: i64,
@@ -43,7 +43,6 @@ pub(super) fn packets(
     let cut = points.and_then(|points| points.metadata.get("scan_cut"));
     let cut = cut.and_then(|cut| cut.strip_suffix(" deg")?.parse::<f64>().ok());
     let cut = (cut.unwrap_or(0.0) * 100.0).round() as u32 % TURN;
-    let frame = frame(topic);
     let begin = Arc::new(move || {
         let turn = Turn {
             frame: frame.clone(),

@@ -12,18 +12,20 @@ use arrow_array::{
 use logtool_core::{Log, Topic, TopicId, Translation, VALID_ROWS};
 
 use crate::translate::{
+    Frames,
     decoded::of_rows,
     lidar::kind::{Kind, What},
     nanos_of,
 };
 
-/// The frames.
+/// The frame in which all turn.
 pub(super) const PARENT: &str = "world";
-pub(super) const CHILD: &str = "base_link";
 
 /// An attitude.
-pub(super) struct Turn {
+pub(super) struct Turn<'t> {
     pub(super) nanos: i64,
+    /// The frame that is turned.
+    pub(super) child: &'t str,
     /// A quaternion: `x`, `y`, `z`, `w`.
     pub(super) rotation: [f64; 4],
 }
@@ -36,6 +38,7 @@ pub(super) fn poses(
     topic: &Topic,
     offset_nanos: i64,
     kind: Kind,
+    frames: &Frames,
 ) -> Result<Option<Translation>> {
     let Some(told) = topic.metadata.get("quaternion_order") else { return Ok(None) };
     let names = if told.starts_with("x, y, z, w") {
@@ -49,6 +52,7 @@ pub(super) fn poses(
     about.name = "/tf".to_owned();
     let valid: Option<u8> =
         topic.metadata.get(VALID_ROWS).and_then(|valid| valid.parse().ok());
+    let child = frames.name("base_link");
     let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
         let number = |name: &str| {
             let column = batch.column_by_name(name)?;
@@ -64,7 +68,7 @@ pub(super) fn poses(
         }
         let rotation = names.map(|name| number(name).unwrap_or(f64::NAN));
         let nanos = nanos_of(batch, row).saturating_add(offset_nanos);
-        kind.put_turn(&Turn { nanos, rotation }, out);
+        kind.put_turn(&Turn { nanos, child: &child, rotation }, out);
         true
     };
     Ok(Some(of_rows(log, id, about, put)))

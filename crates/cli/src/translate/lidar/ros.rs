@@ -6,7 +6,7 @@ use logtool_rosmsg::MessageWriter;
 use crate::translate::lidar::{
     images::Image,
     kind::What,
-    poses::{CHILD, PARENT, Turn},
+    poses::{PARENT, Turn},
     scans::{Cloud, FIELDS},
 };
 
@@ -56,8 +56,8 @@ pub(super) fn put_image(image: &Image<'_>, out: &mut Vec<u8>) {
     };
 }
 
-pub(super) fn put_turn(turn: &Turn, out: &mut Vec<u8>) {
+pub(super) fn put_turn(turn: &Turn<'_>, out: &mut Vec<u8>) {
     let mut message = MessageWriter::new(out);
-    message.u32(1).header(0, turn.nanos, PARENT).text(CHILD);
+    message.u32(1).header(0, turn.nanos, PARENT).text(turn.child);
     message.f64s(&[0.0; 3]).f64s(&turn.rotation);
 }

@@ -18,10 +18,7 @@ use logtool_core::{
     TopicId, Translate, Translation, View,
 };
 
-use crate::translate::lidar::{
-    frame,
-    kind::{Kind, What},
-};
+use crate::translate::lidar::kind::{Kind, What};
 
 /// The fields: names, where in a point they are, and what they are. `time` is in seconds and
 /// `t` in nanoseconds after the cloud's.
@@ -63,17 +60,17 @@ const MOST_NANOS: i64 = 4_000_000_000;
 /// others.
 const MOST_OPEN: usize = 2;
 
-/// How the points `id` of `log`, those of this `time`, become clouds, `offset_nanos` later.
+/// How the points `id` of `log`, those of this `time`, become clouds in this frame,
+/// `offset_nanos` later.
 pub(super) fn scans(
     log: &Arc<dyn Log>,
     id: TopicId,
-    topic: &Topic,
+    (topic, frame): (&Topic, String),
     time: TimeRange,
     offset_nanos: i64,
     kind: Kind,
 ) -> Result<Translation> {
     let about = kind.topic(topic, "", What::Cloud)?;
-    let frame = frame(topic);
     let log = log.clone();
     let begin = Arc::new(move || {
         let columns = Columns { time, ..Columns::all(View::Flat) };

@@ -50,5 +50,6 @@ fn fix(
         latitude,
         longitude,
         altitude: altitude.unwrap_or_default(),
+        frame_id: "gps",
     })
 }
