@@ -203,6 +203,11 @@ impl Pattern {
         self.is_match(&topic.name) || self.is_match(&numbered(topic))
     }
 
+    /// Whether it means `topic` by its label, or by its number.
+    pub(crate) fn is_one(&self, topic: &Topic) -> bool {
+        self.is_match(&topic.label()) || self.is_match(&numbered(topic))
+    }
+
     /// Whether it means the column `name`: by its name, with its topic before it, or
     /// by what the name begins with, up to a bracket or a dot.
     fn is_column(&self, topic: &Topic, name: &str) -> bool {

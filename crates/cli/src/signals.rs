@@ -1,6 +1,7 @@
 //! Numbers of a log over time: which are meant, and reading them thinned out.
 
 mod all;
+mod elements;
 mod find;
 mod numbers;
 mod span;
@@ -22,6 +23,7 @@ use logtool_plot::{Sampler, Signal};
 
 pub(crate) use self::{
     all::{All, one},
+    elements::each,
     find::{find, of_topic},
     numbers::numbers_of,
     span::{Span, near, within},
@@ -47,11 +49,24 @@ pub(crate) struct Wanted {
 /// How a number is made of others.
 pub(crate) type Way = Arc<dyn Fn(&[f64]) -> f64 + Send + Sync>;
 
-/// A column of the flat view, and of lists in it the number of the element.
+/// A column of the flat view, and what of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Input {
     pub(crate) column: usize,
-    pub(crate) element: Option<usize>,
+    pub(crate) part: Part,
+}
+
+/// Which number of each value of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// That which it is.
+    Itself,
+    /// The element of this number of the list that it is.
+    Element(usize),
+    /// How long the vector is that it is as a list.
+    Norm,
+    /// How many elements the list has that it is.
+    Count,
 }
 
 /// What was read.
@@ -249,11 +264,11 @@ impl<G: Gather> TableWriter for Table<G> {
                 batch
                     .columns()
                     .get(input.column)
-                    .map_or_else(Vec::new, |column| numbers(column, input.element))
+                    .map_or_else(Vec::new, |column| numbers(column, input.part))
             });
             let inputs: Vec<Vec<f64>> = inputs.collect();
             let validity = maker.validity.and_then(|(column, valid)| {
-                Some((numbers(batch.columns().get(column)?, None), valid))
+                Some((numbers(batch.columns().get(column)?, Part::Itself), valid))
             });
             let is_valid = |row: usize| match &validity {
                 Some((marks, valid)) => marks.get(row) == Some(valid),

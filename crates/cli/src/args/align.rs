@@ -7,7 +7,7 @@ use clap::Args;
 /// Find how far the clocks of two logs are apart, from what both measured
 ///
 /// Cross-correlates a signal of each: the first of log A, the second of log B. A signal is
-/// a topic and a field; of a vector or an array, as the rates of a gyro, its length is
+/// a topic and a field; of a vector, an array or a list, as the rates of a gyro, its length is
 /// taken, which is the same however the sensor is mounted. Nothing has to be known of the
 /// clocks, but that they run apart by no more than 200 millionths. Both signals are cut into
 /// windows, each of which is aligned by itself; where these do not agree, or another offset

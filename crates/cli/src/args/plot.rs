@@ -33,7 +33,7 @@ pub(crate) struct PlotArgs {
     // The help shows brackets as they are; in the docs they would be links.
     #[allow(rustdoc::broken_intra_doc_links)]
     /// What to draw: a topic and a field of it, as `logtool schema` names them; `x` is
-    /// also `x[0]` and `x.y`; `*` and `?` are wild
+    /// also `x[0]` and `x.y`, of a list each element; `*` and `?` are wild
     #[arg(required = true, value_name = "TOPIC.FIELD")]
     pub(crate) fields: Vec<String>,
     /// The picture, .svg or .png

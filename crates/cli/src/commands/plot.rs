@@ -148,6 +148,7 @@ fn draw(args: &PlotArgs, opened: &Opened, global: &GlobalArgs) -> Result<Drawn> 
     let clock = ShownClock::new(manifest, args.time)?;
     let wanted = signals::find(log, &args.fields)?;
     let asked = clock.range(args.from, args.to)?;
+    let wanted = signals::each(log, wanted, asked)?;
     if signals::within(asked, signals::near(manifest)).is_empty() {
         return Err(Complaint::new("the log has nothing at that time").into());
     }

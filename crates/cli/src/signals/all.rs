@@ -7,7 +7,7 @@ use logtool_core::{Damage, Log, TimeRange, Topic};
 
 use crate::{
     complaint::Complaint,
-    signals::{Gather, Wanted, find, gather},
+    signals::{Gather, Part, Wanted, find, gather, numbers::norm},
 };
 
 /// More samples are not kept: 256 MiB.
@@ -23,7 +23,8 @@ pub(crate) struct All {
 }
 
 /// Reads the signal that `text` means: if those are several columns of one topic, as of
-/// `/imu/data.angular_velocity` or `sensor_combined.gyro_rad`, the length of that vector.
+/// `/imu/data.angular_velocity` or `sensor_combined.gyro_rad`, or a list, the length of that
+/// vector.
 pub(crate) fn one(
     log: &dyn Log,
     text: &str,
@@ -51,6 +52,12 @@ fn together(found: Vec<Wanted>, text: &str, log: &dyn Log) -> Result<Wanted> {
         let topic = log.manifest().get(wanted.topic).map(Topic::label);
         topic.map(std::borrow::Cow::into_owned).unwrap_or_default()
     };
+    if let Some(input) =
+        all.inputs.first_mut().filter(|input| input.part == Part::Count)
+    {
+        input.part = Part::Norm;
+        all.name = format!("|{text}|");
+    }
     for more in found {
         if more.topic != all.topic {
             let (one, other) = (label(&all), label(&more));
@@ -58,15 +65,10 @@ fn together(found: Vec<Wanted>, text: &str, log: &dyn Log) -> Result<Wanted> {
             return Err(Complaint::misuse(what).hint("name one of them").into());
         }
         all.inputs.extend(more.inputs);
-        all.of = Arc::new(length);
+        all.of = Arc::new(norm);
         all.name = format!("|{text}|");
     }
     Ok(all)
-}
-
-/// How long a vector is.
-fn length(numbers: &[f64]) -> f64 {
-    numbers.iter().map(|number| number * number).sum::<f64>().sqrt()
 }
 
 /// Keeps what it is given.
@@ -85,15 +87,4 @@ impl Gather for Samples {
     }
 
     fn leave_out(&mut self) {}
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_vector_is_as_long_as_pythagoras_says() {
-        assert_eq!(length(&[3.0, 4.0]), 5.0);
-        assert!(length(&[1.0, f64::NAN]).is_nan());
-    }
 }

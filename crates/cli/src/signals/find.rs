@@ -9,7 +9,11 @@ use logtool_core::{Columns, Log, Topic, TopicId, View};
 use crate::{
     complaint::Complaint,
     selection::Pattern,
-    signals::{Input, Wanted, numbers::is_number, unit},
+    signals::{
+        Input, Part, Wanted,
+        numbers::{is_list, is_number},
+        unit,
+    },
     suggest,
 };
 
@@ -20,7 +24,8 @@ const SOME: usize = 8;
 const MOST: usize = 200;
 
 /// The numbers that `texts` mean, each a topic and a field as `sensor_gps.1.lat`,
-/// `/imu/data.angular_velocity.x`, `vehicle_attitude.q` or `/scan.ranges[3]`.
+/// `/imu/data.angular_velocity.x`, `vehicle_attitude.q` or `/scan.ranges[3]`. Of a whole list, as
+/// `/scan.ranges`, it is how many elements that [has](Part::Count).
 pub(crate) fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<Wanted>> {
     let manifest = log.manifest();
     let mut all: Vec<Wanted> = Vec::new();
@@ -32,7 +37,7 @@ pub(crate) fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<Wanted>> {
             // Anything with a dot in it may be the topic, and what follows the field.
             let mut dots = text.match_indices('.').map(|(at, _)| text.split_at(at));
             let is_it = |(name, _): &(&str, &str)| {
-                Pattern::new(name).is_ok_and(|pattern| pattern.is_match(&label))
+                Pattern::new(name).is_ok_and(|pattern| pattern.is_one(topic))
             };
             let Some((_, field)) = dots.rfind(|split| is_it(split)) else { continue };
             let schema = columns(log, id)?;
@@ -44,12 +49,18 @@ pub(crate) fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<Wanted>> {
         if all.len() == before {
             return Err(tried.complaint(text, log).into());
         }
-        if all.len() > MOST {
-            let what = format!("{} lines are too many for a picture", all.len());
-            return Err(Complaint::misuse(what).hint("name fewer fields").into());
-        }
+        check_count(all.len())?;
     }
     Ok(all)
+}
+
+/// Refuses so many lines as no picture holds.
+pub(super) fn check_count(lines: usize) -> Result<()> {
+    if lines <= MOST {
+        return Ok(());
+    }
+    let what = format!("{lines} lines are too many for a picture");
+    Err(Complaint::misuse(what).hint("name fewer fields, or elements as x[0]").into())
 }
 
 /// The number in the column called `column` of the topic `label`, if they are there.
@@ -59,7 +70,7 @@ pub(crate) fn of_topic(log: &dyn Log, label: &str, column: &str) -> Option<Wante
     let schema = columns(log, id).ok()?;
     let index = schema.index_of(column).ok()?;
     let field = schema.field(index);
-    is_number(field.data_type()).then(|| wanted(id, topic, index, None, field))
+    is_number(field.data_type()).then(|| wanted(id, topic, index, Part::Itself, field))
 }
 
 /// The flat view of a topic. A decoder of all columns has the time first, and counts
@@ -79,22 +90,17 @@ fn of_field(
     let mut found = Vec::new();
     for (index, field) in schema.fields().iter().enumerate().skip(1) {
         if is_number(field.data_type()) && pattern.begins(field.name()) {
-            found.push(wanted(id, topic, index, None, field));
+            found.push(wanted(id, topic, index, Part::Itself, field));
         }
     }
-    // An element of a list, of which the table has one column.
+    // A list, of which the table has one column, or an element of it.
     let element = text.strip_suffix(']').and_then(|text| text.rsplit_once('['));
-    let element = element.and_then(|(name, at)| Some((name, at.parse().ok()?)));
-    if let Some((name, element)) = element.filter(|_| found.is_empty()) {
-        let list = schema.index_of(name).ok().map(|index| (index, schema.field(index)));
-        let is_numbers = |field: &Field| match field.data_type() {
-            DataType::List(item) => is_number(item.data_type()),
-            _ => false,
-        };
-        if let Some((index, field)) = list.filter(|(_, field)| is_numbers(field)) {
-            found.push(wanted(id, topic, index, Some(element), field));
-        }
-    }
+    let element =
+        element.and_then(|(name, at)| Some((name, Part::Element(at.parse().ok()?))));
+    let (name, part) = element.unwrap_or((text, Part::Count));
+    let list = schema.index_of(name).ok().map(|index| (index, schema.field(index)));
+    let list = list.filter(|(_, field)| found.is_empty() && is_list(field.data_type()));
+    found.extend(list.map(|(index, field)| wanted(id, topic, index, part, field)));
     Ok(found)
 }
 
@@ -102,20 +108,25 @@ fn wanted(
     id: TopicId,
     topic: &Topic,
     column: usize,
-    element: Option<usize>,
+    part: Part,
     field: &Field,
 ) -> Wanted {
     let name = format!("{}.{}", topic.label(), field.name());
+    let of_list = match field.data_type() {
+        DataType::List(item) => item.data_type(),
+        own => own,
+    };
     // States and truths do not pass from one to the other.
-    let is_state = matches!(
-        field.data_type(),
-        DataType::Boolean | DataType::UInt8 | DataType::Int8
-    );
+    let is_state =
+        matches!(of_list, DataType::Boolean | DataType::UInt8 | DataType::Int8);
     Wanted {
         topic: id,
-        inputs: vec![Input { column, element }],
+        inputs: vec![Input { column, part }],
         of: Arc::new(|numbers| numbers.first().copied().unwrap_or(f64::NAN)),
-        name: element.map_or(name.clone(), |element| format!("{name}[{element}]")),
+        name: match part {
+            Part::Element(at) => format!("{name}[{at}]"),
+            _ => name,
+        },
         unit: unit::of(topic, field),
         is_held: is_state,
     }
@@ -185,11 +196,7 @@ impl Tried {
         };
         if let Some(kind) = self.others.first() {
             let what = format!("`{}` of {label} is no number: {kind}", self.field);
-            let hint = match kind.starts_with("List") {
-                true => format!("a number in it is {label}.{}[0]", self.field),
-                false => "`logtool cat` prints it".to_owned(),
-            };
-            return Complaint::new(what).hint(hint);
+            return Complaint::new(what).hint("`logtool cat` prints it");
         }
         let names = self.columns.iter().map(String::as_str);
         let usual = format!("`logtool schema FILE {label}` names them");

@@ -3,6 +3,8 @@
 use arrow_array::{Array, ArrayRef, cast::AsArray as _, types::*};
 use arrow_schema::{DataType, TimeUnit};
 
+use crate::signals::Part;
+
 /// Whether a column of this type is numbers that can be drawn.
 pub(crate) fn is_number(data_type: &DataType) -> bool {
     data_type.is_integer()
@@ -15,17 +17,31 @@ pub(crate) fn is_number(data_type: &DataType) -> bool {
         )
 }
 
-/// The numbers of `array`, NaN where there is none.
-pub(crate) fn numbers_of(array: &ArrayRef) -> Vec<f64> {
-    numbers(array, None)
+/// Whether a column of this type is lists of such numbers.
+pub(super) fn is_list(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::List(item) => is_number(item.data_type()),
+        _ => false,
+    }
 }
 
-/// The numbers of `array`, or of `element` of each list in it; NaN where there is none.
-/// Times are seconds, truth is 1.
-pub(super) fn numbers(array: &ArrayRef, element: Option<usize>) -> Vec<f64> {
-    if let Some(element) = element {
-        return of_lists(array, element);
+/// The `part` of each value of `array`, NaN where there is none.
+pub(super) fn numbers(array: &ArrayRef, part: Part) -> Vec<f64> {
+    match part {
+        Part::Itself => numbers_of(array),
+        Part::Element(at) => of_lists(array, |list| list.get(at).copied()),
+        Part::Norm => of_lists(array, |list| (!list.is_empty()).then(|| norm(list))),
+        Part::Count => of_lists(array, |list| Some(list.len() as f64)),
     }
+}
+
+/// How long a vector is.
+pub(super) fn norm(numbers: &[f64]) -> f64 {
+    numbers.iter().map(|number| number * number).sum::<f64>().sqrt()
+}
+
+/// The numbers of `array`; NaN where there is none. Times are seconds, truth is 1.
+pub(crate) fn numbers_of(array: &ArrayRef) -> Vec<f64> {
     macro_rules! of {
         ($type:ty, $float:expr) => {{
             let values = array.as_primitive::<$type>().iter();
@@ -57,20 +73,19 @@ pub(super) fn numbers(array: &ArrayRef, element: Option<usize>) -> Vec<f64> {
     }
 }
 
-/// The element of each list.
-fn of_lists(array: &ArrayRef, element: usize) -> Vec<f64> {
+/// What `of` makes of the numbers of each list.
+fn of_lists(array: &ArrayRef, of: impl Fn(&[f64]) -> Option<f64>) -> Vec<f64> {
     let Some(lists) = array.as_list_opt::<i32>() else {
         return vec![f64::NAN; array.len()];
     };
-    let values = numbers(lists.values(), None);
-    let of = |row: usize| {
+    let values = numbers_of(lists.values());
+    let list = |row: usize| {
         let ends = lists.value_offsets().get(row..row + 2)?;
-        let (start, end) = (usize::try_from(*ends.first()?).ok()?, *ends.last()?);
-        let at = start.checked_add(element)?;
-        let is_there = !lists.is_null(row) && at < usize::try_from(end).ok()?;
-        values.get(at).copied().filter(|_| is_there)
+        let end = |at: usize| usize::try_from(*ends.get(at)?).ok();
+        values.get(end(0)?..end(1)?).filter(|_| !lists.is_null(row))
     };
-    (0..lists.len()).map(|row| of(row).unwrap_or(f64::NAN)).collect()
+    let number = |row: usize| list(row).and_then(&of).unwrap_or(f64::NAN);
+    (0..lists.len()).map(number).collect()
 }
 
 #[cfg(test)]
@@ -85,12 +100,12 @@ mod tests {
     fn numbers_of_all_kinds_are_numbers() {
         let truths: ArrayRef =
             Arc::new(BooleanArray::from(vec![Some(true), Some(false)]));
-        assert_eq!(numbers(&truths, None), [1.0, 0.0]);
+        assert_eq!(numbers_of(&truths), [1.0, 0.0]);
         let spans: ArrayRef =
             Arc::new(DurationNanosecondArray::from(vec![1_500_000_000]));
-        assert_eq!(numbers(&spans, None), [1.5]);
+        assert_eq!(numbers_of(&spans), [1.5]);
         let texts: ArrayRef = Arc::new(StringArray::from(vec!["1"]));
-        assert!(numbers(&texts, None)[0].is_nan() && !is_number(texts.data_type()));
+        assert!(numbers_of(&texts)[0].is_nan() && !is_number(texts.data_type()));
     }
 
     #[test]
@@ -98,8 +113,21 @@ mod tests {
         let lists = [Some(vec![Some(1.0), Some(2.0)]), None, Some(vec![Some(3.0)])];
         let lists: ArrayRef =
             Arc::new(ListArray::from_iter_primitive::<Float64Type, _, _>(lists));
-        let second = numbers(&lists.slice(0, 3), Some(1));
+        let second = numbers(&lists.slice(0, 3), Part::Element(1));
         assert!(second[0] == 2.0 && second[1].is_nan() && second[2].is_nan());
-        assert_eq!(numbers(&lists.slice(2, 1), Some(0)), [3.0]);
+        assert_eq!(numbers(&lists.slice(2, 1), Part::Element(0)), [3.0]);
+    }
+
+    #[test]
+    fn a_list_is_a_vector_as_long_as_pythagoras_says() {
+        let lists = [Some(vec![Some(3.0), Some(4.0)]), Some(vec![]), None];
+        let lists: ArrayRef =
+            Arc::new(ListArray::from_iter_primitive::<Float32Type, _, _>(lists));
+        assert!(is_list(lists.data_type()) && !is_number(lists.data_type()));
+        let norms = numbers(&lists, Part::Norm);
+        assert!(norms[0] == 5.0 && norms[1].is_nan() && norms[2].is_nan());
+        let counts = numbers(&lists, Part::Count);
+        assert!(counts[..2] == [2.0, 0.0] && counts[2].is_nan());
+        assert!(norm(&[1.0, f64::NAN]).is_nan());
     }
 }

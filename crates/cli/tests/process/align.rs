@@ -173,6 +173,24 @@ fn two_cuts_of_a_real_flight_are_aligned_and_another_flight_is_refused() {
 }
 
 #[test]
+fn a_list_of_numbers_is_a_vector_as_the_array_is_that_it_was_made_of() {
+    let Some(log) = sample("ulog/px4ulogrs_quadrotor_local.ulg") else { return };
+    let folder = Folder::new();
+    for (new, more) in [("a.mcap", &[][..]), ("b.mcap", &["--ros2"]), ("c.bag", &[])] {
+        let convert = ["convert", &log, "-q", "-o", new];
+        folder.run(&[&convert[..], more].concat()).ended(0, &[]);
+        let signals = ["sensor_combined.gyro_rad", "/sensor_combined.gyro_rad"];
+        let args = ["align", &log, new, "--json", "--signal", signals[0], signals[1]];
+        let run = folder.run(&args);
+        assert_eq!(run.status, 0, "{new}: {}", run.stderr);
+        let found = &run.json_lines()[0];
+        assert_eq!(found["b"]["signal"], "|/sensor_combined.gyro_rad|");
+        // The log does not know UTC, and so its times stay as they are.
+        assert!(found["offset_s"].as_f64().unwrap().abs() < 1e-4, "{new}: {found}");
+    }
+}
+
+#[test]
 fn a_log_with_itself_is_off_by_no_more_than_is_told() {
     let Some(log) = sample("ulog/px4ulogrs_quadrotor_local.ulg") else { return };
     let signal = "sensor_combined.gyro_rad";

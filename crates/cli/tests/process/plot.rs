@@ -99,6 +99,28 @@ fn lines_of_one_colour_are_told_apart_by_their_dashes() {
 }
 
 #[test]
+fn a_list_is_a_line_for_each_element_as_an_array_of_a_ulog_is() {
+    let (folder, flight) = (Folder::new(), testdata("quad_flight.ulg"));
+    // testdata/README.md: 50 scans of 36 beams, of which number 7 is infinite.
+    let scans = ["plot", &testdata("rover.bag"), "/scan.ranges", "-o", "scans.svg"];
+    folder.run(&scans).ended(0, &["36 lines of 1,750 values"]);
+    assert!(folder.read("scans.svg").contains("/scan.ranges[31]"));
+    let plot = |log: &str, field: &str| {
+        let told = folder.run(&["plot", log, field, "-f", "-o", "x.svg"]).stderr;
+        told[told.find("svg: ").unwrap()..told.find(" in ").unwrap()].to_owned()
+    };
+    let own = plot(&flight, "sensor_combined.gyro_rad");
+    assert!(own.starts_with("svg: 3 lines"), "{own}");
+    for new in ["q.mcap", "q.bag"] {
+        folder.run(&["convert", &flight, "-q", "-o", new]).ended(0, &[]);
+        assert_eq!(plot(new, "/sensor_combined.gyro_rad"), own, "{new}");
+    }
+    // The first of several by its number too.
+    let second = plot(&flight, "battery_status.1.voltage_v");
+    assert_eq!(second[..12], plot(&flight, "battery_status.0.voltage_v")[..12]);
+}
+
+#[test]
 fn a_png_has_the_size_that_was_asked_for() {
     let folder = Folder::new();
     let (log, field) = (testdata("quad_flight.ulg"), "battery_status*.voltage_v");
@@ -118,7 +140,7 @@ fn what_cannot_be_drawn_is_said_and_nothing_is_there() {
     let run = |field: &str, out: &str, more: &[&str]| {
         folder.run(&[&["plot", &bag, field, "-o", out][..], more].concat())
     };
-    run("/scan.ranges", "x.svg", &[]).ended(1, &["is no number", "/scan.ranges[0]"]);
+    run("/imu/data.header.frame_id", "x.svg", &[]).ended(1, &["is no number"]);
     run("/scan.rages[1]", "x.svg", &[]).ended(1, &["no number `rages[1]`"]);
     run("/scn.ranges", "x.svg", &[]).ended(1, &["`/scan`"]);
     run("/imu/data", "x.svg", &[]).ended(
