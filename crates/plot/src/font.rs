@@ -3,12 +3,15 @@
 
 use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 
-use fontdb::Database;
+use fontdb::{Database, FaceInfo, Stretch, Style, Weight};
 use plotters::style::{FontStyle, register_font};
 use resvg::usvg::FontResolver;
 
 /// DejaVu Sans, of which the licence is beside it.
 const BYTES: &[u8] = include_bytes!("../vendor/dejavu/DejaVuSans.ttf");
+
+/// The name of its family.
+const FAMILY: &str = "DejaVu Sans";
 
 /// What it is called in pictures, so that browsers take theirs.
 pub(crate) const NAME: &str = "sans-serif";
@@ -26,21 +29,35 @@ pub(crate) fn database() -> Arc<Database> {
     let fonts = FONTS.get_or_init(|| {
         let mut fonts = Database::new();
         fonts.load_font_data(BYTES.to_vec());
-        fonts.set_sans_serif_family("DejaVu Sans");
+        fonts.set_sans_serif_family(FAMILY);
         Arc::new(fonts)
     });
     fonts.clone()
 }
 
-/// The font, and those of the system behind it.
-fn with_system() -> Arc<Database> {
-    static FONTS: OnceLock<Arc<Database>> = OnceLock::new();
-    let fonts = FONTS.get_or_init(|| {
-        let mut fonts = Database::clone(&database());
-        fonts.load_system_fonts();
-        Arc::new(fonts)
-    });
-    fonts.clone()
+/// The font, and those of the system behind it: of its family, none that is bold, slanted or
+/// narrow, and all. What is in several is called the same in each.
+fn with_system() -> &'static [Arc<Database>; 3] {
+    static FONTS: OnceLock<[Arc<Database>; 3]> = OnceLock::new();
+    FONTS.get_or_init(|| {
+        let mut all = Database::clone(&database());
+        all.load_system_fonts();
+        let only = |is_it: fn(&FaceInfo) -> bool| {
+            let mut fonts = all.clone();
+            let others = all.faces().filter(|face| !is_it(face));
+            others.for_each(|face| fonts.remove_face(face.id));
+            Arc::new(fonts)
+        };
+        let is_own = |face: &FaceInfo| {
+            is_plain(face) && face.families.iter().any(|(name, _)| name == FAMILY)
+        };
+        [only(is_own), only(is_plain), Arc::new(all)]
+    })
+}
+
+fn is_plain(face: &FaceInfo) -> bool {
+    (face.style, face.weight, face.stretch)
+        == (Style::Normal, Weight::NORMAL, Stretch::Normal)
 }
 
 /// Finds the font for each character: ours, or else one of the system. What none has is
@@ -50,9 +67,14 @@ pub(crate) fn resolver(missing: &Mutex<String>) -> FontResolver<'_> {
     FontResolver {
         select_font: FontResolver::default_font_selector(),
         select_fallback: Box::new(move |character, tried, fonts| {
-            // The faces that both have are called the same in both.
-            *fonts = with_system();
-            let found = find(character, tried, fonts);
+            // What the library finds among all may be bold.
+            let found = with_system().iter().find_map(|set| {
+                *fonts = set.clone();
+                find(character, tried, fonts)
+            });
+            // Those that were found before may be of another set.
+            let [.., all] = with_system();
+            *fonts = all.clone();
             if found.is_none() {
                 let mut missing =
                     missing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -72,4 +94,26 @@ pub(crate) fn printable(text: &str) -> String {
         c => c,
     };
     text.chars().map(printable).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ours_has_not_is_of_a_font_that_is_not_bold_if_there_is_one() {
+        let missing = Mutex::default();
+        let (resolver, mut fonts) = (resolver(&missing), database());
+        let own = fonts.faces().next().map(|face| face.id).unwrap();
+        // An Arabic letter, an emoji, a Chinese character.
+        for character in ['\u{0628}', '\u{1f600}', '\u{4e2d}'] {
+            let found = (resolver.select_fallback)(character, &[own], &mut fonts);
+            let Some(found) = found.and_then(|id| fonts.face(id)) else { continue };
+            let [_, plain, _] = with_system();
+            let mut plain = plain.clone();
+            let find = FontResolver::default_fallback_selector();
+            let has_plain = find(character, &[own], &mut plain).is_some();
+            assert_eq!(is_plain(found), has_plain, "{character}: {found:?}");
+        }
+    }
 }
