@@ -43,6 +43,8 @@ pub(super) fn run(args: &ReportArgs, global: &GlobalArgs) -> Result<Outcome> {
 
     let lidar = lidars::options(&args.lidar, TimeChoice::Boot)?;
     let opened = opened::open_with(&args.file, global, &lidar)?;
+    lidars::check_calibration(&args.lidar, opened.log.manifest())
+        .with_context(|| opened.input.name.clone())?;
     let mut findings = Findings::of(&opened.input, opened.log.manifest());
     findings.check(global.strict)?;
     let mut page = page(&opened, args, &mut findings)

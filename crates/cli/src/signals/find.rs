@@ -32,19 +32,21 @@ pub(crate) fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<Wanted>> {
     for text in texts {
         let mut tried = Tried::default();
         let before = all.len();
-        for (id, topic) in manifest.topics() {
-            let label = topic.label();
-            // Anything with a dot in it may be the topic, and what follows the field.
-            let mut dots = text.match_indices('.').map(|(at, _)| text.split_at(at));
-            let is_it = |(name, _): &(&str, &str)| {
-                Pattern::new(name).is_ok_and(|pattern| pattern.is_one(topic))
-            };
-            let Some((_, field)) = dots.rfind(|split| is_it(split)) else { continue };
+        // Anything up to a dot may be the topic, and what follows the field: as much as is one.
+        let dots = text.match_indices('.').map(|(at, _)| text.split_at(at));
+        let topics = |name: &str| -> Vec<(TopicId, &Topic)> {
+            let pattern = Pattern::new(name);
+            let is_it = |topic: &Topic| pattern.as_ref().is_ok_and(|p| p.is_one(topic));
+            manifest.topics().filter(|(_, topic)| is_it(topic)).collect()
+        };
+        let splits = dots.map(|(name, field)| (topics(name), field));
+        let split = splits.filter(|(topics, _)| !topics.is_empty()).last();
+        let (topics, field) = split.unwrap_or_default();
+        let field = field.strip_prefix('.').unwrap_or(field);
+        for (id, topic) in topics {
             let schema = columns(log, id)?;
-            let field = field.strip_prefix('.').unwrap_or(field);
-            let found = of_field(id, topic, &schema, field)?;
-            tried.add(&label, field, &schema);
-            all.extend(found);
+            all.extend(of_field(id, topic, &schema, field)?);
+            tried.add(&topic.label(), field, &schema);
         }
         if all.len() == before {
             return Err(tried.complaint(text, log).into());

@@ -216,3 +216,31 @@ fn files_of_scans_that_an_earlier_run_left_are_told() {
     assert!(left > 0 && all.len() > first.len());
     again.ended(0, &[&format!("{left} files of an earlier run still there")]);
 }
+
+#[test]
+fn a_calibration_of_one_of_several_lidars_is_used_for_that_one() {
+    let names = [
+        "vlp16_mrpt_gps_sample.pcap",
+        "hdl32e_rustlidarutils_example.pcap",
+        "calib_vlp16_nebula.yaml",
+    ];
+    let [Some(puck), Some(hdl), Some(calibration)] =
+        names.map(|name| sample(&format!("velodyne/{name}")))
+    else {
+        return;
+    };
+    let folder = Folder::new();
+    folder.run(&["merge", &puck, &hdl, "-q", "-o", "two.pcap"]).ended(0, &[]);
+    let run =
+        |args: &[&str]| folder.run(&[args, &["--calibration", &calibration]].concat());
+    run(&["report", "two.pcap", "-q", "-o", "two.html"]).ended(0, &[]);
+    let page = folder.read("two.html");
+    let misfit = "points: not shown: not supported: a calibration of 16 lasers";
+    assert!(page.contains(misfit) && page.contains("points.1: 10."));
+    // The first is the HDL-32E.
+    run(&["plot", "two.pcap", "points.1.x", "-o", "x.svg"]).ended(0, &["1 line of"]);
+    let first = run(&["plot", "two.pcap", "points.0.x", "-o", "y.svg"]);
+    first.ended(1, &["for a lidar of 32"]);
+    // One that suits none is refused.
+    run(&["report", &hdl, "-o", "one.html"]).ended(1, &["for a lidar of 32"]);
+}

@@ -119,6 +119,14 @@ fn what_is_far_from_all_of_the_log_is_counted_and_spoils_no_plot() {
     // Once, and for what it is.
     let told = folder.run(&args).ended(0, &["not shown: 1 value at times far"]);
     assert!(!told.stderr.contains("left out"), "{told:?}");
+    // Nor is it a gap between two records.
+    folder.write("sound.ulg", &log);
+    let frequencies = |log: &str| {
+        let info = folder.run(&["info", "--freq", "--json", log]).json_lines();
+        let topics = info[0]["topics"].as_array().unwrap().iter();
+        topics.map(|topic| topic["frequency"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(frequencies("stray.ulg"), frequencies("sound.ulg"));
 }
 
 /// A bag called `name` in `folder`, of ten seconds from 2024-06-01 10:00 on, with one of 251

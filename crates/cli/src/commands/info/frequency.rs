@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use logtool_core::{Log, Result, Selection, Timestamp, TopicId};
+use logtool_core::{Log, Result, Selection, Timestamp, Topic, TopicId};
 use serde::Serialize;
 
 use crate::{clock::Seconds, part_times::PartTimes};
@@ -36,7 +36,8 @@ const PENDING: usize = 8 << 20;
 const KEPT: usize = 4 << 20;
 
 /// Measures all topics of `log`, by their numbers; those of which there are fewer than
-/// two records have nothing to tell.
+/// two records have nothing to tell. Records of times that cannot be right are left out, as of
+/// [rates](Topic::rate_hz).
 pub(super) fn measure(log: &dyn Log) -> Result<Vec<Option<Frequency>>> {
     let manifest = log.manifest();
     let selection = Selection { topics: manifest.logged(), ..Selection::default() };
@@ -46,7 +47,17 @@ pub(super) fn measure(log: &dyn Log) -> Result<Vec<Option<Frequency>>> {
         room: KEPT,
     };
     let mut times = PartTimes::new(log, selection);
-    while times.part(&mut |topic, time| measuring.add(topic, time))? {
+    let is_right = |id: TopicId, time| {
+        let is_it = |topic: &Topic| {
+            topic.odd_times == 0 || topic.time.is_none_or(|right| right.contains(time))
+        };
+        manifest.get(id).is_ok_and(is_it)
+    };
+    while times.part(&mut |topic, time| {
+        if is_right(topic, time) {
+            measuring.add(topic, time);
+        }
+    })? {
         measuring.settle(times.parts().first().map(|part| part.time.start));
     }
     Ok(measuring.periods.into_iter().map(Periods::frequency).collect())

@@ -7,6 +7,7 @@ use logtool_core::{
 };
 use logtool_plot::{Block, TopView, TopViewOptions};
 use logtool_sinks::has_points;
+use logtool_velodyne::lidar::CALIBRATION_MISFIT;
 
 use crate::signals;
 
@@ -26,6 +27,10 @@ pub(super) fn first_of_each(log: &dyn Log, time: TimeRange) -> Result<Vec<Block>
             continue;
         }
         let mut label = topic.label().into_owned();
+        if let Some(misfit) = topic.metadata.get(CALIBRATION_MISFIT) {
+            blocks.push(Block::Text(format!("{label}: not shown: {misfit}")));
+            continue;
+        }
         if let Some(scan) = Scan::read(log, id, time, &label)? {
             if let Some(rate) = scan.rate() {
                 label = format!("{label}: {rate:.1} scans per second");
