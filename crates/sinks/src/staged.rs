@@ -85,11 +85,14 @@ impl Outputs {
         Arc::new(Self::made(dir.into(), None, existing, false))
     }
 
-    /// The files of one log in the data set `dir`, which replace what is there: each is
-    /// in a partition of the folder of its table. They are begun in a folder beside, so
-    /// that what a killed program leaves is all in one place.
-    pub fn of_partition(dir: impl Into<PathBuf>, partition: Partition) -> Arc<Self> {
-        let existing = Existing::Replace;
+    /// The files of one log in the data set `dir`: each is in a partition of the folder
+    /// of its table. They are begun in a folder beside, so that what a killed program
+    /// leaves is all in one place.
+    pub fn of_partition(
+        dir: impl Into<PathBuf>,
+        partition: Partition,
+        existing: Existing,
+    ) -> Arc<Self> {
         Arc::new(Self::made(dir.into(), Some(partition), existing, false))
     }
 

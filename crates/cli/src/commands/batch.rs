@@ -27,20 +27,19 @@ mod there;
 use std::collections::{BTreeMap, HashMap};
 
 use anyhow::{Context as _, Result};
-use arrow_array::RecordBatch;
 use serde_json::json;
 
 pub(super) use self::index::run as index;
 use self::{
-    dataset::{Dataset, Kind},
-    entry::Entry,
+    catalog::Catalogs,
+    dataset::Dataset,
     gate::Pass,
     inputs::{Found, Inputs},
     meter::{LogMeter, Meter},
     one::{Done, Work},
     patterns::Patterns,
     report::Report,
-    shard::Shard,
+    shard::{Division, Shard},
     side_by_side::Limits,
 };
 use crate::{
@@ -72,23 +71,10 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
     }
     let dataset = Dataset::open(&out, shard, global.quiet)?;
     let mut names = names_of(&dataset, &logs);
-    let mut parts = BTreeMap::new();
-    if let Some(shard) = shard {
-        let all: Vec<u32> = shard.parts(&logs);
-        parts = names.iter().cloned().zip(all.iter().copied()).collect();
-        let mut own = all.iter().map(|part| *part == shard.index);
-        names.retain(|_| own.next().unwrap_or(false));
-        let mut own = all.iter().map(|part| *part == shard.index);
-        logs.retain(|_| own.next().unwrap_or(false));
-    }
-    let is_own = |name: &str| {
-        let part = |shard: Shard| {
-            let known = parts.get(name).copied();
-            known.unwrap_or_else(|| shard.part_of_name(name)) == shard.index
-        };
-        shard.is_none_or(part)
-    };
-    clear_unfinished(&dataset, &is_own)?;
+    let division = Division::new(shard, &logs, &names);
+    (logs, names) =
+        logs.into_iter().zip(names).filter(|(_, name)| division.is_own(name)).unzip();
+    clear_unfinished(&dataset, &division)?;
     if shard.is_none() {
         dataset.forget_idle()?;
     }
@@ -143,7 +129,9 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
             note(found, name, done, &mut report, &meter);
         })
     })?;
-    let written = write_catalog(&dataset, shard, args, &work.options, &errors, &is_own);
+    let (options, as_lines) = (&*work.options, args.catalog.is_some());
+    let (dataset, division, errors) = (&dataset, &division, &errors);
+    let written = Catalogs { dataset, division, as_lines, options, errors }.write();
     report.odd = dataset.journal().odd()?;
     report.unused = patterns.unused().map(str::to_owned).collect();
     // Another part of the work may have what this one does not.
@@ -151,14 +139,7 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
     meter.finish();
     report.tell_json(&meter);
     report.tell(dataset.shown(), "converted", meter.took(), global.quiet);
-    let missing = written.context("the catalog is not as it should be")?;
-    if let (Some(Shard { count, .. }), 1.., false) = (shard, missing, global.quiet) {
-        let warning = paint::for_stderr().yellow("warning:");
-        say!(
-            "{warning} the catalogs of another number of parts are gone; those of {missing} \
-             of {count} parts are not there yet: run these too"
-        );
-    }
+    written.context("the catalog is not as it should be")?;
     meter.check()?;
     Ok(report.outcome())
 }
@@ -183,11 +164,13 @@ fn names_of(dataset: &Dataset, logs: &[Found]) -> Vec<String> {
 }
 
 /// Removes what was getting its names when the last run was killed; it is done again.
-fn clear_unfinished(dataset: &Dataset, is_own: &dyn Fn(&str) -> bool) -> Result<()> {
+fn clear_unfinished(dataset: &Dataset, division: &Division) -> Result<()> {
     let unfinished: Vec<(String, Vec<String>)> = {
         let journal = dataset.journal();
         let begun = journal.logs().filter(|(name, known)| {
-            !known.begun.is_empty() && journal.done(name).is_none() && is_own(name)
+            !known.begun.is_empty()
+                && journal.done(name).is_none()
+                && division.is_own(name)
         });
         begun.map(|(name, known)| (name.clone(), known.begun.clone())).collect()
     };
@@ -231,62 +214,4 @@ fn note(
         }
     }
     meter.tell(&event);
-}
-
-/// Writes the catalog of what is done, and of what failed; those of runs that shared the
-/// work otherwise go. Says, where some went, how many parts have none now.
-fn write_catalog(
-    dataset: &Dataset,
-    shard: Option<Shard>,
-    args: &BatchArgs,
-    options: &str,
-    errors: &BTreeMap<String, (Found, String)>,
-    is_own: &dyn Fn(&str) -> bool,
-) -> Result<u64> {
-    let stem = shard.map_or("_catalog".to_owned(), |shard| format!("_catalog-{shard}"));
-    let mut logs: Vec<String> = {
-        let journal = dataset.journal();
-        let done = journal.logs().filter(|(name, _)| journal.done(name).is_some());
-        done.map(|(name, _)| name.clone()).collect()
-    };
-    logs.extend(errors.keys().cloned());
-    logs.sort();
-    logs.dedup();
-    logs.retain(|name| is_own(name));
-    let rows = |name: &String| -> Result<RecordBatch> {
-        let known = dataset.journal().entry(name)?;
-        let failed = errors.get(name);
-        let new =
-            || failed.map(|(found, _)| Entry::of(found, name)).unwrap_or_default();
-        let mut entry = known.unwrap_or_else(new);
-        entry.error = failed.map(|(_, error)| error.clone());
-        catalog::rows(&entry)
-    };
-    let outputs = dataset.outputs("", Kind::OneFile);
-    catalog::write(&outputs, &stem, false, options, &mut logs.iter().map(rows))?;
-    if args.catalog.is_some() {
-        catalog::write(&outputs, &stem, true, options, &mut logs.iter().map(rows))?;
-    }
-    let written = dataset.put(&outputs)?;
-    let count_of = |name: &str| {
-        let count = name.strip_prefix("_catalog-")?.split_once("-of-")?.1;
-        count.split('.').next()?.parse::<u32>().ok()
-    };
-    let is_old = |name: &String| {
-        let of_all = name == "_catalog.parquet" || name == "_catalog.jsonl";
-        let count = count_of(name);
-        match shard {
-            None => count.is_some() || of_all,
-            Some(shard) => of_all || count.is_some_and(|count| count != shard.count),
-        }
-    };
-    let there = dataset.whole()?;
-    let old = || there.iter().filter(|name| is_old(name) && !written.contains(*name));
-    dataset.remove(old())?;
-    let Some(shard) = shard.filter(|_| old().next().is_some()) else { return Ok(0) };
-    let is_of_ours = |name: &&String| {
-        count_of(name) == Some(shard.count) && name.ends_with(".parquet")
-    };
-    let parts = there.iter().filter(is_of_ours).count() as u64;
-    Ok(u64::from(shard.count).saturating_sub(parts))
 }

@@ -186,24 +186,48 @@ fn a_strict_index_looks_again_into_what_is_damaged() {
     folder.run(&index).ended(3, &["1 log indexed"]);
 }
 
-#[test]
-fn parts_that_have_no_catalog_yet_are_told() {
-    let folder = Folder::new();
-    for name in ["x.ulg", "y.ulg", "z.ulg"] {
-        folder
-            .write(&format!("logs/{name}"), &fs::read(testdata("pasta.ulg")).unwrap());
+/// How many rows each log has in all catalogs of the data set `set`.
+fn rows_of_logs(folder: &Folder, ends: &str) -> BTreeMap<String, usize> {
+    let names = folder.list("set").into_iter();
+    let catalogs =
+        names.filter(|name| name.starts_with("_catalog") && name.ends_with(ends));
+    let mut logs = BTreeMap::new();
+    for catalog in catalogs {
+        for row in rows(folder, &format!("set/{catalog}")) {
+            *logs.entry(row["log"].as_str().unwrap().to_owned()).or_default() += 1;
+        }
     }
-    let batch = |shard: &[&str]| {
-        let batch = ["batch", "logs", "-o", "set"];
-        let run = folder.run(&[&batch[..], shard].concat()).ended(0, &[]);
-        run.stderr.contains("are not there yet")
+    logs
+}
+
+#[test]
+fn with_another_number_of_parts_each_log_stays_in_one_catalog() {
+    let folder = Folder::new();
+    let flight = fs::read(testdata("quad_flight.ulg")).unwrap();
+    for name in ["a.ulg", "b.ulg", "c.ulg", "d.ulg", "e.ulg"] {
+        folder.write(&format!("logs/{name}"), &flight);
+    }
+    let batch = |args: &[&str]| {
+        let batch = ["batch", "-o", "set", "--catalog", "jsonl"];
+        folder.run(&[&batch[..], args].concat()).ended(0, &[]);
+        let catalogs = folder.list("set").into_iter();
+        let parquet = catalogs.filter(|name| name.ends_with(".parquet"));
+        parquet.filter(|name| name.starts_with("_catalog")).collect::<Vec<_>>()
     };
-    assert!(!batch(&["--shard", "0/2"]), "nothing was there before");
-    assert!(!batch(&["--shard", "1/2"]));
-    assert!(!batch(&[]), "it is of all parts");
-    assert!(batch(&["--shard", "1/2"]));
-    assert!(!batch(&["--shard", "0/2"]), "all are there");
-    assert!(batch(&["--shard", "0/3"]));
+    assert_eq!(batch(&["logs"]), ["_catalog.parquet"]);
+    let all = rows_of_logs(&folder, ".jsonl");
+    assert_eq!(all.len(), 5);
+    let of_two = ["_catalog-0-of-2.parquet", "_catalog-1-of-2.parquet"];
+    assert_eq!(batch(&["logs", "--shard", "1/2"]), of_two);
+    assert_eq!(rows_of_logs(&folder, ".jsonl"), all);
+    // Logs that are no longer among the inputs too.
+    fs::remove_file(folder.path().join("logs/c.ulg")).unwrap();
+    for shard in ["2/3", "0/2", "1/2", "0/3", "1/3"] {
+        batch(&["logs", "--shard", shard]);
+        assert_eq!(rows_of_logs(&folder, ".jsonl"), all, "{shard}");
+    }
+    assert_eq!(batch(&["logs/a.ulg"]), ["_catalog.parquet"]);
+    assert_eq!(rows_of_logs(&folder, ".jsonl"), all);
 }
 
 #[cfg(unix)]

@@ -177,3 +177,16 @@ fn a_data_set_among_the_logs_is_told_and_left_out() {
     let run = batch(&folder, &["logs", "logs/set", "-o", "other"]);
     run.ended(0, &["1 log converted, 1 before"]);
 }
+
+#[test]
+fn empty_folders_of_tables_go_with_a_run_that_is_alone() {
+    let folder = folder(&[("quad_flight.ulg", "logs/x.ulg")]);
+    fs::create_dir_all(folder.path().join("set/_logtool")).unwrap();
+    let left = folder.path().join("set/battery_status~d0706c26");
+    fs::create_dir(&left).unwrap();
+    for (shard, stays) in [("0/2", true), ("1/2", true), ("0/1", false)] {
+        batch(&folder, &["-q", "logs", "-o", "set", "--shard", shard]).succeeded();
+        assert_eq!(left.exists(), stays, "{shard}");
+    }
+    assert!(folder.path().join("set/battery_status").is_dir());
+}

@@ -1,5 +1,7 @@
 //! The catalog of a data set: a row for each log and topic.
 
+mod files;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Result;
@@ -10,6 +12,7 @@ use arrow_array::{
 use logtool_core::{TableSink, Topic, TopicOrigin};
 use logtool_sinks::{FileNames, JsonLinesSink, NameStyle, Outputs, ParquetSink, Room};
 
+pub(super) use self::files::Catalogs;
 use crate::commands::batch::entry::{Entry, TopicEntry};
 
 /// The key of a catalog's metadata that has a digest of what changes how logs are read.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Result, bail};
-use logtool_sinks::{Outputs, Partition};
+use logtool_sinks::{Existing, Outputs, Partition};
 
 #[cfg(feature = "cloud")]
 use crate::commands::batch::there::There;
@@ -77,7 +77,7 @@ impl Dataset {
         self.place.check()
     }
 
-    /// The files of the log called `log`, which are of a `kind`.
+    /// The files of the log called `log`, which are of a `kind`, and replace what is there.
     pub(super) fn outputs(&self, log: &str, kind: Kind) -> Guarded {
         let partition = Partition::new(log, self.place.staging());
         let partition = match kind {
@@ -85,7 +85,12 @@ impl Dataset {
             Kind::Together => partition.together(),
             Kind::OneFile => partition.whole(),
         };
-        self.place.guard(Outputs::of_partition(self.place.dir(), partition))
+        self.guarded(partition, Existing::Replace)
+    }
+
+    fn guarded(&self, partition: Partition, existing: Existing) -> Guarded {
+        let outputs = Outputs::of_partition(self.place.dir(), partition, existing);
+        self.place.guard(outputs)
     }
 
     /// The tables for rows like `shapes`, in their order.
@@ -115,7 +120,7 @@ impl Dataset {
         let (log, source) = (&*entry.log, &*entry.source);
         self.place.note(&Line::Begun { log, source, files: &files })?;
         let mut settle = || -> Result<()> {
-            self.put(outputs)?;
+            self.put(outputs, Existing::Replace)?;
             self.remove(all.difference(&new))?;
             entry.files = new.iter().cloned().collect();
             self.finish(entry)
@@ -128,13 +133,32 @@ impl Dataset {
         settled
     }
 
+    /// Adds the file called `name`, which is in no table, and which `write` writes. One that
+    /// is there is replaced, or stays, also if another run adds it meanwhile.
+    pub(super) fn add(
+        &self,
+        name: &str,
+        existing: Existing,
+        write: impl FnOnce(&Arc<Outputs>) -> Result<()>,
+    ) -> Result<()> {
+        let stays = || existing == Existing::Refuse && self.place.has(name);
+        if stays() {
+            return Ok(());
+        }
+        let partition = Partition::new("", self.place.staging()).whole();
+        let outputs = self.guarded(partition, existing);
+        match write(&outputs).and_then(|()| self.put(&outputs, existing)) {
+            Err(_) if stays() => Ok(()),
+            done => done,
+        }
+    }
+
     /// Gives the files `outputs` their names.
-    pub(super) fn put(&self, outputs: &Arc<Outputs>) -> Result<BTreeSet<String>> {
+    fn put(&self, outputs: &Arc<Outputs>, existing: Existing) -> Result<()> {
         let names = self.names(outputs)?;
         outputs.commit()?;
         let files: Vec<&str> = names.iter().map(String::as_str).collect();
-        self.place.put(&files)?;
-        Ok(names)
+        self.place.put(&files, existing)
     }
 
     /// Notes that a log is done.

@@ -2,7 +2,6 @@
 //! share the work.
 
 use std::{
-    collections::BTreeSet,
     fs::{self, File, OpenOptions, TryLockError},
     io,
     path::{Path, PathBuf},
@@ -10,7 +9,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use logtool_sinks::Outputs;
+use logtool_sinks::{Existing, Outputs};
 
 use crate::{
     commands::batch::{
@@ -32,8 +31,8 @@ pub(super) struct Here {
     /// Where files are begun.
     staging: PathBuf,
     journal: Mutex<Journal>,
-    /// The tables from which files were removed, unless others may be writing them.
-    emptied: Option<Mutex<BTreeSet<PathBuf>>>,
+    /// Whether nobody else may be writing tables.
+    is_alone: bool,
     /// Nobody else writes while these are held; they are free when the program ends,
     /// however it does.
     _locks: Vec<File>,
@@ -63,9 +62,8 @@ impl Here {
         }
         fs::create_dir(&staging).with_context(|| staging.display().to_string())?;
         let journal = Mutex::new(Journal::open(&state.join(JOURNAL))?);
-        let emptied = shard.is_none().then(Mutex::default);
-        let dir = dir.to_owned();
-        Ok(Self { dir, staging, journal, emptied, _locks: locks })
+        let (dir, is_alone) = (dir.to_owned(), shard.is_none());
+        Ok(Self { dir, staging, journal, is_alone, _locks: locks })
     }
 }
 
@@ -86,7 +84,7 @@ impl Place for Here {
         interrupt::guard(outputs)
     }
 
-    fn put(&self, _: &[&str]) -> Result<()> {
+    fn put(&self, _: &[&str], _: Existing) -> Result<()> {
         Ok(()) // where they have their names
     }
 
@@ -95,11 +93,6 @@ impl Place for Here {
     }
 
     fn remove(&self, files: &[&str]) -> Result<()> {
-        if let Some(emptied) = &self.emptied {
-            let tables = files.iter().filter_map(|file| file.split_once('/'));
-            let tables = tables.map(|(table, _)| self.dir.join(table));
-            emptied.lock().unwrap_or_else(PoisonError::into_inner).extend(tables);
-        }
         remove(&self.dir, files)
     }
 
@@ -134,9 +127,11 @@ impl Drop for Here {
     fn drop(&mut self) {
         // Not if something is left in it.
         let _ = fs::remove_dir(&self.staging);
-        let emptied = self.emptied.take().map(Mutex::into_inner);
-        let emptied = emptied.map(|set| set.unwrap_or_else(PoisonError::into_inner));
-        emptied.into_iter().flatten().for_each(|table| drop(fs::remove_dir(table)));
+        if self.is_alone {
+            // Folders of tables that have no files any more, also since killed runs.
+            let all = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+            all.for_each(|table| drop(fs::remove_dir(table.path())));
+        }
     }
 }
 

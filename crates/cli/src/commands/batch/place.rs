@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc, sync::MutexGuard};
 
 use anyhow::Result;
-use logtool_sinks::Outputs;
+use logtool_sinks::{Existing, Outputs};
 
 use crate::{
     commands::batch::{
@@ -27,9 +27,9 @@ pub(super) trait Place: Send + Sync {
     /// `outputs`, which are gone when the program is interrupted.
     fn guard(&self, outputs: Arc<Outputs>) -> Guarded;
 
-    /// Puts `files`, which have their names in [`dir`](Self::dir), into the data set, and
-    /// replaces what is called so.
-    fn put(&self, files: &[&str]) -> Result<()>;
+    /// Puts `files`, which have their names in [`dir`](Self::dir), into the data set. What is
+    /// called so already is replaced, or stays, and neither is an error.
+    fn put(&self, files: &[&str], existing: Existing) -> Result<()>;
 
     /// Whether there is a file called `name`.
     fn has(&self, name: &str) -> bool;

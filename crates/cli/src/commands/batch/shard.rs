@@ -1,6 +1,6 @@
 //! Which part of the work one of several runs does.
 
-use std::{cmp::Reverse, fmt};
+use std::{cmp::Reverse, collections::BTreeMap, fmt};
 
 use anyhow::Result;
 
@@ -141,6 +141,44 @@ impl Shard {
         let word =
             hash.as_bytes().first_chunk().map_or(0, |four| u32::from_le_bytes(*four));
         word % self.count
+    }
+}
+
+/// Which part of the work each log of a data set is of.
+pub(super) struct Division {
+    /// The part that this run does, if it does not do all.
+    pub(super) own: Option<Shard>,
+    /// Of the logs that are among the inputs, by their names.
+    parts: BTreeMap<String, u32>,
+}
+
+impl Division {
+    /// Of the `logs` with these `names` among the inputs, of which this run does the part `own`.
+    pub(super) fn new(own: Option<Shard>, logs: &[Found], names: &[String]) -> Self {
+        let parts = own.map(|own| names.iter().cloned().zip(own.parts(logs)).collect());
+        Self { own, parts: parts.unwrap_or_default() }
+    }
+
+    /// Whether the log called `name` is of the part `shard`, or that is all.
+    pub(super) fn is_of(&self, name: &str, shard: Option<Shard>) -> bool {
+        let is_of = |shard: Shard| {
+            let known = self.parts.get(name).copied();
+            known.unwrap_or_else(|| shard.part_of_name(name)) == shard.index
+        };
+        shard.is_none_or(is_of)
+    }
+
+    /// Whether the log called `name` is of the part that this run does.
+    pub(super) fn is_own(&self, name: &str) -> bool {
+        self.is_of(name, self.own)
+    }
+
+    /// The parts that other runs do.
+    pub(super) fn others(&self) -> impl Iterator<Item = Shard> {
+        let own = self.own;
+        let count = own.map_or(0, |own| own.count);
+        let all = (0..count).map(move |index| Shard { index, count });
+        all.filter(move |shard| own != Some(*shard))
     }
 }
 

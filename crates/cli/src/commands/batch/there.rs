@@ -158,10 +158,13 @@ impl There {
         }
     }
 
-    fn send(&self, name: &str) -> Result<()> {
+    fn send(&self, name: &str, existing: Existing) -> Result<()> {
         let path = self.dir.join(name);
         let mut file = File::open(&path).with_context(|| path.display().to_string())?;
-        let sent = self.folder.send(name, &mut file, Existing::Replace);
+        let sent = self.folder.send(name, &mut file, existing);
+        if sent.is_err() && existing == Existing::Refuse && self.folder.has(name)? {
+            return Ok(());
+        }
         sent.with_context(|| self.folder.name(name))?;
         self.known().add(name);
         Ok(())
@@ -185,9 +188,9 @@ impl Place for There {
         interrupt::guard_in(outputs, self.temporary.path())
     }
 
-    fn put(&self, files: &[&str]) -> Result<()> {
+    fn put(&self, files: &[&str], existing: Existing) -> Result<()> {
         self.check()?;
-        let sent = lanes::each(files, |name| self.send(name));
+        let sent = lanes::each(files, |name| self.send(name, existing));
         // Here they are in the way now.
         here::remove(&self.dir, files)?;
         sent
