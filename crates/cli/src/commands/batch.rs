@@ -44,7 +44,6 @@ use self::{
 };
 use crate::{
     args::{BatchArgs, GlobalArgs},
-    complaint::Complaint,
     labels,
     outcome::Outcome,
     paint,
@@ -63,12 +62,9 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
     }
     let labels = labels::read(&convert.labels)?;
     let options = asked::options(&convert, global, labels.as_deref())?;
-    let Inputs { mut logs, others, failed, sets } =
-        inputs::find(&args.convert.inputs, &out)?;
-    if logs.is_empty() && failed.is_empty() {
-        let hint = "a folder, a pattern, @list.txt or `-` names them";
-        return Err(Complaint::new("there are no logs here").hint(hint).into());
-    }
+    let inputs = inputs::find(&args.convert.inputs, &out)?;
+    inputs.check()?;
+    let Inputs { mut logs, others, failed, sets, .. } = inputs;
     let dataset = Dataset::open(&out, shard, global.quiet)?;
     let mut names = names_of(&dataset, &logs);
     let division = Division::new(shard, &logs, &names);

@@ -45,9 +45,14 @@ impl Findings {
             0 => String::new(),
             nanos => format!(" and {}", Span(nanos)),
         };
+        let mut losses = self.all(DamageKind::is_loss);
+        // Where nothing can be counted, the reason says what numbers do not.
+        let first = losses.next().filter(|_| lost == 0 && records.is_empty());
+        let why = first.and_then(|damage| damage.why.as_deref());
+        let why = why.map_or(String::new(), |why| format!(": {why}"));
         let lost = counted(lost, "byte");
         Some(format!(
-            "{lost} ({share:.2} %){records}{seconds} lost{places}; the rest is read"
+            "{lost} ({share:.2} %){records}{seconds} lost{places}{why}; the rest is read"
         ))
     }
 

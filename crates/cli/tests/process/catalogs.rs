@@ -3,10 +3,12 @@
 use std::{
     collections::BTreeMap,
     fs,
+    io::Write as _,
     path::PathBuf,
     time::{Duration, SystemTime},
 };
 
+use flate2::{Compression, write::GzEncoder};
 use parquet::{file::reader::SerializedFileReader, record::Row};
 use serde_json::Value;
 
@@ -232,14 +234,44 @@ fn with_another_number_of_parts_each_log_stays_in_one_catalog() {
 
 #[cfg(unix)]
 #[test]
-fn a_folder_in_which_no_temporary_file_can_be_made_is_named() {
-    let folder = Folder::with(&fs::read(testdata("pasta.ulg")).unwrap());
-    let mut index = folder.command(&["index", ".", "-o", "all.parquet"]);
-    let run = index.env("TMPDIR", "/not/there").output().unwrap();
-    let said = String::from_utf8(run.stderr).unwrap();
-    assert_eq!(run.status.code(), Some(1), "{said}");
+fn a_folder_in_which_no_temporary_file_can_be_made_is_named_where_one_is_needed() {
+    let folder = Folder::new();
+    let log = fs::read(testdata("pasta.ulg")).unwrap();
+    settled(&folder, "plain/x.ulg", &log);
+    let index = |what: &str| {
+        let mut index = folder.command(&["index", what, "-o", "all.parquet"]);
+        let run = index.env("TMPDIR", "/not/there").output().unwrap();
+        (run.status.code(), String::from_utf8(run.stderr).unwrap())
+    };
+    let (status, said) = index("plain");
+    assert_eq!(status, Some(0), "{said}");
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+    gzip.write_all(&log).unwrap();
+    settled(&folder, "packed/x.ulg.gz", &gzip.finish().unwrap());
+    let (status, said) = index("packed");
+    assert_eq!(status, Some(1), "{said}");
     assert!(said.contains("in /not/there (TMPDIR)"), "{said}");
-    assert!(said.contains("hint: TMPDIR names a folder"), "{said}");
+}
+
+#[test]
+fn what_is_written_is_no_log_and_is_told_where_there_is_nothing_else() {
+    let folder = Folder::new();
+    settled(&folder, "logs/x.ulg", &fs::read(testdata("pasta.ulg")).unwrap());
+    let index = |out: &str| folder.run(&["index", "logs", "-o", out]);
+    index("logs").ended(2, &["logs is no name of a catalog"]);
+    for _ in 0..2 {
+        let run = index("logs/all.parquet").ended(0, &["before"]);
+        assert!(!run.stderr.contains("no log"), "{}", run.stderr);
+    }
+    // As `*` names it.
+    folder
+        .run(&["index", "logs/all.parquet", "logs/x.ulg", "-o", "logs/all.parquet"])
+        .ended(0, &["1 before"]);
+    let hint = ["there are no logs here", "what is written (-o) is not read"];
+    folder.run(&["batch", "logs", "-o", "logs"]).ended(1, &hint);
+    folder.write("list", b"@other\n");
+    let list = ["index", "@list", "-o", "all.jsonl"];
+    folder.run(&list).ended(2, &["@other is in a list: lists hold no lists"]);
 }
 
 #[test]

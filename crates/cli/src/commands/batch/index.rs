@@ -41,14 +41,11 @@ pub(in crate::commands) fn run(
     global: &GlobalArgs,
 ) -> Result<Outcome> {
     refuse_url(&args.out)?;
-    let inputs = inputs::find(&args.inputs, &args.out)?;
-    let Inputs { logs, others, failed, sets } = &inputs;
-    if logs.is_empty() && failed.is_empty() {
-        let hint = "a folder, a pattern, @list.txt or `-` names them";
-        return Err(Complaint::new("there are no logs here").hint(hint).into());
-    }
-    let lidar = lidars::options(&args.lidar, TimeChoice::Boot)?;
     let (stem, is_jsonl) = kind(&args.out)?;
+    let inputs = inputs::find(&args.inputs, &args.out)?;
+    inputs.check()?;
+    let Inputs { logs, others, failed, sets, .. } = &inputs;
+    let lidar = lidars::options(&args.lidar, TimeChoice::Boot)?;
     let options = asked::reading(&args.lidar, global)?;
     let old = Old::read(&args.out, args.force, is_jsonl, &options)?;
     let is_lost = old.logs.is_empty() && args.out.exists();
@@ -88,7 +85,7 @@ pub(in crate::commands) fn run(
         entry.lament(&mut findings, opened::is_surveyed(opened.log.manifest()));
         Ok(Looked::Now(Box::new(entry)))
     };
-    let mut spool = Spool::new(&old)?;
+    let mut spool = Spool::new(&old);
     for (_, log) in &kept {
         // What has an error is looked into again, once it can be seen.
         let error = old.is_anew.then(|| UNSEEN.to_owned());
@@ -140,7 +137,7 @@ pub(in crate::commands) fn run(
         })
     })?;
     let parent = args.out.parent().filter(|dir| !dir.as_os_str().is_empty());
-    let write = || {
+    let mut write = || {
         let outputs =
             interrupt::outputs(parent.unwrap_or(Path::new(".")), Existing::Replace)?;
         catalog::write(&outputs, &stem, is_jsonl, &options, &mut spool.rows())?;

@@ -64,9 +64,25 @@ pub(super) struct Inputs {
     pub(super) failed: Vec<(PathBuf, anyhow::Error)>,
     /// Data sets in folders, which are left out.
     pub(super) sets: Vec<PathBuf>,
+    /// Whether what is written was named too, and left out.
+    has_out: bool,
 }
 
 impl Inputs {
+    /// Refuses to do nothing.
+    pub(super) fn check(&self) -> Result<()> {
+        let none = Complaint::new("there are no logs here");
+        match (self.logs.is_empty() && self.failed.is_empty(), self.has_out) {
+            (false, _) => Ok(()),
+            (true, true) => Err(none
+                .hint("what is written (-o) is not read: name another place for it")
+                .into()),
+            (true, false) => Err(none
+                .hint("a folder, a pattern, @list.txt or `-` names them")
+                .into()),
+        }
+    }
+
     /// Whether `source`, a whole path, is what could not be looked at, or in it.
     pub(super) fn may_hide(&self, source: &str) -> bool {
         self.failed.iter().any(|(path, _)| {
@@ -112,7 +128,7 @@ pub(super) fn text(path: &Path) -> String {
 const ENDS: [&str; 8] =
     ["ulg", "ulge", "bag", "active", "mcap", "vel", "pcap", "pcapng"];
 
-/// Finds what `typed` means, without what is in the folder or file `but`.
+/// Finds what `typed` means, without the file `but`, or what is in that folder.
 pub(super) fn find(typed: &[PathBuf], but: &Path) -> Result<Inputs> {
     let mut finding = Finding {
         walk: Walk { but: fs::canonicalize(but).ok(), ..Walk::default() },
@@ -190,6 +206,10 @@ impl Finding {
                 }
                 self.inputs.failed.push((remote::shown(url).into(), err));
             }
+            return Ok(());
+        }
+        if self.walk.but.is_some() && fs::canonicalize(input).ok() == self.walk.but {
+            self.inputs.has_out = true;
             return Ok(());
         }
         if input.is_dir() {

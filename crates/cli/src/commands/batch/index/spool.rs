@@ -2,28 +2,28 @@
 
 use std::{
     collections::BTreeMap,
-    fs::File,
     io::{Read as _, Seek as _, SeekFrom, Write as _},
     ops::Range,
 };
 
 use anyhow::{Context as _, Result};
 use arrow_array::RecordBatch;
+use tempfile::SpooledTempFile;
 
-use crate::{
-    commands::batch::{
-        catalog,
-        entry::Entry,
-        index::old::{Old, OldLog},
-    },
-    input::temporary_file,
+use crate::commands::batch::{
+    catalog,
+    entry::Entry,
+    index::old::{Old, OldLog},
 };
 
+/// What is longer lies in a file.
+const LONG: usize = 4 << 20;
+
 /// What is said of logs, by their names: of those that were looked into it lies in a nameless
-/// file, so that thousands of them take no memory.
+/// file where it is long, so that thousands of them take no memory.
 pub(super) struct Spool<'o> {
     old: &'o Old,
-    file: File,
+    file: SpooledTempFile,
     end: u64,
     logs: BTreeMap<String, Said<'o>>,
 }
@@ -37,9 +37,9 @@ enum Said<'o> {
 
 impl<'o> Spool<'o> {
     /// Nothing yet, but for what of `old` is taken over.
-    pub(super) fn new(old: &'o Old) -> Result<Self> {
-        let file = temporary_file()?;
-        Ok(Self { old, file, end: 0, logs: BTreeMap::new() })
+    pub(super) fn new(old: &'o Old) -> Self {
+        let file = SpooledTempFile::new(LONG);
+        Self { old, file, end: 0, logs: BTreeMap::new() }
     }
 
     /// Takes over what is known of `log`, which cannot be read now for that `error`.
@@ -58,24 +58,25 @@ impl<'o> Spool<'o> {
     }
 
     /// The rows of all logs, in the order of their names.
-    pub(super) fn rows(&self) -> impl Iterator<Item = Result<RecordBatch>> {
-        self.logs.values().map(|said| match said {
-            Said::Before(log, None) => self.old.rows(log),
+    pub(super) fn rows(&mut self) -> impl Iterator<Item = Result<RecordBatch>> {
+        let Self { old, file, logs, .. } = self;
+        logs.values().map(|said| match said {
+            Said::Before(log, None) => old.rows(log),
             Said::Before(log, Some(error)) => {
-                catalog::with_error(&self.old.rows(log)?, error)
+                catalog::with_error(&old.rows(log)?, error)
             }
-            Said::Now(at) => catalog::rows(&self.entry(at)?),
+            Said::Now(at) => catalog::rows(&entry(file, at)?),
         })
     }
+}
 
-    fn entry(&self, at: &Range<u64>) -> Result<Entry> {
-        let mut file = &self.file;
-        let mut text = Vec::new();
-        file.seek(SeekFrom::Start(at.start)).with_context(of_spool)?;
-        let read = file.take(at.end - at.start).read_to_end(&mut text);
-        read.with_context(of_spool)?;
-        Ok(serde_json::from_slice(&text)?)
-    }
+/// The entry that lies there in `file`.
+fn entry(file: &mut SpooledTempFile, at: &Range<u64>) -> Result<Entry> {
+    let mut text = Vec::new();
+    file.seek(SeekFrom::Start(at.start)).with_context(of_spool)?;
+    let read = file.take(at.end - at.start).read_to_end(&mut text);
+    read.with_context(of_spool)?;
+    Ok(serde_json::from_slice(&text)?)
 }
 
 /// What could not be written or read.

@@ -24,7 +24,15 @@ pub(super) fn listed(input: &Path) -> Result<Vec<PathBuf>> {
         }
         _ => return Ok(vec![input.to_owned()]),
     };
-    lines(&bytes).map(|line| Ok(url::local(path(line)?.into()).into())).collect()
+    let one = |line: &[u8]| {
+        let path: PathBuf = url::local(path(line)?.into()).into();
+        if line.starts_with(b"@") && !path.exists() {
+            let what = format!("{} is in a list: lists hold no lists", path.display());
+            return Err(Complaint::misuse(what).into());
+        }
+        Ok(path)
+    };
+    lines(&bytes).map(one).collect()
 }
 
 /// All of a list; nothing is kept of a log that somebody takes for one.

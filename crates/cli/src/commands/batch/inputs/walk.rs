@@ -21,7 +21,7 @@ pub(super) struct Candidate {
 /// Goes through folders.
 #[derive(Default)]
 pub(super) struct Walk {
-    /// The folder that is not gone into.
+    /// The folder that is not gone into, or the file that is left out.
     pub(super) but: Option<PathBuf>,
     pub(super) files: Vec<Candidate>,
     /// What could not be looked at.
@@ -85,6 +85,9 @@ impl Walk {
             match about {
                 Ok(_) if is_dir => self.walk(&path, wild, is_meant, above),
                 Ok(about) if about.is_file() && is_meant => {
+                    if self.but.as_ref() == Some(&real.join(entry.file_name())) {
+                        continue;
+                    }
                     self.files.push(Candidate { path, is_named: !is_all });
                 }
                 Ok(_) => {}
