@@ -23,19 +23,32 @@ pub(crate) struct Held {
     rows: usize,
     bits: u64,
     most: u64,
+    /// What `most` may grow to.
+    enough: u64,
+    /// How often rows were handed on since more are held.
+    handed_on: u32,
 }
 
 /// So many batches are made one: each costs some 200 bytes a column.
 const MAX_BATCHES: usize = 32;
 /// The most rows that are held.
 const MAX_ROWS: usize = 1 << 20;
+/// After so many times, twice as much is handed on at a time, if it may grow.
+const TIMES: u32 = 2048;
 
 impl Held {
     /// No rows yet, of a table with the columns `schema`, of which `bytes` are written at a
     /// time.
     pub(crate) fn new(schema: &SchemaRef, bytes: usize) -> Self {
         let most = (8 * bytes as u64).max(1);
-        Self { schema: schema.clone(), batches: Vec::new(), rows: 0, bits: 0, most }
+        let (schema, batches) = (schema.clone(), Vec::new());
+        Self { schema, batches, rows: 0, bits: 0, most, enough: most, handed_on: 0 }
+    }
+
+    /// The same, of which more and more is written at a time, up to some `bytes`: for writers that
+    /// keep something of each time until the end.
+    pub(crate) fn growing_to(self, bytes: usize) -> Self {
+        Self { enough: 8 * bytes as u64, ..self }
     }
 
     /// Adds the rows of `batch`, and hands on those that are worth writing, together.
@@ -60,6 +73,10 @@ impl Held {
         mut write: impl FnMut(&RecordBatch) -> Result<()>,
     ) -> Result<()> {
         (self.rows, self.bits) = (0, 0);
+        self.handed_on = self.handed_on.saturating_add(1);
+        if self.handed_on == TIMES && self.most < self.enough {
+            (self.handed_on, self.most) = (0, 2 * self.most);
+        }
         let batches = mem::take(&mut self.batches);
         if batches.is_empty() { Ok(()) } else { write(&self.one(&batches)?) }
     }
@@ -118,6 +135,24 @@ mod tests {
         }
         held.hand_on(&mut write).unwrap();
         (all, batch)
+    }
+
+    #[test]
+    fn where_little_is_held_more_is_handed_on_at_a_time_with_time() {
+        let numbers: ArrayRef = Arc::new((0..200_000).collect::<Int64Array>());
+        let batch = table(vec![column("number", numbers)]);
+        // Room for a row.
+        let mut held = Held::new(&batch.schema(), 8).growing_to(1 << 20);
+        let (mut groups, mut rows) = (0, 0);
+        let mut write = |some: &RecordBatch| -> Result<()> {
+            (groups, rows) = (groups + 1, rows + some.num_rows());
+            Ok(())
+        };
+        held.push(&batch, &mut write).unwrap();
+        held.hand_on(&mut write).unwrap();
+        assert_eq!(rows, 200_000);
+        // 2,048 each of 1, 2, 4, 8, 16 and 32 rows are 129,024 rows; the others are in groups of 64.
+        assert_eq!(groups, 6 * 2_048 + 70_976 / 64);
     }
 
     #[test]

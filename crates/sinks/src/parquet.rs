@@ -70,6 +70,10 @@ impl TableSink for ParquetSink {
     }
 }
 
+/// Row groups grow to so many bytes where there is room for less: there may be 32,767 of them, of
+/// which the writer keeps some kilobytes each.
+const ROW_GROUP: usize = 16 << 20;
+
 /// Writes one Parquet file.
 ///
 /// Rows are held as they come until they are a row group: one that is being encoded takes
@@ -116,7 +120,8 @@ impl ParquetWriter {
             properties,
         );
         let file = file.map_err(from_parquet)?;
-        Ok(Self { file, fields, held: Held::new(schema, room.bytes()) })
+        let held = Held::new(schema, room.bytes()).growing_to(ROW_GROUP);
+        Ok(Self { file, fields, held })
     }
 }
 
