@@ -156,7 +156,7 @@ struct Ticket {
 
 /// A piece ends when so many bytes are decoded, or rows are made of them.
 const PIECE_BYTES: usize = 16 << 20;
-const PIECE_ROWS: usize = 1 << 20;
+const PIECE_ROWS: usize = 1 << 18;
 
 /// What a task decodes with; kept from part to part.
 #[derive(Default)]

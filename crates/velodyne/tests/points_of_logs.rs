@@ -161,14 +161,21 @@ fn points_are_cut_by_the_time_of_their_firing_and_the_scans_that_are_cut_are_tol
     }
 }
 
+/// Whether all parts are so short that the points of some at a time take little memory: those of
+/// a packet are a dozen times as long as it.
+fn are_short(log: &dyn Log) -> bool {
+    let parts = &log.manifest().parts;
+    parts.iter().all(|part| part.bytes.end - part.bytes.start < 5 << 18)
+}
+
 #[test]
 fn parts_that_are_decoded_one_by_one_give_the_points_of_the_whole() {
     let Some(log) = capture("sim_hdl64e_s2.pcap") else { return };
-    assert!(log.manifest().parts.len() > 1);
+    assert!(are_short(&log));
     assert!(points(&log, 0) == points(&log, u64::MAX));
     let Some(bytes) = sample("sample_sim_s2.vel") else { return };
     let log = VelLog::open(Arc::new(bytes), OpenOptions::default()).unwrap();
-    assert!(log.manifest().parts.len() > 1);
+    assert!(are_short(&log));
     assert!(points(&log, 0) == points(&log, u64::MAX));
 }
 

@@ -37,7 +37,7 @@ const MAX_GAPS: usize = 1 << 16;
 const MAX_DECLARATIONS: usize = 1 << 16;
 
 /// What a part has before another begins.
-const PART: u64 = 4 << 20;
+const PART: u64 = 1 << 20;
 
 /// How much of the start of a file is looked at to tell what it is.
 const HEAD: usize = 1 << 20;

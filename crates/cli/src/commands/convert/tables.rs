@@ -68,7 +68,7 @@ pub(super) fn write_into(
         columns,
         columns_of,
         time: clock.base(),
-        part_bytes: part_bytes(manifest.bytes),
+        part_bytes: part_bytes(manifest, &topics),
         progress: job.progress,
     };
     let report = to_tables(log, &table_job, &sink)?;
@@ -101,11 +101,15 @@ fn begin_one(
     Ok(sink.table(topic, &schema)?.finish()?)
 }
 
-/// How much of the log is decoded at a time: little enough that every processor gets
-/// some of it, and that what is decoded stays small.
-pub(super) fn part_bytes(bytes: u64) -> u64 {
+/// How much of the log is decoded at a time for tables of `topics`: little enough that every
+/// processor gets some of it, and that what is decoded stays small.
+pub(super) fn part_bytes(manifest: &Manifest, topics: &TopicSet) -> u64 {
+    const LEAST: u64 = 1 << 20;
+    let mut wanted = manifest.topics().filter(|(id, _)| topics.contains(*id));
+    // Packets of lidars become a dozen times their bytes.
+    let most = if wanted.any(|(_, topic)| topic.type_name == "points") { 1 } else { 4 };
     let threads = rayon::current_num_threads() as u64;
-    (bytes / (threads * 4)).clamp(1 << 20, 4 << 20)
+    (manifest.bytes / (threads * 4)).clamp(LEAST, most * LEAST)
 }
 
 /// The columns that tables have.

@@ -68,7 +68,7 @@ pub(super) fn write(job: &Job<'_>, file: Option<&Path>) -> Result<Made> {
         columns: Columns::all(View::Flat),
         columns_of: columns_of.collect(),
         time: base,
-        part_bytes: tables::part_bytes(manifest.bytes),
+        part_bytes: tables::part_bytes(manifest, &topics),
         progress: job.progress,
     };
     let report = to_tables(log, &table_job, &counting)?;

@@ -6,7 +6,7 @@ use logtool_core::{Part, TimeRange, Timestamp, TopicId, TopicSet};
 const LEAST: u64 = 64 << 10;
 
 /// What a part has at most before another begins.
-const MOST: u64 = 4 << 20;
+const MOST: u64 = 1 << 20;
 
 /// The parts so far.
 #[derive(Clone, Debug)]
