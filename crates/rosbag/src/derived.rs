@@ -23,6 +23,7 @@ fn derivation<'c>(
     let all = connections.clone();
     let Connection { type_name, md5sum, .. } = connections.next()?;
     Derivation::of_ros1(type_name, md5sum, || {
-        schema::of_topic(all).ok()?.definition.md5sum().ok()
+        let (_, described) = schema::of_topic(all).ok()?;
+        described.definition.md5sum().ok()
     })
 }

@@ -108,7 +108,10 @@ impl RosbagLog {
         let cell = self.described.get(topic.index())?;
         Some(cell.get_or_init(|| match self.too_wide.contains(topic) {
             true => Err(Error::new(ErrorKind::Limit, "too many columns")),
-            false => schema::of_topic(self.connections_of(topic)),
+            false => {
+                let told = schema::of_topic(self.connections_of(topic));
+                told.map(|(_, described)| described)
+            }
         }))
     }
 

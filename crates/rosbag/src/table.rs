@@ -22,7 +22,8 @@ pub(crate) struct Table {
     by_topic: Vec<Vec<u32>>,
 }
 
-/// What makes connections alike: the name of the topic, of the type, and its MD5 sum.
+/// What makes connections alike: the name of the topic, of the type, and its MD5 sum, or
+/// its definition where no sum stands for that.
 type TopicKey = (Vec<u8>, String, String);
 
 /// A connection, and since where in the file its number stands for it.
@@ -163,8 +164,8 @@ impl Table {
         self.entries.get(entry as usize).map(|entry| entry.topic)
     }
 
-    /// Gives every entry its topic: one for each name, type and MD5 sum, in the order
-    /// of the connections' numbers.
+    /// Gives every entry its topic: one for each [key](TopicKey), in the order of the
+    /// connections' numbers.
     pub(crate) fn finish(&mut self) {
         let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
         order.sort_by_key(|index| {
@@ -208,6 +209,8 @@ impl Table {
 }
 
 fn key(connection: &Connection) -> TopicKey {
-    let Connection { type_name, md5sum, .. } = connection;
-    (connection.topic_bytes().to_vec(), type_name.clone(), md5sum.clone())
+    let Connection { type_name, md5sum, definition, .. } = connection;
+    // Any definition has the sum `*`.
+    let of_type = if md5sum == "*" { definition } else { md5sum };
+    (connection.topic_bytes().to_vec(), type_name.clone(), of_type.clone())
 }

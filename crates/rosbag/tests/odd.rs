@@ -4,8 +4,9 @@
 
 use std::sync::Arc;
 
+use arrow_schema::DataType;
 use bytes::Bytes;
-use logtool_core::{Block, Findings, Log as _, Selection};
+use logtool_core::{Block, Findings, Log as _, Selection, TopicId};
 use logtool_rosbag::{RosbagLog, RosbagOptions, Survey};
 
 /// Writes a bag, record by record.
@@ -28,8 +29,13 @@ fn record(fields: &[Vec<u8>], data: &[u8]) -> Vec<u8> {
 }
 
 fn connection(id: u32, topic: &str, type_name: &str, text: &str) -> Vec<u8> {
+    summed(id, topic, type_name, "*", text)
+}
+
+/// A connection that tells an MD5 sum.
+fn summed(id: u32, topic: &str, type_name: &str, sum: &str, text: &str) -> Vec<u8> {
     let data = [
-        field("md5sum", b"*"),
+        field("md5sum", sum.as_bytes()),
         field("message_definition", text.as_bytes()),
         field("topic", topic.as_bytes()),
         field("type", type_name.as_bytes()),
@@ -223,6 +229,38 @@ fn two_definitions_of_one_topic_are_two_topics() {
     for read in read(&bag.bytes) {
         assert_eq!(read, want);
     }
+}
+
+#[test]
+fn of_two_definitions_of_one_topic_that_with_the_told_sum_counts() {
+    // By md5sum(1).
+    let sum = "4eec2979cc688371cc0e7f01aea37ad1"; // int8 a
+    let right = "int8 a # a comment";
+    for wrong in ["no definition", "int16 a", ""] {
+        for (first, second) in [(wrong, right), (right, wrong)] {
+            let declared = [(0, first), (1, second)]
+                .map(|(id, text)| summed(id, "/a", "a/A", sum, text));
+            let bag = Writer::new().chunk(&declared.concat(), 0).finish(&declared);
+            let source = Arc::new(Bytes::from(bag));
+            let log = RosbagLog::open(source, RosbagOptions::default()).unwrap();
+            let [topic] = &log.manifest().topics[..] else { panic!("one topic") };
+            assert_eq!(topic.definition, right);
+            assert_eq!(*topic.schema.field(1).data_type(), DataType::Int8);
+            assert_eq!(log.description(TopicId(0)).unwrap().oddity, None);
+        }
+    }
+}
+
+#[test]
+fn without_a_sum_other_definitions_are_other_types() {
+    let declared = [(0, "int8 a"), (1, "int16 a")]
+        .map(|(id, text)| connection(id, "/a", "a/A", text));
+    let bag = Writer::new().chunk(&declared.concat(), 0).finish(&declared);
+    let source = Arc::new(Bytes::from(bag));
+    let log = RosbagLog::open(source, RosbagOptions::default()).unwrap();
+    let topics = log.manifest().topics.iter();
+    let types: Vec<_> = topics.map(|t| t.schema.field(1).data_type().clone()).collect();
+    assert_eq!(types, [DataType::Int8, DataType::Int16]);
 }
 
 #[test]

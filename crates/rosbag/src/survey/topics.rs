@@ -27,9 +27,10 @@ impl Findings {
             let connections = self.table.of_topic(id).map(|entry| &entry.connection);
             let Some(first) = connections.clone().next() else { continue };
             let instance = instances.entry(first.topic.as_str()).or_default();
-            let (described, schema) = match look(&mut room, connections.clone()) {
-                Ok((described, schema)) => (Ok(described), schema),
-                Err(why) => (Err(why), raw_schema("ns")),
+            let looked = look(&mut room, connections.clone());
+            let (text, described, schema) = match looked {
+                Ok(((text, described), schema)) => (text, Ok(described), schema),
+                Err(why) => (first.definition.as_str(), Err(why), raw_schema("ns")),
             };
             if described.as_ref().is_err_and(|why| why.kind() == ErrorKind::Limit) {
                 self.too_wide.insert(id);
@@ -39,7 +40,7 @@ impl Findings {
             if let Some(what) = layout.and_then(|layout| layout.uncounted()) {
                 self.remarks.push(format!("the topic {:?}: {what}", first.topic));
             }
-            let mut definition = first.definition.clone();
+            let mut definition = text.to_owned();
             if let (true, Ok(described)) = (definition.is_empty(), &described) {
                 definition = described.definition.text();
             }
@@ -73,16 +74,16 @@ impl Findings {
     }
 }
 
-/// What the records of the `connections`, which share a topic and a type, look like, and
-/// their columns, if there is `room` for them.
+/// What the records of the `connections`, which share a topic and a type, look like, the
+/// text that says so, and their columns, if there is `room` for them.
 fn look<'c>(
     room: &mut ColumnRoom,
     connections: impl Iterator<Item = &'c Connection>,
-) -> Result<(Described, SchemaRef)> {
+) -> Result<((&'c str, Described), SchemaRef)> {
     room.check()?;
-    let described = schema::of_topic(connections)?;
-    let schema = room.schema(&described.layout)?;
-    Ok((described, schema))
+    let told = schema::of_topic(connections)?;
+    let schema = room.schema(&told.1.layout)?;
+    Ok((told, schema))
 }
 
 /// What is odd about what the records of `connection` look like.

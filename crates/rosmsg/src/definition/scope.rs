@@ -47,9 +47,10 @@ impl<'t> Scope<'t> {
 
     /// What `field` of the type with the index `of` is made of.
     ///
-    /// A name without a package is of the package of the type that it is used in;
-    /// `Header` is of `std_msgs` everywhere. Where there is no such type, it is the
-    /// only one of that name, whatever its package.
+    /// A name without a package is of the package of the type that it is used in; a
+    /// field of `Header`, which is no array, is of `std_msgs` everywhere (genmsg,
+    /// `msg_loader`). Where there is no such type, it is the only one of that name,
+    /// whatever its package.
     pub(super) fn base(&self, of: usize, field: &Field) -> Result<Base> {
         let name = field.base.as_str();
         if let Some(kind) = built_in(name) {
@@ -63,13 +64,14 @@ impl<'t> Scope<'t> {
                 full.or_else(|| self.by_name.get(short)).copied()
             }
             None => {
-                let package = match name {
+                let package = match field.type_text.as_str() {
                     "Header" => "std_msgs",
                     _ => user.split_once('/').map_or("", |(package, _)| package),
                 };
-                let full = self.by_name.get(format!("{package}/{name}").as_str());
+                let within = |package| self.by_name.get(&*format!("{package}/{name}"));
+                let common = || within("std_msgs").filter(|_| name == "Header");
                 let short = || self.by_short_name.get(name).copied().flatten();
-                full.copied().or_else(short)
+                within(package).or_else(common).copied().or_else(short)
             }
         };
         let missing = || match name.split("<=").next() {

@@ -138,6 +138,18 @@ fn a_name_means_the_type_of_the_same_package_then_any_of_that_name() {
 }
 
 #[test]
+fn only_a_header_that_is_no_array_is_of_std_msgs_where_the_package_has_its_own() {
+    let text = "Header[] hs\nmy/B b\n===\nMSG: my/Header\nuint8 q\n===\nMSG: my/B\n\
+                Header header\n===\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\n\
+                string frame_id";
+    // By genmsg 0.6.0, which reads `hs` as a list of my/Header.
+    assert_eq!(md5sum("my/A", text).unwrap(), "c9037f479933b654bf718292fb23696e");
+    let text = "Header[2] hs\n===\nMSG: std_msgs/Header\nuint32 x\n===\n\
+                MSG: b/Header\nint8 x";
+    assert_eq!(compile("pkg/A", text).unwrap().fields[0].size(), Some(8));
+}
+
+#[test]
 fn what_cannot_be_said_is_an_error_with_the_reason() {
     let cases = [
         ("pkg2/Missing b", "pkg2/Missing"),
