@@ -39,7 +39,7 @@ impl Record<'_> {
     }
 
     /// The damage that the last `bytes` of its payload are, which are behind its fields.
-    pub(crate) fn surplus(&self, bytes: usize) -> Damage {
+    pub fn surplus(&self, bytes: usize) -> Damage {
         self.undecodable().as_kind(DamageKind::Surplus).losing(bytes as u64)
     }
 }

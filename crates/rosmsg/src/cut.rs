@@ -93,10 +93,11 @@ impl<'b> FieldCut<'b> {
         self.is_big
     }
 
-    /// Whether there is nothing more that counts.
-    pub(crate) fn is_at_end(&self) -> bool {
+    /// How many bytes there are more, if they are more than what may fill a message up.
+    pub(crate) fn surplus(&self) -> usize {
         let left = self.bytes.len() - self.at;
-        left == 0 || self.encoding == Encoding::Cdr && left < FILLING
+        let is_filling = self.encoding == Encoding::Cdr && left < FILLING;
+        if is_filling { 0 } else { left }
     }
 
     /// The next `len` bytes, which are aligned to `size`.

@@ -51,6 +51,8 @@ pub struct ImageMessage<'m> {
     pub encoding: Cow<'m, str>,
     /// The image itself.
     pub content: ImageContent<'m>,
+    /// How many bytes of the message are behind its last field.
+    pub surplus: usize,
 }
 
 /// What an image is.
@@ -60,6 +62,8 @@ pub enum ImageContent<'m> {
     Raw(RawImage<'m>),
     /// A file.
     File(ImageFile<'m>),
+    /// Nothing: no pixels, or a file without bytes, as of a camera that is off.
+    Nothing,
 }
 
 impl ImageType {
@@ -84,7 +88,7 @@ impl ImageType {
     /// The image that `payload`, without its topic's [envelope](Topic::envelope), is.
     ///
     /// # Errors
-    /// `Malformed` if it is none, or nothing is in it.
+    /// `Malformed` if it is none.
     pub fn parse(self, payload: &[u8]) -> Result<ImageMessage<'_>> {
         let message = match self {
             Self::Raw(Encoding::Protobuf) => foxglove_raw(payload),
@@ -106,8 +110,7 @@ fn raw(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
     let step = cut.u32()?;
     let data = cut.numbers(1)?;
     let image = RawImage { width, height, encoding: name.clone(), is_big, step, data };
-    let is_whole = cut.is_at_end() && width > 0 && height > 0;
-    is_whole.then(|| message(header, name, ImageContent::Raw(image)))
+    Some(message(header, name, pixels(image), cut.surplus()))
 }
 
 fn compressed(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
@@ -115,9 +118,8 @@ fn compressed(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
     let header = cut.header()?;
     let format = text(cut.text()?);
     let data = cut.numbers(1)?;
-    let file = ImageFile::new(&format, Cow::Borrowed(data));
-    let is_whole = cut.is_at_end() && !data.is_empty();
-    is_whole.then(|| message(header, format, ImageContent::File(file)))
+    let content = file(&format, Cow::Borrowed(data));
+    Some(message(header, format, content, cut.surplus()))
 }
 
 /// The image that `payload` is as Foxglove's own type.
@@ -128,8 +130,7 @@ fn foxglove_raw(payload: &[u8]) -> Option<ImageMessage<'_>> {
     let name = text(told.encoding);
     let encoding = name.clone();
     let image = RawImage { width, height, encoding, is_big: false, step, data };
-    let is_whole = width > 0 && height > 0;
-    is_whole.then(|| message(header, name, ImageContent::Raw(image)))
+    Some(message(header, name, pixels(image), 0))
 }
 
 /// The file that `payload` is as Foxglove's own type.
@@ -137,34 +138,50 @@ fn foxglove_compressed(payload: &[u8]) -> Option<ImageMessage<'_>> {
     let told = CompressedImage::parse(payload)?;
     let header = Header { stamp: told.nanos, frame: told.frame_id };
     let format = text(told.format);
-    let file = ImageFile::new(&format, Cow::Borrowed(told.data));
-    let is_whole = !told.data.is_empty();
-    is_whole.then(|| message(header, format, ImageContent::File(file)))
+    let content = file(&format, Cow::Borrowed(told.data));
+    Some(message(header, format, content, 0))
 }
 
 /// The same in JSON.
 fn json_compressed(payload: &[u8]) -> Option<ImageMessage<'_>> {
     let JsonImage { nanos, frame_id, format, data } = JsonImage::parse(payload)?;
-    let is_whole = !data.is_empty();
-    let file = ImageFile::new(&format, Cow::Owned(data));
-    is_whole.then(|| ImageMessage {
+    let content = file(&format, Cow::Owned(data));
+    Some(ImageMessage {
         stamp: Timestamp::from_nanos(nanos),
         frame_id,
         encoding: format,
-        content: ImageContent::File(file),
+        content,
+        surplus: 0,
     })
+}
+
+fn pixels(image: RawImage<'_>) -> ImageContent<'_> {
+    let has_none = image.width == 0 || image.height == 0;
+    match has_none && image.data.is_empty() {
+        true => ImageContent::Nothing,
+        false => ImageContent::Raw(image),
+    }
+}
+
+fn file<'m>(format: &str, data: Cow<'m, [u8]>) -> ImageContent<'m> {
+    match data.is_empty() {
+        true => ImageContent::Nothing,
+        false => ImageContent::File(ImageFile::new(format, data)),
+    }
 }
 
 fn message<'m>(
     header: Header<'m>,
     encoding: Cow<'m, str>,
     content: ImageContent<'m>,
+    surplus: usize,
 ) -> ImageMessage<'m> {
     ImageMessage {
         stamp: Timestamp::from_nanos(header.stamp),
         frame_id: text(header.frame),
         encoding,
         content,
+        surplus,
     }
 }
 

@@ -54,6 +54,8 @@ pub(crate) struct Points<'b> {
     pub(crate) columns: Vec<Fill<'b>>,
     /// What it has that is in no column, and why.
     pub(crate) odd: Option<String>,
+    /// How many bytes are behind its last field.
+    pub(crate) surplus: usize,
 }
 
 /// The values of a column.

@@ -3,7 +3,7 @@
 //! types have them, in protocol buffers or JSON.
 //!
 //! A payload is what its type says, or nothing: every length in it is checked against
-//! what is there, and a byte that is left over is as wrong as one that is missing.
+//! what is there. Bytes that are left over are counted.
 
 pub(crate) mod cloud;
 pub(crate) mod cloud2;
@@ -14,9 +14,6 @@ pub(crate) mod scan;
 
 /// Why a message that is cut off cannot be read.
 const CUT: &str = "it ends within a field, or a length in it is wrong";
-
-/// Why one that has more than its fields cannot be read.
-const REST: &str = "there are bytes behind its last field";
 
 #[cfg(test)]
 pub(crate) mod testing;

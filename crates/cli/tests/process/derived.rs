@@ -149,7 +149,7 @@ fn names_of_values_are_columns_where_they_are_asked_for() {
 }
 
 #[test]
-fn images_of_an_unknown_encoding_are_told_and_no_damage() {
+fn images_of_an_unknown_encoding_are_lost() {
     let folder = rover();
     let args = ["filter", "rover.bag", "-qo", "plain.bag", "--compression", "none"];
     folder.run(&args).succeeded();
@@ -161,7 +161,9 @@ fn images_of_an_unknown_encoding_are_told_and_no_damage() {
     }
     folder.write("odd.bag", &bag);
     let run = folder.run(&["convert", "odd.bag", "--to", "images", "-o", "out"]);
-    run.ended(0, &["10 images of /camera/image_raw not written", "zzz8"]);
+    run.ended(3, &["10 records lost", "/camera/image_raw", "\"zzz8\" are not known"]);
+    let strict = ["convert", "odd.bag", "--strict", "-q", "--to", "images", "-o", "no"];
+    folder.run(&strict).ended(1, &["zzz8"]);
 }
 
 #[test]

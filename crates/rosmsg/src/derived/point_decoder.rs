@@ -200,6 +200,9 @@ impl Decoder for PointDecoder {
                 let short = record.undecodable().losing(0).because(SHORT);
                 short.add_to(damage);
             }
+            if points.surplus > 0 {
+                record.surplus(points.surplus).add_to(damage);
+            }
             if let Some(why) = &points.odd {
                 let misfit = record.undecodable().as_kind(DamageKind::Misfit);
                 misfit.because(why.as_str()).add_to(damage);

@@ -15,9 +15,9 @@ use crate::image::{
 /// Pixels in rows of `step` bytes.
 #[derive(Clone, Debug)]
 pub struct RawImage<'m> {
-    /// How many pixels a row has: 1 or more.
+    /// How many pixels a row has.
     pub width: u32,
-    /// How many rows there are: 1 or more.
+    /// How many rows there are.
     pub height: u32,
     /// What they are, as the message says.
     pub encoding: Cow<'m, str>,

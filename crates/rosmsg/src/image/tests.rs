@@ -111,10 +111,34 @@ fn images_that_are_not_all_there_are_none() {
         let none = pixels(size, "mono8", false, step, &vec![0; len]);
         assert_eq!(none.unwrap_err().kind(), ErrorKind::Malformed);
     }
-    let empty = pixels((0, 2), "mono8", false, 0, &[]);
+    let empty = pixels((0, 2), "mono8", false, 0, &[1]);
     assert_eq!(empty.unwrap_err().kind(), ErrorKind::Malformed);
     let other = pixels((1, 1), "nv21", false, 1, &[0]);
     assert_eq!(other.unwrap_err().kind(), ErrorKind::Unsupported);
+}
+
+#[test]
+fn images_without_pixels_are_nothing_and_bytes_behind_the_fields_are_counted() {
+    let stamped = || Message::stamped(1, 0);
+    let raw = |width: u32, data: &[u8], more: &[u8]| {
+        let message = stamped().u32(width).u32(width).text("mono8").u8(0).u32(width);
+        message.text(data).raw(more).0
+    };
+    let file = |data: &[u8], more: &[u8]| stamped().text("jpeg").text(data).raw(more).0;
+    let (raws, files) =
+        (ImageType::Raw(Encoding::Ros1), ImageType::Compressed(Encoding::Ros1));
+    for (of, message, is_nothing, surplus) in [
+        (raws, raw(0, &[], &[]), true, 0),
+        (raws, raw(1, &[7], &[]), false, 0),
+        (raws, raw(1, &[7], &[1, 2]), false, 2),
+        (files, file(&[], &[]), true, 0),
+        (files, file(b"BM", &[]), false, 0),
+        (files, file(b"BM", &[1, 2, 3]), false, 3),
+    ] {
+        let image = of.parse(&message).unwrap();
+        assert_eq!(image.surplus, surplus);
+        assert_eq!(matches!(image.content, ImageContent::Nothing), is_nothing);
+    }
 }
 
 fn file(format: &str, data: &[u8]) -> (&'static str, Option<(u32, u32)>, usize) {

@@ -14,7 +14,7 @@ use crate::{
     points::{
         Column, Fill, Grid, Kind, MAX_COLUMNS, NO_COLUMN, Points, Shape, Strided, shown,
     },
-    sensor::{CUT, REST, scan::first_floats},
+    sensor::{CUT, scan::first_floats},
 };
 
 /// The MD5 sum of the type.
@@ -29,6 +29,8 @@ struct Cloud<'b> {
     points: &'b [u8],
     channels: Vec<(&'b [u8], &'b [u8])>,
     is_big: bool,
+    /// How many bytes are behind its last field.
+    surplus: usize,
 }
 
 /// The columns that the points of the cloud in `payload` have; nothing if it is none, or
@@ -59,14 +61,14 @@ pub(crate) fn points<'b>(
         count => cloud.columns(count, shape)?,
     };
     let (stamp, width) = (cloud.header.stamp, count as u32);
-    Ok(Points { stamp, count, missing: 0, width, columns, odd })
+    let surplus = cloud.surplus;
+    Ok(Points { stamp, count, missing: 0, width, columns, odd, surplus })
 }
 
 impl<'b> Cloud<'b> {
     fn parse(payload: &'b [u8], encoding: Encoding) -> Result<Self, String> {
         let mut cut = FieldCut::new(payload, encoding).ok_or(CUT)?;
-        let cloud = Self::cut(&mut cut).ok_or(CUT)?;
-        if cut.is_at_end() { Ok(cloud) } else { Err(REST.to_owned()) }
+        Self::cut(&mut cut).ok_or_else(|| CUT.to_owned())
     }
 
     /// The values of `count` points in the columns of `shape`, and what is to be told of
@@ -112,6 +114,7 @@ impl<'b> Cloud<'b> {
         for _ in 0..cut.count()? {
             channels.push((cut.text()?, cut.numbers(FLOAT as usize)?));
         }
-        Some(Self { header, points, channels, is_big: cut.is_big() })
+        let (is_big, surplus) = (cut.is_big(), cut.surplus());
+        Some(Self { header, points, channels, is_big, surplus })
     }
 }

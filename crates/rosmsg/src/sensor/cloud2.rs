@@ -12,7 +12,7 @@ use logtool_core::Primitive;
 use crate::{
     cut::{Encoding, FieldCut, Header},
     points::{self, Grid, PointField, Points, Shape},
-    sensor::{CUT, REST},
+    sensor::CUT,
 };
 
 /// The MD5 sum of the type.
@@ -27,6 +27,8 @@ struct Cloud<'b> {
     point_step: u32,
     row_step: u32,
     data: &'b [u8],
+    /// How many bytes are behind its last field.
+    surplus: usize,
 }
 
 /// The columns that the points of the cloud in `payload` have; nothing if it is none, or
@@ -60,14 +62,14 @@ pub(crate) fn points<'b>(
         width,
         columns,
         odd,
+        surplus: cloud.surplus,
     })
 }
 
 impl<'b> Cloud<'b> {
     fn parse(payload: &'b [u8], encoding: Encoding) -> Result<Self, String> {
         let mut cut = FieldCut::new(payload, encoding).ok_or(CUT)?;
-        let cloud = Self::cut(&mut cut).ok_or(CUT)?;
-        if cut.is_at_end() { Ok(cloud) } else { Err(REST.to_owned()) }
+        Self::cut(&mut cut).ok_or_else(|| CUT.to_owned())
     }
 
     fn cut(cut: &mut FieldCut<'b>) -> Option<Self> {
@@ -81,7 +83,18 @@ impl<'b> Cloud<'b> {
         let (point_step, row_step) = (cut.u32()?, cut.u32()?);
         let data = cut.numbers(1)?;
         cut.u8()?; // Points that are nowhere are NaN whether it says so or not.
-        Some(Self { header, height, width, fields, is_big, point_step, row_step, data })
+        let surplus = cut.surplus();
+        Some(Self {
+            header,
+            height,
+            width,
+            fields,
+            is_big,
+            point_step,
+            row_step,
+            data,
+            surplus,
+        })
     }
 
     /// Where the points lie, if the data have room for at least one. Of a single row the step

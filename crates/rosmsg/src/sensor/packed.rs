@@ -29,6 +29,7 @@ pub(crate) fn points<'b>(
         width: u32::try_from(grid.points()).map_err(|_| no_points())?,
         columns,
         odd,
+        surplus: 0,
     })
 }
 

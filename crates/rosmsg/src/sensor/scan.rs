@@ -15,7 +15,7 @@ use logtool_core::Primitive;
 use crate::{
     cut::{Encoding, FieldCut},
     points::{Column, Fill, Grid, Kind, Points, Shape, Strided},
-    sensor::{CUT, REST},
+    sensor::CUT,
 };
 
 /// The MD5 sum of the type.
@@ -42,8 +42,7 @@ pub(crate) fn points<'b>(
     wanted: impl Fn(usize) -> bool,
 ) -> Result<Points<'b>, String> {
     let mut cut = FieldCut::new(payload, encoding).ok_or(CUT)?;
-    let points = cut_points(&mut cut, wanted).ok_or(CUT)?;
-    if cut.is_at_end() { Ok(points) } else { Err(REST.to_owned()) }
+    cut_points(&mut cut, wanted).ok_or_else(|| CUT.to_owned())
 }
 
 fn cut_points<'b>(
@@ -56,7 +55,7 @@ fn cut_points<'b>(
     let (_scan_time, range_min, range_max) = (cut.f32()?, cut.f32()?, cut.f32()?);
     let ranges = cut.numbers(FLOAT as usize)?;
     let intensities = cut.numbers(FLOAT as usize)?;
-    let is_big = cut.is_big();
+    let (is_big, surplus) = (cut.is_big(), cut.surplus());
     let [count, measured] = [ranges, intensities].map(|all| all.len() / FLOAT as usize);
     let odd = (measured > count)
         .then(|| format!("it has {measured} intensities for {count} ranges"));
@@ -98,6 +97,7 @@ fn cut_points<'b>(
         width: count as u32,
         columns,
         odd,
+        surplus,
     })
 }
 

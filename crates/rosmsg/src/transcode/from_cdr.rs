@@ -26,7 +26,7 @@ pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Optio
     let cut = FieldCut::new(payload, Encoding::Cdr)?;
     let mut reading = Reading { program, cut, out, limit, beyond: 0 };
     reading.steps(0, program.ops.len())?;
-    reading.cut.is_at_end().then_some(reading.beyond)
+    (reading.cut.surplus() == 0).then_some(reading.beyond)
 }
 
 impl Reading<'_> {

@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use anyhow::Result;
 use logtool_core::{
-    Block, Damage, ErrorKind, Log, Part, Record, Selection, TableSink, TimeBase,
-    Timestamp, TopicId, TopicSet,
+    Block, Damage, Log, Part, Record, Selection, TableSink, TimeBase, Timestamp,
+    TopicId, TopicSet,
 };
 use logtool_sinks::{FileNames, NameStyle, Room};
 use rayon::prelude::*;
@@ -69,11 +69,11 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
         clipped: BTreeMap::new(),
     };
     let reading = Reading { log, selection, types };
-    let mut lost = Lost::default();
+    let mut rest = Rest::default();
     for group in groups(&manifest.plan(&reading.selection, 0)) {
         match group {
             [part] if length(part) > LONG => {
-                reading.each(part, &mut |found| gallery.add(lost.take(found)))?;
+                reading.each(part, &mut |found| gallery.add(rest.take(found)))?;
                 log.source().release(part.bytes.clone());
             }
             parts => {
@@ -82,7 +82,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
                     reading.each(part, &mut |found| {
                         all.pictures.extend(found.pictures);
                         all.damage.extend(found.damage);
-                        all.reasons.extend(found.reasons);
+                        all.empty.extend(found.empty);
                         Ok(())
                     })?;
                     log.source().release(part.bytes.clone());
@@ -90,20 +90,20 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
                 };
                 let found: Vec<Result<Found>> = parts.par_iter().map(read).collect();
                 for found in found {
-                    gallery.add(lost.take(found?))?;
+                    gallery.add(rest.take(found?))?;
                 }
             }
         }
         (job.progress)(group.iter().map(length).sum());
     }
-    let mut remarks = lost.remarks(log);
+    let mut remarks = rest.remarks(log);
     remarks.extend(gallery.remarks(log));
     remarks.insert(0, counted(gallery.rows, "image"));
     let (tables, rows) = (gallery.tables.len() as u64, gallery.rows);
     for index in gallery.tables.into_values() {
         index.finish()?;
     }
-    Ok(Made { topics, tables, rows, damage: lost.damage, remarks, ..Made::default() })
+    Ok(Made { topics, tables, rows, damage: rest.damage, remarks, ..Made::default() })
 }
 
 fn length(part: &Part) -> u64 {
@@ -136,8 +136,8 @@ struct Reading<'r> {
 struct Found {
     pictures: Vec<Picture>,
     damage: Vec<Damage>,
-    /// Why there is no file of an image.
-    reasons: Vec<(TopicId, String)>,
+    /// The topic of each image without pixels.
+    empty: Vec<TopicId>,
 }
 
 impl Reading<'_> {
@@ -163,13 +163,17 @@ impl Reading<'_> {
                 Found { damage: block.damage().to_vec(), ..Found::default() };
             for (record, picture) in made {
                 match picture {
-                    Ok(picture) => found.pictures.push(picture),
-                    Err(why) => {
-                        // What cannot be made a picture of is not damaged.
-                        if why.kind() != ErrorKind::Unsupported {
-                            record.undecodable().add_to(&mut found.damage);
+                    Ok(Some(picture)) => {
+                        if picture.surplus > 0 {
+                            let surplus = record.surplus(picture.surplus);
+                            surplus.add_to(&mut found.damage);
                         }
-                        found.reasons.push((record.topic, why.to_string()));
+                        found.pictures.push(picture);
+                    }
+                    Ok(None) => found.empty.push(record.topic),
+                    Err(why) => {
+                        let lost = record.undecodable().because(why.to_string());
+                        lost.add_to(&mut found.damage);
                     }
                 }
             }
@@ -181,32 +185,32 @@ impl Reading<'_> {
 
 /// What became no file.
 #[derive(Default)]
-struct Lost {
+struct Rest {
     damage: Vec<Damage>,
-    reasons: BTreeMap<(TopicId, String), u64>,
+    /// How many images of a topic have no pixels.
+    empty: BTreeMap<TopicId, u64>,
 }
 
-impl Lost {
-    /// Notes what was lost, and gives the rest.
+impl Rest {
+    /// Notes what becomes no file, and gives what does.
     fn take(&mut self, found: Found) -> Vec<Picture> {
         for damage in found.damage {
             damage.add_to(&mut self.damage);
         }
-        for reason in found.reasons {
-            *self.reasons.entry(reason).or_default() += 1;
+        for topic in found.empty {
+            *self.empty.entry(topic).or_default() += 1;
         }
         found.pictures
     }
 
-    /// The reasons, a sentence each.
+    /// What people should know of that, and is no damage.
     fn remarks(&self, log: &dyn Log) -> Vec<String> {
-        let remark = |((topic, why), count): (&(TopicId, String), &u64)| {
-            let label =
-                log.manifest().get(*topic).map(|topic| topic.label().into_owned());
-            let label = label.unwrap_or_default();
-            format!("{} of {label} not written: {why}", counted(*count, "image"))
+        let remark = |(topic, count): (&TopicId, &u64)| {
+            let label = log.manifest().get(*topic).map(|topic| topic.label());
+            let (label, images) = (label.unwrap_or_default(), counted(*count, "image"));
+            format!("{images} of {label} without pixels, of which there is no file")
         };
-        self.reasons.iter().map(remark).collect()
+        self.empty.iter().map(remark).collect()
     }
 }
 

@@ -57,7 +57,7 @@ fn first(
                 let payload = record.payload.get(envelope..).unwrap_or_default();
                 Picture::of(of, &Record { payload, ..record })
             });
-            if let Some(picture) = pictures.find_map(Result::ok) {
+            if let Some(picture) = pictures.find_map(|made| made.ok().flatten()) {
                 return Ok(Some(picture));
             }
         }

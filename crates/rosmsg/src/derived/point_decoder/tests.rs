@@ -197,6 +197,33 @@ fn a_cloud_that_cannot_be_as_it_says_is_damage() {
 }
 
 #[test]
+fn bytes_behind_the_last_field_are_counted_and_the_points_are_read() {
+    let data = two_points();
+    let cloud2 = Cloud2 {
+        size: (1, 2),
+        fields: XYZ,
+        is_big: false,
+        steps: (7, 14),
+        data: &data,
+    };
+    let cloud = Message::stamped(1, 0).u32(2).raw(&[0; 24]).u32(0);
+    let floats = (0..7).fold(Message::stamped(1, 0), |scan, _| scan.f32(1.0));
+    let scan = floats.floats(&[1.0, 1.0]).u32(0);
+    for (source, message) in [
+        (PointSource::Cloud2, cloud2.bytes()),
+        (PointSource::Cloud, cloud.0),
+        (PointSource::Scan, scan.0),
+    ] {
+        let long = [&message[..], b"zz"].concat();
+        let decoder = decoder(source, &long, &nested());
+        let (batch, damage) = told(decoder, &[&message, &long]);
+        assert_eq!(batch.num_rows(), 4, "{source:?}");
+        assert_eq!(kinds(&damage), [(DamageKind::Surplus, 1, "")]);
+        assert_eq!(damage[0].lost_bytes, 2);
+    }
+}
+
+#[test]
 fn a_cloud_that_has_fewer_points_than_it_says_gives_these() {
     let data = two_points();
     let good = Cloud2 {

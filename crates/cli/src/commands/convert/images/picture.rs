@@ -35,20 +35,22 @@ pub(in crate::commands) struct Picture {
     pub(super) quantisation: Option<(f32, f32)>,
     /// How many pixels are further away than the file can say.
     pub(super) clipped: u64,
+    /// How many bytes the message has more than its fields.
+    pub(super) surplus: usize,
     extension: &'static str,
     /// The content of the file.
     pub(in crate::commands) bytes: Vec<u8>,
 }
 
 impl Picture {
-    /// The picture of the image that `record` is.
+    /// The picture of the image that `record` is; nothing if that has no pixels.
     pub(in crate::commands) fn of(
         of: PictureType,
         record: &Record<'_>,
-    ) -> Result<Self> {
+    ) -> Result<Option<Self>> {
         match of {
             PictureType::Ros(of) => Self::of_ros(of, record),
-            PictureType::Vel => Self::of_vel(record),
+            PictureType::Vel => Self::of_vel(record).map(Some),
         }
     }
 
@@ -78,16 +80,18 @@ impl Picture {
             frame_id: format!("camera {}", picture.head.camera),
             quantisation: None,
             clipped: 0,
+            surplus: 0,
             extension,
             bytes,
         })
     }
 
     /// The picture of a message of ROS.
-    fn of_ros(of: ImageType, record: &Record<'_>) -> Result<Self> {
+    fn of_ros(of: ImageType, record: &Record<'_>) -> Result<Option<Self>> {
         let image = of.parse(record.payload)?;
         let mut clipped = 0;
         let (size, quantisation, extension, bytes) = match image.content {
+            ImageContent::Nothing => return Ok(None),
             ImageContent::File(file) => {
                 (file.size, file.quantisation, file.extension, file.bytes.into_owned())
             }
@@ -108,7 +112,7 @@ impl Picture {
                 (Some((raw.width, raw.height)), None, "png", encode_png(&png)?)
             }
         };
-        Ok(Self {
+        Ok(Some(Self {
             topic: record.topic,
             time: record.time,
             stamp: image.stamp,
@@ -117,9 +121,10 @@ impl Picture {
             frame_id: image.frame_id.into_owned(),
             quantisation,
             clipped,
+            surplus: image.surplus,
             extension,
             bytes,
-        })
+        }))
     }
 
     /// The time that the file is called after: the stamp, if there is one.
