@@ -51,6 +51,16 @@ impl Raw {
     pub(crate) fn new(id: u32, topic: &[u8], header: &[u8]) -> Self {
         Self { id, topic: topic.to_vec(), header: header.to_vec() }
     }
+
+    /// The same, saying one thing more of itself.
+    #[must_use]
+    pub(crate) fn with(mut self, name: &[u8], value: &[u8]) -> Self {
+        self.header.extend(((name.len() + 1 + value.len()) as u32).to_le_bytes());
+        self.header.extend_from_slice(name);
+        self.header.push(b'=');
+        self.header.extend_from_slice(value);
+        self
+    }
 }
 
 impl Connection {

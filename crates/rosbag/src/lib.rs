@@ -54,6 +54,8 @@ mod table;
 mod top;
 mod walk;
 
+mod defined;
+
 mod head;
 mod packing;
 

@@ -166,13 +166,6 @@ impl RecordSink for BagSink<'_> {
             remarks
                 .push("what was encrypted is not encrypted in the new bag".to_owned());
         }
-        if self.extracts.iter().any(|taken| taken.is_v1) {
-            remarks.push(
-                "a bag of version 1.2 may tell of each message who published it, which \
-                 the new bag does not"
-                    .to_owned(),
-            );
-        }
         remarks
     }
 

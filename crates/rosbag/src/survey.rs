@@ -18,6 +18,7 @@ use logtool_core::{
 use crate::{
     bag::Bag,
     connection::{Connection, Raw},
+    defined::defined,
     derived::derived_of,
     encryption::{Key, Lock},
     head::Head,
@@ -37,6 +38,10 @@ use crate::{
 /// that.
 const SMALL: u64 = 128 << 10;
 const UNPACKED: u64 = 32 << 20;
+
+/// Why a topic of version 1.2 is doubtful.
+const UNDEFINED: &str =
+    "no record defines the type of this topic, which only messages tell";
 
 /// With so many chunks a key is tried.
 const TRIES: usize = 8;
@@ -257,6 +262,7 @@ impl Findings {
         let is_told = self.damage.iter().any(|damage| damage.kind.is_loss());
         self.damage.extend(self.missing.take().filter(|_| !is_told));
         self.table.finish();
+        let undefined = if head.is_v1() { self.define() } else { BTreeSet::new() };
         let (mut told, mut of_one_place) = (Vec::new(), Vec::<Damage>::new());
         for mut damage in std::mem::take(&mut self.damage) {
             // So far, topics were the entries of connections.
@@ -291,6 +297,11 @@ impl Findings {
                     continue;
                 };
                 let Some(topic) = self.table.topic(entry) else { continue };
+                if undefined.contains(&id) {
+                    let odd = Damage::new(DamageKind::Doubtful, tile.bytes.clone());
+                    let odd = odd.of_records(count.records, Some(topic));
+                    self.damage.push(odd.because(UNDEFINED));
+                }
                 topics.insert(topic);
                 if let Some(child) = derived.child(topic) {
                     topics.insert(child);
@@ -333,6 +344,16 @@ impl Findings {
             notes: Manifest::note(&notes)?,
         };
         Ok((manifest, notes))
+    }
+
+    /// Puts the definitions of a bag of version 1.2 into its connections; says which have
+    /// none.
+    fn define(&mut self) -> BTreeSet<u32> {
+        let contents = self.contents.iter().flatten();
+        let have_messages = contents.flat_map(Told::counts).map(|(id, _)| id).collect();
+        let (table, undefined) = defined(&self.table, &have_messages);
+        self.table = table;
+        undefined
     }
 
     /// Takes the connections that are not to be believed where nothing else tells of

@@ -184,6 +184,19 @@ impl Table {
         }
     }
 
+    /// The finished table of these connections, each as `change` makes it, without those
+    /// of which that makes nothing.
+    pub(crate) fn changed(
+        &self,
+        mut change: impl FnMut(&Connection) -> Option<Raw>,
+    ) -> Self {
+        let entries = self.entries.iter();
+        let stored = entries.filter_map(|Entry { connection, since, .. }| {
+            Some(StoredEntry { since: *since, raw: change(connection)? })
+        });
+        Self::restore(stored.collect())
+    }
+
     /// The entries, to be stored and [restored](Self::restore).
     pub(crate) fn store(&self) -> Vec<StoredEntry> {
         let stored = |entry: &Entry| StoredEntry {

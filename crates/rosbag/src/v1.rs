@@ -8,8 +8,9 @@
 //!  3  file header  index_pos u64                             spaces
 //!  4  index data   ver u32 = 0, topic, count                 count × (time | file offset u64)
 //! ```
-//! (ROS wiki, "Bags/Format/1.2".) There are no chunks, and no numbers for connections:
-//! here they get a number that is made of their topic, type and MD5 sum.
+//! (ROS wiki, "Bags/Format/1.2".) There are no chunks, and no connections: each message
+//! says what is told of its connection in version 2.0, but for the definition. Here they
+//! have a number that is made of that.
 
 #![deny(clippy::indexing_slicing)]
 
@@ -32,12 +33,14 @@ pub(crate) enum V1Header<'b> {
     Other(u8),
 }
 
-/// What makes messages alike.
+/// What makes messages those of one connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stream<'b> {
     topic: &'b [u8],
     md5sum: &'b [u8],
     type_name: &'b [u8],
+    caller: &'b [u8],
+    latching: &'b [u8],
 }
 
 /// What is at the start of `bytes`.
@@ -54,12 +57,11 @@ pub(crate) fn find(bytes: &[u8]) -> Found<'_> {
             Found::Message { connection: stream.number(), time, payload }
         }
         Some(V1Header::Message(..)) => Found::Partial { need: frame.len() },
-        Some(V1Header::Definition(stream, text))
-            if frame.len() <= bytes.len() as u64 =>
-        {
-            Found::Connection { raw: stream.connection(text), len: payload.end }
+        // It has no data: a length of some is wrong.
+        Some(V1Header::Definition(stream, text)) => {
+            let raw = stream.connection().with(b"message_definition", text);
+            Found::Connection { raw, len: frame.data_start() }
         }
-        Some(V1Header::Definition(..)) => Found::Partial { need: frame.len() },
         Some(V1Header::Other(op)) => {
             Found::Other { header: Header::Other(op), len: frame.len() }
         }
@@ -76,6 +78,8 @@ pub(crate) fn header(mut fields: Fields<'_>) -> Option<V1Header<'_>> {
             b"topic" => stream.topic = value,
             b"md5" => stream.md5sum = value,
             b"type" => stream.type_name = value,
+            b"callerid" => stream.caller = value,
+            b"latching" => stream.latching = value,
             b"def" => definition = Some(value),
             b"sec" => secs = u32_of(value),
             b"nsec" => nanos = u32_of(value),
@@ -86,38 +90,53 @@ pub(crate) fn header(mut fields: Fields<'_>) -> Option<V1Header<'_>> {
         return None;
     }
     Some(match op? {
-        DEFINITION => V1Header::Definition(stream, definition?),
+        DEFINITION => {
+            let of_all = Stream { caller: b"", latching: b"", ..stream };
+            V1Header::Definition(of_all, definition?)
+        }
         MESSAGE => V1Header::Message(stream, time_from(secs?, nanos?)),
         other => V1Header::Other(other),
     })
 }
 
+/// The connection that the message at the start of `bytes` declares, if there is one.
+pub(crate) fn declared(bytes: &[u8]) -> Option<Raw> {
+    let Framed::Whole(frame) = wire::frame(bytes) else { return None };
+    match header(wire::fields(bytes, frame))? {
+        V1Header::Message(stream, _) => Some(stream.connection()),
+        V1Header::Definition(..) | V1Header::Other(_) => None,
+    }
+}
+
 impl Stream<'_> {
     /// The number of the stream: FNV-1a of all that it is.
-    pub(crate) fn number(&self) -> u32 {
-        let texts = [self.topic, b"\0", self.type_name, b"\0", self.md5sum];
-        let bytes = texts.into_iter().flatten();
+    fn number(&self) -> u32 {
+        let Self { topic, type_name, md5sum, caller, latching } = self;
+        let texts = [topic, type_name, md5sum, caller, latching];
+        let bytes = texts.into_iter().flat_map(|text| text.iter().chain(b"\0"));
         bytes.fold(0x811c_9dc5, |hash: u32, byte| {
             (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
         })
     }
 
-    /// The connection that version 2.0 would have for it.
-    fn connection(&self, definition: &[u8]) -> Raw {
-        let mut header = Vec::new();
-        let fields: [(&[u8], &[u8]); 4] = [
-            (b"topic", self.topic),
-            (b"type", self.type_name),
-            (b"md5sum", self.md5sum),
-            (b"message_definition", definition),
-        ];
-        for (name, value) in fields {
-            let len = (name.len() + 1 + value.len()) as u32;
-            header.extend(len.to_le_bytes());
-            header.extend(name);
-            header.push(b'=');
-            header.extend(value);
-        }
-        Raw::new(self.number(), self.topic, &header)
+    /// Whether its texts are of a topic, a type and an MD5 sum.
+    pub(crate) fn is_plausible(&self) -> bool {
+        let is_sum =
+            self.md5sum.len() == 32 && self.md5sum.iter().all(u8::is_ascii_hexdigit);
+        !self.topic.is_empty()
+            && self.type_name.contains(&b'/')
+            && (is_sum || self.md5sum == b"*")
+    }
+
+    /// The connection that version 2.0 would have for it, but for the definition.
+    fn connection(&self) -> Raw {
+        let Self { topic, type_name, md5sum, caller, latching } = *self;
+        let raw = Raw::new(self.number(), topic, &[]);
+        let raw = raw.with(b"topic", topic).with(b"type", type_name);
+        let told = [(&b"callerid"[..], caller), (b"latching", latching)];
+        let told = told.into_iter().filter(|(_, value)| !value.is_empty());
+        told.fold(raw.with(b"md5sum", md5sum), |raw, (name, value)| {
+            raw.with(name, value)
+        })
     }
 }

@@ -142,6 +142,12 @@ pub(crate) fn walk<V: Visitor>(
                 broken.ends(used, DamageKind::Garbled, visitor);
                 let (at, len) = (used as usize, payload.end as u64);
                 let payload = at + payload.start..at + payload.end;
+                if stretch.is_v1
+                    && !visitor.knows(connection)
+                    && let Some(raw) = v1::declared(rest)
+                {
+                    visitor.connection(raw);
+                }
                 if !visitor.message(connection, time, payload) {
                     visitor.damage(stretch.lost(DamageKind::UnknownTopic, used, len));
                 }
@@ -292,7 +298,7 @@ fn is_plausible<V: Visitor>(
             None => false,
         },
         true => match v1::header(fields) {
-            Some(V1Header::Message(stream, _)) => visitor.knows(stream.number()),
+            Some(V1Header::Message(stream, _)) => stream.is_plausible(),
             Some(V1Header::Definition(..)) => true,
             Some(V1Header::Other(_)) | None => false,
         },

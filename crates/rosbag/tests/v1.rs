@@ -1,0 +1,188 @@
+//! Bags of version 1.2, made here byte by byte as the ROS wiki says ("Bags/Format/1.2").
+
+#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+
+use std::{io::Cursor, sync::Arc};
+
+use bytes::Bytes;
+use logtool_core::{
+    Block, Damage, DamageKind, Extract, Format as _, Log as _, Selection, WriteOptions,
+};
+use logtool_rosbag::{Connection, FORMAT, RosbagLog, RosbagOptions};
+
+/// A type and its MD5 sum, by `rosmsg md5`.
+type Type = (&'static str, &'static str);
+
+const STRING: Type = ("std_msgs/String", "992ce8a1687cec8c8bd883ec73ca41d1");
+const UINT8: Type = ("std_msgs/UInt8", "7c8164229e7d2c17eb95e9231617fdee");
+const OWN: Type = ("my/A", "4eec2979cc688371cc0e7f01aea37ad1"); // md5sum of "int8 a"
+
+fn record(fields: &[(&str, &[u8])], data: &[u8]) -> Vec<u8> {
+    let fields = fields.iter().flat_map(|(name, value)| {
+        let len = (name.len() + 1 + value.len()) as u32;
+        [&len.to_le_bytes()[..], name.as_bytes(), b"=", value].concat()
+    });
+    let fields: Vec<u8> = fields.collect();
+    let lens = [fields.len(), data.len()].map(|len| (len as u32).to_le_bytes());
+    [&lens[0], fields.as_slice(), &lens[1], data].concat()
+}
+
+fn definition(topic: &str, (name, sum): Type, text: &str) -> Vec<u8> {
+    let fields: [(&str, &[u8]); 5] = [
+        ("op", &[1]),
+        ("topic", topic.as_bytes()),
+        ("md5", sum.as_bytes()),
+        ("type", name.as_bytes()),
+        ("def", text.as_bytes()),
+    ];
+    record(&fields, b"")
+}
+
+/// A message of second `sec`, of the publisher `who`: its name, and whether it latches.
+fn message(
+    topic: &str,
+    (name, sum): Type,
+    sec: u32,
+    who: Option<(&str, &str)>,
+    data: &[u8],
+) -> Vec<u8> {
+    let (sec, nsec) = (sec.to_le_bytes(), [0; 4]);
+    let mut fields: Vec<(&str, &[u8])> = vec![
+        ("op", &[2]),
+        ("topic", topic.as_bytes()),
+        ("md5", sum.as_bytes()),
+        ("type", name.as_bytes()),
+        ("sec", &sec),
+        ("nsec", &nsec),
+    ];
+    if let Some((caller, latching)) = who {
+        fields.push(("callerid", caller.as_bytes()));
+        fields.push(("latching", latching.as_bytes()));
+    }
+    record(&fields, data)
+}
+
+fn bag(records: &[Vec<u8>]) -> Vec<u8> {
+    let head = record(&[("op", &[3]), ("index_pos", &[0; 8])], &[b' '; 40]);
+    [b"#ROSBAG V1.2\n".to_vec(), head, records.concat()].concat()
+}
+
+fn open(bytes: Vec<u8>) -> RosbagLog {
+    RosbagLog::open(Arc::new(Bytes::from(bytes)), RosbagOptions::default()).unwrap()
+}
+
+/// Of a record the label of its topic, the caller, and the payload.
+type Seen = (String, Option<String>, Vec<u8>);
+
+/// All records, and what cursors tell.
+fn read(log: &RosbagLog) -> (Vec<Seen>, Vec<Damage>) {
+    let (mut records, mut damage) = (Vec::new(), Vec::new());
+    let (all, mut block) = (Selection::default(), Block::default());
+    for part in log.manifest().plan(&all, 0) {
+        let mut cursor = log.read(&part, &all).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            damage.extend_from_slice(block.damage());
+            records.extend(block.iter().map(|record| {
+                let label = log.manifest().get(record.topic).unwrap().label();
+                let connection = log.connections().nth(record.stream as usize);
+                let caller = connection.unwrap().caller.clone();
+                (label.into_owned(), caller, record.payload.to_vec())
+            }));
+        }
+    }
+    (records, damage)
+}
+
+#[test]
+fn messages_without_a_definition_are_read_and_doubted_by_topic() {
+    let log = open(bag(&[
+        message("/known", UINT8, 1, None, &[7]),
+        message("/other", OWN, 2, None, &[8]),
+        message("/other", OWN, 3, None, &[9]),
+        definition("/defined", OWN, "int8 a # here"),
+        message("/raw", ("my/B", STRING.1), 4, None, &[1]),
+    ]));
+    let (records, damage) = read(&log);
+    assert_eq!((records.len(), damage), (4, vec![]));
+    let manifest = log.manifest();
+    let topic = |name: &str| manifest.topic(name).unwrap();
+    let told = manifest.damage.iter().map(|damage| {
+        assert_eq!(damage.kind, DamageKind::Doubtful);
+        (manifest.get(damage.topic.unwrap()).unwrap().name.as_str(), damage.records)
+    });
+    let mut told: Vec<_> = told.collect();
+    told.sort_unstable();
+    assert_eq!(told, [("/known", 1), ("/other", 2), ("/raw", 1)]);
+    let definition =
+        |name| log.connections_of(topic(name)).next().unwrap().definition.clone();
+    assert_eq!(definition("/other"), "int8 a # here");
+    assert_eq!(definition("/known"), "");
+    let columns = |name| &manifest.get(topic(name)).unwrap().schema;
+    assert_eq!(columns("/known").field(1).name(), "data");
+    assert_eq!(columns("/other").field(1).name(), "a");
+}
+
+#[test]
+fn a_broken_definition_loses_no_message() {
+    let first = definition("/a", STRING, "string data\n");
+    let text =
+        |text: &str| [&(text.len() as u32).to_le_bytes(), text.as_bytes()].concat();
+    let messages = (1..6).map(|sec| message("/a", STRING, sec, None, &text("hi")));
+    let sound = bag(&[vec![first.clone()], messages.collect()].concat());
+    let start = sound.len()
+        - 5 * message("/a", STRING, 1, None, &text("hi")).len()
+        - first.len();
+    for at in (start..start + first.len() - 4).step_by(3) {
+        let mut bytes = sound.clone();
+        bytes[at..at + 4].copy_from_slice(b"\xff\xfe\xfd\xfc");
+        let log = open(bytes);
+        let (records, _) = read(&log);
+        assert_eq!(records.len(), 5, "{at}");
+        assert!(records.iter().all(|(label, ..)| label.starts_with("/a")), "{at}");
+        let lost = log.manifest().damage.iter().filter(|damage| damage.kind.is_loss());
+        assert!(lost.count() <= 1, "{at}");
+    }
+}
+
+#[test]
+fn publishers_and_latching_are_kept_also_in_a_copy() {
+    let log = open(bag(&[
+        definition("/a", UINT8, "uint8 data"),
+        message("/a", UINT8, 1, Some(("/one", "1")), &[1]),
+        message("/a", UINT8, 2, Some(("/two", "0")), &[2]),
+        message("/a", UINT8, 3, Some(("/one", "1")), &[3]),
+    ]));
+    let told = |log: &RosbagLog| -> Vec<_> {
+        let told = |connection: &Connection| {
+            assert_eq!(connection.definition, "uint8 data");
+            (connection.caller.clone().unwrap(), connection.is_latching())
+        };
+        let mut told: Vec<_> = log.connections().map(told).collect();
+        told.sort_unstable();
+        told
+    };
+    let want = [("/one".to_owned(), true), ("/two".to_owned(), false)];
+    let one =
+        |caller: &str, data: u8| ("/a".to_owned(), Some(caller.to_owned()), vec![data]);
+    let records = vec![one("/one", 1), one("/two", 2), one("/one", 3)];
+    assert_eq!(told(&log), want);
+    assert_eq!(read(&log), (records.clone(), vec![]));
+    assert_eq!(log.manifest().damage, []);
+    assert_eq!(log.manifest().topics[0].latched.len(), 1);
+
+    let mut out = Cursor::new(Vec::new());
+    let extract = Extract { manifest: log.manifest(), selection: Selection::default() };
+    let options = WriteOptions::default();
+    let mut sink = FORMAT.writer(Box::new(&mut out), &[extract], &options).unwrap();
+    let (all, mut block) = (Selection::default(), Block::default());
+    for part in log.manifest().plan(&all, 0) {
+        let mut cursor = log.read(&part, &all).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            block.iter().for_each(|record| sink.write(0, record).unwrap());
+        }
+    }
+    sink.finish().unwrap();
+    let copy = open(out.into_inner());
+    assert_eq!(copy.version(), Some((2, 0)));
+    assert_eq!((told(&copy), read(&copy).0), (want.to_vec(), records));
+}
