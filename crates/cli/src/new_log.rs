@@ -103,7 +103,8 @@ impl LogFile {
         let staged = Box::new(&mut self.staged);
         let mut sink = self.format.writer(staged, extracts, options)?;
         let done = fill(&mut *sink)?;
-        let remarks = sink.remarks();
+        let mut remarks = sink.remarks();
+        remarks.extend(not_encrypted(self.format, extracts));
         sink.finish()?;
         self.staged.finish()?;
         Ok((done, remarks))
@@ -230,4 +231,15 @@ pub(crate) fn explained(err: anyhow::Error) -> anyhow::Error {
     let Some((what, _)) = text.split_once(" (--force") else { return err };
     let what = what.split_once(": ").map_or(what, |(_, what)| what);
     Complaint::new(what).hint("--force replaces what is there").into()
+}
+
+/// That what one of `extracts` has encrypted is not so in a log of another `format`; a
+/// format says that itself of its own logs.
+fn not_encrypted(format: &dyn Format, extracts: &[Extract<'_>]) -> Option<String> {
+    let is_encrypted = |extract: &Extract<'_>| {
+        let Manifest { format: own, metadata, .. } = extract.manifest;
+        own != format.name() && metadata.contains_key("encryption")
+    };
+    let told = "what was encrypted is not encrypted in the new log";
+    extracts.iter().any(is_encrypted).then(|| told.to_owned())
 }

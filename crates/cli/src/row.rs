@@ -12,7 +12,7 @@ use arrow_schema::{DataType, Schema};
 use logtool_core::Timestamp;
 use logtool_sinks::JsonRows;
 
-use crate::{args::LevelChoice, clock::ShownClock, message};
+use crate::{args::LevelChoice, clock::ShownClock, human::plain, message};
 
 /// The rows of one table, ready to be printed. Its first column is the time.
 pub(crate) struct Rows {
@@ -128,7 +128,7 @@ impl Label {
         let quoted = serde_json::Value::from(label);
         Self {
             json: format!("\"topic\":{quoted},\"data\":"),
-            text: format!("{label:width$}"),
+            text: format!("{:width$}", plain(label)),
         }
     }
 }
@@ -217,6 +217,11 @@ mod tests {
              spans=[\"-00:00:00.500\",\"01:02:03.000\"]\n"
         );
         assert!(lines(&Rows::json(&batch).unwrap()).contains("{\"stamp\":2000000003}"));
+    }
+
+    #[test]
+    fn names_of_topics_are_no_commands_to_a_terminal() {
+        assert_eq!(Label::new("/e\u{1b}[31m", 0).text, "/e\\u{1b}[31m");
     }
 
     #[test]

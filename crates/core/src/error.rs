@@ -81,6 +81,11 @@ impl Error {
         self.0.kind
     }
 
+    /// What happened, without the sort and the place.
+    pub fn what(&self) -> &str {
+        &self.0.what
+    }
+
     /// Where in the file it was met, if it was met in a file.
     pub fn offset(&self) -> Option<u64> {
         self.0.at

@@ -66,9 +66,11 @@ impl Translation {
                 })
             });
         translation.map(Some).map_err(|why| {
-            let label = topic.label();
-            let what = format!("the topic {label:?} cannot be translated for ROS 2");
-            Error::new(why.kind(), what).from_source(why)
+            let (label, because) = (topic.label(), why.what());
+            let what = format!(
+                "the topic {label:?} cannot be translated for ROS 2: {because}"
+            );
+            Error::new(why.kind(), what)
         })
     }
 }

@@ -120,14 +120,17 @@ pub(crate) fn survey(
 /// What the counts of the header, or of an index that is not where it should be, say to
 /// be missing of what `scan` found. (A whole index in its place names each chunk.)
 fn missing(bag: &Bag, head: &Head, scan: &Scan) -> Result<Option<Damage>> {
-    let (infos, found) = (scan.infos, scan.chunks);
+    let (infos, found, len) = (scan.infos, scan.chunks, bag.source.len());
+    if head.version.is_some() && head.records_at >= len && !head.has_header {
+        let cut = Damage::new(DamageKind::Truncated, len..len);
+        return Ok(Some(cut.because("there is nothing behind its first line")));
+    }
     let is_whole = infos > 0 && bag.told()?.len() as u64 == infos;
     let said = if head.has_header { head.chunks.into() } else { infos };
     if is_whole || found >= said {
         return Ok(None);
     }
     // Most likely they are where zeros were taken for padding.
-    let len = bag.source.len();
     let bytes = if scan.padding.is_empty() { len..len } else { scan.padding.clone() };
     let why = format!("{said} chunks should be there, and {found} are");
     Ok(Some(Damage::new(DamageKind::Garbled, bytes).because(why)))

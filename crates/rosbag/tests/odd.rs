@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_schema::DataType;
 use bytes::Bytes;
-use logtool_core::{Block, Findings, Log as _, Selection, TopicId};
+use logtool_core::{Block, DamageKind, Findings, Log as _, Selection, TopicId};
 use logtool_rosbag::{RosbagLog, RosbagOptions, Survey};
 
 /// Writes a bag, record by record.
@@ -301,6 +301,23 @@ fn a_list_of_a_type_without_fields_is_in_no_column_and_remarked_on() {
     );
     let remarks = log.manifest().remarks.join("; ");
     assert!(remarks.contains("how many elements b.e has is in no column"), "{remarks}");
+}
+
+#[test]
+fn a_bag_of_nothing_but_its_first_line_is_told_as_cut() {
+    for line in ["#ROSBAG V2.0\n", "#ROSBAG V1.2\n"] {
+        let source = Arc::new(Bytes::from(line));
+        let log = RosbagLog::open(source, RosbagOptions::default()).unwrap();
+        let damage = log.manifest().damage.iter();
+        let told: Vec<_> = damage.map(|one| (one.kind, one.bytes.clone())).collect();
+        assert_eq!(told, [(DamageKind::Truncated, 13..13)]);
+    }
+    // With a header that has counted nothing, nothing is lost.
+    let log = RosbagLog::open(
+        Arc::new(Bytes::from(Writer::new().bytes)),
+        RosbagOptions::default(),
+    );
+    assert_eq!(log.unwrap().manifest().damage, []);
 }
 
 #[test]

@@ -126,10 +126,8 @@ impl Wanted {
         let (Some(restamp), Some(field)) = (&self.restamp, &args.restamp) else {
             return remarks;
         };
-        let wanted = manifest.topics().filter(|(id, topic)| {
-            self.selection.topics.contains(*id) && topic.records != Some(0)
-        });
-        let without = wanted.filter(|(id, _)| !restamp.changes(*id));
+        let without =
+            manifest.topics().filter(|(id, _)| restamp.without().contains(*id));
         let without: Vec<_> = without.map(|(_, topic)| topic.label()).collect();
         if !without.is_empty() {
             let names = without.join(", ");

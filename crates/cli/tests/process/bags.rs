@@ -234,6 +234,8 @@ fn the_key_of_an_encrypted_bag_is_read_from_a_file() {
     folder.write("key", b"38a894d77a7826af128b2503adda6c3d\n");
     let run = folder.run(&["cat", "--key", "key", &bag]).succeeded();
     assert_eq!(run.stdout.lines().count(), 20); // as MANIFEST.tsv says
+    let made = folder.run(&["convert", "--key", "key", &bag, "-o", "open.mcap"]);
+    made.ended(0, &["what was encrypted is not encrypted in the new log"]);
     folder.write("no-key", b"none");
     folder.run(&["cat", "--key", "no-key", &bag]).ended(1, &["32 hexadecimal digits"]);
 }

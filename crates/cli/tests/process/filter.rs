@@ -79,6 +79,11 @@ fn records_get_the_time_of_their_stamp() {
     let args =
         ["filter", &bag, "-o", "new.bag", "--restamp", "-t", "/imu*", "-t", "/tf"];
     folder.run(&args).ended(0, &["these keep their times: /tf"]);
+    // None of /map is in the cut.
+    let cut =
+        ["filter", &bag, "-o", "cut.bag", "--restamp", "-t", "/imu*", "-t", "/map"];
+    let run = folder.run(&[&cut[..], &["--from", "2024-06-01T10:00:05Z"]].concat());
+    assert!(!run.ended(0, &[]).stderr.contains("keep their times"));
     for line in folder.run(&["cat", "--json", "new.bag", "-t", "/imu*"]).json_lines() {
         let stamp = line["data"]["header"]["stamp"].as_f64().unwrap() / 1e9;
         assert_eq!(line["time"].as_f64(), Some(stamp), "{line}");

@@ -234,6 +234,11 @@ fn logs_that_would_be_before_1970_are_on_the_time_of_who_knows_it_or_all_later()
     let wrong = ["--offset", "1=-50", "--offset", "2=-100", "-o", "x.mcap"];
     let wrong = folder.run(&[&args[..3], &wrong].concat());
     wrong.ended(2, &["before 1970", "to each --offset"]);
+    // Who knows Unix time stays there.
+    let (two, offset) =
+        ([&*bag, &*bag], ["--offset", "2=-1717236000.5", "-o", "x.mcap"]);
+    let wrong = folder.run(&[&["merge"], &two[..], &offset[..]].concat());
+    wrong.ended(2, &["before 1970", "add 1 or more to its --offset"]);
     assert!(!folder.list(".").contains(&"x.mcap".to_owned()));
 }
 

@@ -22,6 +22,7 @@ pub struct Restamp {
     topics: Vec<Option<Topic>>,
     sort: TopicSort,
     kept: u64,
+    without: TopicSet,
 }
 
 struct Topic {
@@ -50,12 +51,13 @@ impl Restamp {
                 format!("none of the topics has a field {field:?} that is a time");
             return Err(Error::new(ErrorKind::NoSuch, what));
         }
-        Ok(Self { topics: made, sort: TopicSort::default(), kept: 0 })
+        let (sort, without) = (TopicSort::default(), TopicSet::EMPTY);
+        Ok(Self { topics: made, sort, kept: 0, without })
     }
 
-    /// Whether the records of `topic` get other times.
-    pub fn changes(&self, topic: TopicId) -> bool {
-        self.topics.get(topic.index()).is_some_and(Option::is_some)
+    /// The topics without such a field of which there were records so far.
+    pub fn without(&self) -> &TopicSet {
+        &self.without
     }
 
     /// How many records of those topics kept their own time so far.
@@ -130,6 +132,7 @@ impl Retime for Restamp {
         }
         for record in block.iter() {
             let Some(Some(topic)) = self.topics.get_mut(record.topic.index()) else {
+                self.without.insert(record.topic);
                 times.push(record.time);
                 continue;
             };

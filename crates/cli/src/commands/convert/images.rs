@@ -172,7 +172,7 @@ impl Reading<'_> {
                     }
                     Ok(None) => found.empty.push(record.topic),
                     Err(why) => {
-                        let lost = record.undecodable().because(why.to_string());
+                        let lost = record.undecodable().because(why.what());
                         lost.add_to(&mut found.damage);
                     }
                 }

@@ -84,7 +84,8 @@ pub(super) fn moved(logs: &[Source], assumed: bool) -> Result<Vec<Moved>> {
 /// whole seconds.
 ///
 /// # Errors
-/// Where somebody said of every log what its times are to be moved by.
+/// Where somebody said of every log what its times are to be moved by, or of one while others
+/// are on Unix time, which they keep.
 pub(super) fn since_1970(logs: &[Source], moved: Vec<Moved>) -> Result<Vec<Moved>> {
     let knows = |log: &Source| to_unix(&log.log.manifest().clock);
     let is_unix = moved.iter().any(|moved| moved.is_unix);
@@ -102,30 +103,35 @@ pub(super) fn since_1970(logs: &[Source], moved: Vec<Moved>) -> Result<Vec<Moved
     let others = logs.iter().zip(&moved).filter(|(log, _)| log.offset.is_some());
     let to_unix =
         others.filter_map(|(log, moved)| knows(log)?.checked_sub(moved.nanos));
-    let mut on_unix = to_unix.map(|by| later(by, true));
+    let mut on_unix = to_unix.filter(|_| !is_unix).map(|by| later(by, true));
     let is_late =
         |moved: &Vec<Moved>| earliest(logs, moved).is_none_or(|(at, _)| at >= 0);
     if let Some(on_unix) = on_unix.find(is_late) {
         return Ok(on_unix);
     }
-    let Some((nanos, name)) = early else { return Ok(moved) };
+    let Some((nanos, log)) = early else { return Ok(moved) };
     let seconds = nanos.unsigned_abs().div_ceil(NANOS);
-    if logs.iter().all(|log| log.offset.is_some()) {
+    let are_all_told = logs.iter().all(|log| log.offset.is_some());
+    if are_all_told || is_unix && log.offset.is_some() {
         let what = format!(
-            "{name} would begin {} before 1970, and files have no such times",
+            "{} would begin {} before 1970, and files have no such times",
+            log.input.name,
             Span(nanos.unsigned_abs())
         );
-        let hint = format!("add {seconds} to each --offset, or leave one out");
+        let hint = match are_all_told {
+            true => format!("add {seconds} to each --offset, or leave one out"),
+            false => format!("add {seconds} or more to its --offset"),
+        };
         return Err(Complaint::misuse(what).hint(hint).into());
     }
     Ok(later(i64::try_from(seconds * NANOS).unwrap_or(i64::MAX), false))
 }
 
 /// When the first record happens of all `logs`, moved like that, and the log that has it.
-fn earliest<'l>(logs: &'l [Source], moved: &[Moved]) -> Option<(i64, &'l str)> {
+fn earliest<'l>(logs: &'l [Source], moved: &[Moved]) -> Option<(i64, &'l Source)> {
     let starts = logs.iter().zip(moved).filter_map(|(log, moved)| {
         let start = log.log.manifest().time?.start.as_nanos();
-        Some((start.saturating_add(moved.nanos), log.input.name.as_str()))
+        Some((start.saturating_add(moved.nanos), log))
     });
     starts.min_by_key(|(start, _)| *start)
 }
