@@ -11,7 +11,7 @@ use logtool_rosmsg::md5sum;
 use crate::{connection::Connection, table::Table, wire::Fields};
 
 /// No more bytes of definitions are put into connections: each message may declare one.
-const MAX_TEXTS: usize = 64 << 20;
+const MAX_TEXTS: usize = 16 << 20;
 
 /// The connections of `table` that `have_messages`, by their numbers, with their
 /// definitions; those of topics without messages; and the numbers of those that no record
