@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use logtool_core::{
-    Code, Extract, Format, Likeness, Log, Manifest, OpenOptions, Output, RecordSink,
-    Result, Source, WriteOptions,
+    Code, Extract, Format, LeftOut, Likeness, Log, Manifest, OpenOptions, Output,
+    RecordSink, Result, Source, Stream, Value, WriteOptions,
 };
 
 use crate::{check, log::McapLog, notes::FORMAT_NAME, sink::McapSink, wire};
+
+/// Of how many things that a stream says of itself words tell nothing: as bags tell.
+const UNKEPT: &str = "fields_unkept";
 
 /// The format of MCAP files.
 pub const FORMAT: Mcap = Mcap;
@@ -57,5 +60,21 @@ impl Format for Mcap {
         options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
         Ok(Box::new(McapSink::new(out, extracts, options)?))
+    }
+
+    fn leaves_out(&self, extract: &Extract<'_>) -> Vec<LeftOut> {
+        let wanted = |stream: &&Stream| extract.selection.topics.contains(stream.topic);
+        let streams = extract.manifest.streams.iter().filter(wanted);
+        let unkept = |stream: &Stream| match stream.metadata.get(UNKEPT) {
+            Some(Value::UInt(count)) => *count,
+            _ => 0,
+        };
+        let count: u64 = streams.map(unkept).sum();
+        let fields = if count == 1 { "field" } else { "fields" };
+        let what = format!(
+            "{count} {fields} of connection headers: no texts, twice there, or called as \
+             others are"
+        );
+        (count > 0).then_some(LeftOut { topic: None, what }).into_iter().collect()
     }
 }

@@ -33,8 +33,24 @@ pub struct Connection {
     /// The topic that it was published on, where the record has another: it was
     /// renamed, or has no leading slash.
     pub original_topic: Option<String>,
+    /// What else it says of itself, that ROS does not: its fields that are texts, each once.
+    pub others: BTreeMap<String, String>,
+    /// How many fields there are beside, which no other format can keep.
+    pub(crate) unkept: u64,
     raw: Raw,
 }
+
+/// What people are told under names of ours, which no other field can have.
+pub(crate) const FACTS: [&str; 8] = [
+    "id",
+    "topic",
+    "type",
+    "md5sum",
+    "callerid",
+    "latching",
+    "original_topic",
+    "fields_unkept",
+];
 
 /// A connection as it is in the file, which says it all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,25 +90,38 @@ impl Connection {
             caller: None,
             latching: None,
             original_topic: None,
+            others: BTreeMap::new(),
+            unkept: 0,
             raw: Raw { id: raw.id, topic: vec![], header: vec![] },
         };
         for (name, value) in Fields::new(&raw.header) {
-            let value = || text(value).into_owned();
+            let told = || text(value).into_owned();
             match name {
-                b"type" => connection.type_name = value(),
-                b"md5sum" => connection.md5sum = value(),
-                b"message_definition" => connection.definition = value(),
-                b"callerid" => connection.caller = Some(value()),
-                b"latching" => connection.latching = Some(value()),
+                b"type" => connection.type_name = told(),
+                b"md5sum" => connection.md5sum = told(),
+                b"message_definition" => connection.definition = told(),
+                b"callerid" => connection.caller = Some(told()),
+                b"latching" => connection.latching = Some(told()),
                 b"topic" => {
                     connection.original_topic =
-                        Some(value()).filter(|topic| *topic != connection.topic);
+                        Some(told()).filter(|topic| *topic != connection.topic);
                 }
-                _ => {}
+                _ => connection.add(name, value),
             }
         }
         connection.raw = raw;
         connection
+    }
+
+    /// Takes note of a field that ROS does not have.
+    fn add(&mut self, name: &[u8], value: &[u8]) {
+        let pair = str::from_utf8(name).ok().zip(str::from_utf8(value).ok());
+        match pair.filter(|(name, _)| !FACTS.contains(name)) {
+            Some((name, value)) if !self.others.contains_key(name) => {
+                self.others.insert(name.to_owned(), value.to_owned());
+            }
+            _ => self.unkept += 1,
+        }
     }
 
     /// Its fields as they are in the file, each `length u32 | name=value`.
@@ -143,6 +172,12 @@ impl Connection {
         ];
         for (name, value) in some {
             facts.extend(value.as_deref().map(|value| (name, text(value))));
+        }
+        let others =
+            self.others.iter().map(|(name, value)| (name.as_str(), text(value)));
+        facts.extend(others);
+        if self.unkept > 0 {
+            facts.push(("fields_unkept", Value::UInt(self.unkept)));
         }
         facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect()
     }

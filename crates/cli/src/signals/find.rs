@@ -39,8 +39,8 @@ pub(crate) fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<Wanted>> {
             let is_it = |topic: &Topic| pattern.as_ref().is_ok_and(|p| p.is_one(topic));
             manifest.topics().filter(|(_, topic)| is_it(topic)).collect()
         };
-        let mut splits = dots.rev().map(|(name, field)| (topics(name), field));
-        let split = splits.find(|(topics, _)| !topics.is_empty());
+        let mut splits = dots.map(|(name, field)| (topics(name), field));
+        let split = splits.rfind(|(topics, _)| !topics.is_empty());
         let (topics, field) = split.unwrap_or_default();
         let field = field.strip_prefix('.').unwrap_or(field);
         for (id, topic) in topics {

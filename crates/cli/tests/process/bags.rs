@@ -323,11 +323,8 @@ fn an_unknown_compression_is_one_error_and_one_line_for_each_topic() {
     run.ended(3, &["likewise in 1 place more, up to byte 9641"]);
 }
 
-#[test]
-fn what_connections_say_of_latching_is_the_same_behind_an_mcap_file() {
-    let said: [&[(&str, &[u8])]; 3] =
-        [&[], &[("latching", b"")], &[("latching", b"1"), ("callerid", b"/n")]];
-    // A bag that nobody finished: connections, each with a message.
+/// A bag that nobody finished: connections that say this beside what all say, each with a message.
+fn bag_saying(said: [&[(&str, &[u8])]; 3]) -> Vec<u8> {
     let mut bag = b"#ROSBAG V2.0\n".to_vec();
     let fields: [(&str, &[u8]); 4] = [
         ("op", &[3]),
@@ -349,14 +346,51 @@ fn what_connections_say_of_latching_is_the_same_behind_an_mcap_file() {
         &[("op", &[5]), ("compression", b"none"), ("size", &size)],
         &data,
     ));
-    let folder = Folder::new();
-    folder.write("a.bag", &bag);
+    bag
+}
+
+/// How often something is in the bag that `bag` becomes through an MCAP file.
+fn through_mcap(folder: &Folder, bag: &[u8]) -> impl Fn(&[u8]) -> usize + use<> {
+    folder.write("a.bag", bag);
     folder.run(&["convert", "a.bag", "-q", "-o", "a.mcap"]);
     folder.run(&["convert", "a.mcap", "-q", "-o", "b.bag"]).succeeded();
     let made = fs::read(folder.path().join("b.bag")).unwrap();
-    let has = |some: &[u8]| made.windows(some.len()).filter(|at| *at == some).count();
+    move |some| made.windows(some.len()).filter(|at| *at == some).count()
+}
+
+#[test]
+fn what_connections_say_of_latching_is_the_same_behind_an_mcap_file() {
+    let bag = bag_saying([
+        &[],
+        &[("latching", b"")],
+        &[("latching", b"1"), ("callerid", b"/n")],
+    ]);
+    let has = through_mcap(&Folder::new(), &bag);
     let (none, one) = (b"\x09\0\0\0latching=", b"\x0a\0\0\0latching=1");
     // Each connection is in its chunk, and at the end.
     assert_eq!((has(none), has(one), has(b"latching=")), (2, 2, 4));
     assert_eq!(has(b"fdb28210bfa9d7c91146260178d9a584"), 6);
+}
+
+#[test]
+fn fields_of_connections_that_ros_does_not_have_are_kept_behind_an_mcap_file() {
+    let folder = Folder::new();
+    let has = through_mcap(
+        &folder,
+        &bag_saying([
+            &[("robot", b"k\xc3\xa4fer = 2\n"), ("empty", b"")],
+            &[("tcp_nodelay", b"1"), ("bytes", b"\xff\xfe")],
+            &[("id", b"7"), ("twice", b"a"), ("twice", b"b")],
+        ]),
+    );
+    assert_eq!(has(b"\x11\0\0\0robot=k\xc3\xa4fer = 2\n"), 2);
+    assert_eq!((has(b"\x06\0\0\0empty="), has(b"\x0d\0\0\0tcp_nodelay=1")), (2, 2));
+    assert_eq!((has(b"twice=a"), has(b"twice=b"), has(b"bytes=")), (2, 0, 0));
+    // What is lost on the way is told of the bag.
+    let told = folder.run(&["info", "a.bag"]).stdout;
+    for lost in ["\"/b\": 1 field of its", "\"/a\": 2 fields of its"] {
+        assert!(told.contains(lost), "{told}");
+    }
+    let convert = folder.run(&["convert", "a.bag", "-f", "-o", "a.mcap"]).stderr;
+    assert!(convert.contains("left out: 3 fields of connection headers"), "{convert}");
 }

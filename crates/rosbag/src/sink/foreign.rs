@@ -5,7 +5,14 @@ use logtool_core::{
     Error, ErrorKind, LeftOut, Manifest, Result, Selection, Stream, Value,
 };
 
-use crate::{connection::Raw, table::Table, write::header::ConnectionHeader};
+use crate::{
+    connection::{FACTS, Raw},
+    table::Table,
+    write::header::ConnectionHeader,
+};
+
+/// The field of the definition of a type.
+const DEFINITION: &str = "message_definition";
 
 /// The connections that the streams of `manifest` become, in their order.
 ///
@@ -37,6 +44,10 @@ pub(super) fn connections(manifest: &Manifest, selection: &Selection) -> Result<
         }
         let latches = topic.latched.contains(&number).then_some("1");
         header = header.saying_of_latching(words("latching").or(latches));
+        for (name, value) in others(manifest, stream).filter(|(name, _)| is_field(name))
+        {
+            header = header.saying(name, value);
+        }
         let id = match stream.metadata.get("id") {
             Some(Value::UInt(id)) => u32::try_from(*id).unwrap_or(number),
             _ => number,
@@ -61,7 +72,13 @@ pub(crate) fn leaves_out(manifest: &Manifest) -> Option<LeftOut> {
         }
         _ => 0,
     };
-    let counts = [(files, "attachment"), (words, "metadata record")];
+    let unnamed = manifest.streams.iter().flat_map(|stream| others(manifest, stream));
+    let unnamed = unnamed.filter(|(name, _)| !is_field(name)).count() as u64;
+    let counts = [
+        (files, "attachment"),
+        (words, "metadata record"),
+        (unnamed, "channel metadata with names that fields cannot have"),
+    ];
     let told = counts.into_iter().filter(|(count, _)| *count > 0);
     let told = told.map(|(count, one)| {
         let end = if count == 1 { "" } else { "s" };
@@ -70,6 +87,26 @@ pub(crate) fn leaves_out(manifest: &Manifest) -> Option<LeftOut> {
     let told: Vec<String> = told.collect();
     let what = format!("{}: a bag has only messages", told.join(", "));
     (!told.is_empty()).then_some(LeftOut { topic: None, what })
+}
+
+/// What `stream` of an MCAP file says of itself that has no place of its own in a bag.
+fn others<'m>(
+    manifest: &Manifest,
+    stream: &'m Stream,
+) -> impl Iterator<Item = (&'m str, &'m str)> {
+    let is_file = manifest.format == "mcap";
+    let told = stream.metadata.iter().filter(move |_| is_file);
+    told.filter_map(|(name, value)| match value {
+        Value::Text(value) if name != DEFINITION && !FACTS.contains(&&**name) => {
+            Some((&**name, &**value))
+        }
+        _ => None,
+    })
+}
+
+/// Whether a field of a connection can be called so.
+fn is_field(name: &str) -> bool {
+    !name.is_empty() && !name.contains('=')
 }
 
 /// What is said of `stream` under `key`.

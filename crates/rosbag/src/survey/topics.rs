@@ -36,6 +36,15 @@ impl Findings {
                 self.too_wide.insert(id);
             }
             self.remarks.extend(oddity(first, &described));
+            let unkept: u64 = connections.clone().map(|one| one.unkept).sum();
+            if unkept > 0 {
+                let fields = if unkept == 1 { "field" } else { "fields" };
+                self.remarks.push(format!(
+                    "the topic {:?}: {unkept} {fields} of its connections no other format can \
+                     keep: no texts, twice there, or called as others are",
+                    first.topic
+                ));
+            }
             let layout = described.as_ref().ok().map(|described| &described.layout);
             if let Some(what) = layout.and_then(|layout| layout.uncounted()) {
                 self.remarks.push(format!("the topic {:?}: {what}", first.topic));

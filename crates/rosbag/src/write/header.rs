@@ -1,5 +1,7 @@
 //! What a connection says of itself.
 
+use std::collections::BTreeMap;
+
 use logtool_core::{Cut, Error, ErrorKind, Result};
 
 use crate::write::encode;
@@ -25,6 +27,8 @@ pub struct ConnectionHeader {
     md5sum: Option<String>,
     caller: Option<String>,
     latching: Option<String>,
+    /// Fields that ROS does not have.
+    others: Vec<(String, String)>,
 }
 
 impl ConnectionHeader {
@@ -39,6 +43,7 @@ impl ConnectionHeader {
             md5sum: None,
             caller: None,
             latching: Some("0".to_owned()),
+            others: Vec::new(),
         }
     }
 
@@ -71,6 +76,13 @@ impl ConnectionHeader {
         self
     }
 
+    /// The same with a field that ROS does not have.
+    #[must_use]
+    pub(crate) fn saying(mut self, name: &str, value: &str) -> Self {
+        self.others.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
     /// Its topic.
     pub fn topic(&self) -> &str {
         &self.topic
@@ -91,20 +103,20 @@ impl ConnectionHeader {
     /// Its fields as a bag has them.
     pub(crate) fn to_bytes(&self) -> Result<Vec<u8>> {
         let md5sum = self.md5sum()?;
+        // In the order of their names, as ROS has them.
+        let mut fields = BTreeMap::from([
+            ("md5sum", &*md5sum),
+            ("message_definition", &*self.definition),
+            ("topic", &*self.topic),
+            ("type", &*self.type_name),
+        ]);
+        fields.extend(self.caller.iter().map(|caller| ("callerid", &**caller)));
+        fields.extend(self.latching.iter().map(|latching| ("latching", &**latching)));
+        fields.extend(self.others.iter().map(|(name, value)| (&**name, &**value)));
         let mut bytes = Vec::new();
-        let mut field = |name: &str, value: &str| {
+        for (name, value) in fields {
             encode::field(&mut bytes, name.as_bytes(), value.as_bytes());
-        };
-        if let Some(caller) = &self.caller {
-            field("callerid", caller);
         }
-        if let Some(latching) = &self.latching {
-            field("latching", latching);
-        }
-        field("md5sum", &md5sum);
-        field("message_definition", &self.definition);
-        field("topic", &self.topic);
-        field("type", &self.type_name);
         Ok(bytes)
     }
 }
