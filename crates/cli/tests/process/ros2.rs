@@ -236,7 +236,9 @@ fn what_a_file_has_beside_its_messages_is_named_before_a_bag_is_made_of_it() {
     let mut file =
         Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
     let schema = file.schema("a_msgs/Old", "ros1msg", b"uint8 x").unwrap();
-    let channel = file.channel("/old", schema, "ros1", Default::default()).unwrap();
+    let said =
+        [("a=b".to_owned(), "c".to_owned()), ("kept".to_owned(), "d".to_owned())];
+    let channel = file.channel("/old", schema, "ros1", said.into()).unwrap();
     let time = Timestamp::from_nanos(1_500_000_000_000_000_000);
     file.write(channel, 7, time, time, b"\x09").unwrap();
     let words = [("by".to_owned(), "hand".to_owned())].into();
@@ -244,7 +246,8 @@ fn what_a_file_has_beside_its_messages_is_named_before_a_bag_is_made_of_it() {
     // Where a file is from is nothing of its own.
     file.metadata("logtool", &words).unwrap();
     folder.write("a.mcap", &file.finish().unwrap().into_inner());
-    let told = "warning: a.mcap: left out: 1 metadata record: a bag has only messages";
+    let told = "warning: a.mcap: left out: 1 metadata record (notes), 1 channel metadata pair: a \
+                bag has only messages";
     for command in ["convert", "filter", "repair"] {
         let out = format!("{command}.bag");
         folder.run(&[command, "a.mcap", "-o", &out]).ended(0, &[told]);

@@ -11,6 +11,9 @@ use crate::{
     write::header::ConnectionHeader,
 };
 
+/// So many metadata records are named that are left out.
+const NAMED: usize = 8;
+
 /// The field of the definition of a type.
 const DEFINITION: &str = "message_definition";
 
@@ -66,23 +69,25 @@ pub(crate) fn leaves_out(manifest: &Manifest) -> Option<LeftOut> {
         Some(Value::UInt(count)) => *count,
         _ => 0,
     };
-    let words = match manifest.metadata.get("metadata") {
-        Some(Value::Map(all)) => {
-            all.keys().filter(|key| !OWN.contains(&key.as_str())).count() as u64
-        }
-        _ => 0,
+    let words: Vec<&str> = match manifest.metadata.get("metadata") {
+        Some(Value::Map(all)) => all.keys().map(String::as_str).collect(),
+        _ => Vec::new(),
     };
+    let words: Vec<&str> = words.into_iter().filter(|key| !OWN.contains(key)).collect();
+    let names = words.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    let more = if words.len() > NAMED { ", …" } else { "" };
+    let names = format!(" ({names}{more})");
     let unnamed = manifest.streams.iter().flat_map(|stream| others(manifest, stream));
     let unnamed = unnamed.filter(|(name, _)| !is_field(name)).count() as u64;
     let counts = [
-        (files, "attachment"),
-        (words, "metadata record"),
-        (unnamed, "channel metadata with names that fields cannot have"),
+        (files, "attachment", ""),
+        (words.len() as u64, "metadata record", names.as_str()),
+        (unnamed, "channel metadata pair", ""),
     ];
-    let told = counts.into_iter().filter(|(count, _)| *count > 0);
-    let told = told.map(|(count, one)| {
+    let told = counts.into_iter().filter(|(count, ..)| *count > 0);
+    let told = told.map(|(count, one, names)| {
         let end = if count == 1 { "" } else { "s" };
-        format!("{count} {one}{end}")
+        format!("{count} {one}{end}{names}")
     });
     let told: Vec<String> = told.collect();
     let what = format!("{}: a bag has only messages", told.join(", "));
