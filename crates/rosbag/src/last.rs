@@ -15,9 +15,6 @@ use crate::{
     wire,
 };
 
-/// How many bytes more are no chunk: there is none of so few.
-const MORE: u64 = 64;
-
 /// A chunk that was opened, and the index data behind it, as far as they were seen.
 #[derive(Debug)]
 pub(crate) struct Last {
@@ -31,12 +28,18 @@ pub(crate) struct Last {
 /// The messages of a chunk.
 #[derive(Debug, Default)]
 struct Messages {
-    /// How many each connection has, and when they happened.
-    of_each: BTreeMap<u32, (u64, TimeRange)>,
+    of_each: BTreeMap<u32, Of>,
     /// Whether there may be more.
     is_broken: bool,
-    /// How long the index data are that were not seen.
-    unseen: u64,
+}
+
+/// The messages of a connection.
+#[derive(Clone, Copy, Debug)]
+struct Of {
+    records: u64,
+    time: TimeRange,
+    /// When the last of them in the file happened.
+    last: Timestamp,
 }
 
 impl Last {
@@ -46,10 +49,7 @@ impl Last {
 
     /// Index data of `connection` were seen.
     pub(crate) fn see(&mut self, connection: u32) {
-        let is_new = self.indexed.insert(connection);
-        if let Some(messages) = self.messages.as_mut().filter(|_| is_new) {
-            messages.unseen -= messages.index_len(connection);
-        }
+        self.indexed.insert(connection);
     }
 
     /// Whether index data of `connection` with these `entries`, which come next, are its.
@@ -67,17 +67,40 @@ impl Last {
         let times = wire::index_entries(entries).map(|(time, _)| TimeRange::just(time));
         let time = times.reduce(|all, next| all.cover(&next));
         let of_it = messages.of_each.get(&connection);
-        let is_it = time.is_some_and(|time| of_it == Some(&(told, time)));
+        let is_it = time.is_some_and(|time| {
+            of_it.is_some_and(|of| (of.records, of.time) == (told, time))
+        });
         Ok(messages.is_broken || is_it)
     }
 
-    /// How long the index data may be that it still has, from those of `connection` on.
-    pub(crate) fn lacking(&mut self, bag: &Bag, connection: u32) -> Result<u64> {
-        let is_seen = self.indexed.contains(&connection);
+    /// Where its index data end, if its messages are all known.
+    pub(crate) fn index_end(&mut self, bag: &Bag) -> Result<Option<u64>> {
+        let start = self.chunk.data.end;
         let messages = self.messages(bag)?;
-        let own = if is_seen { messages.index_len(connection) } else { 0 };
-        let len = messages.unseen + own + MORE;
-        Ok(if messages.is_broken { u64::MAX } else { len })
+        let counts = messages.of_each.values().map(|of| of.records);
+        let len: u64 = counts.map(|records| wire::INDEX_HEAD + 12 * records).sum();
+        Ok(Some(start + len).filter(|_| !messages.is_broken))
+    }
+
+    /// Whether the last entry of index data of it may be one of this `time`.
+    pub(crate) fn ends_with(&mut self, bag: &Bag, time: Timestamp) -> Result<bool> {
+        let messages = self.messages(bag)?;
+        Ok(messages.of_each.values().any(|of| of.last == time))
+    }
+
+    /// Whether index data of `connection` with `count` entries, which begin with these
+    /// `entries`, are its.
+    pub(crate) fn begins(
+        &mut self,
+        bag: &Bag,
+        connection: u32,
+        count: u32,
+        entries: &[u8],
+    ) -> Result<bool> {
+        let messages = self.messages(bag)?;
+        let Some(of) = messages.of_each.get(&connection) else { return Ok(false) };
+        let mut times = wire::index_entries(entries).map(|(time, _)| time);
+        Ok(of.records == u64::from(count) && times.all(|time| of.time.contains(time)))
     }
 
     /// Its messages. The chunk is opened again for that, as only who meets broken index data
@@ -85,23 +108,9 @@ impl Last {
     fn messages(&mut self, bag: &Bag) -> Result<&Messages> {
         let messages = match self.messages.take() {
             Some(messages) => messages,
-            None => {
-                let mut messages = read(bag, &self.chunk)?;
-                let ids =
-                    messages.of_each.keys().filter(|id| !self.indexed.contains(id));
-                messages.unseen = ids.map(|id| messages.index_len(*id)).sum();
-                messages
-            }
+            None => read(bag, &self.chunk)?,
         };
         Ok(self.messages.insert(messages))
-    }
-}
-
-impl Messages {
-    /// How long the index data of `connection` are.
-    fn index_len(&self, connection: u32) -> u64 {
-        let records = self.of_each.get(&connection).map(|(records, _)| records);
-        records.map_or(0, |records| wire::INDEX_HEAD + 12 * records)
     }
 }
 
@@ -119,9 +128,10 @@ fn read(bag: &Bag, chunk: &Chunk) -> Result<Messages> {
 
 impl Visitor for Messages {
     fn message(&mut self, id: u32, time: Timestamp, _: Range<usize>) -> bool {
-        let time = TimeRange::just(time);
-        let (records, all) = self.of_each.entry(id).or_insert((0, time));
-        (*records, *all) = (*records + 1, all.cover(&time));
+        let just = TimeRange::just(time);
+        let of =
+            self.of_each.entry(id).or_insert(Of { records: 0, time: just, last: time });
+        *of = Of { records: of.records + 1, time: of.time.cover(&just), last: time };
         true
     }
 

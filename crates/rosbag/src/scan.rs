@@ -99,7 +99,7 @@ impl Scan {
             return Ok(next);
         };
         if let Some(damage) = kind.damage()
-            && let Some(next) = tops.record_in(&data, len)?
+            && let Some(next) = tops.record_in(&kind, &data, len)?
         {
             let lost = Damage::new(damage, at..next);
             self.unreadable(lost, places(bag, at..next)?);

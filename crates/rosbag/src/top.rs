@@ -193,14 +193,24 @@ impl Tops {
         })
     }
 
-    /// Where the next record is, if the record that has these `data` is not as long as it
-    /// says: none follows them, but one begins before they end, or before `end`.
+    /// Where the next record is, if the one of that `kind` that has these `data` is not as
+    /// long as it says: none follows them, or it counts otherwise, but one begins before
+    /// they end, or before `end`.
     pub(crate) fn record_in(
         &mut self,
+        kind: &TopKind,
         data: &Range<u64>,
         end: u64,
     ) -> Result<Option<u64>> {
-        if data.end == end || data.end < end && self.goes_on(data.end, end)? {
+        let is_counted = match kind {
+            TopKind::Index { count, .. } => {
+                data.end - data.start == 12 * u64::from(*count)
+            }
+            _ => true,
+        };
+        let goes_on =
+            data.end == end || data.end < end && self.goes_on(data.end, end)?;
+        if is_counted && goes_on {
             return Ok(None);
         }
         self.find_record(data.start..data.end.min(end))

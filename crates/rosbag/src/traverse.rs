@@ -1,10 +1,14 @@
 //! Going through a part of the file: from chunk to chunk, and through what is in them.
 
+mod broken;
+mod start;
+
 use std::{fmt, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{Damage, DamageKind, Result};
 
+use self::start::first;
 use crate::{
     bag::{Bag, Chunk, Content, extent},
     check::Inside,
@@ -171,16 +175,6 @@ impl Traverse {
         }
     }
 
-    /// Whether the chunk that begins here and says to end at `end` is read with the next part.
-    fn is_of_next(&mut self, end: u64) -> Result<bool> {
-        if self.at == self.start || end <= self.end {
-            return Ok(false);
-        }
-        let after = self.bounds.partition_point(|bound| *bound <= self.end);
-        let Some(next) = self.bounds.get(after) else { return Ok(false) };
-        Ok(first(&mut self.tops, &self.bounds, self.end..*next)? == self.at)
-    }
-
     /// Tells of `chunk` once, if the index tells of the one that the part begins with and not of
     /// it; says whether it did.
     fn unnamed<V: Visitor>(&mut self, chunk: &Chunk, visitor: &mut V) -> Result<bool> {
@@ -216,7 +210,7 @@ impl Traverse {
         data: &Range<u64>,
     ) -> Result<Option<(DamageKind, u64)>> {
         let Some(damage) = kind.damage() else { return Ok(None) };
-        Ok(match self.tops.record_in(data, self.end)? {
+        Ok(match self.tops.record_in(kind, data, self.end)? {
             Some(next) => Some((damage, next)),
             None if data.end <= self.end => None,
             None if damage.is_loss() => Some((DamageKind::Truncated, self.end)),
@@ -234,82 +228,6 @@ impl Traverse {
             is_v1: self.bag.head.is_v1(),
         };
         self.stretch = Some((plain, Within::Outside));
-    }
-
-    /// Passes over what is lost up to `next`. If that is only index data, and so damage of
-    /// that `kind`, nothing may show that a chunk was lost with them.
-    fn lost<V: Visitor>(
-        &mut self,
-        kind: DamageKind,
-        next: u64,
-        visitor: &mut V,
-    ) -> Result<bool> {
-        visitor.enter(self.at);
-        visitor.window(Bytes::new(), self.at);
-        let bytes = self.at..next;
-        // If it was a chunk, its index may be what comes next, or lie in it.
-        let index_at = self.tops.find_index(bytes.start + 1..next + 1)?;
-        let is_gone = !self.is_content(next)?;
-        let is_index = match (kind, index_at) {
-            (DamageKind::Index, None) => is_gone && self.is_all_index(&bytes)?,
-            (_, index_at) => self.is_index_of_last(index_at)?,
-        };
-        if is_index {
-            visitor.damage(Damage::new(DamageKind::Index, bytes));
-            self.at = next;
-            return Ok(true);
-        }
-        let kind = if kind == DamageKind::Index { DamageKind::Garbled } else { kind };
-        let index_at = index_at.unwrap_or(next);
-        let packed = Packed { bytes, index_at, content: 0, is_gone };
-        let (bag, tops, within) =
-            (&self.bag, &mut self.tops, &Within::Unpacked(packed));
-        let mut locating = Locating { visitor, bag, tops, within };
-        locating.damage(Damage::new(kind, 0..u64::MAX));
-        self.at = next;
-        Ok(true)
-    }
-
-    /// Whether what lies at `at` may be the content of a chunk of which the head is lost.
-    fn is_content(&mut self, at: u64) -> Result<bool> {
-        Ok(match self.tops.look(at)? {
-            Some(Top { kind: TopKind::Message, .. }) => true,
-            Some(Top { kind: TopKind::Connection { .. }, .. }) => {
-                at < self.bag.head.index_at
-            }
-            Some(Top { kind: TopKind::Chunk(_), data }) => data.start == at,
-            _ => false,
-        })
-    }
-
-    /// Whether the index data at `index_at` go on with those of the last chunk, so that
-    /// no chunk, but only index data, can have been before them.
-    fn is_index_of_last(&mut self, index_at: Option<u64>) -> Result<bool> {
-        let (Some(before), Some(at)) = (&mut self.before, index_at) else {
-            return Ok(false);
-        };
-        Ok(match self.tops.look(at)? {
-            Some(Top { kind: TopKind::Index { connection, .. }, data }) => {
-                let entries = self.tops.data(&data)?.unwrap_or_default();
-                before.has(&self.bag, connection, &entries)?
-            }
-            _ => false,
-        })
-    }
-
-    /// Whether `bytes`, which begin with a record of an index of which the length is wrong,
-    /// are no more than the last chunk should have of it.
-    fn is_all_index(&mut self, bytes: &Range<u64>) -> Result<bool> {
-        let Some(before) = &mut self.before else { return Ok(true) };
-        let index_at = self.bag.head.index_at;
-        let end =
-            if index_at > bytes.start { bytes.end.min(index_at) } else { bytes.end };
-        Ok(match self.tops.look(bytes.start)? {
-            Some(Top { kind: TopKind::Index { connection, .. }, .. }) => {
-                end - bytes.start <= before.lacking(&self.bag, connection)?
-            }
-            _ => true,
-        })
     }
 
     /// Opens a chunk; says whether the visitor was told something.
@@ -356,35 +274,6 @@ impl Traverse {
             }
         }
     }
-}
-
-/// Where the records of a part begin. That is at its start, unless the index lies: the
-/// chunk before that goes beyond it is its part's, and one that no part begins with, this
-/// one's.
-fn first(tops: &mut Tops, bounds: &[u64], part: Range<u64>) -> Result<u64> {
-    let index = bounds.partition_point(|bound| *bound < part.start);
-    let before = index.checked_sub(1).and_then(|index| bounds.get(index));
-    let Some(before) = before.filter(|_| !part.is_empty()) else {
-        return Ok(part.start);
-    };
-    if tops.chunk(part.start)?.is_some() {
-        return Ok(part.start);
-    }
-    let end = bounds.last().copied().unwrap_or(part.end);
-    let mut at = *before;
-    while let Some(Top { kind, data }) = tops.look(at)? {
-        match kind {
-            TopKind::Chunk(_) | TopKind::Index { .. } if data.end <= part.start => {
-                at = data.end;
-            }
-            TopKind::Chunk(_) if at < part.start && data.end <= end => {
-                let is_its_part = at == *before;
-                return Ok(if is_its_part { data.end.min(part.end) } else { at });
-            }
-            _ => break,
-        }
-    }
-    Ok(part.start)
 }
 
 impl fmt::Debug for Traverse {

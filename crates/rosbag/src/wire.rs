@@ -320,8 +320,9 @@ pub(crate) fn usual_message(bytes: &[u8]) -> Option<(u32, Timestamp, Frame)> {
     is_usual.then_some((connection, time, frame))
 }
 
-/// How long a record of index data is beside its entries, at most, as every writer makes it.
-pub(crate) const INDEX_HEAD: u64 = 64;
+/// How long a record of index data is beside its entries: two lengths, and the fields `op`,
+/// `ver`, `conn` and `count`.
+pub(crate) const INDEX_HEAD: u64 = 4 + 8 + 12 + 13 + 14 + 4;
 
 /// The entries of an index record: times and offsets into the unpacked chunk.
 pub(crate) fn index_entries(data: &[u8]) -> impl Iterator<Item = (Timestamp, u32)> {

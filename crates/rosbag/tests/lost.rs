@@ -6,6 +6,9 @@
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
+#[path = "lost/index_data.rs"]
+mod index_data;
+
 use std::{ops::Range, path::Path, sync::Arc};
 
 use bytes::Bytes;
@@ -70,85 +73,6 @@ fn unclosed(mut bytes: Vec<u8>) -> Vec<u8> {
     let at = bytes.windows(10).position(|name| name == b"index_pos=").unwrap() + 10;
     bytes[at..at + 8].fill(0);
     bytes
-}
-
-/// Index data of the first chunk and of one in the middle, the first and the last: where
-/// the record is, its `count`, and the length of its data.
-const INDEX_DATA: [(usize, u32); 4] =
-    [(12193, 432), (13437, 84), (30647, 120), (50106, 132)];
-/// How long the fields of index data are.
-const FIELDS: usize = 47;
-
-#[test]
-fn index_data_of_a_wrong_length_hide_no_chunk() {
-    for (at, len) in INDEX_DATA {
-        let sound = rover();
-        let fields = &sound[at + 4..at + 4 + FIELDS];
-        let count = fields.windows(6).position(|name| name == b"count=").unwrap();
-        let (count, data) = (at + 4 + count + 6, at + 4 + FIELDS);
-        let number =
-            |at: usize| u32::from_le_bytes(sound[at..at + 4].try_into().unwrap());
-        assert_eq!((number(count), number(data)), (len / 12, len));
-        for (counted, long) in [
-            (0x5bd4_0501, 0x0c00_0000),
-            (0x0100_0000, 0x0c00_0000),
-            (0x5bd4_0501, 0x0c00_0001),
-            (len / 12, 0x0c00_0000),
-            (0x5bd4_0501, len),
-            (7777, 20_000),
-            (7777, 9000),
-        ] {
-            let mut bytes = rover();
-            bytes[count..count + 4].copy_from_slice(&u32::to_le_bytes(counted));
-            bytes[data..data + 4].copy_from_slice(&u32::to_le_bytes(long));
-            for (survey, bytes) in SURVEYS.into_iter().flat_map(|survey| {
-                [(survey, bytes.clone()), (survey, unclosed(bytes.clone()))]
-            }) {
-                let read = read_as(&bytes, survey);
-                assert_eq!(read.records, 491, "{at} {counted} {long} {survey:?}");
-                assert!(!read.is_loss_told(), "{at} {counted} {long} {survey:?}");
-            }
-        }
-    }
-}
-
-#[test]
-fn bytes_that_came_into_index_data_hide_no_chunk() {
-    for (at, _) in INDEX_DATA {
-        for inside in [4, 30, 44, 60] {
-            for more in [1, 3, 3000] {
-                let mut bytes = rover();
-                let new = (0..more).map(|number| (number * 89 + 5) as u8);
-                bytes.splice(at + inside..at + inside, new);
-                for survey in SURVEYS {
-                    let Read { records, .. } = read_as(&bytes, survey);
-                    assert_eq!(records, 491, "{at} {inside} {more} {survey:?}");
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn a_chunk_that_is_broken_together_with_the_index_data_before_it_is_told() {
-    // By their index data, the second and the fourth chunk have 99 messages each. What is
-    // broken begins in the last lengths of index data, and ends in the chunk behind them.
-    let mut noisy = rover();
-    let noise =
-        (0..3000_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8);
-    noisy.splice(31305..34305, noise);
-    let mut shorter = rover();
-    shorter.drain(12242..15242);
-    for bytes in [&noisy, &shorter] {
-        for survey in SURVEYS {
-            for bytes in [bytes, &unclosed(bytes.clone())] {
-                let read = read_as(bytes, survey);
-                assert_eq!((read.records, read.lost()), (392, 99), "{survey:?}");
-                let mut lost = read.damage.iter().filter(|damage| damage.records > 0);
-                assert!(lost.all(|damage| damage.topic.is_some()));
-            }
-        }
-    }
 }
 
 #[test]
@@ -326,63 +250,4 @@ fn an_encrypted_chunk_is_read_up_to_where_the_file_ends() {
     };
     assert_eq!([5500, 4300].map(read_to), [19, 0]);
     assert!((1..19).contains(&read_to(5000)));
-}
-
-#[test]
-fn a_chunk_that_is_lost_from_within_the_index_data_before_it_is_told() {
-    let noise = |at: u32| (at.wrapping_mul(2_654_435_761) >> 24) as u8;
-    // The third chunk has 99 messages, 51 of them of connection 0. Behind the index data of that
-    // connection of the second, all is broken up to where those of the third end: what comes next
-    // might be the second's, but has the times of the third.
-    let mut without_first = rover();
-    (21515..30647).for_each(|at| without_first[at] = noise(at as u32));
-    // From the length of the last index data of the second chunk to the fourth chunk.
-    let mut without_any = rover();
-    (22364..31608).for_each(|at| without_any[at] = noise(at as u32));
-    without_any[22364..22368].copy_from_slice(&[0, 0, 0, 12]);
-    for (bytes, least) in [(&without_first, 48), (&without_any, 0)] {
-        for survey in SURVEYS {
-            let read = read_as(&unclosed(bytes.clone()), survey);
-            assert_eq!((read.records, read.lost()), (392, least), "{survey:?}");
-            assert!(read.is_loss_told(), "{survey:?}");
-            // Where its chunk info is there, it tells of all of them.
-            let read = read_as(bytes, survey);
-            assert_eq!((read.records, read.lost()), (392, 99), "{survey:?}");
-        }
-    }
-}
-
-#[test]
-fn messages_behind_broken_index_data_show_that_the_head_of_their_chunk_is_lost() {
-    let options = WriterOptions::default()
-        .with_compression(Compression::None)
-        .with_chunk_bytes(1000);
-    let mut writer = Writer::new(std::io::Cursor::new(Vec::new()), options).unwrap();
-    let header = ConnectionHeader::new("/a", "std_msgs/Empty", "");
-    let a = writer.connect(&header).unwrap();
-    for number in 1..=40 {
-        let time = Timestamp::from_nanos(1_700_000_000_000_000_000 + number);
-        writer.write(a, time, &[number as u8; 20]).unwrap();
-    }
-    let sound = writer.finish().unwrap().into_inner();
-    let log =
-        RosbagLog::open(Arc::new(Bytes::from(sound.clone())), RosbagOptions::default());
-    let parts = log.unwrap().manifest().parts.clone();
-    let end = parts.last().unwrap().bytes.end as usize;
-    for part in &parts[1..] {
-        let start = part.bytes.start as usize;
-        // Up to the payload of the first message: that is all that is lost.
-        let first =
-            sound[start..].windows(20).position(|bytes| bytes == [bytes[0]; 20]);
-        let mut bytes = unclosed(sound[..end].to_vec());
-        for count in [b"conn_count=".as_slice(), b"chunk_count="] {
-            let at = bytes.windows(count.len()).position(|name| name == count).unwrap();
-            bytes[at + count.len()..at + count.len() + 4].fill(0);
-        }
-        bytes.drain(start - 30..start + first.unwrap());
-        for survey in [Survey::Auto, Survey::Scan] {
-            let read = read_as(&bytes, survey);
-            assert_eq!((read.records, read.is_loss_told()), (39, true), "{start}");
-        }
-    }
 }

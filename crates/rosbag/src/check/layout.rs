@@ -110,7 +110,7 @@ impl Layout {
     ) -> Result<u64> {
         let len = tops.len();
         if kind.damage().is_some()
-            && let Some(next) = tops.record_in(&data, len)?
+            && let Some(next) = tops.record_in(&kind, &data, len)?
         {
             return Ok(next); // who reads it tells
         }

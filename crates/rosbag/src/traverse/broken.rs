@@ -1,0 +1,112 @@
+//! What is broken between chunks: index data, or a chunk that is lost.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use logtool_core::{Damage, DamageKind, Result};
+
+use super::Traverse;
+use crate::{
+    loss::{Locating, Packed, Within},
+    top::{Top, TopKind},
+    walk::Visitor,
+    wire,
+};
+
+/// How long an entry of index data is.
+const ENTRY: u64 = 12;
+
+impl Traverse {
+    /// Passes over what is lost up to `next`. If that is only index data, and so damage of
+    /// that `kind`, nothing may show that a chunk was lost with them.
+    pub(super) fn lost<V: Visitor>(
+        &mut self,
+        kind: DamageKind,
+        next: u64,
+        visitor: &mut V,
+    ) -> Result<bool> {
+        visitor.enter(self.at);
+        visitor.window(Bytes::new(), self.at);
+        let bytes = self.at..next;
+        // If it was a chunk, its index may be what comes next, or lie in it.
+        let index_at = self.tops.find_index(bytes.start + 1..next + 1)?;
+        let is_gone = !self.is_content(next)?;
+        let is_index = match index_at {
+            Some(at) => self.is_index_of_last(at)?,
+            None => is_gone && self.is_all_index(kind, &bytes)?,
+        };
+        if is_index {
+            visitor.damage(Damage::new(DamageKind::Index, bytes));
+            self.at = next;
+            return Ok(true);
+        }
+        let kind = if kind == DamageKind::Index { DamageKind::Garbled } else { kind };
+        let index_at = index_at.unwrap_or(next);
+        let packed = Packed { bytes, index_at, content: 0, is_gone };
+        let (bag, tops, within) =
+            (&self.bag, &mut self.tops, &Within::Unpacked(packed));
+        let mut locating = Locating { visitor, bag, tops, within };
+        locating.damage(Damage::new(kind, 0..u64::MAX));
+        self.at = next;
+        Ok(true)
+    }
+
+    /// Whether what lies at `at` may be the content of a chunk of which the head is lost.
+    fn is_content(&mut self, at: u64) -> Result<bool> {
+        Ok(match self.tops.look(at)? {
+            Some(Top { kind: TopKind::Message, .. }) => true,
+            Some(Top { kind: TopKind::Connection { .. }, .. }) => {
+                at < self.bag.head.index_at
+            }
+            Some(Top { kind: TopKind::Chunk(_), data }) => data.start == at,
+            _ => false,
+        })
+    }
+
+    /// Whether the index data at `at` go on with those of the last chunk, so that
+    /// no chunk, but only index data, can have been before them.
+    fn is_index_of_last(&mut self, at: u64) -> Result<bool> {
+        let Some(before) = &mut self.before else { return Ok(false) };
+        Ok(match self.tops.look(at)? {
+            Some(Top { kind: TopKind::Index { connection, .. }, data }) => {
+                let entries = self.tops.data(&data)?.unwrap_or_default();
+                before.has(&self.bag, connection, &entries)?
+            }
+            _ => false,
+        })
+    }
+
+    /// Whether `bytes`, behind which are no index data, are index data of the last chunk up
+    /// to their end: these end where they should, or with what should be their last entry.
+    /// Those that the file ends in are its by what they have.
+    fn is_all_index(&mut self, kind: DamageKind, bytes: &Range<u64>) -> Result<bool> {
+        let Some(before) = &mut self.before else {
+            return Ok(kind == DamageKind::Index);
+        };
+        let index_at = self.bag.head.index_at;
+        let is_before = (bytes.start + 1..bytes.end).contains(&index_at);
+        let end = if is_before { index_at } else { bytes.end };
+        let Some(expected) = before.index_end(&self.bag)? else {
+            return Ok(kind == DamageKind::Index);
+        };
+        if end == expected {
+            return Ok(true);
+        }
+        let entry = self.tops.bytes(end.saturating_sub(ENTRY), ENTRY)?;
+        let entry = entry.get(..ENTRY as usize).unwrap_or_default();
+        if let Some((time, _)) = wire::index_entries(entry).next()
+            && before.ends_with(&self.bag, time)?
+        {
+            return Ok(true);
+        }
+        Ok(match self.tops.look(bytes.start)? {
+            Some(Top { kind: TopKind::Index { connection, count, .. }, data })
+                if end == self.tops.len() && data.end > end =>
+            {
+                let entries = self.tops.bytes(data.start, end - data.start.min(end))?;
+                before.begins(&self.bag, connection, count, &entries)?
+            }
+            _ => false,
+        })
+    }
+}

@@ -1,0 +1,230 @@
+//! Index data that are broken: no message is lost with them, unless a chunk is.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use logtool_core::{Log as _, Timestamp, conformance};
+use logtool_rosbag::{
+    Compression, ConnectionHeader, RosbagLog, RosbagOptions, Survey, Writer,
+    WriterOptions,
+};
+
+use super::{SURVEYS, read_as, rover, unclosed};
+
+/// Index data of the first chunk and of one in the middle, the first and the last: where
+/// the record is, its `count`, and the length of its data.
+const INDEX_DATA: [(usize, u32); 4] =
+    [(12193, 432), (13437, 84), (30647, 120), (50106, 132)];
+/// How long the fields of index data are.
+const FIELDS: usize = 47;
+
+#[test]
+fn index_data_of_a_wrong_length_hide_no_chunk() {
+    for (at, len) in INDEX_DATA {
+        let sound = rover();
+        let fields = &sound[at + 4..at + 4 + FIELDS];
+        let count = fields.windows(6).position(|name| name == b"count=").unwrap();
+        let (count, data) = (at + 4 + count + 6, at + 4 + FIELDS);
+        let number =
+            |at: usize| u32::from_le_bytes(sound[at..at + 4].try_into().unwrap());
+        assert_eq!((number(count), number(data)), (len / 12, len));
+        for (counted, long) in [
+            (0x5bd4_0501, 0x0c00_0000),
+            (0x0100_0000, 0x0c00_0000),
+            (0x5bd4_0501, 0x0c00_0001),
+            (len / 12, 0x0c00_0000),
+            (0x5bd4_0501, len),
+            (7777, 20_000),
+            (7777, 9000),
+        ] {
+            let mut bytes = rover();
+            bytes[count..count + 4].copy_from_slice(&u32::to_le_bytes(counted));
+            bytes[data..data + 4].copy_from_slice(&u32::to_le_bytes(long));
+            for (survey, bytes) in SURVEYS.into_iter().flat_map(|survey| {
+                [(survey, bytes.clone()), (survey, unclosed(bytes.clone()))]
+            }) {
+                let read = read_as(&bytes, survey);
+                assert_eq!(read.records, 491, "{at} {counted} {long} {survey:?}");
+                assert!(!read.is_loss_told(), "{at} {counted} {long} {survey:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_that_came_into_index_data_hide_no_chunk() {
+    for (at, _) in INDEX_DATA {
+        for inside in [4, 30, 44, 60] {
+            for more in [1, 3, 3000] {
+                let mut bytes = rover();
+                let new = (0..more).map(|number| (number * 89 + 5) as u8);
+                bytes.splice(at + inside..at + inside, new);
+                for survey in SURVEYS {
+                    let records = read_as(&bytes, survey).records;
+                    assert_eq!(records, 491, "{at} {inside} {more} {survey:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_chunk_that_is_broken_together_with_the_index_data_before_it_is_told() {
+    // By their index data, the second and the fourth chunk have 99 messages each. What is
+    // broken begins in the last lengths of index data, and ends in the chunk behind them.
+    let mut noisy = rover();
+    let noise =
+        (0..3000_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8);
+    noisy.splice(31305..34305, noise);
+    let mut shorter = rover();
+    shorter.drain(12242..15242);
+    for bytes in [&noisy, &shorter] {
+        for survey in SURVEYS {
+            for bytes in [bytes, &unclosed(bytes.clone())] {
+                let read = read_as(bytes, survey);
+                assert_eq!((read.records, read.lost()), (392, 99), "{survey:?}");
+                let mut lost = read.damage.iter().filter(|damage| damage.records > 0);
+                assert!(lost.all(|damage| damage.topic.is_some()));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_chunk_that_is_lost_from_within_the_index_data_before_it_is_told() {
+    let noise = |at: u32| (at.wrapping_mul(2_654_435_761) >> 24) as u8;
+    // The third chunk has 99 messages, 51 of them of connection 0. Behind the index data of that
+    // connection of the second, all is broken up to where those of the third end: what comes next
+    // might be the second's, but has the times of the third.
+    let mut without_first = rover();
+    (21515..30647).for_each(|at| without_first[at] = noise(at as u32));
+    // From the length of the last index data of the second chunk to the fourth chunk.
+    let mut without_any = rover();
+    (22364..31608).for_each(|at| without_any[at] = noise(at as u32));
+    without_any[22364..22368].copy_from_slice(&[0, 0, 0, 12]);
+    for (bytes, least) in [(&without_first, 48), (&without_any, 0)] {
+        for survey in SURVEYS {
+            let read = read_as(&unclosed(bytes.clone()), survey);
+            assert_eq!((read.records, read.lost()), (392, least), "{survey:?}");
+            assert!(read.is_loss_told(), "{survey:?}");
+            // Where its chunk info is there, it tells of all of them.
+            let read = read_as(bytes, survey);
+            assert_eq!((read.records, read.lost()), (392, 99), "{survey:?}");
+        }
+    }
+}
+
+#[test]
+fn messages_behind_broken_index_data_show_that_the_head_of_their_chunk_is_lost() {
+    let options = WriterOptions::default()
+        .with_compression(Compression::None)
+        .with_chunk_bytes(1000);
+    let mut writer = Writer::new(std::io::Cursor::new(Vec::new()), options).unwrap();
+    let header = ConnectionHeader::new("/a", "std_msgs/Empty", "");
+    let a = writer.connect(&header).unwrap();
+    for number in 1..=40 {
+        let time = Timestamp::from_nanos(1_700_000_000_000_000_000 + number);
+        writer.write(a, time, &[number as u8; 20]).unwrap();
+    }
+    let sound = writer.finish().unwrap().into_inner();
+    let log =
+        RosbagLog::open(Arc::new(Bytes::from(sound.clone())), RosbagOptions::default());
+    let parts = log.unwrap().manifest().parts.clone();
+    let end = parts.last().unwrap().bytes.end as usize;
+    for part in &parts[1..] {
+        let start = part.bytes.start as usize;
+        // Up to the payload of the first message: that is all that is lost.
+        let first =
+            sound[start..].windows(20).position(|bytes| bytes == [bytes[0]; 20]);
+        let mut bytes = unclosed(sound[..end].to_vec());
+        for count in [b"conn_count=".as_slice(), b"chunk_count="] {
+            let at = bytes.windows(count.len()).position(|name| name == count).unwrap();
+            bytes[at + count.len()..at + count.len() + 4].fill(0);
+        }
+        bytes.drain(start - 30..start + first.unwrap());
+        for survey in [Survey::Auto, Survey::Scan] {
+            let read = read_as(&bytes, survey);
+            assert_eq!((read.records, read.is_loss_told()), (39, true), "{start}");
+        }
+    }
+}
+
+/// Where index data begin and end in bags of four chunks, by a walker in Python: the last
+/// record behind each of the first three.
+const LAST_OF_CHUNKS: [(&str, [(usize, usize); 3]); 2] = [
+    ("ok_lz4.bag", [(5080, 5195), (5903, 6018), (6727, 6842)]),
+    ("ok_none.bag", [(6238, 6353), (8087, 8202), (9936, 10051)]),
+];
+
+#[test]
+fn the_last_index_data_before_a_chunk_lose_nothing_when_they_are_broken() {
+    for (name, places) in LAST_OF_CHUNKS {
+        let Some(sound) = conformance::sample(&format!("rosbag/edge/{name}")) else {
+            return;
+        };
+        for (start, end) in places {
+            // A length of its head, its head, some entries, its last entry, all of it.
+            for broken in [
+                start..start + 4,
+                start..start + 30,
+                start + 70..start + 90,
+                end - 12..end,
+                start..end,
+            ] {
+                for fill in [0xff, 0x5a, 0] {
+                    let mut bytes = sound.to_vec();
+                    bytes[broken.clone()].fill(fill);
+                    for (survey, bytes) in SURVEYS.into_iter().flat_map(|survey| {
+                        [(survey, bytes.clone()), (survey, unclosed(bytes.clone()))]
+                    }) {
+                        let read = read_as(&bytes, survey);
+                        assert!(
+                            read.records == 100 && !read.is_loss_told(),
+                            "{name} {broken:?} {fill} {survey:?}: {:?}",
+                            read.damage
+                        );
+                    }
+                }
+            }
+            // Bytes that came into it, or are missing in it, but for its last entry.
+            let mut longer = sound.to_vec();
+            longer.splice(start + 70..start + 70, [7; 300]);
+            let mut shorter = sound.to_vec();
+            shorter.drain(start + 20..start + 75);
+            for bytes in [longer, shorter] {
+                let read = read_as(&unclosed(bytes), Survey::Auto);
+                assert!(read.records == 100 && !read.is_loss_told(), "{name} {start}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_chunk_that_is_gone_between_two_index_data_is_no_index_data() {
+    // From within the index data of the second chunk into the last of the third, so that what
+    // is left is shorter than what should be there.
+    for (name, places) in LAST_OF_CHUNKS {
+        let Some(sound) = conformance::sample(&format!("rosbag/edge/{name}")) else {
+            return;
+        };
+        let [_, (second, _), (third, end)] = places;
+        for (from, to) in [(second + 60, third + 70), (second + 10, end - 12)] {
+            let mut bytes = sound.to_vec();
+            bytes.drain(from..to);
+            let read = read_as(&unclosed(bytes), Survey::Auto);
+            assert!(read.records == 75 && read.is_loss_told(), "{name} {from} {to}");
+        }
+    }
+}
+
+#[test]
+fn index_data_that_count_otherwise_than_they_are_long_hide_no_chunk() {
+    // The byte shifts the length of the record, 120, so that it is 30720, which is one byte
+    // before index data of the last chunk.
+    let mut bytes = rover();
+    bytes.insert(21564, 0x60);
+    for survey in SURVEYS {
+        let read = read_as(&bytes, survey);
+        assert_eq!(read.records, 491, "{survey:?}");
+    }
+}
