@@ -15,7 +15,7 @@ use crate::{
     index::{self, IndexedChunk},
     options::RosbagOptions,
     packing::shortened,
-    top::{ChunkHead, Tops},
+    top::ChunkHead,
     walk::{Plain, Progress, Stretch, Visitor, walk},
 };
 
@@ -39,6 +39,8 @@ pub(crate) struct Chunk {
     pub(crate) data: Range<u64>,
     /// Whether the file has not all of them.
     pub(crate) is_cut: bool,
+    /// Whether it says to have more of them, or less.
+    pub(crate) is_wrong: bool,
 }
 
 /// The content of a chunk.
@@ -125,49 +127,6 @@ impl Bag {
     }
 }
 
-impl Bag {
-    /// `chunk`, with all of its data where it says that it has less: no record is behind
-    /// what it says, but more of them are, up to the next, or the next of `bounds`.
-    pub(crate) fn lengthened(
-        &self,
-        tops: &mut Tops,
-        bounds: &[u64],
-        chunk: Chunk,
-    ) -> Result<Chunk> {
-        let end = chunk.data.end;
-        let after = bounds.partition_point(|bound| *bound <= chunk.at);
-        let bound = bounds.get(after).copied().unwrap_or(end);
-        if chunk.is_cut || end >= bound || tops.goes_on(end, bound)? {
-            return Ok(chunk);
-        }
-        let start = chunk.data.start;
-        let longer = |end: u64| Chunk { data: start..end, ..chunk.clone() };
-        let longer = match chunk.head.compression {
-            Ok(Compression::Bz2 | Compression::Lz4) => {
-                longer(tops.find_between(end..bound)?.unwrap_or(bound))
-            }
-            // A message goes beyond its end.
-            Ok(Compression::None) if matches!(self.lock, Lock::Open) => {
-                return Ok(match tops.end_of_records(chunk.data.clone())? {
-                    Some(beyond) if beyond > end && beyond <= bound => {
-                        longer(tops.find_between(beyond..bound)?.unwrap_or(bound))
-                    }
-                    _ => chunk,
-                });
-            }
-            _ => return Ok(chunk),
-        };
-        let content = |chunk: &Chunk| -> Result<usize> {
-            Ok(match self.open(chunk, BytesMut::new())? {
-                Content::Unpacked(bytes, _) => bytes.len(),
-                Content::Plain(_) | Content::Lost(_) => 0,
-            })
-        };
-        let has_more = content(&longer)? > content(&chunk)?;
-        Ok(if has_more { longer } else { chunk })
-    }
-}
-
 /// Why nothing can be read of a chunk that is packed with `name`.
 fn unknown(name: &str) -> String {
     let name = shortened(name);
@@ -228,68 +187,4 @@ impl Chunk {
             visitor.damage(doubtful);
         }
     }
-}
-
-/// How many places inside a chunk are looked at, where others are said to begin.
-const LOOKS: usize = 256;
-
-/// What there is of the chunk at `at` of which the data are said to be `data`. What may
-/// come next begins at one of `bounds`, the last of which is the end: where the length is
-/// wrong, the chunk ends before that, where its index begins.
-pub(crate) fn extent(
-    tops: &mut Tops,
-    bounds: &[u64],
-    len: u64,
-    at: u64,
-    head: ChunkHead,
-    data: Range<u64>,
-) -> Result<Chunk> {
-    let after = bounds.partition_point(|bound| *bound <= at);
-    let inside = bounds.iter().skip(after).take_while(|bound| **bound < data.end);
-    for bound in inside.take(LOOKS) {
-        if tops.chunk(*bound)?.is_some() {
-            return up_to(tops, *bound, at, head, data);
-        }
-    }
-    if is_unfinished(tops, &head, &data)? {
-        let end = bounds.get(after).copied().unwrap_or(len);
-        return Ok(Chunk { at, head, data: data.start..end, is_cut: true });
-    }
-    let end = bounds.last().copied().unwrap_or(len);
-    if end < data.end && end < len && end > at {
-        return up_to(tops, end, at, head, data);
-    }
-    let is_cut = data.end > len;
-    let data = data.start.min(len)..data.end.min(len);
-    Ok(Chunk { at, head, data, is_cut })
-}
-
-/// The chunk at `at`, which says that its data are `data`, and has no more of them than
-/// there are before `end`.
-fn up_to(
-    tops: &Tops,
-    end: u64,
-    at: u64,
-    head: ChunkHead,
-    data: Range<u64>,
-) -> Result<Chunk> {
-    let start = data.start.min(end);
-    let end = tops.find_index(start..end)?.unwrap_or(end);
-    Ok(Chunk { at, head, data: start..end, is_cut: false })
-}
-
-/// Whether a recorder was killed while it wrote the chunk, of which the lengths are
-/// zero until it is done: its packed bytes follow all the same. (If they are not
-/// packed, so do messages, which need no chunk to be found.)
-pub(crate) fn is_unfinished(
-    tops: &mut Tops,
-    head: &ChunkHead,
-    data: &Range<u64>,
-) -> Result<bool> {
-    let Ok(compression @ (Compression::Bz2 | Compression::Lz4)) = head.compression
-    else {
-        return Ok(false);
-    };
-    let is_empty = data.is_empty() && head.declared == 0;
-    Ok(is_empty && compression.may_be(&tops.bytes(data.start, 8)?))
 }

@@ -5,13 +5,15 @@ use std::{
     ops::Range,
 };
 
-use bytes::{Bytes, BytesMut};
-use logtool_core::{Damage, Result, TimeRange, Timestamp, TopicId};
+use bytes::BytesMut;
+use logtool_core::{Damage, DamageKind, Result, TimeRange, Timestamp};
 
 use crate::{
     bag::{Bag, Chunk, Content},
-    connection::Raw,
-    walk::Visitor,
+    loss::{Lost, add, each_entry},
+    messages::Messages,
+    top::Tops,
+    walk::Visitor as _,
     wire,
 };
 
@@ -23,28 +25,16 @@ pub(crate) struct Last {
     indexed: BTreeSet<u32>,
     /// Its messages, once that was asked.
     messages: Option<Messages>,
+    /// What is lost of it, once that was asked.
+    losses: Option<Losses>,
 }
 
-/// The messages of a chunk.
-#[derive(Debug, Default)]
-struct Messages {
-    of_each: BTreeMap<u32, Of>,
-    /// Whether there may be more.
-    is_broken: bool,
-}
-
-/// The messages of a connection.
-#[derive(Clone, Copy, Debug)]
-struct Of {
-    records: u64,
-    time: TimeRange,
-    /// When the last of them in the file happened.
-    last: Timestamp,
-}
+/// Where messages are lost of which the bytes are not there at all.
+const NOWHERE: Range<u64> = u64::MAX..u64::MAX;
 
 impl Last {
     pub(crate) fn new(chunk: Chunk) -> Self {
-        Self { chunk, indexed: BTreeSet::new(), messages: None }
+        Self { chunk, indexed: BTreeSet::new(), messages: None, losses: None }
     }
 
     /// Index data of `connection` were seen.
@@ -70,7 +60,7 @@ impl Last {
         let is_it = time.is_some_and(|time| {
             of_it.is_some_and(|of| (of.records, of.time) == (told, time))
         });
-        Ok(messages.is_broken || is_it)
+        Ok(messages.is_broken() || is_it)
     }
 
     /// Where its index data end, if its messages are all known.
@@ -79,7 +69,7 @@ impl Last {
         let messages = self.messages(bag)?;
         let counts = messages.of_each.values().map(|of| of.records);
         let len: u64 = counts.map(|records| wire::INDEX_HEAD + 12 * records).sum();
-        Ok(Some(start + len).filter(|_| !messages.is_broken))
+        Ok(Some(start + len).filter(|_| !messages.is_broken()))
     }
 
     /// Whether the last entry of index data of it may be one of this `time`.
@@ -103,6 +93,42 @@ impl Last {
         Ok(of.records == u64::from(count) && times.all(|time| of.time.contains(time)))
     }
 
+    /// Which of its messages are lost in `range` of its content, as its index data tell, and
+    /// whether these are there of all connections.
+    pub(crate) fn lost(
+        &mut self,
+        bag: &Bag,
+        tops: &mut Tops,
+        range: &Range<u64>,
+    ) -> Result<(BTreeMap<u32, Lost>, bool)> {
+        let losses = match self.losses.take() {
+            Some(losses) => losses,
+            None => losses(tops, &self.chunk, read(bag, &self.chunk)?),
+        };
+        let losses = self.losses.insert(losses);
+        let mut of_each = losses.of_each.iter();
+        let of_range = of_each.find(|(stretch, _)| stretch == range);
+        let lost = of_range.map(|(_, lost)| lost.clone()).unwrap_or_default();
+        Ok((lost, losses.is_all))
+    }
+
+    /// Which of its messages are missing, though nothing of it is broken: where it is not as
+    /// long as it says, its index data may tell of more.
+    pub(crate) fn shortened(
+        &mut self,
+        bag: &Bag,
+        tops: &mut Tops,
+    ) -> Result<Option<(Damage, BTreeMap<u32, Lost>)>> {
+        if !self.chunk.is_wrong {
+            return Ok(None);
+        }
+        let (lost, _) = self.lost(bag, tops, &NOWHERE)?;
+        let bytes = self.chunk.at..self.chunk.data.end;
+        let damage = Damage::new(DamageKind::Garbled, bytes).losing(0);
+        let damage = damage.because("it is shorter than it says");
+        Ok(Some((damage, lost)).filter(|(_, lost)| !lost.is_empty()))
+    }
+
     /// Its messages. The chunk is opened again for that, as only who meets broken index data
     /// asks.
     fn messages(&mut self, bag: &Bag) -> Result<&Messages> {
@@ -114,48 +140,54 @@ impl Last {
     }
 }
 
+/// What is lost of a chunk.
+#[derive(Debug)]
+struct Losses {
+    /// In each of its broken stretches, which are counted from the start of its content.
+    of_each: Vec<(Range<u64>, BTreeMap<u32, Lost>)>,
+    /// Whether its index data tell of all connections that have messages in it.
+    is_all: bool,
+}
+
+/// Which messages that its index data tell of are not among the `messages` of `chunk`. Each
+/// counts where it should lie, or, as all may be shifted, in the stretch behind that.
+fn losses(tops: &mut Tops, chunk: &Chunk, mut messages: Messages) -> Losses {
+    let stretches = std::mem::take(&mut messages.broken).into_iter();
+    let mut losses: Vec<_> = stretches.map(|range| (range, BTreeMap::new())).collect();
+    if losses.is_empty() {
+        losses.push((NOWHERE, BTreeMap::new()));
+    }
+    let mut untold: BTreeSet<u32> = messages.of_each.keys().copied().collect();
+    let is_overfull = messages.is_overfull();
+    each_entry(tops, chunk.data.end, |connection, time, offset| {
+        let offset = u64::from(offset);
+        let place = losses.partition_point(|(range, _)| range.end <= offset);
+        let place = place.min(losses.len() - 1);
+        let Some((range, lost)) = losses.get_mut(place) else { return };
+        untold.remove(&connection);
+        let is_lost = match is_overfull {
+            true => range.contains(&offset),
+            false => !messages.take(connection, time),
+        };
+        if is_lost && !messages.records.iter().any(|range| range.contains(&offset)) {
+            add(lost, connection, time);
+        }
+    });
+    Losses { of_each: losses, is_all: untold.is_empty() }
+}
+
 fn read(bag: &Bag, chunk: &Chunk) -> Result<Messages> {
     let mut messages = Messages::default();
     match bag.open(chunk, BytesMut::new())? {
         Content::Plain(mut plain) => {
+            let start = plain.bytes.start;
             while plain.read(&*bag.source, bag.options, &mut messages)? {}
+            for range in messages.broken.iter_mut().chain(&mut messages.records) {
+                *range = range.start - start..range.end - start;
+            }
         }
         Content::Unpacked(bytes, how) => chunk.walk(&bytes, how, &mut messages),
-        Content::Lost(_) => messages.is_broken = true,
+        Content::Lost(damage) => messages.damage(damage),
     }
     Ok(messages)
-}
-
-impl Visitor for Messages {
-    fn message(&mut self, id: u32, time: Timestamp, _: Range<usize>) -> bool {
-        let just = TimeRange::just(time);
-        let of =
-            self.of_each.entry(id).or_insert(Of { records: 0, time: just, last: time });
-        *of = Of { records: of.records + 1, time: of.time.cover(&just), last: time };
-        true
-    }
-
-    fn damage(&mut self, damage: Damage) {
-        self.is_broken |= damage.kind.is_loss();
-    }
-
-    fn knows(&self, _: u32) -> bool {
-        true
-    }
-
-    fn topic(&self, _: u32) -> Option<TopicId> {
-        None
-    }
-
-    fn buffer(&mut self) -> BytesMut {
-        BytesMut::new()
-    }
-
-    fn enter(&mut self, _: u64) {}
-
-    fn window(&mut self, _: Bytes, _: u64) {}
-
-    fn unpacked(&mut self, _: Bytes, _: u64) {}
-
-    fn connection(&mut self, _: Raw) {}
 }

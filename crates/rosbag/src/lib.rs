@@ -62,8 +62,10 @@ mod packing;
 mod index;
 
 mod bag;
+mod extent;
 mod last;
 mod loss;
+mod messages;
 
 mod schema;
 

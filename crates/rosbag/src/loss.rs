@@ -6,11 +6,13 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use bytes::{Bytes, BytesMut};
-use logtool_core::{Damage, Result, TimeRange, Timestamp, TopicId};
+use logtool_core::{Damage, TimeRange, Timestamp, TopicId};
 
 use crate::{
     bag::Bag,
     connection::Raw,
+    last::Last,
+    messages::Messages,
     top::{Top, TopKind, Tops},
     walk::Visitor,
     wire,
@@ -20,28 +22,36 @@ use crate::{
 const MAX_INDEX: u64 = 16 << 20;
 
 /// What a visitor is led through.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) enum Within {
     /// What lies between chunks.
     Outside,
-    /// A chunk that lies open in the file: its data are these bytes of it, and its
-    /// index begins where they end.
+    /// A chunk that lies open in the file, in these bytes of it.
     Plain(Range<u64>),
-    /// A chunk that is unpacked, or lost.
+    /// A chunk that is unpacked.
     Unpacked(Packed),
+    /// A chunk that is lost.
+    Gone(Gone),
 }
 
-/// A chunk that is unpacked, or lost.
-#[derive(Clone, Debug)]
+/// A chunk that is unpacked.
+#[derive(Debug)]
 pub(crate) struct Packed {
     /// Where it lies in the file.
     pub(crate) bytes: Range<u64>,
-    /// Where its index begins.
-    pub(crate) index_at: u64,
     /// How many bytes its content is, or says to be; 0 where nobody says.
     pub(crate) content: u64,
-    /// Whether nothing of it is left.
-    pub(crate) is_gone: bool,
+}
+
+/// A chunk that is lost, or its head.
+#[derive(Debug)]
+pub(crate) struct Gone {
+    /// Where it lay in the file.
+    pub(crate) bytes: Range<u64>,
+    /// Where its index data begin.
+    pub(crate) index_at: u64,
+    /// Its messages that are read all the same; nothing if none of it are left.
+    pub(crate) left: Option<Messages>,
 }
 
 impl Packed {
@@ -69,36 +79,22 @@ pub(crate) struct Locating<'l, V> {
     pub(crate) visitor: &'l mut V,
     pub(crate) bag: &'l Bag,
     pub(crate) tops: &'l mut Tops,
-    pub(crate) within: &'l Within,
+    pub(crate) within: &'l mut Within,
+    /// The chunk that it is led through, if it is there.
+    pub(crate) chunk: Option<&'l mut Last>,
 }
 
 /// Messages of one connection that are lost.
 #[derive(Clone, Copy, Debug)]
-struct Lost {
+pub(crate) struct Lost {
     records: u64,
     time: TimeRange,
 }
 
 impl<V: Visitor> Locating<'_, V> {
-    /// Tells of `damage`, a connection at a time if the index at `index_at` knows which
-    /// messages lie in `range` of the chunk's content. Of the chunk at `gone`, nothing is
-    /// left: what has no such index is told as the index at the end of the bag has it.
-    fn tell(
-        &mut self,
-        damage: Damage,
-        range: Range<u64>,
-        index_at: u64,
-        gone: Option<u64>,
-    ) {
-        // Without an index, the damage is all that can be told.
-        let mut lost = lost(self.tops, index_at, range).unwrap_or_default();
-        if let Some(Ok(Some(told))) = gone.map(|at| self.bag.told_of(at)) {
-            for (connection, records) in told.counts.iter().filter(|told| told.1 > 0) {
-                let all = Lost { records: (*records).into(), time: told.time };
-                lost.entry(*connection).or_insert(all);
-            }
-        }
-        for (connection, Lost { records, time }) in &lost {
+    /// Tells of `damage`, a connection at a time if it is known what is `lost` of each.
+    pub(crate) fn tell(&mut self, damage: Damage, lost: &BTreeMap<u32, Lost>) {
+        for (connection, Lost { records, time }) in lost {
             let topic = self.visitor.topic(*connection);
             let mut damage = damage.clone().of_records(*records, topic);
             damage.time = Some(*time).filter(|time| *time != TimeRange::ALL);
@@ -108,63 +104,105 @@ impl<V: Visitor> Locating<'_, V> {
             self.visitor.damage(damage);
         }
     }
-}
 
-/// How many messages of each connection lie in `range` of the content of the chunk of
-/// which the index is at `at`.
-fn lost(
-    tops: &mut Tops,
-    mut at: u64,
-    range: Range<u64>,
-) -> Result<BTreeMap<u32, Lost>> {
-    let mut lost = BTreeMap::new();
-    let start = at;
-    while let Some(Top { kind: TopKind::Index { connection, version: 1, .. }, data }) =
-        tops.look(at)?
-    {
-        if data.end - start > MAX_INDEX {
-            break;
-        }
-        at = data.end;
-        let entries = tops.data(&data)?.unwrap_or_default();
-        for (time, offset) in wire::index_entries(&entries) {
-            if range.contains(&offset.into()) {
-                let time = TimeRange::just(time);
-                lost.entry(connection)
-                    .and_modify(|lost: &mut Lost| {
-                        lost.records += 1;
-                        lost.time = lost.time.cover(&time);
-                    })
-                    .or_insert(Lost { records: 1, time });
-            }
+    /// Tells of `damage` to a chunk in `range` of its content.
+    fn tell_of(&mut self, damage: Damage, range: &Range<u64>) {
+        let chunk = self.chunk.as_mut().filter(|_| damage.kind.is_loss());
+        let lost = chunk.and_then(|chunk| chunk.lost(self.bag, self.tops, range).ok());
+        // Without an index, the damage is all that can be told.
+        let (lost, is_all) = lost.unwrap_or_default();
+        self.tell(damage.clone(), &lost);
+        if !is_all && !lost.is_empty() {
+            self.visitor.damage(damage.losing(0));
         }
     }
-    Ok(lost)
+}
+
+impl Gone {
+    /// What is lost of it, as its index data tell. What has none is told as the index at the
+    /// end of the bag has it, if nothing of the chunk is left.
+    fn lost(&mut self, bag: &Bag, tops: &mut Tops) -> BTreeMap<u32, Lost> {
+        let mut lost = BTreeMap::new();
+        each_entry(tops, self.index_at, |connection, time, _| {
+            let left = self.left.as_mut();
+            if !left
+                .is_some_and(|left| left.is_overfull() || left.take(connection, time))
+            {
+                add(&mut lost, connection, time);
+            }
+        });
+        if self.left.is_none()
+            && let Ok(Some(told)) = bag.told_of(self.bytes.start)
+        {
+            for (connection, records) in told.counts.iter().filter(|told| told.1 > 0) {
+                let all = Lost { records: (*records).into(), time: told.time };
+                lost.entry(*connection).or_insert(all);
+            }
+        }
+        lost
+    }
+}
+
+/// Adds a message to what is `lost`.
+pub(crate) fn add(lost: &mut BTreeMap<u32, Lost>, connection: u32, time: Timestamp) {
+    let time = TimeRange::just(time);
+    let lost = lost.entry(connection).or_insert(Lost { records: 0, time });
+    *lost = Lost { records: lost.records + 1, time: lost.time.cover(&time) };
+}
+
+/// Tells `take` each message that the index data at `at` tell of: its connection, its time,
+/// and where it begins in the chunk. Nothing more can be told where these cannot be read.
+pub(crate) fn each_entry(
+    tops: &mut Tops,
+    mut at: u64,
+    mut take: impl FnMut(u32, Timestamp, u32),
+) {
+    let start = at;
+    while let Ok(Some(Top {
+        kind: TopKind::Index { connection, version: 1, .. },
+        data,
+    })) = tops.look(at)
+    {
+        if data.end - start > MAX_INDEX {
+            return;
+        }
+        at = data.end;
+        let entries = tops.data(&data).ok().flatten().unwrap_or_default();
+        for (time, offset) in wire::index_entries(&entries) {
+            take(connection, time, offset);
+        }
+    }
 }
 
 impl<V: Visitor> Visitor for Locating<'_, V> {
     fn damage(&mut self, damage: Damage) {
         let range = damage.bytes.clone();
+        let is_loss = damage.kind.is_loss();
         match self.within {
             Within::Outside => self.visitor.damage(damage),
             Within::Plain(_) if damage.records > 0 => self.visitor.damage(damage),
             Within::Plain(data) => {
                 let range = range.start - data.start..range.end - data.start;
-                self.tell(damage, range, data.end, None);
+                self.tell_of(damage, &range);
             }
-            Within::Unpacked(chunk) => {
-                let is_loss = damage.kind.is_loss();
-                let mut damage = damage.at(chunk.bytes.clone());
+            Within::Unpacked(packed) => {
+                let mut damage = damage.at(packed.bytes.clone());
                 if is_loss {
-                    damage = damage.losing(chunk.share(&range));
+                    damage = damage.losing(packed.share(&range));
                 }
                 match damage.records {
-                    0 => {
-                        let gone = chunk.is_gone.then_some(chunk.bytes.start);
-                        self.tell(damage, range, chunk.index_at, gone);
-                    }
+                    0 => self.tell_of(damage, &range),
                     _ => self.visitor.damage(damage),
                 }
+            }
+            Within::Gone(gone) if !is_loss => {
+                self.visitor.damage(damage.at(gone.bytes.clone()));
+            }
+            Within::Gone(gone) => {
+                let lost = gone.lost(self.bag, self.tops);
+                let len = gone.bytes.end.saturating_sub(gone.bytes.start);
+                let damage = damage.at(gone.bytes.clone()).losing(len);
+                self.tell(damage, &lost);
             }
         }
     }

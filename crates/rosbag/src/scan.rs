@@ -1,13 +1,16 @@
 //! Finding the chunks of a bag without its index, by going from record to record.
 
+mod moved;
+
 use std::ops::Range;
 
 use logtool_core::{Damage, DamageKind, Result, TimeRange};
 
 use crate::{
-    bag::{Bag, is_unfinished},
+    bag::Bag,
     connection::{Connection, Raw},
     encryption::Lock,
+    extent::is_unfinished,
     head::Head,
     packing::Packing,
     probe::{Collecting, Content, Count},
@@ -88,21 +91,21 @@ impl Scan {
         let is_lost = match &top {
             None => true,
             Some(Top { kind: TopKind::Padding, data }) => {
-                !places(bag, at..data.end)?.is_empty()
+                !moved::places(bag, tops, at..data.end)?.is_empty()
             }
             Some(_) => false,
         };
         let Some(Top { kind, data }) = top.filter(|_| !is_lost) else {
             let next = tops.find_record(at + 1..len)?.unwrap_or(len);
             let lost = Damage::new(DamageKind::Garbled, at..next);
-            self.unreadable(lost, places(bag, at..next)?);
+            self.unreadable(lost, moved::places(bag, tops, at..next)?);
             return Ok(next);
         };
         if let Some(damage) = kind.damage()
             && let Some(next) = tops.record_in(&kind, &data, len)?
         {
             let lost = Damage::new(damage, at..next);
-            self.unreadable(lost, places(bag, at..next)?);
+            self.unreadable(lost, moved::places(bag, tops, at..next)?);
             return Ok(next);
         }
         match kind {
@@ -261,14 +264,6 @@ impl Scan {
             self.damage.push(damage);
         }
     }
-}
-
-/// Where in `bytes` chunks begin, as the index tells.
-fn places(bag: &Bag, bytes: Range<u64>) -> Result<Vec<u64>> {
-    let told = bag.told()?;
-    let from = told.partition_point(|chunk| chunk.at < bytes.start);
-    let places = told.iter().skip(from).map(|chunk| chunk.at);
-    Ok(places.take_while(|place| *place < bytes.end).collect())
 }
 
 /// Where tiles begin, and where the last ends.

@@ -216,17 +216,15 @@ impl Tops {
         self.find_record(data.start..data.end.min(end))
     }
 
-    /// Where the last of the records ends that follow on each other from the start of
-    /// `range`, and begin in it; nothing if one of them is broken.
-    pub(crate) fn end_of_records(&mut self, range: Range<u64>) -> Result<Option<u64>> {
-        let mut at = range.start;
-        while at < range.end {
-            match wire::frame(&self.bytes(at, HEAD)?) {
-                Framed::Whole(frame) => at += frame.len(),
-                _ => return Ok(None),
+    /// Whether index data lie from `at` on, one record behind the other, to beyond `end`.
+    pub(crate) fn is_index_beyond(&mut self, mut at: u64, end: u64) -> Result<bool> {
+        while at < end {
+            match self.look(at)? {
+                Some(Top { kind: TopKind::Index { .. }, data }) => at = data.end,
+                _ => return Ok(false),
             }
         }
-        Ok(Some(at))
+        Ok(true)
     }
 
     fn is_record(&mut self, at: u64) -> Result<bool> {

@@ -10,12 +10,13 @@ use logtool_core::{Damage, DamageKind, Result};
 
 use self::start::first;
 use crate::{
-    bag::{Bag, Chunk, Content, extent},
+    bag::{Bag, Chunk, Content},
     check::Inside,
     chunk::Unpacked,
     connection::Raw,
+    extent::extent,
     last::Last,
-    loss::{Locating, Packed, Within},
+    loss::{Gone, Locating, Packed, Within},
     top::{Top, TopKind, Tops},
     walk::{Plain, Visitor},
 };
@@ -96,11 +97,14 @@ impl Traverse {
             if let Some((plain, within)) = &mut self.stretch {
                 let (source, options) = (&*self.bag.source, self.bag.options);
                 let (bag, tops) = (&self.bag, &mut self.tops);
-                let mut locating = Locating { visitor, bag, tops, within };
+                let is_outside = plain.is_outside;
+                let chunk = self.before.as_mut().filter(|_| !is_outside);
+                let mut locating = Locating { visitor, bag, tops, within, chunk };
                 let more = plain.read(source, options, &mut locating)?;
                 if plain.bytes.is_empty() {
-                    if plain.is_outside {
-                        self.at = plain.bytes.start;
+                    match is_outside {
+                        true => self.at = plain.bytes.start,
+                        false => self.tell_shortened(visitor)?,
                     }
                     self.stretch = None;
                 }
@@ -149,7 +153,7 @@ impl Traverse {
                 let data = data.start..end;
                 let (tops, bounds) = (&mut self.tops, &self.bounds);
                 let chunk = extent(tops, bounds, len, at, head, data)?;
-                let chunk = self.bag.lengthened(tops, bounds, chunk)?;
+                let chunk = self.bag.up_to_index(tops, bounds, chunk)?;
                 Ok(self.unnamed(&chunk, visitor)? || self.chunk(&chunk, visitor)?)
             }
             TopKind::Message => {
@@ -235,12 +239,7 @@ impl Traverse {
         visitor.enter(chunk.at);
         self.at = chunk.data.end;
         self.before = None;
-        let mut packed = Packed {
-            bytes: chunk.at..chunk.data.end,
-            index_at: chunk.data.end,
-            content: chunk.head.declared.into(),
-            is_gone: false,
-        };
+        let bytes = chunk.at..chunk.data.end;
         let content = self.bag.open(chunk, visitor.buffer())?;
         self.inside.iter().try_for_each(|inside| inside.look(chunk, &content))?;
         let (bag, tops) = (&self.bag, &mut self.tops);
@@ -251,28 +250,51 @@ impl Traverse {
                 self.stretch = Some((plain, Within::Plain(data)));
                 Ok(false)
             }
-            Content::Unpacked(bytes, how) => {
-                self.before = Some(Last::new(chunk.clone()));
-                visitor.unpacked(bytes.clone(), chunk.at);
-                let len = bytes.len() as u64;
-                packed.is_gone = bytes.is_empty();
-                packed.content = match how {
-                    Unpacked::Cut | Unpacked::Broken => packed.content.max(len + 1),
+            Content::Unpacked(content, how) => {
+                let last = self.before.insert(Last::new(chunk.clone()));
+                visitor.unpacked(content.clone(), chunk.at);
+                let (len, declared) =
+                    (content.len() as u64, chunk.head.declared.into());
+                let whole = match how {
+                    Unpacked::Cut | Unpacked::Broken => u64::max(declared, len + 1),
                     _ => len,
                 };
-                let within = Within::Unpacked(packed);
-                let mut locating = Locating { visitor, bag, tops, within: &within };
-                chunk.walk(&bytes, how, &mut locating);
+                if content.is_empty() {
+                    self.before = None;
+                    let gone = Gone { bytes, index_at: self.at, left: None };
+                    let within = &mut Within::Gone(gone);
+                    let mut locating =
+                        Locating { visitor, bag, tops, within, chunk: None };
+                    chunk.walk(&content, how, &mut locating);
+                    return Ok(true);
+                }
+                let within = &mut Within::Unpacked(Packed { bytes, content: whole });
+                let chunk_of = Some(last);
+                let mut locating =
+                    Locating { visitor, bag, tops, within, chunk: chunk_of };
+                chunk.walk(&content, how, &mut locating);
+                self.tell_shortened(visitor)?;
                 Ok(true)
             }
             Content::Lost(damage) => {
                 visitor.window(Bytes::new(), chunk.at);
-                packed.is_gone = true;
-                let within = Within::Unpacked(packed);
-                Locating { visitor, bag, tops, within: &within }.damage(damage);
+                let gone = Gone { bytes, index_at: self.at, left: None };
+                let within = &mut Within::Gone(gone);
+                Locating { visitor, bag, tops, within, chunk: None }.damage(damage);
                 Ok(true)
             }
         }
+    }
+
+    /// Tells of messages that the chunk that was read lacks, though nothing of it is broken.
+    fn tell_shortened<V: Visitor>(&mut self, visitor: &mut V) -> Result<()> {
+        let (bag, tops) = (&self.bag, &mut self.tops);
+        let Some(last) = &mut self.before else { return Ok(()) };
+        if let Some((damage, lost)) = last.shortened(bag, tops)? {
+            let within = &mut Within::Outside;
+            Locating { visitor, bag, tops, within, chunk: None }.tell(damage, &lost);
+        }
+        Ok(())
     }
 }
 

@@ -8,6 +8,8 @@
 
 #[path = "lost/index_data.rs"]
 mod index_data;
+#[path = "lost/shifted.rs"]
+mod shifted;
 
 use std::{ops::Range, path::Path, sync::Arc};
 

@@ -5,10 +5,11 @@ use std::{collections::BTreeMap, ops::Range};
 use logtool_core::{Finding, Findings, Result};
 
 use crate::{
-    bag::{Chunk, is_unfinished},
+    bag::Chunk,
     check::{Checked, codes as code},
     connection::{Connection, Raw},
     encryption::Lock,
+    extent::is_unfinished,
     top::{ChunkHead, Top, TopKind, Tops},
     trust::Trust,
     wire,
@@ -204,8 +205,8 @@ impl Layout {
                 None => {
                     let next = tops.find_chunk(data.end..len)?.unwrap_or(len);
                     let (head, data) = (head.clone(), data.clone());
-                    let chunk = Chunk { at, head, data, is_cut };
-                    log.bag.lengthened(tops, &[next], chunk)?.data.end
+                    let chunk = Chunk { at, head, data, is_cut, is_wrong: false };
+                    log.bag.up_to_index(tops, &[next], chunk)?.data.end
                 }
             };
             if end != data.end {
@@ -220,7 +221,7 @@ impl Layout {
         data.start = data.start.min(data.end);
         let next = data.end;
         let indices = Vec::new();
-        let chunk = Chunk { at, head, data, is_cut };
+        let chunk = Chunk { at, head, data, is_cut, is_wrong: false };
         self.chunks.push(ChunkSeen { chunk, indices });
         Ok(next)
     }

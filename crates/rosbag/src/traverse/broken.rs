@@ -7,9 +7,10 @@ use logtool_core::{Damage, DamageKind, Result};
 
 use super::Traverse;
 use crate::{
-    loss::{Locating, Packed, Within},
+    loss::{Gone, Locating, Within},
+    messages::Messages,
     top::{Top, TopKind},
-    walk::Visitor,
+    walk::{Plain, Visitor},
     wire,
 };
 
@@ -41,11 +42,16 @@ impl Traverse {
             return Ok(true);
         }
         let kind = if kind == DamageKind::Index { DamageKind::Garbled } else { kind };
-        let index_at = index_at.unwrap_or(next);
-        let packed = Packed { bytes, index_at, content: 0, is_gone };
-        let (bag, tops, within) =
-            (&self.bag, &mut self.tops, &Within::Unpacked(packed));
-        let mut locating = Locating { visitor, bag, tops, within };
+        let (index_at, left) = match is_gone {
+            true => (index_at.unwrap_or(next), None),
+            false => {
+                let (messages, end) = self.messages_at(next)?;
+                (end, Some(messages))
+            }
+        };
+        let within = &mut Within::Gone(Gone { bytes, index_at, left });
+        let (bag, tops) = (&self.bag, &mut self.tops);
+        let mut locating = Locating { visitor, bag, tops, within, chunk: None };
         locating.damage(Damage::new(kind, 0..u64::MAX));
         self.at = next;
         Ok(true)
@@ -61,6 +67,20 @@ impl Traverse {
             Some(Top { kind: TopKind::Chunk(_), data }) => data.start == at,
             _ => false,
         })
+    }
+
+    /// The messages outside chunks that begin at `at`, and where they end. They are those of a
+    /// chunk, and no more than one may have. (What is packed there tells for itself.)
+    fn messages_at(&mut self, at: u64) -> Result<(Messages, u64)> {
+        if self.tops.chunk(at)?.is_some() {
+            return Ok((Messages::default(), at));
+        }
+        let last = self.bounds.last().copied().unwrap_or(self.end);
+        let most = at.saturating_add(self.bag.options.record_bytes.into());
+        let (bytes, mut messages) = (at..last.min(most), Messages::default());
+        let mut plain = Plain { bytes, is_cut: false, is_outside: true, is_v1: false };
+        while plain.read(&*self.bag.source, self.bag.options, &mut messages)? {}
+        Ok((messages, plain.bytes.start))
     }
 
     /// Whether the index data at `at` go on with those of the last chunk, so that
