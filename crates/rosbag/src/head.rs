@@ -1,6 +1,6 @@
 //! The first line of a bag, and its header.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use logtool_core::{Error, ErrorKind, OpenOptions, Result, Source, text};
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,9 @@ use crate::{
 
 /// How Git LFS's pointers begin, which stand for files that were not fetched.
 const LFS_POINTER: &[u8] = b"version https://git-lfs";
+
+/// No chunk is shorter, so that fewer zeros at the end of a bag are in place of none.
+pub(crate) const LEAST_CHUNK: u64 = 64;
 
 /// What a bag says before its first record.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -37,6 +40,12 @@ impl Head {
     /// Whether messages are as in version 1.2.
     pub(crate) fn is_v1(&self) -> bool {
         self.version.is_some_and(|(major, _)| major == 1)
+    }
+
+    /// Whether `zeros` at the end of a file of `len` bytes are in place of what was recorded: a
+    /// bag that was not closed ends with a record, and no header counts what it should have.
+    pub(crate) fn is_cut_off(&self, zeros: &Range<u64>, len: u64) -> bool {
+        self.index_at == 0 && zeros.end == len && zeros.end - zeros.start >= LEAST_CHUNK
     }
 
     /// Reads the head of the bag in `source`; adds to `remarks` what is odd.

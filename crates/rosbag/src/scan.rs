@@ -145,6 +145,14 @@ impl Scan {
                 self.infos += 1;
             }
             TopKind::Padding => {
+                if bag.head.is_cut_off(&data, len) {
+                    let zeros = len - at;
+                    self.remarks.push(format!(
+                        "the last {zeros} bytes are zeros: nobody knows what was \
+                         recorded there"
+                    ));
+                    self.lost(Damage::new(DamageKind::Garbled, at..len));
+                }
                 if data.end - at > self.padding.end - self.padding.start {
                     self.padding = at..data.end;
                 }

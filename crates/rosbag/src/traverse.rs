@@ -133,6 +133,9 @@ impl Traverse {
             let next = self.tops.find_record(at + 1..self.end)?.unwrap_or(self.end);
             return self.lost(DamageKind::Garbled, next, visitor);
         };
+        if kind == TopKind::Padding && self.bag.head.is_cut_off(&data, len) {
+            return self.lost(DamageKind::Garbled, self.end, visitor);
+        }
         if let Some((damage, next)) = self.wrong_length(&kind, &data)? {
             if let (Some(before), TopKind::Index { connection, .. }) =
                 (&mut self.before, &kind)

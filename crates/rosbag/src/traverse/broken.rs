@@ -7,6 +7,7 @@ use logtool_core::{Damage, DamageKind, Result};
 
 use super::Traverse;
 use crate::{
+    head::LEAST_CHUNK,
     loss::{Gone, Locating, Within},
     messages::Messages,
     top::{Top, TopKind},
@@ -98,7 +99,7 @@ impl Traverse {
 
     /// Whether `bytes`, behind which are no index data, are index data of the last chunk up
     /// to their end: these end where they should, or with what should be their last entry.
-    /// Those that the file ends in are its by what they have.
+    /// Those that the file ends in are its by what they have; zeros have nothing else.
     fn is_all_index(&mut self, kind: DamageKind, bytes: &Range<u64>) -> Result<bool> {
         let Some(before) = &mut self.before else {
             return Ok(kind == DamageKind::Index);
@@ -120,6 +121,9 @@ impl Traverse {
             return Ok(true);
         }
         Ok(match self.tops.look(bytes.start)? {
+            Some(Top { kind: TopKind::Padding, data }) => {
+                data.end == end && end < expected + LEAST_CHUNK
+            }
             Some(Top { kind: TopKind::Index { connection, count, .. }, data })
                 if end == self.tops.len() && data.end > end =>
             {

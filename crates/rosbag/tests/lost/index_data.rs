@@ -228,3 +228,29 @@ fn index_data_that_count_otherwise_than_they_are_long_hide_no_chunk() {
         assert_eq!(read.records, 491, "{survey:?}");
     }
 }
+
+#[test]
+fn zeros_up_to_the_end_of_a_bag_that_was_not_closed_are_told() {
+    // As a power cut leaves them. The last records behind each chunk end at these places.
+    let Some(sound) = conformance::sample("rosbag/edge/ok_lz4.bag") else { return };
+    let mut bytes = unclosed(sound[..7667].to_vec());
+    for count in [b"conn_count=".as_slice(), b"chunk_count="] {
+        let at = bytes.windows(count.len()).position(|name| name == count).unwrap();
+        bytes[at + count.len()..at + count.len() + 4].fill(0);
+    }
+    // From within index data, and from their end, into where the next chunk was.
+    for start in [5050, 5132, 5195] {
+        for survey in SURVEYS {
+            let mut bytes = bytes.clone();
+            bytes[start..].fill(0);
+            let read = read_as(&bytes, survey);
+            assert!(read.records == 25 && read.is_loss_told(), "{start} {survey:?}");
+            assert!(read.told.iter().any(|damage| damage.kind.is_loss()), "{survey:?}");
+            // A few are padding, and index data hold no message.
+            for (bytes, records) in [(&bytes[..5195 + 49], 25), (&bytes[..5195], 25)] {
+                let read = read_as(bytes, survey);
+                assert_eq!((read.records, read.is_loss_told()), (records, false));
+            }
+        }
+    }
+}
