@@ -85,7 +85,7 @@ impl Traverse {
         let after = self.bounds.partition_point(|bound| *bound <= start);
         let next = self.bounds.get(after).copied().unwrap_or(self.last);
         (self.start, self.end) = (start, next.min(self.last));
-        self.at = first(&mut self.tops, &self.bounds, start..self.end)?;
+        self.at = first(&self.bag, &mut self.tops, &self.bounds, start..self.end)?;
         self.before = None;
         Ok(())
     }

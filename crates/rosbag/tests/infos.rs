@@ -171,16 +171,35 @@ fn where_the_header_counts_more_chunks_each_is_compared() {
     assert_eq!((records, damage, remarks.len()), (11, vec![], 2));
 }
 
+/// Moves the place that a chunk info tells to `of`.
+fn tell_of(bytes: &mut [u8], number: usize, of: impl Fn(u64) -> u64) {
+    let info = info(bytes, number);
+    let name = bytes[info.clone()].windows(10).position(|name| name == b"chunk_pos=");
+    let place = info.start + name.unwrap() + 10;
+    let at = u64::from_le_bytes(bytes[place..place + 8].try_into().unwrap());
+    bytes[place..place + 8].copy_from_slice(&of(at).to_le_bytes());
+}
+
+#[test]
+fn several_wrong_places_in_one_chunk_double_nothing() {
+    // A chunk with its index data takes a little more than 11 kB.
+    for places in [[2000, 4000], [40, 9000], [5000, 5001]] {
+        for first in [49, 50] {
+            let mut bytes = bag(100);
+            tell_of(&mut bytes, first, |at| at + places[0]);
+            tell_of(&mut bytes, 51, |at| at - 11_500 * (51 - first as u64) + places[1]);
+            let (records, damage, _) = read(&bytes, None, 0..999, false);
+            assert_eq!(records, 1_100, "{places:?} {first}: {damage:?}");
+            assert!(damage.iter().all(|damage| damage.kind == DamageKind::Index));
+        }
+    }
+}
+
 #[test]
 fn a_chunk_that_is_told_of_at_a_wrong_place_is_given_once() {
     for more in [1, 8, 4096] {
         let mut bytes = bag(100);
-        let info = info(&bytes, 50);
-        let name =
-            bytes[info.clone()].windows(10).position(|name| name == b"chunk_pos=");
-        let place = info.start + name.unwrap() + 10;
-        let at = u64::from_le_bytes(bytes[place..place + 8].try_into().unwrap());
-        bytes[place..place + 8].copy_from_slice(&(at + more).to_le_bytes());
+        tell_of(&mut bytes, 50, |at| at + more);
         let (records, damage, _) = read(&bytes, None, 0..999, false);
         assert_eq!((records, damage.len()), (1_100, 1), "{more}: {damage:?}");
         assert_eq!(damage[0].kind, DamageKind::Index);
