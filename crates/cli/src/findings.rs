@@ -131,7 +131,8 @@ impl Findings {
         match harm.filter(|_| is_strict) {
             None => Ok(()),
             Some(first) => {
-                let what = format!("{name}: damaged: {}", first.text);
+                let what = if is_damage(&first.damage) { "damaged: " } else { "" };
+                let what = format!("{name}: {what}{}", first.text);
                 let hint = "without --strict, everything else is read";
                 Err(Complaint::new(what).hint(hint).into())
             }
@@ -143,8 +144,8 @@ impl Findings {
         if !is_quiet && !self.list.is_empty() {
             let paint = paint::for_stderr();
             let warning = paint.yellow("warning:");
-            let is_odd = |finding: &Finding| finding.damage.kind == DamageKind::Latin1;
-            let what = if self.list.iter().all(is_odd) { "" } else { "damaged: " };
+            let is_damage = self.list.iter().any(|finding| is_damage(&finding.damage));
+            let what = if is_damage { "damaged: " } else { "" };
             say!("{warning} {}: {what}{}", self.name, self.summary());
             self.lines().iter().for_each(|line| say!("  {line}"));
             if self.list.iter().any(|f| f.damage.kind == DamageKind::OverLimit) {
@@ -173,6 +174,11 @@ impl Findings {
         }
         lines
     }
+}
+
+/// Whether something is wrong with what was read.
+fn is_damage(damage: &Damage) -> bool {
+    !matches!(damage.kind, DamageKind::Latin1 | DamageKind::NoColumn)
 }
 
 /// Whether `known` says what `damage` says, and perhaps more.

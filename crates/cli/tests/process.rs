@@ -42,6 +42,8 @@ mod info;
 mod input;
 #[path = "process/interrupt.rs"]
 mod interrupt;
+#[path = "process/late.rs"]
+mod late;
 #[path = "process/lidar_clocks.rs"]
 mod lidar_clocks;
 #[path = "process/lidar_copies.rs"]

@@ -43,6 +43,7 @@ pub const CODES: &[&Code] = &[
     &damage::INDEX,
     &damage::LATIN1,
     &damage::MISFIT,
+    &damage::NO_COLUMN,
     &damage::SURPLUS,
     &counts::RECORDS,
     &counts::OUTSIDE,

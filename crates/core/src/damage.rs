@@ -62,9 +62,12 @@ pub enum DamageKind {
     /// The record was read, and its payload has bytes behind its last field, which were
     /// not.
     Surplus,
-    /// The record was read, and has a field that is not what its topic's schema says, which
-    /// is null.
+    /// The record was read, and has a value that is not what its topic's schema says, or
+    /// that cannot be told, which is null.
     Misfit,
+    /// The record was read, and has values that are in no column, as none of the records
+    /// that were looked at before the first row had the like. Nothing is wrong with it.
+    NoColumn,
 }
 
 impl DamageKind {
@@ -72,13 +75,25 @@ impl DamageKind {
     pub const fn is_loss(self) -> bool {
         !matches!(
             self,
-            Self::Doubtful | Self::Index | Self::Latin1 | Self::Surplus | Self::Misfit
+            Self::Doubtful
+                | Self::Index
+                | Self::Latin1
+                | Self::Surplus
+                | Self::Misfit
+                | Self::NoColumn
         )
     }
 
     /// Whether it is of records that were there, and not of a place in the file.
     pub const fn is_of_records(self) -> bool {
-        matches!(self, Self::Undecodable | Self::Latin1 | Self::Surplus | Self::Misfit)
+        matches!(
+            self,
+            Self::Undecodable
+                | Self::Latin1
+                | Self::Surplus
+                | Self::Misfit
+                | Self::NoColumn
+        )
     }
 
     /// Whether who reads on has something else than was recorded, or less.
@@ -262,14 +277,21 @@ impl fmt::Display for Damage {
                 }
             }
             DamageKind::Misfit if one => {
-                write!(f, "a record with a field that does not fit its schema: null")?;
+                write!(f, "a record with a value that does not fit, and is null")?;
             }
             DamageKind::Misfit => {
                 let records = self.records;
                 write!(
                     f,
-                    "{records} records with fields that do not fit their schema: null"
+                    "{records} records with values that do not fit, and are null"
                 )?;
+            }
+            DamageKind::NoColumn if one => {
+                write!(f, "a record with values that are in no column")?;
+            }
+            DamageKind::NoColumn => {
+                let records = self.records;
+                write!(f, "{records} records with values that are in no column")?;
             }
         }
         if let Some(why) = &self.why {

@@ -6,8 +6,8 @@ use std::{path::Path, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, Columns, Log as _, Selection, Timestamp, TopicId, TopicOrigin, TopicSet,
-    conformance,
+    Block, Columns, Log as _, Selection, Severity, Timestamp, TopicId, TopicOrigin,
+    TopicSet, check, conformance,
 };
 use logtool_rosbag::{
     Compression, ConnectionHeader, RosbagLog, RosbagOptions, Survey, Writer,
@@ -95,28 +95,69 @@ fn points_have_the_columns_of_their_messages_also_in_a_resumed_log() {
     assert_eq!(table(&again, points), (names.to_owned(), 20 * 24));
 }
 
+/// A cloud of so many points with these fields, all of them `float32` and zero.
+fn cloud(fields: &[&str], points: usize) -> Vec<u8> {
+    let mut message = [&[0; 12][..], &1_u32.to_le_bytes(), b"f"].concat();
+    let number = |message: &mut Vec<u8>, number: usize| {
+        message.extend((number as u32).to_le_bytes());
+    };
+    [1, points, fields.len()].iter().for_each(|n| number(&mut message, *n));
+    for (index, name) in fields.iter().enumerate() {
+        number(&mut message, name.len());
+        message.extend(name.as_bytes());
+        number(&mut message, 4 * index);
+        message.push(7); // FLOAT32
+        number(&mut message, 1);
+    }
+    message.push(0);
+    let step = 4 * fields.len();
+    [step, points * step, points * step].iter().for_each(|n| number(&mut message, *n));
+    message.extend(vec![0; points * step]);
+    message.push(1);
+    message
+}
+
+/// A bag of so many clouds of so many points, of which the one with the number `late` has a
+/// field more.
+fn with_late_field(clouds: usize, points: usize, late: usize) -> RosbagLog {
+    let options = WriterOptions::default().with_chunk_bytes(10_000);
+    let mut bag = Writer::new(std::io::Cursor::new(Vec::new()), options).unwrap();
+    let definition = logtool_rosmsg::Definition::common("sensor_msgs/PointCloud2");
+    let text = definition.unwrap().text();
+    let header = ConnectionHeader::new("/points", "sensor_msgs/PointCloud2", &text);
+    let connection = bag.connect(&header).unwrap();
+    for number in 0..clouds {
+        let fields = ["x", "y", "z", "late"];
+        let fields = if number == late { &fields[..] } else { &fields[..3] };
+        let time = Timestamp::from_nanos(1_000_000_000 + number as i64);
+        bag.write(connection, time, &cloud(fields, points)).unwrap();
+    }
+    open(&bag.finish().unwrap().into_inner().into(), Survey::Index)
+}
+
+#[test]
+fn all_clouds_of_a_short_bag_are_looked_at() {
+    // 99 clouds of a point in a chunk.
+    let log = with_late_field(250, 1, 195);
+    assert!(log.manifest().parts.len() <= 8);
+    let points = log.manifest().topic("/points/points").unwrap();
+    let names = "time stamp index x y z late";
+    assert_eq!(table(&log, points), (names.to_owned(), 250));
+}
+
+#[test]
+fn a_field_that_is_no_column_is_no_fault_of_its_bag() {
+    // 40 chunks of a cloud: at eight places, of which none is the fifth, four are looked at.
+    let log = with_late_field(40, 1000, 4);
+    assert_eq!(log.manifest().parts.len(), 40);
+    let findings = check(&log, &|_| {}).unwrap();
+    let late = findings.iter().find(|finding| finding.code.name == "values.no_column");
+    assert_eq!(late.map(|finding| finding.code.severity), Some(Severity::Note));
+    assert_eq!(findings.count(Severity::Error), 0, "{findings:?}");
+}
+
 #[test]
 fn clouds_of_several_publishers_have_the_fields_of_all_as_columns() {
-    let cloud = |fields: &[&str]| {
-        let mut message = [&[0; 12][..], &1_u32.to_le_bytes(), b"f"].concat();
-        let number = |message: &mut Vec<u8>, number: usize| {
-            message.extend((number as u32).to_le_bytes());
-        };
-        [1, 1000, fields.len()].iter().for_each(|n| number(&mut message, *n));
-        for (index, name) in fields.iter().enumerate() {
-            number(&mut message, name.len());
-            message.extend(name.as_bytes());
-            number(&mut message, 4 * index);
-            message.push(7); // FLOAT32
-            number(&mut message, 1);
-        }
-        message.push(0);
-        let step = 4 * fields.len();
-        [step, 1000 * step, 1000 * step].iter().for_each(|n| number(&mut message, *n));
-        message.extend(vec![0; 1000 * step]);
-        message.push(1);
-        message
-    };
     let definition = logtool_rosmsg::Definition::common("sensor_msgs/PointCloud2");
     let text = definition.unwrap().text();
     for compression in [Compression::None, Compression::Lz4] {
@@ -137,7 +178,7 @@ fn clouds_of_several_publishers_have_the_fields_of_all_as_columns() {
                     false => (front, &["x", "y", "z"]),
                 };
             let time = Timestamp::from_nanos(1_000_000_000 + number);
-            bag.write(connection, time, &cloud(fields)).unwrap();
+            bag.write(connection, time, &cloud(fields, 1000)).unwrap();
         }
         let bytes: Bytes = bag.finish().unwrap().into_inner().into();
         let log = open(&bytes, Survey::Index);

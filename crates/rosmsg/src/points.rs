@@ -52,10 +52,18 @@ pub(crate) struct Points<'b> {
     pub(crate) width: u32,
     /// The values of each column of the shape.
     pub(crate) columns: Vec<Fill<'b>>,
-    /// What it has that is in no column, and why.
-    pub(crate) odd: Option<String>,
+    pub(crate) untold: Untold,
     /// How many bytes are behind its last field.
     pub(crate) surplus: usize,
+}
+
+/// What a message has that is in no column, and why.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Untold {
+    /// As it cannot be.
+    pub(crate) odd: Option<String>,
+    /// As there is no such column.
+    pub(crate) late: Option<String>,
 }
 
 /// The values of a column.

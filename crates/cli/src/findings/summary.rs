@@ -21,6 +21,7 @@ impl Findings {
             self.lost(),
             self.surplus(),
             self.misfits(),
+            self.without_column(),
             self.doubtful(),
             self.index(),
             self.texts(),
@@ -71,7 +72,18 @@ impl Findings {
         self.places(is_misfit)?;
         let records = self.all(is_misfit).map(|damage| damage.records);
         let records = counted(records.fold(0, u64::saturating_add), "record");
-        Some(format!("{records} with fields that do not fit their schema: null"))
+        Some(format!("{records} with values that do not fit, and are null"))
+    }
+
+    fn without_column(&self) -> Option<String> {
+        let is_late = |kind| kind == DamageKind::NoColumn;
+        self.places(is_late)?;
+        let records = self.all(is_late).map(|damage| damage.records);
+        let records = counted(records.fold(0, u64::saturating_add), "record");
+        Some(format!(
+            "{records} with values that are in no column, as none of those that were looked \
+             at before had the like; cut out by `logtool filter` they have columns"
+        ))
     }
 
     fn doubtful(&self) -> Option<String> {

@@ -194,7 +194,7 @@ fn a_log_time_that_tables_cannot_have_is_told_and_copies_have_it() {
         file.write(channel, 0, time, time, b"{}").unwrap();
     }
     folder.write("a.mcap", &file.finish().unwrap().into_inner());
-    let told = ["2 records with fields", "null: its log time is after 2262-04-11"];
+    let told = ["2 records with values", "null: its log time is after 2262-04-11"];
     folder.run(&["convert", "a.mcap", "-o", "t"]).ended(3, &told);
     assert_eq!(folder.read("t/a_a_0.csv"), "time,json\n1000000000,{}\n,{}\n,{}\n");
     folder.run(&["filter", "a.mcap", "-o", "b.mcap"]).ended(0, &["3 records"]);

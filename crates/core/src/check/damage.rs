@@ -62,8 +62,15 @@ pub(super) static SURPLUS: Code = Code {
 pub(super) static MISFIT: Code = Code {
     name: "damage.misfit",
     severity: Severity::Error,
-    meaning: "records with fields that are not what their topic's schema says: these are \
-              null",
+    meaning: "records with values that are not what their topic's schema says, or cannot \
+              be told: these are null",
+};
+
+pub(super) static NO_COLUMN: Code = Code {
+    name: "values.no_column",
+    severity: Severity::Note,
+    meaning: "records with values that tables leave out, as those that are looked at before \
+              have none of the like",
 };
 
 /// All damage that a pass came to.
@@ -155,5 +162,6 @@ fn code(kind: DamageKind) -> &'static Code {
         DamageKind::Latin1 => &LATIN1,
         DamageKind::Surplus => &SURPLUS,
         DamageKind::Misfit => &MISFIT,
+        DamageKind::NoColumn => &NO_COLUMN,
     }
 }

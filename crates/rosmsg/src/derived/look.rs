@@ -14,8 +14,7 @@ use crate::{derived::kind::Derivation, points::Shape};
 const PLACES: usize = 8;
 const NEIGHBOURS: usize = 4;
 
-/// So many messages of a part are looked at, as long as they are not longer together.
-const MESSAGES: usize = 64;
+/// No more bytes of messages of a part are looked at.
 const BYTES: usize = 16 << 20;
 
 /// The columns of the points of the topic `id` of `log`; nothing if no message has any.
@@ -57,19 +56,17 @@ fn look(
     shape: &mut Option<Shape>,
 ) -> Result<()> {
     let mut cursor = log.read(part, selection)?;
-    let (mut block, mut messages, mut bytes) = (Block::default(), 0, 0_usize);
+    let (mut block, mut bytes) = (Block::default(), 0_usize);
     while cursor.fill(&mut block)? {
         for record in block.iter() {
             bytes = bytes.saturating_add(record.payload.len());
             if let Some(more) = derivation.shape_of(record.payload) {
-                messages += 1;
                 match shape {
                     Some(shape) => shape.join(&more),
                     None => *shape = Some(more),
                 }
             }
-            let is_enough = messages >= MESSAGES || bytes >= BYTES;
-            if is_enough && shape.is_some() {
+            if bytes >= BYTES && shape.is_some() {
                 return Ok(());
             }
         }

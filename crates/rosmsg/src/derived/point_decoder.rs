@@ -203,9 +203,14 @@ impl Decoder for PointDecoder {
             if points.surplus > 0 {
                 record.surplus(points.surplus).add_to(damage);
             }
-            if let Some(why) = &points.odd {
-                let misfit = record.undecodable().as_kind(DamageKind::Misfit);
-                misfit.because(why.as_str()).add_to(damage);
+            for (kind, why) in [
+                (DamageKind::Misfit, &points.untold.odd),
+                (DamageKind::NoColumn, &points.untold.late),
+            ] {
+                if let Some(why) = why {
+                    let untold = record.undecodable().as_kind(kind);
+                    untold.because(why.as_str()).add_to(damage);
+                }
             }
             self.times.resize(rows, record.time.as_nanos());
             self.slots.iter_mut().for_each(|slot| slot.add(&points));

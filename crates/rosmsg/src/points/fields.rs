@@ -2,7 +2,7 @@
 
 use logtool_core::Primitive;
 
-use crate::points::{Column, Fill, Grid, Kind, MAX_COLUMNS, Shape, Strided};
+use crate::points::{Column, Fill, Grid, Kind, MAX_COLUMNS, Shape, Strided, Untold};
 
 /// A field that a message declares.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,14 @@ pub(crate) struct PointField<'b> {
 /// Why a field is in no column that has a type and a place.
 pub(crate) const NO_COLUMN: &str =
     "is no column, as no message had it that was looked at before";
+
+/// Why a field is in no column.
+enum Lack {
+    /// It cannot be.
+    Odd(String),
+    /// There is none for it.
+    Late(String),
+}
 
 /// The columns of `fields`, of those that the points of `grid` have room for; nothing if
 /// there is none.
@@ -43,15 +51,15 @@ pub(crate) fn fills<'b>(
     grid: Grid<'b>,
     is_big: bool,
     shape: &Shape,
-) -> Result<(Vec<Fill<'b>>, Option<String>), String> {
+) -> Result<(Vec<Fill<'b>>, Untold), String> {
     let mut fills = vec![Fill::Nothing; shape.columns.len()];
     if grid.points() == 0 {
-        return Ok((fills, None));
+        return Ok((fills, Untold::default()));
     }
     if fields.len() > MAX_COLUMNS {
         return Err(format!("it has {} fields", fields.len()));
     }
-    let (mut why, mut lost) = (None, 0);
+    let (mut odd, mut late) = (Vec::new(), Vec::new());
     for (index, field) in fields.iter().enumerate() {
         match field.fill(index, grid, is_big, shape, &fills) {
             Ok((at, fill)) => {
@@ -59,19 +67,21 @@ pub(crate) fn fills<'b>(
                     *place = fill;
                 }
             }
-            Err(text) => {
-                why.get_or_insert(text);
-                lost += 1;
-            }
+            Err(Lack::Odd(why)) => odd.push(why),
+            Err(Lack::Late(why)) => late.push(why),
         }
     }
-    let why = why.map(|why| match lost {
-        1 => why,
-        _ => format!("{why}, and {} more", lost - 1),
-    });
-    match why {
-        Some(why) if lost == fields.len() => Err(why),
-        why => Ok((fills, why)),
+    let first = |all: Vec<String>| {
+        let more = all.len().saturating_sub(1);
+        all.into_iter().next().map(|why| match more {
+            0 => why,
+            _ => format!("{why}, and {more} more"),
+        })
+    };
+    let is_nothing = !odd.is_empty() && odd.len() == fields.len();
+    match first(odd) {
+        Some(why) if is_nothing => Err(why),
+        odd => Ok((fills, Untold { odd, late: first(late) })),
     }
 }
 
@@ -111,15 +121,16 @@ impl<'b> PointField<'b> {
         is_big: bool,
         shape: &Shape,
         fills: &[Fill<'b>],
-    ) -> Result<(usize, Fill<'b>), String> {
-        let (kind, strided) = self.values(grid, is_big)?;
+    ) -> Result<(usize, Fill<'b>), Lack> {
+        let (kind, strided) = self.values(grid, is_big).map_err(Lack::Odd)?;
         let is_free = |at: usize| matches!(fills.get(at), Some(Fill::Nothing));
         let wanted = (self.name, Kind::Number(kind), self.count);
         let at = shape.place(wanted, index, is_free);
         let column = at.and_then(|at| Some((at, shape.columns.get(at)?)));
         let Some((at, column)) = column.filter(|(_, column)| column.kind.holds(kind))
         else {
-            return Err(format!("its field {} {NO_COLUMN}", shown(self.name)));
+            let name = shown(self.name);
+            return Err(Lack::Late(format!("its field {name} {NO_COLUMN}")));
         };
         Ok(match column.kind == Kind::Number(kind) {
             true => (at, Fill::Strided(strided)),

@@ -12,7 +12,8 @@ use logtool_core::Primitive;
 use crate::{
     cut::{Encoding, FieldCut, Header},
     points::{
-        Column, Fill, Grid, Kind, MAX_COLUMNS, NO_COLUMN, Points, Shape, Strided, shown,
+        Column, Fill, Grid, Kind, MAX_COLUMNS, NO_COLUMN, Points, Shape, Strided,
+        Untold, shown,
     },
     sensor::{CUT, scan::first_floats},
 };
@@ -56,13 +57,13 @@ pub(crate) fn points<'b>(
 ) -> Result<Points<'b>, String> {
     let cloud = Cloud::parse(payload, encoding)?;
     let count = cloud.points.len() / POINT as usize;
-    let (columns, odd) = match count {
-        0 => (vec![Fill::Nothing; shape.columns.len()], None),
+    let (columns, untold) = match count {
+        0 => (vec![Fill::Nothing; shape.columns.len()], Untold::default()),
         count => cloud.columns(count, shape)?,
     };
     let (stamp, width) = (cloud.header.stamp, count as u32);
     let surplus = cloud.surplus;
-    Ok(Points { stamp, count, missing: 0, width, columns, odd, surplus })
+    Ok(Points { stamp, count, missing: 0, width, columns, untold, surplus })
 }
 
 impl<'b> Cloud<'b> {
@@ -77,11 +78,12 @@ impl<'b> Cloud<'b> {
         &self,
         count: usize,
         shape: &Shape,
-    ) -> Result<(Vec<Fill<'b>>, Option<String>), String> {
+    ) -> Result<(Vec<Fill<'b>>, Untold), String> {
         if self.channels.len() > MAX_COLUMNS {
             return Err(format!("it has {} channels", self.channels.len()));
         }
-        let (mut columns, mut odd) = (vec![Fill::Nothing; shape.columns.len()], None);
+        let mut columns = vec![Fill::Nothing; shape.columns.len()];
+        let mut untold = Untold::default();
         let points = Grid::new(self.points, 1, 0, count as u32, POINT).ok_or(CUT)?;
         for (place, at) in columns.iter_mut().zip([0, 4, 8]) {
             let axis = Strided::new(points, at, FLOAT as usize, self.is_big);
@@ -91,19 +93,21 @@ impl<'b> Cloud<'b> {
             let is_free =
                 |at: usize| at >= 3 && matches!(columns.get(at), Some(Fill::Nothing));
             let at = shape.place((*name, FLOATS, 1), index + 3, is_free);
-            let why = match at.and_then(|at| columns.get_mut(at)) {
-                None => Some(NO_COLUMN.to_owned()),
+            let told = |why: &str| format!("its channel {} {why}", shown(name));
+            match at.and_then(|at| columns.get_mut(at)) {
+                None => _ = untold.late.get_or_insert_with(|| told(NO_COLUMN)),
                 Some(place) => {
                     *place = first_floats(values, count, self.is_big).ok_or(CUT)?;
                     let there = values.len() / FLOAT as usize;
                     let values = if there == 1 { "value" } else { "values" };
-                    let told = || format!("has {there} {values} for {count} points");
-                    (there != count).then(told)
+                    let why = format!("has {there} {values} for {count} points");
+                    if there != count {
+                        untold.odd.get_or_insert_with(|| told(&why));
+                    }
                 }
-            };
-            odd = odd.or(why.map(|why| format!("its channel {} {why}", shown(name))));
+            }
         }
-        Ok((columns, odd))
+        Ok((columns, untold))
     }
 
     fn cut(cut: &mut FieldCut<'b>) -> Option<Self> {

@@ -54,14 +54,14 @@ pub(crate) fn points<'b>(
             data.len()
         )
     })?;
-    let (columns, odd) = points::fills(&cloud.fields, grid, cloud.is_big, shape)?;
+    let (columns, untold) = points::fills(&cloud.fields, grid, cloud.is_big, shape)?;
     Ok(Points {
         stamp: cloud.header.stamp,
         count: grid.points(),
         missing: grid.missing(),
         width,
         columns,
-        odd,
+        untold,
         surplus: cloud.surplus,
     })
 }

@@ -21,14 +21,14 @@ pub(crate) fn points<'b>(
     let (len, stride) = (cloud.data.len(), cloud.stride);
     let no_points = || format!("its {len} bytes are no points of {stride}");
     let grid = grid(cloud).ok_or_else(no_points)?;
-    let (columns, odd) = points::fills(&fields(cloud), grid, false, shape)?;
+    let (columns, untold) = points::fills(&fields(cloud), grid, false, shape)?;
     Ok(Points {
         stamp: cloud.nanos,
         count: grid.points(),
         missing: grid.missing(),
         width: u32::try_from(grid.points()).map_err(|_| no_points())?,
         columns,
-        odd,
+        untold,
         surplus: 0,
     })
 }

@@ -14,7 +14,7 @@ use logtool_core::Primitive;
 
 use crate::{
     cut::{Encoding, FieldCut},
-    points::{Column, Fill, Grid, Kind, Points, Shape, Strided},
+    points::{Column, Fill, Grid, Kind, Points, Shape, Strided, Untold},
     sensor::CUT,
 };
 
@@ -96,7 +96,7 @@ fn cut_points<'b>(
         missing: 0,
         width: count as u32,
         columns,
-        odd,
+        untold: Untold { odd, late: None },
         surplus,
     })
 }

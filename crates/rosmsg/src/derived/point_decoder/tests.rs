@@ -325,7 +325,9 @@ fn a_cloud_of_the_old_type_has_its_channels_as_columns() {
     ];
     let decoder = decoder(PointSource::Cloud, &first, &nested());
     let (_, damage) = told(decoder, &payloads);
-    assert_eq!(kinds(&damage), why.map(|why| (DamageKind::Misfit, 1, why)));
+    let [a, b, late] = why;
+    let misfit = |why| (DamageKind::Misfit, 1, why);
+    assert_eq!(kinds(&damage), [misfit(a), misfit(b), (DamageKind::NoColumn, 1, late)]);
     let (batch, damage) = joined(PointSource::Cloud, &payloads);
     assert_eq!(
         (names(&batch).as_str(), damage.len()),

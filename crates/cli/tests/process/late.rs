@@ -1,0 +1,64 @@
+//! A field of points that no cloud had that was looked at: it is in no column, which is told,
+//! and is no damage.
+
+use std::io::Cursor;
+
+use logtool_core::Timestamp;
+use logtool_rosbag::{ConnectionHeader, Writer, WriterOptions};
+
+use crate::program::Folder;
+
+/// A cloud of 1000 points with these fields, all of them `float32` and zero.
+fn cloud(fields: &[&str]) -> Vec<u8> {
+    let step = 4 * fields.len();
+    let mut message = vec![0; 16];
+    let number = |message: &mut Vec<u8>, number: usize| {
+        message.extend((number as u32).to_le_bytes());
+    };
+    [1, 1000, fields.len()].iter().for_each(|n| number(&mut message, *n));
+    for (index, name) in fields.iter().enumerate() {
+        number(&mut message, name.len());
+        message.extend(name.as_bytes());
+        number(&mut message, 4 * index);
+        message.push(7);
+        number(&mut message, 1);
+    }
+    message.push(0);
+    [step, 1000 * step, 1000 * step].iter().for_each(|n| number(&mut message, *n));
+    message.extend(vec![0; 1000 * step]);
+    message.push(1);
+    message
+}
+
+#[test]
+fn a_field_that_is_no_column_is_told_and_is_no_damage() {
+    // 40 chunks of a cloud, of which the fifth is not looked at.
+    let options = WriterOptions::default().with_chunk_bytes(10_000);
+    let mut bag = Writer::new(Cursor::new(Vec::new()), options).unwrap();
+    let text = logtool_rosmsg::Definition::common("sensor_msgs/PointCloud2");
+    let header = ConnectionHeader::new(
+        "/points",
+        "sensor_msgs/PointCloud2",
+        &text.unwrap().text(),
+    );
+    let points = bag.connect(&header).unwrap();
+    for number in 0..40 {
+        let fields = ["x", "y", "z", "late"];
+        let fields = if number == 4 { &fields[..] } else { &fields[..3] };
+        let time = Timestamp::from_nanos(1_000_000_000 * (number + 1));
+        bag.write(points, time, &cloud(fields)).unwrap();
+    }
+    let folder = Folder::new();
+    folder.write("late.bag", &bag.finish().unwrap().into_inner());
+
+    folder.run(&["check", "late.bag"]).ended(0, &[]);
+    let args = ["convert", "late.bag", "-t", "/points/points", "-o", "out"];
+    let run = folder.run(&args).ended(3, &["1 record with values", "in no column"]);
+    assert!(!run.stderr.contains("damaged"), "{}", run.stderr);
+    // The way out that it tells.
+    let args =
+        ["filter", "late.bag", "--from", "4s", "--to", "6s", "-q", "-o", "cut.bag"];
+    folder.run(&args).succeeded();
+    let args = ["convert", "cut.bag", "-q", "-t", "/points/points", "-o", "cut"];
+    folder.run(&args).succeeded();
+}
