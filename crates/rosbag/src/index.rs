@@ -4,6 +4,7 @@
 //! to lie before it, and those that are looked at have to be there.
 
 mod behind;
+mod times;
 
 use std::{ops::Range, sync::Arc};
 
@@ -74,7 +75,11 @@ pub(crate) fn read(
     index.chunks.dedup_by_key(|chunk| chunk.at);
     match index.doubt(&mut tops, head, end, is_thorough)? {
         Some(why) => Ok(Err(why)),
-        None => Ok(Ok(index)),
+        None => {
+            let mended = times::mend(&mut tops, &mut index.chunks)?;
+            index.remarks.extend(mended);
+            Ok(Ok(index))
+        }
     }
 }
 

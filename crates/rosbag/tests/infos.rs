@@ -208,3 +208,21 @@ fn a_chunk_that_is_told_of_at_a_wrong_place_is_given_once() {
         assert_eq!(read(&bytes, None, 50..51, false).0, 11, "{more}");
     }
 }
+
+#[test]
+fn chunk_infos_that_tell_no_time_hide_no_message_from_who_selects_one() {
+    for of_all in [false, true] {
+        let mut bytes = bag(100);
+        for number in if of_all { 0..100 } else { 50..51 } {
+            let info = info(&bytes, number);
+            for name in [b"start_time=".as_slice(), b"end_time="] {
+                let mut fields = bytes[info.clone()].windows(name.len());
+                let at = info.start + fields.position(|field| field == name).unwrap();
+                bytes[at + name.len()..at + name.len() + 8].fill(0);
+            }
+        }
+        let (records, damage, remarks) = read(&bytes, None, 51..52, false);
+        assert_eq!((records, damage, remarks.len()), (11, vec![], 1), "{remarks:?}");
+        assert_eq!(read(&bytes, None, 0..999, false).0, 1_100);
+    }
+}
