@@ -93,6 +93,13 @@ impl Scripted {
         self.manifest.parts.clone()
     }
 
+    /// The part with this index is said to begin `nanos` later than it does.
+    pub(crate) fn said_later(mut self, index: usize, nanos: i64) -> Self {
+        let time = &mut self.manifest.parts[index].time;
+        time.start = time.start.later(nanos);
+        self
+    }
+
     /// Nothing is known of the times of any part.
     pub(crate) fn without_times(mut self) -> Self {
         for part in &mut self.manifest.parts {

@@ -112,16 +112,20 @@ impl Lane {
 
     /// The key of the next record.
     pub(super) fn key(&self) -> Option<Key> {
-        match &self.places {
-            Some(places) => {
-                let place = places.get(self.next)?;
-                Some((place.time, self.rank, place.number))
-            }
-            None => {
-                let entry = self.blocks.front()?.entries().get(self.next)?;
-                Some((entry.time, self.rank, self.number))
-            }
-        }
+        let number = match &self.places {
+            Some(places) => places.get(self.next)?.number,
+            None => self.number,
+        };
+        Some((self.time(0)?, self.rank, number))
+    }
+
+    /// The time of the record that comes so many after the next, in one block with it.
+    pub(super) fn time(&self, after: usize) -> Option<Timestamp> {
+        let index = self.next + after;
+        Some(match &self.places {
+            Some(places) => places.get(index)?.time,
+            None => self.blocks.front()?.entries().get(index)?.time,
+        })
     }
 
     /// The next record.

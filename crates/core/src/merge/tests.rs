@@ -193,6 +193,30 @@ fn damage_is_told_once_and_an_error_after_what_came_before() {
 }
 
 #[test]
+fn a_part_that_begins_before_it_is_said_to_is_told_where_that_shows() {
+    let parts: [&[i64]; 3] = [&[0, 10, 20], &[5, 15, 25], &[30, 40]];
+    for (later, expected, told) in [
+        // It is opened at 5, at 10 (the 10 of the first part comes first), and at 17.
+        (0, [0, 5, 10, 15, 20, 25, 30, 40], 0),
+        (5, [0, 10, 5, 15, 20, 25, 30, 40], 1),
+        (12, [0, 10, 5, 15, 20, 25, 30, 40], 1),
+    ] {
+        let log = Scripted::of_times(&parts).said_later(1, later);
+        let mut merge = merge(&log, usize::MAX);
+        let mut times = Vec::new();
+        while let Some((_, record)) = merge.next().unwrap() {
+            times.push(record.time.as_nanos());
+        }
+        assert_eq!(times, expected);
+        let damage = merge.take_damage();
+        assert_eq!(damage.len(), told, "{later}");
+        for (_, damage) in damage {
+            assert_eq!((damage.kind, damage.bytes), (DamageKind::Doubtful, 1000..2000));
+        }
+    }
+}
+
+#[test]
 fn long_runs_are_passed_on_without_copies() {
     let record = |time| (time, vec![0; 100]);
     let long =
