@@ -1,7 +1,7 @@
 //! The chunk that was opened last: by its messages it is known which index data belong to it.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     ops::Range,
 };
 
@@ -24,9 +24,20 @@ pub(crate) struct Last {
     /// The connections that have index data behind it.
     indexed: BTreeSet<u32>,
     /// Its messages, once that was asked.
-    messages: Option<Messages>,
+    known: Option<Known>,
     /// What is lost of it, once that was asked.
     losses: Option<Losses>,
+}
+
+/// The messages of a chunk, and what is to be known of all together: damage asks for that
+/// many times.
+#[derive(Debug)]
+struct Known {
+    messages: Messages,
+    /// How long their index data are.
+    index_len: u64,
+    /// When the last of each connection happened.
+    lasts: HashSet<Timestamp>,
 }
 
 /// Where messages are lost of which the bytes are not there at all.
@@ -34,7 +45,7 @@ const NOWHERE: Range<u64> = u64::MAX..u64::MAX;
 
 impl Last {
     pub(crate) fn new(chunk: Chunk) -> Self {
-        Self { chunk, indexed: BTreeSet::new(), messages: None, losses: None }
+        Self { chunk, indexed: BTreeSet::new(), known: None, losses: None }
     }
 
     /// Index data of `connection` were seen.
@@ -52,7 +63,7 @@ impl Last {
         if self.indexed.contains(&connection) {
             return Ok(false);
         }
-        let messages = self.messages(bag)?;
+        let Known { messages, .. } = self.known(bag)?;
         let told = (entries.len() / 12) as u64;
         let times = wire::index_entries(entries).map(|(time, _)| TimeRange::just(time));
         let time = times.reduce(|all, next| all.cover(&next));
@@ -66,16 +77,13 @@ impl Last {
     /// Where its index data end, if its messages are all known.
     pub(crate) fn index_end(&mut self, bag: &Bag) -> Result<Option<u64>> {
         let start = self.chunk.data.end;
-        let messages = self.messages(bag)?;
-        let counts = messages.of_each.values().map(|of| of.records);
-        let len: u64 = counts.map(|records| wire::INDEX_HEAD + 12 * records).sum();
-        Ok(Some(start + len).filter(|_| !messages.is_broken()))
+        let known = self.known(bag)?;
+        Ok(Some(start + known.index_len).filter(|_| !known.messages.is_broken()))
     }
 
     /// Whether the last entry of index data of it may be one of this `time`.
     pub(crate) fn ends_with(&mut self, bag: &Bag, time: Timestamp) -> Result<bool> {
-        let messages = self.messages(bag)?;
-        Ok(messages.of_each.values().any(|of| of.last == time))
+        Ok(self.known(bag)?.lasts.contains(&time))
     }
 
     /// Whether index data of `connection` with `count` entries, which begin with these
@@ -87,7 +95,7 @@ impl Last {
         count: u32,
         entries: &[u8],
     ) -> Result<bool> {
-        let messages = self.messages(bag)?;
+        let Known { messages, .. } = self.known(bag)?;
         let Some(of) = messages.of_each.get(&connection) else { return Ok(false) };
         let mut times = wire::index_entries(entries).map(|(time, _)| time);
         Ok(of.records == u64::from(count) && times.all(|time| of.time.contains(time)))
@@ -106,8 +114,9 @@ impl Last {
             None => losses(tops, &self.chunk, read(bag, &self.chunk)?),
         };
         let losses = self.losses.insert(losses);
-        let mut of_each = losses.of_each.iter();
-        let of_range = of_each.find(|(stretch, _)| stretch == range);
+        let of_each = &losses.of_each;
+        let at = of_each.partition_point(|(stretch, _)| stretch.start < range.start);
+        let of_range = of_each.get(at).filter(|(stretch, _)| stretch == range);
         let lost = of_range.map(|(_, lost)| lost.clone()).unwrap_or_default();
         Ok((lost, losses.is_all))
     }
@@ -131,12 +140,21 @@ impl Last {
 
     /// Its messages. The chunk is opened again for that, as only who meets broken index data
     /// asks.
-    fn messages(&mut self, bag: &Bag) -> Result<&Messages> {
-        let messages = match self.messages.take() {
-            Some(messages) => messages,
-            None => read(bag, &self.chunk)?,
+    fn known(&mut self, bag: &Bag) -> Result<&Known> {
+        let known = match self.known.take() {
+            Some(known) => known,
+            None => Known::of(read(bag, &self.chunk)?),
         };
-        Ok(self.messages.insert(messages))
+        Ok(self.known.insert(known))
+    }
+}
+
+impl Known {
+    fn of(messages: Messages) -> Self {
+        let all = messages.of_each.values();
+        let index_len = all.clone().map(|of| wire::INDEX_HEAD + 12 * of.records).sum();
+        let lasts = all.map(|of| of.last).collect();
+        Self { messages, index_len, lasts }
     }
 }
 
@@ -169,7 +187,10 @@ fn losses(tops: &mut Tops, chunk: &Chunk, mut messages: Messages) -> Losses {
             true => range.contains(&offset),
             false => !messages.take(connection, time),
         };
-        if is_lost && !messages.records.iter().any(|range| range.contains(&offset)) {
+        let records = &messages.records;
+        let told = records.partition_point(|range| range.end <= offset);
+        let is_told = records.get(told).is_some_and(|range| range.contains(&offset));
+        if is_lost && !is_told {
             add(lost, connection, time);
         }
     });

@@ -71,14 +71,16 @@ impl Traverse {
     }
 
     /// The messages outside chunks that begin at `at`, and where they end. They are those of a
-    /// chunk, and no more than one may have. (What is packed there tells for itself.)
+    /// chunk: they lie before the next part, and are no more than one may have. (What is packed
+    /// there tells for itself.)
     fn messages_at(&mut self, at: u64) -> Result<(Messages, u64)> {
         if self.tops.chunk(at)?.is_some() {
             return Ok((Messages::default(), at));
         }
-        let last = self.bounds.last().copied().unwrap_or(self.end);
+        let after = self.bounds.partition_point(|bound| *bound <= at);
+        let end = self.bounds.get(after).copied().unwrap_or(self.end);
         let most = at.saturating_add(self.bag.options.record_bytes.into());
-        let (bytes, mut messages) = (at..last.min(most), Messages::default());
+        let (bytes, mut messages) = (at..end.min(most), Messages::default());
         let mut plain = Plain { bytes, is_cut: false, is_outside: true, is_v1: false };
         while plain.read(&*self.bag.source, self.bag.options, &mut messages)? {}
         Ok((messages, plain.bytes.start))
