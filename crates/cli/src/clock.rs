@@ -8,7 +8,7 @@ use logtool_core::{Clock, ClockZero, Manifest, TimeBase, TimeRange, Timestamp};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::{args::TimeChoice, complaint::Complaint, moved, times::TypedTime};
+use crate::{args::TimeChoice, complaint::Complaint, times::TypedTime};
 
 /// The clock on which a log's times are told.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ const UNIX_TIMES: i64 = 1_000_000_000_000_000_000;
 impl ShownClock {
     /// The clock that was chosen for a log.
     pub(crate) fn new(manifest: &Manifest, choice: TimeChoice) -> Result<Self> {
-        let to_unix = moved::to_unix(&manifest.clock);
+        let to_unix = to_unix(&manifest.clock);
         let start = manifest.time.map_or(0, |time| time.start.as_nanos());
         let base = match choice {
             TimeChoice::Boot => TimeBase::default(),
@@ -137,6 +137,15 @@ impl ShownClock {
     fn shown(&self, time: Timestamp) -> Option<i64> {
         let nanos = Some(time).filter(|time| *time != Timestamp::MAX)?.as_nanos();
         nanos.checked_add(self.base.offset_nanos)
+    }
+}
+
+/// What to add to the times of `clock` for Unix time, if that is known.
+pub(crate) fn to_unix(clock: &Clock) -> Option<i64> {
+    match (&clock.to_unix, clock.zero) {
+        (Some(fit), _) => Some(fit.offset_nanos),
+        (None, ClockZero::Unix) => Some(0),
+        (None, _) => None,
     }
 }
 

@@ -1,8 +1,8 @@
 //! By how much the times of a log are moved.
 
-use logtool_core::{Clock, ClockZero};
+use logtool_core::Clock;
 
-use crate::clock::Seconds;
+use crate::clock::{Seconds, to_unix};
 
 /// By how much the times of a log are moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,14 +24,5 @@ impl Moved {
         let way = if self.nanos < 0 { "earlier" } else { "later" };
         let nanos = Seconds(self.nanos.saturating_abs());
         (self.nanos != 0).then(|| format!("times are {nanos} s {way}"))
-    }
-}
-
-/// What to add to the times of `clock` for Unix time, if that is known.
-pub(crate) fn to_unix(clock: &Clock) -> Option<i64> {
-    match (&clock.to_unix, clock.zero) {
-        (Some(fit), _) => Some(fit.offset_nanos),
-        (None, ClockZero::Unix) => Some(0),
-        (None, _) => None,
     }
 }

@@ -10,7 +10,7 @@ use logtool_core::{Damage, DamageKind, Result, TimeRange, Timestamp};
 
 use crate::{
     bag::{Bag, Chunk, Content},
-    loss::{Lost, add, each_entry},
+    entries::{Lost, add, each_entry},
     messages::Messages,
     top::Tops,
     walk::Visitor as _,

@@ -62,6 +62,7 @@ mod packing;
 mod index;
 
 mod bag;
+mod entries;
 mod extent;
 mod last;
 mod loss;

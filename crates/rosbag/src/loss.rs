@@ -11,15 +11,12 @@ use logtool_core::{Damage, TimeRange, Timestamp, TopicId};
 use crate::{
     bag::Bag,
     connection::Raw,
+    entries::{Lost, add, each_entry},
     last::Last,
     messages::Messages,
-    top::{Top, TopKind, Tops},
+    top::Tops,
     walk::Visitor,
-    wire,
 };
-
-/// No longer index is read to know what was lost.
-const MAX_INDEX: u64 = 16 << 20;
 
 /// What a visitor is led through.
 #[derive(Debug)]
@@ -84,13 +81,6 @@ pub(crate) struct Locating<'l, V> {
     pub(crate) chunk: Option<&'l mut Last>,
 }
 
-/// Messages of one connection that are lost.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Lost {
-    records: u64,
-    time: TimeRange,
-}
-
 impl<V: Visitor> Locating<'_, V> {
     /// Tells of `damage`, a connection at a time if it is known what is `lost` of each.
     pub(crate) fn tell(&mut self, damage: Damage, lost: &BTreeMap<u32, Lost>) {
@@ -140,37 +130,6 @@ impl Gone {
             }
         }
         lost
-    }
-}
-
-/// Adds a message to what is `lost`.
-pub(crate) fn add(lost: &mut BTreeMap<u32, Lost>, connection: u32, time: Timestamp) {
-    let time = TimeRange::just(time);
-    let lost = lost.entry(connection).or_insert(Lost { records: 0, time });
-    *lost = Lost { records: lost.records + 1, time: lost.time.cover(&time) };
-}
-
-/// Tells `take` each message that the index data at `at` tell of: its connection, its time,
-/// and where it begins in the chunk. Nothing more can be told where these cannot be read.
-pub(crate) fn each_entry(
-    tops: &mut Tops,
-    mut at: u64,
-    mut take: impl FnMut(u32, Timestamp, u32),
-) {
-    let start = at;
-    while let Ok(Some(Top {
-        kind: TopKind::Index { connection, version: 1, .. },
-        data,
-    })) = tops.look(at)
-    {
-        if data.end - start > MAX_INDEX {
-            return;
-        }
-        at = data.end;
-        let entries = tops.data(&data).ok().flatten().unwrap_or_default();
-        for (time, offset) in wire::index_entries(&entries) {
-            take(connection, time, offset);
-        }
     }
 }
 

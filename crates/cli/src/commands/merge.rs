@@ -36,7 +36,8 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     if !global.quiet {
         apart::tell(&sources, &moved);
     }
-    let logs = ready::ready(&sources, &moved, format, args, global)?;
+    let mut logs = ready::ready(&sources, &moved, format, args, global)?;
+    renamed::rename(&mut logs, &sources, &moved, (args, global))?;
     let mut extracts: Vec<Extract<'_>> = logs.iter().map(Ready::extract).collect();
     for (source, extract) in sources.iter().zip(&mut extracts) {
         new_log::warn(&source.input.name, format, extract);

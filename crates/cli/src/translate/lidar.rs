@@ -14,6 +14,7 @@
 mod foxglove;
 mod images;
 mod kind;
+mod message;
 mod packets;
 mod poses;
 mod ros;

@@ -2,7 +2,7 @@
 
 use logtool_core::{Result, TimeRange, Timestamp};
 
-use crate::{index::IndexedChunk, loss::each_entry, top::Tops};
+use crate::{entries::each_entry, index::IndexedChunk, top::Tops};
 
 /// Times that are further apart than this are not of one recording.
 const FAR_NANOS: u64 = 366 * 86_400 * 1_000_000_000;

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::Range};
 
 use logtool_core::{Result, TimeRange};
 
-use crate::{bag::Bag, index::IndexedChunk, loss::each_entry, top::Tops};
+use crate::{bag::Bag, entries::each_entry, index::IndexedChunk, top::Tops};
 
 /// Where in `bytes`, which are no records, chunks began that are lost, as the index tells.
 /// Those that are as far behind it as the chunk is that follows `bytes` were only moved.

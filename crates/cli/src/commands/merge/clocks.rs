@@ -4,11 +4,11 @@ use anyhow::Result;
 use logtool_core::{Clock, ClockZero};
 
 use crate::{
-    clock::zero,
+    clock::{to_unix, zero},
     commands::merge::sources::Source,
     complaint::Complaint,
     human::Span,
-    moved::{Moved, to_unix},
+    moved::Moved,
 };
 
 /// Two starts that are no further apart are the same. (GPS tells the time late by

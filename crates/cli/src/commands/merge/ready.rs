@@ -7,7 +7,7 @@ use logtool_core::{Extract, Format, Log, MovedLog, Selection, Shift, TopicSet};
 
 use crate::{
     args::{GlobalArgs, MergeArgs},
-    commands::merge::{renamed::rename, sources::Source},
+    commands::merge::sources::Source,
     lidars,
     moved::Moved,
     new_log,
@@ -19,6 +19,8 @@ use crate::{
 pub(super) struct Ready {
     pub(super) log: Arc<dyn Log>,
     topics: TopicSet,
+    /// How it is translated, if it is.
+    pub(super) way: Option<Way>,
     /// What is told of it beside its records.
     pub(super) words: Vec<(String, BTreeMap<String, String>)>,
 }
@@ -64,7 +66,12 @@ pub(super) fn ready(
                 remarks = prepared.remarks;
                 remarks.extend(way.left_out(manifest, format.name()));
                 let words = way.words(manifest, source.input.file_name());
-                Ready { log: prepared.log, topics: TopicSet::All, words }
+                Ready {
+                    log: prepared.log,
+                    topics: TopicSet::All,
+                    way: Some(*way),
+                    words,
+                }
             }
             None => {
                 let log = source.log.clone();
@@ -75,7 +82,8 @@ pub(super) fn ready(
                         MovedLog::new(log, Shift::new(nanos), &none)
                     }),
                 };
-                Ready { log, topics: manifest.logged(), words: Vec::new() }
+                let (topics, words) = (manifest.logged(), Vec::new());
+                Ready { log, topics, way: None, words }
             }
         };
         if source.drift.is_some() {
@@ -88,10 +96,6 @@ pub(super) fn ready(
             remarks.iter().for_each(|remark| say!("{name}: {remark}"));
         }
         all.push(ready);
-    }
-    // Bags that share a topic are parts of one recording.
-    if ways.iter().any(|way| way.is_some_and(Way::is_of_vehicle)) {
-        rename(&mut all, sources, moved, &ways, (args, global))?;
     }
     Ok(all)
 }

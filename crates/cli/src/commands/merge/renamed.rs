@@ -17,17 +17,21 @@ use crate::{
 };
 
 /// Gives topics other names that an earlier log has of another kind, or of another vehicle, and so
-/// the frames of the lidars that those logs are of.
+/// the frames of the lidars that those logs are of. Bags that share a topic are parts of one
+/// recording.
 pub(super) fn rename(
     all: &mut [Ready],
     sources: &[Source],
     moved: &[Moved],
-    ways: &[Option<Way>],
     (args, global): (&MergeArgs, &GlobalArgs),
 ) -> Result<()> {
     let is_own = |way: &Option<Way>| way.is_some_and(Way::is_of_vehicle);
+    let ways: Vec<Option<Way>> = all.iter().map(|ready| ready.way).collect();
+    if !ways.iter().any(is_own) {
+        return Ok(());
+    }
     let mut names = names::Names::default();
-    let each = all.iter_mut().zip(sources).zip(moved.iter().zip(ways));
+    let each = all.iter_mut().zip(sources).zip(moved.iter().zip(&ways));
     for (index, ((ready, source), (moved, way))) in each.enumerate() {
         let about = source.log.manifest();
         let is_it = |(other, way): (&Source, &Option<Way>)| {
@@ -36,7 +40,7 @@ pub(super) fn rename(
                 args.same_clock || clocks::is_same(&other.clock, &about.clock);
             is_own(way) && is_same && !are_apart(other, about)
         };
-        let vehicle = sources.iter().zip(ways).take(index).position(is_it);
+        let vehicle = sources.iter().zip(&ways).take(index).position(is_it);
         // Logs that are translated are of one vehicle each; those of one start share it.
         let vehicle = is_own(way).then(|| vehicle.unwrap_or(index));
         let changed =

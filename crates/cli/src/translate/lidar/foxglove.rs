@@ -6,12 +6,7 @@ use logtool_protobuf::{
 };
 
 use crate::translate::{
-    lidar::{
-        images::Image,
-        kind::What,
-        poses::{PARENT, Turn},
-        scans::{Cloud, FIELDS},
-    },
+    lidar::message::{Cloud, FIELDS, Image, PARENT, Turn, What},
     protobuf,
 };
 

@@ -9,21 +9,12 @@ use logtool_core::{Log, Topic, TopicId, Translation};
 use crate::translate::{
     Frames,
     decoded::of_rows,
-    lidar::kind::{Kind, What},
+    lidar::{
+        kind::Kind,
+        message::{Image, What},
+    },
     nanos_of,
 };
-
-/// An image.
-pub(super) struct Image<'b> {
-    pub(super) nanos: i64,
-    /// The frame of the camera.
-    pub(super) frame: String,
-    /// What a file is, or what pixels are.
-    pub(super) encoding: &'b str,
-    pub(super) width: u32,
-    pub(super) height: u32,
-    pub(super) data: &'b [u8],
-}
 
 impl<'b> Image<'b> {
     /// The image in the row `row` of `batch`, `offset_nanos` later.
@@ -47,16 +38,6 @@ impl<'b> Image<'b> {
             height: number("height")? as u32,
             data: batch.column_by_name("data")?.as_binary_opt::<i32>()?.value(row),
         })
-    }
-
-    /// How many bytes a row of pixels is, if it has such.
-    pub(super) fn step(&self) -> Option<u32> {
-        let channels = match self.encoding {
-            "mono8" => 1,
-            "rgb8" => 3,
-            _ => return None,
-        };
-        Some(self.width.wrapping_mul(channels))
     }
 }
 

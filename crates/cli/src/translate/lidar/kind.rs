@@ -6,7 +6,11 @@ use anyhow::Result;
 use logtool_core::{Log, Topic, TopicId, Translation};
 
 use crate::translate::{
-    lidar::{foxglove, images::Image, poses::Turn, ros, scans::Cloud},
+    lidar::{
+        foxglove,
+        message::{Cloud, Image, Turn, What},
+        ros,
+    },
     protobuf, ros as of_ros,
 };
 
@@ -20,15 +24,6 @@ pub(crate) enum Kind {
     Ros,
     /// Protocol buffers of Foxglove's types.
     Foxglove,
-}
-
-/// What there is a common type for.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum What {
-    Cloud,
-    CompressedImage,
-    Image,
-    Transform,
 }
 
 impl Kind {

@@ -14,21 +14,12 @@ use logtool_core::{Log, Topic, TopicId, Translation, VALID_ROWS};
 use crate::translate::{
     Frames,
     decoded::of_rows,
-    lidar::kind::{Kind, What},
+    lidar::{
+        kind::Kind,
+        message::{Turn, What},
+    },
     nanos_of,
 };
-
-/// The frame in which all turn.
-pub(super) const PARENT: &str = "world";
-
-/// An attitude.
-pub(super) struct Turn<'t> {
-    pub(super) nanos: i64,
-    /// The frame that is turned.
-    pub(super) child: &'t str,
-    /// A quaternion: `x`, `y`, `z`, `w`.
-    pub(super) rotation: [f64; 4],
-}
 
 /// How records of the topic `id` of `log` become transforms, `offset_nanos` later, if it is
 /// known which of their numbers is which.

@@ -3,12 +3,7 @@
 use logtool_core::Primitive;
 use logtool_rosmsg::MessageWriter;
 
-use crate::translate::lidar::{
-    images::Image,
-    kind::What,
-    poses::{PARENT, Turn},
-    scans::{Cloud, FIELDS},
-};
+use crate::translate::lidar::message::{Cloud, FIELDS, Image, PARENT, Turn, What};
 
 pub(super) fn type_name(what: What) -> &'static str {
     match what {

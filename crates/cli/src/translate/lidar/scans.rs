@@ -14,39 +14,14 @@ use arrow_array::{
     types::{Float32Type, TimestampNanosecondType, UInt8Type, UInt32Type},
 };
 use logtool_core::{
-    Columns, Decoder, Log, Messages, Primitive, Run, TimeRange, Timestamp, Topic,
-    TopicId, Translate, Translation, View,
+    Columns, Decoder, Log, Messages, Run, TimeRange, Timestamp, Topic, TopicId,
+    Translate, Translation, View,
 };
 
-use crate::translate::lidar::kind::{Kind, What};
-
-/// The fields: names, where in a point they are, and what they are. `time` is in seconds and
-/// `t` in nanoseconds after the cloud's.
-pub(super) const FIELDS: [(&str, u32, Primitive); 12] = [
-    ("x", 0, Primitive::F32),
-    ("y", 4, Primitive::F32),
-    ("z", 8, Primitive::F32),
-    ("intensity", 12, Primitive::F32),
-    ("ring", 16, Primitive::U16),
-    ("time", 18, Primitive::F32),
-    ("t", 22, Primitive::U32),
-    ("intensity_calibrated", 26, Primitive::F32),
-    ("azimuth", 30, Primitive::F32),
-    ("distance", 34, Primitive::F32),
-    ("laser", 38, Primitive::U8),
-    ("return_type", 39, Primitive::U8),
-];
-
-/// A scan as a message tells it.
-pub(super) struct Cloud<'s> {
-    /// The number of the scan.
-    pub(super) number: u32,
-    pub(super) nanos: i64,
-    pub(super) frame: &'s str,
-    /// How many bytes a point is.
-    pub(super) step: u32,
-    pub(super) points: &'s [u8],
-}
+use crate::translate::lidar::{
+    kind::Kind,
+    message::{Cloud, What},
+};
 
 /// How many bytes a point has, and where in them its times are.
 const STEP: usize = 40;

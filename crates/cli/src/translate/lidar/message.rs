@@ -1,0 +1,76 @@
+//! What messages of lidars' logs tell, of whichever kind they are.
+
+use logtool_core::Primitive;
+
+/// What there is a common type for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum What {
+    Cloud,
+    CompressedImage,
+    Image,
+    Transform,
+}
+
+/// The fields: names, where in a point they are, and what they are. `time` is in seconds and
+/// `t` in nanoseconds after the cloud's.
+pub(super) const FIELDS: [(&str, u32, Primitive); 12] = [
+    ("x", 0, Primitive::F32),
+    ("y", 4, Primitive::F32),
+    ("z", 8, Primitive::F32),
+    ("intensity", 12, Primitive::F32),
+    ("ring", 16, Primitive::U16),
+    ("time", 18, Primitive::F32),
+    ("t", 22, Primitive::U32),
+    ("intensity_calibrated", 26, Primitive::F32),
+    ("azimuth", 30, Primitive::F32),
+    ("distance", 34, Primitive::F32),
+    ("laser", 38, Primitive::U8),
+    ("return_type", 39, Primitive::U8),
+];
+
+/// A scan as a message tells it.
+pub(super) struct Cloud<'s> {
+    /// The number of the scan.
+    pub(super) number: u32,
+    pub(super) nanos: i64,
+    pub(super) frame: &'s str,
+    /// How many bytes a point is.
+    pub(super) step: u32,
+    pub(super) points: &'s [u8],
+}
+
+/// An image.
+pub(super) struct Image<'b> {
+    pub(super) nanos: i64,
+    /// The frame of the camera.
+    pub(super) frame: String,
+    /// What a file is, or what pixels are.
+    pub(super) encoding: &'b str,
+    pub(super) width: u32,
+    pub(super) height: u32,
+    pub(super) data: &'b [u8],
+}
+
+impl Image<'_> {
+    /// How many bytes a row of pixels is, if it has such.
+    pub(super) fn step(&self) -> Option<u32> {
+        let channels = match self.encoding {
+            "mono8" => 1,
+            "rgb8" => 3,
+            _ => return None,
+        };
+        Some(self.width.wrapping_mul(channels))
+    }
+}
+
+/// The frame in which all turn.
+pub(super) const PARENT: &str = "world";
+
+/// An attitude.
+pub(super) struct Turn<'t> {
+    pub(super) nanos: i64,
+    /// The frame that is turned.
+    pub(super) child: &'t str,
+    /// A quaternion: `x`, `y`, `z`, `w`.
+    pub(super) rotation: [f64; 4],
+}
