@@ -149,6 +149,18 @@ pub(crate) fn to_unix(clock: &Clock) -> Option<i64> {
     }
 }
 
+/// What is said where no record was wanted of a log on this `clock`.
+pub(crate) fn nothing(clock: &Clock) -> String {
+    let nothing = "no record is of these topics and this time";
+    let off = to_unix(clock).filter(|off| clock.zero == ClockZero::Unix && *off != 0);
+    let Some(off) = off else { return nothing.to_owned() };
+    let (far, way) =
+        (Seconds(off.saturating_abs()), if off < 0 { "ahead" } else { "behind" });
+    format!(
+        "{nothing} (dates that are typed are UTC; the log's own clock is {far} s {way})"
+    )
+}
+
 /// What a clock counts from, for people.
 pub(crate) fn zero(clock: &Clock) -> &'static str {
     match clock.zero {

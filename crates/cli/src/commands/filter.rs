@@ -12,7 +12,7 @@ use logtool_core::{
 
 use crate::{
     args::{FilterArgs, GlobalArgs},
-    clock::ShownClock,
+    clock::{self, ShownClock},
     complaint::{self, Complaint},
     findings::Findings,
     human::counted,
@@ -74,7 +74,7 @@ pub(super) fn run(args: &FilterArgs, global: &GlobalArgs) -> Result<Outcome> {
     made.bytes = written.bytes;
     made.remarks = written.remarks;
     if made.records == 0 && findings.outcome() == Outcome::Done {
-        made.remarks.push("no record is of these topics and this time".to_owned());
+        made.remarks.push(clock::nothing(&manifest.clock));
     }
     made.remarks.extend(wanted.remarks(manifest, args, held.len()));
     let new = (&*args.out, written.bytes);

@@ -9,6 +9,7 @@ use logtool_ulog::Header;
 
 use crate::{
     args::{ConvertArgs, GlobalArgs, Layout, Target},
+    clock,
     commands::convert::{
         images,
         job::{Job, Made},
@@ -76,8 +77,8 @@ pub(super) fn run(
     let files = outputs.commit().map_err(explained).with_context(|| name.clone())?;
     if !global.quiet && files.is_empty() && !is_stdout {
         let why = match made.remarks.is_empty() {
-            true => ": no record is of these topics and this time",
-            false => "",
+            true => format!(": {}", clock::nothing(&opened.log.manifest().clock)),
+            false => String::new(),
         };
         say!("{name}: nothing is written{why}");
     } else if !global.quiet {
