@@ -100,6 +100,15 @@ pub(crate) fn chunks(
     Ok(index.chunks)
 }
 
+/// The chunks at these `places`, in words; nothing if there are none.
+fn chunks_at(places: &[u64]) -> Option<String> {
+    let first = places.first()?;
+    Some(match places.len() - 1 {
+        0 => format!("the chunk at byte {first}"),
+        more => format!("the chunk at byte {first}, and of {more} more"),
+    })
+}
+
 impl Index {
     /// Takes all records of the index; says where they end.
     fn take(&mut self, tops: &mut Tops, head: &Head, lock: &Lock) -> Result<u64> {
@@ -257,13 +266,10 @@ impl Index {
             ("tells otherwise than the index data behind it of", &other),
             ("does not tell of", &unnamed),
         ] {
-            self.remarks.extend(places.first().map(|at| {
-                let others = match places.len() - 1 {
-                    0 => String::new(),
-                    more => format!(", and of {more} more"),
-                };
-                format!("the index {what} the chunk at byte {at}{others}: looked into")
-            }));
+            let told = chunks_at(places);
+            self.remarks.extend(
+                told.map(|chunks| format!("the index {what} {chunks}: looked into")),
+            );
         }
         self.chunks.extend(unnamed.into_iter().map(|at| {
             let (time, counts) = (TimeRange::ALL, Vec::new());

@@ -10,7 +10,7 @@ use logtool_core::{Damage, DamageKind, Result, TimeRange, Timestamp};
 
 use crate::{
     bag::{Bag, Chunk, Content},
-    entries::{Lost, add, each_entry},
+    entries::{Lost, MAX_INDEX, add, each_entry},
     messages::Messages,
     top::Tops,
     walk::Visitor as _,
@@ -177,7 +177,8 @@ fn losses(tops: &mut Tops, chunk: &Chunk, mut messages: Messages) -> Losses {
     }
     let mut untold: BTreeSet<u32> = messages.of_each.keys().copied().collect();
     let is_overfull = messages.is_overfull();
-    each_entry(tops, chunk.data.end, |connection, time, offset| {
+    let mut room = MAX_INDEX;
+    each_entry(tops, chunk.data.end, &mut room, |connection, time, offset| {
         let offset = u64::from(offset);
         let place = losses.partition_point(|(range, _)| range.end <= offset);
         let place = place.min(losses.len() - 1);

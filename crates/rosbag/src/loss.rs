@@ -11,7 +11,7 @@ use logtool_core::{Damage, TimeRange, Timestamp, TopicId};
 use crate::{
     bag::Bag,
     connection::Raw,
-    entries::{Lost, add, each_entry},
+    entries::{Lost, MAX_INDEX, add, each_entry},
     last::Last,
     messages::Messages,
     top::Tops,
@@ -112,8 +112,8 @@ impl Gone {
     /// What is lost of it, as its index data tell. What has none is told as the index at the
     /// end of the bag has it, if nothing of the chunk is left.
     fn lost(&mut self, bag: &Bag, tops: &mut Tops) -> BTreeMap<u32, Lost> {
-        let mut lost = BTreeMap::new();
-        each_entry(tops, self.index_at, |connection, time, _| {
+        let (mut lost, mut room) = (BTreeMap::new(), MAX_INDEX);
+        each_entry(tops, self.index_at, &mut room, |connection, time, _| {
             let left = self.left.as_mut();
             if !left
                 .is_some_and(|left| left.is_overfull() || left.take(connection, time))

@@ -2,13 +2,18 @@
 
 use logtool_core::{Result, TimeRange, Timestamp};
 
-use crate::{entries::each_entry, index::IndexedChunk, top::Tops};
+use crate::{
+    entries::{MAX_INDEX, each_entry},
+    index::{IndexedChunk, chunks_at},
+    top::Tops,
+};
 
 /// Times that are further apart than this are not of one recording.
 const FAR_NANOS: u64 = 366 * 86_400 * 1_000_000_000;
 
 /// Takes the times of their index data for chunks that are said to be of time 0, or years away
-/// from most others; a remark if that is another time.
+/// from most others; a remark if that is another time. Where these are too much to be read, any
+/// time is theirs.
 pub(super) fn mend(
     tops: &mut Tops,
     chunks: &mut [IndexedChunk],
@@ -22,13 +27,15 @@ pub(super) fn mend(
         let is_zero = *time == TimeRange::just(Timestamp::from_nanos(0));
         *time != TimeRange::ALL && (is_zero || is_far(time.start) || is_far(time.end))
     };
-    let mut mended = Vec::new();
+    let (mut mended, mut room) = (Vec::new(), MAX_INDEX);
     for chunk in chunks.iter_mut().filter(|chunk| is_odd(&chunk.time)) {
         let Some((_, data)) = tops.chunk(chunk.at)? else { continue };
         let mut time = TimeRange::EMPTY;
-        each_entry(tops, data.end, |_, at, _| time = time.cover(&TimeRange::just(at)));
+        let is_all = each_entry(tops, data.end, &mut room, |_, at, _| {
+            time = time.cover(&TimeRange::just(at));
+        });
         let has_messages = chunk.counts.iter().any(|(_, count)| *count > 0);
-        if time.is_empty() && has_messages {
+        if !is_all || time.is_empty() && has_messages {
             time = TimeRange::ALL;
         }
         if !time.is_empty() && time != chunk.time {
@@ -36,14 +43,9 @@ pub(super) fn mend(
             mended.push(chunk.at);
         }
     }
-    Ok(mended.first().map(|at| {
-        let more = match mended.len() - 1 {
-            0 => String::new(),
-            more => format!(", and of {more} more"),
-        };
+    Ok(chunks_at(&mended).map(|chunks| {
         format!(
-            "the index tells a wrong time of the chunk at byte {at}{more}: that of its index \
-             data is taken"
+            "the index tells a wrong time of {chunks}: that of its index data is taken"
         )
     }))
 }
