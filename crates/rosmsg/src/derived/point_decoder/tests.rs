@@ -51,16 +51,15 @@ fn two_points() -> Vec<u8> {
     data
 }
 
+/// The cloud that they are.
+fn of_two(data: &[u8]) -> Cloud2<'_> {
+    Cloud2 { size: (1, 2), fields: XYZ, is_big: false, steps: (7, 14), data }
+}
+
 #[test]
 fn a_cloud_is_a_row_for_each_point() {
     let data = two_points();
-    let cloud = Cloud2 {
-        size: (1, 2),
-        fields: XYZ,
-        is_big: false,
-        steps: (7, 14),
-        data: &data,
-    };
+    let cloud = of_two(&data);
     let (batch, lost) = table(PointSource::Cloud2, &[&cloud.bytes()]);
     assert_eq!((names(&batch).as_str(), lost), ("time stamp index x i", 0));
     assert_eq!(rows(&batch), ["1500000000 0 1.5 258", "1500000000 1 -2 3"]);
@@ -167,13 +166,7 @@ fn kinds(damage: &[Damage]) -> Vec<(DamageKind, u64, &str)> {
 #[test]
 fn a_cloud_that_cannot_be_as_it_says_is_damage() {
     let data = two_points();
-    let good = Cloud2 {
-        size: (1, 2),
-        fields: XYZ,
-        is_big: false,
-        steps: (7, 14),
-        data: &data,
-    };
+    let good = of_two(&data);
     let first = good.bytes();
     let bad = [
         Cloud2 { size: (u32::MAX, u32::MAX), ..good },
@@ -199,13 +192,7 @@ fn a_cloud_that_cannot_be_as_it_says_is_damage() {
 #[test]
 fn bytes_behind_the_last_field_are_counted_and_the_points_are_read() {
     let data = two_points();
-    let cloud2 = Cloud2 {
-        size: (1, 2),
-        fields: XYZ,
-        is_big: false,
-        steps: (7, 14),
-        data: &data,
-    };
+    let cloud2 = of_two(&data);
     let cloud = Message::stamped(1, 0).u32(2).raw(&[0; 24]).u32(0);
     let floats = (0..7).fold(Message::stamped(1, 0), |scan, _| scan.f32(1.0));
     let scan = floats.floats(&[1.0, 1.0]).u32(0);
@@ -226,13 +213,7 @@ fn bytes_behind_the_last_field_are_counted_and_the_points_are_read() {
 #[test]
 fn a_cloud_that_has_fewer_points_than_it_says_gives_these() {
     let data = two_points();
-    let good = Cloud2 {
-        size: (1, 2),
-        fields: XYZ,
-        is_big: false,
-        steps: (7, 14),
-        data: &data,
-    };
+    let good = of_two(&data);
     let first = good.bytes();
     let short = [
         (Cloud2 { size: (1, 3), ..good }, 2),
@@ -360,13 +341,7 @@ fn in_cdr(type_name: &str, message: &[u8]) -> Vec<u8> {
 #[test]
 fn messages_in_cdr_have_the_same_points() {
     let data = two_points();
-    let cloud2 = Cloud2 {
-        size: (1, 2),
-        fields: XYZ,
-        is_big: false,
-        steps: (7, 14),
-        data: &data,
-    };
+    let cloud2 = of_two(&data);
     let mut scan = Message::stamped(2, 0);
     for value in [0.0, 1.5, 0.5, 0.001, 0.1, 0.5, 10.0] {
         scan = scan.f32(value);
