@@ -2,19 +2,17 @@
 
 mod old;
 mod spool;
+mod taking;
 
-use std::{
-    collections::HashMap,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use logtool_sinks::Existing;
-use serde_json::json;
+use logtool_velodyne::lidar::LidarOptions;
 
 use self::{
-    old::{Old, OldLog},
-    spool::Spool,
+    old::Old,
+    taking::{Looked, Taking},
 };
 
 use crate::{
@@ -66,76 +64,25 @@ pub(in crate::commands) fn run(
         report.fail(inputs::text(path), &format!("{err:#}"));
     }
 
-    let name_of: HashMap<&str, &str> =
-        logs.iter().zip(&names).map(|(log, name)| (&*log.source, &**name)).collect();
-    let name_of =
-        |found: &Found| name_of.get(&*found.source).copied().unwrap_or_default();
+    let name = |index: usize| names.get(index).map_or("", String::as_str);
     let of_each = asked::of_each(global);
-    let work = |found: &Found, _: &mut Pass<'_>, meter: &LogMeter<'_>| -> Result<_> {
+    let work = |found: &Found, pass: &mut Pass<'_>, meter: &LogMeter<'_>| {
         if let Some(log) = old.current(found) {
             meter.skip();
             return Ok(Looked::Before(log));
         }
-        let mut entry = Entry::of(found, name_of(found));
-        let opened = opened::look_with(&found.path, &of_each, Some(&lidar))?;
-        entry.digest = provenance::digest(&opened.input)?;
-        entry.describe(&opened.input, opened.log.manifest());
-        let mut findings = Findings::of(&opened.input, opened.log.manifest());
-        findings.check(global.strict)?;
-        entry.lament(&mut findings, opened::is_surveyed(opened.log.manifest()));
+        let entry = look(found, name(pass.index), &of_each, &lidar)?;
         Ok(Looked::Now(Box::new(entry)))
     };
-    let mut spool = Spool::new(&old);
-    for (_, log) in &kept {
-        // What has an error is looked into again, once it can be seen.
-        let error = old.is_anew.then(|| UNSEEN.to_owned());
-        spool.keep(log, &log.name, error);
-    }
-    let mut spooled = Ok(());
+    let mut taking = Taking::new(&old, report);
+    kept.iter().for_each(|(_, log)| taking.keep(log));
     let limits = Limits::new(None, logs);
     meter.during(|| {
-        side_by_side::each(logs, &limits, &meter, &work, &mut |found, _, done| {
-            let source = found.shown();
-            let mut event =
-                json!({ "event": "log", "log": name_of(found), "source": source });
-            let (outcome, damage) = match done {
-                Ok(Looked::Before(log)) => {
-                    report.before += 1;
-                    spool.keep(log, name_of(found), None);
-                    ("known", old.damage(log))
-                }
-                Ok(Looked::Now(entry)) => {
-                    report.now += 1;
-                    report.bytes += found.bytes;
-                    if spooled.is_ok() {
-                        spooled = spool.add(&entry);
-                    }
-                    ("indexed", entry.damage)
-                }
-                Err(err) => {
-                    let error = format!("{err:#}");
-                    event["error"] = json!(error);
-                    report.fail(source.clone(), &error);
-                    let name = name_of(found);
-                    match old.logs.get(&found.source) {
-                        Some(log) => spool.keep(log, name, Some(error)),
-                        None => {
-                            let error = Some(error);
-                            let entry = Entry { error, ..Entry::of(found, name) };
-                            if spooled.is_ok() {
-                                spooled = spool.add(&entry);
-                            }
-                        }
-                    }
-                    ("failed", None)
-                }
-            };
-            event["outcome"] = json!(outcome);
-            event["damage"] = json!(damage);
-            report.damaged.extend(damage.map(|damage| (source, damage)));
-            meter.tell(&event);
+        side_by_side::each(logs, &limits, &meter, &work, &mut |found, index, done| {
+            meter.tell(&taking.take(found, name(index), done));
         })
     })?;
+    let Taking { mut spool, spooled, report, .. } = taking;
     let parent = args.out.parent().filter(|dir| !dir.as_os_str().is_empty());
     let mut write = || {
         let outputs =
@@ -156,9 +103,22 @@ pub(in crate::commands) fn run(
     Ok(report.outcome())
 }
 
-/// Why what is said of a log is of before, where all were to be looked into again.
-const UNSEEN: &str =
-    "it cannot be seen now, to be looked into again: this is what was known before";
+/// What there is to know of the log `found`, which is called `name`.
+fn look(
+    found: &Found,
+    name: &str,
+    global: &GlobalArgs,
+    lidar: &LidarOptions,
+) -> Result<Entry> {
+    let mut entry = Entry::of(found, name);
+    let opened = opened::look_with(&found.path, global, Some(lidar))?;
+    entry.digest = provenance::digest(&opened.input)?;
+    entry.describe(&opened.input, opened.log.manifest());
+    let mut findings = Findings::of(&opened.input, opened.log.manifest());
+    findings.check(global.strict)?;
+    entry.lament(&mut findings, opened::is_surveyed(opened.log.manifest()));
+    Ok(entry)
+}
 
 /// Refuses `path`, if it is a URL: what is known from before is read there, bit by bit.
 fn refuse_url(path: &Path) -> Result<()> {
@@ -168,13 +128,6 @@ fn refuse_url(path: &Path) -> Result<()> {
     let what = format!("index writes to this machine, and not to {scheme}://");
     let hint = "write it here and copy it; `logtool batch -o` takes URLs";
     Err(Complaint::misuse(what).hint(hint).into())
-}
-
-/// What came of looking at a log.
-enum Looked<'o> {
-    /// It is as it was.
-    Before(&'o OldLog),
-    Now(Box<Entry>),
 }
 
 /// That `failed` would be missing in the catalog `out`, which is made anew.
