@@ -115,7 +115,11 @@ impl Block {
     fn write(&self, page: &mut String, plots: &mut Vec<String>) {
         let _ = match self {
             Self::Note(text) => writeln!(page, "<p>{}</p>", html(text)),
-            Self::Text(text) => writeln!(page, "<pre>{}</pre>", html(text)),
+            Self::Text(text) => {
+                let line = |line| format!("<span>{}\n</span>", html(line));
+                let lines: String = text.lines().map(line).collect();
+                writeln!(page, "<pre>{lines}</pre>")
+            }
             Self::Table(head, rows) => {
                 table(page, head, rows);
                 Ok(())
