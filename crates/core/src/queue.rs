@@ -6,12 +6,26 @@
 //! that is that of the caller.
 
 use std::{
+    any::Any,
     collections::VecDeque,
     fmt, mem,
+    panic::{self, AssertUnwindSafe},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
 /// Jobs that are on their way.
+///
+/// ```
+/// use logtool_core::Queue;
+///
+/// let (mut queue, mut squares) = (Queue::new(), Vec::new());
+/// for number in 0..100 {
+///     queue.push(move || number * number);
+///     squares.extend(queue.next());
+/// }
+/// squares.extend(std::iter::from_fn(|| queue.wait()));
+/// assert_eq!(squares, (0..100).map(|n| n * n).collect::<Vec<_>>());
+/// ```
 #[derive(Debug)]
 pub struct Queue<T> {
     jobs: VecDeque<Arc<Job<T>>>,
@@ -27,13 +41,21 @@ struct Job<T> {
 enum State<T> {
     Waiting(Box<dyn FnOnce() -> T + Send>),
     Begun,
-    Done(T),
+    Done(Outcome<T>),
 }
+
+/// What comes of a job, or its panic, which is that of who asks for the result.
+type Outcome<T> = Result<T, Box<dyn Any + Send>>;
 
 impl<T: Send + 'static> Queue<T> {
     /// A queue of so many jobs that every thread of the pool has work.
     pub fn new() -> Self {
-        Self { jobs: VecDeque::new(), width: rayon::current_num_threads() + 1 }
+        Self::of(rayon::current_num_threads() + 1)
+    }
+
+    /// A queue of at most so many jobs.
+    pub fn of(width: usize) -> Self {
+        Self { jobs: VecDeque::new(), width }
     }
 
     /// Puts a job at the end.
@@ -66,10 +88,9 @@ impl<T: Send + 'static> Queue<T> {
     /// The first result, waited for; nothing if there is no job.
     pub fn wait(&mut self) -> Option<T> {
         let first = self.jobs.front()?;
-        // If somebody else is at the first, help with another.
-        if !first.work() && first.is_begun() {
-            self.jobs.iter().find(|job| job.work());
-        }
+        // While somebody else is at the first, help with the others.
+        first.work();
+        while first.is_begun() && self.jobs.iter().any(|job| job.work()) {}
         self.jobs.pop_front().map(|first| first.wait())
     }
 }
@@ -81,7 +102,7 @@ impl<T> Job<T> {
         match mem::replace(&mut *state, State::Begun) {
             State::Waiting(job) => {
                 drop(state);
-                let done = job();
+                let done = panic::catch_unwind(AssertUnwindSafe(job));
                 *self.state() = State::Done(done);
                 self.is_done.notify_all();
                 true
@@ -100,7 +121,7 @@ impl<T> Job<T> {
     fn try_take(&self) -> Option<T> {
         let mut state = self.state();
         match mem::replace(&mut *state, State::Begun) {
-            State::Done(done) => Some(done),
+            State::Done(done) => Some(outcome(done)),
             other => {
                 *state = other;
                 None
@@ -113,7 +134,10 @@ impl<T> Job<T> {
         let mut state = self.state();
         loop {
             match mem::replace(&mut *state, State::Begun) {
-                State::Done(done) => return done,
+                State::Done(done) => {
+                    drop(state);
+                    return outcome(done);
+                }
                 other => *state = other,
             }
             let woken = self.is_done.wait(state);
@@ -124,6 +148,11 @@ impl<T> Job<T> {
     fn state(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The result of a job that did not panic.
+fn outcome<T>(done: Outcome<T>) -> T {
+    done.unwrap_or_else(|panic| panic::resume_unwind(panic))
 }
 
 impl<T: Send + 'static> Default for Queue<T> {
@@ -139,5 +168,55 @@ impl<T> fmt::Debug for State<T> {
             Self::Begun => "Begun",
             Self::Done(_) => "Done",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn in_pools(test: impl Fn() + Sync) {
+        for threads in [1, 2, 5] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            pool.build().unwrap().install(&test);
+        }
+    }
+
+    #[test]
+    fn results_come_in_the_order_of_the_jobs() {
+        in_pools(|| {
+            let (mut queue, mut all) = (Queue::of(7), vec![]);
+            for number in 0..500_u32 {
+                queue.push(move || {
+                    let spins = if number.is_multiple_of(9) { 5_000 } else { 1 };
+                    (0..spins).for_each(|_| std::hint::spin_loop());
+                    number
+                });
+                all.extend(queue.next());
+                assert!(number as usize + 1 - all.len() <= 7);
+            }
+            all.extend(std::iter::from_fn(|| queue.wait()));
+            assert_eq!(all, (0..500).collect::<Vec<_>>());
+        });
+    }
+
+    #[test]
+    fn a_panic_reaches_who_asks_for_the_result_and_harms_no_other() {
+        in_pools(|| {
+            let mut queue = Queue::new();
+            for number in 0..3 {
+                queue.push(move || {
+                    if number == 1 {
+                        panic!("of {number}")
+                    }
+                });
+            }
+            assert_eq!(queue.wait(), Some(()));
+            let panic = panic::catch_unwind(AssertUnwindSafe(|| queue.wait()));
+            let panic = panic.unwrap_err();
+            assert_eq!(panic.downcast_ref::<String>().unwrap(), "of 1");
+            assert_eq!(queue.wait(), Some(()));
+            assert_eq!(queue.wait(), None);
+        });
     }
 }

@@ -90,7 +90,8 @@ impl Held {
         let mut some = some.slice(0, rows);
         self.rows += rows;
         self.bits += bits(&some, 0..rows);
-        if rows < batch.num_rows() {
+        let stays = self.bits < self.most && self.rows < MAX_ROWS;
+        if stays && rows < batch.num_rows() {
             // As it is, it would keep all of the batch.
             some = self.one(&[some.clone(), some.slice(0, 0)])?;
         }

@@ -5,7 +5,7 @@
 //! them is as the [view](logtool_core::View) of the tables has it, nested or flat.
 
 mod properties;
-mod row_group;
+mod row_groups;
 
 use std::{
     collections::BTreeMap,
@@ -25,7 +25,7 @@ use crate::{
     held::Held,
     parquet::{
         properties::properties,
-        row_group::{FieldEncoder, write_row_group},
+        row_groups::{FieldEncoder, RowGroups},
     },
     provenance::table_metadata,
     room::Room,
@@ -80,7 +80,7 @@ const ROW_GROUP: usize = 16 << 20;
 /// far more memory than its rows, so that none is while others wait.
 pub(crate) struct ParquetWriter {
     file: SerializedFileWriter<Slot>,
-    fields: Vec<FieldEncoder>,
+    groups: RowGroups,
     held: Held,
 }
 
@@ -113,7 +113,7 @@ impl ParquetWriter {
         let properties = Arc::new(properties(schema, &columns, metadata, floats));
         let fields = schema.fields().iter();
         let fields = fields.map(|field| FieldEncoder::new(field, &properties));
-        let fields = fields.collect::<Result<_>>()?;
+        let groups = RowGroups::new(fields.collect::<Result<_>>()?);
         let file = SerializedFileWriter::new(
             Slot(Some(staged)),
             columns.root_schema_ptr(),
@@ -121,19 +121,20 @@ impl ParquetWriter {
         );
         let file = file.map_err(from_parquet)?;
         let held = Held::new(schema, room.bytes()).growing_to(ROW_GROUP);
-        Ok(Self { file, fields, held })
+        Ok(Self { file, groups, held })
     }
 }
 
 impl TableWriter for ParquetWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let Self { file, fields, held } = self;
-        held.push(batch, |rows| write_row_group(file, fields, rows))
+        let Self { file, groups, held } = self;
+        held.push(batch, |rows| groups.write(file, rows))
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        let Self { file, fields, held } = &mut *self;
-        held.hand_on(|rows| write_row_group(file, fields, rows))?;
+        let Self { file, groups, held } = &mut *self;
+        held.hand_on(|rows| groups.write(file, rows))?;
+        groups.write_rest(file)?;
         // Not `into_inner`, which makes a text of what the system says.
         self.file.finish().map_err(from_parquet)?;
         self.file.inner_mut().0.take().map_or(Ok(()), Staged::finish)

@@ -1,26 +1,23 @@
 //! Text of many rows, made on all threads.
 
 use arrow_array::RecordBatch;
-use logtool_core::Result;
-use rayon::iter::{
-    IndexedParallelIterator as _, ParallelDrainRange as _, ParallelIterator as _,
-};
+use logtool_core::{Queue, Result};
 
 /// A slice has about so many values: the work of a fraction of a millisecond, of which the
 /// text stays in the cache until it is written.
 const VALUES: usize = 1 << 15;
 
 /// Hands `batch` on in slices: several `scribes` write one each, side by side, and what
-/// they have written is `taken` in the order of the rows. There is a scribe for each
-/// thread; those that are missing are `made`.
+/// they have written is `taken` in the order of the rows while others go on. A scribe for
+/// each thread is kept; those that are missing are `made`.
 ///
 /// Says whether it did that: a batch that is too short for that is left alone, and so is
 /// one where there is one thread only.
-pub(crate) fn side_by_side<S: Send>(
+pub(crate) fn side_by_side<S: Send + 'static>(
     batch: &RecordBatch,
     scribes: &mut Vec<S>,
     made: impl Fn() -> S,
-    write: impl Fn(&mut S, &RecordBatch) -> Result<()> + Sync,
+    write: fn(&mut S, &RecordBatch) -> Result<()>,
     mut taken: impl FnMut(&mut S) -> Result<()>,
 ) -> Result<bool> {
     let threads = rayon::current_num_threads();
@@ -28,18 +25,25 @@ pub(crate) fn side_by_side<S: Send>(
     if threads < 2 || batch.num_rows() < 2 * rows {
         return Ok(false);
     }
-    scribes.resize_with(threads, made);
-    let slice = |from: usize| batch.slice(from, rows.min(batch.num_rows() - from));
-    let slices: Vec<_> = (0..batch.num_rows()).step_by(rows).map(slice).collect();
-    for slices in slices.chunks(threads) {
-        // Each is with its thread while it writes: side by side in memory, they would
-        // take the same line of the cache from one another with each byte.
-        let pairs = scribes.par_drain(..slices.len()).zip(slices);
-        let write = |(mut scribe, slice)| write(&mut scribe, slice).map(|()| scribe);
-        let mut written = pairs.map(write).collect::<Result<Vec<S>>>()?;
-        written.iter_mut().try_for_each(&mut taken)?;
-        scribes.append(&mut written);
+    let mut queue: Queue<Result<S>> = Queue::of(2 * threads + 2);
+    let mut take = |written: Result<S>, scribes: &mut Vec<S>| -> Result<()> {
+        let mut scribe = written?;
+        taken(&mut scribe)?;
+        scribes.push(scribe);
+        Ok(())
+    };
+    for from in (0..batch.num_rows()).step_by(rows) {
+        let slice = batch.slice(from, rows.min(batch.num_rows() - from));
+        let mut scribe = scribes.pop().unwrap_or_else(&made);
+        queue.push(move || write(&mut scribe, &slice).map(|()| scribe));
+        while let Some(written) = queue.next() {
+            take(written, scribes)?;
+        }
     }
+    while let Some(written) = queue.wait() {
+        take(written, scribes)?;
+    }
+    scribes.truncate(threads);
     Ok(true)
 }
 

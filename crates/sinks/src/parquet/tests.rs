@@ -67,6 +67,35 @@ fn columns_that_are_encoded_side_by_side_stay_in_their_place() {
 }
 
 #[test]
+fn row_groups_are_the_same_however_many_threads_encode_them() {
+    let numbers = |k: i64| {
+        let values = (0..500_000).map(move |i| (i % 7 > 0).then_some(i * k));
+        let values = arrow_array::Int64Array::from_iter(values);
+        column(&format!("x{k}"), Arc::new(values))
+    };
+    let texts = (0..500_000).map(|i| "text".repeat(i % 5));
+    let texts = arrow_array::StringArray::from_iter_values(texts);
+    let mut columns: Vec<_> = (1..10).map(numbers).collect();
+    columns.push(column("text", Arc::new(texts)));
+    let all = table(columns);
+    let batches: Vec<RecordBatch> =
+        (0..5).map(|i| all.slice(100_000 * i, 100_000)).collect();
+    let written = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build().unwrap().install(|| parquet(&batches))
+    };
+    let bytes = written(1);
+    assert!(written(2) == bytes);
+    assert!(written(5) == bytes);
+    let reader = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap();
+    assert!(reader.metadata().num_row_groups() > 1);
+    let reader = reader.with_batch_size(500_000).build().unwrap();
+    let read: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
+    assert_eq!(read.len(), 1);
+    assert!(read[0].columns() == all.columns());
+}
+
+#[test]
 fn columns_are_encoded_by_their_type_and_have_an_index() {
     let floats =
         arrow_array::Float32Array::from_iter_values((0..1_000).map(|i| i as f32));
