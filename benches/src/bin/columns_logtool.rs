@@ -1,8 +1,5 @@
 //! Full typed columns of a ULog, every value touched, by logtool: one thread.
 
-#[path = "../../../crates/cli/src/input/map.rs"]
-mod map;
-
 use std::{
     error::Error,
     fs::File,
@@ -12,15 +9,15 @@ use std::{
 use arrow_array::{Array, RecordBatch, cast::AsArray as _, types::*};
 use arrow_schema::{DataType, SchemaRef};
 use logtool_core::{
-    Columns, OpenOptions, Result, Selection, TableJob, TableSink, TableWriter,
-    TimeBase, Topic, View, to_tables,
+    Columns, FileSource, OpenOptions, Result, Selection, TableJob, TableSink,
+    TableWriter, TimeBase, Topic, View, to_tables,
 };
 use logtool_ulog::UlogLog;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1).ok_or("usage: columns_logtool FILE")?;
     let log = UlogLog::open(
-        Arc::new(map::map(&File::open(path)?, ())?),
+        Arc::new(FileSource::new(File::open(path)?)?),
         OpenOptions::default(),
     )?;
     let job = TableJob {

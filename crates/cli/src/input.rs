@@ -16,7 +16,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use logtool_core::{FileSource, Source};
+use logtool_core::{FileSource, Source, recognize};
 
 pub(crate) use self::packed::Packing;
 use crate::{
@@ -24,6 +24,7 @@ use crate::{
     complaint::Complaint,
     digest::digest_of,
     finding::Finding,
+    formats::FORMATS,
     input::streamed::Streamed,
     remote::{self, Remote},
     url,
@@ -175,12 +176,22 @@ pub(crate) fn temporary_file() -> Result<File> {
 }
 
 /// `file` as a memory map; read in pieces where `maps` says no, or the system does, or it is
-/// being written.
+/// being written, or all of it will be gone through.
+///
+/// Each page of a map costs the processor a look for it. To copy pages is quicker than that where
+/// all are wanted, and not where few are.
 fn source(name: &str, file: File, maps: bool) -> Result<Arc<dyn Source>> {
-    match (maps && !is_being_written(&file)).then(|| mapped(name, &file)) {
+    let maps = maps && !is_being_written(&file) && !is_walked(name, &file)?;
+    match maps.then(|| mapped(name, &file)) {
         Some(Ok(mapped)) => Ok(Arc::new(mapped)),
         _ => Ok(Arc::new(FileSource::new(file)?)),
     }
+}
+
+/// Whether whatever is asked of the log in `file` all of it is gone through.
+fn is_walked(name: &str, file: &File) -> io::Result<bool> {
+    let source = FileSource::new(file.try_clone()?)?;
+    Ok(recognize(FORMATS, name, &source).is_ok_and(|format| format.is_walked()))
 }
 
 /// `file`, which is called `name`, as a memory map that is watched over.

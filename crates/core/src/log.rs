@@ -32,6 +32,12 @@ pub trait Format: Sync {
     /// Whether a file named like `name` that begins with `head` is of this format.
     fn likeness(&self, name: &str, head: &[u8]) -> Likeness;
 
+    /// Whether logs of this format have no index: whatever is asked, all of the file is gone
+    /// through from its beginning to its end, so that it is better read than mapped.
+    fn is_walked(&self) -> bool {
+        false
+    }
+
     /// Opens a log, reading only what it takes to say what the log holds.
     fn open(
         &self,
@@ -241,7 +247,8 @@ pub enum View {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct OpenOptions {
-    /// The length of a block, if no single record is longer.
+    /// The length of a block, if no single record is longer: by default what the caches of a
+    /// processor hold.
     pub block_bytes: u32,
     /// The longest record, or unpacked chunk, that is not taken for garbage.
     pub record_bytes: u32,
@@ -255,7 +262,7 @@ pub struct OpenOptions {
 impl Default for OpenOptions {
     fn default() -> Self {
         Self {
-            block_bytes: 1 << 20,
+            block_bytes: 256 << 10,
             record_bytes: 256 << 20,
             force: false,
             compare_index: false,

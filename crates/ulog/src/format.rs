@@ -31,6 +31,10 @@ impl Format for Ulog {
         }
     }
 
+    fn is_walked(&self) -> bool {
+        true
+    }
+
     fn open(
         &self,
         source: Arc<dyn Source>,

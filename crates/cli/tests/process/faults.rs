@@ -18,10 +18,10 @@ use crate::{
     samples::{sample, testdata},
 };
 
-/// Runs the program, and cuts `flight.ulg`, which was `age` old, when its first temporary
+/// Runs the program, and cuts the log `name`, which was `age` old, when its first temporary
 /// file is there.
-fn cut_while_it_runs(folder: &Folder, args: &[&str], age: Duration) -> Run {
-    let log = fs::File::options().write(true).open(folder.path().join("flight.ulg"));
+fn cut_while_it_runs(folder: &Folder, name: &str, args: &[&str], age: Duration) -> Run {
+    let log = fs::File::options().write(true).open(folder.path().join(name));
     let log = log.unwrap();
     log.set_modified(SystemTime::now() - age).unwrap();
     let mut command = folder.command(args);
@@ -44,18 +44,29 @@ fn cut_while_it_runs(folder: &Folder, args: &[&str], age: Duration) -> Run {
 
 #[test]
 fn a_log_that_gets_shorter_while_it_is_read_is_told_and_nothing_is_left() {
-    // An old file is mapped; a new one, which may be being written, is read.
+    for args in [
+        &["convert", "flight.ulg", "-o", "."][..],
+        &["convert", "flight.ulg", "-o", ".", "--to", "parquet"],
+        &["filter", "flight.ulg", "-o", "new.ulg"],
+    ] {
+        // 63 MB: it takes long enough to be cut.
+        let folder = Folder::with(&bytes::long_log(3_000_000));
+        let run = cut_while_it_runs(&folder, "flight.ulg", args, Duration::ZERO);
+        run.ended(1, &["flight.ulg: ", "got shorter while it was read"]);
+        assert_eq!(folder.list("."), ["flight.ulg"], "{args:?}");
+    }
+    // An old bag is mapped; a new one, which may be being written, is read.
+    let folder = Folder::with(&bytes::long_log(1_000_000));
+    folder.run(&["convert", "flight.ulg", "-o", "whole.bag"]).ended(0, &[]);
+    fs::remove_file(folder.path().join("flight.ulg")).unwrap();
     for age in [Duration::from_secs(3600), Duration::ZERO] {
-        for args in [
-            &["convert", "flight.ulg", "-o", "."][..],
-            &["convert", "flight.ulg", "-o", ".", "--to", "parquet"],
-            &["filter", "flight.ulg", "-o", "new.ulg"],
-        ] {
-            // 63 MB: it takes long enough to be cut.
-            let folder = Folder::with(&bytes::long_log(3_000_000));
-            let run = cut_while_it_runs(&folder, args, age);
-            run.ended(1, &["flight.ulg: ", "got shorter while it was read"]);
-            assert_eq!(folder.list("."), ["flight.ulg"], "{args:?}, {age:?}");
+        for to in ["csv", "parquet"] {
+            let bag = folder.path().join("flight.bag");
+            fs::copy(folder.path().join("whole.bag"), bag).unwrap();
+            let args = ["convert", "flight.bag", "-o", ".", "--to", to];
+            let run = cut_while_it_runs(&folder, "flight.bag", &args, age);
+            run.ended(1, &["flight.bag: ", "got shorter while it was read"]);
+            assert_eq!(folder.list("."), ["flight.bag", "whole.bag"], "{to}, {age:?}");
         }
     }
 }

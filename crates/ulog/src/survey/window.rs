@@ -5,8 +5,8 @@ use std::{ops::Range, sync::Arc};
 use bytes::Bytes;
 use logtool_core::{Result, Source};
 
-/// The least that is read at once.
-const WINDOW: u64 = 4 << 20;
+/// The least that is read at once: what the caches of a processor hold.
+const WINDOW: u64 = 512 << 10;
 
 /// A window onto a section of a source.
 pub(super) struct Window<'s> {
