@@ -32,6 +32,17 @@ impl Failure {
         Self::Final(io::Error::other(what))
     }
 
+    /// There are no credentials, and what was asked for them does not have them either.
+    fn nobody(err: &object_store::Error) -> Self {
+        let answer = status(err).map(|(code, name)| format!("{code} {name}"));
+        let what = format!(
+            "the environment does not say who asks, and of this machine that is not to be \
+             learned either: {}",
+            answer.unwrap_or_else(|| deepest(err))
+        );
+        Self::Passing(io::Error::new(io::ErrorKind::PermissionDenied, what))
+    }
+
     /// Nothing came for too long.
     pub(crate) fn late(what: &str) -> Self {
         Self::Passing(io::Error::new(io::ErrorKind::TimedOut, what.to_owned()))
@@ -41,6 +52,9 @@ impl Failure {
 impl From<object_store::Error> for Failure {
     fn from(err: object_store::Error) -> Self {
         use object_store::Error as E;
+        if is_of_token(&err) {
+            return Self::nobody(&err);
+        }
         let fail =
             |kind, what: &str| Self::Final(io::Error::new(kind, what.to_owned()));
         match &err {
@@ -108,6 +122,16 @@ fn status(err: &object_store::Error) -> Option<(u16, String)> {
     Some((code.parse().ok()?, name.trim().chars().take(60).collect()))
 }
 
+/// Whether it was not the object that was asked for, but who asks: machines in a cloud are told
+/// by a server there.
+fn is_of_token(err: &object_store::Error) -> bool {
+    const SIGNS: [&str; 3] =
+        ["performing token request", "/latest/api/token", "/latest/meta-data/iam/"];
+    let text = err.to_string();
+    matches!(err, object_store::Error::Generic { .. })
+        && SIGNS.iter().any(|sign| text.contains(sign))
+}
+
 /// Whether there was no answer at all.
 fn is_of_network(err: &object_store::Error) -> bool {
     use HttpErrorKind::{Connect, Interrupted, Request, Timeout};
@@ -159,6 +183,19 @@ mod tests {
         assert!(matches!(of("400 Bad Request: "), Failure::Final(_)));
         let Failure::Final(err) = of("416 Range Not Satisfiable: ") else { panic!() };
         assert_eq!(err.kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn a_server_that_does_not_know_who_asks_is_not_taken_for_the_store() {
+        let Failure::Passing(err) = of_text(
+            "Error performing token request: Error performing GET http://h/token in 2ms \
+             - Server returned non-2xx status code: 404 Not Found: ",
+        ) else {
+            panic!("it may know soon")
+        };
+        assert_eq!(err.kind(), io::ErrorKind::PermissionDenied);
+        let text = err.to_string();
+        assert!(text.contains("who asks") && text.ends_with("404 Not Found"), "{text}");
     }
 
     #[test]

@@ -93,9 +93,13 @@ impl Object {
         loop {
             match get(store, path, way, range.clone(), Some(meta)).await {
                 Ok((bytes, _)) => return Ok(bytes),
-                // What ends before these bytes was longer when it was found.
+                // What ends before these bytes was longer when it was found; and of what took
+                // its place, some stores say that there is no such version.
                 Err(Failure::Final(err))
-                    if err.kind() == io::ErrorKind::UnexpectedEof =>
+                    if matches!(
+                        err.kind(),
+                        io::ErrorKind::UnexpectedEof | io::ErrorKind::NotFound
+                    ) =>
                 {
                     return Err(Failure::changed().into_error());
                 }

@@ -48,12 +48,11 @@ pub(crate) fn store(
                     builder = builder.with_config(key, value);
                 }
             }
-            // Who names an endpoint without TLS wants it.
             let endpoints =
                 [AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::Endpoint];
             let endpoint =
                 endpoints.iter().find_map(|key| builder.get_config_value(key));
-            if endpoint.is_some_and(|url| url.starts_with("http://")) {
+            if endpoint.is_some_and(|url| is_without_tls(&url)) {
                 builder = builder.with_allow_http(true);
             }
             builder.build().map(|store| Arc::new(store) as _)
@@ -64,12 +63,17 @@ pub(crate) fn store(
             .with_retry(retry)
             .build()
             .map(|store| Arc::new(store) as _),
-        Scheme::Azure => MicrosoftAzureBuilder::from_env()
-            .with_container_name(location.root())
-            .with_config(AzureConfigKey::Client(timeout), TIMEOUT)
-            .with_retry(retry)
-            .build()
-            .map(|store| Arc::new(store) as _),
+        Scheme::Azure => {
+            let mut builder = MicrosoftAzureBuilder::from_env()
+                .with_container_name(location.root())
+                .with_config(AzureConfigKey::Client(timeout), TIMEOUT)
+                .with_retry(retry);
+            let endpoint = builder.get_config_value(&AzureConfigKey::Endpoint);
+            if endpoint.is_some_and(|url| is_without_tls(&url)) {
+                builder = builder.with_allow_http(true);
+            }
+            builder.build().map(|store| Arc::new(store) as _)
+        }
         Scheme::Http => HttpBuilder::new()
             .with_url(location.request_url())
             .with_client_options(
@@ -81,8 +85,15 @@ pub(crate) fn store(
     };
     built.map_err(|err| {
         let cause = Failure::from(err).into_error();
-        invalid(format!("the environment does not say how to get there: {cause}"))
+        // Nobody has asked yet, and nobody can.
+        let what = format!("the environment does not say how to get there: {cause}");
+        io::Error::new(io::ErrorKind::PermissionDenied, what)
     })
+}
+
+/// Whether `endpoint` has no TLS: who names such a one wants it.
+fn is_without_tls(endpoint: &str) -> bool {
+    endpoint.starts_with("http://")
 }
 
 /// What the store calls it. All of a URL of a web server is in the store, so that it is

@@ -124,7 +124,10 @@ fn an_object_that_was_changed_is_an_error_and_no_mix() {
     put(&client, &store, &bytes[..100]);
     let err = source.read_at(8 * MIB..9 * MIB).unwrap_err().to_string();
     assert_eq!(err, "the object was changed while it was being read");
-    assert_eq!(client.traffic().requests, 3, "nobody tries again");
+    client.runtime.block_on(store.delete(&Path::from("x"))).unwrap();
+    let err = source.read_at(6 * MIB..7 * MIB).unwrap_err().to_string();
+    assert_eq!(err, "the object was changed while it was being read");
+    assert_eq!(client.traffic().requests, 4, "nobody tries again");
 }
 
 #[test]
