@@ -8,20 +8,21 @@ import signal
 import subprocess
 import tempfile
 import time
-from pathlib import Path
 
 from logs import logtool
 from ulog_maker import ulog
 
-BUCKET = "logs"
 #: What of a data set is noted, and who is at it.
 STATE = "_logtool/"
 #: What was changed just now may be changed again: of that, the digest is noted.
 LONG_AGO = 1_700_000_000
+#: The lock of a run on another machine.
+LOCK = {"run": "0", "host": "elsewhere", "pid": 7, "machine": "another", "beat": 1}
 
 
-def check(tally, client, proxy, files, folder):
-    folder = folder / "datasets"
+def check(tally, store, proxy, files, folder, faults=True):
+    """What every store is to show; and also, if `faults`, what is ours and the same with each."""
+    folder = folder / "datasets" / store.scheme
     sources = logs_of(folder / "logs", files)
     here = folder / "here"
     # One of the logs is damaged.
@@ -33,14 +34,18 @@ def check(tally, client, proxy, files, folder):
     done = logtool("batch", sources, "-o", here, "-q", "--catalog", "jsonl")
     assert done.returncode == 3, done.stderr.decode()
     whole = content(here)
-    again(tally, client, sources, whole)
-    refused(tally, client, sources, proxy)
-    killed(tally, client, sources, whole, proxy)
-    interrupted(tally, client, sources, folder, proxy)
-    lost(tally, client, sources, whole, proxy)
-    failing(tally, client, sources, whole, proxy)
-    shards(tally, client, sources, here)
-    others(tally, client, sources, folder)
+    again(tally, store, sources, whole)
+    refused(tally, store, sources)
+    killed(tally, store, sources, whole, proxy)
+    second(tally, store, sources)
+    shards(tally, store, sources, here)
+    others(tally, store, sources, folder)
+    if faults:
+        stale(tally, store, sources)
+        interrupted(tally, store, sources, folder, proxy)
+        lost(tally, store, sources, whole, proxy)
+        failing(tally, store, sources, whole, proxy)
+        unconditional(tally, store, sources, here)
     os.environ |= tmpdir
 
 
@@ -63,23 +68,20 @@ def content(folder):
     return {name: path.read_bytes() for name, path in named if not name.startswith(STATE)}
 
 
-def keys(client, prefix):
+def keys(store, prefix):
     """The names of all objects in a folder."""
-    pages = client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=f"{prefix}/")
-    entries = (entry for page in pages for entry in page.get("Contents", []))
-    return [entry["Key"].removeprefix(f"{prefix}/") for entry in entries]
+    return [key.removeprefix(f"{prefix}/") for key in store.keys(f"{prefix}/")]
 
 
-def objects(client, prefix):
+def objects(store, prefix):
     """The bytes of each object of a data set, but for what is noted."""
-    names = (name for name in keys(client, prefix) if not name.startswith(STATE))
-    get = lambda name: client.get_object(Bucket=BUCKET, Key=f"{prefix}/{name}")["Body"].read()
-    return {name: get(name) for name in names}
+    names = (name for name in keys(store, prefix) if not name.startswith(STATE))
+    return {name: store.get(f"{prefix}/{name}") for name in names}
 
 
-def batch(sources, prefix, *more):
+def batch(store, sources, prefix, *more):
     """Runs to the end; how it ended, and what became of each log."""
-    done = logtool("batch", sources, "-o", f"s3://{BUCKET}/{prefix}", "--json", *more)
+    done = logtool("batch", sources, "-o", store.url(prefix), "--json", *more)
     events = [json.loads(line) for line in done.stdout.splitlines()]
     outcomes = {event["log"]: event["outcome"] for event in events if event["event"] == "log"}
     return done, outcomes
@@ -92,85 +94,84 @@ def differing(there, here):
     return [f"{len(odd)} of {len(here)} differ: {odd[:4]}"] if odd else []
 
 
-def locks(client, prefix):
-    return [name for name in keys(client, prefix) if name.startswith(f"{STATE}lock")]
+def locks(store, prefix):
+    return [name for name in keys(store, prefix) if name.startswith(f"{STATE}lock")]
 
 
-def again(tally, client, sources, whole):
+def again(tally, store, sources, whole):
     """The same objects as files here; a second run has nothing to do; then only what changed."""
-    done, outcomes = batch(sources, "set/one", "--catalog", "jsonl")
+    done, outcomes = batch(store, sources, "set/one", "--catalog", "jsonl")
     text = done.stderr.decode()
-    wrong = [text] * (done.returncode != 3) + differing(objects(client, "set/one"), whole)
-    wrong += [f"a lock is left: {locks(client, 'set/one')}"] * bool(locks(client, "set/one"))
-    tally.check("s3: a data set there is as one here", wrong, f"{len(whole)} objects")
-    notes = keys(client, f"set/one/{STATE}journal")
-    done, outcomes = batch(sources, "set/one", "--catalog", "jsonl")
+    wrong = [text] * (done.returncode != 3) + differing(objects(store, "set/one"), whole)
+    wrong += [f"a lock is left: {locks(store, 'set/one')}"] * bool(locks(store, "set/one"))
+    tally.check("a data set there is as one here", wrong, f"{len(whole)} objects")
+    notes = keys(store, f"set/one/{STATE}journal")
+    done, outcomes = batch(store, sources, "set/one", "--catalog", "jsonl")
     wrong = [str(outcomes)] * (set(outcomes.values()) != {"done_before"} or done.returncode != 3)
-    wrong += differing(objects(client, "set/one"), whole)
-    wrong += ["something is noted"] * (keys(client, f"set/one/{STATE}journal") != notes)
-    tally.check("s3: and once more: nothing is done", wrong)
+    wrong += differing(objects(store, "set/one"), whole)
+    wrong += ["something is noted"] * (keys(store, f"set/one/{STATE}journal") != notes)
+    tally.check("and once more: nothing is done", wrong)
 
     changed = sources / "flight_04.ulg"
     before = changed.read_bytes()
     # Of another firmware: the table that it was in has nothing of it any more.
     changed.write_bytes(ulog(2, 77, 4))
     stale = [name for name in whole if "log=flight_04/" in name and name.startswith("sensor_gps/")]
-    done, outcomes = batch(sources, "set/one")
-    names = keys(client, "set/one")
+    done, outcomes = batch(store, sources, "set/one")
+    names = keys(store, "set/one")
     converted = [log for log, outcome in outcomes.items() if outcome == "converted"]
     wrong = [str(converted)] * (converted != ["flight_04"])
     wrong += ["it was in no table"] * (len(stale) != 1)
     wrong += ["it is there still"] * any(name in names for name in stale)
     own = [name for name in names if re.match(r"sensor_gps~\w+/log=flight_04/", name)]
     wrong += ["it is not in the other table"] * (len(own) != 1)
-    tally.check("s3: a log that changed has no objects of before", wrong, f"{stale} → {own}")
+    tally.check("a log that changed has no objects of before", wrong, f"{stale} → {own}")
     changed.write_bytes(before)
     os.utime(changed, (LONG_AGO, LONG_AGO))
-    batch(sources, "set/one", "--catalog", "jsonl")
-    wrong = differing(objects(client, "set/one"), whole)
-    tally.check("s3: and as it was before, all is as it was", wrong)
+    batch(store, sources, "set/one", "--catalog", "jsonl")
+    wrong = differing(objects(store, "set/one"), whole)
+    tally.check("and as it was before, all is as it was", wrong)
 
     gone = next(name for name in whole if name.startswith("battery_status/"))
-    client.delete_object(Bucket=BUCKET, Key=f"set/one/{gone}")
-    done, outcomes = batch(sources, "set/one")
+    store.remove(f"set/one/{gone}")
+    done, outcomes = batch(store, sources, "set/one")
     wrong = [str(outcomes)] * (list(outcomes.values()).count("converted") != 1)
-    wrong += ["it is not"] * (gone not in keys(client, "set/one"))
-    tally.check("s3: an object that is missing is made again", wrong)
-    done, outcomes = batch(sources / "flight_05.ulg", "set/one", "--topic", "battery_status")
-    left = [name.split("/")[0] for name in keys(client, "set/one") if "log=flight_05/" in name]
-    tally.check("s3: other options make other objects", [str(left)] * (left != ["battery_status"]))
+    wrong += ["it is not"] * (gone not in keys(store, "set/one"))
+    tally.check("an object that is missing is made again", wrong)
+    done, outcomes = batch(store, sources / "flight_05.ulg", "set/one", "--topic", "battery_status")
+    left = [name.split("/")[0] for name in keys(store, "set/one") if "log=flight_05/" in name]
+    tally.check("other options make other objects", [str(left)] * (left != ["battery_status"]))
 
 
-def refused(tally, client, sources, proxy):
+def refused(tally, store, sources):
     """What cannot be is told before anything is written."""
-    client.put_object(Bucket=BUCKET, Key="theirs/notes.txt", Body=b"x")
+    store.put("theirs/notes.txt", b"x")
     cases = [
-        (f"s3://{BUCKET}/theirs", 2, "is no data set that `logtool batch` has made: it has notes.txt"),
+        (store.url("theirs"), 2, "is no data set that `logtool batch` has made: it has notes.txt"),
         ("http://127.0.0.1:9/set", 2, "a web server cannot be written to"),
-        ("s3://no-such-bucket/set", 1, "no-such-bucket"),
+        (f"{store.scheme}://no-such-bucket/set", 1, "no-such-bucket"),
     ]
     for url, status, told in cases:
         done = logtool("batch", sources, "-o", url)
         text = done.stderr.decode()
         wrong = [text] * (done.returncode != status or told not in text)
-        tally.check(f"s3: no data set in {url.split('/')[-2]}", wrong, text.strip())
-    tally.check("s3: what others have stays", [] if keys(client, "theirs") == ["notes.txt"] else ["changed"])
+        tally.check(f"no data set in {url.split('/')[-2]}", wrong, text.strip())
+    tally.check("what others have stays", [] if keys(store, "theirs") == ["notes.txt"] else ["changed"])
 
 
-def start(sources, prefix, *more):
-    command = [os.environ["LOGTOOL"], "batch", str(sources), "-o", f"s3://{BUCKET}/{prefix}", "--json", *more]
+def start(store, sources, prefix, *more):
+    command = [os.environ["LOGTOOL"], "batch", str(sources), "-o", store.url(prefix), "--json", *more]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def killed(tally, client, sources, whole, proxy):
+def killed(tally, store, sources, whole, proxy):
     """Killed again and again while it sends: what has its name is whole, and what was told done
-    is not done again. The lock of a process that is no more is taken at once; of one on another
-    machine, when nobody has written it for long enough."""
+    is not done again. The lock of a process that is no more is taken at once."""
     halves, told, twice, kills = [], set(), [], 0
-    with proxy.between():
+    with proxy.between(store):
         for after in (9, 30, 52, 75):
             proxy.fail()
-            process = start(sources, "set/killed", "--catalog", "jsonl")
+            process = start(store, sources, "set/killed", "--catalog", "jsonl")
             while len(proxy.writes) < after and process.poll() is None:
                 time.sleep(0.005)
             process.send_signal(signal.SIGKILL)
@@ -181,42 +182,50 @@ def killed(tally, client, sources, whole, proxy):
                 if event.get("outcome") == "converted":
                     twice += [event["log"]] * (event["log"] in told)
                     told.add(event["log"])
-            there = objects(client, "set/killed")
+            there = objects(store, "set/killed")
             halves += [name for name in there if there[name] != whole.get(name)]
-    done, outcomes = batch(sources, "set/killed", "--catalog", "jsonl")
+    done, outcomes = batch(store, sources, "set/killed", "--catalog", "jsonl")
     twice += [log for log in told if outcomes[log] == "converted"]
     wrong = [f"half: {halves[:3]}"] * bool(halves) + [f"twice: {twice}"] * bool(twice)
     wrong += [done.stderr.decode()] * (done.returncode != 3)
-    wrong += differing(objects(client, "set/killed"), whole)
+    wrong += differing(objects(store, "set/killed"), whole)
     note = f"{kills} times, {len(told)} logs done by then"
-    tally.check("s3: killed and resumed, a data set is as one here", wrong, note)
+    tally.check("killed and resumed, a data set is as one here", wrong, note)
 
-    lock = {"run": "0", "host": "elsewhere", "pid": 7, "machine": "another", "beat": 1}
+
+def second(tally, store, sources):
+    """Somebody on another machine is at it: the lock is written again and again."""
     key = f"set/killed/{STATE}lock"
-    client.put_object(Bucket=BUCKET, Key=key, Body=json.dumps(lock).encode())
-    process = start(sources, "set/killed", "--catalog", "jsonl")
+    store.put(key, json.dumps(LOCK).encode())
+    process = start(store, sources, "set/killed", "--catalog", "jsonl")
     time.sleep(3)
-    client.put_object(Bucket=BUCKET, Key=key, Body=json.dumps(lock | {"beat": 2}).encode())
+    store.put(key, json.dumps(LOCK | {"beat": 2}).encode())
     _, text = process.communicate(timeout=60)
     text = text.decode()
     fine = process.returncode == 1 and "another run is writing the data set" in text
-    tally.check("s3: of two runs, the second is refused", [] if fine and "process 7 of elsewhere" in text else [text], text.strip())
+    tally.check("of two runs, the second is refused", [] if fine and "process 7 of elsewhere" in text else [text], text.strip())
+    store.remove(key)
+
+
+def stale(tally, store, sources):
+    """Nobody has written the lock for long enough."""
+    store.put(f"set/killed/{STATE}lock", json.dumps(LOCK).encode())
     start_time = time.monotonic()
-    done, outcomes = batch(sources, "set/killed", "--catalog", "jsonl")
+    done, outcomes = batch(store, sources, "set/killed", "--catalog", "jsonl")
     took = time.monotonic() - start_time
     wrong = [done.stderr.decode()] * (done.returncode != 3) + [f"{took:.0f} s"] * (not 40 < took < 90)
-    wrong += locks(client, "set/killed")
-    tally.check("s3: a lock that nobody writes any more is taken", wrong, f"after {took:.0f} s")
+    wrong += locks(store, "set/killed")
+    tally.check("a lock that nobody writes any more is taken", wrong, f"after {took:.0f} s")
 
 
-def interrupted(tally, client, sources, folder, proxy):
+def interrupted(tally, store, sources, folder, proxy):
     """SIGTERM: nothing is left on this machine."""
     temporary = folder / "interrupted"
     temporary.mkdir()
     before, os.environ["TMPDIR"] = os.environ["TMPDIR"], str(temporary)
     try:
-        with proxy.between():
-            process = start(sources, "set/interrupted")
+        with proxy.between(store):
+            process = start(store, sources, "set/interrupted")
             while len(proxy.writes) < 25 and process.poll() is None:
                 time.sleep(0.005)
             process.terminate()
@@ -225,68 +234,67 @@ def interrupted(tally, client, sources, folder, proxy):
         os.environ["TMPDIR"] = before
     left = [str(path) for path in temporary.rglob("*")]
     wrong = [f"status {process.returncode}"] * (process.returncode != 130) + left
-    tally.check("s3: of what was interrupted, nothing is left here", wrong)
+    tally.check("of what was interrupted, nothing is left here", wrong)
 
 
-def lost(tally, client, sources, whole, proxy):
+def lost(tally, store, sources, whole, proxy):
     """A run that was not heard of for so long that another has taken its lock ends."""
     prefix = "set/lost"
-    with proxy.between():
+    with proxy.between(store):
         proxy.fail(*[None] * 20, *["silent"] * 4, spared="lock")
-        process = start(sources, prefix)
+        process = start(store, sources, prefix)
         while len(proxy.writes) < 22 and process.poll() is None:
             time.sleep(0.01)
-        lock = {"run": "0", "host": "elsewhere", "pid": 7, "machine": "another", "beat": 1}
         key = f"{prefix}/{STATE}lock"
-        client.put_object(Bucket=BUCKET, Key=key, Body=json.dumps(lock).encode())
+        store.put(key, json.dumps(LOCK).encode())
         _, text = process.communicate(timeout=120)
     text = text.decode()
     wrong = [text] * (process.returncode != 1 or "another run has taken the data set" not in text)
-    there = objects(client, prefix)
+    there = objects(store, prefix)
     wrong += [name for name in there if there[name] != whole.get(name)]
-    wrong += ["it removed the other's lock"] * (locks(client, prefix) != [f"{STATE}lock"])
-    tally.check("s3: a run whose lock was taken ends", wrong, f"{len(there)} objects")
-    client.delete_object(Bucket=BUCKET, Key=key)
-    done, _ = batch(sources, prefix, "--catalog", "jsonl")
+    wrong += ["it removed the other's lock"] * (locks(store, prefix) != [f"{STATE}lock"])
+    tally.check("a run whose lock was taken ends", wrong, f"{len(there)} objects")
+    store.remove(key)
+    done, _ = batch(store, sources, prefix, "--catalog", "jsonl")
     wrong = [done.stderr.decode()] * (done.returncode != 3)
-    tally.check("s3: and the next goes on", wrong + differing(objects(client, prefix), whole))
+    tally.check("and the next goes on", wrong + differing(objects(store, prefix), whole))
 
 
-def failing(tally, client, sources, whole, proxy):
+def failing(tally, store, sources, whole, proxy):
     """On a way that fails: tried again, then told, and nothing half is left."""
-    with proxy.between():
+    with proxy.between(store):
         for fault in ("reset", "503", "lost"):
             faults = [None, None, fault, None, None, fault] + [None, None, None, fault] * 8
             proxy.fail(*faults)
-            done, _ = batch(sources, f"set/{fault}", "--catalog", "jsonl")
+            done, _ = batch(store, sources, f"set/{fault}", "--catalog", "jsonl")
             wrong = [done.stderr.decode()] * (done.returncode != 3)
-            wrong += differing(objects(client, f"set/{fault}"), whole)
-            tally.check(f"s3: a data set, {fault} now and then", wrong)
+            wrong += differing(objects(store, f"set/{fault}"), whole)
+            tally.check(f"a data set, {fault} now and then", wrong)
         for writes in (0, 40):
             prefix = f"set/broken-{writes}"
             proxy.fail(*[None] * writes, always="503")
             started = time.monotonic()
-            done, outcomes = batch(sources, prefix, "--catalog", "jsonl")
+            done, outcomes = batch(store, sources, prefix, "--catalog", "jsonl")
             took = time.monotonic() - started
             text = done.stderr.decode()
             wrong = [text] * (done.returncode != 1 or "503" not in text)
-            there = objects(client, prefix)
+            there = objects(store, prefix)
             wrong += [name for name in there if there[name] != whole.get(name)]
             note = f"{took:.0f} s, {len(there)} objects: {text.strip().splitlines()[0]}"
-            tally.check(f"s3: a data set, 503 always, after {writes} writes", wrong, note)
+            tally.check(f"a data set, 503 always, after {writes} writes", wrong, note)
             proxy.fail()
-            done, _ = batch(sources, prefix, "--catalog", "jsonl")
+            done, _ = batch(store, sources, prefix, "--catalog", "jsonl")
             wrong = [done.stderr.decode()] * (done.returncode != 3)
-            wrong += differing(objects(client, prefix), whole)
-            tally.check(f"s3: and then no more, after {writes} writes", wrong)
+            wrong += differing(objects(store, prefix), whole)
+            tally.check(f"and then no more, after {writes} writes", wrong)
 
 
-def shards(tally, client, sources, here):
+def shards(tally, store, sources, here):
     """Three runs at once do what one does, and decide alike which table has which type."""
-    runs = [start(sources, "set/shards", "--shard", f"{index}/3") for index in range(3)]
+    runs = [start(store, sources, "set/shards", "--shard", f"{index}/3") for index in range(3)]
     texts = [run.communicate()[1].decode() for run in runs]
     wrong = [text for run, text in zip(runs, texts) if run.returncode not in (0, 3)]
-    there, whole = objects(client, "set/shards"), content(here)
+    there, whole = objects(store, "set/shards"), content(here)
     catalogs = sorted(name for name in there if name.startswith("_catalog"))
     wrong += [str(catalogs)] * (catalogs != [f"_catalog-{index}-of-3.parquet" for index in range(3)])
     # Which of the types is in the first table is decided by who is there first.
@@ -295,39 +303,43 @@ def shards(tally, client, sources, here):
     whole = {plain(name): len(data) for name, data in whole.items() if not name.startswith("_catalog")}
     odd = sorted(set(there) ^ set(whole)) + [name for name in whole if there.get(name) != whole[name]]
     wrong += [f"differ: {odd[:4]}"] * bool(odd)
-    tally.check("s3: three shards at once do what one run does", wrong, f"{len(there)} objects")
-    wrong = tables_of_one_type(client, "set/shards")
-    tally.check("s3: and no table has two types", wrong)
-    done, outcomes = batch(sources, "set/shards", "--shard", "1/3")
+    tally.check("three shards at once do what one run does", wrong, f"{len(there)} objects")
+    wrong = tables_of_one_type(store, "set/shards")
+    tally.check("and no table has two types", wrong)
+    done, outcomes = batch(store, sources, "set/shards", "--shard", "1/3")
     wrong = [done.stderr.decode()] * (set(outcomes.values()) != {"done_before"})
-    tally.check("s3: a shard once more: nothing is done", wrong)
-    done, outcomes = batch(sources, "set/shards")
-    catalogs = [name for name in keys(client, "set/shards") if name.startswith("_catalog")]
+    tally.check("a shard once more: nothing is done", wrong)
+    done, outcomes = batch(store, sources, "set/shards")
+    catalogs = [name for name in keys(store, "set/shards") if name.startswith("_catalog")]
     wrong = [str(outcomes)] * (set(outcomes.values()) != {"done_before"})
     wrong += [str(catalogs)] * (catalogs != ["_catalog.parquet"])
-    tally.check("s3: one run takes over from shards", wrong)
+    tally.check("one run takes over from shards", wrong)
+
+
+def unconditional(tally, store, sources, here):
+    """A store that cannot write an object only if there is none."""
     environment = {"AWS_CONDITIONAL_PUT": "disabled"}
-    one = ("batch", sources, "-o", f"s3://{BUCKET}/set/plain")
+    one = ("batch", sources, "-o", store.url("set/plain"))
     done = logtool(*one, "--shard", "0/2", env=environment)
     text = done.stderr.decode()
-    fine = done.returncode == 2 and "runs cannot share the work" in text and not keys(client, "set/plain")
-    tally.check("s3: a store without conditions has no shards", [] if fine else [text], text.strip())
+    fine = done.returncode == 2 and "runs cannot share the work" in text and not keys(store, "set/plain")
+    tally.check("a store without conditions has no shards", [] if fine else [text], text.strip())
     done = logtool(*one, env=environment)
     text = done.stderr.decode()
-    there = {name: data for name, data in objects(client, "set/plain").items()}
+    there = {name: data for name, data in objects(store, "set/plain").items()}
     wrong = [text] * ("cannot be locked" not in text)
     here_all = {name: data for name, data in content(here).items() if name != "_catalog.jsonl"}
-    tally.check("s3: but a run without", wrong + differing(there, here_all))
+    tally.check("but a run without", wrong + differing(there, here_all))
 
 
-def tables_of_one_type(client, prefix):
+def tables_of_one_type(store, prefix):
     """Reads the footers of all tables: what is wrong with their types."""
     import io
 
     import pyarrow.parquet as pq
 
     types, wrong = {}, []
-    for name, data in objects(client, prefix).items():
+    for name, data in objects(store, prefix).items():
         if name.startswith("_catalog"):
             continue
         for field in pq.read_schema(io.BytesIO(data)):
@@ -337,18 +349,18 @@ def tables_of_one_type(client, prefix):
     return wrong
 
 
-def others(tally, client, sources, folder):
+def others(tally, store, sources, folder):
     """Logs of logs, and a bucket that is read and written."""
     here = folder / "mcaps"
     logtool("batch", sources / "flight_00.ulg", sources / "flight_01.ulg", "-o", here, "--to", "mcap", "-q")
     for path in ("flight_00.ulg", "flight_01.ulg"):
-        client.upload_file(str(sources / path), BUCKET, f"both/{path}")
+        store.put(f"both/{path}", (sources / path).read_bytes())
     time.sleep(3)  # what was changed just now may be changed again
-    first = logtool("batch", f"s3://{BUCKET}/both/", "-o", f"s3://{BUCKET}/both/set", "--to", "mcap", "--json")
-    second = logtool("batch", f"s3://{BUCKET}/both/", "-o", f"s3://{BUCKET}/both/set", "--to", "mcap", "--json")
-    names = [name for name in keys(client, "both/set") if not name.startswith(STATE)]
+    first = logtool("batch", store.url("both/"), "-o", store.url("both/set"), "--to", "mcap", "--json")
+    second = logtool("batch", store.url("both/"), "-o", store.url("both/set"), "--to", "mcap", "--json")
+    names = [name for name in keys(store, "both/set") if not name.startswith(STATE)]
     wanted = sorted(path.name for path in here.iterdir() if path.is_file())
     end = json.loads(second.stdout.splitlines()[-1])
     wrong = [first.stderr.decode()] * (first.returncode != 0) + [str(names)] * (sorted(names) != wanted)
     wrong += [str(end)] * (end["converted"] != 0 or end["done_before"] != 2 or end["no_logs"] != 0)
-    tally.check("s3: logs of logs, beside those that they are of", wrong, str(names))
+    tally.check("logs of logs, beside those that they are of", wrong, str(names))

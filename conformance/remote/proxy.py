@@ -4,7 +4,6 @@ reset before what came is passed on, or when the answer is due; 503; no answer a
 import contextlib
 import http.client
 import http.server
-import os
 import socket
 import struct
 import threading
@@ -38,20 +37,14 @@ class Proxy:
         self.http.handle_error = lambda *_: None
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
 
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.http.server_address[1]}"
-
     @contextlib.contextmanager
-    def between(self):
-        """Lets all requests go this way."""
-        endpoint = os.environ["AWS_ENDPOINT_URL"]
-        os.environ["AWS_ENDPOINT_URL"] = self.url
+    def between(self, store):
+        """Lets all requests to a store go this way."""
         try:
-            yield
+            with store.by(self.http.server_address[1]):
+                yield
         finally:
             self.fail()
-            os.environ["AWS_ENDPOINT_URL"] = endpoint
 
     def fail(self, *faults, always=None, spared=None):
         self.faults, self.always, self.spared, self.writes = list(faults), always, spared, []

@@ -1,100 +1,53 @@
-"""Logs and outputs in buckets of moto, which speaks as S3 does."""
+"""Logs and outputs in a bucket of moto, which speaks as S3 does."""
 
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import boto3
 import datasets
+import objects
 import places
 import pyarrow.parquet as pq
-from logs import logtool, tables
+from logs import logtool
 from proxy import Proxy
-from web import same_info, same_tables
+from stores import BUCKET, Boto, Named, free_port, running
 
-BUCKET = "logs"
+#: How Amazon's library, and other users of cloud tools, say who asks.
+KEYS = {"AWS_ACCESS_KEY_ID": "someone", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1"}
+FAULTS = ("reset", "503", "silent", "lost")
+
+
+def moto(port):
+    """A server that is moto, at `port`."""
+    program = Path(sys.executable).parent / "moto_server"
+    return running([program, "-H", "127.0.0.1", "-p", str(port)], port)
 
 
 def check(tally, files, folder):
     port = free_port()
-    moto = Path(sys.executable).parent / "moto_server"
-    command = [moto, "-H", "127.0.0.1", "-p", str(port)]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     endpoint = f"http://127.0.0.1:{port}"
-    # As users of cloud tools say where, and who.
-    os.environ |= {
-        "AWS_ENDPOINT_URL": endpoint,
-        "AWS_ACCESS_KEY_ID": "someone",
-        "AWS_SECRET_ACCESS_KEY": "secret",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }
-    try:
-        wait_for(port, server)
+    os.environ |= KEYS | {"AWS_ENDPOINT_URL": endpoint}
+    with moto(port):
         client = boto3.client("s3", endpoint_url=endpoint)
         client.create_bucket(Bucket=BUCKET)
-        for path in files.values():
-            client.upload_file(str(path), BUCKET, f"drives/day 1/{path.name}")
-        inputs(tally, files, folder)
-        outputs(tally, client, files, folder)
-        failing(tally, client, Proxy(port), files, folder)
-        folders(tally, client, files)
-        of_bucket(tally, client, files, folder)
+        store = Boto(client, "s3", "AWS_ENDPOINT_URL", endpoint, port)
+        named = Named(tally, "s3")
+        objects.fill(store, files)
+        objects.inputs(named, store, files, folder)
+        objects.outputs(named, store, files, folder)
+        objects.failing(named, store, Proxy(port), files, folder, FAULTS)
+        objects.folders(named, store, files)
+        of_bucket(named, files, folder)
         places.check(tally, client, files, folder)
-        datasets.check(tally, client, Proxy(port), files, folder)
-        profiles(tally, files, folder)
-    finally:
-        server.terminate()
-        server.wait()
+        datasets.check(named, store, Proxy(port), files, folder)
+        profiles(named, files, folder)
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def wait_for(port, server):
-    for _ in range(300):
-        if server.poll() is not None:
-            raise RuntimeError("moto does not start")
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.1)
-    raise RuntimeError("moto does not answer")
-
-
-def inputs(tally, files, folder):
-    for kind in ("bag", "ulog", "gzip", "big mcap"):
-        url = f"s3://{BUCKET}/drives/day 1/{files[kind].name}"
-        tally.check(f"s3, {kind}: info", same_info(files[kind], url))
-        tally.check(f"s3, {kind}: tables", same_tables(files[kind], url, folder / "s3" / kind))
-
-
-def folders(tally, client, files):
-    """A folder stands for the logs in it, in the order of their names."""
-    client.put_object(Bucket=BUCKET, Key="drives/notes.txt", Body=b"no log")
-    done = logtool("info", "--json", f"s3://{BUCKET}/drives/")
-    reports = [json.loads(line) for line in done.stdout.decode().splitlines()]
-    bytes_ = [report["bytes"] for report in reports if report["format"] != "ulog"]
-    logs = sorted(path.name for path in files.values())
-    sizes = [(files_by_name(files)[name].stat().st_size, name) for name in logs]
-    wanted = [size for size, name in sizes if ".ulg" not in name]
-    wrong = [done.stderr.decode()] * (len(reports) != len(logs) or bytes_ != wanted)
-    tally.check("s3: the logs in a folder", wrong, f"{len(reports)} logs")
-    for prefix, told in (("none/", "there are no objects in it"), ("out/a/", "none is called")):
-        done = logtool("info", f"s3://{BUCKET}/{prefix}")
-        text = done.stderr.decode()
-        fine = done.returncode == 1 and told in text
-        tally.check(f"s3: a folder without logs, {prefix}", [] if fine else [text], text.strip())
-
-
-def of_bucket(tally, client, files, folder):
+def of_bucket(tally, files, folder):
     """A data set of a bucket is that of the same files here, and is made once."""
     here = folder / "set" / "logs"
     here.mkdir(parents=True)
@@ -110,17 +63,17 @@ def of_bucket(tally, client, files, folder):
         # One of the logs is damaged.
         wrong = [text] * (done.returncode != 3 or rows_of(there) != wanted or not wanted)
         wrong += [str(outcomes)] * (outcomes.count("converted") != len(files))
-        tally.check(f"s3: a data set of a {name}", wrong, f"{len(wanted)} tables")
+        tally.check(f"a data set of a {name}", wrong, f"{len(wanted)} tables")
         done = logtool("batch", f"s3://{BUCKET}/{url}", "-o", there, "--json")
         outcomes = [event.get("outcome") for event in events(done)]
         wrong = [str(outcomes)] * (outcomes.count("done_before") != len(files))
-        tally.check(f"s3: and of a {name} once more", wrong)
+        tally.check(f"and of a {name} once more", wrong)
     catalog = folder / "set" / "all.jsonl"
     done = logtool("index", f"s3://{BUCKET}/drives/*/*.bag", "-o", catalog)
     rows = [json.loads(line) for line in catalog.read_text().splitlines()]
     bags = {f"s3://{BUCKET}/drives/day 1/{p.name}" for p in files.values() if p.suffix == ".bag"}
     wrong = [done.stderr.decode()] * ({row["source"] for row in rows} != bags)
-    tally.check("s3: a catalog of a pattern", wrong, f"{len(rows)} rows")
+    tally.check("a catalog of a pattern", wrong, f"{len(rows)} rows")
 
 
 def events(done):
@@ -134,38 +87,6 @@ def rows_of(dataset):
     rows = ((path, pq.read_metadata(path).num_rows) for path in parts)
     name = re.compile("-[0-9a-f]{12}/")
     return sorted((name.sub("/", str(path.relative_to(dataset))), count) for path, count in rows)
-
-
-def failing(tally, client, proxy, files, folder):
-    """Outputs on a way that fails: short ones are sent at once, long ones in parts."""
-    with proxy.between():
-        for size, log in (("short", "bag"), ("long", "big mcap")):
-            here = folder / "out" / f"{size}.log"
-            logtool("filter", files[log], "-o", here, "--force")
-            for fault in ("reset", "503", "silent", "lost"):
-                url = f"s3://{BUCKET}/failing/{size}-{fault}"
-                proxy.fail(fault, None, fault)
-                options = ("--remote-timeout", "3")
-                done = logtool("filter", files[log], "-o", url, *options)
-                text = done.stderr.decode()
-                wrong = [text] * (done.returncode != 0) + [str(proxy.writes)] * bool(proxy.faults and size == "long")
-                wrong += ["it differs"] * (not wrong and object_at(client, url) != here.read_bytes())
-                tally.check(f"s3: a {size} output, {fault}, and then no more", wrong)
-            url = f"s3://{BUCKET}/failing/{size}-always"
-            for fault in ("reset", "503"):
-                proxy.fail(always=fault)
-                done = logtool("filter", files[log], "-o", url)
-                text = done.stderr.decode()
-                wrong = [text] * (done.returncode != 1) + ["it is there"] * (object_at(client, url) is not None)
-                tally.check(f"s3: a {size} output, {fault}, always", wrong, text.strip())
-
-
-def object_at(client, url):
-    key = url.removeprefix(f"s3://{BUCKET}/")
-    listed = client.list_objects_v2(Bucket=BUCKET, Prefix=key)
-    if not any(entry["Key"] == key for entry in listed.get("Contents", [])):
-        return None
-    return client.get_object(Bucket=BUCKET, Key=key)["Body"].read()
 
 
 def profiles(tally, files, folder):
@@ -189,61 +110,10 @@ def profiles(tally, files, folder):
         done = subprocess.run(command, capture_output=True, check=False, env=env, timeout=60)
         text = done.stderr.decode()
         fine = done.returncode == status and told in text
-        tally.check(f"s3: the profile {profile}", [] if fine else [text], text.strip())
-
-
-def files_by_name(files):
-    return {path.name: path for path in files.values()}
-
-
-def outputs(tally, client, files, folder):
-    def keys(prefix):
-        listed = client.list_objects_v2(Bucket=BUCKET, Prefix=prefix)
-        return sorted(entry["Key"] for entry in listed.get("Contents", []))
-
-    def content(key):
-        return client.get_object(Bucket=BUCKET, Key=key)["Body"].read()
-
-    here = folder / "out" / "here"
-    logtool("convert", files["ulog"], "--to", "parquet", "-o", here)
-    done = logtool("convert", files["ulog"], "--to", "parquet", "-o", f"s3://{BUCKET}/out/a")
-    there = {key.removeprefix("out/a/"): content(key) for key in keys("out/a/")}
-    wrong = [done.stderr.decode()] * (done.returncode != 0)
-    wrong += ["the objects are not the files"] * (there != tables(here) or not there)
-    tally.check("s3: tables as objects", wrong, f"{len(there)} objects")
-
-    # More than one part.
-    here = folder / "out" / "big.mcap"
-    url = f"s3://{BUCKET}/out/big.mcap"
-    for command in ("filter", "repair"):
-        logtool(command, files["big mcap"], "-o", here, "--force")
-        done = logtool(command, files["big mcap"], "-o", url, "--force")
-        wrong = [done.stderr.decode()] * (done.returncode != 0)
-        wrong += ["the object is not the file"] * (content("out/big.mcap") != here.read_bytes())
-        tally.check(f"s3: {command} in parts", wrong, f"{here.stat().st_size} bytes")
-    before = content("out/big.mcap")
-    for source in ("big mcap", "bag"):
-        to = ("convert", "--to", "mcap") if source == "bag" else ("filter",)
-        done = logtool(to[0], files[source], *to[1:], "-o", url)
-        text = done.stderr.decode()
-        wrong = [text] * (done.returncode != 1 or "exists already" not in text)
-        wrong += ["it is replaced"] * (content("out/big.mcap") != before)
-        tally.check(f"s3: {source} over what is there", wrong, text.strip())
-
-    url = f"s3://{BUCKET}/drives/day 1"
-    two = [f"{url}/{files[kind].name}" for kind in ("bag", "big mcap")]
-    done = logtool("merge", *two, "-o", f"s3://{BUCKET}/out/merged.mcap")
-    here = folder / "out" / "merged.mcap"
-    logtool("merge", files["bag"], files["big mcap"], "-o", here)
-    wrong = [done.stderr.decode()] * (done.returncode != 0)
-    # The files differ in what they tell of where they are from.
-    texts = [logtool("cat", log).stdout for log in (here, f"s3://{BUCKET}/out/merged.mcap")]
-    wrong += ["it differs"] * (texts[0] != texts[1] or not texts[0])
-    tally.check("s3: logs merged into one there", wrong)
-
-    # A failure leaves nothing.
-    done = logtool("convert", files["cut bag"], "--strict", "-o", f"s3://{BUCKET}/none")
-    wrong = [f"status {done.returncode}"] * (done.returncode != 1) + keys("none")
-    tally.check("s3: of what fails, nothing is there", wrong)
-    left = client.list_multipart_uploads(Bucket=BUCKET).get("Uploads", [])
-    tally.check("s3: no part of an upload is left", [str(part) for part in left])
+        tally.check(f"the profile {profile}", [] if fine else [text], text.strip())
+    # The machine is in no cloud: nobody listens there.
+    nobody = {"HOME": str(folder), "AWS_ENDPOINT_URL": endpoint, "AWS_METADATA_ENDPOINT": "http://127.0.0.1:1"}
+    done = subprocess.run([os.environ["LOGTOOL"], "info", url], capture_output=True, check=False, env=kept | nobody)
+    text = done.stderr.decode()
+    fine = done.returncode == 1 and "does not say who asks" in text and "AWS_ACCESS_KEY_ID" in text
+    tally.check("asked by nobody", [] if fine else [text], text.strip())
