@@ -1,6 +1,7 @@
 """Data sets in a bucket: what `batch` makes there is, object by object, what it makes of the same
 logs here; also when it is killed, when the way there fails, and when several share the work."""
 
+import io
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import subprocess
 import tempfile
 import time
 
+import pyarrow.parquet as pq
 from logs import logtool
 from ulog_maker import ulog
 
@@ -309,11 +311,26 @@ def shards(tally, store, sources, here):
     done, outcomes = batch(store, sources, "set/shards", "--shard", "1/3")
     wrong = [done.stderr.decode()] * (set(outcomes.values()) != {"done_before"})
     tally.check("a shard once more: nothing is done", wrong)
+    batch(store, sources, "set/shards", "--shard", "1/2")
+    logs = {json.loads(line)["source"] for line in (here / "_catalog.jsonl").read_text().splitlines()}
+    catalogs = catalogs_of(store, "set/shards")
+    wrong = [f"{log}: {catalogs.get(log)}" for log in logs if len(catalogs.get(log, [])) != 1]
+    tally.check("with another number of shards each log is in one catalog", wrong, f"{len(logs)} logs")
     done, outcomes = batch(store, sources, "set/shards")
     catalogs = [name for name in keys(store, "set/shards") if name.startswith("_catalog")]
     wrong = [str(outcomes)] * (set(outcomes.values()) != {"done_before"})
     wrong += [str(catalogs)] * (catalogs != ["_catalog.parquet"])
     tally.check("one run takes over from shards", wrong)
+
+
+def catalogs_of(store, prefix):
+    """Of each log, the catalogs that tell of it."""
+    found = {}
+    for name, data in objects(store, prefix).items():
+        if name.startswith("_catalog"):
+            for log in set(pq.read_table(io.BytesIO(data), columns=["source"])["source"].to_pylist()):
+                found.setdefault(log, []).append(name)
+    return found
 
 
 def unconditional(tally, store, sources, here):
@@ -334,10 +351,6 @@ def unconditional(tally, store, sources, here):
 
 def tables_of_one_type(store, prefix):
     """Reads the footers of all tables: what is wrong with their types."""
-    import io
-
-    import pyarrow.parquet as pq
-
     types, wrong = {}, []
     for name, data in objects(store, prefix).items():
         if name.startswith("_catalog"):

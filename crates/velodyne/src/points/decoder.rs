@@ -110,6 +110,7 @@ impl Decoder for PointDecoder {
     }
 
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
+        self.table.make_room();
         for record in run.records() {
             if self.table.rows() > MOST_ROWS - 1_000 || !self.add(record) {
                 record.undecodable().add_to(damage);

@@ -120,6 +120,8 @@ impl Hits {
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     schema: SchemaRef,
+    /// For how many rows there is to be room when the next come.
+    room: usize,
     time: Vec<i64>,
     /// Whether some of the times are untold.
     has_untold: bool,
@@ -156,6 +158,7 @@ impl Table {
             wanted;
         Ok(Self {
             schema,
+            room: 0,
             time: vec![],
             has_untold: false,
             x: x.then(Vec::new),
@@ -188,6 +191,28 @@ impl Table {
 
     pub(super) fn rows(&self) -> usize {
         self.time.len()
+    }
+
+    /// Makes room for as many points as were taken last, if there are none: tables to which
+    /// nobody adds take none.
+    pub(super) fn make_room(&mut self) {
+        if !self.time.is_empty() {
+            return;
+        }
+        let room = std::mem::take(&mut self.room);
+        self.time.reserve(room);
+        let places = [&mut self.x, &mut self.y, &mut self.z];
+        let others = [&mut self.corrected, &mut self.azimuth, &mut self.distance];
+        for column in places.into_iter().chain(others).flatten() {
+            column.reserve(room);
+        }
+        let small = [&mut self.intensity, &mut self.laser, &mut self.ring];
+        for column in small.into_iter().chain([&mut self.kind]).flatten() {
+            column.reserve(room);
+        }
+        if let Some(column) = &mut self.scan {
+            column.reserve(room);
+        }
     }
 
     /// Adds the points of a block that fired so long after `nanos`.
@@ -246,9 +271,10 @@ impl Table {
         }
     }
 
-    /// Takes the points, and leaves room for as many.
+    /// Takes the points.
     pub(super) fn take(&mut self) -> Result<RecordBatch> {
-        let times = fresh(&mut self.time);
+        self.room = self.rows() + self.rows() / 8 + CHANNELS;
+        let times = std::mem::take(&mut self.time);
         let times = match std::mem::take(&mut self.has_untold) {
             true => time_array(times),
             false => Arc::new(TimestampNanosecondArray::new(times.into(), None)),
@@ -282,16 +308,10 @@ fn retain<T: Copy>(column: &mut Vec<T>, row: usize, is_kept: &[bool]) {
     column.extend(kept.map(|(value, _)| value));
 }
 
-/// Takes a column, if it is wanted, and leaves room for as many values.
+/// Takes a column, if it is wanted.
 fn array<P: ArrowPrimitiveType>(
     column: &mut Option<Vec<P::Native>>,
 ) -> Option<ArrayRef> {
-    let values = ScalarBuffer::from(fresh(column.as_mut()?));
+    let values = ScalarBuffer::from(std::mem::take(column.as_mut()?));
     Some(Arc::new(PrimitiveArray::<P>::new(values, None)))
-}
-
-/// Takes the values of a column, and leaves room for as many and some more.
-fn fresh<T>(column: &mut Vec<T>) -> Vec<T> {
-    let room = column.len() + column.len() / 8 + CHANNELS;
-    std::mem::replace(column, Vec::with_capacity(room))
 }
