@@ -3,9 +3,6 @@
 //!
 //! `six` are the columns that velodyne_decoder makes: place, intensity, ring, and time.
 
-#[path = "../../../crates/cli/src/input/map.rs"]
-mod map;
-
 use std::{
     error::Error,
     fs::File,
@@ -15,7 +12,7 @@ use std::{
 use arrow_array::{RecordBatch, cast::AsArray as _, types::Float32Type};
 use arrow_schema::SchemaRef;
 use logtool_core::{
-    Columns, Log as _, OpenOptions, Result, Selection, TableJob, TableSink,
+    Columns, FileSource, Log as _, OpenOptions, Result, Selection, TableJob, TableSink,
     TableWriter, TimeBase, Topic, View, to_tables,
 };
 use logtool_velodyne::{capture::CaptureLog, lidar::LidarOptions};
@@ -30,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let mut lidar = LidarOptions::default();
     lidar.points.formula = formula.parse()?;
-    let source = Arc::new(map::map(&File::open(path)?, ())?);
+    let source = Arc::new(FileSource::new(File::open(path)?)?);
     let log = CaptureLog::open_with(source, OpenOptions::default(), &lidar)?;
     let topics = [log.manifest().topic("points")?].into_iter().collect();
     let mut wanted = Columns::all(View::Nested);

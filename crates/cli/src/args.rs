@@ -52,8 +52,8 @@ Exit status:
   2  misused
   3  done, and some of the input was lost (with --strict this is 1)
 
-A file is mapped into memory, unless it is a ULog or somebody wrote to it in the last ten \
-seconds. If it gets shorter while it is read, that is told, and no output is left.")]
+A file is mapped into memory, unless it is a ULog or a capture, or somebody wrote to it in the \
+last ten seconds. If it gets shorter while it is read, that is told, and no output is left.")]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) global: GlobalArgs,

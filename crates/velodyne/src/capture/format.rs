@@ -46,6 +46,10 @@ impl Format for Capture {
         }
     }
 
+    fn is_walked(&self) -> bool {
+        true
+    }
+
     fn codes(&self) -> &'static [&'static Code] {
         codes::CODES
     }
