@@ -58,7 +58,7 @@ pub(crate) struct BatchArgs {
     #[command(flatten)]
     pub(crate) convert: ConvertArgs,
     /// About how much memory to use, as 8G or 500M [default: a quarter of what the machine
-    /// has]. Fewer logs are read at once where it is short; one long log may take 176M, and
+    /// has]. Fewer logs are read at once where it is short; one long log may take 248M, and
     /// what is less than the longest takes alone is raised to that
     #[arg(long, value_name = "SIZE", help_heading = "Batch")]
     pub(crate) memory: Option<Size>,

@@ -7,9 +7,9 @@ const UNKNOWN: u64 = 8 << 30;
 /// What a log takes, however short it is.
 const LEAST: u64 = 8 << 20;
 /// What the tables of a log hold back, and what writing them takes.
-const TABLES: u64 = 96 << 20;
+const TABLES: u64 = 144 << 20;
 /// What each thread has decoded of a long log, and one more.
-const PIECE: u64 = 40 << 20;
+const PIECE: u64 = 52 << 20;
 /// A byte of a log becomes so many in memory.
 const GROWTH: u64 = 6;
 
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn little_memory_is_few_threads() {
         assert_eq!(threads_for(64 << 30, 16), 16);
-        assert_eq!(threads_for(300 << 20, 16), 4);
+        assert_eq!(threads_for(300 << 20, 16), 2);
         assert_eq!(threads_for(1 << 20, 16), 1);
         assert!(cost(u64::MAX, 4) == long(4) && cost(0, 4) == LEAST);
     }
