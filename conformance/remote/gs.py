@@ -11,7 +11,6 @@ that our side keeps to that API as it is understood here, and not what Google's 
 
 import base64
 import http.client
-import http.server
 import itertools
 import json
 import os
@@ -26,7 +25,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from logs import logtool
-from proxy import Proxy, give
+from proxy import Proxy, give, listening
 from s3 import KEYS, moto
 from stores import BUCKET, Boto, Named, free_port
 
@@ -49,23 +48,7 @@ class Cloud:
         # A condition is looked at and the object written in one step.
         self.writing = threading.Lock()
         self.counting = threading.Lock()
-        outer = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def pass_on(self):
-                outer.answer(self)
-
-            do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = pass_on
-
-            def log_message(self, *_):
-                pass
-
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
-        self.http.handle_error = lambda *_: None
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        self.http = listening(self.answer)
 
     def answer(self, handler):
         body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))

@@ -18,24 +18,7 @@ class Proxy:
 
     def __init__(self, port):
         self.faults, self.always, self.spared, self.writes = [], None, None, []
-        outer = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def pass_on(self):
-                outer.answer(self, port)
-
-            do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = pass_on
-
-            def log_message(self, *_):
-                pass
-
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
-        # Who is killed hangs up.
-        self.http.handle_error = lambda *_: None
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        self.http = listening(lambda handler: self.answer(handler, port))
 
     @contextlib.contextmanager
     def between(self, store):
@@ -69,6 +52,28 @@ class Proxy:
         if fault == "lost":
             return reset(handler)
         give(handler, answer.status, answer.getheaders(), data)
+
+
+def listening(answer):
+    """A server on loopback that has `answer` answer each request."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def pass_on(self):
+            answer(self)
+
+        do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = pass_on
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    # Who is killed hangs up.
+    server.handle_error = lambda *_: None
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
 
 
 def give(handler, status, headers, data):

@@ -1,4 +1,5 @@
-//! Work that is done on all processors, and given out in order: packing chunks.
+//! Work that is done on all processors, and given out in order: packing chunks,
+//! encoding columns, writing lines.
 //!
 //! Jobs wait in a queue of bounded length. Tasks of the current rayon pool do them; who
 //! needs the next result and finds that nobody has begun it does it himself, so that

@@ -193,6 +193,20 @@ impl Table {
         self.time.len()
     }
 
+    /// The wanted columns of floats.
+    fn floats(&mut self) -> impl Iterator<Item = &mut Vec<f32>> {
+        let places = [&mut self.x, &mut self.y, &mut self.z];
+        let others = [&mut self.corrected, &mut self.azimuth, &mut self.distance];
+        places.into_iter().chain(others).flatten()
+    }
+
+    /// The wanted columns of bytes.
+    fn bytes(&mut self) -> impl Iterator<Item = &mut Vec<u8>> {
+        let all =
+            [&mut self.intensity, &mut self.laser, &mut self.ring, &mut self.kind];
+        all.into_iter().flatten()
+    }
+
     /// Makes room for as many points as were taken last, if there are none: tables to which
     /// nobody adds take none.
     pub(super) fn make_room(&mut self) {
@@ -201,15 +215,8 @@ impl Table {
         }
         let room = std::mem::take(&mut self.room);
         self.time.reserve(room);
-        let places = [&mut self.x, &mut self.y, &mut self.z];
-        let others = [&mut self.corrected, &mut self.azimuth, &mut self.distance];
-        for column in places.into_iter().chain(others).flatten() {
-            column.reserve(room);
-        }
-        let small = [&mut self.intensity, &mut self.laser, &mut self.ring];
-        for column in small.into_iter().chain([&mut self.kind]).flatten() {
-            column.reserve(room);
-        }
+        self.floats().for_each(|column| column.reserve(room));
+        self.bytes().for_each(|column| column.reserve(room));
         if let Some(column) = &mut self.scan {
             column.reserve(room);
         }
@@ -257,15 +264,8 @@ impl Table {
             return;
         }
         retain(&mut self.time, row, &is_kept);
-        let places = [&mut self.x, &mut self.y, &mut self.z];
-        let others = [&mut self.corrected, &mut self.azimuth, &mut self.distance];
-        for column in places.into_iter().chain(others).flatten() {
-            retain(column, row, &is_kept);
-        }
-        let small = [&mut self.intensity, &mut self.laser, &mut self.ring];
-        for column in small.into_iter().chain([&mut self.kind]).flatten() {
-            retain(column, row, &is_kept);
-        }
+        self.floats().for_each(|column| retain(column, row, &is_kept));
+        self.bytes().for_each(|column| retain(column, row, &is_kept));
         if let Some(column) = &mut self.scan {
             retain(column, row, &is_kept);
         }
