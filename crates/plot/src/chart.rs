@@ -86,10 +86,11 @@ impl Chart {
         self.time.range.or_else(found).unwrap_or((self.time.zero, self.time.zero))
     }
 
-    /// The same in seconds of its axis.
+    /// The same in seconds of its axis. A moment is shown with a second around it.
     pub(crate) fn span(&self) -> (f64, f64) {
         let (start, end) = self.times();
-        (self.time.seconds(start), self.time.seconds(end))
+        let (start, end) = (self.time.seconds(start), self.time.seconds(end));
+        if start < end { (start, end) } else { (start - 0.5, end + 0.5) }
     }
 }
 

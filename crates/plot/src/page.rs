@@ -170,6 +170,19 @@ mod tests {
     };
 
     #[test]
+    fn a_single_value_has_some_time_around_it_to_be_seen_in() {
+        let mut sampler = Sampler::new(0, 10_000_000_000, 10);
+        sampler.add(3_000_000_000, 2.0);
+        let signal = sampler.signal(false);
+        let line = Line { name: "x".into(), signal, is_held: false };
+        let panel = Panel { unit: String::new(), lines: vec![line] };
+        let json =
+            data::plot("one", &Chart { panels: vec![panel], ..Chart::default() });
+        assert!(json.contains("\"range\":[2.5,3.5]"), "{json}");
+        assert!(json.contains("\"x\":[3],\"y\":[2]"), "{json}");
+    }
+
+    #[test]
     fn no_text_of_a_log_can_become_a_script() {
         let evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&";
         let mut sampler = Sampler::new(0, 100, 10);
