@@ -33,9 +33,22 @@ impl Observations {
         let (Ok(utc), Ok(time)) = (i64::try_from(utc), i64::try_from(time)) else {
             return;
         };
-        if utc < Y2001 as i64 || time == 0 {
-            return;
+        if utc >= Y2001 as i64 && time != 0 {
+            self.keep(utc - time);
         }
+    }
+
+    /// Whether none was left out.
+    pub(crate) fn are_all_kept(&self) -> bool {
+        self.stride <= 1
+    }
+
+    /// Takes those that `next` kept.
+    pub(crate) fn add(&mut self, next: &Self) {
+        next.kept.iter().for_each(|difference| self.keep(*difference));
+    }
+
+    fn keep(&mut self, difference: i64) {
         if self.seen.is_multiple_of(self.stride.max(1)) {
             if self.kept.len() == MAX_KEPT {
                 let mut index = 0;
@@ -45,7 +58,7 @@ impl Observations {
                 });
                 self.stride = self.stride.max(1) * 2;
             }
-            self.kept.push(utc - time);
+            self.kept.push(difference);
         }
         self.seen += 1;
     }

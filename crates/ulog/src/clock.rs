@@ -63,6 +63,30 @@ impl StreamClock {
         true
     }
 
+    /// A clock that begins with a record of this time.
+    pub(crate) fn at(time: u64) -> Self {
+        Self { now: time, latest: time, is_set: true, ..Self::default() }
+    }
+
+    /// Whether it would have seen what a clock saw that began with the record of the time
+    /// `first` and is now `next`, and no jump in that.
+    pub(crate) fn goes_on_as(&self, first: u64, next: &Self) -> bool {
+        let is_near = first != 0 && first.abs_diff(self.now) <= NEAR;
+        self.is_set && is_near && next.epoch == 0
+    }
+
+    /// What it is then.
+    pub(crate) fn then(&self, next: &Self) -> Self {
+        let latest = self.latest.max(next.latest);
+        Self { latest, epoch: self.epoch, ..next.clone() }
+    }
+
+    /// The same, without what no longer tells anything.
+    pub(crate) fn settled(&self) -> Self {
+        let jump = if self.jumpers > 0 { self.jump } else { 0 };
+        Self { jump, ..self.clone() }
+    }
+
     /// The time of the last record that was believed, if there was one.
     pub(crate) fn now(&self) -> Option<u64> {
         self.is_set.then_some(self.now)

@@ -115,8 +115,18 @@ impl Judge<'_> {
     /// How far it is from the start of `bytes`, where no message is, to where messages
     /// begin again; nothing where they do not before the last `keep` bytes.
     pub(crate) fn next(&self, bytes: &[u8], keep: usize) -> Option<usize> {
+        self.first(bytes, 1, keep)
+    }
+
+    /// The same, from the byte `from` on.
+    pub(crate) fn first(
+        &self,
+        bytes: &[u8],
+        from: usize,
+        keep: usize,
+    ) -> Option<usize> {
         let last = bytes.len().saturating_sub(keep.max(wire::HEADER_LEN));
-        (1..=last).find(|at| {
+        (from..=last).find(|at| {
             bytes.get(at + 2).is_some_and(|kind| is_known(*kind))
                 && self.chain(bytes.get(*at..).unwrap_or_default())
         })

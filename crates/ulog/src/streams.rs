@@ -20,6 +20,10 @@ pub(crate) struct Streams {
     /// Of each stream what nearly all of its records need, close together.
     hot: Vec<Hot>,
     pub(crate) clock: StreamClock,
+    /// How often an id was given to another stream than before.
+    reused: u32,
+    /// Whether there is a counter among their times.
+    have_counters: bool,
 }
 
 /// The lengths of records whose time is 64 bits at an offset.
@@ -79,6 +83,11 @@ pub(crate) struct StreamsState {
 }
 
 impl StreamsState {
+    /// Lets it be that of a part behind `before`, where nothing jumped.
+    pub(crate) fn follow(&mut self, before: &StreamClock) {
+        self.clock = before.then(&self.clock).settled();
+    }
+
     /// How many counters it has.
     pub(crate) fn counters(&self) -> usize {
         self.unwrappers.len()
@@ -88,8 +97,14 @@ impl StreamsState {
 impl Default for Streams {
     fn default() -> Self {
         let by_id = vec![NONE; 1 << 16];
-        let (streams, hot) = (Vec::new(), Vec::new());
-        Self { by_id, streams, hot, clock: StreamClock::default() }
+        Self {
+            by_id,
+            streams: Vec::new(),
+            hot: Vec::new(),
+            clock: StreamClock::default(),
+            reused: 0,
+            have_counters: false,
+        }
     }
 }
 
@@ -126,6 +141,7 @@ impl Streams {
     pub(crate) fn add(&mut self, stream: Stream) -> Option<usize> {
         let index = self.streams.len();
         (index < usize::from(NONE)).then(|| {
+            self.have_counters |= matches!(stream.time, TimeAt::Counter { .. });
             self.hot.push(stream.hot());
             self.streams.push(stream);
             index
@@ -139,7 +155,19 @@ impl Streams {
 
     /// From here on, `id` stands for the stream `index`.
     pub(crate) fn subscribe(&mut self, id: u16, index: usize) {
-        self.by_id[usize::from(id)] = u16::try_from(index).unwrap_or(NONE);
+        let index = u16::try_from(index).unwrap_or(NONE);
+        let before = std::mem::replace(&mut self.by_id[usize::from(id)], index);
+        self.reused += u32::from(before != NONE && before != index);
+    }
+
+    /// How often an id was given to another stream than before.
+    pub(crate) fn reused(&self) -> u32 {
+        self.reused
+    }
+
+    /// Whether some times are counters, that go on from those of the records before.
+    pub(crate) fn have_counters(&self) -> bool {
+        self.have_counters
     }
 
     /// The same streams, with no id standing for any.
@@ -149,7 +177,8 @@ impl Streams {
             ..stream.clone()
         };
         let streams = self.streams.iter().map(clean).collect();
-        Self { streams, hot: self.hot.clone(), ..Self::default() }
+        let (hot, have_counters) = (self.hot.clone(), self.have_counters);
+        Self { streams, hot, have_counters, ..Self::default() }
     }
 
     /// What `id` stands for.
@@ -215,7 +244,7 @@ impl Streams {
             .filter(|(_, stream)| stream.unwrapper.has_begun())
             .map(|(index, stream)| (index, stream.unwrapper.clone()))
             .collect();
-        StreamsState { clock: self.clock.clone(), unwrappers }
+        StreamsState { clock: self.clock.settled(), unwrappers }
     }
 
     /// Goes on from `state`.

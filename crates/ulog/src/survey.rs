@@ -4,9 +4,14 @@
 //! each message's header, checks it against what was declared, and reads the time of
 //! each record; everything else it leaves alone, so that it runs at the speed of memory.
 
+mod ahead;
 mod finish;
 mod messages;
 mod parts;
+mod stretch;
+mod tally;
+#[cfg(test)]
+mod tests;
 mod window;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -17,14 +22,18 @@ use logtool_core::{
 };
 
 use crate::{
-    anchor::Observations,
     flags,
     header::Header,
     notes::Notes,
     recovery::{self, Judge},
     registry::{Declaration, Registry},
     streams::NoDatum,
-    survey::{parts::Parts, window::Window},
+    survey::{
+        ahead::Ahead,
+        parts::Parts,
+        tally::Tally,
+        window::{End, IN_SIGHT, Window},
+    },
     wire::{self, kind},
 };
 
@@ -35,19 +44,31 @@ const MAX_GAPS: usize = 1 << 18;
 const SEARCH: usize = 8 << 20;
 const CHAIN: usize = 18 * wire::MAX_MESSAGE_LEN;
 
-/// Surveys the ULog in `source`.
+/// About how many bytes are walked over at a time by those who go ahead.
+const STRETCH: u64 = 2 << 20;
+
+/// Surveys the ULog in `source`, on all threads of the current rayon pool.
 pub(crate) fn survey(
     source: &Arc<dyn Source>,
     options: OpenOptions,
 ) -> Result<(Manifest, Notes)> {
-    let survey = Survey::run(source, options, Vec::new())?;
+    survey_in(source, options, STRETCH)
+}
+
+/// The same, in stretches of `len` bytes.
+fn survey_in(
+    source: &Arc<dyn Source>,
+    options: OpenOptions,
+    len: u64,
+) -> Result<(Manifest, Notes)> {
+    let survey = Survey::run(source, options, len, Vec::new())?;
     if !survey.registry.has_late_types() {
         return survey.finish(source.len());
     }
     // A type came after its first use: once more, knowing it from the start.
     let late = survey.registry.formats.iter();
     let late = late.map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
-    Survey::run(source, options, late)?.finish(source.len())
+    Survey::run(source, options, len, late)?.finish(source.len())
 }
 
 /// What is known so far.
@@ -56,62 +77,19 @@ struct Survey {
     header: Header,
     declarations: Vec<Declaration>,
     data_start: Option<u64>,
-    stats: Vec<Stats>,
-    parts: Parts,
-    time: Times,
+    tally: Tally,
     gaps: Vec<Damage>,
     damage: Vec<Damage>,
     remarks: Vec<String>,
     /// Messages of unknown types: how many, and where the first is.
     unknown: BTreeMap<u8, (u64, u64)>,
-    /// What topics say of UTC, and where in their records.
-    utc: BTreeMap<usize, (u32, Observations)>,
-    built_in: BuiltInStats,
-}
-
-/// What is counted of a topic.
-#[derive(Clone, Copy, Debug)]
-struct Stats {
-    records: u64,
-    bytes: u64,
-    time: TimeRange,
-    /// Of those of which the times can be right.
-    believed: TimeRange,
-    /// How many are older than one before them, and how many have times that cannot
-    /// be right.
-    late: u64,
-    odd: u64,
-    /// Whether its records report UTC.
-    tells_utc: bool,
-}
-
-/// What is counted of the topics that are built in.
-#[derive(Clone, Copy, Debug, Default)]
-struct BuiltInStats {
-    strings: u64,
-    changes: u64,
-    dropouts: u64,
-    dropout_millis: u64,
-    dropout_longest: u16,
-    /// Marks to find the next message by.
-    syncs: u64,
-}
-
-/// The times of all records that are believed, and how often they jumped.
-#[derive(Clone, Debug)]
-struct Times {
-    /// Since the last jump: how many jumps there were, the range, and how many records.
-    epoch: u32,
-    range: TimeRange,
-    records: u64,
-    /// Before that.
-    earlier: Vec<(TimeRange, u64)>,
 }
 
 impl Survey {
     fn run(
         source: &Arc<dyn Source>,
         options: OpenOptions,
+        stretch: u64,
         known: Vec<(String, String)>,
     ) -> Result<Self> {
         let (head, sections) = flags::read(&**source, options)?;
@@ -126,56 +104,59 @@ impl Survey {
             header: Header::new(head),
             declarations,
             data_start: None,
-            stats: Vec::new(),
-            parts: Parts::new(source.len()),
-            time: Times::new(),
+            tally: Tally::new(Parts::new(source.len())),
             gaps: Vec::new(),
             damage: Vec::new(),
             remarks: Vec::new(),
             unknown: BTreeMap::new(),
-            utc: BTreeMap::new(),
-            built_in: BuiltInStats::default(),
         };
         survey.remarks.extend(flags::remarks(&survey.header.head, source.len()));
         for section in sections {
-            survey.section(source, section)?;
+            survey.section(source, section, stretch)?;
         }
         Ok(survey)
     }
 
-    /// Walks over the messages of a section.
+    /// Walks over the messages of a section; others go ahead, once it is known what
+    /// the data are of.
     fn section(
         &mut self,
         source: &Arc<dyn Source>,
         section: std::ops::Range<u64>,
+        stretch: u64,
     ) -> Result<()> {
         let mut window = Window::new(source, section.clone());
+        let stretch = self.tally.parts.about(stretch);
+        let mut ahead = Ahead::new(source, section.end, stretch);
         let mut at = section.start;
         while at < section.end {
-            let (bytes, is_last) = window.at(at, 4 * wire::MAX_MESSAGE_LEN)?;
-            if bytes.is_empty() {
-                // The source is shorter than it said.
-                let lost = Damage::new(DamageKind::Truncated, at..section.end);
-                self.gap(lost);
-                return Ok(());
-            }
-            // Every message that begins before this is whole, and so is its next.
-            let safe = match is_last {
-                true => bytes.len(),
-                false => bytes.len() - 2 * wire::MAX_MESSAGE_LEN,
-            };
-            let mut used = 0;
-            while used < safe {
-                let here = at + used as u64;
-                self.parts.reach(here, &self.registry.streams);
-                match self.message(here, &bytes[used..]) {
-                    Some(len) => used += len,
-                    None => break,
+            let has_begun = self.data_start.is_some();
+            let walked = window.walk(at, ahead.limit(at), |at, rest| {
+                self.tally.parts.reach(at, &self.registry.streams);
+                has_begun
+                    .then(|| self.tally.message(&mut self.registry.streams, rest))?
+            })?;
+            at = walked.at;
+            match walked.end {
+                End::Limit => {
+                    at = ahead.take(at, &mut self.tally, &mut self.registry.streams);
+                    let streams = &self.registry.streams;
+                    if has_begun && !streams.have_counters() {
+                        ahead.begin(at, &self.tally, streams);
+                    }
                 }
-            }
-            at += used as u64;
-            if used < safe {
-                at = self.damaged(&mut window, at, section.end)?;
+                End::Refused => {
+                    let (bytes, _) = window.at(at, IN_SIGHT)?;
+                    at = match self.message(at, &bytes) {
+                        Some(len) => at + len as u64,
+                        None => self.damaged(&mut window, at, section.end)?,
+                    };
+                }
+                End::Short => {
+                    let lost = Damage::new(DamageKind::Truncated, at..section.end);
+                    self.gap(lost);
+                    return Ok(());
+                }
             }
         }
         Ok(())
@@ -244,7 +225,6 @@ impl Survey {
 
     /// Looks at the message at the start of `rest`, which lies at `at`; says how long
     /// it is, or nothing where there is none.
-    #[inline]
     fn message(&mut self, at: u64, rest: &[u8]) -> Option<usize> {
         let (size, kind) = wire::header(rest)?;
         let len = wire::HEADER_LEN + size;
@@ -256,23 +236,8 @@ impl Survey {
             Some(data) => data,
             None => return self.misfit(at, rest, len, None),
         };
-        match self.registry.streams.datum(id, record) {
-            Ok(datum) => {
-                let stats = &mut self.stats[datum.stream];
-                stats.records += 1;
-                stats.bytes += record.len() as u64;
-                let time = TimeRange::just(datum.time);
-                stats.late += u64::from(time.end < stats.time.end);
-                stats.odd += u64::from(!datum.is_believed);
-                stats.time = stats.time.cover(&time);
-                self.parts.record(datum.stream, &time);
-                if datum.is_believed {
-                    stats.believed = stats.believed.cover(&time);
-                    self.time.believe(self.registry.streams.clock.epoch, &time);
-                }
-                if stats.tells_utc {
-                    self.utc(datum.stream, datum.time, record);
-                }
+        match self.tally.record(&mut self.registry.streams, id, record) {
+            Ok(()) => {
                 if self.data_start.is_none() {
                     self.data_start = Some(at);
                 }
@@ -316,16 +281,6 @@ impl Survey {
             Judge { streams: &self.registry.streams, formats: &self.registry.formats };
         recovery::follows(&judge, rest.get(len..).unwrap_or_default())
     }
-
-    #[cold]
-    fn utc(&mut self, stream: usize, time: Timestamp, record: &[u8]) {
-        if let Some((offset, seen)) = self.utc.get_mut(&stream)
-            && let Some(bytes) =
-                record.get(*offset as usize..).and_then(<[u8]>::first_chunk)
-        {
-            seen.observe(u64::from_le_bytes(*bytes), time.as_nanos() as u64 / 1_000);
-        }
-    }
 }
 
 /// Whether a message at the start of `bytes` goes beyond the `left` bytes of its section.
@@ -335,41 +290,5 @@ fn is_cut(bytes: &[u8], left: u64) -> bool {
         Some((size, kind)) => {
             recovery::is_known(kind) && (wire::HEADER_LEN + size) as u64 > left
         }
-    }
-}
-
-impl Times {
-    fn new() -> Self {
-        Self { epoch: 0, range: TimeRange::EMPTY, records: 0, earlier: Vec::new() }
-    }
-
-    #[inline]
-    fn believe(&mut self, epoch: u32, time: &TimeRange) {
-        if self.epoch != epoch {
-            self.jump(epoch);
-        }
-        self.range = self.range.cover(time);
-        self.records += 1;
-    }
-
-    #[cold]
-    fn jump(&mut self, epoch: u32) {
-        if self.earlier.len() < 1 << 16 {
-            self.earlier.push((self.range, self.records));
-        }
-        (self.epoch, self.range, self.records) = (epoch, TimeRange::EMPTY, 0);
-    }
-
-    /// From the first to the last, without single jumps there and back.
-    fn range(&self) -> Option<TimeRange> {
-        let mut all = self.earlier.clone();
-        all.push((self.range, self.records));
-        all.retain(|(_, records)| *records > 0);
-        let is_long = |stretch: &&(TimeRange, u64)| {
-            stretch.1 >= crate::clock::AGREE.into() || all.len() == 1
-        };
-        let long = all.iter().filter(is_long).map(|stretch| stretch.0);
-        long.reduce(|all, next| all.cover(&next))
-            .or_else(|| all.first().map(|stretch| stretch.0))
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     built_in::{self, EventLayout},
     header::{Header, Parameter, ParameterValue},
     notes::{BuiltIn, FORMAT_NAME, Notes},
-    survey::{Stats, Survey},
+    survey::{Survey, tally::Stats},
     system,
 };
 
@@ -35,7 +35,7 @@ fn believed(stats: &Stats) -> Option<TimeRange> {
 impl Survey {
     /// The manifest of a log of `bytes` bytes, and what readers of it need.
     pub(super) fn finish(mut self, bytes: u64) -> Result<(Manifest, Notes)> {
-        let time = self.time.range();
+        let time = self.tally.time.range();
         self.header.finish();
         self.remark_on_odds();
         let mut topics = self.logged_topics();
@@ -49,7 +49,7 @@ impl Survey {
             .filter(|(_, topic)| EventLayout::of(topic).is_some())
             .map(|(id, _)| id)
             .collect();
-        for raw in std::mem::take(&mut self.parts).finish(bytes) {
+        for raw in std::mem::take(&mut self.tally.parts).finish(bytes) {
             let has_events =
                 event_topics.iter().any(|id| raw.part.topics.contains(*id));
             let mut more = Vec::new();
@@ -71,7 +71,7 @@ impl Survey {
             starts.push(state);
         }
 
-        let observations = std::mem::take(&mut self.utc)
+        let observations = std::mem::take(&mut self.tally.utc)
             .into_iter()
             .filter_map(|(index, (_, seen))| {
                 Some((topics.get(index)?.label().into_owned(), seen))
@@ -115,7 +115,7 @@ impl Survey {
                  first at byte {at}"
             ));
         }
-        let (late, odd) = (self.stats.iter())
+        let (late, odd) = (self.tally.stats.iter())
             .fold((0, 0), |(late, odd), stats| (late + stats.late, odd + stats.odd));
         if late > 0 {
             let what = "are older than one of their topic before them";
@@ -161,12 +161,12 @@ impl Survey {
             descriptor: Vec::new(),
             metadata: oddities(stats),
         };
-        self.registry.topics.iter().zip(&self.stats).map(topic).collect()
+        self.registry.topics.iter().zip(&self.tally.stats).map(topic).collect()
     }
 
     /// Adds the topics that a ULog has beside those it names.
     fn add_built_in(&self, topics: &mut Vec<Topic>) -> BuiltIn {
-        let stats = &self.built_in;
+        let stats = &self.tally.built_in;
         let mut add = |name: &str, schema: SchemaRef, origin, records| {
             let mut name = name.to_owned();
             while topics.iter().any(|topic| topic.name == name) {
@@ -193,7 +193,7 @@ impl Survey {
         let dropouts =
             add("dropouts", built_in::dropouts_schema(), own, Some(stats.dropouts));
         let derived = TopicOrigin::Derived;
-        let events: u64 = (self.registry.topics.iter().zip(&self.stats))
+        let events: u64 = (self.registry.topics.iter().zip(&self.tally.stats))
             .filter(|(declared, _)| EventLayout::of(declared).is_some())
             .map(|(_, stats)| stats.records)
             .sum();
@@ -215,7 +215,7 @@ impl Survey {
         let values = values.map(|(name, parameter): (&String, &Parameter)| {
             (name.clone(), parameter.value.into())
         });
-        let stats = &self.built_in;
+        let stats = &self.tally.built_in;
         let dropouts = [
             ("count", stats.dropouts),
             ("total_ms", stats.dropout_millis),

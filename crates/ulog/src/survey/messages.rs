@@ -1,13 +1,13 @@
 //! What the survey takes from messages that are not data.
 
-use logtool_core::{Damage, DamageKind, LayoutKind, Primitive, TimeRange, Timestamp};
+use logtool_core::{Damage, DamageKind, LayoutKind, Primitive, TimeRange};
 
 use crate::{
     anchor,
     formats::Defined,
     header::Kept,
     registry::{Declaration, Subscribed},
-    survey::{Stats, Survey},
+    survey::Survey,
     wire::{self, kind},
 };
 
@@ -27,10 +27,6 @@ impl Survey {
     ) -> bool {
         let len = wire::HEADER_LEN + payload.len();
         let taken = match kind {
-            kind::SYNC => {
-                self.built_in.syncs += 1;
-                Some(Kept::Yes) // with a wrong magic too: it holds nothing
-            }
             kind::FLAG_BITS | kind::UNSUBSCRIPTION => Some(Kept::Yes),
             kind::FORMAT => {
                 wire::format(payload).map(|(name, text)| self.format(name, text))
@@ -42,24 +38,13 @@ impl Survey {
                     Kept::Yes
                 })
             }
-            kind::STRING | kind::TAGGED_STRING => {
-                self.data_begins(at);
-                wire::logged_string(kind, payload).map(|string| {
-                    let time = TimeRange::just(Timestamp::from_micros(string.time));
-                    self.built_in.strings += 1;
-                    self.parts.built_in(&time, |bits| bits.strings = true);
-                    Kept::Yes
-                })
+            kind::SYNC | kind::DROPOUT | kind::STRING | kind::TAGGED_STRING => {
+                if matches!(kind, kind::STRING | kind::TAGGED_STRING) {
+                    self.data_begins(at);
+                }
+                let streams = &self.registry.streams;
+                self.tally.built_in(streams, kind, payload).map(|()| Kept::Yes)
             }
-            kind::DROPOUT => wire::dropout(payload).map(|millis| {
-                let time = TimeRange::just(self.registry.streams.now());
-                self.built_in.dropouts += 1;
-                self.built_in.dropout_millis += u64::from(millis);
-                self.built_in.dropout_longest =
-                    self.built_in.dropout_longest.max(millis);
-                self.parts.built_in(&time, |bits| bits.dropouts = true);
-                Kept::Yes
-            }),
             kind::INFO
             | kind::INFO_MULTIPLE
             | kind::PARAMETER
@@ -85,8 +70,10 @@ impl Survey {
         let change = is_change.then_some((now, at));
         let kept = self.header.take(kind, payload, change)?;
         if is_change && kept != Kept::Misfit {
-            self.built_in.changes += 1;
-            self.parts.built_in(&TimeRange::just(now), |bits| bits.changes = true);
+            self.tally.built_in.changes += 1;
+            self.tally
+                .parts
+                .built_in(&TimeRange::just(now), |bits| bits.changes = true);
         }
         if kept == Kept::Yes {
             if self.declarations.len() >= MAX_DECLARATIONS {
@@ -140,36 +127,22 @@ impl Survey {
             instance,
             topic,
         });
-        self.parts.grow(self.registry.topics.len());
-        for index in self.stats.len()..self.registry.topics.len() {
-            let tells_utc = self.tells_utc(index);
-            let (time, none) = (TimeRange::EMPTY, 0);
-            self.stats.push(Stats {
-                records: none,
-                bytes: none,
-                time,
-                believed: time,
-                late: none,
-                odd: none,
-                tells_utc,
-            });
+        for index in self.tally.stats.len()..self.registry.topics.len() {
+            self.tally.grow(self.utc_at(index));
         }
     }
 
-    /// Whether the records of a topic report UTC; notes where.
-    fn tells_utc(&mut self, index: usize) -> bool {
+    /// Where the records of a topic report UTC, if they do.
+    fn utc_at(&self, index: usize) -> Option<u32> {
         let declared = &self.registry.topics[index];
-        let Ok(layout) = &declared.layout else { return false };
-        let field = layout.fields.iter().find(|field| {
+        let fields = &declared.layout.as_ref().ok()?.fields;
+        let field = fields.iter().find(|field| {
             field.name == anchor::FIELD
                 && field.kind == LayoutKind::Primitive(Primitive::U64)
                 && field.count.is_none()
         });
         let field = field.filter(|_| anchor::TOPICS.contains(&&*declared.type_name));
-        if let Some(field) = field {
-            self.utc.insert(index, (field.offset, anchor::Observations::default()));
-        }
-        field.is_some()
+        field.map(|field| field.offset)
     }
 
     fn unknown(&mut self, at: u64, rest: &[u8], kind: u8, len: usize) -> bool {

@@ -46,19 +46,64 @@ pub(super) struct RawPart {
 impl Parts {
     /// For a log of `len` bytes.
     pub(super) fn new(len: u64) -> Self {
-        let start = wire::FILE_HEADER_LEN as u64;
         let target = (len / 256).clamp(SHORTEST, LONGEST);
-        Self {
+        Self::of(target, wire::FILE_HEADER_LEN as u64, Vec::new())
+    }
+
+    fn of(target: u64, start: u64, words: Vec<u64>) -> Self {
+        let mut parts = Self {
             target,
-            next: start + target,
+            next: 0,
             start,
-            words: Vec::new(),
+            words,
             built_in: BuiltInBits::default(),
             time: TimeRange::EMPTY,
             done: Vec::new(),
             state: StreamsState::default(),
             counters: 0,
+        };
+        parts.begin(start);
+        parts
+    }
+
+    /// None, of the same log and topics.
+    pub(super) fn anew(&self) -> Self {
+        Self::of(self.target, self.start, vec![0; self.words.len()])
+    }
+
+    /// The next part begins at `at`, and ends where the first message begins behind the
+    /// next whole multiple of a length: wherever the walk began, parts are the same.
+    pub(super) fn begin(&mut self, at: u64) {
+        (self.start, self.next) = (at, (at / self.target + 1) * self.target);
+    }
+
+    /// A whole number of parts that are about `len` bytes long together.
+    pub(super) fn about(&self, len: u64) -> u64 {
+        len.next_multiple_of(self.target)
+    }
+
+    /// Adds those that come next, where a part has just begun. The states in which they begin are `mended`, but that
+    /// of the first, which is known.
+    pub(super) fn add(&mut self, mut next: Self, mended: impl Fn(&mut StreamsState)) {
+        // It may know of fewer topics.
+        let len = self.words.len();
+        next.words.resize(len, 0);
+        for raw in &mut next.done {
+            if let TopicSet::Only(words) = &mut raw.part.topics {
+                words.resize(len, 0);
+            }
         }
+        let known = std::mem::take(&mut self.state);
+        let states = next.done.iter_mut().map(|raw| &mut raw.state);
+        let mut states = states.chain([&mut next.state]);
+        if let Some(first) = states.next() {
+            *first = known;
+        }
+        states.for_each(mended);
+        self.done.append(&mut next.done);
+        let Self { start, next, words, built_in, time, state, .. } = next;
+        (self.start, self.next, self.state) = (start, next, state);
+        (self.words, self.built_in, self.time) = (words, built_in, time);
     }
 
     /// A message begins at `at`: a part may end there.
@@ -103,9 +148,10 @@ impl Parts {
             built_in: std::mem::take(&mut self.built_in),
             state: std::mem::replace(&mut self.state, state),
         });
-        let is_full = self.counters > MAX_COUNTERS;
-        (self.start, self.next) =
-            (at, if is_full { u64::MAX } else { at + self.target });
+        self.begin(at);
+        if self.counters > MAX_COUNTERS {
+            self.next = u64::MAX;
+        }
     }
 
     /// All parts, the last of which ends at `end`.

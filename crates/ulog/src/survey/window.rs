@@ -5,24 +5,52 @@ use std::{ops::Range, sync::Arc};
 use bytes::Bytes;
 use logtool_core::{Result, Source};
 
+use crate::wire;
+
 /// The least that is read at once: what the caches of a processor hold.
 const WINDOW: u64 = 512 << 10;
+/// How much is read behind the limit of a walk: a message goes over it.
+const BEYOND: u64 = 4 << 10;
+/// Two messages are no longer: one, and that it is followed by another.
+pub(super) const IN_SIGHT: usize = 2 * wire::MAX_MESSAGE_LEN;
 
 /// A window onto a section of a source.
 pub(super) struct Window<'s> {
     source: &'s Arc<dyn Source>,
     end: u64,
+    /// Where a walk is to end.
+    limit: u64,
     start: u64,
     bytes: Bytes,
     /// Whether the source had less than it said.
     is_short: bool,
 }
 
+/// How far a walk came.
+pub(super) struct Walked {
+    /// Where the next message is to begin.
+    pub(super) at: u64,
+    /// Why it ended.
+    pub(super) end: End,
+}
+
+/// Why a walk ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// It came to where it was to end.
+    Limit,
+    /// A step was refused.
+    Refused,
+    /// The source is shorter than it said.
+    Short,
+}
+
 impl<'s> Window<'s> {
     /// A window onto `section`.
     pub(super) fn new(source: &'s Arc<dyn Source>, section: Range<u64>) -> Self {
         let Range { start, end } = section;
-        Self { source, end, start, bytes: Bytes::new(), is_short: false }
+        let limit = end;
+        Self { source, end, limit, start, bytes: Bytes::new(), is_short: false }
     }
 
     /// The bytes from `at` on, at least `need` of them where the section has so many,
@@ -36,7 +64,8 @@ impl<'s> Window<'s> {
             self.source.release(passed);
             // Twice what is needed: whoever looks far ahead again and again, as after
             // each of many gaps, reads nothing twice but once in a while.
-            let end = (at + (2 * need as u64).max(WINDOW)).min(self.end);
+            let window = WINDOW.min(self.limit.saturating_sub(at) + BEYOND);
+            let end = (at + (2 * need as u64).max(window)).min(self.end);
             self.bytes = self.source.read_at(at..end)?;
             self.start = at;
             self.is_short = at + (self.bytes.len() as u64) < end;
@@ -44,6 +73,40 @@ impl<'s> Window<'s> {
         let bytes = self.bytes.slice((at - self.start) as usize..);
         let is_last = self.start + self.bytes.len() as u64 >= self.end || self.is_short;
         Ok((bytes, is_last))
+    }
+
+    /// Walks from message to message, from that at `at` to the first that begins at
+    /// `limit` or behind it. A `step` is given where a message begins and the bytes from
+    /// there on; it says how long the message is, or refuses it: then it is asked again
+    /// with two longest messages in sight, or all there is, before the walk ends.
+    pub(super) fn walk(
+        &mut self,
+        mut at: u64,
+        limit: u64,
+        mut step: impl FnMut(u64, &[u8]) -> Option<usize>,
+    ) -> Result<Walked> {
+        self.limit = limit;
+        let mut need = 1;
+        while at < limit {
+            let (bytes, is_last) = self.at(at, need)?;
+            if bytes.is_empty() {
+                return Ok(Walked { at, end: End::Short });
+            }
+            let end =
+                bytes.len().min(usize::try_from(limit - at).unwrap_or(usize::MAX));
+            let mut used = 0;
+            while used < end
+                && let Some(len) = step(at + used as u64, &bytes[used..])
+            {
+                used += len;
+            }
+            at += used as u64;
+            need = if used < end { IN_SIGHT } else { 1 };
+            if used < end && (is_last || bytes.len() - used >= IN_SIGHT) {
+                return Ok(Walked { at, end: End::Refused });
+            }
+        }
+        Ok(Walked { at, end: End::Limit })
     }
 }
 
