@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use logtool_core::{TimeRange, Timestamp};
+use logtool_core::{TimeRange, Timestamp, conformance};
 
 use super::*;
 
@@ -187,6 +187,32 @@ fn the_number_of_threads_changes_nothing() {
         for (threads, stretch) in [(2, 1 << 13), (5, 1 << 11), (3, 1 << 17)] {
             let together = surveyed(&source, threads, stretch);
             assert!(json(&together) == json(&alone), "{seed}: {threads}, {stretch}");
+        }
+    }
+}
+
+#[test]
+fn nor_does_it_with_logs_of_others_sound_or_damaged() {
+    let mut dice = Dice(11);
+    for (name, bytes) in conformance::samples("ulog", &["ulg"]) {
+        for hits in [0, 1, 20] {
+            let mut bytes = bytes.to_vec();
+            for _ in 0..hits {
+                // The head stays, which says that it is a ULog.
+                let at = 100 + dice.below(bytes.len() as u64 - 100) as usize;
+                let end = bytes.len().min(at + dice.below(3_000) as usize);
+                match dice.below(3) {
+                    0 => drop(bytes.drain(at..end)),
+                    1 => bytes[at..end].fill(dice.below(256) as u8),
+                    _ => drop(bytes.splice(at..at, (0..40).map(|i| i * 5))),
+                }
+            }
+            let source: Arc<dyn Source> = Arc::new(Bytes::from(bytes));
+            let alone = json(&surveyed(&source, 1, 1));
+            for (threads, stretch) in [(2, 1 << 14), (3, 1 << 17)] {
+                let together = json(&surveyed(&source, threads, stretch));
+                assert!(together == alone, "{name}, {hits} hits: {threads} threads");
+            }
         }
     }
 }

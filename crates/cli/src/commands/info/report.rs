@@ -143,7 +143,7 @@ impl<'o> Report<'o> {
                 .map(|(id, topic)| {
                     let all = more.frequencies.as_deref().unwrap_or_default();
                     let frequency = all.get(id.index()).copied().flatten();
-                    let estimate = about_rate_hz(&parts, id, topic);
+                    let estimate = about_rate_hz(manifest, &parts, id, topic);
                     TopicReport::new(topic, frequency, estimate)
                 })
                 .collect(),

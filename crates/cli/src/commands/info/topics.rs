@@ -96,7 +96,8 @@ fn table(
         let label = label(topic);
         let records = or_unknown(topic.records.map(|n| Count(n).to_string()));
         let rate = topic.rate_hz().map(|rate| Rate(rate).to_string());
-        let about = || Some(format!("~{}", Rate(about_rate_hz(&parts, id, topic)?)));
+        let about =
+            || Some(format!("~{}", Rate(about_rate_hz(manifest, &parts, id, topic)?)));
         let rate = or_unknown(rate.or_else(about));
         let bytes = or_unknown(topic.bytes.map(|n| Bytes(n).to_string()));
         let line = format!("  {label:width$} {records:>10} {rate:>9} {bytes:>10}");
