@@ -1,6 +1,7 @@
 //! The unit in which records travel.
 
 mod gather;
+mod sort;
 
 use std::ops::Range;
 
@@ -14,6 +15,7 @@ use crate::{
 };
 
 pub(crate) use self::gather::Gather;
+pub use self::sort::TopicSort;
 
 /// One record, borrowed from its [`Block`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,6 +167,15 @@ impl Block {
         self.entries.extend(entries);
     }
 
+    /// The runs that there would be if the block were [sorted](Self::sort_by_topic): one
+    /// of each topic. The block stays as it is.
+    pub(crate) fn runs_by_topic<'b>(
+        &'b self,
+        scratch: &'b mut TopicSort,
+    ) -> impl Iterator<Item = Run<'b>> {
+        self.runs_of(scratch.sorted(&self.entries))
+    }
+
     /// How much memory the block takes.
     pub(crate) fn cost(&self) -> usize {
         let entries = self.entries.len() * size_of::<Entry>();
@@ -232,9 +243,13 @@ impl Block {
     /// Neighbours of one topic, together.
     #[inline]
     pub fn runs(&self) -> impl Iterator<Item = Run<'_>> {
+        self.runs_of(&self.entries)
+    }
+
+    fn runs_of<'b>(&'b self, entries: &'b [Entry]) -> impl Iterator<Item = Run<'b>> {
         let same = |a: &Entry, b: &Entry| a.topic == b.topic;
         let run = |entries| Run { block: self, entries };
-        self.entries.chunk_by(same).map(run)
+        entries.chunk_by(same).map(run)
     }
 
     #[inline]
@@ -318,41 +333,6 @@ impl<'b> Run<'b> {
     }
 }
 
-/// The buffers that sorting a block by topic needs, to be used again.
-#[derive(Debug, Default)]
-pub struct TopicSort {
-    starts: Vec<u32>,
-    sorted: Vec<Entry>,
-}
-
-impl TopicSort {
-    /// Counts the entries of each topic, then puts each where its topic goes on.
-    fn sort(&mut self, entries: &mut Vec<Entry>) {
-        let Some(last) = entries.iter().map(|entry| entry.topic.index()).max() else {
-            return;
-        };
-        if last > entries.len() * 4 + 1024 {
-            // A few records of far-away topics: counting would cost more than comparing.
-            return entries.sort_by_key(|entry| entry.topic);
-        }
-        self.starts.clear();
-        self.starts.resize(last + 2, 0);
-        for entry in entries.iter() {
-            self.starts[entry.topic.index() + 1] += 1;
-        }
-        for topic in 1..self.starts.len() {
-            self.starts[topic] += self.starts[topic - 1];
-        }
-        self.sorted.clone_from(entries);
-        for entry in entries.iter() {
-            let place = &mut self.starts[entry.topic.index()];
-            self.sorted[*place as usize] = *entry;
-            *place += 1;
-        }
-        std::mem::swap(entries, &mut self.sorted);
-    }
-}
-
 impl Default for Origin {
     fn default() -> Self {
         Self::Plain(0)
@@ -370,15 +350,16 @@ mod tests {
         for (at, topic) in [3, 0, 3, 1, 0, 3].into_iter().enumerate() {
             block.push(TopicId(topic), Timestamp::from_nanos(0), at..at + 1);
         }
-        block.sort_by_topic(&mut TopicSort::default());
-        let runs: Vec<(u32, Vec<u8>)> = block
-            .runs()
-            .map(|run| (run.topic().0, run.payloads().flatten().copied().collect()))
-            .collect();
-        assert_eq!(
-            runs,
-            [(0, b"be".to_vec()), (1, b"d".to_vec()), (3, b"acf".to_vec())]
-        );
+        let told = |run: Run<'_>| -> (u32, Vec<u8>) {
+            (run.topic().0, run.payloads().flatten().copied().collect())
+        };
+        let sorted = [(0, b"be".to_vec()), (1, b"d".to_vec()), (3, b"acf".to_vec())];
+        let mut scratch = TopicSort::default();
+        let runs: Vec<_> = block.runs_by_topic(&mut scratch).map(told).collect();
+        assert_eq!(runs, sorted);
+        assert_eq!(block.get(0).unwrap().offset, 100);
+        block.sort_by_topic(&mut scratch);
+        assert_eq!(block.runs().map(told).collect::<Vec<_>>(), sorted);
         assert_eq!(block.get(0).unwrap().offset, 101);
     }
 }

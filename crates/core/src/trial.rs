@@ -5,6 +5,7 @@ use crate::{
     damage::Damage,
     error::Result,
     log::{Columns, Decoder, Log, View},
+    topic::TopicId,
 };
 
 /// Decodes the records of a log, and keeps nothing of them.
@@ -34,15 +35,10 @@ impl<'l> Trial<'l> {
     ) -> Result<()> {
         for run in block.runs() {
             let index = run.topic().index();
-            let Some(decoder) = self.decoders.get_mut(index) else { continue };
-            let decoder = match decoder {
+            let Some(known) = self.decoders.get_mut(index) else { continue };
+            let decoder = match known {
                 Some(decoder) => decoder,
-                none => {
-                    // No column but the time: the records are walked over all the same.
-                    let only = Some(Vec::new());
-                    let columns = Columns { only, ..Columns::all(View::Nested) };
-                    none.insert(self.log.decoder(run.topic(), &columns)?)
-                }
+                none => none.insert(decoder(self.log, run.topic())?),
             };
             decoder.append(run, damage);
             if !self.used.contains(&index) {
@@ -56,4 +52,14 @@ impl<'l> Trial<'l> {
         }
         Ok(())
     }
+}
+
+/// A decoder of the records of `topic` that keeps as little of them as can be.
+///
+/// # Errors
+/// If the topic cannot be decoded at all.
+pub(crate) fn decoder(log: &dyn Log, topic: TopicId) -> Result<Box<dyn Decoder>> {
+    // No column but the time: the records are walked over all the same.
+    let only = Some(Vec::new());
+    log.decoder(topic, &Columns { only, ..Columns::all(View::Nested) })
 }

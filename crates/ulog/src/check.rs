@@ -1,74 +1,36 @@
 //! What is wrong with a ULog, or odd, that only its format knows.
 
 mod codes;
+mod ids;
+mod inside;
 mod messages;
+mod seen;
 mod topics;
 
 use std::sync::Arc;
 
-use logtool_core::{
-    Block, Finding, Findings, Manifest, OpenOptions, Result, Source, Step, Walk,
-};
+use logtool_core::{Finding, Findings, Inspection};
 
 pub(crate) use self::codes::CODES;
 use crate::{
-    check::{codes as code, messages::Messages},
-    notes::Notes,
-    registry::Registry,
+    check::{codes as code, inside::Looks},
+    opened::Opened,
     wire,
 };
 
-/// What there is to be looked at.
-pub(crate) struct Checked<'l> {
-    pub(crate) source: &'l Arc<dyn Source>,
-    pub(crate) manifest: &'l Manifest,
-    pub(crate) notes: &'l Notes,
-    pub(crate) registry: &'l Registry,
-    pub(crate) options: OpenOptions,
-}
-
-/// Looks at the head, the declarations, and every message of a log.
-pub(crate) fn check(log: &Checked<'_>, findings: &mut Findings) -> Result<()> {
+/// Looks at the head and the declarations of a log. Its messages are left to be looked at
+/// as they are read.
+pub(crate) fn inspect(
+    log: &Arc<Opened>,
+    findings: &mut Findings,
+) -> impl Inspection + use<> {
     head(log, findings);
     topics::check(log, findings);
-    let start = wire::FILE_HEADER_LEN as u64;
-    let mut walk = Walk::new(log.source.clone(), start..log.source.len(), log.options);
-    let (mut block, mut messages) = (Block::default(), Messages::new(log));
-    let (mut gaps, mut at) = (log.notes.gaps.iter().peekable(), start);
-    loop {
-        let begin = at;
-        let more = walk.fill(&mut block, |_, bytes, used| {
-            let here = begin + used as u64;
-            while gaps.next_if(|gap| gap.bytes.start < here).is_some() {}
-            if let Some(gap) = gaps.next_if(|gap| gap.bytes.start == here) {
-                let len = gap.bytes.end - here;
-                return Step::Damaged { len, damage: Box::new(gap.clone()) };
-            }
-            let rest = bytes.get(used..).unwrap_or_default();
-            let Some((size, kind)) = wire::header(rest) else {
-                return Step::Partial { len: wire::HEADER_LEN };
-            };
-            let len = wire::HEADER_LEN + size;
-            match rest.get(wire::HEADER_LEN..len) {
-                Some(payload) => {
-                    messages.take(here, kind, payload, findings);
-                    Step::Whole { len }
-                }
-                None => Step::Partial { len },
-            }
-        })?;
-        log.source.release(at..walk.position());
-        at = walk.position();
-        if !more {
-            break;
-        }
-    }
-    messages.finish(findings);
-    Ok(())
+    Looks::new(log.clone())
 }
 
 /// What the head of the file says.
-fn head(log: &Checked<'_>, findings: &mut Findings) {
+fn head(log: &Opened, findings: &mut Findings) {
     let (head, len) = (&log.notes.head, log.source.len());
     if head.version > 1 {
         let what = format!("version {} is read as 1", head.version);

@@ -99,6 +99,11 @@ impl UlogCursor {
         reader.subscribe(at);
         Self { walk, reader }
     }
+
+    /// Where the next block begins.
+    pub(crate) fn position(&self) -> u64 {
+        self.walk.position()
+    }
 }
 
 impl Cursor for UlogCursor {

@@ -59,6 +59,8 @@ mod built_in;
 mod cursor;
 mod survey;
 
+mod opened;
+
 pub mod write;
 
 mod check;

@@ -38,6 +38,8 @@ struct Topic {
     bins: Option<Box<[Bin; BINS]>>,
     /// The longest steps, the longest first.
     longest: Vec<TimeRange>,
+    /// Where no more are kept, how long the shortest of them is.
+    least: u64,
 }
 
 /// Steps that are about as long: how many, and how long together.
@@ -82,11 +84,18 @@ impl Topic {
             bin.count = bin.count.saturating_add(1);
             bin.nanos = bin.nanos.saturating_add(len(&step));
         }
-        let place = self.longest.partition_point(|known| len(known) >= len(&step));
-        if place < KEPT {
-            self.longest.truncate(KEPT - 1);
-            self.longest.insert(place, step);
+        if len(&step) > self.least {
+            self.keep(step);
         }
+    }
+
+    /// Keeps a step that is one of the longest.
+    #[cold]
+    fn keep(&mut self, step: TimeRange) {
+        let place = self.longest.partition_point(|known| len(known) >= len(&step));
+        self.longest.truncate(KEPT - 1);
+        self.longest.insert(place, step);
+        self.least = self.longest.get(KEPT - 1).map_or(0, len);
     }
 
     fn finding(&self) -> Option<Finding> {

@@ -1,19 +1,44 @@
 //! What is found in logs that were made for it.
 
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
 use crate::{
+    block::Run,
     check::check,
     damage::{Damage, DamageKind},
-    finding::Severity,
+    error::{Error, ErrorKind, Result as CoreResult},
+    finding::{Finding, Severity},
+    log::{Columns, Cursor, Decoder, Log},
+    manifest::{Manifest, Part, Selection},
     sample::{Sample, Told},
+    source::Source,
     time::{TimeRange, Timestamp},
     topic::TopicId,
 };
 
 const PAYLOADS: [&[u8]; 4] = [b"1234", b"2345", b"3456", b"4567"];
 
+/// What checking comes to in pools of several sizes, which is the same.
+fn checked(log: &dyn Log) -> Result<Vec<Finding>, String> {
+    let in_pool = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        let findings = pool.build().unwrap().install(|| check(log, &|_| {}));
+        let findings = findings.map_err(|err| err.to_string())?;
+        Ok(findings.iter().cloned().collect())
+    };
+    let alone = in_pool(1);
+    for threads in [2, 5] {
+        assert_eq!(in_pool(threads), alone, "{threads} threads");
+    }
+    alone
+}
+
 /// The codes that are found, and how often each.
 fn found(log: &Sample) -> Vec<(&'static str, Option<u32>, u64)> {
-    let findings = check(log, &|_| {}).unwrap();
+    let findings = checked(log).unwrap();
     findings.iter().map(|f| (f.code.name, f.topic.map(|id| id.0), f.count)).collect()
 }
 
@@ -113,4 +138,96 @@ fn parts_that_overlap_are_found() {
     let names: Vec<_> =
         found(&Sample::new(&[&even, &odd])).into_iter().map(|f| f.0).collect();
     assert_eq!(names, ["time.back", "part.overlap"]);
+}
+
+#[test]
+fn what_is_found_in_many_blocks_is_told_in_their_order() {
+    let mut parts: Vec<Vec<Told>> =
+        (0..60).map(|part| records(part * 10..part * 10 + 10)).collect();
+    parts[7][4].3 = b"a"; // cannot be decoded
+    parts[40][0].3 = b"";
+    parts[41][9].2 = 1; // runs back
+    let twin = parts[50][3];
+    parts[50].insert(4, twin);
+    let slices: Vec<&[Told]> = parts.iter().map(Vec::as_slice).collect();
+    let lost = |at: u64| Damage::new(DamageKind::Garbled, at..at + 5);
+    let log = Sample::new(&slices).damaged(55, lost(55_900)).damaged(3, lost(3_900));
+    let told: Vec<_> = checked(&log)
+        .unwrap()
+        .into_iter()
+        .map(|f| (f.code.name, f.bytes.map(|bytes| bytes.start), f.count))
+        .collect();
+    let expected = [
+        ("damage.garbled", Some(3_900), 2),
+        ("damage.undecodable", Some(7_016), 2), // behind four payloads of 4 bytes
+        ("time.back", Some(41_036), 1),
+        ("record.twin", Some(50_016), 1),
+        ("part.overlap", Some(41_000), 1),
+    ];
+    assert_eq!(told, expected);
+}
+
+/// A log of which the part 3 cannot be read; the decoders give up at the payload `stop`.
+struct Broken(Sample);
+
+struct GivesUp(Box<dyn Decoder>, bool);
+
+impl Log for Broken {
+    fn manifest(&self) -> &Manifest {
+        self.0.manifest()
+    }
+
+    fn read(&self, part: &Part, selection: &Selection) -> CoreResult<Box<dyn Cursor>> {
+        match part.bytes.start {
+            3_000 => Err(Error::new(ErrorKind::Io, "the part 3 cannot be read")),
+            _ => self.0.read(part, selection),
+        }
+    }
+
+    fn decoder(&self, id: TopicId, columns: &Columns) -> CoreResult<Box<dyn Decoder>> {
+        Ok(Box::new(GivesUp(self.0.decoder(id, columns)?, false)))
+    }
+
+    fn source(&self) -> &Arc<dyn Source> {
+        self.0.source()
+    }
+}
+
+impl Decoder for GivesUp {
+    fn schema(&self) -> &SchemaRef {
+        self.0.schema()
+    }
+
+    fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
+        self.1 |= run.payloads().any(|payload| payload == b"stop");
+        self.0.append(run, damage);
+    }
+
+    fn rows(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn take(&mut self) -> CoreResult<RecordBatch> {
+        match self.1 {
+            true => Err(Error::new(ErrorKind::Limit, "a decoder gave up")),
+            false => self.0.take(),
+        }
+    }
+}
+
+#[test]
+fn the_first_error_in_the_file_is_that_of_the_check() {
+    let parts: Vec<Vec<Told>> =
+        (0..6).map(|part| records(part * 10..part * 10 + 10)).collect();
+    let error_with = |stop: Option<usize>| {
+        let mut parts = parts.clone();
+        if let Some(part) = stop {
+            parts[part][5].3 = b"stop";
+        }
+        let slices: Vec<&[Told]> = parts.iter().map(Vec::as_slice).collect();
+        checked(&Broken(Sample::new(&slices))).unwrap_err()
+    };
+    assert!(error_with(None).contains("the part 3 cannot be read"));
+    assert!(error_with(Some(2)).contains("a decoder gave up"));
+    assert!(error_with(Some(4)).contains("the part 3 cannot be read"));
 }

@@ -17,11 +17,14 @@ pub(super) static TWIN: Code = Code {
 
 /// So many records of a topic and a time are remembered.
 const KEPT: usize = 64;
+/// So many bytes are summed up in four sums at once.
+const LONG: usize = 256;
 
 /// Remembers the last records of each stream of each topic.
-#[derive(Default)]
 pub(super) struct Twins {
-    last: HashMap<(TopicId, u32), Last>,
+    /// Of the first stream of each topic: most have no other.
+    first: Vec<Option<(u32, Last)>>,
+    others: HashMap<(TopicId, u32), Last>,
     found: Vec<Finding>,
 }
 
@@ -31,21 +34,24 @@ struct Last {
 }
 
 impl Twins {
+    pub(super) fn new(topics: usize) -> Self {
+        let first = std::iter::repeat_with(|| None).take(topics).collect();
+        Self { first, others: HashMap::new(), found: Vec::new() }
+    }
+
+    /// Takes the next record, of which the payload has this [`sum`].
     #[inline]
-    pub(super) fn record(&mut self, record: &Record<'_>) {
-        let sum = sum(record.payload);
-        let last = self
-            .last
-            .entry((record.topic, record.stream))
-            .or_insert_with(|| Last { time: record.time, sums: Vec::new() });
-        if last.time != record.time {
-            last.time = record.time;
-            last.sums.clear();
-        } else if last.sums.contains(&sum) {
-            return self.twin(record);
-        }
-        if last.sums.len() < KEPT {
-            last.sums.push(sum);
+    pub(super) fn record(&mut self, record: &Record<'_>, sum: u64) {
+        let Record { topic, stream, time, .. } = *record;
+        let new = || Last { time, sums: Vec::new() };
+        let first = self.first.get_mut(topic.index());
+        let first = first.map(|first| first.get_or_insert_with(|| (stream, new())));
+        let last = match first {
+            Some((first, last)) if *first == stream => last,
+            _ => self.others.entry((topic, stream)).or_insert_with(new),
+        };
+        if last.is_twin(time, sum) {
+            self.twin(record);
         }
     }
 
@@ -72,14 +78,69 @@ impl Twins {
     }
 }
 
+impl Last {
+    /// Takes the next record; says whether it was there before.
+    #[inline]
+    fn is_twin(&mut self, time: Timestamp, sum: u64) -> bool {
+        if self.time != time {
+            self.time = time;
+            self.sums.clear();
+        } else if self.sums.contains(&sum) {
+            return true;
+        }
+        if self.sums.len() < KEPT {
+            self.sums.push(sum);
+        }
+        false
+    }
+}
+
 /// A number that other bytes hardly have too. (Nobody chooses bytes to fool this: who
 /// could has nothing to win.)
-fn sum(bytes: &[u8]) -> u64 {
+pub(super) fn sum(bytes: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mix = |sum: u64, word: u64| (sum.rotate_left(23) ^ word).wrapping_mul(FACTOR);
-    let (words, rest) = bytes.as_chunks::<8>();
-    let sum = words
-        .iter()
-        .fold(bytes.len() as u64, |sum, word| mix(sum, u64::from_le_bytes(*word)));
-    rest.iter().fold(sum, |sum, byte| mix(sum, u64::from(*byte)))
+    let word = |word: &[u8; 8]| u64::from_le_bytes(*word);
+    let mut sum = bytes.len() as u64;
+    let mut rest = bytes;
+    if bytes.len() >= LONG {
+        // Four sums that do not wait for each other.
+        let (rows, end) = bytes.as_chunks::<32>();
+        let mut sums = [1, 2, 3, 4];
+        for row in rows {
+            let (words, _) = row.as_chunks::<8>();
+            for (sum, next) in sums.iter_mut().zip(words) {
+                *sum = mix(*sum, word(next));
+            }
+        }
+        sum = sums.into_iter().fold(sum, mix);
+        rest = end;
+    }
+    let (words, end) = rest.as_chunks::<8>();
+    sum = words.iter().fold(sum, |sum, next| mix(sum, word(next)));
+    match bytes.last_chunk() {
+        // With some bytes before it, that were there already.
+        Some(last) if !end.is_empty() => mix(sum, word(last)),
+        _ => end.iter().fold(sum, |sum, byte| mix(sum, u64::from(*byte))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_differ_in_one_bit_or_in_length_have_other_sums() {
+        for len in [0, 1, 7, 8, 9, 31, LONG - 1, LONG, LONG + 1, LONG + 39] {
+            let bytes = vec![7; len];
+            assert_eq!(sum(&bytes), sum(&bytes.clone()), "{len}");
+            assert_ne!(sum(&bytes), sum(&vec![7; len + 1]), "{len}");
+            assert_ne!(sum(&vec![0; len]), sum(&vec![0; len + 1]), "{len}");
+            for bit in 0..8 * len {
+                let mut other = bytes.clone();
+                other[bit / 8] ^= 1 << (bit % 8);
+                assert_ne!(sum(&bytes), sum(&other), "{len}, {bit}");
+            }
+        }
+    }
 }

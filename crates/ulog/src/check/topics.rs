@@ -2,14 +2,10 @@
 
 use logtool_core::{Finding, Findings, TopicId};
 
-use crate::{
-    check::{Checked, codes as code},
-    formats::array,
-    registry::Declared,
-};
+use crate::{check::codes as code, formats::array, opened::Opened, registry::Declared};
 
 /// Adds what is odd about the topics of `log`.
-pub(super) fn check(log: &Checked<'_>, findings: &mut Findings) {
+pub(super) fn check(log: &Opened, findings: &mut Findings) {
     for (id, declared) in (0..).map(TopicId).zip(&log.registry.topics) {
         let finding = match &declared.layout {
             Err(why) => Some(Finding::new(&code::TYPE_BROKEN, why.clone())),

@@ -1,0 +1,198 @@
+//! What is odd about the messages of a stretch, whatever is before it.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use logtool_core::{Finding, Findings, NextGap, Step};
+
+use crate::{
+    check::{
+        codes as code,
+        ids::{Ids, Subscriptions},
+    },
+    opened::Opened,
+    wire::{self, kind},
+};
+
+/// What is known of the messages of a stretch.
+pub(super) struct Seen {
+    ids: Ids,
+    gap: NextGap,
+    /// What is odd by itself, in the order of the file.
+    pub(super) findings: Findings,
+    /// The definitions of types, of which it matters what was before.
+    pub(super) formats: Vec<Format>,
+    pub(super) totals: Totals,
+}
+
+/// The definition of a type.
+pub(super) struct Format {
+    pub(super) bytes: Range<u64>,
+    pub(super) name: String,
+    pub(super) text: String,
+}
+
+/// What is counted, or is only of interest at the end.
+#[derive(Default)]
+pub(super) struct Totals {
+    /// How many messages there are of each unknown kind, and where the first is.
+    pub(super) unknown: BTreeMap<u8, (u64, u64)>,
+    pub(super) syncs: u64,
+    pub(super) dropouts: Dropouts,
+    pub(super) has_flags: bool,
+    pub(super) has_defaults: bool,
+    /// Where something came that ends the definitions.
+    pub(super) data_at: Option<u64>,
+}
+
+#[derive(Default)]
+pub(super) struct Dropouts {
+    pub(super) count: u64,
+    pub(super) millis: u64,
+    pub(super) longest: u16,
+    pub(super) first: u64,
+}
+
+impl Seen {
+    /// Nothing yet of the stretch that begins at `at`.
+    pub(super) fn new(log: &Opened, subscriptions: &Subscriptions, at: u64) -> Self {
+        Self {
+            ids: Ids::new(subscriptions, at),
+            gap: NextGap::new(&log.notes.gaps, at),
+            findings: Findings::default(),
+            formats: Vec::new(),
+            totals: Totals::default(),
+        }
+    }
+
+    /// Looks at all whole messages in `bytes`, which lie at `at` of the file.
+    pub(super) fn look(
+        &mut self,
+        log: &Opened,
+        subscriptions: &Subscriptions,
+        at: u64,
+        bytes: &[u8],
+    ) {
+        let mut used = 0;
+        while used < bytes.len() as u64 {
+            let here = at + used;
+            if let Some(gap) = self.gap.step(&log.notes.gaps, here) {
+                let Step::Damaged { len, .. } = gap else { return };
+                used += len;
+                continue;
+            }
+            let rest = bytes.get(used as usize..).unwrap_or_default();
+            let Some((size, kind)) = wire::header(rest) else { return };
+            let len = wire::HEADER_LEN + size;
+            let Some(payload) = rest.get(wire::HEADER_LEN..len) else { return };
+            match kind {
+                kind::DATA => self.data(here, payload),
+                _ => self.other(subscriptions, here, kind, payload),
+            }
+            used += len as u64;
+        }
+    }
+
+    #[inline]
+    fn data(&mut self, at: u64, payload: &[u8]) {
+        let Some((id, record)) = wire::data(payload) else { return };
+        if let Some(topic) = self.ids.padded(id, record.len()) {
+            let what = "records have the padding at their ends";
+            let bytes = at..at + (wire::HEADER_LEN + payload.len()) as u64;
+            let finding = Finding::new(&code::PADDED, what).of(topic);
+            self.findings.add(finding.at(bytes));
+        }
+    }
+
+    /// Takes the message at `at`, which is not data.
+    fn other(
+        &mut self,
+        subscriptions: &Subscriptions,
+        at: u64,
+        kind: u8,
+        payload: &[u8],
+    ) {
+        let bytes = at..at + (wire::HEADER_LEN + payload.len()) as u64;
+        let totals = &mut self.totals;
+        match kind {
+            kind::SYNC => {
+                totals.syncs += 1;
+                if payload != wire::SYNC {
+                    let what = "its bytes are others";
+                    self.findings.add(Finding::new(&code::SYNC_WRONG, what).at(bytes));
+                }
+            }
+            kind::FORMAT => {
+                self.formats.extend(wire::format(payload).map(|(name, text)| Format {
+                    bytes,
+                    name: name.to_owned(),
+                    text: text.to_owned(),
+                }))
+            }
+            kind::SUBSCRIPTION => {
+                totals.data_at.get_or_insert(at);
+                self.subscription(subscriptions, bytes, payload);
+            }
+            kind::DROPOUT => {
+                let millis = wire::dropout(payload).unwrap_or(0);
+                totals.dropouts.add(&Dropouts {
+                    count: 1,
+                    millis: millis.into(),
+                    longest: millis,
+                    first: at,
+                });
+            }
+            kind::FLAG_BITS => totals.has_flags = true,
+            kind::DEFAULT_PARAMETER => totals.has_defaults = true,
+            kind::INFO
+            | kind::INFO_MULTIPLE
+            | kind::PARAMETER
+            | kind::UNSUBSCRIPTION => {}
+            kind::STRING | kind::TAGGED_STRING => {
+                totals.data_at.get_or_insert(at);
+            }
+            _ => totals.unknown.entry(kind).or_insert((0, at)).0 += 1,
+        }
+    }
+
+    fn subscription(
+        &mut self,
+        subscriptions: &Subscriptions,
+        bytes: Range<u64>,
+        payload: &[u8],
+    ) {
+        let is_due = |offset: u64| offset <= bytes.start;
+        while let Some((id, before, now)) = self.ids.next(subscriptions, is_due) {
+            if before.is_some_and(|before| before.topic != now.topic) {
+                let name = wire::subscription(payload).map_or("?", |s| s.name);
+                let what = format!("the id {id} stands for {name:?} from here on");
+                let finding = Finding::new(&code::ID_REUSED, what);
+                self.findings.add(finding.at(bytes.clone()));
+            }
+        }
+    }
+}
+
+impl Totals {
+    /// Adds those of the stretch behind it.
+    pub(super) fn add(&mut self, next: Self) {
+        for (kind, (count, first)) in next.unknown {
+            self.unknown.entry(kind).or_insert((0, first)).0 += count;
+        }
+        self.syncs += next.syncs;
+        self.dropouts.add(&next.dropouts);
+        self.has_flags |= next.has_flags;
+        self.has_defaults |= next.has_defaults;
+        self.data_at = self.data_at.or(next.data_at);
+    }
+}
+
+impl Dropouts {
+    fn add(&mut self, next: &Self) {
+        if self.count == 0 {
+            self.first = next.first;
+        }
+        self.count += next.count;
+        self.millis += next.millis;
+        self.longest = self.longest.max(next.longest);
+    }
+}
