@@ -1,6 +1,7 @@
 //! The unit in which records travel.
 
 mod gather;
+mod split;
 
 use std::ops::Range;
 
