@@ -178,6 +178,16 @@ fn no_utc() -> Complaint {
 /// See [`ShownClock::json`].
 pub(crate) struct JsonTime(Option<i64>, bool);
 
+impl JsonTime {
+    /// Appends it to `json`.
+    pub(crate) fn append(&self, json: &mut Vec<u8>) {
+        match *self {
+            Self(Some(nanos), false) => Seconds(nanos).append(json),
+            _ => json.extend_from_slice(self.to_string().as_bytes()),
+        }
+    }
+}
+
 impl fmt::Display for JsonTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -247,15 +257,43 @@ impl fmt::Display for TextTime {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seconds(pub(crate) i64);
 
+impl Seconds {
+    /// Appends them to `text`: by hand, as every line has a time.
+    pub(crate) fn append(self, text: &mut Vec<u8>) {
+        let nanos = self.0.unsigned_abs();
+        let (mut whole, part) = (nanos / 1_000_000_000, (nanos % 1_000_000_000) as u32);
+        let (mut part, digits) =
+            if part.is_multiple_of(1000) { (part / 1000, 6) } else { (part, 9) };
+        // From the last digit on, in more room than any needs.
+        let (mut place, mut start) = ([b'0'; 24], 24);
+        let mut put = |byte| {
+            start -= 1;
+            place[start] = byte;
+        };
+        for _ in 0..digits {
+            put(b'0' + (part % 10) as u8);
+            part /= 10;
+        }
+        put(b'.');
+        loop {
+            put(b'0' + (whole % 10) as u8);
+            whole /= 10;
+            if whole == 0 {
+                break;
+            }
+        }
+        if self.0 < 0 {
+            put(b'-');
+        }
+        text.extend_from_slice(&place[start..]);
+    }
+}
+
 impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = if self.0 < 0 { "-" } else { "" };
-        let nanos = self.0.unsigned_abs();
-        let (whole, part) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
-        match part % 1000 {
-            0 => write!(f, "{sign}{whole}.{:06}", part / 1000),
-            _ => write!(f, "{sign}{whole}.{part:09}"),
-        }
+        let mut text = Vec::new();
+        self.append(&mut text);
+        f.write_str(&String::from_utf8_lossy(&text))
     }
 }
 
@@ -300,7 +338,11 @@ mod tests {
         assert_eq!(Seconds(1_500_000_000).to_string(), "1.500000");
         assert_eq!(Seconds(1_500_000_001).to_string(), "1.500000001");
         assert_eq!(Seconds(-250_000_000).to_string(), "-0.250000");
+        assert_eq!(Seconds(0).to_string(), "0.000000");
+        assert_eq!(Seconds(-1).to_string(), "-0.000000001");
+        assert_eq!(Seconds(12_000_034_000).to_string(), "12.000034");
         assert_eq!(Seconds(i64::MAX).to_string(), "9223372036.854775807");
+        assert_eq!(Seconds(i64::MIN).to_string(), "-9223372036.854775808");
     }
 
     #[test]

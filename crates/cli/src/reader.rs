@@ -1,50 +1,67 @@
 //! Reading records one after the other, decoding those of one topic together.
 
+mod bench;
+
+use std::{mem, sync::Arc};
+
 use anyhow::Result;
 use logtool_core::{
-    Block, Columns, Cursor, Damage, Decoder, Log, ReadAhead, Run, Selection, TimeOrder,
-    TopicId, TopicSort,
+    Block, Columns, Cursor, Damage, Log, Queue, ReadAhead, Selection, TimeOrder,
+    TopicId, TopicOrigin,
 };
 
+pub(crate) use self::bench::MakeRows;
+use self::bench::{AddRow, Bench};
 use crate::{args::Order, row::Rows};
 
-/// What makes rows of a decoded table.
-pub(crate) type MakeRows = fn(&arrow_array::RecordBatch) -> Result<Rows>;
-
-/// Reads a log block by block.
-pub(crate) struct Reader<'l> {
+/// Reads a log block by block, and makes an `M` of the rows of each: lines, say.
+///
+/// Several blocks are decoded at a time, one on each thread; what is made of them comes
+/// in their order.
+pub(crate) struct Reader<'l, M> {
     log: &'l dyn Log,
     cursor: Box<dyn Cursor + 'l>,
+    /// What is left of the last block that was too much for a bench.
+    rest: Block,
+    /// So many records are enough for a bench; whatever a block has, if that is not told.
+    enough: Option<usize>,
     columns: Columns,
     make_rows: MakeRows,
-    sort: TopicSort,
-    topics: Vec<Topic>,
+    add_row: Arc<AddRow<M>>,
+    /// Benches at which nobody works.
+    idle: Vec<Bench<M>>,
 }
 
-/// What is known of a topic in the block that is being read.
-#[derive(Default)]
-struct Topic {
-    decoder: Option<Box<dyn Decoder>>,
-    rows: Option<Rows>,
-    /// How many rows each record gave, if that is not one each.
-    rows_each: Option<Vec<usize>>,
-    next_record: usize,
-    next_row: usize,
-}
+/// What is done with what was made of rows, and empties it; it says whether it wants more.
+pub(crate) type Take<'t, M> = &'t mut dyn FnMut(&mut M) -> Result<bool>;
+
+/// What is told of damage.
+pub(crate) type Tell<'t> = &'t mut dyn FnMut(&[Damage]) -> Result<()>;
 
 /// About how many bytes a thread reads at a time.
 const PART_BYTES: u64 = 1 << 20;
 
-impl<'l> Reader<'l> {
-    /// A reader of what `selection` wants of `log`, in this `order`.
+/// Where topics are made of others, a thread makes something of so many records at a time,
+/// until it is known how many rows they give, and then of so many rows: the lines of the
+/// points of a block may be 100 times as long as the block.
+const FIRST_RECORDS: usize = 64;
+const ROWS: usize = 1 << 13;
+
+impl<'l, M: Default + Send + 'static> Reader<'l, M> {
+    /// A reader of what `selection` wants of `log`, in this `order`. Of each table it
+    /// makes rows, and `add_row` adds each of these to what is made of them.
     pub(crate) fn new(
         log: &'l dyn Log,
         selection: Selection,
         order: Order,
         columns: Columns,
         make_rows: MakeRows,
+        add_row: impl Fn(TopicId, &Rows, usize, &mut M) + Send + Sync + 'static,
     ) -> Self {
         let columns = Columns { time: selection.time, ..columns };
+        let is_made = log.manifest().topics().any(|(id, topic)| {
+            topic.origin == TopicOrigin::Derived && selection.topics.contains(id)
+        });
         let cursor: Box<dyn Cursor + 'l> = match order {
             Order::Time => Box::new(TimeOrder::new(log, selection)),
             Order::File => {
@@ -52,87 +69,97 @@ impl<'l> Reader<'l> {
                 Box::new(ReadAhead::new(log, plan, selection))
             }
         };
-        let topics = log.manifest().topics.iter().map(|_| Topic::default()).collect();
-        let sort = TopicSort::default();
-        Self { log, cursor, columns, make_rows, sort, topics }
+        let rest = Block::default();
+        let enough = is_made.then_some(FIRST_RECORDS);
+        let (add_row, idle) = (Arc::new(add_row), Vec::new());
+        Self { log, cursor, rest, enough, columns, make_rows, add_row, idle }
     }
 
-    /// Hands every row to `row`, until that says false; and all damage to `damaged`,
-    /// which may fail.
-    pub(crate) fn each(
-        &mut self,
-        row: &mut dyn FnMut(TopicId, &Rows, usize) -> Result<bool>,
-        damaged: &mut dyn FnMut(&[Damage]) -> Result<()>,
-    ) -> Result<()> {
-        let (mut block, mut order) = (Block::default(), Vec::new());
-        while self.cursor.fill(&mut block)? {
-            let mut damage = block.damage().to_vec();
-            order.clear();
-            order.extend(block.iter().map(|record| record.topic));
-            block.sort_by_topic(&mut self.sort);
-            for run in block.runs() {
-                self.decode(run, &mut damage)?;
+    /// Hands all that is made of the rows to `take`, piece by piece, until that says false;
+    /// and all damage to `damaged`, before the rows of the block that it is in. Both may
+    /// fail, and are called by this thread.
+    pub(crate) fn each(mut self, take: Take<'_, M>, damaged: Tell<'_>) -> Result<()> {
+        match rayon::current_num_threads() {
+            1 => self.one_by_one(take, damaged),
+            _ => self.side_by_side(take, damaged),
+        }
+    }
+
+    /// Hands out the rows of each record before those of the next are made: nothing is
+    /// kept for which nobody waits.
+    fn one_by_one(&mut self, take: Take<'_, M>, damaged: Tell<'_>) -> Result<()> {
+        self.enough = None;
+        while let Some(mut bench) = self.fill()? {
+            bench.decode(self.make_rows)?;
+            tell(&bench, damaged)?;
+            if !bench.make(&*self.add_row, take)? {
+                break;
             }
-            if !damage.is_empty() {
-                damaged(&damage)?;
+            self.idle.push(bench);
+        }
+        Ok(())
+    }
+
+    /// Makes all of a block, or of as much of it as is enough, by whichever thread has
+    /// nothing else to do.
+    fn side_by_side(&mut self, take: Take<'_, M>, damaged: Tell<'_>) -> Result<()> {
+        let mut queue: Queue<Result<Bench<M>>> = Queue::new();
+        let mut taken = |done: Result<Bench<M>>, reader: &mut Self| {
+            let mut bench = done?;
+            tell(&bench, damaged)?;
+            let is_more = take(&mut bench.made)?;
+            // The cursor did that before the bytes were decoded.
+            reader.log.source().release(bench.bytes.clone());
+            if let Some(enough) = &mut reader.enough {
+                let records = (ROWS * bench.block.len()).checked_div(bench.rows);
+                *enough = records.unwrap_or(*enough).max(1);
             }
-            for topic in &order {
-                if !self.topics[topic.index()].hand_out(*topic, row)? {
+            reader.idle.push(bench);
+            anyhow::Ok(is_more)
+        };
+        let ended = loop {
+            let mut bench = match self.fill() {
+                Ok(Some(bench)) => bench,
+                Ok(None) => break Ok(()),
+                Err(err) => break Err(err), // told after what came before
+            };
+            let (make_rows, add_row) = (self.make_rows, self.add_row.clone());
+            queue.push(move || {
+                bench.decode(make_rows)?;
+                bench.make(&*add_row, &mut |_| Ok(true))?;
+                Ok(bench)
+            });
+            while let Some(done) = queue.next() {
+                if !taken(done, self)? {
                     return Ok(());
                 }
             }
+        };
+        while let Some(done) = queue.wait() {
+            if !taken(done, self)? {
+                return Ok(());
+            }
         }
-        Ok(())
+        ended
     }
 
-    /// Makes the rows of `run`, which are all of a topic that the block has.
-    fn decode(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) -> Result<()> {
-        let topic = &mut self.topics[run.topic().index()];
-        let decoder = match &mut topic.decoder {
-            Some(decoder) => decoder,
-            none => none.insert(self.log.decoder(run.topic(), &self.columns)?),
-        };
-        let mut found = Vec::new();
-        decoder.append(run, &mut found);
-        topic.rows_each = None;
-        if decoder.rows() != run.len() {
-            // Some record gave none, or several: find out which.
-            decoder.take()?;
-            found.clear();
-            let mut rows_each = Vec::with_capacity(run.len());
-            for record in run.singles() {
-                let before = decoder.rows();
-                decoder.append(record, &mut found);
-                rows_each.push(decoder.rows() - before);
-            }
-            topic.rows_each = Some(rows_each);
+    /// The next block, on a bench that is ready for its records; nothing at the end.
+    fn fill(&mut self) -> Result<Option<Bench<M>>> {
+        let mut bench = self.idle.pop().unwrap_or_default();
+        if !self.rest.is_empty() {
+            bench.block = mem::take(&mut self.rest);
+        } else if !self.cursor.fill(&mut bench.block)? {
+            return Ok(None);
         }
-        damage.append(&mut found);
-        topic.rows = Some((self.make_rows)(&decoder.take()?)?);
-        (topic.next_record, topic.next_row) = (0, 0);
-        Ok(())
+        if let Some(enough) = self.enough.filter(|enough| bench.block.len() > *enough) {
+            self.rest = bench.block.split_off(enough);
+        }
+        bench.prepare(self.log, &self.columns)?;
+        Ok(Some(bench))
     }
 }
 
-impl Topic {
-    /// Hands out the rows of the next record.
-    fn hand_out(
-        &mut self,
-        id: TopicId,
-        row: &mut dyn FnMut(TopicId, &Rows, usize) -> Result<bool>,
-    ) -> Result<bool> {
-        let Some(rows) = &self.rows else { return Ok(true) };
-        let count = match &self.rows_each {
-            Some(rows_each) => rows_each.get(self.next_record).copied().unwrap_or(0),
-            None => 1,
-        };
-        self.next_record += 1;
-        for _ in 0..count {
-            self.next_row += 1;
-            if !row(id, rows, self.next_row - 1)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
+/// Tells what was damaged in a block, if anything was.
+fn tell<M>(bench: &Bench<M>, damaged: Tell<'_>) -> Result<()> {
+    if bench.damage.is_empty() { Ok(()) } else { damaged(&bench.damage) }
 }

@@ -8,9 +8,9 @@ use anyhow::Result;
 use arrow_array::{
     Array, ArrayRef, RecordBatch, StringArray, cast::AsArray as _, types::*,
 };
-use arrow_schema::{DataType, Schema};
+use arrow_schema::DataType;
 use logtool_core::Timestamp;
-use logtool_sinks::JsonRows;
+use logtool_sinks::{JsonColumn, JsonRows};
 
 use crate::{args::LevelChoice, clock::ShownClock, human::plain, message};
 
@@ -25,7 +25,7 @@ pub(crate) struct Rows {
 /// How the other columns are printed.
 enum Form {
     Json(JsonRows),
-    Text(Vec<(String, JsonRows)>),
+    Text(Vec<(String, JsonColumn)>),
     Message(StringArray),
 }
 
@@ -50,8 +50,9 @@ impl Rows {
         let schema = batch.schema();
         let mut columns = Vec::new();
         for index in 1..batch.num_columns() {
-            let name = schema.field(index).name();
-            columns.push((format!("{name}="), nameless(&batch, index)?));
+            let field = schema.field(index);
+            let values = JsonColumn::new(field, batch.column(index))?;
+            columns.push((format!("{}=", field.name()), values));
         }
         Ok(Self { times, levels: None, form: Form::Text(columns) })
     }
@@ -84,7 +85,8 @@ impl Rows {
         let time = self.time(row);
         match &self.form {
             Form::Json(rows) => {
-                let _ = write!(line, "{{\"time\":{},", clock.json(time));
+                line.extend_from_slice(b"{\"time\":");
+                clock.json(time).append(line);
                 match label {
                     Some(label) => {
                         line.extend_from_slice(label.json.as_bytes());
@@ -94,17 +96,17 @@ impl Rows {
                     None => {
                         let start = line.len();
                         rows.write_row(row, line);
-                        line.remove(start);
+                        line[start] = b','; // in place of the `{`
                     }
                 }
             }
             Form::Text(columns) => {
                 let label = label.map_or("", |label| &label.text);
                 let _ = write!(line, "{}  {label} ", clock.exact_text(time));
-                for (name, rows) in columns {
+                for (name, values) in columns {
                     line.push(b' ');
                     line.extend_from_slice(name.as_bytes());
-                    write_value(rows, row, line);
+                    values.write(row, line);
                 }
             }
             Form::Message(messages) => {
@@ -127,27 +129,10 @@ impl Label {
     pub(crate) fn new(label: &str, width: usize) -> Self {
         let quoted = serde_json::Value::from(label);
         Self {
-            json: format!("\"topic\":{quoted},\"data\":"),
+            json: format!(",\"topic\":{quoted},\"data\":"),
             text: format!("{:width$}", plain(label)),
         }
     }
-}
-
-/// One column of `batch`, as a table of which the only column has no name.
-fn nameless(batch: &RecordBatch, index: usize) -> Result<JsonRows> {
-    let column = batch.project(&[index])?;
-    let field = column.schema().field(0).clone().with_name("");
-    let schema = Schema::new(vec![field]);
-    let column = RecordBatch::try_new(schema.into(), column.columns().to_vec())?;
-    Ok(JsonRows::new(&column)?)
-}
-
-/// Appends the value that is all of the row: what stands in `{"":…}`.
-fn write_value(rows: &JsonRows, row: usize, line: &mut Vec<u8>) {
-    let start = line.len();
-    rows.write_row(row, line);
-    line.pop();
-    line.drain(start..start + br#"{"":"#.len());
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod gather;
 mod sort;
+mod split;
 
 use std::ops::Range;
 

@@ -77,17 +77,20 @@ impl JsonRows {
 
 /// The values of one column as JSON, for where they are only a part of a row.
 #[derive(Debug)]
-pub(crate) struct JsonColumn(Values);
+pub struct JsonColumn(Values);
 
 impl JsonColumn {
-    pub(crate) fn new(
+    /// The values of `column`, which is `field` of a table. It is an error if it is of a
+    /// type that no log has.
+    pub fn new(
         field: &arrow_schema::Field,
         column: &arrow_array::ArrayRef,
     ) -> Result<Self> {
         Ok(Self(Values::new(field, column, 0)?))
     }
 
-    pub(crate) fn write(&self, row: usize, json: &mut Vec<u8>) {
+    /// Adds value number `row` to `json`, or null if there is none.
+    pub fn write(&self, row: usize, json: &mut Vec<u8>) {
         self.0.write(row, json);
     }
 }

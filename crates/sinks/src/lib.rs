@@ -67,7 +67,7 @@ pub use crate::{
     csv::{CsvOptions, CsvSink},
     file_name::{FileNames, NameStyle},
     ipc::IpcSink,
-    json::JsonRows,
+    json::{JsonColumn, JsonRows},
     jsonl::JsonLinesSink,
     parquet::{Floats, ParquetSink},
     partition::Partition,

@@ -1,6 +1,6 @@
 //! `logtool cat`: records, in the order of the file or of time.
 
-use std::io::Write as _;
+use std::io::{self, Write};
 
 use anyhow::{Context as _, Result};
 use logtool_core::{Columns, Selection, TopicId, View};
@@ -60,16 +60,17 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     let columns = Columns { labels, ..Columns::all(View::Nested) };
     let topics = selection.topics.clone();
     let make_rows = if is_text { Rows::text } else { Rows::json };
-    let mut reader = Reader::new(log, selection, args.order, columns, make_rows);
-    let (mut out, mut line) = (terminal::stdout(), Vec::new());
+    let add_row = move |topic: TopicId, rows: &Rows, row, lines: &mut Lines| {
+        rows.write(row, &clock, Some(&print[topic.index()]), &mut lines.text);
+        lines.ends.push(lines.text.len());
+    };
+    let reader = Reader::new(log, selection, args.order, columns, make_rows, add_row);
+    let mut out = terminal::stdout();
     let mut left = args.count.unwrap_or(u64::MAX);
     if left > 0 {
         let read = reader.each(
-            &mut |topic: TopicId, rows, row| {
-                line.clear();
-                rows.write(row, &clock, Some(&print[topic.index()]), &mut line);
-                out.write_all(&line)?;
-                left -= 1;
+            &mut |lines| {
+                left -= lines.print(left, &mut out)?;
                 Ok(left > 0)
             },
             &mut |damage| {
@@ -81,4 +82,27 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     }
     out.flush()?;
     Ok(findings.tell(global.quiet))
+}
+
+/// Lines that are to be printed.
+#[derive(Default)]
+struct Lines {
+    text: Vec<u8>,
+    /// Where in the text each line ends.
+    ends: Vec<usize>,
+}
+
+impl Lines {
+    /// Prints as many of the lines as there are, but no more than `most`; says how many,
+    /// and forgets them all.
+    fn print(&mut self, most: u64, out: &mut impl Write) -> io::Result<u64> {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let printed = self.ends.len().min(most);
+        if let Some(end) = printed.checked_sub(1).and_then(|last| self.ends.get(last)) {
+            out.write_all(&self.text[..*end])?;
+        }
+        self.text.clear();
+        self.ends.clear();
+        Ok(printed as u64)
+    }
 }

@@ -33,20 +33,26 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
     findings.check(global.strict)?;
 
     let make_rows = if args.json { json } else { text };
-    let mut reader = Reader::new(
+    let level = args.level;
+    let reader = Reader::new(
         &*opened.log,
         selection,
         Order::File,
         Columns::default(),
         make_rows,
+        move |_, rows, row, lines: &mut Vec<(Timestamp, Vec<u8>)>| {
+            if level.is_none_or(|least| rows.is_urgent(row, least)) {
+                let mut line = Vec::new();
+                rows.write(row, &clock, None, &mut line);
+                lines.push((rows.time(row), line));
+            }
+        },
     );
     let mut lines = Lines { out: terminal::stdout(), waiting: Vec::new(), bytes: 0 };
     reader.each(
-        &mut |_, rows, row| {
-            if args.level.is_none_or(|least| rows.is_urgent(row, least)) {
-                let mut line = Vec::new();
-                rows.write(row, &clock, None, &mut line);
-                lines.add(rows.time(row), line)?;
+        &mut |more| {
+            for (time, line) in more.drain(..) {
+                lines.add(time, line)?;
             }
             Ok(true)
         },

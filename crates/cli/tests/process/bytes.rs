@@ -87,6 +87,20 @@ pub(crate) fn log_of_field(field: &str) -> Vec<u8> {
     log
 }
 
+/// A log of `count` records, a microsecond apart: of two instances in turn, of which each
+/// tells the number of the record; and a string before each tenth thousand.
+pub(crate) fn mixed_log(count: u32) -> Vec<u8> {
+    let mut log = definitions();
+    for row in 0..count {
+        let time = 1_000_000 + u64::from(row);
+        if row % 10_000 == 0 {
+            log.extend(string(b'6', time, &format!("now {row}")));
+        }
+        log.extend(att((row % 2) as u8, time, row as f32));
+    }
+    log
+}
+
 /// A log of `count` records of one topic.
 pub(crate) fn long_log(count: u64) -> Vec<u8> {
     let mut log = definitions();

@@ -1,6 +1,12 @@
 //! `logtool cat`.
 
-use std::{io::Read as _, process::Stdio};
+use std::{
+    io::{Cursor, Read as _},
+    process::Stdio,
+};
+
+use logtool_core::Timestamp;
+use logtool_rosbag::{ConnectionHeader, Writer, WriterOptions};
 
 use crate::{bytes, program::Folder};
 
@@ -94,6 +100,83 @@ fn a_cut_log_is_read_to_the_cut_and_the_loss_is_told() {
     assert_eq!((run.status, &*run.stderr), (3, ""));
     let run = folder.run(&["cat", "flight.ulg", "--strict"]).ended(1, &["damaged"]);
     assert_eq!(run.stdout, "");
+}
+
+/// The lines of `bytes::mixed_log`.
+fn mixed_lines(count: u32) -> Vec<String> {
+    let mut lines = Vec::new();
+    for row in 0..count {
+        let time = format!("{{\"time\":1.{row:06},\"topic\":");
+        if row % 10_000 == 0 {
+            lines.push(format!(
+                "{time}\"logged_strings\",\"data\":{{\"level\":\"info\",\"tag\":null,\
+                 \"message\":\"now {row}\"}}}}\n"
+            ));
+        }
+        let topic = if row % 2 == 0 { "att" } else { "att.1" };
+        lines.push(format!("{time}\"{topic}\",\"data\":{{\"x\":{row}.0}}}}\n"));
+    }
+    lines
+}
+
+/// 3 MB, which are a dozen blocks.
+const MANY: u32 = 150_000;
+
+#[test]
+fn lines_are_in_order_and_counted_however_many_threads_make_them() {
+    let folder = Folder::with(&bytes::mixed_log(MANY));
+    let lines = mixed_lines(MANY);
+    for threads in ["1", "2", "5"] {
+        let cat = |args: &[&str]| {
+            let all = [&["cat", "flight.ulg", "--threads", threads], args].concat();
+            folder.run(&all).succeeded().stdout
+        };
+        assert!(cat(&[]) == lines.concat(), "{threads} threads");
+        assert!(cat(&["--order", "time"]) == lines.concat(), "{threads} threads");
+        for count in [1, 7, 77_777, lines.len() - 1, lines.len() + 1] {
+            let printed = cat(&["-n", &count.to_string()]);
+            let expected = lines[..count.min(lines.len())].concat();
+            assert!(printed == expected, "{count} by {threads} threads");
+        }
+    }
+}
+
+#[test]
+fn damage_is_told_and_ends_a_strict_run_however_many_threads_decode() {
+    // 60,000 numbers, each of which is its second; a message of half a number after 40,000.
+    let mut bag =
+        Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
+    let header = ConnectionHeader::new("/n", "std_msgs/UInt32", "uint32 data\n");
+    let numbers = bag.connect(&header).unwrap();
+    for number in 0..60_000_u32 {
+        let time = Timestamp::from_nanos(i64::from(number) * 1_000_000_000);
+        bag.write(numbers, time, &number.to_le_bytes()).unwrap();
+        if number == 39_999 {
+            bag.write(numbers, time, &[1, 2]).unwrap();
+        }
+    }
+    let folder = Folder::new();
+    folder.write("n.bag", &bag.finish().unwrap().into_inner());
+    let line = |number: u32| {
+        format!(
+            "{{\"time\":{number}.000000,\"topic\":\"/n\",\"data\":{{\"data\":{number}}}}}\n"
+        )
+    };
+    let lines: Vec<String> = (0..60_000).map(line).collect();
+    for threads in ["1", "2", "5"] {
+        let cat = |args: &[&str]| {
+            folder.run(&[&["cat", "n.bag", "--threads", threads], args].concat())
+        };
+        let run = cat(&[]).ended(3, &["n.bag: damaged: ", "/n", "1 record"]);
+        assert!(run.stdout == lines.concat(), "{threads} threads");
+        let run = cat(&["--strict"]).ended(1, &["error: n.bag: damaged: "]);
+        // What came before the block that the damage is in.
+        assert!(lines[..40_000].concat().starts_with(&run.stdout), "{threads} threads");
+        assert!(run.stdout.ends_with("}}\n"), "{threads} threads");
+        // Who has enough before does not hear of it.
+        let run = cat(&["--strict", "-n", "100"]).succeeded();
+        assert!(run.stdout == lines[..100].concat(), "{threads} threads");
+    }
 }
 
 #[test]

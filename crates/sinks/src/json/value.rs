@@ -1,5 +1,7 @@
 //! The values of a column, of whatever type, as JSON.
 
+use std::ops::Range;
+
 use arrow_array::{Array, ArrayRef, OffsetSizeTrait, cast::AsArray as _, types::*};
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, TimeUnit};
@@ -7,6 +9,7 @@ use logtool_core::{Error, ErrorKind, Result};
 
 use crate::{
     clock::{TimeForm, iso_second, nanos},
+    digits::Place,
     number::Number,
 };
 
@@ -194,14 +197,12 @@ impl Kind {
             Self::List(ends, values) => {
                 let (start, end) = ends(row);
                 (start <= end).then_some(())?;
-                json.push(b'[');
-                for value in start..end {
-                    if value > start {
-                        json.push(b',');
-                    }
-                    values.write(value, json);
+                match (&values.nulls, &values.kind) {
+                    (None, Kind::Number(all)) => all.write_list(start..end, json),
+                    _ => write_list(start..end, json, |row, json| {
+                        values.write(row, json)
+                    }),
                 }
-                json.push(b']');
             }
             Self::Struct(columns) => {
                 for (key, values) in columns {
@@ -218,12 +219,22 @@ impl Kind {
 /// Numbers of some type.
 trait Numbers: Send + Sync {
     fn write(&self, row: usize, json: &mut Vec<u8>) -> Option<()>;
+
+    /// Adds a list of those in `rows`, none of which is null.
+    fn write_list(&self, rows: Range<usize>, json: &mut Vec<u8>);
 }
 
 impl<N: Number + arrow_buffer::ArrowNativeType> Numbers for ScalarBuffer<N> {
     fn write(&self, row: usize, json: &mut Vec<u8>) -> Option<()> {
         put_number(*self.get(row)?, json);
         Some(())
+    }
+
+    fn write_list(&self, rows: Range<usize>, json: &mut Vec<u8>) {
+        write_list(rows, json, |row, json| match self.get(row) {
+            Some(number) => put_number(*number, json),
+            None => json.extend_from_slice(b"null"),
+        });
     }
 }
 
@@ -244,10 +255,28 @@ impl Texts for arrow_array::FixedSizeBinaryArray {
     }
 }
 
+/// Adds a list of what `write` adds for each of `rows`.
+fn write_list(
+    rows: Range<usize>,
+    json: &mut Vec<u8>,
+    write: impl Fn(usize, &mut Vec<u8>),
+) {
+    json.push(b'[');
+    for row in rows.clone() {
+        if row > rows.start {
+            json.push(b',');
+        }
+        write(row, json);
+    }
+    json.push(b']');
+}
+
+/// Adds a number, made where it belongs: it is so short that to copy it takes as long.
 fn put_number(number: impl Number, json: &mut Vec<u8>) {
-    let mut place = [0; 32];
-    let len = number.put_json(&mut place);
-    json.extend_from_slice(&place[..len]);
+    let start = json.len();
+    json.extend_from_slice(&[0; size_of::<Place>()]);
+    let len = json.last_chunk_mut().map_or(0, |place| number.put_json(place));
+    json.truncate(start + len);
 }
 
 fn write_time(form: TimeForm, nanos: i64, json: &mut Vec<u8>) {

@@ -16,6 +16,7 @@ use crate::{
     human::counted,
     opened::Opened,
     reader::Reader,
+    row::Rows,
 };
 
 /// More messages than these are not shown.
@@ -31,29 +32,23 @@ pub(super) fn messages(
     let Ok((topics, text, _)) = messages::said(manifest) else { return Ok(Vec::new()) };
     let clock = ShownClock::new(manifest, TimeChoice::Boot)?;
     let selection = Selection { topics, time };
-    let mut reader = Reader::new(log, selection, Order::File, Columns::default(), text);
+    let reader = Reader::new(
+        log,
+        selection,
+        Order::File,
+        Columns::default(),
+        text,
+        move |_, rows, row, said: &mut Vec<(Timestamp, Row)>| {
+            said.push((rows.time(row), line(rows, row, &clock)));
+        },
+    );
     let mut all: Vec<(Timestamp, Row)> = Vec::new();
-    let mut more = 0_u64;
+    let mut more = 0;
     reader.each(
-        &mut |_, rows, row| {
-            if all.len() >= MOST {
-                more += 1;
-                return Ok(true);
-            }
-            let mut line = Vec::new();
-            rows.write(row, &clock, None, &mut line);
-            let line = String::from_utf8_lossy(&line);
-            // `[time] LEVEL  text`
-            let (time, rest) = line.trim_end().split_once("] ").unwrap_or(("", &line));
-            let (level, text) = rest.split_once(' ').unwrap_or(("", rest));
-            let cells = [time.trim_start_matches('['), level, text.trim_start()];
-            all.push((
-                rows.time(row),
-                Row {
-                    cells: cells.map(str::to_owned).to_vec(),
-                    is_warning: rows.is_urgent(row, LevelChoice::Warning),
-                },
-            ));
+        &mut |said| {
+            let shown = said.len().min(MOST - all.len());
+            all.extend(said.drain(..shown));
+            more += said.drain(..).len() as u64;
             Ok(true)
         },
         &mut |damage| {
@@ -72,6 +67,21 @@ pub(super) fn messages(
         blocks.push(Block::Note(format!("and {} more", counted(more, "message"))));
     }
     Ok(blocks)
+}
+
+/// What was said in row number `row`.
+fn line(rows: &Rows, row: usize, clock: &ShownClock) -> Row {
+    let mut line = Vec::new();
+    rows.write(row, clock, None, &mut line);
+    let line = String::from_utf8_lossy(&line);
+    // `[time] LEVEL  text`
+    let (time, rest) = line.trim_end().split_once("] ").unwrap_or(("", &line));
+    let (level, text) = rest.split_once(' ').unwrap_or(("", rest));
+    let cells = [time.trim_start_matches('['), level, text.trim_start()];
+    Row {
+        cells: cells.map(str::to_owned).to_vec(),
+        is_warning: rows.is_urgent(row, LevelChoice::Warning),
+    }
 }
 
 /// The parameters that are not at their default; all, where the log knows no defaults.

@@ -1,0 +1,156 @@
+//! What one thread makes of a block.
+
+use std::ops::Range;
+
+use anyhow::Result;
+use arrow_array::RecordBatch;
+use logtool_core::{Block, Columns, Damage, Decoder, Log, Run, TopicId, TopicSort};
+
+use crate::row::Rows;
+
+/// What makes rows of a decoded table.
+pub(crate) type MakeRows = fn(&RecordBatch) -> Result<Rows>;
+
+/// What adds a row of a topic to what is made of the rows.
+pub(super) type AddRow<M> = dyn Fn(TopicId, &Rows, usize, &mut M) + Send + Sync;
+
+/// A block, and all that it takes to make something of its records; used again for others.
+#[derive(Default)]
+pub(super) struct Bench<M> {
+    pub(super) block: Block,
+    /// Where in the file they lie, if they are in its order.
+    pub(super) bytes: Range<u64>,
+    /// The topics of the records, in the order of these.
+    order: Vec<TopicId>,
+    sort: TopicSort,
+    topics: Vec<Topic>,
+    /// What is damaged of the block, and of what it says.
+    pub(super) damage: Vec<Damage>,
+    /// How many rows there are.
+    pub(super) rows: usize,
+    /// What is made of the rows.
+    pub(super) made: M,
+}
+
+/// How the records of a topic are decoded.
+#[derive(Default)]
+struct Topic {
+    decoder: Option<Box<dyn Decoder>>,
+    /// Whether not each of the last records gave one row.
+    is_uneven: bool,
+    table: Option<Table>,
+}
+
+/// The records of a topic in a block, decoded.
+struct Table {
+    rows: Rows,
+    /// How many rows each record gave, if that is not one each.
+    rows_each: Option<Vec<usize>>,
+    next_record: usize,
+    next_row: usize,
+}
+
+impl<M> Bench<M> {
+    /// Gets ready for the records of the block, which are of `log`.
+    pub(super) fn prepare(&mut self, log: &dyn Log, columns: &Columns) -> Result<()> {
+        self.topics.resize_with(log.manifest().topics.len(), Topic::default);
+        self.order.clear();
+        for record in self.block.iter() {
+            self.order.push(record.topic);
+            let decoder = &mut self.topics[record.topic.index()].decoder;
+            if decoder.is_none() {
+                *decoder = Some(log.decoder(record.topic, columns)?);
+            }
+        }
+        let last = self.block.len().saturating_sub(1);
+        if let (Some(first), Some(last)) = (self.block.get(0), self.block.get(last)) {
+            self.bytes = first.offset..last.offset + last.payload.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Makes rows of the records.
+    pub(super) fn decode(&mut self, make_rows: MakeRows) -> Result<()> {
+        self.damage.clear();
+        self.damage.extend_from_slice(self.block.damage());
+        self.rows = 0;
+        self.block.sort_by_topic(&mut self.sort);
+        for run in self.block.runs() {
+            let topic = &mut self.topics[run.topic().index()];
+            self.rows += topic.decode(run, make_rows, &mut self.damage)?;
+        }
+        Ok(())
+    }
+
+    /// Adds all rows to what is made of them, in the order of the records. After those of
+    /// each, `take` may take what is made already; says whether it wanted everything.
+    pub(super) fn make(
+        &mut self,
+        add_row: &AddRow<M>,
+        take: &mut dyn FnMut(&mut M) -> Result<bool>,
+    ) -> Result<bool> {
+        for id in &self.order {
+            let Some(table) = &mut self.topics[id.index()].table else { continue };
+            for row in table.rows_of_next() {
+                add_row(*id, &table.rows, row, &mut self.made);
+            }
+            if !take(&mut self.made)? {
+                return Ok(false);
+            }
+        }
+        for run in self.block.runs() {
+            self.topics[run.topic().index()].table = None;
+        }
+        Ok(true)
+    }
+}
+
+impl Topic {
+    /// Makes the rows of `run`, which are all of the topic that the block has; says how
+    /// many there are.
+    fn decode(
+        &mut self,
+        run: Run<'_>,
+        make_rows: MakeRows,
+        damage: &mut Vec<Damage>,
+    ) -> Result<usize> {
+        let Some(decoder) = &mut self.decoder else { return Ok(0) };
+        let mut found = Vec::new();
+        if !self.is_uneven {
+            decoder.append(run, &mut found);
+            self.is_uneven = decoder.rows() != run.len();
+            if self.is_uneven {
+                // Some record gave none, or several: find out which.
+                decoder.take()?;
+                found.clear();
+            }
+        }
+        let rows_each = self.is_uneven.then(|| {
+            let mut each = Vec::with_capacity(run.len());
+            for record in run.singles() {
+                let before = decoder.rows();
+                decoder.append(record, &mut found);
+                each.push(decoder.rows() - before);
+            }
+            each
+        });
+        damage.append(&mut found);
+        let batch = decoder.take()?;
+        let rows = make_rows(&batch)?;
+        self.table = Some(Table { rows, rows_each, next_record: 0, next_row: 0 });
+        Ok(batch.num_rows())
+    }
+}
+
+impl Table {
+    /// The rows of the next record.
+    fn rows_of_next(&mut self) -> Range<usize> {
+        let count = match &self.rows_each {
+            Some(rows_each) => rows_each.get(self.next_record).copied().unwrap_or(0),
+            None => 1,
+        };
+        self.next_record += 1;
+        self.next_row += count;
+        self.next_row - count..self.next_row
+    }
+}
