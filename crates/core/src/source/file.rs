@@ -1,0 +1,114 @@
+//! Files.
+
+use std::{fs::File, io, ops::Range, sync::Arc};
+
+use bytes::Bytes;
+
+use crate::source::{Source, spare::Spare};
+
+/// A file, read with positioned reads.
+#[derive(Debug)]
+pub struct FileSource {
+    file: File,
+    len: u64,
+    spare: Arc<Spare>,
+}
+
+impl FileSource {
+    /// The file as it is now; what is appended later is not seen.
+    pub fn new(file: File) -> io::Result<Self> {
+        let len = file.metadata()?.len();
+        Ok(Self { file, len, spare: Arc::default() })
+    }
+}
+
+impl Source for FileSource {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&self, range: Range<u64>) -> io::Result<Bytes> {
+        let (start, end) = (range.start.min(self.len), range.end.min(self.len));
+        let len = end.saturating_sub(start) as usize;
+        let mut lent = self.spare.lend(len);
+        let read = read_exact_at(&self.file, start, len, lent.buffer());
+        read.map_err(|err| match err.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                io::Error::new(err.kind(), "the file got shorter while it was read")
+            }
+            _ => err,
+        })?;
+        Ok(lent.into_bytes())
+    }
+}
+
+/// Reads `len` bytes from `offset` on into `bytes`, which is empty: into memory that
+/// nobody has cleared.
+#[cfg(unix)]
+fn read_exact_at(
+    file: &File,
+    offset: u64,
+    len: usize,
+    bytes: &mut Vec<u8>,
+) -> io::Result<()> {
+    bytes.reserve_exact(len);
+    while bytes.len() < len {
+        let at = offset + bytes.len() as u64;
+        match rustix::io::pread(file, rustix::buffer::spare_capacity(bytes), at) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(err) => return Err(err.into()),
+        }
+    }
+    bytes.truncate(len); // there may have been room for more
+    Ok(())
+}
+
+#[cfg(windows)]
+fn read_exact_at(
+    file: &File,
+    offset: u64,
+    len: usize,
+    bytes: &mut Vec<u8>,
+) -> io::Result<()> {
+    use std::os::windows::fs::FileExt as _;
+    let mut have = 0;
+    bytes.resize(len, 0);
+    while have < len {
+        match file.seek_read(&mut bytes[have..], offset + have as u64)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            read => have += read,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_gives_what_it_has_of_any_range() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let bytes: Vec<u8> =
+            (0..700_000_u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
+        std::fs::write(&file, &bytes).unwrap();
+        let source = FileSource::new(file.reopen().unwrap()).unwrap();
+        for (start, end) in [(0, 1), (5, 5), (3, 600_001), (699_990, u64::MAX)] {
+            let wanted = &bytes[start as usize..bytes.len().min(end as usize)];
+            assert!(source.read_at(start..end).unwrap() == wanted, "{start}..{end}");
+        }
+        assert!(source.read_at(700_000..700_001).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_file_that_gets_shorter_is_told_of() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&file, [7; 100]).unwrap();
+        let source = FileSource::new(file.reopen().unwrap()).unwrap();
+        file.as_file().set_len(40).unwrap();
+        assert_eq!(source.read_at(0..40).unwrap(), &[7; 40][..]);
+        let err = source.read_at(30..60).unwrap_err();
+        assert!(err.to_string().contains("got shorter"), "{err}");
+    }
+}
