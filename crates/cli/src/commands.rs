@@ -39,10 +39,16 @@ pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
         Command::Merge(args) => inputs::expand(&mut args.files)?,
         _ => {}
     }
+    let mut pool = rayon::ThreadPoolBuilder::new();
     if let Some(threads) = global.threads {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into());
-        pool.build_global().context("the threads cannot be started")?;
+        pool = pool.num_threads(threads.into());
     }
+    if !matches!(args.command, Command::Batch(_) | Command::Index(_)) {
+        // This thread works too: one more would take turns with the others. (Whoever goes
+        // through many logs has a thread for each of them, and waits here.)
+        pool = pool.use_current_thread();
+    }
+    pool.build_global().context("the threads cannot be started")?;
     match &args.command {
         Command::Convert(ConvertArgs { inputs, out: Some(out), .. }) => {
             itself::refuse(out, inputs)?;

@@ -91,6 +91,11 @@ impl<'l> ReadAhead<'l> {
     pub fn fill_part(&mut self, block: &mut Block) -> Result<bool> {
         self.begin();
         let Some(Begun { slot, .. }) = self.begun.front() else { return Ok(false) };
+        // While somebody else is at it, help with the others.
+        let others = || self.begun.iter().skip(1);
+        while slot.is_awaited() && others().any(|one| one.slot.read_ahead(&self.spare))
+        {
+        }
         let filled = slot.fill(block, &self.spare);
         if !matches!(filled, Ok(true))
             && let Some(Begun { log, part, .. }) = self.begun.pop_front()
@@ -123,7 +128,9 @@ impl<'l> ReadAhead<'l> {
             let slot = Arc::new(Slot::new(from.read(&part, selection)));
             if self.width > 1 {
                 let (slot, spare) = (slot.clone(), self.spare.clone());
-                rayon::spawn(move || slot.read_ahead(&spare));
+                rayon::spawn(move || {
+                    slot.read_ahead(&spare);
+                });
             }
             self.begun.push_back(Begun { log, part, slot });
         }

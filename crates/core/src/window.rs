@@ -1,24 +1,33 @@
 //! Looking through a file from its start to its end, a window at a time.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, io, sync::Arc};
 
-use crate::{error::Result, source::Source};
 use bytes::Bytes;
+
+use crate::{error::Result, queue::Queue, source::Source};
 
 /// The least that is read at once.
 const WINDOW: u64 = 1 << 20;
+/// How much of that is read with the next window too: what begins in one ends in the
+/// other, unless it is longer.
+const BOTH: u64 = 64 << 10;
 
-/// A window onto a source.
+/// A window onto a source. While somebody looks at it, another thread of the current rayon
+/// pool reads what comes next, once it is seen that somebody goes on.
 pub struct Window<'s> {
     source: &'s Arc<dyn Source>,
     start: u64,
     bytes: Bytes,
+    /// The next window, and where it is to begin.
+    next: Queue<io::Result<Bytes>>,
+    next_start: u64,
 }
 
 impl<'s> Window<'s> {
     /// A window onto `source`.
     pub fn new(source: &'s Arc<dyn Source>) -> Self {
-        Self { source, start: 0, bytes: Bytes::new() }
+        let (bytes, next) = (Bytes::new(), Queue::of(1));
+        Self { source, start: 0, bytes, next, next_start: 0 }
     }
 
     /// The bytes from `at` on: at least `need` of them where the source has so many.
@@ -27,13 +36,34 @@ impl<'s> Window<'s> {
         let wanted = at.saturating_add(need as u64).min(self.source.len());
         if at < self.start || at > have || wanted > have {
             let passed = self.start..at.clamp(self.start, have);
+            let goes_on = (self.start..=have).contains(&at) && have > 0;
             self.bytes = Bytes::new();
             self.source.release(passed);
-            let end = at.saturating_add(WINDOW.max(need as u64));
-            self.bytes = self.source.read_at(at..end)?;
-            self.start = at;
+            // What could not be read may not be needed, or is read again here.
+            let read = self.next.wait().and_then(io::Result::ok).unwrap_or_default();
+            let read_to = self.next_start + read.len() as u64;
+            if self.next_start <= at && at < read_to && wanted <= read_to {
+                (self.start, self.bytes) = (self.next_start, read);
+            } else {
+                let end = at.saturating_add(WINDOW.max(need as u64));
+                (self.start, self.bytes) = (at, self.source.read_at(at..end)?);
+            }
+            if goes_on && rayon::current_num_threads() > 1 {
+                self.read_ahead();
+            }
         }
         Ok(self.bytes.slice((at - self.start) as usize..))
+    }
+
+    /// Lets another thread read the next window.
+    fn read_ahead(&mut self) {
+        let have = self.start + self.bytes.len() as u64;
+        let start = have.saturating_sub(BOTH).max(self.start);
+        if have < self.source.len() {
+            let source = self.source.clone();
+            self.next.push(move || source.read_at(start..start.saturating_add(WINDOW)));
+            self.next_start = start;
+        }
     }
 
     /// The `len` bytes from `at` on, or what there is of them. The window stays where it
@@ -58,5 +88,80 @@ impl Drop for Window<'_> {
 impl fmt::Debug for Window<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Window").field("start", &self.start).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        ops::Range,
+        sync::atomic::{AtomicU64, Ordering::Relaxed},
+    };
+
+    use super::*;
+
+    /// Counts the bytes that are read.
+    struct Counted(Bytes, AtomicU64);
+
+    impl Source for Counted {
+        fn len(&self) -> u64 {
+            self.0.len() as u64
+        }
+
+        fn read_at(&self, range: Range<u64>) -> io::Result<Bytes> {
+            let bytes = self.0.read_at(range)?;
+            self.1.fetch_add(bytes.len() as u64, Relaxed);
+            Ok(bytes)
+        }
+    }
+
+    #[test]
+    fn whoever_goes_on_or_back_sees_the_bytes_that_are_there() {
+        let bytes: Vec<u8> = (0..9_000_000_u32).map(|i| (i / 7) as u8).collect();
+        let bytes = Bytes::from(bytes);
+        for threads in [1, 2, 5] {
+            let counted = Arc::new(Counted(bytes.clone(), AtomicU64::new(0)));
+            let source: Arc<dyn Source> = counted.clone();
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+            pool.unwrap().install(|| {
+                let mut window = Window::new(&source);
+                let (mut at, mut step) = (0, 1);
+                while at < bytes.len() {
+                    // Items of some 100 bytes, and some of 50,000 and of 2,000,000.
+                    step = (step * 31 + 7) % 1_009;
+                    let need = match step {
+                        0..3 => 2_000_000,
+                        3..100 => 50_000,
+                        _ => 100 + step,
+                    };
+                    let seen = window.at(at as u64, need).unwrap();
+                    let end = bytes.len().min(at + need);
+                    assert!(seen[..end - at] == bytes[at..end], "{at}, {need}");
+                    at +=
+                        if step % 97 == 0 { need.saturating_sub(9_000) } else { need };
+                    if step == 500 {
+                        let back = at - at.min(1_500_000);
+                        assert_eq!(window.at(back as u64, 1).unwrap()[0], bytes[back]);
+                    }
+                }
+                assert!(window.at(at as u64, 1).unwrap().is_empty());
+            });
+            let read = counted.1.load(Relaxed);
+            assert!(read < 6 * bytes.len() as u64, "{threads}: {read}");
+        }
+    }
+
+    #[test]
+    fn little_is_read_twice() {
+        let counted =
+            Arc::new(Counted(Bytes::from(vec![0; 20 << 20]), AtomicU64::new(0)));
+        let source: Arc<dyn Source> = counted.clone();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        pool.install(|| {
+            let mut window = Window::new(&source);
+            (0..20_000).for_each(|i| drop(window.at(i << 10, 1_500).unwrap()));
+        });
+        let read = counted.1.load(Relaxed);
+        assert!(read < 22 << 20, "{read}");
     }
 }

@@ -57,9 +57,16 @@ impl Slot {
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Reads the part, as far as may be read ahead and somebody wants it.
-    pub(super) fn read_ahead(self: &Arc<Self>, spare: &Spare) {
-        let Some(mut cursor) = lock(&self.state).begin() else { return };
+    /// Whether somebody else is about to have the next block.
+    pub(super) fn is_awaited(&self) -> bool {
+        let state = lock(&self.state);
+        state.blocks.is_empty() && matches!(state.reading, Reading::Busy)
+    }
+
+    /// Reads the part, as far as may be read ahead and somebody wants it; says whether it
+    /// began to.
+    pub(super) fn read_ahead(self: &Arc<Self>, spare: &Spare) -> bool {
+        let Some(mut cursor) = lock(&self.state).begin() else { return false };
         loop {
             let mut block = spare.take();
             let filled = panic::catch_unwind(AssertUnwindSafe(|| {
@@ -85,7 +92,7 @@ impl Slot {
                 Err(panic) => Reading::Panicked(panic),
             };
             self.changed.notify_all();
-            return;
+            return true;
         }
     }
 
@@ -103,7 +110,9 @@ impl Slot {
                 state.bytes -= next.bytes().len();
                 if was_full && state.bytes < AHEAD && state.is_paused() {
                     let (slot, spare) = (self.clone(), spare.clone());
-                    rayon::spawn(move || slot.read_ahead(&spare));
+                    rayon::spawn(move || {
+                        slot.read_ahead(&spare);
+                    });
                 }
                 drop(state);
                 spare.give(mem::replace(block, next));

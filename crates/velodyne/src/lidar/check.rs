@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use logtool_core::{
-    Block, Finding, Findings, Log, Record, Result, Selection, TimeRange, TopicId,
+    Block, Cursor as _, Finding, Findings, Log, ReadAhead, Record, Result, Selection,
+    TimeRange, TopicId,
 };
 
 use crate::{
@@ -14,8 +15,8 @@ use crate::{
     points::PointOptions,
 };
 
-/// How much of a log is read at once.
-const STRETCH: u64 = 64 << 20;
+/// About how much of a log a thread reads at a time.
+const STRETCH: u64 = 1 << 20;
 
 /// Nanoseconds in an hour, after which the clock of a lidar starts over.
 const HOUR: i64 = 3_600_000_000_000;
@@ -69,14 +70,12 @@ impl Lidar {
         let topics = [topic].into_iter().collect();
         let selection = Selection { topics, ..Selection::default() };
         let mut block = Block::default();
-        for part in log.manifest().plan(&selection, STRETCH) {
-            let mut cursor = log.read(&part, &selection)?;
-            while cursor.fill(&mut block)? {
-                for record in block.iter() {
-                    packets(record, &mut |packet| clocks.packet(&packet));
-                }
+        let plan = log.manifest().plan(&selection, STRETCH);
+        let mut ahead = ReadAhead::new(log, plan, selection);
+        while ahead.fill(&mut block)? {
+            for record in block.iter() {
+                packets(record, &mut |packet| clocks.packet(&packet));
             }
-            log.source().release(part.bytes);
         }
         clocks.tell(topic, findings);
         Ok(())

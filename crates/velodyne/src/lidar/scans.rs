@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use logtool_core::{
-    Block, Log, Record, Result, Selection, TimeRange, TopicId, TopicSet,
+    Block, Cursor as _, Log, ReadAhead, Record, Result, Selection, TimeRange, TopicId,
+    TopicSet,
 };
 
 use crate::{
@@ -12,8 +13,8 @@ use crate::{
     points::{ScanIndex, ScanTracker},
 };
 
-/// How much of a log is read at once.
-const STRETCH: u64 = 4 << 20;
+/// About how much of a log a thread reads at a time.
+const STRETCH: u64 = 1 << 20;
 
 /// The scans of a lidar, once they are known.
 ///
@@ -61,24 +62,19 @@ impl ScanCache {
         let mut tracker = ScanTracker::new(lidar.sensor, lidar.points);
         let mut scans = ScanIndex::default();
         let mut block = Block::default();
-        let plan = log.manifest().plan(&all, STRETCH).into_iter();
-        for part in plan.take_while(|part| part.bytes.start < until) {
-            let mut cursor = log.read(&part, &all)?;
-            while cursor.fill(&mut block)? {
-                for record in block.iter() {
-                    packets(record, &mut |packet| {
-                        if let Some(firings) = Firings::new(packet.payload) {
-                            scans.add(
-                                &mut tracker,
-                                firings,
-                                packet.offset,
-                                packet.time,
-                            );
-                        }
-                    });
-                }
+        let mut plan = log.manifest().plan(&all, STRETCH);
+        let wanted = plan.iter().take_while(|part| part.bytes.start < until).count();
+        plan.truncate(wanted);
+        let mut ahead = ReadAhead::new(log, plan, all);
+        while ahead.fill(&mut block)? {
+            for record in block.iter() {
+                packets(record, &mut |packet| {
+                    if let Some(firings) = Firings::new(packet.payload) {
+                        let Record { offset, time, .. } = packet;
+                        scans.add(&mut tracker, firings, offset, time);
+                    }
+                });
             }
-            log.source().release(part.bytes);
         }
         let known = known.insert(Known { until, scans: Arc::new(scans) });
         Ok(known.scans.clone())
