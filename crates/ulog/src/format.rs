@@ -62,6 +62,10 @@ impl Format for Ulog {
         extracts: &[Extract<'_>],
         options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
-        Ok(Box::new(UlogSink::new(BufWriter::new(out), extracts, options)?))
+        Ok(Box::new(UlogSink::new(
+            BufWriter::with_capacity(64 << 10, out),
+            extracts,
+            options,
+        )?))
     }
 }

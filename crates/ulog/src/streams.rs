@@ -14,7 +14,7 @@ const NONE: u16 = u16::MAX;
 /// Follows the data messages of a log.
 #[derive(Clone, Debug)]
 pub(crate) struct Streams {
-    /// For each message id, the index of its stream.
+    /// For each message id, as far as there are some, the index of its stream.
     by_id: Vec<u16>,
     streams: Vec<Stream>,
     /// Of each stream what nearly all of its records need, close together.
@@ -96,9 +96,8 @@ impl StreamsState {
 
 impl Default for Streams {
     fn default() -> Self {
-        let by_id = vec![NONE; 1 << 16];
         Self {
-            by_id,
+            by_id: Vec::new(),
             streams: Vec::new(),
             hot: Vec::new(),
             clock: StreamClock::default(),
@@ -156,7 +155,11 @@ impl Streams {
     /// From here on, `id` stands for the stream `index`.
     pub(crate) fn subscribe(&mut self, id: u16, index: usize) {
         let index = u16::try_from(index).unwrap_or(NONE);
-        let before = std::mem::replace(&mut self.by_id[usize::from(id)], index);
+        let id = usize::from(id);
+        if id >= self.by_id.len() {
+            self.by_id.resize(id + 1, NONE);
+        }
+        let before = std::mem::replace(&mut self.by_id[id], index);
         self.reused += u32::from(before != NONE && before != index);
     }
 
@@ -184,13 +187,18 @@ impl Streams {
     /// What `id` stands for.
     #[inline]
     pub(crate) fn by_id(&self, id: u16) -> Option<&Stream> {
-        self.streams.get(usize::from(self.by_id[usize::from(id)]))
+        self.streams.get(self.index(id))
     }
 
     /// The index of what `id` stands for.
     pub(crate) fn index_of(&self, id: u16) -> Option<usize> {
-        let index = self.by_id[usize::from(id)];
-        (index != NONE).then_some(index.into())
+        let index = self.index(id);
+        (index != usize::from(NONE)).then_some(index)
+    }
+
+    #[inline]
+    fn index(&self, id: u16) -> usize {
+        self.by_id.get(usize::from(id)).copied().unwrap_or(NONE).into()
     }
 
     /// The time that a record of `id` has, not followed, in microseconds.
@@ -204,7 +212,7 @@ impl Streams {
     /// Follows a data message: its topic and its time.
     #[inline]
     pub(crate) fn datum(&mut self, id: u16, record: &[u8]) -> Result<Datum, NoDatum> {
-        let index = usize::from(self.by_id[usize::from(id)]);
+        let index = self.index(id);
         if let Some(hot) = self.hot.get(index)
             && (record.len() as u32).wrapping_sub(hot.min_len) <= hot.span
             && let Some(bytes) = record.get(hot.offset as usize..)
