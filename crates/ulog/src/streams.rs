@@ -12,7 +12,7 @@ use crate::clock::{StreamClock, Unwrapper};
 const NONE: u16 = u16::MAX;
 
 /// Follows the data messages of a log.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Streams {
     /// For each message id, as far as there are some, the index of its stream.
     by_id: Vec<u16>,
@@ -91,19 +91,6 @@ impl StreamsState {
     /// How many counters it has.
     pub(crate) fn counters(&self) -> usize {
         self.unwrappers.len()
-    }
-}
-
-impl Default for Streams {
-    fn default() -> Self {
-        Self {
-            by_id: Vec::new(),
-            streams: Vec::new(),
-            hot: Vec::new(),
-            clock: StreamClock::default(),
-            reused: 0,
-            have_counters: false,
-        }
     }
 }
 
