@@ -15,17 +15,18 @@ mod tests;
 mod trials;
 mod twins;
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
 use crate::{
     ahead::ReadAhead,
+    block::{Block, TopicSort},
     check::{
         counts::Counts,
         damage::Found,
         inspected::Inspected,
         order::Order,
         period::Periods,
-        trials::{Trials, Tried},
+        trials::{Outcome, Trials},
         twins::Twins,
     },
     error::Result,
@@ -34,6 +35,7 @@ use crate::{
     manifest::{Part, Selection},
     time::TimeRange,
     topic::TopicSet,
+    trial::Trial,
 };
 
 /// The codes of what is found in logs of all formats.
@@ -72,18 +74,19 @@ pub fn check(log: &dyn Log, progress: &dyn Fn(u64)) -> Result<Findings> {
     let mut findings = Findings::default();
     let inspection = log.inspect(&mut findings)?;
     let inspected = Inspected { log, inspection: inspection.as_deref() };
+    let trials = Trials::new(&inspected, log.manifest().logged());
     let selection = Selection::default();
-    let mut plan = log.manifest().plan(&selection, 0);
-    let ahead = plan.iter().map(|part| (0, part.clone())).collect();
-    let mut ahead = ReadAhead::of_logs(vec![(&inspected, selection)], ahead);
+    let plan = log.manifest().plan(&selection, 0);
     // A part may say more times than those that its records have by themselves.
     let starts = log.manifest().parts.iter().map(|part| part.bytes.start);
     let times: HashMap<u64, TimeRange> = starts.zip(log.part_times()).collect();
-    for part in &mut plan {
+    let mut ahead = ReadAhead::new(&trials, plan.clone(), selection);
+    let mut pass = Pass::new(log);
+    for mut part in plan {
         part.time = times.get(&part.bytes.start).copied().unwrap_or(part.time);
+        pass.part(&part, &trials, &mut ahead)?;
+        progress(part.bytes.end - part.bytes.start);
     }
-    let mut pass = Pass::new(log, plan);
-    pass.read(&mut ahead, progress)?;
     drop(ahead);
     inspection.map_or(Ok(()), |inspection| inspection.finish(&mut findings))?;
     pass.finish(&mut findings);
@@ -93,116 +96,73 @@ pub fn check(log: &dyn Log, progress: &dyn Fn(u64)) -> Result<Findings> {
 /// What goes from part to part.
 struct Pass<'l> {
     log: &'l dyn Log,
-    parts: Vec<Part>,
-    /// The part that the last block was of, as an index.
-    part: usize,
     /// The topics that are no others' records once more: of those only whether they can be
     /// made is of interest.
-    logged: Arc<TopicSet>,
-    trials: Trials<'l>,
+    logged: TopicSet,
+    /// Of blocks that are not tried as they are read.
+    trial: Trial<'l>,
     damage: Found,
     order: Order,
     twins: Twins,
     periods: Periods,
     counts: Counts,
+    block: Block,
+    sort: TopicSort,
 }
 
 impl<'l> Pass<'l> {
-    /// Of `parts` of `log`, which are read in this order.
-    fn new(log: &'l dyn Log, parts: Vec<Part>) -> Self {
+    fn new(log: &'l dyn Log) -> Self {
         let manifest = log.manifest();
         let topic_count = manifest.topics.len();
-        let logged = Arc::new(manifest.logged());
         Self {
             log,
-            parts,
-            part: 0,
-            logged: logged.clone(),
-            trials: Trials::new(log, logged),
+            logged: manifest.logged(),
+            trial: Trial::new(log),
             damage: Found::default(),
             order: Order::new(topic_count),
             twins: Twins::new(topic_count),
             periods: Periods::new(topic_count),
             counts: Counts::new(topic_count),
+            block: Block::default(),
+            sort: TopicSort::default(),
         }
     }
 
-    /// Reads all parts: begins to try their blocks, and takes those that are tried.
-    fn read(
+    /// Takes the next part, which is `part`.
+    fn part(
         &mut self,
+        part: &Part,
+        trials: &Trials<'_>,
         ahead: &mut ReadAhead<'_>,
-        progress: &dyn Fn(u64),
     ) -> Result<()> {
-        for part in 0..self.parts.len() {
-            loop {
-                let mut begun = self.trials.spare(part);
-                let filled = ahead.fill_part(&mut begun.block);
-                if !self.or_before(filled)? {
-                    self.trials.give(begun);
-                    break;
-                }
-                let next = self.trials.push(begun);
-                let mut next = self.or_before(next)?;
-                while let Some(tried) = next {
-                    self.take(tried)?;
-                    next = self.trials.next();
-                }
-            }
-            let bytes = self.parts.get(part).map(|part| part.bytes.clone());
-            progress(bytes.map_or(0, |bytes| bytes.end - bytes.start));
-        }
-        self.take_rest()?;
-        self.leave(self.parts.len());
-        Ok(())
-    }
-
-    /// The same, unless it is an error, and there is one of a block before.
-    fn or_before<T>(&mut self, what: Result<T>) -> Result<T> {
-        if what.is_err() {
-            self.take_rest()?;
-        }
-        what
-    }
-
-    /// Takes all blocks that are begun.
-    fn take_rest(&mut self) -> Result<()> {
-        while let Some(tried) = self.trials.wait() {
-            self.take(tried)?;
-        }
-        Ok(())
-    }
-
-    /// Takes the next block, in the order of the file.
-    fn take(&mut self, mut tried: Tried) -> Result<()> {
-        if let Some(err) = tried.failed.take() {
-            return Err(err);
-        }
-        let Tried { block, sums, damage, part, .. } = &tried;
-        if *part != self.part {
-            self.leave(*part);
-        }
-        self.damage.extend(block.damage());
-        if let Some(part) = self.parts.get(*part) {
+        let mut block = std::mem::take(&mut self.block);
+        self.counts.enter();
+        let mut more = ahead.fill_part(&mut block)?;
+        let outcomes = trials.next_part();
+        while more {
+            let Outcome { sums, decoded } = outcomes.next(&block);
+            self.damage.extend(block.damage());
             let records = block.iter().filter(|r| self.logged.contains(r.topic));
             for (record, sum) in records.zip(sums) {
                 self.order.record(&record);
-                self.twins.record(&record, *sum);
+                self.twins.record(&record, sum);
                 self.periods.record(&record);
                 self.counts.record(part, &record);
             }
+            let damage = match decoded {
+                Some(decoded) => decoded?,
+                None => {
+                    let mut damage = Vec::new();
+                    block.sort_by_topic(&mut self.sort);
+                    self.trial.decode(&block, &mut damage)?;
+                    damage
+                }
+            };
+            self.damage.extend(&damage);
+            more = ahead.fill_part(&mut block)?;
         }
-        self.damage.extend(damage);
-        self.trials.give(tried);
+        self.block = block;
         Ok(())
-    }
-
-    /// Goes on with the part with the index `next`: nobody needs those before it any more.
-    fn leave(&mut self, next: usize) {
-        for part in self.parts.get(self.part..next).unwrap_or_default() {
-            self.log.source().release(part.bytes.clone());
-        }
-        self.part = next;
-        self.counts.enter();
     }
 
     fn finish(self, findings: &mut Findings) {

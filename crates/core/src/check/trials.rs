@@ -1,159 +1,185 @@
-//! Decoding the records of blocks, and summing up their payloads, on all processors.
+//! Decoding the records of blocks, and summing up their payloads, by whoever reads them:
+//! they are in the caches of that processor then.
 
-use std::sync::Arc;
+use std::{
+    collections::VecDeque,
+    mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use crate::{
-    block::{Block, Entry, TopicSort},
+    block::{Block, TopicSort},
     check::twins,
     damage::Damage,
-    error::{Error, Result},
-    log::{Decoder, Log},
-    queue::Queue,
+    error::Result,
+    log::{Columns, Cursor, Decoder, Log},
+    manifest::{Manifest, Part, Selection},
+    source::Source,
     topic::{TopicId, TopicSet},
     trial,
 };
 
-/// While blocks of more bytes than this are tried, no other is begun.
-const AHEAD: usize = 8 << 20;
+/// Of so many topics of a part records are tried as they are read.
+const TOPICS: usize = 1 << 10;
 
-/// Tries the blocks of a log, several at a time, and gives them back in their order. In a
-/// pool of one thread, the caller tries them.
+/// A log of which the blocks are tried as they are read.
 pub(super) struct Trials<'l> {
     log: &'l dyn Log,
     summed: Arc<TopicSet>,
-    topics: Vec<OfTopic>,
-    /// How many blocks have been begun.
-    count: u64,
-    /// Those that are being tried, if others do it, and how many bytes they have.
-    queue: Option<Queue<Tried>>,
-    bytes: usize,
-    /// Blocks, and buffers, that nobody uses.
-    spare: Vec<Tried>,
+    spare: Arc<Spare>,
+    /// What comes of the parts that are begun, in the order in which they were.
+    begun: Mutex<VecDeque<Arc<Outcomes>>>,
 }
 
-/// What is kept of a topic.
+/// What comes of the blocks of a part, in their order.
 #[derive(Default)]
-struct OfTopic {
-    /// Decoders that nobody uses.
-    spare: Vec<Box<dyn Decoder>>,
-    /// The last block with records of it: as the count was then.
-    last: u64,
-}
+pub(super) struct Outcomes(Mutex<VecDeque<Outcome>>);
 
-/// A block, and what comes of trying it.
+/// What comes of trying a block.
 #[derive(Default)]
-pub(super) struct Tried {
-    pub(super) block: Block,
-    /// Which of the parts that are read it is of.
-    pub(super) part: usize,
+pub(super) struct Outcome {
     /// The sums of the payloads of the records that are summed up, in the order of the
     /// block.
     pub(super) sums: Vec<u64>,
-    /// What cannot be decoded.
-    pub(super) damage: Vec<Damage>,
-    /// Why a decoder gave up.
-    pub(super) failed: Option<Error>,
+    /// What cannot be decoded, or why a decoder gave up; nothing if it was not tried, as
+    /// there are records of topics that were not expected.
+    pub(super) decoded: Option<Result<Vec<Damage>>>,
+}
+
+/// Decoders that nobody uses.
+#[derive(Default)]
+struct Spare(Mutex<Vec<Vec<Box<dyn Decoder>>>>);
+
+/// Reads a part, and tries its blocks.
+struct Trying {
+    cursor: Box<dyn Cursor>,
+    summed: Arc<TopicSet>,
+    /// Those that it was lent, in the order of their topics.
     decoders: Vec<(TopicId, Box<dyn Decoder>)>,
+    topics: TopicSet,
     sort: TopicSort,
+    outcomes: Arc<Outcomes>,
+    spare: Arc<Spare>,
 }
 
 impl<'l> Trials<'l> {
-    /// Of blocks of `log`, of which the records of the topics `summed` are summed up.
-    pub(super) fn new(log: &'l dyn Log, summed: Arc<TopicSet>) -> Self {
-        let mut topics = Vec::new();
-        topics.resize_with(log.manifest().topics.len(), OfTopic::default);
-        let is_alone = rayon::current_num_threads() == 1;
-        let queue = (!is_alone).then(Queue::new);
-        let (count, bytes, spare) = (0, 0, Vec::new());
-        Self { log, summed, topics, count, queue, bytes, spare }
+    /// Of `log`, of which the records of the topics `summed` are summed up.
+    pub(super) fn new(log: &'l dyn Log, summed: TopicSet) -> Self {
+        let (summed, spare) = (Arc::new(summed), Arc::default());
+        Self { log, summed, spare, begun: Mutex::default() }
     }
 
-    /// One to be filled with the next block of the part with the index `part`.
-    pub(super) fn spare(&mut self, part: usize) -> Tried {
-        let mut spare = self.spare.pop().unwrap_or_default();
-        spare.part = part;
-        spare
+    /// What comes of the next of the parts that are begun.
+    pub(super) fn next_part(&self) -> Arc<Outcomes> {
+        lock(&self.begun).pop_front().unwrap_or_default()
     }
 
-    /// Takes one back that is no longer needed.
-    pub(super) fn give(&mut self, mut tried: Tried) {
-        for (topic, decoder) in tried.decoders.drain(..) {
-            if let Some(topic) = self.topics.get_mut(topic.index()) {
-                topic.spare.push(decoder);
-            }
-        }
-        self.spare.push(tried);
-    }
-
-    /// Begins to try a block; gives the next that is tried, as [`next`](Self::next) does.
-    ///
-    /// # Errors
-    /// If a topic cannot be decoded at all.
-    pub(super) fn push(&mut self, mut begun: Tried) -> Result<Option<Tried>> {
-        self.equip(&mut begun)?;
-        let summed = self.summed.clone();
-        let Some(queue) = &mut self.queue else {
-            return Ok(Some(begun.tried(&summed)));
-        };
-        self.bytes += begun.block.bytes().len();
-        queue.push(move || begun.tried(&summed));
-        Ok(self.next())
-    }
-
-    /// The next block, if it is tried, or if there are too many: then it is waited for.
-    pub(super) fn next(&mut self) -> Option<Tried> {
-        let queue = self.queue.as_mut()?;
-        let tried = if self.bytes > AHEAD { queue.wait() } else { queue.next() }?;
-        self.bytes -= tried.block.bytes().len();
-        Some(tried)
-    }
-
-    /// The next block, waited for; nothing if there is none.
-    pub(super) fn wait(&mut self) -> Option<Tried> {
-        let tried = self.queue.as_mut()?.wait()?;
-        self.bytes -= tried.block.bytes().len();
-        Some(tried)
-    }
-
-    /// Gives a block the decoders of its topics.
-    fn equip(&mut self, begun: &mut Tried) -> Result<()> {
-        self.count += 1;
-        for Entry { topic: id, .. } in begun.block.entries() {
-            let Some(topic) = self.topics.get_mut(id.index()) else { continue };
-            if topic.last == self.count {
-                continue;
-            }
-            topic.last = self.count;
-            let decoder = match topic.spare.pop() {
-                Some(decoder) => decoder,
-                None => trial::decoder(self.log, *id)?,
-            };
-            begun.decoders.push((*id, decoder));
-        }
-        Ok(())
+    /// Decoders of the topics that `part` may hold. One that cannot be made is missed
+    /// where there are records of its topic.
+    fn lend(&self, part: &Part) -> Vec<(TopicId, Box<dyn Decoder>)> {
+        let topics = self.log.manifest().topics().map(|(id, _)| id);
+        let topics = topics.filter(|id| part.topics.contains(*id)).take(TOPICS);
+        let lent = topics.filter_map(|id| {
+            let spare = self.spare.take(id);
+            Some((id, spare.or_else(|| trial::decoder(self.log, id).ok())?))
+        });
+        lent.collect()
     }
 }
 
-impl Tried {
-    /// Tries the block.
-    fn tried(mut self, summed: &TopicSet) -> Self {
-        self.sums.clear();
-        let records = self.block.iter().filter(|r| summed.contains(r.topic));
-        self.sums.extend(records.map(|record| twins::sum(record.payload)));
-        self.damage.clear();
-        self.failed = self.decode().err();
-        self
+impl Log for Trials<'_> {
+    fn manifest(&self) -> &Manifest {
+        self.log.manifest()
     }
 
-    fn decode(&mut self) -> Result<()> {
-        self.decoders.sort_unstable_by_key(|(topic, _)| *topic);
-        let mut decoders = self.decoders.iter_mut().peekable();
-        for run in self.block.runs_by_topic(&mut self.sort) {
-            let decoder = decoders.next_if(|(topic, _)| *topic == run.topic());
+    fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
+        let outcomes: Arc<Outcomes> = Arc::default();
+        lock(&self.begun).push_back(outcomes.clone());
+        let cursor = self.log.read(part, selection)?;
+        let decoders = self.lend(part);
+        let topics = decoders.iter().map(|(id, _)| *id).collect();
+        let (summed, spare) = (self.summed.clone(), self.spare.clone());
+        let sort = TopicSort::default();
+        Ok(Box::new(Trying { cursor, summed, decoders, topics, sort, outcomes, spare }))
+    }
+
+    fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
+        self.log.decoder(topic, columns)
+    }
+
+    fn source(&self) -> &Arc<dyn Source> {
+        self.log.source()
+    }
+}
+
+impl Outcomes {
+    /// What comes of `block`, which is the next one.
+    pub(super) fn next(&self, block: &Block) -> Outcome {
+        let next = is_tried(block).then(|| lock(&self.0).pop_front());
+        next.flatten().unwrap_or_default()
+    }
+}
+
+impl Cursor for Trying {
+    fn fill(&mut self, block: &mut Block) -> Result<bool> {
+        let is_more = self.cursor.fill(block)?;
+        if is_more && is_tried(block) {
+            let outcome = self.tried(block);
+            lock(&self.outcomes.0).push_back(outcome);
+        }
+        Ok(is_more)
+    }
+}
+
+/// Whether there is something in `block`. (Others may be left out by who reads ahead.)
+fn is_tried(block: &Block) -> bool {
+    !block.is_empty()
+}
+
+impl Trying {
+    fn tried(&mut self, block: &Block) -> Outcome {
+        let records = block.iter().filter(|record| self.summed.contains(record.topic));
+        let sums = records.map(|record| twins::sum(record.payload)).collect();
+        let is_expected = block.entries().iter().all(|e| self.topics.contains(e.topic));
+        Outcome { sums, decoded: is_expected.then(|| self.decode(block)) }
+    }
+
+    fn decode(&mut self, block: &Block) -> Result<Vec<Damage>> {
+        let mut damage = Vec::new();
+        let mut decoders = self.decoders.iter_mut();
+        for run in block.runs_by_topic(&mut self.sort) {
+            let decoder = decoders.find(|(topic, _)| *topic == run.topic());
             let Some((_, decoder)) = decoder else { continue };
-            decoder.append(run, &mut self.damage);
+            decoder.append(run, &mut damage);
             decoder.take()?;
         }
-        Ok(())
+        Ok(damage)
     }
+}
+
+impl Drop for Trying {
+    fn drop(&mut self) {
+        self.spare.give(mem::take(&mut self.decoders));
+    }
+}
+
+impl Spare {
+    fn take(&self, topic: TopicId) -> Option<Box<dyn Decoder>> {
+        lock(&self.0).get_mut(topic.index())?.pop()
+    }
+
+    fn give(&self, decoders: Vec<(TopicId, Box<dyn Decoder>)>) {
+        let mut spare = lock(&self.0);
+        for (topic, decoder) in decoders {
+            if spare.len() <= topic.index() {
+                spare.resize_with(topic.index() + 1, Vec::new);
+            }
+            spare[topic.index()].push(decoder);
+        }
+    }
+}
+
+/// Locks, also after a panic elsewhere, which is carried on by itself.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
