@@ -145,7 +145,8 @@ impl Found {
         let untold: Vec<&Damage> = untold.collect();
         untold.into_iter().for_each(|damage| self.tally(damage));
         let mut all: Vec<Tally> = self.tallies.into_values().collect();
-        all.sort_by_key(|tally| (tally.first.bytes.start, tally.first.topic));
+        let kind = |tally: &Tally| code(tally.first.kind).name;
+        all.sort_by_key(|one| (one.first.bytes.start, one.first.topic, kind(one)));
         all.into_iter().for_each(|tally| findings.add(tally.finding()));
     }
 }
@@ -163,5 +164,24 @@ fn code(kind: DamageKind) -> &'static Code {
         DamageKind::Surplus => &SURPLUS,
         DamageKind::Misfit => &MISFIT,
         DamageKind::NoColumn => &NO_COLUMN,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_begins_at_the_same_byte_is_told_in_the_same_order_each_time() {
+        let kinds = [DamageKind::Truncated, DamageKind::Garbled, DamageKind::Doubtful];
+        for _ in 0..30 {
+            let mut found = Found::default();
+            found.extend(&kinds.map(|kind| Damage::new(kind, 7..9)));
+            let mut findings = Findings::default();
+            found.tell(&Manifest::default(), &mut findings);
+            let names: Vec<_> = findings.iter().map(|f| f.code.name).collect();
+            let expected = ["damage.doubtful", "damage.garbled", "damage.truncated"];
+            assert_eq!(names, expected);
+        }
     }
 }
