@@ -4,7 +4,7 @@
 //! Jobs wait in a queue of bounded length. Tasks of the current rayon pool do them; who
 //! needs the next result and finds that nobody has begun it does it himself, so that
 //! nothing ever waits for a task that has not begun: it works on a pool of one thread
-//! that is that of the caller.
+//! that is that of the caller, and gives that none.
 
 use std::{
     any::Any,
@@ -66,9 +66,13 @@ impl<T: Send + 'static> Queue<T> {
             is_done: Condvar::new(),
         });
         self.jobs.push_back(job.clone());
-        rayon::spawn(move || {
-            job.work();
-        });
+        // A pool that is nothing but this thread would keep all tasks to its end.
+        let is_alone = rayon::current_num_threads() == 1;
+        if !is_alone || rayon::current_thread_index().is_none() {
+            rayon::spawn(move || {
+                job.work();
+            });
+        }
     }
 
     /// The first result, if it is there, or if the queue is too long: then it is waited
