@@ -35,7 +35,6 @@ use crate::{
     manifest::{Part, Selection},
     time::TimeRange,
     topic::TopicSet,
-    trial::Trial,
 };
 
 /// The codes of what is found in logs of all formats.
@@ -99,8 +98,6 @@ struct Pass<'l> {
     /// The topics that are no others' records once more: of those only whether they can be
     /// made is of interest.
     logged: TopicSet,
-    /// Of blocks that are not tried as they are read.
-    trial: Trial<'l>,
     damage: Found,
     order: Order,
     twins: Twins,
@@ -117,7 +114,6 @@ impl<'l> Pass<'l> {
         Self {
             log,
             logged: manifest.logged(),
-            trial: Trial::new(log),
             damage: Found::default(),
             order: Order::new(topic_count),
             twins: Twins::new(topic_count),
@@ -151,12 +147,7 @@ impl<'l> Pass<'l> {
             }
             let damage = match decoded {
                 Some(decoded) => decoded?,
-                None => {
-                    let mut damage = Vec::new();
-                    block.sort_by_topic(&mut self.sort);
-                    self.trial.decode(&block, &mut damage)?;
-                    damage
-                }
+                None => trials.decode(&block, &mut self.sort)?,
             };
             self.damage.extend(&damage);
             more = ahead.fill_part(&mut block)?;

@@ -46,6 +46,7 @@
 mod cut;
 mod error;
 pub mod hex;
+mod in_order;
 mod labels;
 mod provenance;
 mod source;
@@ -111,6 +112,7 @@ pub use crate::{
     error::{Error, ErrorKind, Result},
     finding::{Code, Finding, Findings, Severity},
     gaps::NextGap,
+    in_order::InOrder,
     labels::{
         FieldLabels, IntegerField, Labels, integer_constant, integer_values, owners,
     },

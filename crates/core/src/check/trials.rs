@@ -2,7 +2,7 @@
 //! they are in the caches of that processor then.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque, hash_map::Entry},
     mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -18,9 +18,6 @@ use crate::{
     topic::{TopicId, TopicSet},
     trial,
 };
-
-/// Of so many topics of a part records are tried as they are read.
-const TOPICS: usize = 1 << 10;
 
 /// A log of which the blocks are tried as they are read.
 pub(super) struct Trials<'l> {
@@ -41,22 +38,20 @@ pub(super) struct Outcome {
     /// The sums of the payloads of the records that are summed up, in the order of the
     /// block.
     pub(super) sums: Vec<u64>,
-    /// What cannot be decoded, or why a decoder gave up; nothing if it was not tried, as
-    /// there are records of topics that were not expected.
+    /// What cannot be decoded, or why a decoder gave up; nothing if a decoder was missing,
+    /// which only who has the log can make.
     pub(super) decoded: Option<Result<Vec<Damage>>>,
 }
 
-/// Decoders that nobody uses.
+/// Decoders that nobody uses, by topic.
 #[derive(Default)]
-struct Spare(Mutex<Vec<Vec<Box<dyn Decoder>>>>);
+struct Spare(Mutex<HashMap<TopicId, Vec<Box<dyn Decoder>>>>);
 
 /// Reads a part, and tries its blocks.
 struct Trying {
     cursor: Box<dyn Cursor>,
     summed: Arc<TopicSet>,
-    /// Those that it was lent, in the order of their topics.
-    decoders: Vec<(TopicId, Box<dyn Decoder>)>,
-    topics: TopicSet,
+    decoders: HashMap<TopicId, Box<dyn Decoder>>,
     sort: TopicSort,
     outcomes: Arc<Outcomes>,
     spare: Arc<Spare>,
@@ -74,16 +69,24 @@ impl<'l> Trials<'l> {
         lock(&self.begun).pop_front().unwrap_or_default()
     }
 
-    /// Decoders of the topics that `part` may hold. One that cannot be made is missed
-    /// where there are records of its topic.
-    fn lend(&self, part: &Part) -> Vec<(TopicId, Box<dyn Decoder>)> {
-        let topics = self.log.manifest().topics().map(|(id, _)| id);
-        let topics = topics.filter(|id| part.topics.contains(*id)).take(TOPICS);
-        let lent = topics.filter_map(|id| {
-            let spare = self.spare.take(id);
-            Some((id, spare.or_else(|| trial::decoder(self.log, id).ok())?))
-        });
-        lent.collect()
+    /// Decodes a block for whoever read it and had no decoder; now there are some.
+    pub(super) fn decode(
+        &self,
+        block: &Block,
+        sort: &mut TopicSort,
+    ) -> Result<Vec<Damage>> {
+        let mut damage = Vec::new();
+        for run in block.runs_by_topic(sort) {
+            let topic = run.topic();
+            let mut decoder = match self.spare.take(topic) {
+                Some(decoder) => decoder,
+                None => trial::decoder(self.log, topic)?,
+            };
+            decoder.append(run, &mut damage);
+            decoder.take()?;
+            self.spare.give([(topic, decoder)]);
+        }
+        Ok(damage)
     }
 }
 
@@ -96,11 +99,9 @@ impl Log for Trials<'_> {
         let outcomes: Arc<Outcomes> = Arc::default();
         lock(&self.begun).push_back(outcomes.clone());
         let cursor = self.log.read(part, selection)?;
-        let decoders = self.lend(part);
-        let topics = decoders.iter().map(|(id, _)| *id).collect();
         let (summed, spare) = (self.summed.clone(), self.spare.clone());
-        let sort = TopicSort::default();
-        Ok(Box::new(Trying { cursor, summed, decoders, topics, sort, outcomes, spare }))
+        let (decoders, sort) = (HashMap::new(), TopicSort::default());
+        Ok(Box::new(Trying { cursor, summed, decoders, sort, outcomes, spare }))
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
@@ -140,20 +141,23 @@ impl Trying {
     fn tried(&mut self, block: &Block) -> Outcome {
         let records = block.iter().filter(|record| self.summed.contains(record.topic));
         let sums = records.map(|record| twins::sum(record.payload)).collect();
-        let is_expected = block.entries().iter().all(|e| self.topics.contains(e.topic));
-        Outcome { sums, decoded: is_expected.then(|| self.decode(block)) }
+        Outcome { sums, decoded: self.decode(block) }
     }
 
-    fn decode(&mut self, block: &Block) -> Result<Vec<Damage>> {
+    fn decode(&mut self, block: &Block) -> Option<Result<Vec<Damage>>> {
+        let Self { decoders, sort, spare, .. } = self;
         let mut damage = Vec::new();
-        let mut decoders = self.decoders.iter_mut();
-        for run in block.runs_by_topic(&mut self.sort) {
-            let decoder = decoders.find(|(topic, _)| *topic == run.topic());
-            let Some((_, decoder)) = decoder else { continue };
+        for run in block.runs_by_topic(sort) {
+            let decoder = match decoders.entry(run.topic()) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => place.insert(spare.take(run.topic())?),
+            };
             decoder.append(run, &mut damage);
-            decoder.take()?;
+            if let Err(err) = decoder.take() {
+                return Some(Err(err));
+            }
         }
-        Ok(damage)
+        Some(Ok(damage))
     }
 }
 
@@ -165,16 +169,13 @@ impl Drop for Trying {
 
 impl Spare {
     fn take(&self, topic: TopicId) -> Option<Box<dyn Decoder>> {
-        lock(&self.0).get_mut(topic.index())?.pop()
+        lock(&self.0).get_mut(&topic)?.pop()
     }
 
-    fn give(&self, decoders: Vec<(TopicId, Box<dyn Decoder>)>) {
+    fn give(&self, decoders: impl IntoIterator<Item = (TopicId, Box<dyn Decoder>)>) {
         let mut spare = lock(&self.0);
         for (topic, decoder) in decoders {
-            if spare.len() <= topic.index() {
-                spare.resize_with(topic.index() + 1, Vec::new);
-            }
-            spare[topic.index()].push(decoder);
+            spare.entry(topic).or_default().push(decoder);
         }
     }
 }

@@ -42,9 +42,7 @@ impl Source for FileSource {
     }
 }
 
-/// Reads `len` bytes from `offset` on into `bytes`, which is empty: into memory that
-/// nobody has cleared.
-#[cfg(unix)]
+/// Reads `len` bytes from `offset` on into `bytes`, which is empty.
 fn read_exact_at(
     file: &File,
     offset: u64,
@@ -53,34 +51,42 @@ fn read_exact_at(
 ) -> io::Result<()> {
     bytes.reserve_exact(len);
     while bytes.len() < len {
-        let at = offset + bytes.len() as u64;
-        match rustix::io::pread(file, rustix::buffer::spare_capacity(bytes), at) {
+        match read_at(file, offset + bytes.len() as u64, len - bytes.len(), bytes) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(err) => return Err(err.into()),
+            Err(err) if err.kind() != io::ErrorKind::Interrupted => return Err(err),
+            _ => {}
         }
     }
     bytes.truncate(len); // there may have been room for more
     Ok(())
 }
 
+/// Adds what is at `offset` to `bytes`, as far as there is room: in memory that nobody has
+/// cleared. Says how much that was.
+#[cfg(unix)]
+fn read_at(
+    file: &File,
+    offset: u64,
+    _: usize,
+    bytes: &mut Vec<u8>,
+) -> io::Result<usize> {
+    Ok(rustix::io::pread(file, rustix::buffer::spare_capacity(bytes), offset)?)
+}
+
+/// Adds up to `len` bytes at `offset` to `bytes`; says how many.
 #[cfg(windows)]
-fn read_exact_at(
+fn read_at(
     file: &File,
     offset: u64,
     len: usize,
     bytes: &mut Vec<u8>,
-) -> io::Result<()> {
-    use std::os::windows::fs::FileExt as _;
-    let mut have = 0;
-    bytes.resize(len, 0);
-    while have < len {
-        match file.seek_read(&mut bytes[have..], offset + have as u64)? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            read => have += read,
-        }
-    }
-    Ok(())
+) -> io::Result<usize> {
+    let have = bytes.len();
+    bytes.resize(have + len, 0);
+    let read =
+        std::os::windows::fs::FileExt::seek_read(file, &mut bytes[have..], offset);
+    bytes.truncate(have + *read.as_ref().unwrap_or(&0));
+    read
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! The chunks of a bag, looked into as somebody opens them.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     mem,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use bytes::BytesMut;
-use logtool_core::{Findings, Result};
+use logtool_core::{Findings, InOrder, Result};
 
 use crate::{
     bag::{Chunk, Content},
@@ -30,13 +30,11 @@ pub(crate) struct Inside {
 /// What is found so far.
 #[derive(Default)]
 struct Found {
-    /// Of all chunks before this one, which is an index into those of the layout.
-    next: usize,
     findings: Findings,
-    /// The connections that those chunks declare.
+    /// The connections that these chunks declare.
     declared: BTreeSet<u32>,
-    /// Chunks behind that one, which were opened before it.
-    early: BTreeMap<usize, Looked>,
+    /// What is known of chunks, by their places in the layout.
+    looked: InOrder<Looked>,
 }
 
 impl Inside {
@@ -54,7 +52,7 @@ impl Inside {
         else {
             return Ok(());
         };
-        if self.found().has(index) {
+        if self.found().looked.has(index) {
             return Ok(());
         }
         let looked = self.look_at(index, content)?;
@@ -65,7 +63,7 @@ impl Inside {
     /// Opens all chunks that were not looked into; gives all that was found.
     pub(crate) fn finish(&self) -> Result<Findings> {
         for (index, seen) in self.layout.chunks.iter().enumerate() {
-            if self.found().has(index) {
+            if self.found().looked.has(index) {
                 continue;
             }
             let content = self.log.bag.open(&seen.chunk, BytesMut::new())?;
@@ -85,24 +83,16 @@ impl Inside {
     /// Adds what is known of the chunk with this index, and tells of all that are next.
     fn add(&self, index: usize, looked: Looked) {
         let found = &mut *self.found();
-        found.early.insert(index, looked);
-        while let Some(looked) = found.early.remove(&found.next) {
-            let seen = &self.layout.chunks[found.next];
+        found.looked.put(index, looked);
+        while let Some((index, looked)) = found.looked.next() {
+            let seen = &self.layout.chunks[index];
             let (declared, findings) = (&mut found.declared, &mut found.findings);
             looked.tell(&self.log, &self.layout, seen, declared, findings);
-            found.next += 1;
         }
     }
 
     /// Also after a panic elsewhere, which is carried on by itself.
     fn found(&self) -> MutexGuard<'_, Found> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Found {
-    /// Whether the chunk with this index was looked into.
-    fn has(&self, index: usize) -> bool {
-        index < self.next || self.early.contains_key(&index)
     }
 }

@@ -1,15 +1,14 @@
 //! The messages of a log, looked at as somebody reads them.
 
 use std::{
-    collections::BTreeMap,
     mem,
     ops::Range,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use logtool_core::{
-    Block, Cursor, Findings, Inspection, Manifest, Part, Result, Selection, TimeRange,
-    TopicSet,
+    Block, Cursor, Findings, InOrder, Inspection, Manifest, Part, Result, Selection,
+    TimeRange, TopicSet,
 };
 
 use crate::{
@@ -33,12 +32,10 @@ struct Inside {
 /// What is found so far.
 #[derive(Default)]
 struct Found {
-    /// Of all stretches before this one, which is an index.
-    next: usize,
     messages: Messages,
     findings: Findings,
-    /// Stretches behind that one, which were read before it.
-    early: BTreeMap<usize, Seen>,
+    /// What is known of stretches.
+    seen: InOrder<Seen>,
 }
 
 /// Reads a stretch, and looks at the messages that it comes to.
@@ -78,7 +75,7 @@ impl Inspection for Looks {
         let Self(inside) = *self;
         let mut block = Block::default();
         for (index, bytes) in inside.stretches.iter().enumerate() {
-            if inside.found().has(index) {
+            if inside.found().seen.has(index) {
                 continue;
             }
             let (topics, time) = (TopicSet::EMPTY, TimeRange::EMPTY);
@@ -117,26 +114,15 @@ impl Inside {
     /// Adds what is known of the stretch with this index, and tells of all that are next.
     fn add(&self, index: usize, seen: Seen) {
         let found = &mut *self.found();
-        if found.has(index) {
-            return;
-        }
-        found.early.insert(index, seen);
-        while let Some(seen) = found.early.remove(&found.next) {
+        found.seen.put(index, seen);
+        while let Some((_, seen)) = found.seen.next() {
             found.messages.add(seen, &mut found.findings);
-            found.next += 1;
         }
     }
 
     /// Also after a panic elsewhere, which is carried on by itself.
     fn found(&self) -> MutexGuard<'_, Found> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Found {
-    /// Whether the stretch with this index was looked at.
-    fn has(&self, index: usize) -> bool {
-        index < self.next || self.early.contains_key(&index)
     }
 }
 

@@ -15,6 +15,8 @@ use crate::{
     survey::{stretch::Stretch, tally::Tally},
 };
 
+/// With more topics than these, nobody goes ahead: each stretch counts those of all.
+const TOPICS: usize = 1 << 12;
 /// After so many stretches in a row that were walked over in vain, no more are.
 const VAIN: u32 = 8;
 
@@ -66,7 +68,7 @@ impl Ahead {
 
     /// Lets others begin with the next stretches behind `at`, knowing what is known.
     pub(super) fn begin(&mut self, at: u64, tally: &Tally, streams: &Streams) {
-        while self.may_begin() {
+        while self.may_begin() && streams.len() <= TOPICS {
             let next = self.starts.back().map_or(0, |last| last + self.len);
             let start = at.next_multiple_of(self.len).max(next);
             if start >= self.end {
