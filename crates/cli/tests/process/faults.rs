@@ -71,12 +71,12 @@ fn a_log_that_gets_shorter_while_it_is_read_is_told_and_nothing_is_left() {
     }
 }
 
-/// Whether the process `id` has a file open that is called `name`.
+/// How many bytes the process `id` has read so far.
 #[cfg(target_os = "linux")]
-fn has_open(id: u32, name: &str) -> bool {
-    let Ok(files) = fs::read_dir(format!("/proc/{id}/fd")) else { return false };
-    let links = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());
-    links.into_iter().any(|path| path.ends_with(name))
+fn bytes_read(id: u32) -> u64 {
+    let told = fs::read_to_string(format!("/proc/{id}/io")).unwrap_or_default();
+    let read = told.lines().find_map(|line| line.strip_prefix("rchar: "));
+    read.map_or(0, |read| read.parse().unwrap())
 }
 
 /// Runs the program with `args`, and cuts `flight.ulg` when it is being read; what it said.
@@ -88,12 +88,11 @@ fn cut_while_it_is_open(folder: &Folder, args: &[&str]) -> String {
     let mut command = folder.command(args);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    while !has_open(child.id(), "flight.ulg") {
+    // Once it reads the log, it has asked for its length.
+    while bytes_read(child.id()) < 1 << 20 {
         assert!(child.try_wait().unwrap().is_none(), "it was too quick");
         thread::sleep(Duration::from_millis(1));
     }
-    // Its length was asked for; all of it was not read yet.
-    thread::sleep(Duration::from_millis(20));
     log.set_len(1000).unwrap();
     let output = child.wait_with_output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();

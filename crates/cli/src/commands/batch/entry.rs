@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::{Result, bail};
 use logtool_core::{
     ClockZero, Manifest, Seen, TimeRange, Timestamp, Topic, TopicId, TopicOrigin,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{commands::batch::inputs::Found, findings::Findings, input::Input};
+use crate::{
+    commands::batch::inputs::Found, findings::Findings, input::Input, provenance,
+};
 
 /// This program, and its version.
 const TOOL: &str = concat!("logtool ", env!("CARGO_PKG_VERSION"));
@@ -97,6 +100,24 @@ impl Entry {
             tool: TOOL.to_owned(),
             ..Self::default()
         }
+    }
+
+    /// Adds which file was opened: the digest is that of the bytes that are read, also where
+    /// somebody wrote on since the file was found, and what came whole from afar is not
+    /// fetched twice for it.
+    ///
+    /// # Errors
+    /// Where the file has got shorter since it was found, and those of reading it.
+    pub(super) fn identify(&mut self, input: &Input) -> Result<()> {
+        let bytes = input.origin.len();
+        if bytes < self.source_bytes {
+            bail!("it got shorter while it was read");
+        }
+        if self.digest.is_empty() || bytes > self.source_bytes {
+            self.digest = provenance::digest(input)?;
+        }
+        self.source_bytes = bytes;
+        Ok(())
     }
 
     /// Adds what the opened log says of itself.
@@ -203,4 +224,35 @@ impl TopicEntry {
 fn first_and_last(time: TimeRange) -> Option<(i64, i64)> {
     let last = time.end.as_nanos().saturating_sub(1);
     (!time.is_empty()).then(|| (time.start.as_nanos(), last.max(time.start.as_nanos())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn what_is_read_is_what_was_found_or_longer() {
+        let origin = Arc::new(Bytes::from_static(b"0123456789"));
+        let (name, source) = ("x.ulg".to_owned(), origin.clone());
+        let (packing, loss, is_remote) = (None, None, false);
+        let input = Input { name, source, origin, packing, loss, is_remote };
+        let whole = input.digest().unwrap();
+        let found = |source_bytes, digest: &str| Entry {
+            source_bytes,
+            digest: digest.to_owned(),
+            ..Entry::default()
+        };
+        for mut entry in [found(10, ""), found(9, "of nine bytes"), found(10, &whole)] {
+            entry.identify(&input).unwrap();
+            assert_eq!((entry.source_bytes, entry.digest), (10, whole.clone()));
+        }
+        let err = found(11, "").identify(&input).unwrap_err();
+        assert!(err.to_string().contains("got shorter"), "{err}");
+        let err = found(11, "of eleven bytes").identify(&input).unwrap_err();
+        assert!(err.to_string().contains("got shorter"), "{err}");
+    }
 }

@@ -31,7 +31,7 @@ use crate::{
     findings::Findings,
     interrupt, lidars, opened,
     outcome::Outcome,
-    provenance, url,
+    url,
 };
 
 pub(in crate::commands) fn run(
@@ -112,7 +112,7 @@ fn look(
 ) -> Result<Entry> {
     let mut entry = Entry::of(found, name);
     let opened = opened::look_with(&found.path, global, Some(lidar))?;
-    entry.digest = provenance::digest(&opened.input)?;
+    entry.identify(&opened.input)?;
     entry.describe(&opened.input, opened.log.manifest());
     let mut findings = Findings::of(&opened.input, opened.log.manifest());
     findings.check(global.strict)?;

@@ -32,7 +32,6 @@ use crate::{
     complaint,
     digest::digest_of,
     findings::Findings,
-    input::Input,
     labels, lidars,
     new_log::LogFile,
     opened, provenance,
@@ -176,7 +175,7 @@ impl Work<'_> {
         meter: &LogMeter<'_>,
     ) -> Result<Count> {
         let (opened, header) = one::open(&found.path, self.args, self.global)?;
-        complete(entry, &opened.input)?;
+        entry.identify(&opened.input)?;
         let manifest = opened.log.manifest();
         entry.describe(&opened.input, manifest);
         let mut findings = Findings::of(&opened.input, manifest);
@@ -243,7 +242,7 @@ impl Work<'_> {
         meter: &LogMeter<'_>,
     ) -> Result<Count> {
         let (input, log) = log::open(&found.path, self.args, self.global)?;
-        complete(entry, &input)?;
+        entry.identify(&input)?;
         let manifest = log.manifest();
         entry.describe(&input, manifest);
         let mut findings = Findings::of(&input, manifest);
@@ -283,15 +282,6 @@ impl Work<'_> {
         self.dataset.commit(&outputs, entry)?;
         Ok(count)
     }
-}
-
-/// Puts into `entry` the digest of what came whole from afar: what is there is not fetched
-/// twice for it.
-fn complete(entry: &mut Entry, input: &Input) -> Result<()> {
-    if entry.digest.is_empty() {
-        entry.digest = provenance::digest(input)?;
-    }
-    Ok(())
 }
 
 /// The digest of the file at `path`.
