@@ -6,6 +6,7 @@
 use std::{
     mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread::{self, ThreadId},
 };
 
 use bytes::Bytes;
@@ -18,7 +19,7 @@ const KEPT: usize = 16;
 
 /// Buffers that nobody uses, the last one that was used at the end.
 #[derive(Debug, Default)]
-pub(super) struct Spare(Mutex<Vec<Vec<u8>>>);
+pub(super) struct Spare(Mutex<Vec<(ThreadId, Vec<u8>)>>);
 
 /// A buffer that comes back when it is dropped, if it is to be kept.
 pub(super) struct Lent {
@@ -29,10 +30,14 @@ pub(super) struct Lent {
 impl Spare {
     /// An empty buffer for `len` bytes.
     pub(super) fn lend(self: &Arc<Self>, len: usize) -> Lent {
-        let fits = |buffer: &Vec<u8>| (len..=2 * len).contains(&buffer.capacity());
+        let me = thread::current().id();
+        let fits = |(_, buffer): &(ThreadId, Vec<u8>)| {
+            (len..=len + len / 4).contains(&buffer.capacity())
+        };
         let mut all = self.lock();
-        let place = all.iter().rposition(fits);
-        let buffer = place.map(|place| all.remove(place)).unwrap_or_default();
+        let place = all.iter().rposition(|kept| kept.0 == me && fits(kept));
+        let place = place.or_else(|| all.iter().position(fits));
+        let buffer = place.map(|place| all.remove(place).1).unwrap_or_default();
         Lent { buffer, spare: self.clone() }
     }
 
@@ -42,10 +47,10 @@ impl Spare {
         if all.len() == KEPT {
             all.remove(0);
         }
-        all.push(buffer);
+        all.push((thread::current().id(), buffer));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<(ThreadId, Vec<u8>)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

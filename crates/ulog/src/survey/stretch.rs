@@ -49,6 +49,7 @@ impl Stretch {
         let skip = judge.first(&head, 0, keep)?;
         let (start, first) =
             (bytes.start + skip as u64, first(&streams, &head[skip..])?);
+        drop(head); // so that the window reads into the same memory again
         streams.clock = StreamClock::at(first);
         tally.parts.begin(start);
         let walked = window.walk(start, bytes.end, |at, rest| {

@@ -10,7 +10,7 @@ use crate::wire;
 /// The least that is read at once: what the caches of a processor hold.
 const WINDOW: u64 = 512 << 10;
 /// How much is read behind the limit of a walk: a message goes over it.
-const BEYOND: u64 = 4 << 10;
+const BEYOND: usize = 4 << 10;
 /// Two messages are no longer: one, and that it is followed by another.
 pub(super) const IN_SIGHT: usize = 2 * wire::MAX_MESSAGE_LEN;
 
@@ -64,7 +64,7 @@ impl<'s> Window<'s> {
             self.source.release(passed);
             // Twice what is needed: whoever looks far ahead again and again, as after
             // each of many gaps, reads nothing twice but once in a while.
-            let window = WINDOW.min(self.limit.saturating_sub(at) + BEYOND);
+            let window = WINDOW.min(self.limit.saturating_sub(at) + BEYOND as u64);
             let end = (at + (2 * need as u64).max(window)).min(self.end);
             self.bytes = self.source.read_at(at..end)?;
             self.start = at;
@@ -78,7 +78,8 @@ impl<'s> Window<'s> {
     /// Walks from message to message, from that at `at` to the first that begins at
     /// `limit` or behind it. A `step` is given where a message begins and the bytes from
     /// there on; it says how long the message is, or refuses it: then it is asked again
-    /// with two longest messages in sight, or all there is, before the walk ends.
+    /// with more in sight, at last with two longest messages, or all there is, before the
+    /// walk ends.
     pub(super) fn walk(
         &mut self,
         mut at: u64,
@@ -101,7 +102,12 @@ impl<'s> Window<'s> {
                 used += len;
             }
             at += used as u64;
-            need = if used < end { IN_SIGHT } else { 1 };
+            need = match bytes.len() - used {
+                _ if used == end => 1,
+                // Nearly all messages are short, and another walk goes on behind the limit.
+                ..BEYOND => BEYOND,
+                _ => IN_SIGHT,
+            };
             if used < end && (is_last || bytes.len() - used >= IN_SIGHT) {
                 return Ok(Walked { at, end: End::Refused });
             }
