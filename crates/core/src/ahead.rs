@@ -1,23 +1,27 @@
 //! Reading parts on all processors, ahead of who wants their records in order.
 
 mod slot;
+mod spare;
 
-use std::{collections::VecDeque, fmt, sync::Arc, vec};
+use std::{collections::VecDeque, fmt, mem, sync::Arc, vec};
 
 use crate::{
-    ahead::slot::{Slot, Spare},
+    ahead::{slot::Slot, spare::Spare},
     block::Block,
     error::Result,
     log::{Cursor, Log},
     manifest::{Part, Selection},
 };
 
+/// More parts are begun if they take less memory than this together.
+const LITTLE: usize = 512 << 10;
+
 /// Reads the parts of a plan in their order, while the next ones are already unpacked
 /// by the other threads of the current rayon pool.
 ///
 /// A few parts are in memory at a time, one more than there are threads that read (those
-/// of the pool, and the caller if it is none of them), and of each no more than some
-/// 8 MiB, or a block if that is longer. Nobody waits for what nobody
+/// of the pool, and the caller if it is none of them), or some more of which little is wanted,
+/// and of each no more than some 8 MiB, or a block if that is longer. Nobody waits for what nobody
 /// has begun: whatever else the pool does, the caller then reads the part itself. In a
 /// pool of one thread the caller reads everything.
 ///
@@ -48,6 +52,11 @@ pub struct ReadAhead<'l> {
     spare: Arc<Spare>,
     /// How many parts may be begun.
     width: usize,
+    /// And how many if they take little memory, as what few records are wanted of does.
+    most: usize,
+    /// How much what was taken of the first part takes, and what all of the one before took.
+    taken: usize,
+    before: usize,
     /// Whether parts are released when they are read.
     releases: bool,
 }
@@ -63,7 +72,19 @@ impl<'l> ReadAhead<'l> {
     /// Reads what `selection` wants of `plan`, which are parts of `log` in any order.
     pub fn new(log: &'l dyn Log, plan: Vec<Part>, selection: Selection) -> Self {
         let plan = plan.into_iter().map(|part| (0, part)).collect();
-        Self { releases: true, ..Self::of_logs(vec![(log, selection)], plan) }
+        let ahead = Self::of_logs(vec![(log, selection)], plan);
+        let most = if ahead.width > 1 { 3 * ahead.width } else { 1 };
+        Self { releases: true, most, ..ahead }
+    }
+
+    /// The same, with copies of the records of which little is wanted nearby: who wants few of
+    /// many then gets many at a time. Where blocks begin and end is another matter then.
+    #[must_use]
+    pub fn gathering(mut self) -> Self {
+        if let Some(spare) = Arc::get_mut(&mut self.spare) {
+            spare.gathers = true; // nobody reads yet
+        }
+        self
     }
 
     /// The same of several logs, of which the parts name the index; they are not
@@ -80,7 +101,9 @@ impl<'l> ReadAhead<'l> {
         };
         let (plan, spare) = (plan.into_iter(), Arc::new(Spare::new(width)));
         let begun = VecDeque::new();
-        Self { logs, plan, begun, spare, width, releases: false }
+        let (most, taken, before) = (width, 0, usize::MAX);
+        let releases = false;
+        Self { logs, plan, begun, spare, width, most, taken, before, releases }
     }
 
     /// Refills `block` with the next records of one part, or says that it is at its
@@ -97,6 +120,10 @@ impl<'l> ReadAhead<'l> {
         {
         }
         let filled = slot.fill(block, &self.spare);
+        match filled {
+            Ok(true) => self.taken = self.taken.saturating_add(block.cost()),
+            _ => self.before = mem::take(&mut self.taken),
+        }
         if !matches!(filled, Ok(true))
             && let Some(Begun { log, part, .. }) = self.begun.pop_front()
             && self.releases
@@ -119,9 +146,15 @@ impl<'l> ReadAhead<'l> {
         self.begun.is_empty() && self.plan.as_slice().is_empty()
     }
 
+    /// How many parts may be begun, if they are like the last one.
+    fn width(&self) -> usize {
+        let light = LITTLE / self.before.max(1);
+        self.width.saturating_add(light).min(self.most)
+    }
+
     /// Begins as many parts as may be.
     fn begin(&mut self) {
-        while self.begun.len() < self.width
+        while self.begun.len() < self.width()
             && let Some((log, part)) = self.plan.next()
         {
             let (from, selection) = &self.logs[log];

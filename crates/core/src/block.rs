@@ -1,6 +1,7 @@
 //! The unit in which records travel.
 
 mod gather;
+mod head;
 mod sort;
 mod split;
 
@@ -15,8 +16,11 @@ use crate::{
     topic::TopicId,
 };
 
-pub(crate) use self::gather::Gather;
 pub use self::sort::TopicSort;
+pub(crate) use self::{gather::Gather, head::Head};
+
+/// A block of which no more than this share is records is better copied than kept.
+const SPARSE: usize = 4;
 
 /// One record, borrowed from its [`Block`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,6 +179,12 @@ impl Block {
         scratch: &'b mut TopicSort,
     ) -> impl Iterator<Item = Run<'b>> {
         self.runs_of(scratch.sorted(&self.entries))
+    }
+
+    /// Whether so little of the block is records that copies of these are better kept.
+    pub(crate) fn is_sparse(&self) -> bool {
+        let len = |entry: &Entry| entry.end.saturating_sub(entry.start) as usize;
+        self.entries.iter().map(len).sum::<usize>() <= self.bytes.len() / SPARSE
     }
 
     /// How much memory the block takes.

@@ -138,7 +138,7 @@ impl<'l> Pass<'l> {
         while more {
             let Outcome { sums, decoded } = outcomes.next(&block);
             self.damage.extend(block.damage());
-            let records = block.iter().filter(|r| self.logged.contains(r.topic));
+            let records = block.heads().filter(|r| self.logged.contains(r.topic));
             for (record, sum) in records.zip(sums) {
                 self.order.record(&record);
                 self.twins.record(&record, sum);

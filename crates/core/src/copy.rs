@@ -155,7 +155,8 @@ impl Copying<'_> {
         let lengths: Vec<u64> =
             plan.iter().map(|part| part.bytes.end - part.bytes.start).collect();
         let mut block = Block::default();
-        let mut ahead = ReadAhead::new(self.job.log, plan, self.job.selection.clone());
+        let mut ahead =
+            ReadAhead::new(self.job.log, plan, self.job.selection.clone()).gathering();
         for length in lengths {
             while ahead.fill_part(&mut block)? {
                 self.block(&block)?;

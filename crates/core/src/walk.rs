@@ -2,6 +2,8 @@
 
 use std::{fmt, ops::Range, sync::Arc};
 
+use bytes::Bytes;
+
 use crate::{
     block::Block,
     damage::{Damage, DamageKind},
@@ -74,6 +76,7 @@ impl Walk {
         let mut want = u64::from(self.options.block_bytes.max(1));
         while !self.bytes.is_empty() {
             let Range { start, end } = self.bytes;
+            block.reset(Bytes::new(), start); // so that its memory is read into again
             let bytes =
                 self.source.read_at(start..end.min(start.saturating_add(want)))?;
             if bytes.is_empty() {

@@ -1,38 +1,48 @@
 //! Looking through a file from its start to its end, a window at a time.
 
-use std::{fmt, io, sync::Arc};
+use std::{collections::VecDeque, fmt, io, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 
 use crate::{error::Result, queue::Queue, source::Source};
 
 /// The least that is read at once.
-const WINDOW: u64 = 1 << 20;
-/// How much of that is read with the next window too: what begins in one ends in the
-/// other, unless it is longer.
-const BOTH: u64 = 64 << 10;
+const WINDOW: u64 = 256 << 10;
+/// How much of that is read with the next window too, if nothing longer was asked for: what
+/// begins in one ends in the other.
+const BOTH: u64 = 4 << 10;
+/// And if so: what is longer than this is read by itself.
+const LONG: u64 = 64 << 10;
 
-/// A window onto a source. While somebody looks at it, another thread of the current rayon
-/// pool reads what comes next, once it is seen that somebody goes on.
+/// So many windows are read ahead: who reads them is not to wait for who looks at each.
+const AHEAD: usize = 4;
+
+/// A window onto a source. While somebody looks at it, other threads of the current rayon
+/// pool read what comes next, once it is seen that somebody goes on.
 pub struct Window<'s> {
     source: &'s Arc<dyn Source>,
     start: u64,
     bytes: Bytes,
-    /// The next window, and where it is to begin.
+    /// The next windows, and where they begin and end.
     next: Queue<io::Result<Bytes>>,
-    next_start: u64,
+    ahead: VecDeque<Range<u64>>,
+    /// How much was needed at most, of what is not long.
+    need: u64,
 }
 
 impl<'s> Window<'s> {
     /// A window onto `source`.
     pub fn new(source: &'s Arc<dyn Source>) -> Self {
-        let (bytes, next) = (Bytes::new(), Queue::of(1));
-        Self { source, start: 0, bytes, next, next_start: 0 }
+        let (bytes, next, ahead) = (Bytes::new(), Queue::of(AHEAD), VecDeque::new());
+        Self { source, start: 0, bytes, next, ahead, need: BOTH }
     }
 
     /// The bytes from `at` on: at least `need` of them where the source has so many.
     pub fn at(&mut self, at: u64, need: usize) -> Result<Bytes> {
         let have = self.start + self.bytes.len() as u64;
+        if need as u64 <= LONG {
+            self.need = self.need.max(need as u64);
+        }
         let wanted = at.saturating_add(need as u64).min(self.source.len());
         if at < self.start || at > have || wanted > have {
             let passed = self.start..at.clamp(self.start, have);
@@ -40,11 +50,15 @@ impl<'s> Window<'s> {
             self.bytes = Bytes::new();
             self.source.release(passed);
             // What could not be read may not be needed, or is read again here.
-            let read = self.next.wait().and_then(io::Result::ok).unwrap_or_default();
-            let read_to = self.next_start + read.len() as u64;
-            if self.next_start <= at && at < read_to && wanted <= read_to {
-                (self.start, self.bytes) = (self.next_start, read);
+            let is_ahead = |next: &Range<u64>| next.start <= at && wanted <= next.end;
+            if self.ahead.front().is_some_and(is_ahead)
+                && let Some(next) = self.ahead.pop_front()
+                && let Some(Ok(read)) = self.next.wait()
+                && is_ahead(&(next.start..next.start + read.len() as u64))
+            {
+                (self.start, self.bytes) = (next.start, read);
             } else {
+                (self.next, self.ahead) = (Queue::of(AHEAD), VecDeque::new());
                 let end = at.saturating_add(WINDOW.max(need as u64));
                 (self.start, self.bytes) = (at, self.source.read_at(at..end)?);
             }
@@ -55,14 +69,19 @@ impl<'s> Window<'s> {
         Ok(self.bytes.slice((at - self.start) as usize..))
     }
 
-    /// Lets another thread read the next window.
+    /// Lets other threads read the next windows.
     fn read_ahead(&mut self) {
-        let have = self.start + self.bytes.len() as u64;
-        let start = have.saturating_sub(BOTH).max(self.start);
-        if have < self.source.len() {
-            let source = self.source.clone();
-            self.next.push(move || source.read_at(start..start.saturating_add(WINDOW)));
-            self.next_start = start;
+        let mut end = self.start + self.bytes.len() as u64;
+        let mut start = self.start;
+        if let Some(last) = self.ahead.back() {
+            (start, end) = (last.start, last.end);
+        }
+        while self.ahead.len() < AHEAD && end < self.source.len() {
+            start = end.saturating_sub(self.need).max(start + 1);
+            end = start.saturating_add(WINDOW).min(self.source.len());
+            let (source, bytes) = (self.source.clone(), start..end);
+            self.ahead.push_back(bytes.clone());
+            self.next.push(move || source.read_at(bytes));
         }
     }
 

@@ -8,6 +8,7 @@ use std::{
 };
 
 use crate::{
+    ahead::spare::Spare,
     block::Block,
     error::{Error, Result},
     log::Cursor,
@@ -25,7 +26,7 @@ pub(super) struct Slot {
 struct State {
     /// What is read, and not yet taken.
     blocks: VecDeque<Block>,
-    /// How many bytes the blocks have.
+    /// How many bytes the blocks take.
     bytes: usize,
     reading: Reading,
 }
@@ -39,12 +40,6 @@ enum Reading {
     Ended(Option<Error>),
     /// Whoever was reading panicked.
     Panicked(Box<dyn std::any::Any + Send>),
-}
-
-/// Blocks that nobody uses, to be filled again.
-pub(super) struct Spare {
-    blocks: Mutex<Vec<Block>>,
-    most: usize,
 }
 
 impl Slot {
@@ -68,18 +63,18 @@ impl Slot {
     pub(super) fn read_ahead(self: &Arc<Self>, spare: &Spare) -> bool {
         let Some(mut cursor) = lock(&self.state).begin() else { return false };
         loop {
-            let mut block = spare.take();
             let filled = panic::catch_unwind(AssertUnwindSafe(|| {
-                fill_something(&mut *cursor, &mut block)
+                let mut blocks = Vec::new();
+                (spare.fill_some(&mut *cursor, &mut blocks), blocks)
             }));
+            let (filled, blocks) = match filled {
+                Ok((filled, blocks)) => (Ok(filled), blocks),
+                Err(panic) => (Err(panic), Vec::new()),
+            };
             let mut state = lock(&self.state);
             let is_more = matches!(filled, Ok(Ok(true)));
-            if is_more {
-                state.bytes += block.bytes().len();
-                state.blocks.push_back(block);
-            } else {
-                spare.give(block);
-            }
+            state.bytes += blocks.iter().map(Block::cost).sum::<usize>();
+            state.blocks.extend(blocks);
             let is_wanted = Arc::strong_count(self) > 1;
             if is_more && state.bytes < AHEAD && is_wanted {
                 self.changed.notify_all();
@@ -107,7 +102,7 @@ impl Slot {
         loop {
             if let Some(next) = state.blocks.pop_front() {
                 let was_full = state.bytes >= AHEAD;
-                state.bytes -= next.bytes().len();
+                state.bytes -= next.cost();
                 if was_full && state.bytes < AHEAD && state.is_paused() {
                     let (slot, spare) = (self.clone(), spare.clone());
                     rayon::spawn(move || {
@@ -163,34 +158,6 @@ impl State {
     fn is_paused(&self) -> bool {
         matches!(self.reading, Reading::Paused(_))
     }
-}
-
-impl Spare {
-    /// Keeps no more than `most` blocks.
-    pub(super) fn new(most: usize) -> Self {
-        Self { blocks: Mutex::default(), most }
-    }
-
-    fn take(&self) -> Block {
-        lock(&self.blocks).pop().unwrap_or_default()
-    }
-
-    fn give(&self, block: Block) {
-        let mut blocks = lock(&self.blocks);
-        if blocks.len() < self.most {
-            blocks.push(block);
-        }
-    }
-}
-
-/// Refills `block` until there is something in it.
-fn fill_something(cursor: &mut dyn Cursor, block: &mut Block) -> Result<bool> {
-    while cursor.fill(block)? {
-        if !block.is_empty() || !block.damage().is_empty() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// Locks, also after a panic elsewhere, which is carried on by itself.

@@ -6,8 +6,10 @@ use std::{panic, sync::atomic::Ordering};
 
 use super::*;
 use crate::{
+    block::Record,
     error::ErrorKind,
     scripted::{Play, Scripted},
+    time::{TimeRange, Timestamp},
 };
 
 /// Runs `test` in a pool of one thread, of several, and outside of any.
@@ -64,14 +66,19 @@ fn parts_come_in_their_order_however_many_threads_there_are() {
 fn no_more_than_a_few_parts_are_begun() {
     in_pools(|| {
         let log = Scripted::new((0..100).map(|part| vec![block(part)]).collect());
+        let heavy = Play::Block(vec![(0, vec![0; LITTLE])]);
         let is_outside = rayon::current_thread_index().is_none();
         let most = rayon::current_num_threads() + usize::from(is_outside) + 1;
-        let (mut ahead, mut block) = (read(&log), Block::default());
-        for _ in 0..10 {
-            assert!(ahead.fill_part(&mut block).unwrap());
-            assert!(!ahead.fill_part(&mut block).unwrap());
+        for (log, most) in [
+            (log, 3 * most),
+            (Scripted::new(vec![vec![heavy.clone(), heavy]; 100]), most),
+        ] {
+            let (mut ahead, mut block) = (read(&log), Block::default());
+            for _ in 0..10 {
+                while ahead.fill_part(&mut block).unwrap() {}
+            }
+            assert!(log.read.lock().unwrap().len() < 10 + most);
         }
-        assert!(log.read.lock().unwrap().len() < 10 + most);
     });
 }
 
@@ -146,4 +153,68 @@ fn who_stops_early_leaves_nothing_running() {
         };
         assert!((0..1000).any(|_| settled()));
     });
+}
+
+/// A block of which one record in forty is wanted by [`few`].
+fn sparse(time: i64) -> Play {
+    let unwanted = (0..39).map(|i| (5_000 + i, vec![0; 9]));
+    Play::Block(unwanted.chain([(time, time.to_le_bytes().to_vec())]).collect())
+}
+
+/// Wants the times before 5,000.
+fn few() -> Selection {
+    let time = TimeRange {
+        start: Timestamp::from_nanos(0),
+        end: Timestamp::from_nanos(5_000),
+    };
+    Selection { time, ..Selection::default() }
+}
+
+#[test]
+fn who_gathers_is_given_the_same_in_fewer_blocks() {
+    let full = Play::Block((70..90).map(|time| (time, vec![1; 9])).collect());
+    let log = Scripted::new(vec![
+        (0..20).map(sparse).collect(),
+        vec![sparse(20), Play::Damage, sparse(21), full, Play::Damage, sparse(22)],
+        vec![sparse(23), sparse(24), Play::Error],
+        vec![sparse(25), Play::Damage],
+    ]);
+    let all = |mut ahead: ReadAhead<'_>| {
+        let (mut block, mut records, mut damage) = (Block::default(), vec![], vec![]);
+        let (mut blocks, mut errors) = (0, 0);
+        while !ahead.is_done() {
+            match ahead.fill_part(&mut block) {
+                Ok(true) => blocks += 1,
+                Ok(false) => continue,
+                Err(_) => {
+                    errors += 1;
+                    continue;
+                }
+            }
+            damage.extend(block.damage().to_vec());
+            let some = |r: Record<'_>| (r.time, r.offset, r.payload.to_vec());
+            records.extend(block.iter().map(some));
+        }
+        (records, damage, errors, blocks)
+    };
+    in_pools(|| {
+        let read = || ReadAhead::new(&log, log.plan(), few());
+        let (alone, gathered) = (all(read()), all(read().gathering()));
+        assert_eq!(alone.0.len(), 46);
+        assert_eq!((alone.1.len(), alone.2), (3, 1));
+        assert_eq!(gathered.0, alone.0);
+        assert_eq!(gathered.1, alone.1);
+        assert_eq!(gathered.2, alone.2);
+        assert!(gathered.3 <= alone.3);
+    });
+    // Of a part that somebody else reads.
+    let slot = Slot::new(log.read(&log.plan()[0], &few()));
+    let (slot, mut spare) = (Arc::new(slot), Spare::new(1));
+    spare.gathers = true;
+    let kept = slot.clone();
+    assert!(kept.read_ahead(&spare));
+    let (mut block, spare) = (Block::default(), Arc::new(spare));
+    assert!(slot.fill(&mut block, &spare).unwrap());
+    assert_eq!(block.len(), 20);
+    assert!(!slot.fill(&mut block, &spare).unwrap());
 }

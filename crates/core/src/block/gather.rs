@@ -48,6 +48,14 @@ impl Gather {
         self.entries.push(Entry { start, end, ..*entry });
     }
 
+    /// Adds copies of all records of `block`.
+    ///
+    /// # Panics
+    /// Where the copies would be 4 GiB or more.
+    pub(crate) fn add_all(&mut self, block: &Block) {
+        block.entries().iter().for_each(|entry| self.add(block, entry));
+    }
+
     /// How many bytes are collected.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()

@@ -1,7 +1,7 @@
 //! What the log says that it holds, against what it holds.
 
 use crate::{
-    block::Record,
+    block::Head,
     check::damage::Found,
     finding::{Code, Finding, Findings, Severity},
     log::Log,
@@ -47,7 +47,7 @@ impl Counts {
     }
 
     #[inline]
-    pub(super) fn record(&mut self, part: &Part, record: &Record<'_>) {
+    pub(super) fn record(&mut self, part: &Part, record: &Head) {
         if let Some(records) = self.records.get_mut(record.topic.index()) {
             *records += 1;
         }
@@ -57,7 +57,7 @@ impl Counts {
     }
 
     #[cold]
-    fn outside(&mut self, part: &Part, record: &Record<'_>) {
+    fn outside(&mut self, part: &Part, record: &Head) {
         let time = TimeRange::just(record.time);
         self.outside += 1;
         match self.found.last_mut().filter(|_| self.outside > 1) {

@@ -1,7 +1,7 @@
 //! Times that run back.
 
 use crate::{
-    block::Record,
+    block::Head,
     finding::{Code, Finding, Findings, Severity},
     time::{TimeRange, Timestamp},
     topic::TopicId,
@@ -47,7 +47,7 @@ impl Order {
     }
 
     #[inline]
-    pub(super) fn record(&mut self, record: &Record<'_>) {
+    pub(super) fn record(&mut self, record: &Head) {
         let mut is_back = false;
         if let Some(topic) = self.topics.get_mut(record.topic.index()) {
             is_back = topic.see(record);
@@ -71,7 +71,7 @@ impl Order {
 impl Backs {
     /// Takes the next record; says whether it is older than one before it.
     #[inline]
-    fn see(&mut self, record: &Record<'_>) -> bool {
+    fn see(&mut self, record: &Head) -> bool {
         if record.time >= self.latest {
             self.latest = record.time;
             return false;

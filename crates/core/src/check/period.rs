@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::{
-    block::Record,
+    block::Head,
     finding::{Code, Finding, Findings, Severity},
     time::{TimeRange, Timestamp},
     topic::TopicId,
@@ -58,7 +58,7 @@ impl Periods {
     }
 
     #[inline]
-    pub(super) fn record(&mut self, record: &Record<'_>) {
+    pub(super) fn record(&mut self, record: &Head) {
         let Some(topic) = self.topics.get_mut(record.topic.index()) else { return };
         let Some(last) = topic.last else {
             topic.last = Some(record.time);

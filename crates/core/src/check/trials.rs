@@ -43,13 +43,19 @@ pub(super) struct Outcome {
     pub(super) decoded: Option<Result<Vec<Damage>>>,
 }
 
-/// Decoders that nobody uses, by topic.
+/// What nobody uses.
 #[derive(Default)]
-struct Spare(Mutex<HashMap<TopicId, Vec<Box<dyn Decoder>>>>);
+struct Spare {
+    decoders: Mutex<HashMap<TopicId, Vec<Box<dyn Decoder>>>>,
+    /// Blocks with the memory that was read into.
+    blocks: Mutex<Vec<Block>>,
+}
 
-/// Reads a part, and tries its blocks.
+/// Reads a part, and tries its blocks: of those that were tried it gives the records without
+/// their payloads, so that these are read into the same memory again and again.
 struct Trying {
     cursor: Box<dyn Cursor>,
+    block: Option<Block>,
     summed: Arc<TopicSet>,
     decoders: HashMap<TopicId, Box<dyn Decoder>>,
     sort: TopicSort,
@@ -101,7 +107,8 @@ impl Log for Trials<'_> {
         let cursor = self.log.read(part, selection)?;
         let (summed, spare) = (self.summed.clone(), self.spare.clone());
         let (decoders, sort) = (HashMap::new(), TopicSort::default());
-        Ok(Box::new(Trying { cursor, summed, decoders, sort, outcomes, spare }))
+        let block = None;
+        Ok(Box::new(Trying { cursor, block, summed, decoders, sort, outcomes, spare }))
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
@@ -123,12 +130,18 @@ impl Outcomes {
 
 impl Cursor for Trying {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
-        let is_more = self.cursor.fill(block)?;
-        if is_more && is_tried(block) {
-            let outcome = self.tried(block);
-            lock(&self.outcomes.0).push_back(outcome);
+        let own = self.block.take();
+        let mut own = own.unwrap_or_else(|| self.spare.block());
+        let filled = self.cursor.fill(&mut own);
+        let outcome =
+            (matches!(filled, Ok(true)) && is_tried(&own)).then(|| self.tried(&own));
+        match outcome {
+            Some(Outcome { decoded: None, .. }) => mem::swap(block, &mut own),
+            _ => block.take_heads(&mut own),
         }
-        Ok(is_more)
+        lock(&self.outcomes.0).extend(outcome);
+        self.block = Some(own);
+        filled
     }
 }
 
@@ -164,16 +177,21 @@ impl Trying {
 impl Drop for Trying {
     fn drop(&mut self) {
         self.spare.give(mem::take(&mut self.decoders));
+        lock(&self.spare.blocks).extend(self.block.take());
     }
 }
 
 impl Spare {
+    fn block(&self) -> Block {
+        lock(&self.blocks).pop().unwrap_or_default()
+    }
+
     fn take(&self, topic: TopicId) -> Option<Box<dyn Decoder>> {
-        lock(&self.0).get_mut(&topic)?.pop()
+        lock(&self.decoders).get_mut(&topic)?.pop()
     }
 
     fn give(&self, decoders: impl IntoIterator<Item = (TopicId, Box<dyn Decoder>)>) {
-        let mut spare = lock(&self.0);
+        let mut spare = lock(&self.decoders);
         for (topic, decoder) in decoders {
             spare.entry(topic).or_default().push(decoder);
         }

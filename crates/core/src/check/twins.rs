@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::{
-    block::Record,
+    block::Head,
     finding::{Code, Finding, Findings, Severity},
     time::{TimeRange, Timestamp},
     topic::TopicId,
@@ -41,8 +41,8 @@ impl Twins {
 
     /// Takes the next record, of which the payload has this [`sum`].
     #[inline]
-    pub(super) fn record(&mut self, record: &Record<'_>, sum: u64) {
-        let Record { topic, stream, time, .. } = *record;
+    pub(super) fn record(&mut self, record: &Head, sum: u64) {
+        let Head { topic, stream, time, .. } = *record;
         let new = || Last { time, sums: Vec::new() };
         let first = self.first.get_mut(topic.index());
         let first = first.map(|first| first.get_or_insert_with(|| (stream, new())));
@@ -56,7 +56,7 @@ impl Twins {
     }
 
     #[cold]
-    fn twin(&mut self, record: &Record<'_>) {
+    fn twin(&mut self, record: &Head) {
         let alike = self.found.iter_mut().find(|f| f.topic == Some(record.topic));
         let time = TimeRange::just(record.time);
         match alike {
@@ -65,10 +65,9 @@ impl Twins {
                 found.time = found.time.map(|all| all.cover(&time));
             }
             None => {
-                let bytes = record.offset..record.offset + record.payload.len() as u64;
                 let text = "a record is there twice, of the same time and bytes";
                 let finding = Finding::new(&TWIN, text).of(record.topic);
-                self.found.push(finding.during(time).at(bytes));
+                self.found.push(finding.during(time).at(record.bytes()));
             }
         }
     }

@@ -46,8 +46,6 @@ struct Place {
 /// Memory for each record beside its block: a place, and another when lanes are
 /// narrowed.
 const PLACE: usize = size_of::<Place>() + size_of::<(Key, usize)>();
-/// A block of which less than this share is records is copied, not kept.
-const SPARSE: usize = 4;
 /// Blocks of copies are at most this long, if they hold more than one.
 const GATHERED: usize = 16 << 20;
 
@@ -86,13 +84,7 @@ impl Lane {
                 self.is_in_order &= self.latest <= entry.time;
                 self.latest = entry.time;
             }
-            let payload =
-                |entry: &Entry| entry.end.saturating_sub(entry.start) as usize;
-            let payloads: usize = block.entries().iter().map(payload).sum();
-            let block = match payloads < block.bytes().len() / SPARSE {
-                true => copied(&block),
-                false => block,
-            };
+            let block = if block.is_sparse() { copied(&block) } else { block };
             self.cost += cost(&block);
             self.blocks.push_back(block);
         }
@@ -302,7 +294,7 @@ impl Lane {
 /// A block of copies of the records of `block`.
 fn copied(block: &Block) -> Block {
     let (mut gather, mut copy) = (Gather::default(), Block::default());
-    block.entries().iter().for_each(|entry| gather.add(block, entry));
+    gather.add_all(block);
     gather.finish(&mut copy);
     copy
 }

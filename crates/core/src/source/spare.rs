@@ -120,6 +120,6 @@ mod tests {
         drop((lent(&spare, MOST + 1), lent(&spare, 9)));
         let kept = spare.lock();
         assert_eq!(kept.len(), KEPT);
-        assert!(kept.iter().all(|buffer| buffer.capacity() <= 2 * LEAST));
+        assert!(kept.iter().all(|(_, buffer)| buffer.capacity() <= 2 * LEAST));
     }
 }
