@@ -3,7 +3,13 @@
 
 #![allow(unsafe_code)] // memory maps cannot be had without; each use says why it holds
 
-use std::{any::Any, fs::File, io, ops::Range, sync::Arc};
+use std::{
+    any::Any,
+    fs::File,
+    io, mem,
+    ops::Range,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use bytes::Bytes;
 use logtool_core::Source;
@@ -11,13 +17,17 @@ use memmap2::Mmap;
 
 /// A page that is read brings those before and after it into memory, which lie in one large piece of
 /// the cache with it: Linux 6.18 brought up to half of this.
-#[cfg(unix)]
 const AROUND: u64 = 1 << 20;
+
+/// So many bytes are let go together: for each time, all processors are interrupted.
+const TOGETHER: u64 = 4 << 20;
 
 /// A mapped file. Reading from it copies nothing.
 pub(crate) struct MappedSource {
     map: Arc<Map>,
     bytes: Bytes,
+    /// What may be let go and is still there.
+    passed: Mutex<Range<u64>>,
 }
 
 struct Map {
@@ -49,7 +59,26 @@ pub(crate) fn map(
     let pages = unsafe { Mmap::map(file)? };
     let map = Arc::new(Map { pages, _watch: Box::new(watch) });
     let bytes = Bytes::from_owner(Share(map.clone()));
-    Ok(MappedSource { map, bytes })
+    Ok(MappedSource { map, bytes, passed: Mutex::default() })
+}
+
+impl MappedSource {
+    /// Lets the pages of `bytes` go.
+    #[cfg(unix)]
+    fn let_go(&self, bytes: Range<u64>) {
+        let start = (bytes.start - bytes.start % AROUND) as usize;
+        let len = (bytes.end as usize).saturating_sub(start);
+        let advice = memmap2::UncheckedAdvice::DontNeed;
+        // SAFETY: the map is shared and read-only, so that there is nothing in its
+        // pages that is not in the file: whoever reads them again, and slices of
+        // them may be alive, gets the same bytes from the file. The range lies in
+        // the map; that the system takes whole pages therefore does no harm. If
+        // it refuses, the pages just stay.
+        let _ = unsafe { self.map.pages.unchecked_advise_range(advice, start, len) };
+    }
+
+    #[cfg(not(unix))]
+    fn let_go(&self, _: Range<u64>) {}
 }
 
 impl Source for MappedSource {
@@ -62,26 +91,24 @@ impl Source for MappedSource {
     }
 
     /// Lets the pages go, so that a log that is longer than the memory does not fill
-    /// it, and does not push out what others need. With them go those before, which the
-    /// first of them brought back.
+    /// it, and does not push out what others need; a few of them at a time. With them go those
+    /// before, which the first of them brought back.
     fn release(&self, range: Range<u64>) {
         let len = Source::len(self);
         let (start, end) = (range.start.min(len), range.end.min(len));
-        #[cfg(unix)]
-        if start < end {
-            let start = (start - start % AROUND) as usize;
-            let len = end as usize - start;
-            let advice = memmap2::UncheckedAdvice::DontNeed;
-            // SAFETY: the map is shared and read-only, so that there is nothing in its
-            // pages that is not in the file: whoever reads them again, and slices of
-            // them may be alive, gets the same bytes from the file. The range lies in
-            // the map; that the system takes whole pages therefore does no harm. If
-            // it refuses, the pages just stay.
-            let _ =
-                unsafe { self.map.pages.unchecked_advise_range(advice, start, len) };
+        if start >= end {
+            return;
         }
-        #[cfg(not(unix))]
-        let _ = (start, end);
+        let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
+        // What lies close together goes together, with what is between.
+        if start <= passed.end + AROUND && passed.start <= end + AROUND {
+            *passed = passed.start.min(start)..passed.end.max(end);
+        } else {
+            self.let_go(mem::replace(&mut *passed, start..end));
+        }
+        if passed.end - passed.start >= TOGETHER {
+            self.let_go(mem::take(&mut *passed));
+        }
     }
 }
 
@@ -118,6 +145,6 @@ mod tests {
         }
         assert_eq!(sum, len);
         let kept = resident("pages.bin");
-        assert!(kept <= 256 << 10, "{kept} bytes");
+        assert!(kept <= TOGETHER + (256 << 10), "{kept} bytes");
     }
 }
