@@ -77,16 +77,25 @@ impl Compression {
         }
     }
 
-    /// Packs `bytes`.
-    pub(crate) fn pack(self, bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+    /// Packs `bytes`, into `room` if that is empty; and what is left to be used again.
+    pub(crate) fn pack(
+        self,
+        bytes: Vec<u8>,
+        mut room: Vec<u8>,
+    ) -> io::Result<(Vec<u8>, Vec<u8>)> {
         match self {
-            Self::None => Ok(bytes),
+            Self::None => Ok((bytes, room)),
             Self::Lz4 => {
-                let mut frame = lz4_flex::frame::FrameEncoder::new(Vec::new());
+                let mut frame = lz4_flex::frame::FrameEncoder::new(room);
                 io::Write::write_all(&mut frame, &bytes)?;
-                frame.finish().map_err(io::Error::other)
+                Ok((frame.finish().map_err(io::Error::other)?, bytes))
             }
-            Self::Zstd => zstd::bulk::compress(&bytes, 1),
+            Self::Zstd => {
+                room.reserve(zstd::zstd_safe::compress_bound(bytes.len()));
+                zstd::bulk::Compressor::new(1)?
+                    .compress_to_buffer(&bytes, &mut room)?;
+                Ok((room, bytes))
+            }
         }
     }
 }

@@ -72,6 +72,8 @@ pub struct Writer<W> {
     by_id: Vec<Option<usize>>,
     filling: Filling,
     queue: Queue<Result<Packed>>,
+    /// Buffers of chunks that are out.
+    spare: Vec<Vec<u8>>,
     chunks: Vec<ChunkIndex>,
     /// Words about the file, and where they are.
     metadata: Vec<(String, u64, u64)>,
@@ -131,6 +133,7 @@ impl<W: Write + Seek> Writer<W> {
             by_id: Vec::new(),
             filling: Filling::default(),
             queue: Queue::new(),
+            spare: Vec::new(),
             chunks: Vec::new(),
             metadata: Vec::new(),
             attached: Vec::new(),

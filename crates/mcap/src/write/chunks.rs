@@ -26,8 +26,8 @@ pub(super) struct Packed {
 
 #[derive(Debug)]
 enum Body {
-    /// The packed records.
-    New(Compression, Vec<u8>),
+    /// The packed records, and a buffer that is free.
+    New(Compression, Vec<u8>, Vec<u8>),
     /// The whole record of the chunk, in which so many bytes are packed in this way.
     Copied(Bytes, String, u64),
 }
@@ -78,11 +78,14 @@ impl<W: Write + Seek> Writer<W> {
 
     /// Ends the chunk that is being filled, if it has messages.
     pub(super) fn end_chunk(&mut self) -> Result<()> {
-        let Some(full) = self.filling.take() else { return Ok(()) };
+        let Some(full) = self.filling.take(&mut self.spare) else { return Ok(()) };
         let compression = self.options.compression;
+        let room = self.spare.pop().unwrap_or_default();
         self.queue.push(move || {
-            let Full { bytes, told } = full;
-            let body = Body::New(compression, compression.pack(bytes)?);
+            let Full { bytes, mut told } = full;
+            told.crc = crc32fast::hash(&bytes);
+            let (packed, free) = compression.pack(bytes, room)?;
+            let body = Body::New(compression, packed, free);
             Ok(Packed { before: Vec::new(), body, told })
         });
         self.put_ready()
@@ -95,15 +98,26 @@ impl<W: Write + Seek> Writer<W> {
         Ok(())
     }
 
+    /// Keeps a buffer for the next chunks, unless it is far longer than they are. There are no
+    /// more than the chunks under way have.
+    fn use_again(&mut self, mut buffer: Vec<u8>) {
+        if buffer.capacity() / 4 <= self.options.chunk_bytes as usize {
+            buffer.clear();
+            self.spare.push(buffer);
+        }
+    }
+
     pub(super) fn put_chunk(&mut self, packed: Packed) -> Result<()> {
         let Packed { before, body, told } = packed;
         self.place.put(&before)?;
         let at = self.place.at();
         let (compression, packed_len) = match body {
-            Body::New(compression, bytes) => {
+            Body::New(compression, bytes, free) => {
                 let (name, len) = (compression.name(), bytes.len() as u64);
                 self.place.put(&encode::chunk_head(&told, name, len))?;
                 self.place.put(&bytes)?;
+                self.use_again(bytes);
+                self.use_again(free);
                 (name.to_owned(), len)
             }
             Body::Copied(record, compression, packed_len) => {

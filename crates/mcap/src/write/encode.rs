@@ -24,6 +24,11 @@ impl Records {
         std::mem::take(&mut self.bytes)
     }
 
+    /// The same; the next records go into `room`, which is empty.
+    pub(crate) fn take_for(&mut self, room: Vec<u8>) -> Vec<u8> {
+        std::mem::replace(&mut self.bytes, room)
+    }
+
     /// Adds a record with the opcode `op`, of which `fill` writes the content.
     pub(crate) fn add(&mut self, op: u8, fill: impl FnOnce(&mut Content<'_>)) {
         self.bytes.push(op);

@@ -50,13 +50,14 @@ impl Filling {
         self.times = Some((start.min(log_time), end.max(log_time)));
     }
 
-    /// The chunk, if it has messages; what follows begins anew.
-    pub(super) fn take(&mut self) -> Option<Full> {
+    /// The chunk, if it has messages; what follows begins anew, in a buffer of those that are
+    /// `spare`. Its CRC-32 is not known yet.
+    pub(super) fn take(&mut self, spare: &mut Vec<Vec<u8>>) -> Option<Full> {
         let (start, end) = self.times.take()?;
-        let bytes = self.records.take();
+        let bytes = self.records.take_for(spare.pop().unwrap_or_default());
         let mut index = std::mem::take(&mut self.index);
         index.values_mut().for_each(|entries| entries.sort_by_key(|(time, _)| *time));
-        let (size, crc) = (bytes.len() as u64, crc32fast::hash(&bytes));
+        let (size, crc) = (bytes.len() as u64, 0);
         Some(Full { bytes, told: Told { start, end, size, crc, index } })
     }
 }
