@@ -103,7 +103,7 @@ impl<'l, M: Default + Send + 'static> Reader<'l, M> {
     /// Makes all of a block, or of as much of it as is enough, by whichever thread has
     /// nothing else to do.
     fn side_by_side(&mut self, take: Take<'_, M>, damaged: Tell<'_>) -> Result<()> {
-        let mut queue: Queue<Result<Bench<M>>> = Queue::new();
+        let mut queue: Queue<Result<Bench<M>>> = Queue::long();
         let mut taken = |done: Result<Bench<M>>, reader: &mut Self| {
             let mut bench = done?;
             tell(&bench, damaged)?;

@@ -99,7 +99,7 @@ impl<'l> ReadAhead<'l> {
             (threads, Some(_)) => threads + 1,
             (threads, None) => threads + 2,
         };
-        let (plan, spare) = (plan.into_iter(), Arc::new(Spare::new(width)));
+        let (plan, spare) = (plan.into_iter(), Arc::new(Spare::new(3 * width)));
         let begun = VecDeque::new();
         let (most, taken, before) = (width, 0, usize::MAX);
         let releases = false;

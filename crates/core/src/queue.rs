@@ -54,6 +54,12 @@ impl<T: Send + 'static> Queue<T> {
         Self::of(rayon::current_num_threads() + 1)
     }
 
+    /// A longer one, for jobs that take little memory: nobody waits for one of them that
+    /// takes twice as long as others.
+    pub fn long() -> Self {
+        Self::of(2 * rayon::current_num_threads() + 1)
+    }
+
     /// A queue of at most so many jobs.
     pub fn of(width: usize) -> Self {
         Self { jobs: VecDeque::new(), width }

@@ -132,7 +132,7 @@ impl<W: Write + Seek> Writer<W> {
             channels: Vec::new(),
             by_id: Vec::new(),
             filling: Filling::default(),
-            queue: Queue::new(),
+            queue: Queue::long(),
             spare: Vec::new(),
             chunks: Vec::new(),
             metadata: Vec::new(),
