@@ -235,6 +235,15 @@ impl Block {
         self.entries.iter().map(|entry| self.record(entry))
     }
 
+    /// Where in the file the block's bytes lie; nowhere if they were unpacked or copied from
+    /// many places.
+    pub fn place(&self) -> Range<u64> {
+        match self.origin {
+            Origin::Plain(start) => start..start + self.bytes.len() as u64,
+            Origin::Unpacked(_) | Origin::Gathered(_) => 0..0,
+        }
+    }
+
     /// What was damaged between the records.
     pub fn damage(&self) -> &[Damage] {
         &self.damage

@@ -18,7 +18,7 @@ pub(super) type AddRow<M> = dyn Fn(TopicId, &Rows, usize, &mut M) + Send + Sync;
 #[derive(Default)]
 pub(super) struct Bench<M> {
     pub(super) block: Block,
-    /// Where in the file they lie, if they are in its order.
+    /// Where in the file its bytes lie, if they are those of the file.
     pub(super) bytes: Range<u64>,
     /// The topics of the records, in the order of these.
     order: Vec<TopicId>,
@@ -62,10 +62,7 @@ impl<M> Bench<M> {
                 *decoder = Some(log.decoder(record.topic, columns)?);
             }
         }
-        let last = self.block.len().saturating_sub(1);
-        if let (Some(first), Some(last)) = (self.block.get(0), self.block.get(last)) {
-            self.bytes = first.offset..last.offset + last.payload.len() as u64;
-        }
+        self.bytes = self.block.place();
         Ok(())
     }
 
