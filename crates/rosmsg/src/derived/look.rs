@@ -6,7 +6,7 @@
 //! a long one some parts are, side by side at places all over it: a driver that publishes by
 //! turns with another, or begins late, is seen.
 
-use logtool_core::{Block, Log, Part, Result, Selection, TopicId};
+use logtool_core::{Block, Cursor, Log, ReadAhead, Result, Selection, TopicId};
 
 use crate::{derived::kind::Derivation, points::Shape};
 
@@ -26,18 +26,29 @@ pub(super) fn shape(
     let topics = [id].into_iter().collect();
     let selection = Selection { topics, ..Selection::default() };
     let parts = log.manifest().plan(&selection, 0);
-    let mut shape = None;
-    for (index, part) in parts.iter().enumerate() {
-        if shape.is_some() && !is_looked_at(index, parts.len()) {
-            continue;
-        }
-        let looked = look(derivation, log, part, &selection, &mut shape);
-        // What cannot be read matters to who reads it, if there are columns without it.
-        if shape.is_none() {
-            looked?;
+    let mut rest = parts.iter().enumerate();
+    let mut look = Look { derivation, shape: None, bytes: 0 };
+    while look.shape.is_none()
+        && let Some((_, part)) = rest.next()
+    {
+        look.through(&mut *log.read(part, &selection)?)?;
+    }
+    let others = rest.filter(|(index, _)| is_looked_at(*index, parts.len()));
+    let others = others.map(|(_, part)| part.clone()).collect();
+    let mut ahead = ReadAhead::new(log, others, selection);
+    let mut block = Block::default();
+    while !ahead.is_done() {
+        match ahead.fill_part(&mut block) {
+            Ok(true) if !look.at(&block) => {}
+            Ok(true) => {
+                ahead.skip_part();
+                look.bytes = 0;
+            }
+            // What cannot be read matters to who reads it, as there are columns without it.
+            Ok(false) | Err(_) => look.bytes = 0,
         }
     }
-    Ok(shape)
+    Ok(look.shape)
 }
 
 fn is_looked_at(index: usize, parts: usize) -> bool {
@@ -47,31 +58,39 @@ fn is_looked_at(index: usize, parts: usize) -> bool {
         || starts.into_iter().any(|start| (start..start + NEIGHBOURS).contains(&index))
 }
 
-/// Adds to `shape` the columns of the first messages of `part` that have some.
-fn look(
+/// What was seen so far.
+struct Look {
     derivation: Derivation,
-    log: &dyn Log,
-    part: &Part,
-    selection: &Selection,
-    shape: &mut Option<Shape>,
-) -> Result<()> {
-    let mut cursor = log.read(part, selection)?;
-    let (mut block, mut bytes) = (Block::default(), 0_usize);
-    while cursor.fill(&mut block)? {
+    shape: Option<Shape>,
+    /// How many bytes of the part.
+    bytes: usize,
+}
+
+impl Look {
+    /// Looks at what `cursor` reads, a part, until it is enough.
+    fn through(&mut self, cursor: &mut dyn Cursor) -> Result<()> {
+        let mut block = Block::default();
+        while cursor.fill(&mut block)? && !self.at(&block) {}
+        self.bytes = 0;
+        Ok(())
+    }
+
+    /// Adds the columns of the messages in `block`; says whether that is enough of the part.
+    fn at(&mut self, block: &Block) -> bool {
         for record in block.iter() {
-            bytes = bytes.saturating_add(record.payload.len());
-            if let Some(more) = derivation.shape_of(record.payload) {
-                match shape {
+            self.bytes = self.bytes.saturating_add(record.payload.len());
+            if let Some(more) = self.derivation.shape_of(record.payload) {
+                match &mut self.shape {
                     Some(shape) => shape.join(&more),
-                    None => *shape = Some(more),
+                    None => self.shape = Some(more),
                 }
             }
-            if bytes >= BYTES && shape.is_some() {
-                return Ok(());
+            if self.bytes >= BYTES && self.shape.is_some() {
+                return true;
             }
         }
+        false
     }
-    Ok(())
 }
 
 #[cfg(test)]
