@@ -6,8 +6,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use crate::{
-    block::Run,
-    check::check,
+    block::{Block, Run, TopicSort},
+    check::{check, trials::Trials},
     damage::{Damage, DamageKind},
     error::{Error, ErrorKind, Result as CoreResult},
     finding::{Finding, Severity},
@@ -230,4 +230,26 @@ fn the_first_error_in_the_file_is_that_of_the_check() {
     assert!(error_with(None).contains("the part 3 cannot be read"));
     assert!(error_with(Some(2)).contains("a decoder gave up"));
     assert!(error_with(Some(4)).contains("the part 3 cannot be read"));
+}
+
+#[test]
+fn nobody_decodes_with_a_decoder_that_gave_up() {
+    let mut parts = [records(0..10), records(10..20), records(20..30)];
+    parts[1][5].3 = b"stop";
+    let log = Broken(Sample::new(&[&parts[0], &parts[1], &parts[2]]));
+    let trials = Trials::new(&log, log.manifest().logged());
+    let (mut block, mut sort) = (Block::default(), TopicSort::default());
+    let decoded: Vec<_> = log.manifest().parts[..3]
+        .iter()
+        .map(|part| {
+            let mut cursor = trials.read(part, &Selection::default()).unwrap();
+            assert!(cursor.fill(&mut block).unwrap());
+            let decoded = trials.next_part().next(&block).decoded;
+            match decoded {
+                Some(decoded) => decoded.is_ok(),
+                None => trials.decode(&block, &mut sort).is_ok(),
+            }
+        })
+        .collect();
+    assert_eq!(decoded, [true, false, true]);
 }

@@ -161,12 +161,14 @@ impl Trying {
         let Self { decoders, sort, spare, .. } = self;
         let mut damage = Vec::new();
         for run in block.runs_by_topic(sort) {
-            let decoder = match decoders.entry(run.topic()) {
+            let topic = run.topic();
+            let decoder = match decoders.entry(topic) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(place) => place.insert(spare.take(run.topic())?),
+                Entry::Vacant(place) => place.insert(spare.take(topic)?),
             };
             decoder.append(run, &mut damage);
             if let Err(err) = decoder.take() {
+                decoders.remove(&topic); // nobody decodes with one that gave up
                 return Some(Err(err));
             }
         }
