@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow};
 use logtool_core::{Extract, Format, Manifest, RecordSink, TopicId, WriteOptions};
-use logtool_sinks::{Existing, Staged};
+use logtool_sinks::{Behind, Existing, Staged};
 
 use crate::{
     args::{Compression, WritingArgs},
@@ -95,18 +95,18 @@ impl LogFile {
 
     /// Lets `fill` write `extracts` into it, and tells what people should know.
     pub(crate) fn write<T>(
-        mut self,
+        self,
         extracts: &[Extract<'_>],
         options: &WriteOptions,
         fill: impl FnOnce(&mut dyn RecordSink) -> Result<T>,
     ) -> Result<(T, Vec<String>)> {
-        let staged = Box::new(&mut self.staged);
-        let mut sink = self.format.writer(staged, extracts, options)?;
+        let mut out = Behind::new(self.staged);
+        let mut sink = self.format.writer(Box::new(&mut out), extracts, options)?;
         let done = fill(&mut *sink)?;
         let mut remarks = sink.remarks();
         remarks.extend(not_encrypted(self.format, extracts));
         sink.finish()?;
-        self.staged.finish()?;
+        out.finish()?.finish()?;
         Ok((done, remarks))
     }
 }

@@ -21,6 +21,7 @@
 //! ```
 
 // In reading order: each module uses only those above it.
+mod behind;
 mod error;
 mod file_name;
 mod partition;
@@ -64,6 +65,7 @@ mod tracks;
 
 pub use crate::{
     arrays::{MatSink, NpzSink},
+    behind::Behind,
     csv::{CsvOptions, CsvSink},
     file_name::{FileNames, NameStyle},
     ipc::IpcSink,

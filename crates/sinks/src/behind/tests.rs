@@ -1,0 +1,137 @@
+//! Files that count what is written to them, fail, and panic.
+
+use std::io::Cursor;
+
+use super::*;
+
+/// A file that has room for some bytes.
+#[derive(Debug)]
+struct Small(Cursor<Vec<u8>>, u64);
+
+impl Write for Small {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.position() + bytes.len() as u64 > self.1 {
+            return Err(io::Error::new(io::ErrorKind::StorageFull, "it is full"));
+        }
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Small {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
+    }
+}
+
+/// A file that nobody can write.
+struct Panics;
+
+impl Write for Panics {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        panic!("no file")
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Panics {
+    fn seek(&mut self, _: SeekFrom) -> io::Result<u64> {
+        Ok(0)
+    }
+}
+
+fn in_pools(test: impl Fn() + Sync) {
+    for threads in [1, 2, 5] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build().unwrap().install(&test);
+    }
+    test();
+}
+
+fn behind(room: u64) -> Behind<Small> {
+    Behind::new(Small(Cursor::default(), room))
+}
+
+#[test]
+fn what_is_written_is_what_was_given() {
+    in_pools(|| {
+        let (mut file, mut want) = (behind(u64::MAX), Vec::new());
+        for i in 0..3_000_u32 {
+            let len = if i % 500 == 7 { 700_000 } else { 1 + i as usize % 1_700 };
+            let bytes: Vec<u8> = (0..len).map(|at| (at as u32 * 7 + i) as u8).collect();
+            file.write_all(&bytes).unwrap();
+            want.extend_from_slice(&bytes);
+            assert_eq!(file.stream_position().unwrap(), want.len() as u64);
+        }
+        // As those do who write the start of a file last.
+        assert_eq!(file.seek(SeekFrom::Start(9)).unwrap(), 9);
+        file.write_all(b"changed").unwrap();
+        assert_eq!(file.stream_position().unwrap(), 16);
+        assert_eq!(file.seek(SeekFrom::End(0)).unwrap(), want.len() as u64);
+        file.write_all(b"the end").unwrap();
+        want[9..16].copy_from_slice(b"changed");
+        want.extend_from_slice(b"the end");
+        assert!(file.finish().unwrap().0.into_inner() == want);
+    });
+}
+
+#[test]
+fn a_file_that_is_full_is_told_and_nothing_more_is_written() {
+    in_pools(|| {
+        let mut file = behind(1 << 20);
+        let written = (0..100).try_for_each(|_| file.write_all(&[7; 100_000]));
+        let is_full = |err: io::Error| err.kind() == io::ErrorKind::StorageFull;
+        assert!(written.is_ok() || written.is_err_and(is_full));
+        assert!(file.is_alone || file.finish().is_err_and(is_full));
+    });
+    // At the end at the latest.
+    in_pools(|| {
+        let mut file = behind(10);
+        let written = file.write_all(&[7; 11]).and_then(|()| file.finish().map(drop));
+        assert_eq!(written.unwrap_err().to_string(), "it is full");
+    });
+}
+
+#[test]
+fn who_stops_early_waits_for_nothing_and_leaves_no_file_open() {
+    struct Counted {
+        _open: Arc<()>,
+    }
+    impl Write for Counted {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    impl Seek for Counted {
+        fn seek(&mut self, _: SeekFrom) -> io::Result<u64> {
+            Ok(0)
+        }
+    }
+    in_pools(|| {
+        let open = Arc::new(());
+        let mut file = Behind::new(Counted { _open: open.clone() });
+        (0..9).for_each(|_| file.write_all(&[0; 300_000]).unwrap());
+        drop(file);
+        assert_eq!(Arc::strong_count(&open), 1);
+    });
+}
+
+#[test]
+fn a_panic_of_the_file_is_an_error_and_no_wait() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    pool.install(|| {
+        let mut file = Behind::new(Panics);
+        let written = (0..9).try_for_each(|_| file.write_all(&[0; 300_000]));
+        assert!(written.and_then(|()| file.finish().map(drop)).is_err());
+    });
+}
