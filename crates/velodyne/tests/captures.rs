@@ -4,6 +4,8 @@
 
 #[path = "captures/sections.rs"]
 mod sections;
+#[path = "captures/threads.rs"]
+mod threads;
 #[path = "captures/twice.rs"]
 mod twice;
 #[path = "captures/written.rs"]

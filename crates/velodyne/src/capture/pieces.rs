@@ -156,6 +156,11 @@ impl Pieces {
         frames
     }
 
+    /// Whether no piece has come of what still waits for others, or may come again.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.open.is_empty() && self.complete.is_empty()
+    }
+
     /// Gives up what is incomplete, at the end of the file.
     pub(crate) fn give_up(&mut self) {
         self.give_up_before(u64::MAX);

@@ -18,7 +18,7 @@ use crate::{
         payload::{self, Payload},
         pieces::Pieces,
         sender::Sender,
-        twice::Latest,
+        twice::{self, Latest},
     },
     packet::Firings,
 };
@@ -107,27 +107,35 @@ pub(crate) struct Reader {
 impl Reader {
     /// Says what the item is that lies at `at` of the file and is the whole of `bytes`.
     pub(crate) fn read(&mut self, at: u64, bytes: &[u8]) -> Found {
+        match self.see(at, bytes) {
+            Found::Packet(packet) if self.container != Container::Bare => {
+                let sum = twice::sum(packet.payload(bytes));
+                self.once(packet, sum)
+            }
+            Found::Declaration(declaration) => {
+                self.section.declare(declaration);
+                Found::Declaration(declaration)
+            }
+            found => found,
+        }
+    }
+
+    /// The same, with nothing known of the packets before.
+    pub(crate) fn see(&mut self, at: u64, bytes: &[u8]) -> Found {
         match self.section.item(self.container, bytes) {
             Item::Frame(frame) if self.container == Container::Bare => {
                 self.bare(&frame, bytes)
             }
-            Item::Frame(frame) => match self.frame(at, &frame, bytes) {
-                Found::Packet(packet) => self.once(packet, bytes),
-                found => lost_or(found, bytes),
-            },
-            Item::Declaration(declaration) => {
-                self.section.declare(declaration);
-                Found::Declaration(declaration)
-            }
+            Item::Frame(frame) => lost_or(self.frame(at, &frame, bytes), bytes),
+            Item::Declaration(declaration) => Found::Declaration(declaration),
             Item::Other => lost_or(Found::Other, bytes),
             Item::Broken => Found::Broken,
         }
     }
 
-    /// A packet that is new, found in `item`.
-    fn once(&mut self, packet: LidarPacket, item: &[u8]) -> Found {
-        let payload = packet.payload(item);
-        match self.latest.has(&packet.sender, packet.time, payload) {
+    /// A packet with this [`sum`](twice::sum), if it is new.
+    pub(crate) fn once(&mut self, packet: LidarPacket, sum: u64) -> Found {
+        match self.latest.has(&packet.sender, packet.time, sum) {
             true => Found::Foreign(Foreign::Twice),
             false => Found::Packet(packet),
         }

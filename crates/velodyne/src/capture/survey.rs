@@ -3,9 +3,11 @@
 //! Captures have no index, so opening one means walking its headers, and those of the
 //! packets in it.
 
+mod ahead;
 mod clock;
 mod counts;
 mod finish;
+mod stretch;
 mod topics;
 
 use std::sync::Arc;
@@ -24,7 +26,12 @@ use crate::{
         pieces::Pieces,
         reader::{Foreign, Found, LidarPacket, Reader},
         search::Search,
-        survey::{counts::Counts, topics::Topics},
+        survey::{
+            ahead::Ahead,
+            counts::Counts,
+            stretch::{Seen, Stretch},
+            topics::Topics,
+        },
         twice::Latest,
     },
     lidar::LidarOptions,
@@ -58,7 +65,7 @@ pub(crate) fn survey(
     };
     drop(head);
     let mut survey = Survey::new(container, start, hours, source.len());
-    survey.walk(start, &mut window)?;
+    survey.walk(start, &mut window, Ahead::new(source, container, HEAD as u64))?;
     survey.finish(lidar)
 }
 
@@ -98,44 +105,71 @@ impl Survey {
         survey
     }
 
-    /// Goes from item to item.
-    fn walk(&mut self, mut at: u64, window: &mut Window<'_>) -> Result<()> {
+    /// Goes from item to item, or over what others have looked at.
+    fn walk(
+        &mut self,
+        mut at: u64,
+        window: &mut Window<'_>,
+        mut ahead: Ahead,
+    ) -> Result<()> {
         while at < self.end {
-            if self.parts.last().is_none_or(|part| at - part.bytes.start >= PART) {
-                self.begin_part(at);
-            }
-            let bytes = window.at(at, self.reader.container.sight())?;
-            if bytes.is_empty() {
-                // The source is shorter than it said.
-                self.gap(DamageKind::Truncated, at, self.end);
-                return Ok(());
-            }
-            let container = self.reader.container;
-            let before = self.reader.section.is_big_endian;
-            let is_big_endian = container.is_big_endian(&bytes, before);
-            let look = container.look(at, &bytes, is_big_endian, self.end);
-            let search = Search { container, is_big_endian, end: self.end };
-            at = match look {
-                Look::Item(len) if search.goes_on(at + len, window)? => {
-                    self.item(at, len, window)?
-                }
-                Look::Item(len) => match self.next(search, at, window)? {
-                    // It is not as long as it says.
-                    Some(next) if next < at + len => {
-                        self.gap(DamageKind::Garbled, at, next)
-                    }
-                    _ => self.item(at, len, window)?,
-                },
-                look => match self.next(search, at, window)? {
-                    Some(next) => self.gap(DamageKind::Garbled, at, next),
-                    None if look == Look::Cut => {
-                        self.gap(DamageKind::Truncated, at, self.end)
-                    }
-                    None => self.gap(DamageKind::Garbled, at, self.end),
-                },
+            ahead.begin(at, &self.reader, self.declarations.len());
+            at = match ahead.take(at, self.declarations.len()) {
+                Some(stretch) => self.stretch(stretch)?,
+                None => self.step(at, window)?,
             };
         }
         Ok(())
+    }
+
+    /// Takes over what somebody has seen in the stretch that begins here; says where to go
+    /// on.
+    fn stretch(&mut self, stretch: Stretch) -> Result<u64> {
+        let Stretch { start, bytes, seen, end } = stretch;
+        for Seen { at, len, found, sum } in seen {
+            self.begin_part_if_due(at);
+            let item = bytes.get((at - start) as usize..).unwrap_or_default();
+            let found = match found {
+                Found::Packet(packet) => self.reader.once(packet, sum),
+                found => found,
+            };
+            self.found(at, item.get(..len).unwrap_or_default(), found)?;
+        }
+        Ok(end)
+    }
+
+    /// Looks at what lies at `at`; says where to go on.
+    fn step(&mut self, at: u64, window: &mut Window<'_>) -> Result<u64> {
+        self.begin_part_if_due(at);
+        let bytes = window.at(at, self.reader.container.sight())?;
+        if bytes.is_empty() {
+            // The source is shorter than it said.
+            return Ok(self.gap(DamageKind::Truncated, at, self.end));
+        }
+        let container = self.reader.container;
+        let before = self.reader.section.is_big_endian;
+        let is_big_endian = container.is_big_endian(&bytes, before);
+        let look = container.look(at, &bytes, is_big_endian, self.end);
+        let search = Search { container, is_big_endian, end: self.end };
+        Ok(match look {
+            Look::Item(len) if search.goes_on(at + len, window)? => {
+                self.item(at, len, window)?
+            }
+            Look::Item(len) => match self.next(search, at, window)? {
+                // It is not as long as it says.
+                Some(next) if next < at + len => {
+                    self.gap(DamageKind::Garbled, at, next)
+                }
+                _ => self.item(at, len, window)?,
+            },
+            look => match self.next(search, at, window)? {
+                Some(next) => self.gap(DamageKind::Garbled, at, next),
+                None if look == Look::Cut => {
+                    self.gap(DamageKind::Truncated, at, self.end)
+                }
+                None => self.gap(DamageKind::Garbled, at, self.end),
+            },
+        })
     }
 
     /// Where the next item begins after the one at `at`, which is broken. What was found
@@ -172,9 +206,14 @@ impl Survey {
         let Some(item) = bytes.get(..len) else {
             return Ok(self.gap(DamageKind::Truncated, at, self.end));
         };
-        let end = at + len as u64;
         let found = self.reader.read(at, item);
         self.lost_pieces();
+        self.found(at, item, found)
+    }
+
+    /// Takes note of what the `item` at `at` was found to be; says where it ends.
+    fn found(&mut self, at: u64, item: &[u8], found: Found) -> Result<u64> {
+        let end = at + item.len() as u64;
         match found {
             Found::Packet(packet) => self.packet(at, &packet, item),
             Found::Piece => {
@@ -248,6 +287,13 @@ impl Survey {
         self.gaps.push(Damage::new(kind, at..end));
         self.loses = false;
         end
+    }
+
+    /// Begins a part at `at`, where an item begins, if the one before has enough.
+    fn begin_part_if_due(&mut self, at: u64) {
+        if self.parts.last().is_none_or(|part| at - part.bytes.start >= PART) {
+            self.begin_part(at);
+        }
     }
 
     /// A part begins at `at`, and the one before it ends there.

@@ -25,6 +25,11 @@ pub(crate) fn is_soon(before: Timestamp, time: Timestamp) -> bool {
     DELAY.contains(&time.as_nanos().saturating_sub(before.as_nanos()))
 }
 
+/// What a packet is known by that comes again.
+pub(crate) fn sum(payload: &[u8]) -> u64 {
+    XxHash64::oneshot(0, payload)
+}
+
 /// What is remembered of the last packets of each sender.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Latest(Vec<OfSender>);
@@ -37,14 +42,9 @@ struct OfSender {
 }
 
 impl Latest {
-    /// Takes note of a packet, and says whether it has come before.
-    pub(crate) fn has(
-        &mut self,
-        sender: &Sender,
-        time: Timestamp,
-        payload: &[u8],
-    ) -> bool {
-        let hash = XxHash64::oneshot(0, payload);
+    /// Takes note of a packet with this [`sum`] of its bytes, and says whether it has come
+    /// before.
+    pub(crate) fn has(&mut self, sender: &Sender, time: Timestamp, sum: u64) -> bool {
         let known = self.0.iter().position(|known| known.sender == *sender);
         let index = known.unwrap_or_else(|| {
             if self.0.len() == MAX_SENDERS {
@@ -57,7 +57,7 @@ impl Latest {
             return false;
         };
         let is_it = |(before, other): &(Timestamp, u64)| {
-            *other == hash && is_soon(*before, time)
+            *other == sum && is_soon(*before, time)
         };
         if packets.iter().any(is_it) {
             return true;
@@ -65,7 +65,7 @@ impl Latest {
         if packets.len() == REMEMBERED {
             packets.remove(0);
         }
-        packets.push((time, hash));
+        packets.push((time, sum));
         false
     }
 
@@ -88,7 +88,7 @@ mod tests {
         let other = Sender { port: 2369, ..sender };
         let mut latest = Latest::default();
         let mut has = |sender: &Sender, micros: i64, payload: &[u8]| {
-            latest.has(sender, Timestamp::from_nanos(micros * 1_000), payload)
+            latest.has(sender, Timestamp::from_nanos(micros * 1_000), sum(payload))
         };
         assert!(!has(&sender, 0, b"first"));
         assert!(!has(&other, 1, b"first"));

@@ -53,7 +53,7 @@ fn packets_that_came_twice_are_read_once() {
 }
 
 /// A frame with a piece of a datagram of UDP: `bytes`, which belong at `offset` of it.
-fn piece(micros: u32, offset: u16, has_next: bool, bytes: &[u8]) -> Vec<u8> {
+pub(super) fn piece(micros: u32, offset: u16, has_next: bool, bytes: &[u8]) -> Vec<u8> {
     let len = 14 + 20 + bytes.len();
     let mut out = vec![];
     for word in [1, micros, len as u32, len as u32] {

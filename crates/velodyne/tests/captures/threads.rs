@@ -1,0 +1,131 @@
+//! What is found in a capture does not hang on how many threads look at it ahead.
+
+use std::{fs, path::Path};
+
+use bytes::Bytes;
+use logtool_core::Log as _;
+
+use crate::{frames, opened, twice::piece};
+
+/// How often the frames of a small capture come in a long one.
+const TIMES: u32 = 80;
+
+fn short() -> Bytes {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/puck.pcap");
+    fs::read(path).unwrap().into()
+}
+
+/// Some 4 MB of frames: those of a small capture again and again, a second later each time.
+fn long() -> Vec<u8> {
+    let bytes = short();
+    let mut out = bytes[..24].to_vec();
+    for second in 0..TIMES {
+        for frame in frames(&bytes) {
+            let frame = &bytes[frame];
+            let seconds = u32::from_le_bytes(frame[..4].try_into().unwrap()) + second;
+            out.extend(seconds.to_le_bytes());
+            out.extend(&frame[4..]);
+        }
+    }
+    out
+}
+
+/// The same frames in blocks of a pcapng.
+fn blocks(pcap: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut block = |kind: u32, body: &[u8]| {
+        let body =
+            [body, &vec![0; body.len().next_multiple_of(4) - body.len()]].concat();
+        let len = (body.len() as u32 + 12).to_le_bytes();
+        out.extend([&kind.to_le_bytes()[..], &len, &body, &len].concat());
+    };
+    let section =
+        [0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255];
+    block(0x0a0d_0d0a, &section);
+    block(1, &[1, 0, 0, 0, 0, 0, 4, 0]);
+    for frame in frames(pcap) {
+        let frame = &pcap[frame];
+        let word =
+            |at: usize| u32::from_le_bytes(frame[at..at + 4].try_into().unwrap());
+        let micros = u64::from(word(0)) * 1_000_000 + u64::from(word(4));
+        let time =
+            [((micros >> 32) as u32).to_le_bytes(), (micros as u32).to_le_bytes()];
+        block(6, &[&[0; 4], &time.concat()[..], &frame[8..]].concat());
+    }
+    out
+}
+
+/// What is found, in words.
+fn told(bytes: &Bytes, threads: usize) -> (String, usize) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let (log, found) = pool.install(|| opened(bytes.clone()));
+    let packets = found.values().map(Vec::len).sum();
+    (format!("{:?} {found:?}", log.manifest()), packets)
+}
+
+#[track_caller]
+fn is_the_same_on_all_threads(what: &str, bytes: Vec<u8>) -> usize {
+    let bytes = Bytes::from(bytes);
+    let alone = told(&bytes, 1);
+    for threads in [2, 5] {
+        assert!(told(&bytes, threads) == alone, "{what}, {threads} threads");
+    }
+    alone.1
+}
+
+#[test]
+fn a_sound_capture() {
+    let long = long();
+    let count = told(&short(), 1).1 * TIMES as usize;
+    assert_eq!(is_the_same_on_all_threads("pcap", long.clone()), count);
+    let blocks = blocks(&long);
+    assert_eq!(is_the_same_on_all_threads("pcapng", blocks.clone()), count);
+    // With a section in the middle, and one that is for nothing.
+    let sections = [&blocks[..], &blocks[..60], &blocks].concat();
+    is_the_same_on_all_threads("sections", sections);
+}
+
+#[test]
+fn a_damaged_one() {
+    for (name, bytes) in [("pcap", long()), ("pcapng", blocks(&long()))] {
+        let len = bytes.len();
+        // In the middle of a stretch of 256 KiB, at its start, at its end.
+        for at in [1_400_000, 5 << 18, (6 << 18) - 9, (7 << 18) + 1, len - 1_000] {
+            let (before, behind) = bytes.split_at(at);
+            let garbage: Vec<u8> =
+                (0..50_000_u32).map(|i| (i * i >> 3) as u8).collect();
+            for (how, damaged) in [
+                ("added", [before, &garbage[..7], behind].concat()),
+                ("much added", [before, &garbage, behind].concat()),
+                ("taken", [before, &behind[900..]].concat()),
+                ("zeroed", [before, &[0; 900][..], &behind[900..]].concat()),
+                ("cut", before.to_vec()),
+            ] {
+                is_the_same_on_all_threads(&format!("{name}, {how} at {at}"), damaged);
+            }
+        }
+    }
+}
+
+#[test]
+fn one_with_frames_that_hang_on_others() {
+    let long = long();
+    let all = frames(&long);
+    let mut mixed = long[..24].to_vec();
+    let (mut twice, mut pieces) = (0, 0);
+    for (index, frame) in all.into_iter().enumerate() {
+        let frame = &long[frame];
+        mixed.extend(frame);
+        if index % 100 > 90 {
+            mixed.extend(frame); // which comes again
+            twice += 1;
+        }
+        if index % 400 == 300 {
+            mixed.extend(piece(index as u32, 0, true, &[7; 64]));
+            pieces += 1;
+        }
+    }
+    assert!(twice > 100 && pieces > 3);
+    let packets = is_the_same_on_all_threads("pcap", mixed);
+    assert_eq!(packets, told(&short(), 1).1 * TIMES as usize);
+}
