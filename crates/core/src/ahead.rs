@@ -6,7 +6,10 @@ mod spare;
 use std::{collections::VecDeque, fmt, mem, sync::Arc, vec};
 
 use crate::{
-    ahead::{slot::Slot, spare::Spare},
+    ahead::{
+        slot::Slot,
+        spare::{GATHERED, Spare},
+    },
     block::Block,
     error::Result,
     log::{Cursor, Log},
@@ -15,6 +18,8 @@ use crate::{
 
 /// More parts are begun if they take less memory than this together.
 const LITTLE: usize = 512 << 10;
+/// Parts in a row are read as one that is so long at most, if little is wanted of them.
+const JOINED: u64 = 64 << 20;
 
 /// Reads the parts of a plan in their order, while the next ones are already unpacked
 /// by the other threads of the current rayon pool.
@@ -54,17 +59,23 @@ pub struct ReadAhead<'l> {
     width: usize,
     /// And how many if they take little memory, as what few records are wanted of does.
     most: usize,
-    /// How much what was taken of the first part takes, and what all of the one before took.
+    /// How much what was taken of the first part takes, and what all of the one before took;
+    /// and how long that was.
     taken: usize,
     before: usize,
+    len: u64,
+    /// How many parts of the plan have ended of which nobody was told.
+    ended: usize,
     /// Whether parts are released when they are read.
     releases: bool,
 }
 
-/// A part that is begun.
+/// A part that is begun, or some in a row.
 struct Begun {
     log: usize,
     part: Part,
+    /// How many of the plan it is.
+    count: usize,
     slot: Arc<Slot>,
 }
 
@@ -78,7 +89,9 @@ impl<'l> ReadAhead<'l> {
     }
 
     /// The same, with copies of the records of which little is wanted nearby: who wants few of
-    /// many then gets many at a time. Where blocks begin and end is another matter then.
+    /// many then gets many at a time. Where blocks begin and end is another matter then, and
+    /// parts of which little is wanted are read as one with those behind them, which an error
+    /// ends as well.
     #[must_use]
     pub fn gathering(mut self) -> Self {
         if let Some(spare) = Arc::get_mut(&mut self.spare) {
@@ -102,8 +115,20 @@ impl<'l> ReadAhead<'l> {
         let (plan, spare) = (plan.into_iter(), Arc::new(Spare::new(3 * width)));
         let begun = VecDeque::new();
         let (most, taken, before) = (width, 0, usize::MAX);
-        let releases = false;
-        Self { logs, plan, begun, spare, width, most, taken, before, releases }
+        let (len, ended, releases) = (0, 0, false);
+        Self {
+            logs,
+            plan,
+            begun,
+            spare,
+            width,
+            most,
+            taken,
+            before,
+            len,
+            ended,
+            releases,
+        }
     }
 
     /// Refills `block` with the next records of one part, or says that it is at its
@@ -112,6 +137,10 @@ impl<'l> ReadAhead<'l> {
     /// So, after as many times `false` as the plan has parts, all is read. An error is
     /// one of that part; whoever goes on after it is given the next.
     pub fn fill_part(&mut self, block: &mut Block) -> Result<bool> {
+        if self.ended > 0 {
+            self.ended -= 1;
+            return Ok(false);
+        }
         self.begin();
         let Some(Begun { slot, .. }) = self.begun.front() else { return Ok(false) };
         // While somebody else is at it, help with the others.
@@ -125,10 +154,12 @@ impl<'l> ReadAhead<'l> {
             _ => self.before = mem::take(&mut self.taken),
         }
         if !matches!(filled, Ok(true))
-            && let Some(Begun { log, part, .. }) = self.begun.pop_front()
-            && self.releases
+            && let Some(Begun { log, part, count, .. }) = self.begun.pop_front()
         {
-            self.logs[log].0.source().release(part.bytes);
+            (self.len, self.ended) = (part.bytes.end - part.bytes.start, count - 1);
+            if self.releases {
+                self.logs[log].0.source().release(part.bytes);
+            }
         }
         filled
     }
@@ -143,7 +174,7 @@ impl<'l> ReadAhead<'l> {
 
     /// Whether all parts are read.
     pub fn is_done(&self) -> bool {
-        self.begun.is_empty() && self.plan.as_slice().is_empty()
+        self.ended == 0 && self.begun.is_empty() && self.plan.as_slice().is_empty()
     }
 
     /// How many parts may be begun, if they are like the last one.
@@ -152,10 +183,30 @@ impl<'l> ReadAhead<'l> {
         self.width.saturating_add(light).min(self.most)
     }
 
+    /// The next part of the plan, with those behind it while little is wanted of them, if it
+    /// gathers: how much that is, the part before shows. And how many they are.
+    fn next(&mut self) -> Option<(usize, Part, usize)> {
+        let (log, mut part) = self.plan.next()?;
+        let mut count = 1;
+        let light = (GATHERED / self.before.max(1)) as u64;
+        let target = self.len.saturating_mul(light.min(2)).min(JOINED);
+        while self.spare.gathers
+            && self.width > 1
+            && let Some((other, next)) = self.plan.as_slice().first()
+            && *other == log
+            && part.joins(next, target)
+        {
+            part = part.with(next.clone());
+            self.plan.next();
+            count += 1;
+        }
+        Some((log, part, count))
+    }
+
     /// Begins as many parts as may be.
     fn begin(&mut self) {
         while self.begun.len() < self.width()
-            && let Some((log, part)) = self.plan.next()
+            && let Some((log, part, count)) = self.next()
         {
             let (from, selection) = &self.logs[log];
             let slot = Arc::new(Slot::new(from.read(&part, selection)));
@@ -165,7 +216,7 @@ impl<'l> ReadAhead<'l> {
                     slot.read_ahead(&spare);
                 });
             }
-            self.begun.push_back(Begun { log, part, slot });
+            self.begun.push_back(Begun { log, part, count, slot });
         }
     }
 }

@@ -205,7 +205,8 @@ impl Reach {
 }
 
 impl Part {
-    fn joins(&self, next: &Self, target_bytes: u64) -> bool {
+    /// Whether this and the `next` are neighbours, and no longer than `target_bytes`.
+    pub(crate) fn joins(&self, next: &Self, target_bytes: u64) -> bool {
         self.bytes.end == next.bytes.start
             && next.bytes.end - self.bytes.start <= target_bytes
     }

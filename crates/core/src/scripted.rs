@@ -130,10 +130,11 @@ impl Log for Scripted {
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        let index = (part.bytes.start / 1000) as usize;
-        self.read.lock().unwrap().push(index);
+        // Of several parts that were joined, what each comes to.
+        let all = (part.bytes.start / 1000) as usize..(part.bytes.end / 1000) as usize;
+        self.read.lock().unwrap().push(all.start);
         Ok(Box::new(Playing {
-            plays: self.parts[index].clone().into(),
+            plays: self.parts[all].concat().into(),
             at: part.bytes.start,
             selection: selection.clone(),
             filled: self.filled.clone(),

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Blocks of copies are about so long at most, or have so many records.
-const GATHERED: usize = 256 << 10;
+pub(super) const GATHERED: usize = 256 << 10;
 const GATHERED_RECORDS: usize = 1 << 12;
 
 /// Blocks that nobody uses, to be filled again.

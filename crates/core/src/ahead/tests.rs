@@ -218,3 +218,39 @@ fn who_gathers_is_given_the_same_in_fewer_blocks() {
     assert_eq!(block.len(), 20);
     assert!(!slot.fill(&mut block, &spare).unwrap());
 }
+
+#[test]
+fn parts_of_which_little_is_wanted_are_read_together_and_end_one_by_one() {
+    let log = Scripted::new((0..200).map(|part| vec![sparse(part)]).collect());
+    in_pools(|| {
+        log.read.lock().unwrap().clear();
+        log.released.lock().unwrap().clear();
+        let mut ahead = ReadAhead::new(&log, log.plan(), few()).gathering();
+        let (mut block, mut times, mut ends) = (Block::default(), vec![], 0);
+        while !ahead.is_done() {
+            match ahead.fill_part(&mut block).unwrap() {
+                true => times.extend(block.iter().map(|r| r.time.as_nanos())),
+                false => ends += 1,
+            }
+        }
+        assert_eq!((times, ends), ((0..200).collect(), 200));
+        let reads = log.read.lock().unwrap().len();
+        let is_alone = rayon::current_num_threads() == 1
+            && rayon::current_thread_index().is_some();
+        assert!(if is_alone { reads == 200 } else { reads < 100 }, "{reads}");
+        let released = log.released.lock().unwrap();
+        let all =
+            released.iter().try_fold(0, |end, r| (r.start == end).then_some(r.end));
+        assert_eq!(all, Some(200_000));
+    });
+    // But not where much is wanted.
+    let heavy = vec![Play::Block(vec![(0, vec![0; GATHERED])])];
+    let log = Scripted::new(vec![heavy; 60]);
+    in_pools(|| {
+        log.read.lock().unwrap().clear();
+        let everything = Selection::default();
+        let mut ahead = ReadAhead::new(&log, log.plan(), everything).gathering();
+        assert_eq!(times(&mut ahead).0.len(), 60);
+        assert_eq!(log.read.lock().unwrap().len(), 60);
+    });
+}
