@@ -77,7 +77,11 @@ impl Format for Capture {
         extracts: &[Extract<'_>],
         options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
-        Ok(Box::new(PcapSink::new(BufWriter::new(out), extracts, options)?))
+        Ok(Box::new(PcapSink::new(
+            BufWriter::with_capacity(64 << 10, out),
+            extracts,
+            options,
+        )?))
     }
 
     fn leaves_out(&self, extract: &Extract<'_>) -> Vec<LeftOut> {

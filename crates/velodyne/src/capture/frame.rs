@@ -88,21 +88,20 @@ fn v4(udp_len: u16, number: u16, addresses: &[u8]) -> Vec<u8> {
 }
 
 /// The checksum of the internet (RFC 1071) over `parts`; all but the last have an even
-/// number of bytes.
+/// number of bytes. In which order the bytes of words are, is all the same, but for the sum,
+/// of which they are in that order too (2, B); and so is how many are added at once (2, C).
 fn checksum(parts: &[&[u8]]) -> u16 {
-    let mut sum = 0_u32;
-    for pair in parts.iter().flat_map(|part| part.chunks(2)) {
-        let word = match pair {
-            [high, low] => u16::from_be_bytes([*high, *low]),
-            [high] => u16::from_be_bytes([*high, 0]),
-            _ => 0,
-        };
-        sum += u32::from(word);
+    let mut sum = 0_u64;
+    for part in parts {
+        let (words, rest) = part.as_chunks();
+        let words = words.iter().map(|word| u64::from(u32::from_le_bytes(*word)));
+        let rest = rest.iter().rev().fold(0, |rest, byte| rest << 8 | u64::from(*byte));
+        sum += words.sum::<u64>() + rest;
     }
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
-    !(sum as u16)
+    !(sum as u16).swap_bytes()
 }
 
 #[cfg(test)]
@@ -116,6 +115,9 @@ mod tests {
         let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
         assert_eq!(checksum(&[&bytes]), !0xddf2);
         assert_eq!(checksum(&[&bytes[..4], &bytes[4..]]), !0xddf2);
+        assert_eq!(checksum(&[&bytes[..2], &bytes[2..]]), !0xddf2);
+        // An odd one counts as if a zero came behind it.
+        assert_eq!(checksum(&[&bytes[..7]]), checksum(&[&bytes[..6], &[0xf6, 0]]));
     }
 
     #[test]

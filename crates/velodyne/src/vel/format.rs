@@ -74,7 +74,7 @@ impl Format for Vel {
         extracts: &[Extract<'_>],
         options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
-        let out = BufWriter::new(out);
+        let out = BufWriter::with_capacity(64 << 10, out);
         match extracts.iter().any(adopt::takes) {
             true => Ok(Box::new(Adopter::new(out, extracts, options)?)),
             false => Ok(Box::new(VelSink::new(out, extracts, options)?)),
