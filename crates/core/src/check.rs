@@ -12,22 +12,16 @@ mod order;
 mod period;
 #[cfg(test)]
 mod tests;
-mod trials;
 mod twins;
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use crate::{
     ahead::ReadAhead,
     block::{Block, TopicSort},
     check::{
-        counts::Counts,
-        damage::Found,
-        inspected::Inspected,
-        order::Order,
-        period::Periods,
-        trials::{Outcome, Trials},
-        twins::Twins,
+        counts::Counts, damage::Found, inspected::Inspected, order::Order,
+        period::Periods, twins::Twins,
     },
     error::Result,
     finding::{Code, Findings, REMARK},
@@ -35,6 +29,7 @@ use crate::{
     manifest::{Part, Selection},
     time::TimeRange,
     topic::TopicSet,
+    trials::{Outcome, Summing, Trials},
 };
 
 /// The codes of what is found in logs of all formats.
@@ -73,7 +68,9 @@ pub fn check(log: &dyn Log, progress: &dyn Fn(u64)) -> Result<Findings> {
     let mut findings = Findings::default();
     let inspection = log.inspect(&mut findings)?;
     let inspected = Inspected { log, inspection: inspection.as_deref() };
-    let trials = Trials::new(&inspected, log.manifest().logged());
+    let summing =
+        Summing { topics: Arc::new(log.manifest().logged()), sum: twins::sum };
+    let trials = Trials::new(&inspected, Some(summing));
     let selection = Selection::default();
     let plan = log.manifest().plan(&selection, 0);
     // A part may say more times than those that its records have by themselves.

@@ -66,9 +66,9 @@ mod sink;
 
 mod log;
 
-mod trial;
-
 mod ahead;
+mod trials;
+
 pub mod check;
 mod columns;
 pub mod conformance;

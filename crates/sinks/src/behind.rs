@@ -9,9 +9,12 @@ use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-/// So many bytes are written at once, or more. Who gives as many writes them himself: who
-/// puts together so much has others who do it.
+/// So many bytes are written at once, or more.
 const PIECE: usize = 256 << 10;
+
+/// Whoever gives so many at once has put them together before, or copies them, and writes
+/// them himself: that they are copied once more would cost more than it spares.
+const LONG: usize = 96 << 10;
 
 /// So many pieces may wait.
 const WAITING: usize = 3;
@@ -20,9 +23,9 @@ const WAITING: usize = 3;
 /// bytes goes on.
 ///
 /// Nobody waits for what nobody has begun: who has given more than a few pieces of 256 KiB
-/// writes them himself, and what is longer at once. A pool of one thread writes everything as it is given. What went wrong
-/// is told by a later call, by [`finish`](Self::finish) at the latest. Dropping it drops the
-/// file, but what is being written is written before.
+/// writes them himself, and so he does what is long. A pool of one thread writes everything
+/// as it is given. What went wrong is told by a later call, by [`finish`](Self::finish) at the
+/// latest. Dropping it drops the file, but what is being written is written before.
 pub struct Behind<F: Write + Seek + Send + 'static> {
     shared: Arc<Shared<F>>,
     /// What is put together.
@@ -65,6 +68,16 @@ impl<F: Write + Seek + Send + 'static> Behind<F> {
         self.flush()?;
         let file = self.shared.lock().file.take();
         file.ok_or_else(|| io::Error::other("the file is finished"))
+    }
+
+    /// Waits until all is written that was given.
+    fn settle(&mut self) -> io::Result<MutexGuard<'_, State<F>>> {
+        if !self.piece.is_empty() {
+            self.hand_over()?;
+        }
+        let state = self.shared.settled();
+        state.told()?;
+        Ok(state)
     }
 
     /// Lets somebody write what is put together.
@@ -144,21 +157,25 @@ impl<F: Write> Shared<F> {
 impl<F> State<F> {
     /// What went wrong, as often as anybody asks.
     fn told(&self) -> io::Result<()> {
-        let again = |err: &io::Error| Err(io::Error::new(err.kind(), err.to_string()));
-        self.error.as_ref().map_or(Ok(()), again)
+        self.error.as_ref().map_or(Ok(()), |err| Err(again(err)))
     }
+}
+
+fn again(err: &io::Error) -> io::Error {
+    io::Error::new(err.kind(), err.to_string())
 }
 
 impl<F: Write + Seek + Send + 'static> Write for Behind<F> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.is_alone {
-            let mut state = self.shared.settled();
-            let written =
-                state.file.as_mut().map_or(Ok(0), |file| file.write(bytes))?;
-            self.position += written as u64;
-            return Ok(written);
+        if self.is_alone || bytes.len() >= LONG {
+            let mut state = self.settle()?;
+            let file = state.file.as_mut();
+            let written = file.map_or(Ok(()), |file| file.write_all(bytes));
+            state.error = written.err();
+            state.told()?;
+        } else {
+            self.piece.extend_from_slice(bytes);
         }
-        self.piece.extend_from_slice(bytes);
         self.position += bytes.len() as u64;
         if self.piece.len() >= PIECE {
             self.hand_over()?;
@@ -167,11 +184,7 @@ impl<F: Write + Seek + Send + 'static> Write for Behind<F> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if !self.piece.is_empty() {
-            self.hand_over()?;
-        }
-        let mut state = self.shared.settled();
-        state.told()?;
+        let mut state = self.settle()?;
         state.file.as_mut().map_or(Ok(()), F::flush)
     }
 }
@@ -179,11 +192,10 @@ impl<F: Write + Seek + Send + 'static> Write for Behind<F> {
 impl<F: Write + Seek + Send + 'static> Seek for Behind<F> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         if to != SeekFrom::Current(0) {
-            self.flush()?;
-            let mut state = self.shared.settled();
-            if let Some(file) = &mut state.file {
-                self.position = file.seek(to)?;
-            }
+            let mut state = self.settle()?;
+            let sought = state.file.as_mut().map(|file| file.seek(to));
+            drop(state);
+            self.position = sought.unwrap_or(Ok(self.position))?;
         }
         Ok(self.position)
     }

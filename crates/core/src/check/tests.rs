@@ -7,7 +7,7 @@ use arrow_schema::SchemaRef;
 
 use crate::{
     block::{Block, Run, TopicSort},
-    check::{check, trials::Trials},
+    check::check,
     damage::{Damage, DamageKind},
     error::{Error, ErrorKind, Result as CoreResult},
     finding::{Finding, Severity},
@@ -17,6 +17,7 @@ use crate::{
     source::Source,
     time::{TimeRange, Timestamp},
     topic::TopicId,
+    trials::Trials,
 };
 
 const PAYLOADS: [&[u8]; 4] = [b"1234", b"2345", b"3456", b"4567"];
@@ -237,7 +238,7 @@ fn nobody_decodes_with_a_decoder_that_gave_up() {
     let mut parts = [records(0..10), records(10..20), records(20..30)];
     parts[1][5].3 = b"stop";
     let log = Broken(Sample::new(&[&parts[0], &parts[1], &parts[2]]));
-    let trials = Trials::new(&log, log.manifest().logged());
+    let trials = Trials::new(&log, None);
     let (mut block, mut sort) = (Block::default(), TopicSort::default());
     let decoded: Vec<_> = log.manifest().parts[..3]
         .iter()

@@ -3,12 +3,12 @@
 
 use crate::{
     ahead::ReadAhead,
-    block::Block,
+    block::{Block, TopicSort},
     copy::{Copying, is_wholly_wanted},
     damage::{Damage, DamageKind},
     error::Result,
     manifest::Part,
-    trial::Trial,
+    trials::Trials,
 };
 
 /// No more bytes of a part are kept until it is read to its end.
@@ -20,23 +20,24 @@ pub(super) fn copy(copying: &mut Copying<'_>, plan: Vec<Part>) -> Result<()> {
     let (log, selection) = (copying.job.log, copying.job.selection.clone());
     let manifest = log.manifest();
     let mut takes_parts = None;
-    let mut ahead = ReadAhead::new(log, plan.clone(), selection.clone());
+    let trials = Trials::new(log, None);
+    let mut ahead = ReadAhead::new(&trials, plan.clone(), selection.clone());
     let mut spare = vec![Block::default()];
-    let mut trial = Trial::new(log);
+    let mut sort = TopicSort::default();
     for part in plan {
         let is_whole = copying.retime.is_none()
             && takes_parts != Some(false)
             && is_wholly_wanted(manifest, &part, &selection);
         let mut held = Held { blocks: Vec::new(), bytes: 0, is_sound: is_whole };
-        loop {
-            let mut block = spare.pop().unwrap_or_default();
-            if !ahead.fill_part(&mut block)? {
-                spare.push(block);
-                break;
-            }
+        let mut block = spare.pop().unwrap_or_default();
+        let mut more = ahead.fill_part(&mut block)?;
+        let outcomes = trials.next_part();
+        while more {
             held.is_sound &= block.damage().is_empty();
-            let mut found: Vec<Damage> = Vec::new();
-            trial.decode(&block, &mut found)?;
+            let mut found: Vec<Damage> = match outcomes.next(&block).decoded {
+                Some(decoded) => decoded?,
+                None => trials.decode(&block, &mut sort)?,
+            };
             found.retain(|damage| damage.kind == DamageKind::Undecodable);
             for damage in found {
                 damage.add_to(&mut copying.copied.undecodable);
@@ -47,7 +48,10 @@ pub(super) fn copy(copying: &mut Copying<'_>, plan: Vec<Part>) -> Result<()> {
                 held.is_sound = false;
                 held.write(copying, &mut spare)?;
             }
+            block = spare.pop().unwrap_or_default();
+            more = ahead.fill_part(&mut block)?;
         }
+        spare.push(block);
         if held.is_sound {
             let taken = copying.take(&part)?;
             takes_parts.get_or_insert(taken);

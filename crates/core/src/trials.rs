@@ -1,5 +1,5 @@
-//! Decoding the records of blocks, and summing up their payloads, by whoever reads them:
-//! they are in the caches of that processor then.
+//! Decoding records only to see whether they can be, and summing up their payloads, by
+//! whoever reads them: they are in the caches of that processor then.
 
 use std::{
     collections::{HashMap, VecDeque, hash_map::Entry},
@@ -9,38 +9,45 @@ use std::{
 
 use crate::{
     block::{Block, TopicSort},
-    check::twins,
     damage::Damage,
     error::Result,
-    log::{Columns, Cursor, Decoder, Log},
+    log::{Columns, Cursor, Decoder, Log, View},
     manifest::{Manifest, Part, Selection},
     source::Source,
     topic::{TopicId, TopicSet},
-    trial,
 };
 
 /// A log of which the blocks are tried as they are read.
-pub(super) struct Trials<'l> {
+pub(crate) struct Trials<'l> {
     log: &'l dyn Log,
-    summed: Arc<TopicSet>,
+    summing: Option<Summing>,
     spare: Arc<Spare>,
     /// What comes of the parts that are begun, in the order in which they were.
     begun: Mutex<VecDeque<Arc<Outcomes>>>,
 }
 
+/// What is summed up of records, which nobody wants otherwise.
+#[derive(Clone)]
+pub(crate) struct Summing {
+    /// The topics of those that are.
+    pub(crate) topics: Arc<TopicSet>,
+    /// The sum of a payload.
+    pub(crate) sum: fn(&[u8]) -> u64,
+}
+
 /// What comes of the blocks of a part, in their order.
 #[derive(Default)]
-pub(super) struct Outcomes(Mutex<VecDeque<Outcome>>);
+pub(crate) struct Outcomes(Mutex<VecDeque<Outcome>>);
 
 /// What comes of trying a block.
 #[derive(Default)]
-pub(super) struct Outcome {
+pub(crate) struct Outcome {
     /// The sums of the payloads of the records that are summed up, in the order of the
     /// block.
-    pub(super) sums: Vec<u64>,
+    pub(crate) sums: Vec<u64>,
     /// What cannot be decoded, or why a decoder gave up; nothing if a decoder was missing,
     /// which only who has the log can make.
-    pub(super) decoded: Option<Result<Vec<Damage>>>,
+    pub(crate) decoded: Option<Result<Vec<Damage>>>,
 }
 
 /// What nobody uses.
@@ -51,12 +58,12 @@ struct Spare {
     blocks: Mutex<Vec<Block>>,
 }
 
-/// Reads a part, and tries its blocks: of those that were tried it gives the records without
-/// their payloads, so that these are read into the same memory again and again.
+/// Reads a part, and tries its blocks. Of those that were summed up it gives the records
+/// without their payloads, so that these are read into the same memory again and again.
 struct Trying {
     cursor: Box<dyn Cursor>,
     block: Option<Block>,
-    summed: Arc<TopicSet>,
+    summing: Option<Summing>,
     decoders: HashMap<TopicId, Box<dyn Decoder>>,
     sort: TopicSort,
     outcomes: Arc<Outcomes>,
@@ -64,19 +71,18 @@ struct Trying {
 }
 
 impl<'l> Trials<'l> {
-    /// Of `log`, of which the records of the topics `summed` are summed up.
-    pub(super) fn new(log: &'l dyn Log, summed: TopicSet) -> Self {
-        let (summed, spare) = (Arc::new(summed), Arc::default());
-        Self { log, summed, spare, begun: Mutex::default() }
+    /// Of `log`.
+    pub(crate) fn new(log: &'l dyn Log, summing: Option<Summing>) -> Self {
+        Self { log, summing, spare: Arc::default(), begun: Mutex::default() }
     }
 
     /// What comes of the next of the parts that are begun.
-    pub(super) fn next_part(&self) -> Arc<Outcomes> {
+    pub(crate) fn next_part(&self) -> Arc<Outcomes> {
         lock(&self.begun).pop_front().unwrap_or_default()
     }
 
     /// Decodes a block for whoever read it and had no decoder; now there are some.
-    pub(super) fn decode(
+    pub(crate) fn decode(
         &self,
         block: &Block,
         sort: &mut TopicSort,
@@ -86,7 +92,7 @@ impl<'l> Trials<'l> {
             let topic = run.topic();
             let mut decoder = match self.spare.take(topic) {
                 Some(decoder) => decoder,
-                None => trial::decoder(self.log, topic)?,
+                None => decoder(self.log, topic)?,
             };
             decoder.append(run, &mut damage);
             decoder.take()?;
@@ -105,10 +111,10 @@ impl Log for Trials<'_> {
         let outcomes: Arc<Outcomes> = Arc::default();
         lock(&self.begun).push_back(outcomes.clone());
         let cursor = self.log.read(part, selection)?;
-        let (summed, spare) = (self.summed.clone(), self.spare.clone());
+        let (summing, spare) = (self.summing.clone(), self.spare.clone());
         let (decoders, sort) = (HashMap::new(), TopicSort::default());
         let block = None;
-        Ok(Box::new(Trying { cursor, block, summed, decoders, sort, outcomes, spare }))
+        Ok(Box::new(Trying { cursor, block, summing, decoders, sort, outcomes, spare }))
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
@@ -122,7 +128,7 @@ impl Log for Trials<'_> {
 
 impl Outcomes {
     /// What comes of `block`, which is the next one.
-    pub(super) fn next(&self, block: &Block) -> Outcome {
+    pub(crate) fn next(&self, block: &Block) -> Outcome {
         let next = is_tried(block).then(|| lock(&self.0).pop_front());
         next.flatten().unwrap_or_default()
     }
@@ -136,8 +142,10 @@ impl Cursor for Trying {
         let outcome =
             (matches!(filled, Ok(true)) && is_tried(&own)).then(|| self.tried(&own));
         match outcome {
-            Some(Outcome { decoded: None, .. }) => mem::swap(block, &mut own),
-            _ => block.take_heads(&mut own),
+            Some(Outcome { decoded: Some(_), .. }) if self.summing.is_some() => {
+                block.take_heads(&mut own);
+            }
+            _ => mem::swap(block, &mut own),
         }
         lock(&self.outcomes.0).extend(outcome);
         self.block = Some(own);
@@ -152,9 +160,11 @@ fn is_tried(block: &Block) -> bool {
 
 impl Trying {
     fn tried(&mut self, block: &Block) -> Outcome {
-        let records = block.iter().filter(|record| self.summed.contains(record.topic));
-        let sums = records.map(|record| twins::sum(record.payload)).collect();
-        Outcome { sums, decoded: self.decode(block) }
+        let sums = self.summing.as_ref().map(|Summing { topics, sum }| {
+            let records = block.iter().filter(|record| topics.contains(record.topic));
+            records.map(|record| sum(record.payload)).collect()
+        });
+        Outcome { sums: sums.unwrap_or_default(), decoded: self.decode(block) }
     }
 
     fn decode(&mut self, block: &Block) -> Option<Result<Vec<Damage>>> {
@@ -203,4 +213,14 @@ impl Spare {
 /// Locks, also after a panic elsewhere, which is carried on by itself.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A decoder of the records of `topic` that keeps as little of them as can be.
+///
+/// # Errors
+/// If the topic cannot be decoded at all.
+fn decoder(log: &dyn Log, topic: TopicId) -> Result<Box<dyn Decoder>> {
+    // No column but the time: the records are walked over all the same.
+    let only = Some(Vec::new());
+    log.decoder(topic, &Columns { only, ..Columns::all(View::Nested) })
 }
