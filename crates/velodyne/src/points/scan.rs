@@ -220,14 +220,8 @@ impl ScanTracker {
     /// When the first laser of `block` fires after the time of the packet that was
     /// followed last; of the block behind the last one, what is after all of them.
     fn fires(&self, block: u8) -> i64 {
-        let all = &self.timing.nanos;
-        let fires = match all.get(usize::from(block)) {
-            Some(row) => row.iter().copied().fold(f64::MAX, f64::min),
-            // Those of the other blocks are over before.
-            None => {
-                all.iter().rev().take(4).flatten().copied().fold(0.0, f64::max) + 1.0
-            }
-        };
+        let Timing { starts, over, .. } = &self.timing;
+        let fires = starts.get(usize::from(block)).unwrap_or(over);
         (self.timing.first + fires).round() as i64
     }
 

@@ -28,6 +28,10 @@ pub(super) struct Timing {
     pub(super) nanos: [[f64; CHANNELS]; BLOCKS],
     /// The first firing of the packet after the time of the packet, in nanoseconds.
     pub(super) first: f64,
+    /// Nanoseconds of the earliest firing of each block after the first one of the packet,
+    /// and when the last of all is over.
+    pub(super) starts: [f64; BLOCKS],
+    pub(super) over: f64,
     /// When the head is at the azimuth of each block, likewise.
     pub(super) heads: [f64; BLOCKS],
     /// Each firing on the way from the head of its block to that of the next firing, from
@@ -73,7 +77,10 @@ impl Timing {
         }
         let is_s1 = sensor.model == Model::Hdl64eS1;
         let after = after(&nanos, &heads);
-        Self { nanos, first, heads, parts, after, is_s1 }
+        let earliest =
+            |row: &[f64; CHANNELS]| row.iter().copied().fold(f64::MAX, f64::min);
+        let (starts, over) = (nanos.each_ref().map(earliest), over(&nanos));
+        Self { nanos, first, starts, over, heads, parts, after, is_s1 }
     }
 
     /// The times of a packet whose blocks have these azimuths, if they depend on them.
@@ -90,7 +97,8 @@ impl Timing {
             start += duration;
         }
         self.first = -start;
-        self.heads = self.nanos.map(|row| row[0]);
+        self.heads = self.nanos.each_ref().map(|row| row[0]);
+        (self.starts, self.over) = (self.heads, over(&self.nanos));
         self.after = after(&self.nanos, &self.heads);
     }
 
@@ -106,6 +114,11 @@ impl Timing {
 /// Nanoseconds in seconds, as velodyne_decoder has them.
 pub(super) fn seconds(nanos: f64) -> f32 {
     (nanos / 1e9) as f32
+}
+
+/// When the last of these firings is over; those of all but the last blocks are before.
+fn over(nanos: &[[f64; CHANNELS]; BLOCKS]) -> f64 {
+    nanos.iter().rev().take(4).flatten().copied().fold(0.0, f64::max) + 1.0
 }
 
 fn after(

@@ -93,7 +93,7 @@ fn a_damaged_one() {
         for at in [1_400_000, 5 << 18, (6 << 18) - 9, (7 << 18) + 1, len - 1_000] {
             let (before, behind) = bytes.split_at(at);
             let garbage: Vec<u8> =
-                (0..50_000_u32).map(|i| (i * i >> 3) as u8).collect();
+                (0..50_000_u32).map(|i| ((i * i) >> 3) as u8).collect();
             for (how, damaged) in [
                 ("added", [before, &garbage[..7], behind].concat()),
                 ("much added", [before, &garbage, behind].concat()),
