@@ -143,7 +143,11 @@ impl Log for CaptureLog {
         oddity::tell(&self.notes.oddities, codes::OWN, findings);
         for points in self.notes.points.iter().flatten() {
             let (topic, lidar) = (points.topic, &points.lidar);
-            lidar.check(self, topic, |packet, each| each(packet), findings)?;
+            // Decoding will want the scans, which take a pass of their own.
+            let check =
+                || lidar.check(self, topic, |packet, each| each(packet), findings);
+            let (checked, scans) = rayon::join(check, || self.scans(topic));
+            checked.and(scans)?;
         }
         for (id, topic) in self.manifest.topics() {
             let clock = topic.metadata.get("clock");

@@ -156,7 +156,10 @@ impl Log for VelLog {
                     |message: Record<'_>, each: &mut dyn FnMut(Record<'_>)| {
                         points::packets(lidar.sensor, message).for_each(each);
                     };
-                lidar.check(self, topic, packets, findings)
+                // Decoding will want the scans, which take a pass of their own.
+                let check = || lidar.check(self, topic, packets, findings);
+                let (checked, scans) = rayon::join(check, || self.scans());
+                checked.and(scans).map(drop)
             }
             _ => Ok(()),
         }
