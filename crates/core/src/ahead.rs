@@ -16,6 +16,9 @@ use crate::{
     manifest::{Part, Selection},
 };
 
+/// So many parts more are begun than there are threads that read: who takes longer for one than
+/// for others finds the next ones read.
+const MORE: usize = 3;
 /// More parts are begun if they take less memory than this together.
 const LITTLE: usize = 512 << 10;
 /// Parts in a row are read as one that is so long at most, if little is wanted of them.
@@ -24,7 +27,7 @@ const JOINED: u64 = 64 << 20;
 /// Reads the parts of a plan in their order, while the next ones are already unpacked
 /// by the other threads of the current rayon pool.
 ///
-/// A few parts are in memory at a time, one more than there are threads that read (those
+/// A few parts are in memory at a time, three more than there are threads that read (those
 /// of the pool, and the caller if it is none of them), or some more of which little is wanted,
 /// and of each no more than some 8 MiB, or a block if that is longer. Nobody waits for what nobody
 /// has begun: whatever else the pool does, the caller then reads the part itself. In a
@@ -109,8 +112,8 @@ impl<'l> ReadAhead<'l> {
         let width = match (rayon::current_num_threads(), rayon::current_thread_index())
         {
             (1, _) => 1,
-            (threads, Some(_)) => threads + 1,
-            (threads, None) => threads + 2,
+            (threads, Some(_)) => threads + MORE,
+            (threads, None) => threads + 1 + MORE,
         };
         let (plan, spare) = (plan.into_iter(), Arc::new(Spare::new(3 * width)));
         let begun = VecDeque::new();

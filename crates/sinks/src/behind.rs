@@ -17,7 +17,7 @@ const PIECE: usize = 256 << 10;
 const LONG: usize = 96 << 10;
 
 /// So many pieces may wait.
-const WAITING: usize = 3;
+const WAITING: usize = 12;
 
 /// A new file that other threads of the current rayon pool write, while whoever gives it its
 /// bytes goes on.

@@ -68,7 +68,7 @@ fn no_more_than_a_few_parts_are_begun() {
         let log = Scripted::new((0..100).map(|part| vec![block(part)]).collect());
         let heavy = Play::Block(vec![(0, vec![0; LITTLE])]);
         let is_outside = rayon::current_thread_index().is_none();
-        let most = rayon::current_num_threads() + usize::from(is_outside) + 1;
+        let most = rayon::current_num_threads() + usize::from(is_outside) + MORE;
         for (log, most) in [
             (log, 3 * most),
             (Scripted::new(vec![vec![heavy.clone(), heavy]; 100]), most),
