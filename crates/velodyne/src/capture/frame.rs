@@ -28,63 +28,75 @@ const ALL_HOSTS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 const UDP: u8 = 17;
 const HOPS: u8 = 64;
 
-/// The frame of the datagram `payload` that `address` sends from and to `port`, the one
-/// of this `number`; its payload is no longer than [`MAX_PAYLOAD`].
-pub(super) fn frame(
+/// Adds to `out` the frame of the datagram `payload` that `address` sends from and to `port`,
+/// the one of this `number`; its payload is no longer than [`MAX_PAYLOAD`].
+pub(super) fn put(
+    out: &mut Vec<u8>,
     address: IpAddr,
     port: u16,
     number: u16,
     payload: &[u8],
-) -> Vec<u8> {
+) {
     let udp_len = (8 + payload.len()) as u16;
-    let mut udp = Vec::with_capacity(usize::from(udp_len));
-    for word in [port, port, udp_len, 0] {
-        udp.extend(word.to_be_bytes());
-    }
-    udp.extend(payload);
-    let (to, kind, header, addresses) = match address {
+    match address {
         IpAddr::V4(address) => {
-            let addresses = [address.octets(), Ipv4Addr::BROADCAST.octets()].concat();
-            let header = v4(udp_len, number, &addresses);
-            (BROADCAST_MAC, 0x0800_u16, header, addresses)
+            let addresses = [address.octets(), Ipv4Addr::BROADCAST.octets()];
+            let addresses = addresses.as_flattened();
+            put_link(out, BROADCAST_MAC, 0x0800);
+            out.extend(v4(udp_len, number, addresses));
+            out.extend(addresses);
+            put_datagram(out, addresses, port, udp_len, payload);
         }
         IpAddr::V6(address) => {
-            let addresses = [address.octets(), ALL_HOSTS.octets()].concat();
-            let mut header = vec![0x60, 0, 0, 0];
-            header.extend(udp_len.to_be_bytes());
-            header.extend([UDP, HOPS]);
-            header.extend(&addresses);
-            (ALL_HOSTS_MAC, 0x86dd, header, addresses)
+            let addresses = [address.octets(), ALL_HOSTS.octets()];
+            let addresses = addresses.as_flattened();
+            put_link(out, ALL_HOSTS_MAC, 0x86dd);
+            let [high, low] = udp_len.to_be_bytes();
+            out.extend([0x60, 0, 0, 0, high, low, UDP, HOPS]);
+            out.extend(addresses);
+            put_datagram(out, addresses, port, udp_len, payload);
         }
-    };
+    }
+}
+
+fn put_link(out: &mut Vec<u8>, to: [u8; 6], kind: u16) {
+    out.extend(to);
+    out.extend(OWN_MAC);
+    out.extend(kind.to_be_bytes());
+}
+
+/// The header of a packet of a datagram, without the addresses at its end.
+fn v4(udp_len: u16, number: u16, addresses: &[u8]) -> [u8; 12] {
+    const DO_NOT_CUT: u16 = 0x4000;
+    let words = [0x4500, 20 + udp_len, number, DO_NOT_CUT];
+    let hops = u16::from_be_bytes([HOPS, UDP]);
+    let [a, b, c, d] = words;
+    let header = |sum: u16| [a, b, c, d, hops, sum].map(u16::to_be_bytes);
+    let sum = checksum(&[header(0).as_flattened(), addresses]);
+    let mut bytes = [0; 12];
+    bytes.copy_from_slice(header(sum).as_flattened());
+    bytes
+}
+
+fn put_datagram(
+    out: &mut Vec<u8>,
+    addresses: &[u8],
+    port: u16,
+    udp_len: u16,
+    payload: &[u8],
+) {
+    let header = |sum: u16| [port, port, udp_len, sum].map(u16::to_be_bytes);
     // Over a header of its own: the addresses, the protocol, the length.
-    let mut summed = addresses;
-    summed.extend([0, UDP]);
-    summed.extend(udp_len.to_be_bytes());
+    let pseudo = [[0, UDP], udp_len.to_be_bytes()];
+    let unsummed = header(0);
+    let parts = [addresses, pseudo.as_flattened(), unsummed.as_flattened(), payload];
     // Zero says that there is none.
-    let sum = match checksum(&[&summed, &udp]) {
+    let sum = match checksum(&parts) {
         0 => 0xffff,
         sum => sum,
     };
-    if let Some(place) = udp.get_mut(6..8) {
-        place.copy_from_slice(&sum.to_be_bytes());
-    }
-    [&to[..], &OWN_MAC, &kind.to_be_bytes(), &header, &udp].concat()
-}
-
-fn v4(udp_len: u16, number: u16, addresses: &[u8]) -> Vec<u8> {
-    const DO_NOT_CUT: u16 = 0x4000;
-    let mut header = vec![0x45, 0];
-    header.extend((20 + udp_len).to_be_bytes());
-    header.extend(number.to_be_bytes());
-    header.extend(DO_NOT_CUT.to_be_bytes());
-    header.extend([HOPS, UDP, 0, 0]);
-    header.extend(addresses);
-    let sum = checksum(&[&header]);
-    if let Some(place) = header.get_mut(10..12) {
-        place.copy_from_slice(&sum.to_be_bytes());
-    }
-    header
+    out.extend(header(sum).as_flattened());
+    out.extend(payload);
 }
 
 /// The checksum of the internet (RFC 1071) over `parts`; all but the last have an even
@@ -124,7 +136,8 @@ mod tests {
     fn a_frame_is_read_back_as_what_was_sent() {
         let v6 = IpAddr::V6(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0xc9));
         for (address, ip) in [(DELIVERED, 14), (v6, 14)] {
-            let frame = frame(address, 2368, 7, b"odd");
+            let mut frame = Vec::new();
+            put(&mut frame, address, 2368, 7, b"odd");
             let Packet::Udp { source, bytes } = ip::packet(&frame, ip) else {
                 panic!("no datagram")
             };

@@ -31,6 +31,9 @@ use crate::{
 /// The longest frame that a reader has to expect: what tcpdump writes there.
 const LONGEST: u32 = 262_144;
 
+/// How many bytes come before each frame.
+const FRAME_HEAD: usize = 16;
+
 /// The ports of a lidar as it is delivered, for data and position packets.
 const DATA_PORT: u16 = 2368;
 const POSITION_PORT: u16 = 8308;
@@ -39,6 +42,8 @@ const POSITION_PORT: u16 = 8308;
 pub(crate) struct PcapSink<W> {
     out: W,
     extracts: Vec<From>,
+    /// The last frame, of which the memory is used again.
+    frame: Vec<u8>,
     frames: u16,
     remarks: Vec<String>,
     /// Packets out of messages, which hold several.
@@ -91,7 +96,8 @@ impl<W: Write> PcapSink<W> {
         head.extend([2_u16, 4].map(u16::to_le_bytes).concat());
         head.extend([0, 0, LONGEST, 1].map(u32::to_le_bytes).concat());
         out.write_all(&head)?;
-        Ok(Self { out, extracts, frames: 0, remarks, unpacked: 0, invalid: 0 })
+        let frame = Vec::new();
+        Ok(Self { out, extracts, frame, frames: 0, remarks, unpacked: 0, invalid: 0 })
     }
 
     fn packet(
@@ -109,13 +115,16 @@ impl<W: Write> PcapSink<W> {
             return Err(unsupported("no datagram is that long"));
         }
         let (address, port) = sender;
-        let frame = frame::frame(address, port, self.frames, payload);
-        self.frames = self.frames.wrapping_add(1);
         let fraction = nanos.rem_euclid(1_000_000_000) as u32;
-        let len = frame.len() as u32;
-        let head = [seconds, fraction, len, len].map(u32::to_le_bytes).concat();
-        self.out.write_all(&head)?;
-        self.out.write_all(&frame)?;
+        let head = |len: u32| [seconds, fraction, len, len].map(u32::to_le_bytes);
+        let frame = &mut self.frame;
+        frame.clear();
+        frame.extend(head(0).as_flattened());
+        frame::put(frame, address, port, self.frames, payload);
+        self.frames = self.frames.wrapping_add(1);
+        let len = (frame.len() - FRAME_HEAD) as u32;
+        frame[..FRAME_HEAD].copy_from_slice(head(len).as_flattened());
+        self.out.write_all(frame)?;
         Ok(())
     }
 }
