@@ -263,6 +263,24 @@ impl Decoder for LayoutDecoder {
         }
         RecordBatch::try_new(self.plan.schema.clone(), columns).map_err(into_error)
     }
+
+    fn forget(&mut self) -> Result<()> {
+        if !self.leaves.is_empty() {
+            return self.take().map(drop);
+        }
+        self.gather();
+        if let Payloads::Moving(moving) = &mut self.payloads {
+            moving.weight = 0;
+        }
+        forget_times(&mut self.times);
+        Ok(())
+    }
+}
+
+/// Forgets `times`, and keeps their memory for others, if it is no more than a megabyte.
+pub fn forget_times(times: &mut Vec<i64>) {
+    times.clear();
+    times.shrink_to((1 << 20) / size_of::<i64>());
 }
 
 /// A time column; times that cannot be told are null.

@@ -196,6 +196,15 @@ pub trait Decoder: Send {
 
     /// Takes the rows that wait.
     fn take(&mut self) -> Result<RecordBatch>;
+
+    /// Forgets the rows that wait: for who only wants to know whether records can be decoded.
+    /// By itself, it takes them; who can keeps the memory for those to come, if it is little.
+    ///
+    /// # Errors
+    /// Those of [`take`](Self::take).
+    fn forget(&mut self) -> Result<()> {
+        self.take().map(drop)
+    }
 }
 
 /// How sure a format is that some bytes are its own.

@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use crate::{
     block::Run,
-    columns::{time_array, time_field},
+    columns::{forget_times, time_array, time_field},
     damage::Damage,
     error::{Error, ErrorKind, Result},
     log::{Columns, Decoder},
@@ -83,5 +83,15 @@ impl Decoder for RawDecoder {
             Error::new(ErrorKind::Malformed, "columns that are no table")
                 .from_source(err)
         })
+    }
+
+    fn forget(&mut self) -> Result<()> {
+        match self.payloads {
+            Some(_) => self.take().map(drop),
+            None => {
+                forget_times(&mut self.times);
+                Ok(())
+            }
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    block::{Block, TopicSort},
+    block::{Block, Run, TopicSort},
     damage::Damage,
     error::Result,
     log::{Columns, Cursor, Decoder, Log, View},
@@ -16,6 +16,10 @@ use crate::{
     source::Source,
     topic::{TopicId, TopicSet},
 };
+
+/// So many bytes of payloads are decoded at once, so that what comes of them stays in the
+/// caches of the processor, and in the same memory.
+const TRIED: usize = 64 << 10;
 
 /// A log of which the blocks are tried as they are read.
 pub(crate) struct Trials<'l> {
@@ -94,8 +98,7 @@ impl<'l> Trials<'l> {
                 Some(decoder) => decoder,
                 None => decoder(self.log, topic)?,
             };
-            decoder.append(run, &mut damage);
-            decoder.take()?;
+            tried(&mut *decoder, run, &mut damage)?;
             self.spare.give([(topic, decoder)]);
         }
         Ok(damage)
@@ -176,8 +179,7 @@ impl Trying {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(place) => place.insert(spare.take(topic)?),
             };
-            decoder.append(run, &mut damage);
-            if let Err(err) = decoder.take() {
+            if let Err(err) = tried(&mut **decoder, run, &mut damage) {
                 decoders.remove(&topic); // nobody decodes with one that gave up
                 return Some(Err(err));
             }
@@ -213,6 +215,18 @@ impl Spare {
 /// Locks, also after a panic elsewhere, which is carried on by itself.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Decodes the records of `run`, of which nothing is kept.
+fn tried(
+    decoder: &mut dyn Decoder,
+    run: Run<'_>,
+    damage: &mut Vec<Damage>,
+) -> Result<()> {
+    run.pieces(TRIED).try_for_each(|piece| {
+        decoder.append(piece, damage);
+        decoder.forget()
+    })
 }
 
 /// A decoder of the records of `topic` that keeps as little of them as can be.

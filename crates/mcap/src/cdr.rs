@@ -86,4 +86,8 @@ impl Decoder for CdrDecoder {
     fn take(&mut self) -> Result<RecordBatch> {
         self.columns.take()
     }
+
+    fn forget(&mut self) -> Result<()> {
+        self.columns.forget()
+    }
 }

@@ -35,4 +35,8 @@ impl Decoder for Untold {
     fn take(&mut self) -> Result<RecordBatch> {
         self.0.take()
     }
+
+    fn forget(&mut self) -> Result<()> {
+        self.0.forget()
+    }
 }

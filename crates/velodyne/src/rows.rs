@@ -9,7 +9,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 use logtool_core::{
     Columns, Damage, DamageKind, Decoder, Error, ErrorKind, Record, Result, Run,
-    time_array, time_field,
+    forget_times, time_array, time_field,
 };
 
 /// The columns of some records, beside the time.
@@ -96,5 +96,11 @@ impl<R: Rows> Decoder for RowsDecoder<R> {
             Error::new(ErrorKind::Malformed, "columns that are no table")
                 .from_source(err)
         })
+    }
+
+    fn forget(&mut self) -> Result<()> {
+        forget_times(&mut self.times);
+        drop(self.rows.finish());
+        Ok(())
     }
 }

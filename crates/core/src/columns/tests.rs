@@ -59,6 +59,25 @@ fn decode(columns: &Columns, rows: &[&[u8]]) -> (RecordBatch, Vec<Damage>) {
 }
 
 #[test]
+fn rows_that_are_forgotten_are_not_taken() {
+    for only in [None, Some(Vec::new())] {
+        let columns = Columns { only, ..Columns::default() };
+        let mut decoder = LayoutDecoder::new(&layout(), &columns).unwrap();
+        for time in [5, 6] {
+            decoder.forget().unwrap();
+            assert_eq!(decoder.rows(), 0);
+            let mut block = Block::default();
+            block.reset(Bytes::from_static(ROW), 0);
+            block.push(TopicId(0), Timestamp::from_nanos(time), 0..ROW.len());
+            block.runs().for_each(|run| decoder.append(run, &mut Vec::new()));
+        }
+        let batch = decoder.take().unwrap();
+        let times = batch.column(0).as_primitive::<TimestampNanosecondType>();
+        assert_eq!(times.values(), &[6]);
+    }
+}
+
+#[test]
 fn nested_types_become_lists_of_structs() {
     let (batch, damage) = decode(&Columns::default(), &[ROW, ROW]);
     assert_eq!(damage, []);

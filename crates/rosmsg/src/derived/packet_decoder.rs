@@ -43,4 +43,8 @@ impl Decoder for PacketDecoder {
     fn take(&mut self) -> Result<RecordBatch> {
         self.0.take()
     }
+
+    fn forget(&mut self) -> Result<()> {
+        self.0.forget()
+    }
 }

@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, RecordBatch, TimestampNanosecondArray, UInt32Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use logtool_core::{
     Columns, Damage, DamageKind, Decoder, Error, ErrorKind, Result, Run, View,
-    time_array, time_field,
+    forget_times, time_array, time_field,
 };
 use logtool_protobuf::PointCloud;
 
@@ -230,6 +230,14 @@ impl Decoder for PointDecoder {
             Error::new(ErrorKind::Malformed, "columns that are no table")
                 .from_source(err)
         })
+    }
+
+    fn forget(&mut self) -> Result<()> {
+        if !self.slots.is_empty() {
+            return self.take().map(drop);
+        }
+        forget_times(&mut self.times);
+        Ok(())
     }
 }
 

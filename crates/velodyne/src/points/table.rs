@@ -10,7 +10,8 @@ use arrow_array::{
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use logtool_core::{
-    Error, ErrorKind, Result, TimeRange, Timestamp, time_array, time_field,
+    Error, ErrorKind, Result, TimeRange, Timestamp, forget_times, time_array,
+    time_field,
 };
 
 use crate::{
@@ -272,6 +273,16 @@ impl Table {
     }
 
     /// Takes the points.
+    /// Forgets all points, if nothing is kept of them but their times; says whether.
+    pub(super) fn forget(&mut self) -> bool {
+        let is_bare = self.schema.fields().len() == 1;
+        if is_bare {
+            (self.room, self.has_untold) = (0, false);
+            forget_times(&mut self.time);
+        }
+        is_bare
+    }
+
     pub(super) fn take(&mut self) -> Result<RecordBatch> {
         self.room = self.rows() + self.rows() / 8 + CHANNELS;
         let times = std::mem::take(&mut self.time);

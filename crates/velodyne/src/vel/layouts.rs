@@ -157,4 +157,8 @@ impl Decoder for FixedDecoder {
                 .from_source(err)
         })
     }
+
+    fn forget(&mut self) -> Result<()> {
+        self.inner.forget()
+    }
 }

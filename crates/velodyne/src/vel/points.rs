@@ -54,6 +54,10 @@ impl Decoder for VelPoints {
     fn take(&mut self) -> Result<RecordBatch> {
         self.inner.take()
     }
+
+    fn forget(&mut self) -> Result<()> {
+        self.inner.forget()
+    }
 }
 
 /// How far the points of a message of up to so many `packets` may be from its time.
