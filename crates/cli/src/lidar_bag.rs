@@ -11,7 +11,7 @@ use logtool_core::{
     Block, Columns, Cursor, Decoder, Findings, Log, Manifest, Part, Reach, Record,
     Selection, Source, TimeRange, Timestamp, TopicId, TopicOrigin, TopicSet, Value,
 };
-use logtool_velodyne::lidar::{Lidar, LidarOptions, Probe, ScanCache};
+use logtool_velodyne::lidar::{Lidar, LidarOptions, Probe, ScanCache, itself};
 
 /// A bag, and the points of its lidars.
 struct LidarBag {
@@ -146,7 +146,7 @@ impl Log for LidarBag {
             return self.bag.decoder(topic, columns);
         };
         let (lidar, time) = (&sender.lidar, columns.time);
-        let scans = scans.get(self, topic, lidar, time, |packet, each| each(packet))?;
+        let scans = scans.get(self, topic, lidar, time, itself)?;
         Ok(Box::new(sender.lidar.decoder(columns, scans)?))
     }
 
@@ -172,8 +172,9 @@ impl Log for LidarBag {
 
     fn check(&self, findings: &mut Findings) -> logtool_core::Result<()> {
         self.bag.check(findings)?;
-        for Sender { points, lidar, .. } in &*self.lidars {
-            lidar.check(self, *points, |packet, each| each(packet), findings)?;
+        for (Sender { points, lidar, .. }, scans) in self.lidars.iter().zip(&self.scans)
+        {
+            lidar.check(self, *points, itself, scans, findings)?;
         }
         Ok(())
     }

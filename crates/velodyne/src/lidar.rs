@@ -4,6 +4,7 @@
 mod codes;
 
 mod check;
+mod outlines;
 mod own_clock;
 mod probe;
 mod scans;
@@ -24,7 +25,11 @@ use crate::{
 
 pub(crate) use crate::lidar::codes::CLOCK_UNSET;
 pub use crate::lidar::{
-    codes::CODES, own_clock::ClockChoice, probe::Probe, scans::ScanCache,
+    codes::CODES,
+    outlines::{Packets, itself},
+    own_clock::ClockChoice,
+    probe::Probe,
+    scans::ScanCache,
 };
 
 /// Nanoseconds in an hour.
@@ -147,7 +152,7 @@ impl Lidar {
 
     /// How long `packet` of it lasts, in nanoseconds: as the returns take that it holds.
     pub fn packet_nanos(&self, packet: &[u8]) -> f64 {
-        let sensor = |firings| self.points.sensor(self.sensor, firings);
+        let sensor = |of: Firings<'_>| self.points.sensor(self.sensor, &of.outline());
         Firings::new(packet).map_or(self.sensor, sensor).packet_nanos()
     }
 

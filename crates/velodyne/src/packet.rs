@@ -5,5 +5,5 @@ mod firing;
 
 pub(crate) use crate::packet::firing::BLOCK_BYTES;
 pub use crate::packet::firing::{
-    BLOCKS, Bank, CHANNELS, DATA_BYTES, Firings, Returns, Tail,
+    BLOCKS, Bank, CHANNELS, DATA_BYTES, Firings, Outline, Returns, Tail,
 };

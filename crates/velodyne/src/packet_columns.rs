@@ -1,10 +1,11 @@
 //! The columns of packets that are shown as they are.
 
-use std::sync::Arc;
-
 use arrow_array::{
-    ArrayRef,
-    builder::{FixedSizeBinaryBuilder, Float32Builder, UInt8Builder, UInt32Builder},
+    ArrayRef, ArrowPrimitiveType,
+    builder::{
+        ArrayBuilder, FixedSizeBinaryBuilder, Float32Builder, PrimitiveBuilder,
+        UInt8Builder, UInt32Builder,
+    },
 };
 use arrow_schema::{DataType, Field};
 use logtool_core::DamageKind;
@@ -31,53 +32,69 @@ pub(crate) fn fields() -> [Field; COUNT] {
     ]
 }
 
-/// The columns, as they are being made.
+/// The columns, as they are being made: none of those that are not wanted.
 pub(crate) struct PacketColumns {
-    wants_data: bool,
-    azimuth: Float32Builder,
-    stamp: UInt32Builder,
-    status_type: UInt8Builder,
-    status_value: UInt8Builder,
-    data: FixedSizeBinaryBuilder,
+    azimuth: Option<Float32Builder>,
+    stamp: Option<UInt32Builder>,
+    status_type: Option<UInt8Builder>,
+    status_value: Option<UInt8Builder>,
+    data: Option<FixedSizeBinaryBuilder>,
 }
 
 impl PacketColumns {
-    /// Without rows yet; and without the bytes of the packets, if they are not wanted.
-    pub(crate) fn new(wants_data: bool) -> Self {
+    /// Those that are `wanted`, without rows yet.
+    pub(crate) fn new(wanted: &[bool]) -> Self {
+        let is_wanted = |index: usize| wanted.get(index) == Some(&true);
         Self {
-            wants_data,
-            azimuth: Float32Builder::new(),
-            stamp: UInt32Builder::new(),
-            status_type: UInt8Builder::new(),
-            status_value: UInt8Builder::new(),
-            data: FixedSizeBinaryBuilder::new(DATA_BYTES as i32),
+            azimuth: is_wanted(0).then(Float32Builder::new),
+            stamp: is_wanted(1).then(UInt32Builder::new),
+            status_type: is_wanted(2).then(UInt8Builder::new),
+            status_value: is_wanted(3).then(UInt8Builder::new),
+            data: is_wanted(4).then(|| FixedSizeBinaryBuilder::new(DATA_BYTES as i32)),
         }
     }
 
     /// Adds a packet.
     pub(crate) fn append(&mut self, packet: &[u8]) -> Result<(), DamageKind> {
         let firings = Firings::new(packet).ok_or(DamageKind::Undecodable)?;
-        if self.wants_data {
+        if let Some(data) = &mut self.data {
             // Only another length could be refused.
-            self.data.append_value(packet).map_err(|_| DamageKind::Undecodable)?;
+            data.append_value(packet).map_err(|_| DamageKind::Undecodable)?;
         }
-        let azimuth = firings.azimuths().first().copied().unwrap_or(0);
+        if self.azimuth.is_some() {
+            let azimuth = firings.azimuths().first().copied().unwrap_or(0);
+            put(&mut self.azimuth, f32::from(azimuth) / 100.0);
+        }
         let tail = firings.tail();
-        self.azimuth.append_value(f32::from(azimuth) / 100.0);
-        self.stamp.append_value(tail.micros);
-        self.status_type.append_value(tail.sort);
-        self.status_value.append_value(tail.value);
+        put(&mut self.stamp, tail.micros);
+        put(&mut self.status_type, tail.sort);
+        put(&mut self.status_value, tail.value);
         Ok(())
     }
 
     /// Takes the columns.
-    pub(crate) fn finish(&mut self) -> [ArrayRef; COUNT] {
+    pub(crate) fn finish(&mut self) -> [Option<ArrayRef>; COUNT] {
         [
-            Arc::new(self.azimuth.finish()),
-            Arc::new(self.stamp.finish()),
-            Arc::new(self.status_type.finish()),
-            Arc::new(self.status_value.finish()),
-            Arc::new(self.data.finish()),
+            take(&mut self.azimuth),
+            take(&mut self.stamp),
+            take(&mut self.status_type),
+            take(&mut self.status_value),
+            take(&mut self.data),
         ]
     }
+}
+
+/// Adds a value to a column, if it is wanted.
+pub(crate) fn put<T: ArrowPrimitiveType>(
+    column: &mut Option<PrimitiveBuilder<T>>,
+    value: T::Native,
+) {
+    if let Some(column) = column {
+        column.append_value(value);
+    }
+}
+
+/// Takes a column, if it is wanted.
+pub(crate) fn take(column: &mut Option<impl ArrayBuilder>) -> Option<ArrayRef> {
+    column.as_mut().map(ArrayBuilder::finish)
 }

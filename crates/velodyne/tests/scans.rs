@@ -21,8 +21,8 @@ fn index(packets: &[Payload], cut: u16) -> ScanIndex {
     let mut index = ScanIndex::default();
     for (at, (nanos, payload)) in packets.iter().enumerate() {
         let time = Timestamp::from_nanos(*nanos);
-        let packet = Firings::new(payload).unwrap();
-        index.add(&mut tracker, packet, at as u64 * 1206, time);
+        let packet = Firings::new(payload).unwrap().outline();
+        index.add(&mut tracker, &packet, at as u64 * 1206, time);
     }
     index
 }

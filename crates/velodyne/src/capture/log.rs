@@ -89,10 +89,7 @@ impl CaptureLog {
             return Ok(Arc::default());
         };
         match self.scans.get(packets.index()) {
-            Some(cache) => {
-                let lidar = &points.lidar;
-                cache.get(self, topic, lidar, time, |packet, each| each(packet))
-            }
+            Some(cache) => cache.get(self, topic, &points.lidar, time, lidar::itself),
             None => Ok(Arc::default()),
         }
     }
@@ -142,12 +139,12 @@ impl Log for CaptureLog {
     fn check(&self, findings: &mut Findings) -> Result<()> {
         oddity::tell(&self.notes.oddities, codes::OWN, findings);
         for points in self.notes.points.iter().flatten() {
-            let (topic, lidar) = (points.topic, &points.lidar);
-            // Decoding will want the scans, which take a pass of their own.
-            let check =
-                || lidar.check(self, topic, |packet, each| each(packet), findings);
-            let (checked, scans) = rayon::join(check, || self.scans(topic));
-            checked.and(scans)?;
+            if let Some((packets, _)) = self.notes.points(points.topic)
+                && let Some(scans) = self.scans.get(packets.index())
+            {
+                let topic = points.topic;
+                points.lidar.check(self, topic, lidar::itself, scans, findings)?;
+            }
         }
         for (id, topic) in self.manifest.topics() {
             let clock = topic.metadata.get("clock");

@@ -50,23 +50,18 @@ pub(crate) fn decoder(
     if is_position {
         return position::decoder(&schema, &wanted);
     }
-    let packets = PacketColumns::new(wanted.last() == Some(&true));
-    let rows = DataRows { wanted: wanted.clone(), packets };
+    let rows = DataRows(PacketColumns::new(&wanted));
     Ok(RowsDecoder::boxed(&schema, &wanted, rows))
 }
 
-struct DataRows {
-    wanted: Vec<bool>,
-    packets: PacketColumns,
-}
+struct DataRows(PacketColumns);
 
 impl Rows for DataRows {
     fn append(&mut self, record: Record<'_>) -> Result<usize, DamageKind> {
-        self.packets.append(record.payload).map(|()| 1)
+        self.0.append(record.payload).map(|()| 1)
     }
 
     fn finish(&mut self) -> Vec<Option<ArrayRef>> {
-        let columns = self.packets.finish().into_iter().zip(&self.wanted);
-        columns.map(|(column, wanted)| wanted.then_some(column)).collect()
+        self.0.finish().into()
     }
 }

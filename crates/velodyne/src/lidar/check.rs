@@ -2,21 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use logtool_core::{
-    Block, Cursor as _, Finding, Findings, Log, ReadAhead, Record, Result, Selection,
-    TimeRange, TopicId,
-};
+use logtool_core::{Finding, Findings, Log, Result, TimeRange, TopicId};
 
 use crate::{
     calibration::Origin,
-    lidar::{Lidar, codes as code},
+    lidar::{
+        Lidar, ScanCache, codes as code,
+        outlines::{Packets, Seen},
+    },
     model::{self, ReturnMode, Sensor},
-    packet::Firings,
+    packet::DATA_BYTES,
     points::PointOptions,
 };
-
-/// About how much of a log a thread reads at a time.
-const STRETCH: u64 = 1 << 20;
 
 /// Nanoseconds in an hour, after which the clock of a lidar starts over.
 const HOUR: i64 = 3_600_000_000_000;
@@ -51,7 +48,8 @@ impl Lidar {
     }
 
     /// Adds to `findings` what is odd about it and its packets, which the records of
-    /// `topic` of `log` hold, as `packets` says.
+    /// `topic` of `log` hold, as `packets` says. Its `scans` are known then: decoding wants
+    /// them, and a log is gone through once for both.
     ///
     /// # Errors
     /// `Io` if the log cannot be read.
@@ -59,24 +57,18 @@ impl Lidar {
         &self,
         log: &dyn Log,
         topic: TopicId,
-        packets: impl Fn(Record<'_>, &mut dyn FnMut(Record<'_>)),
+        packets: impl Packets,
+        scans: &ScanCache,
         findings: &mut Findings,
     ) -> Result<()> {
         self.findings().for_each(|finding| findings.add(finding.of(topic)));
-        if !self.sensor.model.tells_time() {
-            return Ok(());
-        }
         let mut clocks = Clocks::new(self.sensor, self.points);
-        let topics = [topic].into_iter().collect();
-        let selection = Selection { topics, ..Selection::default() };
-        let mut block = Block::default();
-        let plan = log.manifest().plan(&selection, STRETCH);
-        let mut ahead = ReadAhead::new(log, plan, selection);
-        while ahead.fill(&mut block)? {
-            for record in block.iter() {
-                packets(record, &mut |packet| clocks.packet(&packet));
+        let tells_time = self.sensor.model.tells_time();
+        scans.look_at(log, topic, self, packets, &mut |seen| {
+            if tells_time {
+                clocks.packet(seen);
             }
-        }
+        })?;
         clocks.tell(topic, findings);
         Ok(())
     }
@@ -113,12 +105,12 @@ impl Clocks {
         }
     }
 
-    fn packet(&mut self, record: &Record<'_>) {
-        let Some(firings) = Firings::new(record.payload) else { return };
-        let sensor = self.options.sensor(self.sensor, firings);
+    fn packet(&mut self, seen: &Seen) {
+        let Seen { offset, time, outline } = seen;
+        let sensor = self.options.sensor(self.sensor, outline);
         *self.returns.entry(sensor.returns).or_default() += 1;
-        let stamp = i64::from(firings.tail().micros) * 1_000;
-        let now = record.time.as_nanos();
+        let stamp = i64::from(outline.tail.micros) * 1_000;
+        let now = time.as_nanos();
         let Some((before, then)) = self.last.replace((stamp, now)) else { return };
         // The step of its clock that is next to that of the log's, whole hours apart.
         let step = (stamp - before).rem_euclid(HOUR);
@@ -126,15 +118,14 @@ impl Clocks {
         let apart = now.saturating_sub(then).saturating_sub(step);
         let hours = (apart as f64 / HOUR as f64).round() as i64;
         let off = apart.saturating_sub(hours.saturating_mul(HOUR));
-        let time = TimeRange::just(record.time);
+        let time = TimeRange::just(*time);
         if step < 0 && hours == 0 || off.abs() > APART {
             let seconds = step as f64 / 1e9;
             let logged = now.saturating_sub(then) as f64 / 1e9;
             let text = format!(
                 "its clock goes on by {seconds:.6} s, and that of the log by {logged:.6} s"
             );
-            let len = record.payload.len() as u64;
-            let bytes = record.offset..record.offset.saturating_add(len);
+            let bytes = *offset..offset.saturating_add(DATA_BYTES as u64);
             match &mut self.jumps {
                 Some(jumps) => {
                     jumps.count += 1;
@@ -183,7 +174,7 @@ mod tests {
     use logtool_core::Timestamp;
 
     use super::*;
-    use crate::packet::DATA_BYTES;
+    use crate::packet::Firings;
 
     /// What is found of packets of an HDL-64E S2 with these stamps, in microseconds, at
     /// these times, in nanoseconds.
@@ -194,13 +185,9 @@ mod tests {
         for (stamp, nanos) in packets {
             let mut packet = [0; DATA_BYTES];
             packet[1_200..1_204].copy_from_slice(&stamp.to_le_bytes());
-            clocks.packet(&Record {
-                topic: TopicId(0),
-                stream: 0,
-                time: Timestamp::from_nanos(*nanos),
-                payload: &packet,
-                offset: 7,
-            });
+            let time = Timestamp::from_nanos(*nanos);
+            let outline = Firings::new(&packet).unwrap().outline();
+            clocks.packet(&Seen { offset: 7, time, outline });
         }
         let mut findings = Findings::default();
         clocks.tell(TopicId(0), &mut findings);

@@ -2,19 +2,15 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use logtool_core::{
-    Block, Cursor as _, Log, ReadAhead, Record, Result, Selection, TimeRange, TopicId,
-    TopicSet,
-};
+use logtool_core::{Log, Result, Selection, TimeRange, TopicId};
 
 use crate::{
-    lidar::Lidar,
-    packet::Firings,
+    lidar::{
+        Lidar,
+        outlines::{self, Packets, Seen},
+    },
     points::{ScanIndex, ScanTracker},
 };
-
-/// About how much of a log a thread reads at a time.
-const STRETCH: u64 = 1 << 20;
 
 /// The scans of a lidar, once they are known.
 ///
@@ -44,13 +40,12 @@ impl ScanCache {
         topic: TopicId,
         lidar: &Lidar,
         within: TimeRange,
-        packets: impl Fn(Record<'_>, &mut dyn FnMut(Record<'_>)),
+        packets: impl Packets,
     ) -> Result<Arc<ScanIndex>> {
-        let topics: TopicSet = [topic].into_iter().collect();
-        let all = Selection { topics: topics.clone(), ..Selection::default() };
         let until = match within {
             TimeRange::ALL => u64::MAX,
             time => {
+                let topics = [topic].into_iter().collect();
                 let plan = log.manifest().plan(&Selection { topics, time }, 0);
                 plan.last().map_or(0, |part| part.bytes.end)
             }
@@ -59,24 +54,44 @@ impl ScanCache {
         if let Some(known) = known.as_ref().filter(|known| known.until >= until) {
             return Ok(known.scans.clone());
         }
-        let mut tracker = ScanTracker::new(lidar.sensor, lidar.points);
-        let mut scans = ScanIndex::default();
-        let mut block = Block::default();
-        let mut plan = log.manifest().plan(&all, STRETCH);
-        let wanted = plan.iter().take_while(|part| part.bytes.start < until).count();
-        plan.truncate(wanted);
-        let mut ahead = ReadAhead::new(log, plan, all);
-        while ahead.fill(&mut block)? {
-            for record in block.iter() {
-                packets(record, &mut |packet| {
-                    if let Some(firings) = Firings::new(packet.payload) {
-                        let Record { offset, time, .. } = packet;
-                        scans.add(&mut tracker, firings, offset, time);
-                    }
-                });
-            }
-        }
+        let scans = follow(log, topic, lidar, until, packets, &mut |_| ())?;
         let known = known.insert(Known { until, scans: Arc::new(scans) });
         Ok(known.scans.clone())
     }
+
+    /// Finds out all scans, and shows `look` each packet on the way.
+    ///
+    /// # Errors
+    /// `Io` if the log cannot be read.
+    pub(super) fn look_at(
+        &self,
+        log: &dyn Log,
+        topic: TopicId,
+        lidar: &Lidar,
+        packets: impl Packets,
+        look: &mut dyn FnMut(&Seen),
+    ) -> Result<()> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let scans = Arc::new(follow(log, topic, lidar, u64::MAX, packets, look)?);
+        *known = Some(Known { until: u64::MAX, scans });
+        Ok(())
+    }
+}
+
+/// Follows the head of `lidar` from the first packet on, in parts that begin before `until`.
+fn follow(
+    log: &dyn Log,
+    topic: TopicId,
+    lidar: &Lidar,
+    until: u64,
+    packets: impl Packets,
+    look: &mut dyn FnMut(&Seen),
+) -> Result<ScanIndex> {
+    let mut tracker = ScanTracker::new(lidar.sensor, lidar.points);
+    let mut scans = ScanIndex::default();
+    outlines::look_at(log, topic, until, packets, &mut |seen| {
+        scans.add(&mut tracker, &seen.outline, seen.offset, seen.time);
+        look(seen);
+    })?;
+    Ok(scans)
 }

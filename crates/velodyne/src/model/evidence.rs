@@ -68,7 +68,7 @@ pub(super) enum Pattern {
 impl Evidence {
     /// Looks at a payload, as far as enough was not seen before.
     pub fn add(&mut self, payload: &[u8]) {
-        let Some(packet) = Firings::new(payload) else {
+        let Some(packet) = Firings::new(payload).map(Firings::outline) else {
             self.others += 1;
             return;
         };
@@ -76,14 +76,14 @@ impl Evidence {
         if self.packets > ENOUGH {
             return;
         }
-        let pattern = Pattern::of(packet.flags());
+        let pattern = Pattern::of(packet.flags);
         *self.patterns.entry(pattern).or_default() += 1;
-        let tail = packet.tail();
+        let tail = packet.tail;
         *self.tails.entry((tail.sort, tail.value)).or_default() += 1;
         let returns = match pattern {
-            Pattern::First => by_byte(packet),
-            Pattern::Alternating => by_azimuths(packet),
-            Pattern::FourBanks | Pattern::FourBanksTwice => by_banks(packet),
+            Pattern::First => by_byte(&packet),
+            Pattern::Alternating => by_azimuths(&packet),
+            Pattern::FourBanks | Pattern::FourBanksTwice => by_banks(&packet),
             Pattern::OneInFour | Pattern::Unknown => None,
         };
         let sort = self.sorts.entry(returns).or_default();

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::{
     model::kind::{Model, ReturnMode, Sensor},
-    packet::{BLOCKS, Firings},
+    packet::{BLOCKS, Outline},
 };
 
 impl Sensor {
     /// The same, sending the returns that `packet` says it holds, if it says so.
     #[must_use]
-    pub fn told_by(self, packet: Firings<'_>) -> Self {
+    pub fn told_by(self, packet: &Outline) -> Self {
         let told = match self.model {
             Model::Hdl64eS1 | Model::Hdl64eS2 => None,
             // Of one return it is not said which.
@@ -26,12 +26,12 @@ impl Sensor {
 
 /// By the last byte but one (VLP-16 manual, table 9-2). Both returns are in two blocks of one
 /// azimuth.
-pub(super) fn by_byte(packet: Firings<'_>) -> Option<ReturnMode> {
-    match packet.tail().sort {
+pub(super) fn by_byte(packet: &Outline) -> Option<ReturnMode> {
+    match packet.tail.sort {
         0x37 => Some(ReturnMode::Strongest),
         0x38 => Some(ReturnMode::Last),
         0x39 => {
-            let azimuths = packet.azimuths();
+            let azimuths = packet.azimuths;
             let is_twice = azimuths.as_chunks::<2>().0.iter().all(|[a, b]| a == b);
             is_twice.then_some(ReturnMode::Dual)
         }
@@ -41,8 +41,8 @@ pub(super) fn by_byte(packet: Firings<'_>) -> Option<ReturnMode> {
 
 /// Of an HDL-64E: both returns are in four blocks of one azimuth, one is in two. Where the
 /// head does not turn, that says nothing.
-pub(super) fn by_azimuths(packet: Firings<'_>) -> Option<ReturnMode> {
-    let [a, _, b, _, c, _, d, _, e, _, f, _]: [u16; BLOCKS] = packet.azimuths();
+pub(super) fn by_azimuths(packet: &Outline) -> Option<ReturnMode> {
+    let [a, _, b, _, c, _, d, _, e, _, f, _]: [u16; BLOCKS] = packet.azimuths;
     if a == b && b != c && c == d && d != e && e == f {
         return Some(ReturnMode::Dual);
     }
@@ -50,8 +50,8 @@ pub(super) fn by_azimuths(packet: Firings<'_>) -> Option<ReturnMode> {
 }
 
 /// Of a VLS-128: both returns are in two blocks of one bank.
-pub(super) fn by_banks(packet: Firings<'_>) -> Option<ReturnMode> {
-    let [first, second, ..] = packet.flags();
+pub(super) fn by_banks(packet: &Outline) -> Option<ReturnMode> {
+    let [first, second, ..] = packet.flags;
     match by_byte(packet) {
         _ if first == second => Some(ReturnMode::Dual),
         Some(ReturnMode::Last) => Some(ReturnMode::Last),

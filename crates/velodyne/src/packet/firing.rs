@@ -26,6 +26,17 @@ pub struct Firings<'b> {
     bytes: &'b [u8; DATA_BYTES],
 }
 
+/// What a data packet says besides its returns: where the head was, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outline {
+    /// The flag of each block.
+    pub flags: [u16; BLOCKS],
+    /// The azimuth of each block, in hundredths of a degree.
+    pub azimuths: [u16; BLOCKS],
+    /// What follows the blocks.
+    pub tail: Tail,
+}
+
 /// Which 32 lasers fired for a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Bank {
@@ -73,6 +84,11 @@ impl<'b> Firings<'b> {
         let mut returns = [const { &[0; CHANNELS * 3] }; BLOCKS];
         returns.iter_mut().zip(self.blocks()).for_each(|(to, block)| *to = block.2);
         returns
+    }
+
+    /// What it says besides the returns.
+    pub fn outline(self) -> Outline {
+        Outline { flags: self.flags(), azimuths: self.azimuths(), tail: self.tail() }
     }
 
     /// The flag of each block.

@@ -2,7 +2,7 @@
 
 use crate::{
     model::{Model, ReturnMode, Sensor},
-    packet::{BLOCKS, Bank, CHANNELS, Firings},
+    packet::{BLOCKS, Bank, CHANNELS, Outline},
     points::circle::TURN,
 };
 
@@ -37,12 +37,12 @@ impl Arrangement {
     /// no packet of this sensor.
     pub(super) fn look(
         &self,
-        packet: Firings<'_>,
+        packet: &Outline,
     ) -> Option<([usize; BLOCKS], [u16; BLOCKS])> {
         let lasers = self.sensor.model.lasers();
         let mut banks = [0; BLOCKS];
-        let mut azimuths = packet.azimuths();
-        for (block, flag) in packet.flags().into_iter().enumerate().take(self.used) {
+        let mut azimuths = packet.azimuths;
+        for (block, flag) in packet.flags.into_iter().enumerate().take(self.used) {
             let first = Bank::of_flag(flag)?.first_laser();
             if first >= lasers || *azimuths.get(block)? > TURN {
                 return None;

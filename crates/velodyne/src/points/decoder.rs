@@ -84,7 +84,8 @@ impl PointDecoder {
     pub fn add(&mut self, record: Record<'_>) -> bool {
         let Some(packet) = Firings::new(record.payload) else { return false };
         let record_nanos = record.time.as_nanos();
-        let micros = packet.tail().micros;
+        let outline = packet.outline();
+        let micros = outline.tail.micros;
         let nanos = self.time.nanos(self.sensor.model, record_nanos, micros);
         // A packet without a time has points without one.
         let is_told = record.time != Timestamp::MAX;
@@ -92,8 +93,9 @@ impl PointDecoder {
         let nanos = nanos.clamp(i64::MIN + 1_000_000_000, i64::MAX - 1_000_000_000);
         let moment = Moment { offset: record.offset, record_nanos, nanos };
         let before = self.table.rows();
-        let unpacker = self.modes.of(packet);
-        let is_one = unpacker.add(&mut self.table, &mut self.scans, packet, moment);
+        let unpacker = self.modes.of(&outline);
+        let (table, scans) = (&mut self.table, &mut self.scans);
+        let is_one = unpacker.add(table, scans, packet, &outline, moment);
         if !is_told {
             self.table.forget_times(before);
         }
@@ -128,6 +130,13 @@ impl Decoder for PointDecoder {
                 .from_source(err)
         })
     }
+
+    fn forget(&mut self) -> Result<()> {
+        if !self.table.forget() {
+            self.take()?;
+        }
+        Ok(())
+    }
 }
 
 /// `schema`, with what `scans` are partial beside the column of their numbers, of those
@@ -145,7 +154,7 @@ fn telling(schema: &Schema, scans: &ScanIndex, within: TimeRange) -> SchemaRef {
 
 #[cfg(test)]
 mod tests {
-    use arrow_array::Array as _;
+    use arrow_array::{Array as _, cast::AsArray as _, types::TimestampNanosecondType};
     use logtool_core::{TopicId, View};
 
     use super::*;
@@ -178,5 +187,33 @@ mod tests {
         // 12 blocks of 32 returns, all of some distance.
         assert_eq!((points.num_rows(), points["time"].null_count()), (768, 384));
         assert!((0..384).all(|row| points["time"].is_valid(row)));
+    }
+    #[test]
+    fn points_that_are_forgotten_are_not_taken() {
+        let mut packet = [1; DATA_BYTES];
+        packet.chunks_exact_mut(100).for_each(|b| b[..2].copy_from_slice(&[255, 238]));
+        let sensor = Sensor { model: Model::Vlp16, returns: ReturnMode::Strongest };
+        let calibration = Calibration::of_model(sensor.model);
+        for only in [None, Some(Vec::new())] {
+            let columns = Columns { only, ..Columns::all(View::Nested) };
+            let options = PointOptions::default();
+            let mut decoder =
+                PointDecoder::new(sensor, &calibration, options, &columns).unwrap();
+            for nanos in [1_000_000_000, 3_000_000_000] {
+                decoder.forget().unwrap();
+                assert_eq!(decoder.rows(), 0);
+                assert!(decoder.add(Record {
+                    topic: TopicId(0),
+                    stream: 0,
+                    time: Timestamp::from_nanos(nanos),
+                    payload: &packet,
+                    offset: 0,
+                }));
+            }
+            let points = decoder.take().unwrap();
+            assert_eq!(points.num_rows(), 384);
+            let times = points["time"].as_primitive::<TimestampNanosecondType>();
+            assert!(times.values().iter().all(|time| *time > 2_900_000_000));
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::mem;
 use crate::{
     calibration::Calibration,
     model::Sensor,
-    packet::Firings,
+    packet::Outline,
     points::{options::PointOptions, unpack::Unpacker},
 };
 
@@ -32,7 +32,7 @@ impl Modes {
     }
 
     /// The one for `packet`.
-    pub(super) fn of(&mut self, packet: Firings<'_>) -> &mut Unpacker {
+    pub(super) fn of(&mut self, packet: &Outline) -> &mut Unpacker {
         let sensor = self.options.sensor(self.sensor, packet);
         if self.now.sensor() != sensor {
             self.change(sensor);

@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use logtool_core::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
 
-use crate::{model::Sensor, packet::Firings};
+use crate::{model::Sensor, packet::Outline};
 
 /// By which of the formulas that are in use points are computed.
 ///
@@ -88,7 +88,7 @@ pub struct PointOptions {
 
 impl PointOptions {
     /// What it takes to read `packet` of a lidar that is said to be `sensor`.
-    pub(crate) fn sensor(self, sensor: Sensor, packet: Firings<'_>) -> Sensor {
+    pub(crate) fn sensor(self, sensor: Sensor, packet: &Outline) -> Sensor {
         if self.fixed_returns { sensor } else { sensor.told_by(packet) }
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     model::Sensor,
-    packet::{BLOCKS, Firings},
+    packet::{BLOCKS, Outline},
     points::{
         arrangement::Arrangement,
         circle::TURN,
@@ -135,13 +135,13 @@ impl ScanIndex {
     pub fn add(
         &mut self,
         tracker: &mut ScanTracker,
-        packet: Firings<'_>,
+        packet: &Outline,
         offset: u64,
         time: Timestamp,
     ) {
         let begun = tracker.follow(packet, time);
         let (nanos, rate) = (time.as_nanos(), tracker.rate);
-        let micros = packet.tail().micros;
+        let micros = packet.tail.micros;
         let time = tracker.options.time;
         let stands_for = time.nanos(tracker.sensor.model, nanos, micros);
         let fires = |block: u8| stands_for.saturating_add(tracker.fires(block));
@@ -234,7 +234,7 @@ impl ScanTracker {
     /// cut; at most two can.
     pub fn follow(
         &mut self,
-        packet: Firings<'_>,
+        packet: &Outline,
         time: Timestamp,
     ) -> [Option<(u8, bool)>; 2] {
         self.meet(self.options.sensor(self.usual, packet));

@@ -5,7 +5,7 @@ use pulp::NullaryFnOnce;
 use crate::{
     calibration::Calibration,
     model::Sensor,
-    packet::{BLOCKS, CHANNELS, Firings, Returns},
+    packet::{BLOCKS, CHANNELS, Firings, Outline, Returns},
     points::{
         arrangement::{Arrangement, Place},
         circle::{Circle, TURN},
@@ -64,6 +64,7 @@ struct Adding<'u, 'b, P> {
     table: &'u mut Table,
     scans: &'u mut Scans,
     packet: Firings<'b>,
+    outline: &'b Outline,
     moment: Moment,
 }
 
@@ -72,8 +73,8 @@ impl<P: Part> NullaryFnOnce for Adding<'_, '_, P> {
 
     #[inline(always)]
     fn call(self) -> bool {
-        let Self { part, unpacker, table, scans, packet, moment } = self;
-        unpacker.add_packet(part, table, scans, packet, moment)
+        let Self { part, unpacker, table, scans, packet, outline, moment } = self;
+        unpacker.add_packet(part, table, scans, packet, outline, moment)
     }
 }
 
@@ -117,7 +118,8 @@ impl Unpacker {
         self.sensor
     }
 
-    /// Adds the points of `packet` to `table`; says whether it is one of this sensor.
+    /// Adds the points of `packet`, of which `outline` is that, to `table`; says whether it is
+    /// one of this sensor.
     ///
     /// What follows is compiled twice, for any processor and for one with wide registers
     /// (AVX2), and the one that there is takes its own. Both compute the very same: the
@@ -127,6 +129,7 @@ impl Unpacker {
         table: &mut Table,
         scans: &mut Scans,
         packet: Firings<'_>,
+        outline: &Outline,
         moment: Moment,
     ) -> bool {
         #[cfg(target_arch = "x86_64")]
@@ -138,10 +141,11 @@ impl Unpacker {
                 table,
                 scans,
                 packet,
+                outline,
                 moment,
             });
         }
-        self.add_packet(Words, table, scans, packet, moment)
+        self.add_packet(Words, table, scans, packet, outline, moment)
     }
 
     #[inline(always)]
@@ -151,9 +155,10 @@ impl Unpacker {
         table: &mut Table,
         scans: &mut Scans,
         packet: Firings<'_>,
+        outline: &Outline,
         moment: Moment,
     ) -> bool {
-        let Some((banks, azimuths)) = self.arrangement.look(packet) else {
+        let Some((banks, azimuths)) = self.arrangement.look(outline) else {
             return false;
         };
         if !self.sensor.model.tells_time() {

@@ -8,7 +8,8 @@ use logtool_core::{
 };
 
 use crate::{
-    lidar::{Lidar, LidarOptions, ScanCache},
+    lidar::{Lidar, LidarOptions, Packets, ScanCache},
+    model::Sensor,
     oddity,
     points::ScanIndex,
     vel::{
@@ -105,9 +106,7 @@ impl VelLog {
         let (Some(topic), Some(lidar)) = (self.notes.points, &self.notes.lidar) else {
             return Ok(Arc::default());
         };
-        self.scans.get(self, topic, lidar, time, |message, each| {
-            points::packets(lidar.sensor, message).for_each(each);
-        })
+        self.scans.get(self, topic, lidar, time, packets(lidar.sensor))
     }
 
     /// What the index of the file is worth.
@@ -152,17 +151,18 @@ impl Log for VelLog {
         oddity::tell(&self.notes.oddities, codes::OWN, findings);
         match (self.notes.points, &self.notes.lidar) {
             (Some(topic), Some(lidar)) => {
-                let packets =
-                    |message: Record<'_>, each: &mut dyn FnMut(Record<'_>)| {
-                        points::packets(lidar.sensor, message).for_each(each);
-                    };
-                // Decoding will want the scans, which take a pass of their own.
-                let check = || lidar.check(self, topic, packets, findings);
-                let (checked, scans) = rayon::join(check, || self.scans());
-                checked.and(scans).map(drop)
+                let packets = packets(lidar.sensor);
+                lidar.check(self, topic, packets, &self.scans, findings)
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// The packets of messages of `sensor`.
+fn packets(sensor: Sensor) -> impl Packets {
+    move |message: Record<'_>, each: &mut dyn FnMut(Record<'_>)| {
+        points::packets(sensor, message).for_each(each);
     }
 }
 

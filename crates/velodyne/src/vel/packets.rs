@@ -1,8 +1,6 @@
 //! The packets of the lidar, a row each: a message holds the packets of some
 //! milliseconds.
 
-use std::sync::Arc;
-
 use arrow_array::{
     ArrayRef,
     builder::{Int32Builder, UInt8Builder, UInt32Builder},
@@ -11,7 +9,7 @@ use arrow_schema::{DataType, Field};
 use logtool_core::{Columns, DamageKind, Decoder, Record, Result};
 
 use crate::{
-    packet_columns::{self, PacketColumns},
+    packet_columns::{self, PacketColumns, put, take},
     rows::{self, Rows, RowsDecoder},
     vel::wire::{self, PREFIX_LEN},
 };
@@ -31,22 +29,20 @@ pub(crate) fn fields() -> Vec<Field> {
 pub(crate) fn decoder(columns: &Columns) -> Result<Box<dyn Decoder>> {
     let schema = rows::schema(fields());
     let wanted = rows::wanted(&schema, columns)?;
-    let packets = PacketColumns::new(wanted.last() == Some(&true));
+    let is_wanted = |index: usize| wanted.get(index) == Some(&true);
     let rows = PacketRows {
-        wanted: wanted.clone(),
-        validity: UInt8Builder::new(),
-        version: Int32Builder::new(),
-        index: UInt32Builder::new(),
-        packets,
+        validity: is_wanted(0).then(UInt8Builder::new),
+        version: is_wanted(1).then(Int32Builder::new),
+        index: is_wanted(2).then(UInt32Builder::new),
+        packets: PacketColumns::new(wanted.get(3..).unwrap_or_default()),
     };
     Ok(RowsDecoder::boxed(&schema, &wanted, rows))
 }
 
 struct PacketRows {
-    wanted: Vec<bool>,
-    validity: UInt8Builder,
-    version: Int32Builder,
-    index: UInt32Builder,
+    validity: Option<UInt8Builder>,
+    version: Option<Int32Builder>,
+    index: Option<UInt32Builder>,
     packets: PacketColumns,
 }
 
@@ -57,21 +53,16 @@ impl Rows for PacketRows {
         let packets = wire::packets(data);
         for (index, packet) in (0..).zip(packets) {
             self.packets.append(packet)?;
-            self.validity.append_value(header.validity);
-            self.version.append_value(header.version);
-            self.index.append_value(index);
+            put(&mut self.validity, header.validity);
+            put(&mut self.version, header.version);
+            put(&mut self.index, index);
         }
         Ok(packets.len())
     }
 
     fn finish(&mut self) -> Vec<Option<ArrayRef>> {
-        let own: [ArrayRef; 3] = [
-            Arc::new(self.validity.finish()),
-            Arc::new(self.version.finish()),
-            Arc::new(self.index.finish()),
-        ];
-        let columns = own.into_iter().chain(self.packets.finish());
-        let wanted = self.wanted.iter();
-        columns.zip(wanted).map(|(column, wanted)| wanted.then_some(column)).collect()
+        let own =
+            [take(&mut self.validity), take(&mut self.version), take(&mut self.index)];
+        own.into_iter().chain(self.packets.finish()).collect()
     }
 }
