@@ -1,7 +1,13 @@
 //! Several logs in one order of time.
 
+use std::mem;
+
 use crate::{
-    copy::Copied, error::Result, log::Log, manifest::Selection, merge::Merge,
+    copy::Copied,
+    error::Result,
+    log::Log,
+    manifest::Selection,
+    merge::{Batch, Merge},
     sink::RecordSink,
 };
 
@@ -13,9 +19,6 @@ pub struct MergeJob<'m> {
     /// The records of it that are wanted.
     pub selection: Selection,
 }
-
-/// So many records are done between two times that this is told.
-const TOLD_EVERY: u64 = 4096;
 
 /// Copies what `jobs` want, the first being the first [extract](crate::Extract) of
 /// `sink`, in the order of time; of records at one time, those of the first log come
@@ -34,25 +37,42 @@ pub fn merge(
         sink.beside(from, &**job.log.source())?;
     }
     let mut copied = vec![Copied::default(); jobs.len()];
-    let mut done = 0;
-    while let Some((from, record)) = merge.next()? {
-        sink.write(from, record)?;
-        if let Some(copied) = copied.get_mut(from) {
-            copied.records += 1;
+    let (mut batch, mut next) = (Batch::default(), Batch::default());
+    merge.fill(&mut batch);
+    loop {
+        let write = || write(&batch, sink, &mut copied);
+        let fill = || match batch.has_failed() {
+            true => next = Batch::default(),
+            false => merge.fill(&mut next),
+        };
+        rayon::join(write, fill).0?;
+        progress(batch.len() as u64);
+        take_damage(&mut merge, &mut copied);
+        batch.failed()?;
+        if next.len() == 0 {
+            break next.failed()?;
         }
-        done += 1;
-        if done == TOLD_EVERY {
-            progress(done);
-            done = 0;
-            take_damage(&mut merge, &mut copied);
-        }
+        mem::swap(&mut batch, &mut next);
     }
-    progress(done);
-    take_damage(&mut merge, &mut copied);
     for copied in &mut copied {
         copied.damage.sort_by_key(|damage| damage.bytes.start);
     }
     Ok(copied)
+}
+
+/// Writes the records of `batch`.
+fn write(
+    batch: &Batch,
+    sink: &mut dyn RecordSink,
+    copied: &mut [Copied],
+) -> Result<()> {
+    for (from, record) in batch.records() {
+        sink.write(from, record)?;
+        if let Some(copied) = copied.get_mut(from) {
+            copied.records += 1;
+        }
+    }
+    Ok(())
 }
 
 fn take_damage(merge: &mut Merge<'_>, copied: &mut [Copied]) {

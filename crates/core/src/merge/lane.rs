@@ -1,6 +1,6 @@
 //! A part that is open: its records in the order of time.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, ops::Range, sync::Arc};
 
 use crate::{
     block::{Block, Entry, Gather, Record},
@@ -16,7 +16,7 @@ pub(super) struct Lane {
     from: Option<Key>,
     /// Nothing from here on is kept.
     horizon: Option<Key>,
-    blocks: VecDeque<Block>,
+    blocks: VecDeque<Arc<Block>>,
     /// The records that are kept, if those are not just all of the blocks in their
     /// order.
     places: Option<Vec<Place>>,
@@ -86,7 +86,7 @@ impl Lane {
             }
             let block = if block.is_sparse() { copied(&block) } else { block };
             self.cost += cost(&block);
-            self.blocks.push_back(block);
+            self.blocks.push_back(block.into());
         }
         self.cost - before
     }
@@ -139,7 +139,7 @@ impl Lane {
             None => true,
         };
         let Some(places) = &self.places else {
-            let entries = self.blocks.front().map_or(&[][..], Block::entries);
+            let entries = self.blocks.front().map_or(&[][..], |block| block.entries());
             let left = entries.get(self.next..).unwrap_or_default();
             return left.partition_point(|entry| is_before(entry.time));
         };
@@ -168,26 +168,44 @@ impl Lane {
         Some((block, (0..count).filter_map(entry)))
     }
 
+    /// The next `count` records, which lie in one block: where in it, in one piece or in
+    /// several.
+    pub(super) fn pieces(
+        &self,
+        count: usize,
+    ) -> Option<(&Arc<Block>, impl Iterator<Item = Range<usize>>)> {
+        let places = self.places.as_deref().map(|places| &places[self.next..]);
+        let block = match places {
+            Some(places) => self.blocks.get(places.first()?.block as usize)?,
+            None => self.blocks.front()?,
+        };
+        let whole = places.is_none().then_some(self.next..self.next + count);
+        let singles = places.into_iter().flatten().take(count);
+        let singles =
+            singles.map(|place| place.entry as usize..place.entry as usize + 1);
+        Some((block, whole.into_iter().chain(singles)))
+    }
+
     /// Passes over the next `count` records, which lie in one block; gives the block
     /// if it is no longer needed.
-    pub(super) fn advance(&mut self, count: usize) -> Option<Block> {
+    pub(super) fn advance(&mut self, count: usize) -> Option<Arc<Block>> {
         self.next += count;
         if self.places.is_some() {
             return None;
         }
         self.number += count as u64;
-        if self.next < self.blocks.front().map_or(0, Block::len) {
+        if self.next < self.blocks.front().map_or(0, |block| block.len()) {
             return None;
         }
         self.next = 0;
         let done = self.blocks.pop_front();
-        self.cost -= done.as_ref().map_or(0, cost);
+        self.cost -= done.as_deref().map_or(0, cost);
         done
     }
 
     /// Whether the next `count` records are a whole block in its order.
     pub(super) fn is_block(&self, count: usize) -> bool {
-        let len = self.blocks.front().map_or(0, Block::len);
+        let len = self.blocks.front().map_or(0, |block| block.len());
         self.places.is_none() && self.next == 0 && len == count
     }
 
@@ -202,7 +220,7 @@ impl Lane {
     }
 
     /// What is left of its blocks.
-    pub(super) fn into_blocks(self) -> impl Iterator<Item = Block> {
+    pub(super) fn into_blocks(self) -> impl Iterator<Item = Arc<Block>> {
         self.blocks.into_iter()
     }
 
@@ -268,7 +286,7 @@ impl Lane {
             let mut block = Block::default();
             gather.finish(&mut block);
             self.cost += cost(&block);
-            self.blocks.push_back(block);
+            self.blocks.push_back(block.into());
         }
     }
 
@@ -276,10 +294,11 @@ impl Lane {
     fn left(&self) -> impl Iterator<Item = (Place, &Block, Entry)> {
         let placed = self.places.as_deref().map(|places| &places[self.next..]);
         let placed = placed.into_iter().flatten().filter_map(|place| {
-            let block = self.blocks.get(place.block as usize)?;
+            let block = &**self.blocks.get(place.block as usize)?;
             Some((*place, block, *block.entries().get(place.entry as usize)?))
         });
-        let plain = self.places.is_none().then(|| (0..).zip(&self.blocks));
+        let blocks = self.blocks.iter().map(|block| &**block);
+        let plain = self.places.is_none().then(|| (0..).zip(blocks));
         let entries = plain.into_iter().flatten().flat_map(|(index, block)| {
             (0..).zip(block.entries()).map(move |(entry, at)| (index, entry, block, at))
         });

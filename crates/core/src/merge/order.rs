@@ -1,6 +1,6 @@
 //! One log, a block at a time, in the order of time.
 
-use std::{fmt, mem};
+use std::{fmt, mem, sync::Arc};
 
 use crate::{
     block::{Block, Gather},
@@ -35,6 +35,7 @@ impl<'l> TimeOrder<'l> {
 
     /// Refills `block`; says whether there was something.
     fn refill(&mut self, block: &mut Block) -> Result<bool> {
+        self.merge.release();
         let mut gather = None::<Gather>;
         loop {
             let settled = match self.merge.settle() {
@@ -92,11 +93,12 @@ impl<'l> TimeOrder<'l> {
                 if let Some((from, entries)) = lane.block(count) {
                     next.share(from, entries.copied());
                 }
-                let done = self.merge.advance(count);
-                done.into_iter().for_each(|block| self.merge.recycle(block));
+                self.merge.pass(count);
                 next
             }
-            None => self.merge.advance(count).unwrap_or_default(),
+            None => {
+                self.merge.advance(count).map(Arc::unwrap_or_clone).unwrap_or_default()
+            }
         };
         self.merge.recycle(mem::replace(block, next));
     }
@@ -107,8 +109,7 @@ impl<'l> TimeOrder<'l> {
         if let Some((from, entries)) = lane.and_then(|lane| lane.block(count)) {
             entries.for_each(|entry| gather.add(from, entry));
         }
-        let done = self.merge.advance(count);
-        done.into_iter().for_each(|block| self.merge.recycle(block));
+        self.merge.pass(count);
     }
 }
 

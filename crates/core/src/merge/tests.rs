@@ -72,6 +72,23 @@ fn by_blocks(merge: Merge<'_>) -> Records {
     records
 }
 
+fn by_batches(mut merge: Merge<'_>) -> Records {
+    let (mut batch, mut records) = (Batch::default(), Records::new());
+    loop {
+        merge.fill(&mut batch);
+        let before = records.len();
+        records.extend(batch.records().map(|(log, record)| {
+            assert_eq!((log, batch.len() > 0), (0, true));
+            (record.time.as_nanos(), record.payload.to_vec())
+        }));
+        assert_eq!(batch.len(), records.len() - before);
+        batch.failed().unwrap();
+        if batch.len() == 0 {
+            return records;
+        }
+    }
+}
+
 fn merge(log: &Scripted, budget: usize) -> Merge<'_> {
     Merge::within(budget, 0, vec![(log, Selection::default())])
 }
@@ -89,6 +106,7 @@ fn any_parts_come_as_a_stable_sort_has_them_however_little_memory_there_is() {
         }
         for budget in [1, 700, 4000, BUDGET] {
             assert_eq!(by_blocks(merge(&log, budget)), want, "{round}, {budget}");
+            assert_eq!(by_batches(merge(&log, budget)), want, "{round}, {budget}");
             let got = by_records(merge(&log, budget));
             let got: Records = got.into_iter().map(|(_, t, p)| (t, p)).collect();
             assert_eq!(got, want, "{round}, {budget}");
@@ -242,4 +260,28 @@ fn what_was_read_by_records_goes_on_by_blocks() {
     }
     let rest: Vec<i64> = by_blocks(merge).into_iter().map(|(time, _)| time).collect();
     assert_eq!(rest, [4, 5, 6]);
+}
+
+#[test]
+fn of_a_batch_the_error_comes_behind_the_records() {
+    let block = |time| Play::Block(vec![(time, vec![1])]);
+    let log = Scripted::new(vec![vec![block(3)], vec![block(20), Play::Error]]);
+    let (mut merge, mut batch) = (merge(&log, BUDGET), Batch::default());
+    merge.fill(&mut batch);
+    let times: Vec<i64> = batch.records().map(|(_, r)| r.time.as_nanos()).collect();
+    assert_eq!((times, batch.has_failed()), (vec![3], true));
+    assert_eq!(batch.failed().unwrap_err().kind(), ErrorKind::Io);
+}
+
+#[test]
+fn parts_are_released_when_nobody_needs_their_records() {
+    let log = Scripted::of_times(&[&[1, 2], &[3, 4], &[5, 6]]);
+    let mut merge = merge(&log, BUDGET);
+    let (mut batch, mut other) = (Batch::default(), Batch::default());
+    merge.fill(&mut batch);
+    merge.fill(&mut other);
+    assert_eq!((batch.len(), other.len()), (6, 0));
+    assert_eq!(log.released.lock().unwrap().len(), 0);
+    merge.fill(&mut batch);
+    assert_eq!(log.released.lock().unwrap().len(), 3);
 }

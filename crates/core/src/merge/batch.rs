@@ -1,0 +1,126 @@
+//! Records of several logs in the order of time, some at a time: one thread finds the next ones
+//! while another writes these.
+
+use std::{mem, ops::Range, sync::Arc};
+
+use crate::{
+    block::{Block, Record},
+    error::{Error, Result},
+    merge::Merge,
+};
+
+/// So many records are in a batch at most.
+const RECORDS: usize = 1 << 14;
+/// They are of so many blocks at most, or of blocks of so many bytes.
+const BLOCKS: usize = 64;
+const BYTES: usize = 4 << 20;
+
+/// Some records in their order.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    /// The blocks that they are of, and how much memory these take.
+    blocks: Vec<Arc<Block>>,
+    cost: usize,
+    pieces: Vec<Piece>,
+    records: usize,
+    /// The parts that end with them, or ended before.
+    closed: Vec<(usize, Range<u64>)>,
+    /// What ends the reading behind them.
+    failed: Option<Error>,
+}
+
+/// Records that follow each other in a block.
+#[derive(Debug)]
+struct Piece {
+    /// The index of the log.
+    log: u32,
+    block: u32,
+    first: u32,
+    count: u32,
+}
+
+impl Batch {
+    /// How many records there are.
+    pub(crate) fn len(&self) -> usize {
+        self.records
+    }
+
+    /// The records, each with the index of its log.
+    pub(crate) fn records(&self) -> impl Iterator<Item = (usize, Record<'_>)> {
+        self.pieces.iter().flat_map(|piece| {
+            let block = &self.blocks[piece.block as usize];
+            let places = piece.first as usize..(piece.first + piece.count) as usize;
+            let records = places.filter_map(|place| block.get(place));
+            records.map(|record| (piece.log as usize, record))
+        })
+    }
+
+    /// Whether something ended the reading behind these records.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    /// What ended the reading behind these records, if something did.
+    pub(crate) fn failed(&mut self) -> Result<()> {
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    fn is_full(&self) -> bool {
+        self.records >= RECORDS || self.blocks.len() >= BLOCKS || self.cost >= BYTES
+    }
+
+    /// The number of `block`, which is one of the last, or new.
+    fn number(&mut self, block: &Arc<Block>) -> u32 {
+        let known = self.blocks.iter().rposition(|known| Arc::ptr_eq(known, block));
+        let number = known.unwrap_or_else(|| {
+            self.cost += block.cost();
+            self.blocks.push(block.clone());
+            self.blocks.len() - 1
+        });
+        number as u32
+    }
+}
+
+impl Merge<'_> {
+    /// Refills `batch`, of which nobody needs the records any more, with the next ones: none
+    /// where all logs are at their end, or cannot be read on.
+    pub(crate) fn fill(&mut self, batch: &mut Batch) {
+        self.closed.append(&mut batch.closed);
+        self.release();
+        let Batch { blocks, pieces, .. } = mem::take(batch);
+        (batch.blocks, batch.pieces) = (blocks, pieces);
+        batch.blocks.drain(..).for_each(|block| self.give_back(block));
+        batch.pieces.clear();
+        while !batch.is_full() {
+            match self.settle() {
+                Ok(Some(lane)) => self.add(lane, batch),
+                Ok(None) => break,
+                Err(err) => {
+                    batch.failed = Some(err);
+                    break;
+                }
+            }
+        }
+        batch.closed = mem::take(&mut self.closed);
+    }
+
+    /// Adds the next records of the current `lane` that lie in one block.
+    fn add(&mut self, lane: usize, batch: &mut Batch) {
+        let limit = self.current.and_then(|(_, limit)| limit);
+        let Some(lane) = &self.lanes[lane] else { return };
+        let count = lane.run(limit).min(RECORDS);
+        let log = self.parts[lane.rank as usize].0 as u32;
+        if let Some((block, pieces)) = lane.pieces(count) {
+            let block = batch.number(block);
+            let piece = |place: Range<usize>| Piece {
+                log,
+                block,
+                first: place.start as u32,
+                count: place.len() as u32,
+            };
+            batch.pieces.extend(pieces.map(piece));
+        }
+        batch.records += count;
+        self.pass(count);
+    }
+}
