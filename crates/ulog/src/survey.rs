@@ -67,7 +67,9 @@ fn survey_in(
     }
     // A type came after its first use: once more, knowing it from the start.
     let late = survey.registry.formats.iter();
-    let late = late.map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
+    let late = late.map(|(name, text)| (name.to_owned(), text.to_owned()));
+    let mut late: Vec<(String, String)> = late.collect();
+    late.sort_unstable(); // the same logs become the same
     Survey::run(source, options, len, late)?.finish(source.len())
 }
 

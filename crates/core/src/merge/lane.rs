@@ -1,11 +1,11 @@
 //! A part that is open: its records in the order of time.
 
-use std::{collections::VecDeque, ops::Range, sync::Arc};
+use std::{cmp::Ordering, collections::VecDeque, ops::Range, sync::Arc};
 
 use crate::{
     block::{Block, Entry, Gather, Record},
     merge::Key,
-    time::Timestamp,
+    time::{TimeRange, Timestamp},
 };
 
 /// A part that is open: its records in the order of time, or the first of them.
@@ -14,6 +14,8 @@ pub(super) struct Lane {
     pub(super) rank: u32,
     /// What comes before was given out when the part was open before.
     from: Option<Key>,
+    /// Records of lower numbers are those of other lanes.
+    first: u64,
     /// Nothing from here on is kept.
     horizon: Option<Key>,
     blocks: VecDeque<Arc<Block>>,
@@ -26,12 +28,17 @@ pub(super) struct Lane {
     number: u64,
     /// How many records the part had so far.
     read: u64,
+    /// The times of places.
+    times: TimeRange,
     /// The latest time so far, and whether all came in order.
     latest: Timestamp,
     is_in_order: bool,
     /// The first record that is not kept.
     forgotten: Option<Key>,
     cost: usize,
+    /// Whether the part is read on when the order of time comes to where the rest begins: nothing
+    /// of it is forgotten.
+    pub(super) is_stretch: bool,
 }
 
 /// Where a record lies.
@@ -55,17 +62,52 @@ impl Lane {
         Self {
             rank,
             from,
+            first: 0,
             horizon,
             blocks: VecDeque::new(),
             places: (from.is_some() || horizon.is_some()).then(Vec::new),
             next: 0,
             number: 0,
             read: 0,
+            times: TimeRange::EMPTY,
             latest: Timestamp::MIN,
             is_in_order: true,
             forgotten: None,
             cost: size_of::<Self>(),
+            is_stretch: false,
         }
+    }
+
+    /// A lane that is to hold a stretch of part `rank`, the records from number `first` and from
+    /// `from` on.
+    pub(super) fn stretch(rank: u32, first: u64, from: Key) -> Self {
+        let lane = Self::new(rank, Some(from), None);
+        Self { first, number: first, read: first, is_stretch: true, ..lane }
+    }
+
+    /// The same without the records before number `first`, which other lanes have.
+    pub(super) fn behind(self, first: u64) -> Self {
+        Self { first, ..self }
+    }
+
+    /// What comes before was given out when the part was open before.
+    pub(super) fn from(&self) -> Option<Key> {
+        self.from
+    }
+
+    /// The number of the first record that it may hold.
+    pub(super) fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// How many records the part had so far.
+    pub(super) fn read(&self) -> u64 {
+        self.read
+    }
+
+    /// When the records happened that are kept, if they have places.
+    pub(super) fn times(&self) -> TimeRange {
+        self.times
     }
 
     /// Adds the next block of the part; says how much more memory that takes.
@@ -133,19 +175,26 @@ impl Lane {
 
     /// How many of the next records come before `limit`, and lie in one block.
     pub(super) fn run(&self, limit: Option<Key>) -> usize {
-        let is_before = |time: Timestamp| match limit {
-            Some((limit, rank, _)) if self.rank < rank => time <= limit,
-            Some((limit, ..)) => time < limit,
-            None => true,
-        };
         let Some(places) = &self.places else {
             let entries = self.blocks.front().map_or(&[][..], |block| block.entries());
             let left = entries.get(self.next..).unwrap_or_default();
-            return left.partition_point(|entry| is_before(entry.time));
+            let Some((limit, rank, number)) = limit else { return left.len() };
+            let before = || left.partition_point(|entry| entry.time < limit);
+            let with = || left.partition_point(|entry| entry.time <= limit);
+            return match self.rank.cmp(&rank) {
+                Ordering::Less => with(),
+                Ordering::Equal => {
+                    let earlier = number.saturating_sub(self.number) as usize;
+                    earlier.clamp(before(), with())
+                }
+                Ordering::Greater => before(),
+            };
         };
         let left = places.get(self.next..).unwrap_or_default();
         let Some(first) = left.first() else { return 0 };
-        let in_time = left.partition_point(|place| is_before(place.time));
+        let key = |place: &Place| (place.time, self.rank, place.number);
+        let in_time =
+            left.partition_point(|place| limit.is_none_or(|limit| key(place) < limit));
         let left = left.iter().take(in_time);
         left.take_while(|place| place.block == first.block).count()
     }
@@ -246,7 +295,7 @@ impl Lane {
             ..old
         };
         let old = std::mem::replace(self, new);
-        (self.from, self.read) = (old.from, old.read);
+        (self.from, self.first, self.read) = (old.from, old.first, old.read);
         self.forgotten = old.forgotten;
         self.keep(old.left().map(|(place, block, entry)| (place.number, block, entry)));
         self.cost
@@ -258,7 +307,7 @@ impl Lane {
         let mut gather = Gather::default();
         for (number, block, entry) in records {
             let key = (entry.time, self.rank, number);
-            if self.from.is_some_and(|from| key < from) {
+            if number < self.first || self.from.is_some_and(|from| key < from) {
                 continue;
             }
             if self.horizon.is_some_and(|horizon| key >= horizon) {
@@ -276,6 +325,7 @@ impl Lane {
                 entry: gather.count() as u32,
             };
             self.places.get_or_insert_default().push(place);
+            self.times = self.times.cover(&TimeRange::just(entry.time));
             gather.add(block, &entry);
         }
         self.push(gather);

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{
+    damage::DamageKind,
     error::ErrorKind,
     log::Cursor as _,
     scripted::{Play, Scripted},
@@ -284,4 +285,41 @@ fn parts_are_released_when_nobody_needs_their_records() {
     assert_eq!(log.released.lock().unwrap().len(), 0);
     merge.fill(&mut batch);
     assert_eq!(log.released.lock().unwrap().len(), 3);
+}
+
+#[test]
+fn a_part_that_is_too_long_for_memory_is_read_twice() {
+    let block = |at: i64| {
+        let record = |number: i64| (at + number / 2 * 3, number.to_le_bytes().to_vec());
+        Play::Block((0..10).map(record).collect())
+    };
+    let part: Vec<Play> = (0..1000).map(|index| block(index * 10)).collect();
+    let parts = vec![part, vec![Play::Block(vec![(5_000, vec![2])])]];
+    let want = sorted(all(&parts));
+    let log = Scripted::new(parts);
+    assert_eq!(by_batches(merge(&log, 64_000)), want);
+    assert_eq!(*log.read.lock().unwrap(), [0, 1, 0]);
+    let mut merge = merge(&log, 64_000);
+    let mut most = 0;
+    while merge.next().unwrap().is_some() {
+        most = most.max(merge.lanes.iter().flatten().map(Lane::cost).sum());
+    }
+    assert!(most < 100_000, "{most}");
+    assert_eq!((merge.held, merge.take_damage()), (0, vec![]));
+}
+
+#[test]
+fn parts_that_go_back_in_time_again_and_again_come_in_order_in_little_memory() {
+    let mut dice = Dice(17);
+    for round in 0..60 {
+        let long = parts(&mut dice, [5, 100][round % 2]).concat();
+        let back: Vec<Play> = long.iter().chain(&long).cloned().collect();
+        let parts = vec![long, back];
+        let want = sorted(all(&parts));
+        let log = Scripted::new(parts);
+        for budget in [1, 700, 4000, 16_000] {
+            assert_eq!(by_batches(merge(&log, budget)), want, "{round}, {budget}");
+            assert_eq!(by_blocks(merge(&log, budget)), want, "{round}, {budget}");
+        }
+    }
 }

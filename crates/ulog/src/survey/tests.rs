@@ -295,3 +295,21 @@ fn a_record_in_the_midst_of_others_has_its_part_and_time() {
     assert!(told.map(|topic| topic.records).eq(records.map(Some)));
     assert_eq!(manifest.time, Some(range));
 }
+
+#[test]
+fn types_that_come_late_are_told_in_the_same_order_each_time() {
+    let mut bytes = [&wire::MAGIC[..], &[1], &[0; 8]].concat();
+    bytes.extend(message(b'F', &[b"all:uint64_t timestamp;t0 a;t7 b;"]));
+    bytes.extend(subscription(0, 0, "all"));
+    for id in 0..8 {
+        bytes.extend(message(b'F', &[format!("t{id}:uint8_t x;").as_bytes()]));
+    }
+    let source: Arc<dyn Source> = Arc::new(Bytes::from(bytes));
+    let (_, notes) = survey(&source, OpenOptions::default()).unwrap();
+    let names = notes.declarations.iter().filter_map(|declaration| match declaration {
+        Declaration::Format(name, _) => Some(name.as_str()),
+        _ => None,
+    });
+    let names: Vec<&str> = names.collect();
+    assert_eq!(names, ["all", "t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7"]);
+}
