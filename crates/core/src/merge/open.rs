@@ -95,14 +95,17 @@ impl Merge<'_> {
             } else if lane.cost() >= self.budget / SHARE
                 && let Some(begin) = self.next_begin(rank, lane.read())
             {
+                // Of stretches that begin early and end late, many are open at a time.
+                let is_too_much = self.stretches() + lane.cost() >= self.budget / 2;
                 if lane.times().start < begin
+                    && !is_too_much
                     && let (Some(reader), Some(from)) = (reader.take(), lane.from())
                 {
                     self.paused.insert(rank, Paused { reader, from });
                     self.again.push(Reverse((begin, rank, lane.read())));
                     break;
                 }
-                if lane.cost() >= self.budget / 2 {
+                if is_too_much {
                     self.known.insert(rank, Known::Mixed(lane.first()));
                     lane.is_stretch = false;
                     self.held += lane.cost();
@@ -125,6 +128,12 @@ impl Merge<'_> {
         }
         self.seat(lane);
         Ok(())
+    }
+
+    /// How much memory the stretches take that are open.
+    fn stretches(&self) -> usize {
+        let lanes = self.lanes.iter().flatten();
+        lanes.filter(|lane| lane.is_stretch).map(Lane::cost).sum()
     }
 
     /// When the records of part `rank` from number `from` on begin, if that is known, and there

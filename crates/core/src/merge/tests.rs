@@ -323,3 +323,25 @@ fn parts_that_go_back_in_time_again_and_again_come_in_order_in_little_memory() {
         }
     }
 }
+
+#[test]
+fn stretches_that_begin_early_and_end_late_stay_within_bounds() {
+    let block = |at: i64| {
+        // First all are early, then one of ten.
+        let late = if at < 300 { 0 } else { 100_000 };
+        let others = (0..9).map(|number| (late + at - number, vec![2; 100]));
+        Play::Block([(at, vec![1; 100])].into_iter().chain(others).collect())
+    };
+    let parts = vec![(0..1000).map(block).collect()];
+    let want = sorted(all(&parts));
+    let log = Scripted::new(parts);
+    let mut merge = merge(&log, 200_000);
+    let (mut records, mut most) = (Records::new(), 0);
+    while let Some((_, record)) = merge.next().unwrap() {
+        records.push((record.time.as_nanos(), record.payload.to_vec()));
+        most = most.max(merge.lanes.iter().flatten().map(Lane::cost).sum());
+    }
+    assert!(records == want, "they come in order");
+    // All take 2.5 MB.
+    assert!(most < 340_000, "{most}");
+}

@@ -163,16 +163,25 @@ mod tests {
         packet::DATA_BYTES,
     };
 
-    #[test]
-    fn points_of_a_packet_without_time_have_none() {
+    /// A packet of twelve blocks of 32 returns, all of some distance.
+    fn packet() -> [u8; DATA_BYTES] {
         let mut packet = [1; DATA_BYTES];
         packet.chunks_exact_mut(100).for_each(|b| b[..2].copy_from_slice(&[255, 238]));
+        packet
+    }
+
+    fn decoder(only: Option<Vec<usize>>) -> PointDecoder {
         let sensor = Sensor { model: Model::Vlp16, returns: ReturnMode::Strongest };
         let calibration = Calibration::of_model(sensor.model);
-        let columns = Columns::all(View::Nested);
-        let mut decoder =
-            PointDecoder::new(sensor, &calibration, PointOptions::default(), &columns)
-                .unwrap();
+        let columns = Columns { only, ..Columns::all(View::Nested) };
+        let options = PointOptions::default();
+        PointDecoder::new(sensor, &calibration, options, &columns).unwrap()
+    }
+
+    #[test]
+    fn points_of_a_packet_without_time_have_none() {
+        let packet = packet();
+        let mut decoder = decoder(None);
         for time in [Timestamp::from_nanos(1_000_000_000), Timestamp::MAX] {
             let record = Record {
                 topic: TopicId(0),
@@ -184,21 +193,15 @@ mod tests {
             assert!(decoder.add(record));
         }
         let points = decoder.take().unwrap();
-        // 12 blocks of 32 returns, all of some distance.
         assert_eq!((points.num_rows(), points["time"].null_count()), (768, 384));
         assert!((0..384).all(|row| points["time"].is_valid(row)));
     }
+
     #[test]
     fn points_that_are_forgotten_are_not_taken() {
-        let mut packet = [1; DATA_BYTES];
-        packet.chunks_exact_mut(100).for_each(|b| b[..2].copy_from_slice(&[255, 238]));
-        let sensor = Sensor { model: Model::Vlp16, returns: ReturnMode::Strongest };
-        let calibration = Calibration::of_model(sensor.model);
+        let packet = packet();
         for only in [None, Some(Vec::new())] {
-            let columns = Columns { only, ..Columns::all(View::Nested) };
-            let options = PointOptions::default();
-            let mut decoder =
-                PointDecoder::new(sensor, &calibration, options, &columns).unwrap();
+            let mut decoder = decoder(only);
             for nanos in [1_000_000_000, 3_000_000_000] {
                 decoder.forget().unwrap();
                 assert_eq!(decoder.rows(), 0);
