@@ -199,16 +199,25 @@ impl Lane {
         left.take_while(|place| place.block == first.block).count()
     }
 
+    /// The places of the records that are left, if there are places.
+    fn next_places(&self) -> Option<&[Place]> {
+        Some(self.places.as_deref()?.get(self.next..).unwrap_or_default())
+    }
+
+    /// The block of the next record.
+    fn next_block(&self) -> Option<&Arc<Block>> {
+        match self.next_places() {
+            Some(places) => self.blocks.get(places.first()?.block as usize),
+            None => self.blocks.front(),
+        }
+    }
+
     /// The block of the next records, and where in it the next `count` lie.
     pub(super) fn block(
         &self,
         count: usize,
     ) -> Option<(&Block, impl Iterator<Item = &Entry>)> {
-        let places = self.places.as_deref().map(|places| &places[self.next..]);
-        let block = match places {
-            Some(places) => self.blocks.get(places.first()?.block as usize)?,
-            None => self.blocks.front()?,
-        };
+        let (block, places) = (self.next_block()?, self.next_places());
         let entries = block.entries();
         let entry = move |index: usize| match places {
             Some(places) => entries.get(places.get(index)?.entry as usize),
@@ -223,11 +232,7 @@ impl Lane {
         &self,
         count: usize,
     ) -> Option<(&Arc<Block>, impl Iterator<Item = Range<usize>>)> {
-        let places = self.places.as_deref().map(|places| &places[self.next..]);
-        let block = match places {
-            Some(places) => self.blocks.get(places.first()?.block as usize)?,
-            None => self.blocks.front()?,
-        };
+        let (block, places) = (self.next_block()?, self.next_places());
         let whole = places.is_none().then_some(self.next..self.next + count);
         let singles = places.into_iter().flatten().take(count);
         let singles =
@@ -342,8 +347,7 @@ impl Lane {
 
     /// The records that are left: where they lie, as places are told, and their blocks.
     fn left(&self) -> impl Iterator<Item = (Place, &Block, Entry)> {
-        let placed = self.places.as_deref().map(|places| &places[self.next..]);
-        let placed = placed.into_iter().flatten().filter_map(|place| {
+        let placed = self.next_places().into_iter().flatten().filter_map(|place| {
             let block = &**self.blocks.get(place.block as usize)?;
             Some((*place, block, *block.entries().get(place.entry as usize)?))
         });
