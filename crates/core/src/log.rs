@@ -172,7 +172,8 @@ pub trait Inspection: Send + Sync {
 
 /// A reader of one part of a log. It owns all that it needs.
 pub trait Cursor: Send {
-    /// Refills `block` with the next records, or says that there are no more.
+    /// Refills `block` with the next records, or says that there are no more: then what is
+    /// in it is no matter.
     ///
     /// A block may come back without records: where there is only damage, or where
     /// nothing was wanted. Whatever the bytes are, a cursor moves on with every call

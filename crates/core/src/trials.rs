@@ -142,8 +142,11 @@ impl Cursor for Trying {
         let own = self.block.take();
         let mut own = own.unwrap_or_else(|| self.spare.block());
         let filled = self.cursor.fill(&mut own);
-        let outcome =
-            (matches!(filled, Ok(true)) && is_tried(&own)).then(|| self.tried(&own));
+        if !matches!(filled, Ok(true)) {
+            self.block = Some(own); // with the memory that others will read into
+            return filled;
+        }
+        let outcome = is_tried(&own).then(|| self.tried(&own));
         match outcome {
             Some(Outcome { decoded: Some(_), .. }) if self.summing.is_some() => {
                 block.take_heads(&mut own);
@@ -238,3 +241,6 @@ fn decoder(log: &dyn Log, topic: TopicId) -> Result<Box<dyn Decoder>> {
     let only = Some(Vec::new());
     log.decoder(topic, &Columns { only, ..Columns::all(View::Nested) })
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,8 @@
 mod bz2;
 mod lz4;
 
+use std::mem;
+
 use bytes::BytesMut;
 
 use crate::walk::may_be_header;
@@ -48,6 +50,9 @@ pub(crate) struct Output {
 
 /// No first allocation is longer than this, whatever a chunk declares.
 const FIRST: usize = 4 << 20;
+
+/// Buffers are longer by this, and not by less.
+const STEP: usize = 1 << 20;
 
 impl Compression {
     /// The compression that is called `name`.
@@ -102,8 +107,7 @@ impl Compression {
         is_cut: bool,
         buffer: BytesMut,
     ) -> (BytesMut, Unpacked) {
-        let mut out = Output { buffer, used: 0 };
-        out.make_room((declared as usize).min(FIRST).min(limit));
+        let mut out = Output::within(buffer, (declared as usize).min(FIRST).min(limit));
         let how = match self {
             _ if packed.is_empty() => Unpacked::Whole,
             Self::None => match out.copy(packed, limit) {
@@ -121,6 +125,19 @@ impl Compression {
 }
 
 impl Output {
+    /// A buffer with room for `len` bytes: this one, if it is long enough.
+    fn within(mut buffer: BytesMut, len: usize) -> Self {
+        if buffer.capacity() < len {
+            // The next chunk, a little longer than this one, is to fit too: what is not
+            // written to is no memory yet.
+            drop(mem::take(&mut buffer));
+            buffer.reserve(len.next_multiple_of(STEP));
+        }
+        let mut out = Self { buffer, used: 0 };
+        out.make_room(len);
+        out
+    }
+
     /// Makes room for at least `more` bytes.
     fn make_room(&mut self, more: usize) {
         let need = self.used + more;

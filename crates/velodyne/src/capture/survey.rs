@@ -129,11 +129,14 @@ impl Survey {
         for Seen { at, len, found, sum } in seen {
             self.begin_part_if_due(at);
             let item = bytes.get((at - start) as usize..).unwrap_or_default();
+            let item = item.get(..len).unwrap_or_default();
             let found = match found {
-                Found::Packet(packet) => self.reader.once(packet, sum),
-                found => found,
+                Some(Found::Packet(packet)) => self.reader.once(packet, sum),
+                Some(found) => found,
+                None => self.reader.read(at, item),
             };
-            self.found(at, item.get(..len).unwrap_or_default(), found)?;
+            self.lost_pieces();
+            self.found(at, item, found)?;
         }
         Ok(end)
     }

@@ -7,6 +7,7 @@ use logtool_core::{Source, Window};
 
 use crate::capture::{
     container::Look,
+    pieces::Pieces,
     reader::{Found, Reader},
     search::Search,
     twice,
@@ -18,8 +19,8 @@ const BEHIND: u64 = 16 << 10;
 /// What was seen in a stretch of a capture.
 ///
 /// It begins where items seem to begin, and ends where the next is to begin, or before the
-/// first that says how to read others, that is a piece of a datagram, or that is damaged.
-/// Whether it began well, who comes to its start knows.
+/// first that says how to read others, or that is damaged. Whether it began well, who comes
+/// to its start knows.
 pub(super) struct Stretch {
     pub(super) start: u64,
     /// What lies there, and some more.
@@ -33,8 +34,9 @@ pub(super) struct Stretch {
 pub(super) struct Seen {
     pub(super) at: u64,
     pub(super) len: usize,
-    /// What it is, if it has not come before.
-    pub(super) found: Found,
+    /// What it is, if it has not come before; nothing where that hangs on items before it,
+    /// as of a piece of a datagram.
+    pub(super) found: Option<Found>,
     /// Of a packet, the [`sum`](twice::sum).
     pub(super) sum: u64,
 }
@@ -74,18 +76,17 @@ impl Stretch {
                 break;
             }
             let found = reader.see(at, item);
-            let is_for_itself = match &found {
-                Found::Packet(_)
-                | Found::Foreign(_)
-                | Found::Lost(_)
-                | Found::Other => reader.pieces.is_empty(),
-                Found::Piece | Found::Declaration(_) | Found::Broken => false,
+            let found = match found {
+                Found::Declaration(_) | Found::Broken => break,
+                // Others of its datagram may have come before.
+                _ if found == Found::Piece || !reader.pieces.is_empty() => {
+                    reader.pieces = Pieces::default();
+                    None
+                }
+                found => Some(found),
             };
-            if !is_for_itself {
-                break;
-            }
             let sum = match &found {
-                Found::Packet(packet) => twice::sum(packet.payload(item)),
+                Some(Found::Packet(packet)) => twice::sum(packet.payload(item)),
                 _ => 0,
             };
             seen.push(Seen { at, len, found, sum });
