@@ -45,7 +45,8 @@ impl<'s> Window<'s> {
         }
         let wanted = at.saturating_add(need as u64).min(self.source.len());
         if at < self.start || at > have || wanted > have {
-            let passed = self.start..at.clamp(self.start, have);
+            // Also what is skipped: of a memory map, more came with what was looked at.
+            let passed = if have > 0 { self.start..at.max(self.start) } else { 0..0 };
             let goes_on = (self.start..=have).contains(&at) && have > 0;
             self.bytes = Bytes::new();
             self.source.release(passed);
@@ -119,8 +120,14 @@ mod tests {
 
     use super::*;
 
-    /// Counts the bytes that are read.
-    struct Counted(Bytes, AtomicU64);
+    /// Counts the bytes that are read, and those that are let go.
+    struct Counted(Bytes, AtomicU64, AtomicU64);
+
+    impl Counted {
+        fn new(bytes: impl Into<Bytes>) -> Self {
+            Self(bytes.into(), AtomicU64::new(0), AtomicU64::new(0))
+        }
+    }
 
     impl Source for Counted {
         fn len(&self) -> u64 {
@@ -132,6 +139,10 @@ mod tests {
             self.1.fetch_add(bytes.len() as u64, Relaxed);
             Ok(bytes)
         }
+
+        fn release(&self, range: Range<u64>) {
+            self.2.fetch_add(range.end - range.start, Relaxed);
+        }
     }
 
     #[test]
@@ -139,7 +150,7 @@ mod tests {
         let bytes: Vec<u8> = (0..9_000_000_u32).map(|i| (i / 7) as u8).collect();
         let bytes = Bytes::from(bytes);
         for threads in [1, 2, 5] {
-            let counted = Arc::new(Counted(bytes.clone(), AtomicU64::new(0)));
+            let counted = Arc::new(Counted::new(bytes.clone()));
             let source: Arc<dyn Source> = counted.clone();
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
             pool.unwrap().install(|| {
@@ -172,8 +183,7 @@ mod tests {
 
     #[test]
     fn little_is_read_twice() {
-        let counted =
-            Arc::new(Counted(Bytes::from(vec![0; 20 << 20]), AtomicU64::new(0)));
+        let counted = Arc::new(Counted::new(vec![0; 20 << 20]));
         let source: Arc<dyn Source> = counted.clone();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         pool.install(|| {
@@ -182,5 +192,15 @@ mod tests {
         });
         let read = counted.1.load(Relaxed);
         assert!(read < 22 << 20, "{read}");
+    }
+
+    #[test]
+    fn what_is_skipped_is_let_go_too() {
+        let counted = Arc::new(Counted::new(vec![0; 20 << 20]));
+        let source: Arc<dyn Source> = counted.clone();
+        let mut window = Window::new(&source);
+        (0..20).for_each(|i| drop(window.at(i << 20, 100).unwrap()));
+        drop(window);
+        assert_eq!(counted.2.load(Relaxed), (19 << 20) + WINDOW);
     }
 }

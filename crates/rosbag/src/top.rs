@@ -2,7 +2,10 @@
 
 #![deny(clippy::indexing_slicing)]
 
-use std::{fmt, ops::Range, sync::Arc};
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, mem, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{DamageKind, Result, Source, text};
@@ -98,12 +101,21 @@ impl Tops {
         let end = self.start + self.bytes.len() as u64;
         let need = need.min(self.source.len().saturating_sub(at));
         if at < self.start || at.saturating_add(need) > end {
+            self.pass(at);
             self.bytes =
                 self.source.read_at(at..at.saturating_add(need.max(WINDOW)))?;
             self.start = at;
         }
         let skip = usize::try_from(at - self.start).unwrap_or(usize::MAX);
         Ok(self.bytes.slice(skip.min(self.bytes.len())..))
+    }
+
+    /// Lets go what lies before `at`, skipped data too: of a memory map, more came with what
+    /// was looked at.
+    fn pass(&mut self, at: u64) {
+        if !mem::take(&mut self.bytes).is_empty() {
+            self.source.release(self.start..at.max(self.start));
+        }
     }
 
     /// The record at `at`, if there is one.
@@ -353,6 +365,12 @@ fn is_known_chunk(header: &Header<'_>) -> bool {
     match header {
         Header::Chunk { compression, .. } => Compression::of(compression).is_some(),
         _ => false,
+    }
+}
+
+impl Drop for Tops {
+    fn drop(&mut self) {
+        self.pass(self.start + self.bytes.len() as u64);
     }
 }
 

@@ -6,6 +6,7 @@ mod clock;
 
 mod circle;
 mod timing;
+mod tracker;
 
 mod intensity;
 mod lasers;
@@ -28,6 +29,7 @@ pub(crate) use crate::points::clock::nearest;
 pub use crate::points::{
     decoder::PointDecoder,
     options::{Axes, Formula, PointOptions, TimeSource},
-    scan::{ScanIndex, ScanStart, ScanTracker, Scans},
+    scan::{ScanIndex, ScanStart, Scans},
     table::{BOTH, LAST, PARTIAL, STRONGEST, UNIT, schema},
+    tracker::ScanTracker,
 };

@@ -6,6 +6,11 @@ use bytes::Bytes;
 
 use crate::source::{Source, spare::Spare};
 
+/// How long a line of the caches is. Bytes are read to the same place of a line as they have in
+/// the file: to copy them from a page of the system to up to 16 bytes behind that place of a page
+/// took 2 to 4.5 times as long on an AMD EPYC.
+const LINE: usize = 64;
+
 /// A file, read with positioned reads.
 #[derive(Debug)]
 pub struct FileSource {
@@ -30,34 +35,39 @@ impl Source for FileSource {
     fn read_at(&self, range: Range<u64>) -> io::Result<Bytes> {
         let (start, end) = (range.start.min(self.len), range.end.min(self.len));
         let len = end.saturating_sub(start) as usize;
-        let mut lent = self.spare.lend(len);
-        let read = read_exact_at(&self.file, start, len, lent.buffer());
+        let mut lent = self.spare.lend(len + LINE);
+        let buffer = lent.buffer();
+        buffer.reserve_exact(len + LINE);
+        let aside = (start as usize).wrapping_sub(buffer.as_ptr().addr()) % LINE;
+        buffer.resize(aside, 0);
+        let read = read_exact_at(&self.file, start, len, buffer);
         read.map_err(|err| match err.kind() {
             io::ErrorKind::UnexpectedEof => {
                 io::Error::new(err.kind(), "the file got shorter while it was read")
             }
             _ => err,
         })?;
-        Ok(lent.into_bytes())
+        Ok(lent.into_bytes().slice(aside..))
     }
 }
 
-/// Reads `len` bytes from `offset` on into `bytes`, which is empty.
+/// Adds the `len` bytes from `offset` on to `bytes`.
 fn read_exact_at(
     file: &File,
     offset: u64,
     len: usize,
     bytes: &mut Vec<u8>,
 ) -> io::Result<()> {
-    bytes.reserve_exact(len);
-    while bytes.len() < len {
-        match read_at(file, offset + bytes.len() as u64, len - bytes.len(), bytes) {
+    let end = bytes.len() + len;
+    while bytes.len() < end {
+        let left = end - bytes.len();
+        match read_at(file, offset + (len - left) as u64, left, bytes) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Err(err) if err.kind() != io::ErrorKind::Interrupted => return Err(err),
             _ => {}
         }
     }
-    bytes.truncate(len); // there may have been room for more
+    bytes.truncate(end); // there may have been room for more
     Ok(())
 }
 
@@ -102,7 +112,9 @@ mod tests {
         let source = FileSource::new(file.reopen().unwrap()).unwrap();
         for (start, end) in [(0, 1), (5, 5), (3, 600_001), (699_990, u64::MAX)] {
             let wanted = &bytes[start as usize..bytes.len().min(end as usize)];
-            assert!(source.read_at(start..end).unwrap() == wanted, "{start}..{end}");
+            let read = source.read_at(start..end).unwrap();
+            assert!(read == wanted, "{start}..{end}");
+            assert_eq!(read.as_ptr().addr() % LINE, start as usize % LINE);
         }
         assert!(source.read_at(700_000..700_001).unwrap().is_empty());
     }

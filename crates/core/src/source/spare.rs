@@ -17,13 +17,15 @@ const MOST: usize = 1 << 20;
 /// So many are kept.
 const KEPT: usize = 16;
 
-/// Buffers that nobody uses, the last one that was used at the end.
+/// Buffers that nobody uses, the last one that was used at the end; and the threads that read
+/// into them, in whose caches they are.
 #[derive(Debug, Default)]
 pub(super) struct Spare(Mutex<Vec<(ThreadId, Vec<u8>)>>);
 
 /// A buffer that comes back when it is dropped, if it is to be kept.
 pub(super) struct Lent {
     buffer: Vec<u8>,
+    reader: ThreadId,
     spare: Arc<Spare>,
 }
 
@@ -38,16 +40,16 @@ impl Spare {
         let place = all.iter().rposition(|kept| kept.0 == me && fits(kept));
         let place = place.or_else(|| all.iter().position(fits));
         let buffer = place.map(|place| all.remove(place).1).unwrap_or_default();
-        Lent { buffer, spare: self.clone() }
+        Lent { buffer, reader: me, spare: self.clone() }
     }
 
-    fn give(&self, mut buffer: Vec<u8>) {
+    fn give(&self, reader: ThreadId, mut buffer: Vec<u8>) {
         buffer.clear();
         let mut all = self.lock();
         if all.len() == KEPT {
             all.remove(0);
         }
-        all.push((thread::current().id(), buffer));
+        all.push((reader, buffer));
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<(ThreadId, Vec<u8>)>> {
@@ -79,7 +81,7 @@ impl AsRef<[u8]> for Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         if (LEAST..=MOST).contains(&self.buffer.capacity()) {
-            self.spare.give(mem::take(&mut self.buffer));
+            self.spare.give(self.reader, mem::take(&mut self.buffer));
         }
     }
 }

@@ -80,6 +80,8 @@ struct Clocks {
     options: PointOptions,
     /// How many packets hold which returns.
     returns: BTreeMap<ReturnMode, u64>,
+    /// And how many of those that came last, which hold the same, are not counted there.
+    alike: (ReturnMode, u64),
     /// The time of the lidar and of the log, in nanoseconds, of the packet before.
     last: Option<(i64, i64)>,
     /// How many packets are missing, in how many gaps, the longest, and when.
@@ -96,6 +98,7 @@ impl Clocks {
             sensor,
             options,
             returns: BTreeMap::new(),
+            alike: (sensor.returns, 0),
             last: None,
             lost: 0,
             gaps: 0,
@@ -108,7 +111,10 @@ impl Clocks {
     fn packet(&mut self, seen: &Seen) {
         let Seen { offset, time, outline } = seen;
         let sensor = self.options.sensor(self.sensor, outline);
-        *self.returns.entry(sensor.returns).or_default() += 1;
+        match &mut self.alike {
+            (returns, count) if *returns == sensor.returns => *count += 1,
+            _ => self.begin_alike(sensor.returns),
+        }
         let stamp = i64::from(outline.tail.micros) * 1_000;
         let now = time.as_nanos();
         let Some((before, then)) = self.last.replace((stamp, now)) else { return };
@@ -116,7 +122,10 @@ impl Clocks {
         let step = (stamp - before).rem_euclid(HOUR);
         let step = if step > HOUR / 2 { step - HOUR } else { step };
         let apart = now.saturating_sub(then).saturating_sub(step);
-        let hours = (apart as f64 / HOUR as f64).round() as i64;
+        let hours = match apart.unsigned_abs() < HOUR.unsigned_abs() / 2 {
+            true => 0,
+            false => (apart as f64 / HOUR as f64).round() as i64,
+        };
         let off = apart.saturating_sub(hours.saturating_mul(HOUR));
         let time = TimeRange::just(*time);
         if step < 0 && hours == 0 || off.abs() > APART {
@@ -139,16 +148,25 @@ impl Clocks {
             return;
         }
         let step = step.saturating_add(hours.saturating_mul(HOUR));
-        let missing = (step as f64 / sensor.packet_nanos()).round() - 1.0;
-        if missing >= 1.0 {
-            self.lost += missing as u64;
+        let packets = step as f64 / sensor.packet_nanos();
+        if packets >= 1.5 {
+            self.lost += packets.round() as u64 - 1;
             self.gaps += 1;
             self.longest = self.longest.max(step);
             self.when = self.when.cover(&time);
         }
     }
 
-    fn tell(self, topic: TopicId, findings: &mut Findings) {
+    /// A packet holds other returns than those before, which are counted.
+    fn begin_alike(&mut self, returns: ReturnMode) {
+        match std::mem::replace(&mut self.alike, (returns, 1)) {
+            (_, 0) => {}
+            (before, count) => *self.returns.entry(before).or_default() += count,
+        }
+    }
+
+    fn tell(mut self, topic: TopicId, findings: &mut Findings) {
+        self.begin_alike(self.sensor.returns);
         if let Some(jumps) = self.jumps {
             findings.add(jumps.of(topic));
         }

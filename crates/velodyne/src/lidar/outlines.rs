@@ -2,7 +2,7 @@
 //! the packets are in the caches of that processor.
 
 use logtool_core::{
-    Block, Cursor, Log, Part, Queue, Record, Result, Selection, Timestamp, TopicId,
+    Block, Cursor, Log, Queue, Record, Result, Selection, Timestamp, TopicId,
 };
 
 use crate::packet::{Firings, Outline};
@@ -50,15 +50,20 @@ pub(super) fn look_at(
     let selection = Selection { topics, ..Selection::default() };
     let mut plan = log.manifest().plan(&selection, STRETCH);
     plan.truncate(plan.iter().take_while(|part| part.bytes.start < until).count());
-    let mut begun = Queue::new();
-    let mut tell = |(part, seen): (Part, Result<Vec<Seen>>)| -> Result<()> {
+    let mut begun = Queue::long();
+    let mut tell = |seen: Result<Vec<Seen>>| -> Result<()> {
         seen?.iter().for_each(&mut *look);
-        log.source().release(part.bytes);
         Ok(())
     };
     for part in plan {
         let mut cursor = log.read(&part, &selection)?;
-        begun.push(move || (part, outlines(&mut *cursor, packets)));
+        let source = log.source().clone();
+        begun.push(move || {
+            let seen = outlines(&mut *cursor, packets);
+            drop(cursor);
+            source.release(part.bytes);
+            seen
+        });
         begun.next().map_or(Ok(()), &mut tell)?;
     }
     while let Some(done) = begun.wait() {

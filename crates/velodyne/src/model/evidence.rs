@@ -68,7 +68,7 @@ pub(super) enum Pattern {
 impl Evidence {
     /// Looks at a payload, as far as enough was not seen before.
     pub fn add(&mut self, payload: &[u8]) {
-        let Some(packet) = Firings::new(payload).map(Firings::outline) else {
+        let Some(packet) = Firings::new(payload) else {
             self.others += 1;
             return;
         };
@@ -76,6 +76,7 @@ impl Evidence {
         if self.packets > ENOUGH {
             return;
         }
+        let packet = packet.outline();
         let pattern = Pattern::of(packet.flags);
         *self.patterns.entry(pattern).or_default() += 1;
         let tail = packet.tail;

@@ -126,9 +126,14 @@ impl Bank {
         }
     }
 
-    /// Its first laser.
-    pub const fn first_laser(self) -> usize {
-        self as usize * CHANNELS
+    /// Which of the banks `flag` stands for, counted from 0; of one that stands for none,
+    /// a number that no bank has.
+    pub(crate) fn place_of_flag(flag: u16) -> u16 {
+        // Each flag is so much less than that of the bank before.
+        const STEP: u16 = 0x1100;
+        let below = 0xeeff_u16.wrapping_sub(flag);
+        let is_flag = below.is_multiple_of(STEP) && below <= 3 * STEP;
+        if is_flag { below / STEP } else { u16::MAX }
     }
 }
 
@@ -140,6 +145,15 @@ mod tests {
     fn a_packet_of_another_length_is_none() {
         assert!(Firings::new(&[0; DATA_BYTES - 1]).is_none());
         assert!(Firings::new(&[0; DATA_BYTES + 1]).is_none());
+    }
+
+    #[test]
+    fn a_bank_has_the_place_of_its_flag_and_no_other_flag_has_one() {
+        for flag in 0..=u16::MAX {
+            let place = Bank::place_of_flag(flag);
+            let bank = Bank::of_flag(flag).map(|bank| bank as u16);
+            assert_eq!(bank, (place != u16::MAX).then_some(place), "{flag:#x}");
+        }
     }
 
     #[test]

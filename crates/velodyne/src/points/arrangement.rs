@@ -18,7 +18,8 @@ pub(super) struct Place {
 /// How the blocks of a sensor's packets are arranged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrangement {
-    sensor: Sensor,
+    /// How many banks of lasers it has.
+    banks: u16,
     /// How many blocks are in use; those after them are empty.
     pub(super) used: usize,
     /// What each block is.
@@ -30,7 +31,8 @@ impl Arrangement {
         let is_dual = sensor.returns == ReturnMode::Dual;
         let used = if is_dual && sensor.model.is_vls128() { 8 } else { BLOCKS };
         let places = std::array::from_fn(|block| Place::of(sensor, block));
-        Self { sensor, used, places }
+        let banks = sensor.model.lasers().div_ceil(CHANNELS) as u16;
+        Self { banks, used, places }
     }
 
     /// The index of the bank of each block of `packet`, and its azimuth; nothing if it is
@@ -39,20 +41,23 @@ impl Arrangement {
         &self,
         packet: &Outline,
     ) -> Option<([usize; BLOCKS], [u16; BLOCKS])> {
-        let lasers = self.sensor.model.lasers();
-        let mut banks = [0; BLOCKS];
-        let mut azimuths = packet.azimuths;
-        for (block, flag) in packet.flags.into_iter().enumerate().take(self.used) {
-            let first = Bank::of_flag(flag)?.first_laser();
-            if first >= lasers || *azimuths.get(block)? > TURN {
-                return None;
-            }
-            *banks.get_mut(block)? = first / CHANNELS;
+        let (mut flags, mut azimuths) = (packet.flags, packet.azimuths);
+        let last = self.used.checked_sub(1)?;
+        let (flag, azimuth) = (*flags.get(last)?, *azimuths.get(last)?);
+        flags.iter_mut().skip(self.used).for_each(|empty| *empty = flag);
+        azimuths.iter_mut().skip(self.used).for_each(|empty| *empty = azimuth);
+        // All blocks at once: no step hangs on what another block is.
+        let banks = flags.map(Bank::place_of_flag);
+        let is_any =
+            |is: [bool; BLOCKS]| is.into_iter().fold(false, |any, is| any | is);
+        if is_any(banks.map(|bank| bank >= self.banks))
+            || is_any(azimuths.map(|azimuth| azimuth > TURN))
+        {
+            return None;
         }
-        let last = *azimuths.get(self.used.checked_sub(1)?)?;
-        azimuths.iter_mut().skip(self.used).for_each(|azimuth| *azimuth = last);
-        azimuths.iter_mut().for_each(|azimuth| *azimuth %= TURN);
-        Some((banks, azimuths))
+        let azimuths =
+            azimuths.map(|azimuth| if azimuth == TURN { 0 } else { azimuth });
+        Some((banks.map(usize::from), azimuths))
     }
 }
 

@@ -16,8 +16,9 @@ use crate::{
     points::{
         modes::Modes,
         options::{PointOptions, TimeSource},
-        scan::{ScanIndex, ScanTracker, Scans},
+        scan::{ScanIndex, Scans},
         table::{PARTIAL, Table},
+        tracker::ScanTracker,
         unpack::Moment,
     },
 };

@@ -6,28 +6,12 @@ use serde::{Deserialize, Serialize};
 use crate::{
     model::Sensor,
     packet::{BLOCKS, Outline},
-    points::{
-        arrangement::Arrangement,
-        circle::TURN,
-        options::PointOptions,
-        timing::{Timing, turned},
-    },
+    points::{circle::TURN, tracker::ScanTracker},
 };
-
-/// A gap as long as this ends a scan where nothing is known of how fast the head turns:
-/// the slowest turns five times a second.
-const LONG_GAP_NANOS: i64 = 200_000_000;
 
 /// How far the head turns at most while a block is fired: a tenth of a degree, at over
 /// twenty turns a second.
 const BLOCK_TURN: u16 = 10;
-
-/// How far the head seems to turn back at most, as its azimuths are not exact: 2 degrees.
-const TREMBLE: u16 = 200;
-
-/// How near to the cut a scan that is whole begins at most, however far it is from one
-/// firing to the next: 1 degree.
-const NEAR_CUT: u16 = 100;
 
 /// Where a scan begins.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,23 +42,6 @@ pub struct ScanIndex {
     /// Whether the last block may have firings behind the cut, and so in one scan more.
     #[serde(default)]
     runs_over: bool,
-}
-
-/// Follows the head from packet to packet.
-#[derive(Clone, Debug)]
-pub struct ScanTracker {
-    arrangement: Arrangement,
-    timing: Timing,
-    /// What sends the packets, and what sent the last one.
-    usual: Sensor,
-    sensor: Sensor,
-    options: PointOptions,
-    /// The azimuth after the cut and the time of the block before.
-    last: Option<(u16, i64)>,
-    /// The first azimuth and the time of the packet before.
-    packet: Option<(u16, i64)>,
-    rate: f64,
-    scans: u32,
 }
 
 /// Where the numbers of scans are from.
@@ -190,145 +157,6 @@ impl ScanStart {
     fn fire(&mut self, first: i64, after: i64) {
         self.fires = (self.fires.0.min(first), self.fires.1.max(after));
     }
-}
-
-impl ScanTracker {
-    /// A tracker of the packets of `sensor`, of which points are made like that.
-    pub fn new(sensor: Sensor, options: PointOptions) -> Self {
-        Self {
-            arrangement: Arrangement::of(sensor),
-            timing: Timing::of(sensor),
-            usual: sensor,
-            sensor,
-            options,
-            last: None,
-            packet: None,
-            rate: 0.0,
-            scans: 0,
-        }
-    }
-
-    /// The next packet is one of `sensor`.
-    fn meet(&mut self, sensor: Sensor) {
-        if self.sensor != sensor {
-            self.arrangement = Arrangement::of(sensor);
-            self.timing = Timing::of(sensor);
-            self.sensor = sensor;
-        }
-    }
-
-    /// When the first laser of `block` fires after the time of the packet that was
-    /// followed last; of the block behind the last one, what is after all of them.
-    fn fires(&self, block: u8) -> i64 {
-        let Timing { starts, over, .. } = &self.timing;
-        let fires = starts.get(usize::from(block)).unwrap_or(over);
-        (self.timing.first + fires).round() as i64
-    }
-
-    /// How many scans began.
-    pub fn scans(&self) -> u32 {
-        self.scans
-    }
-
-    /// Follows the next packet. Says which blocks of it begin a scan, and whether at the
-    /// cut; at most two can.
-    pub fn follow(
-        &mut self,
-        packet: &Outline,
-        time: Timestamp,
-    ) -> [Option<(u8, bool)>; 2] {
-        self.meet(self.options.sensor(self.usual, packet));
-        match self.arrangement.look(packet) {
-            Some((_, azimuths)) => {
-                self.timing.follow(&azimuths);
-                let heads = self.timing.heads;
-                self.pass(&azimuths, &heads, time.as_nanos())
-            }
-            None => [None; 2],
-        }
-    }
-
-    pub(super) fn pass(
-        &mut self,
-        azimuths: &[u16; BLOCKS],
-        heads: &[f64; BLOCKS],
-        nanos: i64,
-    ) -> [Option<(u8, bool)>; 2] {
-        self.turn(azimuths, heads, nanos);
-        let mut begins = [None; 2];
-        let mut begun = begins.iter_mut();
-        let near = step(azimuths).min(NEAR_CUT);
-        for (block, (azimuth, head)) in (0_u8..).zip(azimuths.iter().zip(heads)) {
-            let now = nanos.saturating_add(*head as i64);
-            let after_cut = turned(self.options.cut, *azimuth);
-            if let Some(is_at_cut) = self.step(after_cut, now, near)
-                && let Some(place) = begun.next()
-            {
-                *place = Some((block, is_at_cut));
-                self.scans += 1;
-            }
-        }
-        begins
-    }
-
-    /// Whether a scan begins with a block so far after the cut, and whether at the cut:
-    /// the very first does if the one before it would have been before the cut, being
-    /// `near` as far away as they are.
-    fn step(&mut self, after_cut: u16, now: i64, near: u16) -> Option<bool> {
-        let Some((before, then)) = self.last.replace((after_cut, now)) else {
-            return Some(after_cut < near);
-        };
-        let gap = now.saturating_sub(then);
-        let turned = if self.rate > 0.0 { self.rate * gap as f64 } else { 0.0 };
-        let is_lost = turned > f64::from(TURN / 2) || gap > LONG_GAP_NANOS;
-        if is_lost {
-            let is_next = f64::from(before) + turned >= f64::from(TURN);
-            return (is_next || after_cut < before).then_some(false);
-        }
-        if after_cut > before && after_cut - before > TURN / 2 {
-            if before + (TURN - after_cut) > TREMBLE {
-                // No head turns back so far: these are packets of another turn.
-                return Some(false);
-            }
-            // It trembles at the cut: still the block before that counts.
-            self.last = Some((before, now));
-            return None;
-        }
-        (before > after_cut && before - after_cut > TURN / 2).then_some(true)
-    }
-
-    /// Learns how fast the head turns, from one packet to the next if none is lost
-    /// between them, else within one.
-    fn turn(&mut self, azimuths: &[u16; BLOCKS], heads: &[f64; BLOCKS], nanos: i64) {
-        let [first, .., last] = *azimuths;
-        let before = self.packet.replace((first, nanos));
-        let took = heads[BLOCKS - 1] - heads[0];
-        let period = self.sensor.packet_nanos();
-        let measured = if took > 0.0 {
-            f64::from(turned(first, last)) / took
-        } else if let Some((before, then)) = before
-            && (nanos.saturating_sub(then) as f64) < period * 1.5
-        {
-            f64::from(turned(before, first)) / period
-        } else {
-            return;
-        };
-        if measured * period > f64::from(TURN / 4) {
-            return;
-        }
-        let is_new = self.rate == 0.0;
-        self.rate =
-            if is_new { measured } else { self.rate + (measured - self.rate) / 8.0 };
-    }
-}
-
-/// How far the head turns from one azimuth of a packet to the next other one.
-fn step(azimuths: &[u16; BLOCKS]) -> u16 {
-    let steps = azimuths.windows(2).map(|pair| match *pair {
-        [from, next] => turned(from, next),
-        _ => 0,
-    });
-    steps.into_iter().find(|step| *step > 0).unwrap_or(0)
 }
 
 impl Scans {

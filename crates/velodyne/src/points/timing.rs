@@ -28,10 +28,10 @@ pub(super) struct Timing {
     pub(super) nanos: [[f64; CHANNELS]; BLOCKS],
     /// The first firing of the packet after the time of the packet, in nanoseconds.
     pub(super) first: f64,
-    /// Nanoseconds of the earliest firing of each block after the first one of the packet,
-    /// and when the last of all is over.
-    pub(super) starts: [f64; BLOCKS],
-    pub(super) over: f64,
+    /// The earliest firing of each block after the time of the packet, and when the last of
+    /// all is over, in whole nanoseconds.
+    pub(super) fires: [i64; BLOCKS],
+    pub(super) over: i64,
     /// When the head is at the azimuth of each block, likewise.
     pub(super) heads: [f64; BLOCKS],
     /// Each firing on the way from the head of its block to that of the next firing, from
@@ -79,8 +79,24 @@ impl Timing {
         let after = after(&nanos, &heads);
         let earliest =
             |row: &[f64; CHANNELS]| row.iter().copied().fold(f64::MAX, f64::min);
-        let (starts, over) = (nanos.each_ref().map(earliest), over(&nanos));
-        Self { nanos, first, starts, over, heads, parts, after, is_s1 }
+        let mut timing = Self {
+            first,
+            fires: [0; BLOCKS],
+            over: 0,
+            heads,
+            parts,
+            after,
+            is_s1,
+            nanos,
+        };
+        timing.fire(nanos.each_ref().map(earliest));
+        timing
+    }
+
+    /// Takes note of when blocks are fired, so many nanoseconds after the first firing.
+    fn fire(&mut self, starts: [f64; BLOCKS]) {
+        let whole = |nanos: f64| (self.first + nanos).round() as i64;
+        (self.fires, self.over) = (starts.map(whole), whole(over(&self.nanos)));
     }
 
     /// The times of a packet whose blocks have these azimuths, if they depend on them.
@@ -98,7 +114,7 @@ impl Timing {
         }
         self.first = -start;
         self.heads = self.nanos.each_ref().map(|row| row[0]);
-        (self.starts, self.over) = (self.heads, over(&self.nanos));
+        self.fire(self.heads);
         self.after = after(&self.nanos, &self.heads);
     }
 

@@ -7,18 +7,19 @@
 mod finish;
 mod oddities;
 mod parts;
+mod probing;
 mod stats;
 
 use std::sync::Arc;
 
 use logtool_core::{
     Damage, DamageKind, Error, ErrorKind, Manifest, OpenOptions, Result, Source,
-    Timestamp, TopicId, Window,
+    TopicId, Window,
 };
 
 use crate::{
     lidar::LidarOptions,
-    vel::survey::{parts::Parts, stats::Stats},
+    vel::survey::{parts::Parts, probing::Probing, stats::Stats},
     vel::{
         index::Seconds,
         judge::{Judge, Look, Message, SIGHT},
@@ -49,7 +50,7 @@ pub(crate) fn survey(
         false => Error::new(ErrorKind::Unrecognized, "no .vel log").at(0),
     })?;
     let start = start::find(head, source.len(), &mut window)?;
-    let mut survey = Survey::new(head, start, source.len(), options);
+    let mut survey = Survey::new(head, start, source, options);
     survey.walk(&mut window)?;
     survey.finish(&mut window, lidar)
 }
@@ -63,6 +64,7 @@ struct Survey {
     limit: u64,
     topics: Vec<TopicKind>,
     stats: Stats,
+    probing: Probing,
     seconds: Seconds,
     parts: Parts,
     gaps: Vec<Damage>,
@@ -75,7 +77,13 @@ struct Survey {
 }
 
 impl Survey {
-    fn new(head: Head, start: Start, end: u64, options: OpenOptions) -> Self {
+    fn new(
+        head: Head,
+        start: Start,
+        source: &Arc<dyn Source>,
+        options: OpenOptions,
+    ) -> Self {
+        let end = source.len();
         Self {
             head,
             start,
@@ -83,6 +91,7 @@ impl Survey {
             limit: options.record_bytes.max(options.block_bytes).into(),
             topics: Vec::new(),
             stats: Stats::default(),
+            probing: Probing::new(source),
             seconds: Seconds::default(),
             parts: Parts::new(start.at),
             gaps: Vec::new(),
@@ -206,19 +215,13 @@ impl Survey {
         message: &Message,
         window: &mut Window<'_>,
     ) -> Result<()> {
-        if !self.stats.probe.is_enough() {
+        if !self.probing.is_enough() {
             let len = usize::try_from(len).unwrap_or(0);
-            let bytes = window.at(at, len)?;
-            let data = bytes.get(HEADER_LEN..len).unwrap_or_default();
-            let (last, others) = match wire::packets(data) {
-                [others @ .., last] => (Some(last), others),
-                [] => (None, &[][..]),
-            };
-            // The message was written when its last packet had come.
+            let mut data = window.at(at, len)?;
+            data.truncate(len);
+            let data = data.split_off(HEADER_LEN.min(data.len()));
             let time = time::of_millis(message.header.millis);
-            let probe = &mut self.stats.probe;
-            others.iter().for_each(|packet| probe.add(packet, Timestamp::MAX));
-            last.into_iter().for_each(|packet| probe.add(packet, time));
+            self.probing.add(data, at + HEADER_LEN as u64, time);
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! From what was counted to the manifest.
 
-use std::{collections::BTreeMap, mem};
+use std::collections::BTreeMap;
 
 use logtool_core::{
     Clock, ClockZero, Manifest, Result, TimeRange, Topic, TopicId, VALID_ROWS, Value,
@@ -34,7 +34,7 @@ impl Survey {
         let end = self.judge.end;
         let to_unix = self.stats.gps().times.clone().fit();
         let oddities = self.oddities(index, to_unix.is_some());
-        let mut own = mem::take(&mut self.stats.probe).finish(lidar);
+        let mut own = self.probing.finish().finish(lidar);
         if let (Some(own), Some(fit), true) = (&mut own, &to_unix, lidar.utc) {
             own.use_own_clock(fit.offset_nanos, true, lidar.clock);
         }

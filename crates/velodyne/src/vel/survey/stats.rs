@@ -2,7 +2,6 @@
 
 use logtool_core::{TimeRange, Timestamp, TopicId};
 
-use crate::lidar::Probe;
 use crate::vel::{
     attitude::Attitudes,
     image,
@@ -35,7 +34,6 @@ pub(super) struct Stats {
     /// Messages that hold more or less than the number before it says.
     pub(super) odd_lengths: u64,
     pub(super) attitudes: Attitudes,
-    pub(super) probe: Probe,
 }
 
 /// What messages of gps say.

@@ -1,0 +1,289 @@
+//! Following the head from packet to packet.
+
+use logtool_core::Timestamp;
+
+use crate::{
+    model::Sensor,
+    packet::{BLOCKS, Outline},
+    points::{
+        arrangement::Arrangement,
+        circle::TURN,
+        options::PointOptions,
+        timing::{Timing, turned},
+    },
+};
+
+/// A gap as long as this ends a scan where nothing is known of how fast the head turns:
+/// the slowest turns five times a second.
+const LONG_GAP_NANOS: i64 = 200_000_000;
+
+/// How far the head seems to turn back at most, as its azimuths are not exact: 2 degrees.
+const TREMBLE: u16 = 200;
+
+/// How near to the cut a scan that is whole begins at most, however far it is from one
+/// firing to the next: 1 degree.
+const NEAR_CUT: u16 = 100;
+
+/// Follows the head from packet to packet.
+#[derive(Clone, Debug)]
+pub struct ScanTracker {
+    arrangement: Arrangement,
+    timing: Timing,
+    /// What sends the packets, and what sent the last one.
+    usual: Sensor,
+    pub(super) sensor: Sensor,
+    pub(super) options: PointOptions,
+    /// The azimuth after the cut and the time of the block before.
+    pub(super) last: Option<(u16, i64)>,
+    /// The first azimuth and the time of the packet before.
+    packet: Option<(u16, i64)>,
+    /// How fast the head turns, in hundredths of a degree a nanosecond.
+    pub(super) rate: f64,
+    pub(super) scans: u32,
+}
+
+impl ScanTracker {
+    /// A tracker of the packets of `sensor`, of which points are made like that.
+    pub fn new(sensor: Sensor, options: PointOptions) -> Self {
+        Self {
+            arrangement: Arrangement::of(sensor),
+            timing: Timing::of(sensor),
+            usual: sensor,
+            sensor,
+            options,
+            last: None,
+            packet: None,
+            rate: 0.0,
+            scans: 0,
+        }
+    }
+
+    /// The next packet is one of `sensor`.
+    pub(super) fn meet(&mut self, sensor: Sensor) {
+        if self.sensor != sensor {
+            self.arrangement = Arrangement::of(sensor);
+            self.timing = Timing::of(sensor);
+            self.sensor = sensor;
+        }
+    }
+
+    /// When the first laser of `block` fires after the time of the packet that was
+    /// followed last; of the block behind the last one, what is after all of them.
+    pub(super) fn fires(&self, block: u8) -> i64 {
+        let Timing { fires, over, .. } = &self.timing;
+        *fires.get(usize::from(block)).unwrap_or(over)
+    }
+
+    /// How many scans began.
+    pub fn scans(&self) -> u32 {
+        self.scans
+    }
+
+    /// Follows the next packet. Says which blocks of it begin a scan, and whether at the
+    /// cut; at most two can.
+    pub fn follow(
+        &mut self,
+        packet: &Outline,
+        time: Timestamp,
+    ) -> [Option<(u8, bool)>; 2] {
+        self.meet(self.options.sensor(self.usual, packet));
+        match self.arrangement.look(packet) {
+            Some((_, azimuths)) => {
+                self.timing.follow(&azimuths);
+                let heads = self.timing.heads;
+                self.pass(&azimuths, &heads, time.as_nanos())
+            }
+            None => [None; 2],
+        }
+    }
+
+    pub(super) fn pass(
+        &mut self,
+        azimuths: &[u16; BLOCKS],
+        heads: &[f64; BLOCKS],
+        nanos: i64,
+    ) -> [Option<(u8, bool)>; 2] {
+        self.turn(azimuths, heads, nanos);
+        let after_cut = azimuths.map(|azimuth| turned(self.options.cut, azimuth));
+        match self.turn_on(&after_cut, heads, nanos) {
+            true => [None; 2],
+            false => self.steps(&after_cut, heads, nanos),
+        }
+    }
+
+    /// The same, block by block.
+    fn steps(
+        &mut self,
+        after_cut: &[u16; BLOCKS],
+        heads: &[f64; BLOCKS],
+        nanos: i64,
+    ) -> [Option<(u8, bool)>; 2] {
+        let mut begins = [None; 2];
+        let mut begun = begins.iter_mut();
+        let near = step(after_cut).min(NEAR_CUT);
+        for (block, (after_cut, head)) in (0_u8..).zip(after_cut.iter().zip(heads)) {
+            let now = nanos.saturating_add(*head as i64);
+            if let Some(is_at_cut) = self.step(*after_cut, now, near)
+                && let Some(place) = begun.next()
+            {
+                *place = Some((block, is_at_cut));
+                self.scans += 1;
+            }
+        }
+        begins
+    }
+
+    /// Passes a packet whose blocks are so far after the cut at once, as nearly all can be:
+    /// if they lie on each other behind the block before, and none is too late to belong
+    /// to its scan.
+    fn turn_on(
+        &mut self,
+        after_cut: &[u16; BLOCKS],
+        heads: &[f64; BLOCKS],
+        nanos: i64,
+    ) -> bool {
+        let Some((before, then)) = self.last else { return false };
+        let [first, .., last] = *after_cut;
+        let goes_on = after_cut.is_sorted();
+        let at = |head: f64| nanos.saturating_add(head as i64);
+        let (mut earliest, mut latest) = (heads[0], heads[0]);
+        for head in heads {
+            earliest = if *head < earliest { *head } else { earliest };
+            latest = if *head > latest { *head } else { latest };
+        }
+        let longest = at(latest).saturating_sub(then.min(at(earliest)));
+        let is_on = goes_on && before <= first && last - before <= TURN / 2;
+        if is_on && !self.is_lost(longest) {
+            self.last = Some((last, at(heads[BLOCKS - 1])));
+            return true;
+        }
+        false
+    }
+
+    /// Whether the head may have turned half around, or nothing is known, in a gap of so
+    /// many nanoseconds.
+    fn is_lost(&self, gap: i64) -> bool {
+        self.turned(gap) > f64::from(TURN / 2) || gap > LONG_GAP_NANOS
+    }
+
+    /// How far the head turns in so many nanoseconds, as far as is known.
+    fn turned(&self, gap: i64) -> f64 {
+        if self.rate > 0.0 { self.rate * gap as f64 } else { 0.0 }
+    }
+
+    /// Whether a scan begins with a block so far after the cut, and whether at the cut:
+    /// the very first does if the one before it would have been before the cut, being
+    /// `near` as far away as they are.
+    fn step(&mut self, after_cut: u16, now: i64, near: u16) -> Option<bool> {
+        let Some((before, then)) = self.last.replace((after_cut, now)) else {
+            return Some(after_cut < near);
+        };
+        let gap = now.saturating_sub(then);
+        if self.is_lost(gap) {
+            let is_next = f64::from(before) + self.turned(gap) >= f64::from(TURN);
+            return (is_next || after_cut < before).then_some(false);
+        }
+        if after_cut > before && after_cut - before > TURN / 2 {
+            if before + (TURN - after_cut) > TREMBLE {
+                // No head turns back so far: these are packets of another turn.
+                return Some(false);
+            }
+            // It trembles at the cut: still the block before that counts.
+            self.last = Some((before, now));
+            return None;
+        }
+        (before > after_cut && before - after_cut > TURN / 2).then_some(true)
+    }
+
+    /// Learns how fast the head turns, from one packet to the next if none is lost
+    /// between them, else within one.
+    fn turn(&mut self, azimuths: &[u16; BLOCKS], heads: &[f64; BLOCKS], nanos: i64) {
+        let [first, .., last] = *azimuths;
+        let before = self.packet.replace((first, nanos));
+        let took = heads[BLOCKS - 1] - heads[0];
+        let period = self.sensor.packet_nanos();
+        let measured = if took > 0.0 {
+            f64::from(turned(first, last)) / took
+        } else if let Some((before, then)) = before
+            && (nanos.saturating_sub(then) as f64) < period * 1.5
+        {
+            f64::from(turned(before, first)) / period
+        } else {
+            return;
+        };
+        if measured * period > f64::from(TURN / 4) {
+            return;
+        }
+        let is_new = self.rate == 0.0;
+        self.rate =
+            if is_new { measured } else { self.rate + (measured - self.rate) / 8.0 };
+    }
+}
+
+/// How far the head turns from one azimuth of a packet to the next other one.
+fn step(azimuths: &[u16; BLOCKS]) -> u16 {
+    let steps = azimuths.windows(2).map(|pair| match *pair {
+        [from, next] => turned(from, next),
+        _ => 0,
+    });
+    steps.into_iter().find(|step| *step > 0).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Model, ReturnMode};
+
+    /// What is as good as random, from 0 to below `below`.
+    fn any(state: &mut u64, below: u64) -> u64 {
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        *state % below
+    }
+
+    #[test]
+    fn who_passes_packets_at_once_comes_to_the_same_as_block_by_block() {
+        let state = &mut 7;
+        let (mut at_once, mut all) = (0, 0);
+        for round in 0..200 {
+            let models =
+                [Model::Hdl64eS2, Model::Hdl64eS1, Model::Vlp16, Model::Hdl32e];
+            let returns = [ReturnMode::Strongest, ReturnMode::Dual][round % 2];
+            let sensor = Sensor { model: models[round / 2 % 4], returns };
+            let cut = any(state, 36_000) as u16;
+            let options = PointOptions { cut, ..PointOptions::default() };
+            let mut tracker = ScanTracker::new(sensor, options);
+            let (mut azimuth, mut nanos) = (any(state, 36_000), 0);
+            for _ in 0..400 {
+                // Now and then packets are lost, or late, or of another turn.
+                match any(state, 40) {
+                    0 => azimuth += any(state, 36_000),
+                    1 => nanos += any(state, 300_000_000) as i64,
+                    2 => nanos -= any(state, 1_000_000) as i64,
+                    3 => azimuth += 36_000 - any(state, 300),
+                    _ => {}
+                }
+                let step = 5 + any(state, 20);
+                let azimuths: [u16; BLOCKS] = std::array::from_fn(|block| {
+                    let block =
+                        if returns == ReturnMode::Dual { block / 2 } else { block };
+                    ((azimuth + block as u64 * step) % 36_000) as u16
+                });
+                azimuth += BLOCKS as u64 * step;
+                nanos += sensor.packet_nanos() as i64;
+                tracker.timing.follow(&azimuths);
+                let heads = tracker.timing.heads;
+                let mut slow = tracker.clone();
+                let passed = tracker.pass(&azimuths, &heads, nanos);
+                slow.turn(&azimuths, &heads, nanos);
+                let after_cut = azimuths.map(|azimuth| turned(cut, azimuth));
+                at_once += u32::from(slow.clone().turn_on(&after_cut, &heads, nanos));
+                all += 1;
+                assert_eq!(passed, slow.steps(&after_cut, &heads, nanos));
+                assert_eq!((tracker.last, tracker.scans), (slow.last, slow.scans));
+            }
+        }
+        assert!(at_once > all / 2, "{at_once} of {all}");
+    }
+}
