@@ -42,6 +42,8 @@ struct Job<T> {
 enum State<T> {
     Waiting(Box<dyn FnOnce() -> T + Send>),
     Begun,
+    /// Begun, and somebody waits for it. To wake nobody is a call of the system, too.
+    Awaited,
     Done(Outcome<T>),
 }
 
@@ -114,8 +116,10 @@ impl<T> Job<T> {
             State::Waiting(job) => {
                 drop(state);
                 let done = panic::catch_unwind(AssertUnwindSafe(job));
-                *self.state() = State::Done(done);
-                self.is_done.notify_all();
+                let before = mem::replace(&mut *self.state(), State::Done(done));
+                if matches!(before, State::Awaited) {
+                    self.is_done.notify_one(); // only one takes the result
+                }
                 true
             }
             other => {
@@ -144,12 +148,9 @@ impl<T> Job<T> {
     fn wait(&self) -> T {
         let mut state = self.state();
         loop {
-            match mem::replace(&mut *state, State::Begun) {
-                State::Done(done) => {
-                    drop(state);
-                    return outcome(done);
-                }
-                other => *state = other,
+            if let State::Done(done) = mem::replace(&mut *state, State::Awaited) {
+                drop(state);
+                return outcome(done);
             }
             let woken = self.is_done.wait(state);
             state = woken.unwrap_or_else(PoisonError::into_inner);
@@ -177,6 +178,7 @@ impl<T> fmt::Debug for State<T> {
         f.write_str(match self {
             Self::Waiting(_) => "Waiting",
             Self::Begun => "Begun",
+            Self::Awaited => "Awaited",
             Self::Done(_) => "Done",
         })
     }

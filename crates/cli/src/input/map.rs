@@ -21,14 +21,18 @@ use memmap2::Mmap;
 const PIECE: u64 = 2 << 20;
 
 /// So many bytes are let go together: for each time, all processors are interrupted.
-const TOGETHER: u64 = 6 << 20;
+const TOGETHER: u64 = 12 << 20;
+
+/// In so many places of the file what was passed waits for more of it: threads go on at different
+/// ones.
+const PLACES: usize = 4;
 
 /// A mapped file. Reading from it copies nothing.
 pub(crate) struct MappedSource {
     map: Arc<Map>,
     bytes: Bytes,
-    /// What may be let go and is still there.
-    passed: Mutex<Range<u64>>,
+    /// What may be let go and is still there; last what grew last.
+    passed: Mutex<Vec<Range<u64>>>,
 }
 
 struct Map {
@@ -103,18 +107,36 @@ impl Source for MappedSource {
         if start >= end {
             return;
         }
-        let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
-        // What lies close together goes together, with what is between.
-        if start <= passed.end + PIECE && passed.start <= end + PIECE {
-            *passed = passed.start.min(start)..passed.end.max(end);
-        } else {
-            self.let_go(mem::replace(&mut *passed, start..end));
-        }
-        if passed.end - passed.start >= TOGETHER {
-            let pieces = passed.end - passed.end % PIECE;
-            self.let_go(mem::replace(&mut passed.start, pieces)..pieces);
-        }
+        let go = pass(
+            &mut self.passed.lock().unwrap_or_else(PoisonError::into_inner),
+            start..end,
+        );
+        go.into_iter().for_each(|bytes| self.let_go(bytes));
     }
+}
+
+/// Adds `bytes` to what was `passed`, and says what of that is to go now.
+fn pass(passed: &mut Vec<Range<u64>>, bytes: Range<u64>) -> [Range<u64>; 2] {
+    // What lies close together goes together, with what is between.
+    let mut place = bytes;
+    passed.retain(|there| {
+        let is_close =
+            place.start <= there.end + PIECE && there.start <= place.end + PIECE;
+        if is_close {
+            place = there.start.min(place.start)..there.end.max(place.end);
+        }
+        !is_close
+    });
+    let mut go = [0..0, 0..0];
+    if passed.len() == PLACES {
+        go[0] = passed.remove(0);
+    }
+    if place.end - place.start >= TOGETHER {
+        let pieces = place.end - place.end % PIECE;
+        go[1] = mem::replace(&mut place.start, pieces)..pieces;
+    }
+    passed.push(place);
+    go
 }
 
 #[cfg(test)]
@@ -151,5 +173,38 @@ mod tests {
         assert_eq!(sum, len);
         let kept = resident("pages.bin");
         assert!(kept <= TOGETHER + PIECE, "{kept} bytes");
+    }
+
+    #[test]
+    fn what_threads_pass_at_different_places_goes_many_pieces_at_a_time() {
+        let (mut passed, mut gone) = (Vec::new(), Vec::new());
+        let (step, steps) = (300_007, 1_000);
+        let places = [0, 1 << 30, 5 << 30];
+        for i in 0..steps {
+            for place in places {
+                let start = place + i * step;
+                gone.extend(pass(&mut passed, start..start + step));
+            }
+        }
+        gone.retain(|bytes| !bytes.is_empty());
+        for bytes in &gone {
+            assert!(bytes.end - bytes.start >= TOGETHER - PIECE, "{bytes:?}");
+            assert_eq!(bytes.end % PIECE, 0, "no piece is cut: {bytes:?}");
+        }
+        // One behind the other, and the rest is still there.
+        assert_eq!(passed.len(), places.len());
+        for place in places {
+            let end = place + steps * step;
+            let mut of_place: Vec<_> = gone.iter().chain(&passed).collect();
+            of_place.retain(|bytes| (place..=end).contains(&bytes.start));
+            of_place.sort_by_key(|bytes| bytes.start);
+            let pairs = of_place.windows(2);
+            pairs.for_each(|pair| assert_eq!(pair[0].end, pair[1].start));
+            assert_eq!((of_place[0].start, of_place.last().unwrap().end), (place, end));
+        }
+        // And where they come together.
+        let rest = pass(&mut passed, 0..6 << 30);
+        assert_eq!(rest[1], 0..6 << 30);
+        assert_eq!(passed, [6 << 30..6 << 30]);
     }
 }

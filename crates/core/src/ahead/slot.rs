@@ -20,6 +20,7 @@ const AHEAD: usize = 8 << 20;
 /// A part that is read by one thread for another.
 pub(super) struct Slot {
     state: Mutex<State>,
+    /// Tells who waits.
     changed: Condvar,
 }
 
@@ -29,6 +30,8 @@ struct State {
     /// How many bytes the blocks take.
     bytes: usize,
     reading: Reading,
+    /// Whether somebody waits for the next block: to wake nobody is a call of the system, too.
+    is_waited: bool,
 }
 
 enum Reading {
@@ -48,7 +51,8 @@ impl Slot {
             Ok(cursor) => Reading::Paused(cursor),
             Err(err) => Reading::Ended(Some(err)),
         };
-        let state = State { blocks: VecDeque::new(), bytes: 0, reading };
+        let state =
+            State { blocks: VecDeque::new(), bytes: 0, reading, is_waited: false };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -77,7 +81,7 @@ impl Slot {
             state.blocks.extend(blocks);
             let is_wanted = Arc::strong_count(self) > 1;
             if is_more && state.bytes < AHEAD && is_wanted {
-                self.changed.notify_all();
+                self.wake(state);
                 continue;
             }
             state.reading = match filled {
@@ -86,8 +90,17 @@ impl Slot {
                 Ok(Err(err)) => Reading::Ended(Some(err)),
                 Err(panic) => Reading::Panicked(panic),
             };
-            self.changed.notify_all();
+            self.wake(state);
             return true;
+        }
+    }
+
+    /// Wakes who waits: there is a block, or will be none.
+    fn wake(&self, mut state: MutexGuard<'_, State>) {
+        let is_waited = mem::take(&mut state.is_waited);
+        drop(state);
+        if is_waited {
+            self.changed.notify_one(); // only one takes blocks
         }
     }
 
@@ -115,6 +128,7 @@ impl Slot {
             }
             match mem::replace(&mut state.reading, Reading::Busy) {
                 Reading::Busy => {
+                    state.is_waited = true;
                     let waited = self.changed.wait(state);
                     state = waited.unwrap_or_else(PoisonError::into_inner);
                 }
