@@ -216,6 +216,10 @@ impl Way {
             (Self::Negative, _) => -first,
             (Self::Percent, _) => first * 100.0,
             (Self::Thousandth, _) => first / 1000.0,
+            (Self::Where { least, factor }, [_, told, ..]) => match *told >= least {
+                true => first * factor,
+                false => f64::NAN,
+            },
             (Self::Norm, _) => {
                 numbers.iter().map(|part| part * part).sum::<f64>().sqrt()
             }
@@ -236,7 +240,7 @@ impl Way {
 
 #[cfg(test)]
 mod tests {
-    use crate::commands::report::plots::recipes::Way::{Norm, Pitch, Roll, Yaw};
+    use crate::commands::report::plots::recipes::Way::{Norm, Pitch, Roll, Where, Yaw};
 
     #[test]
     fn quaternions_are_turned_into_angles() {
@@ -250,5 +254,14 @@ mod tests {
             1_f64.to_degrees()
         ));
         assert_eq!(Norm.of(&[3.0, 4.0]), 5.0);
+    }
+
+    #[test]
+    fn what_is_told_without_a_fix_is_nothing() {
+        let height = Where { least: 3.0, factor: 1e-3 };
+        assert_eq!(height.of(&[488_000.0, 3.0]), 488.0);
+        assert_eq!(height.of(&[488_000.0, 6.0]), 488.0);
+        assert!(height.of(&[-17.0, 0.0]).is_nan());
+        assert!(height.of(&[488_000.0, f64::NAN]).is_nan());
     }
 }

@@ -15,7 +15,19 @@ pub(super) enum Way {
     Norm,
     Percent,
     Thousandth,
+    /// The first times the factor, where the second is at least so much; elsewhere nothing.
+    Where {
+        least: f64,
+        factor: f64,
+    },
 }
+
+/// The height that a GPS receiver tells is nothing without a fix in three dimensions (uORB,
+/// `SensorGps.msg`: `fix_type` 3 and more). Firmware calls it 0 m, or something near, until then.
+const FIX_M: Way = Way::Where { least: 3.0, factor: 1.0 };
+const FIX_MM: Way = Way::Where { least: 3.0, factor: 1e-3 };
+/// `sensor_msgs/NavSatStatus`: -1 is no fix.
+pub(super) const FIX_ROS: Way = Way::Where { least: 0.0, factor: 1.0 };
 
 use Way::{Degrees, Negative, Norm, Percent, Pitch, Roll, Same, Thousandth, Yaw};
 
@@ -32,6 +44,8 @@ pub(super) const PLOTS: &[(&str, &str, &[Recipe])] = &[
         "m",
         &[
             ("fused", "vehicle_global_position", &["alt"], Same),
+            ("GPS", "vehicle_gps_position", &["altitude_msl_m", "fix_type"], FIX_M),
+            ("GPS", "vehicle_gps_position", &["alt", "fix_type"], FIX_MM),
             ("GPS", "vehicle_gps_position", &["altitude_msl_m"], Same),
             ("GPS", "vehicle_gps_position", &["alt"], Thousandth),
             ("barometer", "vehicle_air_data", &["baro_alt_meter"], Same),

@@ -1,7 +1,8 @@
 //! Which plots there are of topics of known types, in bags, MCAP files and logs of lidars.
 
-use crate::commands::report::plots::recipes::Way::{
-    self, Percent, Pitch, Roll, Same, Yaw,
+use crate::commands::report::plots::recipes::{
+    FIX_ROS,
+    Way::{self, Percent, Pitch, Roll, Same, Yaw},
 };
 
 /// The three lines of a vector.
@@ -48,7 +49,7 @@ pub(super) const TYPES: &[(&str, &[TypePlot])] = &[
     ("sensor_msgs/MagneticField", &[("magnetic field", "T", &xyz!("magnetic_field"))]),
     (
         "sensor_msgs/NavSatFix",
-        &[("altitude", "m", &[("altitude", &["altitude"], Same)])],
+        &[("altitude", "m", &[("altitude", &["altitude", "status.status"], FIX_ROS)])],
     ),
     (
         "foxglove.LocationFix",
