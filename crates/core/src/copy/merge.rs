@@ -1,13 +1,11 @@
 //! Several logs in one order of time.
 
-use std::mem;
-
 use crate::{
     copy::Copied,
-    error::Result,
+    error::{Error, Result},
     log::Log,
     manifest::Selection,
-    merge::{Batch, Merge},
+    merge::{Batch, Batches, Merge},
     sink::RecordSink,
 };
 
@@ -32,28 +30,26 @@ pub fn merge(
     progress: &dyn Fn(u64),
 ) -> Result<Vec<Copied>> {
     let logs = jobs.iter().map(|job| (job.log, job.selection.clone()));
-    let mut merge = Merge::new(logs.collect());
+    let merge = Merge::new(logs.collect());
     for (from, job) in jobs.iter().enumerate() {
         sink.beside(from, &**job.log.source())?;
     }
     let mut copied = vec![Copied::default(); jobs.len()];
-    let (mut batch, mut next) = (Batch::default(), Batch::default());
-    merge.fill(&mut batch);
-    loop {
-        let write = || write(&batch, sink, &mut copied);
-        let fill = || match batch.has_failed() {
-            true => next = Batch::default(),
-            false => merge.fill(&mut next),
-        };
-        rayon::join(write, fill).0?;
-        progress(batch.len() as u64);
-        take_damage(&mut merge, &mut copied);
-        batch.failed()?;
-        if next.len() == 0 {
-            break next.failed()?;
+    let batches = Batches::new(merge);
+    rayon::in_place_scope(|scope| {
+        while let Some(mut batch) = batches.next(scope) {
+            write(&batch, sink, &mut copied)?;
+            progress(batch.len() as u64);
+            for (from, damage) in batch.take_damage() {
+                if let Some(copied) = copied.get_mut(from) {
+                    damage.add_to(&mut copied.damage);
+                }
+            }
+            batch.failed()?;
+            batches.give_back(batch);
         }
-        mem::swap(&mut batch, &mut next);
-    }
+        Ok::<_, Error>(())
+    })?;
     for copied in &mut copied {
         copied.damage.sort_by_key(|damage| damage.bytes.start);
     }
@@ -73,14 +69,6 @@ fn write(
         }
     }
     Ok(())
-}
-
-fn take_damage(merge: &mut Merge<'_>, copied: &mut [Copied]) {
-    for (from, damage) in merge.take_damage() {
-        if let Some(copied) = copied.get_mut(from) {
-            damage.add_to(&mut copied.damage);
-        }
-    }
 }
 
 impl std::fmt::Debug for MergeJob<'_> {

@@ -5,6 +5,7 @@ use std::{mem, ops::Range, sync::Arc};
 
 use crate::{
     block::{Block, Record},
+    damage::Damage,
     error::{Error, Result},
     merge::Merge,
 };
@@ -25,6 +26,8 @@ pub(crate) struct Batch {
     records: usize,
     /// The parts that end with them, or ended before.
     closed: Vec<(usize, Range<u64>)>,
+    /// What was found damaged on the way, with the index of the log.
+    damage: Vec<(usize, Damage)>,
     /// What ends the reading behind them.
     failed: Option<Error>,
 }
@@ -55,9 +58,14 @@ impl Batch {
         })
     }
 
-    /// Whether something ended the reading behind these records.
-    pub(crate) fn has_failed(&self) -> bool {
-        self.failed.is_some()
+    /// Whether there is nothing behind these records, or nothing that can be read.
+    pub(crate) fn is_last(&self) -> bool {
+        self.records == 0 || self.failed.is_some()
+    }
+
+    /// What was found damaged on the way, with the index of the log.
+    pub(crate) fn take_damage(&mut self) -> Vec<(usize, Damage)> {
+        mem::take(&mut self.damage)
     }
 
     /// What ended the reading behind these records, if something did.
@@ -102,6 +110,7 @@ impl Merge<'_> {
             }
         }
         batch.closed = mem::take(&mut self.closed);
+        batch.damage = self.take_damage();
     }
 
     /// Adds the next records of the current `lane` that lie in one block.

@@ -270,7 +270,7 @@ fn of_a_batch_the_error_comes_behind_the_records() {
     let (mut merge, mut batch) = (merge(&log, BUDGET), Batch::default());
     merge.fill(&mut batch);
     let times: Vec<i64> = batch.records().map(|(_, r)| r.time.as_nanos()).collect();
-    assert_eq!((times, batch.has_failed()), (vec![3], true));
+    assert_eq!((times, batch.is_last()), (vec![3], true));
     assert_eq!(batch.failed().unwrap_err().kind(), ErrorKind::Io);
 }
 
