@@ -88,6 +88,8 @@ mod window;
 mod gaps;
 
 mod place;
+#[cfg(test)]
+mod pools;
 mod queue;
 
 mod drive;

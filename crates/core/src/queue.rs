@@ -187,13 +187,7 @@ impl<T> fmt::Debug for State<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn in_pools(test: impl Fn() + Sync) {
-        for threads in [1, 2, 5] {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-            pool.build().unwrap().install(&test);
-        }
-    }
+    use crate::pools::in_pools;
 
     #[test]
     fn results_come_in_the_order_of_the_jobs() {

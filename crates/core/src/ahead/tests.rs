@@ -8,18 +8,10 @@ use super::*;
 use crate::{
     block::Record,
     error::ErrorKind,
+    pools::in_pools,
     scripted::{Play, Scripted},
     time::{TimeRange, Timestamp},
 };
-
-/// Runs `test` in a pool of one thread, of several, and outside of any.
-fn in_pools(test: impl Fn() + Sync) {
-    for threads in [1, 2, 5] {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-        pool.build().unwrap().install(&test);
-    }
-    test();
-}
 
 fn read(log: &Scripted) -> ReadAhead<'_> {
     ReadAhead::new(log, log.plan(), Selection::default())
