@@ -22,6 +22,9 @@ pub(crate) use self::{gather::Gather, head::Head};
 /// A block of which no more than this share is records is better copied than kept.
 const SPARSE: usize = 4;
 
+/// What records are made to is long with more bytes.
+const LONG: usize = 1 << 20;
+
 /// One record, borrowed from its [`Block`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'b> {
@@ -155,6 +158,11 @@ impl Block {
     /// their order, is from an offset of the file.
     pub(crate) fn reset_gathered(&mut self, bytes: Bytes, places: Vec<(u32, u64)>) {
         self.start_over(bytes, Origin::Gathered(places));
+    }
+
+    /// Whether it is long, and none that is read into again: what records were made to.
+    pub(crate) fn is_long_and_made(&self) -> bool {
+        matches!(self.origin, Origin::Gathered(_)) && self.bytes.len() > LONG
     }
 
     /// Where the records lie.

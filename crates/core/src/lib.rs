@@ -123,8 +123,8 @@ pub use crate::{
         Tail,
     },
     log::{
-        Columns, Cursor, Decoder, Format, Inspection, Likeness, Log, OpenOptions, View,
-        open, recognize,
+        Columns, Cursor, Decoder, Format, Group, Inspection, Likeness, Log,
+        OpenOptions, View, open, recognize,
     },
     manifest::{Manifest, Part, Reach, Selection},
     merge::{Merge, TimeOrder},

@@ -123,6 +123,17 @@ pub trait Log: Send + Sync {
         self.manifest().parts.iter().map(|part| part.time).collect()
     }
 
+    /// The groups that the rows of `topic` belong to that are of this `time`, or more, in
+    /// their order; none where rows belong to no groups, or it is not known to which. The
+    /// first call may go through the log.
+    ///
+    /// # Errors
+    /// Whatever ends the reading.
+    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<Group>>> {
+        let _ = (topic, time);
+        Ok(None)
+    }
+
     /// What only the format knows of how the file is laid out, and is not in the
     /// manifest because it takes looking into every corner of the file.
     ///
@@ -168,6 +179,19 @@ pub trait Inspection: Send + Sync {
     /// # Errors
     /// Whatever ends the reading.
     fn finish(self: Box<Self>, findings: &mut Findings) -> Result<()>;
+}
+
+/// Rows of a topic that belong together, although they are made of several records: a scan of
+/// a lidar. A column tells each row the number of its group, which is its index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Where in the file it begins; the next group begins there or behind it.
+    pub start: u64,
+    /// Some of its rows may be made of what lies before that, from here on. None is made of
+    /// what lies behind the start of the next group.
+    pub earliest: u64,
+    /// When its rows are.
+    pub time: TimeRange,
 }
 
 /// A reader of one part of a log. It owns all that it needs.
@@ -347,6 +371,10 @@ impl<L: Log + ?Sized> Log for Arc<L> {
 
     fn part_times(&self) -> Vec<TimeRange> {
         (**self).part_times()
+    }
+
+    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<Group>>> {
+        (**self).groups(topic, time)
     }
 
     fn layout(&self) -> Result<BTreeMap<String, Value>> {

@@ -170,7 +170,8 @@ impl Manifest {
             }
     }
 
-    fn may_hold(&self, part: &Part, selection: &Selection) -> bool {
+    /// Whether there may be something in `part` that is wanted.
+    pub(crate) fn may_hold(&self, part: &Part, selection: &Selection) -> bool {
         let wants = |topic: TopicId| {
             part.topics.contains(topic) && selection.topics.contains(topic)
         };
@@ -211,7 +212,8 @@ impl Part {
             && next.bytes.end - self.bytes.start <= target_bytes
     }
 
-    fn join(&mut self, next: &Self) {
+    /// Takes in the `next`.
+    pub(crate) fn join(&mut self, next: &Self) {
         self.bytes.end = next.bytes.end;
         self.topics = self.topics.union(&next.topics);
         self.time = self.time.cover(&next.time);

@@ -5,29 +5,42 @@
 //! are read or merged, and what makes them runs on all cores, where reading does.
 
 mod cursor;
+mod groups;
 mod messages;
+mod reader;
 mod rows;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 
 use crate::{
     block::Run,
     error::Result,
-    log::{Columns, Cursor, Decoder, Log},
+    log::{Columns, Cursor, Decoder, Group, Log},
     manifest::{Manifest, Part, Selection},
     raw::RawDecoder,
     source::Source,
     time::{Clock, ClockZero},
     topic::{Stream, Topic, TopicId, TopicSet},
-    translated::cursor::TranslatedCursor,
+    translated::{cursor::TranslatedCursor, groups::Groups, reader::Reader},
 };
 
 pub use self::{messages::Messages, rows::RowTranslator};
 
+/// Parts with groups are as long together as this, or as one is: what is read twice is a part
+/// of the log beneath and some of the next.
+const PART_BYTES: u64 = 2 << 20;
+
 /// Makes records of one topic into messages of another.
 pub trait Translate: Send {
+    /// From now on, makes messages only of the groups of rows with these numbers: the others are
+    /// made by who reads the part in which they begin. Told of topics with
+    /// [groups](TranslatedLog::in_groups), and before all else.
+    fn only(&mut self, groups: Range<u32>) {
+        let _ = groups;
+    }
+
     /// Adds to `messages` what the records of `run` become: of each none, one or several.
     ///
     /// # Errors
@@ -64,8 +77,9 @@ pub struct TranslatedLog {
     manifest: Manifest,
     translations: Vec<Translation>,
     offset: i64,
-    /// Whether the whole log is one part.
-    is_one_part: bool,
+    /// What messages are made of that are made of several records, if the log is not in the
+    /// parts that the one beneath has.
+    groups: Option<Groups>,
     /// What the streams of the log beneath are, if they are told apart.
     streams: Arc<Streams>,
 }
@@ -87,15 +101,8 @@ impl TranslatedLog {
     ) -> Self {
         let beneath = log.manifest();
         let ids = || (0..).map(TopicId);
-        let parts = beneath.parts.iter().map(|part| {
-            let is_in = |from: TopicId| part.topics.contains(from);
-            let held = ids().zip(&translations).filter(|(_, one)| is_in(one.from));
-            Part {
-                bytes: part.bytes.clone(),
-                topics: held.map(|(id, _)| id).collect(),
-                time: part.time.later(offset_nanos),
-            }
-        });
+        let parts = beneath.parts.iter();
+        let parts = parts.map(|part| moved(part, &translations, offset_nanos));
         let streams = ids().zip(&translations).map(|(id, one)| one.stream(id));
         let reach = ids().zip(&translations);
         let reach =
@@ -115,9 +122,9 @@ impl TranslatedLog {
             remarks: beneath.remarks.clone(),
             notes: String::new(),
         };
-        let (offset, is_one_part) = (offset_nanos, false);
+        let (offset, groups) = (offset_nanos, None);
         let streams = Default::default();
-        Self { log, manifest, translations, offset, is_one_part, streams }
+        Self { log, manifest, translations, offset, groups, streams }
     }
 
     /// The same with the streams that the log beneath has, of each topic those of the one
@@ -148,7 +155,36 @@ impl TranslatedLog {
         let parts = std::mem::take(&mut self.manifest.parts);
         self.manifest.parts =
             parts.into_iter().reduce(Part::with).into_iter().collect();
-        self.is_one_part = true;
+        self.groups = Some(Groups::default());
+        self
+    }
+
+    /// The same in parts that can be read one without the other, where messages are made of the
+    /// rows of [groups](Log::groups): these, of topics beneath. Each is made by who reads the
+    /// part in which it begins, and is of its time. It lets go of what is read as it goes.
+    #[must_use]
+    pub fn in_groups(self, groups: BTreeMap<TopicId, Vec<Group>>) -> Self {
+        self.in_groups_of(groups, PART_BYTES)
+    }
+
+    fn in_groups_of(
+        mut self,
+        groups: BTreeMap<TopicId, Vec<Group>>,
+        part_bytes: u64,
+    ) -> Self {
+        let groups = Groups::new(groups);
+        let grouped = groups.topics();
+        let froms = self.translations.iter().map(|one| one.from);
+        let others = froms.filter(|from| !grouped.contains(*from)).collect();
+        let parts = groups.parts(&*self.log, &others, part_bytes).into_iter();
+        let parts = parts.map(|part| moved(&part, &self.translations, self.offset));
+        self.manifest.parts = parts.collect();
+        for (id, one) in (0..).map(TopicId).zip(&self.translations) {
+            if grouped.contains(one.from) {
+                self.manifest.reach.remove(&id); // messages are of the times of their parts
+            }
+        }
+        self.groups = Some(groups);
         self
     }
 }
@@ -170,10 +206,15 @@ impl Log for TranslatedLog {
             topics: topics.clone(),
             time: part.time.later(back),
         };
-        let reader = self.log.read(&part, &Selection { topics, time })?;
+        let own = match &self.groups {
+            Some(groups) => groups.own(&topics, &part.bytes),
+            None => Vec::new(),
+        };
+        let selection = Selection { topics, time };
+        let reader = Reader::new(self.log.clone(), &part, selection, &own);
         let cursor =
-            TranslatedCursor::begin(reader, &wanted, self.offset, &self.streams)?;
-        let source = self.is_one_part.then(|| self.log.source().clone());
+            TranslatedCursor::begin(reader, &wanted, &own, self.offset, &self.streams)?;
+        let source = self.groups.as_ref().map(|_| self.log.source().clone());
         Ok(Box::new(cursor.releasing(source, part.bytes.start)))
     }
 
@@ -185,6 +226,17 @@ impl Log for TranslatedLog {
 
     fn source(&self) -> &Arc<dyn Source> {
         self.log.source()
+    }
+}
+
+/// The part of the new log that `part` is of that beneath, `offset_nanos` later.
+fn moved(part: &Part, translations: &[Translation], offset_nanos: i64) -> Part {
+    let made = (0..).map(TopicId).zip(translations);
+    let held = made.filter(|(_, one)| part.topics.contains(one.from));
+    Part {
+        bytes: part.bytes.clone(),
+        topics: held.map(|(id, _)| id).collect(),
+        time: part.time.later(offset_nanos),
     }
 }
 

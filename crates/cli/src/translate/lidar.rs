@@ -68,6 +68,8 @@ pub(super) fn lidar(
     let manifest = log.manifest();
     check_times(manifest, wanted)?;
     let (mut translations, mut remarks) = (Vec::new(), Vec::new());
+    // The scans of topics; nothing where there are messages of several records besides.
+    let mut groups = Some(BTreeMap::new());
     for (id, topic) in manifest.topics() {
         if !wanted.contains(id) {
             let mut of_it = manifest.topics().filter(|(_, other)| {
@@ -84,6 +86,13 @@ pub(super) fn lidar(
             let of = (topic, frame(topic, frames));
             let scans = scans::scans(&log, id, of, *time, offset_nanos, kind)?;
             translations.push(scans);
+            groups = match (groups, log.groups(id, *time)?) {
+                (Some(mut groups), Some(own)) => {
+                    groups.insert(id, own);
+                    Some(groups)
+                }
+                _ => None,
+            };
             continue;
         }
         if topic.type_name == "ImageM" {
@@ -95,6 +104,7 @@ pub(super) fn lidar(
             let mut all = manifest.topics.iter();
             let points = all.find(|p| is_points(p) && p.instance == topic.instance);
             let whose = (id, topic, frame(topic, frames));
+            groups = None; // they are counted from the first one on
             translations.push(packets::packets(
                 &log,
                 whose,
@@ -124,8 +134,11 @@ pub(super) fn lidar(
             }
         }
     }
-    let log =
-        TranslatedLog::new(log, translations, offset_nanos, is_unix).in_one_part();
+    let log = TranslatedLog::new(log, translations, offset_nanos, is_unix);
+    let log = match groups {
+        Some(groups) => log.in_groups(groups),
+        None => log.in_one_part(),
+    };
     Ok(Prepared { log: Arc::new(log), remarks, warnings: Vec::new() })
 }
 

@@ -35,7 +35,7 @@ impl Spare {
     /// Takes a `block` that nobody uses any more.
     pub(super) fn give(&self, block: Block) {
         let mut blocks = self.lock();
-        if blocks.len() < self.most {
+        if blocks.len() < self.most && !block.is_long_and_made() {
             blocks.push(block);
         }
     }

@@ -5,14 +5,17 @@ use std::{collections::BTreeSet, ops::Range, sync::Arc};
 use bytes::Bytes;
 
 use crate::{
-    block::{Block, TopicSort},
+    block::{Block, Run, TopicSort},
     damage::{Damage, DamageKind},
     error::{Error, ErrorKind, Result},
     log::Cursor,
     source::Source,
     time::Timestamp,
     topic::TopicId,
-    translated::{Messages, Streams, Translate, Translation, messages::MadeOf},
+    translated::{
+        Messages, Streams, Translate, Translation, groups::Own, messages::MadeOf,
+        reader::Reader,
+    },
 };
 
 /// So many bytes are read before they are let go of.
@@ -23,9 +26,9 @@ const UNTOLD: &str = "its time is later than 2^63 - 2 ns, or is not known";
 
 /// Reads what the reader beneath reads, translated.
 pub(super) struct TranslatedCursor {
-    reader: Box<dyn Cursor>,
-    /// The topics beneath, each with the new topics that are made of it.
-    makers: Vec<(TopicId, Vec<Maker>)>,
+    reader: Reader,
+    /// By the topics beneath.
+    makers: Vec<Makers>,
     offset: i64,
     read: Block,
     sort: TopicSort,
@@ -37,6 +40,14 @@ pub(super) struct TranslatedCursor {
     /// What to let go of as it is read, and from where on.
     source: Option<Arc<dyn Source>>,
     released: u64,
+}
+
+/// What makes records of those of a topic beneath.
+struct Makers {
+    from: TopicId,
+    /// Where records of it are needed, if they make groups.
+    own: Option<Own>,
+    all: Vec<Maker>,
 }
 
 /// Makes the records of a topic.
@@ -57,22 +68,30 @@ struct Made {
 }
 
 impl TranslatedCursor {
-    /// Translates what `reader` reads to the `wanted` topics.
+    /// Translates what `reader` reads to the `wanted` topics, those with groups only to their
+    /// `own`.
     pub(super) fn begin(
-        reader: Box<dyn Cursor>,
+        reader: Reader,
         wanted: &[(TopicId, &Translation)],
+        own: &[(TopicId, Own)],
         offset: i64,
         streams: &Arc<Streams>,
     ) -> Result<Self> {
-        let mut makers: Vec<(TopicId, Vec<Maker>)> = Vec::new();
-        for (topic, translation) in wanted {
-            let maker = Maker { topic: *topic, translate: (translation.begin)()? };
-            match makers.iter_mut().find(|(from, _)| *from == translation.from) {
-                Some((_, makers)) => makers.push(maker),
-                None => makers.push((translation.from, vec![maker])),
+        let mut makers: Vec<Makers> = Vec::new();
+        for (topic, Translation { from, begin, .. }) in wanted {
+            let own = own.iter().find(|(topic, _)| topic == from);
+            let own = own.map(|(_, own)| own.clone());
+            let mut translate = begin()?;
+            if let Some(own) = &own {
+                translate.only(own.numbers.clone());
+            }
+            let maker = Maker { topic: *topic, translate };
+            match makers.iter_mut().find(|makers| makers.from == *from) {
+                Some(makers) => makers.all.push(maker),
+                None => makers.push(Makers { from: *from, own, all: vec![maker] }),
             }
         }
-        makers.sort_by_key(|(from, _)| *from);
+        makers.sort_by_key(|makers| makers.from);
         let (read, sort) = (Block::default(), TopicSort::default());
         let messages = Messages::default();
         Ok(Self {
@@ -113,7 +132,8 @@ impl TranslatedCursor {
         let mut untold = Vec::new();
         let (last, at) = self.last;
         let makers = self.makers.iter_mut();
-        let makers = makers.flat_map(|(from, all)| all.iter_mut().map(|m| (*from, m)));
+        let makers = makers
+            .flat_map(|makers| makers.all.iter_mut().map(|maker| (makers.from, maker)));
         for (from, maker) in makers {
             maker.translate.finish(&mut self.messages)?;
             self.messages.drain(
@@ -136,6 +156,22 @@ impl TranslatedCursor {
         lay(block, bytes, made, |_| at)?;
         damage.into_iter().for_each(|damage| block.report(damage));
         Ok(is_something)
+    }
+}
+
+impl Makers {
+    /// The records of `run` that are to be looked at, each run with the index of its first one:
+    /// all of the part itself, and of those around it what makes groups that begin in the part.
+    fn wanted<'r>(&self, run: Run<'r>, is_own: bool) -> Vec<(usize, Run<'r>)> {
+        if is_own {
+            return vec![(0, run)];
+        }
+        let Some(own) = &self.own else { return Vec::new() };
+        let needs = |run: &Run<'_>| {
+            let first = run.records().next();
+            first.is_some_and(|record| own.needs(record.offset, record.payload.len()))
+        };
+        run.singles().enumerate().filter(|(_, run)| needs(run)).collect()
     }
 }
 
@@ -174,6 +210,7 @@ impl Cursor for TranslatedCursor {
         if !self.reader.fill(&mut self.read)? {
             return self.finish(block);
         }
+        let is_own = self.reader.is_own();
         let Self { makers, offset, read, sort, messages, streams, last, .. } = self;
         // Where each record was before they are sorted, which keeps those of a topic in
         // their order.
@@ -191,29 +228,35 @@ impl Cursor for TranslatedCursor {
         for run in sorted.runs() {
             let of_run = order.get(before..before + run.len()).unwrap_or_default();
             before += run.len();
-            let found = makers.binary_search_by_key(&run.topic(), |(from, _)| *from);
-            let Some((_, makers)) = found.ok().and_then(|at| makers.get_mut(at)) else {
+            let found = makers.binary_search_by_key(&run.topic(), |makers| makers.from);
+            let Some(makers) = found.ok().and_then(|at| makers.get_mut(at)) else {
                 continue;
             };
-            for maker in makers {
-                maker.translate.translate(run, messages)?;
-                messages.drain(
-                    &mut bytes,
-                    &mut damage,
-                    |MadeOf { record, time, place }| {
-                        let Some(of) = of_run.get(record) else { return };
-                        let Some(record) = read.get(*of) else { return };
-                        let time = time.unwrap_or(record.time).later(*offset);
-                        if time == Timestamp::MAX {
-                            untold.insert(*of);
-                            return;
-                        }
-                        let topic = maker.topic;
-                        let stream = streams.get(&(topic, record.stream)).copied();
-                        let stream = stream.unwrap_or(topic.0);
-                        made.push(Made { of: *of, topic, stream, time, place });
-                    },
-                );
+            let told = damage.len();
+            for (first, run) in makers.wanted(run, is_own) {
+                for maker in &mut makers.all {
+                    maker.translate.translate(run, messages)?;
+                    messages.drain(
+                        &mut bytes,
+                        &mut damage,
+                        |MadeOf { record, time, place }| {
+                            let Some(of) = of_run.get(first + record) else { return };
+                            let Some(record) = read.get(*of) else { return };
+                            let time = time.unwrap_or(record.time).later(*offset);
+                            if time == Timestamp::MAX {
+                                untold.insert(*of);
+                                return;
+                            }
+                            let topic = maker.topic;
+                            let stream = streams.get(&(topic, record.stream)).copied();
+                            let stream = stream.unwrap_or(topic.0);
+                            made.push(Made { of: *of, topic, stream, time, place });
+                        },
+                    );
+                }
+            }
+            if !is_own {
+                damage.truncate(told); // who reads that part tells it
             }
         }
         for record in untold.into_iter().filter_map(|index| read.get(index)) {
@@ -222,7 +265,9 @@ impl Cursor for TranslatedCursor {
         let at = |index: usize| read.get(index).map_or(0, |record| record.offset);
         lay(block, bytes, made, at)?;
         damage.into_iter().for_each(|damage| block.report(damage));
-        self.release();
+        if is_own {
+            self.release();
+        }
         Ok(true)
     }
 }

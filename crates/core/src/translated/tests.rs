@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use super::*;
 use crate::{
@@ -137,6 +137,114 @@ fn a_message_of_several_records_may_be_of_several_parts_and_the_last_is_not_lost
     let (seen, _) = read(&log, &Selection::default());
     let wanted = [(101, b"ab".to_vec()), (103, b"cd".to_vec()), (105, b"e".to_vec())];
     assert_eq!(seen, wanted.map(|(time, bytes)| (0, time, bytes)));
+}
+
+/// Makes the second letters of payloads with the same first one, a digit, a message, which is
+/// that digit's; another first letter is damage.
+struct Words {
+    only: Range<u32>,
+    words: BTreeMap<u32, (Timestamp, Vec<u8>)>,
+}
+
+impl Translate for Words {
+    fn only(&mut self, groups: Range<u32>) {
+        self.only = groups;
+    }
+
+    fn translate(&mut self, run: Run<'_>, messages: &mut Messages) -> Result<()> {
+        for record in run.records() {
+            let Some(digit) = char::from(record.payload[0]).to_digit(10) else {
+                messages.lose(record.undecodable());
+                continue;
+            };
+            if self.only.contains(&digit) {
+                let word = self.words.entry(digit).or_default();
+                word.0 = record.time;
+                word.1.push(record.payload[1]);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, messages: &mut Messages) -> Result<()> {
+        for (time, word) in std::mem::take(&mut self.words).into_values() {
+            messages.buffer().extend(word);
+            messages.end_at(0, time);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn groups_are_whole_in_whatever_parts_they_are_read_and_damage_is_told_once() {
+    let sample = Sample::new(&[
+        &[(0, 0, 1, b"0a"), (0, 0, 2, b"0b"), (0, 0, 3, b"1c"), (0, 0, 4, b"0d")],
+        &[(0, 0, 5, b"1e"), (1, 0, 50, b"one"), (0, 0, 6, b"?!"), (0, 0, 7, b"1f")],
+        &[(0, 0, 8, b"1g"), (0, 0, 9, b"?!"), (1, 0, 51, b"two")],
+        &[(0, 0, 10, b"1h"), (0, 0, 11, b"2i"), (0, 0, 12, b"?!"), (0, 0, 13, b"2j")],
+        &[(0, 0, 14, b"2k"), (0, 0, 15, b"3l"), (0, 0, 16, b"4m")],
+    ]);
+    let known = Damage::new(DamageKind::Garbled, 1007..1009);
+    let sample = Arc::new(sample.damaged(1, known.clone()));
+    let nanos = |start: i64, end: i64| TimeRange {
+        start: Timestamp::from_nanos(start),
+        end: Timestamp::from_nanos(end),
+    };
+    let group = |start: u64, earliest: u64, time| Group { start, earliest, time };
+    // Of `1` there is something before it begins, and of `4` nothing is known.
+    let groups = vec![
+        group(0, 0, nanos(1, 5)),
+        group(1000, 4, nanos(3, 11)),
+        group(3002, 3002, nanos(11, 15)),
+        group(4002, 4002, nanos(15, 17)),
+    ];
+    let words = || Translation {
+        from: TopicId(0),
+        topic: sample.manifest.topics[0].clone(),
+        begin: Arc::new(|| {
+            Ok(Box::new(Words { only: 0..u32::MAX, words: BTreeMap::new() }))
+        }),
+    };
+    let plain = Translation {
+        from: TopicId(1),
+        topic: sample.manifest.topics[1].clone(),
+        begin: Arc::new(|| Ok(Box::new(Twice))),
+    };
+    let all = vec![
+        (0, 104, b"abd".to_vec()),
+        (0, 110, b"cefgh".to_vec()),
+        (0, 114, b"ijk".to_vec()),
+        (0, 115, b"l".to_vec()),
+        (0, 116, b"m".to_vec()),
+        (1, 150, b"oneone".to_vec()),
+        (1, 151, b"twotwo".to_vec()),
+    ];
+    for part_bytes in [0, 2000, 3000, 5000] {
+        let translations = vec![words(), plain.clone()];
+        let log = TranslatedLog::new(sample.clone(), translations, 100, true);
+        let groups = [(TopicId(0), groups.clone())].into();
+        let log = log.in_groups_of(groups, part_bytes);
+        let (mut seen, damage) = read(&log, &Selection::default());
+        seen.sort();
+        assert_eq!(seen, all, "{part_bytes}");
+        let undecodable = damage.iter().filter(|d| d.kind == DamageKind::Undecodable);
+        assert_eq!(undecodable.map(|damage| damage.records).sum::<u64>(), 3);
+        assert_eq!(damage.iter().filter(|damage| **damage == known).count(), 1);
+        let times: Vec<_> = log.manifest().parts.iter().map(|part| part.time).collect();
+        match part_bytes {
+            0 => {
+                let words = [nanos(101, 105), nanos(103, 151), nanos(108, 152)];
+                assert_eq!(times[..3], words);
+                assert_eq!(times[3..], [nanos(111, 115), nanos(115, 117)]);
+            }
+            5000 => assert_eq!(times, [nanos(101, 152)]),
+            _ => assert!(times.len() > 1 && times.len() < 5),
+        }
+        // Of some time there are the letters of that time.
+        let late = Selection { time: nanos(114, 116), ..Selection::default() };
+        let wanted = [(0, 114, b"k".to_vec()), (0, 115, b"l".to_vec())];
+        assert_eq!(read(&log, &late).0, wanted, "{part_bytes}");
+    }
 }
 
 #[test]

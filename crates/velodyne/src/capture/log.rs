@@ -3,8 +3,8 @@
 use std::{fmt, sync::Arc};
 
 use logtool_core::{
-    Columns, Cursor, Decoder, Error, ErrorKind, Finding, Findings, Log, Manifest,
-    OpenOptions, Part, Result, Selection, Source, TimeRange, TopicId, Walk,
+    Columns, Cursor, Decoder, Error, ErrorKind, Finding, Findings, Group, Log,
+    Manifest, OpenOptions, Part, Result, Selection, Source, TimeRange, TopicId, Walk,
 };
 
 use crate::{
@@ -129,6 +129,13 @@ impl Log for CaptureLog {
             None => Err(self.manifest.get(topic).err().unwrap_or_else(|| {
                 Error::new(ErrorKind::NoSuch, "a decoder of the topic")
             })),
+        }
+    }
+
+    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<Group>>> {
+        match self.notes.points(topic) {
+            Some(_) => Ok(Some(self.scans_within(topic, time)?.groups())),
+            None => Ok(None),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Scans: turns of the head from one cut to the next.
 
-use logtool_core::{TimeRange, Timestamp};
+use logtool_core::{Group, TimeRange, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -13,11 +13,18 @@ use crate::{
 /// twenty turns a second.
 const BLOCK_TURN: u16 = 10;
 
+/// Lasers of a scan fire so many nanoseconds before its first block at most, in the last
+/// block before: no block takes longer.
+const OVERRUN: i64 = 200_000;
+
 /// Where a scan begins.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScanStart {
     /// The [offset](logtool_core::Record::offset) of the record of its first packet.
     pub offset: u64,
+    /// The offset of the record of the first packet before it of which the last lasers may
+    /// fire in it, as that is so near to the cut; its own if there is none.
+    pub earliest: u64,
     /// The time of that record, in nanoseconds of the log's clock.
     pub nanos: i64,
     /// The block of the packet that is its first.
@@ -42,6 +49,9 @@ pub struct ScanIndex {
     /// Whether the last block may have firings behind the cut, and so in one scan more.
     #[serde(default)]
     runs_over: bool,
+    /// The offset of the first packet of the last scan of which lasers may fire in the next.
+    #[serde(skip)]
+    at_end: Option<u64>,
 }
 
 /// Where the numbers of scans are from.
@@ -121,6 +131,7 @@ impl ScanIndex {
             first = fires(block);
             self.starts.push(ScanStart {
                 offset,
+                earliest: self.at_end.take().unwrap_or(offset),
                 nanos,
                 block,
                 fires: (first, first),
@@ -131,8 +142,28 @@ impl ScanIndex {
         if let Some(last) = self.starts.last_mut() {
             last.fire(first, after);
         }
+        if tracker.is_at_end() {
+            self.at_end.get_or_insert(offset);
+        }
         let left = tracker.last.map_or(TURN, |(after_cut, _)| TURN - after_cut);
         self.runs_over = left <= BLOCK_TURN;
+    }
+
+    /// The points of each scan: where the packets are that they are of, and when their
+    /// lasers fire.
+    pub fn groups(&self) -> Vec<Group> {
+        let group = |start: &ScanStart| {
+            let (first, after) = start.fires;
+            Group {
+                start: start.offset,
+                earliest: start.earliest,
+                time: TimeRange {
+                    start: Timestamp::from_nanos(first.saturating_sub(OVERRUN)),
+                    end: Timestamp::from_nanos(after),
+                },
+            }
+        };
+        self.starts.iter().map(group).collect()
     }
 
     /// The scan in which the packet of this record begins, the blocks of it that begin

@@ -17,6 +17,7 @@ use crate::{
         scan::Scans,
         table::{BOTH, Hits, LAST, STRONGEST, Table},
         timing::{Timing, turned},
+        tracker::AT_CUT,
         two_point::Near,
     },
 };
@@ -314,19 +315,22 @@ impl Unpacker {
     }
 
     /// Puts the firings of a block into `scan`, but those that happen after the cut into
-    /// the next.
+    /// the next. A block that is not [near](AT_CUT) to the cut has none: then it is no rate at
+    /// which a head turns.
     #[inline(always)]
     fn cut(&mut self, block: usize, azimuth: u16, rate: Rate, scan: u32) {
         let left = f64::from(TURN - turned(self.options.cut, azimuth));
         let nanos = &self.timing.nanos[block];
         let head = self.timing.heads[block];
-        if rate.exact <= 0.0 || (nanos[CHANNELS - 1] - head) * rate.exact < left {
+        let is_far = left > f64::from(AT_CUT);
+        let is_before = |nanos: f64| (nanos - head) * rate.exact < left;
+        if rate.exact <= 0.0 || is_far || is_before(nanos[CHANNELS - 1]) {
             self.hits.scan.same = Some(scan);
             return;
         }
         self.hits.scan.same = None;
         for (to, nanos) in self.hits.scan.each.iter_mut().zip(nanos) {
-            *to = scan + u32::from((nanos - head) * rate.exact >= left);
+            *to = scan + u32::from(!is_before(*nanos));
         }
     }
 }

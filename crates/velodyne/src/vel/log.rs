@@ -3,8 +3,8 @@
 use std::{fmt, sync::Arc};
 
 use logtool_core::{
-    Columns, Cursor, Decoder, Error, ErrorKind, Findings, Log, Manifest, OpenOptions,
-    Part, Record, Result, Selection, Source, TimeRange, TopicId, Walk,
+    Columns, Cursor, Decoder, Error, ErrorKind, Findings, Group, Log, Manifest,
+    OpenOptions, Part, Record, Result, Selection, Source, TimeRange, TopicId, Walk,
 };
 
 use crate::{
@@ -140,6 +140,13 @@ impl Log for VelLog {
             None => Err(self.manifest.get(topic).err().unwrap_or_else(|| {
                 Error::new(ErrorKind::NoSuch, "a decoder of the topic")
             })),
+        }
+    }
+
+    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<Group>>> {
+        match self.notes.points == Some(topic) && self.notes.lidar.is_some() {
+            true => Ok(Some(self.scans_within(time)?.groups())),
+            false => Ok(None),
         }
     }
 

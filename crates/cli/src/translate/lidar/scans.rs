@@ -5,7 +5,7 @@
 //! so that both are on one clock, and of the times that are wanted if the points are. (ROS's
 //! driver sends it when the packet of that point has come, at most 1.3 ms later.)
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use anyhow::Result;
 use arrow_array::{
@@ -50,9 +50,9 @@ pub(super) fn scans(
     let begin = Arc::new(move || {
         let columns = Columns { time, ..Columns::all(View::Flat) };
         let decoder = log.decoder(id, &columns)?;
-        let (frame, open) = (frame.clone(), Vec::new());
+        let (frame, only, open) = (frame.clone(), 0..u32::MAX, Vec::new());
         let translator: Box<dyn Translate> =
-            Box::new(Scans { decoder, frame, offset_nanos, kind, open });
+            Box::new(Scans { decoder, frame, offset_nanos, kind, only, open });
         Ok(translator)
     });
     Ok(Translation { from: id, topic: about, begin })
@@ -64,6 +64,8 @@ struct Scans {
     frame: String,
     offset_nanos: i64,
     kind: Kind,
+    /// The numbers of those that are wanted.
+    only: Range<u32>,
     /// The oldest first.
     open: Vec<Scan>,
 }
@@ -80,6 +82,10 @@ struct Scan {
 }
 
 impl Translate for Scans {
+    fn only(&mut self, groups: Range<u32>) {
+        self.only = groups;
+    }
+
     fn translate(
         &mut self,
         run: Run<'_>,
@@ -115,6 +121,9 @@ impl Scans {
         let Some(columns) = Points::of(batch) else { return };
         for row in 0..batch.num_rows() {
             let number = columns.scan.value(row);
+            if !self.only.contains(&number) {
+                continue;
+            }
             let nanos = columns.time.is_valid(row).then(|| columns.time.value(row));
             let found = self.open.iter().position(|scan| scan.number == number);
             let found = match found {

@@ -1,0 +1,180 @@
+//! Scans lie where their groups say, of all samples and of heads that turn like no head.
+
+#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+
+use std::sync::Arc;
+
+use arrow_array::{
+    Array as _, RecordBatch,
+    cast::AsArray as _,
+    types::{TimestampNanosecondType, UInt32Type},
+};
+use bytes::Bytes;
+use logtool_core::{
+    Block, Columns, Decoder as _, Format, Group, Log, OpenOptions, Record, Selection,
+    TimeRange, Timestamp, TopicId, TopicOrigin, View, conformance,
+};
+use logtool_velodyne::{
+    calibration::Calibration,
+    capture,
+    model::{Model, ReturnMode, Sensor},
+    packet::{DATA_BYTES, Firings},
+    points::{PointDecoder, PointOptions, ScanIndex, ScanTracker, Scans},
+    vel,
+};
+
+/// The number of the scan and the time of each point.
+fn rows(points: &RecordBatch) -> Vec<(usize, Option<i64>)> {
+    let scans = points["scan"].as_primitive::<UInt32Type>();
+    let times = points["time"].as_primitive::<TimestampNanosecondType>();
+    let time = |row: usize| times.is_valid(row).then(|| times.value(row));
+    (0..points.num_rows()).map(|row| (scans.value(row) as usize, time(row))).collect()
+}
+
+/// Whether a record of these bytes may hold points of the scan `number`.
+fn may_hold(groups: &[Group], number: usize, offset: u64, len: usize) -> bool {
+    let group = &groups[number.min(groups.len() - 1)];
+    let next = groups.get(number + 1).map_or(u64::MAX, |next| next.start);
+    offset + len as u64 >= group.earliest && offset <= next
+}
+
+/// Asserts that each point of `topic` lies where its group does and is of its times; says
+/// how many points there are.
+fn assert_points(name: &str, log: &dyn Log, topic: TopicId) -> usize {
+    let groups = log.groups(topic, TimeRange::ALL).unwrap().unwrap();
+    assert!(groups.is_sorted_by_key(|group| group.start), "{name}");
+    assert!(groups.iter().all(|group| group.earliest <= group.start), "{name}");
+    let topics = [topic].into_iter().collect();
+    let selection = Selection { topics, ..Selection::default() };
+    let mut decoder = log.decoder(topic, &Columns::all(View::Flat)).unwrap();
+    let (mut block, mut count) = (Block::default(), 0);
+    for part in log.manifest().plan(&selection, 1 << 20) {
+        let mut cursor = log.read(&part, &selection).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            for run in block.runs().flat_map(logtool_core::Run::singles) {
+                decoder.append(run, &mut Vec::new());
+                let Record { offset, payload, .. } = run.records().next().unwrap();
+                for (number, time) in rows(&decoder.take().unwrap()) {
+                    let of = format!("{name}: scan {number} at {offset}");
+                    assert!(may_hold(&groups, number, offset, payload.len()), "{of}");
+                    assert!(number <= groups.len(), "{of}");
+                    let group = groups.get(number).or(groups.last()).unwrap();
+                    let is_of_it =
+                        |time| group.time.contains(Timestamp::from_nanos(time));
+                    assert!(time.is_none_or(is_of_it), "{of}: {time:?} {group:?}");
+                    count += 1;
+                }
+            }
+        }
+    }
+    count
+}
+
+#[test]
+fn all_points_of_samples_lie_in_their_groups() {
+    let formats: [(&dyn Format, &[&str]); 2] =
+        [(&capture::FORMAT, &["pcap", "pcapng"]), (&vel::FORMAT, &["vel"])];
+    for (format, extensions) in formats {
+        for folder in ["velodyne", "velodyne/pcap_variants"] {
+            for (name, bytes) in conformance::samples(folder, extensions) {
+                let bytes: Bytes = bytes;
+                let Ok(log) = format.open(Arc::new(bytes), OpenOptions::default())
+                else {
+                    continue;
+                };
+                for (id, topic) in log.manifest().topics() {
+                    let is_points = topic.origin == TopicOrigin::Derived;
+                    if is_points && log.decoder(id, &Columns::default()).is_ok() {
+                        let count = assert_points(&name, &*log, id);
+                        assert!(count > 0, "{name}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What is as good as random, from 0 to below `below`.
+fn any(state: &mut u64, below: u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state % below
+}
+
+#[test]
+fn points_of_a_head_that_jumps_lie_in_their_groups_too() {
+    let state = &mut 11;
+    let mut ahead = 0;
+    for round in 0..60 {
+        let models = [
+            Model::Hdl64eS2,
+            Model::Hdl64eS1,
+            Model::Vlp16,
+            Model::Hdl32e,
+            Model::Vls128,
+        ];
+        let returns = [ReturnMode::Strongest, ReturnMode::Dual][round % 2];
+        let sensor = Sensor { model: models[round / 2 % 5], returns };
+        let mut options = PointOptions::default();
+        options.cut = any(state, 36_000) as u16;
+        let (mut azimuth, mut nanos) = (any(state, 36_000), 1_000_000_000_000);
+        let mut packets: Vec<(i64, Vec<u8>)> = Vec::new();
+        for _ in 0..1_000 {
+            match any(state, 40) {
+                0 => azimuth += any(state, 36_000),
+                1 => nanos += any(state, 300_000_000) as i64,
+                2 => azimuth += 36_000 - any(state, 300),
+                _ => {}
+            }
+            // Some packets are no lidar's.
+            let step = if any(state, 50) == 0 {
+                any(state, 9_000)
+            } else {
+                5 + any(state, 90)
+            };
+            let mut packet = vec![1; DATA_BYTES];
+            for (block, bytes) in packet.chunks_exact_mut(100).enumerate() {
+                let lower =
+                    sensor.model == Model::Hdl64eS2 || sensor.model == Model::Hdl64eS1;
+                let head =
+                    if lower && block % 2 == 1 { [255, 221] } else { [255, 238] };
+                let turned = azimuth + block as u64 * step;
+                bytes[..2].copy_from_slice(&head);
+                bytes[2..4].copy_from_slice(&((turned % 36_000) as u16).to_le_bytes());
+            }
+            azimuth += 12 * step;
+            nanos += sensor.packet_nanos() as i64;
+            packets.push((nanos, packet));
+        }
+        let (mut tracker, mut index) =
+            (ScanTracker::new(sensor, options), ScanIndex::default());
+        let offset = |at: usize| (at * DATA_BYTES) as u64;
+        for (at, (nanos, packet)) in packets.iter().enumerate() {
+            let outline = Firings::new(packet).unwrap().outline();
+            index.add(
+                &mut tracker,
+                &outline,
+                offset(at),
+                Timestamp::from_nanos(*nanos),
+            );
+        }
+        let groups = index.groups();
+        let calibration = Calibration::of_model(sensor.model);
+        let decoder =
+            PointDecoder::new(sensor, &calibration, options, &Columns::default());
+        let mut decoder = decoder.unwrap().with_scans(Scans::Indexed(Arc::new(index)));
+        for (at, (nanos, packet)) in packets.iter().enumerate() {
+            let time = Timestamp::from_nanos(*nanos);
+            let (topic, payload, offset) = (TopicId(0), &packet[..], offset(at));
+            decoder.add(Record { topic, stream: 0, time, payload, offset });
+            for (number, _) in rows(&decoder.take().unwrap()) {
+                let of = format!("{sensor} {round}: scan {number} in packet {at}");
+                assert!(may_hold(&groups, number, offset, DATA_BYTES - 1), "{of}");
+                ahead +=
+                    usize::from(groups.get(number).is_some_and(|g| g.start > offset));
+            }
+        }
+    }
+    assert!(ahead > 0, "no point is of a scan that begins in the next packet");
+}
