@@ -19,6 +19,8 @@ use crate::{
 /// So many parts more are begun than there are threads that read: who takes longer for one than
 /// for others finds the next ones read.
 const MORE: usize = 3;
+/// But only one more, if the part before took so much memory.
+const MUCH: usize = 8 << 20;
 /// More parts are begun if they take less memory than this together.
 const LITTLE: usize = 512 << 10;
 /// Parts in a row are read as one that is so long at most, if little is wanted of them.
@@ -28,10 +30,10 @@ const JOINED: u64 = 64 << 20;
 /// by the other threads of the current rayon pool.
 ///
 /// A few parts are in memory at a time, three more than there are threads that read (those
-/// of the pool, and the caller if it is none of them), or some more of which little is wanted,
-/// and of each no more than some 8 MiB, or a block if that is longer. Nobody waits for what nobody
-/// has begun: whatever else the pool does, the caller then reads the part itself. In a
-/// pool of one thread the caller reads everything.
+/// of the pool, and the caller if it is none of them), one more if they take much memory, or
+/// some more of which little is wanted, and of each no more than some 8 MiB, or a block if that
+/// is longer. Nobody waits for what nobody has begun: whatever else the pool does, the caller
+/// then reads the part itself. In a pool of one thread the caller reads everything.
 ///
 /// What was read is [released](crate::Source::release) part by part.
 ///
@@ -182,6 +184,10 @@ impl<'l> ReadAhead<'l> {
 
     /// How many parts may be begun, if they are like the last one.
     fn width(&self) -> usize {
+        let is_known = self.before < usize::MAX;
+        if self.width > MORE && is_known && self.before >= MUCH {
+            return self.width - MORE + 1;
+        }
         let light = LITTLE / self.before.max(1);
         self.width.saturating_add(light).min(self.most)
     }

@@ -6,6 +6,7 @@
 
 mod cursor;
 mod groups;
+mod making;
 mod messages;
 mod reader;
 mod rows;
@@ -22,15 +23,18 @@ use crate::{
     raw::RawDecoder,
     source::Source,
     time::{Clock, ClockZero},
-    topic::{Stream, Topic, TopicId, TopicSet},
-    translated::{cursor::TranslatedCursor, groups::Groups, reader::Reader},
+    topic::{Stream, Topic, TopicId},
+    translated::{
+        groups::Groups,
+        making::{InTurn, Making},
+    },
 };
 
 pub use self::{messages::Messages, rows::RowTranslator};
 
 /// Parts with groups are as long together as this, or as one is: what is read twice is a part
 /// of the log beneath and some of the next.
-const PART_BYTES: u64 = 2 << 20;
+const PART_BYTES: u64 = 1 << 20;
 
 /// Makes records of one topic into messages of another.
 pub trait Translate: Send {
@@ -73,15 +77,8 @@ pub struct Translation {
 
 /// See the module.
 pub struct TranslatedLog {
-    log: Arc<dyn Log>,
     manifest: Manifest,
-    translations: Vec<Translation>,
-    offset: i64,
-    /// What messages are made of that are made of several records, if the log is not in the
-    /// parts that the one beneath has.
-    groups: Option<Groups>,
-    /// What the streams of the log beneath are, if they are told apart.
-    streams: Arc<Streams>,
+    making: Making,
 }
 
 /// The streams of topics by those that they are made of.
@@ -122,9 +119,14 @@ impl TranslatedLog {
             remarks: beneath.remarks.clone(),
             notes: String::new(),
         };
-        let (offset, groups) = (offset_nanos, None);
-        let streams = Default::default();
-        Self { log, manifest, translations, offset, groups, streams }
+        let making = Making {
+            log,
+            translations: translations.into(),
+            offset: offset_nanos,
+            groups: None,
+            streams: Default::default(),
+        };
+        Self { manifest, making }
     }
 
     /// The same with the streams that the log beneath has, of each topic those of the one
@@ -132,8 +134,8 @@ impl TranslatedLog {
     #[must_use]
     pub fn with_streams(mut self) -> Self {
         let (mut all, mut streams) = (Vec::new(), Streams::new());
-        for (id, one) in (0..).map(TopicId).zip(&self.translations) {
-            let beneath = (0..).zip(&self.log.manifest().streams);
+        for (id, one) in self.making.topics() {
+            let beneath = (0..).zip(&self.making.log.manifest().streams);
             for (old, stream) in beneath.filter(|(_, of)| of.topic == one.from) {
                 streams.insert((id, old), all.len() as u32);
                 all.push(Stream { topic: id, ..stream.clone() });
@@ -144,7 +146,7 @@ impl TranslatedLog {
                 topic.latched.iter().filter_map(|old| streams.get(&(id, *old)));
             topic.latched = latched.copied().collect();
         }
-        (self.manifest.streams, self.streams) = (all, Arc::new(streams));
+        (self.manifest.streams, self.making.streams) = (all, Arc::new(streams));
         self
     }
 
@@ -155,7 +157,7 @@ impl TranslatedLog {
         let parts = std::mem::take(&mut self.manifest.parts);
         self.manifest.parts =
             parts.into_iter().reduce(Part::with).into_iter().collect();
-        self.groups = Some(Groups::default());
+        self.making.groups = Some(Arc::default());
         self
     }
 
@@ -174,17 +176,18 @@ impl TranslatedLog {
     ) -> Self {
         let groups = Groups::new(groups);
         let grouped = groups.topics();
-        let froms = self.translations.iter().map(|one| one.from);
+        let Making { log, translations, offset, .. } = &self.making;
+        let froms = translations.iter().map(|one| one.from);
         let others = froms.filter(|from| !grouped.contains(*from)).collect();
-        let parts = groups.parts(&*self.log, &others, part_bytes).into_iter();
-        let parts = parts.map(|part| moved(&part, &self.translations, self.offset));
+        let parts = groups.parts(&**log, &others, part_bytes).into_iter();
+        let parts = parts.map(|part| moved(&part, translations, *offset));
         self.manifest.parts = parts.collect();
-        for (id, one) in (0..).map(TopicId).zip(&self.translations) {
+        for (id, one) in self.making.topics() {
             if grouped.contains(one.from) {
                 self.manifest.reach.remove(&id); // messages are of the times of their parts
             }
         }
-        self.groups = Some(groups);
+        self.making.groups = Some(Arc::new(groups));
         self
     }
 }
@@ -195,27 +198,15 @@ impl Log for TranslatedLog {
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        let wanted = (0..).map(TopicId).zip(&self.translations);
-        let wanted = wanted.filter(|(id, _)| selection.topics.contains(*id));
-        let wanted: Vec<_> = wanted.collect();
-        let topics: TopicSet = wanted.iter().map(|(_, one)| one.from).collect();
-        let back = self.offset.saturating_neg();
-        let time = selection.time.later(back);
-        let part = Part {
-            bytes: part.bytes.clone(),
-            topics: topics.clone(),
-            time: part.time.later(back),
-        };
-        let own = match &self.groups {
-            Some(groups) => groups.own(&topics, &part.bytes),
-            None => Vec::new(),
-        };
-        let selection = Selection { topics, time };
-        let reader = Reader::new(self.log.clone(), &part, selection, &own);
-        let cursor =
-            TranslatedCursor::begin(reader, &wanted, &own, self.offset, &self.streams)?;
-        let source = self.groups.as_ref().map(|_| self.log.source().clone());
-        Ok(Box::new(cursor.releasing(source, part.bytes.start)))
+        if self.making.groups.is_none() {
+            return Ok(Box::new(self.making.read(part, selection)?));
+        }
+        let all = &self.manifest.parts;
+        let first = all.partition_point(|own| own.bytes.start < part.bytes.start);
+        let parts = all.iter().skip(first);
+        let parts = parts.take_while(|own| own.bytes.end <= part.bytes.end);
+        let (making, parts) = (self.making.clone(), parts.cloned().collect());
+        Ok(Box::new(InTurn::new(making, parts, selection.clone())))
     }
 
     /// The bytes of the messages: to decode is for the new log's format.
@@ -225,7 +216,7 @@ impl Log for TranslatedLog {
     }
 
     fn source(&self) -> &Arc<dyn Source> {
-        self.log.source()
+        self.making.log.source()
     }
 }
 
@@ -252,7 +243,7 @@ impl Translation {
 impl fmt::Debug for TranslatedLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TranslatedLog")
-            .field("offset", &self.offset)
+            .field("offset", &self.making.offset)
             .finish_non_exhaustive()
     }
 }

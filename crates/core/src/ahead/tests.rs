@@ -59,11 +59,13 @@ fn no_more_than_a_few_parts_are_begun() {
     in_pools(|| {
         let log = Scripted::new((0..100).map(|part| vec![block(part)]).collect());
         let heavy = Play::Block(vec![(0, vec![0; LITTLE])]);
+        let very_heavy = Play::Block(vec![(0, vec![0; MUCH])]);
         let is_outside = rayon::current_thread_index().is_none();
-        let most = rayon::current_num_threads() + usize::from(is_outside) + MORE;
+        let readers = rayon::current_num_threads() + usize::from(is_outside);
         for (log, most) in [
-            (log, 3 * most),
-            (Scripted::new(vec![vec![heavy.clone(), heavy]; 100]), most),
+            (log, 3 * (readers + MORE)),
+            (Scripted::new(vec![vec![heavy.clone(), heavy]; 100]), readers + MORE),
+            (Scripted::new(vec![vec![very_heavy]; 20]), readers + 1),
         ] {
             let (mut ahead, mut block) = (read(&log), Block::default());
             for _ in 0..10 {

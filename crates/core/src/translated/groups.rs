@@ -54,8 +54,9 @@ impl Groups {
         own.fold(TimeRange::EMPTY, |all, group| all.cover(&group.time))
     }
 
-    /// The parts of `log`, joined to so many bytes where they are shorter, with the times that what is made of them has: of their
-    /// groups, and of records of `others`, the topics of which each record becomes something.
+    /// The parts of `log`, joined to `part_bytes` where they are shorter, with the times that
+    /// what is made of them has: of their groups, and of records of `others`, the topics of
+    /// which each record becomes something.
     pub(super) fn parts(
         &self,
         log: &dyn Log,

@@ -1,8 +1,11 @@
 //! What records become, one behind the other.
 
-use std::ops::Range;
+use std::{mem, ops::Range};
 
 use crate::{block::Run, damage::Damage, time::Timestamp};
+
+/// So many bytes are not copied, but given away with their memory.
+const LONG: usize = 1 << 20;
 
 /// The messages that a [translator](crate::Translate) makes of a run of records.
 #[derive(Debug, Default)]
@@ -81,7 +84,10 @@ impl Messages {
         mut each: impl FnMut(MadeOf),
     ) {
         let before = bytes.len();
-        bytes.append(&mut self.bytes);
+        match before == 0 && self.bytes.len() >= LONG {
+            true => mem::swap(bytes, &mut self.bytes),
+            false => bytes.append(&mut self.bytes),
+        }
         for made in self.made.drain(..) {
             let place = before + made.place.start..before + made.place.end;
             each(MadeOf { place, ..made });

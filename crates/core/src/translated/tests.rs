@@ -40,8 +40,13 @@ fn twice(sample: Sample, froms: &[u32]) -> TranslatedLog {
 type Seen = (Vec<(u32, i64, Vec<u8>)>, Vec<Damage>);
 
 fn read(log: &TranslatedLog, selection: &Selection) -> Seen {
+    read_in(log, selection, 0)
+}
+
+/// What is read of parts of about `target` bytes.
+fn read_in(log: &TranslatedLog, selection: &Selection, target: u64) -> Seen {
     let (mut seen, mut damage, mut block) = (Vec::new(), Vec::new(), Block::default());
-    for part in log.manifest().plan(selection, 0) {
+    for part in log.manifest().plan(selection, target) {
         let mut cursor = log.read(&part, selection).unwrap();
         while cursor.fill(&mut block).unwrap() {
             let told = |r: crate::Record<'_>| {
@@ -225,6 +230,10 @@ fn groups_are_whole_in_whatever_parts_they_are_read_and_damage_is_told_once() {
         let groups = [(TopicId(0), groups.clone())].into();
         let log = log.in_groups_of(groups, part_bytes);
         let (mut seen, damage) = read(&log, &Selection::default());
+        for target in [2000, u64::MAX] {
+            let joined = read_in(&log, &Selection::default(), target);
+            assert_eq!(joined, (seen.clone(), damage.clone()), "{target}");
+        }
         seen.sort();
         assert_eq!(seen, all, "{part_bytes}");
         let undecodable = damage.iter().filter(|d| d.kind == DamageKind::Undecodable);

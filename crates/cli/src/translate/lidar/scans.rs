@@ -50,9 +50,10 @@ pub(super) fn scans(
     let begin = Arc::new(move || {
         let columns = Columns { time, ..Columns::all(View::Flat) };
         let decoder = log.decoder(id, &columns)?;
-        let (frame, only, open) = (frame.clone(), 0..u32::MAX, Vec::new());
+        let (frame, only) = (frame.clone(), 0..u32::MAX);
+        let (open, spare) = (Vec::new(), Vec::new());
         let translator: Box<dyn Translate> =
-            Box::new(Scans { decoder, frame, offset_nanos, kind, only, open });
+            Box::new(Scans { decoder, frame, offset_nanos, kind, only, open, spare });
         Ok(translator)
     });
     Ok(Translation { from: id, topic: about, begin })
@@ -68,9 +69,12 @@ struct Scans {
     only: Range<u32>,
     /// The oldest first.
     open: Vec<Scan>,
+    /// Those that have ended, whose memory the next ones take.
+    spare: Vec<Scan>,
 }
 
 /// A scan.
+#[derive(Default)]
 struct Scan {
     number: u32,
     /// The time of the record that it was last added to from, if its points tell none.
@@ -139,8 +143,9 @@ impl Scans {
                 if self.open.len() >= MOST_OPEN {
                     self.close(0, record, messages);
                 }
-                let (points, times) = (Vec::new(), Vec::new());
-                self.open.push(Scan { number, recorded: time, points, times });
+                let mut scan = self.spare.pop().unwrap_or_default();
+                scan.begin(number);
+                self.open.push(scan);
                 self.open.len() - 1
             });
             if let Some(scan) = self.open.get_mut(at) {
@@ -153,24 +158,31 @@ impl Scans {
 
     /// Ends the scan at `at`, at the record with this index.
     fn close(&mut self, at: usize, record: usize, messages: &mut Messages) {
-        let scan = self.open.remove(at);
-        let number = scan.number;
+        let mut scan = self.open.remove(at);
         let last = scan.times.iter().flatten().max().copied();
         let last = last.map_or(scan.recorded, Timestamp::from_nanos);
-        let (nanos, points) = scan.finish();
+        let nanos = scan.finish();
         let cloud = Cloud {
-            number,
+            number: scan.number,
             nanos: nanos.saturating_add(self.offset_nanos),
             frame: &self.frame,
             step: STEP as u32,
-            points: &points,
+            points: &scan.points,
         };
         self.kind.put_cloud(&cloud, messages.buffer());
         messages.end_at(record, last);
+        self.spare.push(scan);
     }
 }
 
 impl Scan {
+    /// Begins anew, as that with this number.
+    fn begin(&mut self, number: u32) {
+        self.number = number;
+        self.points.clear();
+        self.times.clear();
+    }
+
     /// Whether a point of the time `nanos` is no longer taken.
     fn is_full(&self, nanos: Option<i64>) -> bool {
         let first = self.times.first().copied().flatten();
@@ -179,11 +191,11 @@ impl Scan {
             || since.is_some_and(|since| since.saturating_abs() > MOST_NANOS)
     }
 
-    /// The time of its first point, and the points with theirs.
-    fn finish(self) -> (i64, Vec<u8>) {
-        let Self { mut points, times, .. } = self;
+    /// Puts the times of the points into them, and says that of the first.
+    fn finish(&mut self) -> i64 {
+        let Self { points, times, .. } = self;
         let first = times.iter().flatten().min().copied().unwrap_or_default();
-        for (point, time) in points.chunks_exact_mut(STEP).zip(&times) {
+        for (point, time) in points.chunks_exact_mut(STEP).zip(&*times) {
             let since = time.map(|time| time.saturating_sub(first));
             let seconds = since.map_or(f32::NAN, |since| (since as f64 / 1e9) as f32);
             let nanos = since.and_then(|since| u32::try_from(since).ok());
@@ -192,7 +204,7 @@ impl Scan {
             let place = point.get_mut(TIMES).unwrap_or_default();
             place.iter_mut().zip(times).for_each(|(place, byte)| *place = byte);
         }
-        (first, points)
+        first
     }
 }
 
