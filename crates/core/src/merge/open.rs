@@ -16,6 +16,9 @@ use crate::{
 
 /// This share of the budget is read at a time of a part of which something was forgotten.
 const SHARE: usize = 16;
+/// So many parts are paused at a time. Of more, the shortest are read again from their start:
+/// what a reader of one keeps may be long, and all parts may overlap.
+pub(super) const PAUSED: usize = 16;
 /// What is told of a part of which the first records came too late.
 const LATE: &str = "the log says that this part begins later than it does, so that its first \
                     records come after later ones";
@@ -92,25 +95,21 @@ impl Merge<'_> {
                 if self.held > self.budget {
                     self.narrow(&mut lane);
                 }
+            } else if self.stretches() + lane.cost() >= self.budget / 2 {
+                // Of stretches that begin early and end late, or are whole parts, many are open
+                // at a time.
+                self.known.insert(rank, Known::Mixed(lane.first()));
+                lane.is_stretch = false;
+                self.held += lane.cost();
+                self.narrow(&mut lane);
             } else if lane.cost() >= self.budget / SHARE
                 && let Some(begin) = self.next_begin(rank, lane.read())
+                && lane.times().start < begin
+                && let (Some(reader), Some(from)) = (reader.take(), lane.from())
             {
-                // Of stretches that begin early and end late, many are open at a time.
-                let is_too_much = self.stretches() + lane.cost() >= self.budget / 2;
-                if lane.times().start < begin
-                    && !is_too_much
-                    && let (Some(reader), Some(from)) = (reader.take(), lane.from())
-                {
-                    self.paused.insert(rank, Paused { reader, from });
-                    self.again.push(Reverse((begin, rank, lane.read())));
-                    break;
-                }
-                if is_too_much {
-                    self.known.insert(rank, Known::Mixed(lane.first()));
-                    lane.is_stretch = false;
-                    self.held += lane.cost();
-                    self.narrow(&mut lane);
-                }
+                self.pause(rank, Paused { reader, from });
+                self.again.push(Reverse((begin, rank, lane.read())));
+                break;
             }
         }
         lane.finish();
@@ -128,6 +127,20 @@ impl Merge<'_> {
         }
         self.seat(lane);
         Ok(())
+    }
+
+    /// Keeps the reader of part `rank`, and no more than a few.
+    fn pause(&mut self, rank: u32, paused: Paused) {
+        self.paused.insert(rank, paused);
+        if self.paused.len() > PAUSED {
+            let length = |rank: u32| {
+                let bytes = &self.parts[rank as usize].1.bytes;
+                bytes.end - bytes.start
+            };
+            let ranks = self.paused.keys().copied();
+            let shortest = ranks.min_by_key(|rank| (length(*rank), *rank));
+            shortest.and_then(|rank| self.paused.remove(&rank));
+        }
     }
 
     /// How much memory the stretches take that are open.

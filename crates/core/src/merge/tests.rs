@@ -345,3 +345,27 @@ fn stretches_that_begin_early_and_end_late_stay_within_bounds() {
     // All take 2.5 MB.
     assert!(most < 340_000, "{most}");
 }
+
+#[test]
+fn many_parts_of_the_same_times_stay_within_bounds() {
+    let block = |at: i64, part: u8| {
+        Play::Block((0..10).map(|number| (at + number, vec![part; 100])).collect())
+    };
+    // Parts that are shorter than a stretch, and longer ones.
+    for (parts, blocks, bound) in [(250, 2, 340_000), (60, 60, 400_000)] {
+        let part = |part: u8| (0..blocks).map(|at| block(at * 10, part)).collect();
+        let parts: Vec<Vec<Play>> = (0..parts).map(part).collect();
+        let want = sorted(all(&parts));
+        let log = Scripted::new(parts);
+        let mut merge = merge(&log, 200_000);
+        let (mut records, mut most) = (Records::new(), 0);
+        while let Some((_, record)) = merge.next().unwrap() {
+            records.push((record.time.as_nanos(), record.payload.to_vec()));
+            most = most.max(merge.lanes.iter().flatten().map(Lane::cost).sum());
+            assert!(merge.paused.len() <= open::PAUSED);
+        }
+        assert!(records == want, "they come in order");
+        // All take 1.2 MB and 8 MB.
+        assert!(most < bound, "{most}");
+    }
+}
