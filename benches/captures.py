@@ -18,8 +18,8 @@ def packets(path, size=None):
         at += 16 + length
 
 
-def repeat(path, out, megabytes, size=None):
-    """Writes the packets of `path` to `out`, over and over, until that is so long."""
+def repeat(path, out, megabytes, size=None, clock=False):
+    """Writes the packets of `path` to `out`, over and over, until that is so long; with `clock`, the lidar's own goes on, too."""
     all_of_it = list(packets(path, size))
     span = all_of_it[-1][0] - all_of_it[0][0]
     span += span // (len(all_of_it) - 1)
@@ -28,5 +28,14 @@ def repeat(path, out, megabytes, size=None):
         file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
         for turn in range(max(1, megabytes * 1_000_000 // length)):
             for micros, frame in all_of_it:
+                frame = later(frame, turn * span) if clock else frame
                 seconds, micros = divmod(micros + turn * span, 1_000_000)
                 file.write(struct.pack("<4I", seconds, micros, len(frame), len(frame)) + frame)
+
+
+def later(frame, micros):
+    """A frame with a data packet (42 bytes of heads, 1,206 of data, the microseconds of the hour at 1,200) that much later."""
+    if len(frame) != 1248:
+        return frame
+    told = struct.unpack_from("<I", frame, 1242)[0]
+    return frame[:1242] + struct.pack("<I", (told + micros) % 3_600_000_000) + frame[1246:]

@@ -324,6 +324,19 @@ fn parts_that_go_back_in_time_again_and_again_come_in_order_in_little_memory() {
     }
 }
 
+/// Asserts that records come as `want` has them; says how much memory all lanes take at most.
+fn most_in_order(log: &Scripted, budget: usize, want: &Records) -> usize {
+    let mut merge = merge(log, budget);
+    let (mut records, mut most) = (Records::new(), 0);
+    while let Some((_, record)) = merge.next().unwrap() {
+        records.push((record.time.as_nanos(), record.payload.to_vec()));
+        most = most.max(merge.lanes.iter().flatten().map(Lane::cost).sum());
+        assert!(merge.paused.len() <= open::PAUSED);
+    }
+    assert!(records == *want, "they come in order");
+    most
+}
+
 #[test]
 fn stretches_that_begin_early_and_end_late_stay_within_bounds() {
     let block = |at: i64| {
@@ -335,13 +348,7 @@ fn stretches_that_begin_early_and_end_late_stay_within_bounds() {
     let parts = vec![(0..1000).map(block).collect()];
     let want = sorted(all(&parts));
     let log = Scripted::new(parts);
-    let mut merge = merge(&log, 200_000);
-    let (mut records, mut most) = (Records::new(), 0);
-    while let Some((_, record)) = merge.next().unwrap() {
-        records.push((record.time.as_nanos(), record.payload.to_vec()));
-        most = most.max(merge.lanes.iter().flatten().map(Lane::cost).sum());
-    }
-    assert!(records == want, "they come in order");
+    let most = most_in_order(&log, 200_000, &want);
     // All take 2.5 MB.
     assert!(most < 340_000, "{most}");
 }
@@ -357,14 +364,7 @@ fn many_parts_of_the_same_times_stay_within_bounds() {
         let parts: Vec<Vec<Play>> = (0..parts).map(part).collect();
         let want = sorted(all(&parts));
         let log = Scripted::new(parts);
-        let mut merge = merge(&log, 200_000);
-        let (mut records, mut most) = (Records::new(), 0);
-        while let Some((_, record)) = merge.next().unwrap() {
-            records.push((record.time.as_nanos(), record.payload.to_vec()));
-            most = most.max(merge.lanes.iter().flatten().map(Lane::cost).sum());
-            assert!(merge.paused.len() <= open::PAUSED);
-        }
-        assert!(records == want, "they come in order");
+        let most = most_in_order(&log, 200_000, &want);
         // All take 1.2 MB and 8 MB.
         assert!(most < bound, "{most}");
     }
