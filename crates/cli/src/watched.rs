@@ -60,6 +60,12 @@ impl Watched {
         opened
     }
 
+    fn saw(&self, bytes: &Bytes) {
+        if !self.is_over.load(Relaxed) {
+            self.tell(bytes.len() as u64);
+        }
+    }
+
     fn tell(&self, bytes: u64) {
         let read = self.read.fetch_add(bytes, Relaxed).saturating_add(bytes);
         if self.since.elapsed() > A_MOMENT {
@@ -82,11 +88,11 @@ impl Source for Watched {
     }
 
     fn read_at(&self, range: Range<u64>) -> io::Result<Bytes> {
-        let bytes = self.source.read_at(range)?;
-        if !self.is_over.load(Relaxed) {
-            self.tell(bytes.len() as u64);
-        }
-        Ok(bytes)
+        self.source.read_at(range).inspect(|bytes| self.saw(bytes))
+    }
+
+    fn peek(&self, range: Range<u64>) -> io::Result<Bytes> {
+        self.source.peek(range).inspect(|bytes| self.saw(bytes))
     }
 
     fn release(&self, range: Range<u64>) {

@@ -26,6 +26,13 @@ pub trait Source: Send + Sync {
     /// The bytes of `range`, or as many of them as the source has.
     fn read_at(&self, range: Range<u64>) -> io::Result<Bytes>;
 
+    /// The same of a few bytes, of which nobody wants the neighbours: a memory map may copy
+    /// them, which is quicker than to map the pages around them, and then has nothing to
+    /// [release](Self::release).
+    fn peek(&self, range: Range<u64>) -> io::Result<Bytes> {
+        self.read_at(range)
+    }
+
     /// Whether there are no bytes.
     fn is_empty(&self) -> bool {
         self.len() == 0

@@ -16,8 +16,9 @@ use crate::{
     wire::{self, ChunkInfo, Framed, Header},
 };
 
-/// How much is read at once.
+/// How much is read at once where one record follows on another, and of the first.
 const WINDOW: u64 = 16 << 10;
+const NEAR: u64 = 4 << 10;
 /// How much is looked at for a header, at first.
 const HEAD: u64 = 512;
 /// How much is looked at for the next record after a broken one, and how much of that
@@ -101,17 +102,21 @@ impl Tops {
         let end = self.start + self.bytes.len() as u64;
         let need = need.min(self.source.len().saturating_sub(at));
         if at < self.start || at.saturating_add(need) > end {
+            let goes_on = at <= end && at >= self.start;
+            let len = need.max(if goes_on { WINDOW } else { NEAR });
             self.pass(at);
-            self.bytes =
-                self.source.read_at(at..at.saturating_add(need.max(WINDOW)))?;
+            let range = at..at.saturating_add(len);
+            self.bytes = match len <= WINDOW {
+                true => self.source.peek(range)?,
+                false => self.source.read_at(range)?,
+            };
             self.start = at;
         }
         let skip = usize::try_from(at - self.start).unwrap_or(usize::MAX);
         Ok(self.bytes.slice(skip.min(self.bytes.len())..))
     }
 
-    /// Lets go what lies before `at`, skipped data too: of a memory map, more came with what
-    /// was looked at.
+    /// Lets go what lies before `at`, skipped data too: somebody may have mapped them.
     fn pass(&mut self, at: u64) {
         if !mem::take(&mut self.bytes).is_empty() {
             self.source.release(self.start..at.max(self.start));

@@ -12,7 +12,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use logtool_core::Source;
+use logtool_core::{FileSource, Source};
 use memmap2::Mmap;
 
 /// A page that is read brings those before and after it into memory, which lie in one large piece of
@@ -27,9 +27,11 @@ const TOGETHER: u64 = 12 << 20;
 /// ones.
 const PLACES: usize = 4;
 
-/// A mapped file. Reading from it copies nothing.
+/// A mapped file. Reading from it copies nothing, but for a few bytes here and there.
 pub(crate) struct MappedSource {
     map: Arc<Map>,
+    /// The same file, not mapped.
+    file: FileSource,
     bytes: Bytes,
     /// What may be let go and is still there; last what grew last.
     passed: Mutex<Vec<Range<u64>>>,
@@ -64,7 +66,8 @@ pub(crate) fn map(
     let pages = unsafe { Mmap::map(file)? };
     let map = Arc::new(Map { pages, _watch: Box::new(watch) });
     let bytes = Bytes::from_owner(Share(map.clone()));
-    Ok(MappedSource { map, bytes, passed: Mutex::default() })
+    let file = FileSource::new(file.try_clone()?)?;
+    Ok(MappedSource { map, file, bytes, passed: Mutex::default() })
 }
 
 impl MappedSource {
@@ -96,6 +99,10 @@ impl Source for MappedSource {
 
     fn read_at(&self, range: Range<u64>) -> io::Result<Bytes> {
         self.bytes.read_at(range)
+    }
+
+    fn peek(&self, range: Range<u64>) -> io::Result<Bytes> {
+        self.file.read_at(range)
     }
 
     /// Lets the pages go, so that a log that is longer than the memory does not fill
@@ -173,6 +180,19 @@ mod tests {
         assert_eq!(sum, len);
         let kept = resident("pages.bin");
         assert!(kept <= TOGETHER + PIECE, "{kept} bytes");
+    }
+
+    #[test]
+    fn what_is_only_peeked_at_is_not_mapped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("peeked.bin");
+        std::fs::write(&path, [3; 9 << 20]).unwrap();
+        let mapped = map(&File::open(&path).unwrap(), ()).unwrap();
+        for at in (0..8 << 20).step_by(1 << 20) {
+            assert_eq!(mapped.peek(at..at + 100).unwrap(), [3; 100][..]);
+        }
+        assert_eq!(resident("peeked.bin"), 0);
+        assert!(mapped.peek(9 << 20..10 << 20).unwrap().is_empty());
     }
 
     #[test]

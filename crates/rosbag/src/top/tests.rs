@@ -2,9 +2,12 @@ use std::{io, sync::Mutex};
 
 use super::*;
 
-/// Zeros, and which of them were let go.
+/// Zeros, and which of them were mapped, and let go.
 #[derive(Default)]
-struct Zeros(Mutex<Vec<Range<u64>>>);
+struct Zeros {
+    mapped: Mutex<Vec<Range<u64>>>,
+    released: Mutex<Vec<Range<u64>>>,
+}
 
 impl Source for Zeros {
     fn len(&self) -> u64 {
@@ -12,12 +15,17 @@ impl Source for Zeros {
     }
 
     fn read_at(&self, range: Range<u64>) -> io::Result<Bytes> {
+        self.mapped.lock().unwrap().push(range.clone());
+        self.peek(range)
+    }
+
+    fn peek(&self, range: Range<u64>) -> io::Result<Bytes> {
         let len = range.end.min(self.len()) - range.start.min(self.len());
         Ok(vec![0; len as usize].into())
     }
 
     fn release(&self, range: Range<u64>) {
-        self.0.lock().unwrap().push(range);
+        self.released.lock().unwrap().push(range);
     }
 }
 
@@ -29,8 +37,21 @@ fn what_lies_behind_is_let_go_also_the_chunks_that_nobody_looked_into() {
         tops.bytes(at, HEAD).unwrap();
     }
     drop(tops);
-    let released = zeros.0.lock().unwrap().clone();
+    let released = zeros.released.lock().unwrap().clone();
     let released: Vec<_> =
         released.into_iter().filter(|range| !range.is_empty()).collect();
-    assert_eq!(released, [4_117..5_000_000, 100..100 + WINDOW]);
+    assert_eq!(released, [4_117..5_000_000, 100..100 + NEAR]);
+}
+
+#[test]
+fn no_pages_are_mapped_for_heads() {
+    let zeros = Arc::new(Zeros::default());
+    let mut tops = Tops::new(zeros.clone());
+    for at in [0, 600_000, 604_000, 1_200_000] {
+        assert!(tops.bytes(at, HEAD).unwrap().len() as u64 >= HEAD);
+    }
+    assert!(zeros.mapped.lock().unwrap().is_empty());
+    let long = 2_000_000..2_000_000 + (1 << 20);
+    tops.data(&long).unwrap().unwrap();
+    assert_eq!(*zeros.mapped.lock().unwrap(), [long]);
 }
