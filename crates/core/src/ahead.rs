@@ -1,5 +1,6 @@
 //! Reading parts on all processors, ahead of who wants their records in order.
 
+mod encoding;
 mod slot;
 mod spare;
 
@@ -7,6 +8,7 @@ use std::{collections::VecDeque, fmt, mem, sync::Arc, vec};
 
 use crate::{
     ahead::{
+        encoding::Encoding,
         slot::Slot,
         spare::{GATHERED, Spare},
     },
@@ -14,6 +16,7 @@ use crate::{
     error::Result,
     log::{Cursor, Log},
     manifest::{Part, Selection},
+    sink::Encoder,
 };
 
 /// So many parts more are begun than there are threads that read: who takes longer for one than
@@ -73,6 +76,8 @@ pub struct ReadAhead<'l> {
     ended: usize,
     /// Whether parts are released when they are read.
     releases: bool,
+    /// What encodes the records, if something does.
+    encoding: Option<Encoding>,
 }
 
 /// A part that is begun, or some in a row.
@@ -105,6 +110,13 @@ impl<'l> ReadAhead<'l> {
         self
     }
 
+    /// The same, with the records [encoded](Block::encoded) by whoever reads them; they are of the
+    /// extract with the index `from`.
+    #[must_use]
+    pub(crate) fn encoding(self, encoder: Arc<dyn Encoder>, from: usize) -> Self {
+        Self { encoding: Some(Encoding(encoder, from)), ..self }
+    }
+
     /// The same of several logs, of which the parts name the index; they are not
     /// released.
     pub(crate) fn of_logs(
@@ -133,6 +145,7 @@ impl<'l> ReadAhead<'l> {
             len,
             ended,
             releases,
+            encoding: None,
         }
     }
 
@@ -218,7 +231,12 @@ impl<'l> ReadAhead<'l> {
             && let Some((log, part, count)) = self.next()
         {
             let (from, selection) = &self.logs[log];
-            let slot = Arc::new(Slot::new(from.read(&part, selection)));
+            let cursor = from.read(&part, selection);
+            let cursor = match &self.encoding {
+                Some(encoding) => cursor.map(|cursor| encoding.of(cursor)),
+                None => cursor,
+            };
+            let slot = Arc::new(Slot::new(cursor));
             if self.width > 1 {
                 let (slot, spare) = (slot.clone(), self.spare.clone());
                 rayon::spawn(move || {

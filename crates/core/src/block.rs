@@ -11,6 +11,7 @@ use bytes::Bytes;
 
 use crate::{
     damage::{Damage, DamageKind},
+    error::Result,
     shift::Shift,
     time::Timestamp,
     topic::TopicId,
@@ -65,6 +66,8 @@ pub struct Block {
     origin: Origin,
     entries: Vec<Entry>,
     damage: Vec<Damage>,
+    /// What an encoder made of the records.
+    encoded: Vec<u8>,
 }
 
 /// What a byte of the block is in the file.
@@ -202,7 +205,31 @@ impl Block {
             Origin::Gathered(places) => size_of_val(places.as_slice()),
             Origin::Plain(_) | Origin::Unpacked(_) => 0,
         };
-        size_of::<Self>() + self.bytes.len() + entries + places
+        size_of::<Self>() + self.bytes.len() + self.encoded.len() + entries + places
+    }
+
+    /// Puts what `encode` makes of each record in the place of their payloads, which are let go.
+    ///
+    /// # Errors
+    /// Those of `encode`.
+    pub(crate) fn encode(
+        &mut self,
+        mut encode: impl FnMut(Record<'_>, &mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let mut encoded = std::mem::take(&mut self.encoded);
+        encoded.clear();
+        self.iter().try_for_each(|record| encode(record, &mut encoded))?;
+        self.encoded = encoded;
+        self.bytes = Bytes::new();
+        for entry in &mut self.entries {
+            (entry.start, entry.end) = (0, 0);
+        }
+        Ok(())
+    }
+
+    /// What the records were [encoded](Self::encode) to.
+    pub(crate) fn encoded(&mut self) -> &mut Vec<u8> {
+        &mut self.encoded
     }
 
     /// Brings all records onto another clock.

@@ -154,16 +154,35 @@ impl Copying<'_> {
     fn read(&mut self, plan: Vec<Part>) -> Result<()> {
         let lengths: Vec<u64> =
             plan.iter().map(|part| part.bytes.end - part.bytes.start).collect();
+        let (log, selection) = (self.job.log, &self.job.selection);
+        let is_whole = |part: &Part| is_wholly_wanted(log.manifest(), part, selection);
+        // Where little is wanted, there is little to encode.
+        let encodes = self.retime.is_none() && plan.iter().all(is_whole);
+        let encoder = encodes.then(|| self.sink.encoder()).flatten();
+        let encodes = encoder.is_some();
+        let ahead = ReadAhead::new(log, plan, selection.clone());
+        let mut ahead = match encoder {
+            Some(encoder) => ahead.encoding(encoder, self.job.from),
+            None => ahead.gathering(),
+        };
         let mut block = Block::default();
-        let mut ahead =
-            ReadAhead::new(self.job.log, plan, self.job.selection.clone()).gathering();
         for length in lengths {
             while ahead.fill_part(&mut block)? {
-                self.block(&block)?;
+                match encodes {
+                    true => self.encoded(&mut block)?,
+                    false => self.block(&block)?,
+                }
             }
             (self.job.progress)(length);
         }
         Ok(())
+    }
+
+    /// Copies the records of `block`, which are encoded.
+    fn encoded(&mut self, block: &mut Block) -> Result<()> {
+        self.copied.damage.extend_from_slice(block.damage());
+        self.copied.records += block.len() as u64;
+        self.sink.write_encoded(block.encoded())
     }
 
     /// Copies the records of `block`.

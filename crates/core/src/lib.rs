@@ -138,7 +138,8 @@ pub use crate::{
     shape::TimeBase,
     shift::Shift,
     sink::{
-        Extract, LeftOut, Output, RecordSink, TableSink, TableWriter, WriteOptions,
+        Encoder, Extract, LeftOut, Output, RecordSink, TableSink, TableWriter,
+        WriteOptions,
     },
     source::{FileSource, Source},
     text::text,

@@ -7,6 +7,7 @@ use std::{
 
 use crate::{
     error::{Error, ErrorKind, Result},
+    sink::Output,
     source::Source,
 };
 
@@ -41,6 +42,20 @@ impl<W: Write + Seek> Place<W> {
     pub fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.attempt(|out| out.write_all(bytes))?;
         self.at += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Appends `bytes`, and [takes](Output::give) their memory, or leaves it.
+    ///
+    /// # Errors
+    /// `Io`, as of [`put`](Self::put).
+    pub fn give(&mut self, bytes: &mut Vec<u8>) -> Result<()>
+    where
+        W: Output,
+    {
+        let len = bytes.len() as u64;
+        self.attempt(|out| out.give(bytes))?;
+        self.at += len;
         Ok(())
     }
 

@@ -2,7 +2,9 @@
 
 use std::{
     collections::BTreeMap,
-    io::{Seek, Write},
+    fs::File,
+    io::{self, Cursor, Seek, Write},
+    sync::Arc,
 };
 
 use arrow_array::RecordBatch;
@@ -11,7 +13,7 @@ use arrow_schema::SchemaRef;
 use crate::{
     block::Record,
     damage::Damage,
-    error::Result,
+    error::{Error, ErrorKind, Result},
     manifest::{Manifest, Part, Selection},
     shift::Shift,
     source::Source,
@@ -65,9 +67,49 @@ pub struct WriteOptions {
 }
 
 /// Where the bytes of a new log go.
-pub trait Output: Write + Seek + Send {}
+pub trait Output: Write + Seek + Send {
+    /// Writes all of `bytes`, and leaves them empty: who writes later what it is given may keep
+    /// their memory until then, and gives other in its place. By itself, it writes and clears
+    /// them.
+    fn give(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
+        self.write_all(bytes)?;
+        bytes.clear();
+        Ok(())
+    }
+}
 
-impl<O: Write + Seek + Send + ?Sized> Output for O {}
+impl Output for File {}
+
+impl Output for Cursor<Vec<u8>> {}
+
+impl Output for Cursor<&mut Vec<u8>> {}
+
+impl<O: Output + ?Sized> Output for &mut O {
+    fn give(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
+        (**self).give(bytes)
+    }
+}
+
+impl<O: Output + ?Sized> Output for Box<O> {
+    fn give(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
+        (**self).give(bytes)
+    }
+}
+
+/// Puts records into the form that they have in a log, wherever in it they are: so that any
+/// thread can, whichever writes.
+pub trait Encoder: Send + Sync {
+    /// Adds `record`, of the extract with the index `from`, to `bytes`.
+    ///
+    /// # Errors
+    /// Those of [`RecordSink::write`].
+    fn encode(
+        &self,
+        from: usize,
+        record: Record<'_>,
+        bytes: &mut Vec<u8>,
+    ) -> Result<()>;
+}
 
 /// Takes records as they are: a writer of a log format, made for some
 /// [extracts](Extract) of other logs.
@@ -77,6 +119,22 @@ pub trait RecordSink: Send {
     /// # Errors
     /// `NoSuch` if there is no such extract, or its topic is none that was wanted.
     fn write(&mut self, from: usize, record: Record<'_>) -> Result<()>;
+
+    /// What puts records of all extracts into the form of the log, if that hangs on nothing but
+    /// the record; nothing otherwise.
+    fn encoder(&self) -> Option<Arc<dyn Encoder>> {
+        None
+    }
+
+    /// Writes what the [encoder](Self::encoder) made of records, and leaves `bytes` empty, as
+    /// [`Output::give`] does.
+    ///
+    /// # Errors
+    /// `Unsupported` where there is no encoder, and whatever ends the writing.
+    fn write_encoded(&mut self, bytes: &mut Vec<u8>) -> Result<()> {
+        let _ = bytes;
+        Err(Error::new(ErrorKind::Unsupported, "the log has no encoder of records"))
+    }
 
     /// Takes all that lies in `part` of the extract with the index `from` as the bytes
     /// that it is, without looking into it, and says how many records that were; or

@@ -210,7 +210,7 @@ impl Taking {
 }
 
 impl Taken {
-    fn new<W: std::io::Write + std::io::Seek>(
+    fn new<W: Output>(
         writer: &mut Writer<W>,
         extract: &Extract<'_>,
         translations: BTreeMap<TopicId, Translation>,
@@ -282,7 +282,7 @@ impl Taken {
 
 /// A channel of `topic` that has the same numbers as in another file: its own, and that of its
 /// schema.
-fn same_channel<W: std::io::Write + std::io::Seek>(
+fn same_channel<W: Output>(
     writer: &mut Writer<W>,
     topic: &Topic,
     (id, schema): (u16, u16),
@@ -302,7 +302,7 @@ fn same_channel<W: std::io::Write + std::io::Seek>(
 }
 
 /// The schema of `topic`, as it is; none where nothing is told of it.
-fn schema<W: std::io::Write + std::io::Seek>(
+fn schema<W: Output>(
     writer: &mut Writer<W>,
     manifest: &Manifest,
     topic: &Topic,

@@ -9,12 +9,9 @@ mod chunks;
 mod encode;
 mod filling;
 
-use std::{
-    collections::BTreeMap,
-    io::{Seek, Write},
-};
+use std::collections::BTreeMap;
 
-use logtool_core::{Error, ErrorKind, Place, Queue, Result, Timestamp};
+use logtool_core::{Error, ErrorKind, Output, Place, Queue, Result, Timestamp};
 
 use crate::{
     chunk::Compression,
@@ -112,7 +109,7 @@ struct Statistics {
     times: Option<(u64, u64)>,
 }
 
-impl<W: Write + Seek> Writer<W> {
+impl<W: Output> Writer<W> {
     /// Starts a file in `out`, which is empty.
     ///
     /// # Errors

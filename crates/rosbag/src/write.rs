@@ -80,6 +80,8 @@ pub struct Writer<W> {
     by_id: HashMap<u32, usize>,
     filling: Filling,
     queue: Queue<Result<Packed>>,
+    /// Buffers of chunks that are out.
+    spare: Vec<Vec<u8>>,
     chunks: Vec<ChunkInfo>,
     index_order: IndexOrder,
 }
@@ -112,6 +114,8 @@ struct Written {
 #[derive(Debug)]
 struct Packed {
     bytes: Vec<u8>,
+    /// A buffer that is free.
+    free: Vec<u8>,
     /// How long it was before.
     size: usize,
     told: Told,
@@ -149,6 +153,7 @@ impl<W: Write + Seek> Writer<W> {
             by_id: HashMap::new(),
             filling: Filling::default(),
             queue: Queue::new(),
+            spare: Vec::new(),
             chunks: Vec::new(),
             index_order: encode::INDEX_ORDER,
         }
@@ -278,16 +283,22 @@ impl<W: Write + Seek> Writer<W> {
     }
 
     fn end_chunk(&mut self) -> Result<()> {
-        let Some(full) = self.filling.take(self.index_order) else { return Ok(()) };
+        let room = self.spare.pop().unwrap_or_default();
+        let Some(full) = self.filling.take(self.index_order, room) else {
+            return Ok(());
+        };
         if self.options.compression == Compression::None {
             let Full { bytes, told } = full;
-            return self.put_chunk(Packed { size: bytes.len(), bytes, told });
+            let (size, free) = (bytes.len(), Vec::new());
+            return self.put_chunk(Packed { bytes, free, size, told });
         }
         let compression = self.options.compression;
+        let room = self.spare.pop().unwrap_or_default();
         self.queue.push(move || {
             let Full { bytes, told } = full;
             let size = bytes.len();
-            Ok(Packed { bytes: compression.pack(bytes)?, size, told })
+            let (bytes, free) = compression.pack(bytes, room)?;
+            Ok(Packed { bytes, free, size, told })
         });
         while let Some(packed) = self.queue.next() {
             self.put_chunk(packed?)?;
@@ -296,7 +307,7 @@ impl<W: Write + Seek> Writer<W> {
     }
 
     fn put_chunk(&mut self, packed: Packed) -> Result<()> {
-        let Packed { bytes, size, told } = packed;
+        let Packed { bytes, free, size, told } = packed;
         let too_long = |_| Error::new(ErrorKind::Limit, "a chunk of 4 GiB or more");
         let size = u32::try_from(size).map_err(too_long)?;
         let packed_len = u32::try_from(bytes.len()).map_err(too_long)?;
@@ -306,8 +317,20 @@ impl<W: Write + Seek> Writer<W> {
         self.place.put(&bytes)?;
         self.place.put(&told.index)?;
         self.place.flush()?;
+        self.use_again(bytes);
+        self.use_again(free);
         self.chunks.push(ChunkInfo { at, summary: told.summary });
         Ok(())
+    }
+
+    /// Keeps a buffer for the next chunks, unless it is far longer than they are. There are no
+    /// more than the chunks under way have.
+    fn use_again(&mut self, mut buffer: Vec<u8>) {
+        let room = 1..=4 * self.options.chunk_bytes as usize;
+        if room.contains(&buffer.capacity()) {
+            buffer.clear();
+            self.spare.push(buffer);
+        }
     }
 }
 

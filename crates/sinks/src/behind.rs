@@ -9,23 +9,30 @@ use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-/// So many bytes are written at once, or more.
+use logtool_core::Output;
+
+/// So many bytes are put together to be written at once.
 const PIECE: usize = 256 << 10;
 
-/// Whoever gives so many at once has put them together before, or copies them, and writes
-/// them himself: that they are copied once more would cost more than it spares.
+/// Of whoever shows so many at once they are written at once: that they are copied once more
+/// would cost more than it spares. Those whom they are given are [kept](Output::give).
 const LONG: usize = 96 << 10;
 
-/// So many pieces may wait.
-const WAITING: usize = 12;
+/// Where so many wait, another thread is asked to write them: to wake one for less takes longer
+/// than it spares.
+const WORTH: usize = 512 << 10;
+
+/// So many bytes may wait, and the piece with which they are exceeded.
+const WAITING: usize = 3 << 20;
 
 /// A new file that other threads of the current rayon pool write, while whoever gives it its
 /// bytes goes on.
 ///
-/// Nobody waits for what nobody has begun: who has given more than a few pieces of 256 KiB
-/// writes them himself, and so he does what is long. A pool of one thread writes everything
-/// as it is given. What went wrong is told by a later call, by [`finish`](Self::finish) at the
-/// latest. Dropping it drops the file, but what is being written is written before.
+/// Nobody waits for what nobody has begun: who is more than 3 MiB ahead writes them himself, and
+/// so he does what is long and not [given](Output::give). A pool of one thread writes everything
+/// as it comes. What went wrong is told by a later call, by [`finish`](Self::finish) at the
+/// latest; to flush it waits for nothing. Dropping it drops the file, but what is being written
+/// is written before.
 pub struct Behind<F: Write + Seek + Send + 'static> {
     shared: Arc<Shared<F>>,
     /// What is put together.
@@ -43,7 +50,11 @@ struct State<F> {
     /// Nothing while somebody writes, or after the end.
     file: Option<F>,
     is_busy: bool,
+    /// Whether a task of the pool is to write, which may not have begun.
+    is_asked: bool,
     waiting: VecDeque<Vec<u8>>,
+    /// How many bytes wait.
+    bytes: usize,
     /// Pieces that are written.
     spare: Vec<Vec<u8>>,
     error: Option<io::Error>,
@@ -53,8 +64,15 @@ impl<F: Write + Seek + Send + 'static> Behind<F> {
     /// Writes to `file`, of which nothing is written yet.
     pub fn new(file: F) -> Self {
         let (waiting, spare) = (VecDeque::new(), Vec::new());
-        let state =
-            State { file: Some(file), is_busy: false, waiting, spare, error: None };
+        let state = State {
+            file: Some(file),
+            is_busy: false,
+            is_asked: false,
+            waiting,
+            bytes: 0,
+            spare,
+            error: None,
+        };
         let shared = Shared { state: Mutex::new(state), changed: Condvar::new() };
         let is_alone = rayon::current_num_threads() == 1;
         Self { shared: Arc::new(shared), piece: Vec::new(), position: 0, is_alone }
@@ -65,31 +83,42 @@ impl<F: Write + Seek + Send + 'static> Behind<F> {
     /// # Errors
     /// Whatever went wrong with writing.
     pub fn finish(mut self) -> io::Result<F> {
-        self.flush()?;
-        let file = self.shared.lock().file.take();
-        file.ok_or_else(|| io::Error::other("the file is finished"))
+        let file = self.settle()?.file.take();
+        let mut file = file.ok_or_else(|| io::Error::other("the file is finished"))?;
+        file.flush()?;
+        Ok(file)
     }
 
     /// Waits until all is written that was given.
     fn settle(&mut self) -> io::Result<MutexGuard<'_, State<F>>> {
-        if !self.piece.is_empty() {
-            self.hand_over()?;
-        }
+        self.hand_over_piece()?;
         let state = self.shared.settled();
         state.told()?;
         Ok(state)
     }
 
     /// Lets somebody write what is put together.
-    fn hand_over(&mut self) -> io::Result<()> {
+    fn hand_over_piece(&mut self) -> io::Result<()> {
+        if !self.piece.is_empty() {
+            let mut piece = mem::take(&mut self.piece);
+            let handed = self.hand_over(&mut piece);
+            self.piece = piece;
+            handed?;
+        }
+        Ok(())
+    }
+
+    /// Lets somebody write `piece`, and leaves another, which is empty.
+    fn hand_over(&self, piece: &mut Vec<u8>) -> io::Result<()> {
         let mut state = self.shared.lock();
-        while state.waiting.len() >= WAITING {
+        while state.bytes >= WAITING {
             state = self.shared.write_or_wait(state);
         }
         state.told()?;
         let empty = state.spare.pop().unwrap_or_default();
-        state.waiting.push_back(mem::replace(&mut self.piece, empty));
-        if state.waiting.len() == 1 && !state.is_busy {
+        state.bytes += piece.len();
+        state.waiting.push_back(mem::replace(piece, empty));
+        if state.bytes >= WORTH && !mem::replace(&mut state.is_asked, true) {
             let shared = self.shared.clone();
             rayon::spawn(move || shared.write_waiting());
         }
@@ -98,12 +127,13 @@ impl<F: Write + Seek + Send + 'static> Behind<F> {
 }
 
 impl<F: Write> Shared<F> {
-    /// Writes what waits, unless somebody does.
+    /// Writes what waits, unless somebody does: who comes next with a piece then asks again.
     fn write_waiting(&self) {
         let mut state = self.lock();
         while !state.is_busy && !state.waiting.is_empty() {
             state = self.write_or_wait(state);
         }
+        state.is_asked = false;
     }
 
     /// Writes what waits first, or waits until somebody has who does.
@@ -116,11 +146,12 @@ impl<F: Write> Shared<F> {
             return woken.unwrap_or_else(PoisonError::into_inner);
         }
         let Some(mut file) = state.file.take() else {
-            state.waiting.clear();
+            state.forget();
             return state;
         };
         state.is_busy = true;
         let piece = state.waiting.pop_front();
+        state.bytes -= piece.as_ref().map_or(0, Vec::len);
         drop(state);
         let write = || piece.as_deref().map_or(Ok(()), |bytes| file.write_all(bytes));
         let written = panic::catch_unwind(AssertUnwindSafe(write));
@@ -128,7 +159,7 @@ impl<F: Write> Shared<F> {
         let mut state = self.lock();
         (state.file, state.is_busy) = (Some(file), false);
         if let Err(err) = written.unwrap_or_else(panicked) {
-            state.waiting.clear();
+            state.forget();
             state.error.get_or_insert(err);
         }
         state.spare.extend(piece.map(|mut piece| {
@@ -155,6 +186,12 @@ impl<F: Write> Shared<F> {
 }
 
 impl<F> State<F> {
+    /// Leaves unwritten what waits.
+    fn forget(&mut self) {
+        self.waiting.clear();
+        self.bytes = 0;
+    }
+
     /// What went wrong, as often as anybody asks.
     fn told(&self) -> io::Result<()> {
         self.error.as_ref().map_or(Ok(()), |err| Err(again(err)))
@@ -178,14 +215,28 @@ impl<F: Write + Seek + Send + 'static> Write for Behind<F> {
         }
         self.position += bytes.len() as u64;
         if self.piece.len() >= PIECE {
-            self.hand_over()?;
+            self.hand_over_piece()?;
         }
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let mut state = self.settle()?;
-        state.file.as_mut().map_or(Ok(()), F::flush)
+        self.shared.lock().told()
+    }
+}
+
+impl<F: Write + Seek + Send + 'static> Output for Behind<F> {
+    fn give(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
+        if self.is_alone || bytes.len() < LONG {
+            self.write_all(bytes)?;
+            bytes.clear();
+            return Ok(());
+        }
+        self.hand_over_piece()?;
+        let len = bytes.len() as u64;
+        self.hand_over(bytes)?;
+        self.position += len;
+        Ok(())
     }
 }
 
@@ -204,7 +255,7 @@ impl<F: Write + Seek + Send + 'static> Seek for Behind<F> {
 impl<F: Write + Seek + Send + 'static> Drop for Behind<F> {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
-        state.waiting.clear();
+        state.forget();
         drop(state);
         // Whoever wrote may be the last to know of this, and is not to drop the file.
         drop(self.shared.settled().file.take());

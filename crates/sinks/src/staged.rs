@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-use logtool_core::{Error, ErrorKind, Result};
+use logtool_core::{Error, ErrorKind, Output, Result};
 use tempfile::TempPath;
 
 use crate::{error::at_path, partition::Partition};
@@ -336,6 +336,8 @@ impl Seek for Staged {
         Ok(self.position)
     }
 }
+
+impl Output for Staged {}
 
 impl Drop for Staged {
     fn drop(&mut self) {

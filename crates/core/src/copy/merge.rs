@@ -35,10 +35,20 @@ pub fn merge(
         sink.beside(from, &**job.log.source())?;
     }
     let mut copied = vec![Copied::default(); jobs.len()];
-    let batches = Batches::new(merge);
+    let encoder = sink.encoder();
+    let encodes = encoder.is_some();
+    let batches = Batches::new(merge, encoder);
     rayon::in_place_scope(|scope| {
         while let Some(mut batch) = batches.next(scope) {
-            write(&batch, sink, &mut copied)?;
+            match encodes {
+                true => sink.write_encoded(batch.encoded())?,
+                false => write(&batch, sink)?,
+            }
+            for (from, count) in batch.counts() {
+                if let Some(copied) = copied.get_mut(from) {
+                    copied.records += count;
+                }
+            }
             progress(batch.len() as u64);
             for (from, damage) in batch.take_damage() {
                 if let Some(copied) = copied.get_mut(from) {
@@ -57,18 +67,8 @@ pub fn merge(
 }
 
 /// Writes the records of `batch`.
-fn write(
-    batch: &Batch,
-    sink: &mut dyn RecordSink,
-    copied: &mut [Copied],
-) -> Result<()> {
-    for (from, record) in batch.records() {
-        sink.write(from, record)?;
-        if let Some(copied) = copied.get_mut(from) {
-            copied.records += 1;
-        }
-    }
-    Ok(())
+fn write(batch: &Batch, sink: &mut dyn RecordSink) -> Result<()> {
+    batch.records().try_for_each(|(from, record)| sink.write(from, record))
 }
 
 impl std::fmt::Debug for MergeJob<'_> {

@@ -1,10 +1,19 @@
 //! What arrives of logs that were made for it.
 
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
 use crate::{
+    block::Record,
     copy::{CopyJob, MergeJob, Restamp, copy, held, merge},
     damage::{Damage, DamageKind},
+    error::Result,
     manifest::Selection,
+    pools::in_pools,
     sample::{Kept, Sample, Told},
+    sink::{Encoder, RecordSink},
     time::{TimeRange, Timestamp},
     topic::{TopicId, TopicSet},
 };
@@ -118,4 +127,68 @@ fn logs_are_merged_in_the_order_of_time_the_first_first() {
     let copied = merge(&[job(&one), job(&other)], &mut sink.clone(), NOTHING).unwrap();
     assert_eq!(sink.times(), [(0, 1), (1, 2), (0, 5), (1, 5), (0, 6), (1, 9)]);
     assert_eq!(copied.iter().map(|c| c.records).collect::<Vec<_>>(), [3, 3]);
+}
+
+/// Encodes the payloads of records, and keeps what is written.
+#[derive(Clone, Default)]
+struct Payloads {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    /// How many records were written that were not encoded.
+    single: Arc<AtomicUsize>,
+}
+
+struct Payload;
+
+impl Encoder for Payload {
+    fn encode(&self, _: usize, record: Record<'_>, bytes: &mut Vec<u8>) -> Result<()> {
+        bytes.extend(record.payload);
+        Ok(())
+    }
+}
+
+impl RecordSink for Payloads {
+    fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
+        self.single.fetch_add(1, Relaxed);
+        Payload.encode(from, record, &mut self.bytes.lock().unwrap())
+    }
+
+    fn encoder(&self) -> Option<Arc<dyn Encoder>> {
+        Some(Arc::new(Payload))
+    }
+
+    fn write_encoded(&mut self, bytes: &mut Vec<u8>) -> Result<()> {
+        self.bytes.lock().unwrap().append(bytes);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn what_readers_encode_is_written_in_the_order_of_the_file() {
+    in_pools(|| {
+        for (end, want, single) in
+            [(7, &b"aaaabbbbccccddddeeeeffff"[..], 0), (4, b"aaaabbbbcccc", 3)]
+        {
+            let (log, sink) = (three_parts(), Payloads::default());
+            let selection = Selection { time: times(0, end), ..Selection::default() };
+            let job = job(&log, selection, false);
+            let copied = copy(&job, None, &mut sink.clone()).unwrap();
+            assert_eq!(*sink.bytes.lock().unwrap(), want);
+            assert_eq!(copied.records, want.len() as u64 / 4);
+            // Where little is wanted, records are written one by one.
+            assert_eq!(sink.single.load(Relaxed), single);
+        }
+        let (one, other, sink) = (three_parts(), three_parts(), Payloads::default());
+        let job = |log| MergeJob { log, selection: Selection::default() };
+        let copied =
+            merge(&[job(&one), job(&other)], &mut sink.clone(), NOTHING).unwrap();
+        assert_eq!(copied.iter().map(|c| c.records).collect::<Vec<_>>(), [6, 6]);
+        let twice = [b"aaaa", b"bbbb", b"cccc", b"dddd", b"eeee", b"ffff"];
+        let twice: Vec<u8> = twice.iter().flat_map(|text| text.repeat(2)).collect();
+        assert_eq!(*sink.bytes.lock().unwrap(), twice);
+        assert_eq!(sink.single.load(Relaxed), 0);
+    });
 }

@@ -8,13 +8,16 @@ use crate::{
     damage::Damage,
     error::{Error, Result},
     merge::Merge,
+    sink::Encoder,
 };
 
 /// So many records are in a batch at most.
 const RECORDS: usize = 1 << 14;
 /// They are of so many blocks at most, or of blocks of so many bytes.
 const BLOCKS: usize = 64;
-const BYTES: usize = 4 << 20;
+pub(super) const BYTES: usize = 4 << 20;
+/// Where they are encoded, they are about so many bytes of those, which stay in the caches.
+pub(super) const ENCODED_BYTES: usize = 256 << 10;
 
 /// Some records in their order.
 #[derive(Debug, Default)]
@@ -22,8 +25,12 @@ pub(crate) struct Batch {
     /// The blocks that they are of, and how much memory these take.
     blocks: Vec<Arc<Block>>,
     cost: usize,
+    /// About how much of that their own share is.
+    share: usize,
     pieces: Vec<Piece>,
     records: usize,
+    /// What they were encoded to, if something encodes them.
+    encoded: Vec<u8>,
     /// The parts that end with them, or ended before.
     closed: Vec<(usize, Range<u64>)>,
     /// What was found damaged on the way, with the index of the log.
@@ -58,6 +65,29 @@ impl Batch {
         })
     }
 
+    /// How many records there are of the log with each index, piece by piece.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (usize, u64)> {
+        self.pieces.iter().map(|piece| (piece.log as usize, u64::from(piece.count)))
+    }
+
+    /// Encodes the records; what cannot be ends the reading before them.
+    pub(crate) fn encode(&mut self, encoder: &dyn Encoder) {
+        let mut encoded = mem::take(&mut self.encoded);
+        encoded.clear();
+        let failed = self
+            .records()
+            .try_for_each(|(from, record)| encoder.encode(from, record, &mut encoded));
+        self.encoded = encoded;
+        if let Err(err) = failed {
+            self.failed = Some(err);
+        }
+    }
+
+    /// What the records were encoded to.
+    pub(crate) fn encoded(&mut self) -> &mut Vec<u8> {
+        &mut self.encoded
+    }
+
     /// Whether there is nothing behind these records, or nothing that can be read.
     pub(crate) fn is_last(&self) -> bool {
         self.records == 0 || self.failed.is_some()
@@ -73,8 +103,11 @@ impl Batch {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    fn is_full(&self) -> bool {
-        self.records >= RECORDS || self.blocks.len() >= BLOCKS || self.cost >= BYTES
+    fn is_full(&self, bytes: usize) -> bool {
+        self.records >= RECORDS
+            || self.blocks.len() >= BLOCKS
+            || self.cost >= BYTES
+            || self.share >= bytes
     }
 
     /// The number of `block`, which is one of the last, or new.
@@ -90,16 +123,16 @@ impl Batch {
 }
 
 impl Merge<'_> {
-    /// Refills `batch`, of which nobody needs the records any more, with the next ones: none
-    /// where all logs are at their end, or cannot be read on.
-    pub(crate) fn fill(&mut self, batch: &mut Batch) {
+    /// Refills `batch`, of which nobody needs the records any more, with the next ones, some
+    /// `bytes` of them: none where all logs are at their end, or cannot be read on.
+    pub(crate) fn fill(&mut self, batch: &mut Batch, bytes: usize) {
         self.closed.append(&mut batch.closed);
         self.release();
-        let Batch { blocks, pieces, .. } = mem::take(batch);
-        (batch.blocks, batch.pieces) = (blocks, pieces);
+        let Batch { blocks, pieces, encoded, .. } = mem::take(batch);
+        (batch.blocks, batch.pieces, batch.encoded) = (blocks, pieces, encoded);
         batch.blocks.drain(..).for_each(|block| self.give_back(block));
         batch.pieces.clear();
-        while !batch.is_full() {
+        while !batch.is_full(bytes) {
             match self.settle() {
                 Ok(Some(lane)) => self.add(lane, batch),
                 Ok(None) => break,
@@ -120,6 +153,7 @@ impl Merge<'_> {
         let count = lane.run(limit).min(RECORDS);
         let log = self.parts[lane.rank as usize].0 as u32;
         if let Some((block, pieces)) = lane.pieces(count) {
+            batch.share += block.cost() / block.len().max(1) * count;
             let block = batch.number(block);
             let piece = |place: Range<usize>| Piece {
                 log,

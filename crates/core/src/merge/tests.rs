@@ -1,6 +1,6 @@
 //! The order of time, against the plainest of sorts.
 
-use super::*;
+use super::{batch::BYTES, *};
 use crate::{
     damage::DamageKind,
     error::ErrorKind,
@@ -76,7 +76,7 @@ fn by_blocks(merge: Merge<'_>) -> Records {
 fn by_batches(mut merge: Merge<'_>) -> Records {
     let (mut batch, mut records) = (Batch::default(), Records::new());
     loop {
-        merge.fill(&mut batch);
+        merge.fill(&mut batch, BYTES);
         let before = records.len();
         records.extend(batch.records().map(|(log, record)| {
             assert_eq!((log, batch.len() > 0), (0, true));
@@ -268,7 +268,7 @@ fn of_a_batch_the_error_comes_behind_the_records() {
     let block = |time| Play::Block(vec![(time, vec![1])]);
     let log = Scripted::new(vec![vec![block(3)], vec![block(20), Play::Error]]);
     let (mut merge, mut batch) = (merge(&log, BUDGET), Batch::default());
-    merge.fill(&mut batch);
+    merge.fill(&mut batch, BYTES);
     let times: Vec<i64> = batch.records().map(|(_, r)| r.time.as_nanos()).collect();
     assert_eq!((times, batch.is_last()), (vec![3], true));
     assert_eq!(batch.failed().unwrap_err().kind(), ErrorKind::Io);
@@ -279,11 +279,11 @@ fn parts_are_released_when_nobody_needs_their_records() {
     let log = Scripted::of_times(&[&[1, 2], &[3, 4], &[5, 6]]);
     let mut merge = merge(&log, BUDGET);
     let (mut batch, mut other) = (Batch::default(), Batch::default());
-    merge.fill(&mut batch);
-    merge.fill(&mut other);
+    merge.fill(&mut batch, BYTES);
+    merge.fill(&mut other, BYTES);
     assert_eq!((batch.len(), other.len()), (6, 0));
     assert_eq!(log.released.lock().unwrap().len(), 0);
-    merge.fill(&mut batch);
+    merge.fill(&mut batch, BYTES);
     assert_eq!(log.released.lock().unwrap().len(), 3);
 }
 

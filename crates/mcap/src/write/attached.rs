@@ -1,11 +1,8 @@
 //! Files that are attached.
 
-use std::{
-    io::{Seek, Write},
-    ops::Range,
-};
+use std::ops::Range;
 
-use logtool_core::{Error, ErrorKind, Result, Shift, Source, Timestamp};
+use logtool_core::{Error, ErrorKind, Output, Result, Shift, Source, Timestamp};
 
 use crate::{
     wire::{Attachment, HEAD_LEN, op, timestamp},
@@ -23,7 +20,7 @@ pub(super) struct Attached {
     about: Attachment,
 }
 
-impl<W: Write + Seek> Writer<W> {
+impl<W: Output> Writer<W> {
     /// Copies the record of a file that is attached, which lies at `place` of `source`, and
     /// was attached at a time of a clock that is moved by `shift`.
     ///

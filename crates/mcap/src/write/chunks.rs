@@ -1,9 +1,7 @@
 //! Chunks on their way out: packed here, or copied as they are from another file.
 
-use std::io::{Seek, Write};
-
 use bytes::Bytes;
-use logtool_core::Result;
+use logtool_core::{Output, Result};
 
 use crate::{
     chunk::Compression,
@@ -42,7 +40,7 @@ pub(crate) struct Copied {
     pub(crate) told: Told,
 }
 
-impl<W: Write + Seek> Writer<W> {
+impl<W: Output> Writer<W> {
     /// Copies a chunk whose channels have the same numbers in this file, and says how many
     /// messages it has.
     ///
@@ -112,10 +110,10 @@ impl<W: Write + Seek> Writer<W> {
         self.place.put(&before)?;
         let at = self.place.at();
         let (compression, packed_len) = match body {
-            Body::New(compression, bytes, free) => {
+            Body::New(compression, mut bytes, free) => {
                 let (name, len) = (compression.name(), bytes.len() as u64);
                 self.place.put(&encode::chunk_head(&told, name, len))?;
-                self.place.put(&bytes)?;
+                self.place.give(&mut bytes)?;
                 self.use_again(bytes);
                 self.use_again(free);
                 (name.to_owned(), len)

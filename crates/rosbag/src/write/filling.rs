@@ -86,10 +86,14 @@ impl Filling {
         self.times = Some([first.min(stamp), last.max(stamp)]);
     }
 
-    /// Takes the chunk, if it has messages, and starts the next.
-    pub(crate) fn take(&mut self, order: IndexOrder) -> Option<Full> {
+    /// Takes the chunk, if it has messages, and starts the next in `room`, which is empty.
+    pub(crate) fn take(
+        &mut self,
+        order: IndexOrder,
+        mut room: Vec<u8>,
+    ) -> Option<Full> {
         let times = self.times.take()?;
-        let room = Vec::with_capacity(self.bytes.len());
+        room.reserve(self.bytes.len());
         let bytes = mem::replace(&mut self.bytes, room);
         let (mut index, mut counts) = (Vec::new(), Vec::new());
         self.used.sort_unstable();
@@ -116,5 +120,5 @@ pub(crate) fn told(messages: &[(u32, Stamp, u32)]) -> Option<Told> {
         let number = ids.binary_search(id).unwrap_or_default();
         filling.note(*id, number, *stamp, *offset);
     }
-    filling.take(encode::INDEX_ORDER).map(|full| full.told)
+    filling.take(encode::INDEX_ORDER, Vec::new()).map(|full| full.told)
 }

@@ -27,13 +27,17 @@ const LZ4_BLOCK: usize = 1 << 20;
 const LZ4_UNPACKED: u32 = 1 << 31;
 
 impl Compression {
-    /// Packs `bytes`.
-    pub(crate) fn pack(self, bytes: Vec<u8>) -> Result<Vec<u8>> {
-        match self {
-            Self::None => Ok(bytes),
-            Self::Bz2 => bz2(&bytes),
-            Self::Lz4 => Ok(lz4(&bytes)),
-        }
+    /// Packs `bytes` into `room`, which is empty; gives that, and a buffer that is free.
+    pub(crate) fn pack(
+        self,
+        bytes: Vec<u8>,
+        room: Vec<u8>,
+    ) -> Result<(Vec<u8>, Vec<u8>)> {
+        Ok(match self {
+            Self::None => (bytes, room),
+            Self::Bz2 => (bz2(&bytes, room)?, bytes),
+            Self::Lz4 => (lz4(&bytes, room), bytes),
+        })
     }
 
     /// Whether ROS can unpack what begins with `packed`, which others packed: not all
@@ -53,17 +57,17 @@ impl Compression {
     }
 }
 
-fn bz2(bytes: &[u8]) -> Result<Vec<u8>> {
+fn bz2(bytes: &[u8], mut room: Vec<u8>) -> Result<Vec<u8>> {
     let odd =
         |err| Error::new(ErrorKind::Io, "packing a chunk failed").from_source(err);
-    let room = Vec::with_capacity(bytes.len() / 2);
+    room.reserve(bytes.len() / 2);
     let mut stream = BzEncoder::new(room, bzip2::Compression::best());
     stream.write_all(bytes).map_err(odd)?;
     stream.finish().map_err(odd)
 }
 
-fn lz4(bytes: &[u8]) -> Vec<u8> {
-    let mut frame = Vec::with_capacity(bytes.len() / 2);
+fn lz4(bytes: &[u8], mut frame: Vec<u8>) -> Vec<u8> {
+    frame.reserve(bytes.len() / 2);
     frame.extend(LZ4_MAGIC);
     frame.extend([LZ4_FLAGS, LZ4_SIZES]);
     frame.push((XxHash32::oneshot(0, &[LZ4_FLAGS, LZ4_SIZES]) >> 8) as u8);
@@ -105,7 +109,7 @@ mod tests {
         // The header and its checksum as Python's lz4.frame 4.4.5 writes them for
         // block_size=6, block_linked=False, content_checksum=True, store_size=False;
         // the content checksum, of "abcd" 40 times, is from there too.
-        let frame = lz4(&b"abcd".repeat(40));
+        let frame = lz4(&b"abcd".repeat(40), Vec::new());
         assert_eq!(frame[..7], [0x04, 0x22, 0x4d, 0x18, 0x64, 0x60, 0x85]);
         assert_eq!(frame[frame.len() - 8..], [0, 0, 0, 0, 0x07, 0x56, 0xcc, 0x43]);
         assert!(Compression::Lz4.is_of_ros(&frame));
@@ -114,7 +118,7 @@ mod tests {
     #[test]
     fn what_cannot_be_packed_is_kept_as_it_is_in_blocks_of_1_mib() {
         let bytes = noise((1 << 20) + 5);
-        let frame = lz4(&bytes);
+        let frame = lz4(&bytes, Vec::new());
         assert_eq!(frame[7..11], 0x8010_0000_u32.to_le_bytes());
         assert_eq!(frame[11..11 + (1 << 20)], bytes[..1 << 20]);
         assert_eq!(frame[11 + (1 << 20)..][..4], 0x8000_0005_u32.to_le_bytes());
@@ -126,7 +130,8 @@ mod tests {
         let long = [b"long and long ".repeat(100_000), noise(10_000)].concat();
         for bytes in [vec![0], b"abc".to_vec(), noise(300_000), long] {
             for compression in [Compression::None, Compression::Bz2, Compression::Lz4] {
-                let packed = compression.pack(bytes.clone()).unwrap();
+                let room = Vec::new();
+                let (packed, _) = compression.pack(bytes.clone(), room).unwrap();
                 let room = BytesMut::new();
                 let (out, how) = compression.unpack(&packed, 0, 1 << 30, room);
                 assert!(how == Unpacked::Whole && out == bytes, "{compression:?}");
@@ -136,7 +141,8 @@ mod tests {
 
     #[test]
     fn a_stream_is_of_level_9() {
-        assert!(Compression::Bz2.pack(vec![7; 10]).unwrap().starts_with(b"BZh9"));
+        let (packed, _) = Compression::Bz2.pack(vec![7; 10], Vec::new()).unwrap();
+        assert!(packed.starts_with(b"BZh9"));
     }
 
     #[test]

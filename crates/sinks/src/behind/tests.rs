@@ -82,6 +82,28 @@ fn what_is_written_is_what_was_given() {
 }
 
 #[test]
+fn what_it_is_given_is_written_in_its_turn_and_the_memory_is_another() {
+    in_pools(|| {
+        let (mut file, mut want) = (behind(u64::MAX), Vec::new());
+        let mut piece = Vec::new();
+        for i in 0..400_u32 {
+            let len = if i % 7 == 3 { 10 } else { 200_000 + i as usize };
+            piece.extend((0..len).map(|at| (at as u32 * 5 + i) as u8));
+            want.extend_from_slice(&piece);
+            file.give(&mut piece).unwrap();
+            assert!(piece.is_empty());
+            file.write_all(b"between").unwrap();
+            want.extend_from_slice(b"between");
+            assert_eq!(file.stream_position().unwrap(), want.len() as u64);
+        }
+        assert!(file.finish().unwrap().0.into_inner() == want);
+        let mut full = behind(1 << 20);
+        let given = (0..100).try_for_each(|_| full.give(&mut vec![7; 300_000]));
+        assert!(given.and_then(|()| full.finish().map(drop)).is_err());
+    });
+}
+
+#[test]
 fn a_file_that_is_full_is_told_and_nothing_more_is_written() {
     in_pools(|| {
         let mut file = behind(1 << 20);

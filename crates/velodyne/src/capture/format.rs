@@ -1,6 +1,6 @@
 //! Captures as one of the formats.
 
-use std::{io::BufWriter, sync::Arc};
+use std::sync::Arc;
 
 use logtool_core::{
     Code, Extract, Format, LeftOut, Likeness, Log, Manifest, OpenOptions, Output,
@@ -77,11 +77,7 @@ impl Format for Capture {
         extracts: &[Extract<'_>],
         options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
-        Ok(Box::new(PcapSink::new(
-            BufWriter::with_capacity(64 << 10, out),
-            extracts,
-            options,
-        )?))
+        Ok(Box::new(PcapSink::new(out, extracts, options)?))
     }
 
     fn leaves_out(&self, extract: &Extract<'_>) -> Vec<LeftOut> {

@@ -28,22 +28,22 @@ const ALL_HOSTS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 const UDP: u8 = 17;
 const HOPS: u8 = 64;
 
-/// Adds to `out` the frame of the datagram `payload` that `address` sends from and to `port`,
-/// the one of this `number`; its payload is no longer than [`MAX_PAYLOAD`].
-pub(super) fn put(
-    out: &mut Vec<u8>,
-    address: IpAddr,
-    port: u16,
-    number: u16,
-    payload: &[u8],
-) {
+/// How long the frame of the datagram `payload` is that `address` sends.
+pub(super) fn len(address: IpAddr, payload: &[u8]) -> usize {
+    let ip = if address.is_ipv4() { 20 } else { 40 };
+    14 + ip + 8 + payload.len()
+}
+
+/// Adds to `out` the frame of the datagram `payload` that `address` sends from and to `port`;
+/// its payload is no longer than [`MAX_PAYLOAD`].
+pub(super) fn put(out: &mut Vec<u8>, address: IpAddr, port: u16, payload: &[u8]) {
     let udp_len = (8 + payload.len()) as u16;
     match address {
         IpAddr::V4(address) => {
             let addresses = [address.octets(), Ipv4Addr::BROADCAST.octets()];
             let addresses = addresses.as_flattened();
             put_link(out, BROADCAST_MAC, 0x0800);
-            out.extend(v4(udp_len, number, addresses));
+            out.extend(v4(udp_len, addresses));
             out.extend(addresses);
             put_datagram(out, addresses, port, udp_len, payload);
         }
@@ -65,10 +65,11 @@ fn put_link(out: &mut Vec<u8>, to: [u8; 6], kind: u16) {
     out.extend(kind.to_be_bytes());
 }
 
-/// The header of a packet of a datagram, without the addresses at its end.
-fn v4(udp_len: u16, number: u16, addresses: &[u8]) -> [u8; 12] {
+/// The header of a packet of a datagram, without the addresses at its end. Packets that are
+/// not to be cut need no numbers of their own (RFC 6864, 4.1).
+fn v4(udp_len: u16, addresses: &[u8]) -> [u8; 12] {
     const DO_NOT_CUT: u16 = 0x4000;
-    let words = [0x4500, 20 + udp_len, number, DO_NOT_CUT];
+    let words = [0x4500, 20 + udp_len, 0, DO_NOT_CUT];
     let hops = u16::from_be_bytes([HOPS, UDP]);
     let [a, b, c, d] = words;
     let header = |sum: u16| [a, b, c, d, hops, sum].map(u16::to_be_bytes);
@@ -137,7 +138,8 @@ mod tests {
         let v6 = IpAddr::V6(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0xc9));
         for (address, ip) in [(DELIVERED, 14), (v6, 14)] {
             let mut frame = Vec::new();
-            put(&mut frame, address, 2368, 7, b"odd");
+            put(&mut frame, address, 2368, b"odd");
+            assert_eq!(frame.len(), len(address, b"odd"));
             let Packet::Udp { source, bytes } = ip::packet(&frame, ip) else {
                 panic!("no datagram")
             };

@@ -9,13 +9,13 @@
 
 use std::{
     borrow::Cow,
-    io::Write,
     net::{IpAddr, Ipv4Addr},
+    sync::Arc,
 };
 
 use logtool_core::{
-    Error, ErrorKind, Extract, LeftOut, Manifest, Record, RecordSink, Result, Topic,
-    TopicId, TopicOrigin, Value, WriteOptions,
+    Encoder, Error, ErrorKind, Extract, LeftOut, Manifest, Output, Record, RecordSink,
+    Result, Topic, TopicId, TopicOrigin, Value, WriteOptions,
 };
 
 use crate::{
@@ -31,8 +31,8 @@ use crate::{
 /// The longest frame that a reader has to expect: what tcpdump writes there.
 const LONGEST: u32 = 262_144;
 
-/// How many bytes come before each frame.
-const FRAME_HEAD: usize = 16;
+/// So many bytes are written at once, and the frame in which they are exceeded.
+const PIECE: usize = 256 << 10;
 
 /// The ports of a lidar as it is delivered, for data and position packets.
 const DATA_PORT: u16 = 2368;
@@ -42,9 +42,8 @@ const POSITION_PORT: u16 = 8308;
 pub(crate) struct PcapSink<W> {
     out: W,
     extracts: Vec<From>,
-    /// The last frame, of which the memory is used again.
-    frame: Vec<u8>,
-    frames: u16,
+    /// Frames that are not yet given to the output.
+    piece: Vec<u8>,
     remarks: Vec<String>,
     /// Packets out of messages, which hold several.
     unpacked: u64,
@@ -55,13 +54,23 @@ pub(crate) struct PcapSink<W> {
 /// The messages of ROS of which packets are made.
 const SCAN: &str = "velodyne_msgs/VelodyneScan";
 
+/// The address and the port of who sent packets.
+type Sender = (IpAddr, u16);
+
+/// Who sent the packets of each topic of a capture.
+#[derive(Clone)]
+struct Senders(Vec<Sender>);
+
+/// Captures, each with who sent what.
+struct Captures(Vec<Senders>);
+
 /// What packets are taken from.
 enum From {
     /// A capture: who sent those of each topic.
-    Capture(Vec<(IpAddr, u16)>),
+    Capture(Senders),
     /// Another log with packets in it: who is to have sent those of each topic, if they
     /// are packets.
-    Packets(Vec<Option<(IpAddr, u16)>>),
+    Packets(Vec<Option<Sender>>),
     /// A `.vel` log.
     Vel {
         packets: PacketReader,
@@ -70,14 +79,14 @@ enum From {
     },
 }
 
-impl<W: Write> PcapSink<W> {
+impl<W: Output> PcapSink<W> {
     /// Starts a capture in `out` of what is wanted of `extracts`.
     ///
     /// # Errors
     /// `Unsupported` if one of them is no capture and no `.vel` log, or has packets
     /// without a time, or for `options` that a capture cannot follow.
     pub(crate) fn new(
-        mut out: W,
+        out: W,
         extracts: &[Extract<'_>],
         options: &WriteOptions,
     ) -> Result<Self> {
@@ -92,47 +101,60 @@ impl<W: Write> PcapSink<W> {
         let mut remarks = Vec::new();
         let from = |extract: &Extract<'_>| From::of(extract, &mut remarks);
         let extracts: Vec<From> = extracts.iter().map(from).collect::<Result<_>>()?;
-        let mut head = vec![0x4d, 0x3c, 0xb2, 0xa1];
-        head.extend([2_u16, 4].map(u16::to_le_bytes).concat());
-        head.extend([0, 0, LONGEST, 1].map(u32::to_le_bytes).concat());
-        out.write_all(&head)?;
-        let frame = Vec::new();
-        Ok(Self { out, extracts, frame, frames: 0, remarks, unpacked: 0, invalid: 0 })
+        let mut piece = vec![0x4d, 0x3c, 0xb2, 0xa1];
+        piece.extend([2_u16, 4].map(u16::to_le_bytes).concat());
+        piece.extend([0, 0, LONGEST, 1].map(u32::to_le_bytes).concat());
+        Ok(Self { out, extracts, piece, remarks, unpacked: 0, invalid: 0 })
     }
 
-    fn packet(
-        &mut self,
-        sender: (IpAddr, u16),
-        nanos: i64,
-        payload: &[u8],
-    ) -> Result<()> {
-        let seconds = u32::try_from(nanos.div_euclid(1_000_000_000)).map_err(|_| {
-            unsupported(
-                "a capture has times from 1970 to 2106, and this packet has not",
-            )
-        })?;
-        if payload.len() > frame::MAX_PAYLOAD {
-            return Err(unsupported("no datagram is that long"));
+    fn packet(&mut self, sender: Sender, nanos: i64, payload: &[u8]) -> Result<()> {
+        put(&mut self.piece, sender, nanos, payload)?;
+        if self.piece.len() >= PIECE {
+            self.out.give(&mut self.piece)?;
         }
-        let (address, port) = sender;
-        let fraction = nanos.rem_euclid(1_000_000_000) as u32;
-        let head = |len: u32| [seconds, fraction, len, len].map(u32::to_le_bytes);
-        let frame = &mut self.frame;
-        frame.clear();
-        frame.extend(head(0).as_flattened());
-        frame::put(frame, address, port, self.frames, payload);
-        self.frames = self.frames.wrapping_add(1);
-        let len = (frame.len() - FRAME_HEAD) as u32;
-        frame[..FRAME_HEAD].copy_from_slice(head(len).as_flattened());
-        self.out.write_all(frame)?;
         Ok(())
     }
 }
 
-impl<W: Write + Send> RecordSink for PcapSink<W> {
+/// Adds the frame of a packet to `piece`.
+fn put(
+    piece: &mut Vec<u8>,
+    (address, port): Sender,
+    nanos: i64,
+    payload: &[u8],
+) -> Result<()> {
+    let seconds = u32::try_from(nanos.div_euclid(1_000_000_000)).map_err(|_| {
+        unsupported("a capture has times from 1970 to 2106, and this packet has not")
+    })?;
+    if payload.len() > frame::MAX_PAYLOAD {
+        return Err(unsupported("no datagram is that long"));
+    }
+    let fraction = nanos.rem_euclid(1_000_000_000) as u32;
+    let len = frame::len(address, payload) as u32;
+    piece.extend([seconds, fraction, len, len].map(u32::to_le_bytes).as_flattened());
+    frame::put(piece, address, port, payload);
+    Ok(())
+}
+
+impl Encoder for Captures {
+    fn encode(
+        &self,
+        from: usize,
+        record: Record<'_>,
+        bytes: &mut Vec<u8>,
+    ) -> Result<()> {
+        let Senders(senders) =
+            self.0.get(from).ok_or_else(|| no_topic(record.topic))?;
+        let sender = senders.get(record.topic.index()).copied();
+        let sender = sender.ok_or_else(|| no_topic(record.topic))?;
+        put(bytes, sender, record.time.as_nanos(), record.payload)
+    }
+}
+
+impl<W: Output> RecordSink for PcapSink<W> {
     fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
         match self.extracts.get(from) {
-            Some(From::Capture(senders)) => {
+            Some(From::Capture(Senders(senders))) => {
                 let sender = senders.get(record.topic.index()).copied();
                 let sender = sender.ok_or_else(|| no_topic(record.topic))?;
                 self.packet(sender, record.time.as_nanos(), record.payload)
@@ -167,6 +189,21 @@ impl<W: Write + Send> RecordSink for PcapSink<W> {
         }
     }
 
+    fn encoder(&self) -> Option<Arc<dyn Encoder>> {
+        let senders = self.extracts.iter().map(|from| match from {
+            From::Capture(senders) => Some(senders.clone()),
+            From::Packets(_) | From::Vel { .. } => None,
+        });
+        let senders: Option<Vec<Senders>> = senders.collect();
+        senders.map(|senders| Arc::new(Captures(senders)) as Arc<dyn Encoder>)
+    }
+
+    fn write_encoded(&mut self, bytes: &mut Vec<u8>) -> Result<()> {
+        self.out.give(&mut self.piece)?;
+        self.out.give(bytes)?;
+        Ok(())
+    }
+
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.remarks.clone();
         if self.unpacked > 0 {
@@ -183,6 +220,7 @@ impl<W: Write + Send> RecordSink for PcapSink<W> {
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
+        self.out.give(&mut self.piece)?;
         self.out.flush()?;
         Ok(())
     }
@@ -223,7 +261,7 @@ impl From {
                     let is_known = !sender.address.is_unspecified();
                     (if is_known { sender.address } else { DELIVERED }, port)
                 };
-                Ok(Self::Capture(notes.topics.iter().map(sender).collect()))
+                Ok(Self::Capture(Senders(notes.topics.iter().map(sender).collect())))
             }
             vel::FORMAT_NAME => {
                 if manifest.clock.to_unix.is_none() {
@@ -259,7 +297,7 @@ impl From {
 
 /// Who is to have sent the packets of each topic of `extract` that has some, as a bag has:
 /// a lidar as it is delivered, and others with the addresses after that.
-fn senders(extract: &Extract<'_>) -> Vec<Option<(IpAddr, u16)>> {
+fn senders(extract: &Extract<'_>) -> Vec<Option<Sender>> {
     let Extract { manifest, selection } = extract;
     let mut last = 201_u8;
     let sender = |(id, topic): (TopicId, &Topic)| {

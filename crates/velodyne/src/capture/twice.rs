@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 
 use logtool_core::Timestamp;
 use serde::{Deserialize, Serialize};
-use twox_hash::XxHash64;
+use twox_hash::XxHash3_64;
 
 use crate::capture::sender::Sender;
 
@@ -27,7 +27,7 @@ pub(crate) fn is_soon(before: Timestamp, time: Timestamp) -> bool {
 
 /// What a packet is known by that comes again.
 pub(crate) fn sum(payload: &[u8]) -> u64 {
-    XxHash64::oneshot(0, payload)
+    XxHash3_64::oneshot(payload)
 }
 
 /// What is remembered of the last packets of each sender.

@@ -16,7 +16,7 @@ use crate::capture::{
 };
 
 /// How long a stretch is.
-const STRETCH: u64 = 256 << 10;
+const STRETCH: u64 = 512 << 10;
 
 /// After so many stretches in a row that were looked at in vain, no more are.
 const VAIN: usize = 8;
