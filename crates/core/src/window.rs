@@ -8,7 +8,9 @@ use crate::{error::Result, queue::Queue, source::Source};
 
 /// The least that is read at once.
 const WINDOW: u64 = 256 << 10;
-/// How much of that is read with the next window too, if nothing longer was asked for: what
+/// And where somebody jumps to: often he looks at a head, and jumps again.
+const NEAR: u64 = 1 << 10;
+/// How much of a window is read with the next window too, if nothing longer was asked for: what
 /// begins in one ends in the other.
 const BOTH: u64 = 4 << 10;
 /// And if so: what is longer than this is read by itself.
@@ -60,8 +62,17 @@ impl<'s> Window<'s> {
                 (self.start, self.bytes) = (next.start, read);
             } else {
                 (self.next, self.ahead) = (Queue::of(AHEAD), VecDeque::new());
-                let end = at.saturating_add(WINDOW.max(need as u64));
-                (self.start, self.bytes) = (at, self.source.read_at(at..end)?);
+                let jumps = have > 0 && !goes_on && need as u64 <= LONG;
+                self.bytes = match jumps {
+                    true => {
+                        self.source.peek(at..wanted.max(at.saturating_add(NEAR)))?
+                    }
+                    false => {
+                        let end = at.saturating_add(WINDOW.max(need as u64));
+                        self.source.read_at(at..end)?
+                    }
+                };
+                self.start = at;
             }
             if goes_on && rayon::current_num_threads() > 1 {
                 self.read_ahead();
@@ -95,7 +106,10 @@ impl<'s> Window<'s> {
             let start = (at - self.start) as usize;
             return Ok(self.bytes.slice(start..start + len));
         }
-        Ok(self.source.read_at(at..end)?)
+        Ok(match len as u64 <= LONG {
+            true => self.source.peek(at..end)?,
+            false => self.source.read_at(at..end)?,
+        })
     }
 }
 
@@ -201,6 +215,8 @@ mod tests {
         let mut window = Window::new(&source);
         (0..20).for_each(|i| drop(window.at(i << 20, 100).unwrap()));
         drop(window);
-        assert_eq!(counted.2.load(Relaxed), (19 << 20) + WINDOW);
+        assert_eq!(counted.2.load(Relaxed), (19 << 20) + NEAR);
+        // Not much more was read than was looked at.
+        assert_eq!(counted.1.load(Relaxed), WINDOW + 19 * NEAR);
     }
 }

@@ -20,13 +20,9 @@ pub(crate) mod options;
 mod pack;
 pub(crate) mod stamp;
 
-use std::{
-    collections::HashMap,
-    io::{Seek, Write},
-    ops::Range,
-};
+use std::{collections::HashMap, ops::Range};
 
-use logtool_core::{Error, ErrorKind, Place, Queue, Result, Source, Timestamp};
+use logtool_core::{Error, ErrorKind, Output, Place, Queue, Result, Source, Timestamp};
 
 use crate::{
     chunk::Compression,
@@ -128,7 +124,7 @@ struct ChunkInfo {
     summary: Summary,
 }
 
-impl<W: Write + Seek> Writer<W> {
+impl<W: Output> Writer<W> {
     /// Starts a bag in `out`, which is empty.
     ///
     /// # Errors
@@ -307,14 +303,14 @@ impl<W: Write + Seek> Writer<W> {
     }
 
     fn put_chunk(&mut self, packed: Packed) -> Result<()> {
-        let Packed { bytes, free, size, told } = packed;
+        let Packed { mut bytes, free, size, told } = packed;
         let too_long = |_| Error::new(ErrorKind::Limit, "a chunk of 4 GiB or more");
         let size = u32::try_from(size).map_err(too_long)?;
         let packed_len = u32::try_from(bytes.len()).map_err(too_long)?;
         let name = self.options.compression.name();
         let at = self.place.at();
         self.place.put(&encode::chunk_head(name, size, packed_len))?;
-        self.place.put(&bytes)?;
+        self.place.give(&mut bytes)?;
         self.place.put(&told.index)?;
         self.place.flush()?;
         self.use_again(bytes);
@@ -354,7 +350,7 @@ pub(crate) enum CopiedIndex {
     Made(Vec<u8>),
 }
 
-impl<W: Write + Seek> Writer<W> {
+impl<W: Output> Writer<W> {
     /// The connection with the number `id`: its topic and its header.
     pub(crate) fn connection(&self, id: u32) -> Option<(&[u8], &[u8])> {
         let written = self.connections.get(*self.by_id.get(&id)?)?;

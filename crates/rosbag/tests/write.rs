@@ -9,7 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use logtool_core::{Block, ErrorKind, Log as _, Selection, Timestamp};
+use logtool_core::{Block, ErrorKind, Log as _, Output, Selection, Timestamp};
 use logtool_rosbag::{
     Compression, ConnectionHandle, ConnectionHeader, RosbagLog, RosbagOptions, Survey,
     Writer, WriterOptions,
@@ -74,7 +74,7 @@ fn small_chunks(compression: Compression) -> WriterOptions {
 }
 
 /// Writes `messages` of two new connections into `bag`.
-fn fill<W: Write + Seek>(
+fn fill<W: Output>(
     bag: &mut Writer<W>,
     messages: &[(usize, Timestamp, Vec<u8>)],
 ) -> Vec<Message> {
@@ -86,7 +86,7 @@ fn fill<W: Write + Seek>(
     messages.iter().map(write).collect()
 }
 
-fn connect_two<W: Write + Seek>(bag: &mut Writer<W>) -> [ConnectionHandle; 2] {
+fn connect_two<W: Output>(bag: &mut Writer<W>) -> [ConnectionHandle; 2] {
     let second = chatter().with_caller("/second").latched();
     [bag.connect(&chatter()).unwrap(), bag.connect(&second).unwrap()]
 }
@@ -207,6 +207,8 @@ impl Write for Watched {
         Ok(())
     }
 }
+
+impl Output for Watched {}
 
 impl Seek for Watched {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
@@ -338,6 +340,8 @@ impl Write for Full {
         Ok(())
     }
 }
+
+impl Output for Full {}
 
 impl Seek for Full {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {

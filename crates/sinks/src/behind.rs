@@ -29,7 +29,7 @@ const WAITING: usize = 3 << 20;
 /// bytes goes on.
 ///
 /// Nobody waits for what nobody has begun: who is more than 3 MiB ahead writes them himself, and
-/// so he does what is long and not [given](Output::give). A pool of one thread writes everything
+/// so he does what is long and not [given](Output::give), or given while the others are busy. A pool of one thread writes everything
 /// as it comes. What went wrong is told by a later call, by [`finish`](Self::finish) at the
 /// latest; to flush it waits for nothing. Dropping it drops the file, but what is being written
 /// is written before.
@@ -186,6 +186,11 @@ impl<F: Write> Shared<F> {
 }
 
 impl<F> State<F> {
+    /// Whether somebody was asked to write, and has not begun.
+    fn is_unheard(&self) -> bool {
+        self.is_asked && !self.is_busy
+    }
+
     /// Leaves unwritten what waits.
     fn forget(&mut self) {
         self.waiting.clear();
@@ -227,7 +232,11 @@ impl<F: Write + Seek + Send + 'static> Write for Behind<F> {
 
 impl<F: Write + Seek + Send + 'static> Output for Behind<F> {
     fn give(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
-        if self.is_alone || bytes.len() < LONG {
+        let is_short = bytes.len() < LONG;
+        // Where nobody came who was asked, all have other work, and what is long is still in the
+        // caches of who made it.
+        let is_own = || bytes.len() >= WORTH && self.shared.lock().is_unheard();
+        if self.is_alone || is_short || is_own() {
             self.write_all(bytes)?;
             bytes.clear();
             return Ok(());

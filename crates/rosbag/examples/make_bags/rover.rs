@@ -1,13 +1,8 @@
 //! A rover that drives a circle of 5 m in 10 s, and what it records.
 
-use std::{
-    cell::RefCell,
-    f64::consts::TAU,
-    io::{self, Cursor, Seek, SeekFrom, Write},
-    rc::Rc,
-};
+use std::{f64::consts::TAU, io::Cursor};
 
-use logtool_core::{Result, Timestamp};
+use logtool_core::{Output, Result, Timestamp};
 use logtool_rosbag::{
     Compression, ConnectionHandle, ConnectionHeader, Writer, WriterOptions,
 };
@@ -36,12 +31,12 @@ pub(crate) fn bag() -> Result<Vec<u8>> {
 /// What is left of it if the recorder was killed after 4 s: no index, and of the last
 /// chunk all but its end.
 pub(crate) fn killed() -> Result<Vec<u8>> {
-    let file = Rc::new(RefCell::new(Cursor::new(Vec::new())));
+    let mut file = Cursor::new(Vec::new());
     let options = WriterOptions::default().with_chunk_bytes(16 << 10);
-    let mut drive = Drive::start(Writer::new(Shared(file.clone()), options)?)?;
+    let mut drive = Drive::start(Writer::new(&mut file, options)?)?;
     (0..BEATS * 2 / 5).try_for_each(|beat| drive.beat(beat))?;
     drop(drive);
-    let mut bytes = file.take().into_inner();
+    let mut bytes = file.into_inner();
     bytes.truncate(bytes.len() - 4_321);
     Ok(bytes)
 }
@@ -60,7 +55,7 @@ struct Drive<W> {
     tf: [ConnectionHandle; 2],
 }
 
-impl<W: Write + Seek> Drive<W> {
+impl<W: Output> Drive<W> {
     fn start(mut bag: Writer<W>) -> Result<Self> {
         let header = |topic: &str, type_name: &str, caller: &str| -> Result<_> {
             let common = describe(type_name, "*", "")?.definition.text();
@@ -250,23 +245,4 @@ fn transform(number: u32, at: Moment, turn: f64) -> Message {
         .text(child)
         .f64s(&place)
         .f64s(&heading(turn))
-}
-
-/// A file that outlives its writer.
-struct Shared(Rc<RefCell<Cursor<Vec<u8>>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Seek for Shared {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.0.borrow_mut().seek(to)
-    }
 }

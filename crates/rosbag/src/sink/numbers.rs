@@ -3,12 +3,9 @@
 //! Its own, if no other has it. Connections of two extracts that are equal in every
 //! byte become one; those of one extract never do.
 
-use std::{
-    collections::{HashMap, HashSet},
-    io::{Seek, Write},
-};
+use std::collections::{HashMap, HashSet};
 
-use logtool_core::Result;
+use logtool_core::{Output, Result};
 
 use crate::write::{ConnectionHandle, Writer};
 
@@ -22,7 +19,7 @@ pub(super) struct Wanted {
 }
 
 /// Gives every connection of every extract its number, and puts it into `writer`.
-pub(super) fn assign<W: Write + Seek>(
+pub(super) fn assign<W: Output>(
     writer: &mut Writer<W>,
     extracts: Vec<Vec<Option<Wanted>>>,
 ) -> Result<Vec<Vec<Option<ConnectionHandle>>>> {
@@ -54,7 +51,7 @@ struct Numbers {
 
 impl Numbers {
     /// Gives a connection its number; those in `taken` are of the same extract.
-    fn assign<W: Write + Seek>(
+    fn assign<W: Output>(
         &mut self,
         writer: &mut Writer<W>,
         wanted: Wanted,
@@ -76,7 +73,7 @@ impl Numbers {
     }
 
     /// The next number that no connection has.
-    fn free<W: Write + Seek>(&mut self, writer: &Writer<W>) -> u32 {
+    fn free<W: Output>(&mut self, writer: &Writer<W>) -> u32 {
         loop {
             let next = self.next;
             self.next = next.wrapping_add(1);
