@@ -186,7 +186,7 @@ mod tests {
     fn what_is_only_peeked_at_is_not_mapped() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("peeked.bin");
-        std::fs::write(&path, [3; 9 << 20]).unwrap();
+        std::fs::write(&path, vec![3; 9 << 20]).unwrap();
         let mapped = map(&File::open(&path).unwrap(), ()).unwrap();
         for at in (0..8 << 20).step_by(1 << 20) {
             assert_eq!(mapped.peek(at..at + 100).unwrap(), [3; 100][..]);
