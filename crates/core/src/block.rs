@@ -1,5 +1,6 @@
 //! The unit in which records travel.
 
+mod encoded;
 mod gather;
 mod head;
 mod sort;
@@ -11,7 +12,6 @@ use bytes::Bytes;
 
 use crate::{
     damage::{Damage, DamageKind},
-    error::Result,
     shift::Shift,
     time::Timestamp,
     topic::TopicId,
@@ -206,30 +206,6 @@ impl Block {
             Origin::Plain(_) | Origin::Unpacked(_) => 0,
         };
         size_of::<Self>() + self.bytes.len() + self.encoded.len() + entries + places
-    }
-
-    /// Puts what `encode` makes of each record in the place of their payloads, which are let go.
-    ///
-    /// # Errors
-    /// Those of `encode`.
-    pub(crate) fn encode(
-        &mut self,
-        mut encode: impl FnMut(Record<'_>, &mut Vec<u8>) -> Result<()>,
-    ) -> Result<()> {
-        let mut encoded = std::mem::take(&mut self.encoded);
-        encoded.clear();
-        self.iter().try_for_each(|record| encode(record, &mut encoded))?;
-        self.encoded = encoded;
-        self.bytes = Bytes::new();
-        for entry in &mut self.entries {
-            (entry.start, entry.end) = (0, 0);
-        }
-        Ok(())
-    }
-
-    /// What the records were [encoded](Self::encode) to.
-    pub(crate) fn encoded(&mut self) -> &mut Vec<u8> {
-        &mut self.encoded
     }
 
     /// Brings all records onto another clock.

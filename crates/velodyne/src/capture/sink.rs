@@ -136,6 +136,14 @@ fn put(
     Ok(())
 }
 
+impl Senders {
+    /// Who sent the packets of `topic`.
+    fn of(&self, topic: TopicId) -> Result<Sender> {
+        let sender = self.0.get(topic.index()).copied();
+        sender.ok_or_else(|| no_topic(topic))
+    }
+}
+
 impl Encoder for Captures {
     fn encode(
         &self,
@@ -143,10 +151,8 @@ impl Encoder for Captures {
         record: Record<'_>,
         bytes: &mut Vec<u8>,
     ) -> Result<()> {
-        let Senders(senders) =
-            self.0.get(from).ok_or_else(|| no_topic(record.topic))?;
-        let sender = senders.get(record.topic.index()).copied();
-        let sender = sender.ok_or_else(|| no_topic(record.topic))?;
+        let senders = self.0.get(from).ok_or_else(|| no_topic(record.topic))?;
+        let sender = senders.of(record.topic)?;
         put(bytes, sender, record.time.as_nanos(), record.payload)
     }
 }
@@ -154,9 +160,8 @@ impl Encoder for Captures {
 impl<W: Output> RecordSink for PcapSink<W> {
     fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
         match self.extracts.get(from) {
-            Some(From::Capture(Senders(senders))) => {
-                let sender = senders.get(record.topic.index()).copied();
-                let sender = sender.ok_or_else(|| no_topic(record.topic))?;
+            Some(From::Capture(senders)) => {
+                let sender = senders.of(record.topic)?;
                 self.packet(sender, record.time.as_nanos(), record.payload)
             }
             Some(From::Packets(senders)) => {
