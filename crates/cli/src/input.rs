@@ -181,6 +181,7 @@ pub(crate) fn temporary_file() -> Result<File> {
 /// Each page of a map costs the processor a look for it. To copy pages is quicker than that where
 /// all are wanted, and not where few are.
 fn source(name: &str, file: File, maps: bool) -> Result<Arc<dyn Source>> {
+    let file = Arc::new(file);
     let maps = maps && !is_being_written(&file) && !is_walked(name, &file)?;
     match maps.then(|| mapped(name, &file)) {
         Some(Ok(mapped)) => Ok(Arc::new(mapped)),
@@ -189,13 +190,13 @@ fn source(name: &str, file: File, maps: bool) -> Result<Arc<dyn Source>> {
 }
 
 /// Whether whatever is asked of the log in `file` all of it is gone through.
-fn is_walked(name: &str, file: &File) -> io::Result<bool> {
-    let source = FileSource::new(file.try_clone()?)?;
+fn is_walked(name: &str, file: &Arc<File>) -> io::Result<bool> {
+    let source = FileSource::new(file.clone())?;
     Ok(recognize(FORMATS, name, &source).is_ok_and(|format| format.is_walked()))
 }
 
 /// `file`, which is called `name`, as a memory map that is watched over.
-fn mapped(name: &str, file: &File) -> io::Result<map::MappedSource> {
+fn mapped(name: &str, file: &Arc<File>) -> io::Result<map::MappedSource> {
     #[cfg(unix)]
     let watch = shrunk::Watch::over(name, file)?;
     #[cfg(not(unix))]

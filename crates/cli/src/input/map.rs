@@ -54,7 +54,7 @@ impl AsRef<[u8]> for Share {
 
 /// Maps all of `file`; `watch` is kept as long as the map.
 pub(crate) fn map(
-    file: &File,
+    file: &Arc<File>,
     watch: impl Send + Sync + 'static,
 ) -> io::Result<MappedSource> {
     // SAFETY: nothing is written through the map. That nobody else writes to the file
@@ -63,10 +63,10 @@ pub(crate) fn map(
     // is read as garbled, for no code relies on reading the same twice to be memory
     // safe, and a file cut short ends the program in order (`shrunk::Watch`). Files
     // that are being written are not mapped.
-    let pages = unsafe { Mmap::map(file)? };
+    let pages = unsafe { Mmap::map(&**file)? };
     let map = Arc::new(Map { pages, _watch: Box::new(watch) });
     let bytes = Bytes::from_owner(Share(map.clone()));
-    let file = FileSource::new(file.try_clone()?)?;
+    let file = FileSource::new(file.clone())?;
     Ok(MappedSource { map, file, bytes, passed: Mutex::default() })
 }
 
@@ -168,7 +168,7 @@ mod tests {
         // Written bit by bit, as recorders do: so are the pieces in the cache.
         let (len, mut file) = (32 << 20, File::create(&path).unwrap());
         (0..len >> 16).for_each(|_| file.write_all(&[1; 1 << 16]).unwrap());
-        let mapped = map(&File::open(&path).unwrap(), ()).unwrap();
+        let mapped = map(&File::open(&path).unwrap().into(), ()).unwrap();
         // As chunks of a bag are: behind each something that is read by itself.
         let (piece, mut at, mut sum) = (200_123, 0, 0);
         while at < len {
@@ -187,7 +187,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("peeked.bin");
         std::fs::write(&path, vec![3; 9 << 20]).unwrap();
-        let mapped = map(&File::open(&path).unwrap(), ()).unwrap();
+        let file = Arc::new(File::open(&path).unwrap());
+        let mapped = map(&file, ()).unwrap();
+        // It is open once, however it is read: of many logs, all are open.
+        assert_eq!(Arc::strong_count(&file), 2);
         for at in (0..8 << 20).step_by(1 << 20) {
             assert_eq!(mapped.peek(at..at + 100).unwrap(), [3; 100][..]);
         }

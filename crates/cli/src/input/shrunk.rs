@@ -12,7 +12,7 @@ use std::{
     io::{self, Read as _},
     os::{fd::IntoRawFd as _, raw::c_int, unix::net::UnixStream},
     sync::{
-        Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicI32, AtomicU64, Ordering},
     },
     thread,
@@ -29,7 +29,7 @@ static MAPPED: Mutex<Vec<Mapped>> = Mutex::new(Vec::new());
 struct Mapped {
     number: u64,
     name: String,
-    file: File,
+    file: Arc<File>,
     len: u64,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Watch(u64);
 impl Watch {
     /// Makes sure that the program ends in order if `file`, which is to be mapped, gets
     /// shorter. Where that cannot be had, it is an error, and files are better not mapped.
-    pub(super) fn over(name: &str, file: &File) -> io::Result<Self> {
+    pub(super) fn over(name: &str, file: &Arc<File>) -> io::Result<Self> {
         static READY: OnceLock<bool> = OnceLock::new();
         static NEXT: AtomicU64 = AtomicU64::new(0);
         if !*READY.get_or_init(|| prepare().is_ok()) {
@@ -47,7 +47,7 @@ impl Watch {
         }
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let (name, len) = (name.to_owned(), file.metadata()?.len());
-        mapped().push(Mapped { number, name, file: file.try_clone()?, len });
+        mapped().push(Mapped { number, name, file: file.clone(), len });
         Ok(Self(number))
     }
 }

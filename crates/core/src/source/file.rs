@@ -14,14 +14,15 @@ const LINE: usize = 64;
 /// A file, read with positioned reads.
 #[derive(Debug)]
 pub struct FileSource {
-    file: File,
+    file: Arc<File>,
     len: u64,
     spare: Arc<Spare>,
 }
 
 impl FileSource {
     /// The file as it is now; what is appended later is not seen.
-    pub fn new(file: File) -> io::Result<Self> {
+    pub fn new(file: impl Into<Arc<File>>) -> io::Result<Self> {
+        let file = file.into();
         let len = file.metadata()?.len();
         Ok(Self { file, len, spare: Arc::default() })
     }
