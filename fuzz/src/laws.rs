@@ -24,7 +24,7 @@ pub fn check(file: &[u8]) {
     // Blocks are of odd lengths, too, though never so short that nothing comes of it.
     let block_bytes = [1 << 20, 4_099, 64, 257][file.len() % 4];
     let mut options = OpenOptions::default();
-    (options.block_bytes, options.force) = (block_bytes, file.len() % 3 == 0);
+    (options.block_bytes, options.force) = (block_bytes, file.len().is_multiple_of(3));
     let Ok(log) = UlogLog::open(Arc::new(file.clone()), options) else { return };
     check_manifest(log.manifest(), &file);
 

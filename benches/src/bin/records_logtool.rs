@@ -21,7 +21,7 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
     const USAGE: &str = "usage: records_logtool read|ordered|topic|columns LOG [TOPIC]";
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [job, path, topic @ ..] = &args[..] else { return Err(USAGE.into()) };
-    let source = Arc::new(map::map(&File::open(path)?, ())?);
+    let source = Arc::new(map::map(&Arc::new(File::open(path)?), ())?);
     let formats = [&logtool_rosbag::FORMAT as _, &logtool_mcap::FORMAT as _];
     let format = recognize(&formats, path, &*source)?;
     let log = &*format.open(source, OpenOptions::default())?;
