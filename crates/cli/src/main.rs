@@ -13,6 +13,7 @@ mod digest;
 mod finding;
 mod findings;
 mod formats;
+mod freed;
 mod given;
 mod human;
 mod input;
@@ -56,6 +57,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use crate::args::Args;
 
 fn main() -> ExitCode {
+    freed::keep();
     let program = Args::command();
     let words = std::env::args_os().map(url::local);
     let matches = program.clone().get_matches_from(words);
