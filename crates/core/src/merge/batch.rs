@@ -17,7 +17,7 @@ const RECORDS: usize = 1 << 14;
 const BLOCKS: usize = 64;
 pub(super) const BYTES: usize = 4 << 20;
 /// Where they are encoded, they are about so many bytes of those, which stay in the caches.
-pub(super) const ENCODED_BYTES: usize = 256 << 10;
+pub(super) const ENCODED_BYTES: usize = 512 << 10;
 
 /// Some records in their order.
 #[derive(Debug, Default)]

@@ -5,6 +5,7 @@
 //! for what GPS says of UTC, and attitudes of the order of their numbers.
 
 mod finish;
+mod heads;
 mod oddities;
 mod parts;
 mod probing;
@@ -12,6 +13,7 @@ mod stats;
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use logtool_core::{
     Damage, DamageKind, Error, ErrorKind, Manifest, OpenOptions, Result, Source,
     TopicId, Window,
@@ -19,7 +21,12 @@ use logtool_core::{
 
 use crate::{
     lidar::LidarOptions,
-    vel::survey::{parts::Parts, probing::Probing, stats::Stats},
+    vel::survey::{
+        heads::{Heads, SEEN},
+        parts::Parts,
+        probing::Probing,
+        stats::Stats,
+    },
     vel::{
         index::Seconds,
         judge::{Judge, Look, Message, SIGHT},
@@ -50,7 +57,7 @@ pub(crate) fn survey(
         false => Error::new(ErrorKind::Unrecognized, "no .vel log").at(0),
     })?;
     let start = start::find(head, source.len(), &mut window)?;
-    let mut survey = Survey::new(head, start, source, options);
+    let mut survey = Survey::new(head, start, source, options)?;
     survey.walk(&mut window)?;
     survey.finish(&mut window, lidar)
 }
@@ -65,6 +72,7 @@ struct Survey {
     topics: Vec<TopicKind>,
     stats: Stats,
     probing: Probing,
+    heads: Heads,
     seconds: Seconds,
     parts: Parts,
     gaps: Vec<Damage>,
@@ -82,16 +90,17 @@ impl Survey {
         start: Start,
         source: &Arc<dyn Source>,
         options: OpenOptions,
-    ) -> Self {
-        let end = source.len();
-        Self {
+    ) -> Result<Self> {
+        let judge = Judge { size_field: start.size_field, end: source.len() };
+        Ok(Self {
             head,
             start,
-            judge: Judge { size_field: start.size_field, end },
+            judge,
             limit: options.record_bytes.max(options.block_bytes).into(),
             topics: Vec::new(),
             stats: Stats::default(),
             probing: Probing::new(source),
+            heads: Heads::new(source, judge, start)?,
             seconds: Seconds::default(),
             parts: Parts::new(start.at),
             gaps: Vec::new(),
@@ -99,14 +108,14 @@ impl Survey {
             has_end_mark: false,
             messages_end: start.at,
             searched: None,
-        }
+        })
     }
 
     /// Goes from message to message.
     fn walk(&mut self, window: &mut Window<'_>) -> Result<()> {
         let (mut at, end) = (self.start.at, self.judge.end);
         while at < end {
-            let bytes = window.at(at, SIGHT)?;
+            let bytes = self.sight(at, window)?;
             if bytes.is_empty() {
                 // The source is shorter than it said.
                 self.gaps.push(Damage::new(DamageKind::Truncated, at..end));
@@ -118,11 +127,11 @@ impl Survey {
                     break;
                 }
                 Look::Message(message) if self.is_one(at, &message, window)? => {
-                    self.message(at, &message, window)?;
+                    self.message(at, &message, &bytes, window)?;
                     at + message.len
                 }
                 Look::Odd(message) if self.judge.leads_on(at, &message, window)? => {
-                    self.message(at, &message, window)?;
+                    self.message(at, &message, &bytes, window)?;
                     at + message.len
                 }
                 Look::Cut(message) if message.fits => {
@@ -137,6 +146,13 @@ impl Survey {
             self.messages_end = at;
         }
         Ok(())
+    }
+
+    /// The first bytes at `at`: [`SEEN`] where there are so many.
+    fn sight(&mut self, at: u64, window: &mut Window<'_>) -> Result<Bytes> {
+        // Until it is clear which lidar it is all of each message is read.
+        let head = if self.probing.is_enough() { self.heads.at(at) } else { None };
+        head.map_or_else(|| window.at(at, SEEN), Ok)
     }
 
     /// Whether `message` is one: its data is as it should be, or something follows on it.
@@ -176,10 +192,12 @@ impl Survey {
         }
     }
 
+    /// Takes note of the `message` at `at`, of which `bytes` are seen.
     fn message(
         &mut self,
         at: u64,
         message: &Message,
+        bytes: &[u8],
         window: &mut Window<'_>,
     ) -> Result<()> {
         let second_begins = self.seconds.message(message.header.millis, at);
@@ -191,8 +209,7 @@ impl Survey {
         }
         let topic = self.topic(TopicKind::of(message));
         let time = time::of_millis(message.header.millis);
-        let sight = window.at(at, HEADER_LEN + 80)?;
-        let data = sight.get(HEADER_LEN..).unwrap_or_default();
+        let data = bytes.get(HEADER_LEN..).unwrap_or_default();
         let kind = self.topics.get(topic.index()).copied();
         self.stats.message(topic, kind, message, data);
         self.parts.record(topic, time);

@@ -1,0 +1,156 @@
+//! Heads of messages, which other threads look at ahead of who surveys the log.
+
+use std::{ops::Range, sync::Arc};
+
+use bytes::{Buf as _, Bytes};
+use logtool_core::{Queue, Result, Source};
+
+use crate::vel::{
+    judge::{Judge, Look},
+    start::Start,
+    wire::{HEAD_LEN, HEADER_LEN},
+};
+
+/// How much of a message the survey looks at: its header, and what GPS and attitudes say, or how
+/// long the data of a picture is.
+pub(super) const SEEN: usize = HEADER_LEN + 80;
+
+/// So many entries of the index are gone by at most: 36 hours.
+const ENTRIES: usize = 1 << 17;
+/// Some of its seconds are looked at together, of about so many bytes, and so many messages at
+/// most.
+const TOGETHER: u64 = 16 << 20;
+const MESSAGES: usize = 1 << 14;
+/// So much is read at once: behind a short message there is the head of the next.
+const NEAR: u64 = 1 << 10;
+
+/// The heads of the messages of a log, from the beginnings of seconds on that its index says.
+///
+/// They are a help only: wherever the index is wrong, or anything is damaged, there are none.
+/// In a pool of one thread there are none at all.
+pub(super) struct Heads {
+    source: Arc<dyn Source>,
+    judge: Judge,
+    /// The rest of the index.
+    entries: Bytes,
+    /// Before this nothing is looked at any more.
+    reached: u64,
+    at_work: Queue<Heard>,
+    /// How many are at work.
+    begun: usize,
+    width: usize,
+    heard: Heard,
+}
+
+/// The heads of some messages that follow on each other.
+#[derive(Default)]
+struct Heard {
+    /// Where they are.
+    places: Vec<u64>,
+    /// [`SEEN`] bytes of each.
+    bytes: Bytes,
+    /// How many are passed.
+    passed: usize,
+}
+
+impl Heads {
+    /// Those of the log in `source`, of which the messages begin at `start`.
+    ///
+    /// # Errors
+    /// If the index cannot be read.
+    pub(super) fn new(
+        source: &Arc<dyn Source>,
+        judge: Judge,
+        start: Start,
+    ) -> Result<Self> {
+        let threads = rayon::current_num_threads();
+        let index = HEAD_LEN as u64..start.at.min((HEAD_LEN + 8 * ENTRIES) as u64);
+        let entries = if threads > 1 { source.read_at(index)? } else { Bytes::new() };
+        Ok(Self {
+            source: source.clone(),
+            judge,
+            entries,
+            reached: start.at,
+            at_work: Queue::of(threads + 1),
+            begun: 0,
+            width: threads + 1,
+            heard: Heard::default(),
+        })
+    }
+
+    /// The first [`SEEN`] bytes of the message at `at`, if they were looked at; whoever asks
+    /// only goes on.
+    pub(super) fn at(&mut self, at: u64) -> Option<Bytes> {
+        loop {
+            if let Some(found) = self.heard.at(at) {
+                return found;
+            }
+            self.reached = self.reached.max(at);
+            self.begin();
+            self.heard = self.at_work.wait()?;
+            self.begun -= 1;
+        }
+    }
+
+    /// Lets other threads look at what comes next.
+    fn begin(&mut self) {
+        while self.begun < self.width
+            && let Some(stretch) = self.next()
+        {
+            let (source, judge) = (self.source.clone(), self.judge);
+            self.at_work.push(move || Heard::of(&*source, judge, stretch));
+            self.begun += 1;
+        }
+    }
+
+    /// From the beginning of a second to that of another.
+    fn next(&mut self) -> Option<Range<u64>> {
+        let mut start: Option<u64> = None;
+        while let Some(entry) = self.entries.first_chunk() {
+            let entry = u64::from_le_bytes(*entry);
+            if (self.reached..self.judge.end).contains(&entry) {
+                let from = *start.get_or_insert(entry);
+                if entry.saturating_sub(from) >= TOGETHER {
+                    self.reached = entry;
+                    return Some(from..entry);
+                }
+            }
+            self.entries.advance(8);
+        }
+        self.reached = self.judge.end;
+        start.map(|from| from..self.judge.end)
+    }
+}
+
+impl Heard {
+    /// The heads of the messages that begin in this `stretch`, from its start on, as long as
+    /// nothing is odd.
+    fn of(source: &dyn Source, judge: Judge, stretch: Range<u64>) -> Self {
+        let (mut places, mut bytes) = (Vec::new(), Vec::new());
+        let (mut at, mut near, mut near_at) = (stretch.start, Bytes::new(), 0);
+        while at < stretch.end && places.len() < MESSAGES {
+            let mut skip = usize::try_from(at - near_at).unwrap_or(usize::MAX);
+            if near.len() < skip.saturating_add(SEEN) {
+                let Ok(read) = source.peek(at..at.saturating_add(NEAR)) else { break };
+                (near, near_at, skip) = (read, at, 0);
+            }
+            let Some(head) = near.get(skip..skip + SEEN) else { break };
+            let Look::Message(message) = judge.look(at, head) else { break };
+            places.push(at);
+            bytes.extend_from_slice(head);
+            at += message.len;
+        }
+        Self { places, bytes: bytes.into(), passed: 0 }
+    }
+
+    /// The head of the message at `at`, or that it is none of these; nothing if all of these are
+    /// before it.
+    fn at(&mut self, at: u64) -> Option<Option<Bytes>> {
+        let rest = self.places.get(self.passed..).unwrap_or_default();
+        let before = rest.iter().take_while(|place| **place < at).count();
+        self.passed += before;
+        let place = rest.get(before)?;
+        let from = SEEN * self.passed;
+        Some((*place == at).then(|| self.bytes.slice(from..from + SEEN)))
+    }
+}
