@@ -124,11 +124,11 @@ impl Source for MappedSource {
 
 /// Adds `bytes` to what was `passed`, and says what of that is to go now.
 fn pass(passed: &mut Vec<Range<u64>>, bytes: Range<u64>) -> [Range<u64>; 2] {
-    // What lies close together goes together, with what is between.
+    // What lies close together goes together, with what is between: it was passed over.
     let mut place = bytes;
     passed.retain(|there| {
         let is_close =
-            place.start <= there.end + PIECE && there.start <= place.end + PIECE;
+            place.start <= there.end + TOGETHER && there.start <= place.end + TOGETHER;
         if is_close {
             place = there.start.min(place.start)..there.end.max(place.end);
         }

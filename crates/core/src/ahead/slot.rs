@@ -77,17 +77,14 @@ impl Slot {
             };
             let mut state = lock(&self.state);
             let is_more = matches!(filled, Ok(Ok(true)));
-            state.bytes += blocks.iter().map(Block::cost).sum::<usize>();
-            state.blocks.extend(blocks);
+            state.add(blocks);
             let is_wanted = Arc::strong_count(self) > 1;
             if is_more && state.bytes < AHEAD && is_wanted {
                 self.wake(state);
                 continue;
             }
             state.reading = match filled {
-                Ok(Ok(true)) => Reading::Paused(cursor),
-                Ok(Ok(false)) => Reading::Ended(None),
-                Ok(Err(err)) => Reading::Ended(Some(err)),
+                Ok(filled) => Reading::after(filled, cursor),
                 Err(panic) => Reading::Panicked(panic),
             };
             self.wake(state);
@@ -140,6 +137,14 @@ impl Slot {
                     drop(state);
                     panic::resume_unwind(panic);
                 }
+                Reading::Paused(mut cursor) if spare.gathers => {
+                    drop(state);
+                    let mut blocks = Vec::new();
+                    let filled = spare.fill_some(&mut *cursor, &mut blocks);
+                    state = lock(&self.state);
+                    state.add(blocks);
+                    state.reading = Reading::after(filled, cursor);
+                }
                 Reading::Paused(mut cursor) => {
                     drop(state);
                     let filled = cursor.fill(block);
@@ -154,7 +159,23 @@ impl Slot {
     }
 }
 
+impl Reading {
+    /// When `cursor` has said whether there may be more.
+    fn after(filled: Result<bool>, cursor: Box<dyn Cursor>) -> Self {
+        match filled {
+            Ok(true) => Self::Paused(cursor),
+            Ok(false) => Self::Ended(None),
+            Err(err) => Self::Ended(Some(err)),
+        }
+    }
+}
+
 impl State {
+    fn add(&mut self, blocks: Vec<Block>) {
+        self.bytes += blocks.iter().map(Block::cost).sum::<usize>();
+        self.blocks.extend(blocks);
+    }
+
     /// The cursor, if nobody is reading, and there is room for more.
     fn begin(&mut self) -> Option<Box<dyn Cursor>> {
         if self.bytes >= AHEAD {

@@ -25,22 +25,27 @@ pub(super) struct Spare(Mutex<Vec<(ThreadId, Vec<u8>)>>);
 /// A buffer that comes back when it is dropped, if it is to be kept.
 pub(super) struct Lent {
     buffer: Vec<u8>,
-    reader: ThreadId,
-    spare: Arc<Spare>,
+    /// Who reads into it, and what it comes back to.
+    home: Option<(ThreadId, Arc<Spare>)>,
 }
 
 impl Spare {
     /// An empty buffer for `len` bytes.
     pub(super) fn lend(self: &Arc<Self>, len: usize) -> Lent {
+        let longest = len + len / 4;
+        if longest < LEAST {
+            // There is none: threads need not wait for each other to see that.
+            return Lent { buffer: Vec::new(), home: None };
+        }
         let me = thread::current().id();
         let fits = |(_, buffer): &(ThreadId, Vec<u8>)| {
-            (len..=len + len / 4).contains(&buffer.capacity())
+            (len..=longest).contains(&buffer.capacity())
         };
         let mut all = self.lock();
         let place = all.iter().rposition(|kept| kept.0 == me && fits(kept));
         let place = place.or_else(|| all.iter().position(fits));
         let buffer = place.map(|place| all.remove(place).1).unwrap_or_default();
-        Lent { buffer, reader: me, spare: self.clone() }
+        Lent { buffer, home: Some((me, self.clone())) }
     }
 
     fn give(&self, reader: ThreadId, mut buffer: Vec<u8>) {
@@ -65,10 +70,14 @@ impl Lent {
 
     /// What was read into it.
     pub(super) fn into_bytes(mut self) -> Bytes {
-        match (LEAST..=MOST).contains(&self.buffer.capacity()) {
+        match self.is_kept() {
             true => Bytes::from_owner(self),
             false => mem::take(&mut self.buffer).into(),
         }
+    }
+
+    fn is_kept(&self) -> bool {
+        (LEAST..=MOST).contains(&self.buffer.capacity()) && self.home.is_some()
     }
 }
 
@@ -80,8 +89,10 @@ impl AsRef<[u8]> for Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        if (LEAST..=MOST).contains(&self.buffer.capacity()) {
-            self.spare.give(self.reader, mem::take(&mut self.buffer));
+        if self.is_kept()
+            && let Some((reader, spare)) = self.home.take()
+        {
+            spare.give(reader, mem::take(&mut self.buffer));
         }
     }
 }
