@@ -129,6 +129,11 @@ impl Visitor for Filling<'_> {
         true
     }
 
+    fn passes(&mut self, id: u32, time: Timestamp) -> bool {
+        let Some((_, topic)) = self.reader.find(id) else { return false };
+        self.reader.derived.is_none() && !self.reader.selection.wants(topic, time)
+    }
+
     fn connection(&mut self, raw: Raw) {
         if let Some(why) = self.reader.declare(raw) {
             let at = self.reader.chunk_at;

@@ -187,6 +187,10 @@ impl<V: Visitor> Visitor for Locating<'_, V> {
         self.visitor.message(id, time, payload)
     }
 
+    fn passes(&mut self, id: u32, time: Timestamp) -> bool {
+        self.visitor.passes(id, time)
+    }
+
     fn connection(&mut self, raw: Raw) {
         self.visitor.connection(raw);
     }

@@ -18,7 +18,7 @@ use crate::{
     last::Last,
     loss::{Gone, Locating, Packed, Within},
     top::{Top, TopKind, Tops},
-    walk::{Plain, Visitor},
+    walk::{Pace, Plain, Visitor},
 };
 
 /// What is to be told of a chunk that the index does not name.
@@ -42,6 +42,7 @@ pub(crate) struct Traverse {
     last: u64,
     /// The stretch that is being read, and what it is in.
     stretch: Option<(Plain, Within)>,
+    pace: Pace,
     /// The last chunk that was opened, if its content is known.
     before: Option<Last>,
     /// The last chunk that was told of, as the index does not tell of it.
@@ -71,6 +72,7 @@ impl Traverse {
             end,
             last,
             stretch,
+            pace: Pace::default(),
             before,
             unnamed,
             inside,
@@ -100,7 +102,8 @@ impl Traverse {
                 let is_outside = plain.is_outside;
                 let chunk = self.before.as_mut().filter(|_| !is_outside);
                 let mut locating = Locating { visitor, bag, tops, within, chunk };
-                let more = plain.read(source, options, &mut locating)?;
+                let pace = &mut self.pace;
+                let more = plain.read_at(pace, source, options, &mut locating)?;
                 if plain.bytes.is_empty() {
                     match is_outside {
                         true => self.at = plain.bytes.start,

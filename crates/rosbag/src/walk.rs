@@ -25,6 +25,9 @@ const OVERLAP: u64 = 64 << 10;
 /// byte.)
 const LIKELY: u32 = 1024;
 
+/// So much is read at once where most is passed over: the head of a message, and some behind it.
+const NEAR: u64 = 4 << 10;
+
 /// How long a record has to be of which not even the header is there.
 const NOTHING: u64 = u64::MAX;
 
@@ -50,6 +53,13 @@ pub(crate) trait Visitor {
         time: Timestamp,
         payload: Range<usize>,
     ) -> bool;
+
+    /// Whether nobody looks at the payloads of messages of `connection` and `time`: one of which
+    /// the end is not yet read is then told of all the same, and the rest of it not read.
+    fn passes(&mut self, connection: u32, time: Timestamp) -> bool {
+        let _ = (connection, time);
+        false
+    }
 
     /// A connection.
     fn connection(&mut self, raw: Raw);
@@ -122,8 +132,8 @@ pub(crate) fn walk<V: Visitor>(
         if broken.start.is_none()
             && !stretch.is_v1
             && let Some((connection, time, frame)) = wire::usual_message(rest)
-            && frame.len() <= rest.len() as u64
             && fits(frame.len())
+            && (frame.len() <= rest.len() as u64 || visitor.passes(connection, time))
         {
             // Nearly all there is: the same as below, without looking at what else it
             // might be.
@@ -325,10 +335,26 @@ impl Plain {
         options: OpenOptions,
         visitor: &mut V,
     ) -> Result<bool> {
-        let mut want = u64::from(options.block_bytes.max(1));
+        self.read_at(&mut Pace::default(), source, options, visitor)
+    }
+
+    /// The same, with windows that are as long as those before them show.
+    pub(crate) fn read_at<V: Visitor>(
+        &mut self,
+        pace: &mut Pace,
+        source: &dyn Source,
+        options: OpenOptions,
+        visitor: &mut V,
+    ) -> Result<bool> {
+        let block = u64::from(options.block_bytes.max(1));
+        let mut want = pace.near.map_or(block, |near| near.min(block));
         while !self.bytes.is_empty() {
             let Range { start, end } = self.bytes;
-            let bytes = source.read_at(start..end.min(start.saturating_add(want)))?;
+            let window = start..end.min(start.saturating_add(want));
+            let bytes = match want < block {
+                true => source.peek(window)?,
+                false => source.read_at(window)?,
+            };
             visitor.window(bytes.clone(), start);
             if bytes.is_empty() {
                 // The source is shorter than it was.
@@ -351,6 +377,7 @@ impl Plain {
             };
             let Progress { used, stop } = walk(&bytes, &stretch, visitor);
             self.bytes.start = (start + used).min(end);
+            pace.went(used > bytes.len() as u64);
             match stop {
                 Stop::Outside => {
                     self.bytes.end = self.bytes.start;
@@ -367,5 +394,22 @@ impl Plain {
             }
         }
         Ok(false)
+    }
+}
+
+/// How much is read at once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pace {
+    /// Less than a block, where much is passed over.
+    near: Option<u64>,
+}
+
+impl Pace {
+    /// Takes note of a window, behind the end of which it went on or not.
+    fn went(&mut self, is_beyond: bool) {
+        self.near = match self.near {
+            _ if is_beyond => Some(NEAR),
+            near => near.map(|near| near.saturating_mul(4)),
+        };
     }
 }

@@ -20,8 +20,12 @@ use memmap2::Mmap;
 /// To let a part of it go takes longer than all.
 const PIECE: u64 = 2 << 20;
 
-/// So many bytes are let go together: for each time, all processors are interrupted.
+/// So many bytes are let go together, which lie in a stretch that is so long at most: for each
+/// time, all processors are interrupted.
 const TOGETHER: u64 = 12 << 20;
+const SPAN: u64 = 64 << 20;
+/// Bytes that are no further apart lie in one stretch.
+const CLOSE: u64 = 12 << 20;
 
 /// In so many places of the file what was passed waits for more of it: threads go on at different
 /// ones.
@@ -34,7 +38,14 @@ pub(crate) struct MappedSource {
     file: FileSource,
     bytes: Bytes,
     /// What may be let go and is still there; last what grew last.
-    passed: Mutex<Vec<Range<u64>>>,
+    passed: Mutex<Vec<Passed>>,
+}
+
+/// Bytes that were passed, which lie close together: where, and how many.
+#[derive(Debug, PartialEq)]
+struct Passed {
+    place: Range<u64>,
+    len: u64,
 }
 
 struct Map {
@@ -123,26 +134,31 @@ impl Source for MappedSource {
 }
 
 /// Adds `bytes` to what was `passed`, and says what of that is to go now.
-fn pass(passed: &mut Vec<Range<u64>>, bytes: Range<u64>) -> [Range<u64>; 2] {
+fn pass(passed: &mut Vec<Passed>, bytes: Range<u64>) -> [Range<u64>; 2] {
     // What lies close together goes together, with what is between: it was passed over.
-    let mut place = bytes;
+    let len = bytes.end - bytes.start;
+    let mut all = Passed { place: bytes, len };
     passed.retain(|there| {
+        let (place, other) = (&mut all.place, &there.place);
         let is_close =
-            place.start <= there.end + TOGETHER && there.start <= place.end + TOGETHER;
+            place.start <= other.end + CLOSE && other.start <= place.end + CLOSE;
         if is_close {
-            place = there.start.min(place.start)..there.end.max(place.end);
+            *place = other.start.min(place.start)..other.end.max(place.end);
+            all.len += there.len;
         }
         !is_close
     });
     let mut go = [0..0, 0..0];
     if passed.len() == PLACES {
-        go[0] = passed.remove(0);
+        go[0] = passed.remove(0).place;
     }
-    if place.end - place.start >= TOGETHER {
+    let Passed { place, len } = &mut all;
+    if *len >= TOGETHER || place.end - place.start >= SPAN {
         let pieces = place.end - place.end % PIECE;
         go[1] = mem::replace(&mut place.start, pieces)..pieces;
+        *len = place.end - pieces;
     }
-    passed.push(place);
+    passed.push(all);
     go
 }
 
@@ -199,6 +215,25 @@ mod tests {
     }
 
     #[test]
+    fn of_what_is_read_here_and_there_as_much_goes_together() {
+        let (mut passed, mut gone) = (Vec::new(), Vec::new());
+        let (read, apart) = (1 << 20, 4 << 20);
+        for at in (0..1 << 30).step_by(apart) {
+            gone.extend(pass(&mut passed, at..at + read));
+        }
+        gone.retain(|bytes| !bytes.is_empty());
+        // Of each stretch so much was read, and the stretches are all there is.
+        let stretch = (TOGETHER / read - 1) * apart as u64;
+        assert!(gone.len() as u64 <= (1 << 30) / stretch + 1, "{gone:?}");
+        assert_eq!(gone[0].start, 0);
+        gone.windows(2).for_each(|pair| assert_eq!(pair[0].end, pair[1].start));
+        // And nothing waits for what is far behind it.
+        let rare = (0..100).flat_map(|i| pass(&mut passed, i << 31..(i << 31) + 9));
+        let long = |bytes: &Range<u64>| bytes.end - bytes.start > SPAN + 2 * CLOSE;
+        assert!(!rare.filter(|bytes| !bytes.is_empty()).any(|bytes| long(&bytes)));
+    }
+
+    #[test]
     fn what_threads_pass_at_different_places_goes_many_pieces_at_a_time() {
         let (mut passed, mut gone) = (Vec::new(), Vec::new());
         let (step, steps) = (300_007, 1_000);
@@ -218,7 +253,8 @@ mod tests {
         assert_eq!(passed.len(), places.len());
         for place in places {
             let end = place + steps * step;
-            let mut of_place: Vec<_> = gone.iter().chain(&passed).collect();
+            let rest = passed.iter().map(|rest| &rest.place);
+            let mut of_place: Vec<_> = gone.iter().chain(rest).collect();
             of_place.retain(|bytes| (place..=end).contains(&bytes.start));
             of_place.sort_by_key(|bytes| bytes.start);
             let pairs = of_place.windows(2);
@@ -228,6 +264,6 @@ mod tests {
         // And where they come together.
         let rest = pass(&mut passed, 0..6 << 30);
         assert_eq!(rest[1], 0..6 << 30);
-        assert_eq!(passed, vec![(6 << 30)..(6 << 30)]);
+        assert_eq!(passed, vec![Passed { place: (6 << 30)..(6 << 30), len: 0 }]);
     }
 }

@@ -12,6 +12,8 @@ use crate::{
 /// Blocks of copies are about so long at most, or have so many records.
 pub(super) const GATHERED: usize = 256 << 10;
 const GATHERED_RECORDS: usize = 1 << 12;
+/// Blocks that are no longer are copied, however much of them is records.
+const SHORT: usize = 64 << 10;
 
 /// Blocks that nobody uses, to be filled again.
 pub(super) struct Spare {
@@ -47,7 +49,7 @@ impl Spare {
     /// Adds what comes next to `blocks`, until that is something, and says whether more may
     /// come.
     ///
-    /// If it gathers, it goes on while there is little in what comes, and copies the records
+    /// If it gathers, it goes on while what comes is short, or there is little in it, and copies the records
     /// into one block: so the memory of the others is read into again, and who waits is not
     /// woken for each.
     pub(super) fn fill_some(
@@ -64,7 +66,8 @@ impl Spare {
             if block.is_empty() && block.damage().is_empty() {
                 continue;
             }
-            if !(self.gathers && block.is_sparse()) {
+            let is_little = block.is_sparse() || block.bytes().len() <= SHORT;
+            if !(self.gathers && is_little) {
                 break (filled, true);
             }
             let (gather, damage) = gathered
