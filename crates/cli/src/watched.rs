@@ -95,6 +95,10 @@ impl Source for Watched {
         self.source.peek(range).inspect(|bytes| self.saw(bytes))
     }
 
+    fn will_peek(&self, range: Range<u64>) {
+        self.source.will_peek(range);
+    }
+
     fn release(&self, range: Range<u64>) {
         self.source.release(range);
     }

@@ -1,5 +1,6 @@
 //! Where the bytes come from.
 
+mod ahead;
 mod file;
 mod spare;
 
@@ -31,6 +32,12 @@ pub trait Source: Send + Sync {
     /// [release](Self::release).
     fn peek(&self, range: Range<u64>) -> io::Result<Bytes> {
         self.read_at(range)
+    }
+
+    /// Says that somebody will soon [peek](Self::peek) at places all over `range`, so close to
+    /// each other that to read all of it takes less time than to find each of them.
+    fn will_peek(&self, range: Range<u64>) {
+        let _ = range;
     }
 
     /// Whether there are no bytes.

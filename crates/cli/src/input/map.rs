@@ -116,6 +116,10 @@ impl Source for MappedSource {
         self.file.read_at(range)
     }
 
+    fn will_peek(&self, range: Range<u64>) {
+        self.file.will_peek(range);
+    }
+
     /// Lets the pages go, so that a log that is longer than the memory does not fill
     /// it, and does not push out what others need; a few of them at a time. With them go those
     /// before, which the first of them brought back.

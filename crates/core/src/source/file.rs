@@ -4,7 +4,7 @@ use std::{fs::File, io, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 
-use crate::source::{Source, spare::Spare};
+use crate::source::{Source, ahead, spare::Spare};
 
 /// How long a line of the caches is. Bytes are read to the same place of a line as they have in
 /// the file: to copy them from a page of the system to up to 16 bytes behind that place of a page
@@ -49,6 +49,10 @@ impl Source for FileSource {
             _ => err,
         })?;
         Ok(lent.into_bytes().slice(aside..))
+    }
+
+    fn will_peek(&self, range: Range<u64>) {
+        ahead::read(&self.file, range.start..range.end.min(self.len));
     }
 }
 

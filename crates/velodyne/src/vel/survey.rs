@@ -151,7 +151,10 @@ impl Survey {
     /// The first bytes at `at`: [`SEEN`] where there are so many.
     fn sight(&mut self, at: u64, window: &mut Window<'_>) -> Result<Bytes> {
         // Until it is clear which lidar it is all of each message is read.
-        let head = if self.probing.is_enough() { self.heads.at(at) } else { None };
+        let head = match self.probing.is_enough() {
+            true => self.heads.at(at, self.stats.messages()),
+            false => None,
+        };
         head.map_or_else(|| window.at(at, SEEN), Ok)
     }
 

@@ -21,6 +21,10 @@ const ENTRIES: usize = 1 << 17;
 /// most.
 const TOGETHER: u64 = 16 << 20;
 const MESSAGES: usize = 1 << 14;
+/// Where messages are no longer than this on the whole, a disk reads through them in less time
+/// than it takes to find each of them; so far ahead it is asked to.
+const CLOSE: u64 = 128 << 10;
+const SOON: u64 = 64 << 20;
 /// So much is read at once: behind a short message there is the head of the next.
 const NEAR: u64 = 1 << 10;
 
@@ -31,6 +35,10 @@ const NEAR: u64 = 1 << 10;
 pub(super) struct Heads {
     source: Arc<dyn Source>,
     judge: Judge,
+    /// Where the messages begin.
+    start: u64,
+    /// Up to where the source was told that it is looked at.
+    told: u64,
     /// The rest of the index.
     entries: Bytes,
     /// Before this nothing is looked at any more.
@@ -69,6 +77,8 @@ impl Heads {
         Ok(Self {
             source: source.clone(),
             judge,
+            start: start.at,
+            told: start.at,
             entries,
             reached: start.at,
             at_work: Queue::of(threads + 1),
@@ -79,8 +89,14 @@ impl Heads {
     }
 
     /// The first [`SEEN`] bytes of the message at `at`, if they were looked at; whoever asks
-    /// only goes on.
-    pub(super) fn at(&mut self, at: u64) -> Option<Bytes> {
+    /// only goes on. So many `messages` are before it.
+    pub(super) fn at(&mut self, at: u64, messages: u64) -> Option<Bytes> {
+        let is_dense = (at - self.start) / CLOSE < messages;
+        if is_dense && at.saturating_add(SOON / 2) > self.told {
+            let soon = at.saturating_add(SOON);
+            self.source.will_peek(self.told.max(at)..soon);
+            self.told = soon;
+        }
         loop {
             if let Some(found) = self.heard.at(at) {
                 return found;

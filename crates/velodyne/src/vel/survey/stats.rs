@@ -63,6 +63,12 @@ pub(super) struct Validity {
 }
 
 impl Stats {
+    /// How many messages are counted.
+    pub(super) fn messages(&self) -> u64 {
+        let all = [self.valid, self.valid_digit, self.other];
+        all.iter().map(|validity| validity.messages).sum()
+    }
+
     /// Counts a `message` of `topic`, of whose data these are the first bytes.
     pub(super) fn message(
         &mut self,
