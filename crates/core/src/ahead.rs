@@ -101,11 +101,12 @@ impl<'l> ReadAhead<'l> {
     /// The same, with copies of the records of which little is wanted nearby: who wants few of
     /// many then gets many at a time. Where blocks begin and end is another matter then, and
     /// parts of which little is wanted are read as one with those behind them, which an error
-    /// ends as well. In a pool of one thread each is given as soon as it is read.
+    /// ends as well; but in a pool of one thread, which gives what there is of each as soon as it
+    /// is read.
     #[must_use]
     pub fn gathering(mut self) -> Self {
         if let Some(spare) = Arc::get_mut(&mut self.spare) {
-            spare.gathers = self.width > 1; // nobody reads yet
+            spare.gathers = true; // nobody reads yet
         }
         self
     }
@@ -213,6 +214,7 @@ impl<'l> ReadAhead<'l> {
         let light = (GATHERED / self.before.max(1)) as u64;
         let target = self.len.saturating_mul(light.min(2)).min(JOINED);
         while self.spare.gathers
+            && self.width > 1
             && let Some((other, next)) = self.plan.as_slice().first()
             && *other == log
             && part.joins(next, target)

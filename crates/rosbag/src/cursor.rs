@@ -4,7 +4,7 @@ use std::{fmt, ops::Range, sync::Arc};
 
 use bytes::{Bytes, BytesMut};
 use logtool_core::{
-    Block, Cursor, Damage, DamageKind, Result, Selection, Timestamp, TopicId,
+    Block, Cursor, Damage, DamageKind, Result, Selection, Timestamp, TopicId, TopicSet,
 };
 use logtool_rosmsg::Derived;
 
@@ -15,7 +15,7 @@ use crate::{
     table::Table,
     traverse::Traverse,
     trust::is_spoiled,
-    walk::Visitor,
+    walk::{Pace, Visitor},
 };
 
 /// What it takes to read parts of a bag.
@@ -69,7 +69,10 @@ impl Parts {
         let Self { bag, table, derived, bounds, inside } = self.clone();
         bag.lock.check()?;
         let chunk_at = part.start;
-        let traverse = Traverse::new(bag, bounds.clone(), part, inside)?;
+        let leaves_out = selection.topics != TopicSet::All
+            && table.entries.iter().any(|of| !selection.topics.contains(of.topic));
+        let pace = if leaves_out { Pace::NEAR } else { Pace::default() };
+        let traverse = Traverse::new(bag, bounds.clone(), part, pace, inside)?;
         let is_wanted = derived.is_wanted(&selection.topics);
         let reader = Reader {
             table,

@@ -10,7 +10,7 @@ use crate::{
     connection::Raw,
     table::{Met, Table},
     traverse::Traverse,
-    walk::Visitor,
+    walk::{Pace, Visitor},
 };
 
 /// What is known of the messages of a connection.
@@ -51,7 +51,13 @@ pub(crate) fn probe(
     table: &mut Table,
     conflicts: &mut Conflicts,
 ) -> Result<Content> {
-    let mut traverse = Traverse::new(bag.clone(), bounds.clone(), part.clone(), None)?;
+    let mut traverse = Traverse::new(
+        bag.clone(),
+        bounds.clone(),
+        part.clone(),
+        Pace::default(),
+        None,
+    )?;
     let mut collecting = Collecting::new(table, part.start);
     while traverse.step(&mut collecting)? {}
     conflicts.reused += collecting.conflicts.reused;

@@ -52,11 +52,12 @@ pub(crate) struct Traverse {
 }
 
 impl Traverse {
-    /// Starts at the start of `part`. Chunks that are opened are shown to `inside`.
+    /// Starts at the start of `part`, at this `pace`. Chunks that are opened are shown to `inside`.
     pub(crate) fn new(
         bag: Bag,
         bounds: Arc<[u64]>,
         part: Range<u64>,
+        pace: Pace,
         inside: Option<Arc<Inside>>,
     ) -> Result<Self> {
         let tops = Tops::new(bag.source.clone());
@@ -72,7 +73,7 @@ impl Traverse {
             end,
             last,
             stretch,
-            pace: Pace::default(),
+            pace,
             before,
             unnamed,
             inside,

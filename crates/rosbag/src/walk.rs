@@ -405,6 +405,9 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
+    /// Where it is likely that much is passed over.
+    pub(crate) const NEAR: Self = Self { near: Some(NEAR) };
+
     /// Takes note of a window, behind the end of which it went on or not.
     fn went(&mut self, is_beyond: bool) {
         self.near = match self.near {

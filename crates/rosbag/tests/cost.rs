@@ -16,7 +16,10 @@ use logtool_core::{
     Block, Log as _, Selection, Source, TimeRange, Timestamp, TopicSet, check,
     conformance,
 };
-use logtool_rosbag::{RosbagLog, RosbagOptions};
+use logtool_rosbag::{
+    Compression, ConnectionHeader, RosbagLog, RosbagOptions, Survey, Writer,
+    WriterOptions,
+};
 
 /// So much is read at once only of chunks.
 const LONG: usize = 20_000;
@@ -108,6 +111,52 @@ fn a_selection_reads_only_the_chunks_that_may_have_some_of_it() {
     let (records, none) =
         read(&source, &log, &Selection { topics: TopicSet::EMPTY, ..all() });
     assert_eq!((records, none), (0, 0));
+}
+
+/// A bag that is not packed: in each chunk a picture of 900 kB, a scan of 300 kB, and some short
+/// messages before, between and behind them.
+fn long_and_short(chunks: u32) -> Vec<u8> {
+    let options = WriterOptions::default()
+        .with_compression(Compression::None)
+        .with_chunk_bytes(1_150_000);
+    let mut writer = Writer::new(io::Cursor::new(Vec::new()), options).unwrap();
+    let [long, short] = ["/long", "/short"].map(|topic| {
+        let header = ConnectionHeader::new(topic, "std_msgs/String", "string data\n");
+        writer.connect(&header).unwrap()
+    });
+    let text = |len: u32| [&len.to_le_bytes()[..], &vec![b'a'; len as usize]].concat();
+    let (mut nanos, texts) = (0, [5, 900_000, 40, 300_000, 6].map(text));
+    for payload in (0..chunks).flat_map(|_| &texts) {
+        nanos += 1_000;
+        let connection = if payload.len() > 1_000 { long } else { short };
+        writer.write(connection, Timestamp::from_nanos(nanos), payload).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+#[test]
+fn what_nobody_wants_of_what_is_not_packed_is_not_read() {
+    for survey in [Survey::Index, Survey::Full] {
+        let (read_bytes, long) = (AtomicU64::new(0), Mutex::default());
+        let bytes = Bytes::from(long_and_short(8));
+        let source = Arc::new(Counting { bytes, read: read_bytes, long });
+        let options = RosbagOptions::default().with_survey(survey);
+        let log = RosbagLog::open(source.clone(), options).unwrap();
+        let of = |name: &str| {
+            let topics = log.manifest().topics();
+            let found = topics.filter(|(_, topic)| topic.name == name);
+            Selection { topics: found.map(|(id, _)| id).collect(), ..all() }
+        };
+        let (records, some) = read(&source, &log, &of("/short"));
+        // Three in each of eight chunks, of 9.6 MB.
+        assert_eq!(records, 24);
+        assert!(some < 8 * 50_000, "{some} bytes were read");
+        let (records, most) = read(&source, &log, &of("/long"));
+        assert_eq!(records, 16);
+        assert!(most > 8 * 1_200_000, "{most} bytes were read");
+        let (records, _) = read(&source, &log, &all());
+        assert_eq!(records, 40);
+    }
 }
 
 fn all() -> Selection {

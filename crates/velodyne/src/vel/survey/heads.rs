@@ -170,3 +170,102 @@ impl Heard {
         Some((*place == at).then(|| self.bytes.slice(from..from + SEEN)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{io::Cursor, iter};
+
+    use super::*;
+    use crate::vel::{
+        Obd, Writer, WriterOptions,
+        wire::{PACKET_LEN, SizeField},
+    };
+
+    const SECONDS: u32 = 60;
+
+    /// A log of a minute, 30 MB long, and where its messages are: by the lengths that they have.
+    fn log() -> (Vec<u8>, Vec<u64>) {
+        let options = WriterOptions { seconds: SECONDS, ..WriterOptions::default() };
+        let mut log = Writer::new(Cursor::new(Vec::new()), options).unwrap();
+        let packets = [[7; PACKET_LEN]; 40];
+        let lens = [25 + 40 * PACKET_LEN as u64, 21 + 28];
+        let mut at = HEAD_LEN as u64 + 8 * u64::from(SECONDS);
+        let mut places = Vec::new();
+        for turn in 0..10 * SECONDS {
+            let millis = 100.0 * f64::from(turn);
+            log.packets(millis, &packets).unwrap();
+            log.obd(millis, Obd::default()).unwrap();
+            for len in lens {
+                places.push(at);
+                at += len;
+            }
+        }
+        let bytes = log.finish().unwrap().into_inner();
+        assert_eq!(bytes.len() as u64, at);
+        (bytes, places)
+    }
+
+    /// In a pool of so many `threads`, how many of the messages at `places` were looked at; what
+    /// was seen of them is what is there.
+    fn heard(bytes: &[u8], places: &[u64], threads: usize) -> Vec<bool> {
+        let source: Arc<dyn Source> = Arc::new(Bytes::copy_from_slice(bytes));
+        let size_field = SizeField::AfterItself;
+        let judge = Judge { size_field, end: bytes.len() as u64 };
+        let start = Start { at: places[0], size_field, votes: [0, 0] };
+        let pool =
+            rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut heads = Heads::new(&source, judge, start).unwrap();
+            let heard = iter::zip(0.., places).map(|(messages, place)| {
+                let head = heads.at(*place, messages);
+                let at = *place as usize;
+                head.inspect(|head| assert_eq!(**head, bytes[at..at + SEEN])).is_some()
+            });
+            heard.collect()
+        })
+    }
+
+    #[test]
+    fn the_index_leads_to_all_messages() {
+        let (bytes, places) = log();
+        for threads in [2, 5] {
+            let heard = heard(&bytes, &places, threads);
+            // Not those of which there are not so many bytes behind them.
+            let (last, others) = heard.split_last().unwrap();
+            assert!(others.iter().all(|heard| *heard) && !last, "{threads}: {heard:?}");
+        }
+        assert!(heard(&bytes, &places, 1).iter().all(|heard| !heard));
+    }
+
+    #[test]
+    fn a_wrong_index_and_damage_lead_to_nothing_that_is_not_there() {
+        let (whole, places) = log();
+        // Messages of a second are lost, up to where the index leads on from.
+        let mut damaged = whole.clone();
+        let broken = places[700] as usize;
+        damaged[broken..broken + HEADER_LEN].fill(0);
+        let damaged_heard = heard(&damaged, &places, 2);
+        let count = damaged_heard.iter().filter(|heard| **heard).count();
+        assert!(damaged_heard[..700].iter().all(|heard| *heard) && !damaged_heard[700]);
+        assert!((700..places.len() - 1).contains(&count), "{count}");
+        // Entries of anything: numbers of no order, far away, inside of messages.
+        let mut number = 1_u64;
+        let mut next = || {
+            number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            number >> 24
+        };
+        for turn in 0..20 {
+            let mut bytes = whole.clone();
+            for entry in bytes[HEAD_LEN..places[0] as usize].chunks_exact_mut(8) {
+                let value = match next() % 4 {
+                    0 => next() << 23,
+                    1 => places[next() as usize % places.len()],
+                    2 => 0,
+                    _ => next() % whole.len() as u64,
+                };
+                entry.copy_from_slice(&value.to_le_bytes());
+            }
+            heard(&bytes, &places, 2 + turn % 2);
+        }
+    }
+}
