@@ -29,6 +29,7 @@ mod message;
 mod modes;
 mod moved;
 mod new_log;
+mod open_files;
 mod opened;
 mod outcome;
 mod paint;
@@ -58,6 +59,7 @@ use crate::args::Args;
 
 fn main() -> ExitCode {
     freed::keep();
+    open_files::allow_many();
     let program = Args::command();
     let words = std::env::args_os().map(url::local);
     let matches = program.clone().get_matches_from(words);

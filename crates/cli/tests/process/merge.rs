@@ -1,5 +1,8 @@
 //! `logtool merge`.
 
+#[cfg(unix)]
+use std::{fs, process::Command};
+
 use crate::{
     bytes,
     program::Folder,
@@ -23,6 +26,26 @@ fn bags_become_one_in_the_order_of_time() {
     let times: Vec<f64> =
         lines.iter().map(|line| line["time"].as_f64().unwrap()).collect();
     assert!(times.is_sorted());
+}
+
+#[test]
+#[cfg(unix)]
+fn more_logs_than_files_may_be_open_at_first() {
+    let (folder, bag) = (Folder::new(), testdata("rover.bag"));
+    folder.run(&["filter", &bag, "-o", "0.bag", "-t", "/map", "-q"]).succeeded();
+    let few = fs::read(folder.path().join("0.bag")).unwrap();
+    (1..100).for_each(|number| drop(folder.write(&format!("{number}.bag"), &few)));
+    // The system lets a program have more than it begins with.
+    let program = env!("CARGO_BIN_EXE_logtool");
+    let line = format!("ulimit -S -n 64 && '{program}' merge *.bag -o new.bag -q");
+    let merged =
+        Command::new("sh").args(["-c", &line]).current_dir(folder.path()).output();
+    let merged = merged.unwrap();
+    assert!(merged.status.success(), "{}", String::from_utf8_lossy(&merged.stderr));
+    let count =
+        |name: &str| folder.run(&["cat", "--json", name]).stdout.lines().count();
+    assert!(count("0.bag") > 0);
+    assert_eq!(count("new.bag"), 100 * count("0.bag"));
 }
 
 #[test]
