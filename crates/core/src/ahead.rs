@@ -106,7 +106,7 @@ impl<'l> ReadAhead<'l> {
     #[must_use]
     pub fn gathering(mut self) -> Self {
         if let Some(spare) = Arc::get_mut(&mut self.spare) {
-            spare.gathers = true; // nobody reads yet
+            spare.gathers = self.width > 1; // nobody reads yet
         }
         self
     }
@@ -214,7 +214,6 @@ impl<'l> ReadAhead<'l> {
         let light = (GATHERED / self.before.max(1)) as u64;
         let target = self.len.saturating_mul(light.min(2)).min(JOINED);
         while self.spare.gathers
-            && self.width > 1
             && let Some((other, next)) = self.plan.as_slice().first()
             && *other == log
             && part.joins(next, target)
