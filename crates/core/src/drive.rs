@@ -119,7 +119,9 @@ struct Driver<'d> {
 
 #[derive(Default)]
 struct State {
-    /// The next part to begin.
+    /// How many parts tasks are there for, and the next one that a task is to read: whichever
+    /// task begins first reads the first part, since those behind it wait for it.
+    begun: usize,
     next: usize,
     /// How many are begun and not wholly written.
     under_way: usize,
@@ -175,12 +177,17 @@ impl<'d> Driver<'d> {
         let mut state = lock(&self.state);
         while state.failed.is_none()
             && state.under_way < self.width
-            && state.next < self.plan.len()
+            && state.begun < self.plan.len()
         {
-            let part = state.next;
-            state.next += 1;
+            state.begun += 1;
             state.under_way += 1;
-            scope.spawn(move |scope| self.part(part, None, scope));
+            scope.spawn(move |scope| {
+                let mut state = lock(&self.state);
+                let part = state.next;
+                state.next += 1;
+                drop(state);
+                self.part(part, None, scope);
+            });
         }
     }
 
@@ -244,10 +251,11 @@ impl<'d> Driver<'d> {
                 }
             }
         }
+        self.begin_parts(scope);
+        // Last, so that this thread, which has them in its caches, begins with them.
         for topic in ready {
             scope.spawn(move |scope| self.lane(topic, scope));
         }
-        self.begin_parts(scope);
     }
 
     /// The tables of the next piece of a part: where `rest` is, or at its start.

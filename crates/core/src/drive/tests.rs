@@ -96,3 +96,14 @@ fn an_error_in_a_later_piece_is_one() {
     let (_, report) = tables(&Scripted::new(vec![part]));
     assert!(report.is_err());
 }
+
+#[test]
+fn parts_are_begun_in_their_order_and_written_before_others_are() {
+    let log = Scripted::new((0..9).map(|part| vec![block(part, 1)]).collect());
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let (tables, report) = pool.install(|| tables(&log));
+    assert_eq!(report.unwrap().records, 9);
+    assert_eq!(*log.read.lock().unwrap(), Vec::from_iter(0..9));
+    let filled: Vec<usize> = tables.iter().map(|(_, filled)| *filled).collect();
+    assert_eq!(filled, Vec::from_iter(1..=9), "each batch, when there is no other");
+}
