@@ -10,7 +10,7 @@ use crate::{
     ahead::{
         encoding::Encoding,
         slot::Slot,
-        spare::{GATHERED, Spare},
+        spare::{GATHERED, SHORT, Spare},
     },
     block::Block,
     error::Result,
@@ -101,12 +101,14 @@ impl<'l> ReadAhead<'l> {
     /// The same, with copies of the records of which little is wanted nearby: who wants few of
     /// many then gets many at a time. Where blocks begin and end is another matter then, and
     /// parts of which little is wanted are read as one with those behind them, which an error
-    /// ends as well; but in a pool of one thread, which gives what there is of each as soon as it
-    /// is read.
+    /// ends as well; but in a pool of one thread, which gives what there is of each part by
+    /// itself.
     #[must_use]
     pub fn gathering(mut self) -> Self {
         if let Some(spare) = Arc::get_mut(&mut self.spare) {
-            spare.gathers = self.width > 1; // nobody reads yet
+            // Nobody reads yet; and who is alone wakes nobody.
+            let short = if self.width > 1 { SHORT } else { 0 };
+            spare.gathers = Some(short);
         }
         self
     }
@@ -213,7 +215,8 @@ impl<'l> ReadAhead<'l> {
         let mut count = 1;
         let light = (GATHERED / self.before.max(1)) as u64;
         let target = self.len.saturating_mul(light.min(2)).min(JOINED);
-        while self.spare.gathers
+        while self.spare.gathers.is_some()
+            && self.width > 1
             && let Some((other, next)) = self.plan.as_slice().first()
             && *other == log
             && part.joins(next, target)

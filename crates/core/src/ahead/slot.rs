@@ -137,7 +137,7 @@ impl Slot {
                     drop(state);
                     panic::resume_unwind(panic);
                 }
-                Reading::Paused(mut cursor) if spare.gathers => {
+                Reading::Paused(mut cursor) if spare.gathers.is_some() => {
                     drop(state);
                     let mut blocks = Vec::new();
                     let filled = spare.fill_some(&mut *cursor, &mut blocks);

@@ -12,21 +12,25 @@ use crate::{
 /// Blocks of copies are about so long at most, or have so many records.
 pub(super) const GATHERED: usize = 256 << 10;
 const GATHERED_RECORDS: usize = 1 << 12;
-/// Blocks that are no longer are copied, however much of them is records.
-const SHORT: usize = 64 << 10;
+/// Blocks of no more records are copied, however much of them is records: whoever takes blocks
+/// has more to do for each than for a copy.
+const FEW: usize = 32;
+/// And those that are no longer, where others wait for them, and would be woken for each.
+pub(super) const SHORT: usize = 64 << 10;
 
 /// Blocks that nobody uses, to be filled again.
 pub(super) struct Spare {
     blocks: Mutex<Vec<Block>>,
     most: usize,
-    /// Whether records of blocks in which there is little are copied together.
-    pub(super) gathers: bool,
+    /// Whether records of blocks in which there is little are copied together; and how long those
+    /// are that are short.
+    pub(super) gathers: Option<usize>,
 }
 
 impl Spare {
     /// Keeps no more than `most` blocks.
     pub(super) fn new(most: usize) -> Self {
-        Self { blocks: Mutex::default(), most, gathers: false }
+        Self { blocks: Mutex::default(), most, gathers: None }
     }
 
     /// A block that nobody uses.
@@ -66,8 +70,11 @@ impl Spare {
             if block.is_empty() && block.damage().is_empty() {
                 continue;
             }
-            let is_little = block.is_sparse() || block.bytes().len() <= SHORT;
-            if !(self.gathers && is_little) {
+            let is_little = |short| {
+                let is_short = block.len() <= FEW || block.bytes().len() <= short;
+                is_short || block.is_sparse()
+            };
+            if !self.gathers.is_some_and(is_little) {
                 break (filled, true);
             }
             let (gather, damage) = gathered

@@ -204,13 +204,31 @@ fn who_gathers_is_given_the_same_in_fewer_blocks() {
     // Of a part that somebody else reads.
     let slot = Slot::new(log.read(&log.plan()[0], &few()));
     let (slot, mut spare) = (Arc::new(slot), Spare::new(1));
-    spare.gathers = true;
+    spare.gathers = Some(0);
     let kept = slot.clone();
     assert!(kept.read_ahead(&spare));
     let (mut block, spare) = (Block::default(), Arc::new(spare));
     assert!(slot.fill(&mut block, &spare).unwrap());
     assert_eq!(block.len(), 20);
     assert!(!slot.fill(&mut block, &spare).unwrap());
+}
+
+#[test]
+fn short_blocks_are_copied_if_they_have_few_records_or_somebody_waits() {
+    let blocks = |records: i64, short| {
+        let dense =
+            |block: i64| (0..records).map(move |i| (block * 100 + i, vec![0; 9]));
+        let plays = (0..10).map(|block| Play::Block(dense(block).collect())).collect();
+        let log = Scripted::new(vec![plays]);
+        let mut cursor = log.read(&log.plan()[0], &Selection::default()).unwrap();
+        let (mut spare, mut blocks) = (Spare::new(1), Vec::new());
+        spare.gathers = Some(short);
+        while spare.fill_some(&mut *cursor, &mut blocks).unwrap() {}
+        blocks.iter().map(Block::len).collect::<Vec<_>>()
+    };
+    assert_eq!(blocks(4, 0), [40]);
+    assert_eq!(blocks(40, SHORT), [400]);
+    assert_eq!(blocks(40, 0), [40; 10]);
 }
 
 #[test]
