@@ -25,12 +25,9 @@ const LEFT_OUT: [&str; 12] = [
     "catalog",
 ];
 
-/// What was typed, in the order in which `program` has its options: `matches` are those of
-/// it.
+/// What was typed, in the order in which `program` has its options: `matches` are what it
+/// found, which gave the options of all commands to the one that was typed.
 pub(crate) fn text(program: &Command, matches: &ArgMatches) -> String {
-    let mut program = program.clone();
-    // Gives the options of all commands to each.
-    program.build();
     let Some((name, matches)) = matches.subcommand() else { return String::new() };
     let Some(command) = program.find_subcommand(name) else { return String::new() };
     let mut words = vec![name.to_owned()];
@@ -93,8 +90,8 @@ mod tests {
     use crate::args::Args;
 
     fn given(typed: &[&str]) -> String {
-        let program = Args::command();
-        let matches = program.clone().try_get_matches_from(typed).unwrap();
+        let mut program = Args::command();
+        let matches = program.try_get_matches_from_mut(typed).unwrap();
         text(&program, &matches)
     }
 

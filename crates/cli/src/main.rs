@@ -60,13 +60,20 @@ use crate::args::Args;
 fn main() -> ExitCode {
     freed::keep();
     open_files::allow_many();
-    let program = Args::command();
-    let words = std::env::args_os().map(url::local);
-    let matches = program.clone().get_matches_from(words);
-    let mut args = Args::from_arg_matches(&matches).unwrap_or_else(|err| err.exit());
-    args.global.given = given::text(&program, &matches);
+    let mut args = args();
     match commands::run(&mut args) {
         Ok(outcome) => outcome.into(),
         Err(err) => complaint::tell(&err),
     }
+}
+
+/// What was typed; ends the program where that is no command.
+fn args() -> Args {
+    let words = std::env::args_os().map(url::local);
+    let mut program = Args::command();
+    let matches = program.try_get_matches_from_mut(words);
+    let matches = matches.unwrap_or_else(|err| err.exit());
+    let mut args = Args::from_arg_matches(&matches).unwrap_or_else(|err| err.exit());
+    args.global.given = given::text(&program, &matches);
+    args
 }
