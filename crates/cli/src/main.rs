@@ -60,7 +60,7 @@ use crate::args::Args;
 fn main() -> ExitCode {
     freed::keep();
     open_files::allow_many();
-    let mut args = args();
+    let mut args = typed();
     match commands::run(&mut args) {
         Ok(outcome) => outcome.into(),
         Err(err) => complaint::tell(&err),
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
 }
 
 /// What was typed; ends the program where that is no command.
-fn args() -> Args {
+fn typed() -> Args {
     let words = std::env::args_os().map(url::local);
     let mut program = Args::command();
     let matches = program.try_get_matches_from_mut(words);
