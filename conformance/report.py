@@ -1,5 +1,7 @@
 """Opens the pages that `logtool report` writes in headless Chromium, and fails on any
-message of its console, any error of a script, and any request: pages load nothing.
+message of its console, any error of a script, any request (pages load nothing), and any
+label of an axis that is not the number at which its tick is drawn, at several widths and
+zooms.
 
 Installs Chromium's package where the machine's packages have it; says aloud if nothing is
 compared. SCREENSHOTS names a folder for pictures of the pages. Needs the environment
@@ -7,6 +9,7 @@ LOGTOOL, the program, and LOGTOOL_SAMPLES, the folder of real logs.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,9 +31,92 @@ PAGES = (
     (ROOT / "testdata/car.vel", 4, ("Summary", "Scans", "Images", "Plots")),
     (ROOT / "testdata/puck.pcap", 0, ("Summary", "Scans")),
     (SAMPLES / "rosbag/robot_localization-test1.bag", 3, ("Plots",)),
+    (SAMPLES / "cases/ulog/axis_31s.ulg", 1, ("Plots",)),
     (SAMPLES / "ulog/pyulog_sample_px4_events.ulg", 5, ("Plots", "Messages", "Topics")),
     (SAMPLES / "velodyne/vlp16_mrpt_gps_sample.pcap", 0, ("Scans",)),
 )
+
+#: Keeps every plot that the page makes in `window.charts`, and changes nothing else.
+KEEP_CHARTS = """
+window.charts = [];
+let made;
+Object.defineProperty(window, "uPlot", {
+  get: () => made,
+  set: (uPlot) => {
+    made = new Proxy(uPlot, {
+      construct(target, args) {
+        const chart = new target(...args);
+        window.charts.push(chart);
+        return chart;
+      },
+    });
+  },
+});
+"""
+
+#: The ticks of both axes of each plot: where they are drawn, as a value, and their labels.
+TICKS = """
+() => window.charts.flatMap((chart) => chart.axes.map((axis, index) => ({
+  scale: axis.scale,
+  marks: axis._splits || [],
+  labels: (axis._values || []).map(String),
+})))
+"""
+
+WIDTHS = (400, 700, 1280, 1920)
+ZOOMS = (1.0, 0.5, 0.09, 0.013, 0.0007)
+
+
+def seconds_of(label):
+    """The number that a label of an axis says; of times of day, seconds since midnight."""
+    if ":" not in label:
+        return float(label)
+    hours, minutes, seconds = label.split(":")
+    return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+
+
+def wrong_labels(page):
+    """A sentence for each tick whose label is not its value."""
+    told = []
+    for axis in page.evaluate(TICKS):
+        marks, labels = axis["marks"], axis["labels"]
+        shown = [(mark, label) for mark, label in zip(marks, labels) if mark is not None and label]
+        if len(labels) != len(set(labels)):
+            told.append(f"labels twice: {labels}")
+        for mark, label in shown:
+            if re.fullmatch(r"\d{4}-\d\d-\d\d", label):
+                if mark % 86400:
+                    told.append(f"{label} at {mark}")
+                continue
+            value = seconds_of(label)
+            value_of_mark = mark % 86400 if ":" in label else mark
+            step = abs(marks[1] - marks[0]) if len(marks) > 1 else 1.0
+            if abs(value - value_of_mark) > 1e-6 * step + 1e-9 * abs(mark):
+                told.append(f"{label} at {mark}")
+    return told
+
+
+def faults_of_axes(page):
+    """Looks at the axes at several widths and zooms."""
+    told = []
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_timeout(250)
+        for zoom in ZOOMS:
+            page.evaluate(
+                """(zoom) => {
+                  const { min, max } = window.charts[0].scales.x;
+                  window.whole = window.whole || [min, max];
+                  const [start, end] = window.whole;
+                  const middle = start + (end - start) * 0.37;
+                  const half = (end - start) * zoom / 2;
+                  window.charts[0].setScale("x", zoom === 1 ? { min: start, max: end } : { min: middle - half, max: middle + half });
+                }""",
+                zoom,
+            )
+            page.wait_for_timeout(30)
+            told += [f"{width} px, zoom {zoom}: {fault}" for fault in wrong_labels(page)]
+    return told[:5]
 
 
 def chromium():
@@ -48,6 +134,7 @@ def chromium():
 def faults(browser, page_file, plots, sections):
     """A sentence for each thing that is wrong with a page."""
     page = browser.new_page(viewport={"width": 1200, "height": 900})
+    page.add_init_script(KEEP_CHARTS)
     told = []
     page.on("console", lambda message: told.append(f"console: {message.text}"))
     page.on("pageerror", lambda err: told.append(f"error: {err}"))
@@ -69,6 +156,9 @@ def faults(browser, page_file, plots, sections):
         page.mouse.down()
         page.mouse.move(box["x"] + 300, box["y"] + 50)
         page.mouse.up()
+        told += faults_of_axes(page)
+        page.set_viewport_size({"width": 1200, "height": 900})
+        page.wait_for_timeout(250)
     if folder := os.environ.get("SCREENSHOTS"):
         page.screenshot(path=Path(folder) / f"{page_file.stem}.png", full_page=True)
     page.close()

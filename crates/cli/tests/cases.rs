@@ -3,8 +3,11 @@
 
 #![allow(clippy::unwrap_used)] // a test that cannot go on should stop
 
+// Shared with the test program `process`, which uses the rest of them.
+#[allow(dead_code)]
 #[path = "process/program.rs"]
 mod program;
+#[allow(dead_code)]
 #[path = "process/samples.rs"]
 mod samples;
 

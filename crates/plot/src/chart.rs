@@ -20,6 +20,9 @@ pub struct Chart {
 pub struct Panel {
     /// What the values are in, as `m/s`.
     pub unit: String,
+    /// The lowest and the highest value of the axis, if they do not follow the values;
+    /// values outside are not seen.
+    pub limits: Option<(f64, f64)>,
     /// The lines.
     pub lines: Vec<Line>,
 }

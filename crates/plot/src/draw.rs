@@ -140,7 +140,11 @@ impl Chart {
         for (index, line) in panel.lines.iter().enumerate() {
             let color = canvas::color(palette::line(index));
             for run in &line.signal.runs {
-                let points = self.points(line, run, (time.start, time.end));
+                let mut points = self.points(line, run, (time.start, time.end));
+                if let Some((low, high)) = panel.limits {
+                    // Else the line would run into the panel above or below.
+                    points.iter_mut().for_each(|(_, y)| *y = y.max(low).min(high));
+                }
                 let places = points.iter().map(|point| chart.backend_coord(point));
                 match points.first() {
                     None => {}
@@ -235,6 +239,9 @@ fn value_axis(panel: &Panel, height: i32) -> Axis {
     let low = spans().map(|span| span.0).fold(f64::INFINITY, f64::min);
     let high = spans().map(|span| span.1).fold(f64::NEG_INFINITY, f64::max);
     let marks = (f64::from(height) / f64::from(px(45.0))).max(2.0) as usize;
+    if let Some((low, high)) = panel.limits {
+        return Axis::numbers(low, high, marks, false);
+    }
     // States are whole numbers: there is nothing between two of them.
     match panel.lines.iter().all(|line| line.is_held) {
         true => Axis::whole_numbers(low, high, marks),

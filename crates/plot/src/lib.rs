@@ -11,7 +11,7 @@
 //! (0..1000).for_each(|n| sampler.add(n * 1_000_000, (n as f64 / 50.0).sin()));
 //! let signal = sampler.signal(false);
 //! let lines = vec![Line { name: "sine".into(), signal, is_held: false }];
-//! let panels = vec![Panel { unit: "m".into(), lines }];
+//! let panels = vec![Panel { unit: "m".into(), lines, ..Panel::default() }];
 //! let svg = Chart { panels, size: (900, 300), ..Chart::default() }.svg()?;
 //! assert!(svg.starts_with("<svg") && svg.contains("sine"));
 //! # Ok::<(), logtool_core::Error>(())
@@ -45,5 +45,5 @@ pub use crate::{
     sample::{Sampler, Signal},
     told::{with_metadata, with_texts},
     top_view::{TopView, TopViewOptions},
-    track::{Track, TrackMaker},
+    track::{Track, TrackBuilder, TrackMap},
 };

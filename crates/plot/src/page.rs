@@ -175,7 +175,8 @@ mod tests {
         sampler.add(3_000_000_000, 2.0);
         let signal = sampler.signal(false);
         let line = Line { name: "x".into(), signal, is_held: false };
-        let panel = Panel { unit: String::new(), lines: vec![line] };
+        let panel =
+            Panel { unit: String::new(), lines: vec![line], ..Panel::default() };
         let json =
             data::plot("one", &Chart { panels: vec![panel], ..Chart::default() });
         assert!(json.contains("\"range\":[2.5,3.5]"), "{json}");
@@ -189,7 +190,7 @@ mod tests {
         sampler.add(1, 2.0);
         let line =
             Line { name: evil.into(), signal: sampler.signal(false), is_held: false };
-        let panel = Panel { unit: evil.into(), lines: vec![line] };
+        let panel = Panel { unit: evil.into(), lines: vec![line], ..Panel::default() };
         let chart = Chart { panels: vec![panel], ..Chart::default() };
         let row = Row { cells: vec![evil.into()], is_warning: true };
         let blocks = vec![

@@ -1,180 +1,231 @@
-//! Where something went, seen from above, without a map.
+//! Tracks seen from above, without a map: where vehicles went, and where they were meant to.
 
+mod picture;
 mod thin;
-
-use logtool_core::Result;
-use plotters::element::{Circle, PathElement};
-use plotters::style::Color as _;
 
 use crate::{
     chart::Band,
-    draw::{
-        canvas::{
-            self, Area, CENTER, Canvas, Drawn, FINE, FROM_LEFT, GRID, INK, px, text,
-        },
-        legend::{self, Entry},
-    },
     palette::{self, Rgb},
-    ticks::Axis,
     track::thin::{Place, Way},
 };
 
-/// A track.
+/// Metres of a degree of latitude: a meridian is 20,004 km long.
+const METRES_PER_DEGREE: f64 = 111_132.0;
+
+/// Tracks whose origins are farther apart than this are drawn in different pictures,
+/// because a common scale would make both of them a dot. In metres.
+const SAME_AREA_METRES: f64 = 50_000.0;
+
+/// A track needs a new piece for each gap; later gaps are drawn as lines.
+const MAX_PIECES: usize = 1 << 12;
+
+/// The way of one vehicle by one topic.
 #[derive(Clone, Debug, Default)]
 pub struct Track {
-    /// Its pieces, in order.
-    pieces: Vec<Piece>,
-    /// How many places there were.
-    pub places: u64,
-    /// How many of them are in the picture.
+    /// The name in the legend.
+    pub name: String,
+    /// The number of positions that were added.
+    pub positions: u64,
+    /// The number of positions that are in the picture.
     pub drawn: u64,
-    /// How many metres the others are at most from the line between those.
-    pub within: f64,
+    /// The largest distance of the other positions from the line, in metres.
+    pub max_deviation: f64,
+    /// The latitude and longitude of `x = y = 0`, in degrees, if they are known.
+    origin: Option<(f64, f64)>,
+    /// The pieces, in order.
+    pieces: Vec<Piece>,
 }
 
-/// What has one name and one colour, and where it went, in metres.
+/// A part of a track that has one colour and no gap, in metres east and north.
 #[derive(Clone, Debug)]
 struct Piece {
-    name: String,
-    color: Rgb,
-    places: Vec<(f64, f64)>,
+    /// The name and the colour of the flight mode, if the track shows modes.
+    mode: Option<(String, Rgb)>,
+    positions: Vec<(f64, f64)>,
 }
 
-/// Makes a track of places as they come.
+/// Builds a track from positions in the order of the log.
 #[derive(Clone, Debug)]
-pub struct TrackMaker {
+pub struct TrackBuilder {
+    name: String,
     /// In the order of time.
-    bands: Vec<Band>,
-    /// Latitude and longitude of where it begins.
+    modes: Vec<Band>,
     origin: Option<(f64, f64)>,
     way: Way,
+    /// The pieces that were begun: the index of the mode, and whether the piece begins
+    /// where the previous one ends.
+    pieces: Vec<(Option<usize>, bool)>,
+    /// Whether positions are missing before the next one.
+    has_gap: bool,
 }
 
-/// Metres of a degree of latitude: a meridian is 20,004 km long.
-const PER_DEGREE: f64 = 111_132.0;
-
-impl TrackMaker {
-    /// No places yet; `bands`, in the order of time, are what lines have their colours of. (The
-    /// first is also that of what was before.)
-    pub fn new(bands: Vec<Band>) -> Self {
-        Self { bands, origin: None, way: Way::new() }
+impl TrackBuilder {
+    /// Returns a builder of an empty track. `modes`, in the order of time, give the line
+    /// its colours; positions before the first mode have the colour of the first.
+    pub fn new(name: impl Into<String>, modes: Vec<Band>) -> Self {
+        Self {
+            name: name.into(),
+            modes,
+            origin: None,
+            way: Way::new(),
+            pieces: Vec::new(),
+            has_gap: true,
+        }
     }
 
-    /// Adds a place, in degrees, and when it was, if that is known. Places are joined in the
-    /// order in which they come, whatever their times are.
+    /// Adds a position in degrees. The first one becomes the origin. `nanos` is the time
+    /// on the log's clock, if it is known; positions are joined in the order of the calls.
     pub fn add(&mut self, nanos: Option<i64>, latitude: f64, longitude: f64) {
         let origin = *self.origin.get_or_insert((latitude, longitude));
-        let east = (longitude - origin.1 + 540.0).rem_euclid(360.0) - 180.0;
-        let x = east * PER_DEGREE * origin.0.to_radians().cos();
-        let y = (latitude - origin.0) * PER_DEGREE;
-        let nanos = nanos.unwrap_or(i64::MIN);
-        let after = self.bands.partition_point(|band| band.start <= nanos);
-        let stretch = u32::try_from(after.saturating_sub(1)).unwrap_or(u32::MAX);
-        self.way.add(Place { x, y, stretch });
+        let (x, y) = metres_from(origin, (latitude, longitude));
+        self.add_local(nanos, x, y);
     }
 
-    /// The track of them, thinned out as far as nobody can see.
+    /// Adds a position in metres east and north of the origin.
+    pub fn add_local(&mut self, nanos: Option<i64>, east: f64, north: f64) {
+        let nanos = nanos.unwrap_or(i64::MIN);
+        let after = self.modes.partition_point(|mode| mode.start <= nanos);
+        let mode = (!self.modes.is_empty()).then(|| after.saturating_sub(1));
+        let is_full = self.pieces.len() >= MAX_PIECES;
+        let has_gap = std::mem::take(&mut self.has_gap) && !is_full;
+        if has_gap || self.pieces.last().is_none_or(|(last, _)| *last != mode) {
+            self.pieces.push((mode, !has_gap));
+        }
+        let stretch = u32::try_from(self.pieces.len() - 1).unwrap_or(u32::MAX);
+        self.way.add(Place { x: east, y: north, stretch });
+    }
+
+    /// Marks a gap: the next position is not joined to the last one.
+    pub fn add_gap(&mut self) {
+        self.has_gap = true;
+    }
+
+    /// Sets the latitude and longitude of the origin of local positions, in degrees.
+    pub fn set_origin(&mut self, latitude: f64, longitude: f64) {
+        self.origin = Some((latitude, longitude));
+    }
+
+    /// Returns the track, without the positions that nobody could see in the picture.
     pub fn finish(self) -> Track {
         let way = self.way.finish();
         let mut pieces: Vec<Piece> = Vec::new();
         let mut last: Option<Place> = None;
         for place in &way.kept {
-            let is_new = last.is_none_or(|last| last.stretch != place.stretch);
-            if is_new {
-                let band = self.bands.get(place.stretch as usize);
-                let none = || (String::new(), palette::line(0));
-                let (name, color) =
-                    band.map_or_else(none, |band| (band.name.clone(), band.color));
-                // It begins where the one before ended.
-                let places = last.iter().map(|last| (last.x, last.y)).collect();
-                pieces.push(Piece { name, color, places });
+            if last.is_none_or(|last| last.stretch != place.stretch) {
+                let begun = self.pieces.get(place.stretch as usize);
+                let (mode, is_joined) = begun.copied().unwrap_or_default();
+                let mode = mode.and_then(|index| self.modes.get(index));
+                let mode = mode.map(|mode| (mode.name.clone(), mode.color));
+                let joint = last.filter(|_| is_joined).map(|last| (last.x, last.y));
+                pieces.push(Piece { mode, positions: joint.into_iter().collect() });
             }
             if let Some(piece) = pieces.last_mut() {
-                piece.places.push((place.x, place.y));
+                piece.positions.push((place.x, place.y));
             }
             last = Some(*place);
         }
-        let drawn = way.kept.len() as u64;
-        Track { pieces, places: way.places, drawn, within: way.within }
+        Track {
+            name: self.name,
+            positions: way.places,
+            drawn: way.kept.len() as u64,
+            max_deviation: way.within,
+            origin: self.origin,
+            pieces,
+        }
     }
 }
-
-const SIDE: f64 = 520.0;
-const LEFT: f64 = 64.0;
-const TOP: f64 = 10.0;
 
 impl Track {
-    /// The picture: metres to the east and to the north of where it begins.
-    ///
-    /// # Errors
-    /// `Limit` if the picture has no room for the names.
-    pub fn svg(&self) -> Result<String> {
-        let all = || self.pieces.iter().flat_map(|piece| &piece.places).copied();
-        let span = |of: fn((f64, f64)) -> f64| {
-            let (low, high) = all()
-                .map(of)
-                .fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(v), b.max(v)));
-            if low <= high { ((low + high) / 2.0, high - low) } else { (0.0, 1.0) }
-        };
-        let ((x, wide), (y, high)) = (span(|p| p.0), span(|p| p.1));
-        let reach = (wide.max(high) * 0.54).max(0.5);
-        let axis =
-            |middle: f64| Axis::numbers(middle - reach, middle + reach, 6, false);
-        let (across, up) = (axis(x), axis(y));
-        let mut entries: Vec<Entry> = Vec::new();
-        for Piece { name, color, .. } in &self.pieces {
-            if !name.is_empty() && !entries.iter().any(|entry| entry.name == *name) {
-                entries.push(Entry {
-                    name: name.clone(),
-                    color: *color,
-                    piece: legend::Piece::Line(0),
-                });
-            }
+    /// Returns the latitude and longitude of the origin in degrees, if they are known.
+    pub fn origin(&self) -> Option<(f64, f64)> {
+        self.origin
+    }
+
+    /// Sets the latitude and longitude of the origin, in degrees.
+    pub fn set_origin(&mut self, origin: (f64, f64)) {
+        self.origin = Some(origin);
+    }
+
+    /// Moves the track to another origin.
+    fn move_to(&mut self, origin: (f64, f64)) {
+        let Some(own) = self.origin.replace(origin) else { return };
+        let (x, y) = metres_from(origin, own);
+        // A degree of longitude has another length at the other latitude.
+        let stretch = cos_latitude(origin) / cos_latitude(own).max(f64::MIN_POSITIVE);
+        for position in self.pieces.iter_mut().flat_map(|piece| &mut piece.positions) {
+            *position = (position.0 * stretch + x, position.1 + y);
         }
-        let height = TOP + SIDE + 60.0 + 20.0 * (entries.len() as f64 / 3.0).ceil();
-        Canvas::new((LEFT + SIDE + 20.0) as u32, height as u32)?.draw(|area| {
-            let scale = SIDE / (2.0 * reach);
-            let place = |(x, y): (f64, f64)| {
-                let (x, y) = ((x - across.start) * scale, (y - up.start) * scale);
-                (px(LEFT + x), px(TOP + SIDE - y))
-            };
-            axes(area, &across, &up, scale)?;
-            for Piece { color, places, .. } in &self.pieces {
-                let points: Vec<_> = places.iter().map(|at| place(*at)).collect();
-                let style = canvas::color(*color).stroke_width(canvas::LINE);
-                area.draw(&PathElement::new(points, style))?;
-            }
-            if !self.pieces.is_empty() {
-                area.draw(&Circle::new(place((0.0, 0.0)), px(4.0), INK.filled()))?;
-            }
-            let (_, below) = canvas::split_down(area, px(TOP + SIDE + 50.0))?;
-            legend::draw(&canvas::right_of(&below, px(LEFT))?, &entries).map(drop)
-        })
     }
 }
 
-fn axes(area: &Area<'_>, across: &Axis, up: &Axis, scale: f64) -> Drawn {
-    let (left, right) = (px(LEFT), px(LEFT + SIDE));
-    let (top, bottom) = (px(TOP), px(TOP + SIDE));
-    let (ink, faint) = (INK.stroke_width(FINE), GRID.stroke_width(FINE));
-    for tick in &across.ticks {
-        let x = px(LEFT + (tick - across.start) * scale);
-        area.draw(&PathElement::new([(x, top), (x, bottom)], faint))?;
-        let style = text(area, 12.0).pos(CENTER);
-        area.draw_text(&across.label(*tick), &style, (x, bottom + px(12.0)))?;
-    }
-    for tick in &up.ticks {
-        let y = px(TOP + SIDE - (tick - up.start) * scale);
-        area.draw(&PathElement::new([(left, y), (right, y)], faint))?;
-        let label = up.label(*tick);
-        let at = left - px(6.0) - canvas::width(&label, 12.0);
-        area.draw_text(&label, &text(area, 12.0).pos(FROM_LEFT), (at, y))?;
-    }
-    let frame =
-        [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)];
-    area.draw(&PathElement::new(frame, ink))?;
-    let name = text(area, 12.0).pos(CENTER);
-    area.draw_text("east (m)", &name, ((left + right) / 2, bottom + px(32.0)))?;
-    let upwards = name.transform(canvas::UPWARDS);
-    area.draw_text("north (m)", &upwards, (px(12.0), (top + bottom) / 2))
+/// Tracks that share one picture.
+#[derive(Clone, Debug, Default)]
+pub struct TrackMap {
+    tracks: Vec<Track>,
 }
+
+impl TrackMap {
+    /// Sorts `tracks` into as few maps as possible: tracks in one area share a map, and so
+    /// do all tracks whose origin is not known. The first track of a map has the origin.
+    pub fn group(tracks: Vec<Track>) -> Vec<Self> {
+        let mut maps: Vec<Self> = Vec::new();
+        for mut track in tracks {
+            let map = maps.iter_mut().find(|map| map.is_near(track.origin));
+            match map {
+                Some(map) => {
+                    if let Some(origin) = map.origin() {
+                        track.move_to(origin);
+                    }
+                    map.tracks.push(track);
+                }
+                None => maps.push(Self { tracks: vec![track] }),
+            }
+        }
+        maps
+    }
+
+    /// Returns the tracks, the main one first.
+    pub fn tracks(&self) -> &[Track] {
+        &self.tracks
+    }
+
+    /// Returns true if the first track has the colours of flight modes.
+    pub fn shows_modes(&self) -> bool {
+        let first = self.tracks.first();
+        first.is_some_and(|track| track.pieces.iter().any(|piece| piece.mode.is_some()))
+    }
+
+    fn origin(&self) -> Option<(f64, f64)> {
+        self.tracks.first().and_then(|track| track.origin)
+    }
+
+    fn is_near(&self, origin: Option<(f64, f64)>) -> bool {
+        match (self.origin(), origin) {
+            (Some(own), Some(other)) => {
+                let (x, y) = metres_from(own, other);
+                x.hypot(y) <= SAME_AREA_METRES
+            }
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    /// Returns the colour of the track number `index`, where it shows no flight modes.
+    fn color(index: usize) -> Rgb {
+        palette::line(index)
+    }
+}
+
+/// Returns the metres east and north of `origin`, on a plane that touches the earth there.
+fn metres_from(origin: (f64, f64), position: (f64, f64)) -> (f64, f64) {
+    let east = (position.1 - origin.1 + 540.0).rem_euclid(360.0) - 180.0;
+    let north = position.0 - origin.0;
+    (east * METRES_PER_DEGREE * cos_latitude(origin), north * METRES_PER_DEGREE)
+}
+
+fn cos_latitude(position: (f64, f64)) -> f64 {
+    position.0.to_radians().cos()
+}
+
+#[cfg(test)]
+mod tests;

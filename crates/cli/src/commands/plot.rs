@@ -171,7 +171,11 @@ fn draw(args: &PlotArgs, opened: &Opened, global: &GlobalArgs) -> Result<Drawn> 
         };
         match panels.iter_mut().find(is_beside) {
             Some(panel) => panel.lines.push(line),
-            None => panels.push(Panel { unit: wanted.unit.clone(), lines: vec![line] }),
+            None => panels.push(Panel {
+                unit: wanted.unit.clone(),
+                lines: vec![line],
+                ..Panel::default()
+            }),
         }
     }
     let lines = panels.iter().flat_map(|panel| &panel.lines);

@@ -5,7 +5,7 @@ use std::io::Cursor;
 use logtool_core::Timestamp;
 use logtool_mcap::{Writer, WriterOptions};
 
-use crate::program::Folder;
+use crate::{program::Folder, samples::sample};
 
 const SECOND: i64 = 1_000_000_000;
 
@@ -80,4 +80,36 @@ fn tracks_that_are_not_shown_are_named() {
     let page = folder.read("x.html");
     assert_eq!(page.matches(": 600 positions").count(), 8);
     assert!(page.contains("not shown") && page.contains("/fix8, /fix9</p>"));
+}
+
+/// pyulog counts 926 records of
+/// `vehicle_gps_position` and 92 of `sensor_gps`, each with `fix_type` 0.
+#[test]
+fn receiver_without_fix_is_named() {
+    let Some(log) = sample("ulog/px4ulogrs_quadrotor_local.ulg") else { return };
+    let folder = Folder::new();
+    folder.run(&["report", &log, "-o", "x.html"]);
+    let page = folder.read("x.html");
+    assert!(page.contains("<p>vehicle_gps_position: no GPS fix in 926 records</p>"));
+    assert!(page.contains("<p>sensor_gps: no GPS fix in 92 records</p>"));
+}
+
+#[test]
+fn estimate_setpoint_and_receiver_share_one_map() {
+    let Some(log) = sample("ulog/px4ulogrs_esc_status_log.ulg") else { return };
+    let folder = Folder::new();
+    folder.run(&["report", &log, "-o", "x.html"]);
+    let page = folder.read("x.html");
+    let (_, track) = page.split_once("<h2>Track</h2>").unwrap();
+    let (track, _) = track.split_once("</section>").unwrap();
+    assert_eq!(track.matches("<svg").count(), 1);
+    // The counts of positions are pyulog's: rows with `xy_valid`, rows with a finite
+    // setpoint, and rows of the receiver with `fix_type` >= 3.
+    for caption in [
+        "vehicle_local_position (estimate): 315 positions",
+        "vehicle_local_position_setpoint (setpoint): 318 positions",
+        "vehicle_gps_position: 179 positions",
+    ] {
+        assert!(track.contains(caption), "{caption}");
+    }
 }

@@ -16,8 +16,12 @@ fn chart() -> Chart {
         is_held: false,
     };
     let panels = vec![
-        Panel { unit: "m/s".into(), lines: vec![line("a.x"), line("<b>&\u{1}")] },
-        Panel { unit: String::new(), lines: vec![line("c")] },
+        Panel {
+            unit: "m/s".into(),
+            lines: vec![line("a.x"), line("<b>&\u{1}")],
+            ..Panel::default()
+        },
+        Panel { unit: String::new(), lines: vec![line("c")], ..Panel::default() },
     ];
     let band = Band {
         name: "LOITER".into(),
@@ -54,7 +58,8 @@ fn what_is_shorter_than_a_line_is_wide_is_a_dot() {
     let signal = sampler.signal(false);
     assert_eq!(signal.runs.len(), 12);
     let line = Line { name: "a".into(), signal, is_held: false };
-    let panels = vec![Panel { unit: String::new(), lines: vec![line] }];
+    let panels =
+        vec![Panel { unit: String::new(), lines: vec![line], ..Panel::default() }];
     let svg = Chart { panels, size: (900, 500), ..Chart::default() }.svg().unwrap();
     assert_eq!(svg.matches("<circle").count(), 12);
     assert!(!svg.contains("stroke-width=\"24\""));
@@ -68,7 +73,8 @@ fn what_holds_does_so_from_before_and_to_the_end() {
     let signal = sampler.signal(true);
     assert_eq!(signal.values, 2);
     let line = Line { name: "armed".into(), signal, is_held: true };
-    let panels = vec![Panel { unit: String::new(), lines: vec![line] }];
+    let panels =
+        vec![Panel { unit: String::new(), lines: vec![line], ..Panel::default() }];
     let time = TimeAxis { range: Some((20, 60)), ..TimeAxis::default() };
     let svg = Chart { panels, time, size: (900, 300), ..Chart::default() }.svg();
     let svg = svg.unwrap();

@@ -11,9 +11,13 @@ use crate::{
 pub(super) fn plot(title: &str, chart: &Chart) -> String {
     let lines = chart.panels.first().map_or(&[][..], |panel| &panel.lines);
     let unit = chart.panels.first().map_or("", |panel| &panel.unit);
+    let limits = chart.panels.first().and_then(|panel| panel.limits);
+    let limits =
+        limits.map_or_else(|| "null".to_owned(), |(l, h)| format!("[{l},{h}]"));
     let (start, end) = chart.span();
     let mut out = format!(
-        "{{\"title\":{},\"unit\":{},\"time\":{},\"day\":{},\"range\":[{},{}],\"lines\":[",
+        "{{\"title\":{},\"unit\":{},\"limits\":{limits},\"time\":{},\"day\":{},\
+         \"range\":[{},{}],\"lines\":[",
         text(title),
         text(unit),
         text(&chart.time.name),

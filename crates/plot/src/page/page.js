@@ -23,8 +23,24 @@
     const part = digits > 0 ? (rest % 1).toFixed(digits).slice(1) : "";
     return `${two(rest / 3600)}:${two((rest / 60) % 60)}:${two(rest % 60)}${part}`;
   };
-  // As many digits as it takes to tell marks that are so far apart.
-  const digitsOf = (apart) => (apart < 1 ? Math.min(9, Math.ceil(-Math.log10(apart) - 1e-9)) : 0);
+  // The decimals that marks at multiples of `step` have: 1 for 2.5, 2 for 0.25.
+  const decimalsOf = (step) => {
+    for (let decimals = 0; decimals < 12; decimals++) {
+      const scaled = step * 10 ** decimals;
+      if (scaled > 0.5 && Math.abs(scaled - Math.round(scaled)) < 1e-6 * scaled) return decimals;
+    }
+    return 12;
+  };
+  // An upper limit for them, of a step that uPlot has yet to choose.
+  const mostDecimalsOf = (step) => Math.min(12, Math.max(0, 1 + Math.ceil(-Math.log10(step) - 1e-9)));
+  // A number at a mark. The locale of the browser is not used, as data files do not use it either.
+  const numberLabel = (mark, step, largest) => {
+    const decimals = decimalsOf(step);
+    if (largest < 1e6 && decimals < 12) return mark.toFixed(decimals);
+    if (mark === 0) return "0";
+    const digits = Math.floor(Math.log10(Math.abs(mark))) - Math.floor(Math.log10(step)) + 1;
+    return mark.toExponential(Math.min(15, Math.max(0, digits))).replace(/\.?0+e/, "e");
+  };
   // The time of the day, and a date where a day begins.
   const dayLabel = (day, mark, digits) => {
     const text = clock(mark, digits);
@@ -33,15 +49,21 @@
   };
   const label = (plot, mark, digits) => (plot.day === null ? mark.toFixed(digits) : dayLabel(plot.day, mark, digits));
   const timeAxis = (plot) => ({
-    values: (u, marks, axis, space, apart) => marks.map((mark) => label(plot, mark, digitsOf(apart))),
+    values: (u, marks, axis, space, step) => marks.map((mark) => label(plot, mark, decimalsOf(step))),
     // No mark is nearer to the next than its label is wide.
     space: (u, axis, min, max, room) => {
-      const digits = digitsOf((max - min) / (room / 80));
+      const digits = mostDecimalsOf((max - min) / (room / 80));
       const texts = [min, max, 0.5].map((at) => label(plot, at, digits).length);
       return 8 * Math.max(plot.day === null ? 6 : 10, ...texts) + 16;
     },
     ...(plot.day === null ? {} : { incrs: steps }),
   });
+  const valueAxis = {
+    values: (u, marks, axis, space, step) => {
+      const largest = Math.max(...marks.map(Math.abs));
+      return marks.map((mark) => numberLabel(mark, step, largest));
+    },
+  };
   // Steps that clocks have.
   const steps = [
     ...[-6, -5, -4, -3, -2, -1].flatMap((power) => [1, 2, 5].map((n) => n * 10 ** power)),
@@ -70,6 +92,7 @@
       stroke: `rgb(${line.color})`,
       width: 1,
       points: { show: line.x.length < 60 },
+      value: (u, y) => (y === null ? "--" : String(y)),
       paths: line.held ? uPlot.paths.stepped({ align: 1 }) : undefined,
     }));
     const grid = { stroke: "rgba(0,0,0,0.1)", width: 1 };
@@ -78,15 +101,18 @@
         title: plot.title,
         width: place.clientWidth,
         height,
-        scales: { x: { time: false, range: (u, min, max) => (min === null ? plot.range : [min, max]) } },
+        scales: {
+          x: { time: false, range: (u, min, max) => (min === null ? plot.range : [min, max]) },
+          ...(plot.limits ? { y: { range: plot.limits } } : {}),
+        },
         cursor: { sync: { key: "time" }, drag: { x: true, y: false } },
         series: [
-          plot.day !== null ? { label: "UTC", value: (u, x) => (x === null ? "--" : clock(x, 3)) } : { label: "s" },
+          plot.day !== null ? { label: "UTC", value: (u, x) => (x === null ? "--" : clock(x, 3)) } : { label: "s", value: (u, x) => (x === null ? "--" : String(x)) },
           ...series,
         ],
         axes: [
           { grid, label: plot.time, size: 34, labelSize: 20, ...timeAxis(plot) },
-          { grid, label: plot.unit, size: 64, labelSize: 20 },
+          { grid, label: plot.unit, size: 64, labelSize: 20, ...valueAxis },
         ],
         hooks: {
           drawClear: [tint(plot.bands)],

@@ -18,7 +18,7 @@ use crate::{
         report::{
             Seen,
             plots::{
-                recipes::{PLOTS, Recipe, Way},
+                recipes::{LIMITS, PLOTS, Recipe, Way},
                 types::{TYPES, TypeLine},
             },
         },
@@ -177,8 +177,10 @@ fn drawn(
         if lines.is_empty() {
             continue;
         }
+        let limits = LIMITS.iter().find(|(of, _)| *of == title);
+        let limits = limits.map(|(_, limits)| *limits);
         let chart = Chart {
-            panels: vec![Panel { unit, lines }],
+            panels: vec![Panel { unit, limits, lines }],
             bands: shown.bands.to_vec(),
             time: time.clone(),
             ..Chart::default()

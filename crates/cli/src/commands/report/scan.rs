@@ -14,6 +14,10 @@ use crate::signals;
 /// More pictures than these are not shown.
 const MOST: usize = 4;
 
+/// The rate is the median of up to this many intervals between scans: one interval alone
+/// may contain a lost scan, or end with a fragment.
+const INTERVALS: usize = 20;
+
 /// The first whole scan of each topic of points, of those at `time`.
 pub(super) fn first_of_each(log: &dyn Log, time: TimeRange) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
@@ -53,6 +57,8 @@ struct Scan {
     /// The number, and when it began, of each that was seen.
     starts: Vec<(u32, Option<i64>)>,
     points: u64,
+    /// Whether the picture has its scan, so that only the starts of more are of interest.
+    is_drawn: bool,
     is_done: bool,
     clouds: u32,
 }
@@ -79,6 +85,7 @@ impl Scan {
             new,
             starts: Vec::new(),
             points: 0,
+            is_drawn: false,
             is_done: false,
             clouds: 0,
         };
@@ -120,24 +127,34 @@ impl Scan {
             if self.starts.last().is_none_or(|(last, _)| number > *last) {
                 let time = times.filter(|times| times.is_valid(row));
                 self.starts.push((number, time.map(|times| times.value(row))));
-                // The first scan of a lidar is seldom whole, the second is; a cloud is.
-                let whole = if scans.is_some() { 2 } else { 1 };
-                if self.starts.len() > whole {
+                if self.starts.len() > INTERVALS {
                     self.is_done = true;
                     return;
                 }
-                self.view = TopView::new(self.new.clone());
-                self.points = 0;
+                // The first scan of a lidar is seldom whole, the second is; a cloud is.
+                let whole = if scans.is_some() { 2 } else { 1 };
+                self.is_drawn = self.starts.len() > whole;
+                if !self.is_drawn {
+                    self.view = TopView::new(self.new.clone());
+                    self.points = 0;
+                }
             }
-            self.view.add(*x, *y, *z, *z);
-            self.points += 1;
+            if !self.is_drawn {
+                self.view.add(*x, *y, *z, *z);
+                self.points += 1;
+            }
         }
     }
 
-    /// How many scans there are in a second, by the last two that began.
+    /// Returns the scans per second: the median of the intervals between their starts.
     fn rate(&self) -> Option<f64> {
-        let [.., (_, a), (_, b)] = &*self.starts else { return None };
-        let nanos = (*b)?.checked_sub((*a)?)?;
-        (nanos > 0).then(|| 1e9 / nanos as f64)
+        let intervals = self.starts.windows(2).filter_map(|two| {
+            let [(_, a), (_, b)] = two else { return None };
+            (*b)?.checked_sub((*a)?).filter(|nanos| *nanos > 0)
+        });
+        let mut intervals: Vec<i64> = intervals.collect();
+        intervals.sort_unstable();
+        let median = intervals.get(intervals.len() / 2)?;
+        Some(1e9 / *median as f64)
     }
 }

@@ -1,4 +1,7 @@
-//! Where the vehicle went.
+//! Where the vehicle went, and where it was meant to go.
+//!
+//! Positions are degrees, of any topic that has them, or metres in the local frame of PX4,
+//! of which `vehicle_local_position` gives the origin (`ref_lat`, `ref_lon`).
 
 use std::{
     collections::BTreeMap,
@@ -6,43 +9,66 @@ use std::{
 };
 
 use anyhow::Result;
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_array::{
+    Array as _, RecordBatch, cast::AsArray as _, types::TimestampNanosecondType,
+};
+use arrow_schema::{Schema, SchemaRef};
 use logtool_core::{
     Columns, Log, Selection, TableJob, TableSink, TableWriter, TimeBase, TimeRange,
     Topic, TopicId, TopicOrigin, View, to_tables,
 };
-use logtool_plot::{Band, Block, Track, TrackMaker};
+use logtool_plot::{Band, Block, Track, TrackBuilder, TrackMap};
 use logtool_sinks::{PositionReader, position_columns};
 
 use crate::{
     commands::report::Seen,
     human::{Count, counted},
+    signals::numbers_of,
 };
 
 /// More tracks than these are not shown.
 const MOST: usize = 8;
 
-/// The tracks of all topics with positions, of the records within `time`.
+/// The topic of PX4 that has the estimated position and the origin of the local frame.
+const ESTIMATE: &str = "vehicle_local_position";
+
+/// The topics of PX4 with positions in the local frame, and what they are, the main one
+/// first. Source: PX4's message definitions; Flight Review draws the same.
+const LOCAL_TOPICS: [(&str, &str); 3] = [
+    (ESTIMATE, "estimate"),
+    ("vehicle_local_position_setpoint", "setpoint"),
+    ("vehicle_local_position_groundtruth", "ground truth"),
+];
+
+/// The columns of a position in the local frame, metres north and east, and those that say
+/// where the frame is and whether the position is valid.
+const NORTH_EAST: [&str; 2] = ["x", "y"];
+const ORIGIN: [&str; 2] = ["ref_lat", "ref_lon"];
+const IS_VALID: &str = "xy_valid";
+const HAS_ORIGIN: &str = "xy_global";
+
+/// Returns a map of the tracks of all topics with positions, of the records within `time`:
+/// one map for each area.
 pub(super) fn all(
     log: &dyn Log,
     time: TimeRange,
     bands: &[Band],
     seen: &mut Seen,
 ) -> Result<Vec<Block>> {
-    let mut found = find(log);
-    let more = found.split_off(found.len().min(MOST));
-    if found.is_empty() {
+    let mut sources = find(log);
+    let more = sources.split_off(sources.len().min(MOST));
+    if sources.is_empty() {
         return Ok(Vec::new());
     }
-    let done = Done::default();
-    let sink = Sink { bands: bands.to_vec(), done: done.clone() };
-    let columns_of = found.iter().map(|(id, _, only)| {
-        (*id, Columns { only: Some(only.clone()), ..Columns::all(View::Flat) })
+    let finished = Finished::default();
+    let sink = Sink { modes: bands.to_vec(), finished: finished.clone() };
+    let columns_of = sources.iter().map(|source| {
+        let only = Some(source.columns.clone());
+        (source.id, Columns { only, ..Columns::all(View::Flat) })
     });
     let job = TableJob {
         selection: Selection {
-            topics: found.iter().map(|(id, ..)| *id).collect(),
+            topics: sources.iter().map(|source| source.id).collect(),
             time,
         },
         columns: Columns::all(View::Flat),
@@ -52,16 +78,38 @@ pub(super) fn all(
         progress: &|_| {},
     };
     seen.damage.extend(to_tables(log, &job, &sink)?.damage);
-    let mut made = done.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut blocks = Vec::new();
-    for (_, label, _) in &found {
-        let Some((track, nowhere)) = made.remove(label) else { continue };
-        if track.places > 1 {
-            blocks.push(Block::Svg(told(label, &track, nowhere), track.svg()?));
+    let mut tables = finished.lock().unwrap_or_else(PoisonError::into_inner);
+    let local_origin = tables.get(ESTIMATE).and_then(|table| table.track.origin());
+    let (mut tracks, mut captions, mut notes) = (Vec::new(), BTreeMap::new(), vec![]);
+    for source in &sources {
+        let Some(mut table) = tables.remove(&source.label) else { continue };
+        if source.is_local && table.track.origin().is_none() {
+            local_origin.into_iter().for_each(|origin| table.track.set_origin(origin));
+        }
+        if table.track.positions > 1 {
+            captions.insert(table.track.name.clone(), caption(&table));
+            tracks.push(table.track);
+        } else if table.track.positions == 0 && source.is_receiver && table.without > 0
+        {
+            let records = counted(table.without, "record");
+            let note = format!("{}: no GPS fix in {records}", source.label);
+            notes.push(Block::Note(note));
         }
     }
+    let mut blocks = Vec::new();
+    for map in TrackMap::group(tracks) {
+        let captions =
+            map.tracks().iter().filter_map(|track| captions.get(&track.name));
+        let captions: Vec<&str> = captions.map(String::as_str).collect();
+        let mut caption = captions.join("; ");
+        if map.tracks().len() > 1 && map.shows_modes() {
+            caption += "; the first track has the colours of the flight modes";
+        }
+        blocks.push(Block::Svg(caption, map.svg()?));
+    }
+    blocks.extend(notes);
     if !more.is_empty() {
-        let labels: Vec<&str> = more.iter().map(|(_, label, _)| &**label).collect();
+        let labels: Vec<&str> = more.iter().map(|source| &*source.label).collect();
         let labels = labels.join(", ");
         let what =
             format!("not shown, but written by `logtool convert --to kml`: {labels}");
@@ -70,47 +118,92 @@ pub(super) fn all(
     Ok(blocks)
 }
 
-/// What is written below a track of which `nowhere` records had no position.
-fn told(label: &str, track: &Track, nowhere: u64) -> String {
-    let mut told = format!("{label}: {}", counted(track.places, "position"));
-    if track.drawn < track.places {
-        // Rounded up, and so never told as nearer.
-        let within = (track.within * 100.0).ceil() / 100.0;
-        told += &format!(
-            ", {} drawn, the others within {within} m of their line",
+/// Returns the text below a track.
+fn caption(table: &FinishedTable) -> String {
+    let track = &table.track;
+    let mut text = format!("{}: {}", track.name, counted(track.positions, "position"));
+    if track.drawn < track.positions {
+        // Rounded up, so that the text never claims too little.
+        let metres = (track.max_deviation * 100.0).ceil() / 100.0;
+        text += &format!(
+            ", {} drawn, the others within {metres} m of their line",
             Count(track.drawn)
         );
     }
-    if nowhere > 0 {
-        told += &format!("; {} without one", counted(nowhere, "record"));
+    if table.without > 0 {
+        text += &format!(", {} without a position", counted(table.without, "record"));
     }
-    told
+    text
 }
 
-/// The topics with positions: what they are called, and the columns of these.
-fn find(log: &dyn Log) -> Vec<(TopicId, String, Vec<usize>)> {
+/// A topic with positions.
+struct Source {
+    id: TopicId,
+    label: String,
+    /// The columns of the flat view that are read.
+    columns: Vec<usize>,
+    /// Whether the positions are metres in PX4's local frame.
+    is_local: bool,
+    /// Whether it is a receiver of satellites, which has a fix or none.
+    is_receiver: bool,
+}
+
+/// Returns the topics with positions, those of the local frame first.
+fn find(log: &dyn Log) -> Vec<Source> {
+    let is_px4 = log.manifest().format == "ulog";
     let topics = log.manifest().topics().filter(|(_, topic)| {
         let is_points =
             topic.origin == TopicOrigin::Derived && topic.label().contains("points");
         topic.records != Some(0) && !is_points
     });
-    topics
-        .filter_map(|(id, topic)| {
-            let decoder = log.decoder(id, &Columns::all(View::Flat)).ok()?;
-            let columns = position_columns(topic, decoder.schema())?;
-            Some((id, topic.label().into_owned(), columns))
-        })
-        .collect()
+    let source = |(id, topic): (TopicId, &Topic)| {
+        let decoder = log.decoder(id, &Columns::all(View::Flat)).ok()?;
+        let schema = decoder.schema();
+        let label = topic.label().into_owned();
+        let local = is_px4.then(|| local_columns(&label, schema)).flatten();
+        let is_local = local.is_some();
+        let columns = local.or_else(|| position_columns(topic, schema))?;
+        let says_fix = |field: &str| {
+            field.ends_with("fix_type")
+                || field == "status.status"
+                || field == "quality"
+        };
+        let is_receiver = schema.fields().iter().any(|field| says_fix(field.name()));
+        Some(Source { id, label, columns, is_local, is_receiver })
+    };
+    let mut sources: Vec<Source> = topics.filter_map(source).collect();
+    let rank = |source: &Source| {
+        LOCAL_TOPICS.iter().position(|(name, _)| source.label == *name)
+    };
+    sources.sort_by_key(|source| rank(source).unwrap_or(LOCAL_TOPICS.len()));
+    sources
 }
 
-/// The tracks that are made, by the names of their topics, and how many records of these
-/// had no position.
-type Done = Arc<Mutex<BTreeMap<String, (Track, u64)>>>;
+/// Returns the columns of a position in the local frame, if the topic `label` has one.
+fn local_columns(label: &str, schema: &Schema) -> Option<Vec<usize>> {
+    LOCAL_TOPICS.iter().find(|(name, _)| label == *name)?;
+    let index = |name: &str| schema.index_of(name).ok();
+    let mut columns = vec![index(NORTH_EAST[0])?, index(NORTH_EAST[1])?];
+    columns.extend(ORIGIN.into_iter().filter_map(index));
+    columns.extend([IS_VALID, HAS_ORIGIN].into_iter().filter_map(index));
+    columns.sort_unstable();
+    Some(columns)
+}
 
-/// Takes tables, and leaves tracks.
+/// The tracks that are finished, by the labels of their topics.
+type Finished = Arc<Mutex<BTreeMap<String, FinishedTable>>>;
+
+struct FinishedTable {
+    track: Track,
+    /// The number of records without a position.
+    without: u64,
+}
+
+/// Takes tables, and keeps the tracks.
 struct Sink {
-    bands: Vec<Band>,
-    done: Done,
+    /// The flight modes.
+    modes: Vec<Band>,
+    finished: Finished,
 }
 
 impl TableSink for Sink {
@@ -119,41 +212,104 @@ impl TableSink for Sink {
         topic: &Topic,
         schema: &SchemaRef,
     ) -> logtool_core::Result<Box<dyn TableWriter>> {
+        let label = topic.label().into_owned();
+        let local = LOCAL_TOPICS.iter().find(|(name, _)| label == *name);
+        let local = local.filter(|_| schema.column_with_name(NORTH_EAST[0]).is_some());
+        let (name, positions) = match local {
+            Some((_, what)) => (format!("{label} ({what})"), Positions::Local),
+            None => {
+                let reader = PositionReader::new(topic, schema);
+                (label.clone(), Positions::Degrees(reader))
+            }
+        };
         Ok(Box::new(Table {
-            label: topic.label().into_owned(),
-            reader: PositionReader::new(topic, schema),
-            track: TrackMaker::new(self.bands.clone()),
-            nowhere: 0,
-            done: self.done.clone(),
+            label,
+            positions,
+            track: TrackBuilder::new(name, self.modes.clone()),
+            without: 0,
+            finished: self.finished.clone(),
         }))
     }
 }
 
-/// The table of a topic, of which only the track is kept: the places in the order of the
-/// log, latitude and longitude of one record together.
+/// How positions are read from a table.
+enum Positions {
+    Degrees(Option<PositionReader>),
+    Local,
+}
+
+/// The table of a topic, of which only the track is kept: the positions in the order of
+/// the log.
 struct Table {
     label: String,
-    reader: Option<PositionReader>,
-    track: TrackMaker,
-    nowhere: u64,
-    done: Done,
+    positions: Positions,
+    track: TrackBuilder,
+    without: u64,
+    finished: Finished,
+}
+
+impl Table {
+    /// Adds the positions of `batch` that are metres north and east.
+    fn add_local(&mut self, batch: &RecordBatch) {
+        let numbers = |name| batch.column_by_name(name).map(numbers_of);
+        let (Some(north), Some(east)) =
+            (numbers(NORTH_EAST[0]), numbers(NORTH_EAST[1]))
+        else {
+            return;
+        };
+        let origin = numbers(ORIGIN[0]).zip(numbers(ORIGIN[1]));
+        let (is_valid, has_origin) = (numbers(IS_VALID), numbers(HAS_ORIGIN));
+        let times = batch.columns().first();
+        let times = times.and_then(|t| t.as_primitive_opt::<TimestampNanosecondType>());
+        for (row, (north, east)) in north.iter().zip(&east).enumerate() {
+            let is_true = |column: &Option<Vec<f64>>| {
+                let value = column.as_ref().map(|column| column.get(row));
+                value.is_none_or(|value| value.is_some_and(|value| *value != 0.0))
+            };
+            if !north.is_finite() || !east.is_finite() || !is_true(&is_valid) {
+                self.without += 1;
+                self.track.add_gap();
+                continue;
+            }
+            let nanos = times.filter(|times| times.is_valid(row));
+            let nanos = nanos.map(|times| times.value(row));
+            self.track.add_local(nanos, *east, *north);
+            if let Some((latitudes, longitudes)) = origin.as_ref()
+                && is_true(&has_origin)
+                && let (Some(lat), Some(lon)) =
+                    (latitudes.get(row), longitudes.get(row))
+                && lat.is_finite()
+                && lon.is_finite()
+            {
+                self.track.set_origin(*lat, *lon);
+            }
+        }
+    }
 }
 
 impl TableWriter for Table {
     fn write(&mut self, batch: &RecordBatch) -> logtool_core::Result<()> {
-        let Some(reader) = &self.reader else { return Ok(()) };
+        let Positions::Degrees(reader) = &self.positions else {
+            self.add_local(batch);
+            return Ok(());
+        };
+        let Some(reader) = reader else { return Ok(()) };
         for fix in reader.fixes(batch) {
             match fix {
                 Some(fix) => self.track.add(fix.nanos, fix.latitude, fix.longitude),
-                None => self.nowhere += 1,
+                None => {
+                    self.without += 1;
+                    self.track.add_gap();
+                }
             }
         }
         Ok(())
     }
 
     fn finish(self: Box<Self>) -> logtool_core::Result<()> {
-        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
-        done.insert(self.label, (self.track.finish(), self.nowhere));
+        let mut finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+        let table = FinishedTable { track: self.track.finish(), without: self.without };
+        finished.insert(self.label, table);
         Ok(())
     }
 }

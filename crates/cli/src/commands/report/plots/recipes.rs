@@ -37,6 +37,11 @@ const MAG: &[&str] =
     &["magnetometer_ga[0]", "magnetometer_ga[1]", "magnetometer_ga[2]"];
 const THRUST: &[&str] = &["xyz[0]", "xyz[1]", "xyz[2]"];
 
+/// The limits of the value axis of the plots that have fixed ones, by title. Flight Review
+/// fixes the same: a receiver without a fix reports uncertainties of kilometres, beside
+/// which those of a good fix cannot be seen. (`configured_plots.py`, "GPS Uncertainty".)
+pub(super) const LIMITS: &[(&str, (f64, f64))] = &[("GPS uncertainty", (0.0, 40.0))];
+
 /// The plots: title, unit, lines. Of lines of one name, the first that is in the log.
 pub(super) const PLOTS: &[(&str, &str, &[Recipe])] = &[
     (
@@ -252,6 +257,9 @@ pub(super) const PLOTS: &[(&str, &str, &[Recipe])] = &[
         &[
             ("horizontal (m)", "vehicle_gps_position", &["eph"], Same),
             ("vertical (m)", "vehicle_gps_position", &["epv"], Same),
+            ("speed (m/s)", "vehicle_gps_position", &["s_variance_m_s"], Same),
+            ("HDOP", "vehicle_gps_position", &["hdop"], Same),
+            ("VDOP", "vehicle_gps_position", &["vdop"], Same),
             ("satellites", "vehicle_gps_position", &["satellites_used"], Same),
             ("fix", "vehicle_gps_position", &["fix_type"], Same),
         ],

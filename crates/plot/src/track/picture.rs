@@ -1,0 +1,124 @@
+//! The picture of a map of tracks.
+
+use logtool_core::Result;
+use plotters::{
+    element::{Circle, PathElement},
+    style::Color as _,
+};
+
+use crate::{
+    draw::{
+        canvas::{
+            self, Area, CENTER, Canvas, Drawn, FINE, FROM_LEFT, GRID, INK, px, text,
+        },
+        legend::{self, Entry},
+    },
+    ticks::Axis,
+    track::TrackMap,
+};
+
+/// The square of the tracks, in pixels.
+const SIDE: f64 = 520.0;
+const LEFT: f64 = 64.0;
+const TOP: f64 = 10.0;
+
+impl TrackMap {
+    /// Returns the picture as SVG: metres east and north of the origin, which is marked.
+    /// The first track lies above the others, and has the colours of the flight modes.
+    ///
+    /// # Errors
+    /// `Limit` if the picture has no room for the names.
+    pub fn svg(&self) -> Result<String> {
+        let all = || {
+            let pieces = self.tracks.iter().flat_map(|track| &track.pieces);
+            pieces.flat_map(|piece| &piece.positions).copied()
+        };
+        let span = |of: fn((f64, f64)) -> f64| {
+            let (low, high) = all()
+                .map(of)
+                .fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(v), b.max(v)));
+            if low <= high { ((low + high) / 2.0, high - low) } else { (0.0, 1.0) }
+        };
+        let ((x, wide), (y, high)) = (span(|p| p.0), span(|p| p.1));
+        let reach = (wide.max(high) * 0.54).max(0.5);
+        let axis =
+            |middle: f64| Axis::numbers(middle - reach, middle + reach, 6, false);
+        let (across, up) = (axis(x), axis(y));
+        let entries = self.entries();
+        let height = TOP + SIDE + 60.0 + 20.0 * (entries.len() as f64 / 2.0).ceil();
+        Canvas::new((LEFT + SIDE + 20.0) as u32, height as u32)?.draw(|area| {
+            let scale = SIDE / (2.0 * reach);
+            let place = |(x, y): (f64, f64)| {
+                let (x, y) = ((x - across.start) * scale, (y - up.start) * scale);
+                (px(LEFT + x), px(TOP + SIDE - y))
+            };
+            axes(area, &across, &up, scale)?;
+            for (index, track) in self.tracks.iter().enumerate().rev() {
+                let is_main = index == 0 && self.tracks.len() > 1;
+                let width = if is_main { canvas::STRONG } else { canvas::LINE };
+                for piece in &track.pieces {
+                    let mode = piece.mode.as_ref().filter(|_| index == 0);
+                    let mode = mode.map(|(_, color)| *color);
+                    let color = mode.unwrap_or_else(|| Self::color(index));
+                    let points: Vec<_> =
+                        piece.positions.iter().map(|at| place(*at)).collect();
+                    let style = canvas::color(color).stroke_width(width);
+                    area.draw(&PathElement::new(points, style))?;
+                }
+            }
+            if self.tracks.iter().any(|track| !track.pieces.is_empty()) {
+                area.draw(&Circle::new(place((0.0, 0.0)), px(4.0), INK.filled()))?;
+            }
+            let (_, below) = canvas::split_down(area, px(TOP + SIDE + 50.0))?;
+            legend::draw(&canvas::right_of(&below, px(LEFT))?, &entries).map(drop)
+        })
+    }
+
+    /// Returns the legend: the flight modes of the first track once each, and all other
+    /// tracks by name.
+    pub(super) fn entries(&self) -> Vec<Entry> {
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut add = |name: &str, color| {
+            if !name.is_empty() && !entries.iter().any(|entry| entry.name == name) {
+                let piece = legend::Piece::Line(0);
+                entries.push(Entry { name: name.to_owned(), color, piece });
+            }
+        };
+        let first = self.tracks.first().into_iter().flat_map(|track| &track.pieces);
+        for (name, color) in first.filter_map(|piece| piece.mode.as_ref()) {
+            add(name, *color);
+        }
+        let others =
+            self.tracks.iter().enumerate().skip(usize::from(self.shows_modes()));
+        for (index, track) in others.filter(|_| self.tracks.len() > 1) {
+            add(&track.name, Self::color(index));
+        }
+        entries
+    }
+}
+
+fn axes(area: &Area<'_>, across: &Axis, up: &Axis, scale: f64) -> Drawn {
+    let (left, right) = (px(LEFT), px(LEFT + SIDE));
+    let (top, bottom) = (px(TOP), px(TOP + SIDE));
+    let (ink, faint) = (INK.stroke_width(FINE), GRID.stroke_width(FINE));
+    for tick in &across.ticks {
+        let x = px(LEFT + (tick - across.start) * scale);
+        area.draw(&PathElement::new([(x, top), (x, bottom)], faint))?;
+        let style = text(area, 12.0).pos(CENTER);
+        area.draw_text(&across.label(*tick), &style, (x, bottom + px(12.0)))?;
+    }
+    for tick in &up.ticks {
+        let y = px(TOP + SIDE - (tick - up.start) * scale);
+        area.draw(&PathElement::new([(left, y), (right, y)], faint))?;
+        let label = up.label(*tick);
+        let at = left - px(6.0) - canvas::width(&label, 12.0);
+        area.draw_text(&label, &text(area, 12.0).pos(FROM_LEFT), (at, y))?;
+    }
+    let frame =
+        [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)];
+    area.draw(&PathElement::new(frame, ink))?;
+    let name = text(area, 12.0).pos(CENTER);
+    area.draw_text("east (m)", &name, ((left + right) / 2, bottom + px(32.0)))?;
+    let upwards = name.transform(canvas::UPWARDS);
+    area.draw_text("north (m)", &upwards, (px(12.0), (top + bottom) / 2))
+}
