@@ -128,6 +128,15 @@ impl Manifest {
         logged.map(|(id, _)| id).collect()
     }
 
+    /// Returns the number of records of all topics but the derived ones, or `None` if that of
+    /// one of them is unknown.
+    pub fn records(&self) -> Option<u64> {
+        let logged = self.topics.iter().filter(|t| t.origin != TopicOrigin::Derived);
+        logged
+            .map(|topic| topic.records)
+            .try_fold(0, |sum: u64, records| Some(sum.saturating_add(records?)))
+    }
+
     /// The topic that `id` stands for.
     pub fn get(&self, id: TopicId) -> Result<&Topic> {
         self.topics.get(id.index()).ok_or_else(|| {

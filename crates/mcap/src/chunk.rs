@@ -164,11 +164,20 @@ impl Opened {
             return None;
         }
         let at = HEAD_LEN + start;
+        let declared = record.slice(at..at + chunk.packed.len());
+        let is_longer = rest > chunk.packed_len && len == content.len() as u64;
+        let extended = (opcode == op::CHUNK && is_longer)
+            .then(|| unpack(compression, &declared, chunk.size, limit))
+            .filter(|(records, how)| {
+                *how == Unpacked::Whole && is_as_declared(&chunk, records)
+            });
+        let is_right = is_right || extended.is_some();
         let packed = match is_right {
-            true => record.slice(at..at + chunk.packed.len()),
+            true => declared,
             false => record.slice(at..),
         };
-        let (records, how) = unpack(compression, &packed, chunk.size, limit);
+        let (records, how) =
+            extended.unwrap_or_else(|| unpack(compression, &packed, chunk.size, limit));
         let is_all = records.len() as u64 == chunk.size;
         let is_summed = chunk.crc != 0;
         let fits = is_summed && crc32fast::hash(&records) == chunk.crc;
@@ -286,6 +295,15 @@ fn headless(record: &Bytes, limit: usize) -> Option<Opened> {
         head: Head::Broken(at),
         records,
     })
+}
+
+/// Whether `records` have the size and the checksum that `chunk` declares. Its record may be
+/// longer than its fields then, by fields that a later specification adds.
+fn is_as_declared(chunk: &Chunk<'_>, records: &[u8]) -> bool {
+    let is_summed = chunk.crc != 0;
+    records.len() as u64 == chunk.size
+        && (is_summed && crc32fast::hash(records) == chunk.crc
+            || !is_summed && is_walked(records))
 }
 
 /// Whether `records` are records to their end.

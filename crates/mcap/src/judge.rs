@@ -4,7 +4,7 @@
 //! record is looked for at every byte: it has to be such as its opcode asks for, and two
 //! more like that have to follow on it, or the end.
 
-use logtool_core::{Result, Window};
+use logtool_core::{Cut, Result, Window};
 
 use crate::wire::{self, HEAD_LEN, MAGIC, op};
 
@@ -13,6 +13,9 @@ const CHAIN: usize = 3;
 
 /// How much of the file is looked at for the next record after a broken one.
 const SEARCH: usize = 4 << 20;
+
+/// The largest number of bytes of unknown fields after the records of a chunk.
+const MAX_EXTENSION: u64 = 1 << 12;
 
 /// How many bytes of a record are looked at.
 pub(crate) const SIGHT: usize = 128;
@@ -37,17 +40,41 @@ pub(crate) fn record(bytes: &[u8], left: u64) -> Option<u64> {
                 chunk.start <= chunk.end && rest == Some(chunk.packed_len)
             })
         }
-        op::MESSAGE_INDEX => len >= 6 && (len - 6) % 16 == 0,
+        op::MESSAGE_INDEX => is_array(content, len, 2, 16),
         op::CHUNK_INDEX => len >= 64,
         op::ATTACHMENT => len >= 36,
         op::ATTACHMENT_INDEX => len >= 48,
-        op::STATISTICS => len >= 46 && (len - 46) % 10 == 0,
+        op::STATISTICS => is_array(content, len, 42, 10),
         op::METADATA_INDEX => len >= 20,
-        op::SUMMARY_OFFSET => len == 17,
+        op::SUMMARY_OFFSET => len >= 17,
         op::DATA_END => len == 4,
         _ => false,
     };
     fits.then_some(all)
+}
+
+/// Whether an array of items of `item` bytes can be at `at` in a record of `len` bytes, of
+/// which `content` is the first part. Fields that a later specification adds may follow.
+fn is_array(content: &[u8], len: u64, at: usize, item: u32) -> bool {
+    let bytes = content.get(at..).and_then(|rest| Cut::new(rest).u32());
+    bytes.is_some_and(|bytes| {
+        let end = (at + 4) as u64 + u64::from(bytes);
+        bytes.is_multiple_of(item) && end <= len
+    })
+}
+
+/// Returns the length of the chunk at the start of `bytes` if unknown fields follow on its
+/// records.
+///
+/// [`record`] refuses such a chunk, because either of its two lengths may be damaged. In a
+/// chain of records the next one shows that the length is right.
+fn extended_chunk(bytes: &[u8], left: u64) -> Option<u64> {
+    let (op, len) = wire::head(bytes)?;
+    let chunk = bytes.get(HEAD_LEN..).and_then(wire::Chunk::parse)?;
+    let fields = chunk.packed_len.checked_add(chunk.packed_start() as u64)?;
+    let is_extended = len.checked_sub(fields).is_some_and(|more| more <= MAX_EXTENSION);
+    let all = len.checked_add(HEAD_LEN as u64).filter(|all| *all <= left)?;
+    (op == op::CHUNK && chunk.start <= chunk.end && is_extended).then_some(all)
 }
 
 /// Where in `bytes` the first chain of records begins; `is_last` says whether the
@@ -64,7 +91,8 @@ fn is_chain(bytes: &[u8], mut at: usize, is_last: bool) -> bool {
         }
         let sight = rest.get(..SIGHT).unwrap_or(rest);
         let left = if is_last { rest.len() as u64 } else { u64::MAX };
-        let Some(len) = record(sight, left) else { return false };
+        let len = record(sight, left).or_else(|| extended_chunk(sight, left));
+        let Some(len) = len else { return false };
         match usize::try_from(len).ok().and_then(|len| at.checked_add(len)) {
             Some(next) if next <= bytes.len() => at = next,
             // It goes beyond what is seen: only a chunk shows that it is one.

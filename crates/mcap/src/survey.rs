@@ -33,7 +33,7 @@ pub(crate) fn survey(
         let what = "it does not begin as an MCAP file does";
         return Err(Error::new(ErrorKind::Unrecognized, what).at(0));
     }
-    let found = match summary::read(&mut window, source.len())? {
+    let found = match summary::read(&mut window, source.len(), options)? {
         Ok(found) => found,
         Err(why) => {
             let mut found = scan::scan(&mut window, source.len(), options)?;

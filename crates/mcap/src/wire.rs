@@ -233,6 +233,21 @@ impl Statistics {
         }
         Some(Self { messages, attachments, metadata, chunks, times, of_channels })
     }
+
+    /// Returns the number of messages of each channel, or `None` if the file does not state
+    /// it: "An empty map indicates that this statistic is not available" (specification of
+    /// MCAP, "Statistics").
+    pub(crate) fn counts(&self) -> Option<&BTreeMap<u16, u64>> {
+        let is_stated = self.messages == 0 || !self.of_channels.is_empty();
+        is_stated.then_some(&self.of_channels)
+    }
+}
+
+/// Returns the entries of a message index, each a time and an offset in the chunk.
+pub(crate) fn message_index(content: &[u8]) -> Option<&[u8]> {
+    let mut cut = Cut::new(content);
+    cut.u16()?; // the channel
+    sized(&mut cut)
 }
 
 /// Where the summary is: its start (0 where there is none), and its CRC-32 (0 where
@@ -280,6 +295,17 @@ impl Attachment {
         let (name, media_type) = (name.into_owned(), media_type.into_owned());
         Some(Self { log_time, create_time, name, media_type, len: cut.u64()? })
     }
+}
+
+/// Returns where the checksum of an attachment is in its record, of which `content` is all or
+/// the first part. Fields that a later specification adds follow on the checksum.
+pub(crate) fn attachment_crc(content: &[u8]) -> Option<u64> {
+    let mut cut = Cut::new(content);
+    cut.bytes(8 + 8)?; // the log time and the time of creation
+    let (name, media_type) = (sized(&mut cut)?, sized(&mut cut)?);
+    let len = cut.u64()?;
+    let fields = 8 + 8 + 4 + name.len() + 4 + media_type.len() + 8;
+    len.checked_add(fields as u64)
 }
 
 /// Words about the file: what they are about, and the words.

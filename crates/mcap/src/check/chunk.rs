@@ -117,9 +117,9 @@ impl Looked {
                 return Ok(());
             }
             let record = source.read_at(bytes.clone())?;
-            // The head, the channel, and how many bytes the entries are.
+            let content = record.get(HEAD_LEN..).unwrap_or_default();
             let mut entries =
-                Cut::new(record.get(HEAD_LEN + 2 + 4..).unwrap_or_default());
+                Cut::new(wire::message_index(content).unwrap_or_default());
             let count = indexed.entry(*channel).or_default();
             while let (Some(time), Some(at)) = (entries.u64(), entries.u64()) {
                 *count += 1;

@@ -7,8 +7,8 @@ use crate::wire::{Channel, Schema, op};
 pub(super) struct Declared {
     pub(super) kind: Kind,
     pub(super) id: u16,
-    /// The checksum and the length of what is said of it; of a channel in an order of its
-    /// metadata that is always the same, as that means nothing.
+    /// The checksum and the length of its known fields. The order of metadata and fields
+    /// that a later specification adds have no meaning here.
     said: (u32, usize),
 }
 
@@ -25,8 +25,10 @@ impl Declared {
     pub(super) fn of(op: u8, content: &[u8]) -> Option<Self> {
         let said = |bytes: &[u8]| (crc32fast::hash(bytes), bytes.len());
         if op == op::SCHEMA {
-            let id = Schema::parse(content)?.id;
-            return Some(Self { kind: Kind::Schema, id, said: said(content) });
+            let Schema { id, name, encoding, data } = Schema::parse(content)?;
+            let mut known = format!("{name:?} {encoding:?}").into_bytes();
+            known.extend(data);
+            return Some(Self { kind: Kind::Schema, id, said: said(&known) });
         }
         let Channel { id, schema, topic, encoding, metadata } =
             Channel::parse(content)?;

@@ -9,11 +9,14 @@ use crate::{
         Checked, codes as code,
         layout::{ChunkSeen, Footer, Layout},
     },
-    wire::{ChunkIndex, HEAD_LEN, op},
+    wire::{self, ChunkIndex, HEAD_LEN, op},
 };
 
 /// So much is read at a time for a checksum.
 const WINDOW: u64 = 4 << 20;
+
+/// The name and the media type of an attachment are within this many bytes.
+const MAX_ATTACHMENT_HEAD: u64 = 1 << 20;
 
 /// Adds what is wrong with the summary and with the checksums outside of chunks.
 pub(super) fn check(
@@ -35,8 +38,13 @@ pub(super) fn check(
     }
     for bytes in &layout.attachments {
         let content = bytes.start + HEAD_LEN as u64..bytes.end;
-        let Some(end) = content.end.checked_sub(4).filter(|end| *end >= content.start)
-        else {
+        let head = content.start..content.end.min(content.start + MAX_ATTACHMENT_HEAD);
+        let crc_at = wire::attachment_crc(&source.read_at(head)?)
+            .and_then(|crc_at| content.start.checked_add(crc_at))
+            .filter(|end| end.checked_add(4).is_some_and(|end| end <= content.end));
+        let Some(end) = crc_at else {
+            let what = "its fields are longer than its record";
+            findings.add(Finding::new(&code::ATTACHMENT_CRC, what).at(bytes.clone()));
             continue;
         };
         let told = source.read_at(end..end + 4)?;

@@ -1,14 +1,20 @@
 //! What the summary at the end of a file says, if it can be believed.
 
-use std::ops::Range;
+mod counts;
+mod declarations;
 
-use logtool_core::{Result, TimeRange, Timestamp, Window};
+use std::{collections::BTreeSet, ops::Range};
+
+use logtool_core::{OpenOptions, Result, TimeRange, Timestamp, Window};
 
 use crate::{
     chunk::Compression,
     contents::{self, Met},
     judge,
-    survey::{Count, END_LEN, Found, START, Tile},
+    survey::{
+        Count, END_LEN, Found, START, Tile,
+        summary::{counts::MessageCounts, declarations::Declarations},
+    },
     wire::{self, Chunk, ChunkIndex, HEAD_LEN, MAGIC, Statistics, op, timestamp},
 };
 
@@ -21,7 +27,11 @@ const MAX_WORDS: u64 = 1 << 20;
 pub(super) type Told = std::result::Result<Found, Option<&'static str>>;
 
 /// What the summary of a file of `len` bytes says.
-pub(super) fn read(window: &mut Window<'_>, len: u64) -> Result<Told> {
+pub(super) fn read(
+    window: &mut Window<'_>,
+    len: u64,
+    options: OpenOptions,
+) -> Result<Told> {
     let Some(end) = len.checked_sub(END_LEN).filter(|end| *end >= START) else {
         return Ok(Err(None));
     };
@@ -51,21 +61,23 @@ pub(super) fn read(window: &mut Window<'_>, len: u64) -> Result<Told> {
     if is_broken {
         return Ok(Err(Some("it is broken")));
     }
-    summary.check(window, start)
+    summary.check(window, start, options)
 }
 
 #[derive(Default)]
 struct Summary {
     found: Found,
+    declared: Declarations,
     chunks: Vec<ChunkIndex>,
     statistics: Option<Statistics>,
+    /// How many messages each channel has by the data section.
+    counts: MessageCounts,
 }
 
 impl Summary {
     fn take(&mut self, op: u8, content: &[u8]) -> Option<()> {
         match op {
-            op::SCHEMA => self.found.table.schema(wire::Schema::parse(content)?),
-            op::CHANNEL => self.found.table.channel(wire::Channel::parse(content)?),
+            op::SCHEMA | op::CHANNEL => self.declared.add(op, content)?,
             op::CHUNK_INDEX => self.chunks.push(ChunkIndex::parse(content)?),
             op::STATISTICS => self.statistics = Some(Statistics::parse(content)?),
             _ => {}
@@ -73,23 +85,26 @@ impl Summary {
         Some(())
     }
 
-    /// Checks that the chunks can lie where they are said to, and looks at what is
-    /// between them; `end` is where the records end.
-    fn check(mut self, window: &mut Window<'_>, end: u64) -> Result<Told> {
+    /// Checks the places of the chunks and the records between them, and completes the
+    /// summary from the data section, which ends at `end`.
+    fn check(
+        mut self,
+        window: &mut Window<'_>,
+        end: u64,
+        options: OpenOptions,
+    ) -> Result<Told> {
         let told = self.statistics.as_ref().map(|told| (told.messages, told.chunks));
-        if told.is_some_and(|(_, chunks)| chunks as usize != self.chunks.len()) {
-            return Ok(Err(Some("it counts other chunks than it lists")));
-        }
-        if self.chunks.is_empty() && told.is_none_or(|(messages, _)| messages > 0) {
+        if self.chunks.is_empty() && told != Some((0, 0)) {
             // Messages are in no chunk, or there is no list of chunks.
             return Ok(Err(None));
         }
-        if !self.knows_channels() {
-            return Ok(Err(Some("it does not repeat the channels")));
+        if told.is_some_and(|(_, chunks)| chunks as usize != self.chunks.len()) {
+            return Ok(Err(Some("it counts other chunks than it lists")));
         }
         self.chunks.sort_by_key(|chunk| chunk.at);
+        let chunks = std::mem::take(&mut self.chunks);
         let mut at = START;
-        for chunk in std::mem::take(&mut self.chunks) {
+        for chunk in &chunks {
             let ends = chunk.at.checked_add(chunk.len);
             let Some(chunk_end) = ends.filter(|ends| chunk.at >= at && *ends <= end)
             else {
@@ -99,15 +114,17 @@ impl Summary {
                 return Ok(Err(Some("between chunks there are no records")));
             }
             let is_known = Compression::of(chunk.compression.as_bytes()).is_some();
-            if !is_known && !is_compressed_so(window, &chunk)? {
+            if !is_known && !is_compressed_so(window, chunk)? {
                 return Ok(Err(Some("it tells of another compression than a chunk")));
             }
             at = chunk_end.saturating_add(chunk.index_len);
             self.found.pack(&chunk.compression, chunk.packed_len, chunk.size);
+            // Where the list of message indexes is empty, it is not known which there are.
+            let is_indexed = chunk.index_len > 0 && !chunk.channels.is_empty();
             self.found.tiles.push(Tile {
                 bytes: chunk.at..chunk_end,
                 is_chunk: true,
-                channels: (chunk.index_len > 0).then(|| {
+                channels: is_indexed.then(|| {
                     chunk.channels.iter().map(|(channel, _)| *channel).collect()
                 }),
                 time: range(chunk.start, chunk.end),
@@ -116,23 +133,38 @@ impl Summary {
         if at > end || !self.between(window, at..end)? {
             return Ok(Err(Some("behind the chunks there are no records")));
         }
+        let used = self.used_channels(&chunks);
+        for chunk in &chunks {
+            if self.declared.are_complete(&used) {
+                break;
+            }
+            if !self.declared.read_chunk(window, chunk, options)? {
+                return Ok(Err(Some("it does not repeat the channels")));
+            }
+        }
+        if !used.iter().all(|id| self.declared.has_channel(*id)) {
+            return Ok(Err(Some("messages are of channels that are not declared")));
+        }
+        let counts = match self.statistics.as_ref().and_then(Statistics::counts) {
+            Some(counts) => Some(counts.clone()),
+            None => self.counts.of_chunks(window, &chunks)?,
+        };
+        // Without statistics and message indexes only the messages themselves can be counted.
+        let Some(counts) = counts else { return Ok(Err(None)) };
         let mut found = self.found;
+        self.declared.declare(&mut found.table);
         found.has_summary = true;
-        found.counts = self.statistics.map(|statistics| {
-            let count = |records| Count { records, ..Count::default() };
-            let counts = statistics.of_channels.into_iter();
-            counts.map(|(id, records)| (id, count(records))).collect()
-        });
+        let count = |records| Count { records, ..Count::default() };
+        let counts = counts.into_iter().map(|(id, records)| (id, count(records)));
+        found.counts = Some(counts.collect());
         Ok(Ok(found))
     }
 
-    /// Whether it has the channels of all messages that it tells of.
-    fn knows_channels(&self) -> bool {
-        let of_chunks = self.chunks.iter().flat_map(|chunk| &chunk.channels);
+    /// Returns the channels that are known to have messages.
+    fn used_channels(&self, chunks: &[ChunkIndex]) -> BTreeSet<u16> {
+        let indexed = chunks.iter().flat_map(|chunk| &chunk.channels).map(|(id, _)| id);
         let counted = self.statistics.iter().flat_map(|told| told.of_channels.keys());
-        let mut all = of_chunks.map(|(id, _)| id).chain(counted);
-        let has_some = self.found.table.topics() > 0 || self.chunks.is_empty();
-        has_some && all.all(|id| self.found.table.stream(*id).is_some())
+        indexed.chain(counted).chain(self.counts.channels()).copied().collect()
     }
 
     /// Looks at the heads of the records in a stretch that is in no chunk; says whether
@@ -144,7 +176,7 @@ impl Summary {
     ) -> Result<bool> {
         let (mut at, mut has_messages) = (stretch.start, false);
         while at < stretch.end {
-            let bytes = window.peek(at, HEAD_LEN)?;
+            let bytes = window.peek(at, HEAD_LEN + 2)?;
             let Some((op, len)) = wire::head(&bytes).filter(|(op, _)| *op != 0) else {
                 return Ok(false);
             };
@@ -152,13 +184,23 @@ impl Summary {
             if end > stretch.end || op == op::CHUNK {
                 return Ok(false);
             }
-            has_messages |= op == op::MESSAGE;
-            if op == op::ATTACHMENT {
-                self.found.attached.push(at..end);
-            }
-            if matches!(op, op::HEADER | op::METADATA) && len < MAX_WORDS {
-                let content = window.peek(at + HEAD_LEN as u64, len as usize)?;
-                self.found.words(op, &content);
+            match op {
+                op::MESSAGE => {
+                    has_messages = true;
+                    self.counts.add_message(bytes.get(HEAD_LEN..).unwrap_or_default());
+                }
+                op::ATTACHMENT => self.found.attached.push(at..end),
+                op::HEADER | op::METADATA if len < MAX_WORDS => {
+                    let content = window.peek(at + HEAD_LEN as u64, len as usize)?;
+                    self.found.words(op, &content);
+                }
+                op::SCHEMA | op::CHANNEL if len < MAX_LEN => {
+                    let content = window.peek(at + HEAD_LEN as u64, len as usize)?;
+                    if self.declared.add(op, &content).is_none() {
+                        return Ok(false);
+                    }
+                }
+                _ => {}
             }
             at = end;
         }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use logtool_core::{Error, ErrorKind, Output, Result, Shift, Source, Timestamp};
 
 use crate::{
-    wire::{Attachment, HEAD_LEN, op, timestamp},
+    wire::{self, Attachment, HEAD_LEN, op, timestamp},
     write::{Writer, encode::Records},
 };
 
@@ -49,10 +49,13 @@ impl<W: Output> Writer<W> {
         if about.log_time == was {
             self.place.put_from(source, place)?;
         } else {
-            let (time_at, sum_at) =
-                (place.start + HEAD_LEN as u64, place.end - SUM_LEN);
+            let time_at = place.start + HEAD_LEN as u64;
             let after = time_at + TIME_LEN;
-            let sum = source.read_at(sum_at.max(after)..place.end);
+            let sum_at = wire::attachment_crc(content)
+                .and_then(|crc_at| time_at.checked_add(crc_at))
+                .filter(|sum_at| sum_at.saturating_add(SUM_LEN) <= place.end)
+                .ok_or_else(odd)?;
+            let sum = source.read_at(sum_at..sum_at + SUM_LEN);
             let sum = sum.ok().and_then(|sum| sum.as_ref().try_into().ok());
             let sum = u32::from_le_bytes(sum.ok_or_else(odd)?);
             let change = Change { was, is: about.log_time, rest: sum_at - after };
@@ -60,6 +63,8 @@ impl<W: Output> Writer<W> {
             self.place.put(&about.log_time.to_le_bytes())?;
             self.place.put_from(source, after..sum_at)?;
             self.place.put(&change.of_sum(sum).to_le_bytes())?;
+            // Fields that a later specification adds are not part of the checksum.
+            self.place.put_from(source, sum_at + SUM_LEN..place.end)?;
         }
         self.attached.push(Attached { at, len, about });
         Ok(())

@@ -112,7 +112,7 @@ fn batch(rows: &[Row<'_>]) -> Result<RecordBatch> {
         ("start_utc", utc(&|(log, _)| unix(log, log.time_ns?.0))),
         ("end_utc", utc(&|(log, _)| unix(log, log.time_ns?.1))),
         ("duration_s", float(&|(log, _)| log.time_ns.map(seconds))),
-        ("records", number(&|log| signed(log.records))),
+        ("records", number(&|log| signed(log.records?))),
         ("damages", number(&|log| signed(log.damages?))),
         ("lost_bytes", number(&|log| signed(log.lost_bytes?))),
         ("lost_records", number(&|log| signed(log.lost_records?))),

@@ -47,8 +47,8 @@ pub(super) struct Entry {
     pub(super) to_unix_ns: Option<i64>,
     /// The first and the last moment on the log's clock, if it has records.
     pub(super) time_ns: Option<(i64, i64)>,
-    /// How many records it has, without those that are made of others.
-    pub(super) records: u64,
+    /// How many records it has, without those that are made of others, where it is known.
+    pub(super) records: Option<u64>,
     /// How many damages there are; nothing where none are known and not all was looked at.
     pub(super) damages: Option<u64>,
     pub(super) lost_bytes: Option<u64>,
@@ -136,10 +136,7 @@ impl Entry {
         let own = (zero == ClockZero::Unix).then_some(0);
         self.to_unix_ns = fit.map(|fit| fit.offset_nanos).or(own);
         self.time_ns = manifest.time.and_then(first_and_last);
-        let own = |topic: &&Topic| topic.origin != TopicOrigin::Derived;
-        let records =
-            manifest.topics.iter().filter(own).filter_map(|topic| topic.records);
-        self.records = records.fold(0, u64::saturating_add);
+        self.records = manifest.records();
         self.topics = manifest.topics.iter().map(TopicEntry::of).collect();
     }
 

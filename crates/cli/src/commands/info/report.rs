@@ -28,7 +28,7 @@ pub(super) struct Report<'o> {
     end_s: Option<Seconds>,
     start_utc: Option<String>,
     clock: ClockReport<'o>,
-    records: u64,
+    records: Option<u64>,
     topics: Vec<TopicReport<'o>>,
     streams: Vec<BTreeMap<&'o str, Json<'o>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -123,9 +123,6 @@ impl<'o> Report<'o> {
         let damage = damage.collect();
         let parts: Vec<_> =
             manifest.parts.iter().zip(opened.log.part_times()).collect();
-        let own = |topic: &&Topic| topic.origin != TopicOrigin::Derived;
-        let records =
-            manifest.topics.iter().filter(own).filter_map(|t| t.records).sum();
         Self {
             file: &opened.input.name,
             format: &manifest.format,
@@ -137,7 +134,7 @@ impl<'o> Report<'o> {
             end_s: time.as_ref().map(last_s),
             start_utc,
             clock: ClockReport::new(&manifest.clock),
-            records,
+            records: manifest.records(),
             topics: manifest
                 .topics()
                 .map(|(id, topic)| {

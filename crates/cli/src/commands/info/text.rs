@@ -201,7 +201,7 @@ impl Facts<'_> {
             let library = text("library").unwrap_or_else(|| "nobody says".into());
             let is_indexed =
                 manifest.metadata.get("indexed") == Some(&Value::Bool(true));
-            let index = if is_indexed { "" } else { ", without a sound summary" };
+            let index = if is_indexed { "" } else { ", read without a summary" };
             self.line("profile", &format!("{profile}, written by {library}{index}"))?;
         }
         Ok(())

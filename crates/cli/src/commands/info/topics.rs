@@ -35,8 +35,10 @@ pub(super) fn write(
         table(out, log, &full, paint)?;
     }
     let mut counts = counted(full.len() as u64, "topic");
-    let records: u64 = full.iter().filter_map(|(_, topic)| topic.records).sum();
-    counts = format!("{counts}, {}", counted(records, "record"));
+    let records = full.iter().map(|(_, topic)| topic.records).sum::<Option<u64>>();
+    let records = records.map(|records| counted(records, "record"));
+    let records = records.as_deref().unwrap_or("an unknown number of records");
+    counts = format!("{counts}, {records}");
     if full.is_empty() && key::is_missing(manifest) {
         counts = "topics and records are encrypted".to_owned();
     }

@@ -1,0 +1,62 @@
+//! The number of messages of each channel, where no statistics give it.
+
+use std::collections::BTreeMap;
+
+use logtool_core::{Cut, Result, Window};
+
+use crate::wire::{self, ChunkIndex, HEAD_LEN, op};
+
+/// The size of an entry of a message index: a time and an offset.
+const ENTRY_LEN: u64 = 16;
+
+/// The messages that are in no chunk, by channel.
+#[derive(Default)]
+pub(super) struct MessageCounts {
+    outside: BTreeMap<u16, u64>,
+}
+
+impl MessageCounts {
+    /// Adds a message that is in no chunk; `content` is the start of its record.
+    pub(super) fn add_message(&mut self, content: &[u8]) {
+        if let Some(channel) = Cut::new(content).u16() {
+            *self.outside.entry(channel).or_default() += 1;
+        }
+    }
+
+    /// Returns the channels of the messages that are in no chunk.
+    pub(super) fn channels(&self) -> impl Iterator<Item = &u16> {
+        self.outside.keys()
+    }
+
+    /// Returns the counts of all messages by the message indexes of `chunks`. Returns `None`
+    /// if a chunk has no message indexes.
+    pub(super) fn of_chunks(
+        self,
+        window: &Window<'_>,
+        chunks: &[ChunkIndex],
+    ) -> Result<Option<BTreeMap<u16, u64>>> {
+        let mut counts = self.outside;
+        for chunk in chunks {
+            if chunk.channels.is_empty() {
+                return Ok(None);
+            }
+            for (channel, at) in &chunk.channels {
+                let Some(count) = indexed(window, *channel, *at)? else {
+                    return Ok(None);
+                };
+                *counts.entry(*channel).or_default() += count;
+            }
+        }
+        Ok(Some(counts))
+    }
+}
+
+/// Returns the number of messages of `channel` by the message index at `at`.
+fn indexed(window: &Window<'_>, channel: u16, at: u64) -> Result<Option<u64>> {
+    let bytes = window.peek(at, HEAD_LEN + 2 + 4)?;
+    let is_index = wire::head(&bytes).is_some_and(|(op, _)| op == op::MESSAGE_INDEX);
+    let mut fields = Cut::new(bytes.get(HEAD_LEN..).unwrap_or_default());
+    let (id, len) = (fields.u16(), fields.u32());
+    let is_its = is_index && id == Some(channel);
+    Ok(len.filter(|_| is_its).map(|len| u64::from(len) / ENTRY_LEN))
+}
