@@ -1,5 +1,6 @@
 """Makes tiny ULogs, as the specification of PX4 says ("ULog File Format"), of several
-versions of a firmware: a later one has a column more, and another has a type changed."""
+versions of a firmware: a later one has a column more, another has a type that conflicts,
+and another has numbers of other types, which readers widen."""
 
 import struct
 
@@ -8,7 +9,8 @@ MAGIC = b"ULog\x01\x12\x35\x01"
 FIRMWARES = (
     ("uint64_t timestamp;int32_t lat;int32_t lon;uint8_t fix_type", "<Qii B"),
     ("uint64_t timestamp;int32_t lat;int32_t lon;uint8_t fix_type;uint8_t jamming_state", "<QiiBB"),
-    ("uint64_t timestamp;double lat;double lon;uint8_t fix_type", "<Qdd B"),
+    ("uint64_t timestamp;double lat;double lon;char[4] fix_type", "<Qdd 4s"),
+    ("uint64_t timestamp;int64_t lat;double lon;uint8_t fix_type", "<Qqd B"),
 )
 
 
@@ -32,7 +34,8 @@ def ulog(firmware, rows, seed):
     log.append(message("A", struct.pack("<BH", 0, 1) + b"battery_status"))
     for row in range(rows):
         time = start + row * 100_000
-        values = [time, 490_000_000 + row, 110_000_000 + seed, 3]
+        fix = b"3D" if "char" in fields else 3
+        values = [time, 490_000_000 + row, 110_000_000 + seed, fix]
         if "jamming" in fields:
             values.append(2 if row >= rows - 10 and rows > 100 else 1)
         log.append(message("D", struct.pack("<H", 0) + struct.pack(packed.replace(" ", ""), *values)))

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from logs import logtool
 from ulog_maker import ulog
@@ -350,14 +351,20 @@ def unconditional(tally, store, sources, here):
 
 
 def tables_of_one_type(store, prefix):
-    """Reads the footers of all tables: what is wrong with their types."""
+    """Reads the footers of all tables: the columns that are numbers in one file of a table
+    and something else in another."""
+
+    def kind(of):
+        is_number = pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_boolean(of)
+        return "number" if is_number else str(of)
+
     types, wrong = {}, []
     for name, data in objects(store, prefix).items():
         if name.startswith("_catalog"):
             continue
         for field in pq.read_schema(io.BytesIO(data)):
-            known = types.setdefault((name.split("/")[0], field.name), field.type)
-            if known != field.type:
+            known = types.setdefault((name.split("/")[0], field.name), kind(field.type))
+            if known != kind(field.type):
                 wrong.append(f"{name}: {field}")
     return wrong
 

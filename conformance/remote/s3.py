@@ -83,7 +83,7 @@ def events(done):
 def rows_of(dataset):
     """How many rows each file of a data set has. Where two logs have one name, a number made
     of the place is part of theirs: without that."""
-    parts = dataset.glob("*/log=*/*.parquet")
+    parts = dataset.glob("*/log=*/**/*.parquet")
     rows = ((path, pq.read_metadata(path).num_rows) for path in parts)
     name = re.compile("-[0-9a-f]{12}/")
     return sorted((name.sub("/", str(path.relative_to(dataset))), count) for path, count in rows)

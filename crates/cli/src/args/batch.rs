@@ -20,11 +20,13 @@ const TO_HELP: &str = "What to write: parquet, csv, jsonl, arrow, npz, mat, imag
 /// (`s3://bucket/2024/`: what is called as logs are), or a pattern (`'s3://bucket/**/*.bag'`).
 /// OUT is a folder of this machine, or of an object store (`s3://bucket/dataset`).
 ///
-/// Each topic becomes a table `OUT/<topic>/log=<name>/part-0.parquet`, a partition for each log:
-/// DuckDB, Polars, Spark and others read all of them by one pattern, with the log as one
-/// more column. A column that a log does not have is null there. Where two logs have
-/// the same column with different types, the later one's topic gets a table of its own,
-/// which the report names. OUT/_catalog.parquet has a row for each log and topic. With
+/// Each topic becomes a table `OUT/<topic>/log=<name>/part-0.parquet`, a partition for each log;
+/// topics of ULogs `OUT/<topic>/log=<name>/instance=<n>/part-0.parquet`. DuckDB, Polars, Spark
+/// and others read all files by the pattern `OUT/<topic>/**/*.parquet`, with the log and the
+/// instance as more columns. A column that a log does not have is null there, and numbers,
+/// lists and structs of several types are widened by DuckDB and Polars. Where one log has
+/// a number and another a text, the later one's topic gets a separate table, which the
+/// report names. OUT/_catalog.parquet has a row for each log and topic. With
 /// --to mcap, bag, pcap or vel each log becomes a log in OUT, with --to mat one file of arrays; with
 /// --layout px4 its files are in a folder of its own, `OUT/log=<name>`.
 ///

@@ -2,6 +2,7 @@
 
 mod asked;
 mod catalog;
+mod column_type;
 mod dataset;
 mod entry;
 mod gate;

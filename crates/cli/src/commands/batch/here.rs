@@ -114,7 +114,7 @@ impl Place for Here {
         self.journal().place(shapes)
     }
 
-    fn forget(&self, topics: &[(String, u32)]) -> Result<()> {
+    fn forget(&self, topics: &[String]) -> Result<()> {
         topics.iter().try_for_each(|topic| self.note(&Line::forgotten(topic)))
     }
 
@@ -145,9 +145,16 @@ pub(super) fn remove(dir: &Path, files: &[&str]) -> Result<()> {
             }
             _ => {}
         }
-        // Only of its own partition: others may be making theirs in the table's folder.
-        let partition = path.parent().filter(|partition| *partition != dir);
-        partition.map(fs::remove_dir);
+        // Only folders of its own partition, `log=x` and `log=x/instance=0`: others may be
+        // making theirs in the table's folder.
+        let folders = path.ancestors().skip(1).take_while(|folder| *folder != dir);
+        let folders: Vec<&Path> = folders.collect();
+        let is_table = folders.len() > 1;
+        for folder in folders.iter().take(folders.len() - usize::from(is_table)) {
+            if fs::remove_dir(folder).is_err() {
+                break;
+            }
+        }
     }
     Ok(())
 }

@@ -56,7 +56,7 @@ pub(super) enum Line<'l> {
     Begun { log: &'l str, source: &'l str, files: &'l [String] },
     /// The tables of a topic have no files any more, and what is known of them counts for
     /// nothing.
-    Forgotten { topic: &'l str, instance: u32 },
+    Forgotten { topic: &'l str },
     /// A log is done.
     Done(&'l Entry),
     /// There is nothing of the log called `log` any more.
@@ -69,7 +69,7 @@ pub(super) enum Line<'l> {
 enum Told {
     Table(Table),
     Begun { log: String, source: String, files: Vec<String> },
-    Forgotten { topic: String, instance: u32 },
+    Forgotten { topic: String },
     Done(Box<Entry>),
     Gone { log: String },
 }
@@ -83,8 +83,8 @@ enum Filed {
 
 impl<'l> Line<'l> {
     /// That the tables of a topic have no files any more.
-    pub(super) fn forgotten((topic, instance): &'l (String, u32)) -> Self {
-        Self::Forgotten { topic, instance: *instance }
+    pub(super) fn forgotten(topic: &'l str) -> Self {
+        Self::Forgotten { topic }
     }
 
     /// The line, with its end.
@@ -151,7 +151,7 @@ impl Journal {
     }
 
     /// The topics of which no table has files.
-    pub(super) fn idle(&self) -> Result<Vec<(String, u32)>> {
+    pub(super) fn idle(&self) -> Result<Vec<String>> {
         Ok(self.tables.idle(&self.live()?))
     }
 
@@ -232,7 +232,7 @@ impl Journal {
     fn learn(&mut self, told: Told, at: Range<u64>) {
         match told {
             Told::Table(table) => self.tables.add(table),
-            Told::Forgotten { topic, instance } => self.tables.forget(topic, instance),
+            Told::Forgotten { topic } => self.tables.forget(&topic),
             Told::Gone { log } => drop(self.logs.remove(&log)),
             Told::Begun { log, source, mut files } => {
                 let known = self.logs.entry(log).or_default();

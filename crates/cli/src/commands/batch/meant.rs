@@ -76,6 +76,8 @@ pub(super) fn shapes(
     let is_table = !args.target().is_points()
         && !args.target().is_track()
         && args.target() != Target::Images;
+    // Of the formats only ULog numbers the instances of a topic.
+    let has_instances = is_table && manifest.format == "ulog";
     let mut shapes = Vec::new();
     for (id, topic) in manifest.topics().filter(|(id, _)| topics.contains(*id)) {
         if topic.records == Some(0) {
@@ -83,9 +85,9 @@ pub(super) fn shapes(
         }
         shapes.push(if is_table {
             let decoder = log.decoder(id, columns_of.get(&id).unwrap_or(&columns))?;
-            Shape::new(topic, &base.schema(decoder.schema()))
+            Shape::new(topic, &base.schema(decoder.schema()), has_instances)
         } else {
-            Shape::new(topic, &Schema::empty())
+            Shape::new(topic, &Schema::empty(), has_instances)
         });
     }
     Ok(shapes)

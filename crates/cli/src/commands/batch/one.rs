@@ -201,15 +201,20 @@ impl Work<'_> {
             None => Vec::new(),
         };
         let names = pass.in_turn(|| self.dataset.tables(&shapes))?;
-        let keys = shapes.iter().map(|shape| (shape.topic.clone(), shape.instance));
-        let names: TableNames = keys.zip(names).collect();
+        let key = |shape: &Shape| (shape.topic.clone(), shape.instance);
+        let files: TableNames = shapes
+            .iter()
+            .zip(&names)
+            .map(|(shape, table)| (key(shape), shape.file_stem(table)))
+            .collect();
+        let tables: TableNames = shapes.iter().map(key).zip(names).collect();
 
         let made = match &args {
             None => nothing(Vec::new()),
             Some(args) => {
                 let progress = |bytes| meter.add(bytes);
                 let (opened, outputs) = (&opened, &*outputs);
-                let tables = Some(&names).filter(|_| kind == Kind::Tables);
+                let tables = Some(&files).filter(|_| kind == Kind::Tables);
                 let progress = &progress;
                 let provenance =
                     &provenance::of_known(&opened.input, &entry.digest, self.global);
@@ -221,7 +226,7 @@ impl Work<'_> {
         findings.add(manifest, &made.topics, &made.damage);
         findings.check(self.global.strict)?;
         entry.lament(&mut findings, self.is_looked_through(manifest));
-        entry.settle(&names, &made.rows_of);
+        entry.settle(&tables, &made.rows_of);
         if self.args.records.from.is_none() && self.args.end().is_none() {
             entry.complete(&made.seen);
         }
@@ -305,7 +310,10 @@ fn nothing(remarks: Vec<String>) -> Made {
 
 /// That readers do not see a field of rows like `shape`, if so.
 fn hidden(shape: &Shape) -> Option<String> {
-    let is_partition = |name: &&String| name.eq_ignore_ascii_case("log");
+    let is_partition = |name: &&String| {
+        let is_instance = shape.has_instances && name.eq_ignore_ascii_case("instance");
+        is_instance || name.eq_ignore_ascii_case("log")
+    };
     let field = shape.columns.keys().find(is_partition)?;
     Some(format!(
         "{}: readers that take the name of the log from folders do not see its field `{field}` \

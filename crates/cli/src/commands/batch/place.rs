@@ -51,7 +51,7 @@ pub(super) trait Place: Send + Sync {
     fn tables(&self, shapes: &[Shape]) -> Result<Vec<String>>;
 
     /// Notes that the types of tables of these topics decide nothing any more.
-    fn forget(&self, topics: &[(String, u32)]) -> Result<()>;
+    fn forget(&self, topics: &[String]) -> Result<()>;
 
     /// Says why nothing more can be written, if so.
     fn check(&self) -> Result<()>;

@@ -42,6 +42,9 @@ pub(super) struct Report {
 /// So many of a kind are told, and of more only the number.
 const TOLD: usize = 20;
 
+/// The summary names up to this many tables with conflicts of types.
+const MAX_CONFLICTS: usize = 10;
+
 impl Report {
     /// How it ended.
     pub(super) fn outcome(&self) -> Outcome {
@@ -105,9 +108,10 @@ impl Report {
                 let set = plain(set);
                 say!("  {set}: a data set, and no logs, unless it is named");
             }
-            more(self.sets.len());
-            self.odd.iter().take(TOLD).for_each(|odd| say!("  {}", plain(odd)));
-            more(self.odd.len());
+            more(self.sets.len(), TOLD);
+            let conflicts = self.odd.iter().take(MAX_CONFLICTS);
+            conflicts.for_each(|conflict| say!("  {}", plain(conflict)));
+            more(self.odd.len(), MAX_CONFLICTS);
             for (remark, (logs, first)) in self.remarks.iter().take(TOLD) {
                 let of = match logs {
                     1 => first.clone(),
@@ -115,7 +119,7 @@ impl Report {
                 };
                 say!("  {}: {}", plain(&of), plain(remark));
             }
-            more(self.remarks.len());
+            more(self.remarks.len(), TOLD);
             if !self.damaged.is_empty() {
                 let logs = counted(self.damaged.len() as u64, "log");
                 say!("{} damaged: {logs}", paint.yellow("warning:"));
@@ -160,11 +164,11 @@ fn list(logs: &BTreeMap<String, String>) {
     for (source, what) in logs.iter().take(TOLD) {
         say!("  {}: {}", plain(source), plain(what));
     }
-    more(logs.len());
+    more(logs.len(), TOLD);
 }
 
-fn more(all: usize) {
-    if all > TOLD {
-        say!("  … and {} more (`--json` tells all)", Number((all - TOLD) as u64));
+fn more(all: usize, named: usize) {
+    if all > named {
+        say!("  … and {} more (`--json` tells all)", Number((all - named) as u64));
     }
 }

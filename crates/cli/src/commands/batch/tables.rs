@@ -1,9 +1,10 @@
 //! Which table of a data set the rows of a topic go to.
 //!
-//! A table is of one topic, and a column of it has one type in all logs: readers put the
-//! files of a table together by the names of columns, and take a column that a file does
-//! not have for nulls; but not one that is a number here and a text there. So where a log
-//! has another type, its topic goes to a table of its own, which is told.
+//! A table has the rows of one topic, of all logs and of all instances. Readers put its
+//! files together by the names of columns: they take a column that a file lacks for nulls,
+//! and widen columns of one kind to a common type ([`ColumnType`]). They cannot read a
+//! column that is a number in one file and a text in another: where a log has such a
+//! conflict, its topic gets a table of its own, and the report names it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -12,12 +13,14 @@ use logtool_core::Topic;
 use logtool_sinks::{FileNames, NameStyle};
 use serde::{Deserialize, Serialize};
 
+use crate::commands::batch::column_type::ColumnType;
+
 /// All tables of a data set.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tables {
     tables: BTreeMap<String, Table>,
     /// The tables of each topic, the first one first.
-    of_topic: HashMap<(String, u32), Vec<String>>,
+    of_topic: HashMap<String, Vec<String>>,
 }
 
 /// What the rows of a topic are like.
@@ -25,9 +28,11 @@ pub(super) struct Tables {
 pub(super) struct Shape {
     pub(super) topic: String,
     pub(super) instance: u32,
+    /// Whether the format of the log numbers instances, so that they are partitions.
+    pub(super) has_instances: bool,
     pub(super) type_name: String,
     /// The columns and their types.
-    pub(super) columns: BTreeMap<String, String>,
+    pub(super) columns: BTreeMap<String, ColumnType>,
 }
 
 /// A table, or what is new of one: as it is noted.
@@ -35,49 +40,53 @@ pub(super) struct Shape {
 pub(super) struct Table {
     pub(super) name: String,
     pub(super) topic: String,
-    pub(super) instance: u32,
+    /// Whether instances are partitions; readers want the same partitions of all files.
+    pub(super) has_instances: bool,
     pub(super) type_name: String,
     /// The columns and their types; where it is noted, the new ones.
-    pub(super) columns: BTreeMap<String, String>,
+    pub(super) columns: BTreeMap<String, ColumnType>,
     /// Why it is not the first table of its topic.
     pub(super) differs: Option<String>,
 }
 
 impl Shape {
     /// Of the rows of `topic` with the columns `schema`.
-    pub(super) fn new(topic: &Topic, schema: &Schema) -> Self {
+    pub(super) fn new(topic: &Topic, schema: &Schema, has_instances: bool) -> Self {
         let fields = schema.fields().iter();
-        let columns =
-            fields.map(|field| (field.name().clone(), field.data_type().to_string()));
+        let columns = fields
+            .map(|field| (field.name().clone(), ColumnType::new(field.data_type())));
         Self {
             topic: topic.name.clone(),
             instance: topic.instance,
+            has_instances,
             type_name: plain_type(&topic.type_name),
             columns: columns.collect(),
         }
     }
 
+    /// Returns the name of the file of these rows in `table`, without its extension.
+    pub(super) fn file_stem(&self, table: &str) -> String {
+        match self.has_instances {
+            true => format!("{table}/instance={}/part-0", self.instance),
+            false => table.to_owned(),
+        }
+    }
+
     /// What the topic is called when it has a table for itself.
     fn base(&self) -> String {
-        let stem =
-            FileNames::stem_of(&NameStyle::FirstBare, &self.topic, self.instance);
+        let stem = FileNames::stem_of(&NameStyle::FirstBare, &self.topic, 0);
         // What begins so is hidden from many readers.
         if stem.starts_with('_') { format!("topic{stem}") } else { stem }
     }
 
-    /// A number that stands for all of it.
+    /// A number that stands for all of it, but for the instance.
     fn hash(&self) -> String {
+        let columns = serde_json::to_string(&self.columns).unwrap_or_default();
         let mut hasher = blake3::Hasher::new();
-        let mut add = |text: &str| {
+        let has_instances = self.has_instances.to_string();
+        for text in [&self.topic, &has_instances, &self.type_name, &columns] {
             hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
-        };
-        add(&self.topic);
-        add(&self.instance.to_string());
-        add(&self.type_name);
-        self.columns.iter().for_each(|(name, of)| {
-            add(name);
-            add(of);
-        });
+        }
         let hash = hasher.finalize().to_hex();
         hash.chars().take(8).collect()
     }
@@ -91,7 +100,7 @@ fn plain_type(name: &str) -> String {
 impl Tables {
     /// Notes a table, or what is new of one.
     pub(super) fn add(&mut self, table: Table) {
-        let topic = (table.topic.clone(), table.instance);
+        let topic = table.topic.clone();
         match self.tables.get_mut(&table.name) {
             Some(known) => known.columns.extend(table.columns),
             None => {
@@ -123,10 +132,10 @@ impl Tables {
 
     /// The first table that rows like `shape` can be in.
     fn fitting(&self, shape: &Shape) -> Option<&Table> {
-        let topic = (shape.topic.clone(), shape.instance);
-        let own = self.of_topic.get(&topic).map(Vec::as_slice).unwrap_or_default();
+        let own =
+            self.of_topic.get(&shape.topic).map(Vec::as_slice).unwrap_or_default();
         let mut own = own.iter().filter_map(|name| self.tables.get(name));
-        own.find(|table| table.odds(shape).is_none())
+        own.find(|table| table.conflict(shape).is_none())
     }
 
     /// The table for rows like `shape`, and what is new of it, if something is, which is
@@ -135,10 +144,11 @@ impl Tables {
         let new = match self.fitting(shape) {
             Some(table) if table.has(shape) => return (table.name.clone(), None),
             Some(table) => {
-                let columns = shape.columns.iter();
-                let new =
-                    columns.filter(|(name, _)| !table.columns.contains_key(*name));
-                let columns = new.map(|(name, of)| (name.clone(), of.clone()));
+                let columns = shape.columns.iter().filter_map(|(name, of)| {
+                    let merged = table.merged(name, of)?;
+                    let is_new = table.columns.get(name) != Some(&merged);
+                    is_new.then(|| (name.clone(), merged))
+                });
                 Table { columns: columns.collect(), ..table.clone() }
             }
             None => self.new_table(shape),
@@ -149,11 +159,10 @@ impl Tables {
 
     /// One more table.
     fn new_table(&self, shape: &Shape) -> Table {
-        let topic = (shape.topic.clone(), shape.instance);
-        let first = self.of_topic.get(&topic).and_then(|own| own.first());
+        let first = self.of_topic.get(&shape.topic).and_then(|own| own.first());
         let differs = first.and_then(|name| {
-            let odds = self.tables.get(name)?.odds(shape)?;
-            Some(format!("{odds} in the table {name}"))
+            let conflict = self.tables.get(name)?.conflict(shape)?;
+            Some(format!("{conflict} in the table {name}"))
         });
         let base = shape.base();
         let is_taken = |name: &str| {
@@ -172,7 +181,7 @@ impl Tables {
         Table {
             name,
             topic: shape.topic.clone(),
-            instance: shape.instance,
+            has_instances: shape.has_instances,
             type_name: shape.type_name.clone(),
             columns: shape.columns.clone(),
             differs,
@@ -180,7 +189,7 @@ impl Tables {
     }
 
     /// The topics of which no table is one of `live`, those with files.
-    pub(super) fn idle(&self, live: &BTreeSet<String>) -> Vec<(String, u32)> {
+    pub(super) fn idle(&self, live: &BTreeSet<String>) -> Vec<String> {
         let is_idle = |own: &Vec<String>| own.iter().all(|table| !live.contains(table));
         let topics = self.of_topic.iter().filter(|(_, own)| is_idle(own));
         let mut topics: Vec<_> = topics.map(|(topic, _)| topic.clone()).collect();
@@ -189,8 +198,8 @@ impl Tables {
     }
 
     /// Forgets all tables of a topic: their types decide nothing any more.
-    pub(super) fn forget(&mut self, topic: String, instance: u32) {
-        for table in self.of_topic.remove(&(topic, instance)).unwrap_or_default() {
+    pub(super) fn forget(&mut self, topic: &str) {
+        for table in self.of_topic.remove(topic).unwrap_or_default() {
             self.tables.remove(&table);
         }
     }
@@ -201,63 +210,64 @@ impl Tables {
         let odd = self.tables.values().filter_map(|table| {
             let why = table.differs.as_ref().filter(|_| live.contains(&table.name))?;
             let Table { name, topic, .. } = table;
-            Some(format!("{name} is a table of its own of {topic}: {why}"))
+            Some(format!("{name} is a separate table of {topic}: {why}"))
         });
         odd.collect()
     }
 }
 
 impl Table {
-    /// Whether it has all columns of `shape`.
+    /// Returns true if it has all columns of `shape`, each wide enough.
     fn has(&self, shape: &Shape) -> bool {
-        shape.columns.keys().all(|name| self.columns.contains_key(name))
+        let mut columns = shape.columns.iter();
+        columns
+            .all(|(name, of)| self.columns.get(name) == self.merged(name, of).as_ref())
     }
 
-    /// Why rows like `shape` cannot be in it, if they cannot.
-    fn odds(&self, shape: &Shape) -> Option<String> {
+    /// Returns the type of the column `name` that holds values of the type `of` too;
+    /// nothing if there is none.
+    fn merged(&self, name: &str, of: &ColumnType) -> Option<ColumnType> {
+        match self.columns.get(name) {
+            Some(known) => known.merge(of).ok(),
+            None => Some(of.clone()),
+        }
+    }
+
+    /// Returns why rows like `shape` cannot be in it, if they cannot; the name of the table
+    /// is to follow.
+    fn conflict(&self, shape: &Shape) -> Option<String> {
         if self.type_name != shape.type_name {
             let (own, other) = (&self.type_name, &shape.type_name);
-            return Some(format!("it is of the type {other}, not {own} as"));
+            return Some(format!("the type is {other}, but {own}"));
         }
-        let told = |name: &str, of: &str, known: &str| {
-            let (own, other) = (apart(known, of), apart(of, known));
-            format!("`{name}` is {other}, not {own} as")
-        };
-        let mut new = Vec::new();
-        for (name, of) in &shape.columns {
-            match self.columns.get(name) {
-                Some(known) if known != of => return Some(told(name, of, known)),
-                Some(_) => {}
-                None => new.push((name, of)),
-            }
+        if self.has_instances != shape.has_instances {
+            let (own, other) = match self.has_instances {
+                true => ("with", "without"),
+                false => ("without", "with"),
+            };
+            return Some(format!("it is {other} instances, but {own} them"));
         }
-        if new.is_empty() {
-            return None;
-        }
-        // Readers that speak SQL do not tell capitals from small letters.
-        let known: HashMap<String, (&String, &String)> =
+        // Readers that speak SQL do not distinguish upper and lower case.
+        let known: HashMap<String, (&String, &ColumnType)> =
             self.columns.iter().map(|known| (known.0.to_lowercase(), known)).collect();
-        new.into_iter().find_map(|(name, of)| {
-            let (other, known) = known.get(&name.to_lowercase())?;
-            (*known != of).then(|| format!("{} `{other}`", told(name, of, known)))
+        shape.columns.iter().find_map(|(name, of)| {
+            let (own_name, own) = match self.columns.get_key_value(name) {
+                Some(known) => known,
+                None => *known.get(&name.to_lowercase())?,
+            };
+            let conflict = own.merge(of).err()?;
+            let (dot, member) = match &*conflict.member {
+                "" => ("", ""),
+                member => (".", member),
+            };
+            let also = match own_name == name {
+                true => String::new(),
+                false => format!(" (`{own_name}`)"),
+            };
+            let (known, new) = (&conflict.known, &conflict.new);
+            Some(format!("`{name}{dot}{member}` is {new}, but {known}{also}"))
         })
     }
-}
-
-/// `type_name`, of a long one only the nested field in which it differs first from `other`.
-fn apart(type_name: &str, other: &str) -> String {
-    const LONG: usize = 60;
-    if type_name.chars().count() <= LONG {
-        return type_name.to_owned();
-    }
-    let both = type_name.chars().zip(other.chars());
-    let same: usize = both.take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum();
-    // A field begins with its name, in quotes.
-    let before = type_name.get(..same).unwrap_or_default();
-    let field = before.rfind("(\"").max(before.rfind(", \"")).map_or(0, |at| at + 1);
-    let rest = type_name.get(field..).unwrap_or(type_name);
-    let part: String = rest.chars().take(LONG).collect();
-    format!("…{}…", part.trim())
 }
 
 #[cfg(test)]

@@ -233,7 +233,7 @@ impl Place for There {
         })
     }
 
-    fn forget(&self, topics: &[(String, u32)]) -> Result<()> {
+    fn forget(&self, topics: &[String]) -> Result<()> {
         let lines = topics.iter().map(|topic| Line::forgotten(topic).text());
         let lines = lines.collect::<Result<Vec<_>>>()?.concat();
         self.decide(|_| Ok(((), lines.clone())))

@@ -1,6 +1,7 @@
-use std::fs;
+use std::{fs, slice::from_ref};
 
 use super::*;
+use crate::commands::batch::column_type::ColumnType;
 
 fn entry(log: &str) -> Entry {
     Entry {
@@ -63,15 +64,17 @@ fn a_line_that_was_cut_anywhere_counts_for_nothing_and_harms_no_other() {
 fn two_runs_know_of_each_others_tables() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("journal");
-    let shape = |of: &str| Shape {
+    let shape = |of: ColumnType| Shape {
         topic: "gps".to_owned(),
         instance: 0,
+        has_instances: false,
         type_name: String::new(),
-        columns: [("lat".to_owned(), of.to_owned())].into(),
+        columns: [("lat".to_owned(), of)].into(),
     };
+    let (number, text) = (shape(ColumnType::Number), shape(ColumnType::Text));
     let mut one = Journal::open(&path).unwrap();
     let mut other = Journal::open(&path).unwrap();
-    assert_eq!(one.place(&[shape("Int32")]).unwrap(), ["gps"]);
-    assert_ne!(other.place(&[shape("Float64")]).unwrap(), ["gps"]);
-    assert_eq!(other.place(&[shape("Int32")]).unwrap(), ["gps"]);
+    assert_eq!(one.place(from_ref(&number)).unwrap(), ["gps"]);
+    assert_ne!(other.place(from_ref(&text)).unwrap(), ["gps"]);
+    assert_eq!(other.place(from_ref(&number)).unwrap(), ["gps"]);
 }

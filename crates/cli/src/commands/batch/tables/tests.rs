@@ -1,13 +1,18 @@
 use std::slice::from_ref;
 
+use arrow_schema::DataType;
+
 use super::*;
 
 fn shape(topic: &str, of: &str, columns: &[(&str, &str)]) -> Shape {
-    let columns =
-        columns.iter().map(|(name, of)| ((*name).to_owned(), (*of).to_owned()));
+    let columns = columns.iter().map(|(name, of)| {
+        let of = of.parse::<DataType>().unwrap();
+        ((*name).to_owned(), ColumnType::new(&of))
+    });
     Shape {
         topic: topic.to_owned(),
         instance: 0,
+        has_instances: false,
         type_name: plain_type(of),
         columns: columns.collect(),
     }
@@ -22,19 +27,21 @@ fn columns_come_and_go_and_one_of_another_type_has_a_table_of_its_own() {
     let mut tables = Tables::default();
     let old = shape("gps", "gps", &[("t", "Int64"), ("lat", "Int32")]);
     let more = shape("gps", "gps", &[("t", "Int64"), ("lon", "Int32")]);
-    let other = shape("gps", "gps", &[("t", "Int64"), ("lat", "Float64")]);
+    let wider = shape("gps", "gps", &[("t", "Int64"), ("lat", "Float64")]);
+    let other = shape("gps", "gps", &[("t", "Int64"), ("lat", "Utf8")]);
     let third =
-        shape("gps", "gps", &[("t", "Int64"), ("lon", "Utf8"), ("lat", "Float64")]);
+        shape("gps", "gps", &[("t", "Int64"), ("lon", "Utf8"), ("lat", "Utf8")]);
     assert_eq!(place(&mut tables, &old), "gps");
     assert_eq!(place(&mut tables, &more), "gps");
     assert_eq!(tables.place(&old), ("gps".to_owned(), None), "nothing is new");
+    assert_eq!(place(&mut tables, &wider), "gps", "readers widen it");
     let own = place(&mut tables, &other);
     assert!(own.starts_with("gps~"), "{own}");
     assert_eq!(place(&mut tables, &third), own, "it fits the second one");
-    let why = "`lat` is Float64, not Int32 as in the table gps";
+    let why = "`lat` is a text, but a number in the table gps";
     let live = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let odd = tables.odd(&live(&["gps", &own]));
-    assert_eq!(odd, [format!("{own} is a table of its own of gps: {why}")]);
+    assert_eq!(odd, [format!("{own} is a separate table of gps: {why}")]);
     assert!(tables.odd(&live(&["gps"])).is_empty(), "it has no files");
 }
 
@@ -60,8 +67,8 @@ fn what_is_noted_makes_the_same_tables() {
     let mut tables = Tables::default();
     let shapes = [
         shape("gps", "gps", &[("lat", "Int32")]),
-        shape("gps", "gps", &[("lat", "Float64")]),
-        shape("gps", "gps", &[("lat", "Int32"), ("lon", "Int32")]),
+        shape("gps", "gps", &[("lat", "Utf8")]),
+        shape("gps", "gps", &[("lat", "Float64"), ("lon", "Int32")]),
     ];
     let mut again = Tables::default();
     for shape in &shapes {
@@ -106,7 +113,10 @@ fn columns_that_differ_only_in_capitals_are_one_to_readers() {
     let own = place(&mut tables, &other);
     let odd = tables.odd(&BTreeSet::from([own]));
     assert!(
-        odd[0].ends_with("`SPEED` is Utf8, not Float64 as `speed` in the table car")
+        odd[0].ends_with("`SPEED` is a text, but a number (`Speed`) in the table car")
+            || odd[0].ends_with(
+                "`SPEED` is a text, but a number (`speed`) in the table car"
+            )
     );
 }
 
@@ -116,18 +126,26 @@ fn tables_without_files_are_forgotten_topic_by_topic() {
     for (topic, of) in [("gps", "Int32"), ("gps", "Utf8"), ("imu", "Int32")] {
         place(&mut tables, &shape(topic, topic, &[("x", of)]));
     }
-    let one = tables.of_topic[&("gps".to_owned(), 0)][1].clone();
+    let one = tables.of_topic["gps"][1].clone();
     let idle = tables.idle(&BTreeSet::from([one]));
-    assert_eq!(idle, [("imu".to_owned(), 0)], "the order of a topic's tables stays");
-    tables.forget("imu".to_owned(), 0);
+    assert_eq!(idle, ["imu"], "the order of a topic's tables stays");
+    tables.forget("imu");
     assert_eq!(place(&mut tables, &shape("imu", "imu", &[("x", "Utf8")])), "imu");
 }
 
 #[test]
-fn of_long_types_only_what_differs_is_told() {
-    let fields: Vec<String> = (0..30).map(|n| format!("\"f{n}\": Float64")).collect();
-    let long = format!("Struct({})", fields.join(", "));
-    let other = long.replace("\"f17\": Float64", "\"f17\": Int32");
-    assert!(apart(&other, &long).starts_with("…\"f17\": Int32, \"f18\""));
-    assert!(apart(&other, &long).len() < 80 && apart("Int32", &long) == "Int32");
+fn instances_of_a_topic_share_a_table_and_are_partitions() {
+    let mut tables = Tables::default();
+    let ulog = |instance| Shape {
+        instance,
+        has_instances: true,
+        ..shape("battery_status", "battery_status", &[("voltage_v", "Float32")])
+    };
+    assert_eq!(place(&mut tables, &ulog(0)), "battery_status");
+    assert_eq!(place(&mut tables, &ulog(3)), "battery_status");
+    let stem = ulog(3).file_stem("battery_status");
+    assert_eq!(stem, "battery_status/instance=3/part-0");
+    // Readers want the same partitions of all files of a table.
+    let bag = shape("battery_status", "battery_status", &[("voltage_v", "Float32")]);
+    assert!(place(&mut tables, &bag).starts_with("battery_status~"));
 }
