@@ -2,14 +2,14 @@
 
 mod times;
 
-use std::io::Write as _;
+use std::{io::Write as _, sync::Arc};
 
 use anyhow::Result;
 use arrow_array::{
     Array, ArrayRef, RecordBatch, StringArray, cast::AsArray as _, types::*,
 };
-use arrow_schema::DataType;
-use logtool_core::Timestamp;
+use arrow_schema::{DataType, Field, FieldRef, Schema};
+use logtool_core::{FIELD_NAME, Timestamp};
 use logtool_sinks::{JsonColumn, JsonRows};
 
 use crate::{args::LevelChoice, clock::ShownClock, human::plain, message};
@@ -33,7 +33,7 @@ impl Rows {
     /// Rows to be printed as JSON.
     pub(crate) fn json(batch: &RecordBatch) -> Result<Self> {
         let others: Vec<usize> = (1..batch.num_columns()).collect();
-        let rows = JsonRows::new(&batch.project(&others)?)?;
+        let rows = JsonRows::new(&with_field_names(batch.project(&others)?)?)?;
         let levels = message::columns(batch).map(|(levels, _)| levels);
         Ok(Self { times: batch.column(0).clone(), levels, form: Form::Json(rows) })
     }
@@ -52,7 +52,7 @@ impl Rows {
         for index in 1..batch.num_columns() {
             let field = schema.field(index);
             let values = JsonColumn::new(field, batch.column(index))?;
-            columns.push((format!("{}=", field.name()), values));
+            columns.push((format!("{}=", field_name(field)), values));
         }
         Ok(Self { times, levels: None, form: Form::Text(columns) })
     }
@@ -118,6 +118,23 @@ impl Rows {
     }
 }
 
+/// Renames columns as their fields are called: the time, which takes a name in a table, is
+/// no column here.
+fn with_field_names(batch: RecordBatch) -> Result<RecordBatch> {
+    let schema = batch.schema();
+    if schema.fields().iter().all(|field| field_name(field) == field.name()) {
+        return Ok(batch);
+    }
+    let rename = |field: &FieldRef| Field::clone(field).with_name(field_name(field));
+    let fields: Vec<Field> = schema.fields().iter().map(rename).collect();
+    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), batch.columns().to_vec())?)
+}
+
+/// Returns the name of the field that `column` has the values of.
+fn field_name(column: &Field) -> &str {
+    column.metadata().get(FIELD_NAME).unwrap_or_else(|| column.name())
+}
+
 /// The name of a topic, ready to be printed.
 pub(crate) struct Label {
     json: String,
@@ -137,13 +154,10 @@ impl Label {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use arrow_array::{
         DurationNanosecondArray, FixedSizeListArray, Float32Array, StructArray,
         TimestampNanosecondArray, UInt64Array,
     };
-    use arrow_schema::Field;
     use logtool_core::{Clock, ClockZero, Manifest};
 
     use super::*;

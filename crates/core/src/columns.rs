@@ -48,10 +48,12 @@ use crate::{
     time::Timestamp,
 };
 
-pub(crate) use crate::columns::{chooser::Chooser, names::Names};
+pub(crate) use crate::columns::{
+    chooser::Chooser, names::Names, plan::with_field_name,
+};
 pub use crate::columns::{
     names::NAMES,
-    plan::{TIME_UNIT, time_field},
+    plan::{FIELD_NAME, TIME_UNIT, time_field},
 };
 
 /// How many bytes of payloads of no fixed length one batch holds: an `i32` has to count

@@ -106,7 +106,10 @@ pub use crate::{
     asof::{AsofJob, AsofReport, asof_schema, merge_asof},
     block::{Block, Record, Run, TopicSort},
     check::check,
-    columns::{LayoutDecoder, NAMES, TIME_UNIT, forget_times, time_array, time_field},
+    columns::{
+        FIELD_NAME, LayoutDecoder, NAMES, TIME_UNIT, forget_times, time_array,
+        time_field,
+    },
     copy::{Copied, CopyJob, Held, MergeJob, Restamp, Retime, copy, held, merge},
     cut::Cut,
     damage::{Damage, DamageKind},

@@ -6,7 +6,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use logtool_core::{
-    Block, Columns, Damage, Decoder, Layout, LayoutDecoder, Result, Run, Topic,
+    Block, Columns, Damage, Decoder, Error, ErrorKind, Layout, LayoutDecoder, Result,
+    Run, Topic,
 };
 use logtool_rosmsg::{Definition, Transcoder};
 
@@ -26,11 +27,27 @@ pub(crate) struct CdrDecoder {
 /// What messages of `topic` look like once they are translated.
 pub(crate) fn layout(topic: &Topic) -> Result<Arc<Layout>> {
     let definition = Definition::parse_ros2(&topic.type_name, &topic.definition)?;
+    if definition.is_empty() && Definition::common_ros2_text(&topic.type_name).is_none()
+    {
+        return Err(Error::new(ErrorKind::Malformed, "its definition is empty"));
+    }
     let layout = definition.layout()?;
     // A layout may still have more columns than a table is given.
     LayoutDecoder::new(&layout, &Columns::default())?;
     Transcoder::of_ros2(&layout)?;
     Ok(layout)
+}
+
+/// Returns the definition of a common type of ROS 2 for a file that has an empty one in the
+/// encoding `schema`: recorders that do not find the definition of a type write that.
+pub(crate) fn missing_definition(
+    encoding: &str,
+    schema: &str,
+    type_name: &str,
+) -> Option<String> {
+    let is_of_ros2 = encoding == CDR.0 && (schema == CDR.1 || schema.is_empty());
+    let text = is_of_ros2.then(|| Definition::common_ros2_text(type_name))??;
+    (!text.is_empty()).then_some(text)
 }
 
 impl CdrDecoder {
@@ -63,11 +80,14 @@ impl Decoder for CdrDecoder {
             offset.get_or_insert(record.offset);
             let message = record.payload.get(self.envelope..).unwrap_or_default();
             let start = bytes.len();
-            if self.transcoder.from_cdr(message, &mut bytes).is_some() {
-                entries.push((record, start..bytes.len()));
-            } else {
+            let Some(remainder) = self.transcoder.from_cdr(message, &mut bytes) else {
                 record.undecodable().add_to(damage);
+                continue;
+            };
+            if remainder.surplus > 0 {
+                record.surplus(remainder.surplus).add_to(damage);
             }
+            entries.push((record, start..bytes.len()));
         }
         let Some(offset) = offset.filter(|_| !entries.is_empty()) else { return };
         self.block.reset_unpacked(Bytes::from(bytes), offset);

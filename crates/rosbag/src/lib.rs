@@ -50,6 +50,7 @@ mod options;
 
 mod v1;
 
+mod layouts;
 mod table;
 mod top;
 mod walk;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     connection::{Connection, Raw},
+    layouts::Layouts,
     trust::{is_misnamed, is_spoiled},
 };
 
@@ -23,8 +24,9 @@ pub(crate) struct Table {
 }
 
 /// What makes connections alike: the name of the topic, of the type, and its MD5 sum, or
-/// its definition where no sum stands for that.
-type TopicKey = (Vec<u8>, String, String);
+/// its definition where no sum stands for that; and the number of the layout where several
+/// have that sum.
+type TopicKey = (Vec<u8>, String, String, usize);
 
 /// A connection, and since where in the file its number stands for it.
 #[derive(Clone, Debug)]
@@ -131,7 +133,7 @@ impl Table {
 
     /// The index of any entry of the same topic and type.
     pub(crate) fn find_like(&self, connection: &Connection) -> Option<u32> {
-        let topic = self.topics.get(&key(connection))?;
+        let topic = self.topics.get(&key(connection, 0))?;
         self.by_topic.get(topic.index())?.first().copied()
     }
 
@@ -173,10 +175,14 @@ impl Table {
             (entry.connection.id, entry.since)
         });
         (self.topics, self.by_topic) = (HashMap::new(), Vec::new());
+        let ordered =
+            order.iter().filter_map(|index| self.entries.get(*index as usize));
+        let layouts = Layouts::new(ordered.map(|entry| &entry.connection));
         for index in order {
             let entry = &mut self.entries[index as usize];
             let next = TopicId(self.by_topic.len() as u32);
-            entry.topic = *self.topics.entry(key(&entry.connection)).or_insert(next);
+            let key = key(&entry.connection, layouts.number(&entry.connection));
+            entry.topic = *self.topics.entry(key).or_insert(next);
             if entry.topic == next {
                 self.by_topic.push(Vec::new());
             }
@@ -221,9 +227,9 @@ impl Table {
     }
 }
 
-fn key(connection: &Connection) -> TopicKey {
+fn key(connection: &Connection, layout: usize) -> TopicKey {
     let Connection { type_name, md5sum, definition, .. } = connection;
     // Any definition has the sum `*`.
     let of_type = if md5sum == "*" { definition } else { md5sum };
-    (connection.topic_bytes().to_vec(), type_name.clone(), of_type.clone())
+    (connection.topic_bytes().to_vec(), type_name.clone(), of_type.clone(), layout)
 }

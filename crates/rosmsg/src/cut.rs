@@ -6,7 +6,7 @@
 //! | numbers | little-endian, without gaps | of either order, aligned to their size |
 //! | a text | a `u32` length, bytes | the same, and a NUL that is counted |
 //! | a list | a `u32` count, elements | the same; in version 2 behind its length, unless of numbers |
-//! | the end | is the end | may be followed by less than 8 bytes |
+//! | the end | is the end | may be padded: less than 4 bytes, or less than 8 zeros |
 //!
 //! (ROS wiki, "msg"; OMG DDS-XTypes 1.3, 7.4.) Nothing is cut where too little is left, so no
 //! length in a message is ever believed.
@@ -42,8 +42,11 @@ impl Encoding {
 /// How long the encapsulation is that messages in CDR begin with.
 pub(crate) const CDR_HEAD_LEN: usize = 4;
 
-/// As many bytes more than its fields a message in CDR has less than.
-const FILLING: usize = 8;
+/// Writers pad messages in CDR to a multiple of this many bytes, with zeros.
+const PADDING: usize = 8;
+
+/// DDS pads messages to a multiple of this many bytes, of any value (DDS-XTypes 1.3, 7.6.3.1.2).
+const ANY_PADDING: usize = 4;
 
 /// The fields of a message, from the first that was not cut yet.
 #[derive(Clone, Debug)]
@@ -93,11 +96,13 @@ impl<'b> FieldCut<'b> {
         self.is_big
     }
 
-    /// How many bytes there are more, if they are more than what may fill a message up.
+    /// Returns the number of bytes after the last field, without padding.
     pub(crate) fn surplus(&self) -> usize {
-        let left = self.bytes.len() - self.at;
-        let is_filling = self.encoding == Encoding::Cdr && left < FILLING;
-        if is_filling { 0 } else { left }
+        let left = self.bytes.get(self.at..).unwrap_or_default();
+        let is_zero = || left.iter().all(|byte| *byte == 0);
+        let is_short = left.len() < ANY_PADDING || left.len() < PADDING && is_zero();
+        let is_padding = self.encoding == Encoding::Cdr && is_short;
+        if is_padding { 0 } else { left.len() }
     }
 
     /// The next `len` bytes, which are aligned to `size`.

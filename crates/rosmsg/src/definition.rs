@@ -159,6 +159,18 @@ impl Definition {
         known::by_name(type_name)
     }
 
+    /// Returns the definition that ROS 2 has of the common type `type_name`, as text
+    /// (`ros2msg`), for files with an empty one. Returns `None` for types that ROS 2 defines
+    /// otherwise than ROS 1.
+    pub fn common_ros2_text(type_name: &str) -> Option<String> {
+        let definition = known::by_name(&type_name.replacen("/msg/", "/", 1))?;
+        let is_changed = |of: &MessageType| CHANGED_IN_ROS2.contains(&of.name.as_str());
+        if definition.types.iter().any(is_changed) {
+            return None;
+        }
+        definition.ros2_text().ok()
+    }
+
     /// What records of the type look like.
     ///
     /// # Errors
@@ -196,10 +208,13 @@ impl Definition {
     }
 
     /// Whether there is neither a field nor a constant.
-    fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.types.first().is_none_or(|t| t.fields.is_empty() && t.constants.is_empty())
     }
 }
+
+/// Common types to which ROS 2 has added fields in between (Humble and Jazzy).
+const CHANGED_IN_ROS2: [&str; 1] = ["visualization_msgs/Marker"];
 
 /// The layout of the records of `type_name`, of which `text` is the definition.
 ///

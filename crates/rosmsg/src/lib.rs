@@ -33,6 +33,6 @@ pub use crate::{
     },
     layout::LayoutMessages,
     names::type_name,
-    transcode::Transcoder,
+    transcode::{CdrRemainder, Transcoder},
     write::MessageWriter,
 };

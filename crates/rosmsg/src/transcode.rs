@@ -39,13 +39,13 @@ const CDR_LE: [u8; 4] = [0, 1, 0, 0];
 /// Translates messages of one type from the encoding of ROS 1 to CDR, and back.
 ///
 /// ```
-/// use logtool_rosmsg::{Transcoder, compile};
+/// use logtool_rosmsg::{CdrRemainder, Transcoder, compile};
 ///
 /// let transcoder = Transcoder::of_ros1(&*compile("a/B", "uint8 x\nstring s\n")?)?;
 /// let (mut cdr, mut packed) = (Vec::new(), Vec::new());
 /// assert!(transcoder.to_cdr(b"\x07\x02\0\0\0hi", &mut cdr));
 /// assert_eq!(cdr, b"\0\x01\0\0\x07\0\0\0\x03\0\0\0hi\0");
-/// assert_eq!(transcoder.from_cdr(&cdr, &mut packed), Some(0));
+/// assert_eq!(transcoder.from_cdr(&cdr, &mut packed), Some(CdrRemainder::default()));
 /// assert_eq!(packed, b"\x07\x02\0\0\0hi");
 /// # Ok::<(), logtool_core::Error>(())
 /// ```
@@ -102,11 +102,8 @@ impl Transcoder {
     /// byte order, of version 1 (XCDR1) or of version 2 without parameters (PLAIN_CDR2).
     /// Nothing is added, and nothing the answer, if it is not that message.
     ///
-    /// The answer is how many times in it are no numbers of ROS 1: before 1970, or durations
-    /// with nanoseconds of more than 2 s. They keep their bits, which ROS 1 reads otherwise.
-    ///
-    /// A message may be followed by less than 8 bytes, which is as far as writers fill up.
-    pub fn from_cdr(&self, payload: &[u8], out: &mut Vec<u8>) -> Option<u64> {
+    /// Bytes after the last field are left out, as they are of messages of ROS 1.
+    pub fn from_cdr(&self, payload: &[u8], out: &mut Vec<u8>) -> Option<CdrRemainder> {
         let before = out.len();
         let fits = from_cdr::run(&self.program, payload, out);
         if fits.is_none() {
@@ -114,6 +111,17 @@ impl Transcoder {
         }
         fits
     }
+}
+
+/// The contents of a message in CDR that ROS 1 reads otherwise, or that no field has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CdrRemainder {
+    /// The number of times before 1970, and of durations with nanoseconds of more than 2 s.
+    /// They keep their bits, which ROS 1 reads as other numbers.
+    pub unrepresentable_times: u64,
+    /// The number of bytes after the last field, without padding: less than 4 bytes, or less
+    /// than 8 zeros.
+    pub surplus: usize,
 }
 
 /// How many bytes a message of `len` bytes may become: alignment at most doubles it, but

@@ -1,5 +1,9 @@
 //! The cases of MCAP files.
 
+use std::{collections::BTreeMap, io::Cursor};
+
+use logtool_core::Timestamp;
+use logtool_mcap::{Writer, WriterOptions};
 use serde_json::{Value, json};
 
 use crate::{program::Folder, samples::sample};
@@ -80,6 +84,57 @@ fn padded_records_are_no_damage() {
             is_sound(&log, records);
         }
     }
+}
+
+/// A file of the types of ROS 2 with one message of `payload` on `/x`.
+fn cdr_file(folder: &Folder, name: &str, definition: &str, payload: &[u8]) {
+    let mut file =
+        Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
+    let schema = file.schema("p/msg/T", "ros2msg", definition.as_bytes()).unwrap();
+    let channel = file.channel("/x", schema, "cdr", BTreeMap::new()).unwrap();
+    let time = Timestamp::from_nanos(1_000_000_000);
+    file.write(channel, 0, time, time, payload).unwrap();
+    folder.write(name, &file.finish().unwrap().into_inner());
+}
+
+#[test]
+fn surplus_bytes_of_messages_in_cdr_are_reported() {
+    if let Some(log) = case("cdr_surplus4.mcap") {
+        let run = Folder::new().run(&["cat", "--json", &log]);
+        let run = run.ended(3, &["4 bytes at the ends of 1 record are in no field"]);
+        assert_eq!(run.json_lines()[0]["data"], json!({"x": 5}));
+    }
+    let folder = Folder::new();
+    for surplus in [4, 8, 12, 100] {
+        let payload = [&[0, 1, 0, 0, 5, 0, 0, 0][..], &vec![0xab; surplus]].concat();
+        cdr_file(&folder, "x.mcap", "int32 x", &payload);
+        let report = format!("{surplus} bytes at the ends of 1 record are in no field");
+        let run = folder.run(&["cat", "--json", "x.mcap"]).ended(3, &[&report]);
+        assert_eq!(run.json_lines()[0]["data"], json!({"x": 5}), "{surplus}");
+        let convert = ["convert", "-f", "x.mcap", "-o", "x", "--to", "csv"];
+        folder.run(&convert).ended(3, &[&report]);
+        assert_eq!(folder.read("x/x_x_0.csv"), "time,x\n1000000000,5\n");
+        folder.run(&["check", "x.mcap"]).ended(3, &[]);
+    }
+}
+
+#[test]
+fn an_empty_definition_of_a_common_type_is_that_of_the_type() {
+    let Some(log) = case("n9_known_empty.mcap") else { return };
+    let folder = Folder::new();
+    folder.run(&["repair", &log, "-o", "new.mcap"]).ended(0, &[]);
+    for log in [log.as_str(), "new.mcap"] {
+        assert_eq!(cat(&folder, log), [("/x".into(), json!({"data": "hi"}))]);
+        let schema = folder.run(&["schema", log]).succeeded().stdout;
+        assert!(schema.contains("string data"), "{schema}");
+    }
+    // The same bytes, with a type that is not a common one.
+    cdr_file(&folder, "t.mcap", "", b"\0\x01\0\0\x03\0\0\0hi\0");
+    let run = folder.run(&["cat", "--json", "t.mcap"]);
+    assert_eq!(
+        run.json_lines()[0]["data"],
+        json!({"payload": "0001000003000000686900"})
+    );
 }
 
 /// Every eighth file of the suite, which has 416; `conformance/mcap/suite.py` compares all.

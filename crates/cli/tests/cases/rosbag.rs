@@ -1,12 +1,49 @@
-//! The cases of rosbag logs.
+//! The cases of ROS 1 bags.
 
-use crate::{program::Folder, samples};
+use serde_json::{Value, json};
 
-/// The scans are 100 ms apart but for one interval.
+use crate::{program::Folder, samples::sample};
+
+/// A case among the samples, if they are there.
+fn case(name: &str) -> Option<String> {
+    sample(&format!("cases/rosbag/{name}"))
+}
+
+/// The data of the lines that `cat` prints of a sound log.
+fn cat(log: &str) -> Vec<Value> {
+    let lines = Folder::new().run(&["cat", "--json", log]).succeeded().json_lines();
+    lines.into_iter().map(|line| line["data"].clone()).collect()
+}
+
 #[test]
-fn scan_rate_is_the_median_rate() {
-    let Some(bag) = samples::sample("cases/rosbag/scan_rate.bag") else { return };
+fn connections_with_one_md5_sum_use_their_own_definitions() {
+    let Some(bag) = case("b05_md5_collision.bag") else { return };
+    let list = |items: &[i64]| -> Value {
+        let items: Vec<_> = items.iter().map(|data| json!({"data": data})).collect();
+        json!({"field": items})
+    };
+    let one = |data: i64| json!({"field": {"data": data}});
+    let wanted = [one(7), list(&[8, 9]), one(10), list(&[11, 12])];
+    assert_eq!(cat(&bag), wanted);
     let folder = Folder::new();
-    folder.run(&["report", &bag, "-o", "x.html"]).ended(0, &["pieces"]);
-    assert!(folder.read("x.html").contains(": 10.0 scans per second"));
+    folder.run(&["check", &bag]).ended(0, &[]);
+    for new in ["new.bag", "new.mcap"] {
+        folder.run(&["filter", &bag, "-o", new]).ended(0, &[]);
+        let new = folder.path().join(new);
+        assert_eq!(cat(new.to_str().unwrap()), wanted, "{new:?}");
+    }
+}
+
+#[test]
+fn a_field_called_time_keeps_its_name_in_a_record() {
+    let Some(bag) = case("b21_field_time.bag") else { return };
+    let data = json!({"date": "d", "time": "t", "stamp": 1_000_000_002, "topic": 3});
+    assert_eq!(cat(&bag), [data]);
+    let folder = Folder::new();
+    let text = folder.run(&["cat", "--format", "text", &bag]).succeeded().stdout;
+    assert!(text.contains(" time=\"t\" "), "{text}");
+    // In a table it would have the name of the column of times.
+    folder.run(&["convert", &bag, "-o", "t", "--to", "csv"]).ended(0, &[]);
+    let csv = folder.read("t/b21_field_time_x_0.csv");
+    assert!(csv.starts_with("time,date,time_,stamp,topic\n"), "{csv}");
 }

@@ -41,6 +41,21 @@ const MAX_FIELDS: u64 = 1 << 18;
 /// counts: `us`, `ns`. A text output of it in that unit is exact.
 pub const TIME_UNIT: &str = "logtool.time_unit";
 
+/// The key of the field metadata in which a column has the name of its field, where another
+/// column of the table already has that name.
+pub const FIELD_NAME: &str = "logtool.field";
+
+/// Returns the column of a field called `name`, with that name in its metadata if the column
+/// is called otherwise.
+pub(crate) fn with_field_name(column: Field, name: &str) -> Field {
+    if column.name() == name {
+        return column;
+    }
+    let mut metadata = column.metadata().clone();
+    metadata.insert(FIELD_NAME.to_owned(), name.to_owned());
+    column.with_metadata(metadata)
+}
+
 /// A time column called `name`, of times that the format has in `unit`.
 pub fn time_field(name: &str, unit: &str) -> Field {
     let metadata = HashMap::from([(TIME_UNIT.to_owned(), unit.to_owned())]);
@@ -129,7 +144,10 @@ impl Planner<'_> {
             let is_column = field.role == FieldRole::Plain && field.has_columns();
             let name = if is_column { self.name(&field.name)? } else { String::new() };
             let wanted = is_column && chooser.wants();
-            let made = self.here(layout, field, &name, wanted)?;
+            let mut made = self.here(layout, field, &name, wanted)?;
+            if let Some((column, _)) = made.first_mut().filter(|_| name != field.name) {
+                *column = with_field_name(Field::clone(column), &field.name).into();
+            }
             self.add(made);
         }
         Ok(())

@@ -8,7 +8,7 @@ use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field, FieldRef, SchemaRef, TimeUnit};
 
 use crate::{
-    columns::{Chooser, Names},
+    columns::{Chooser, Names, with_field_name},
     error::Result,
     labels::Labels,
     log::{Columns, View},
@@ -84,7 +84,9 @@ impl Planner<'_> {
             if !self.chooser.wants() {
                 continue;
             }
-            self.fields.push(Arc::new(Field::new(&called, data_type(field), true)));
+            let column = Field::new(&called, data_type(field), true);
+            let column = with_field_name(column, &format!("{prefix}{name}"));
+            self.fields.push(Arc::new(column));
             self.columns.push(Column { path: path.clone(), names: None });
             let labels = self.labels.and_then(|all| all.get(&shape.type_name, name));
             let is_integer =

@@ -12,6 +12,7 @@ use logtool_core::{
 use logtool_rosmsg::Derived;
 
 use crate::{
+    cdr::{self, CDR},
     channels::derived_of,
     chunk::Compression,
     messages::{decoder, layout},
@@ -130,6 +131,15 @@ impl Found {
             let instance = instances.entry(first.channel.topic.clone()).or_default();
             let mut topic = self.topic(id, first, *instance);
             *instance += 1;
+            if let Some(definition) = missing_definition(&topic) {
+                topic.definition = definition;
+                topic.metadata.insert(SCHEMA_ENCODING.to_owned(), CDR.1.to_owned());
+                let name = &topic.name;
+                self.remarks.push(format!(
+                    "the topic {name:?}: its definition is empty; that of the common type \
+                     is used"
+                ));
+            }
             // Many channels may share a schema: what it takes is bounded for all together.
             told = told.saturating_add(topic.definition_bytes().len());
             let name = topic.name.clone();
@@ -271,6 +281,14 @@ impl Found {
             ("by_compression".to_owned(), Value::Map(kinds.collect())),
         ]))
     }
+}
+
+/// Returns the definition of the common type of ROS 2 that `topic` has, if its own is empty.
+fn missing_definition(topic: &Topic) -> Option<String> {
+    let schema = topic.metadata.get(SCHEMA_ENCODING).map_or("", String::as_str);
+    let is_empty = topic.definition.trim().is_empty() && topic.descriptor.is_empty();
+    is_empty
+        .then(|| cdr::missing_definition(&topic.encoding, schema, &topic.type_name))?
 }
 
 /// How many bytes the definitions of all topics may be, a topic more or less.

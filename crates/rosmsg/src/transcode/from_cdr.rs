@@ -3,7 +3,7 @@
 use crate::{
     cut::{Encoding, FieldCut},
     transcode::{
-        most_bytes,
+        CdrRemainder, most_bytes,
         program::{Op, Program, Times},
     },
 };
@@ -19,14 +19,19 @@ struct Reading<'r> {
     beyond: u64,
 }
 
-/// Adds to `out` what `payload` is in CDR, if it is what `program` says; says how many times
-/// in it ROS 1 has no number for.
-pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Option<u64> {
+/// Adds the message that `payload` is in CDR to `out`. Returns `None` if the fields of
+/// `program` do not fit `payload`.
+pub(super) fn run(
+    program: &Program,
+    payload: &[u8],
+    out: &mut Vec<u8>,
+) -> Option<CdrRemainder> {
     let limit = out.len().saturating_add(most_bytes(payload.len()));
     let cut = FieldCut::new(payload, Encoding::Cdr)?;
     let mut reading = Reading { program, cut, out, limit, beyond: 0 };
     reading.steps(0, program.ops.len())?;
-    (reading.cut.surplus() == 0).then_some(reading.beyond)
+    let surplus = reading.cut.surplus();
+    Some(CdrRemainder { unrepresentable_times: reading.beyond, surplus })
 }
 
 impl Reading<'_> {

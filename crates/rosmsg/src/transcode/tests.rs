@@ -119,10 +119,25 @@ fn every_cut_is_refused_and_so_is_one_byte_more_in_ros_1() {
     for len in 0..little.len() {
         assert_eq!(from_cdr(&transcoder, &little[..len]), None);
     }
-    // Writers fill up to 4 or 8 bytes, and no further.
-    let filled = |more: usize| [&little[..], &vec![0; more]].concat();
-    assert!((0..8).all(|more| from_cdr(&transcoder, &filled(more)).is_some()));
-    assert_eq!(from_cdr(&transcoder, &filled(8)), None);
+}
+
+#[test]
+fn bytes_after_the_last_field_are_counted_but_for_padding() {
+    let transcoder = of_ros2("int32 x");
+    let surplus = |more: &[u8]| {
+        let (payload, mut out) = ([&bytes("00010000 05000000"), more].concat(), vec![]);
+        let remainder = transcoder.from_cdr(&payload, &mut out).unwrap();
+        assert_eq!(out, [5, 0, 0, 0], "the known field is read");
+        remainder.surplus
+    };
+    // Writers pad to 4 bytes, or to 8 with zeros.
+    for len in 0..8 {
+        assert_eq!(surplus(&vec![0; len]), 0, "{len} zeros");
+        assert_eq!(surplus(&vec![0xab; len]), if len < 4 { 0 } else { len });
+    }
+    for len in [8, 12, 1000] {
+        assert_eq!((surplus(&vec![0; len]), surplus(&vec![0xab; len])), (len, len));
+    }
 }
 
 #[test]
@@ -232,7 +247,10 @@ fn neighbours_of_one_size_are_one_step() {
 #[test]
 fn times_that_ros_1_has_no_number_for_are_counted() {
     let transcoder = of_ros1("time t\nduration d\nduration[] more\n");
-    let beyond = |hex: &str| transcoder.from_cdr(&bytes(hex), &mut Vec::new());
+    let beyond = |hex: &str| {
+        let remainder = transcoder.from_cdr(&bytes(hex), &mut Vec::new())?;
+        Some(remainder.unrepresentable_times)
+    };
     let none = "00000000";
     let head = "00010000";
     for (text, count) in [

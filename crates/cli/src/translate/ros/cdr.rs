@@ -8,7 +8,7 @@ use logtool_core::{
     DamageKind, Log, Messages, Run, Topic, TopicId, TopicOrigin, TopicSet, Translate,
     TranslatedLog, Translation,
 };
-use logtool_rosmsg::{Definition, Transcoder};
+use logtool_rosmsg::{CdrRemainder, Definition, Transcoder};
 
 use crate::{complaint::Complaint, moved::Moved, translate::Prepared};
 
@@ -120,18 +120,19 @@ impl Translate for Ros1 {
     ) -> logtool_core::Result<()> {
         for (index, record) in run.records().enumerate() {
             let message = record.payload.get(self.envelope..);
-            let beyond =
+            let remainder =
                 message.and_then(|message| self.put(message, messages.buffer()));
-            match beyond {
-                None => messages.lose(record.undecodable()),
-                Some(beyond) => {
-                    messages.end(index);
-                    if beyond > 0 {
-                        let kind = DamageKind::Doubtful;
-                        let damage = record.undecodable().as_kind(kind);
-                        messages.lose(damage.because(BEYOND));
-                    }
-                }
+            let Some(remainder) = remainder else {
+                messages.lose(record.undecodable());
+                continue;
+            };
+            messages.end(index);
+            if remainder.unrepresentable_times > 0 {
+                let damage = record.undecodable().as_kind(DamageKind::Doubtful);
+                messages.lose(damage.because(BEYOND));
+            }
+            if remainder.surplus > 0 {
+                messages.lose(record.surplus(remainder.surplus));
             }
         }
         Ok(())
@@ -139,14 +140,14 @@ impl Translate for Ros1 {
 }
 
 impl Ros1 {
-    /// Adds what `message` becomes to `out`, if it is one; says how many times in it ROS 1 has
-    /// no number for.
-    fn put(&self, message: &[u8], out: &mut Vec<u8>) -> Option<u64> {
+    /// Adds the message of ROS 1 that `message` becomes to `out`. Returns `None` if `message`
+    /// does not fit its definition.
+    fn put(&self, message: &[u8], out: &mut Vec<u8>) -> Option<CdrRemainder> {
         match &self.transcoder {
             Some(transcoder) => transcoder.from_cdr(message, out),
             None => {
                 out.extend_from_slice(message);
-                Some(0)
+                Some(CdrRemainder::default())
             }
         }
     }

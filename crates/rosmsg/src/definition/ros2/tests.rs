@@ -4,7 +4,7 @@
 
 use logtool_core::{LayoutKind, Primitive};
 
-use crate::{Definition, Transcoder, definition::tests::debian};
+use crate::{CdrRemainder, Definition, Transcoder, definition::tests::debian};
 
 fn sep() -> String {
     "=".repeat(80)
@@ -132,7 +132,11 @@ fn every_definition_of_debian_is_understood_again_and_lays_out_the_same_but_for_
         let from = Transcoder::of_ros2(&after).unwrap();
         let (mut cdr, mut packed) = (Vec::new(), Vec::new());
         assert!(to.to_cdr(&vec![0; before.size as usize], &mut cdr), "{in_ros2}");
-        assert_eq!(from.from_cdr(&cdr, &mut packed), Some(0), "{in_ros2}");
+        assert_eq!(
+            from.from_cdr(&cdr, &mut packed),
+            Some(CdrRemainder::default()),
+            "{in_ros2}"
+        );
         assert_eq!(packed, vec![0; after.size as usize], "{in_ros2}");
     }
 }
