@@ -38,11 +38,13 @@ pub struct CsvSink {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CsvOptions {
     delimiter: u8,
+    /// Whether texts that spreadsheets take for formulas are marked.
+    is_safe: bool,
 }
 
 impl Default for CsvOptions {
     fn default() -> Self {
-        Self { delimiter: b',' }
+        Self { delimiter: b',', is_safe: false }
     }
 }
 
@@ -60,6 +62,15 @@ impl CsvOptions {
         }
         self.delimiter = delimiter as u8;
         Ok(self)
+    }
+
+    /// Returns the options with an apostrophe before each text that a spreadsheet takes for
+    /// a formula, because it starts with `=`, `+`, `-`, `@`, a tab or a line end. Numbers
+    /// stay as they are.
+    #[must_use]
+    pub fn without_formulas(mut self) -> Self {
+        self.is_safe = true;
+        self
     }
 }
 
@@ -138,7 +149,7 @@ impl CsvRows {
         let last = schema.fields().len().saturating_sub(1);
         let column = |(i, field): (usize, &FieldRef)| {
             let end = if i == last { b'\n' } else { options.delimiter };
-            let cell = cell_for(field, options.delimiter, end);
+            let cell = cell_for(field, options, end);
             CsvColumn { cell, nulls: None, end }
         };
         let columns = schema.fields().iter().enumerate().map(column).collect();
@@ -148,7 +159,7 @@ impl CsvRows {
     /// Adds the line with the names of the columns.
     fn header(&mut self, schema: &SchemaRef, options: CsvOptions) {
         for (column, field) in self.columns.iter().zip(schema.fields()) {
-            push_text(field.name().as_bytes(), options.delimiter, &mut self.text);
+            push_text(field.name().as_bytes(), options, &mut self.text);
             self.text.push(column.end);
         }
     }

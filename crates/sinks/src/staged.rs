@@ -1,9 +1,12 @@
 //! Files that appear all together, whole, or not at all.
 
+mod file;
+mod temporary;
+
 use std::{
     collections::BTreeSet,
     fs::{self, File, OpenOptions},
-    io::{self, Seek, SeekFrom, Write},
+    io::{self, Write as _},
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -11,10 +14,11 @@ use std::{
     },
 };
 
-use logtool_core::{Error, ErrorKind, Output, Result};
-use tempfile::TempPath;
+use logtool_core::{Error, ErrorKind, Result};
+use tempfile::{TempDir, TempPath};
 
-use crate::{error::at_path, partition::Partition};
+pub use self::file::Staged;
+use crate::{error::at_path, partition::Partition, staged::file::stdout_file};
 
 /// What to do with a file that is there already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,44 +32,50 @@ pub enum Existing {
 
 /// The files that one run writes into one directory.
 ///
-/// Each is written to a temporary file beside its place. [`commit`](Self::commit) gives
-/// all of them their names; dropping without that removes them, and the directories
-/// that were made for them.
+/// Each is written to a temporary file beside its place; where the directory is new, all of
+/// them into a temporary directory beside it. [`commit`](Self::commit) gives all of them
+/// their names, those of a new directory with one rename; dropping without that removes
+/// them, and the directories that were made for them.
 #[derive(Debug)]
 pub struct Outputs {
     dir: PathBuf,
-    /// The parts of a data set that they are, if they are.
-    partition: Option<Partition>,
+    kind: Kind,
     existing: Existing,
-    /// Whether all that is written goes to standard output.
-    to_stdout: bool,
+    /// Whether files are on the disk before they get their names.
+    is_synced: bool,
     state: Mutex<State>,
-    /// How many temporary files are held open.
+    /// How many temporary files are held open, and how many may be.
     open: AtomicUsize,
+    most_open: usize,
+}
+
+/// Which files there are.
+#[derive(Debug)]
+enum Kind {
+    /// Any, with the names that sinks give them.
+    Folder,
+    /// The parts of a data set.
+    Partition(Partition),
+    /// One, which is called so whatever its sink calls it.
+    File(PathBuf),
+    /// One, which is standard output.
+    Stdout,
 }
 
 #[derive(Debug, Default)]
 struct State {
     /// The names that are taken.
     names: BTreeSet<String>,
+    /// The directory that will be the new one.
+    staging: Option<TempDir>,
     /// The files that are written to their end.
     done: Vec<(TempPath, PathBuf)>,
+    /// The one of them that gets its name after all others.
+    last: Option<PathBuf>,
     /// The files that are begun and not done.
     unfinished: BTreeSet<PathBuf>,
     /// The directories that were made, outermost first.
     made: Vec<PathBuf>,
-}
-
-/// A file that is being written. It is lost unless it is [finished](Self::finish).
-#[derive(Debug)]
-pub struct Staged {
-    outputs: Arc<Outputs>,
-    file: Option<File>,
-    /// Nothing once it is finished.
-    temporary: Option<TempPath>,
-    place: PathBuf,
-    /// Where the next byte goes.
-    position: u64,
 }
 
 /// Says that [outputs were abandoned](Outputs::abandon), and keeps it so.
@@ -75,50 +85,76 @@ pub struct Abandoned<'o> {
     _state: MutexGuard<'o, State>,
 }
 
-/// How many files may be held open: systems allow 256 and more, and others want some.
-/// Above that, files are opened anew for each write.
-const MAX_OPEN: usize = 128;
-
 impl Outputs {
     /// Files in `dir`, which is made when the first of them begins.
     pub fn new(dir: impl Into<PathBuf>, existing: Existing) -> Arc<Self> {
-        Arc::new(Self::made(dir.into(), None, existing, false))
+        Arc::new(Self::of_kind(dir.into(), Kind::Folder, existing))
     }
 
     /// The files of one log in the data set `dir`: each is in a partition of the folder
     /// of its table. They are begun in a folder beside, so that what a killed program
-    /// leaves is all in one place.
+    /// leaves is all in one place, and are on the disk before they get their names.
     pub fn of_partition(
         dir: impl Into<PathBuf>,
         partition: Partition,
         existing: Existing,
     ) -> Arc<Self> {
-        Arc::new(Self::made(dir.into(), Some(partition), existing, false))
+        let kind = Kind::Partition(partition);
+        let mut outputs = Self::of_kind(dir.into(), kind, existing);
+        outputs.is_synced = true;
+        Arc::new(outputs)
+    }
+
+    /// One file, which will be at `path`.
+    pub fn one_file(path: impl Into<PathBuf>, existing: Existing) -> Arc<Self> {
+        let path = path.into();
+        let dir = temporary::parent(&path);
+        Arc::new(Self::of_kind(dir, Kind::File(path), existing))
+    }
+
+    /// One file, as of [`one_file`](Self::one_file), which is on the disk before it gets its
+    /// name: a log, which may be all that is left of another.
+    pub fn one_synced_file(path: impl Into<PathBuf>, existing: Existing) -> Arc<Self> {
+        let path = path.into();
+        let dir = temporary::parent(&path);
+        let mut outputs = Self::of_kind(dir, Kind::File(path), existing);
+        outputs.is_synced = true;
+        Arc::new(outputs)
     }
 
     /// One file, which is written to standard output, as it comes.
     pub fn to_stdout() -> Arc<Self> {
-        Arc::new(Self::made(PathBuf::new(), None, Existing::Refuse, true))
+        Arc::new(Self::of_kind(PathBuf::new(), Kind::Stdout, Existing::Refuse))
     }
 
-    fn made(
-        dir: PathBuf,
-        partition: Option<Partition>,
-        existing: Existing,
-        to_stdout: bool,
-    ) -> Self {
-        let (state, open) = (Mutex::default(), AtomicUsize::new(0));
-        Self { dir, partition, existing, to_stdout, state, open }
+    fn of_kind(dir: PathBuf, kind: Kind, existing: Existing) -> Self {
+        Self {
+            dir,
+            kind,
+            existing,
+            is_synced: false,
+            state: Mutex::default(),
+            open: AtomicUsize::new(0),
+            most_open: temporary::most_open(),
+        }
     }
 
     /// Whether there is one file, [standard output](Self::to_stdout).
     pub fn is_stdout(&self) -> bool {
-        self.to_stdout
+        matches!(self.kind, Kind::Stdout)
     }
 
-    /// The directory that the files are in.
+    /// The directory that the files will be in.
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// A directory that is there, and on the disk of the files.
+    pub(crate) fn scratch_dir(&self) -> PathBuf {
+        match &self.lock().staging {
+            Some(staging) => staging.path().to_owned(),
+            None => self.dir.clone(),
+        }
     }
 
     /// The names of all files that were begun, in alphabetical order.
@@ -132,33 +168,72 @@ impl Outputs {
     /// It is an error if there is such a file already, unless it may be replaced, and
     /// if this name was asked for before.
     pub fn create(self: &Arc<Self>, name: &str) -> Result<Staged> {
-        if self.to_stdout {
+        if self.is_stdout() {
             return self.stdout(name);
         }
-        let place = match &self.partition {
-            Some(partition) => self.dir.join(partition.place(name)),
-            None => self.dir.join(name),
+        let place = match &self.kind {
+            Kind::Partition(partition) => self.dir.join(partition.place(name)),
+            Kind::File(path) => path.clone(),
+            _ => self.dir.join(name),
         };
         self.check(&place)?;
         let mut state = self.lock();
-        if !state.names.insert(name.to_owned()) {
+        let is_second = matches!(self.kind, Kind::File(_)) && !state.names.is_empty();
+        if is_second || !state.names.insert(name.to_owned()) {
             let what = format!("two tables want the file {}", place.display());
             return Err(Error::new(ErrorKind::Unsupported, what));
         }
-        let dir = match &self.partition {
-            Some(partition) => partition.begun_in(),
-            None => place.parent().unwrap_or(&self.dir),
-        };
-        make_dirs(dir, &mut state.made)?;
-        let made = temporary_in(dir);
-        let (file, temporary) =
-            made.map_err(|err| at_path("create a file in", dir, err))?;
+        let (file, temporary) = self.begin(&mut state, &place)?;
         state.unfinished.insert(temporary.to_path_buf());
         drop(state);
 
         self.open.fetch_add(1, Ordering::Relaxed);
         let (file, temporary) = (Some(file), Some(temporary));
-        Ok(Staged { outputs: self.clone(), file, temporary, place, position: 0 })
+        let mut staged =
+            Staged { outputs: self.clone(), file, temporary, place, position: 0 };
+        staged.close_if_many()?;
+        Ok(staged)
+    }
+
+    /// Creates the temporary file that will be at `place`.
+    fn begin(&self, state: &mut State, place: &Path) -> Result<(File, TempPath)> {
+        let is_first = state.names.len() == 1;
+        if let Kind::Folder = self.kind
+            && is_first
+            && !self.dir.as_os_str().is_empty()
+            && fs::symlink_metadata(&self.dir).is_err()
+        {
+            let parent = temporary::parent(&self.dir);
+            make_dirs(&parent, &mut state.made)?;
+            temporary::remove_abandoned(&parent);
+            let staging = temporary::dir_in(&parent);
+            let failed = |err| at_path("create a directory in", &parent, err);
+            state.staging = Some(staging.map_err(failed)?);
+        }
+        if let Some(staging) = &state.staging {
+            let name = place.strip_prefix(&self.dir).unwrap_or(place);
+            let path = staging.path().join(name);
+            let dir = temporary::parent(&path);
+            fs::create_dir_all(&dir).map_err(|err| at_path("create", &dir, err))?;
+            let file = OpenOptions::new().write(true).create_new(true).open(&path);
+            let file = file.map_err(|err| at_path("create", &path, err))?;
+            let temporary = TempPath::try_from_path(&path);
+            return Ok((file, temporary.map_err(|err| at_path("create", &path, err))?));
+        }
+        let dir = match &self.kind {
+            Kind::Partition(partition) => partition.begun_in(),
+            _ => place.parent().unwrap_or(&self.dir),
+        };
+        make_dirs(dir, &mut state.made)?;
+        if is_first {
+            temporary::remove_abandoned(dir);
+        }
+        let made = temporary::file_in(if dir.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            dir
+        });
+        made.map_err(|err| at_path("create a file in", dir, err))
     }
 
     /// Standard output, as the file called `name`, and as no other.
@@ -181,6 +256,13 @@ impl Outputs {
         staged.finish()
     }
 
+    /// Writes the file called `name`, which gets its name after all others. A reader who
+    /// finds this file finds the others too.
+    pub fn write_last(self: &Arc<Self>, name: &str, bytes: &[u8]) -> Result<()> {
+        self.lock().last = Some(self.dir.join(name));
+        self.write(name, bytes)
+    }
+
     /// Where the files will be that are written to the end so far.
     pub fn places(&self) -> Vec<PathBuf> {
         self.lock().done.iter().map(|(_, place)| place.clone()).collect()
@@ -199,14 +281,37 @@ impl Outputs {
         }
         let mut done = std::mem::take(&mut state.done);
         done.sort_by(|a, b| a.1.cmp(&b.1));
+        let staging = state.staging.take();
+        if let Some(staging) = &staging
+            && fs::rename(staging.path(), &self.dir).is_ok()
+        {
+            state.made.clear();
+            let parent = temporary::parent(&self.dir);
+            let places = done.into_iter().map(|(temporary, place)| {
+                let _ = temporary.keep(); // it has moved, and nothing is to be removed
+                place
+            });
+            let places = places.collect();
+            self.sync_dirs([parent].into())?;
+            return Ok(places);
+        }
+        // Somebody else made the directory meanwhile, or it was there.
         for (_, place) in &done {
             self.check(place)?;
         }
+        let mut dirs = BTreeSet::new();
         let mut placed: Vec<PathBuf> = Vec::new();
-        for (temporary, place) in done {
-            if let (Some(_), Some(dir)) = (&self.partition, place.parent()) {
-                fs::create_dir_all(dir).map_err(|err| at_path("create", dir, err))?;
+        let is_last = |place: &PathBuf| Some(place) == state.last.as_ref();
+        let (last, others): (Vec<_>, Vec<_>) =
+            done.into_iter().partition(|(_, place)| is_last(place));
+        for (temporary, place) in others.into_iter().chain(last) {
+            let dir = temporary::parent(&place);
+            if staging.is_some() || matches!(self.kind, Kind::Partition(_)) {
+                fs::create_dir_all(&dir).map_err(|err| at_path("create", &dir, err))?;
             }
+            dirs.insert(dir);
+            temporary::copy_mode(&place, &temporary)
+                .map_err(|err| at_path("create", &place, err))?;
             let renamed = match self.existing {
                 Existing::Refuse => temporary.persist_noclobber(&place),
                 Existing::Replace => temporary.persist(&place),
@@ -220,7 +325,17 @@ impl Outputs {
             placed.push(place);
         }
         state.made.clear();
+        self.sync_dirs(dirs)?;
+        placed.sort();
         Ok(placed)
+    }
+
+    /// Waits until the names in `dirs` are on the disk, if that is wanted.
+    fn sync_dirs(&self, dirs: BTreeSet<PathBuf>) -> Result<()> {
+        let mut dirs = dirs.iter().filter(|_| self.is_synced);
+        dirs.try_for_each(|dir| {
+            temporary::sync_dir(dir).map_err(|err| at_path("write", dir, err))
+        })
     }
 
     /// Removes everything that has no name yet, for a program that is about to end.
@@ -229,6 +344,7 @@ impl Outputs {
         let mut state = self.lock();
         state.done.clear();
         state.unfinished.iter().for_each(|path| drop(fs::remove_file(path)));
+        state.staging = None; // which removes the directory
         state.remove_dirs();
         Abandoned { _state: state }
     }
@@ -258,6 +374,7 @@ impl Drop for Outputs {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         state.done.clear(); // which removes the files
+        state.staging = None;
         state.remove_dirs();
     }
 }
@@ -273,88 +390,6 @@ impl State {
     }
 }
 
-impl Staged {
-    /// Declares the file whole. It gets its name with all the others.
-    pub fn finish(mut self) -> Result<()> {
-        if let Some(temporary) = self.temporary.take() {
-            let place = std::mem::take(&mut self.place);
-            let mut state = self.outputs.lock();
-            state.unfinished.remove(&*temporary);
-            state.done.push((temporary, place));
-        }
-        Ok(())
-    }
-
-    fn write_pieces(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.file()?.write_all(bytes)?;
-        self.position += bytes.len() as u64;
-        if self.outputs.open.load(Ordering::Relaxed) > MAX_OPEN {
-            self.close();
-        }
-        Ok(())
-    }
-
-    /// The file, opened again where it was closed.
-    fn file(&mut self) -> io::Result<&mut File> {
-        let gone = || io::Error::other("the file is finished");
-        match &mut self.file {
-            Some(file) => Ok(file),
-            none => {
-                let path = self.temporary.as_ref().ok_or_else(gone)?;
-                let mut file = OpenOptions::new().write(true).open(path)?;
-                file.seek(SeekFrom::Start(self.position))?;
-                self.outputs.open.fetch_add(1, Ordering::Relaxed);
-                Ok(none.insert(file))
-            }
-        }
-    }
-
-    fn close(&mut self) {
-        if !self.outputs.to_stdout && self.file.take().is_some() {
-            self.outputs.open.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-}
-
-impl Write for Staged {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.write_pieces(bytes).map_err(|err| {
-            let what = format!("cannot write {}: {err}", self.place.display());
-            io::Error::new(err.kind(), what)
-        })?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Seek for Staged {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.position = self.file()?.seek(to)?;
-        Ok(self.position)
-    }
-}
-
-impl Output for Staged {}
-
-impl Drop for Staged {
-    fn drop(&mut self) {
-        self.close();
-    }
-}
-
-/// Standard output as a file, which does not wait for lines.
-fn stdout_file() -> io::Result<File> {
-    #[cfg(unix)]
-    let owned = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned();
-    #[cfg(windows)]
-    let owned =
-        std::os::windows::io::AsHandle::as_handle(&io::stdout()).try_clone_to_owned();
-    owned.map(File::from)
-}
-
 /// What is there, if no file may take its place: all but files and links to something.
 fn no_file(kind: fs::FileType) -> Option<&'static str> {
     match (kind.is_file() || kind.is_symlink(), kind.is_dir()) {
@@ -362,18 +397,6 @@ fn no_file(kind: fs::FileType) -> Option<&'static str> {
         (_, true) => Some("a directory"),
         (_, false) => Some("a device, a pipe or a socket"),
     }
-}
-
-/// An empty file in `dir` that only its owner may guess the name of, with the rights
-/// that new files get.
-fn temporary_in(dir: &Path) -> io::Result<(File, TempPath)> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".logtool-").suffix(".part");
-    #[cfg(unix)]
-    let rights = std::os::unix::fs::PermissionsExt::from_mode(0o666);
-    #[cfg(unix)]
-    builder.permissions(rights);
-    Ok(builder.tempfile_in(dir)?.into_parts())
 }
 
 /// Makes `dir` and the directories above it, and adds those that were not there to

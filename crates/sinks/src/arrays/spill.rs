@@ -16,7 +16,7 @@ use crate::error::at_path;
 #[derive(Debug)]
 pub(super) struct Spill {
     place: Mutex<Place>,
-    /// Where it is, for who is told that nothing more fits there.
+    /// The directory that errors name.
     dir: PathBuf,
 }
 
@@ -34,13 +34,13 @@ pub(super) struct Stream {
 }
 
 impl Spill {
-    /// A file in `dir`, which has to be there.
-    pub(super) fn new(dir: &Path) -> Result<Arc<Self>> {
+    /// A file in `dir`, which has to be there. Errors name `shown`.
+    pub(super) fn new(dir: &Path, shown: &Path) -> Result<Arc<Self>> {
         let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
         let file = tempfile::tempfile_in(dir);
-        let file = file.map_err(|err| at_path("create a file in", dir, err))?;
+        let file = file.map_err(|err| at_path("create a file in", shown, err))?;
         let place = Mutex::new(Place { file, end: 0 });
-        Ok(Arc::new(Self { place, dir: dir.to_owned() }))
+        Ok(Arc::new(Self { place, dir: shown.to_owned() }))
     }
 
     /// Adds `bytes` to the end of `stream`.
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn streams_that_are_written_in_turns_are_read_one_by_one() {
         let dir = tempfile::tempdir().unwrap();
-        let spill = Spill::new(dir.path()).unwrap();
+        let spill = Spill::new(dir.path(), dir.path()).unwrap();
         let (mut a, mut b) = (Stream::default(), Stream::default());
         for (stream, bytes) in
             [(0, "ab"), (0, "c"), (1, "XY"), (0, ""), (0, "def"), (1, "Z")]

@@ -45,7 +45,9 @@ impl Shared {
         let mut spill = self.spill.lock().unwrap_or_else(PoisonError::into_inner);
         let spill = match &*spill {
             Some(spill) => spill.clone(),
-            None => spill.insert(Spill::new(outputs.dir())?).clone(),
+            None => {
+                spill.insert(Spill::new(&outputs.scratch_dir(), outputs.dir())?).clone()
+            }
         };
         let schema = Arc::new(schema.clone());
         let held = Held::new(&schema, self.room.bytes().min(PIECE_BYTES));

@@ -11,6 +11,7 @@ use arrow_schema::{DataType, Field};
 use logtool_core::Result;
 
 use crate::{
+    CsvOptions,
     clock::{TimeForm, iso_second, nanos},
     digits::Place,
     json::JsonColumn,
@@ -35,7 +36,7 @@ pub(super) trait Cell: Send {
 }
 
 /// The cells of the column `field`, each of them followed by `end`.
-pub(super) fn cell_for(field: &Field, delimiter: u8, end: u8) -> Box<dyn Cell> {
+pub(super) fn cell_for(field: &Field, options: CsvOptions, end: u8) -> Box<dyn Cell> {
     macro_rules! number {
         ($type:ty) => {
             Box::new(NumberCell::<$type>::new(end))
@@ -55,9 +56,9 @@ pub(super) fn cell_for(field: &Field, delimiter: u8, end: u8) -> Box<dyn Cell> {
         DataType::Boolean => {
             Box::new(BoolCell { values: BooleanBuffer::new_unset(0), end })
         }
-        DataType::Utf8 => Box::new(TextCell { values: None, delimiter, end }),
+        DataType::Utf8 => Box::new(TextCell { values: None, options, end }),
         DataType::Dictionary(_, names) if **names == DataType::Utf8 => {
-            Box::new(LabelCell { cells: Vec::new(), keys: Vec::new(), delimiter, end })
+            Box::new(LabelCell { cells: Vec::new(), keys: Vec::new(), options, end })
         }
         _ => match TimeForm::of(field) {
             Some(form) => Box::new(TimeCell::new(form, end)),
@@ -65,7 +66,7 @@ pub(super) fn cell_for(field: &Field, delimiter: u8, end: u8) -> Box<dyn Cell> {
                 field: field.clone(),
                 values: None,
                 json: Vec::new(),
-                delimiter,
+                options,
                 end,
             }),
         },
@@ -73,12 +74,16 @@ pub(super) fn cell_for(field: &Field, delimiter: u8, end: u8) -> Box<dyn Cell> {
 }
 
 /// Adds `cell`, in quotes if it has something in it that would end it.
-pub(super) fn push_text(cell: &[u8], delimiter: u8, text: &mut TextBuffer) {
+pub(super) fn push_text(cell: &[u8], options: CsvOptions, text: &mut TextBuffer) {
+    let CsvOptions { delimiter, is_safe } = options;
+    let mark: &[u8] = if is_safe && is_formula(cell) { b"'" } else { b"" };
     let ends = |byte: &u8| matches!(byte, b'"' | b'\r' | b'\n') || *byte == delimiter;
     if !cell.iter().any(ends) {
+        text.extend(mark);
         return text.extend(cell);
     }
     text.push(b'"');
+    text.extend(mark);
     for (i, part) in cell.split(|byte| *byte == b'"').enumerate() {
         if i > 0 {
             text.extend(b"\"\"");
@@ -86,6 +91,16 @@ pub(super) fn push_text(cell: &[u8], delimiter: u8, text: &mut TextBuffer) {
         text.extend(part);
     }
     text.push(b'"');
+}
+
+/// Whether a spreadsheet would take `cell`, which is text, for a formula: OWASP's list,
+/// with the full-width signs that some spreadsheets take for the others.
+fn is_formula(cell: &[u8]) -> bool {
+    const STARTS: [&str; 11] = [
+        "=", "+", "-", "@", "\t", "\r", "\n", "\u{ff1d}", "\u{ff0b}", "\u{ff0d}",
+        "\u{ff20}",
+    ];
+    STARTS.iter().any(|start| cell.starts_with(start.as_bytes()))
 }
 
 struct NumberCell<T: ArrowPrimitiveType> {
@@ -207,7 +222,7 @@ impl Cell for TimeCell {
 
 struct TextCell {
     values: Option<arrow_array::StringArray>,
-    delimiter: u8,
+    options: CsvOptions,
     end: u8,
 }
 
@@ -219,7 +234,7 @@ impl Cell for TextCell {
 
     fn write(&mut self, row: usize, text: &mut TextBuffer) {
         if let Some(values) = &self.values {
-            push_text(values.value(row).as_bytes(), self.delimiter, text);
+            push_text(values.value(row).as_bytes(), self.options, text);
         }
         text.push(self.end);
     }
@@ -235,7 +250,7 @@ struct LabelCell {
     cells: Vec<TextBuffer>,
     /// Which of them each row has.
     keys: Vec<usize>,
-    delimiter: u8,
+    options: CsvOptions,
     end: u8,
 }
 
@@ -246,7 +261,7 @@ impl Cell for LabelCell {
         self.cells.clear();
         for name in names.iter().map(Option::unwrap_or_default) {
             let mut cell = TextBuffer::default();
-            push_text(name.as_bytes(), self.delimiter, &mut cell);
+            push_text(name.as_bytes(), self.options, &mut cell);
             self.cells.push(cell);
         }
         // Without a name, all rows are null, and the keys are not asked for.
@@ -274,7 +289,7 @@ struct JsonCell {
     field: Field,
     values: Option<JsonColumn>,
     json: Vec<u8>,
-    delimiter: u8,
+    options: CsvOptions,
     end: u8,
 }
 
@@ -294,9 +309,13 @@ impl Cell for JsonCell {
             [b'"', ..] => {
                 let string = serde_json::from_slice::<String>(&self.json);
                 let string = string.unwrap_or_default();
-                push_text(string.as_bytes(), self.delimiter, text);
+                push_text(string.as_bytes(), self.options, text);
             }
-            json => push_text(json, self.delimiter, text),
+            // What starts with a minus here is a number.
+            json => {
+                let options = CsvOptions { is_safe: false, ..self.options };
+                push_text(json, options, text);
+            }
         }
         text.push(self.end);
     }

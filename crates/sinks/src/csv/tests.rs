@@ -105,6 +105,36 @@ fn cells_and_names_are_quoted_where_they_have_to_be() {
 }
 
 #[test]
+fn texts_that_are_formulas_to_a_spreadsheet_are_marked_where_that_is_wanted() {
+    let texts =
+        ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "=a,b", "＝1", "a=1", "'=1", ""];
+    let labels: DictionaryArray<Int32Type> = texts.into_iter().collect();
+    let batch = table(vec![
+        column("=x", Arc::new(StringArray::from(texts.to_vec()))),
+        column("label", Arc::new(labels)),
+        column("number", Arc::new(Int32Array::from(vec![-1; texts.len()]))),
+    ]);
+    let want = [
+        "'=x,label,number",
+        "'=1+1,'=1+1,-1",
+        "'+1,'+1,-1",
+        "'-1,'-1,-1",
+        "'@SUM(A1),'@SUM(A1),-1",
+        "'\tx,'\tx,-1",
+        "\"'\rx\",\"'\rx\",-1",
+        "\"'=a,b\",\"'=a,b\",-1",
+        "'＝1,'＝1,-1",
+        "a=1,a=1,-1",
+        "'=1,'=1,-1",
+        ",,-1",
+        "",
+    ];
+    let safe = CsvOptions::default().without_formulas();
+    assert_eq!(csv_with(std::slice::from_ref(&batch), safe), want.join("\n"));
+    assert!(csv(batch).starts_with("=x,label,number\n=1+1,=1+1,-1\n"));
+}
+
+#[test]
 fn a_delimiter_that_is_in_numbers_is_refused() {
     for bad in ['.', '-', '0', 'e', '"', '\n', ':', 'é'] {
         assert!(CsvOptions::default().with_delimiter(bad).is_err(), "{bad:?}");

@@ -1,3 +1,5 @@
+use std::io::{Seek as _, SeekFrom};
+
 use super::*;
 
 fn files(dir: &Path) -> Vec<String> {
@@ -28,7 +30,8 @@ fn without_a_commit_there_is_neither_file_nor_directory() {
     let outputs = Outputs::new(dir.path().join("x/y"), Existing::Refuse);
     outputs.write("a", b"1").unwrap();
     drop(outputs.create("b").unwrap());
-    assert_eq!(files(&dir.path().join("x/y")).len(), 1);
+    let staged = files(&dir.path().join("x"));
+    assert!(staged.len() == 1 && staged[0].ends_with(".part"), "{staged:?}");
     drop(outputs);
     assert_eq!(files(dir.path()), [""; 0]);
 }
@@ -134,11 +137,16 @@ fn more_files_than_may_be_open_are_whole_too() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
     let name = |i: usize| format!("{i:04}");
-    let staged = (0..2 * MAX_OPEN).map(|i| outputs.create(&name(i)).unwrap());
+    let most = outputs.most_open;
+    let staged = (0..2 * most).map(|i| outputs.create(&name(i)).unwrap());
     let mut staged: Vec<Staged> = staged.collect();
+    assert!(
+        outputs.open.load(Ordering::Relaxed) <= most,
+        "also before anything is written"
+    );
     for piece in [b"ab", b"cd"] {
         staged.iter_mut().for_each(|file| file.write_all(piece).unwrap());
-        assert!(outputs.open.load(Ordering::Relaxed) <= MAX_OPEN);
+        assert!(outputs.open.load(Ordering::Relaxed) <= most);
     }
     staged.into_iter().for_each(|file| file.finish().unwrap());
     for path in outputs.commit().unwrap() {
@@ -176,12 +184,132 @@ fn what_was_written_can_be_written_over() {
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
     let mut staged = outputs.create("a").unwrap();
     staged.write_all(b"0123456789").unwrap();
-    staged.close(); // as where too many are open
+    staged.close().unwrap(); // as where too many are open
     staged.seek(SeekFrom::Start(2)).unwrap();
     staged.write_all(b"xy").unwrap();
-    staged.close();
+    staged.close().unwrap();
     staged.write_all(b"z").unwrap();
     staged.finish().unwrap();
     outputs.commit().unwrap();
     assert_eq!(fs::read(dir.path().join("a")).unwrap(), b"01xyz56789");
+}
+
+#[test]
+fn a_new_directory_appears_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("new/tables");
+    let outputs = Outputs::new(&target, Existing::Refuse);
+    outputs.write("a", b"1").unwrap();
+    outputs.write("camera/b", b"2").unwrap();
+    assert!(!target.exists());
+    let placed = outputs.commit().unwrap();
+    assert_eq!(placed, [target.join("a"), target.join("camera/b")]);
+    drop(outputs);
+    assert_eq!(files(&dir.path().join("new")), ["tables"]);
+    assert_eq!(files(&target), ["a", "camera"]);
+    assert_eq!(fs::read(target.join("camera/b")).unwrap(), b"2");
+}
+
+#[test]
+fn a_directory_that_came_meanwhile_keeps_what_is_in_it() {
+    for (existing, is_refused) in [(Existing::Refuse, true), (Existing::Replace, false)]
+    {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("tables");
+        let outputs = Outputs::new(&target, existing);
+        outputs.write("a", b"new").unwrap();
+        outputs.write("b", b"new").unwrap();
+        fs::create_dir(&target).unwrap();
+        fs::write(target.join("a"), b"old").unwrap();
+        fs::write(target.join("other"), b"old").unwrap();
+        assert_eq!(outputs.commit().is_err(), is_refused);
+        drop(outputs);
+        assert_eq!(files(dir.path()), ["tables"]);
+        let want: &[&str] =
+            if is_refused { &["a", "other"] } else { &["a", "b", "other"] };
+        assert_eq!(files(&target), want);
+    }
+}
+
+#[test]
+fn the_last_file_is_placed_after_the_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    outputs.write_last("a.json", b"{}").unwrap();
+    outputs.write("b", b"1").unwrap();
+    fs::create_dir(dir.path().join("b")).unwrap(); // so that it cannot be placed
+    assert!(outputs.commit().is_err());
+    assert!(!dir.path().join("a.json").exists());
+}
+
+#[test]
+fn one_file_has_its_own_name_and_is_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let outputs = Outputs::one_file(dir.path().join("x.csv"), Existing::Refuse);
+    outputs.write("imu.csv", b"1").unwrap();
+    assert!(outputs.create("gps.csv").is_err());
+    assert_eq!(outputs.commit().unwrap(), [dir.path().join("x.csv")]);
+    assert_eq!(files(dir.path()), ["x.csv"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn names_that_are_not_utf_8_are_names() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(std::ffi::OsStr::from_bytes(b"a\xff.csv"));
+    let outputs = Outputs::one_synced_file(&path, Existing::Refuse);
+    outputs.write("a", b"1").unwrap();
+    outputs.commit().unwrap();
+    assert_eq!(fs::read(path).unwrap(), b"1");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_replaces_another_has_its_mode() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = tempfile::tempdir().unwrap();
+    for mode in [0o600, 0o640, 0o755] {
+        let path = dir.path().join("a");
+        fs::write(&path, b"old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        let outputs = Outputs::new(dir.path(), Existing::Replace);
+        outputs.write("a", b"new").unwrap();
+        outputs.commit().unwrap();
+        let about = fs::metadata(&path).unwrap();
+        assert_eq!(about.permissions().mode() & 0o7777, mode);
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_killed_run_left_is_removed_and_what_others_write_is_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_file, mine) = temporary::file_in(dir.path()).unwrap();
+    let name = mine.file_name().unwrap().to_str().unwrap().to_owned();
+    let machine = name.split('-').nth(1).unwrap();
+    let left = |process: u32, machine: &str| {
+        dir.path().join(format!(".logtool-{machine}-{process}-abc.part"))
+    };
+    // No process has such a number: the kernel's limit is 2^22.
+    let dead = left(1 << 30, machine);
+    let dead_dir =
+        dir.path().join(format!(".logtool-{machine}-{}-d.part", (1 << 30) + 1));
+    let parent = left(std::os::unix::process::parent_id(), machine);
+    let foreign = left(1 << 30, "00000001");
+    let old = left(1 << 29, "00000001");
+    let others = dir.path().join("data.part");
+    for path in [&dead, &parent, &foreign, &old, &others] {
+        fs::write(path, b"x").unwrap();
+    }
+    fs::create_dir(&dead_dir).unwrap();
+    fs::write(dead_dir.join("a.csv"), b"x").unwrap();
+    let two_days =
+        std::time::SystemTime::now() - std::time::Duration::from_secs(172_800);
+    File::options().write(true).open(&old).unwrap().set_modified(two_days).unwrap();
+    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    outputs.write("a", b"1").unwrap();
+    assert!(!dead.exists() && !dead_dir.exists() && !old.exists());
+    assert!(mine.exists() && parent.exists() && foreign.exists() && others.exists());
 }

@@ -1,0 +1,126 @@
+//! One file that is being written.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Seek, SeekFrom, Write},
+    path::PathBuf,
+    sync::{Arc, atomic::Ordering},
+};
+
+use logtool_core::{Output, Result};
+use tempfile::TempPath;
+
+use crate::{
+    error::at_path,
+    staged::{Outputs, temporary},
+};
+
+/// A file that is being written. It is lost unless it is [finished](Self::finish).
+#[derive(Debug)]
+pub struct Staged {
+    pub(super) outputs: Arc<Outputs>,
+    pub(super) file: Option<File>,
+    /// Nothing once it is finished.
+    pub(super) temporary: Option<TempPath>,
+    pub(super) place: PathBuf,
+    /// Where the next byte goes.
+    pub(super) position: u64,
+}
+
+impl Staged {
+    /// Declares the file whole. It gets its name with all the others.
+    ///
+    /// # Errors
+    /// `Io` if the file cannot be synced or closed.
+    pub fn finish(mut self) -> Result<()> {
+        let synced = match self.outputs.is_synced {
+            true => self.file().and_then(|file| file.sync_all()),
+            false => Ok(()),
+        };
+        let closed = synced.and_then(|()| self.close());
+        closed.map_err(|err| at_path("write", &self.place, err))?;
+        if let Some(temporary) = self.temporary.take() {
+            let place = std::mem::take(&mut self.place);
+            let mut state = self.outputs.lock();
+            state.unfinished.remove(&*temporary);
+            state.done.push((temporary, place));
+        }
+        Ok(())
+    }
+
+    fn write_pieces(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file()?.write_all(bytes)?;
+        self.position += bytes.len() as u64;
+        self.close_if_many()
+    }
+
+    /// The file, opened again where it was closed.
+    fn file(&mut self) -> io::Result<&mut File> {
+        let gone = || io::Error::other("the file is finished");
+        match &mut self.file {
+            Some(file) => Ok(file),
+            none => {
+                let path = self.temporary.as_ref().ok_or_else(gone)?;
+                let mut file = OpenOptions::new().write(true).open(path)?;
+                file.seek(SeekFrom::Start(self.position))?;
+                self.outputs.open.fetch_add(1, Ordering::Relaxed);
+                Ok(none.insert(file))
+            }
+        }
+    }
+
+    /// Closes the file if more are open than may be. The next write opens it again.
+    pub(super) fn close_if_many(&mut self) -> io::Result<()> {
+        let outputs = &self.outputs;
+        let is_many = outputs.open.load(Ordering::Relaxed) > outputs.most_open;
+        if is_many && !outputs.is_stdout() { self.close() } else { Ok(()) }
+    }
+
+    pub(super) fn close(&mut self) -> io::Result<()> {
+        let Some(file) = self.file.take() else { return Ok(()) };
+        if !self.outputs.is_stdout() {
+            self.outputs.open.fetch_sub(1, Ordering::Relaxed);
+        }
+        temporary::close(file)
+    }
+}
+
+impl Write for Staged {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_pieces(bytes).map_err(|err| {
+            let what = format!("cannot write {}: {err}", self.place.display());
+            io::Error::new(err.kind(), what)
+        })?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Staged {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.position = self.file()?.seek(to)?;
+        Ok(self.position)
+    }
+}
+
+impl Output for Staged {}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // A dropped file is discarded, so an error of writing it does not matter.
+        let _ = self.close();
+    }
+}
+
+/// Standard output as a file, which does not wait for lines.
+pub(super) fn stdout_file() -> io::Result<File> {
+    #[cfg(unix)]
+    let owned = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned();
+    #[cfg(windows)]
+    let owned =
+        std::os::windows::io::AsHandle::as_handle(&io::stdout()).try_clone_to_owned();
+    owned.map(File::from)
+}
