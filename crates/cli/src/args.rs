@@ -144,7 +144,7 @@ impl ClockArgs {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct RecordArgs {
     /// Only topics of this name, all instances, or with this label (`sensor_gps.1`);
-    /// `*` and `?` are wild. May be given several times
+    /// `*` and `?` are wild. May be given several times, or as a list: a,b
     #[arg(short, long = "topic", value_name = "GLOB", action = ArgAction::Append)]
     #[arg(help_heading = "Selection")]
     pub(crate) topics: Vec<String>,

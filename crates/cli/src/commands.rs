@@ -19,13 +19,15 @@ mod repair;
 mod report;
 mod schema;
 
+use std::path::PathBuf;
+
 use anyhow::{Context as _, Result};
 
 use crate::{
     args::{Args, Command, ConvertArgs},
     inputs, itself,
     outcome::Outcome,
-    remote,
+    remote, url,
 };
 
 /// Runs what was typed.
@@ -49,6 +51,12 @@ pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
         pool = pool.use_current_thread();
     }
     pool.build_global().context("the threads cannot be started")?;
+    match &mut args.command {
+        Command::Check(args) => look_into_folders(&mut args.files)?,
+        Command::Convert(args) => look_into_folders(&mut args.inputs)?,
+        Command::Info(args) => look_into_folders(&mut args.files)?,
+        _ => {}
+    }
     match &args.command {
         Command::Convert(ConvertArgs { inputs, out: Some(out), .. }) => {
             itself::refuse(out, inputs)?;
@@ -79,4 +87,17 @@ pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),
     }
+}
+
+/// Puts the logs in each folder in its place.
+fn look_into_folders(inputs: &mut Vec<PathBuf>) -> Result<()> {
+    let mut logs = Vec::new();
+    for input in inputs.drain(..) {
+        match url::of(&input).is_none() && input.is_dir() {
+            true => logs.extend(batch::logs_in(&input)?),
+            false => logs.push(input),
+        }
+    }
+    *inputs = logs;
+    Ok(())
 }

@@ -79,16 +79,30 @@ pub(crate) fn counted(count: u64, one: &str) -> String {
     format!("{} {one}{many}", Count(count))
 }
 
-/// `text` without what a terminal would take for a command.
+/// Returns `text` as it may be sent to a terminal, on one line: each character that
+/// [acts on a terminal](acts_on_terminal) is replaced by its escape (`\\u{1b}`, `\\n`).
+///
+/// All text that comes from a log, a file name or an option goes through this function
+/// before people see it.
 pub(crate) fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
-        match c.is_control() {
+        match acts_on_terminal(c) {
             true => plain.extend(c.escape_default()),
             false => plain.push(c),
         }
     }
     plain
+}
+
+/// Whether `c` moves the cursor, starts a command of the terminal, ends the line or
+/// changes the direction in which the text around it is shown (Unicode's bidirectional
+/// controls, UAX #9, 2).
+pub(crate) fn acts_on_terminal(c: char) -> bool {
+    const BIDIRECTIONAL: [char; 3] = ['\u{61c}', '\u{200e}', '\u{200f}'];
+    c.is_control()
+        || BIDIRECTIONAL.contains(&c)
+        || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 /// `text` with at most `most` characters: what is longer lacks its middle.
@@ -112,6 +126,21 @@ mod tests {
         assert_eq!(shortened("/a/long/name", 12), "/a/long/name");
         assert_eq!(shortened("/a/long/name", 7), "/a/…ame");
         assert_eq!(shortened("ääääää", 3), "ä…ä");
+    }
+
+    #[test]
+    fn plain_escapes_what_acts_on_a_terminal() {
+        for (text, want) in [
+            ("MPC_\u{1b}[2J", "MPC_\\u{1b}[2J"),
+            ("a\nb\r\t", "a\\nb\\r\\t"),
+            ("\u{9b}31m\u{7f}", "\\u{9b}31m\\u{7f}"),
+            ("x\u{202e}gpj.exe\u{2066}", "x\\u{202e}gpj.exe\\u{2066}"),
+            ("\u{2028}\u{feff}", "\\u{2028}\\u{feff}"),
+            ("Größe → 5 µm 日本", "Größe → 5 µm 日本"),
+        ] {
+            assert_eq!(plain(text), want);
+            assert_eq!(plain(want), want);
+        }
     }
 
     #[test]

@@ -15,10 +15,9 @@ use std::{
 use anyhow::Result;
 use logtool_sinks::{Existing, Outputs, Staged};
 
-use crate::{afar::Afar, url};
-
 #[cfg(unix)]
 use crate::complaint;
+use crate::{afar::Afar, complaint::Complaint, url};
 
 /// How a program ends that was interrupted: 128 and the number of the signal.
 const INTERRUPTED: i32 = 130;
@@ -55,6 +54,36 @@ pub(crate) fn outputs(dir: impl AsRef<Path>, existing: Existing) -> Result<Guard
     let afar = Afar::new(url, existing)?;
     let staging = afar.staging().to_owned();
     let outputs = Outputs::new(&staging, existing);
+    Ok(guarded(outputs, Some(afar), Some(staging)))
+}
+
+/// The file `path`, as [`Outputs::one_file`]; it may be a URL.
+pub(crate) fn one_file(path: &Path, existing: Existing) -> Result<Guarded> {
+    single(path, existing, Outputs::one_file)
+}
+
+/// The log `path`, as [`Outputs::one_synced_file`]; it may be a URL.
+pub(crate) fn one_log(path: &Path, existing: Existing) -> Result<Guarded> {
+    single(path, existing, Outputs::one_synced_file)
+}
+
+fn single(
+    path: &Path,
+    existing: Existing,
+    outputs: fn(PathBuf, Existing) -> Arc<Outputs>,
+) -> Result<Guarded> {
+    let Some(name) = path.file_name() else {
+        let what = format!("{} cannot be the name of a file", path.display());
+        return Err(Complaint::misuse(what).into());
+    };
+    let parent = url::parent(path);
+    let Some(url) = url::of(parent) else {
+        return Ok(guard(outputs(parent.join(name), existing)));
+    };
+    let afar = Afar::new(url, existing)?;
+    afar.check(&name.to_string_lossy())?;
+    let staging = afar.staging().to_owned();
+    let outputs = outputs(staging.join(name), existing);
     Ok(guarded(outputs, Some(afar), Some(staging)))
 }
 

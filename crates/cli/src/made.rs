@@ -42,6 +42,9 @@ impl Made {
             Bytes(self.bytes),
             Span(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)),
         );
+        if self.records == 0 {
+            say!("  no records are selected, or there are none");
+        }
         self.remarks.iter().for_each(|remark| say!("  {remark}"));
     }
 }

@@ -51,9 +51,12 @@ mod watched;
 
 mod commands;
 
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode};
 
-use clap::{CommandFactory as _, FromArgMatches as _};
+use clap::{
+    CommandFactory as _, FromArgMatches as _,
+    error::{ContextKind, ContextValue},
+};
 
 use crate::args::Args;
 
@@ -70,10 +73,48 @@ fn main() -> ExitCode {
 /// What was typed; ends the program where that is no command.
 fn typed() -> Args {
     let words = std::env::args_os().map(url::local);
-    let mut program = Args::command();
+    // `--to CSV` and `--time UTC` are accepted like `--to csv` and `--time utc`.
+    let no_case = |arg: clap::Arg| {
+        let is_choice =
+            arg.get_action().takes_values() && !arg.get_possible_values().is_empty();
+        if is_choice { arg.ignore_case(true) } else { arg }
+    };
+    let mut program =
+        Args::command().mut_subcommands(|command| command.mut_args(no_case));
     let matches = program.try_get_matches_from_mut(words);
-    let matches = matches.unwrap_or_else(|err| err.exit());
+    let matches = matches.unwrap_or_else(|err| refuse(err));
     let mut args = Args::from_arg_matches(&matches).unwrap_or_else(|err| err.exit());
     args.global.given = given::text(&program, &matches);
     args
+}
+
+/// Names of commands in other programs, and our commands that do the same.
+const KNOWN_ELSEWHERE: [(&str, &str); 8] = [
+    ("ls", "info"),
+    ("list", "info"),
+    ("du", "info"),
+    ("recover", "repair"),
+    ("reindex", "repair"),
+    ("doctor", "check"),
+    ("validate", "check"),
+    ("export", "convert"),
+];
+
+/// Ends the program after printing the error in the command line, or the help.
+fn refuse(mut err: clap::Error) -> ! {
+    if let Some(ContextValue::String(typed)) = err.get(ContextKind::InvalidSubcommand) {
+        let known = KNOWN_ELSEWHERE.iter().find(|(other, _)| other == typed);
+        if let Some((_, ours)) = known {
+            let ours = ContextValue::Strings(vec![(*ours).to_owned()]);
+            err.insert(ContextKind::SuggestedSubcommand, ours);
+        }
+    }
+    let is_harmful =
+        |word: OsString| word.to_string_lossy().contains(human::acts_on_terminal);
+    if err.use_stderr() && std::env::args_os().any(is_harmful) {
+        // Without colours, as those that were typed would be among them.
+        err.to_string().lines().for_each(terminal::print_line);
+        std::process::exit(err.exit_code());
+    }
+    err.exit()
 }

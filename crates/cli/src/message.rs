@@ -6,7 +6,7 @@ use arrow_array::{Array as _, ArrayRef, RecordBatch, StringArray, cast::AsArray 
 use arrow_schema::DataType;
 use logtool_core::Timestamp;
 
-use crate::{args::LevelChoice, clock::ShownClock};
+use crate::{args::LevelChoice, clock::ShownClock, human::plain};
 
 /// The names of the levels as the topics have them, the most urgent first, and for
 /// people.
@@ -64,25 +64,29 @@ pub(crate) fn write(
     line: &mut Vec<u8>,
 ) {
     let short = LEVELS.iter().find(|(_, name, _)| *name == level);
-    let short = short.map_or(level, |(_, _, short)| short);
+    let short = short.map_or_else(|| plain(level), |(_, _, short)| (*short).to_owned());
     let time = match clock.is_of_vehicle() {
         true => clock.text(time),
         false => clock.exact_text(time),
     };
     let _ = write!(line, "[{time}] {short:6} ");
-    let mut rest = message.trim_end();
-    while let Some(c) = rest.chars().next() {
-        if let Some(behind) = behind_colour(rest) {
-            rest = behind;
-            continue;
-        }
-        rest = rest.get(c.len_utf8()..).unwrap_or_default();
-        let _ = match c {
-            '\t' => write!(line, " "),
-            c if c.is_control() => write!(line, "{}", c.escape_default()),
-            c => write!(line, "{c}"),
-        };
+    let message = without_colours(message.trim_end()).replace('\t', " ");
+    line.extend_from_slice(plain(&message).as_bytes());
+}
+
+/// `message` without its colours.
+fn without_colours(message: &str) -> String {
+    let mut text = String::with_capacity(message.len());
+    let mut rest = message;
+    while let Some((before, _)) = rest.split_once('\u{1b}') {
+        text.push_str(before);
+        let escape = rest.get(before.len()..).unwrap_or_default();
+        rest = behind_colour(escape).unwrap_or_else(|| {
+            text.push('\u{1b}');
+            escape.get(1..).unwrap_or_default()
+        });
     }
+    text + rest
 }
 
 /// What follows the colour that `text` begins with, if it does: ECMA-48 calls it "select
@@ -104,6 +108,8 @@ mod tests {
         assert_eq!(behind_colour("\u{1b}[1;31m!"), Some("!"));
         assert_eq!(behind_colour("\u{1b}[2J"), None);
         assert_eq!(behind_colour("32m"), None);
+        let message = "\u{1b}[32mReady\u{1b}[0m for \u{1b}[2Jtakeoff";
+        assert_eq!(without_colours(message), "Ready for \u{1b}[2Jtakeoff");
     }
 
     #[test]

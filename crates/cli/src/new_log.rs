@@ -14,7 +14,6 @@ use crate::{
     interrupt::{self, Guarded},
     paint,
     terminal::say,
-    url,
 };
 
 /// A log that is being written.
@@ -51,20 +50,16 @@ impl NewLog {
                 "a new log cannot go to standard output: its start is written last";
             return Err(Complaint::misuse(what).hint("name a file with -o").into());
         }
-        let name = path.file_name().and_then(|name| name.to_str());
-        let Some(name) = name else {
-            let what = format!("{} cannot be the name of a log", path.display());
-            return Err(Complaint::misuse(what).into());
-        };
-        if let Some((packing, stem)) = Packing::of_name(name) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if let Some((packing, stem)) = Packing::of_name(&name) {
             let (shown, how) = (path.display(), packing.name());
             let what = format!("{shown} looks packed, and new logs are not");
             let hint = format!("name it {stem}, and pack it with {how} then");
             return Err(Complaint::misuse(what).hint(hint).into());
         }
         let existing = if force { Existing::Replace } else { Existing::Refuse };
-        let outputs = interrupt::outputs(url::parent(path), existing)?;
-        let file = LogFile::begin(&outputs, name, format)?;
+        let outputs = interrupt::one_log(path, existing).map_err(explained)?;
+        let file = LogFile::begin(&outputs, &name, format)?;
         Ok(Self { file, outputs })
     }
 

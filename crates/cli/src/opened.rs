@@ -277,7 +277,9 @@ pub(crate) fn stem_of(input: &Input) -> Result<String> {
 /// What `path` is called without its folder, its extension and that of its packing:
 /// what its outputs are named after.
 pub(crate) fn stem(path: &Path) -> Result<String> {
-    let name = url::file_name(path).unwrap_or_default();
+    // Bytes that are not UTF-8 are replaced, like in messages.
+    let path = path.to_string_lossy();
+    let name = url::file_name(Path::new(&*path)).unwrap_or_default();
     let name = Packing::of_name(name).map_or(name, |(_, name)| name);
     let stem = Path::new(name).file_stem().and_then(OsStr::to_str);
     stem.map(str::to_owned).context("the name of the input is no text")

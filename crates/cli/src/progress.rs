@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::{args::GlobalArgs, terminal};
+use crate::{args::GlobalArgs, human::plain, terminal};
 
 /// Whether there is somebody to see one.
 pub(crate) fn is_seen(global: &GlobalArgs) -> bool {
@@ -37,6 +37,6 @@ fn of(name: &str, length: u64, numbers: &str, global: &GlobalArgs) -> ProgressBa
         "{{prefix}} {{wide_bar}} {numbers}  {{eta}}"
     ));
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.set_prefix(name.to_owned());
+    bar.set_prefix(plain(name));
     bar
 }

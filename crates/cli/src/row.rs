@@ -12,7 +12,12 @@ use arrow_schema::{DataType, Field, FieldRef, Schema};
 use logtool_core::{FIELD_NAME, Timestamp};
 use logtool_sinks::{JsonColumn, JsonRows};
 
-use crate::{args::LevelChoice, clock::ShownClock, human::plain, message};
+use crate::{
+    args::LevelChoice,
+    clock::ShownClock,
+    human::{acts_on_terminal, plain},
+    message,
+};
 
 /// The rows of one table, ready to be printed. Its first column is the time.
 pub(crate) struct Rows {
@@ -101,6 +106,7 @@ impl Rows {
                 }
             }
             Form::Text(columns) => {
+                let start = line.len();
                 let label = label.map_or("", |label| &label.text);
                 let _ = write!(line, "{}  {label} ", clock.exact_text(time));
                 for (name, values) in columns {
@@ -108,6 +114,7 @@ impl Rows {
                     line.extend_from_slice(name.as_bytes());
                     values.write(row, line);
                 }
+                escape_from(start, line);
             }
             Form::Message(messages) => {
                 let level = self.levels.as_ref().map_or("", |levels| levels.value(row));
@@ -133,6 +140,17 @@ fn with_field_names(batch: RecordBatch) -> Result<RecordBatch> {
 /// Returns the name of the field that `column` has the values of.
 fn field_name(column: &Field) -> &str {
     column.metadata().get(FIELD_NAME).unwrap_or_else(|| column.name())
+}
+
+/// Escapes the characters that act on a terminal in `line`, from byte `start` to the end.
+/// JSON escapes only some of them.
+fn escape_from(start: usize, line: &mut Vec<u8>) {
+    let text = String::from_utf8_lossy(line.get(start..).unwrap_or_default());
+    if text.chars().any(acts_on_terminal) {
+        let text = plain(&text);
+        line.truncate(start);
+        line.extend_from_slice(text.as_bytes());
+    }
 }
 
 /// The name of a topic, ready to be printed.

@@ -21,7 +21,7 @@ pub(crate) fn topics(
         return Ok(if derived { TopicSet::All } else { manifest.logged() });
     }
     let mut set = TopicSet::EMPTY;
-    for glob in globs {
+    for glob in globs.iter().flat_map(|glob| listed(manifest, glob)) {
         let pattern = Pattern::new(glob)?;
         let mut found = false;
         for (id, topic) in manifest.topics() {
@@ -43,6 +43,21 @@ pub(crate) fn topics(
         }
     }
     Ok(set)
+}
+
+/// The patterns in `glob`: it is one where it means a topic, whose name may have a comma, and
+/// a list of several otherwise (`a,b`).
+pub(crate) fn listed<'g>(manifest: &Manifest, glob: &'g str) -> Vec<&'g str> {
+    let means_a_topic = || {
+        let pattern = Pattern::new(glob);
+        pattern.is_ok_and(|pattern| manifest.topics.iter().any(|t| pattern.is_topic(t)))
+    };
+    match glob.contains(',') && !means_a_topic() {
+        true => {
+            glob.split(',').map(str::trim).filter(|part| !part.is_empty()).collect()
+        }
+        false => vec![glob],
+    }
 }
 
 /// Whether `name` means the points of packets that the log has, and not their messages.

@@ -5,6 +5,9 @@
 
 // Shared with the test program `process`, which uses the rest of them.
 #[allow(dead_code)]
+#[path = "process/bytes.rs"]
+mod bytes;
+#[allow(dead_code)]
 #[path = "process/program.rs"]
 mod program;
 #[allow(dead_code)]
@@ -17,5 +20,7 @@ mod mcap;
 mod rosbag;
 #[path = "cases/ulog.rs"]
 mod ulog;
+#[path = "cases/ulog_text.rs"]
+mod ulog_text;
 #[path = "cases/velodyne.rs"]
 mod velodyne;

@@ -30,6 +30,8 @@ mod convert;
 mod datasets;
 #[path = "process/derived.rs"]
 mod derived;
+#[path = "process/escape.rs"]
+mod escape;
 #[path = "process/faults.rs"]
 mod faults;
 #[path = "process/filter.rs"]
@@ -60,6 +62,8 @@ mod merge;
 mod merge_clocks;
 #[path = "process/messages.rs"]
 mod messages;
+#[path = "process/outputs.rs"]
+mod outputs;
 #[path = "process/params.rs"]
 mod params;
 #[path = "process/plot.rs"]
@@ -80,6 +84,8 @@ mod report_tracks;
 mod ros2;
 #[path = "process/schema.rs"]
 mod schema;
+#[path = "process/selection.rs"]
+mod selection;
 #[path = "process/testdata.rs"]
 mod testdata;
 #[path = "process/tracks.rs"]

@@ -21,7 +21,7 @@ Examples:
   logtool info --json *.ulg | jq -r '[.file, .duration_s] | @tsv'
   logtool info --freq --health drive.bag")]
 pub(crate) struct InfoArgs {
-    /// The logs; `-` is standard input
+    /// The logs, or folders with logs in them; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Everything that is known, as one JSON object for each file; of one that cannot be
@@ -108,13 +108,20 @@ pub(crate) enum CatFormat {
 #[command(after_help = "\
 Examples:
   logtool messages flight.ulg
-  logtool messages flight.ulg --level warning --time utc")]
+  logtool messages flight.ulg --level warning --time utc
+  logtool messages flight.ulg --from 3m --to 3m20s")]
 pub(crate) struct MessagesArgs {
     /// The log; `-` is standard input
     pub(crate) file: PathBuf,
     /// Only what is as urgent as this, or more
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) level: Option<LevelChoice>,
+    /// Nothing before this time, as for `cat`
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    pub(crate) from: Option<TypedTime>,
+    /// Nothing at this time or later
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    pub(crate) to: Option<TypedTime>,
     /// A JSON object on each line
     #[arg(long)]
     pub(crate) json: bool,
@@ -165,6 +172,7 @@ pub(crate) struct SchemaArgs {
 #[command(after_help = "\
 Examples:
   logtool params flight.ulg --non-default
+  logtool params flight.ulg 'MPC_*' EKF2_AID_MASK
   logtool params flight.ulg --format qgc > flight.params
   logtool params flight.ulg --history
   logtool params diff before.ulg after.ulg")]
@@ -174,6 +182,10 @@ pub(crate) struct ParamsArgs {
     /// The log; `-` is standard input
     #[arg(required = true)]
     pub(crate) file: Option<PathBuf>,
+    /// Only parameters of this name, in capitals or not; `*` and `?` are wild
+    /// [default: all]
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
     /// How to print [default: text on a terminal, else csv]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<ParamsFormat>,
@@ -201,6 +213,10 @@ pub(crate) enum ParamsCommand {
         a: PathBuf,
         /// The other log
         b: PathBuf,
+        /// Only parameters of this name, in capitals or not; `*` and `?` are wild
+        /// [default: all]
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
         /// The values with which the logs began, not those with which they ended
         #[arg(long)]
         initial: bool,
@@ -237,15 +253,20 @@ pub(crate) struct CompletionsArgs {
     pub(crate) shell: Shell,
 }
 
-/// Print the manual page, or write all of them
+/// Print a manual page, or write all of them
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   logtool man | man -l -
-  logtool man ~/.local/share/man/man1")]
+  logtool man convert | man -l -
+  logtool man -o ~/.local/share/man/man1")]
 pub(crate) struct ManArgs {
-    /// The folder to write the pages of all commands into
-    pub(crate) dir: Option<PathBuf>,
+    /// The command whose page is printed [default: logtool itself]
+    #[arg(value_name = "COMMAND", conflicts_with = "out")]
+    pub(crate) command: Option<String>,
+    /// Write the pages of all commands into this folder
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// Tell what can be read and written, and what is kept on the way

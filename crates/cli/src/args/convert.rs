@@ -109,6 +109,7 @@ Examples:
   logtool convert flight.ulg -o one --topic 'vehicle_*' --merge asof --rate 10
   logtool convert flight.ulg -o landing --from 3m --to 3m20s --to jsonl
   logtool convert flight.ulg -o gps --topic 'sensor_gps*' --field 'lat*' --field 'lon*'
+  logtool convert flight.ulg -o gps.csv --topic sensor_gps
   logtool convert flight.ulg -o flight.mat
   logtool convert drive.bag -o pictures --to images --topic '/camera/*'
   logtool convert drive.vel -o scans --to pcd --calibration db.xml
@@ -124,11 +125,12 @@ Examples:
   logtool convert drive.bag -o - --to arrow --topic /imu/data | python imu.py
   curl -s https://example.org/x.ulg | logtool convert - -o x --to arrow")]
 pub(crate) struct ConvertArgs {
-    /// The logs; `-` is standard input
+    /// The logs, or folders with logs in them; `-` is standard input
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
     /// The folder to write into; or the file, if it is an MCAP file, a bag, a
-    /// capture, a .vel log, a track or a .mat; or `-`: one table as csv, jsonl or arrow to
+    /// capture, a .vel log, a track, a .mat, or the table or the points of one topic
+    /// (x.csv, x.parquet, x.arrow, x.jsonl, x.npz, x.las, x.laz, x.pcd, x.ply); or `-`: one table as csv, jsonl or arrow to
     /// standard output. Folders that it needs are made
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: Option<PathBuf>,
@@ -163,6 +165,10 @@ pub(crate) struct ConvertArgs {
     /// A column for each number, called as pyulog does (x[0], a.b); always so in CSV
     #[arg(long, conflicts_with = "layout")]
     pub(crate) flat: bool,
+    /// For CSV that spreadsheets open: put an apostrophe before each text that they would
+    /// run as a formula, because it starts with =, +, -, @, a tab or a line end
+    #[arg(long)]
+    pub(crate) csv_safe: bool,
     /// How Parquet files are laid out [default: arrow]
     #[arg(long, value_enum, value_name = "LAYOUT")]
     pub(crate) layout: Option<Layout>,
@@ -205,12 +211,13 @@ impl ConvertArgs {
         })
     }
 
-    /// The only file that is made, if OUT is one: of a track, or of arrays for MATLAB.
+    /// The only file that is made, if OUT is one: of a track, of arrays for MATLAB, or of the
+    /// table or the points of one topic.
     pub(crate) fn one_file(&self) -> Option<&Path> {
         let target = self.target();
         let is_it =
             |out: &&Path| Target::of_name(out) == Some(target) && !url::is_folder(out);
-        let is_one = target.is_track() || target == Target::Mat;
+        let is_one = target.is_file() && !target.is_log() && !self.is_stdout();
         self.out.as_deref().filter(|_| is_one).filter(is_it)
     }
 
@@ -245,7 +252,7 @@ impl FromStr for To {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if let Ok(target) = Target::from_str(text, false) {
+        if let Ok(target) = Target::from_str(text, true) {
             return Ok(Self::Target(target));
         }
         match text.parse() {
@@ -336,9 +343,21 @@ impl Target {
         found.filter(|target| target.is_file())
     }
 
-    /// Whether all that is made of a log can be one file.
+    /// Returns whether the output for a log, or for one topic of a log, can be one file.
     pub(crate) fn is_file(self) -> bool {
-        self.is_log() || self.is_track() || self == Self::Mat
+        let is_of_topic = matches!(
+            self,
+            Self::Csv
+                | Self::Jsonl
+                | Self::Parquet
+                | Self::Arrow
+                | Self::Npz
+                | Self::Pcd
+                | Self::Ply
+                | Self::Las
+                | Self::Laz
+        );
+        self.is_log() || self.is_track() || self == Self::Mat || is_of_topic
     }
 
     /// Whether it is a log, with the records as they are.

@@ -295,7 +295,7 @@ Exit status:
   2  misused
   3  there are errors, or records are lost (with --strict: or there are warnings)")]
 pub(crate) struct CheckArgs {
-    /// The logs; `-` is standard input
+    /// The logs, or folders with logs in them; `-` is standard input
     #[arg(required_unless_present = "codes", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// A JSON object for each log; of one that cannot be opened, its name and the error

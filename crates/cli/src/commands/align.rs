@@ -1,6 +1,6 @@
 //! `logtool align`: how far the clocks of two logs are apart.
 
-use std::io::{Write as _, stdout};
+use std::io::Write as _;
 
 use anyhow::{Context as _, Result, anyhow};
 use logtool_align::{Confidence, Estimate, align, without_strays};
@@ -12,12 +12,12 @@ use crate::{
     complaint::Complaint,
     findings::Findings,
     given::quoted,
-    human::counted,
+    human::{counted, plain},
     opened,
     outcome::Outcome,
     progress,
     signals::{self, All},
-    terminal::say,
+    terminal::{self, say},
 };
 
 /// A signal of a log.
@@ -46,7 +46,9 @@ pub(super) fn run(args: &AlignArgs, global: &GlobalArgs) -> Result<Outcome> {
         false if estimate.doubts.is_empty() => text(&a, &b, &estimate, &option),
         false => String::new(),
     };
-    stdout().lock().write_all(text.as_bytes())?;
+    let mut out = terminal::stdout();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
     if !estimate.doubts.is_empty() {
         let what = format!(
             "{} of {} and {} of {} do not fit: {}",
@@ -128,11 +130,11 @@ fn text(a: &Side, b: &Side, found: &Estimate, option: &str) -> String {
          merge with  --offset {}{with}\n",
         Seconds(found.offset_nanos),
         found.confidence.offset_error_seconds * 1e3,
-        b.name,
-        a.name,
-        b.name,
+        plain(&b.name),
+        plain(&a.name),
+        plain(&b.name),
         figures(&found.confidence),
-        quoted(option.as_ref()),
+        plain(&quoted(option.as_ref())),
     )
 }
 

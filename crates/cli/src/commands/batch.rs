@@ -25,7 +25,10 @@ mod tables;
 #[cfg(feature = "cloud")]
 mod there;
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
@@ -51,6 +54,16 @@ use crate::{
     terminal::say,
     url,
 };
+
+/// Returns the logs in `folder` and its subfolders, with the paths that could not be inspected,
+/// so that opening them reports why. Returns `folder` itself if there are none.
+pub(super) fn logs_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    let found = inputs::find(&[folder.to_owned()], Path::new(""))?;
+    let logs = found.logs.into_iter().map(|log| log.path);
+    let failed = found.failed.into_iter().map(|(path, _)| path);
+    let paths: Vec<PathBuf> = logs.chain(failed).collect();
+    Ok(if paths.is_empty() { vec![folder.to_owned()] } else { paths })
+}
 
 pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
     let out = args.convert.out.clone().unwrap_or_default();

@@ -30,13 +30,14 @@ use crate::{
 const ROUND: u64 = 4_160;
 
 pub(super) fn run(args: &CalibrationArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let (text_of, dir, name) = place(&args.out)?;
+    let text_of = text_of(&args.out)?;
     let calibration = match lidars::is_calibration(&args.file) {
         true => lidars::calibration(&args.file)?,
         false => of_log(args, global)?,
     };
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
-    let outputs = interrupt::outputs(dir, existing)?;
+    let outputs = interrupt::one_file(&args.out, existing)?;
+    let name = args.out.file_name().unwrap_or_default().to_string_lossy();
     outputs.write(&name, text_of(&calibration).as_bytes())?;
     outputs.commit()?;
     if !global.quiet {
@@ -55,22 +56,18 @@ pub(super) fn run(args: &CalibrationArgs, global: &GlobalArgs) -> Result<Outcome
 /// What makes the text of a calibration file.
 type TextOf = fn(&Calibration) -> String;
 
-/// What makes the text of the file `out`, its folder, and its name in there.
-fn place(out: &Path) -> Result<(TextOf, &Path, String)> {
+/// What makes the text of the file `out`.
+fn text_of(out: &Path) -> Result<TextOf> {
     let end = out.extension().and_then(OsStr::to_str).unwrap_or_default();
-    let text_of: TextOf = match end.to_ascii_lowercase().as_str() {
-        "xml" => Calibration::to_xml,
-        "yaml" | "yml" => Calibration::to_yaml,
+    match end.to_ascii_lowercase().as_str() {
+        "xml" => Ok(Calibration::to_xml),
+        "yaml" | "yml" => Ok(Calibration::to_yaml),
         _ => {
             let what = format!("{} is neither .xml nor .yaml", out.display());
             let hint = "db.xml is what VeloView reads, YAML what ROS reads";
-            return Err(Complaint::misuse(what).hint(hint).into());
+            Err(Complaint::misuse(what).hint(hint).into())
         }
-    };
-    let name = out.file_name().and_then(OsStr::to_str).map(str::to_owned);
-    let name = name.context("the name of the output is no text")?;
-    let dir = out.parent().filter(|dir| !dir.as_os_str().is_empty());
-    Ok((text_of, dir.unwrap_or_else(|| Path::new(".")), name))
+    }
 }
 
 /// The calibration of the lidar of a log.

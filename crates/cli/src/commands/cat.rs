@@ -15,7 +15,8 @@ use crate::{
     raw,
     reader::Reader,
     row::{Label, Rows},
-    selection, terminal,
+    selection,
+    terminal::{self, say},
 };
 
 pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -66,7 +67,8 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     };
     let reader = Reader::new(log, selection, args.order, columns, make_rows, add_row);
     let mut out = terminal::stdout();
-    let mut left = args.count.unwrap_or(u64::MAX);
+    let all = args.count.unwrap_or(u64::MAX);
+    let mut left = all;
     if left > 0 {
         let read = reader.each(
             &mut |lines| {
@@ -81,6 +83,9 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
         read.map_err(|err| complaint::about(err, name))?;
     }
     out.flush()?;
+    if left == all && all > 0 && !global.quiet {
+        say!("{name}: no records are selected");
+    }
     Ok(findings.tell(global.quiet))
 }
 

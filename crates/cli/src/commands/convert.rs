@@ -20,7 +20,9 @@ pub(super) use self::images::{Picture, PictureType};
 use anyhow::Result;
 
 use crate::{
-    args::{ConvertArgs, EncodingChoice, GlobalArgs, Layout, Target, TimeChoice},
+    args::{
+        ConvertArgs, EncodingChoice, GlobalArgs, Layout, PerChoice, Target, TimeChoice,
+    },
     complaint::{self, Complaint},
     labels,
     outcome::Outcome,
@@ -129,6 +131,16 @@ pub(super) fn check(args: &ConvertArgs) -> Result<()> {
             has_look && target != Target::Png,
             "--color and --reach are for --to png",
             "leave them out",
+        ),
+        (
+            args.points.per == Some(PerChoice::Scan) && args.one_file().is_some(),
+            "scans are several files, and OUT is one",
+            "name a folder with -o, and the format with --to",
+        ),
+        (
+            is_px4 && args.one_file().is_some(),
+            "--layout px4 makes several files, and OUT is one",
+            "name a folder with -o, and --to parquet",
         ),
         (
             args.points.per.is_some() && !target.is_points(),

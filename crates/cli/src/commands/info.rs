@@ -86,7 +86,15 @@ fn one(
         if !is_first {
             writeln!(out)?;
         }
-        text::write(&mut out, &opened, &mut findings, &more, paint::for_stdout())?;
+        let name = &opened.input.name;
+        text::write(
+            &mut out,
+            name,
+            &opened,
+            &mut findings,
+            &more,
+            paint::for_stdout(),
+        )?;
     }
     out.flush()?;
     Ok(findings.outcome())
@@ -100,6 +108,8 @@ pub(super) fn describe(
     let frequencies = Some(frequency::measure(&*opened.log)?);
     let more = More { frequencies, health: None, digest: None };
     let mut text = Vec::new();
-    text::write(&mut text, opened, findings, &more, paint::none())?;
+    // Others are given the text: it does not name the folders of this machine.
+    let name = opened.input.file_name();
+    text::write(&mut text, name, opened, findings, &more, paint::none())?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }

@@ -8,12 +8,13 @@ use clap_mangen::Man;
 
 use crate::{
     args::{Args, ManArgs},
+    complaint::Complaint,
     outcome::Outcome,
-    terminal,
+    suggest, terminal,
 };
 
 pub(super) fn run(args: &ManArgs) -> Result<Outcome> {
-    match &args.dir {
+    match &args.out {
         Some(dir) => {
             fs::create_dir_all(dir)
                 .and_then(|()| clap_mangen::generate_to(Args::command(), dir))
@@ -21,11 +22,25 @@ pub(super) fn run(args: &ManArgs) -> Result<Outcome> {
         }
         None => {
             let mut page = Vec::new();
-            Man::new(Args::command()).render(&mut page)?;
+            Man::new(command(args.command.as_deref())?).render(&mut page)?;
             let mut out = terminal::stdout();
             out.write_all(&page)?;
             out.flush()?;
         }
     }
     Ok(Outcome::Done)
+}
+
+/// The command `name`, called as people type it (`logtool convert`), or the program itself.
+fn command(name: Option<&str>) -> Result<clap::Command> {
+    let mut program = Args::command();
+    let Some(name) = name else { return Ok(program) };
+    program.build();
+    if let Some(command) = program.find_subcommand(name) {
+        return Ok(command.clone());
+    }
+    let names = program.get_subcommands().map(clap::Command::get_name);
+    let hint = suggest::hint(name, names, "-o DIR writes the pages of all commands");
+    let what = format!("there is no command `{name}`");
+    Err(Complaint::misuse(what).hint(hint).into())
 }

@@ -2,7 +2,7 @@
 
 mod rosout;
 
-use std::io::{self, BufWriter, StdoutLock, Write as _};
+use std::io::{self, Write as _};
 
 use anyhow::{Context as _, Result};
 use logtool_core::{Columns, Manifest, Selection, Timestamp, TopicSet};
@@ -16,7 +16,7 @@ use crate::{
     outcome::Outcome,
     reader::{MakeRows, Reader},
     row::Rows,
-    terminal::{self, say},
+    terminal::{self, Stdout, say},
 };
 
 pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -24,11 +24,12 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
     let manifest = opened.log.manifest();
     let prepare = || {
         let clock = ShownClock::new(manifest, args.clock.time())?;
-        anyhow::Ok((clock, said(manifest)?))
+        let time = clock.range(args.from, args.to)?;
+        anyhow::Ok((clock, time, said(manifest)?))
     };
-    let (clock, (topics, text, json)) =
+    let (clock, time, (topics, text, json)) =
         prepare().with_context(|| opened.input.name.clone())?;
-    let selection = Selection { topics: topics.clone(), ..Default::default() };
+    let selection = Selection { topics: topics.clone(), time };
     let mut findings = Findings::of(&opened.input, manifest);
     findings.check(global.strict)?;
 
@@ -49,10 +50,12 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
         },
     );
     let mut lines = Lines { out: terminal::stdout(), waiting: Vec::new(), bytes: 0 };
+    let mut count = 0_u64;
     reader.each(
         &mut |more| {
             for (time, line) in more.drain(..) {
                 lines.add(time, line)?;
+                count += 1;
             }
             Ok(true)
         },
@@ -63,6 +66,9 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
     )?;
     lines.flush()?;
     if !global.quiet {
+        if count == 0 {
+            say!("{}: no messages are selected", opened.input.name);
+        }
         tell_repeats(manifest);
     }
     Ok(findings.tell(global.quiet))
@@ -101,7 +107,7 @@ pub(super) fn said(manifest: &Manifest) -> Result<Said> {
 /// Lines in the order of time. (The file has them in the order in which they came to
 /// the logger, and an event is quicker than a text.)
 struct Lines {
-    out: BufWriter<StdoutLock<'static>>,
+    out: Stdout,
     waiting: Vec<(Timestamp, Vec<u8>)>,
     bytes: usize,
 }

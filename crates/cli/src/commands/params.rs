@@ -14,20 +14,23 @@ use serde::{Serialize, Serializer};
 use crate::{
     args::{GlobalArgs, ParamsArgs, ParamsCommand, ParamsFormat},
     clock::ShownClock,
+    complaint::Complaint,
     findings::Findings,
     opened,
     outcome::Outcome,
-    terminal,
+    selection::Pattern,
+    suggest, terminal,
 };
 
 pub(super) fn run(args: &ParamsArgs, global: &GlobalArgs) -> Result<Outcome> {
-    if let Some(ParamsCommand::Diff { a, b, initial, csv, json }) = &args.command {
+    if let Some(ParamsCommand::Diff { a, b, names, initial, csv, json }) = &args.command
+    {
         let format = match (csv, json) {
             (true, _) => ParamsFormat::Csv,
             (_, true) => ParamsFormat::Json,
             _ => ParamsFormat::Text,
         };
-        return diff::run([a, b], *initial, format, global);
+        return diff::run([a, b], names, *initial, format, global);
     }
     let file = args.file.as_ref().context("no log was named")?;
     let (log, findings) = open(file, global)?;
@@ -53,6 +56,35 @@ fn open(path: &Path, global: &GlobalArgs) -> Result<(UlogLog, Findings)> {
     let mut findings = Findings::of(&input, log.manifest());
     findings.check(global.strict)?;
     Ok((log, findings))
+}
+
+/// The patterns of names that were typed; without any, all parameters are wanted.
+struct Names(Vec<Pattern>);
+
+impl Names {
+    /// Parses `globs`. Returns an error if one of them matches none of `names`.
+    fn new<'n>(
+        globs: &[String],
+        names: impl Iterator<Item = &'n str> + Clone,
+    ) -> Result<Self> {
+        let mut patterns = Vec::new();
+        for glob in globs {
+            let pattern = Pattern::new(&glob.to_uppercase())?;
+            if !names.clone().any(|name| pattern.is_match(&name.to_uppercase())) {
+                let what = format!("the log has no parameter `{glob}`");
+                let hint = "`logtool params` without names lists all";
+                let hint = suggest::hint(glob, names, hint);
+                return Err(Complaint::nothing(what).hint(hint).into());
+            }
+            patterns.push(pattern);
+        }
+        Ok(Self(patterns))
+    }
+
+    fn is_wanted(&self, name: &str) -> bool {
+        let name = name.to_uppercase();
+        self.0.is_empty() || self.0.iter().any(|pattern| pattern.is_match(&name))
+    }
 }
 
 /// The value of `parameter`: the first, or the last.
@@ -95,6 +127,11 @@ impl Serialize for Shown {
 /// A value that may be missing, as text.
 pub(super) fn or_nothing(value: Option<ParameterValue>) -> String {
     value.map_or_else(String::new, |value| Shown(value).to_string())
+}
+
+/// The width of the column of `names`.
+fn width(names: &[String]) -> usize {
+    names.iter().map(|name| name.chars().count()).max().unwrap_or(0)
 }
 
 /// `text` as a cell of CSV.

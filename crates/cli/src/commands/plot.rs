@@ -22,7 +22,6 @@ use crate::{
     progress, provenance,
     signals::{self, Span, Wanted},
     terminal::say,
-    url,
 };
 
 /// How wide a picture is, and how high each of its plots, where nobody says.
@@ -42,7 +41,7 @@ pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
     let start = Instant::now();
     let end = args.out.extension().and_then(|end| end.to_str()).unwrap_or_default();
     let is_png = end.eq_ignore_ascii_case("png");
-    let name = args.out.file_name().and_then(|name| name.to_str());
+    let name = args.out.file_name().map(|name| name.to_string_lossy());
     let is_svg = end.eq_ignore_ascii_case("svg");
     let Some(name) = name.filter(|_| is_png || is_svg) else {
         let what = format!("{} is no picture", args.out.display());
@@ -51,8 +50,8 @@ pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
             .into());
     };
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
-    let outputs = interrupt::outputs(url::parent(&args.out), existing)?;
-    let mut staged = outputs.create(name).map_err(explained)?;
+    let outputs = interrupt::one_file(&args.out, existing)?;
+    let mut staged = outputs.create(&name).map_err(explained)?;
 
     let lidar = lidars::options(&args.lidar, args.time)?;
     let opened = opened::open_with(&args.file, global, &lidar)?;

@@ -26,11 +26,10 @@ use crate::{
     outcome::Outcome,
     provenance, signals,
     terminal::say,
-    url,
 };
 
 pub(super) fn run(args: &ReportArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let name = args.out.file_name().and_then(|name| name.to_str());
+    let name = args.out.file_name().map(|name| name.to_string_lossy());
     let end = args.out.extension().and_then(|end| end.to_str()).unwrap_or_default();
     let is_page = ["html", "htm"].iter().any(|known| end.eq_ignore_ascii_case(known));
     let Some(name) = name.filter(|_| is_page) else {
@@ -38,8 +37,8 @@ pub(super) fn run(args: &ReportArgs, global: &GlobalArgs) -> Result<Outcome> {
         return Err(Complaint::misuse(what).hint("it has to end in .html").into());
     };
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
-    let outputs = interrupt::outputs(url::parent(&args.out), existing)?;
-    let mut staged = outputs.create(name).map_err(explained)?;
+    let outputs = interrupt::one_file(&args.out, existing)?;
+    let mut staged = outputs.create(&name).map_err(explained)?;
 
     let lidar = lidars::options(&args.lidar, TimeChoice::Boot)?;
     let opened = opened::open_with(&args.file, global, &lidar)?;

@@ -41,7 +41,9 @@ fn a_name_means_all_instances_and_a_label_one() {
     assert_eq!(cat("att"), lines(&[0, 2, 3, 6, 7]));
     assert_eq!(cat("att.1"), lines(&[2, 7]));
     assert_eq!(cat("*_strings"), lines(&[1, 5]));
-    assert_eq!(cat("bat"), "", "there are no records of it");
+    let none = folder.run(&["cat", "flight.ulg", "--topic", "bat"]);
+    assert_eq!(none.stdout, "", "there are no records of it");
+    none.ended(0, &["no records are selected"]);
 }
 
 #[test]

@@ -159,7 +159,7 @@ fn what_cannot_be_meant_together_is_misuse() {
     let folder = Folder::with(&bytes::log());
     let convert =
         |args: &[&str]| folder.run(&[&["convert", "flight.ulg"], args].concat());
-    convert(&["-o", "flight.csv"]).ended(2, &["looks like a file", "hint:"]);
+    convert(&["-o", "flight.csv"]).ended(2, &["flight.csv is one file", "hint:"]);
     convert(&["--to", "xml"]).ended(
         2,
         &["the formats are csv, jsonl, parquet, arrow, npz, mat, images, pcd"],
@@ -184,7 +184,6 @@ fn a_name_that_promises_a_file_is_kept_or_refused() {
     for (out, hint) in [
         ("x.parquet", "-o x --to parquet"),
         ("x.csv", "-o x --to csv"),
-        ("x.las", "-o x --to las"),
         ("x.PNG", "-o x --to png"),
         ("x.feather", "-o x --to arrow"),
         ("x.ulg", "logtool filter"),
@@ -193,7 +192,9 @@ fn a_name_that_promises_a_file_is_kept_or_refused() {
     ] {
         convert(out, &[]).ended(2, &[out, hint]);
     }
-    convert("x.csv", &["--to", "csv"]).ended(2, &["looks like a file"]);
+    convert("x.csv", &["--to", "csv"]).ended(2, &["x.csv is one file"]);
+    convert("x.csv", &["--to", "jsonl"]).ended(2, &["looks like a file"]);
+    convert("x.las", &[]).ended(1, &["no points"]);
     convert("x.bag", &["--to", "mcap"]).ended(2, &["x.bag", "--to says mcap"]);
     convert("x.mcap/", &[]).ended(2, &["x.mcap/ is a folder", "--to mcap"]);
     assert_eq!(folder.list("."), ["flight.ulg"]);

@@ -9,7 +9,7 @@ use crate::{
 
 /// What `logtool cat` prints of a log.
 fn cat(folder: &Folder, args: &[&str]) -> String {
-    folder.run(&[&["cat", "--json"], args].concat()).succeeded().stdout
+    folder.run(&[&["cat", "--json", "-q"], args].concat()).succeeded().stdout
 }
 
 #[test]

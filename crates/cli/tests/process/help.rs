@@ -62,7 +62,7 @@ fn shells_are_given_their_completions() {
 #[test]
 fn there_is_a_manual_page_for_every_command() {
     let folder = Folder::new();
-    folder.run(&["man", "man1"]).succeeded();
+    folder.run(&["man", "-o", "man1"]).succeeded();
     let pages = folder.list("man1");
     for command in COMMANDS {
         assert!(pages.contains(&format!("logtool-{command}.1")), "{pages:?}");

@@ -33,7 +33,7 @@ fn nothing_is_left_of_what_was_interrupted() {
     // 63 MB: it takes long enough to be interrupted.
     let folder = Folder::with(&bytes::long_log(3_000_000));
     for (args, dir) in [
-        (&["convert", "flight.ulg", "-o", "deep/out"][..], "deep/out"),
+        (&["convert", "flight.ulg", "-o", "deep/out"][..], "deep"),
         (&["filter", "flight.ulg", "-o", "new.ulg"], "."),
         (&["repair", "flight.ulg", "-o", "new.ulg"], "."),
     ] {

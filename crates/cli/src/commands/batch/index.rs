@@ -83,10 +83,8 @@ pub(in crate::commands) fn run(
         })
     })?;
     let Taking { mut spool, spooled, report, .. } = taking;
-    let parent = args.out.parent().filter(|dir| !dir.as_os_str().is_empty());
     let mut write = || {
-        let outputs =
-            interrupt::outputs(parent.unwrap_or(Path::new(".")), Existing::Replace)?;
+        let outputs = interrupt::one_file(&args.out, Existing::Replace)?;
         catalog::write(&outputs, &stem, is_jsonl, &options, &mut spool.rows())?;
         outputs.commit()
     };
@@ -143,10 +141,10 @@ fn missing(out: &Path, failed: &[(PathBuf, anyhow::Error)]) -> anyhow::Error {
 /// The name of the catalog at `out` without its extension, and whether it is JSON Lines.
 fn kind(out: &Path) -> Result<(String, bool)> {
     let end = out.extension().and_then(|end| end.to_str()).unwrap_or_default();
-    let stem = out.file_stem().and_then(|stem| stem.to_str());
+    let stem = out.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     match (stem, end) {
-        (Some(stem), "parquet") => Ok((stem.to_owned(), false)),
-        (Some(stem), "jsonl") => Ok((stem.to_owned(), true)),
+        (Some(stem), "parquet") => Ok((stem, false)),
+        (Some(stem), "jsonl") => Ok((stem, true)),
         _ => {
             let what = format!("{} is no name of a catalog", out.display());
             let hint = "it ends in .parquet or .jsonl";

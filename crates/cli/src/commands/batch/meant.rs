@@ -33,10 +33,16 @@ pub(super) fn meant(
     };
     let mut topics = Vec::new();
     for glob in std::mem::take(&mut args.records.topics) {
-        let found = selection::topics(manifest, std::slice::from_ref(&glob), true);
-        match is_meant(found.map(drop))? {
-            true => topics.push(glob),
-            false => missed.push(patterns::topic(&glob)),
+        let before = topics.len();
+        for glob in selection::listed(manifest, &glob) {
+            let glob = glob.to_owned();
+            let found = selection::topics(manifest, std::slice::from_ref(&glob), true);
+            if is_meant(found.map(drop))? {
+                topics.push(glob);
+            }
+        }
+        if topics.len() == before {
+            missed.push(patterns::topic(&glob));
         }
     }
     if topics.is_empty() && !missed.is_empty() {

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::{
     args::TimeChoice,
     clock::{Seconds, ShownClock},
-    human::{Count, counted},
+    human::{Count, counted, plain},
     opened::Opened,
     paint::Paint,
 };
@@ -51,8 +51,8 @@ impl<'o> Report<'o> {
         least: Severity,
         paint: Paint,
     ) -> io::Result<()> {
-        let name = &self.opened.input.name;
-        writeln!(out, "{}: {}", paint.bold(name), self.summary())?;
+        let name = plain(&self.opened.input.name);
+        writeln!(out, "{}: {}", paint.bold(&name), self.summary())?;
         for finding in self.findings.iter().filter(|f| f.code.severity >= least) {
             let severity = format!("{:7}", finding.code.severity);
             let severity = match finding.code.severity {
@@ -65,8 +65,8 @@ impl<'o> Report<'o> {
                 out,
                 "  {severity} {:24} {}{}{}",
                 finding.code.name,
-                topic.unwrap_or_default(),
-                finding.text,
+                plain(&topic.unwrap_or_default()),
+                plain(&finding.text),
                 self.place(finding)
             )?;
         }

@@ -23,10 +23,9 @@ use crate::{
     outcome::Outcome,
     progress, provenance, raw,
     terminal::say,
-    url,
 };
 
-/// Converts `input` into tables in the folder `place`, or into a track that is the file
+/// Converts `input` into tables in the folder `place`, or into the one file
 /// `place`.
 pub(super) fn run(
     input: &Path,
@@ -43,11 +42,11 @@ pub(super) fn run(
 
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
     let file = args.one_file();
-    let folder = file.map_or(place, url::parent);
     let is_stdout = args.is_stdout();
-    let outputs = match is_stdout {
-        true => interrupt::stdout(),
-        false => interrupt::outputs(folder, existing)?,
+    let outputs = match (is_stdout, file) {
+        (true, _) => interrupt::stdout(),
+        (_, Some(file)) => interrupt::one_file(file, existing).map_err(explained)?,
+        (_, None) => interrupt::outputs(place, existing)?,
     };
     let bar = progress::bar(name, opened.log.manifest().bytes, global);
     let progress = |bytes| bar.inc(bytes);
@@ -67,8 +66,10 @@ pub(super) fn run(
     let made = made.map_err(explained).with_context(|| name.clone())?;
     findings.add(opened.log.manifest(), &made.topics, &made.damage);
     findings.check(global.strict)?;
-    let has_sidecar =
-        !is_stdout && made.tables > 0 && sidecar::is_wanted(args.target());
+    let has_sidecar = !is_stdout
+        && file.is_none()
+        && made.tables > 0
+        && sidecar::is_wanted(args.target());
     let sidecar = match has_sidecar {
         true => sidecar::write(&outputs, existing, &provenance),
         false => Ok(None),

@@ -49,6 +49,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
                     every topic";
         return Err(Complaint::nothing("there are no points here").hint(hint).into());
     }
+    tables::check_file(args, manifest, &topics)?;
     let clock = ShownClock::new(manifest, args.clock.time())?;
     let (format, per) = meant(args);
     let (all, wanted) = (manifest.time, clock.range(args.records.from, args.end())?);
@@ -104,6 +105,8 @@ fn meant(args: &ConvertArgs) -> (PointFormat, Per) {
     let per = match args.points.per {
         Some(PerChoice::Scan) => Per::Scan,
         Some(PerChoice::Log) => Per::Log,
+        // One file holds all.
+        None if args.one_file().is_some() => Per::Log,
         None => per,
     };
     (format, per)

@@ -44,6 +44,6 @@ pub(super) fn write(
     };
     let mut text = serde_json::to_vec_pretty(&Sidecar { provenance, files })?;
     text.push(b'\n');
-    outputs.write(&name, &text)?;
+    outputs.write_last(&name, &text)?;
     Ok(Some(name))
 }

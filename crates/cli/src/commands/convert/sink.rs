@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    path::Path,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -44,7 +45,13 @@ pub(super) fn new(job: &Job<'_>, names: FileNames, room: Room) -> Box<dyn TableS
         Target::Mat => Box::new(MatSink::new(outputs, mat_file(job), told(), room)),
         Target::Arrow => Box::new(IpcSink::new(outputs, names, told(), room)),
         // What is made of others has a table beside its files.
-        _ => Box::new(CsvSink::new(outputs, names, CsvOptions::default())),
+        _ => {
+            let options = match job.args.csv_safe {
+                true => CsvOptions::default().without_formulas(),
+                false => CsvOptions::default(),
+            };
+            Box::new(CsvSink::new(outputs, names, options))
+        }
     }
 }
 
@@ -56,10 +63,10 @@ pub(super) fn room(manifest: &Manifest, topics: &TopicSet) -> Room {
 
 /// What the only file of a log is called.
 fn mat_file(job: &Job<'_>) -> String {
-    let file = job.args.one_file().and_then(|file| file.file_name()?.to_str());
+    let file = job.args.one_file().and_then(Path::file_name);
     let stem = || opened::stem_of(&job.opened.input);
     let named = || format!("{}.mat", stem().unwrap_or_else(|_| "log".to_owned()));
-    file.map_or_else(named, str::to_owned)
+    file.map_or_else(named, |file| file.to_string_lossy().into_owned())
 }
 
 /// What the files of topics are called.

@@ -23,7 +23,9 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     let (manifest, globs) = (job.opened.log.manifest(), &job.args.records.topics);
     let topics = selection::topics(manifest, globs, true)?;
     if job.args.is_stdout() {
-        check_one(manifest, &topics)?;
+        check_one(manifest, &topics, "one standard output", "")?;
+    } else if job.args.target() != Target::Mat {
+        check_file(job.args, manifest, &topics)?;
     }
     let room = sink::room(manifest, &topics);
     let sink = sink::new(job, sink::names(job), room);
@@ -33,8 +35,27 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     Ok(made)
 }
 
-/// Refuses several tables where one fits.
-fn check_one(manifest: &Manifest, topics: &TopicSet) -> Result<()> {
+/// Refuses several tables where OUT is one file.
+pub(super) fn check_file(
+    args: &ConvertArgs,
+    manifest: &Manifest,
+    topics: &TopicSet,
+) -> Result<()> {
+    let Some(file) = args.one_file() else { return Ok(()) };
+    let (shown, stem) = (file.display(), file.with_extension(""));
+    let target = args.target().name();
+    let folder =
+        format!("; -o {} --to {target} makes a folder of them", stem.display());
+    check_one(manifest, topics, &format!("{shown} is one file"), &folder)
+}
+
+/// Refuses several tables where one fits, because of `what_there_is`.
+fn check_one(
+    manifest: &Manifest,
+    topics: &TopicSet,
+    what_there_is: &str,
+    otherwise: &str,
+) -> Result<()> {
     let is_meant = |topic: &Topic| topic.records != Some(0);
     let topics =
         manifest.topics().filter(|(id, topic)| topics.contains(*id) && is_meant(topic));
@@ -42,10 +63,11 @@ fn check_one(manifest: &Manifest, topics: &TopicSet) -> Result<()> {
     if names.len() < 2 {
         return Ok(());
     }
-    let what = format!("{} tables, and one standard output", names.len());
+    let what = format!("{} tables, and {what_there_is}", names.len());
     let some = names.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
     let more = if names.len() > 4 { ", …" } else { "" };
-    Err(Complaint::misuse(what).hint(format!("--topic names one: {some}{more}")).into())
+    let hint = format!("--topic names one: {some}{more}{otherwise}");
+    Err(Complaint::misuse(what).hint(hint).into())
 }
 
 /// Writes the tables of `topics` into `sink`.
@@ -72,7 +94,9 @@ pub(super) fn write_into(
         progress: job.progress,
     };
     let report = to_tables(log, &table_job, &sink)?;
-    if args.is_stdout() && sink.tables.load(Ordering::Relaxed) == 0 {
+    let is_table = args.one_file().is_some() && args.target() != Target::Mat;
+    let is_one = args.is_stdout() || is_table;
+    if is_one && sink.tables.load(Ordering::Relaxed) == 0 {
         begin_one(job, &table_job, &sink)?;
     }
     let rows_of = sink.rows_of();

@@ -57,10 +57,8 @@ pub(super) fn write(job: &Job<'_>, file: Option<&Path>) -> Result<Made> {
         sink = sink.with_modes(modes);
     }
     if let Some(file) = file {
-        let name = file.file_name().and_then(|name| name.to_str());
-        let odd = || format!("{} cannot be the name of a track", file.display());
-        let name = name.ok_or_else(|| Complaint::misuse(odd()))?;
-        sink = sink.with_name(name.to_owned());
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        sink = sink.with_name(name.into_owned());
     }
     let counting = Counted::new(&sink);
     let table_job = TableJob {

@@ -22,9 +22,10 @@ use crate::{
 /// Where the facts begin.
 const INDENT: usize = 14;
 
-/// Writes what is known of `opened`.
+/// Writes the description of `opened` under the name `name`.
 pub(super) fn write(
     out: &mut dyn Write,
+    name: &str,
     opened: &Opened,
     findings: &mut Findings,
     more: &More,
@@ -33,7 +34,8 @@ pub(super) fn write(
     let manifest = opened.log.manifest();
     let packed =
         opened.input.packing.map(|packing| format!(", from {}", packing.name()));
-    let name = paint.bold(&opened.input.name);
+    let name = plain(name);
+    let name = paint.bold(&name);
     let (format, bytes) = (&manifest.format, Bytes(manifest.bytes));
     writeln!(out, "{name}  {format}, {bytes}{}", packed.unwrap_or_default())?;
     let mut facts = Facts { out, paint };
@@ -49,14 +51,14 @@ pub(super) fn write(
     facts.counts(manifest)?;
     for (name, text) in lidars::layout(manifest).iter().chain(&lidars::lines(manifest))
     {
-        facts.line(name, &plain(text))?;
+        facts.line(name, text)?;
     }
     if let Some(health) = &more.health {
         facts.health(manifest, health)?;
     }
     if !findings.list().is_empty() {
         let summary = findings.summary();
-        facts.line("damage", &paint.yellow(&summary))?;
+        facts.warning("damage", &summary)?;
         for line in findings.lines() {
             facts.line("", &line)?;
         }
@@ -83,7 +85,15 @@ struct Facts<'o> {
 impl Facts<'_> {
     fn line(&mut self, name: &str, text: &str) -> io::Result<()> {
         let padding = " ".repeat(INDENT.saturating_sub(2 + name.chars().count()));
-        writeln!(self.out, "  {}{padding}{text}", self.paint.dim(name))
+        let (name, text) = (plain(name), plain(text));
+        writeln!(self.out, "  {}{padding}{text}", self.paint.dim(&name))
+    }
+
+    /// A line that warns.
+    fn warning(&mut self, name: &str, text: &str) -> io::Result<()> {
+        let padding = " ".repeat(INDENT.saturating_sub(2 + name.chars().count()));
+        let (name, text) = (self.paint.dim(name), plain(text));
+        writeln!(self.out, "  {name}{padding}{}", self.paint.yellow(&text))
     }
 
     fn times(&mut self, manifest: &Manifest) -> io::Result<()> {
@@ -131,7 +141,7 @@ impl Facts<'_> {
         let known = FIRST.iter().filter_map(|key| system.get_key_value(*key));
         let others = system.iter().filter(|(key, _)| !FIRST.contains(&key.as_str()));
         for (key, value) in known.chain(others) {
-            self.line(key, &plain(&value.to_string()))?;
+            self.line(key, &value.to_string())?;
         }
         Ok(())
     }
@@ -189,11 +199,11 @@ impl Facts<'_> {
             let is_indexed =
                 manifest.metadata.get("indexed") == Some(&Value::Bool(true));
             let index = if is_indexed { "" } else { ", without a sound index" };
-            self.line("version", &format!("{}{index}", plain(version)))?;
+            self.line("version", &format!("{version}{index}"))?;
         }
         self.encryption(manifest)?;
         let text = |key: &str| match manifest.metadata.get(key) {
-            Some(Value::Text(text)) if !text.is_empty() => Some(plain(text)),
+            Some(Value::Text(text)) if !text.is_empty() => Some(text.clone()),
             _ => None,
         };
         if manifest.format == "mcap" {
@@ -218,7 +228,7 @@ impl Facts<'_> {
             return Ok(());
         };
         let fact = |name| match facts.get(name) {
-            Some(Value::Text(text)) => plain(text),
+            Some(Value::Text(text)) => text.clone(),
             _ => String::new(),
         };
         let whose = match fact("user") {

@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use crate::{
     args::{GlobalArgs, ParamsFormat},
-    commands::params::{Shown, cell, open, or_nothing, value},
-    human::counted,
+    commands::params::{Names, Shown, cell, open, or_nothing, value, width},
+    human::{counted, plain},
     outcome::Outcome,
     terminal::{self, say},
 };
@@ -28,6 +28,7 @@ struct Difference {
 /// Writes the parameters of which the values differ, or which only one log has.
 pub(super) fn run(
     files: [&PathBuf; 2],
+    globs: &[String],
     initial: bool,
     format: ParamsFormat,
     global: &GlobalArgs,
@@ -35,7 +36,10 @@ pub(super) fn run(
     let (a, a_findings) = open(files[0], global)?;
     let (b, b_findings) = open(files[1], global)?;
     let (a, b) = (values(&a, initial), values(&b, initial));
-    let names: BTreeSet<&str> = a.keys().chain(b.keys()).map(String::as_str).collect();
+    let all: BTreeSet<&str> = a.keys().chain(b.keys()).map(String::as_str).collect();
+    let wanted = Names::new(globs, all.iter().copied())?;
+    let names: BTreeSet<&str> =
+        all.into_iter().filter(|name| wanted.is_wanted(name)).collect();
     let mut differences = BTreeMap::new();
     for name in &names {
         let (a, b) = (a.get(*name).copied(), b.get(*name).copied());
@@ -57,8 +61,10 @@ pub(super) fn run(
             }
         }
         _ => {
-            let width = differences.keys().map(|name| name.len()).max().unwrap_or(0);
-            for (name, Difference { a, b }) in &differences {
+            let names: Vec<String> =
+                differences.keys().map(|name| plain(name)).collect();
+            let width = width(&names);
+            for (Difference { a, b }, name) in differences.values().zip(names) {
                 let [a, b] = [a, b].map(|value| match value {
                     Some(_) => shown(*value),
                     None => "-".to_owned(),

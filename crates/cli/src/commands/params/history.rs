@@ -8,8 +8,9 @@ use logtool_ulog::{ParameterValue, UlogLog};
 use crate::{
     args::{ParamsArgs, ParamsFormat},
     clock::ShownClock,
-    commands::params::{Shown, cell, is_non_default, or_nothing},
+    commands::params::{Names, Shown, cell, is_non_default, or_nothing, width},
     complaint::Complaint,
+    human::plain,
     terminal,
 };
 
@@ -20,9 +21,11 @@ pub(super) fn write(
     clock: &ShownClock,
     format: ParamsFormat,
 ) -> Result<()> {
-    let parameters = log.header().parameters.iter();
-    let wanted = parameters
-        .filter(|(_, parameter)| !args.non_default || is_non_default(parameter, false));
+    let all = &log.header().parameters;
+    let names = Names::new(&args.names, all.keys().map(String::as_str))?;
+    let wanted = all.iter().filter(|(name, parameter)| {
+        names.is_wanted(name) && (!args.non_default || is_non_default(parameter, false))
+    });
     let mut changes = Vec::new();
     for (name, parameter) in wanted {
         let mut before: Option<ParameterValue> = parameter.initial;
@@ -41,8 +44,10 @@ pub(super) fn write(
             return Err(Complaint::misuse(what).hint(hint).into());
         }
         ParamsFormat::Text => {
-            let width = changes.iter().map(|change| change.2.len()).max().unwrap_or(0);
-            for (_, time, name, old, new) in changes {
+            let names: Vec<String> =
+                changes.iter().map(|change| plain(change.2)).collect();
+            let width = width(&names);
+            for ((_, time, _, old, new), name) in changes.into_iter().zip(names) {
                 let (time, old, new) = (clock.text(time), or_nothing(old), Shown(new));
                 writeln!(out, "[{time}] {name:width$}  {old:>12} → {new}")?;
             }

@@ -10,7 +10,10 @@ use serde_json::value::RawValue;
 use crate::{
     args::{GlobalArgs, ParamsArgs, ParamsFormat},
     clock::ShownClock,
-    commands::params::{Shown, cell, is_non_default, or_nothing, type_name, value},
+    commands::params::{
+        Names, Shown, cell, is_non_default, or_nothing, type_name, value, width,
+    },
+    human::plain,
     terminal::{self, say},
 };
 
@@ -40,8 +43,10 @@ pub(super) fn write(
     global: &GlobalArgs,
 ) -> Result<()> {
     let all = &log.header().parameters;
-    let wanted = all.iter().filter(|(_, parameter)| {
-        !args.non_default || is_non_default(parameter, args.initial)
+    let names = Names::new(&args.names, all.keys().map(String::as_str))?;
+    let wanted = all.iter().filter(|(name, parameter)| {
+        names.is_wanted(name)
+            && (!args.non_default || is_non_default(parameter, args.initial))
     });
     let shown = wanted.filter_map(|(name, parameter)| {
         Some((name.as_str(), parameter, value(parameter, args.initial)?))
@@ -56,8 +61,10 @@ pub(super) fn write(
     let mut out = terminal::stdout();
     match format {
         ParamsFormat::Text => {
-            let width = shown.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
-            for (name, parameter, value) in shown {
+            let names: Vec<String> =
+                shown.iter().map(|(name, ..)| plain(name)).collect();
+            let width = width(&names);
+            for ((_, parameter, value), name) in shown.into_iter().zip(names) {
                 write!(out, "{name:width$}  {:>12}", Shown(value))?;
                 match parameter.setup_default.or(parameter.system_default) {
                     Some(default) if default != value => {
@@ -97,6 +104,7 @@ pub(super) fn write(
                     ParameterValue::Int(_) => 6,
                     ParameterValue::Float(_) => 9,
                 };
+                let name = plain(name); // a line of a file must stay one line
                 writeln!(out, "1\t1\t{name}\t{}\t{kind}", Shown(value))?;
             }
         }

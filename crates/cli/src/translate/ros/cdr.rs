@@ -53,8 +53,8 @@ pub(in crate::translate) fn cdr(
     }
     if translations.is_empty() && !warnings.is_empty() {
         let what = "no topic can be one of messages of ROS 1, which bags have";
-        let why = warnings.join("\n").replace("left out: ", "");
-        return Err(Complaint::new(format!("{what}\n{why}")).into());
+        let why = warnings.join("; ").replace("left out: ", "");
+        return Err(Complaint::new(format!("{what}; {why}")).into());
     }
     let Moved { nanos, is_unix } = moved;
     let log = TranslatedLog::new(log, translations, nanos, is_unix).with_streams();

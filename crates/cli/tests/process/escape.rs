@@ -1,0 +1,112 @@
+//! Tests that printed text does not act on the terminal: names of files, topics and fields,
+//! messages, and arguments.
+
+use std::fs;
+
+use crate::{
+    bytes,
+    program::{Folder, Run},
+};
+
+/// A name that clears the screen, starts a line and turns the direction of text.
+const NAME: &str = "a\u{1b}[2J\nb\u{202e}c\u{9b}1m.ulg";
+
+/// How it is shown.
+const SHOWN: &str = "a\\u{1b}[2J\\nb\\u{202e}c\\u{9b}1m.ulg";
+
+/// That nothing that was printed acts on a terminal, apart from line ends.
+#[track_caller]
+fn is_plain(run: &Run) {
+    let acts =
+        |c: char| c != '\n' && (c.is_control() || "\u{202e}\u{2066}".contains(c));
+    assert!(!run.stdout.contains(acts) && !run.stderr.contains(acts), "{run:?}");
+}
+
+#[test]
+fn names_of_files_are_escaped() {
+    let folder = Folder::new();
+    folder.write(NAME, &bytes::cut_log());
+    for args in [
+        &["info", NAME][..],
+        &["check", NAME],
+        &["cat", NAME, "--format", "text"],
+        &["convert", NAME, "-o", "tables"],
+        &["filter", NAME, "-o", "x\u{1b}.ulg"],
+        &["repair", NAME, "-o", "y\u{1b}.ulg"],
+        &["plot", NAME, "att.x", "-o", "x.svg"],
+        &["report", NAME, "-o", "x.html"],
+        &["messages", NAME],
+        &["batch", NAME, "-o", "set"],
+        &["index", NAME, "-o", "index.jsonl"],
+    ] {
+        let run = folder.run(args);
+        is_plain(&run);
+        let printed = format!("{}{}", run.stdout, run.stderr);
+        assert!(printed.contains("\\u{1b}"), "{args:?}: {run:?}");
+    }
+    let gone = folder.run(&["info", "no\u{1b}]0;x\u{7}.ulg"]);
+    is_plain(&gone);
+    gone.ended(1, &["no\\u{1b}]0;x\\u{7}.ulg"]);
+    let page = fs::read_to_string(folder.path().join("x.html")).unwrap();
+    assert!(page.contains("\\u{1b}[2J"), "{SHOWN}");
+}
+
+#[test]
+fn what_was_typed_is_escaped() {
+    let folder = Folder::with(&bytes::log());
+    for args in [
+        &["fly\u{1b}[2J"][..],
+        &["info", "--\u{1b}[2J"],
+        &["cat", "flight.ulg", "-t", "\u{1b}[2J"],
+        &["cat", "flight.ulg", "--from", "\u{1b}[2J"],
+        &["params", "flight.ulg", "\u{1b}[2J"],
+        &["convert", "flight.ulg", "-o", "x.x\u{1b}[2J"],
+        &["man", "\u{1b}[2J"],
+    ] {
+        let run = folder.run(args);
+        is_plain(&run);
+        assert!(run.status != 0, "{run:?}");
+        // The library that goes through the command line drops what acts on a terminal.
+        let is_shown = run.stderr.contains("\\u{1b}[2J");
+        assert!(is_shown || run.stderr.contains("--help"), "{run:?}");
+    }
+}
+
+#[test]
+fn names_and_texts_in_logs_are_escaped() {
+    let folder = Folder::with(&bytes::log_of_field("x\u{1b}[2J\u{202e}"));
+    for args in [
+        &["cat", "flight.ulg", "--format", "text"][..],
+        &["schema", "flight.ulg"],
+        &["info", "flight.ulg"],
+        &["check", "flight.ulg"],
+        &["convert", "flight.ulg", "-o", "x", "--field", "y"],
+    ] {
+        is_plain(&folder.run(args));
+    }
+}
+
+#[test]
+fn a_report_names_the_file_and_not_its_folder() {
+    let folder = Folder::new();
+    let path = folder.write("secret-folder/flight.ulg", &bytes::cut_log());
+    let path = path.to_str().unwrap();
+    folder.run(&["report", path, "-o", "x.html"]).ended(3, &["secret-folder"]);
+    let page = folder.read("x.html");
+    assert!(page.contains("flight.ulg") && !page.contains("secret-folder"));
+}
+
+#[test]
+fn csv_for_spreadsheets_has_no_formulas() {
+    let mut log = bytes::log();
+    let payload = [&[b'6'][..], &3_100_000_u64.to_le_bytes(), b"=cmd|'/c calc'!A1"];
+    log.extend(bytes::message(b'L', &payload.concat()));
+    let folder = Folder::with(&log);
+    let rows = |args: &[&str]| {
+        let convert =
+            ["convert", "-q", "flight.ulg", "-o", "-", "-t", "logged_strings"];
+        folder.run(&[&convert[..], args].concat()).succeeded().stdout
+    };
+    assert!(rows(&[]).contains(",=cmd|"));
+    assert!(rows(&["--csv-safe"]).contains(",'=cmd|"));
+}

@@ -1,0 +1,124 @@
+//! Tests of selections: lists of topics, names of formats and clocks, names of parameters,
+//! and empty selections.
+
+use crate::{
+    bytes::{self, att, message},
+    program::Folder,
+};
+
+/// A log with the topics `att`, `bat` and one whose name has a comma.
+fn log_with_comma() -> Vec<u8> {
+    let mut log = bytes::definitions();
+    log.extend(message(b'F', b"a,b:uint64_t timestamp;float x;"));
+    log.extend(message(b'A', &[&[0, 3, 0][..], b"a,b"].concat()));
+    log.extend(att(0, 1_000_000, 0.5));
+    log.extend(att(1, 1_500_000, 1.5));
+    log.extend(att(3, 2_000_000, 2.5));
+    log
+}
+
+#[test]
+fn a_list_of_topics_is_split_at_commas_unless_a_topic_is_called_so() {
+    let folder = Folder::with(&log_with_comma());
+    let topics = |list: &str| {
+        let run = folder.run(&["cat", "flight.ulg", "-t", list]).succeeded();
+        let topic =
+            |line: serde_json::Value| line["topic"].as_str().unwrap().to_owned();
+        run.json_lines().into_iter().map(topic).collect::<Vec<_>>()
+    };
+    assert_eq!(topics("att.0,bat"), ["att"]);
+    assert_eq!(topics("att.0, att.1"), ["att", "att.1"]);
+    assert_eq!(topics("a,b"), ["a,b"]);
+    assert_eq!(topics("a?b,att.1"), ["att.1", "a,b"]);
+    folder.run(&["cat", "flight.ulg", "-t", "att,gps"]).ended(1, &["topic `gps`"]);
+    folder
+        .run(&["batch", "flight.ulg", "-o", "set", "-t", "att,nothing"])
+        .ended(0, &[]);
+    assert!(folder.list("set").contains(&"att".to_owned()), "{:?}", folder.list("set"));
+}
+
+#[test]
+fn names_of_formats_and_clocks_are_the_same_in_capitals() {
+    let folder = Folder::with(&bytes::log());
+    folder.run(&["convert", "flight.ulg", "-o", "a", "--to", "CSV"]).ended(0, &[]);
+    assert!(folder.list("a").contains(&"flight_att_0.csv".to_owned()));
+    let lower = folder.run(&["cat", "flight.ulg", "--time", "relative"]).succeeded();
+    let upper = folder.run(&["cat", "flight.ulg", "--time", "Relative"]).succeeded();
+    assert_eq!(upper.stdout, lower.stdout);
+    let json = folder.run(&["params", "flight.ulg", "--format", "JSON"]).succeeded();
+    assert!(json.stdout.starts_with('{'));
+    folder.run(&["messages", "flight.ulg", "--level", "Warning"]).succeeded();
+}
+
+#[test]
+fn messages_can_be_selected_by_time() {
+    let folder = Folder::with(&bytes::log());
+    let messages = |args: &[&str]| {
+        folder.run(&[&["messages", "flight.ulg"], args].concat()).stdout
+    };
+    assert!(messages(&["--from", "2"]).ends_with("WARN   low battery\n"));
+    assert!(!messages(&["--from", "2"]).contains("ready"));
+    assert!(messages(&["--to", "2"]).contains("ready"));
+    assert!(!messages(&["--to", "2"]).contains("battery"));
+    let none = folder.run(&["messages", "flight.ulg", "--from", "1h"]);
+    none.ended(0, &["flight.ulg: no messages are selected"]);
+}
+
+#[test]
+fn parameters_are_selected_by_name() {
+    let folder = Folder::with(&bytes::log());
+    let names = |args: &[&str]| {
+        let run = folder.run(&[&["params", "flight.ulg"], args].concat()).succeeded();
+        let name = |line: &str| line.split(',').next().unwrap().to_owned();
+        run.stdout.lines().skip(1).map(name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&["gain"]), ["GAIN"]);
+    assert_eq!(names(&["*N*"]), ["COUNT", "GAIN"]);
+    assert_eq!(names(&["C?UNT", "GAIN"]), ["COUNT", "GAIN"]);
+    folder.run(&["params", "flight.ulg", "GIAN"]).ended(1, &["`GIAN`", "`GAIN`"]);
+    folder.write("before.ulg", &bytes::definitions());
+    let diff = ["params", "diff", "before.ulg", "flight.ulg", "GAIN"];
+    let diff = folder.run(&diff);
+    assert_eq!((diff.status, &*diff.stdout), (0, ""), "{diff:?}");
+    assert!(diff.stderr.contains("0 of 1 parameter differ"), "{diff:?}");
+}
+
+#[test]
+fn an_empty_selection_is_reported() {
+    let folder = Folder::with(&bytes::log());
+    let late = ["--from", "1h"];
+    let run = |args: &[&str]| folder.run(&[args, &late].concat());
+    run(&["cat", "flight.ulg"]).ended(0, &["no records are selected"]);
+    run(&["filter", "flight.ulg", "-o", "a.ulg"])
+        .ended(0, &["no records are selected"]);
+    run(&["convert", "flight.ulg", "-o", "a.mcap"])
+        .ended(0, &["no records are selected"]);
+    run(&["convert", "flight.ulg", "-o", "a"]).ended(0, &["nothing is written"]);
+    let quiet = folder.run(&["cat", "-q", "flight.ulg", "--from", "1h"]).succeeded();
+    assert_eq!(quiet.stdout, "");
+}
+
+#[test]
+fn a_manual_page_is_printed_and_files_are_written_with_an_option_only() {
+    let folder = Folder::new();
+    let page = folder.run(&["man", "convert"]).succeeded();
+    assert!(page.stdout.contains(".TH logtool-convert 1"), "{}", &page.stdout[..200]);
+    assert_eq!(folder.list("."), [""; 0]);
+    folder.run(&["man", "conver"]).ended(2, &["`conver`", "`convert`"]);
+    assert_eq!(folder.list("."), [""; 0]);
+}
+
+#[test]
+fn commands_of_other_programs_are_known() {
+    let folder = Folder::new();
+    for (typed, ours) in [
+        ("ls", "info"),
+        ("du", "info"),
+        ("recover", "repair"),
+        ("reindex", "repair"),
+        ("doctor", "check"),
+        ("export", "convert"),
+    ] {
+        folder.run(&[typed]).ended(2, &[typed, &format!("'{ours}'")]);
+    }
+}
