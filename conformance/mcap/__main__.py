@@ -14,6 +14,7 @@ from pathlib import Path
 import foxglove
 import lidar
 import ros2
+import ros2_names
 import ros2_types
 import typed
 import ulog
@@ -198,6 +199,7 @@ def main():
                 typed.check(folder, tally)
                 foxglove.check(folder, tally)
                 ros2_types.check(folder, tally)
+                ros2_names.check(folder, tally)
             print("\n".join(tally.lines))
             passed, failed = passed + tally.passed, failed + tally.failed
     print(f"MCAP: {passed} checks passed, {failed} failed")

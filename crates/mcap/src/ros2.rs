@@ -61,8 +61,14 @@ impl Translation {
                 Ok(Self {
                     type_name: described.definition.ros2_name(),
                     definition: described.definition.ros2_text()?,
-                    transcoder: Transcoder::of_ros1(&described.layout)?,
-                    remark: remark(topic, &described.definition.ros2_misnamed()),
+                    transcoder: match described.definition.is_log() {
+                        true => Transcoder::of_logs(),
+                        false => Transcoder::of_ros1(&described.layout)?,
+                    },
+                    remark: match described.definition.is_log() {
+                        true => Some(log_remark(topic)),
+                        false => remark(topic, &described.definition.ros2_misnamed()),
+                    },
                 })
             });
         translation.map(Some).map_err(|why| {
@@ -73,6 +79,15 @@ impl Translation {
             Error::new(why.kind(), what)
         })
     }
+}
+
+/// Returns the fields of log messages that are left out for ROS 2, as a sentence.
+fn log_remark(topic: &Topic) -> String {
+    let label = topic.label();
+    format!(
+        "the topic {label:?}: frame_id and topics are left out, because rcl_interfaces/msg/Log \
+         does not have them"
+    )
 }
 
 /// What is to be told of a topic with such names.

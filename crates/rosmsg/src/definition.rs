@@ -121,10 +121,25 @@ impl Definition {
     pub fn ros1_from_ros2(type_name: &str, text: &str) -> Result<Self> {
         let mut types = text::parse(type_name, text, line::parse_ros2)?;
         ros2::understand(&mut types);
+        if let Some(time) = types.first().and_then(ros2::ros1_time) {
+            return known::by_name(time)
+                .ok_or_else(|| malformed("no messages of times"));
+        }
         let own = Self { types: ros1::rewrite(&types)? };
         let layout = own.layout()?;
+        if own.name() == ros2::LOG.1 && layout == Self::ros2_log()?.layout()? {
+            return known::by_name(ros2::LOG.0)
+                .ok_or_else(|| malformed("no log messages"));
+        }
         let is_same = |common: &Self| common.layout().is_ok_and(|of| of == layout);
         Ok(known::by_name(own.name()).filter(is_same).unwrap_or(own))
+    }
+
+    /// `rcl_interfaces/Log` with the times of ROS 1.
+    fn ros2_log() -> Result<Self> {
+        let mut types = text::parse(ros2::LOG.1, ros2::LOG_TEXT, line::parse_ros2)?;
+        ros2::understand(&mut types);
+        Ok(Self { types: ros1::rewrite(&types)? })
     }
 
     /// What the type is called, as `sensor_msgs/Imu`.
@@ -134,7 +149,14 @@ impl Definition {
 
     /// What ROS 2 calls the type, as `sensor_msgs/msg/Imu`.
     pub fn ros2_name(&self) -> String {
-        ros2::name(self.name())
+        ros2::name(if self.is_log() { ros2::LOG.1 } else { self.name() })
+    }
+
+    /// Whether it is `rosgraph_msgs/Log` as ROS 1 defines it, which has other fields and
+    /// levels in ROS 2.
+    pub fn is_log(&self) -> bool {
+        let common = || known::by_name(ros2::LOG.0)?.layout().ok();
+        self.name() == ros2::LOG.0 && self.layout().ok() == common()
     }
 
     /// The definition as ROS 2 has it (`ros2msg`), of what was parsed as one of ROS 1.
@@ -143,6 +165,9 @@ impl Definition {
     ///
     /// `Malformed` where a type is missing, or contains itself.
     pub fn ros2_text(&self) -> Result<String> {
+        if self.is_log() {
+            return Ok(ros2::LOG_TEXT.to_owned());
+        }
         ros2::text(&self.types)
     }
 
@@ -168,7 +193,7 @@ impl Definition {
         if definition.types.iter().any(is_changed) {
             return None;
         }
-        definition.ros2_text().ok()
+        (!definition.is_log()).then(|| definition.ros2_text().ok())?
     }
 
     /// What records of the type look like.

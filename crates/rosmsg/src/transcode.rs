@@ -70,6 +70,12 @@ impl Transcoder {
         Self::new(layout, true)
     }
 
+    /// For `rosgraph_msgs/Log` of ROS 1 and `rcl_interfaces/Log` in CDR, which has no
+    /// `frame_id` and no `topics`, and levels from 10 to 50.
+    pub fn of_logs() -> Self {
+        Self { program: Program::of_logs(), beyond: AtomicU64::new(0) }
+    }
+
     /// For messages that have the same fields in CDR as in `layout`.
     ///
     /// # Errors

@@ -137,6 +137,34 @@ fn an_empty_definition_of_a_common_type_is_that_of_the_type() {
     );
 }
 
+#[test]
+fn log_messages_of_nodes_become_those_of_ros_2() {
+    let Some(log) = case("rosout_ros2.mcap") else { return };
+    let folder = Folder::new();
+    // The sample has the messages of ROS 1 in CDR: first a bag, as the reports were made of.
+    folder.run(&["convert", &log, "-o", "rosout.bag"]).ended(0, &[]);
+    let left_out = "frame_id and topics are left out";
+    folder
+        .run(&["convert", "rosout.bag", "--ros2", "-o", "new.mcap"])
+        .ended(0, &[left_out]);
+    let topic = &info(&folder, "new.mcap")["topics"][0];
+    assert_eq!(topic["type_name"], "rcl_interfaces/msg/Log");
+    let lines = cat(&folder, "new.mcap");
+    assert_eq!(lines.len(), 200);
+    let wanted = json!({
+        "stamp": 1_699_999_999_999_500_000_i64, "level": 20, "name": "/node",
+        "msg": "periodic message 0", "file": "node.cpp", "function": "main", "line": 42,
+    });
+    assert_eq!(lines[0], ("/rosout".into(), wanted));
+    let messages = folder.run(&["messages", "--json", "new.mcap"]).succeeded();
+    assert_eq!(messages.json_lines()[0]["level"], "info");
+    // And back.
+    folder.run(&["convert", "new.mcap", "-o", "back.bag"]).ended(0, &[]);
+    let topic = &info(&folder, "back.bag")["topics"][0];
+    assert_eq!(topic["type_name"], "rosgraph_msgs/Log");
+    assert_eq!(cat(&folder, "back.bag")[0].1["level"], 2);
+}
+
 /// Every eighth file of the suite, which has 416; `conformance/mcap/suite.py` compares all.
 #[test]
 fn the_conformance_suite_of_the_format_is_sound() {

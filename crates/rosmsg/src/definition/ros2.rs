@@ -10,8 +10,12 @@
 //! | `D` `K` `R` `P` of `sensor_msgs/CameraInfo` | `d` `k` `r` `p` |
 //! | `T` of `stereo_msgs/DisparityImage` | `t` |
 //! | `tf/tfMessage` | `tf2_msgs/TFMessage`, which has the same field |
+//! | `uuid_msgs/UniqueID` | `unique_identifier_msgs/UUID`, which has the same field |
+//! | `std_msgs/Time`, `Duration` | `builtin_interfaces/Time`, `Duration` |
+//! | `rosgraph_msgs/Log` | `rcl_interfaces/Log`, without `frame_id` and `topics`, with other levels |
 //!
-//! (ROS 2's packages of those names; rosbags' converter for `tfMessage`.) Other names of
+//! (ROS 2's packages of those names; their mapping rules for ros1_bridge; rosbags'
+//! converter for `tfMessage`.) Other names of
 //! fields are kept, though ROS 2 itself wants them in lower case: see [`names`].
 
 pub(super) mod names;
@@ -46,13 +50,65 @@ const TIMES: [(&str, &str, &str); 2] = [
 /// The only field of a type that has none.
 const DUMMY: &str = "structure_needs_at_least_one_member";
 
-/// What ROS 2 calls the type that ROS 1 calls `name`.
+/// Types that have another name in ROS 2, and the same bytes.
+const RENAMED_TYPES: [(&str, &str); 4] = [
+    ("tf/tfMessage", "tf2_msgs/TFMessage"),
+    ("uuid_msgs/UniqueID", "unique_identifier_msgs/UUID"),
+    ("std_msgs/Time", "builtin_interfaces/Time"),
+    ("std_msgs/Duration", "builtin_interfaces/Duration"),
+];
+
+/// The log messages of nodes in ROS 1 and in ROS 2.
+pub(super) const LOG: (&str, &str) = ("rosgraph_msgs/Log", "rcl_interfaces/Log");
+
+/// The definition of `rcl_interfaces/Log`, without comments.
+pub(super) const LOG_TEXT: &str = "\
+byte DEBUG=10
+byte INFO=20
+byte WARN=30
+byte ERROR=40
+byte FATAL=50
+builtin_interfaces/Time stamp
+uint8 level
+string name
+string msg
+string file
+string function
+uint32 line
+================================================================================
+MSG: builtin_interfaces/Time
+int32 sec
+uint32 nanosec
+";
+
+/// Returns the name that a definition of ROS 2 has for the type `name` of ROS 1.
+pub(super) fn type_name(name: &str) -> &str {
+    let renamed = RENAMED_TYPES.iter().find(|(ros1, _)| *ros1 == name);
+    renamed.map_or(name, |(_, ros2)| ros2)
+}
+
+/// Returns the name that ROS 2 has for the type `name` of ROS 1, with `msg`.
 pub(super) fn name(name: &str) -> String {
-    match name.split_once('/') {
-        Some(("tf", "tfMessage")) => "tf2_msgs/msg/TFMessage".to_owned(),
+    match type_name(name).split_once('/') {
         Some((package, of)) => format!("{package}/msg/{of}"),
         None => name.to_owned(),
     }
+}
+
+/// Returns the type of ROS 1 whose messages are those of `of`, a time of ROS 2.
+pub(super) fn ros1_time(of: &MessageType) -> Option<&'static str> {
+    let renamed = RENAMED_TYPES.iter().find(|(_, ros2)| *ros2 == of.name);
+    let is_time = TIMES.iter().any(|(_, ros2, _)| *ros2 == of.name) && is_time(of);
+    renamed.filter(|_| is_time).map(|(ros1, _)| *ros1)
+}
+
+/// Returns the time of ROS 1 that is the only field of `of`, if ROS 2 has the time itself in
+/// its place.
+fn only_time(of: &MessageType) -> Option<usize> {
+    let [field] = of.fields.as_slice() else { return None };
+    let is_time = ["std_msgs/Time", "std_msgs/Duration"].contains(&of.name.as_str());
+    let found = TIMES.iter().position(|(ros1, ..)| *ros1 == field.type_text);
+    found.filter(|_| is_time)
 }
 
 /// The definition of the first of `types`, which are of ROS 1, in ROS 2.
@@ -65,8 +121,15 @@ pub(super) fn text(types: &[MessageType]) -> Result<String> {
     let (mut seen, mut next) = (HashSet::from([0]), vec![0]);
     while let Some(index) = next.pop() {
         let Some(of) = types.get(index) else { continue };
+        if let Some(time) = only_time(of) {
+            match index {
+                0 => text.push_str(TIMES[time].2),
+                _ => times[time] = true,
+            }
+            continue;
+        }
         if index > 0 {
-            behind(&mut text, &of.name);
+            behind(&mut text, type_name(&of.name));
         }
         of.constants.iter().for_each(|constant| text.push_str(&line(constant)));
         let mut inner_types = Vec::new();
@@ -74,7 +137,7 @@ pub(super) fn text(types: &[MessageType]) -> Result<String> {
             let base = match scope.base(index, field)? {
                 Base::Type(inner) => {
                     inner_types.push(inner);
-                    types.get(inner).map_or("", |inner| inner.name.as_str())
+                    types.get(inner).map_or("", |inner| type_name(&inner.name))
                 }
                 Base::BuiltIn(_) if field.base == "char" => "uint8",
                 Base::BuiltIn(_) => {

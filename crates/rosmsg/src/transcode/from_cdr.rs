@@ -4,7 +4,7 @@ use crate::{
     cut::{Encoding, FieldCut},
     transcode::{
         CdrRemainder, most_bytes,
-        program::{Op, Program, Times},
+        program::{LOG_LEVELS, Op, Program, Times},
     },
 };
 
@@ -48,7 +48,12 @@ impl Reading<'_> {
                 }
                 Op::Time { is_signed } => self.time(is_signed)?,
                 Op::Text => self.text()?,
-                Op::Seq => {
+                Op::LogLevel => {
+                    let level = self.cut.u8()?;
+                    let known = LOG_LEVELS.iter().find(|(_, ros2)| *ros2 == level);
+                    self.out.push(known.map_or(level, |(ros1, _)| *ros1));
+                }
+                Op::Seq | Op::AbsentText | Op::AbsentTexts => {
                     (self.out.len() < self.limit).then_some(())?;
                     self.out.extend_from_slice(&[0; 4]);
                 }

@@ -34,7 +34,17 @@ pub(super) enum Op {
     Seq,
     /// A byte that is only there in CDR.
     Dummy,
+    /// A text that is not there in CDR.
+    AbsentText,
+    /// A list of texts that is not there in CDR.
+    AbsentTexts,
+    /// The level of a log message, which the two versions number differently.
+    LogLevel,
 }
+
+/// The levels of log messages in ROS 1 and in ROS 2: debug, info, warning, error, fatal.
+pub(super) const LOG_LEVELS: [(u8, u8); 5] =
+    [(1, 10), (2, 20), (4, 30), (8, 40), (16, 50)];
 
 /// How often something is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +69,15 @@ impl Program {
         let mut making = Making { ops: Vec::new(), steps: 0, border: 0, is_of_ros1 };
         making.layout(layout)?;
         Ok(Self { ops: making.ops })
+    }
+
+    /// The steps from `rosgraph_msgs/Log` to `rcl_interfaces/Log`, in the order of the fields.
+    pub(super) fn of_logs() -> Self {
+        let header = [Op::Seq, Op::Time { is_signed: false }, Op::AbsentText];
+        let texts = [Op::Text; 4]; // the name, the message, the file and the function
+        let line = Op::Numbers { size: 4, count: 1 };
+        let rest = [&texts[..], &[line, Op::AbsentTexts]].concat();
+        Self { ops: [&header[..], &[Op::LogLevel], &rest].concat() }
     }
 }
 

@@ -265,3 +265,42 @@ fn times_that_ros_1_has_no_number_for_are_counted() {
     let big = "00000000 ffffffff 00000000 00000000 00000000 00000000";
     assert_eq!(beyond(big), Some(1));
 }
+
+/// By hand: the fields of `rosgraph_msgs/Log` (ROS Noetic) and of `rcl_interfaces/msg/Log`
+/// (ROS 2 Humble).
+#[test]
+fn log_messages_have_other_fields_and_levels_in_ros_2() {
+    let transcoder = Transcoder::of_logs();
+    let ros1 = |level: &str, rest: &str| {
+        let frame_and_topics = rest.split_once('|').unwrap();
+        bytes(&format!(
+            "07000000 05000000 06000000 {} {level} 02000000 2f6e 01000000 6d \
+             00000000 01000000 67 2a000000 {}",
+            frame_and_topics.0, frame_and_topics.1
+        ))
+    };
+    let without = "00000000 | 00000000";
+    for (level, in_ros2) in [
+        ("01", "0a"),
+        ("02", "14"),
+        ("04", "1e"),
+        ("08", "28"),
+        ("10", "32"),
+        ("07", "07"),
+    ] {
+        let cdr = bytes(&format!(
+            "00010000 05000000 06000000 {in_ros2} 000000 03000000 2f6e00 00 02000000 6d00 \
+             0000 01000000 00 000000 02000000 6700 0000 2a000000"
+        ));
+        let full = ros1(level, "01000000 66 | 01000000 02000000 2f74");
+        assert_eq!(to_cdr(&transcoder, &full).unwrap(), cdr, "{level}");
+        let back = from_cdr(&transcoder, &cdr).unwrap();
+        // Without the sequence number, the frame and the topics.
+        let mut wanted = ros1(level, without);
+        wanted[..4].fill(0);
+        assert_eq!(back, wanted, "{level}");
+        for len in 0..full.len() {
+            assert_eq!(to_cdr(&transcoder, &full[..len]), None);
+        }
+    }
+}

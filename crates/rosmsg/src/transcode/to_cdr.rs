@@ -4,7 +4,7 @@ use logtool_core::Cut;
 
 use crate::transcode::{
     CDR_LE, most_bytes,
-    program::{Op, Program, Times},
+    program::{LOG_LEVELS, Op, Program, Times},
 };
 
 /// A message on its way.
@@ -51,6 +51,16 @@ impl Writing<'_> {
                 Op::Dummy => {
                     (self.out.len() < self.limit).then_some(())?;
                     self.out.push(0);
+                }
+                Op::AbsentText => self.skip_text()?,
+                Op::AbsentTexts => {
+                    let count = self.input.u32()?;
+                    (0..count).try_for_each(|_| self.skip_text().ok_or(())).ok()?;
+                }
+                Op::LogLevel => {
+                    let level = self.input.u8()?;
+                    let known = LOG_LEVELS.iter().find(|(ros1, _)| *ros1 == level);
+                    self.out.push(known.map_or(level, |(_, ros2)| *ros2));
                 }
                 Op::Repeat { times, end } => {
                     let count = match times {
@@ -107,6 +117,11 @@ impl Writing<'_> {
             }
         }
         Some(())
+    }
+
+    fn skip_text(&mut self) -> Option<()> {
+        let len = self.input.u32()?;
+        self.input.bytes(usize::try_from(len).ok()?).map(drop)
     }
 
     fn text(&mut self) -> Option<()> {

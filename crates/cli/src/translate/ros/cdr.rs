@@ -100,7 +100,12 @@ fn translation(id: TopicId, topic: &Topic) -> Result<Translation, String> {
 /// The definition of `topic` in ROS 1, and how its messages become such.
 fn understood(topic: &Topic) -> logtool_core::Result<(Definition, Transcoder)> {
     let definition = Definition::ros1_from_ros2(&topic.type_name, &topic.definition)?;
-    let transcoder = Transcoder::of_ros1(&*definition.layout()?)?;
+    // The log messages of ROS 2, and not those of ROS 1 in CDR.
+    let is_log = definition.is_log() && topic.type_name == "rcl_interfaces/msg/Log";
+    let transcoder = match is_log {
+        true => Transcoder::of_logs(),
+        false => Transcoder::of_ros1(&*definition.layout()?)?,
+    };
     Ok((definition, transcoder))
 }
 
