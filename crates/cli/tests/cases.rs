@@ -24,3 +24,5 @@ mod ulog;
 mod ulog_text;
 #[path = "cases/velodyne.rs"]
 mod velodyne;
+#[path = "cases/velodyne_packets.rs"]
+mod velodyne_packets;

@@ -4,6 +4,8 @@
 
 #[path = "vel_logs/damaged.rs"]
 mod damaged;
+#[path = "vel_logs/fields.rs"]
+mod fields;
 
 use std::{io::Cursor, path::Path, sync::Arc};
 

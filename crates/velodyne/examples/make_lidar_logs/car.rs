@@ -38,7 +38,7 @@ pub(crate) fn log() -> Result<Vec<u8>> {
             log.gps(
                 millis + 13.0,
                 Gps {
-                    time: [13, 11, second, 0],
+                    time: [13, 11, second],
                     date: [30, 9, 2010],
                     latitude: 50.363_611,
                     longitude: 7.558_611,

@@ -1,8 +1,9 @@
 //! Writing the packets of a capture, or of a bag, as a `.vel` log.
 //!
-//! Each packet is a message of its own, so that it keeps its time. The program starts
-//! with the first packet, at the full millisecond before it; and where the log tells
-//! Unix time, a `GPSTDataM` without a position says when that was.
+//! Each packet is a message of its own, so that it keeps its time. Where the log has Unix
+//! time, the clock of the program starts at the last full second before the first packet,
+//! and a `GPSTDataM` without a position states that second, because such a message has no
+//! fraction of a second. Otherwise the clock starts at the last full millisecond.
 
 use std::{
     borrow::Cow,
@@ -97,24 +98,24 @@ impl<W: Write + Seek> Adopter<W> {
         };
         let first = time.start.max(selection.time.start).as_nanos();
         let last = time.end.min(selection.time.end).as_nanos();
-        let seconds = last.saturating_sub(full(first)) / SECOND + 1;
+        let is_unix = manifest.clock.zero == ClockZero::Unix;
+        let seconds = last.saturating_sub(program_start(first, is_unix)) / SECOND + 1;
         let seconds = u32::try_from(seconds).unwrap_or(1);
         let as_usual = WriterOptions { seconds, ..WriterOptions::default() };
         let writer = Writer::new(out, as_usual)?;
-        let is_unix = manifest.clock.zero == ClockZero::Unix;
         let (start, remarks, left_out) = (None, Vec::new(), Vec::new());
         Ok(Self { writer, packets, is_unix, start, remarks, left_out })
     }
 
     /// Starts the program with the first packet, which is at `nanos`.
     fn start(&mut self, nanos: i64) -> Result<i64> {
-        let start = full(nanos);
+        let start = program_start(nanos, self.is_unix);
         self.start = Some(start);
         match utc::gps_of(start).filter(|_| self.is_unix) {
             Some(gps) => {
                 self.writer.gps(0.0, gps)?;
-                let text = "a message of gps without a position says when the first \
-                            packet was";
+                let text = "a GPS message without a position states the UTC time of the \
+                            start";
                 self.remarks.push(text.to_owned());
             }
             None => self.remarks.push("nothing says when it was".to_owned()),
@@ -123,9 +124,11 @@ impl<W: Write + Seek> Adopter<W> {
     }
 }
 
-/// The full millisecond before `nanos`.
-fn full(nanos: i64) -> i64 {
-    nanos.div_euclid(MILLISECOND).saturating_mul(MILLISECOND)
+/// Returns when the clock of the program starts, for a first packet at `nanos`: on a full
+/// second if that is Unix time, otherwise on a full millisecond.
+fn program_start(nanos: i64, is_unix: bool) -> i64 {
+    let unit = if is_unix { SECOND } else { MILLISECOND };
+    nanos.div_euclid(unit).saturating_mul(unit)
 }
 
 /// Whether the records of `topic`, of the log that `manifest` is of, are data packets: of

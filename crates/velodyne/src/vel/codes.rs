@@ -8,8 +8,19 @@ use logtool_core::{
 use crate::lidar;
 
 /// All of them, but for those of the lidar.
-pub(crate) const OWN: &[&Code] =
-    &[&DIGIT, &IMAGE, &INDEX, &LENGTH, &NO_UTC, &POSITION, &TIME, &TRAILING, &VALIDITY];
+pub(crate) const OWN: &[&Code] = &[
+    &DIGIT,
+    &GPS_WARNING,
+    &IMAGE,
+    &INDEX,
+    &LENGTH,
+    &NO_UTC,
+    &POSITION,
+    &TIME,
+    &TRAILING,
+    &VALIDITY,
+    &VERSION,
+];
 
 /// All of them.
 pub(crate) const CODES: &[&Code] = &{
@@ -34,6 +45,8 @@ pub(crate) static DIGIT: Code = code(
     Note,
     "valid messages are marked with the digit 1, where the specification wants an I",
 );
+pub(crate) static GPS_WARNING: Code =
+    code("vel.gps.warning", Warning, "the warning of GPS messages is neither 0 nor 1");
 pub(crate) static IMAGE: Code = code(
     "vel.image",
     Warning,
@@ -75,4 +88,9 @@ pub(crate) static VALIDITY: Code = code(
     "vel.validity",
     Warning,
     "messages are not marked valid: no points, plots or tracks are made of them",
+);
+pub(crate) static VERSION: Code = code(
+    "vel.version",
+    Warning,
+    "a .vel log has another major version than 1: its layout may differ",
 );

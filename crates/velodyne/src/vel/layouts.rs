@@ -31,18 +31,18 @@ const HEADER: [(&str, Primitive, FieldRole); 4] = [
 pub(crate) const OBD: &[Named] = &[
     ("speed", I32, "km/h"),
     ("engine_speed", I32, "1/min"),
-    ("field_3", F32, ""),
-    ("field_4", I32, ""),
-    ("field_5", I32, ""),
-    ("field_6", F32, ""),
-    ("field_7", I32, ""),
+    ("unused_3", F32, ""),
+    ("unused_4", I32, ""),
+    ("unused_5", I32, ""),
+    ("throttle_position", F32, ""),
+    ("unused_7", I32, ""),
 ];
 
 pub(crate) const GPS: &[Named] = &[
     ("hour", I32, "h"),
     ("minute", I32, "min"),
     ("second", I32, "s"),
-    ("millisecond", I32, "ms"),
+    ("warning", I32, ""),
     ("latitude", F64, "deg"),
     ("longitude", F64, "deg"),
     ("speed", F32, "km/h"),

@@ -1,15 +1,16 @@
 //! The data of the messages that are not packets, field by field.
 //!
 //! ```text
-//! OBDDataM    speed i32 km/h | engine speed i32 1/min | f32 | i32 | i32 | f32 | i32
-//! GPSTDataM   hour, minute, second, millisecond i32 | latitude, longitude f64
+//! OBDDataM    speed i32 km/h | engine speed i32 1/min | unused f32 | unused i32
+//!             unused i32 | throttle position f32 | unused i32
+//! GPSTDataM   hour, minute, second i32 | warning i32 | latitude, longitude f64
 //!             speed f32 km/h | course f32 deg | day, month, year i32
 //!             quality, satellites i32 | hdop f32 | altitude f32 m | geoid height f32 m
 //!             vdop, pdop f32
 //! ImageM      camera i32 | is compressed i32 | width, height i32 | length u32 | data
 //! RobotPoseM  quaternion 4 x f32, in one of two orders | acceleration 3 x f32 m/s2
 //! ```
-//! Of the five fields of `OBDDataM` without a name the types are known and no more.
+//! The unused fields of `OBDDataM` are numbered by their position in the message.
 
 use logtool_core::Cut;
 
@@ -20,23 +21,25 @@ pub struct Obd {
     pub speed: i32,
     /// Revolutions of the engine a minute.
     pub engine_speed: i32,
-    /// The third field: its meaning is not known.
-    pub field_3: f32,
-    /// The fourth field: its meaning is not known.
-    pub field_4: i32,
-    /// The fifth field: its meaning is not known.
-    pub field_5: i32,
-    /// The sixth field: its meaning is not known.
-    pub field_6: f32,
-    /// The seventh field: its meaning is not known.
-    pub field_7: i32,
+    /// The third field, which the format does not use.
+    pub unused_3: f32,
+    /// The fourth field, which the format does not use.
+    pub unused_4: i32,
+    /// The fifth field, which the format does not use.
+    pub unused_5: i32,
+    /// Position of the throttle. The format does not define its unit.
+    pub throttle_position: f32,
+    /// The seventh field, which the format does not use.
+    pub unused_7: i32,
 }
 
 /// The data of a `GPSTDataM`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Gps {
-    /// UTC: hour, minute, second and millisecond.
-    pub time: [i32; 4],
+    /// UTC: hour, minute and second.
+    pub time: [i32; 3],
+    /// 1 if the receiver warns that its data is not reliable, otherwise 0.
+    pub warning: i32,
     /// Degrees to the north.
     pub latitude: f64,
     /// Degrees to the east.
@@ -47,7 +50,8 @@ pub struct Gps {
     pub course: f32,
     /// UTC: day, month and year.
     pub date: [i32; 3],
-    /// 0 without a position, 1 with one, 2 with a differential one.
+    /// 0 without a position, 1 with one, 2 with a differential one, 6 with an estimated
+    /// one.
     pub quality: i32,
     /// How many satellites are used.
     pub satellites: i32,
@@ -90,11 +94,11 @@ impl Obd {
         [
             self.speed.to_le_bytes(),
             self.engine_speed.to_le_bytes(),
-            self.field_3.to_le_bytes(),
-            self.field_4.to_le_bytes(),
-            self.field_5.to_le_bytes(),
-            self.field_6.to_le_bytes(),
-            self.field_7.to_le_bytes(),
+            self.unused_3.to_le_bytes(),
+            self.unused_4.to_le_bytes(),
+            self.unused_5.to_le_bytes(),
+            self.throttle_position.to_le_bytes(),
+            self.unused_7.to_le_bytes(),
         ]
         .concat()
     }
@@ -105,7 +109,8 @@ impl Gps {
     pub fn from_data(data: &[u8]) -> Option<Self> {
         let mut cut = Cut::new(data);
         Some(Self {
-            time: [cut.i32()?, cut.i32()?, cut.i32()?, cut.i32()?],
+            time: [cut.i32()?, cut.i32()?, cut.i32()?],
+            warning: cut.i32()?,
             latitude: f64::from_bits(cut.u64()?),
             longitude: f64::from_bits(cut.u64()?),
             speed: cut.f32()?,
@@ -123,6 +128,7 @@ impl Gps {
 
     pub(crate) fn to_data(self) -> Vec<u8> {
         let mut data = self.time.map(i32::to_le_bytes).concat();
+        data.extend(self.warning.to_le_bytes());
         data.extend(self.latitude.to_le_bytes());
         data.extend(self.longitude.to_le_bytes());
         data.extend([self.speed, self.course].map(f32::to_le_bytes).concat());
@@ -185,7 +191,8 @@ mod tests {
     #[test]
     fn a_position_has_80_bytes_and_comes_back() {
         let gps = Gps {
-            time: [13, 11, 7, 250],
+            time: [13, 11, 7],
+            warning: 1,
             latitude: 50.363611,
             longitude: 7.558611,
             date: [30, 9, 2010],

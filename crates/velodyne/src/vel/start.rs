@@ -7,7 +7,7 @@ use logtool_core::{Cut, Result, Window};
 
 use crate::vel::{
     judge::{Judge, Look, SIGHT},
-    wire::{HEAD_LEN, Head, SizeField},
+    wire::{self, HEAD_LEN, Head, SIZE_LEN, SizeField},
 };
 
 /// How many messages are tried in either reading.
@@ -30,7 +30,9 @@ const READINGS: [SizeField; 2] = [SizeField::AfterItself, SizeField::Whole];
 pub(crate) fn find(head: Head, end: u64, window: &mut Window<'_>) -> Result<Start> {
     let behind_index = HEAD_LEN as u64 + 8 * u64::from(head.entries);
     let here = vote(behind_index.min(end), end, window)?;
-    if here.votes != [0, 0] {
+    // A log can end before its first message.
+    let is_end = wire::end_mark(&window.peek(here.at, SIZE_LEN)?);
+    if here.votes != [0, 0] || is_end {
         return Ok(here);
     }
     // The index is not as long as it says, or the first message is broken.

@@ -29,12 +29,12 @@ use crate::{
     },
     vel::{
         index::Seconds,
-        judge::{Judge, Look, Message, SIGHT},
+        judge::{Judge, Look, Message},
         notes::{CutMessage, Notes},
         start::{self, Start},
         time,
         topics::{self, TopicKind},
-        wire::{self, HEAD_LEN, HEADER_LEN, Head, MAGIC, PACKET_LEN},
+        wire::{self, HEAD_LEN, HEADER_LEN, Head, MAGIC, PACKET_LEN, SIZE_LEN},
     },
 };
 
@@ -78,6 +78,8 @@ struct Survey {
     gaps: Vec<Damage>,
     cut: Option<CutMessage>,
     has_end_mark: bool,
+    /// The position of the first message after the end mark, if there is one.
+    trailing_message: Option<u64>,
     /// Where the last message ends.
     messages_end: u64,
     /// The last search for a message: from where on, and where one was found.
@@ -106,6 +108,7 @@ impl Survey {
             gaps: Vec::new(),
             cut: None,
             has_end_mark: false,
+            trailing_message: None,
             messages_end: start.at,
             searched: None,
         })
@@ -122,8 +125,9 @@ impl Survey {
                 break;
             }
             at = match self.judge.look(at, &bytes) {
-                Look::End if self.next(at + 1, window)?.is_none() => {
+                Look::End => {
                     self.has_end_mark = true;
+                    self.inspect_trailing_bytes(at, window)?;
                     break;
                 }
                 Look::Message(message) if self.is_one(at, &message, window)? => {
@@ -134,7 +138,9 @@ impl Survey {
                     self.message(at, &message, &bytes, window)?;
                     at + message.len
                 }
-                Look::Cut(message) if message.fits => {
+                Look::Cut(message)
+                    if message.fits && self.next(at + 1, window)?.is_none() =>
+                {
                     self.cut(at, &message, &bytes);
                     if let Some(cut) = self.cut {
                         self.look_at_packets(at, cut.len, &message, window)?;
@@ -158,23 +164,30 @@ impl Survey {
         head.map_or_else(|| window.at(at, SEEN), Ok)
     }
 
-    /// Whether `message` is one: its data is as it should be, or something follows on it.
-    /// A mark that ends the messages is none if messages follow on it.
+    /// Returns whether `message` is one: its data is as it should be, or no other message
+    /// begins inside it and something follows on it. The size of a message that contains
+    /// others is wrong.
     fn is_one(
         &mut self,
         at: u64,
         message: &Message,
         window: &mut Window<'_>,
     ) -> Result<bool> {
-        let behind = at + message.len;
-        if message.fits || behind == self.judge.end {
-            return Ok(true);
-        }
-        let bytes = window.peek(behind, SIGHT)?;
-        match self.judge.look(behind, &bytes) {
-            Look::End => Ok(self.next(behind + 1, window)?.is_none()),
-            _ => self.judge.goes_on(behind, window),
-        }
+        let end = at + message.len;
+        Ok(message.fits
+            || self.judge.goes_on(end, window)?
+                && self.next(at + 1, window)?.is_none_or(|next| next >= end))
+    }
+
+    /// Finds out whether there is a message after the end mark at `at`. It is reported
+    /// only: the log ends at the mark.
+    fn inspect_trailing_bytes(
+        &mut self,
+        at: u64,
+        window: &mut Window<'_>,
+    ) -> Result<()> {
+        self.trailing_message = self.judge.next(at + SIZE_LEN as u64, window)?;
+        Ok(())
     }
 
     /// Where the next message begins, from `from` on. What was found is remembered, so

@@ -7,12 +7,15 @@ use crate::{clock_fit, vel::message::Gps};
 /// How many messages are kept: at one a second, three days.
 const MAX_OBSERVATIONS: usize = 1 << 18;
 
+const SECOND: i64 = 1_000_000_000;
+
 /// What the GPS messages say.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GpsTimes {
-    /// UTC less the program's clock, in nanoseconds, where there was a position.
+    /// UTC less the program's clock, in nanoseconds, of messages with a position and
+    /// without a warning.
     offsets: Vec<i64>,
-    /// The same where there was none, for want of better.
+    /// The same of all other messages, used if there is no better one.
     unsure: Vec<i64>,
 }
 
@@ -21,7 +24,7 @@ impl GpsTimes {
     pub(crate) fn observe(&mut self, time: Timestamp, gps: &Gps) {
         let Some(utc) = utc_nanos(gps) else { return };
         let Some(offset) = utc.checked_sub(time.as_nanos()) else { return };
-        let list = match gps.quality > 0 {
+        let list = match gps.quality > 0 && gps.warning == 0 {
             true => &mut self.offsets,
             false => &mut self.unsure,
         };
@@ -42,24 +45,23 @@ impl GpsTimes {
 /// The moment that `gps` tells, in nanoseconds since 1970, if it can be one.
 fn utc_nanos(gps: &Gps) -> Option<i64> {
     let [day, month, year] = gps.date.map(i64::from);
-    let [hour, minute, second, millisecond] = gps.time.map(i64::from);
+    let [hour, minute, second] = gps.time.map(i64::from);
     let year = if (0..100).contains(&year) { 2000 + year } else { year };
     let is_one = (1980..2200).contains(&year)
         && (1..=12).contains(&month)
         && (1..=days(year, month + 1, 1) - days(year, month, 1)).contains(&day)
         && (0..24).contains(&hour)
         && (0..60).contains(&minute)
-        && (0..=60).contains(&second)
-        && (0..1_000).contains(&millisecond);
+        && (0..=60).contains(&second);
     let seconds = ((days(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;
-    is_one.then(|| (seconds * 1_000 + millisecond) * 1_000_000)
+    is_one.then(|| seconds * SECOND)
 }
 
-/// A message that tells this moment, in nanoseconds since 1970, to the millisecond, and
-/// nothing else; none for a moment that it cannot tell.
+/// Returns a message that states the UTC time `nanos` since 1970, which has to be a whole
+/// second, and nothing else; `None` for a time that such a message cannot state.
 pub(crate) fn gps_of(nanos: i64) -> Option<Gps> {
-    let millis = nanos.div_euclid(1_000_000);
-    let (day, of_day) = (millis.div_euclid(86_400_000), millis.rem_euclid(86_400_000));
+    let seconds = nanos.div_euclid(SECOND);
+    let (day, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     // The first day of a year is found by its neighbours, then that of a month.
     let mut year = 1970 + day.div_euclid(366);
     while days(year + 1, 1, 1) <= day {
@@ -67,14 +69,13 @@ pub(crate) fn gps_of(nanos: i64) -> Option<Gps> {
     }
     let month = (1..=12).rev().find(|month| days(year, *month, 1) <= day)?;
     let date = [day - days(year, month, 1) + 1, month, year];
-    let time =
-        [of_day / 3_600_000, of_day / 60_000 % 60, of_day / 1_000 % 60, of_day % 1_000];
+    let time = [of_day / 3_600, of_day / 60 % 60, of_day % 60];
     let gps = Gps {
         date: date.map(|part| part as i32),
         time: time.map(|part| part as i32),
         ..Gps::default()
     };
-    (utc_nanos(&gps) == Some(millis * 1_000_000)).then_some(gps)
+    (utc_nanos(&gps) == Some(nanos)).then_some(gps)
 }
 
 /// Days from 1970-01-01 to a day of the Gregorian calendar. Years begin in March here,
@@ -94,7 +95,7 @@ mod tests {
     fn at(second: i32) -> Gps {
         Gps {
             date: [30, 9, 2010],
-            time: [13, 11, second, 0],
+            time: [13, 11, second],
             quality: 1,
             ..Gps::default()
         }
@@ -122,15 +123,29 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_told_to_the_millisecond() {
+    fn a_message_states_whole_seconds_only() {
         // date -u -d @1437687665 +%FT%T
-        let gps = gps_of(1_437_687_665_703_255_000).unwrap();
-        assert_eq!((gps.date, gps.time), ([23, 7, 2015], [21, 41, 5, 703]));
-        let leap_day = gps_of(951_782_400_000_000_000).unwrap();
-        assert_eq!((leap_day.date, leap_day.time), ([29, 2, 2000], [0; 4]));
-        let last = gps_of(1_735_689_599_999_999_999).unwrap();
-        assert_eq!((last.date, last.time), ([31, 12, 2024], [23, 59, 59, 999]));
-        assert_eq!(gps_of(0), None, "no receiver tells of 1970");
+        let gps = gps_of(1_437_687_665 * SECOND).unwrap();
+        assert_eq!((gps.date, gps.time), ([23, 7, 2015], [21, 41, 5]));
+        assert_eq!((gps.warning, gps.quality), (0, 0));
+        let leap_day = gps_of(951_782_400 * SECOND).unwrap();
+        assert_eq!((leap_day.date, leap_day.time), ([29, 2, 2000], [0; 3]));
+        let last = gps_of(1_735_689_599 * SECOND).unwrap();
+        assert_eq!((last.date, last.time), ([31, 12, 2024], [23, 59, 59]));
+        assert_eq!(gps_of(1_437_687_665_703_000_000), None, "not a whole second");
+        assert_eq!(gps_of(0), None, "no receiver reports 1970");
+    }
+
+    #[test]
+    fn the_fourth_field_is_a_warning_and_no_part_of_the_time() {
+        let warned = Gps { warning: 1, ..at(7) };
+        assert_eq!(utc_nanos(&warned), utc_nanos(&at(7)));
+        // A message with a warning counts only where no other message states UTC.
+        let mut times = GpsTimes::default();
+        times.observe(Timestamp::from_nanos(0), &warned);
+        assert_eq!(times.clone().fit().unwrap().offset_nanos, 1_285_852_267 * SECOND);
+        times.observe(Timestamp::from_nanos(0), &at(9));
+        assert_eq!(times.fit().unwrap().offset_nanos, 1_285_852_269 * SECOND);
     }
 
     #[test]

@@ -29,6 +29,9 @@ pub(crate) const VALID_DIGIT: u8 = 0x31;
 /// The size that is none: the messages end here.
 pub(crate) const END: u32 = u32::MAX;
 
+/// The version of the format: major and minor.
+pub(crate) const FORMAT_VERSION: (u16, u16) = (1, 1);
+
 /// The version of all messages of which the layout is known.
 pub const VERSION: i32 = 100;
 

@@ -15,8 +15,8 @@ use crate::vel::{
     index::Seconds,
     message::{Gps, ImageHead, Obd, Pose},
     wire::{
-        END, HEAD_LEN, HEADER_LEN, Header, MAGIC, PACKET_LEN, SizeField, VALID,
-        VERSION, kind,
+        END, FORMAT_VERSION, HEAD_LEN, HEADER_LEN, Header, MAGIC, PACKET_LEN,
+        SizeField, VALID, VERSION, kind,
     },
 };
 
@@ -67,7 +67,7 @@ pub struct Writer<W> {
 impl Default for WriterOptions {
     fn default() -> Self {
         Self {
-            version: (1, 1),
+            version: FORMAT_VERSION,
             size_field: SizeField::AfterItself,
             seconds: 0,
             has_end_mark: false,

@@ -51,8 +51,8 @@ fn packets_of_a_capture_keep_their_times_in_a_vel_log() {
     let bytes = rewritten(&log, &vel::FORMAT).unwrap();
     let log = VelLog::open(Arc::new(bytes), OpenOptions::default()).unwrap();
     let offset = log.manifest().clock.to_unix.as_ref().unwrap().offset_nanos;
-    // The full millisecond before the first packet.
-    assert_eq!(offset, packets[0].0 / 1_000_000 * 1_000_000);
+    // The full second before the first packet: GPS messages have no fraction of a second.
+    assert_eq!(offset, packets[0].0 / 1_000_000_000 * 1_000_000_000);
     let back = rewritten(&log, &FORMAT).unwrap();
     let (_, found) = opened(back);
     let found = &found["velodyne_packets"];

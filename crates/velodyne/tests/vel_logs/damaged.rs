@@ -19,20 +19,71 @@ fn reading_goes_on_after_what_is_garbled() {
     }
 }
 
+/// The remarks of a log that start with the number of bytes after the end mark.
+fn trailing(log: &VelLog, bytes: usize) -> Vec<&String> {
+    let start = format!("{bytes} bytes follow the end mark and are not read");
+    log.manifest().remarks.iter().filter(|text| text.starts_with(&start)).collect()
+}
+
 #[test]
-fn a_mark_that_ends_the_messages_is_none_if_messages_follow_on_it() {
+fn a_log_ends_at_the_end_mark_even_if_messages_follow() {
     for size_field in [SizeField::AfterItself, SizeField::Whole] {
-        let mut bytes = attitudes(10, 4, size_field);
-        let start = 12 + 32 + 4 * 49;
-        bytes[start..start + 4].fill(0xff);
+        for index in [1, 4, 9] {
+            let mut bytes = attitudes(10, 4, size_field);
+            let start = 12 + 32 + index * 49;
+            bytes[start..start + 4].fill(0xff);
+            let rest = bytes.len() - start - 4;
+            let log = open(&bytes.into());
+            let (found, damage) = messages(&log);
+            assert_eq!((found.len(), damage), (index, vec![]));
+            assert_eq!(log.manifest().metadata["end"].to_string(), "0xffffffff");
+            let [remark] = trailing(&log, rest)[..] else { panic!("{index}") };
+            // After the last one, there is only the rest of the message.
+            assert_eq!(remark.contains("they contain messages"), index < 9, "{remark}");
+        }
+    }
+}
+
+#[test]
+fn a_log_can_end_before_its_first_message() {
+    for rest in [&b""[..], &attitudes(3, 0, SizeField::AfterItself)[12..]] {
+        let bytes =
+            [&b"\xa4VEL\x01\x00\x01\x00"[..], &[0; 4], &[0xff; 4], rest].concat();
         let log = open(&bytes.into());
-        let (found, damage) = messages(&log);
-        assert_eq!(found.len(), 9);
-        let [lost] = &damage[..] else { panic!("{damage:?}") };
-        assert_eq!(lost.bytes, start as u64..start as u64 + 49);
-        assert_eq!(lost.lost_bytes, 49);
-        assert_eq!(log.manifest().damage, damage);
-        assert_eq!(log.manifest().metadata["end"].to_string(), "end of the file");
+        assert_eq!(messages(&log), (vec![], vec![]));
+        assert_eq!(log.manifest().metadata["end"].to_string(), "0xffffffff");
+        assert_eq!(trailing(&log, rest.len()).len(), usize::from(!rest.is_empty()));
+    }
+}
+
+#[test]
+fn messages_inside_a_message_that_is_too_long_are_read() {
+    let kinds: [(u32, bool); 5] = [
+        (0x1e342, false),
+        (0x109c9, false),
+        (0x3112b, false),
+        (0x4711, false),
+        // The size and the number of packets agree on what is not there.
+        (0x3112b, true),
+    ];
+    for size_field in [SizeField::AfterItself, SizeField::Whole] {
+        for (kind, agrees) in kinds {
+            // The size leads to a message, into a message, to the end, and beyond it.
+            for size in [3 * 49, 3 * 49 + 11, 6 * 49, 1_000_000] {
+                let size = if agrees { 25 + 1_206 * 5 } else { size };
+                let mut bytes = attitudes(10, 4, size_field);
+                let start = 12 + 32 + 4 * 49;
+                let declared = size - 21 + size_field.header_bytes();
+                bytes[start..start + 4].copy_from_slice(&declared.to_le_bytes());
+                bytes[start + 5..start + 9].copy_from_slice(&kind.to_le_bytes());
+                bytes[start + 21..start + 25].copy_from_slice(&5_u32.to_le_bytes());
+                let log = open(&bytes.into());
+                let (found, damage) = messages(&log);
+                assert_eq!(found.len(), 9, "{kind:#x} {size} {damage:?}");
+                let [lost] = &damage[..] else { panic!("{damage:?}") };
+                assert_eq!(lost.bytes, start as u64..start as u64 + 49);
+            }
+        }
     }
 }
 
@@ -54,9 +105,8 @@ fn a_size_that_leads_to_a_mark_inside_data_loses_its_message_only() {
 
 #[test]
 fn a_first_message_that_is_broken_is_lost_aloud() {
-    let damages: [fn(&mut [u8]); 3] = [
+    let damages: [fn(&mut [u8]); 2] = [
         |message| message[..4].copy_from_slice(&[0xfe, 0xff, 0xff, 0x7f]),
-        |message| message[..4].fill(0xff),
         |message| message[..4].fill(0),
     ];
     for (seconds, damage) in [0, 4].into_iter().flat_map(|s| damages.map(|d| (s, d))) {

@@ -6,7 +6,7 @@ use crate::{
         codes,
         index::IndexVerdict,
         survey::{Survey, stats::Stats},
-        wire::{VALID, VALID_DIGIT},
+        wire::{FORMAT_VERSION, Head, VALID, VALID_DIGIT},
     },
 };
 
@@ -14,6 +14,7 @@ impl Survey {
     /// What is odd in the log.
     pub(super) fn oddities(&self, index: IndexVerdict, tells_utc: bool) -> Vec<Oddity> {
         let mut odd = Vec::new();
+        self.report_version(&mut odd);
         self.remark_index(index, &mut odd);
         self.stats.remark(&mut odd);
         self.remark_strays(&mut odd);
@@ -42,11 +43,31 @@ impl Survey {
         let after_mark = self.messages_end.saturating_add(4);
         let behind = self.judge.end.saturating_sub(after_mark);
         if self.has_end_mark && behind > 0 {
-            let bytes = if behind == 1 { "byte" } else { "bytes" };
+            let bytes = if behind == 1 { "byte follows" } else { "bytes follow" };
+            let content = match self.trailing_message {
+                Some(at) => format!(
+                    "; they contain messages, the first at byte {at}, which do not belong to \
+                     the log"
+                ),
+                None => String::new(),
+            };
             let text = format!(
-                "after the mark that ends the messages, {behind} {bytes} more: not read"
+                "{behind} {bytes} the end mark and {are} not read{content}",
+                are = if behind == 1 { "is" } else { "are" }
             );
             odd.push(Oddity::new(&codes::TRAILING, text));
+        }
+    }
+
+    fn report_version(&self, odd: &mut Vec<Oddity>) {
+        let Head { major, minor, .. } = self.head;
+        if major != FORMAT_VERSION.0 {
+            let text = format!(
+                "the file has version {major}.{minor} of the format, which is not known: it is \
+                 read as version {}.{}",
+                FORMAT_VERSION.0, FORMAT_VERSION.1
+            );
+            odd.push(Oddity::new(&codes::VERSION, text));
         }
     }
 
@@ -84,6 +105,14 @@ impl Stats {
                 ),
             };
             odd.push(Oddity::new(&codes::VALIDITY, text));
+        }
+        if self.gps().unknown_warnings > 0 {
+            let some = match self.gps().unknown_warnings {
+                1 => "1 GPS message has".to_owned(),
+                several => format!("{several} GPS messages have"),
+            };
+            let text = format!("{some} a warning that is neither 0 nor 1");
+            odd.push(Oddity::new(&codes::GPS_WARNING, text));
         }
         if let Some(text) = self.gps().positions.odd() {
             odd.push(Oddity::new(&codes::POSITION, text));

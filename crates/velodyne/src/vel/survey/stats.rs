@@ -41,6 +41,8 @@ pub(super) struct Stats {
 pub(super) struct GpsStats {
     pub(super) times: GpsTimes,
     pub(super) positions: Positions,
+    /// How many messages have a warning that is neither 0 nor 1.
+    pub(super) unknown_warnings: u64,
 }
 
 /// What is counted of a topic.
@@ -127,6 +129,7 @@ impl Stats {
                 if let Some((stats, gps)) = stats.zip(Gps::from_data(data)) {
                     stats.times.observe(time, &gps);
                     stats.positions.observe(&gps);
+                    stats.unknown_warnings += u64::from(!matches!(gps.warning, 0 | 1));
                 }
             }
             Some(TopicKind::Image) => {
