@@ -28,7 +28,7 @@ pub(crate) use self::points::{
     AxesChoice, CalibrationArgs, ColorChoice, EncodingChoice, LidarArgs, PerChoice,
     PictureArgs, PointArgs, WhoseClock,
 };
-use crate::times::TypedTime;
+use crate::times::{self, TypedTime};
 
 /// Inspects and converts the logs of robots.
 ///
@@ -88,6 +88,10 @@ pub(crate) struct GlobalArgs {
     #[arg(long, global = true, value_name = "MB", hide_possible_values = true)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=2047))]
     pub(crate) record_limit: Option<u16>,
+    /// The time at which the log starts, as 2024-06-01T10:00:00Z: it replaces the UTC
+    /// reference of the log, and `--time utc` uses it
+    #[arg(long, global = true, value_name = "UTC", value_parser = times::utc)]
+    pub(crate) utc_start: Option<i64>,
     /// How long to wait for a server to answer, in seconds [default: 30]
     #[arg(long, global = true, value_name = "SECONDS", hide_possible_values = true)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=3600))]

@@ -24,6 +24,7 @@ use crate::{
     complaint::Complaint,
     digest::digest_of,
     finding::Finding,
+    foreign,
     formats::FORMATS,
     input::streamed::Streamed,
     remote::{self, Remote},
@@ -140,7 +141,10 @@ fn open_file(path: &Path) -> Result<File> {
     })?;
     let about = file.metadata()?;
     if about.is_dir() {
-        let hint = format!("name the logs in it, as {}", path.join("*").display());
+        let hint = match foreign::folder_kind(path) {
+            Some(what) => format!("it looks like {what}"),
+            None => format!("name the logs in it, as {}", path.join("*").display()),
+        };
         return Err(Complaint::new("it is a directory").hint(hint).into());
     }
     // A pipe, a socket, a device: read once, as standard input is.

@@ -10,7 +10,7 @@ use logtool_velodyne::{
     calibration::Calibration,
     lidar::{
         CALIBRATION_MISFIT, CALIBRATION_REMARK, CLOCK_REMARK, ClockChoice,
-        LidarOptions, MODEL_CONFLICT, MODEL_REMARK, VALIDITY_REMARK,
+        LidarOptions, MODEL_CONFLICT, MODEL_REMARK, PACKET_REMARK, VALIDITY_REMARK,
     },
     points::Axes,
 };
@@ -132,7 +132,13 @@ pub(crate) fn check_each(
 pub(crate) fn remarks(manifest: &Manifest, topics: &TopicSet) -> Vec<String> {
     let mut remarks = Vec::new();
     for (_, topic) in manifest.topics().filter(|(id, _)| topics.contains(*id)) {
-        let keys = [MODEL_REMARK, CALIBRATION_REMARK, CLOCK_REMARK, VALIDITY_REMARK];
+        let keys = [
+            MODEL_REMARK,
+            PACKET_REMARK,
+            CALIBRATION_REMARK,
+            CLOCK_REMARK,
+            VALIDITY_REMARK,
+        ];
         let label = topic.label();
         for remark in keys.into_iter().filter_map(|key| topic.metadata.get(key)) {
             remarks.push(format!("{label}: {remark}"));

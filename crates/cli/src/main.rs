@@ -12,6 +12,7 @@ mod complaint;
 mod digest;
 mod finding;
 mod findings;
+mod foreign;
 mod formats;
 mod freed;
 mod given;
@@ -47,6 +48,7 @@ mod terminal;
 mod times;
 mod translate;
 mod url;
+mod utc_start;
 mod watched;
 
 mod commands;

@@ -14,12 +14,13 @@ use logtool_velodyne::{capture::Capture, lidar::LidarOptions, vel::Vel};
 use crate::{
     args::GlobalArgs,
     complaint::Complaint,
+    foreign,
     formats::FORMATS,
     human::Bytes,
     input::{self, Input, Packing},
     key, lidar_bag, provenance,
     terminal::say,
-    url,
+    url, utc_start,
     watched::Watched,
 };
 
@@ -155,15 +156,26 @@ fn open_well(
         if let Some(key) = key::given(global.key.as_deref())? {
             options = options.with_key(key);
         }
-        let log = Box::new(RosbagLog::open(source, options)?);
+        let mut log = RosbagLog::open(Arc::clone(&source), options)?;
+        if let Some(manifest) = utc_start::set(log.manifest(), global) {
+            log = RosbagLog::resume(source, manifest, options)?;
+        }
+        let log = Box::new(log);
         return match lidar {
             Some(lidar) => lidar_bag::with_points(log, lidar),
             None => Ok(log),
         };
     }
-    let Some(lidar) = lidar else { return Ok(format.open(source, options)?) };
+    let open = |format: &dyn Format| -> Result<Box<dyn Log>> {
+        let log = format.open(Arc::clone(&source), options)?;
+        match utc_start::set(log.manifest(), global) {
+            Some(manifest) => Ok(format.resume(source, manifest, options)?),
+            None => Ok(log),
+        }
+    };
+    let Some(lidar) = lidar else { return open(format) };
     if format.name() == logtool_mcap::FORMAT.name() {
-        return lidar_bag::with_points(format.open(source, options)?, lidar);
+        return lidar_bag::with_points(open(format)?, lidar);
     }
     let (vel, capture) = (Vel::of(lidar.clone()), Capture::of(lidar.clone()));
     let format: &dyn Format = match format.name() {
@@ -171,7 +183,7 @@ fn open_well(
         name if name == capture.name() => &capture,
         _ => format,
     };
-    Ok(format.open(source, options)?)
+    open(format)
 }
 
 /// Opens the ULog at `path`, for what only a ULog has; `what` is that.
@@ -241,7 +253,8 @@ fn explained(err: anyhow::Error, input: &Input) -> anyhow::Error {
     };
     let hint = match cause.kind() {
         ErrorKind::Unrecognized => {
-            foreign(input).map(|what| format!("it looks like {what}"))
+            let what = foreign::kind(&input.name, &*input.source);
+            what.map(|what| format!("it looks like {what}"))
         }
         ErrorKind::Unsupported if cause.to_string().contains("flag bit") => {
             Some("--read-anyway reads it as far as it can be understood".to_owned())
@@ -250,20 +263,6 @@ fn explained(err: anyhow::Error, input: &Input) -> anyhow::Error {
     };
     let Some(hint) = hint else { return err.context(input.name.clone()) };
     Complaint::new(format!("{}: {cause}", input.name)).hint(hint).into()
-}
-
-/// What else a file may be that is no log.
-fn foreign(input: &Input) -> Option<&'static str> {
-    const SIGNS: [(&[u8], &str); 6] = [
-        (b"PK\x03\x04", "a zip archive: unpack it first"),
-        (b"7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it first"),
-        (b"BZh", "bzip2: unpack it first"),
-        (b"PAR1", "a Parquet file, which is what `logtool convert` makes"),
-        (b"ARROW1", "an Arrow file, which is what `logtool convert` makes"),
-        (b"\xa3\x95", "an ArduPilot DataFlash log, which is not read"),
-    ];
-    let head = input.source.read_at(0..8).ok()?;
-    SIGNS.iter().find(|(sign, _)| head.starts_with(sign)).map(|(_, what)| *what)
 }
 
 /// What outputs of `input` are named after.

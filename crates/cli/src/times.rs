@@ -28,6 +28,9 @@ impl std::error::Error for NoTime {}
 const FORMS: NoTime =
     NoTime("a time is like 12.5, 90s, 12m30s, 2:30.5 or 2024-05-01T12:00:00Z");
 
+const NO_DATE: NoTime =
+    NoTime("a date needs its time and zone, as 2024-05-01T12:00:00Z");
+
 /// Nanoseconds of 64 bits reach as far.
 const BEYOND: NoTime = NoTime("a time is at most 292 years from the zero of its clock");
 
@@ -37,8 +40,7 @@ impl FromStr for TypedTime {
     fn from_str(text: &str) -> Result<Self, NoTime> {
         let text = text.trim();
         if is_date(text) {
-            let utc = "a date needs its time and zone, as 2024-05-01T12:00:00Z";
-            let time: Timestamp = text.parse().map_err(|_| NoTime(utc))?;
+            let time: Timestamp = text.parse().map_err(|_| NO_DATE)?;
             let nanos = i64::try_from(time.as_nanosecond());
             return nanos.map(Self::Unix).map_err(|_| BEYOND);
         }
@@ -52,6 +54,14 @@ impl FromStr for TypedTime {
         };
         let nanos = i64::try_from(nanos.ok_or(FORMS)?).map_err(|_| BEYOND)?;
         Ok(Self::Nanos(sign * nanos))
+    }
+}
+
+/// Parses a date with its time and zone, as nanoseconds of Unix time.
+pub(crate) fn utc(text: &str) -> Result<i64, NoTime> {
+    match text.parse()? {
+        TypedTime::Unix(nanos) => Ok(nanos),
+        TypedTime::Nanos(_) => Err(NO_DATE),
     }
 }
 

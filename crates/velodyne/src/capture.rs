@@ -3,16 +3,21 @@
 //! Whatever lies around the packets is taken off: Ethernet with tags of VLANs, Linux's
 //! cooked links, loopbacks, or nothing; IPv4 with options, IPv6 with headers that extend
 //! it; pieces are put together. What is no packet of a lidar is counted. Each lidar is a
-//! topic of its own, known by its address and the port that it sends to.
+//! topic of its own, identified by the interface, its hardware address, its IP address and
+//! the port that it sends to.
 //!
 //! A record's payload is that of a datagram.
 
 // In reading order: each module uses only those above it.
 mod ip;
 mod link;
+mod manufacturer;
 mod payload;
 mod sender;
 mod twice;
+
+mod frame;
+mod verify;
 
 mod pieces;
 
@@ -35,7 +40,6 @@ mod survey;
 
 mod log;
 
-mod frame;
 mod sink;
 
 mod format;

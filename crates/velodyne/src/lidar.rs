@@ -4,6 +4,7 @@
 mod codes;
 
 mod check;
+mod motion;
 mod outlines;
 mod own_clock;
 mod probe;
@@ -52,6 +53,10 @@ pub const CALIBRATION_REMARK: &str = "calibration_remark";
 /// The key of what has to be said aloud of the model, where the user overrules what the
 /// packets say.
 pub const MODEL_REMARK: &str = "model_remark";
+
+/// The key of what has to be said aloud of the packets: that they come too often, or that
+/// the motor does not turn.
+pub const PACKET_REMARK: &str = "packet_remark";
 
 /// The key of what speaks against the model that was chosen, and has to be said aloud.
 pub const MODEL_CONFLICT: &str = "lidar_although";
@@ -108,6 +113,12 @@ pub struct Lidar {
     pub overruled: Option<String>,
     /// What speaks against it, and was overruled, a sentence each.
     pub conflicts: Vec<String>,
+    /// Warns that packets come more often than the model sends them.
+    #[serde(default)]
+    pub rate_warning: Option<String>,
+    /// Warns that the motor does not turn.
+    #[serde(default)]
+    pub motor_warning: Option<String>,
     /// Which returns its first packets hold, if they do not all hold the same.
     #[serde(default)]
     pub change: Option<String>,
@@ -217,6 +228,11 @@ impl Lidar {
         if let Some(remark) = &self.clock_remark {
             all.insert(CLOCK_REMARK.to_owned(), remark.clone());
         }
+        let packets = self.rate_warning.iter().chain(&self.motor_warning);
+        let packets: Vec<&str> = packets.map(String::as_str).collect();
+        if !packets.is_empty() {
+            all.insert(PACKET_REMARK.to_owned(), packets.join("; "));
+        }
         if let Some(overruled) = &self.overruled {
             all.insert(MODEL_REMARK.to_owned(), overruled.clone());
         }
@@ -239,7 +255,8 @@ impl Lidar {
         let complaint = self.complaint.iter().cloned();
         let clock = self.clock_remark.iter().chain(&self.change).cloned();
         let calibration = self.calibration.remarks.iter().cloned();
-        conflicts.chain(calibration).chain(complaint).chain(clock)
+        let packets = self.rate_warning.iter().chain(&self.motor_warning).cloned();
+        conflicts.chain(packets).chain(calibration).chain(complaint).chain(clock)
     }
 
     /// The topic of its points, made of the records of `packets`.

@@ -60,3 +60,238 @@ fn a_log_ends_at_its_end_mark() {
     assert!(info.stdout.contains("bytes follow the end mark"), "{info:?}");
     assert!(!info.stdout.contains("damage"), "{info:?}");
 }
+
+#[test]
+fn two_lidars_with_one_address_are_told_apart_by_the_interface() {
+    let name = "two_nics_same_address.pcapng";
+    let Some(info) = run(name, &["info"]) else { return };
+    let info = info.succeeded().stdout;
+    assert!(info.contains("points: VLP-16, strongest return, 120 packets"), "{info}");
+    assert!(info.contains("points.1: VLP-16, strongest return, 120 packets"), "{info}");
+    assert!(info.contains("interface 0") && info.contains("interface 1"), "{info}");
+    // A copy in one pcap, which has no interfaces, keeps them apart too.
+    let folder = Folder::new();
+    let path = sample(&format!("cases/velodyne/{name}")).unwrap();
+    folder.run(&["filter", &path, "-o", "copy.pcap"]);
+    let copy = folder.run(&["info", "copy.pcap"]).succeeded().stdout;
+    assert!(copy.contains("points.1: VLP-16, strongest return, 120 packets"), "{copy}");
+}
+
+#[test]
+fn nmea_that_contradicts_the_time_of_the_lidar_is_reported_and_used() {
+    let Some(info) = run("nmea_nopps.pcap", &["info"]) else { return };
+    let info = info.succeeded().stdout;
+    assert!(info.contains("2023-11-14 22:59:59.951 UTC"), "{info}");
+    let text = "NMEA contradict the time of the lidar in 19 of 19 position packets";
+    assert!(info.contains(text), "{info}");
+    let folder = Folder::new();
+    let path = sample("cases/velodyne/nmea_nopps.pcap").unwrap();
+    let args = ["cat", &path, "-t", "points", "-n", "1", "--time", "utc"];
+    let rows = folder.run(&args).json_lines();
+    let time = rows[0]["time"].as_str().unwrap();
+    assert!(time.starts_with("2023-11-14T22:59:59.95"), "{time}");
+}
+
+#[test]
+fn an_overflow_of_the_gps_week_is_reported_and_corrected() {
+    let Some(info) = run("weekrollover.pcap", &["info"]) else { return };
+    let info = info.succeeded().stdout;
+    assert!(info.contains("start       2023-11-14 22:59:59.951 UTC"), "{info}");
+    assert!(info.contains("1024 weeks before"), "{info}");
+}
+
+#[test]
+fn a_difference_between_the_computer_and_utc_is_reported() {
+    let Some(info) = run("host_40min_off.pcap", &["info"]) else { return };
+    let info = info.succeeded().stdout;
+    assert!(info.contains("start       2023-11-14 22:59:59.951 UTC"), "{info}");
+    assert!(info.contains("40 min 0 s behind UTC"), "{info}");
+    for name in ["hourwrap.pcap", "gpgga.pcap", "poweron.pcap", "stamp_over_hour.pcap"]
+    {
+        let info = run(name, &["info"]).unwrap().succeeded().stdout;
+        assert!(!info.contains("note  "), "{name}: {info}");
+    }
+}
+
+#[test]
+fn captures_of_other_manufacturers_are_recognised() {
+    for (name, whose) in [
+        ("nonvel_hesai_like.pcap", "Hesai"),
+        ("nonvel_livox_like.pcap", "Livox"),
+        ("nonvel_robosense_like.pcap", "RoboSense"),
+    ] {
+        let text = format!("looks like {whose}; only Velodyne is supported");
+        for args in [&["info"][..], &["check"], &["cat"], &["convert", "-o", "out"]] {
+            let Some(run) = run(name, args) else { return };
+            let run = run.ended(1, &[&text]);
+            let all = format!("{}{}", run.stdout, run.stderr);
+            assert!(!all.contains("damage"), "{all}");
+        }
+    }
+}
+
+#[test]
+fn a_packet_that_was_overwritten_with_zeros_is_damage() {
+    let name = "zeroed_position_packet.pcap";
+    let Some(cat) = run(name, &["cat", "-t", "position"]) else { return };
+    // 57 position packets were sent; the one at byte 170,440 is lost.
+    assert_eq!((cat.status, cat.json_lines().len()), (3, 56), "{}", cat.stderr);
+    let check = run(name, &["check"]).unwrap();
+    assert_ne!(check.status, 0, "{check:?}");
+    assert!(check.stdout.contains("170440"), "{check:?}");
+    let strict = run(name, &["cat", "--strict"]).unwrap();
+    assert_eq!(strict.status, 1, "{}", strict.stderr);
+}
+
+/// A capture of these datagrams, a millisecond apart, from and to their ports.
+fn capture(datagrams: &[(u16, Vec<u8>)]) -> Vec<u8> {
+    let mut bytes = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0];
+    bytes.extend([0, 0, 0xffff, 1].map(u32::to_le_bytes).concat());
+    for (number, (port, payload)) in (0_u32..).zip(datagrams) {
+        let len = 42 + payload.len();
+        let times = [1_700_000_000, 1_000 * number];
+        bytes.extend(times.map(u32::to_le_bytes).concat());
+        bytes.extend([len as u32; 2].map(u32::to_le_bytes).concat());
+        bytes.extend([[0xff; 6], [2, 0, 0, 0, 0, 9]].concat());
+        bytes.extend([0x08, 0x00, 0x45, 0]);
+        bytes.extend((len as u16 - 14).to_be_bytes());
+        bytes.extend([
+            0, 0, 0x40, 0, 64, 17, 0, 0, 192, 168, 1, 201, 255, 255, 255, 255,
+        ]);
+        let udp_len = 8 + payload.len() as u16;
+        bytes.extend([*port, *port, udp_len, 0].map(u16::to_be_bytes).concat());
+        bytes.extend(payload);
+    }
+    bytes
+}
+
+/// A data packet of one bank of lasers at `azimuth`, with these last two bytes.
+fn data(number: u32, azimuth: u32, tail: [u8; 2]) -> (u16, Vec<u8>) {
+    let mut packet = vec![0; 1206];
+    for (block, bytes) in (0..).zip(packet.chunks_exact_mut(100)) {
+        let azimuth = ((azimuth + 20 * block) % 36_000) as u16;
+        bytes[..2].copy_from_slice(&[0xff, 0xee]);
+        bytes[2..4].copy_from_slice(&azimuth.to_le_bytes());
+        bytes[4..7].copy_from_slice(&[0x88, 0x13, 100]);
+    }
+    packet[1200..1204].copy_from_slice(&(number * 1_327).to_le_bytes());
+    packet[1204..].copy_from_slice(&tail);
+    (2368, packet)
+}
+
+/// What `info` prints of a capture.
+fn info(datagrams: &[(u16, Vec<u8>)]) -> Run {
+    let folder = Folder::new();
+    folder.write("x.pcap", &capture(datagrams));
+    folder.run(&["info", "x.pcap"])
+}
+
+#[test]
+fn packets_of_other_lidars_beside_those_of_a_velodyne_are_a_note() {
+    let mut datagrams: Vec<_> =
+        (0..60).map(|n| data(n, 240 * n, [0x37, 0x22])).collect();
+    datagrams.push((7502, vec![1; 1_280]));
+    datagrams.push((6699, [&[0x55, 0xaa, 0x05, 0x0a][..], &[1; 1_244]].concat()));
+    let info = info(&datagrams).succeeded().stdout;
+    assert!(info.contains("points: VLP-16"), "{info}");
+    for whose in ["(looks like Ouster)", "(looks like RoboSense)"] {
+        assert!(info.contains(whose), "{info}");
+    }
+    assert!(!info.contains("damage"), "{info}");
+    for other in [
+        (7503, vec![1; 48]),
+        (2369, [&[0xa5, 0xff, 0, 0x5a][..], &[0; 1_202]].concat()),
+    ] {
+        let whose = if other.0 == 7503 { "Ouster" } else { "LSLidar" };
+        let text = format!("looks like {whose}; only Velodyne is supported");
+        self::info(&vec![other; 20]).ended(1, &[&text]);
+    }
+}
+
+#[test]
+fn an_unknown_product_id_is_reported() {
+    for id in [0x99, 0x23 + 0x40, 0x01] {
+        let datagrams: Vec<_> = (0..60).map(|n| data(n, 240 * n, [0x37, id])).collect();
+        let info = info(&datagrams).succeeded().stdout;
+        let text = format!("the product ID {id:#04x}");
+        assert!(info.contains(&text) && info.contains("not known"), "{info}");
+    }
+    // The product ID of an LSLidar C16, in packets like those of a VLP-16.
+    let datagrams: Vec<_> = (0..60).map(|n| data(n, 240 * n, [0x37, 0x10])).collect();
+    info(&datagrams).ended(1, &["looks like LSLidar; only Velodyne is supported"]);
+}
+
+#[test]
+fn a_motor_that_does_not_turn_and_an_impossible_rate_are_reported() {
+    let still: Vec<_> = (0..60).map(|n| data(n, 9_000, [0x37, 0x22])).collect();
+    let text = info(&still).succeeded().stdout;
+    assert!(text.contains("the motor does not turn"), "{text}");
+    // A packet every millisecond, where a VLP-16 sends one every 1.33 ms.
+    assert!(text.contains("1000 packets a second come from one sender"), "{text}");
+    let turning: Vec<_> = (0..60).map(|n| data(n, 240 * n, [0x37, 0x22])).collect();
+    let text = info(&turning).succeeded().stdout;
+    assert!(!text.contains("the motor does not turn"), "{text}");
+}
+
+#[test]
+fn packets_that_are_swapped_at_the_cut_begin_no_other_scan() {
+    // Ten turns; a packet is every 2.4 degrees, and a turn has 150 packets.
+    let mut datagrams: Vec<_> =
+        (0..1_500).map(|n| data(n, 36_000 - 120 + 240 * n, [0x37, 0x22])).collect();
+    let scans = |datagrams: &[(u16, Vec<u8>)]| {
+        let folder = Folder::new();
+        folder.write("x.pcap", &capture(datagrams));
+        let cat = folder.run(&["cat", "x.pcap", "-t", "points"]);
+        let rows = cat.json_lines();
+        rows.iter().map(|row| row["data"]["scan"].as_u64().unwrap()).max().unwrap()
+    };
+    let sound = scans(&datagrams);
+    for at in [150, 301, 449, 599, 600] {
+        datagrams.swap(at, at + 1);
+    }
+    // One that comes two packets later than it was sent.
+    let late = datagrams.remove(899);
+    datagrams.insert(901, late);
+    assert_eq!(scans(&datagrams), sound);
+}
+
+#[test]
+fn the_utc_start_of_a_log_can_be_stated() {
+    let start = "2024-06-01T10:00:00Z";
+    let args = ["cat", "--time", "utc", "--utc-start", start];
+    let Some(cat) = run("obd_throttle.vel", &args) else { return };
+    let rows = cat.succeeded().json_lines();
+    assert_eq!(rows[0]["time"].as_str().unwrap()[..19], start[..19]);
+    let info = run("obd_throttle.vel", &["info", "--utc-start", start]).unwrap();
+    assert!(
+        info.stdout.contains("2024-06-01 10:00:00.000 UTC (--utc-start"),
+        "{info:?}"
+    );
+    // A capture has the time of the computer, which is replaced with a warning.
+    let cat = run(
+        "full_vlp16.pcap",
+        &[&args[..], &["-t", "velodyne_packets", "-n", "1"]].concat(),
+    );
+    let cat = cat.unwrap().ended(0, &["warning: the log itself starts at 2023-11-14"]);
+    assert_eq!(cat.json_lines()[0]["time"].as_str().unwrap()[..19], start[..19]);
+    let wrong = run("obd_throttle.vel", &["info", "--utc-start", "12.5"]).unwrap();
+    wrong.ended(2, &["a date needs its time and zone"]);
+}
+
+#[test]
+fn files_that_are_not_logs_are_explained() {
+    let folder = Folder::new();
+    for (name, bytes, text) in [
+        ("a.db3", &b"SQLite format 3\0"[..], "looks like a SQLite database"),
+        ("a.pcd", b"# .PCD v0.7\n", "looks like a PCD point cloud"),
+        ("a.bag", b"version https://git-lfs.github.com/spec/v1\n", "Git LFS pointer"),
+        ("a.mcap", b"<!DOCTYPE html>", "looks like a web page"),
+        ("a.ulg", &[0; 100], "looks like a file of zeros"),
+        ("a.las", b"LASF\0\0\0\0", "looks like a LAS or LAZ point cloud"),
+    ] {
+        folder.write(name, bytes);
+        folder.run(&["info", name]).ended(1, &[text]);
+    }
+    folder.write("ros2/metadata.yaml", b"rosbag2_bagfile_information:\n  version: 5\n");
+    folder.run(&["info", "ros2"]).ended(1, &["looks like a rosbag2 recording"]);
+}

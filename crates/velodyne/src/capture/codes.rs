@@ -10,12 +10,19 @@ use crate::lidar;
 /// All of them, but for those of lidars.
 pub(crate) const OWN: &[&Code] = &[
     &BROKEN,
+    &CHECKSUM,
+    &CHECKSUMS,
+    &CLOCK_HOST,
+    &CLOCK_NMEA,
+    &CLOCK_ROLLOVER,
     &EMPTY,
     &FLAGS,
     &HOURS,
     &OTHER_DATAGRAM,
+    &OTHER_LIDAR,
     &OTHER_PROTOCOL,
     &PIECES,
+    &PRODUCT,
     &SHORT,
     &TWICE,
     &UNKNOWN_LINK,
@@ -46,6 +53,33 @@ pub(crate) static BROKEN: Code = code(
     "frames of a capture are shorter than the packets in them say, or hold packets to \
      which their headers do not lead, or with blocks of no known lasers",
 );
+pub(crate) static CHECKSUM: Code = code(
+    "capture.checksum",
+    Error,
+    "packets of lidars have a UDP checksum that does not match their bytes: they are lost",
+);
+pub(crate) static CHECKSUMS: Code = code(
+    "capture.checksums",
+    Warning,
+    "most UDP checksums of a capture are wrong: none is verified",
+);
+pub(crate) static CLOCK_HOST: Code = code(
+    "capture.clock.host",
+    Note,
+    "the clock of the computer that captured the packets differs from UTC by more than a \
+     second, as the position packets state it",
+);
+pub(crate) static CLOCK_NMEA: Code = code(
+    "capture.clock.nmea",
+    Warning,
+    "the minute and second in NMEA sentences contradict the time in the packets of the lidar",
+);
+pub(crate) static CLOCK_ROLLOVER: Code = code(
+    "capture.clock.rollover",
+    Warning,
+    "the dates in NMEA sentences are a multiple of 1024 weeks before those of the capture: \
+     the week number of the GPS receiver has overflowed",
+);
 pub(crate) static EMPTY: Code =
     code("capture.empty", Warning, "a capture has no packet of a lidar");
 pub(crate) static FLAGS: Code = code(
@@ -63,10 +97,20 @@ pub(crate) static OTHER_DATAGRAM: Code = code(
     Note,
     "datagrams of a capture are of something else than lidars",
 );
+pub(crate) static OTHER_LIDAR: Code = code(
+    "capture.other.lidar",
+    Warning,
+    "a capture holds packets of lidars of other manufacturers, which are not supported",
+);
 pub(crate) static OTHER_PROTOCOL: Code =
     code("capture.other.protocol", Note, "frames of a capture are of other protocols");
 pub(crate) static PIECES: Code =
     code("capture.pieces", Error, "datagrams that came in pieces are not complete");
+pub(crate) static PRODUCT: Code = code(
+    "capture.product",
+    Warning,
+    "data packets have the product ID of no known model: no points are made of them",
+);
 pub(crate) static SHORT: Code = code(
     "capture.short",
     Error,

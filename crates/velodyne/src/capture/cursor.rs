@@ -63,7 +63,9 @@ impl CaptureCursor {
         let (section, pieces) = (Section::default(), Pieces::default());
         let hours = start.hours;
         let (container, latest) = (notes.container, Latest::default());
-        let mut reader = Reader { container, section, pieces, latest, hours };
+        let verifies_checksums = notes.verifies_checksums;
+        let mut reader =
+            Reader { container, section, pieces, latest, hours, verifies_checksums };
         let end = source.len();
         let mut declarations = notes.declarations.iter().peekable();
         for frame in start.pieces {

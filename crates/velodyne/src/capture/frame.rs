@@ -11,18 +11,20 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use crate::capture::link::Mac;
+
 /// The longest payload that a datagram over IPv4 can have.
 pub(super) const MAX_PAYLOAD: usize = 65_507;
 
 /// The address of a lidar as it is delivered.
 pub(super) const DELIVERED: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 201));
 
-/// A lidar's address on the link.
-const OWN_MAC: [u8; 6] = [0x60, 0x76, 0x88, 0, 0, 1];
+/// The hardware address of a lidar whose own is not known.
+pub(super) const OWN_MAC: Mac = Mac([0x60, 0x76, 0x88, 0, 0, 1]);
 
-const BROADCAST_MAC: [u8; 6] = [0xff; 6];
+const BROADCAST_MAC: Mac = Mac([0xff; 6]);
 /// All hosts on the link, of IPv6.
-const ALL_HOSTS_MAC: [u8; 6] = [0x33, 0x33, 0, 0, 0, 1];
+const ALL_HOSTS_MAC: Mac = Mac([0x33, 0x33, 0, 0, 0, 1]);
 const ALL_HOSTS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 
 const UDP: u8 = 17;
@@ -34,15 +36,21 @@ pub(super) fn len(address: IpAddr, payload: &[u8]) -> usize {
     14 + ip + 8 + payload.len()
 }
 
-/// Adds to `out` the frame of the datagram `payload` that `address` sends from and to `port`;
-/// its payload is no longer than [`MAX_PAYLOAD`].
-pub(super) fn put(out: &mut Vec<u8>, address: IpAddr, port: u16, payload: &[u8]) {
+/// Adds to `out` the frame of the datagram `payload` that the device of `mac` and `address`
+/// sends from and to `port`; its payload is no longer than [`MAX_PAYLOAD`].
+pub(super) fn put(
+    out: &mut Vec<u8>,
+    mac: Mac,
+    address: IpAddr,
+    port: u16,
+    payload: &[u8],
+) {
     let udp_len = (8 + payload.len()) as u16;
     match address {
         IpAddr::V4(address) => {
             let addresses = [address.octets(), Ipv4Addr::BROADCAST.octets()];
             let addresses = addresses.as_flattened();
-            put_link(out, BROADCAST_MAC, 0x0800);
+            put_link(out, mac, BROADCAST_MAC, 0x0800);
             out.extend(v4(udp_len, addresses));
             out.extend(addresses);
             put_datagram(out, addresses, port, udp_len, payload);
@@ -50,7 +58,7 @@ pub(super) fn put(out: &mut Vec<u8>, address: IpAddr, port: u16, payload: &[u8])
         IpAddr::V6(address) => {
             let addresses = [address.octets(), ALL_HOSTS.octets()];
             let addresses = addresses.as_flattened();
-            put_link(out, ALL_HOSTS_MAC, 0x86dd);
+            put_link(out, mac, ALL_HOSTS_MAC, 0x86dd);
             let [high, low] = udp_len.to_be_bytes();
             out.extend([0x60, 0, 0, 0, high, low, UDP, HOPS]);
             out.extend(addresses);
@@ -59,9 +67,9 @@ pub(super) fn put(out: &mut Vec<u8>, address: IpAddr, port: u16, payload: &[u8])
     }
 }
 
-fn put_link(out: &mut Vec<u8>, to: [u8; 6], kind: u16) {
-    out.extend(to);
-    out.extend(OWN_MAC);
+fn put_link(out: &mut Vec<u8>, from: Mac, to: Mac, kind: u16) {
+    out.extend(to.0);
+    out.extend(from.0);
     out.extend(kind.to_be_bytes());
 }
 
@@ -103,7 +111,7 @@ fn put_datagram(
 /// The checksum of the internet (RFC 1071) over `parts`; all but the last have an even
 /// number of bytes. In which order the bytes of words are, is all the same, but for the sum,
 /// of which they are in that order too (2, B); and so is how many are added at once (2, C).
-fn checksum(parts: &[&[u8]]) -> u16 {
+pub(super) fn checksum(parts: &[&[u8]]) -> u16 {
     let mut sum = 0_u64;
     for part in parts {
         let (words, rest) = part.as_chunks();
@@ -120,7 +128,10 @@ fn checksum(parts: &[&[u8]]) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::ip::{self, Packet};
+    use crate::capture::{
+        ip::{self, Packet},
+        verify,
+    };
 
     #[test]
     fn the_checksum_is_that_of_the_standard() {
@@ -138,12 +149,18 @@ mod tests {
         let v6 = IpAddr::V6(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0xc9));
         for (address, ip) in [(DELIVERED, 14), (v6, 14)] {
             let mut frame = Vec::new();
-            put(&mut frame, address, 2368, b"odd");
+            put(&mut frame, OWN_MAC, address, 2368, b"odd");
             assert_eq!(frame.len(), len(address, b"odd"));
-            let Packet::Udp { source, bytes } = ip::packet(&frame, ip) else {
+            let Packet::Udp { source, destination, bytes } = ip::packet(&frame, ip)
+            else {
                 panic!("no datagram")
             };
             assert_eq!(source, address);
+            let addresses = [source, destination];
+            let udp = &mut frame[bytes.clone()].to_vec();
+            assert_eq!(verify::is_right(udp, addresses), Some(true));
+            udp[9] ^= 0x10;
+            assert_eq!(verify::is_right(udp, addresses), Some(false));
             let datagram = ip::datagram(&frame, bytes).unwrap();
             assert_eq!(&frame[datagram.payload], b"odd");
             assert_eq!((datagram.source_port, datagram.destination_port), (2368, 2368));

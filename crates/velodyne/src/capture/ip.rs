@@ -11,7 +11,7 @@ use std::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Packet {
     /// A whole UDP packet, header included, at these bytes.
-    Udp { source: IpAddr, bytes: Range<usize> },
+    Udp { source: IpAddr, destination: IpAddr, bytes: Range<usize> },
     /// A piece of a UDP packet.
     Piece(Piece),
     /// Something else.
@@ -112,7 +112,7 @@ fn v4(frame: &[u8], at: usize) -> Packet {
     if offset == 0 && !has_next {
         // What is longer here than there is may be right in UDP's own header: the
         // VLP-16 gives its position packets, of 540 bytes, a length of 1234.
-        return Packet::Udp { source, bytes };
+        return Packet::Udp { source, destination, bytes };
     }
     if is_short {
         return Packet::Short;
@@ -138,7 +138,7 @@ fn v6(frame: &[u8], at: usize) -> Packet {
     while start < end {
         let rest = frame.get(start..end).unwrap_or_default();
         match next {
-            UDP => return Packet::Udp { source, bytes: start..end },
+            UDP => return Packet::Udp { source, destination, bytes: start..end },
             // Hop by hop, routing, destination options.
             0 | 43 | 60 => {
                 let [kind, len, ..] = rest else { break };
@@ -157,7 +157,8 @@ fn v6(frame: &[u8], at: usize) -> Packet {
                 let place = u16::from_be_bytes([*high, *low]);
                 let (offset, has_next) = (u32::from(place & 0xfff8), place & 1 != 0);
                 if offset == 0 && !has_next {
-                    return Packet::Udp { source, bytes: start + 8..end };
+                    let bytes = start + 8..end;
+                    return Packet::Udp { source, destination, bytes };
                 }
                 if is_short {
                     return Packet::Short;
@@ -194,16 +195,16 @@ mod tests {
     }
 
     const SOURCE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 201));
+    const ALL: IpAddr = IpAddr::V4(Ipv4Addr::BROADCAST);
 
     #[test]
     fn options_are_stepped_over_and_what_trails_is_left_out() {
         let mut bytes = v4_packet(0, &[1, 1, 1, 0], &[7; 10]);
         bytes.extend([0xde, 0xad, 0xbe, 0xef]);
-        let udp = Packet::Udp { source: SOURCE, bytes: 24..34 };
-        assert_eq!(packet(&bytes, 0), udp);
+        let udp = |bytes| Packet::Udp { source: SOURCE, destination: ALL, bytes };
+        assert_eq!(packet(&bytes, 0), udp(24..34));
         // As much as there is: UDP says whether that is all.
-        let udp = Packet::Udp { source: SOURCE, bytes: 24..33 };
-        assert_eq!(packet(&bytes[..33], 0), udp);
+        assert_eq!(packet(&bytes[..33], 0), udp(24..33));
         assert_eq!(packet(&bytes[..23], 0), Packet::Short);
     }
 
@@ -226,8 +227,10 @@ mod tests {
         bytes.extend([UDP, 0, 0, 0, 0, 0, 0, 0]); // hop by hop
         bytes.extend([7; 16]);
         let source = IpAddr::V6(Ipv6Addr::LOCALHOST);
-        assert_eq!(packet(&bytes, 0), Packet::Udp { source, bytes: 48..64 });
-        assert_eq!(packet(&bytes[..63], 0), Packet::Udp { source, bytes: 48..63 });
+        let destination = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+        let udp = |bytes| Packet::Udp { source, destination, bytes };
+        assert_eq!(packet(&bytes, 0), udp(48..64));
+        assert_eq!(packet(&bytes[..63], 0), udp(48..63));
         assert_eq!(packet(&bytes[..47], 0), Packet::Short);
     }
 

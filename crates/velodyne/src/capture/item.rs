@@ -40,6 +40,8 @@ pub(crate) enum Item {
 /// A frame, as it was seen on a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
+    /// The number of the interface in its section. It is 0 where there are no interfaces.
+    pub(crate) interface: u32,
     pub(crate) link: u16,
     pub(crate) time: Timestamp,
     /// Where in the item the bytes are that were captured.
@@ -98,6 +100,7 @@ impl Section {
             Container::Pcap(pcap) => legacy(pcap, bytes),
             Container::PcapNg => self.block(bytes),
             Container::Bare => Item::Frame(Frame {
+                interface: 0,
                 link: 0,
                 time: NO_TIME,
                 bytes: 0..bytes.len(),
@@ -141,6 +144,7 @@ impl Section {
                 }
                 let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
                 Item::Frame(Frame {
+                    interface: packet.if_id,
                     link: interface.link,
                     time: interface.time(ticks),
                     bytes: 28..28 + captured,
@@ -158,6 +162,7 @@ impl Section {
                 };
                 let captured = len.min(limit).min(packet.data.len());
                 Item::Frame(Frame {
+                    interface: 0,
                     link: interface.link,
                     time: NO_TIME,
                     bytes: 12..12 + captured,
@@ -184,6 +189,7 @@ impl Section {
         // Behind it is the length of the block once more.
         let is_all = captured <= bytes.len().checked_sub(32)?;
         is_all.then_some(Item::Frame(Frame {
+            interface: id,
             link: interface.link,
             time: interface.time(ticks),
             bytes: 28..28 + captured,
@@ -240,6 +246,7 @@ fn legacy(pcap: Pcap, bytes: &[u8]) -> Item {
         i64::from(frame.ts_sec) * 1_000_000_000 + i64::from(frame.ts_usec) * unit;
     let start = pcap.header_len();
     Item::Frame(Frame {
+        interface: 0,
         link: pcap.link,
         time: Timestamp::from_nanos(nanos),
         bytes: start..start + frame.data.len(),
@@ -275,6 +282,7 @@ mod tests {
             }
             let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
             let frame = Frame {
+                interface: 0,
                 link: 1,
                 time: Timestamp::from_nanos(1_500_000_000),
                 bytes: 28..31,

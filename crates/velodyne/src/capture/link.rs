@@ -2,6 +2,21 @@
 //!
 //! Numbers of link types: <https://www.tcpdump.org/linktypes.html>.
 
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A hardware address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Mac(pub(crate) [u8; 6]);
+
+impl fmt::Display for Mac {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self([a, b, c, d, e, g]) = self;
+        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+    }
+}
+
 /// What is carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carried {
@@ -46,6 +61,19 @@ pub(crate) fn carried(link: u16, frame: &[u8]) -> Carried {
         NULL | LOOP => by_family(frame),
         _ => Carried::UnknownLink,
     }
+}
+
+/// Returns the hardware address that sent `frame`, if it was seen on a link of a type that
+/// has such addresses.
+pub(crate) fn source_mac(link: u16, frame: &[u8]) -> Option<Mac> {
+    const MAC_LEN: u8 = 6;
+    let at = match link {
+        ETHERNET => 6,
+        LINUX_SLL if frame.get(4..6) == Some(&[0, MAC_LEN]) => 6,
+        LINUX_SLL2 if frame.get(11) == Some(&MAC_LEN) => 12,
+        _ => return None,
+    };
+    frame.get(at..)?.first_chunk().copied().map(Mac)
 }
 
 /// What follows on the type at `at`, once all tags of VLANs are taken off.
@@ -98,6 +126,22 @@ mod tests {
         assert_eq!(carried(ETHERNET, &twice), Carried::Ip(22));
         assert_eq!(carried(ETHERNET, &ethernet(&[0x08, 0x06])), Carried::Other);
         assert_eq!(carried(ETHERNET, &twice[..20]), Carried::Short);
+    }
+
+    #[test]
+    fn the_sender_is_read_where_the_link_has_addresses() {
+        let mac =
+            |link, frame: &[u8]| source_mac(link, frame).map(|mac| mac.to_string());
+        let frame: Vec<u8> = (0..24).collect();
+        assert_eq!(mac(ETHERNET, &frame).as_deref(), Some("06:07:08:09:0a:0b"));
+        assert_eq!(mac(ETHERNET, &frame[..11]), None);
+        let mut cooked = frame.clone();
+        cooked[4..6].copy_from_slice(&[0, 6]);
+        assert_eq!(mac(LINUX_SLL, &cooked).as_deref(), Some("06:07:08:09:0a:0b"));
+        assert_eq!(mac(LINUX_SLL, &frame), None);
+        cooked[11] = 6;
+        assert_eq!(mac(LINUX_SLL2, &cooked).as_deref(), Some("0c:0d:0e:0f:10:11"));
+        assert_eq!(mac(RAW[0], &frame), None);
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub(crate) struct Notes {
     pub(crate) topics: Vec<Sender>,
     /// For each of these, what points are made of, where it is a lidar that is known.
     pub(crate) points: Vec<Option<Points>>,
+    /// Whether a wrong UDP checksum means that a packet is damaged.
+    pub(crate) verifies_checksums: bool,
     /// What is odd, but for what is of lidars.
     pub(crate) oddities: Vec<Oddity>,
 }

@@ -1,12 +1,16 @@
 //! What the datagrams of a lidar are, and what is none.
 
-use crate::packet::{BLOCK_BYTES, BLOCKS, Bank, DATA_BYTES, Firings};
+use crate::{
+    capture::manufacturer::Manufacturer,
+    packet::{BLOCK_BYTES, BLOCKS, Bank, DATA_BYTES, Firings},
+};
 
 /// How many bytes a position packet has.
 pub(crate) const POSITION_BYTES: usize = 512;
 
-/// Where position packets are sent.
-const POSITION_PORT: u16 = 8308;
+/// Where data packets and position packets are sent.
+pub(crate) const DATA_PORT: u16 = 2368;
+pub(crate) const POSITION_PORT: u16 = 8308;
 
 /// Where the sentence of the GPS receiver begins in a position packet.
 pub(crate) const NMEA_START: usize = 206;
@@ -23,25 +27,45 @@ pub(crate) enum Payload {
     Marred,
     /// As long as a data packet, and none.
     WrongFlags,
+    /// As long as a packet of a lidar and sent to its port, and nothing but zeros: no packet
+    /// is that, as each has a time.
+    Zeros,
+    /// A packet of a lidar of another manufacturer.
+    OtherLidar(Manufacturer),
     /// Something else.
     Other,
 }
 
 /// What `bytes`, sent from and to `ports`, are.
 pub(crate) fn of(ports: [u16; 2], bytes: &[u8]) -> Payload {
+    let is_to = match bytes.len() {
+        DATA_BYTES => ports.contains(&DATA_PORT),
+        POSITION_BYTES => ports.contains(&POSITION_PORT),
+        _ => false,
+    };
+    if is_to && bytes.iter().all(|byte| *byte == 0) {
+        return Payload::Zeros;
+    }
     if let Some(firings) = Firings::new(bytes) {
         let known = firings.flags().into_iter().filter_map(Bank::of_flag).count();
         return match is_data(firings) {
             true => Payload::Data,
             false if known >= BLOCKS / 2 => Payload::Marred,
-            false => Payload::WrongFlags,
+            false => other_lidar(ports, bytes).unwrap_or(Payload::WrongFlags),
         };
     }
     let has_sentence =
         || bytes.get(NMEA_START..).is_some_and(|b| b.starts_with(b"$GP"));
     let is_position = bytes.len() == POSITION_BYTES
         && (ports.contains(&POSITION_PORT) || has_sentence());
-    if is_position { Payload::Position } else { Payload::Other }
+    match is_position {
+        true => Payload::Position,
+        false => other_lidar(ports, bytes).unwrap_or(Payload::Other),
+    }
+}
+
+fn other_lidar(ports: [u16; 2], bytes: &[u8]) -> Option<Payload> {
+    Manufacturer::of_datagram(ports, bytes).map(Payload::OtherLidar)
 }
 
 /// The fewest bytes that a frame has that holds one: those of a position packet, and of
@@ -141,11 +165,14 @@ mod tests {
         dual[800..1200].fill(0);
         assert_eq!(of([0, 0], &dual), Payload::Data);
         assert_eq!(of([0, 0], &[0; DATA_BYTES]), Payload::WrongFlags);
+        assert_eq!(of([9, 2368], &[0; DATA_BYTES]), Payload::Zeros);
+        assert_eq!(of([9, 8308], &[0; POSITION_BYTES]), Payload::Zeros);
     }
 
     #[test]
     fn a_position_packet_is_told_by_its_port_or_its_sentence() {
         let mut bytes = [0; POSITION_BYTES];
+        bytes[198] = 1;
         assert_eq!(of([8308, 8308], &bytes), Payload::Position);
         assert_eq!(of([1, 2], &bytes), Payload::Other);
         bytes[206..212].copy_from_slice(b"$GPRMC");

@@ -63,6 +63,8 @@ pub(crate) struct Whole {
 /// A datagram of which some pieces have come.
 #[derive(Clone, Debug)]
 struct Open {
+    /// The number of the interface at which the pieces were captured.
+    interface: u32,
     of: PieceOf,
     /// When the last of the pieces came.
     time: Timestamp,
@@ -75,12 +77,12 @@ struct Open {
 }
 
 impl Pieces {
-    /// Takes a piece, its `bytes`, from the frame at `frame` of the file, of this `time`;
-    /// gives the datagram that it completes.
+    /// Takes a piece, its `bytes`, from the frame at `frame` of the file, which was captured
+    /// at this interface and time; gives the datagram that it completes.
     pub(crate) fn take(
         &mut self,
         frame: Range<u64>,
-        time: Timestamp,
+        (interface, time): (u32, Timestamp),
         piece: &Piece,
         bytes: &[u8],
     ) -> Option<Whole> {
@@ -89,10 +91,14 @@ impl Pieces {
         if end > MAX_LEN || bytes.is_empty() {
             return None;
         }
-        if self.complete.iter().any(|complete| complete.has(piece, time, bytes)) {
+        let is_again = |complete: &Open| {
+            complete.interface == interface && complete.has(piece, time, bytes)
+        };
+        if self.complete.iter().any(is_again) {
             return None;
         }
-        let mut known = self.open.iter().position(|open| open.of == piece.of);
+        let is_its = |open: &Open| open.interface == interface && open.of == piece.of;
+        let mut known = self.open.iter().position(is_its);
         // The number of a datagram is used again, in time: of another are not its pieces.
         if let Some(index) = known
             && self.open.get(index).is_some_and(|open| open.contradicts(piece, bytes))
@@ -109,7 +115,8 @@ impl Pieces {
                     self.lose(&oldest);
                 }
                 let (frames, pieces) = (Vec::new(), Vec::new());
-                self.open.push(Open { of: piece.of, time, frames, pieces, len: None });
+                let (of, len) = (piece.of, None);
+                self.open.push(Open { interface, of, time, frames, pieces, len });
                 self.open.len() - 1
             }
         };
@@ -239,7 +246,8 @@ mod tests {
 
     use super::*;
 
-    const NOW: Timestamp = Timestamp::from_nanos(0);
+    /// The interface and the time of a frame.
+    const NOW: (u32, Timestamp) = (0, Timestamp::from_nanos(0));
 
     fn piece(id: u32, offset: u32, has_next: bool) -> Piece {
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -269,6 +277,18 @@ mod tests {
         assert_eq!(pieces.take(10..19, NOW, &piece(1, 0, true), b"hello   "), None);
         let whole = pieces.take(20..29, NOW, &piece(1, 8, false), b"world").unwrap();
         assert_eq!((&*whole.bytes, pieces.given_up), (&b"hello   world"[..], 1));
+    }
+
+    #[test]
+    fn pieces_of_two_interfaces_make_two_datagrams() {
+        let mut pieces = Pieces::default();
+        let other = (1, NOW.1);
+        assert_eq!(pieces.take(0..9, NOW, &piece(1, 0, true), b"hello   "), None);
+        assert_eq!(pieces.take(10..19, other, &piece(1, 0, true), b"goodbye "), None);
+        let whole = pieces.take(20..29, other, &piece(1, 8, false), b"moon").unwrap();
+        assert_eq!(whole.bytes, b"goodbye moon");
+        let whole = pieces.take(30..39, NOW, &piece(1, 8, false), b"world").unwrap();
+        assert_eq!(whole.bytes, b"hello   world");
     }
 
     #[test]
@@ -305,7 +325,7 @@ mod tests {
         pieces.give_up();
         assert_eq!((pieces.given_up, &*pieces.lost), (0, &[][..]));
         assert_eq!(pieces.frames(), [0, 1, 2]);
-        let later = Timestamp::from_nanos(2_000_000);
+        let later = (0, Timestamp::from_nanos(2_000_000));
         assert_eq!(pieces.take(4..5, later, &last, b"world"), None);
         pieces.give_up();
         assert_eq!(pieces.given_up, 1);

@@ -53,6 +53,8 @@ pub(crate) struct Position {
 pub(crate) struct Fix {
     /// Nanoseconds since 1970: only sentences with a date.
     pub(crate) utc_nanos: Option<i64>,
+    /// Nanoseconds since midnight, UTC: also sentences without a date.
+    pub(crate) nanos_of_day: Option<i64>,
     /// Whether the receiver has a position.
     pub(crate) is_valid: Option<bool>,
     latitude: Option<f64>,
@@ -97,6 +99,9 @@ fn fix(sentence: &str) -> Fix {
             let moment = moment.map(|(date, time)| date.and_time(time).and_utc());
             Fix {
                 utc_nanos: moment.and_then(|moment| moment.timestamp_nanos_opt()),
+                nanos_of_day: rmc.fix_time.and_then(|time| {
+                    time.signed_duration_since(Default::default()).num_nanoseconds()
+                }),
                 is_valid: Some(rmc.status_of_fix != RmcStatusOfFix::Invalid),
                 latitude: rmc.lat,
                 longitude: rmc.lon,
@@ -106,6 +111,9 @@ fn fix(sentence: &str) -> Fix {
             }
         }
         Ok(ParseResult::GGA(gga)) => Fix {
+            nanos_of_day: gga.fix_time.and_then(|time| {
+                time.signed_duration_since(Default::default()).num_nanoseconds()
+            }),
             is_valid: gga.fix_type.map(|kind| kind.is_valid()),
             latitude: gga.latitude,
             longitude: gga.longitude,

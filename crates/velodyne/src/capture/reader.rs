@@ -1,24 +1,23 @@
 //! From the items of a container to the packets of lidars: what the survey and the
 //! cursors have in common.
 
-use std::{
-    net::{IpAddr, Ipv4Addr},
-    ops::Range,
-};
+use std::{net::IpAddr, ops::Range};
 
 use logtool_core::Timestamp;
 
 use crate::{
     capture::{
-        container::Container,
+        container::{Container, Look},
         hours::Hours,
-        ip::{self, Datagram, Packet},
+        ip::{self, Datagram, Packet, PieceOf},
         item::{Declaration, Frame, Item, Section},
         link::{self, Carried},
+        manufacturer::Manufacturer,
         payload::{self, Payload},
         pieces::Pieces,
-        sender::Sender,
+        sender::{Device, Sender},
         twice::{self, Latest},
+        verify,
     },
     packet::Firings,
 };
@@ -74,6 +73,12 @@ pub(crate) enum Foreign {
     Twice,
     /// It is as long as a data packet, and no block says which lasers it is of.
     WrongFlags,
+    /// It holds only zeros where a packet of a lidar was.
+    Zeros,
+    /// Its UDP checksum is wrong.
+    Checksum,
+    /// It is a packet of a lidar of another manufacturer.
+    OtherLidar(Manufacturer),
     /// It is a datagram of another length or port.
     OtherDatagram,
     /// It is of another protocol.
@@ -102,6 +107,8 @@ pub(crate) struct Reader {
     pub(crate) latest: Latest,
     /// Of packets without a container: the time that they tell themselves.
     pub(crate) hours: Option<Hours>,
+    /// Whether a wrong UDP checksum means that a packet is damaged.
+    pub(crate) verifies_checksums: bool,
 }
 
 impl Reader {
@@ -147,8 +154,7 @@ impl Reader {
             Some(hours) => hours.time(firings.tail().micros),
             None => frame.time,
         };
-        let address = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-        let sender = Sender { address, port: 0, is_position: false };
+        let sender = Sender { device: Device::UNKNOWN, port: 0, is_position: false };
         Found::Packet(LidarPacket {
             sender,
             time,
@@ -164,12 +170,21 @@ impl Reader {
             Carried::UnknownLink => return Found::Foreign(Foreign::UnknownLink),
             Carried::Short => return unseen(frame),
         };
+        let device = |address| Device {
+            interface: frame.interface,
+            mac: link::source_mac(frame.link, bytes),
+            address,
+        };
         match ip::packet(bytes, ip) {
-            Packet::Udp { source, bytes: udp } => {
+            Packet::Udp { source, destination, bytes: udp } => {
                 let Some(datagram) = ip::datagram(bytes, udp.clone()) else {
                     return cut(frame, bytes, udp);
                 };
-                match classify(bytes, datagram, source) {
+                let is_wrong = self.has_wrong_checksum(
+                    bytes.get(udp).unwrap_or_default(),
+                    [source, destination],
+                );
+                match classify(bytes, datagram, device(source), is_wrong) {
                     Ok((sender, payload)) => {
                         let start = frame.bytes.start;
                         let place = start + payload.start..start + payload.end;
@@ -182,11 +197,14 @@ impl Reader {
             Packet::Piece(piece) => {
                 let part = bytes.get(piece.bytes.clone()).unwrap_or_default();
                 let place = at..at.saturating_add(item.len() as u64);
-                let Some(whole) = self.pieces.take(place, frame.time, &piece, part)
-                else {
+                let origin = (frame.interface, frame.time);
+                let Some(whole) = self.pieces.take(place, origin, &piece, part) else {
                     return Found::Piece;
                 };
-                let found = joined(&whole.bytes, frame, piece.of.source);
+                let PieceOf { source, destination, .. } = piece.of;
+                let is_wrong =
+                    self.has_wrong_checksum(&whole.bytes, [source, destination]);
+                let found = joined(&whole.bytes, frame, device(source), is_wrong);
                 if matches!(found, Found::Lost(_)) {
                     self.pieces.lose_whole(whole.frames);
                 }
@@ -196,12 +214,41 @@ impl Reader {
             Packet::Short => unseen(frame),
         }
     }
+
+    /// Returns whether the datagram `udp`, sent between these addresses, has a wrong
+    /// checksum.
+    fn has_wrong_checksum(&self, udp: &[u8], addresses: [IpAddr; 2]) -> bool {
+        self.verifies_checksums && verify::is_right(udp, addresses) == Some(false)
+    }
+
+    /// Returns whether most of the checksums of the packets of lidars at the start of a
+    /// capture are right. If they are not, as after a change of addresses, a wrong one says
+    /// nothing about its packet.
+    pub(crate) fn trusts_checksums(mut self, head: &[u8], start: u64) -> bool {
+        let (mut right, mut wrong) = (0_u64, 0_u64);
+        let (mut at, end) = (start, head.len() as u64);
+        self.verifies_checksums = true;
+        while let Some(bytes) = head.get(at as usize..) {
+            let before = self.section.is_big_endian;
+            let is_big_endian = self.container.is_big_endian(bytes, before);
+            let look = self.container.look(at, bytes, is_big_endian, end);
+            let Look::Item(len) = look else { break };
+            match self.read(at, bytes.get(..len as usize).unwrap_or_default()) {
+                Found::Packet(_) => right += 1,
+                Found::Lost(Foreign::Checksum) => wrong += 1,
+                _ => {}
+            }
+            at += len;
+        }
+        wrong <= right
+    }
 }
 
 /// What an item of these `bytes` is in truth that was `found` to be no packet of a lidar:
 /// lost, if it holds one to which its headers do not lead.
 fn lost_or(found: Found, bytes: &[u8]) -> Found {
     match found {
+        Found::Foreign(Foreign::OtherLidar(_)) => found,
         Found::Foreign(_) | Found::Other if payload::holds_packet(bytes) => {
             Found::Lost(Foreign::Hidden)
         }
@@ -224,11 +271,11 @@ fn unseen(frame: &Frame) -> Found {
 }
 
 /// What the datagram `udp` is that came in pieces, with `frame` the last.
-fn joined(udp: &[u8], frame: &Frame, source: IpAddr) -> Found {
+fn joined(udp: &[u8], frame: &Frame, source: Device, is_wrong: bool) -> Found {
     let Some(datagram) = ip::datagram(udp, 0..udp.len()) else {
         return cut(frame, udp, 0..udp.len());
     };
-    match classify(udp, datagram, source) {
+    match classify(udp, datagram, source, is_wrong) {
         Ok((sender, payload)) => {
             let joined = udp.get(payload).unwrap_or_default().to_vec();
             let (time, bytes) = (frame.time, PacketBytes::Joined(joined));
@@ -241,7 +288,7 @@ fn joined(udp: &[u8], frame: &Frame, source: IpAddr) -> Found {
 /// What a datagram is that is no packet, because it is this instead.
 fn no_packet(why: Foreign) -> Found {
     match why {
-        Foreign::Marred => Found::Lost(why),
+        Foreign::Marred | Foreign::Zeros | Foreign::Checksum => Found::Lost(why),
         _ => Found::Foreign(why),
     }
 }
@@ -258,21 +305,30 @@ fn cut(frame: &Frame, bytes: &[u8], udp: Range<usize>) -> Found {
 }
 
 /// Whose packet a datagram of `bytes` is, and where its payload lies; what it is
-/// instead.
+/// instead. If its checksum `is_wrong`, a packet of a lidar is lost.
 fn classify(
     bytes: &[u8],
     datagram: Datagram,
-    address: IpAddr,
+    device: Device,
+    is_wrong: bool,
 ) -> Result<(Sender, Range<usize>), Foreign> {
     let ports = [datagram.source_port, datagram.destination_port];
     let payload = bytes.get(datagram.payload.clone()).unwrap_or_default();
-    let is_position = match payload::of(ports, payload) {
+    let kind = payload::of(ports, payload);
+    let is_position = match kind {
+        Payload::Data | Payload::Position | Payload::Marred | Payload::WrongFlags
+            if is_wrong =>
+        {
+            return Err(Foreign::Checksum);
+        }
         Payload::Data => false,
         Payload::Position => true,
         Payload::Marred => return Err(Foreign::Marred),
+        Payload::Zeros => return Err(Foreign::Zeros),
         Payload::WrongFlags => return Err(Foreign::WrongFlags),
+        Payload::OtherLidar(whose) => return Err(Foreign::OtherLidar(whose)),
         Payload::Other => return Err(Foreign::OtherDatagram),
     };
-    let sender = Sender { address, port: datagram.destination_port, is_position };
+    let sender = Sender { device, port: datagram.destination_port, is_position };
     Ok((sender, datagram.payload))
 }

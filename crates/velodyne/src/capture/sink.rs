@@ -21,8 +21,11 @@ use logtool_core::{
 use crate::{
     capture::{
         container::Container,
-        frame::{self, DELIVERED},
+        frame::{self, DELIVERED, OWN_MAC},
+        link::Mac,
         notes::Notes,
+        payload::{DATA_PORT, POSITION_PORT},
+        sender::Device,
         topics::{ENCODING, FORMAT_NAME},
     },
     vel::{self, PacketReader},
@@ -33,10 +36,6 @@ const LONGEST: u32 = 262_144;
 
 /// So many bytes are written at once, and the frame in which they are exceeded.
 const PIECE: usize = 256 << 10;
-
-/// The ports of a lidar as it is delivered, for data and position packets.
-const DATA_PORT: u16 = 2368;
-const POSITION_PORT: u16 = 8308;
 
 /// Writes the packets of some extracts.
 pub(crate) struct PcapSink<W> {
@@ -54,8 +53,8 @@ pub(crate) struct PcapSink<W> {
 /// The messages of ROS of which packets are made.
 const SCAN: &str = "velodyne_msgs/VelodyneScan";
 
-/// The address and the port of who sent packets.
-type Sender = (IpAddr, u16);
+/// The hardware address, the IP address and the port of a device that sent packets.
+type Sender = (Mac, IpAddr, u16);
 
 /// Who sent the packets of each topic of a capture.
 #[derive(Clone)]
@@ -119,7 +118,7 @@ impl<W: Output> PcapSink<W> {
 /// Adds the frame of a packet to `piece`.
 fn put(
     piece: &mut Vec<u8>,
-    (address, port): Sender,
+    (mac, address, port): Sender,
     nanos: i64,
     payload: &[u8],
 ) -> Result<()> {
@@ -132,7 +131,7 @@ fn put(
     let fraction = nanos.rem_euclid(1_000_000_000) as u32;
     let len = frame::len(address, payload) as u32;
     piece.extend([seconds, fraction, len, len].map(u32::to_le_bytes).as_flattened());
-    frame::put(piece, address, port, payload);
+    frame::put(piece, mac, address, port, payload);
     Ok(())
 }
 
@@ -185,7 +184,8 @@ impl<W: Output> RecordSink for PcapSink<W> {
                 let (packets, to_unix) = (packets.packets(record), *to_unix);
                 for packet in packets {
                     let nanos = packet.time.as_nanos().saturating_add(to_unix);
-                    self.packet((DELIVERED, DATA_PORT), nanos, packet.payload)?;
+                    let sender = (OWN_MAC, DELIVERED, DATA_PORT);
+                    self.packet(sender, nanos, packet.payload)?;
                     self.unpacked += 1;
                 }
                 Ok(())
@@ -263,8 +263,10 @@ impl From {
                         (0, true) => POSITION_PORT,
                         (port, _) => port,
                     };
-                    let is_known = !sender.address.is_unspecified();
-                    (if is_known { sender.address } else { DELIVERED }, port)
+                    let Device { interface, mac, address } = sender.device;
+                    let mac = on_one_link(mac.unwrap_or(OWN_MAC), interface);
+                    let is_known = !address.is_unspecified();
+                    (mac, if is_known { address } else { DELIVERED }, port)
                 };
                 Ok(Self::Capture(Senders(notes.topics.iter().map(sender).collect())))
             }
@@ -300,6 +302,19 @@ impl From {
     }
 }
 
+/// Returns the hardware address of a device in a capture of a single interface. Devices of
+/// other interfaces can have the same address, so theirs is marked as locally administered
+/// and contains the number of the interface.
+fn on_one_link(Mac(mut mac): Mac, interface: u32) -> Mac {
+    if interface > 0 {
+        let [.., high, low] = interface.to_be_bytes();
+        mac[0] |= 2;
+        mac[1] ^= high;
+        mac[2] ^= low;
+    }
+    Mac(mac)
+}
+
 /// Who is to have sent the packets of each topic of `extract` that has some, as a bag has:
 /// a lidar as it is delivered, and others with the addresses after that.
 fn senders(extract: &Extract<'_>) -> Vec<Option<Sender>> {
@@ -312,7 +327,7 @@ fn senders(extract: &Extract<'_>) -> Vec<Option<Sender>> {
         is_wanted.then(|| {
             let address = IpAddr::V4(Ipv4Addr::new(192, 168, 1, last));
             last = last.saturating_add(1);
-            (address, DATA_PORT)
+            (OWN_MAC, address, DATA_PORT)
         })
     };
     manifest.topics().map(sender).collect()
@@ -353,6 +368,7 @@ fn foreign(manifest: &Manifest) -> Vec<LeftOut> {
     };
     let sorts = [
         ("packets_with_wrong_flags", "with the length of data packets and other flags"),
+        ("packets_of_other_lidars", "with packets of lidars of other manufacturers"),
         ("other_datagrams", "with other datagrams"),
         ("other_protocols", "of other protocols"),
         ("unknown_links", "of links of an unknown type"),

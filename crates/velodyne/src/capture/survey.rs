@@ -63,8 +63,18 @@ pub(crate) fn survey(
         Container::Bare => Hours::of(&head),
         _ => None,
     };
+    let reader = Reader {
+        container,
+        section: Section::default(),
+        pieces: Pieces::default(),
+        latest: Latest::default(),
+        hours,
+        verifies_checksums: false,
+    };
+    let verifies_checksums = reader.clone().trusts_checksums(&head, start);
     drop(head);
-    let mut survey = Survey::new(container, start, hours, source.len());
+    let reader = Reader { verifies_checksums, ..reader };
+    let mut survey = Survey::new(reader, start, source.len());
     survey.walk(start, &mut window, Ahead::new(source, container, HEAD as u64))?;
     survey.finish(lidar)
 }
@@ -86,11 +96,9 @@ struct Survey {
 }
 
 impl Survey {
-    fn new(container: Container, start: u64, hours: Option<Hours>, end: u64) -> Self {
-        let (section, pieces) = (Section::default(), Pieces::default());
-        let latest = Latest::default();
+    fn new(reader: Reader, start: u64, end: u64) -> Self {
         let mut survey = Self {
-            reader: Reader { container, section, pieces, latest, hours },
+            reader,
             end,
             declarations: Vec::new(),
             topics: Topics::default(),

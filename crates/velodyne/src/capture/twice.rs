@@ -41,11 +41,21 @@ struct OfSender {
     packets: Vec<(Timestamp, u64)>,
 }
 
+impl OfSender {
+    /// Returns whether packets of `sender` can be these packets again: a mirror sends them
+    /// to another interface, and from a hardware address of its own.
+    fn sends_as(&self, sender: &Sender) -> bool {
+        let key =
+            |sender: &Sender| (sender.device.address, sender.port, sender.is_position);
+        key(&self.sender) == key(sender)
+    }
+}
+
 impl Latest {
     /// Takes note of a packet with this [`sum`] of its bytes, and says whether it has come
     /// before.
     pub(crate) fn has(&mut self, sender: &Sender, time: Timestamp, sum: u64) -> bool {
-        let known = self.0.iter().position(|known| known.sender == *sender);
+        let known = self.0.iter().position(|known| known.sends_as(sender));
         let index = known.unwrap_or_else(|| {
             if self.0.len() == MAX_SENDERS {
                 self.0.remove(0);
@@ -80,11 +90,13 @@ mod tests {
     use std::net::{IpAddr, Ipv4Addr};
 
     use super::*;
+    use crate::capture::sender::Device;
 
     #[test]
     fn the_same_bytes_soon_after_are_a_packet_that_came_twice() {
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        let sender = Sender { address, port: 2368, is_position: false };
+        let device = Device { address, ..Device::UNKNOWN };
+        let sender = Sender { device, port: 2368, is_position: false };
         let other = Sender { port: 2369, ..sender };
         let mut latest = Latest::default();
         let mut has = |sender: &Sender, micros: i64, payload: &[u8]| {
@@ -93,7 +105,9 @@ mod tests {
         assert!(!has(&sender, 0, b"first"));
         assert!(!has(&other, 1, b"first"));
         assert!(!has(&sender, 3, b"second"));
-        assert!(has(&sender, 5, b"first"));
+        // A mirror has another interface.
+        let mirror = Device { interface: 1, ..device };
+        assert!(has(&Sender { device: mirror, ..sender }, 5, b"first"));
         assert!(has(&sender, 7, b"second"));
         assert!(!has(&sender, 2_000, b"second"));
         // So many later that it is forgotten.

@@ -44,7 +44,13 @@ impl Lidar {
             calibration.map(|text| Finding::new(of_calibration, text.clone()));
         let clock = self.clock.iter().filter(|clock| !clock.starts_with("locked"));
         let clock = clock.map(|text| Finding::new(&code::CLOCK_UNSET, text.clone()));
-        overruled.chain(conflicts).chain(incomplete).chain(calibration).chain(clock)
+        let rate = self.rate_warning.iter();
+        let rate = rate.map(|text| Finding::new(&code::RATE, text.clone()));
+        let motor = self.motor_warning.iter();
+        let motor = motor.map(|text| Finding::new(&code::MOTOR, text.clone()));
+        let packets = rate.chain(motor);
+        let model = overruled.chain(conflicts).chain(packets);
+        model.chain(incomplete).chain(calibration).chain(clock)
     }
 
     /// Adds to `findings` what is odd about it and its packets, which the records of

@@ -13,8 +13,10 @@ pub const CODES: &[&Code] = &[
     &CLOCK_JUMP,
     &CLOCK_UNSET,
     &CONFLICT,
+    &MOTOR,
     &OVERRULED,
     &PACKETS_LOST,
+    &RATE,
     &RETURNS,
 ];
 
@@ -54,6 +56,11 @@ pub(super) static CONFLICT: Code = code(
     Note,
     "packets speak for two models of lidar, or for none: one was chosen",
 );
+pub(super) static MOTOR: Code = code(
+    "lidar.motor",
+    Warning,
+    "the head of a lidar does not turn: the azimuths of its packets stay the same",
+);
 pub(super) static OVERRULED: Code = code(
     "lidar.model.overruled",
     Warning,
@@ -63,6 +70,11 @@ pub(super) static PACKETS_LOST: Code = code(
     "lidar.packets.lost",
     Warning,
     "packets are missing, by the time that those around them tell",
+);
+pub(super) static RATE: Code = code(
+    "lidar.packets.rate",
+    Warning,
+    "packets come more often from one sender than a lidar of its model sends them",
 );
 pub(super) static RETURNS: Code = code(
     "lidar.returns",

@@ -6,7 +6,11 @@ use logtool_core::Timestamp;
 
 use crate::{
     calibration::{Calibration, StatusStream},
-    lidar::{Lidar, LidarOptions, own_clock::ClockProbe},
+    lidar::{
+        Lidar, LidarOptions,
+        motion::{MotorProbe, RateProbe},
+        own_clock::ClockProbe,
+    },
     model::{Evidence, Model, ReturnMode, Sensor},
     packet::{Firings, Tail},
 };
@@ -21,6 +25,8 @@ pub struct Probe {
     evidence: Evidence,
     tails: VecDeque<Tail>,
     clock: ClockProbe,
+    rate: RateProbe,
+    motor: MotorProbe,
 }
 
 impl Probe {
@@ -32,6 +38,8 @@ impl Probe {
         self.evidence.add(packet);
         if let Some(firings) = Firings::new(packet) {
             self.clock.add(firings.tail().micros, time);
+            self.rate.add(time);
+            self.motor.add(firings.azimuths()[0]);
             self.tails.push_back(firings.tail());
         }
     }
@@ -39,6 +47,11 @@ impl Probe {
     /// Whether more packets would not be looked at.
     pub fn is_enough(&self) -> bool {
         self.tails.len() >= ENOUGH
+    }
+
+    /// Returns the product ID of most packets, if they are of a model that sends one.
+    pub fn product_id(&self) -> Option<u8> {
+        self.evidence.product_id()
     }
 
     /// The lidar, if its packets tell which one it is, or `options` do.
@@ -72,6 +85,8 @@ impl Probe {
             reasons,
             overruled,
             conflicts: verdict.conflicts,
+            rate_warning: self.rate.warning(sensor),
+            motor_warning: self.motor.warning(),
             change: verdict.change.filter(|_| options.returns.is_none()),
         };
         lidar.points.fixed_returns |= options.returns.is_some();

@@ -123,6 +123,14 @@ impl Evidence {
         all.into_iter().max_by_key(|(_, count)| *count).map(|(identity, _)| identity)
     }
 
+    /// Returns the product ID of most packets, if these have one bank of lasers: others
+    /// have no such ID.
+    pub(crate) fn product_id(&self) -> Option<u8> {
+        let most = self.patterns.iter().max_by_key(|(_, count)| **count);
+        most.filter(|(pattern, _)| **pattern == Pattern::First)
+            .and_then(|_| self.identity())
+    }
+
     /// The returns that most packets say they hold, if they say so.
     pub(super) fn returns(&self) -> Option<ReturnMode> {
         *self.sorts.iter().max_by_key(|(_, sort)| sort.packets)?.0

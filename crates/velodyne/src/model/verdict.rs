@@ -174,6 +174,11 @@ impl Verdict {
             }
             (None, Some((timed, period))) => {
                 self.because(because(timed, period));
+                let what = format!(
+                    "the product ID {identity:#04x} is not known: it may be another model, or \
+                     a lidar of another manufacturer, which is not supported"
+                );
+                self.conflicts.push(what);
                 Some(timed)
             }
             (None, None) => None,

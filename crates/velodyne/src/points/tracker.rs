@@ -20,6 +20,10 @@ const LONG_GAP_NANOS: i64 = 200_000_000;
 /// How far the head seems to turn back at most, as its azimuths are not exact: 2 degrees.
 const TREMBLE: u16 = 200;
 
+/// How many packets can be between one that came late and the one that it should follow,
+/// both included.
+const SWAPPED_PACKETS: i64 = 4;
+
 /// How near to the cut a scan that is whole begins at most, however far it is from one
 /// firing to the next: 1 degree.
 const NEAR_CUT: u16 = 100;
@@ -183,6 +187,13 @@ impl ScanTracker {
         self.turned(gap) > f64::from(TURN / 2) || gap > LONG_GAP_NANOS
     }
 
+    /// Returns how far back a block can be without belonging to another turn: the head
+    /// trembles, or packets that were sent around the cut came in another order.
+    fn backward_limit(&self) -> u16 {
+        let turn = self.turned(SWAPPED_PACKETS * self.sensor.packet_nanos() as i64);
+        TREMBLE.max(turn.min(f64::from(TURN / 4)) as u16)
+    }
+
     /// How far the head turns in so many nanoseconds, as far as is known.
     fn turned(&self, gap: i64) -> f64 {
         if self.rate > 0.0 { self.rate * gap as f64 } else { 0.0 }
@@ -201,11 +212,11 @@ impl ScanTracker {
             return (is_next || after_cut < before).then_some(false);
         }
         if after_cut > before && after_cut - before > TURN / 2 {
-            if before + (TURN - after_cut) > TREMBLE {
-                // No head turns back so far: these are packets of another turn.
+            if before + (TURN - after_cut) > self.backward_limit() {
+                // Neither of both reaches so far back: these are packets of another turn.
                 return Some(false);
             }
-            // It trembles at the cut: still the block before that counts.
+            // The block before still counts, and no other scan begins.
             self.last = Some((before, now));
             return None;
         }

@@ -54,6 +54,17 @@ pub(super) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
         }
         if let (Some(address), Some(port)) = (told("address"), told("port")) {
             text = format!("{text} from {address} to port {port}");
+            let is_other = |other: &&Topic| {
+                other.instance != topic.instance
+                    && other.metadata.get("address") == topic.metadata.get("address")
+            };
+            if manifest.topics.iter().filter(known).any(|other| is_other(&other)) {
+                for key in ["mac", "interface"] {
+                    if let Some(value) = told(key) {
+                        text = format!("{text}, {key} {value}");
+                    }
+                }
+            }
         }
         lines.push(("lidar", text));
         if let Some(because) = told("lidar_because") {

@@ -77,8 +77,8 @@ impl Ahead {
             self.next = start + STRETCH;
             let bytes = start..self.next.min(end);
             let (pieces, latest) = (Pieces::default(), Latest::default());
-            let (container, section) = (reader.container, reader.section.clone());
-            let reader = Reader { container, section, pieces, latest, hours: None };
+            let section = reader.section.clone();
+            let reader = Reader { section, pieces, latest, hours: None, ..*reader };
             let source = self.source.clone();
             self.begun.push_back((start, declared));
             self.stretches.push(move || Stretch::look(&source, bytes, end, reader));

@@ -1,18 +1,39 @@
 //! What position packets tell of the clock of a lidar, and of that of the capture.
+//!
+//! A packet has the time of the lidar, in microseconds past the hour, and the last sentence
+//! of the receiver, which states the last full second. Once the lidar follows the receiver,
+//! both agree in minutes and seconds.
 
 use logtool_core::{ClockFit, Timestamp};
 
 use crate::{
     capture::{
+        codes,
         item::NO_TIME,
         position::{LOCKED, Position},
     },
     clock_fit,
+    oddity::Oddity,
     points::nearest,
 };
 
 /// How many packets are kept to compare clocks: at one a second, three days.
 const MAX_OBSERVATIONS: usize = 1 << 18;
+
+const SECOND: i64 = 1_000_000_000;
+const HOUR: i64 = 3_600 * SECOND;
+const DAY: i64 = 24 * HOUR;
+
+/// The number of a GPS week overflows after this time.
+const ROLLOVER: i64 = 1_024 * 7 * DAY;
+
+/// How far the time of a packet can be after the second that its sentence states: a sentence
+/// takes up to a second to arrive and is repeated until the next one does.
+const SENTENCE_AGE: std::ops::RangeInclusive<i64> = -SECOND..=3 * SECOND;
+
+/// A sentence that is repeated for longer, by the clock of the lidar, is old: the receiver
+/// does not send any more.
+const REPEATED: i64 = 2 * SECOND;
 
 /// What is counted of the position packets of a lidar.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +49,12 @@ pub(super) struct Clock {
     /// The same of those that do not say that they are locked, for want of better: some
     /// HDL-32E never do.
     unsure: Vec<i64>,
+    /// The same of packets whose own time contradicts their sentence: by the sentence alone.
+    contradicting: Vec<i64>,
+    /// Of the first of these, the time of the sentence and that of the lidar, past the hour.
+    contradiction: Option<(i64, i64)>,
+    /// The time of the last sentence, and the stamp of the first packet with it.
+    last: Option<(i64, u32)>,
 }
 
 impl Clock {
@@ -39,16 +66,50 @@ impl Clock {
         self.packets += 1;
         self.locked += u64::from(is_locked);
         self.valid += u64::from(is_valid);
+        let now = time.as_nanos();
+        // Without a date, it is the day that is next to the time of the capture.
+        let without_date = || {
+            let of_day = position.fix.nanos_of_day?;
+            let off = now.saturating_sub(of_day).rem_euclid(DAY);
+            Some(now.saturating_sub(if off > DAY / 2 { off - DAY } else { off }))
+        };
+        let sentence = position.fix.utc_nanos.or_else(without_date);
+        let Some(sentence) = sentence.filter(|_| is_valid && time != NO_TIME) else {
+            return;
+        };
+        if self.is_old(sentence, position.stamp) {
+            return;
+        }
         // The sentence is of the last full second; the stamp is of the packet itself.
-        let sentence = position.fix.utc_nanos.filter(|_| is_valid);
-        let utc = sentence.map(|utc| nearest(utc, 0, position.stamp));
-        let offset = utc.and_then(|utc| utc.checked_sub(time.as_nanos()));
-        let list = if is_locked { &mut self.offsets } else { &mut self.unsure };
-        if let Some(offset) = offset
-            && time != NO_TIME
+        let utc = nearest(sentence, 0, position.stamp);
+        let agrees = SENTENCE_AGE.contains(&(utc - sentence));
+        let (list, utc) = match (agrees, is_locked) {
+            (false, _) => (&mut self.contradicting, sentence),
+            (true, true) => (&mut self.offsets, utc),
+            (true, false) => (&mut self.unsure, utc),
+        };
+        if !agrees {
+            let stamp = i64::from(position.stamp) * 1_000;
+            self.contradiction.get_or_insert((sentence.rem_euclid(HOUR), stamp));
+        }
+        if let Some(offset) = utc.checked_sub(now)
             && list.len() < MAX_OBSERVATIONS
         {
             list.push(offset);
+        }
+    }
+
+    /// Returns whether a packet with this `stamp` repeats a `sentence` that is old.
+    fn is_old(&mut self, sentence: i64, stamp: u32) -> bool {
+        match self.last {
+            Some((last, first)) if last == sentence => {
+                let since = (i64::from(stamp) - i64::from(first)) * 1_000;
+                (REPEATED..HOUR / 2).contains(&since.rem_euclid(HOUR))
+            }
+            _ => {
+                self.last = Some((sentence, stamp));
+                false
+            }
         }
     }
 
@@ -56,6 +117,9 @@ impl Clock {
     pub(super) fn verdict(&self) -> String {
         let Self { packets, locked, valid, .. } = self;
         let verdict = match (self.is_locked(), self.is_valid()) {
+            (_, true) if self.contradicts() => {
+                "not UTC: NMEA states another minute and second"
+            }
             (true, true) => {
                 "locked: it follows the pulse of a receiver, and NMEA tells the hour"
             }
@@ -70,11 +134,36 @@ impl Clock {
 
     /// Whether what it tells is UTC.
     pub(super) fn tells_utc(&self) -> bool {
-        self.is_valid()
+        self.is_valid() && !self.contradicts()
+    }
+
+    /// Returns whether the clock of the lidar contradicts most sentences.
+    fn contradicts(&self) -> bool {
+        self.contradicting.len() > self.offsets.len() + self.unsure.len()
+    }
+
+    /// Returns what is wrong, if the clock of the lidar contradicts sentences.
+    pub(super) fn contradiction(&self) -> Option<Oddity> {
+        let (sentence, stamp) = self.contradiction?;
+        let count = self.contradicting.len();
+        let all = count + self.offsets.len() + self.unsure.len();
+        let used = match self.contradicts() {
+            true => "the time of the lidar is not UTC, and NMEA is used",
+            false => "the others are used",
+        };
+        let text = format!(
+            "minute and second of NMEA contradict the time of the lidar in {count} of {all} \
+             position packets: the first has {} past the hour by NMEA and {} by the lidar; \
+             {used}",
+            past_hour(sentence),
+            past_hour(stamp)
+        );
+        Some(Oddity::new(&codes::CLOCK_NMEA, text))
     }
 
     /// How far UTC is ahead of the clock of the capture, as the packets of all lidars tell:
-    /// those that are locked, or else the others, unless `is_sure`.
+    /// those that are locked, or else the others, unless `is_sure`. If all contradict their
+    /// own sentences, those tell.
     pub(super) fn fit<'c>(
         clocks: impl Iterator<Item = &'c Self> + Clone,
         is_sure: bool,
@@ -83,10 +172,11 @@ impl Clock {
             clocks.clone().flat_map(of).copied().collect()
         };
         let locked = clock_fit::fit(all(|one| &one.offsets), "position packets");
-        locked.or_else(|| {
+        let unsure = || {
             let unsure = if is_sure { Vec::new() } else { all(|one| &one.unsure) };
             clock_fit::fit(unsure, "position packets that do not tell of a pulse")
-        })
+        };
+        locked.or_else(unsure).or_else(|| by_sentences(&all(|one| &one.contradicting)))
     }
 
     fn is_locked(&self) -> bool {
@@ -95,5 +185,171 @@ impl Clock {
 
     fn is_valid(&self) -> bool {
         self.valid * 2 > self.packets
+    }
+}
+
+/// Returns how far UTC is ahead of the clock of the capture, if sentences are as far ahead
+/// of it as `offsets`. A sentence states the last full second, so that UTC is up to its age
+/// later; if the capture has times within these limits, its clock is as good as sentences.
+fn by_sentences(offsets: &[i64]) -> Option<ClockFit> {
+    let latest = *offsets.iter().max()?;
+    let earliest = *offsets.iter().min()?;
+    let limits = latest..=earliest.saturating_add(*SENTENCE_AGE.end());
+    (!limits.contains(&0)).then(|| ClockFit {
+        offset_nanos: latest,
+        spread_nanos: SECOND.unsigned_abs(),
+        observations: offsets.len() as u64,
+        source: "NMEA sentences, which the time of the lidar contradicts".into(),
+    })
+}
+
+/// Returns `fit` without an overflow of the GPS week, and adds to `odd` how far the clock of
+/// the capture is from UTC.
+pub(super) fn corrected(mut fit: ClockFit, odd: &mut Vec<Oddity>) -> ClockFit {
+    let behind = fit.offset_nanos.saturating_neg();
+    let rollovers = behind.saturating_add(ROLLOVER / 2).div_euclid(ROLLOVER);
+    let off = behind.saturating_sub(rollovers.saturating_mul(ROLLOVER));
+    if rollovers > 0 && off.abs() < DAY {
+        let text = format!(
+            "the dates in NMEA are {} weeks before those of the capture: the week number of \
+             the GPS receiver has overflowed (it has 10 bits); the weeks are added",
+            1_024 * rollovers
+        );
+        odd.push(Oddity::new(&codes::CLOCK_ROLLOVER, text));
+        fit.offset_nanos = off.saturating_neg();
+    }
+    if fit.offset_nanos.abs() > SECOND {
+        let way = if fit.offset_nanos > 0 { "behind" } else { "ahead of" };
+        let text = format!(
+            "the clock of the computer that captured the packets is {} {way} UTC as the \
+             position packets state it",
+            length(fit.offset_nanos.saturating_abs())
+        );
+        odd.push(Oddity::new(&codes::CLOCK_HOST, text));
+    }
+    fit
+}
+
+/// Minutes and seconds, as `25:00.010`.
+fn past_hour(nanos: i64) -> String {
+    let millis = nanos / 1_000_000;
+    format!("{:02}:{:02}.{:03}", millis / 60_000, millis / 1_000 % 60, millis % 1_000)
+}
+
+/// A length of time in the two largest of its units.
+fn length(nanos: i64) -> String {
+    let seconds = nanos / SECOND;
+    match seconds {
+        0..60 => format!("{:.3} s", nanos as f64 / 1e9),
+        60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        3_600..86_400 => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds / 3_600 % 24),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2023-11-14 22:59:59 UTC: date -u -d "2023-11-14 22:59:59" +%s
+    const SECOND_OF_SENTENCE: i64 = 1_700_002_799 * SECOND;
+
+    /// A position packet with this sentence body and stamp.
+    fn packet(body: &str, stamp: u32, pulse: u8) -> Vec<u8> {
+        let sum = body.bytes().fold(0, |sum, byte| sum ^ byte);
+        let sentence = format!("${body}*{sum:02X}\r\n");
+        let mut bytes = vec![0; 512];
+        bytes[198..202].copy_from_slice(&stamp.to_le_bytes());
+        bytes[202] = pulse;
+        bytes[206..206 + sentence.len()].copy_from_slice(sentence.as_bytes());
+        bytes
+    }
+
+    fn rmc(time: &str, date: &str) -> String {
+        format!("GPRMC,{time},A,5021.8167,N,00733.5167,E,000.0,360.0,{date},,,A")
+    }
+
+    /// The clock after packets with this sentence, at these stamps past the hour and times
+    /// after the second of the sentence, in microseconds.
+    fn clock(body: &str, packets: &[(u32, i64)]) -> Clock {
+        let mut clock = Clock::default();
+        for (stamp, micros) in packets {
+            let time = Timestamp::from_nanos(SECOND_OF_SENTENCE + micros * 1_000);
+            clock.add(&packet(body, *stamp, LOCKED), time);
+        }
+        clock
+    }
+
+    fn fit(clock: &Clock) -> (Option<i64>, Vec<Oddity>) {
+        let mut odd = Vec::new();
+        let fit = Clock::fit([clock].into_iter(), false);
+        let fit = fit.map(|fit| corrected(fit, &mut odd));
+        (fit.map(|fit| fit.offset_nanos), odd)
+    }
+
+    #[test]
+    fn a_sentence_agrees_up_to_its_age_also_across_the_hour() {
+        for (stamp, micros) in
+            [(3_599_000_000, 0), (3_599_960_000, 960_000), (900_000, 1_900_000)]
+        {
+            let clock = clock(&rmc("225959", "141123"), &[(stamp, micros)]);
+            assert!(clock.tells_utc() && clock.contradiction().is_none(), "{stamp}");
+            assert_eq!(fit(&clock), (Some(0), vec![]));
+        }
+    }
+
+    #[test]
+    fn a_stamp_in_another_minute_is_a_contradiction_and_nmea_counts() {
+        for stamp in [1_500_010_000, 3_570_000_000, 19_000_000, 3_590_000_000] {
+            let clock = clock(&rmc("225959", "141123"), &[(stamp, 960_000)]);
+            assert!(!clock.tells_utc());
+            assert!(clock.verdict().starts_with("not UTC"), "{}", clock.verdict());
+            let text = clock.contradiction().unwrap().text;
+            assert!(text.contains("59:59.000 past the hour by NMEA"), "{text}");
+            // The clock of the capture is within the second that NMEA states.
+            assert_eq!(fit(&clock), (None, vec![]));
+        }
+        // The same, with a clock of the capture that is 40 minutes ahead.
+        let ahead = 2_400_960_000;
+        let clock = clock(&rmc("225959", "141123"), &[(1_500_010_000, ahead)]);
+        let (offset, odd) = fit(&clock);
+        assert_eq!(offset, Some(-ahead * 1_000));
+        assert!(odd[0].text.contains("40 min 0 s ahead of UTC"), "{odd:?}");
+    }
+
+    #[test]
+    fn a_sentence_without_a_date_counts_on_the_day_of_the_capture() {
+        let body = "GPGGA,225959,5021.8167,N,00733.5167,E,1,08,0.9,112.4,M,47.9,M,,";
+        assert_eq!(fit(&clock(body, &[(3_599_960_000, 960_000)])), (Some(0), vec![]));
+        let wrong = clock(body, &[(1_500_010_000, 960_000)]);
+        assert!(wrong.contradiction().is_some() && !wrong.tells_utc());
+    }
+
+    #[test]
+    fn an_overflow_of_the_week_is_corrected_and_another_wrong_date_is_not() {
+        // date -d "2023-11-14 - 1024 weeks": 2004-03-30, and 2048 weeks: 1984-08-14.
+        for date in ["300304", "140884"] {
+            let clock = clock(&rmc("225959", date), &[(3_599_960_000, 960_000)]);
+            let (offset, odd) = fit(&clock);
+            assert_eq!(offset, Some(0), "{date}");
+            assert!(odd[0].text.contains("weeks before"), "{odd:?}");
+        }
+        let clock = clock(&rmc("225959", "131122"), &[(3_599_960_000, 960_000)]);
+        let (offset, odd) = fit(&clock);
+        assert_eq!(offset, Some(-366 * DAY));
+        assert!(odd[0].text.contains("366 d 0 h ahead of UTC"), "{odd:?}");
+    }
+
+    #[test]
+    fn a_sentence_that_is_repeated_for_seconds_is_old() {
+        let second = |n: u32| (100_000_000 + n * 1_000_000, i64::from(n) * 1_000_000);
+        let packets: Vec<(u32, i64)> = (0..60).map(second).collect();
+        // 22:01:40, as the first stamp; the receiver is unplugged then.
+        let clock = clock(&rmc("220140", "141123"), &packets);
+        assert_eq!((clock.offsets.len(), clock.contradicting.len()), (2, 0));
+        // Around the full hour, it is as old as its stamps say.
+        let packets = [(3_599_960_000, 960_000), (100_000, 1_100_000)];
+        let clock = self::clock(&rmc("225959", "141123"), &packets);
+        assert_eq!(clock.offsets, [0, 0]);
     }
 }

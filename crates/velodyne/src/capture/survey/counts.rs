@@ -6,9 +6,12 @@ use std::collections::BTreeMap;
 use logtool_core::{Code, Value};
 
 use crate::{
-    capture::{codes, reader::Foreign},
+    capture::{codes, manufacturer::Manufacturer, reader::Foreign},
     oddity::Oddity,
 };
+
+/// The name of the count of packets of lidars of other manufacturers.
+const OTHER_LIDARS: &str = "packets_of_other_lidars";
 
 /// What is counted.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +42,17 @@ impl Counts {
         self.foreign.entry(why).or_insert((0, at)).0 += 1;
     }
 
+    /// Returns the manufacturer of most of the packets of other lidars, in a capture without
+    /// any packet of a Velodyne lidar.
+    pub(super) fn other_manufacturer(&self) -> Option<Manufacturer> {
+        let packets = self.foreign.iter().filter_map(|(why, (count, _))| match why {
+            Foreign::OtherLidar(whose) => Some((*whose, *count)),
+            _ => None,
+        });
+        let most = packets.max_by_key(|(_, count)| *count);
+        most.filter(|_| self.data + self.position == 0).map(|(whose, _)| whose)
+    }
+
     /// The counts, by name.
     pub(super) fn metadata(&self, metadata: &mut BTreeMap<String, Value>) {
         let mut tell = |key: &str, count: u64| {
@@ -49,8 +63,15 @@ impl Counts {
         if self.pieces > 0 {
             tell("pieces", self.pieces);
         }
+        let mut of_others = 0;
         for (why, (count, _)) in &self.foreign {
-            tell(why.name(), *count);
+            match why {
+                Foreign::OtherLidar(_) => of_others += count,
+                why => tell(why.name(), *count),
+            }
+        }
+        if of_others > 0 {
+            tell(OTHER_LIDARS, of_others);
         }
     }
 
@@ -63,6 +84,10 @@ impl Counts {
                     let what = why.what(false);
                     format!("{count} frames {what}: the first at byte {first}")
                 }
+            };
+            let text = match why {
+                Foreign::OtherLidar(whose) => format!("{text} (looks like {whose})"),
+                _ => text,
             };
             odd.push(Oddity::new(why.code(), text));
         }
@@ -85,8 +110,10 @@ impl Foreign {
     fn code(self) -> &'static Code {
         match self {
             Self::Short => &codes::SHORT,
-            Self::Broken | Self::Hidden | Self::Marred => &codes::BROKEN,
+            Self::Broken | Self::Hidden | Self::Marred | Self::Zeros => &codes::BROKEN,
             Self::WrongFlags => &codes::FLAGS,
+            Self::Checksum => &codes::CHECKSUM,
+            Self::OtherLidar(_) => &codes::OTHER_LIDAR,
             Self::OtherDatagram => &codes::OTHER_DATAGRAM,
             Self::OtherProtocol => &codes::OTHER_PROTOCOL,
             Self::Twice => &codes::TWICE,
@@ -101,6 +128,9 @@ impl Foreign {
             Self::Hidden => "hidden_packets",
             Self::Marred => "marred_packets",
             Self::WrongFlags => "packets_with_wrong_flags",
+            Self::Zeros => "zeroed_packets",
+            Self::Checksum => "packets_with_wrong_checksums",
+            Self::OtherLidar(_) => OTHER_LIDARS,
             Self::OtherDatagram => "other_datagrams",
             Self::OtherProtocol => "other_protocols",
             Self::Twice => "packets_that_came_twice",
@@ -132,6 +162,18 @@ impl Foreign {
             Self::WrongFlags => pick(
                 "is as long as a data packet, but its blocks are of no known lasers",
                 "are as long as data packets, but their blocks are of no known lasers",
+            ),
+            Self::Zeros => pick(
+                "holds only zeros where a packet of a lidar was: lost",
+                "hold only zeros where packets of a lidar were: lost",
+            ),
+            Self::Checksum => pick(
+                "holds a packet of a lidar with a wrong UDP checksum: lost",
+                "hold packets of a lidar with wrong UDP checksums: lost",
+            ),
+            Self::OtherLidar(_) => pick(
+                "holds a packet of a lidar of another manufacturer, which is not supported",
+                "hold packets of a lidar of another manufacturer, which is not supported",
             ),
             Self::OtherDatagram => pick(
                 "is a datagram of something else",

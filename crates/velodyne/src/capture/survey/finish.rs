@@ -3,25 +3,39 @@
 use std::{collections::BTreeMap, mem};
 
 use logtool_core::{
-    ClockFit, ClockZero, Manifest, Result, TimeRange, Topic, TopicId, Value,
+    ClockFit, ClockZero, Error, ErrorKind, Manifest, Result, TimeRange, Topic, TopicId,
+    Value,
 };
 
 use crate::{
     capture::{
         codes,
         container::Container,
+        manufacturer::Manufacturer,
         notes::{Notes, Points},
-        survey::{Survey, clock::Clock, topics::Counted},
+        sender::Device,
+        survey::{
+            Survey,
+            clock::{self, Clock},
+            topics::Counted,
+        },
         topics,
     },
     lidar::{ClockChoice, Lidar, LidarOptions},
     oddity::Oddity,
 };
 
+/// The product IDs of the LSLidar C16 and C32, in packets like those of a VLP-16.
+const LSLIDAR_PRODUCTS: [u8; 2] = [0x10, 0x20];
+
 impl Survey {
     /// The manifest of a capture that has been gone through.
     pub(super) fn finish(mut self, lidar: &LidarOptions) -> Result<(Manifest, Notes)> {
         let container = self.reader.container;
+        if let Some(whose) = self.other_manufacturer(lidar) {
+            let what = format!("looks like {whose}; only Velodyne is supported");
+            return Err(Error::new(ErrorKind::Unsupported, what));
+        }
         self.reader.pieces.give_up();
         self.lost_pieces();
         if let Some(last) = self.parts.last_mut() {
@@ -35,9 +49,9 @@ impl Survey {
         let mut metadata = BTreeMap::new();
         metadata.insert("container".into(), Value::Text(container.name().into()));
         self.counts.metadata(&mut metadata);
-        let oddities = self.oddities();
-        let to_unix = self.to_unix(lidar.clock);
-        let lidars = self.lidars(lidar, zero, to_unix.as_ref());
+        let mut oddities = self.oddities();
+        let to_unix = self.to_unix(lidar.clock, &mut oddities);
+        let lidars = self.lidars(lidar, zero, to_unix.as_ref(), &mut oddities);
 
         let counted = &self.topics.counted;
         let times = counted.iter().map(|c| c.time).filter(|time| !time.is_empty());
@@ -64,6 +78,7 @@ impl Survey {
             starts: self.starts,
             topics: senders,
             points: add_points(lidars, &mut manifest),
+            verifies_checksums: self.reader.verifies_checksums,
             oddities,
         };
         manifest.notes = Manifest::note(&notes)?;
@@ -81,6 +96,11 @@ impl Survey {
             let text = format!("{without_time} {packets} no time");
             odd.push(Oddity::new(&codes::WITHOUT_TIME, text));
         }
+        if !self.reader.verifies_checksums {
+            let text = "most UDP checksums are wrong, as after a change of addresses: they \
+                        are not verified";
+            odd.push(Oddity::new(&codes::CHECKSUMS, text));
+        }
         if self.reader.container == Container::Bare {
             let text = "times are what the packets tell, from the hour in which the first \
                         was sent";
@@ -89,10 +109,28 @@ impl Survey {
         odd
     }
 
-    /// What position packets tell of UTC, to who chose that clock.
-    fn to_unix(&self, choice: ClockChoice) -> Option<ClockFit> {
+    /// Returns the manufacturer of the lidars of a capture without any packet of a Velodyne
+    /// lidar. The packets of some LSLidar models differ from those of Velodyne by their
+    /// product ID only, which the user can overrule.
+    fn other_manufacturer(&self, options: &LidarOptions) -> Option<Manufacturer> {
+        let mut data = self.topics.counted.iter().filter(|one| !one.sender.is_position);
+        let is_lslidar = options.model.is_none()
+            && data.clone().next().is_some()
+            && data.all(|one| {
+                one.probe.product_id().is_some_and(|id| LSLIDAR_PRODUCTS.contains(&id))
+            });
+        let is_lslidar = is_lslidar.then_some(Manufacturer::LsLidar);
+        self.counts.other_manufacturer().or(is_lslidar)
+    }
+
+    /// Returns what position packets state about UTC, for whoever chose that clock, and
+    /// adds each contradiction to `odd`.
+    fn to_unix(&self, choice: ClockChoice, odd: &mut Vec<Oddity>) -> Option<ClockFit> {
         let is_sure = choice == ClockChoice::Log;
-        Clock::fit(self.topics.counted.iter().map(|one| &one.clock), is_sure)
+        let clocks = self.topics.counted.iter().map(|one| &one.clock);
+        clocks.clone().for_each(|clock| odd.extend(clock.contradiction()));
+        let fit = Clock::fit(clocks, is_sure)?;
+        Some(clock::corrected(fit, odd))
     }
 
     /// The lidar that sent the packets of each topic; nothing for those of positions.
@@ -101,17 +139,31 @@ impl Survey {
         options: &LidarOptions,
         zero: ClockZero,
         to_unix: Option<&ClockFit>,
+        odd: &mut Vec<Oddity>,
     ) -> Vec<Option<Lidar>> {
         let counted = &mut self.topics.counted;
         let lidars = counted.iter_mut().map(|one| match one.sender.is_position {
             true => None,
-            false => mem::take(&mut one.probe).finish(options),
+            false => {
+                let probe = mem::take(&mut one.probe);
+                let product_id = probe.product_id();
+                let lidar = probe.finish(options);
+                if let (None, Some(id)) = (&lidar, product_id) {
+                    let text = format!(
+                        "the product ID {id:#04x} of {} data packets is not known: no points \
+                         are made of them; --model chooses a model",
+                        one.records
+                    );
+                    odd.push(Oddity::new(&codes::PRODUCT, text));
+                }
+                lidar
+            }
         });
         let mut lidars: Vec<_> = lidars.collect();
         let counted = &*counted;
         for (own, one) in lidars.iter_mut().zip(counted) {
             let Some(own) = own else { continue };
-            let is_its = |other: &&Counted| other.sender.address == one.sender.address;
+            let is_its = |other: &&Counted| other.sender.device == one.sender.device;
             let mut clocks = counted.iter().filter(is_its).map(|one| &one.clock);
             own.tells_utc |= clocks.any(Clock::tells_utc);
             if options.utc && zero == ClockZero::Unix {
@@ -163,8 +215,15 @@ fn topic(counted: &Counted, instance: u32, container: Container) -> Topic {
     let sender = &counted.sender;
     let mut metadata = BTreeMap::new();
     if container != Container::Bare {
-        metadata.insert("address".into(), sender.address.to_string());
+        let Device { interface, mac, address } = sender.device;
+        metadata.insert("address".into(), address.to_string());
         metadata.insert("port".into(), sender.port.to_string());
+        if let Some(mac) = mac {
+            metadata.insert("mac".into(), mac.to_string());
+        }
+        if container == Container::PcapNg {
+            metadata.insert("interface".into(), interface.to_string());
+        }
     }
     if sender.is_position {
         metadata.insert("clock".into(), counted.clock.verdict());
