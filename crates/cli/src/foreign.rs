@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use logtool_core::Source;
 
-/// What a file is that is not a log, and how its content can be had.
+/// The first bytes of known files that are not logs, and a description for the user.
 const SIGNS: [(&[u8], &str); 15] = [
     (b"PK\x03\x04", "a zip archive: unpack it first"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it first"),
@@ -55,7 +55,7 @@ const KITTI: &str = "a KITTI point cloud (x, y, z and intensity), which `logtool
 /// How much of a file is inspected.
 const HEAD: u64 = 64 << 10;
 
-/// Returns what the file `name` in `source` is, if it is something else than a log.
+/// Returns a description of the file `name` in `source`, if its kind is known.
 pub(crate) fn kind(name: &str, source: &dyn Source) -> Option<&'static str> {
     let head = source.read_at(0..HEAD).ok()?;
     let sign = SIGNS.iter().find(|(sign, _)| head.starts_with(sign));
@@ -74,7 +74,7 @@ pub(crate) fn kind(name: &str, source: &dyn Source) -> Option<&'static str> {
     is_kitti.then_some(KITTI)
 }
 
-/// Returns what the folder `path` is, if it is a recording of another program.
+/// Returns a description of the folder `path`, if it is a recording of another program.
 pub(crate) fn folder_kind(path: &Path) -> Option<&'static str> {
     let metadata = fs::read_to_string(path.join("metadata.yaml")).ok()?;
     metadata.contains("rosbag2_bagfile_information").then_some(ROSBAG2)
@@ -89,8 +89,8 @@ fn is_page(head: &[u8]) -> bool {
     })
 }
 
-/// Whether `head` holds points of a lidar: four floats each, of which the last is from 0 to 1
-/// and the others are metres.
+/// Whether `head` holds points of a lidar: four floats each, three in metres and the
+/// last from 0 to 1.
 fn is_kitti(head: &[u8]) -> bool {
     const FARTHEST: f32 = 500.0;
     let points = head.as_chunks::<16>().0;

@@ -54,8 +54,7 @@ pub const CALIBRATION_REMARK: &str = "calibration_remark";
 /// packets say.
 pub const MODEL_REMARK: &str = "model_remark";
 
-/// The key of what has to be said aloud of the packets: that they come too often, or that
-/// the motor does not turn.
+/// The key of warnings about the packets: an impossible rate, or a motor that does not turn.
 pub const PACKET_REMARK: &str = "packet_remark";
 
 /// The key of what speaks against the model that was chosen, and has to be said aloud.

@@ -222,8 +222,8 @@ impl Reader {
     }
 
     /// Returns whether most of the checksums of the packets of lidars at the start of a
-    /// capture are right. If they are not, as after a change of addresses, a wrong one says
-    /// nothing about its packet.
+    /// capture are right. After a change of addresses they are
+    /// not, and a wrong checksum does not mean damage.
     pub(crate) fn trusts_checksums(mut self, head: &[u8], start: u64) -> bool {
         let (mut right, mut wrong) = (0_u64, 0_u64);
         let (mut at, end) = (start, head.len() as u64);

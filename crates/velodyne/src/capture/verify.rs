@@ -3,7 +3,7 @@
 //! ```text
 //! IPv4   source | destination | 0, protocol 17 | length of UDP        12 bytes
 //! IPv6   the same, with longer addresses                              36 bytes
-//! UDP    header and payload; the checksum 0 says that there is none
+//! UDP    header and payload; the checksum 0 means that it is absent
 //! ```
 //! (RFC 768, RFC 8200 section 8.1.) The checksum covers all of these.
 

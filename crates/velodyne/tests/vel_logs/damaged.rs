@@ -63,7 +63,7 @@ fn messages_inside_a_message_that_is_too_long_are_read() {
         (0x109c9, false),
         (0x3112b, false),
         (0x4711, false),
-        // The size and the number of packets agree on what is not there.
+        // The size and the number of packets agree, and both are wrong.
         (0x3112b, true),
     ];
     for size_field in [SizeField::AfterItself, SizeField::Whole] {

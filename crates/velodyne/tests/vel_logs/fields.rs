@@ -81,7 +81,7 @@ fn data(fields: &[Field]) -> Vec<u8> {
     fields.iter().flat_map(bytes).collect()
 }
 
-/// A picture of which every number is distinct: source, compressed, width, height, length.
+/// A picture with distinct numbers: source, compressed, width, height, length.
 fn image() -> Vec<u8> {
     let head = [3, 1, 640, 480, 4].map(u32::to_le_bytes).concat();
     [head, b"\xff\xd8\xff\xd9".to_vec()].concat()

@@ -142,7 +142,7 @@ impl Clock {
         self.contradicting.len() > self.offsets.len() + self.unsure.len()
     }
 
-    /// Returns what is wrong, if the clock of the lidar contradicts sentences.
+    /// Returns a warning if the clock of the lidar contradicts sentences.
     pub(super) fn contradiction(&self) -> Option<Oddity> {
         let (sentence, stamp) = self.contradiction?;
         let count = self.contradicting.len();
@@ -163,7 +163,7 @@ impl Clock {
 
     /// How far UTC is ahead of the clock of the capture, as the packets of all lidars tell:
     /// those that are locked, or else the others, unless `is_sure`. If all contradict their
-    /// own sentences, those tell.
+    /// own sentences, the sentences are used.
     pub(super) fn fit<'c>(
         clocks: impl Iterator<Item = &'c Self> + Clone,
         is_sure: bool,

@@ -123,7 +123,7 @@ impl Survey {
         self.counts.other_manufacturer().or(is_lslidar)
     }
 
-    /// Returns what position packets state about UTC, for whoever chose that clock, and
+    /// Returns the offset of UTC that position packets state, for this choice of clock, and
     /// adds each contradiction to `odd`.
     fn to_unix(&self, choice: ClockChoice, odd: &mut Vec<Oddity>) -> Option<ClockFit> {
         let is_sure = choice == ClockChoice::Log;
