@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
-use logtool_core::{Extract, Format, Manifest, RecordSink, TopicId, WriteOptions};
+use logtool_core::{
+    Extract, Format, Manifest, RecordSink, TopicId, TopicSet, WriteOptions,
+};
 use logtool_sinks::{Behind, Existing, Staged};
 
 use crate::{
@@ -122,7 +124,8 @@ pub(crate) fn warn_of(name: &str, warnings: &[String]) {
 pub(crate) fn take_out(format: &dyn Format, extract: &mut Extract<'_>) -> Vec<String> {
     let left_out = format.leaves_out(extract);
     if left_out.iter().any(|left| left.topic.is_some()) {
-        let is_held = |id: TopicId| !left_out.iter().any(|left| left.topic == Some(id));
+        let unheld: TopicSet = left_out.iter().filter_map(|left| left.topic).collect();
+        let is_held = |id: TopicId| !unheld.contains(id);
         let wanted = &extract.selection.topics;
         let ids = extract.manifest.topics().map(|(id, _)| id);
         let kept = ids.filter(|id| wanted.contains(*id) && is_held(*id));

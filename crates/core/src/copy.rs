@@ -16,7 +16,7 @@ use crate::{
     manifest::{Manifest, Part, Selection},
     sink::RecordSink,
     time::{TimeRange, Timestamp},
-    topic::{TopicId, TopicOrigin, TopicSet},
+    topic::{TopicOrigin, TopicSet},
 };
 
 pub use self::{
@@ -79,10 +79,14 @@ pub fn copy<'c>(
         Copying { job, retime, times: Vec::new(), sink, copied: Copied::default() };
     let manifest = job.log.manifest();
     copying.sink.beside(job.from, &**job.log.source())?;
+    if !job.verify && copying.takes_log()? {
+        return Ok(copying.copied);
+    }
     let plan = manifest.plan(&job.selection, 0);
+    let known = Known::new(manifest, &job.selection);
     match job.verify {
-        true => verify::copy(&mut copying, plan)?,
-        false => copying.parts(plan, &Known::new(manifest))?,
+        true => verify::copy(&mut copying, plan, &known)?,
+        false => copying.parts(plan, &known)?,
     }
     let mut copied = copying.copied;
     copied.damage.sort_by_key(|damage| damage.bytes.start);
@@ -100,13 +104,27 @@ struct Copying<'c> {
 }
 
 impl Copying<'_> {
+    /// Copies the whole log in one piece if everything is selected and the sink supports it.
+    fn takes_log(&mut self) -> Result<bool> {
+        let (manifest, source) = (self.job.log.manifest(), self.job.log.source());
+        let is_whole = self.retime.is_none()
+            && manifest.damage.is_empty()
+            && manifest.is_everything(&self.job.selection);
+        if !is_whole || !self.sink.copy_log(self.job.from, &**source)? {
+            return Ok(false);
+        }
+        let logged = manifest.logged();
+        let topics = manifest.topics().filter(|(id, _)| logged.contains(*id));
+        self.copied.records = topics.filter_map(|(_, topic)| topic.records).sum();
+        self.copied.in_parts = self.copied.records;
+        (self.job.progress)(manifest.bytes);
+        Ok(true)
+    }
+
     /// Copies `plan`: whole parts as they are, if the sink takes them, and records.
-    fn parts(&mut self, plan: Vec<Part>, known: &Known<'_>) -> Result<()> {
-        let is_whole = |part: &Part| {
-            self.retime.is_none()
-                && is_wholly_wanted(known.manifest, part, &self.job.selection)
-                && !known.is_damaged(part)
-        };
+    fn parts(&mut self, plan: Vec<Part>, known: &Known) -> Result<()> {
+        let may_take = self.retime.is_none() && self.sink.copies_parts(self.job.from);
+        let is_whole = |part: &Part| may_take && known.is_sound_and_wanted(part);
         let plan: Vec<(Part, bool)> = plan
             .into_iter()
             .map(|part| {
@@ -115,23 +133,31 @@ impl Copying<'_> {
             })
             .collect();
         let mut rest = plan.as_slice();
-        // Whether the sink takes whole parts: if not the first, then none.
-        let mut takes_parts = None;
+        // After each consecutive refusal, twice as many parts are read before the next
+        // attempt. This limits failed attempts and keeps reading parallel.
+        let mut refused = 0;
         while let Some((part, is_whole)) = rest.first() {
-            if *is_whole && takes_parts != Some(false) {
-                let taken = self.take(part)?;
-                takes_parts.get_or_insert(taken);
-                if taken {
+            if *is_whole {
+                if self.take(part)? {
                     rest = rest.get(1..).unwrap_or_default();
+                    refused = 0;
                     continue;
                 }
+                refused = (2 * refused).max(1);
             }
-            // Those that have to be read, up to the next that may be taken.
-            let more = rest.iter().skip(1);
-            let more = more
-                .take_while(|(_, is_whole)| !is_whole || takes_parts == Some(false));
-            let (read, later) = rest.split_at(1 + more.count());
-            self.read(read.iter().map(|(part, _)| part.clone()).collect())?;
+            // Up to the next part that the sink is asked to take.
+            let (mut count, mut left) = (0, if *is_whole { refused } else { 0 });
+            for (_, is_whole) in rest {
+                if *is_whole {
+                    if left == 0 {
+                        break;
+                    }
+                    left -= 1;
+                }
+                count += 1;
+            }
+            let (read, later) = rest.split_at(count);
+            self.read(read.iter().map(|(part, _)| part.clone()).collect(), known)?;
             rest = later;
         }
         Ok(())
@@ -151,13 +177,13 @@ impl Copying<'_> {
     }
 
     /// Copies the records of `plan`.
-    fn read(&mut self, plan: Vec<Part>) -> Result<()> {
+    fn read(&mut self, plan: Vec<Part>, known: &Known) -> Result<()> {
         let lengths: Vec<u64> =
             plan.iter().map(|part| part.bytes.end - part.bytes.start).collect();
         let (log, selection) = (self.job.log, &self.job.selection);
-        let is_whole = |part: &Part| is_wholly_wanted(log.manifest(), part, selection);
         // Where little is wanted, there is little to encode.
-        let encodes = self.retime.is_none() && plan.iter().all(is_whole);
+        let encodes = self.retime.is_none()
+            && plan.iter().all(|part| known.is_wholly_wanted(part));
         let encoder = encodes.then(|| self.sink.encoder()).flatten();
         let encodes = encoder.is_some();
         let ahead = ReadAhead::new(log, plan, selection.clone());
@@ -203,43 +229,55 @@ impl Copying<'_> {
     }
 }
 
-/// What is known of the damage of a log.
-struct Known<'m> {
-    manifest: &'m Manifest,
+/// Selects the parts of a log that can be copied without decoding.
+struct Known {
+    time: TimeRange,
+    /// The topics outside the selection, except derived topics.
+    unwanted: TopicSet,
+    /// Where damage begins, in the order of the file, and where all that begins there or
+    /// before ends.
+    damage: Vec<(u64, u64)>,
 }
 
-impl<'m> Known<'m> {
-    fn new(manifest: &'m Manifest) -> Self {
-        Self { manifest }
+impl Known {
+    fn new(manifest: &Manifest, selection: &Selection) -> Self {
+        let unwanted = manifest.topics().filter(|(id, topic)| {
+            !selection.topics.contains(*id) && topic.origin != TopicOrigin::Derived
+        });
+        let damage = manifest.damage.iter();
+        let mut damage: Vec<_> =
+            damage.map(|damage| (damage.bytes.start, damage.bytes.end)).collect();
+        damage.sort_unstable();
+        let mut last = 0;
+        for (_, end) in &mut damage {
+            last = last.max(*end);
+            *end = last;
+        }
+        Self {
+            time: selection.time,
+            unwanted: unwanted.map(|(id, _)| id).collect(),
+            damage,
+        }
+    }
+
+    /// Whether all records of `part` are wanted, and nothing in it is damaged.
+    fn is_sound_and_wanted(&self, part: &Part) -> bool {
+        self.is_wholly_wanted(part) && !self.is_damaged(part)
+    }
+
+    /// Whether all records of `part` are wanted.
+    fn is_wholly_wanted(&self, part: &Part) -> bool {
+        let TimeRange { start, end } = self.time;
+        let is_in_time =
+            start <= part.time.start && (part.time.end <= end || end == Timestamp::MAX);
+        is_in_time && !part.topics.overlaps(&self.unwanted)
     }
 
     fn is_damaged(&self, part: &Part) -> bool {
-        // Usually there is none; the list is in the order of the file, but for the ends.
-        self.manifest.damage.iter().any(|damage| {
-            damage.bytes.start < part.bytes.end && damage.bytes.end > part.bytes.start
-        })
+        let before = self.damage.partition_point(|(start, _)| *start < part.bytes.end);
+        let last = before.checked_sub(1).and_then(|index| self.damage.get(index));
+        last.is_some_and(|(_, end)| *end > part.bytes.start)
     }
-}
-
-/// Whether `selection` wants all records of `part`.
-fn is_wholly_wanted(manifest: &Manifest, part: &Part, selection: &Selection) -> bool {
-    let TimeRange { start, end } = selection.time;
-    let is_in_time =
-        start <= part.time.start && (part.time.end <= end || end == Timestamp::MAX);
-    is_in_time && is_within(manifest, &part.topics, &selection.topics)
-}
-
-/// Whether `wanted` has all of `topics`, but for those that are derived.
-fn is_within(manifest: &Manifest, topics: &TopicSet, wanted: &TopicSet) -> bool {
-    let is_wanted = |id: TopicId| {
-        let topic = manifest.topics.get(id.index());
-        wanted.contains(id) || topic.is_some_and(|t| t.origin == TopicOrigin::Derived)
-    };
-    *wanted == TopicSet::All
-        || manifest
-            .topics()
-            .filter(|(id, _)| topics.contains(*id))
-            .all(|t| is_wanted(t.0))
 }
 
 impl std::fmt::Debug for CopyJob<'_> {

@@ -152,8 +152,7 @@ impl Manifest {
     pub fn plan(&self, selection: &Selection, target_bytes: u64) -> Vec<Part> {
         let mut plan: Vec<Part> = Vec::new();
         // Who wants everything is also told of all damage, where no record is left.
-        let is_everything = selection.time == TimeRange::ALL
-            && (selection.topics == TopicSet::All || selection.topics == self.logged());
+        let is_everything = self.is_everything(selection);
         let is_wanted = |part: &&Part| is_everything || self.may_hold(part, selection);
         for part in self.parts.iter().filter(is_wanted) {
             match plan.last_mut() {
@@ -162,6 +161,12 @@ impl Manifest {
             }
         }
         plan
+    }
+
+    /// Returns whether `selection` is all that is logged, at all times.
+    pub(crate) fn is_everything(&self, selection: &Selection) -> bool {
+        selection.time == TimeRange::ALL
+            && (selection.topics == TopicSet::All || selection.topics == self.logged())
     }
 
     /// Whether a record of `topic` at `time` is wanted, or rows that are made of it may
@@ -224,7 +229,7 @@ impl Part {
     /// Takes in the `next`.
     pub(crate) fn join(&mut self, next: &Self) {
         self.bytes.end = next.bytes.end;
-        self.topics = self.topics.union(&next.topics);
+        self.topics.extend(&next.topics);
         self.time = self.time.cover(&next.time);
     }
 

@@ -192,6 +192,10 @@ impl RecordSink for Kept {
         Ok(())
     }
 
+    fn copies_parts(&self, _: usize) -> bool {
+        true
+    }
+
     fn copy(&mut self, _: usize, part: &Part, _: &dyn Source) -> Result<Option<u64>> {
         if self.takes_parts {
             self.parts.lock().unwrap().push(part.bytes.start);

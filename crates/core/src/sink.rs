@@ -136,11 +136,31 @@ pub trait RecordSink: Send {
         Err(Error::new(ErrorKind::Unsupported, "the log has no encoder of records"))
     }
 
+    /// Copies all bytes of the log behind the extract with the index `from`, and returns
+    /// whether it did. The caller then writes no records and copies no parts.
+    ///
+    /// Only called for an undamaged log when every record is selected and keeps its time.
+    ///
+    /// # Errors
+    /// Whatever ends the reading or the writing.
+    fn copy_log(&mut self, from: usize, source: &dyn Source) -> Result<bool> {
+        let _ = (from, source);
+        Ok(false)
+    }
+
+    /// Returns whether [`copy`](Self::copy) may take parts of the extract with the index
+    /// `from`. If not, it is not called.
+    fn copies_parts(&self, from: usize) -> bool {
+        let _ = from;
+        false
+    }
+
     /// Takes all that lies in `part` of the extract with the index `from` as the bytes
     /// that it is, without looking into it, and says how many records that were; or
     /// takes nothing, where the format or what was asked for does not allow that.
     ///
-    /// Only for parts of which every record is wanted, at its own time.
+    /// Only for parts of which every record is wanted, at its own time. Refusing a part
+    /// does not affect the next one.
     fn copy(
         &mut self,
         from: usize,

@@ -65,7 +65,7 @@ pub struct Topic {
     #[serde(default)]
     pub odd_times: u64,
     /// The [streams](crate::Record::stream) whose last record is also for those who
-    /// come later: ROS calls them latched.
+    /// come later, in ascending order: ROS calls them latched.
     #[serde(default)]
     pub latched: Vec<u32>,
     /// How many bytes at the start of each payload are the format's own, and no part of
@@ -138,6 +138,11 @@ impl Topic {
         }
     }
 
+    /// Returns whether the last record of `stream` is also for those who come later.
+    pub fn is_latched(&self, stream: u32) -> bool {
+        self.latched.binary_search(&stream).is_ok()
+    }
+
     /// The name by which people know it: `sensor_gps`, and `sensor_gps.1` for the next
     /// instance. Unique in a log.
     pub fn label(&self) -> Cow<'_, str> {
@@ -155,53 +160,110 @@ pub enum TopicSet {
     /// Every topic.
     #[default]
     All,
-    /// Those with their bit set, the lowest bit of the first word being topic 0.
-    Only(Vec<u64>),
+    /// Pairs of a word number and a word of 64 bits, one bit per topic: the lowest bit of
+    /// word 0 is topic 0. The pairs are in ascending order, and no word is 0.
+    Only(Vec<(u32, u64)>),
 }
 
 impl TopicSet {
     /// The set of no topic.
     pub const EMPTY: Self = Self::Only(Vec::new());
 
+    /// Returns the set of the topics with their bit set in `words`.
+    pub fn from_words(words: &[u64]) -> Self {
+        let words = (0..).zip(words.iter().copied());
+        Self::Only(words.filter(|(_, bits)| *bits != 0).collect())
+    }
+
     /// Whether `id` is in the set.
     #[inline]
     pub fn contains(&self, id: TopicId) -> bool {
+        let (number, bit) = place(id);
         match self {
             Self::All => true,
-            Self::Only(words) => words
-                .get(id.index() / 64)
-                .is_some_and(|word| word >> (id.index() % 64) & 1 == 1),
+            // In a dense set, the index of a word equals its number.
+            Self::Only(words) => match words.get(number as usize) {
+                Some((found, bits)) if *found == number => bits & bit != 0,
+                _ => match words.binary_search_by_key(&number, |(number, _)| *number) {
+                    Ok(index) => {
+                        words.get(index).is_some_and(|(_, bits)| bits & bit != 0)
+                    }
+                    Err(_) => false,
+                },
+            },
+        }
+    }
+
+    /// Returns the topics in the set, for a log with `topics` topics.
+    pub fn ids(&self, topics: usize) -> impl Iterator<Item = TopicId> {
+        let (all, some) = match self {
+            Self::All => (topics as u32, [].as_slice()),
+            Self::Only(words) => (0, words.as_slice()),
+        };
+        let some = some.iter().flat_map(|(number, bits)| {
+            let set = (0..64).filter(move |bit| bits >> bit & 1 == 1);
+            set.map(move |bit| number * 64 + bit)
+        });
+        let some = some.filter(move |id| (*id as usize) < topics);
+        (0..all).chain(some).map(TopicId)
+    }
+
+    /// Returns whether the set contains every topic of a log with `topics` topics.
+    pub fn has_all(&self, topics: usize) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(words) => {
+                let counts = words.iter().map(|(_, bits)| bits.count_ones() as usize);
+                counts.sum::<usize>() >= topics
+            }
         }
     }
 
     /// Puts `id` into the set.
     pub fn insert(&mut self, id: TopicId) {
-        let Self::Only(words) = self else { return };
-        let word = id.index() / 64;
-        if words.len() <= word {
-            words.resize(word + 1, 0);
+        let (number, bit) = place(id);
+        self.add(number, bit);
+    }
+
+    /// Puts all topics of `other` into the set.
+    pub fn extend(&mut self, other: &Self) {
+        match other {
+            Self::All => *self = Self::All,
+            Self::Only(words) => {
+                words.iter().for_each(|(number, bits)| self.add(*number, *bits));
+            }
         }
-        words[word] |= 1 << (id.index() % 64);
+    }
+
+    fn add(&mut self, number: u32, bits: u64) {
+        let Self::Only(words) = self else { return };
+        match words.binary_search_by_key(&number, |(number, _)| *number) {
+            Ok(index) => words[index].1 |= bits,
+            Err(index) => words.insert(index, (number, bits)),
+        }
     }
 
     /// Whether some topic may be in both sets.
     pub fn overlaps(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Only(a), Self::Only(b)) => a.iter().zip(b).any(|(a, b)| a & b != 0),
+        let (few, many) = match (self, other) {
+            (Self::All, Self::All) => return true,
             (Self::All, Self::Only(some)) | (Self::Only(some), Self::All) => {
-                some.iter().any(|word| *word != 0)
+                return !some.is_empty();
             }
-            (Self::All, Self::All) => true,
-        }
+            (Self::Only(a), Self::Only(b)) if a.len() <= b.len() => (a, b),
+            (Self::Only(a), Self::Only(b)) => (b, a),
+        };
+        few.iter().any(|(number, bits)| {
+            let found = many.binary_search_by_key(number, |(number, _)| *number);
+            found.is_ok_and(|index| many[index].1 & bits != 0)
+        })
     }
+}
 
-    /// Every topic that is in either set.
-    #[must_use]
-    pub fn union(&self, other: &Self) -> Self {
-        let (Self::Only(a), Self::Only(b)) = (self, other) else { return Self::All };
-        let word = |words: &[u64], i| words.get(i).copied().unwrap_or(0);
-        Self::Only((0..a.len().max(b.len())).map(|i| word(a, i) | word(b, i)).collect())
-    }
+/// The number of the word that has the bit of `id`, and the bit.
+#[inline]
+const fn place(id: TopicId) -> (u32, u64) {
+    (id.0 / 64, 1 << (id.0 % 64))
 }
 
 impl FromIterator<TopicId> for TopicSet {

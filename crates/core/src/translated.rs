@@ -98,8 +98,9 @@ impl TranslatedLog {
     ) -> Self {
         let beneath = log.manifest();
         let ids = || (0..).map(TopicId);
+        let becoming = Becoming::new(beneath.topics.len(), &translations);
         let parts = beneath.parts.iter();
-        let parts = parts.map(|part| moved(part, &translations, offset_nanos));
+        let parts = parts.map(|part| becoming.moved(part, offset_nanos));
         let streams = ids().zip(&translations).map(|(id, one)| one.stream(id));
         let reach = ids().zip(&translations);
         let reach =
@@ -134,12 +135,18 @@ impl TranslatedLog {
     #[must_use]
     pub fn with_streams(mut self) -> Self {
         let (mut all, mut streams) = (Vec::new(), Streams::new());
-        for (id, one) in self.making.topics() {
-            let beneath = (0..).zip(&self.making.log.manifest().streams);
-            for (old, stream) in beneath.filter(|(_, of)| of.topic == one.from) {
-                streams.insert((id, old), all.len() as u32);
-                all.push(Stream { topic: id, ..stream.clone() });
-            }
+        let beneath = self.making.log.manifest();
+        let becoming = Becoming::new(beneath.topics.len(), &self.making.translations);
+        let told = (0..).zip(&beneath.streams);
+        let made = told.flat_map(|(old, stream)| {
+            let made = becoming.of(stream.topic).iter();
+            made.map(move |id| (*id, old, stream))
+        });
+        let mut made: Vec<(TopicId, u32, &Stream)> = made.collect();
+        made.sort_by_key(|(id, old, _)| (*id, *old));
+        for (id, old, stream) in made {
+            streams.insert((id, old), all.len() as u32);
+            all.push(Stream { topic: id, ..stream.clone() });
         }
         for (id, topic) in (0..).map(TopicId).zip(&mut self.manifest.topics) {
             let latched =
@@ -179,8 +186,9 @@ impl TranslatedLog {
         let Making { log, translations, offset, .. } = &self.making;
         let froms = translations.iter().map(|one| one.from);
         let others = froms.filter(|from| !grouped.contains(*from)).collect();
+        let becoming = Becoming::new(log.manifest().topics.len(), translations);
         let parts = groups.parts(&**log, &others, part_bytes).into_iter();
-        let parts = parts.map(|part| moved(&part, translations, *offset));
+        let parts = parts.map(|part| becoming.moved(&part, *offset));
         self.manifest.parts = parts.collect();
         for (id, one) in self.making.topics() {
             if grouped.contains(one.from) {
@@ -220,14 +228,35 @@ impl Log for TranslatedLog {
     }
 }
 
-/// The part of the new log that `part` is of that beneath, `offset_nanos` later.
-fn moved(part: &Part, translations: &[Translation], offset_nanos: i64) -> Part {
-    let made = (0..).map(TopicId).zip(translations);
-    let held = made.filter(|(_, one)| part.topics.contains(one.from));
-    Part {
-        bytes: part.bytes.clone(),
-        topics: held.map(|(id, _)| id).collect(),
-        time: part.time.later(offset_nanos),
+/// Maps each topic of the source log to the topics that are made from it.
+struct Becoming {
+    of_topics: Vec<Vec<TopicId>>,
+}
+
+impl Becoming {
+    fn new(topics: usize, translations: &[Translation]) -> Self {
+        let mut of_topics = vec![Vec::new(); topics];
+        for (id, one) in (0..).map(TopicId).zip(translations) {
+            if let Some(made) = of_topics.get_mut(one.from.index()) {
+                made.push(id);
+            }
+        }
+        Self { of_topics }
+    }
+
+    /// The topics that are made of `topic`.
+    fn of(&self, topic: TopicId) -> &[TopicId] {
+        self.of_topics.get(topic.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// Converts a part of the source log to the new log, `offset_nanos` later.
+    fn moved(&self, part: &Part, offset_nanos: i64) -> Part {
+        let held = part.topics.ids(self.of_topics.len());
+        Part {
+            bytes: part.bytes.clone(),
+            topics: held.flat_map(|id| self.of(id)).copied().collect(),
+            time: part.time.later(offset_nanos),
+        }
     }
 }
 

@@ -8,7 +8,8 @@ use std::{collections::BTreeMap, ops::Range};
 
 use logtool_core::{
     Cut, Damage, Error, ErrorKind, Extract, Manifest, Output, Part, Record, RecordSink,
-    Result, Shift, Source, Stream, Topic, TopicId, TopicOrigin, Value, WriteOptions,
+    Result, Shift, Source, Stream, Topic, TopicId, TopicOrigin, TopicSet, Value,
+    WriteOptions,
 };
 
 use logtool_rosmsg::Transcoder;
@@ -154,6 +155,10 @@ impl RecordSink for McapSink<'_> {
         self.writer.write(taking.channel, sequence, record.time, published, data)
     }
 
+    fn copies_parts(&self, from: usize) -> bool {
+        self.extracts.get(from).is_some_and(|taken| taken.whole.is_some())
+    }
+
     fn copy(
         &mut self,
         from: usize,
@@ -229,6 +234,11 @@ impl Taken {
             let is_wanted =
                 topic.origin != TopicOrigin::Derived && selection.topics.contains(id);
             if !is_wanted {
+                if let Some(whole) = &mut whole
+                    && topic.origin != TopicOrigin::Derived
+                {
+                    whole.keep(stream, None);
+                }
                 continue;
             }
             let name = options.rename.get(&*topic.label()).unwrap_or(&topic.name);
@@ -240,7 +250,7 @@ impl Taken {
                         schema_encoding,
                         definition.as_bytes(),
                     )?;
-                    let is_latched = topic.latched.contains(&stream);
+                    let is_latched = topic.is_latched(stream);
                     let words = ros2::words(&metadata, is_latched);
                     writer.channel(name, schema, encoding, words)?
                 }
@@ -250,13 +260,15 @@ impl Taken {
                     let same = numbers.and_then(|numbers| {
                         same_channel(writer, topic, numbers, &metadata)
                     });
-                    if let (Some(whole), Some(same)) = (&mut whole, same) {
-                        whole.keep(same, id);
-                        same
-                    } else {
-                        whole = None;
-                        let schema = schema(writer, manifest, topic)?;
-                        writer.channel(name, schema, &topic.encoding, metadata)?
+                    if let Some(whole) = &mut whole {
+                        whole.keep(stream, same.map(|_| id));
+                    }
+                    match same {
+                        Some(same) => same,
+                        None => {
+                            let schema = schema(writer, manifest, topic)?;
+                            writer.channel(name, schema, &topic.encoding, metadata)?
+                        }
                     }
                 }
             };
@@ -336,11 +348,10 @@ fn streams(manifest: &Manifest) -> Vec<(u32, TopicId, BTreeMap<String, String>)>
     let told = (0..).zip(&manifest.streams);
     let mut all: Vec<_> =
         told.map(|(number, stream)| (number, stream.topic, words(stream))).collect();
-    for (id, _) in manifest.topics() {
-        if !manifest.streams.iter().any(|stream| stream.topic == id) {
-            all.push((0, id, BTreeMap::new()));
-        }
-    }
+    let has_streams: TopicSet =
+        manifest.streams.iter().map(|stream| stream.topic).collect();
+    let without = manifest.topics().filter(|(id, _)| !has_streams.contains(*id));
+    all.extend(without.map(|(id, _)| (0, id, BTreeMap::new())));
     all
 }
 

@@ -5,7 +5,11 @@ mod finish;
 mod scan;
 mod summary;
 
-use std::{collections::BTreeMap, ops::Range, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+    sync::Arc,
+};
 
 use logtool_core::{
     Damage, Error, ErrorKind, Manifest, OpenOptions, Result, Source, TimeRange,
@@ -77,7 +81,7 @@ struct Tile {
     bytes: Range<u64>,
     is_chunk: bool,
     /// The channels of its messages, where they are known.
-    channels: Option<Vec<u16>>,
+    channels: Option<BTreeSet<u16>>,
     time: TimeRange,
 }
 

@@ -16,6 +16,8 @@ pub(crate) struct Table {
     pub(crate) channels: Vec<Entry>,
     by_id: HashMap<u16, usize>,
     topics: HashMap<TopicKey, TopicId>,
+    /// The channels of each topic.
+    of_topics: Vec<Vec<usize>>,
     /// Declarations that contradict earlier ones.
     pub(crate) conflicts: u64,
 }
@@ -65,6 +67,12 @@ impl Table {
         let new = TopicId(self.topics.len() as u32);
         let topic = *self.topics.entry(key).or_insert(new);
         self.by_id.insert(channel.id, self.channels.len());
+        if topic == new {
+            self.of_topics.push(Vec::new());
+        }
+        if let Some(of_topic) = self.of_topics.get_mut(topic.index()) {
+            of_topic.push(self.channels.len());
+        }
         self.channels.push(Entry { channel, schema, topic });
     }
 
@@ -83,8 +91,12 @@ impl Table {
         self.topics.len()
     }
 
-    /// The channels of `topic`.
-    pub(crate) fn of_topic(&self, topic: TopicId) -> impl Iterator<Item = &Entry> {
-        self.channels.iter().filter(move |entry| entry.topic == topic)
+    /// The channels of `topic`, each with the number of its stream.
+    pub(crate) fn of_topic(
+        &self,
+        topic: TopicId,
+    ) -> impl Iterator<Item = (usize, &Entry)> {
+        let streams = self.of_topics.get(topic.index()).into_iter().flatten();
+        streams.filter_map(|stream| Some((*stream, self.channels.get(*stream)?)))
     }
 }

@@ -8,6 +8,7 @@ mod attached;
 mod chunks;
 mod encode;
 mod filling;
+mod schemas;
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,10 @@ use logtool_core::{Error, ErrorKind, Output, Place, Queue, Result, Timestamp};
 use crate::{
     chunk::Compression,
     wire::{Channel, ChunkIndex, MAGIC, Schema, op},
-    write::{attached::Attached, chunks::Packed, encode::Records, filling::Filling},
+    write::{
+        attached::Attached, chunks::Packed, encode::Records, filling::Filling,
+        schemas::Schemas,
+    },
 };
 
 pub(crate) use self::{attached::moved, chunks::Copied, encode::Told};
@@ -63,7 +67,7 @@ impl Default for WriterOptions {
 pub struct Writer<W> {
     place: Place<W>,
     options: WriterOptions,
-    schemas: Vec<Schema>,
+    schemas: Schemas,
     channels: Vec<Declared>,
     /// Where in the list each channel is, by its number.
     by_id: Vec<Option<usize>>,
@@ -85,13 +89,6 @@ pub struct SchemaHandle(u16);
 /// A channel of a [`Writer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelHandle(u16);
-
-impl ChannelHandle {
-    /// Its number in the file.
-    pub(crate) fn id(self) -> u16 {
-        self.0
-    }
-}
 
 #[derive(Debug)]
 struct Declared {
@@ -125,7 +122,7 @@ impl<W: Output> Writer<W> {
         Ok(Self {
             place,
             options,
-            schemas: Vec::new(),
+            schemas: Schemas::default(),
             channels: Vec::new(),
             by_id: Vec::new(),
             filling: Filling::default(),
@@ -148,30 +145,13 @@ impl<W: Output> Writer<W> {
         encoding: &str,
         data: &[u8],
     ) -> Result<SchemaHandle> {
-        let is_like = |schema: &&Schema| {
-            (schema.name.as_str(), schema.encoding.as_str(), &*schema.data)
-                == (name, encoding, data)
-        };
-        if let Some(schema) = self.schemas.iter().find(is_like) {
-            return Ok(SchemaHandle(schema.id));
-        }
-        let last = self.schemas.iter().map(|schema| usize::from(schema.id)).max();
-        let id = number(last.unwrap_or(0) + 1, "schemas")?;
-        let (name, encoding) = (name.to_owned(), encoding.to_owned());
-        self.schemas.push(Schema { id, name, encoding, data: data.to_vec() });
-        Ok(SchemaHandle(id))
+        self.schemas.add(name, encoding, data).map(SchemaHandle)
     }
 
     /// Adds a schema that has the number `id` in another file, if that is free or of the same
     /// here.
     pub(crate) fn same_schema(&mut self, schema: Schema) -> Option<SchemaHandle> {
-        match self.schemas.iter().find(|known| known.id == schema.id) {
-            Some(known) if *known == schema => {}
-            Some(_) => return None,
-            None if schema.id == 0 => return None,
-            None => self.schemas.push(schema.clone()),
-        }
-        Some(SchemaHandle(schema.id))
+        self.schemas.add_same(schema).map(SchemaHandle)
     }
 
     /// Adds a channel: messages of `topic` that look like `schema` and are written as
@@ -238,7 +218,7 @@ impl<W: Output> Writer<W> {
         if !declared.is_declared {
             declared.is_declared = true;
             let schema = declared.channel.schema;
-            let schema = self.schemas.iter().find(|known| known.id == schema);
+            let schema = self.schemas.get(schema);
             schema.into_iter().for_each(|schema| self.filling.records.schema(schema));
             self.filling.records.channel(&declared.channel);
         }

@@ -70,7 +70,7 @@ impl Parts {
         bag.lock.check()?;
         let chunk_at = part.start;
         let leaves_out = selection.topics != TopicSet::All
-            && table.entries.iter().any(|of| !selection.topics.contains(of.topic));
+            && !selection.topics.has_all(table.topics());
         let pace = if leaves_out { Pace::NEAR } else { Pace::default() };
         let traverse = Traverse::new(bag, bounds.clone(), part, pace, inside)?;
         let is_wanted = derived.is_wanted(&selection.topics);
@@ -140,7 +140,8 @@ impl Visitor for Filling<'_> {
     fn connection(&mut self, raw: Raw) {
         if let Some(why) = self.reader.declare(raw) {
             let at = self.reader.chunk_at;
-            let after = self.reader.bounds.iter().find(|bound| **bound > at);
+            let bounds = &self.reader.bounds;
+            let after = bounds.get(bounds.partition_point(|bound| *bound <= at));
             let bytes = at..after.copied().unwrap_or(at);
             self.block.report(Damage::new(DamageKind::Index, bytes).because(why));
         }

@@ -22,7 +22,7 @@ use crate::{
     sink::{copy::Whole, numbers::Wanted},
     table::{Entry, Table},
     write::{
-        ConnectionHandle, Writer, header::renamed, mended::written,
+        ConnectionHandle, Copied, Writer, header::renamed, mended::written,
         options::WriterOptions,
     },
 };
@@ -59,6 +59,10 @@ struct Taken {
     /// Whether it is of version 1.2, of which connections have no numbers.
     is_v1: bool,
     is_encrypted: bool,
+    /// How most of its chunks are packed, if that is known.
+    packing: Option<Compression>,
+    /// Whether no connection is left out.
+    wants_all_topics: bool,
     /// The topics of connections that are not written as they are, and what was changed.
     changed: Vec<String>,
 }
@@ -103,6 +107,26 @@ impl<'w> BagSink<'w> {
     }
 }
 
+impl BagSink<'_> {
+    /// Returns the chunks of `part` if the whole part can be copied.
+    fn chunks(
+        &self,
+        from: usize,
+        part: &Part,
+        source: &dyn Source,
+    ) -> Result<Option<Vec<Copied>>> {
+        let taken = self.extracts.get(from).ok_or_else(|| no_extract(from))?;
+        let whole = Whole {
+            taken,
+            writer: &self.writer,
+            compression: self.compression,
+            looks_inside: self.looks_inside || !taken.wants_all_topics,
+            source,
+        };
+        whole.chunks(part)
+    }
+}
+
 impl RecordSink for BagSink<'_> {
     fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
         let taken = self.extracts.get(from).ok_or_else(|| no_extract(from))?;
@@ -130,22 +154,30 @@ impl RecordSink for BagSink<'_> {
         }
     }
 
+    fn copies_parts(&self, from: usize) -> bool {
+        let is_as_asked = |taken: &&Taken| match (self.compression, taken.packing) {
+            (Some(asked), Some(packing)) => asked == packing,
+            _ => true,
+        };
+        let taken = self.extracts.get(from).filter(is_as_asked);
+        !self.is_retimed && taken.is_some_and(Taken::has_chunks)
+    }
+
     fn copy(
         &mut self,
         from: usize,
         part: &Part,
         source: &dyn Source,
     ) -> Result<Option<u64>> {
-        let taken = self.extracts.get(from).ok_or_else(|| no_extract(from))?;
-        let whole = Whole {
-            taken,
-            writer: &self.writer,
-            compression: self.compression,
-            looks_inside: self.looks_inside || !taken.wants_all_topics(),
-            source,
+        if from < self.extracts.len() && !self.copies_parts(from) {
+            return Ok(None);
+        }
+        // A chunk may need connections of chunks that are left out.
+        self.writer.declare_all();
+        let Some(chunks) = self.chunks(from, part, source)? else {
+            self.writer.declare_all_with_next();
+            return Ok(None);
         };
-        let chunks = if self.is_retimed { None } else { whole.chunks(part)? };
-        let Some(chunks) = chunks else { return Ok(None) };
         let mut records = 0;
         for chunk in chunks {
             let counts = chunk.summary.counts.iter();
@@ -189,6 +221,8 @@ impl Taken {
                 is_bag: false,
                 is_v1: false,
                 is_encrypted: false,
+                packing: None,
+                wants_all_topics: true,
                 changed: Vec::new(),
             });
         }
@@ -198,8 +232,11 @@ impl Taken {
         let derived = derived.map(|(id, _)| id).collect();
         let parts = manifest.parts.iter();
         let lock = Lock::new(&head.encryptor, &head.user, None);
+        let table = Table::restore(connections);
+        let wants = |entry: &Entry| selection.topics.contains(entry.topic);
         Ok(Self {
-            table: Table::restore(connections),
+            wants_all_topics: table.entries.iter().all(wants),
+            table,
             selection: selection.clone(),
             becomes: Vec::new(),
             derived,
@@ -208,6 +245,7 @@ impl Taken {
             is_bag: true,
             is_v1: head.is_v1(),
             is_encrypted: !matches!(lock, Lock::Open),
+            packing: usual(manifest),
             changed: Vec::new(),
         })
     }
@@ -227,12 +265,6 @@ impl Taken {
     /// Whether its chunks are as they are in the bags that are written.
     fn has_chunks(&self) -> bool {
         self.is_bag && !self.is_v1 && !self.is_encrypted
-    }
-
-    /// Whether no connection is left out.
-    fn wants_all_topics(&self) -> bool {
-        let topics = &self.selection.topics;
-        self.table.entries.iter().all(|entry| topics.contains(entry.topic))
     }
 }
 

@@ -376,12 +376,13 @@ impl Findings {
             }
             places.insert(connection.id, bytes);
         }
+        let tiles = self.tiles.iter().map(|tile| (tile.bytes.start, tile));
+        let tiles: BTreeMap<u64, &Tile> = tiles.collect();
         let entries = self.table.entries.iter();
         for entry in entries.filter(|entry| is_torn(&entry.connection)) {
             let Connection { id, topic, .. } = &entry.connection;
             let len = entry.connection.header().len() as u64;
-            let tile = self.tiles.iter().find(|tile| tile.bytes.start == entry.told_at);
-            let chunk = || tile.map(|tile| tile.bytes.clone());
+            let chunk = || tiles.get(&entry.told_at).map(|tile| tile.bytes.clone());
             let place = places.get(id).cloned().or_else(chunk);
             let bytes = place.unwrap_or(entry.told_at..entry.told_at);
             let torn = Damage::new(DamageKind::Garbled, bytes);

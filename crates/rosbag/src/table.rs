@@ -151,14 +151,16 @@ impl Table {
         of_topic.filter_map(|entry| self.entries.get(*entry as usize))
     }
 
-    /// The indices of the entries of `topic` that latch.
+    /// The indices of the entries of `topic` that latch, in ascending order.
     pub(crate) fn latched(&self, topic: TopicId) -> Vec<u32> {
         let entries = self.by_topic.get(topic.index()).into_iter().flatten().copied();
         let latches = |index: &u32| {
             let entry = self.entries.get(*index as usize);
             entry.is_some_and(|entry| entry.connection.is_latching())
         };
-        entries.filter(latches).collect()
+        let mut latched: Vec<u32> = entries.filter(latches).collect();
+        latched.sort_unstable();
+        latched
     }
 
     /// The topic of the entry with this index.

@@ -41,6 +41,8 @@ const LINE: &[u8] = b"#ROSBAG V2.0\n";
 /// A chunk is ended before it gets longer than this, if it has messages: ROS reads no
 /// longer ones.
 const MAX_CHUNK: u64 = i32::MAX as u64;
+/// A chunk that is longer gets no connections but those of its messages.
+const MAX_DECLARED: usize = 16 << 20;
 
 /// Writes a bag, message by message.
 ///
@@ -80,6 +82,10 @@ pub struct Writer<W> {
     spare: Vec<Vec<u8>>,
     chunks: Vec<ChunkInfo>,
     index_order: IndexOrder,
+    /// Whether the next message comes with all connections that no chunk has.
+    declares_all: bool,
+    /// All connections with lower numbers in the list are in a chunk.
+    first_undeclared: usize,
 }
 
 /// A connection of a [`Writer`].
@@ -152,6 +158,8 @@ impl<W: Output> Writer<W> {
             spare: Vec::new(),
             chunks: Vec::new(),
             index_order: encode::INDEX_ORDER,
+            declares_all: false,
+            first_undeclared: 0,
         }
     }
 
@@ -228,6 +236,9 @@ impl<W: Output> Writer<W> {
         }
         self.declare(number);
         self.filling.message(id, number, stamp, payload);
+        if self.declares_all {
+            self.declare_rest();
+        }
         match self.filling.len() > self.options.chunk_bytes as usize {
             true => self.end_chunk(),
             false => Ok(()),
@@ -276,6 +287,17 @@ impl<W: Output> Writer<W> {
             self.filling.connection(*id, topic, header);
             *is_declared = true;
         }
+    }
+
+    /// Puts the connections that no chunk has into the chunk that is being filled.
+    fn declare_rest(&mut self) {
+        while self.first_undeclared < self.connections.len()
+            && self.filling.len() <= MAX_DECLARED
+        {
+            self.declare(self.first_undeclared);
+            self.first_undeclared += 1;
+        }
+        self.declares_all = false;
     }
 
     fn end_chunk(&mut self) -> Result<()> {
@@ -361,6 +383,19 @@ impl<W: Output> Writer<W> {
     pub(crate) fn is_declared(&self, id: u32) -> bool {
         let written = self.by_id.get(&id).and_then(|at| self.connections.get(*at));
         written.is_some_and(|connection| connection.is_declared)
+    }
+
+    /// Puts all connections that no chunk has into the chunk that is being filled, if it has
+    /// messages: chunks of another bag that are copied behind it may need them.
+    pub(crate) fn declare_all(&mut self) {
+        if self.filling.has_messages() {
+            self.declare_rest();
+        }
+    }
+
+    /// Lets the next message come with all connections that no chunk has.
+    pub(crate) fn declare_all_with_next(&mut self) {
+        self.declares_all = true;
     }
 
     /// Copies a chunk of `source`, after all that was written before.

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
+#[path = "extract/cut.rs"]
+mod cut;
 #[path = "extract/joined.rs"]
 mod joined;
 

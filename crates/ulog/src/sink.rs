@@ -10,7 +10,7 @@ mod types;
 use std::io::Write;
 
 use logtool_core::{
-    Error, ErrorKind, Extract, Record, RecordSink, Result, WriteOptions,
+    Error, ErrorKind, Extract, Record, RecordSink, Result, Source, WriteOptions,
 };
 
 use crate::{
@@ -25,6 +25,8 @@ pub(crate) struct UlogSink<W> {
     becomes: Vec<Vec<Becomes>>,
     /// The topics by their message ids.
     handles: Vec<TopicHandle>,
+    /// Whether it holds all that one log has, by the same names.
+    is_whole: bool,
     remarks: Vec<String>,
 }
 
@@ -60,7 +62,8 @@ impl<W: Write + Send> UlogSink<W> {
         }
         let handles = (0..opening.topics).map(|id| writer.topic_by_id(id)).collect();
         let Opening { becomes, remarks, .. } = opening;
-        Ok(Self { writer, becomes, handles, remarks })
+        let is_whole = extracts.len() == 1 && options.rename.is_empty();
+        Ok(Self { writer, becomes, handles, is_whole, remarks })
     }
 }
 
@@ -85,6 +88,13 @@ impl<W: Write + Send> RecordSink for UlogSink<W> {
             Some(Becomes::Nothing) => Ok(()),
             Some(Becomes::Unwanted) | None => Err(unwanted(from, &record)),
         }
+    }
+
+    fn copy_log(&mut self, _: usize, source: &dyn Source) -> Result<bool> {
+        if self.is_whole {
+            self.writer.copy(source)?;
+        }
+        Ok(self.is_whole)
     }
 
     fn remarks(&self) -> Vec<String> {

@@ -23,7 +23,7 @@ mod typed;
 
 use std::{collections::BTreeSet, io::Write};
 
-use logtool_core::{Error, ErrorKind, Result};
+use logtool_core::{Error, ErrorKind, Result, Source};
 
 pub use crate::write::{
     parameter::DefaultOf,
@@ -37,6 +37,9 @@ use crate::{
 
 /// The version that is written.
 const VERSION: u8 = 1;
+
+/// How much of another log is copied at once.
+const COPY: u64 = 1 << 20;
 
 /// The compatible flag that says that there are default parameters.
 const COMPAT_DEFAULT_PARAMETERS: u8 = 1;
@@ -118,6 +121,23 @@ impl<W: Write> Writer<W> {
     /// `B`, which the writer makes itself, `Io` if writing fails.
     pub fn message(&mut self, kind: u8, payload: &[u8]) -> Result<()> {
         self.put(kind, &[payload])
+    }
+
+    /// Writes all bytes of `source`, which is a log, in place of all that was defined.
+    pub(crate) fn copy(&mut self, source: &dyn Source) -> Result<()> {
+        self.check_definitions_last("another log")?;
+        self.section = Section::Data;
+        let mut at = 0;
+        while at < source.len() {
+            let bytes = source.read_at(at..source.len().min(at + COPY))?;
+            if bytes.is_empty() {
+                return Err(Error::new(ErrorKind::Io, "the file is shorter now").at(at));
+            }
+            self.out.write_all(&bytes)?;
+            source.release(at..at + bytes.len() as u64);
+            at += bytes.len() as u64;
+        }
+        Ok(())
     }
 
     /// Writes what is still missing, and gives the output back.

@@ -185,3 +185,15 @@ fn the_conformance_suite_of_the_format_is_sound() {
         is_sound(file, messages.count() as u64);
     }
 }
+
+#[test]
+fn twenty_thousand_channels_without_a_summary_are_read() {
+    let Some(log) = case("mcap_20000_channels.mcap.gz") else { return };
+    let folder = Folder::new();
+    let info = info(&folder, &log);
+    assert_eq!(info["topics"].as_array().unwrap().len(), 20_000);
+    assert_eq!(info["records"], 20_000);
+    assert_eq!(cat(&folder, &log).len(), 20_000);
+    let check = folder.run(&["check", &log]);
+    assert!(check.stdout.contains("20,000"), "{check:?}");
+}

@@ -1,6 +1,8 @@
 //! `logtool filter`. That what is copied is what was there, another command shows, which
 //! reads both; that others read it too, the conformance suite does.
 
+use std::fs;
+
 use crate::{
     bytes,
     program::Folder,
@@ -33,6 +35,16 @@ fn a_part_of_a_log_reads_as_that_part() {
 fn times(lines: &str) -> Vec<String> {
     let rest = |line: &str| line.split_once(",\"topic\"").unwrap().1.to_owned();
     lines.lines().map(rest).collect()
+}
+
+#[test]
+fn a_sound_ulog_of_which_all_is_wanted_is_copied_byte_for_byte() {
+    for name in ["quad_flight.ulg", "pasta.ulg", "hostile_types.ulg"] {
+        let (folder, log) = (Folder::new(), testdata(name));
+        folder.run(&["filter", &log, "-o", "new.ulg"]).succeeded();
+        let new = folder.path().join("new.ulg");
+        assert!(fs::read(new).unwrap() == fs::read(log).unwrap(), "{name}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Records that are there twice.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::{
     block::Head,
@@ -25,7 +25,7 @@ pub(super) struct Twins {
     /// Of the first stream of each topic: most have no other.
     first: Vec<Option<(u32, Last)>>,
     others: HashMap<(TopicId, u32), Last>,
-    found: Vec<Finding>,
+    found: BTreeMap<TopicId, Finding>,
 }
 
 struct Last {
@@ -36,7 +36,7 @@ struct Last {
 impl Twins {
     pub(super) fn new(topics: usize) -> Self {
         let first = std::iter::repeat_with(|| None).take(topics).collect();
-        Self { first, others: HashMap::new(), found: Vec::new() }
+        Self { first, others: HashMap::new(), found: BTreeMap::new() }
     }
 
     /// Takes the next record, of which the payload has this [`sum`].
@@ -57,7 +57,7 @@ impl Twins {
 
     #[cold]
     fn twin(&mut self, record: &Head) {
-        let alike = self.found.iter_mut().find(|f| f.topic == Some(record.topic));
+        let alike = self.found.get_mut(&record.topic);
         let time = TimeRange::just(record.time);
         match alike {
             Some(found) => {
@@ -67,13 +67,14 @@ impl Twins {
             None => {
                 let text = "a record is there twice, of the same time and bytes";
                 let finding = Finding::new(&TWIN, text).of(record.topic);
-                self.found.push(finding.during(time).at(record.bytes()));
+                let finding = finding.during(time).at(record.bytes());
+                self.found.insert(record.topic, finding);
             }
         }
     }
 
     pub(super) fn tell(self, findings: &mut Findings) {
-        self.found.into_iter().for_each(|finding| findings.add(finding));
+        self.found.into_values().for_each(|finding| findings.add(finding));
     }
 }
 

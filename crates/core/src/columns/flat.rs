@@ -13,7 +13,7 @@ impl Planner<'_> {
         &mut self,
         layout: &Layout,
         prefix: &str,
-        chooser: &mut Chooser<'_>,
+        chooser: &mut Chooser,
     ) -> Result<()> {
         for field in &layout.fields {
             self.look()?;

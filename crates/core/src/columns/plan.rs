@@ -139,7 +139,7 @@ pub(super) type Made = Vec<(FieldRef, Node)>;
 
 impl Planner<'_> {
     /// Adds a column for each field of `layout`.
-    fn nested(&mut self, layout: &Layout, chooser: &mut Chooser<'_>) -> Result<()> {
+    fn nested(&mut self, layout: &Layout, chooser: &mut Chooser) -> Result<()> {
         for field in &layout.fields {
             let is_column = field.role == FieldRole::Plain && field.has_columns();
             let name = if is_column { self.name(&field.name)? } else { String::new() };

@@ -9,6 +9,10 @@ use crate::block::Run;
 /// How many bytes of payloads are collected: as many as are near at hand.
 pub(super) const ROWS_BYTES: usize = 16 << 10;
 
+/// For how many bytes there is room at first. A log may have thousands of topics, most of
+/// them with few records.
+const FIRST_BYTES: usize = 512;
+
 /// How many bytes are copied at once, though some of them be those of the next record:
 /// a copy of known length is a few instructions.
 const LINE: usize = 64;
@@ -42,12 +46,22 @@ impl Rows {
     /// it is time to gather.
     #[inline]
     pub(super) fn add(&mut self, run: Run<'_>, start: usize) -> bool {
-        if self.bytes.is_empty() {
-            self.bytes = vec![0; ROWS_BYTES + self.stride + LINE].into();
+        if self.filled + self.stride + LINE > self.bytes.len() {
+            self.grow();
         }
         self.copy(run.bytes(), start);
         self.filled += self.stride;
         self.filled >= ROWS_BYTES
+    }
+
+    /// Makes room for twice as many bytes, and at least one payload, up to all that are
+    /// collected.
+    #[cold]
+    fn grow(&mut self) {
+        let room = (2 * self.filled).clamp(FIRST_BYTES, ROWS_BYTES);
+        let mut bytes = std::mem::take(&mut self.bytes).into_vec();
+        bytes.resize(room + self.stride + LINE, 0);
+        self.bytes = bytes.into();
     }
 
     /// Copies a payload, line by line, behind the others.

@@ -66,7 +66,7 @@ pub fn held(log: &dyn Log, topics: &TopicSet, time: Timestamp) -> Result<Vec<Hel
             let is_latched = manifest
                 .topics
                 .get(record.topic.index())
-                .is_some_and(|topic| topic.latched.contains(&record.stream));
+                .is_some_and(|topic| topic.is_latched(record.stream));
             let known = last.get_mut(&(record.topic, record.stream));
             match known {
                 _ if !is_latched => {}

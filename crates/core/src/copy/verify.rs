@@ -4,7 +4,7 @@
 use crate::{
     ahead::ReadAhead,
     block::{Block, TopicSort},
-    copy::{Copying, is_wholly_wanted},
+    copy::{Copying, Known},
     damage::{Damage, DamageKind},
     error::Result,
     manifest::Part,
@@ -16,18 +16,20 @@ const KEPT: usize = 64 << 20;
 
 /// Copies `plan`, of which each part is read; those without damage as they are, if
 /// the sink takes them.
-pub(super) fn copy(copying: &mut Copying<'_>, plan: Vec<Part>) -> Result<()> {
+pub(super) fn copy(
+    copying: &mut Copying<'_>,
+    plan: Vec<Part>,
+    known: &Known,
+) -> Result<()> {
     let (log, selection) = (copying.job.log, copying.job.selection.clone());
-    let manifest = log.manifest();
-    let mut takes_parts = None;
+    let may_take =
+        copying.retime.is_none() && copying.sink.copies_parts(copying.job.from);
     let trials = Trials::new(log, None);
     let mut ahead = ReadAhead::new(&trials, plan.clone(), selection.clone());
     let mut spare = vec![Block::default()];
     let mut sort = TopicSort::default();
     for part in plan {
-        let is_whole = copying.retime.is_none()
-            && takes_parts != Some(false)
-            && is_wholly_wanted(manifest, &part, &selection);
+        let is_whole = may_take && known.is_wholly_wanted(&part);
         let mut held = Held { blocks: Vec::new(), bytes: 0, is_sound: is_whole };
         let mut block = spare.pop().unwrap_or_default();
         let mut more = ahead.fill_part(&mut block)?;
@@ -52,13 +54,9 @@ pub(super) fn copy(copying: &mut Copying<'_>, plan: Vec<Part>) -> Result<()> {
             more = ahead.fill_part(&mut block)?;
         }
         spare.push(block);
-        if held.is_sound {
-            let taken = copying.take(&part)?;
-            takes_parts.get_or_insert(taken);
-            if taken {
-                spare.append(&mut held.blocks);
-                continue;
-            }
+        if held.is_sound && copying.take(&part)? {
+            spare.append(&mut held.blocks);
+            continue;
         }
         held.write(copying, &mut spare)?;
         (copying.job.progress)(part.bytes.end - part.bytes.start);

@@ -1,6 +1,10 @@
 //! Reading a log, and translating what is read.
 
-use std::{collections::BTreeSet, ops::Range, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+    sync::Arc,
+};
 
 use bytes::Bytes;
 
@@ -53,8 +57,13 @@ struct Makers {
 /// Makes the records of a topic.
 struct Maker {
     topic: TopicId,
-    translate: Box<dyn Translate>,
+    begin: Arc<Begin>,
+    /// Nothing until there is a record: of many topics, a part may have few.
+    translate: Option<Box<dyn Translate>>,
 }
+
+/// Begins to translate.
+type Begin = dyn Fn() -> Result<Box<dyn Translate>> + Send + Sync;
 
 /// A record that was made.
 struct Made {
@@ -76,25 +85,22 @@ impl TranslatedCursor {
         own: &[(TopicId, Own)],
         offset: i64,
         streams: &Arc<Streams>,
-    ) -> Result<Self> {
-        let mut makers: Vec<Makers> = Vec::new();
+    ) -> Self {
+        let own: BTreeMap<_, _> = own.iter().map(|(topic, own)| (topic, own)).collect();
+        let mut of_topics: BTreeMap<TopicId, Makers> = BTreeMap::new();
         for (topic, Translation { from, begin, .. }) in wanted {
-            let own = own.iter().find(|(topic, _)| topic == from);
-            let own = own.map(|(_, own)| own.clone());
-            let mut translate = begin()?;
-            if let Some(own) = &own {
-                translate.only(own.numbers.clone());
-            }
-            let maker = Maker { topic: *topic, translate };
-            match makers.iter_mut().find(|makers| makers.from == *from) {
-                Some(makers) => makers.all.push(maker),
-                None => makers.push(Makers { from: *from, own, all: vec![maker] }),
-            }
+            let makers = of_topics.entry(*from).or_insert_with(|| Makers {
+                from: *from,
+                own: own.get(from).map(|own| (*own).clone()),
+                all: Vec::new(),
+            });
+            let (topic, begin) = (*topic, begin.clone());
+            makers.all.push(Maker { topic, begin, translate: None });
         }
-        makers.sort_by_key(|makers| makers.from);
+        let makers = of_topics.into_values().collect();
         let (read, sort) = (Block::default(), TopicSort::default());
         let messages = Messages::default();
-        Ok(Self {
+        Self {
             reader,
             makers,
             offset,
@@ -106,7 +112,7 @@ impl TranslatedCursor {
             is_at_end: false,
             source: None,
             released: 0,
-        })
+        }
     }
 
     /// The same, letting go of the bytes of `source` from `start` on that are read.
@@ -135,7 +141,8 @@ impl TranslatedCursor {
         let makers = makers
             .flat_map(|makers| makers.all.iter_mut().map(|maker| (makers.from, maker)));
         for (from, maker) in makers {
-            maker.translate.finish(&mut self.messages)?;
+            let Some(translate) = &mut maker.translate else { continue };
+            translate.finish(&mut self.messages)?;
             self.messages.drain(
                 &mut bytes,
                 &mut damage,
@@ -172,6 +179,21 @@ impl Makers {
             first.is_some_and(|record| own.needs(record.offset, record.payload.len()))
         };
         run.singles().enumerate().filter(|(_, run)| needs(run)).collect()
+    }
+}
+
+impl Maker {
+    /// What translates, which is begun if it is not; of groups only its `own`.
+    fn begun(&mut self, own: Option<&Own>) -> Result<&mut dyn Translate> {
+        let translate = match self.translate.take() {
+            Some(begun) => begun,
+            None => {
+                let mut begun = (self.begin)()?;
+                own.into_iter().for_each(|own| begun.only(own.numbers.clone()));
+                begun
+            }
+        };
+        Ok(&mut **self.translate.insert(translate))
     }
 }
 
@@ -235,7 +257,7 @@ impl Cursor for TranslatedCursor {
             let told = damage.len();
             for (first, run) in makers.wanted(run, is_own) {
                 for maker in &mut makers.all {
-                    maker.translate.translate(run, messages)?;
+                    maker.begun(makers.own.as_ref())?.translate(run, messages)?;
                     messages.drain(
                         &mut bytes,
                         &mut damage,

@@ -48,7 +48,15 @@ impl Making {
         part: &Part,
         selection: &Selection,
     ) -> Result<TranslatedCursor> {
-        let wanted = self.topics().filter(|(id, _)| selection.topics.contains(*id));
+        // Groups that begin in the part may be of records that lie around it.
+        let held = match self.groups {
+            Some(_) => &TopicSet::All,
+            None => &part.topics,
+        };
+        let ids = held.ids(self.translations.len());
+        let ids = ids.filter(|id| selection.topics.contains(*id));
+        let wanted =
+            ids.filter_map(|id| Some((id, self.translations.get(id.index())?)));
         let wanted: Vec<_> = wanted.collect();
         let topics: TopicSet = wanted.iter().map(|(_, one)| one.from).collect();
         let back = self.offset.saturating_neg();
@@ -65,7 +73,7 @@ impl Making {
         let selection = Selection { topics, time };
         let reader = Reader::new(self.log.clone(), &part, selection, &own);
         let cursor =
-            TranslatedCursor::begin(reader, &wanted, &own, self.offset, &self.streams)?;
+            TranslatedCursor::begin(reader, &wanted, &own, self.offset, &self.streams);
         let source = self.groups.as_ref().map(|_| self.log.source().clone());
         Ok(cursor.releasing(source, part.bytes.start))
     }

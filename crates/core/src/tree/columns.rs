@@ -33,7 +33,7 @@ struct Column {
 
 struct Planner<'p> {
     labels: Option<&'p Labels>,
-    chooser: Chooser<'p>,
+    chooser: Chooser,
     names: HashSet<String>,
     fields: Vec<FieldRef>,
     columns: Vec<Column>,

@@ -1,6 +1,6 @@
 //! A chunk against what it says, and its message indexes against it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use logtool_core::{Cut, Finding, Findings, Result, Source, TimeRange};
 
@@ -19,6 +19,8 @@ const MAX_INDEX: u64 = 64 << 20;
 pub(super) struct Looked {
     pub(super) findings: Findings,
     pub(super) declared: Vec<Declared>,
+    /// The numbers of the channels among them.
+    channels: BTreeSet<u16>,
     /// How many messages there are of each channel, and whether it is declared before
     /// them in the chunk.
     pub(super) counts: BTreeMap<u16, (u64, bool)>,
@@ -47,7 +49,9 @@ pub(super) fn look(
             }
         }
         Met::Record(op @ (op::SCHEMA | op::CHANNEL), content, _) => {
-            looked.declared.extend(Declared::of(op, content));
+            let declared = Declared::of(op, content);
+            looked.channels.extend(declared.as_ref().and_then(Declared::channel));
+            looked.declared.extend(declared);
         }
         Met::Record(op, ..) => {
             let what = format!("a chunk has a record of the kind {op:#04x}");
@@ -65,8 +69,7 @@ pub(super) fn look(
 
 impl Looked {
     fn message(&mut self, channel: u16, time: u64) {
-        let declared = &self.declared;
-        let is_declared = || declared.iter().any(|one| one.is_channel(channel));
+        let is_declared = || self.channels.contains(&channel);
         self.counts.entry(channel).or_insert_with(|| (0, is_declared())).0 += 1;
         let (first, last) = self.times.unwrap_or((time, time));
         self.times = Some((first.min(time), last.max(time)));

@@ -36,9 +36,9 @@ impl Declared {
         Some(Self { kind: Kind::Channel(topic, schema), id, said })
     }
 
-    /// Whether it is the channel with the number `id`.
-    pub(super) fn is_channel(&self, id: u16) -> bool {
-        self.id == id && matches!(self.kind, Kind::Channel(..))
+    /// Returns the number of the channel, if it is one.
+    pub(super) fn channel(&self) -> Option<u16> {
+        matches!(self.kind, Kind::Channel(..)).then_some(self.id)
     }
 
     /// Whether it is of the same kind and number as `other`, and says something else.

@@ -184,7 +184,7 @@ impl<'l> All<'l> {
         channels.sort_by_key(|declared| declared.id);
         let in_summary: HashSet<u16> = summary
             .iter()
-            .filter(|one| one.is_channel(one.id))
+            .filter(|one| one.channel().is_some())
             .map(|one| one.id)
             .collect();
         for declared in channels {

@@ -1,6 +1,9 @@
 //! What lies where in a file.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use bytes::Bytes;
 use logtool_core::{Finding, Findings, Result, Window};
@@ -23,6 +26,8 @@ pub(super) struct Layout {
     pub(super) outside: Outside,
     /// What is declared in no chunk, and where.
     pub(super) declared: Vec<(u64, Declared)>,
+    /// The numbers of the channels among them.
+    channels: BTreeSet<u16>,
     pub(super) attachments: Vec<Range<u64>>,
     pub(super) metadata: Vec<Range<u64>>,
     /// Where the data end, and their checksum.
@@ -110,7 +115,8 @@ impl Layout {
                 let end = at.checked_add(HEAD_LEN as u64)?.checked_add(content)?;
                 (op != 0 && end <= len).then_some((op, at..end))
             });
-            let gap = log.gaps.iter().find(|gap| gap.bytes.start == at);
+            let gap = log.gaps.binary_search_by_key(&at, |gap| gap.bytes.start);
+            let gap = gap.ok().and_then(|index| log.gaps.get(index));
             match (whole, gap) {
                 (Some((op, bytes)), None) => {
                     at = bytes.end;
@@ -184,9 +190,12 @@ impl Layout {
                 let declared = Declared::of(op, &content()?);
                 match is_behind {
                     true => self.summary.declared.extend(declared),
-                    false => self
-                        .declared
-                        .extend(declared.map(|declared| (bytes.start, declared))),
+                    false => {
+                        let channel = declared.as_ref().and_then(Declared::channel);
+                        self.channels.extend(channel);
+                        let placed = declared.map(|declared| (bytes.start, declared));
+                        self.declared.extend(placed);
+                    }
                 }
             }
             op::CHUNK_INDEX if is_short => {
@@ -243,9 +252,7 @@ impl Layout {
         *self.outside.counts.entry(channel).or_default() += 1;
         let (first, last) = self.outside.times.unwrap_or((time, time));
         self.outside.times = Some((first.min(time), last.max(time)));
-        let is_declared =
-            || self.declared.iter().any(|(_, declared)| declared.is_channel(channel));
-        if is_new && !is_declared() {
+        if is_new && !self.channels.contains(&channel) {
             self.outside.undeclared.push((at, channel));
         }
     }

@@ -1,6 +1,9 @@
 //! What the end of a file says of it, against what is there.
 
-use std::{collections::HashMap, ops::Range};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
 
 use logtool_core::{Finding, Findings, Result, Source};
 
@@ -121,11 +124,10 @@ fn chunks(layout: &Layout, findings: &mut Findings) {
         if let Some(what) = differs(index, chunk) {
             findings.add(Finding::new(&code::CHUNK_INDEX_DIFFERS, what).at(*at..*at));
         }
+        let there = chunk.indexes.iter().map(|(id, bytes)| (*id, bytes.start));
+        let there: HashSet<(u16, u64)> = there.collect();
         for (channel, place) in &index.channels {
-            let is_it = |(id, bytes): &(u16, Range<u64>)| {
-                id == channel && bytes.start == *place
-            };
-            if !chunk.indexes.iter().any(is_it) {
+            if !there.contains(&(*channel, *place)) {
                 let what = format!("that of channel {channel}, at byte {place}");
                 let finding = Finding::new(&code::MESSAGE_INDEX_PLACE, what);
                 findings.add(finding.at(*at..*at));

@@ -16,7 +16,7 @@ use crate::{
     notes::Notes,
     sink::asked::named,
     wire::{self, Chunk, HEAD_LEN, op, timestamp},
-    write::{ChannelHandle, Copied, Told},
+    write::{Copied, Told},
 };
 
 /// Which chunks of an extract can be copied, if any.
@@ -24,8 +24,9 @@ use crate::{
 pub(super) struct Whole {
     /// The numbers of the channels of all streams, and of their schemas.
     numbers: Vec<(u16, u16)>,
-    /// The topics of the channels that have the same numbers in the new file.
-    kept: BTreeMap<u16, TopicId>,
+    /// The topics of the channels that have the same numbers in the new file; nothing for
+    /// a number that is another channel's there.
+    kept: BTreeMap<u16, Option<TopicId>>,
     selection: Selection,
     /// Where chunks lie.
     chunks: Vec<Range<u64>>,
@@ -68,9 +69,13 @@ impl Whole {
         self.numbers.get(stream as usize).copied()
     }
 
-    /// Notes that `channel`, of `topic`, has the same number in the new file.
-    pub(super) fn keep(&mut self, channel: ChannelHandle, topic: TopicId) {
-        self.kept.insert(channel.id(), topic);
+    /// Records the topic of the channel `stream` if the channel keeps its number in the new
+    /// file, or `None` if it does not. Chunks with messages of such a channel are not copied.
+    pub(super) fn keep(&mut self, stream: u32, topic: Option<TopicId>) {
+        if let Some((channel, _)) = self.numbers(stream) {
+            let kept = self.kept.entry(channel).or_insert(topic);
+            *kept = kept.filter(|kept| topic == Some(*kept));
+        }
     }
 
     /// The chunk that `part` of `source` is, if it can be copied.
@@ -133,8 +138,8 @@ impl Whole {
     /// Whether all that `index` tells of is wanted, and of channels that have the same numbers.
     fn wants(&self, index: &Index) -> bool {
         index.iter().all(|(channel, entries)| {
-            let topic = self.kept.get(channel);
-            topic.is_some_and(|topic| self.selection.topics.contains(*topic))
+            let topic = self.kept.get(channel).copied().flatten();
+            topic.is_some_and(|topic| self.selection.topics.contains(topic))
                 && entries
                     .iter()
                     .all(|(time, _)| self.selection.time.contains(timestamp(*time)))

@@ -1,7 +1,7 @@
 //! The manifest of an MCAP file, from what was found.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fmt,
 };
 
@@ -93,7 +93,7 @@ impl Found {
         let mut names = self.packing.keys();
         // Of a stretch without messages nothing is lost.
         let is_empty =
-            |tile: &super::Tile| tile.channels.as_ref().is_some_and(Vec::is_empty);
+            |tile: &super::Tile| tile.channels.as_ref().is_some_and(BTreeSet::is_empty);
         let is_all = self.tiles.iter().all(|tile| tile.is_chunk || is_empty(tile))
             && !self.packing.is_empty()
             && names.all(|name| Compression::of(name.as_bytes()).is_none());
@@ -127,7 +127,7 @@ impl Found {
         let (mut topics, mut told, mut room) =
             (Vec::new(), 0_usize, ColumnRoom::default());
         for id in (0..self.table.topics() as u32).map(TopicId) {
-            let Some(first) = self.table.of_topic(id).next() else { continue };
+            let Some((_, first)) = self.table.of_topic(id).next() else { continue };
             let instance = instances.entry(first.channel.topic.clone()).or_default();
             let mut topic = self.topic(id, first, *instance);
             *instance += 1;
@@ -203,7 +203,7 @@ impl Found {
         };
         let mut metadata = channel.metadata.clone();
         metadata.insert(SCHEMA_ENCODING.to_owned(), schema.encoding.clone());
-        let channels = self.table.of_topic(id).map(|entry| entry.channel.id);
+        let channels = self.table.of_topic(id).map(|(_, entry)| entry.channel.id);
         let total = self.counts.as_ref().and_then(|counts| {
             let count = |id| counts.get(&id).copied().unwrap_or(NONE);
             channels.map(count).reduce(Count::and)
@@ -232,10 +232,11 @@ impl Found {
         let is_latching = |entry: &Entry| {
             let told = entry.channel.metadata.get("latching").map(String::as_str);
             let is_latching = matches!(told, Some("1" | "true"));
-            entry.topic == topic && (is_latching || is_latched(&entry.channel.metadata))
+            is_latching || is_latched(&entry.channel.metadata)
         };
-        let entries = (0..).zip(&self.table.channels);
-        entries.filter(|(_, entry)| is_latching(entry)).map(|(at, _)| at).collect()
+        let entries = self.table.of_topic(topic);
+        let latched = entries.filter(|(_, entry)| is_latching(entry));
+        latched.filter_map(|(stream, _)| u32::try_from(stream).ok()).collect()
     }
 
     /// What people want to know of the file.

@@ -1,6 +1,6 @@
 //! Looking through a whole file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use logtool_core::{Damage, DamageKind, OpenOptions, Result, TimeRange, Window};
 
@@ -208,16 +208,15 @@ impl Scan {
 }
 
 fn tile(at: u64, is_chunk: bool) -> Tile {
-    Tile { bytes: at..at, is_chunk, channels: Some(Vec::new()), time: TimeRange::EMPTY }
+    let channels = Some(BTreeSet::new());
+    Tile { bytes: at..at, is_chunk, channels, time: TimeRange::EMPTY }
 }
 
 impl Tile {
     fn saw(&mut self, channel: u16, time: u64) {
         self.time = self.time.cover(&TimeRange::just(timestamp(time)));
-        if let Some(channels) = &mut self.channels
-            && !channels.contains(&channel)
-        {
-            channels.push(channel);
+        if let Some(channels) = &mut self.channels {
+            channels.insert(channel);
         }
     }
 }

@@ -59,7 +59,7 @@ impl<W: Output> Writer<W> {
             if !declared.is_declared {
                 declared.is_declared = true;
                 let schema = declared.channel.schema;
-                let schema = self.schemas.iter().find(|known| known.id == schema);
+                let schema = self.schemas.get(schema);
                 schema.into_iter().for_each(|schema| before.schema(schema));
                 before.channel(&declared.channel);
             }

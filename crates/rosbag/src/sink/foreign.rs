@@ -45,7 +45,7 @@ pub(super) fn connections(manifest: &Manifest, selection: &Selection) -> Result<
         if let Some(caller) = words("callerid") {
             header = header.with_caller(caller);
         }
-        let latches = topic.latched.contains(&number).then_some("1");
+        let latches = topic.is_latched(number).then_some("1");
         header = header.saying_of_latching(words("latching").or(latches));
         for (name, value) in others(manifest, stream).filter(|(name, _)| is_field(name))
         {

@@ -3,7 +3,7 @@
 //! Its own, if no other has it. Connections of two extracts that are equal in every
 //! byte become one; those of one extract never do.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use logtool_core::{Output, Result};
 
@@ -27,13 +27,11 @@ pub(super) fn assign<W: Output>(
     let mut numbers = Numbers { reserved: ids.collect(), ..Numbers::default() };
     let mut all = Vec::new();
     for extract in extracts {
-        let (mut becomes, mut taken) = (Vec::new(), HashSet::new());
-        for wanted in extract {
-            let handle = wanted.map(|wanted| numbers.assign(writer, wanted, &taken));
-            let handle = handle.transpose()?;
-            taken.extend(handle.map(ConnectionHandle::id));
-            becomes.push(handle);
-        }
+        let assigned = extract.into_iter().map(|wanted| {
+            wanted.map(|wanted| numbers.assign(writer, wanted)).transpose()
+        });
+        let becomes = assigned.collect::<Result<Vec<_>>>()?;
+        numbers.end_extract();
         all.push(becomes);
     }
     Ok(all)
@@ -45,31 +43,45 @@ struct Numbers {
     reserved: HashSet<u32>,
     /// The next that may be free.
     next: u32,
-    /// The connections of each topic and header.
-    alike: HashMap<(Vec<u8>, Vec<u8>), Vec<ConnectionHandle>>,
+    /// The connections of each topic and header that others may become, by their numbers:
+    /// those of the extracts before, of which none of this one has become.
+    alike: HashMap<Key, BTreeMap<u32, ConnectionHandle>>,
+    /// Those that connections of this extract have become.
+    taken: Vec<(Key, ConnectionHandle)>,
 }
 
+/// A topic and a header.
+type Key = (Vec<u8>, Vec<u8>);
+
 impl Numbers {
-    /// Gives a connection its number; those in `taken` are of the same extract.
+    /// Gives a connection its number.
     fn assign<W: Output>(
         &mut self,
         writer: &mut Writer<W>,
         wanted: Wanted,
-        taken: &HashSet<u32>,
     ) -> Result<ConnectionHandle> {
         let Wanted { id, topic, header } = wanted;
         let key = (topic, header);
-        let alike = self.alike.get(&key).into_iter().flatten();
-        let mut others = alike.filter(|other| !taken.contains(&other.id()));
-        let same = others.clone().find(|other| Some(other.id()) == id);
-        if let Some(same) = same.or_else(|| others.next()) {
-            return Ok(*same);
+        if let Some(others) = self.alike.get_mut(&key) {
+            let same = id.and_then(|id| others.remove(&id));
+            let other = || others.pop_first().map(|(_, other)| other);
+            if let Some(handle) = same.or_else(other) {
+                self.taken.push((key, handle));
+                return Ok(handle);
+            }
         }
         let own = id.filter(|id| writer.connection(*id).is_none());
         let number = own.unwrap_or_else(|| self.free(writer));
         let handle = writer.connect_raw(number, &key.0, &key.1)?;
-        self.alike.entry(key).or_default().push(handle);
+        self.taken.push((key, handle));
         Ok(handle)
+    }
+
+    /// Lets connections of the next extract become those of this one.
+    fn end_extract(&mut self) {
+        for (key, handle) in self.taken.drain(..) {
+            self.alike.entry(key).or_default().insert(handle.id(), handle);
+        }
     }
 
     /// The next number that no connection has.

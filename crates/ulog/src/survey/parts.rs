@@ -86,13 +86,7 @@ impl Parts {
     /// of the first, which is known.
     pub(super) fn add(&mut self, mut next: Self, mended: impl Fn(&mut StreamsState)) {
         // It may know of fewer topics.
-        let len = self.words.len();
-        next.words.resize(len, 0);
-        for raw in &mut next.done {
-            if let TopicSet::Only(words) = &mut raw.part.topics {
-                words.resize(len, 0);
-            }
-        }
+        next.words.resize(self.words.len(), 0);
         let known = std::mem::take(&mut self.state);
         let states = next.done.iter_mut().map(|raw| &mut raw.state);
         let mut states = states.chain([&mut next.state]);
@@ -140,7 +134,7 @@ impl Parts {
 
     fn split(&mut self, at: u64, state: StreamsState) {
         self.counters += state.counters();
-        let topics = TopicSet::Only(self.words.clone());
+        let topics = TopicSet::from_words(&self.words);
         self.words.fill(0);
         let time = std::mem::replace(&mut self.time, TimeRange::EMPTY);
         self.done.push(RawPart {

@@ -99,10 +99,12 @@ impl Own {
 
     /// Whether every byte between `start` and `end` belongs to a message.
     fn is_sound(&self, start: u64, end: u64) -> bool {
-        let gap =
-            |gap: &logtool_core::Damage| gap.bytes.start < end && gap.bytes.end > start;
+        // They are in the order of the file, and apart.
+        let gaps = &self.notes.gaps;
+        let before = gaps.partition_point(|gap| gap.bytes.start < end);
+        let last = before.checked_sub(1).and_then(|index| gaps.get(index));
         let is_cut = self.notes.cut.is_some_and(|cut| cut.at < end);
-        !is_cut && !self.notes.gaps.iter().any(gap)
+        !is_cut && last.is_none_or(|gap| gap.bytes.end <= start)
     }
 }
 
@@ -128,6 +130,11 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
         self.writer.message(header, &[data])
     }
 
+    fn copies_parts(&self, from: usize) -> bool {
+        let own = self.extracts.get(from);
+        own.is_some_and(|own| own.notes.size_field == self.size_field)
+    }
+
     fn copy(
         &mut self,
         from: usize,
@@ -137,7 +144,7 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
         let Some(own) = self.extracts.get(from) else { return Ok(None) };
         let start = part.bytes.start.max(own.notes.messages.0);
         let end = part.bytes.end.min(own.notes.messages.1).max(start);
-        if own.notes.size_field != self.size_field || !own.is_sound(start, end) {
+        if !self.copies_parts(from) || !own.is_sound(start, end) {
             return Ok(None);
         }
         let judge = Judge { size_field: self.size_field, end: own.end };

@@ -44,6 +44,7 @@ pub(super) fn measure(log: &dyn Log) -> Result<Vec<Option<Frequency>>> {
     let mut measuring = Measuring {
         periods: manifest.topics.iter().map(|_| Periods::default()).collect(),
         pending: Vec::new(),
+        left: 0,
         room: KEPT,
     };
     let mut times = PartTimes::new(log, selection);
@@ -67,6 +68,8 @@ pub(super) fn measure(log: &dyn Log) -> Result<Vec<Option<Frequency>>> {
 struct Measuring {
     periods: Vec<Periods>,
     pending: Vec<(TopicId, Timestamp)>,
+    /// How many of them were left when they were last put in order.
+    left: usize,
     /// How many more periods are kept.
     room: usize,
 }
@@ -82,6 +85,11 @@ impl Measuring {
 
     /// Counts what is before `next`, before which nothing more will come.
     fn settle(&mut self, next: Option<Timestamp>) {
+        // Where many parts overlap, most are left each time: they are put in order again
+        // only when they are twice as many.
+        if next.is_some() && self.pending.len() < 2 * self.left {
+            return;
+        }
         let next = next.filter(|_| self.pending.len() <= PENDING);
         self.pending.sort_unstable_by_key(|(_, time)| *time);
         let is_done =
@@ -92,6 +100,7 @@ impl Measuring {
                 periods.add(time, &mut self.room);
             }
         }
+        self.left = self.pending.len();
     }
 }
 

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Checks that time and memory grow no faster than the input.
+
+    conformance/growth [words...]       all, or only what has one of the words in its name
+    conformance/growth --list           the generators, with the commands that each is given to
+
+Each generator writes a log that has `n` of one thing, and one that has `2n`. Each command
+runs on both, on one thread, and may take 2.6 times as long for the second, and 2.6 times the
+memory. What a command takes for a log of almost nothing is taken off. The time is that of the
+processor. A job that is too short to be measured passes: `n` is so large that one which
+grows with the square is long. A job that fails is measured again, and the least counts.
+
+    LOGTOOL         the program to measure
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import jobs
+
+GROWTH = 2.6
+# Seconds and bytes: smaller results cannot be distinguished from noise.
+SHORT = 0.12
+SMALL = 24 << 20
+# How much memory a command may take for each byte of the input, and for each topic.
+MEMORY_OF_BYTE = 16
+MEMORY_OF_TOPIC = 12 << 10
+# The limit of CPU time in seconds: only quadratic jobs reach it.
+LONGEST = 12
+TRIES = 3
+# Done, and done with some of the input lost.
+DONE = (0, 3)
+
+
+class Cost:
+    """What a run took: seconds, bytes of memory, and the exit status."""
+
+    def __init__(self, seconds, memory, status):
+        self.seconds, self.memory, self.status = seconds, memory, status
+
+    def least(self, other):
+        return Cost(min(self.seconds, other.seconds), min(self.memory, other.memory), self.status)
+
+
+def run(program, arguments, folder):
+    """Runs a command whose outputs go into `folder`, which is emptied."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    limit = lambda: resource.setrlimit(resource.RLIMIT_CPU, (LONGEST, LONGEST))
+    command = [program, "--quiet", "--threads", "1", *map(str, arguments)]
+    with open(folder / "stderr", "wb") as errors:
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors, preexec_fn=limit)
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+    return Cost(used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, child.returncode)
+
+
+class Job:
+    """A command on the logs of a generator."""
+
+    def __init__(self, program, folder, generator, command):
+        self.program, self.folder = program, folder / f"out-{generator.name}-{command}"
+        self.generator, self.command = generator, command
+        self.name = f"{generator.name} {command}"
+
+    def cost(self, log):
+        arguments = jobs.arguments(self.command, log, self.folder / "out")
+        return run(self.program, arguments, self.folder)
+
+    def faults(self, logs):
+        """What is wrong with how the command grows from one log to the next."""
+        base = self.cost(logs[0])
+        costs = [None, None]
+        for attempt in range(TRIES):
+            for index in (1, 0):
+                cost = self.cost(logs[1 + index])
+                costs[index] = cost.least(costs[index]) if costs[index] else cost
+                if index == 1 and self.is_small(costs[1], base):
+                    break
+            found = list(self.compare(base, *costs, logs[2].stat().st_size))
+            if not found or any(cost and cost.status not in self.statuses() for cost in costs):
+                break
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return found, costs[1]
+
+    def is_small(self, cost, base):
+        return cost.seconds - base.seconds < SHORT and cost.memory - base.memory < SMALL
+
+    def statuses(self):
+        return (*DONE, 1) if self.command == "check" or self.generator.may_fail else DONE
+
+    def compare(self, base, once, twice, length):
+        for cost in filter(None, (once, twice)):
+            if cost.status < 0:
+                yield f"did not end within {LONGEST} s"
+                return
+            if cost.status not in self.statuses():
+                errors = (self.folder / "stderr").read_text(errors="replace")
+                yield f"ended with {cost.status}: {errors.strip().splitlines()[:1]}"
+                return
+        topics = 2 * self.generator.n if self.generator.has_topics else 0
+        if twice.memory - base.memory > max(MEMORY_OF_BYTE * length, MEMORY_OF_TOPIC * topics) + SMALL:
+            yield f"memory: {twice.memory >> 20} MiB for {length >> 10} KiB"
+        if once is None:
+            return
+        for what, before, after, smallest, unit in (
+            ("time", once.seconds - base.seconds, twice.seconds - base.seconds, SHORT, "s"),
+            ("memory", (once.memory - base.memory) / 2**20, (twice.memory - base.memory) / 2**20, SMALL / 2**20, "MiB"),
+        ):
+            if after >= smallest and after > GROWTH * max(before, smallest / 4):
+                yield f"{what}: {before:.2f} {unit}, then {after:.2f} {unit}"
+
+
+def measure(program, folder, generator, words):
+    """Yields the lines that tell of the jobs of `generator`, and whether each is sound."""
+    wanted = [one for one in generator.commands() if any(word in f"{generator.name} {one}" for word in words)]
+    if not wanted:
+        return
+    logs = [folder / f"{generator.name}-{size}{generator.suffix}" for size in ("0", "1", "2")]
+    for log, n in zip(logs, (generator.least, generator.n, 2 * generator.n)):
+        log.write_bytes(generator.make(n))
+    for command in wanted:
+        started = time.monotonic()
+        job = Job(program, folder, generator, command)
+        found, cost = job.faults(logs)
+        told = f"{job.name:<44} {cost.seconds:6.2f} s {cost.memory >> 20:5} MiB  {time.monotonic() - started:5.1f}"
+        yield "; ".join([told, *found]), not found
+    for log in logs:
+        log.unlink()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("words", nargs="*", default=[""])
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--verbose", action="store_true", help="tell of each job")
+    options = parser.parse_args()
+    if options.list:
+        for generator in jobs.GENERATORS:
+            print(generator.name, generator.n, *generator.commands())
+        return
+    program, started = os.environ["LOGTOOL"], time.monotonic()
+    faults, total = 0, 0
+    with tempfile.TemporaryDirectory(prefix="growth-") as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        folder = pathlib.Path(folder)
+
+        def all_of(generator):
+            results = []
+            for line, is_sound in measure(program, folder, generator, options.words):
+                results.append(is_sound)
+                if options.verbose or not is_sound:
+                    print(line, flush=True)
+            return results
+
+        for results in pool.map(all_of, jobs.GENERATORS):
+            total += len(results)
+            faults += results.count(False)
+    print(f"growth: {total} jobs of {len(jobs.GENERATORS)} generators in {time.monotonic() - started:.0f} s, {faults} faults")
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+//! The schemas of a file that is written.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    hash::{BuildHasher as _, RandomState},
+};
+
+use logtool_core::Result;
+
+use crate::{wire::Schema, write::number};
+
+/// Stores schemas, with lookup by number and by content.
+#[derive(Debug, Default)]
+pub(super) struct Schemas {
+    all: Vec<Schema>,
+    /// The index of each schema number.
+    by_id: BTreeMap<u16, usize>,
+    /// The indices of schemas by the hash of their content.
+    by_hash: HashMap<u64, Vec<usize>>,
+    hasher: RandomState,
+}
+
+impl Schemas {
+    /// Returns the number of the schema, which is added unless the same is there.
+    ///
+    /// # Errors
+    /// `Limit` if there are 65,535 already.
+    pub(super) fn add(
+        &mut self,
+        name: &str,
+        encoding: &str,
+        data: &[u8],
+    ) -> Result<u16> {
+        let hash = self.hasher.hash_one((name, encoding, data));
+        let alike = self.by_hash.get(&hash).into_iter().flatten();
+        let mut alike = alike.filter_map(|index| self.all.get(*index));
+        let same = alike.find(|schema| {
+            (schema.name.as_str(), schema.encoding.as_str(), &*schema.data)
+                == (name, encoding, data)
+        });
+        if let Some(same) = same {
+            return Ok(same.id);
+        }
+        let last = self.by_id.last_key_value().map_or(0, |(id, _)| usize::from(*id));
+        let id = number(last + 1, "schemas")?;
+        let (name, encoding) = (name.to_owned(), encoding.to_owned());
+        self.push(Schema { id, name, encoding, data: data.to_vec() }, hash);
+        Ok(id)
+    }
+
+    /// Adds a schema with the number that it has, if that is free or of the same schema, and
+    /// returns the number.
+    pub(super) fn add_same(&mut self, schema: Schema) -> Option<u16> {
+        let id = schema.id;
+        match self.get(id) {
+            Some(known) if *known == schema => {}
+            Some(_) => return None,
+            None if id == 0 => return None,
+            None => {
+                let Schema { name, encoding, data, .. } = &schema;
+                let hash = self.hasher.hash_one((
+                    name.as_str(),
+                    encoding.as_str(),
+                    data.as_slice(),
+                ));
+                self.push(schema, hash);
+            }
+        }
+        Some(id)
+    }
+
+    /// Returns the schema with the number `id`.
+    pub(super) fn get(&self, id: u16) -> Option<&Schema> {
+        self.all.get(*self.by_id.get(&id)?)
+    }
+
+    /// Returns all schemas, in the order in which they came.
+    pub(super) fn iter(&self) -> std::slice::Iter<'_, Schema> {
+        self.all.iter()
+    }
+
+    /// Returns how many there are.
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    fn push(&mut self, schema: Schema, hash: u64) {
+        self.by_id.insert(schema.id, self.all.len());
+        self.by_hash.entry(hash).or_default().push(self.all.len());
+        self.all.push(schema);
+    }
+}

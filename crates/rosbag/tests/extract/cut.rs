@@ -1,0 +1,97 @@
+//! Bags that are cut: chunks behind the cut are copied, whatever connections they need.
+
+use std::io::Cursor;
+
+use bytes::Bytes;
+use logtool_core::{
+    Copied, CopyJob, Extract, Format as _, Log as _, Selection, TimeRange, Timestamp,
+    WriteOptions, copy,
+};
+use logtool_rosbag::{
+    Compression, ConnectionHeader, FORMAT, RosbagLog, Survey, Writer, WriterOptions,
+};
+
+use crate::{logged, open, read};
+
+/// Chunks of 10 messages of `/a`, one a second. The connection `/rare`, and those of
+/// `/late/0` to `/late/2`, have a message in the first chunk, and each one more in a chunk
+/// of its own.
+fn bag(compression: Compression) -> RosbagLog {
+    let options = WriterOptions::default().with_compression(compression);
+    let mut bag = Writer::new(Cursor::new(Vec::new()), options).unwrap();
+    let mut connect = |topic: &str| {
+        let header = ConnectionHeader::new(topic, "std_msgs/String", "string data\n");
+        bag.connect(&header).unwrap()
+    };
+    let a = connect("/a");
+    let others = ["/rare", "/late/0", "/late/1", "/late/2"].map(connect);
+    for second in 0..100 {
+        let time = Timestamp::from_nanos(second * 1_000_000_000);
+        let text = [&40_u32.to_le_bytes()[..], &[b'a'; 40]].concat();
+        bag.write(a, time, &text).unwrap();
+        for (number, other) in (0..).zip(others) {
+            if second == 0 || second == 45 + 10 * number {
+                bag.write(other, time, &text).unwrap();
+            }
+        }
+        if second % 10 == 9 {
+            bag.flush().unwrap();
+        }
+    }
+    let bytes = bag.finish().unwrap().into_inner();
+    open(Bytes::from(bytes), Survey::Auto).unwrap()
+}
+
+/// The bag that holds `selection` of `log`, and what was copied into it.
+fn cut(log: &RosbagLog, selection: &Selection, verify: bool) -> (RosbagLog, Copied) {
+    let extract = Extract { manifest: log.manifest(), selection: selection.clone() };
+    let mut out = Cursor::new(Vec::new());
+    let options = WriteOptions::default();
+    let mut sink = FORMAT.writer(Box::new(&mut out), &[extract], &options).unwrap();
+    let (from, selection, progress) = (0, selection.clone(), &|_| {});
+    let job = CopyJob { log, from, selection, verify, progress };
+    let copied = copy(&job, None, &mut *sink).unwrap();
+    sink.finish().unwrap();
+    (open(out.into_inner().into(), Survey::Full).unwrap(), copied)
+}
+
+fn from_second(log: &RosbagLog, second: i64) -> Selection {
+    let start = Timestamp::from_nanos(second * 1_000_000_000);
+    let time = TimeRange { start, end: Timestamp::MAX };
+    Selection { time, ..logged(log.manifest()) }
+}
+
+#[test]
+fn chunks_behind_a_cut_are_copied() {
+    for compression in [Compression::None, Compression::Lz4, Compression::Bz2] {
+        let log = bag(compression);
+        assert_eq!(log.manifest().parts.len(), 10);
+        // Within a chunk; there the new chunk tells of the connections of all others.
+        for (second, verify) in [(15, false), (15, true), (35, false), (95, false)] {
+            let wanted = from_second(&log, second);
+            let (new, copied) = cut(&log, &wanted, verify);
+            assert_eq!(new.manifest().damage, [], "{compression:?} {second}");
+            assert!(read(&new, &logged(new.manifest())) == read(&log, &wanted));
+            let in_cut_chunk = 5;
+            let rest = copied.records - in_cut_chunk;
+            assert_eq!(copied.in_parts, rest, "{compression:?} {second} {verify}");
+        }
+        // Where a chunk begins: that chunk is written anew, and tells of the connections.
+        for second in [10, 40] {
+            let wanted = from_second(&log, second);
+            let (new, copied) = cut(&log, &wanted, false);
+            assert!(read(&new, &logged(new.manifest())) == read(&log, &wanted));
+            let apart = copied.records - copied.in_parts;
+            assert!((10..=11).contains(&apart), "{compression:?} {second}: {apart}");
+        }
+    }
+}
+
+#[test]
+fn a_bag_that_is_wanted_as_a_whole_is_copied_as_a_whole() {
+    let log = bag(Compression::Lz4);
+    let all = logged(log.manifest());
+    let (new, copied) = cut(&log, &all, false);
+    assert!(read(&new, &logged(new.manifest())) == read(&log, &all));
+    assert_eq!((copied.records, copied.in_parts), (108, 108));
+}
