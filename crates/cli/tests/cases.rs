@@ -16,6 +16,8 @@ mod samples;
 
 #[path = "cases/mcap.rs"]
 mod mcap;
+#[path = "cases/mcap_json.rs"]
+mod mcap_json;
 #[path = "cases/rosbag.rs"]
 mod rosbag;
 #[path = "cases/ulog.rs"]

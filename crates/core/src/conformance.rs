@@ -34,6 +34,30 @@ use crate::{
 
 pub use self::samples::{sample, sample_path, samples};
 
+/// Returns `count` finite floats of random bits, always the same ones.
+pub fn random_doubles(count: usize) -> impl Iterator<Item = f64> {
+    // SplitMix64
+    let mut state = 29_u64;
+    let bits = std::iter::repeat_with(move || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    });
+    bits.map(f64::from_bits).filter(|value| value.is_finite()).take(count)
+}
+
+/// Checks that `parse` gives back every one of 100,000 random floats of which it gets the
+/// text: the shortest, and one of 17 digits.
+pub fn check_float_parser(parse: impl Fn(&str) -> f64) {
+    let differs = |value: f64| {
+        let texts = [format!("{value:?}"), format!("{value:.16e}")];
+        texts.iter().any(|text| parse(text).to_bits() != value.to_bits())
+    };
+    let different = random_doubles(100_000).filter(|value| differs(*value)).count();
+    assert_eq!(different, 0, "floats that differ");
+}
+
 /// A record that stands on its own, to be compared.
 type Owned = (TopicId, Timestamp, Vec<u8>);
 

@@ -156,6 +156,13 @@ mod tests {
     }
 
     #[test]
+    fn floats_in_json_are_rounded_correctly() {
+        crate::conformance::check_float_parser(|text| {
+            serde_json::from_str(text).unwrap()
+        });
+    }
+
+    #[test]
     fn bytes_are_hexadecimal_in_json() {
         let value =
             Value::List(vec![Value::Bytes(vec![0, 255]), Value::UInt(u64::MAX)]);

@@ -1,13 +1,23 @@
 //! Messages in JSON, as columns: as far as their schema says what they are, or else as the
 //! text that they are.
 
+mod node;
 mod numbers;
+mod range;
+mod read;
 mod schema;
 #[cfg(test)]
 mod tests;
 
 use logtool_core::{Added, Branch, Scalar, Shape, StructShape, TreeReader};
-use serde_json::{Map, Value};
+
+use crate::json::{
+    node::Node,
+    range::Ranges,
+    read::{NamedShape, Reading},
+};
+
+pub(crate) use crate::json::range::IntegerTypes;
 
 /// The encoding of such messages, and that of their schemas.
 pub(crate) const JSON: (&str, &str) = ("json", "jsonschema");
@@ -19,130 +29,114 @@ const TEXT: &str = "json";
 #[derive(Debug)]
 pub(crate) struct JsonReader {
     shape: StructShape,
-    /// Whether messages are kept as texts.
-    is_text: bool,
+    /// The same shape; `None` if messages are kept as texts.
+    named: Option<NamedShape>,
 }
 
 impl JsonReader {
-    /// A reader of messages that `schema` describes.
+    /// Creates a reader of messages that `schema` describes.
     pub(crate) fn new(type_name: &str, schema: &str) -> Self {
-        let told = serde_json::from_str(schema).ok();
-        let told = told.and_then(|told| schema::shape(&told));
+        let schema: Option<Node> = serde_json::from_str(schema).ok();
+        let shape = schema.and_then(|schema| schema::shape(&schema));
         let shape =
-            told.filter(|shape| !shape.fields.is_empty() && shape.check().is_ok());
+            shape.filter(|shape| !shape.fields.is_empty() && shape.check().is_ok());
+        let type_name = type_name.to_owned();
         match shape {
             Some(shape) => {
-                let type_name = type_name.to_owned();
-                Self { shape: StructShape { type_name, ..shape }, is_text: false }
+                let named = Some(NamedShape::from_struct(&shape));
+                Self { shape: StructShape { type_name, ..shape }, named }
             }
             None => {
                 let fields = vec![(TEXT.to_owned(), Shape::Text)];
-                let shape = StructShape { type_name: type_name.to_owned(), fields };
-                Self { shape, is_text: true }
+                Self { shape: StructShape { type_name, fields }, named: None }
             }
         }
+    }
+
+    /// Returns the reader with `types` for integers.
+    pub(crate) fn with_types(mut self, types: &IntegerTypes) -> Self {
+        if self.named.is_some() {
+            range::apply(types, &mut self.shape);
+            self.named = Some(NamedShape::from_struct(&self.shape));
+        }
+        self
+    }
+
+    /// Whether the shape has integers, of which the range is not known.
+    pub(crate) fn has_integers(&self) -> bool {
+        self.named.is_some() && self.shape.fields.iter().any(|(_, of)| has_integers(of))
     }
 
     pub(crate) fn shape(&self) -> &StructShape {
         &self.shape
     }
+
+    /// Reads `payload`, and records the ranges of its integers in `ranges`.
+    fn read_object(
+        &self,
+        payload: &[u8],
+        row: &mut Branch,
+        most: u64,
+        mut ranges: Option<&mut Ranges>,
+    ) -> Option<Added> {
+        let shape = self.named.as_ref()?;
+        let before = row.len();
+        let reading = Reading::new(most, ranges.as_deref_mut());
+        reading.read(payload, shape, row).or_else(|| {
+            let quoted = numbers::quote_special_values(payload)?;
+            row.truncate(before);
+            Reading::new(most, ranges).read(&quoted, shape, row)
+        })
+    }
 }
 
 impl TreeReader for JsonReader {
     fn read(&mut self, payload: &[u8], row: &mut Branch, most: u64) -> Option<Added> {
-        if self.is_text {
+        if self.named.is_none() {
             row.field(0)?.push(Scalar::Bytes(payload))?;
             row.close();
             return Some(Added::default());
         }
-        let value: Value = match serde_json::from_slice(payload) {
-            Ok(value) => value,
-            Err(_) => serde_json::from_slice(&numbers::as_texts(payload)?).ok()?,
-        };
-        let mut putting = Putting { added: Added::default(), most };
-        putting.fields(&self.shape, value.as_object()?, row)?;
-        Some(putting.added)
+        self.read_object(payload, row, most, None)
     }
 }
 
-/// Puts values into branches. Shapes are no deeper in each other than is checked.
-struct Putting {
-    added: Added,
-    most: u64,
+/// How many elements of the lists of a message are examined for the ranges of integers.
+const MAX_EXAMINED: u64 = 1 << 20;
+
+/// Records the ranges of the integers of messages.
+#[derive(Debug)]
+pub(crate) struct RangeReader {
+    reader: JsonReader,
+    row: Branch,
+    ranges: Ranges,
 }
 
-impl Putting {
-    /// Adds the fields that `told` has of `shape` to `row`, and closes it.
-    fn fields(
-        &mut self,
-        shape: &StructShape,
-        told: &Map<String, Value>,
-        row: &mut Branch,
-    ) -> Option<()> {
-        row.open();
-        for (index, (name, shape)) in shape.fields.iter().enumerate() {
-            let value = told.get(name).unwrap_or(&Value::Null);
-            self.value(shape, value, row.field(index)?)?;
-        }
-        row.close();
-        Some(())
+impl RangeReader {
+    /// Creates a reader of the messages that `reader` reads.
+    pub(crate) fn new(reader: JsonReader) -> Self {
+        let row = Branch::new(&Shape::Struct(reader.shape.clone()));
+        Self { reader, row, ranges: Ranges::default() }
     }
 
-    /// Adds `value` to `branch`: null, and counted, where it is not of `shape`. Nothing if
-    /// there is no room.
-    fn value(
-        &mut self,
-        shape: &Shape,
-        value: &Value,
-        branch: &mut Branch,
-    ) -> Option<()> {
-        let scalar = match (shape, value) {
-            (_, Value::Null) => {
-                branch.push_null();
-                return Some(());
-            }
-            (Shape::Struct(inner), Value::Object(told)) => {
-                return self.fields(inner, told, branch);
-            }
-            (Shape::List(item), Value::Array(values)) => {
-                branch.open();
-                for value in values {
-                    self.added.items += item.width() as u64;
-                    (self.added.items <= self.most).then_some(())?;
-                    self.value(item, value, branch.item()?)?;
-                }
-                branch.close();
-                return Some(());
-            }
-            (Shape::Text, Value::String(text)) => {
-                return branch.push(Scalar::Bytes(text.as_bytes()));
-            }
-            // What is of no one type is the text that it is.
-            (Shape::Text, value) => {
-                return branch.push(Scalar::Bytes(value.to_string().as_bytes()));
-            }
-            (Shape::Bool, Value::Bool(value)) => Some(Scalar::Bool(*value)),
-            (Shape::I64, value) => integer(value).map(Scalar::Int),
-            (Shape::F64, value) => numbers::number(value).map(Scalar::F64),
-            _ => None,
-        };
-        match scalar {
-            Some(scalar) => branch.push(scalar),
-            None => {
-                self.added.misfits += 1;
-                branch.push_null();
-                Some(())
-            }
-        }
+    /// Records the ranges of the integers of `payload`, as far as it can be read.
+    pub(crate) fn read(&mut self, payload: &[u8]) {
+        let Self { reader, row, ranges } = self;
+        let _ = reader.read_object(payload, row, MAX_EXAMINED, Some(ranges));
+        row.truncate(0);
+    }
+
+    /// Returns the types that hold the integers, where the schema implies others.
+    pub(crate) fn types(&self) -> IntegerTypes {
+        self.ranges.types(&self.reader.shape)
     }
 }
 
-/// A whole number, also one that is written as `2.0`.
-fn integer(value: &Value) -> Option<i64> {
-    let float = || {
-        let value = value.as_f64()?;
-        let is_whole = value.fract() == 0.0 && value.abs() < 9e15;
-        is_whole.then_some(value as i64)
-    };
-    value.as_i64().or_else(float)
+fn has_integers(shape: &Shape) -> bool {
+    match shape {
+        Shape::I64 | Shape::U64 => true,
+        Shape::Struct(inner) => inner.fields.iter().any(|(_, of)| has_integers(of)),
+        Shape::List(item) => has_integers(item),
+        _ => false,
+    }
 }

@@ -31,6 +31,8 @@ mod cursor;
 
 mod survey;
 
+mod lookahead;
+
 mod log;
 
 mod write;

@@ -1,6 +1,11 @@
 //! An MCAP file that is open.
 
-use std::{collections::VecDeque, fmt, ops::Range, sync::Arc};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    fmt,
+    ops::Range,
+    sync::Arc,
+};
 
 use logtool_core::{
     Block, Columns, Cursor, Damage, Decoder, Error, ErrorKind, Findings, Inspection,
@@ -11,7 +16,8 @@ use crate::{
     channels::Channels,
     check::{self, Checked, Inside},
     cursor::McapCursor,
-    messages,
+    json::IntegerTypes,
+    lookahead, messages,
     notes::{FORMAT_NAME, Notes},
     survey::survey,
     untold::{self, Untold},
@@ -30,6 +36,8 @@ pub struct McapLog {
     profile: String,
     /// Why no message can be read, if none can.
     unreadable: Option<String>,
+    /// The types of integers in JSON messages that their schemas do not imply.
+    integers: Arc<BTreeMap<u32, IntegerTypes>>,
 }
 
 impl McapLog {
@@ -40,7 +48,8 @@ impl McapLog {
     /// `Unrecognized` if it is no MCAP file, `Io` if it cannot be read.
     pub fn open(source: Arc<dyn Source>, options: OpenOptions) -> Result<Self> {
         let (manifest, notes) = survey(&source, options)?;
-        Ok(Self::new(source, Arc::new(manifest), notes, options))
+        let log = Self::new(source, Arc::new(manifest), notes, options);
+        log.with_integer_types()
     }
 
     /// Opens a file of which the manifest is known, reading nothing.
@@ -56,6 +65,28 @@ impl McapLog {
         Ok(Self::new(source, manifest, notes, options))
     }
 
+    /// Examines the integers of the first JSON messages, whose schemas do not say how large
+    /// they are, and notes in the manifest which of them need other types.
+    fn with_integer_types(mut self) -> Result<Self> {
+        let integers = lookahead::integer_types(&self);
+        if integers.is_empty() {
+            return Ok(self);
+        }
+        let mut manifest = Manifest::clone(&self.manifest);
+        for (topic, types) in &integers {
+            if let Some(topic) = manifest.topics.get_mut(*topic as usize) {
+                let columns = Columns::default();
+                let decoder = messages::decoder(topic, &columns, Some(types))?;
+                topic.schema = decoder.schema().clone();
+            }
+        }
+        let notes: Notes = manifest.noted(FORMAT_NAME)?;
+        manifest.notes =
+            Manifest::note(&Notes { integers: integers.clone(), ..notes })?;
+        (self.manifest, self.integers) = (Arc::new(manifest), integers.into());
+        Ok(self)
+    }
+
     fn new(
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
@@ -66,9 +97,19 @@ impl McapLog {
         let chunks = parts.filter(|(_, is_chunk)| **is_chunk);
         let chunks = chunks.map(|(part, _)| part.bytes.start).collect();
         let channels = Arc::new(Channels::new(&notes.channels, &manifest.topics));
-        let Notes { gaps, profile, unreadable, .. } = notes;
+        let Notes { gaps, profile, unreadable, integers, .. } = notes;
         let gaps = gaps.into();
-        Self { source, manifest, options, channels, gaps, chunks, profile, unreadable }
+        Self {
+            source,
+            manifest,
+            options,
+            channels,
+            gaps,
+            chunks,
+            profile,
+            unreadable,
+            integers: integers.into(),
+        }
     }
 
     /// What the file says that it is, as `ros1`.
@@ -92,7 +133,10 @@ impl Log for McapLog {
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
         let decoder = match self.channels.derived.decoder(self, topic, columns) {
             Some(decoder) => decoder?,
-            None => messages::decoder(self.manifest.get(topic)?, columns)?,
+            None => {
+                let integers = self.integers.get(&topic.0);
+                messages::decoder(self.manifest.get(topic)?, columns, integers)?
+            }
         };
         let mut parts = self.manifest.parts.iter();
         Ok(match parts.any(|part| untold::may_be_in(&part.time)) {

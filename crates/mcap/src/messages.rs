@@ -10,14 +10,19 @@ use logtool_rosmsg::describe;
 
 use crate::{
     cdr::{self, CDR, CdrDecoder},
-    json::{JSON, JsonReader},
+    json::{IntegerTypes, JSON, JsonReader},
     protobuf,
     wire::SCHEMA_ENCODING,
 };
 
 /// A decoder of the messages of `topic` into `columns`: raw bytes, if nothing more is
-/// known of them.
-pub(crate) fn decoder(topic: &Topic, columns: &Columns) -> Result<Box<dyn Decoder>> {
+/// known of them. JSON messages have `integers` of other types than their schema
+/// implies.
+pub(crate) fn decoder(
+    topic: &Topic,
+    columns: &Columns,
+    integers: Option<&IntegerTypes>,
+) -> Result<Box<dyn Decoder>> {
     if let Some(Ok(reader)) = protobuf::reader(topic) {
         let shape = reader.shape().clone();
         return Ok(Box::new(TreeDecoder::new(
@@ -27,10 +32,11 @@ pub(crate) fn decoder(topic: &Topic, columns: &Columns) -> Result<Box<dyn Decode
             columns,
         )?));
     }
-    if topic.encoding == JSON.0 {
-        let schema = topic.metadata.get(SCHEMA_ENCODING).map_or("", String::as_str);
-        let told = if schema == JSON.1 { topic.definition.as_str() } else { "" };
-        let reader = JsonReader::new(&topic.type_name, told);
+    if let Some(reader) = json_reader(topic) {
+        let reader = match integers {
+            Some(types) => reader.with_types(types),
+            None => reader,
+        };
         let shape = reader.shape().clone();
         return Ok(Box::new(TreeDecoder::new(
             &shape,
@@ -49,6 +55,15 @@ pub(crate) fn decoder(topic: &Topic, columns: &Columns) -> Result<Box<dyn Decode
             Ok(Box::new(raw.without_envelope(topic.envelope)))
         }
     }
+}
+
+/// Returns a reader of the messages of `topic`, if they are JSON.
+pub(crate) fn json_reader(topic: &Topic) -> Option<JsonReader> {
+    (topic.encoding == JSON.0).then(|| {
+        let schema = topic.metadata.get(SCHEMA_ENCODING).map_or("", String::as_str);
+        let told = if schema == JSON.1 { topic.definition.as_str() } else { "" };
+        JsonReader::new(&topic.type_name, told)
+    })
 }
 
 /// What the messages of `topic` look like, their envelope included but for those in CDR;

@@ -6,6 +6,8 @@ use std::{collections::BTreeMap, ops::Range};
 use logtool_core::{Damage, TopicId};
 use serde::{Deserialize, Serialize};
 
+use crate::json::IntegerTypes;
+
 /// What the format is called, in a manifest too.
 pub(crate) const FORMAT_NAME: &str = "mcap";
 
@@ -33,6 +35,10 @@ pub(crate) struct Notes {
     /// Where the records are of files that are attached.
     #[serde(default)]
     pub(crate) attached: Vec<Range<u64>>,
+    /// The types of the integers of JSON messages, by topic, where they do not fit in those
+    /// that the schema implies.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) integers: BTreeMap<u32, IntegerTypes>,
     /// Why no message can be read, if none can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) unreadable: Option<String>,

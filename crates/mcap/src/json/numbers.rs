@@ -1,25 +1,70 @@
-//! Numbers that JSON has no place for and programs write all the same: NaN and infinities, as
-//! Python's `json` writes them, and what is too large for a float, as `1e999`.
-
-use serde_json::Value;
+//! Numbers as JSON writes them: integers and floats, and NaN and infinities, which JSON has
+//! no number for and Python's `json` writes all the same.
 
 /// What they are called: by Python bare, by the JSON of protocol buffers as texts.
 const NAMES: [(&str, f64); 3] =
     [("NaN", f64::NAN), ("Infinity", f64::INFINITY), ("-Infinity", f64::NEG_INFINITY)];
 
-/// `value` as a number, if it is one.
-pub(super) fn number(value: &Value) -> Option<f64> {
-    let named = |text: &str| NAMES.iter().find(|(name, _)| *name == text);
-    match value {
-        Value::String(text) => named(text).map(|(_, number)| *number),
-        value => value.as_f64(),
+/// Returns the float that the JSON text `json` is, correctly rounded: a number, or the name
+/// of a special value, with or without quotation marks.
+pub(super) fn float(json: &str) -> Option<f64> {
+    let unquoted = json.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    match unquoted {
+        Some(text) => special(text),
+        // Rust also parses `inf` and `nan`, which start with a letter.
+        None => json.parse().ok().filter(|_| is_number(json)),
     }
 }
 
-/// `json` with each of them as the text that it is called; nothing if it has none.
-pub(super) fn as_texts(json: &[u8]) -> Option<Vec<u8>> {
-    let mut all = Vec::with_capacity(json.len() + 16);
-    let (mut rest, mut found) = (json, false);
+/// Returns the integer that the JSON number `json` is, also if it is written as `2.0` or
+/// `1e3`.
+pub(super) fn integer(json: &str) -> Option<i128> {
+    if let Ok(value) = json.parse::<i64>() {
+        return Some(value.into());
+    }
+    let (negative, digits) = match json.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, json),
+    };
+    let (mantissa, exponent) = digits.split_once(['e', 'E']).unwrap_or((digits, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let significant = format!("{whole}{fraction}");
+    let significant = significant.trim_start_matches('0');
+    if !is_number(json) || significant.is_empty() {
+        return is_number(json).then_some(0);
+    }
+    let zeros = exponent.parse::<i64>().ok()?.checked_sub(fraction.len() as i64)?;
+    let digits = match usize::try_from(zeros) {
+        // An i128 has at most 39 digits.
+        Ok(zeros) if zeros <= 39 => format!("{significant}{}", "0".repeat(zeros)),
+        Ok(_) => return None,
+        Err(_) => {
+            let kept = significant.trim_end_matches('0');
+            let removed = usize::try_from(zeros.checked_neg()?).ok()?;
+            let len = significant.len().checked_sub(removed)?;
+            (len >= kept.len()).then(|| significant[..len].to_owned())?
+        }
+    };
+    let magnitude: i128 = digits.parse().ok()?;
+    Some(if negative { -magnitude } else { magnitude })
+}
+
+/// Whether `json`, which is a JSON value, is a number.
+fn is_number(json: &str) -> bool {
+    json.starts_with(|first: char| first == '-' || first.is_ascii_digit())
+}
+
+/// Returns the special value that has the name `text`.
+fn special(text: &str) -> Option<f64> {
+    NAMES.iter().find(|(name, _)| *name == text).map(|(_, number)| *number)
+}
+
+/// Returns `json` with the name of each special value in quotation marks, or `None` if
+/// `json` has none.
+pub(super) fn quote_special_values(json: &[u8]) -> Option<Vec<u8>> {
+    let mut quoted = Vec::with_capacity(json.len() + 16);
+    let (mut rest, mut is_changed) = (json, false);
     while let Some((&first, after)) = rest.split_first() {
         let len = match first {
             b'"' => text_len(rest),
@@ -29,28 +74,16 @@ pub(super) fn as_texts(json: &[u8]) -> Option<Vec<u8>> {
             _ => rest.len() - after.len(),
         };
         let (piece, after) = rest.split_at(len.min(rest.len()));
-        match name(piece) {
-            Some(name) => {
-                all.extend([b"\"", name.as_bytes(), b"\""].concat());
-                found = true;
+        match str::from_utf8(piece).is_ok_and(|word| special(word).is_some()) {
+            true => {
+                quoted.extend([b"\"", piece, b"\""].concat());
+                is_changed = true;
             }
-            None => all.extend(piece),
+            false => quoted.extend(piece),
         }
         rest = after;
     }
-    found.then_some(all)
-}
-
-/// What `word` is called, if JSON has no place for it.
-fn name(word: &[u8]) -> Option<&'static str> {
-    let word = str::from_utf8(word).ok()?;
-    if let Some((name, _)) = NAMES.iter().find(|(name, _)| *name == word) {
-        return Some(name);
-    }
-    let is_number =
-        word.starts_with(|c: char| c == '-' || c.is_ascii_digit()) && word.len() > 1;
-    let number = word.parse::<f64>().ok().filter(|_| is_number)?;
-    NAMES.iter().find(|(_, known)| *known == number).map(|(name, _)| *name)
+    is_changed.then_some(quoted)
 }
 
 fn is_of_word(byte: u8) -> bool {

@@ -1,7 +1,8 @@
 //! From a JSON schema to a shape.
 
 use logtool_core::{Shape, StructShape};
-use serde_json::Value;
+
+use crate::json::node::Node;
 
 /// Schemas are looked at no deeper.
 const MAX_DEPTH: u32 = 32;
@@ -10,7 +11,7 @@ const MAX_DEPTH: u32 = 32;
 const MAX_LOOKS: u32 = 1 << 14;
 
 /// What the objects look like that `schema` describes; nothing if it describes none.
-pub(super) fn shape(schema: &Value) -> Option<StructShape> {
+pub(super) fn shape(schema: &Node) -> Option<StructShape> {
     let mut looking = Looking { root: schema, looks: 0 };
     match looking.shape(schema, 0) {
         Shape::Struct(shape) => Some(shape),
@@ -19,40 +20,45 @@ pub(super) fn shape(schema: &Value) -> Option<StructShape> {
 }
 
 struct Looking<'s> {
-    root: &'s Value,
+    root: &'s Node,
     looks: u32,
 }
 
-impl Looking<'_> {
-    /// What `schema` describes; what is of no one type is text.
-    fn shape(&mut self, schema: &Value, depth: u32) -> Shape {
+impl<'s> Looking<'s> {
+    /// Returns the shape of the values that `schema` describes: text where it allows more
+    /// than one type.
+    fn shape(&mut self, schema: &'s Node, depth: u32) -> Shape {
         self.looks += 1;
         if depth > MAX_DEPTH || self.looks > MAX_LOOKS {
             return Shape::Text;
         }
-        if let Some(Value::String(reference)) = schema.get("$ref") {
-            let place = reference.strip_prefix('#').unwrap_or_default();
-            let found = self.root.pointer(place).filter(|_| !place.is_empty());
-            let found = found.cloned();
-            return found.map_or(Shape::Text, |schema| self.shape(&schema, depth + 1));
+        if let Some(reference) = schema.get("$ref").and_then(Node::as_str) {
+            let pointer = reference.strip_prefix('#').unwrap_or_default();
+            let found = self.root.pointer(pointer);
+            return found.map_or(Shape::Text, |schema| self.shape(schema, depth + 1));
         }
         match kind(schema) {
             Some("boolean") => Shape::Bool,
+            Some("integer") if is_unsigned(schema) => Shape::U64,
             Some("integer") => Shape::I64,
             Some("number") => Shape::F64,
             Some("object") => self.object(schema, depth),
             Some("array") => match schema.get("items") {
-                Some(items @ Value::Object(_)) => {
+                Some(items @ Node::Object(_)) => {
                     Shape::List(Box::new(self.shape(items, depth + 1)))
                 }
                 _ => Shape::Text,
+            },
+            None if schema.get("type").is_none() => match only_alternative(schema) {
+                Some(schema) => self.shape(schema, depth + 1),
+                None => Shape::Text,
             },
             _ => Shape::Text,
         }
     }
 
-    fn object(&mut self, schema: &Value, depth: u32) -> Shape {
-        let Some(Value::Object(properties)) = schema.get("properties") else {
+    fn object(&mut self, schema: &'s Node, depth: u32) -> Shape {
+        let Some(Node::Object(properties)) = schema.get("properties") else {
             return Shape::Text;
         };
         let fields = properties.iter();
@@ -65,15 +71,34 @@ impl Looking<'_> {
     }
 }
 
-/// The one type that `schema` says, `null` beside it not counting.
-fn kind(schema: &Value) -> Option<&str> {
+/// Returns the one type that `schema` declares, where `null` does not count.
+fn kind(schema: &Node) -> Option<&str> {
     match schema.get("type")? {
-        Value::String(one) => Some(one),
-        Value::Array(several) => {
-            let mut several = several.iter().filter_map(Value::as_str);
+        Node::Text(one) => Some(one),
+        Node::Array(several) => {
+            let mut several = several.iter().filter_map(Node::as_str);
             let one = several.find(|one| *one != "null")?;
             several.all(|other| other == "null").then_some(one)
         }
         _ => None,
     }
+}
+
+/// Returns the one alternative of `schema` that is not `null`, if there is only one:
+/// `anyOf [number, null]` is a number that may be missing.
+fn only_alternative(schema: &Node) -> Option<&Node> {
+    let keywords = ["anyOf", "oneOf", "allOf"].into_iter();
+    let lists = keywords.filter_map(|keyword| schema.get(keyword)?.elements());
+    let mut alternatives = lists.flatten().filter(|one| kind(one) != Some("null"));
+    let one = alternatives.next()?;
+    alternatives.next().is_none().then_some(one)
+}
+
+/// Whether `schema`, which describes integers, declares that they need 64 bits without a
+/// sign.
+fn is_unsigned(schema: &Node) -> bool {
+    let is_named = schema.get("format").and_then(Node::as_str) == Some("uint64");
+    let is_large = |bound: &Node| matches!(bound, Node::Integer(value) if *value > i64::MAX.into());
+    let mut bounds = ["maximum", "exclusiveMaximum"].into_iter();
+    is_named || bounds.any(|bound| schema.get(bound).is_some_and(is_large))
 }

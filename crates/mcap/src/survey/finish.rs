@@ -68,6 +68,7 @@ impl Found {
             gaps: self.gaps.clone(),
             metadata: self.metadata.clone(),
             attached: self.attached.clone(),
+            integers: BTreeMap::new(),
             unreadable: self.unreadable(),
         };
         let manifest = Manifest {
@@ -159,7 +160,8 @@ impl Found {
                     if let Some(Err(why)) = protobuf::reader(&topic) {
                         remark(raw(&why));
                     }
-                    let schema = decoder(&topic, &Columns::default())?.schema().clone();
+                    let schema =
+                        decoder(&topic, &Columns::default(), None)?.schema().clone();
                     room.admit(&schema).map(|()| schema)
                 }
                 Some(Ok(layout)) => {

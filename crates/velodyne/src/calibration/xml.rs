@@ -248,3 +248,17 @@ pub(super) fn short(value: f64) -> String {
     let digits = format!("{value:.11e}");
     digits.parse::<f64>().map_or(digits, |value| value.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_rounded_correctly() {
+        logtool_core::conformance::check_float_parser(|text| {
+            let document = format!("<x> {text} </x>");
+            let document = roxmltree::Document::parse(&document).unwrap();
+            value(document.root_element()).unwrap()
+        });
+    }
+}

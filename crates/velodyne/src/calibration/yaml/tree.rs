@@ -134,6 +134,14 @@ mod tests {
     }
 
     #[test]
+    fn numbers_are_rounded_correctly() {
+        logtool_core::conformance::check_float_parser(|text| {
+            let tree = Tree::parse(&format!("a: {text}\n")).unwrap();
+            tree.number("a").unwrap().unwrap()
+        });
+    }
+
+    #[test]
     fn aliases_and_depth_are_refused() {
         assert!(Tree::parse("a: &x 1\nb: *x\n").is_err());
         assert!(Tree::parse(&"[".repeat(100_000)).is_err());
