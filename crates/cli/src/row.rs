@@ -10,7 +10,7 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 use logtool_core::{FIELD_NAME, Timestamp};
-use logtool_sinks::{JsonColumn, JsonRows};
+use logtool_sinks::{Infinities, JsonColumn, JsonRows};
 
 use crate::{
     args::LevelChoice,
@@ -29,18 +29,37 @@ pub(crate) struct Rows {
 
 /// How the other columns are printed.
 enum Form {
-    Json(JsonRows),
+    Json(JsonRows, Infinities),
     Text(Vec<(String, JsonColumn)>),
     Message(StringArray),
 }
 
 impl Rows {
-    /// Rows to be printed as JSON.
+    /// Rows to be printed as JSON, with `null` for infinities.
     pub(crate) fn json(batch: &RecordBatch) -> Result<Self> {
+        Self::json_with(batch, Infinities::default())
+    }
+
+    /// Rows to be printed as JSON, with `1e999` for infinities.
+    pub(crate) fn json_with_infinities(batch: &RecordBatch) -> Result<Self> {
+        Self::json_with(batch, Infinities::as_large_numbers())
+    }
+
+    fn json_with(batch: &RecordBatch, infinities: Infinities) -> Result<Self> {
         let others: Vec<usize> = (1..batch.num_columns()).collect();
-        let rows = JsonRows::new(&with_field_names(batch.project(&others)?)?)?;
+        let named = with_field_names(batch.project(&others)?)?;
+        let rows = JsonRows::with_infinities(&named, &infinities)?;
         let levels = message::columns(batch).map(|(levels, _)| levels);
-        Ok(Self { times: batch.column(0).clone(), levels, form: Form::Json(rows) })
+        let form = Form::Json(rows, infinities);
+        Ok(Self { times: batch.column(0).clone(), levels, form })
+    }
+
+    /// Returns how many infinities have been printed as `null` since the last call.
+    pub(crate) fn take_null_infinities(&self) -> u64 {
+        match &self.form {
+            Form::Json(_, infinities) => infinities.take_nulls(),
+            Form::Text(_) | Form::Message(_) => 0,
+        }
     }
 
     /// Rows to be printed as text: `name=value` for each column, or, where there are a
@@ -89,7 +108,7 @@ impl Rows {
     ) {
         let time = self.time(row);
         match &self.form {
-            Form::Json(rows) => {
+            Form::Json(rows, _) => {
                 line.extend_from_slice(b"{\"time\":");
                 clock.json(time).append(line);
                 match label {

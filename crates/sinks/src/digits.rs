@@ -10,6 +10,12 @@ use crate::shortest::shortest;
 /// Where a text is written: more bytes than any number has.
 pub(crate) type Place = [u8; 32];
 
+/// Writes `text` to the beginning of `place`.
+pub(crate) fn put_text(text: &[u8], place: &mut Place) -> usize {
+    place.iter_mut().zip(text).for_each(|(place, byte)| *place = *byte);
+    text.len().min(place.len())
+}
+
 const ASCII: u64 = u64::from_le_bytes([b'0'; 8]);
 
 /// Writes an integer to the beginning of `place`, and says how long it is; nothing if

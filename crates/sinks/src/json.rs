@@ -1,16 +1,18 @@
 //! Rows as JSON objects.
 //!
 //! Nothing is lost but what JSON does not have: integers of 64 bits have all their
-//! digits, floats as many as it takes to read the same float back; NaN becomes `null`
-//! and infinities `1e999` and `-1e999`, which readers take for infinite. Times are
+//! digits, floats as many as it takes to read the same float back; NaN becomes `null`,
+//! and so do [`Infinities`], if nothing else is asked for. Times are
 //! integers in the unit of the log's format, or ISO 8601 where they are UTC, labels are
 //! strings, bytes are text in hexadecimal.
 
+mod infinities;
 mod value;
 
 use arrow_array::RecordBatch;
 use logtool_core::Result;
 
+pub use crate::json::infinities::Infinities;
 use crate::json::value::{Values, quote};
 
 /// The rows of a batch, ready to be written as JSON.
@@ -40,6 +42,17 @@ pub struct JsonRows {
 impl JsonRows {
     /// The rows of `batch`. It is an error if a column is of a type that no log has.
     pub fn new(batch: &RecordBatch) -> Result<Self> {
+        Self::with_infinities(batch, &Infinities::default())
+    }
+
+    /// The rows of `batch`, with `infinities` as they say.
+    ///
+    /// # Errors
+    /// `Unsupported` if a column is of a type that no log has.
+    pub fn with_infinities(
+        batch: &RecordBatch,
+        infinities: &Infinities,
+    ) -> Result<Self> {
         let schema = batch.schema();
         let fields = schema.fields().iter();
         let columns = fields
@@ -49,7 +62,7 @@ impl JsonRows {
                 let mut key = vec![if i == 0 { b'{' } else { b',' }];
                 quote(field.name(), &mut key);
                 key.push(b':');
-                Ok((key, Values::new(field, column, 0)?))
+                Ok((key, Values::new(field, column, infinities, 0)?))
             })
             .collect::<Result<_>>()?;
         Ok(Self { columns, rows: batch.num_rows() })
@@ -80,13 +93,13 @@ impl JsonRows {
 pub struct JsonColumn(Values);
 
 impl JsonColumn {
-    /// The values of `column`, which is `field` of a table. It is an error if it is of a
-    /// type that no log has.
+    /// The values of `column`, which is `field` of a table, with infinities as large
+    /// numbers. It is an error if it is of a type that no log has.
     pub fn new(
         field: &arrow_schema::Field,
         column: &arrow_array::ArrayRef,
     ) -> Result<Self> {
-        Ok(Self(Values::new(field, column, 0)?))
+        Ok(Self(Values::new(field, column, &Infinities::as_large_numbers(), 0)?))
     }
 
     /// Adds value number `row` to `json`, or null if there is none.

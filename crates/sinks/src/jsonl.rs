@@ -8,7 +8,7 @@ use logtool_core::{Result, TableSink, TableWriter, Topic};
 
 use crate::{
     file_name::FileNames,
-    json::JsonRows,
+    json::{Infinities, JsonRows},
     slices::side_by_side,
     staged::{Outputs, Staged},
 };
@@ -18,19 +18,32 @@ use crate::{
 pub struct JsonLinesSink {
     outputs: Arc<Outputs>,
     names: FileNames,
+    infinities: Infinities,
 }
 
 impl JsonLinesSink {
     /// Writes files called `names` among `outputs`.
     pub fn new(outputs: Arc<Outputs>, names: FileNames) -> Self {
-        Self { outputs, names }
+        Self { outputs, names, infinities: Infinities::default() }
+    }
+
+    /// The same sink, which writes infinities as `infinities` says.
+    #[must_use]
+    pub fn with_infinities(self, infinities: Infinities) -> Self {
+        Self { infinities, ..self }
     }
 }
 
 impl TableSink for JsonLinesSink {
     fn table(&self, topic: &Topic, _: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         let staged = self.outputs.create(&self.names.file_name(topic, "jsonl"))?;
-        Ok(Box::new(JsonLinesWriter { staged, text: Vec::new(), more: Vec::new() }))
+        let infinities = self.infinities.clone();
+        let (text, more) = (Vec::new(), Vec::new());
+        Ok(Box::new(JsonLinesWriter { staged, text, more, infinities }))
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        Infinities::remark(self.infinities.take_nulls()).into_iter().collect()
     }
 }
 
@@ -39,6 +52,7 @@ struct JsonLinesWriter {
     text: Vec<u8>,
     /// The texts of slices of long batches.
     more: Vec<Vec<u8>>,
+    infinities: Infinities,
 }
 
 /// Text is written when there is so much of it.
@@ -46,18 +60,22 @@ const PIECE_BYTES: usize = 64 << 10;
 
 impl TableWriter for JsonLinesWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let Self { staged, text, more } = self;
+        let Self { staged, text, more, infinities } = self;
+        let of_slices = infinities.clone();
         let is_written = side_by_side(
             batch,
             more,
             Vec::new,
-            |text, slice| write(slice, text, None),
+            move |text, slice| write(slice, &of_slices, text, None),
             |lines| {
                 hand_over(text, staged)?;
                 hand_over(lines, staged)
             },
         )?;
-        if is_written { Ok(()) } else { write(batch, text, Some(staged)) }
+        match is_written {
+            true => Ok(()),
+            false => write(batch, infinities, text, Some(staged)),
+        }
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
@@ -70,10 +88,11 @@ impl TableWriter for JsonLinesWriter {
 /// given.
 fn write(
     batch: &RecordBatch,
+    infinities: &Infinities,
     text: &mut Vec<u8>,
     mut staged: Option<&mut Staged>,
 ) -> Result<()> {
-    let rows = JsonRows::new(batch)?;
+    let rows = JsonRows::with_infinities(batch, infinities)?;
     for row in 0..rows.rows() {
         rows.write_row(row, text);
         text.push(b'\n');

@@ -69,7 +69,7 @@ pub use crate::{
     csv::{CsvOptions, CsvSink},
     file_name::{FileNames, NameStyle},
     ipc::IpcSink,
-    json::{JsonColumn, JsonRows},
+    json::{Infinities, JsonColumn, JsonRows},
     jsonl::JsonLinesSink,
     parquet::{Floats, ParquetSink},
     partition::Partition,

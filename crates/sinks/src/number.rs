@@ -1,6 +1,9 @@
 //! Numbers as text.
 
-use crate::digits::{Place, put_float, put_integer};
+use crate::{
+    digits::{Place, put_float, put_integer, put_text},
+    json::Infinities,
+};
 
 /// A number of which the text may be remembered.
 pub(crate) trait Number: Copy + Send + Sync + 'static {
@@ -14,15 +17,9 @@ pub(crate) trait Number: Copy + Send + Sync + 'static {
     /// numbers are `nan`, `inf` and `-inf`.
     fn put(self, place: &mut Place) -> usize;
 
-    /// The same as JSON. What is not a number is `null`; infinities are numbers that no
-    /// reader can hold: `1e999`, which reads as infinity.
-    fn put_json(self, place: &mut Place) -> usize;
-}
-
-/// Writes `text` to the beginning of `place`.
-fn put_text(text: &[u8], place: &mut Place) -> usize {
-    place.iter_mut().zip(text).for_each(|(place, byte)| *place = *byte);
-    text.len().min(place.len())
+    /// The same as JSON. What is not a number is `null`, and infinities are what
+    /// `infinities` makes of them.
+    fn put_json(self, place: &mut Place, infinities: &Infinities) -> usize;
 }
 
 macro_rules! integers {
@@ -43,7 +40,7 @@ macro_rules! integers {
             }
 
             #[inline]
-            fn put_json(self, place: &mut Place) -> usize {
+            fn put_json(self, place: &mut Place, _: &Infinities) -> usize {
                 self.put(place)
             }
         }
@@ -85,15 +82,13 @@ macro_rules! floats {
             }
 
             #[inline]
-            fn put_json(self, place: &mut Place) -> usize {
+            fn put_json(self, place: &mut Place, infinities: &Infinities) -> usize {
                 if self.is_finite() {
                     self.put(place)
                 } else if self.is_nan() {
                     put_text(b"null", place)
-                } else if self > 0.0 {
-                    put_text(b"1e999", place)
                 } else {
-                    put_text(b"-1e999", place)
+                    infinities.put(self < 0.0, place)
                 }
             }
         }

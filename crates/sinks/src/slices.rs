@@ -17,7 +17,7 @@ pub(crate) fn side_by_side<S: Send + 'static>(
     batch: &RecordBatch,
     scribes: &mut Vec<S>,
     made: impl Fn() -> S,
-    write: fn(&mut S, &RecordBatch) -> Result<()>,
+    write: impl Fn(&mut S, &RecordBatch) -> Result<()> + Clone + Send + 'static,
     mut taken: impl FnMut(&mut S) -> Result<()>,
 ) -> Result<bool> {
     let threads = rayon::current_num_threads();
@@ -35,6 +35,7 @@ pub(crate) fn side_by_side<S: Send + 'static>(
     for from in (0..batch.num_rows()).step_by(rows) {
         let slice = batch.slice(from, rows.min(batch.num_rows() - from));
         let mut scribe = scribes.pop().unwrap_or_else(&made);
+        let write = write.clone();
         queue.push(move || write(&mut scribe, &slice).map(|()| scribe));
         while let Some(written) = queue.next() {
             take(written, scribes)?;

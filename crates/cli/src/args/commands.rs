@@ -77,6 +77,9 @@ pub(crate) struct CatArgs {
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
+    /// JSON: write infinities as 1e999 and -1e999, not as null
+    #[arg(long)]
+    pub(crate) keep_infinities: bool,
     #[command(flatten)]
     pub(crate) clock: ClockArgs,
     #[command(flatten)]

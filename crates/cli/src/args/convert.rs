@@ -169,6 +169,10 @@ pub(crate) struct ConvertArgs {
     /// run as a formula, because it starts with =, +, -, @, a tab or a line end
     #[arg(long)]
     pub(crate) csv_safe: bool,
+    /// JSON Lines: write infinities as 1e999 and -1e999, not as null. Some readers take these
+    /// for infinite, others refuse them
+    #[arg(long)]
+    pub(crate) keep_infinities: bool,
     /// How Parquet files are laid out [default: arrow]
     #[arg(long, value_enum, value_name = "LAYOUT")]
     pub(crate) layout: Option<Layout>,

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use anyhow::{Context as _, Result};
 use logtool_core::{Columns, Selection, TopicId, View};
+use logtool_sinks::Infinities;
 
 use crate::{
     args::{CatArgs, CatFormat, GlobalArgs},
@@ -60,19 +61,25 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
         labels.or_else(|| has_names.then(|| labels::of_log(manifest)).flatten());
     let columns = Columns { labels, ..Columns::all(View::Nested) };
     let topics = selection.topics.clone();
-    let make_rows = if is_text { Rows::text } else { Rows::json };
+    let make_rows = match (is_text, args.keep_infinities) {
+        (true, _) => Rows::text,
+        (false, true) => Rows::json_with_infinities,
+        (false, false) => Rows::json,
+    };
     let add_row = move |topic: TopicId, rows: &Rows, row, lines: &mut Lines| {
         rows.write(row, &clock, Some(&print[topic.index()]), &mut lines.text);
         lines.ends.push(lines.text.len());
+        lines.nulls.push(rows.take_null_infinities());
     };
     let reader = Reader::new(log, selection, args.order, columns, make_rows, add_row);
     let mut out = terminal::stdout();
     let all = args.count.unwrap_or(u64::MAX);
     let mut left = all;
+    let mut nulls = 0;
     if left > 0 {
         let read = reader.each(
             &mut |lines| {
-                left -= lines.print(left, &mut out)?;
+                left -= lines.print(left, &mut out, &mut nulls)?;
                 Ok(left > 0)
             },
             &mut |damage| {
@@ -86,6 +93,9 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     if left == all && all > 0 && !global.quiet {
         say!("{name}: no records are selected");
     }
+    if let Some(remark) = Infinities::remark(nulls).filter(|_| !global.quiet) {
+        say!("note: {name}: {remark}");
+    }
     Ok(findings.tell(global.quiet))
 }
 
@@ -95,19 +105,28 @@ struct Lines {
     text: Vec<u8>,
     /// Where in the text each line ends.
     ends: Vec<usize>,
+    /// How many infinities of each line are null.
+    nulls: Vec<u64>,
 }
 
 impl Lines {
     /// Prints as many of the lines as there are, but no more than `most`; says how many,
-    /// and forgets them all.
-    fn print(&mut self, most: u64, out: &mut impl Write) -> io::Result<u64> {
+    /// adds their infinities that are null to `nulls`, and forgets them all.
+    fn print(
+        &mut self,
+        most: u64,
+        out: &mut impl Write,
+        nulls: &mut u64,
+    ) -> io::Result<u64> {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let printed = self.ends.len().min(most);
         if let Some(end) = printed.checked_sub(1).and_then(|last| self.ends.get(last)) {
             out.write_all(&self.text[..*end])?;
         }
+        *nulls += self.nulls.iter().take(printed).sum::<u64>();
         self.text.clear();
         self.ends.clear();
+        self.nulls.clear();
         Ok(printed as u64)
     }
 }

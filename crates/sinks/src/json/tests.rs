@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
-use arrow_array::{BinaryArray, StringArray};
+use arrow_array::{
+    BinaryArray, Float32Array, Float64Array, ListArray, StringArray, types::Float64Type,
+};
 
 use super::*;
 use crate::testing::{all_kinds, column, table, utc_times};
@@ -26,10 +28,50 @@ fn each_kind_of_column_has_its_text() {
         concat!(
             r#"{"timestamp":null,"f":16777216.0,"big":0,"small":-1,"on":false,"#,
             r#""text":"\u0001é\\","mode_label":null,"list":[],"#,
-            r#""pair":{"x":-1e999,"s":null}}"#
+            r#""pair":{"x":null,"s":null}}"#
         ),
     ];
     assert_eq!(rows(&all_kinds()), expected);
+}
+
+#[test]
+fn infinities_are_null_and_counted_or_large_numbers() {
+    // JSON (RFC 8259, 6) has no infinities; Python's json reads 1e999 as one.
+    let (inf, nan) = (f32::INFINITY, f32::NAN);
+    let single = Float32Array::from(vec![inf, -inf, nan, f32::MAX]);
+    let double = Float64Array::from(vec![f64::NEG_INFINITY, 1.5, f64::NAN, f64::MAX]);
+    let lists = ListArray::from_iter_primitive::<Float64Type, _, _>([
+        Some(vec![Some(f64::INFINITY), None, Some(1.0)]),
+        None,
+        Some(vec![]),
+        Some(vec![Some(f64::NEG_INFINITY)]),
+    ]);
+    let batch = table(vec![
+        column("s", Arc::new(single)),
+        column("d", Arc::new(double)),
+        column("l", Arc::new(lists)),
+    ]);
+    let lines = |infinities: &Infinities| {
+        let rows = JsonRows::with_infinities(&batch, infinities).unwrap();
+        let mut json = Vec::new();
+        (0..rows.rows()).for_each(|row| rows.write_row(row, &mut json));
+        String::from_utf8(json).unwrap()
+    };
+    let nulls = Infinities::default();
+    let expected = concat!(
+        r#"{"s":null,"d":null,"l":[null,null,1.0]}"#,
+        r#"{"s":null,"d":1.5,"l":null}{"s":null,"d":null,"l":[]}"#,
+        r#"{"s":3.4028235e+38,"d":1.7976931348623157e+308,"l":[null]}"#
+    );
+    assert_eq!(lines(&nulls), expected);
+    assert_eq!((nulls.take_nulls(), nulls.take_nulls()), (5, 0));
+    let large = Infinities::as_large_numbers();
+    let expected = concat!(
+        r#"{"s":1e999,"d":-1e999,"l":[1e999,null,1.0]}"#,
+        r#"{"s":-1e999,"d":1.5,"l":null}{"s":null,"d":null,"l":[]}"#,
+        r#"{"s":3.4028235e+38,"d":1.7976931348623157e+308,"l":[-1e999]}"#
+    );
+    assert_eq!((lines(&large).as_str(), large.take_nulls()), (expected, 0));
 }
 
 #[test]

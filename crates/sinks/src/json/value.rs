@@ -10,6 +10,7 @@ use logtool_core::{Error, ErrorKind, Result};
 use crate::{
     clock::{TimeForm, iso_second, nanos},
     digits::Place,
+    json::Infinities,
     number::Number,
 };
 
@@ -40,13 +41,18 @@ const MAX_DEPTH: usize = 64;
 
 impl Values {
     /// The values of `column`, which is `field` of something `depth` types deep.
-    pub(crate) fn new(field: &Field, column: &ArrayRef, depth: usize) -> Result<Self> {
+    pub(crate) fn new(
+        field: &Field,
+        column: &ArrayRef,
+        infinities: &Infinities,
+        depth: usize,
+    ) -> Result<Self> {
         if depth > MAX_DEPTH {
             let what = format!("types nested over {MAX_DEPTH} deep");
             return Err(Error::new(ErrorKind::Limit, what));
         }
         let nulls = column.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
-        Ok(Self { nulls, kind: Kind::new(field, column, depth)? })
+        Ok(Self { nulls, kind: Kind::new(field, column, infinities, depth)? })
     }
 
     /// Adds value number `row`, or null if there is none.
@@ -61,10 +67,18 @@ impl Values {
 }
 
 impl Kind {
-    fn new(field: &Field, column: &ArrayRef, depth: usize) -> Result<Self> {
+    fn new(
+        field: &Field,
+        column: &ArrayRef,
+        infinities: &Infinities,
+        depth: usize,
+    ) -> Result<Self> {
         macro_rules! numbers {
             ($type:ty) => {
-                Self::Number(Box::new(column.as_primitive::<$type>().values().clone()))
+                Self::Number(Box::new(Numbered {
+                    values: column.as_primitive::<$type>().values().clone(),
+                    infinities: infinities.clone(),
+                }))
             };
         }
         Ok(match column.data_type() {
@@ -103,19 +117,31 @@ impl Kind {
             DataType::FixedSizeBinary(_) => {
                 Self::Bytes(Box::new(column.as_fixed_size_binary().clone()))
             }
-            DataType::Dictionary(..) => Self::label(field, column, depth)?,
+            DataType::Dictionary(..) => Self::label(field, column, infinities, depth)?,
             DataType::List(item) => {
                 let list = column.as_list::<i32>();
-                Self::list(item, list.offsets().inner(), list.values(), depth)?
+                Self::list(
+                    item,
+                    list.offsets().inner(),
+                    list.values(),
+                    infinities,
+                    depth,
+                )?
             }
             DataType::LargeList(item) => {
                 let list = column.as_list::<i64>();
-                Self::list(item, list.offsets().inner(), list.values(), depth)?
+                Self::list(
+                    item,
+                    list.offsets().inner(),
+                    list.values(),
+                    infinities,
+                    depth,
+                )?
             }
             DataType::FixedSizeList(item, len) => {
                 let len = usize::try_from(*len).unwrap_or_default();
                 let values = column.as_fixed_size_list().values();
-                let values = Values::new(item, values, depth + 1)?;
+                let values = Values::new(item, values, infinities, depth + 1)?;
                 let rows = column.len();
                 let ends = move |row| match row < rows {
                     true => (row * len, (row + 1) * len),
@@ -129,7 +155,8 @@ impl Kind {
                     let mut key = vec![if columns.is_empty() { b'{' } else { b',' }];
                     quote(field.name(), &mut key);
                     key.push(b':');
-                    columns.push((key, Values::new(field, column, depth + 1)?));
+                    let values = Values::new(field, column, infinities, depth + 1)?;
+                    columns.push((key, values));
                 }
                 Self::Struct(columns)
             }
@@ -137,11 +164,16 @@ impl Kind {
         })
     }
 
-    fn label(field: &Field, column: &ArrayRef, depth: usize) -> Result<Self> {
+    fn label(
+        field: &Field,
+        column: &ArrayRef,
+        infinities: &Infinities,
+        depth: usize,
+    ) -> Result<Self> {
         let dictionary = column.as_any_dictionary();
         let names = dictionary.values();
         let item = Field::new(field.name(), names.data_type().clone(), true);
-        let names = (Values::new(&item, names, depth + 1)?, names.len());
+        let names = (Values::new(&item, names, infinities, depth + 1)?, names.len());
         let names = (0..names.1).map(|name| {
             let mut json = Vec::new();
             names.0.write(name, &mut json);
@@ -159,9 +191,10 @@ impl Kind {
         item: &Field,
         offsets: &ScalarBuffer<O>,
         values: &ArrayRef,
+        infinities: &Infinities,
         depth: usize,
     ) -> Result<Self> {
-        let values = Values::new(item, values, depth + 1)?;
+        let values = Values::new(item, values, infinities, depth + 1)?;
         let offsets = offsets.clone();
         let ends = move |row: usize| match (offsets.get(row), offsets.get(row + 1)) {
             (Some(start), Some(end)) => (start.as_usize(), end.as_usize()),
@@ -224,15 +257,21 @@ trait Numbers: Send + Sync {
     fn write_list(&self, rows: Range<usize>, json: &mut Vec<u8>);
 }
 
-impl<N: Number + arrow_buffer::ArrowNativeType> Numbers for ScalarBuffer<N> {
+/// The numbers of a column.
+struct Numbered<N: arrow_buffer::ArrowNativeType> {
+    values: ScalarBuffer<N>,
+    infinities: Infinities,
+}
+
+impl<N: Number + arrow_buffer::ArrowNativeType> Numbers for Numbered<N> {
     fn write(&self, row: usize, json: &mut Vec<u8>) -> Option<()> {
-        put_number(*self.get(row)?, json);
+        put_number(*self.values.get(row)?, &self.infinities, json);
         Some(())
     }
 
     fn write_list(&self, rows: Range<usize>, json: &mut Vec<u8>) {
-        write_list(rows, json, |row, json| match self.get(row) {
-            Some(number) => put_number(*number, json),
+        write_list(rows, json, |row, json| match self.values.get(row) {
+            Some(number) => put_number(*number, &self.infinities, json),
             None => json.extend_from_slice(b"null"),
         });
     }
@@ -272,17 +311,18 @@ fn write_list(
 }
 
 /// Adds a number, made where it belongs: it is so short that to copy it takes as long.
-fn put_number(number: impl Number, json: &mut Vec<u8>) {
+fn put_number(number: impl Number, infinities: &Infinities, json: &mut Vec<u8>) {
     let start = json.len();
     json.extend_from_slice(&[0; size_of::<Place>()]);
-    let len = json.last_chunk_mut().map_or(0, |place| number.put_json(place));
+    let place = json.last_chunk_mut();
+    let len = place.map_or(0, |place| number.put_json(place, infinities));
     json.truncate(start + len);
 }
 
 fn write_time(form: TimeForm, nanos: i64, json: &mut Vec<u8>) {
     match form {
         TimeForm::Number { divisor } => {
-            put_number(nanos.div_euclid(divisor), json);
+            put_number(nanos.div_euclid(divisor), &Infinities::default(), json);
         }
         TimeForm::Iso { digits } => {
             json.push(b'"');

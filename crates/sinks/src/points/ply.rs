@@ -12,7 +12,11 @@
 
 use std::{collections::BTreeMap, io::Write as _, sync::Arc};
 
-use arrow_array::{ArrayRef, Float64Array};
+use arrow_array::{
+    ArrayRef, Float64Array,
+    cast::AsArray as _,
+    types::{Float32Type, Float64Type},
+};
 use logtool_core::Result;
 
 use crate::{
@@ -78,7 +82,11 @@ impl CloudFile for Ply {
         let points = Points { arrays: arrays.collect(), count: points.count };
         self.count += points.count as u64;
         match self.is_ascii {
-            true => self.out.write_all(&rows::text(&points))?,
+            true => {
+                let finite = points.arrays.iter().map(without_infinities).collect();
+                let points = Points { arrays: finite, ..points };
+                self.out.write_all(&rows::text(&points))?;
+            }
             false => self.out.write_all(&rows::bytes(&points, &self.columns))?,
         }
         Ok(0)
@@ -88,6 +96,20 @@ impl CloudFile for Ply {
         self.header.write(&mut self.out, self.count)?;
         close(self.out)
     }
+}
+
+/// Returns `array` with NaN for infinities: readers of text files take `nan`, and few of them
+/// take `inf`.
+fn without_infinities(array: &ArrayRef) -> ArrayRef {
+    if let Some(floats) = array.as_primitive_opt::<Float32Type>() {
+        let finite = |value: f32| if value.is_infinite() { f32::NAN } else { value };
+        return Arc::new(floats.unary::<_, Float32Type>(finite));
+    }
+    if let Some(floats) = array.as_primitive_opt::<Float64Type>() {
+        let finite = |value: f64| if value.is_infinite() { f64::NAN } else { value };
+        return Arc::new(floats.unary::<_, Float64Type>(finite));
+    }
+    array.clone()
 }
 
 /// The moments of `array`, as seconds since `origin`.

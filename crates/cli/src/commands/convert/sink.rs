@@ -15,8 +15,8 @@ use logtool_core::{
     ClockZero, Manifest, Provenance, Result, TableSink, TableWriter, Topic, TopicSet,
 };
 use logtool_sinks::{
-    CsvOptions, CsvSink, FileNames, Floats, IpcSink, JsonLinesSink, MatSink, NameStyle,
-    NpzSink, ParquetSink, Room, SparkSink,
+    CsvOptions, CsvSink, FileNames, Floats, Infinities, IpcSink, JsonLinesSink,
+    MatSink, NameStyle, NpzSink, ParquetSink, Room, SparkSink,
 };
 
 use crate::{
@@ -31,7 +31,13 @@ pub(super) fn new(job: &Job<'_>, names: FileNames, room: Room) -> Box<dyn TableS
     let outputs = job.outputs.clone();
     let told = || metadata(job);
     match job.args.target() {
-        Target::Jsonl => Box::new(JsonLinesSink::new(outputs, names)),
+        Target::Jsonl => {
+            let infinities = match job.args.keep_infinities {
+                true => Infinities::as_large_numbers(),
+                false => Infinities::default(),
+            };
+            Box::new(JsonLinesSink::new(outputs, names).with_infinities(infinities))
+        }
         Target::Parquet => {
             let sink = ParquetSink::new(outputs, names, told(), room);
             match job.args.layout {
