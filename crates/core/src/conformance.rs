@@ -267,6 +267,7 @@ fn writing_gives_back_every_record(format: &dyn Format, log: &dyn Log) {
         from: 0,
         selection: selection.clone(),
         verify: false,
+        drops_doubtful: false,
         progress: &|_| {},
     };
     let copied = self::written(format, log, &selection, |writer| {

@@ -1,5 +1,6 @@
 //! From one log into another: records as they are, whole parts where that can be.
 
+mod doubtful;
 mod held;
 mod merge;
 mod restamp;
@@ -20,6 +21,7 @@ use crate::{
 };
 
 pub use self::{
+    doubtful::DoubtfulRecords,
     held::{Held, held},
     merge::{MergeJob, merge},
     restamp::Restamp,
@@ -38,6 +40,9 @@ pub struct CopyJob<'c> {
     /// apart if something in it is damaged. Otherwise only parts are that are known to
     /// be damaged.
     pub verify: bool,
+    /// Whether records are left out of which a checksum says that something in them is
+    /// wrong.
+    pub drops_doubtful: bool,
     /// Told, as it goes, how many more bytes of the log are done.
     pub progress: &'c dyn Fn(u64),
 }
@@ -54,6 +59,8 @@ pub struct Copied {
     /// The records that were copied as they are though they do not fit their schema, if
     /// the job was to [verify](CopyJob::verify).
     pub undecodable: Vec<Damage>,
+    /// The records of which a checksum says that something in them is wrong.
+    pub doubtful: Vec<DoubtfulRecords>,
 }
 
 /// Gives records other times than they have.
@@ -214,6 +221,18 @@ impl Copying<'_> {
     /// Copies the records of `block`.
     fn block(&mut self, block: &Block) -> Result<()> {
         self.copied.damage.extend_from_slice(block.damage());
+        let doubtful = DoubtfulRecords::in_block(block);
+        let is_dropped = self.job.drops_doubtful && !doubtful.is_empty();
+        for records in &doubtful {
+            match is_dropped {
+                true => self.copied.damage.push(records.dropped()),
+                false => self.sink.note_doubtful(self.job.from, records),
+            }
+        }
+        self.copied.doubtful.extend(doubtful);
+        if is_dropped {
+            return Ok(());
+        }
         self.copied.records += block.len() as u64;
         let Some(retime) = &mut self.retime else {
             return block

@@ -110,7 +110,10 @@ pub use crate::{
         FIELD_NAME, LayoutDecoder, NAMES, TIME_UNIT, forget_times, time_array,
         time_field,
     },
-    copy::{Copied, CopyJob, Held, MergeJob, Restamp, Retime, copy, held, merge},
+    copy::{
+        Copied, CopyJob, DoubtfulRecords, Held, MergeJob, Restamp, Retime, copy, held,
+        merge,
+    },
     cut::Cut,
     damage::{Damage, DamageKind},
     drive::{Report, Seen, TableJob, drain, to_tables},

@@ -12,6 +12,7 @@ use arrow_schema::SchemaRef;
 
 use crate::{
     block::Record,
+    copy::DoubtfulRecords,
     damage::Damage,
     error::{Error, ErrorKind, Result},
     manifest::{Manifest, Part, Selection},
@@ -177,6 +178,12 @@ pub trait RecordSink: Send {
     fn beside(&mut self, from: usize, source: &dyn Source) -> Result<()> {
         let _ = (from, source);
         Ok(())
+    }
+
+    /// Notes that a checksum says of these records of the extract with the index `from` that
+    /// something in them is wrong, for a format that has a place for such notes.
+    fn note_doubtful(&mut self, from: usize, records: &DoubtfulRecords) {
+        let _ = (from, records);
     }
 
     /// What of the extracts the new log cannot hold as it is, or holds only of one of

@@ -7,8 +7,10 @@ use std::{
     ops::Range,
 };
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use logtool_core::{Damage, DamageKind, OpenOptions};
+use logtool_lz4::{Output, Unpacked as Frame};
+use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 
 use crate::{
     contents::{self, Met},
@@ -18,6 +20,9 @@ use crate::{
 
 /// No first allocation is longer than this, whatever a chunk declares.
 const FIRST: u64 = 4 << 20;
+
+/// How many bytes are unpacked at a time where damage is possible.
+const PIECE: usize = 256;
 
 /// So many letters of the name of a compression are told.
 const NAME_LEN: usize = 40;
@@ -86,7 +91,11 @@ impl Compression {
         match self {
             Self::None => Ok((bytes, room)),
             Self::Lz4 => {
-                let mut frame = lz4_flex::frame::FrameEncoder::new(room);
+                // Of a damaged block, most readers lose all: blocks are short.
+                let info = FrameInfo::new()
+                    .block_size(BlockSize::Max64KB)
+                    .block_mode(BlockMode::Independent);
+                let mut frame = FrameEncoder::with_frame_info(info, room);
                 io::Write::write_all(&mut frame, &bytes)?;
                 Ok((frame.finish().map_err(io::Error::other)?, bytes))
             }
@@ -167,7 +176,7 @@ impl Opened {
         let declared = record.slice(at..at + chunk.packed.len());
         let is_longer = rest > chunk.packed_len && len == content.len() as u64;
         let extended = (opcode == op::CHUNK && is_longer)
-            .then(|| unpack(compression, &declared, chunk.size, limit))
+            .then(|| unpack(compression, &declared, chunk.size, limit, false))
             .filter(|(records, how)| {
                 *how == Unpacked::Whole && is_as_declared(&chunk, records)
             });
@@ -176,8 +185,8 @@ impl Opened {
             true => declared,
             false => record.slice(at..),
         };
-        let (records, how) =
-            extended.unwrap_or_else(|| unpack(compression, &packed, chunk.size, limit));
+        let (records, how) = extended
+            .unwrap_or_else(|| unpack(compression, &packed, chunk.size, limit, is_cut));
         let is_all = records.len() as u64 == chunk.size;
         let is_summed = chunk.crc != 0;
         let fits = is_summed && crc32fast::hash(&records) == chunk.crc;
@@ -238,6 +247,12 @@ impl Opened {
         }
     }
 
+    /// Whether the records that are there cannot be compared with the checksum, as the rest
+    /// is broken: some of them may be falsified.
+    pub(crate) fn is_unverified(&self) -> bool {
+        self.how == Unpacked::Broken && !self.is_cut && !self.records.is_empty()
+    }
+
     /// Whether nothing is wrong with it.
     pub(crate) fn is_sound(&self) -> bool {
         self.damage(&(0..0)).is_none()
@@ -274,7 +289,7 @@ fn headless(record: &Bytes, limit: usize) -> Option<Opened> {
     let (compression, at, records, how) = match marked(record) {
         Some((compression, at)) => {
             let (records, how) =
-                unpack(Some(compression), &record.slice(at..), 0, limit);
+                unpack(Some(compression), &record.slice(at..), 0, limit, false);
             (compression, at, records, how)
         }
         None => {
@@ -313,12 +328,14 @@ fn is_walked(records: &[u8]) -> bool {
     is_whole
 }
 
-/// What `packed` is, which should be `size` bytes.
+/// Returns what `packed` is, which should be `size` bytes; `is_cut` says that its end is
+/// missing. What was unpacked before damage is returned too.
 fn unpack(
     how: Option<Compression>,
     packed: &Bytes,
     size: u64,
     limit: usize,
+    is_cut: bool,
 ) -> (Bytes, Unpacked) {
     match how {
         None => (Bytes::new(), Unpacked::Unknown),
@@ -326,12 +343,23 @@ fn unpack(
             (packed.slice(..limit), Unpacked::OverLimit)
         }
         Some(Compression::None) => (packed.clone(), Unpacked::Whole),
-        Some(Compression::Lz4) => {
-            let frame = lz4_flex::frame::FrameDecoder::new(&packed[..]);
-            read(frame, size, limit)
-        }
+        Some(Compression::Lz4) => lz4(packed, size, limit, is_cut),
         Some(Compression::Zstd) => zstd(packed, size, limit),
     }
+}
+
+fn lz4(packed: &[u8], size: u64, limit: usize, is_cut: bool) -> (Bytes, Unpacked) {
+    let declared = usize::try_from(size).unwrap_or(usize::MAX);
+    let room = declared.min(FIRST as usize).min(limit);
+    let mut records = Output::within(BytesMut::new(), room);
+    let how = match logtool_lz4::unpack(packed, declared, limit, is_cut, &mut records) {
+        // Only the mark of the end is missing: the chunk says how long the records are.
+        Frame::Whole | Frame::Ended => Unpacked::Whole,
+        Frame::Cut | Frame::Broken => Unpacked::Broken,
+        Frame::Doubtful => Unpacked::Doubtful,
+        Frame::OverLimit => Unpacked::OverLimit,
+    };
+    (records.into_buffer().freeze(), how)
 }
 
 /// In one go where the declared size is right; else as far as it goes.
@@ -348,13 +376,21 @@ fn zstd(packed: &[u8], size: u64, limit: usize) -> (Bytes, Unpacked) {
     }
 }
 
-fn read(from: impl Read, size: u64, limit: usize) -> (Bytes, Unpacked) {
+/// Reads to the end, or to the first error. An error discards what the same call has unpacked
+/// before it, so each call asks for little.
+fn read(mut from: impl Read, size: u64, limit: usize) -> (Bytes, Unpacked) {
     let mut records = Vec::with_capacity(size.min(FIRST).min(limit as u64) as usize);
-    let read = from.take(limit as u64 + 1).read_to_end(&mut records);
-    let how = match read {
-        _ if records.len() > limit => Unpacked::OverLimit,
-        Ok(_) => Unpacked::Whole,
-        Err(_) => Unpacked::Broken,
+    let mut piece = [0; PIECE];
+    let how = loop {
+        match from.read(&mut piece) {
+            Ok(0) => break Unpacked::Whole,
+            Ok(len) => records.extend_from_slice(piece.get(..len).unwrap_or_default()),
+            Err(err) if err.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => break Unpacked::Broken,
+        }
+        if records.len() > limit {
+            break Unpacked::OverLimit;
+        }
     };
     records.truncate(limit);
     (records.into(), how)

@@ -179,6 +179,11 @@ impl Reader {
                 block.report(Damage::new(DamageKind::Garbled, file(&range)));
             }
         });
+        if opened.is_unverified() {
+            let why = "the checksum is also of what is broken";
+            let doubtful = Damage::new(DamageKind::Doubtful, place.clone());
+            block.report(doubtful.because(why));
+        }
         if let Some(damage) = opened.damage(&place) {
             block.report(damage);
         }

@@ -2,14 +2,15 @@
 //! of ROS 1 as ROS 2 has them, each still of its own channel.
 
 mod asked;
+mod doubtful;
 mod whole;
 
 use std::{collections::BTreeMap, ops::Range};
 
 use logtool_core::{
-    Cut, Damage, Error, ErrorKind, Extract, Manifest, Output, Part, Record, RecordSink,
-    Result, Shift, Source, Stream, Topic, TopicId, TopicOrigin, TopicSet, Value,
-    WriteOptions,
+    Cut, Damage, DoubtfulRecords, Error, ErrorKind, Extract, Manifest, Output, Part,
+    Record, RecordSink, Result, Shift, Source, Stream, Topic, TopicId, TopicOrigin,
+    TopicSet, Value, WriteOptions,
 };
 
 use logtool_rosmsg::Transcoder;
@@ -20,10 +21,13 @@ use crate::{
     ros2::{self, Translation},
     sink::{
         asked::{check_names, may_copy, named, profile},
-        whole::Whole,
+        doubtful::DoubtfulNotes,
+        whole::{Declaration, Whole},
     },
     wire::{Channel, ENVELOPE, SCHEMA_ENCODING, Schema, timestamp},
-    write::{ChannelHandle, SchemaHandle, Writer, WriterOptions, moved},
+    write::{
+        ChannelHandle, SchemaHandle, Sum, Writer, WriterOptions, has_right_sum, moved,
+    },
 };
 
 /// Writes messages of the topics of some extracts.
@@ -33,6 +37,9 @@ pub(crate) struct McapSink<'w> {
     remarks: Vec<String>,
     /// A message that is being translated.
     translated: Vec<u8>,
+    /// Whether the checksums of attachments are compared.
+    is_careful: bool,
+    doubtful: DoubtfulNotes,
 }
 
 /// An extract of which messages are taken.
@@ -108,7 +115,14 @@ impl<'w> McapSink<'w> {
         for (name, words) in &options.words {
             writer.metadata(name, words)?;
         }
-        Ok(Self { writer, extracts: taken, remarks, translated: Vec::new() })
+        Ok(Self {
+            writer,
+            extracts: taken,
+            remarks,
+            translated: Vec::new(),
+            is_careful: options.careful,
+            doubtful: DoubtfulNotes::new(extracts),
+        })
     }
 }
 
@@ -177,9 +191,19 @@ impl RecordSink for McapSink<'_> {
         let Some(taken) = self.extracts.get(from) else { return Ok(()) };
         let places = taken.attached.clone();
         let shift = taken.shift;
-        places
-            .into_iter()
-            .try_for_each(|place| self.writer.attach(source, place, shift))
+        for place in places {
+            let is_doubtful = self.is_careful && !has_right_sum(source, &place)?;
+            let sum = if is_doubtful { Sum::Dropped } else { Sum::Kept };
+            let name = self.writer.attach(source, place.clone(), shift, sum)?;
+            if is_doubtful {
+                self.doubtful.attachment(name, &place);
+            }
+        }
+        Ok(())
+    }
+
+    fn note_doubtful(&mut self, from: usize, records: &DoubtfulRecords) {
+        self.doubtful.records(from, records);
     }
 
     fn left_out(&self, from: usize) -> &[Damage] {
@@ -194,10 +218,12 @@ impl RecordSink for McapSink<'_> {
              them as before 1970"
         );
         let remark = (beyond > 0).then_some(remark);
-        self.remarks.iter().cloned().chain(remark).collect()
+        let doubtful = self.doubtful.remarks();
+        self.remarks.iter().cloned().chain(remark).chain(doubtful).collect()
     }
 
-    fn finish(self: Box<Self>) -> Result<()> {
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.doubtful.write(&mut self.writer)?;
         self.writer.finish().map(drop)
     }
 }
@@ -261,10 +287,15 @@ impl Taken {
                         same_channel(writer, topic, numbers, &metadata)
                     });
                     if let Some(whole) = &mut whole {
-                        whole.keep(stream, same.map(|_| id));
+                        whole.keep(stream, same.as_ref().map(|_| id));
                     }
                     match same {
-                        Some(same) => same,
+                        Some((same, declarations)) => {
+                            if let Some(whole) = &mut whole {
+                                whole.declare(declarations);
+                            }
+                            same
+                        }
                         None => {
                             let schema = schema(writer, manifest, topic)?;
                             writer.channel(name, schema, &topic.encoding, metadata)?
@@ -293,24 +324,29 @@ impl Taken {
 }
 
 /// A channel of `topic` that has the same numbers as in another file: its own, and that of its
-/// schema.
+/// schema; and what is declared of both.
 fn same_channel<W: Output>(
     writer: &mut Writer<W>,
     topic: &Topic,
     (id, schema): (u16, u16),
     metadata: &BTreeMap<String, String>,
-) -> Option<ChannelHandle> {
+) -> Option<(ChannelHandle, Vec<Declaration>)> {
+    let mut declarations = Vec::new();
     if schema != 0 {
-        writer.same_schema(Schema {
+        let schema = Schema {
             id: schema,
             name: topic.type_name.clone(),
             encoding: topic.metadata.get(SCHEMA_ENCODING)?.clone(),
             data: topic.definition_bytes().to_vec(),
-        })?;
+        };
+        declarations.push(Declaration::of_schema(&schema));
+        writer.same_schema(schema)?;
     }
     let (name, encoding) = (topic.name.clone(), topic.encoding.clone());
     let metadata = metadata.clone();
-    writer.same_channel(Channel { id, schema, topic: name, encoding, metadata })
+    let channel = Channel { id, schema, topic: name, encoding, metadata };
+    declarations.push(Declaration::of_channel(&channel));
+    Some((writer.same_channel(channel)?, declarations))
 }
 
 /// The schema of `topic`, as it is; none where nothing is told of it.

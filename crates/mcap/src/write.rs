@@ -23,7 +23,11 @@ use crate::{
     },
 };
 
-pub(crate) use self::{attached::moved, chunks::Copied, encode::Told};
+pub(crate) use self::{
+    attached::{Sum, has_right_sum, moved},
+    chunks::Copied,
+    encode::Told,
+};
 
 /// How to write.
 #[derive(Clone, Debug)]

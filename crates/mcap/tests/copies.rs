@@ -68,6 +68,7 @@ fn extracted(
         from: 0,
         selection: selection.clone(),
         verify: options.careful,
+        drops_doubtful: false,
         progress: &|_| {},
     };
     let copied = copy(&job, None, &mut *sink).unwrap();

@@ -69,7 +69,14 @@ fn ros2(log: &McapLog) -> (Bytes, Vec<Damage>) {
     let mut out = Cursor::new(Vec::new());
     let mut sink: Box<dyn RecordSink> =
         FORMAT.writer(Box::new(&mut out), &[extract], &options()).unwrap();
-    let job = CopyJob { log, from: 0, selection, verify: false, progress: &|_| {} };
+    let job = CopyJob {
+        log,
+        from: 0,
+        selection,
+        verify: false,
+        drops_doubtful: false,
+        progress: &|_| {},
+    };
     copy(&job, None, &mut *sink).unwrap();
     let left_out = sink.left_out(0).to_vec();
     sink.finish().unwrap();

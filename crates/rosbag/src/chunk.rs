@@ -4,13 +4,13 @@
 //! what is unpacked is what the compressed bytes hold, up to a limit.
 
 mod bz2;
-mod lz4;
-
-use std::mem;
 
 use bytes::BytesMut;
+use logtool_lz4::{self as lz4, Output};
 
 use crate::walk::may_be_header;
+
+pub(crate) use logtool_lz4::Unpacked;
 
 /// How a chunk is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,36 +23,8 @@ pub enum Compression {
     Lz4,
 }
 
-/// How unpacking ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unpacked {
-    /// All is there.
-    Whole,
-    /// The packed bytes end too early. What is there can be trusted.
-    Cut,
-    /// The packed bytes end where all that is before it was unpacked: only the mark of
-    /// their end, or the checksum behind it, is missing.
-    Ended,
-    /// The packed bytes are broken. What is there was unpacked before that.
-    Broken,
-    /// All is there, and a checksum says that something in it is wrong.
-    Doubtful,
-    /// There is more than the limit.
-    OverLimit,
-}
-
-/// What has been unpacked: a buffer, of which the first bytes are in use.
-#[derive(Debug, Default)]
-pub(crate) struct Output {
-    buffer: BytesMut,
-    used: usize,
-}
-
 /// No first allocation is longer than this, whatever a chunk declares.
 const FIRST: usize = 4 << 20;
-
-/// Buffers are longer by this, and not by less.
-const STEP: usize = 1 << 20;
 
 impl Compression {
     /// The compression that is called `name`.
@@ -119,43 +91,7 @@ impl Compression {
                 lz4::unpack(packed, declared as usize, limit, is_cut, &mut out)
             }
         };
-        out.buffer.truncate(out.used);
-        (out.buffer, how)
-    }
-}
-
-impl Output {
-    /// A buffer with room for `len` bytes: this one, if it is long enough.
-    fn within(mut buffer: BytesMut, len: usize) -> Self {
-        if buffer.capacity() < len {
-            // The next chunk, a little longer than this one, is to fit too: what is not
-            // written to is no memory yet.
-            drop(mem::take(&mut buffer));
-            buffer.reserve(len.next_multiple_of(STEP));
-        }
-        let mut out = Self { buffer, used: 0 };
-        out.make_room(len);
-        out
-    }
-
-    /// Makes room for at least `more` bytes.
-    fn make_room(&mut self, more: usize) {
-        let need = self.used + more;
-        if self.buffer.len() < need {
-            // Twice as much only where more is needed than was expected: what is made
-            // longer is filled with zeros.
-            let grown = self.used.min(64 << 20) * 2;
-            self.buffer.resize(need.max(grown), 0);
-        }
-    }
-
-    fn copy(&mut self, bytes: &[u8], limit: usize) -> Unpacked {
-        let len = bytes.len().min(limit);
-        self.make_room(len);
-        let room = self.buffer.get_mut(..len).unwrap_or_default();
-        room.copy_from_slice(bytes.get(..len).unwrap_or_default());
-        self.used = room.len();
-        if len < bytes.len() { Unpacked::OverLimit } else { Unpacked::Whole }
+        (out.into_buffer(), how)
     }
 }
 

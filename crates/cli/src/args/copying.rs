@@ -248,7 +248,9 @@ pub(crate) struct MergeArgs {
 /// that can be read before and after it is kept. What was lost is told by topic and
 /// time. Parts that are sound are copied as the bytes that they are, others record by
 /// record. Records that cannot be decoded are kept as they are, and counted (with
-/// --strict, one is a failure). The log itself is not changed.
+/// --strict, one is a failure). Records of a chunk with a wrong checksum are doubtful: they
+/// are kept and listed, or left out. The new log is checked, and what is still wrong with
+/// it is reported. The log itself is not changed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -270,6 +272,10 @@ pub(crate) struct RepairArgs {
     /// Print what was lost as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+    /// Leave out the records of a chunk with a wrong checksum; otherwise they are kept, and
+    /// metadata records of an MCAP file list them
+    #[arg(long)]
+    pub(crate) drop_doubtful: bool,
     #[command(flatten)]
     pub(crate) writing: WritingArgs,
 }

@@ -1,18 +1,19 @@
 //! `logtool check`: what is wrong with logs, or odd.
 
 mod codes;
-mod report;
+pub(super) mod report;
 
 use std::{io::Write as _, path::Path};
 
 use anyhow::{Context as _, Result};
-use logtool_core::{Severity, check};
+use logtool_core::{Findings, Severity, check};
 use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
     args::{CheckArgs, FindingLevel, GlobalArgs},
     commands::check::report::Report,
-    complaint, opened,
+    complaint,
+    opened::{self, Opened},
     outcome::Outcome,
     paint, progress, terminal,
 };
@@ -38,13 +39,19 @@ pub(super) fn run(args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(worst)
 }
 
-fn one(file: &Path, args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
+/// Opens the log at `file`, and looks for everything that is wrong with it.
+pub(super) fn examine(file: &Path, global: &GlobalArgs) -> Result<(Opened, Findings)> {
     let opened = opened::look_with(file, global, Some(&LidarOptions::default()))?;
     let log = &*opened.log;
     let bar = progress::bar(&opened.input.name, log.manifest().bytes, global);
     let findings = check(log, &|bytes| bar.inc(bytes));
     bar.finish_and_clear();
     let findings = findings.with_context(|| opened.input.name.clone())?;
+    Ok((opened, findings))
+}
+
+fn one(file: &Path, args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let (opened, findings) = examine(file, global)?;
     let report = Report::new(&opened, &findings);
     let least = match args.level {
         FindingLevel::Note => Severity::Note,

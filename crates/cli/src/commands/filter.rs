@@ -47,6 +47,7 @@ pub(super) fn run(args: &FilterArgs, global: &GlobalArgs) -> Result<Outcome> {
         from: 0,
         selection,
         verify: false,
+        drops_doubtful: false,
         progress: &|bytes| bar.inc(bytes),
     };
     let (held, from) = (std::mem::take(&mut wanted.held), wanted.selection.time.start);

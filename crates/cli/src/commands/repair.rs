@@ -1,6 +1,7 @@
 //! `logtool repair`: what can be read of a damaged log, in a sound one.
 
 mod loss;
+mod remaining;
 mod undecodable;
 
 use std::{io::Write as _, time::Instant};
@@ -10,7 +11,7 @@ use logtool_core::{CopyJob, Extract, Selection, TopicSet, copy};
 
 use crate::{
     args::{GlobalArgs, RepairArgs},
-    commands::repair::{loss::Loss, undecodable::Undecodable},
+    commands::repair::{loss::Loss, remaining::Remaining, undecodable::Undecodable},
     complaint,
     findings::Findings,
     human::counted,
@@ -43,6 +44,7 @@ pub(super) fn run(args: &RepairArgs, global: &GlobalArgs) -> Result<Outcome> {
         from: 0,
         selection,
         verify: true,
+        drops_doubtful: args.drop_doubtful,
         progress: &|bytes| bar.inc(bytes),
     };
     provenance::tell_of(&mut options, format, [&opened.input], global)?;
@@ -77,14 +79,20 @@ pub(super) fn run(args: &RepairArgs, global: &GlobalArgs) -> Result<Outcome> {
         made.remarks.push("nothing was lost".to_owned());
     }
     made.tell(name, opened.input.source.len(), global);
+    let remaining = Remaining::new(&args.out, global)?;
     if args.json {
-        let report = loss.report(&opened, &args.out, &copied, undecodable.records);
-        let mut out = terminal::stdout();
-        serde_json::to_writer_pretty(&mut out, &report)?;
-        writeln!(out)?;
-        out.flush()?;
+        remaining.with_json(|findings| -> Result<()> {
+            let undecodable = undecodable.records;
+            let report =
+                loss.report(&opened, &args.out, &copied, undecodable, findings);
+            let mut out = terminal::stdout();
+            serde_json::to_writer_pretty(&mut out, &report)?;
+            writeln!(out)?;
+            Ok(out.flush()?)
+        })?;
     } else if !global.quiet {
         loss.tell(&opened);
+        remaining.print()?;
     }
     Ok(outcome)
 }

@@ -197,3 +197,52 @@ fn twenty_thousand_channels_without_a_summary_are_read() {
     let check = folder.run(&["check", &log]);
     assert!(check.stdout.contains("20,000"), "{check:?}");
 }
+
+#[test]
+fn messages_before_the_damage_of_an_lz4_block_are_read() {
+    let Some(file) = sample("cases/mcap/lz4_sector_zeroed.mcap") else { return };
+    let folder = Folder::new();
+    let read = folder.run(&["cat", &file]).ended(3, &["damaged"]);
+    // As many as Python's `mcap` finds before the damage that equal the originals.
+    assert!(read.stdout.lines().count() >= 5_653, "{}", read.stdout.lines().count());
+    folder.run(&["repair", &file, "-o", "new.mcap"]).ended(3, &["doubtful"]);
+    let again = folder.run(&["cat", "new.mcap"]).ended(0, &[]);
+    assert_eq!(again.stdout.lines().count(), read.stdout.lines().count());
+}
+
+#[test]
+fn doubtful_messages_are_listed_or_left_out() {
+    let Some(file) = sample("cases/mcap/m15_ZSTD_corrupt.mcap") else { return };
+    let folder = Folder::new();
+    let all =
+        folder.run(&["cat", &file]).ended(3, &["doubtful"]).stdout.lines().count();
+    folder
+        .run(&["repair", &file, "-o", "listed.mcap"])
+        .ended(3, &["listed in metadata records called logtool.doubtful"]);
+    let listed = std::fs::read(folder.path().join("listed.mcap")).unwrap();
+    let has = |text: &[u8]| listed.windows(text.len()).any(|window| window == text);
+    assert!(has(b"logtool.doubtful") && has(b" messages, log_time "));
+    // Some of the falsified messages cannot be decoded.
+    let kept = folder.run(&["cat", "listed.mcap"]);
+    assert_eq!(kept.stdout.lines().count(), all);
+    folder
+        .run(&["repair", &file, "-o", "sound.mcap", "--drop-doubtful"])
+        .ended(3, &["left out: a checksum is wrong"]);
+    let sound = folder.run(&["cat", "sound.mcap"]).ended(0, &[]);
+    assert!(sound.stdout.lines().count() < all);
+    let sound = std::fs::read(folder.path().join("sound.mcap")).unwrap();
+    assert!(!sound.windows(16).any(|window| window == b"logtool.doubtful"));
+}
+
+#[test]
+fn a_repaired_file_has_no_reused_schema_id() {
+    let Some(file) = sample("cases/mcap/repair_keeps_reused_schema_id.mcap") else {
+        return;
+    };
+    let folder = Folder::new();
+    folder.run(&["repair", &file, "-o", "new.mcap"]);
+    let check = folder.run(&["check", "new.mcap"]).ended(0, &[]);
+    // That its messages are in no order of time is as it was.
+    let lines: Vec<&str> = check.stdout.lines().skip(1).collect();
+    assert!(lines.iter().all(|line| line.contains("time.mixed")), "{lines:?}");
+}

@@ -34,14 +34,15 @@ fn json_floats_are_rounded_correctly() {
 }
 
 #[test]
-fn json_floats_are_exact_in_parquet() {
+fn json_floats_are_exact_in_tables() {
     let Some(file) = sample("cases/mcap/m_json_double.mcap") else { return };
     let folder = Folder::new();
-    folder.run(&["convert", &file, "--to", "parquet", "-o", "tables"]).ended(0, &[]);
-    let table = std::fs::read(folder.path().join("tables/x.parquet")).unwrap();
-    for value in [-1.0993429982852039_f64, -29.650000000000006] {
-        let bytes = value.to_le_bytes();
-        assert!(table.windows(8).any(|window| window == bytes), "{value}");
+    folder.run(&["convert", &file, "--to", "csv", "-o", "tables"]).ended(0, &[]);
+    let names = folder.list("tables");
+    let name = names.iter().find(|name| name.ends_with(".csv")).unwrap();
+    let table = folder.read(&format!("tables/{name}"));
+    for value in ["-1.0993429982852039", "-29.650000000000006"] {
+        assert!(table.contains(value), "{table}");
     }
 }
 

@@ -1,1 +1,19 @@
-//! The cases of velodyne logs.
+//! The cases of lidars.
+
+use crate::{program::Folder, samples::sample};
+
+#[test]
+fn equal_packets_that_become_neighbours_are_kept() {
+    let name = "cases/velodyne/repair_loses_equal_packet.pcap.gz";
+    let Some(file) = sample(name) else { return };
+    let folder = Folder::new();
+    let packets = |file: &str| {
+        let info = folder.run(&["info", "--json", file]).json_lines();
+        let topics = info[0]["topics"].as_array().unwrap().clone();
+        let of_packets = topics.iter().filter(|topic| topic["origin"] != "derived");
+        of_packets.map(|topic| topic["records"].as_u64().unwrap()).sum::<u64>()
+    };
+    assert_eq!(packets(&file), 268);
+    folder.run(&["repair", &file, "-o", "new.pcap"]);
+    assert_eq!(packets("new.pcap"), 268);
+}

@@ -25,7 +25,14 @@ fn times(start: i64, end: i64) -> TimeRange {
 }
 
 fn job(log: &Sample, selection: Selection, verify: bool) -> CopyJob<'_> {
-    CopyJob { log, from: 0, selection, verify, progress: NOTHING }
+    CopyJob {
+        log,
+        from: 0,
+        selection,
+        verify,
+        drops_doubtful: false,
+        progress: NOTHING,
+    }
 }
 
 fn three_parts() -> Sample {

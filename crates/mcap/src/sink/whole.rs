@@ -15,7 +15,7 @@ use crate::{
     contents::{self, Met},
     notes::Notes,
     sink::asked::named,
-    wire::{self, Chunk, HEAD_LEN, op, timestamp},
+    wire::{self, Channel, Chunk, HEAD_LEN, Schema, op, timestamp},
     write::{Copied, Told},
 };
 
@@ -27,6 +27,8 @@ pub(super) struct Whole {
     /// The topics of the channels that have the same numbers in the new file; nothing for
     /// a number that is another channel's there.
     kept: BTreeMap<u16, Option<TopicId>>,
+    /// The schemas and channels that have the same numbers in the new file.
+    declared: BTreeMap<(u8, u16), u32>,
     selection: Selection,
     /// Where chunks lie.
     chunks: Vec<Range<u64>>,
@@ -58,6 +60,7 @@ impl Whole {
         Ok(Some(Self {
             numbers: channels.zip(notes.schemas.iter().copied()).collect(),
             kept: BTreeMap::new(),
+            declared: BTreeMap::new(),
             selection: selection.clone(),
             chunks: tiles.map(|(part, _)| part.bytes.clone()).collect(),
             compression: options.compression.as_deref().map(named).transpose()?,
@@ -76,6 +79,12 @@ impl Whole {
             let kept = self.kept.entry(channel).or_insert(topic);
             *kept = kept.filter(|kept| topic == Some(*kept));
         }
+    }
+
+    /// Records `declarations` that are made in the new file too. Chunks that contradict one
+    /// of them are not copied.
+    pub(super) fn declare(&mut self, declarations: Vec<Declaration>) {
+        self.declared.extend(declarations.iter().map(|one| (one.key, one.sum)));
     }
 
     /// The chunk that `part` of `source` is, if it can be copied.
@@ -129,7 +138,12 @@ impl Whole {
                 }
                 None => is_sound = false,
             },
-            Met::Record(op::SCHEMA | op::CHANNEL, ..) => {}
+            Met::Record(op @ (op::SCHEMA | op::CHANNEL), content, _) => {
+                // A number that is used again would stand for something else.
+                is_sound &= Declaration::parse(op, content).is_some_and(|told| {
+                    self.declared.get(&told.key).is_none_or(|sum| *sum == told.sum)
+                });
+            }
             Met::Record(..) | Met::Gap(_) => is_sound = false,
         });
         (is_sound && !index.is_empty()).then_some(index)
@@ -144,6 +158,41 @@ impl Whole {
                     .iter()
                     .all(|(time, _)| self.selection.time.contains(timestamp(*time)))
         })
+    }
+}
+
+/// A schema or a channel, as little of it as is needed to see whether another contradicts it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Declaration {
+    /// Its opcode and its number.
+    key: (u8, u16),
+    /// The checksum of all that it says.
+    sum: u32,
+}
+
+impl Declaration {
+    pub(super) fn of_schema(schema: &Schema) -> Self {
+        let Schema { id, name, encoding, data } = schema;
+        let mut hasher = crc32fast::Hasher::new();
+        for part in [name.as_bytes(), encoding.as_bytes(), data] {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        Self { key: (op::SCHEMA, *id), sum: hasher.finalize() }
+    }
+
+    pub(super) fn of_channel(channel: &Channel) -> Self {
+        // The order of the metadata in the file means nothing, and is not in here.
+        let sum = crc32fast::hash(format!("{channel:?}").as_bytes());
+        Self { key: (op::CHANNEL, channel.id), sum }
+    }
+
+    /// Returns what the record of the kind `op` declares.
+    fn parse(op: u8, content: &[u8]) -> Option<Self> {
+        match op {
+            op::SCHEMA => Schema::parse(content).map(|schema| Self::of_schema(&schema)),
+            _ => Channel::parse(content).map(|channel| Self::of_channel(&channel)),
+        }
     }
 }
 

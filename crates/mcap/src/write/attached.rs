@@ -22,7 +22,7 @@ pub(super) struct Attached {
 
 impl<W: Output> Writer<W> {
     /// Copies the record of a file that is attached, which lies at `place` of `source`, and
-    /// was attached at a time of a clock that is moved by `shift`.
+    /// was attached at a time of a clock that is moved by `shift`. Returns its name.
     ///
     /// # Errors
     /// `Malformed` if there is none; `Io` if reading or writing fails.
@@ -31,7 +31,8 @@ impl<W: Output> Writer<W> {
         source: &dyn Source,
         place: Range<u64>,
         shift: Shift,
-    ) -> Result<()> {
+        sum: Sum,
+    ) -> Result<String> {
         let odd = || {
             let what = "a file that is attached cannot be read";
             Error::new(ErrorKind::Malformed, what).at(place.start)
@@ -46,18 +47,17 @@ impl<W: Output> Writer<W> {
         let (at, len) = (self.place.at(), place.end - place.start);
         let was = about.log_time;
         about.log_time = moved(was, shift);
-        if about.log_time == was {
+        if about.log_time == was && sum == Sum::Kept {
             self.place.put_from(source, place)?;
         } else {
             let time_at = place.start + HEAD_LEN as u64;
             let after = time_at + TIME_LEN;
-            let sum_at = wire::attachment_crc(content)
-                .and_then(|crc_at| time_at.checked_add(crc_at))
-                .filter(|sum_at| sum_at.saturating_add(SUM_LEN) <= place.end)
-                .ok_or_else(odd)?;
-            let sum = source.read_at(sum_at..sum_at + SUM_LEN);
-            let sum = sum.ok().and_then(|sum| sum.as_ref().try_into().ok());
-            let sum = u32::from_le_bytes(sum.ok_or_else(odd)?);
+            let (sum_at, stored) =
+                stored_sum(source, &place, content).ok_or_else(odd)?;
+            let sum = match sum {
+                Sum::Kept => stored,
+                Sum::Dropped => 0,
+            };
             let change = Change { was, is: about.log_time, rest: sum_at - after };
             self.place.put_from(source, place.start..time_at)?;
             self.place.put(&about.log_time.to_le_bytes())?;
@@ -66,9 +66,60 @@ impl<W: Output> Writer<W> {
             // Fields that a later specification adds are not part of the checksum.
             self.place.put_from(source, sum_at + SUM_LEN..place.end)?;
         }
+        let name = about.name.clone();
         self.attached.push(Attached { at, len, about });
-        Ok(())
+        Ok(name)
     }
+}
+
+/// What becomes of the checksum of an attachment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sum {
+    /// It is written as it is.
+    Kept,
+    /// It is wrong: the copy says that it has none.
+    Dropped,
+}
+
+/// Whether the attachment whose record lies at `place` of `source` has the checksum of its
+/// bytes, or none.
+///
+/// # Errors
+/// `Io` if reading fails.
+pub(crate) fn has_right_sum(source: &dyn Source, place: &Range<u64>) -> Result<bool> {
+    const PIECE_LEN: u64 = 1 << 20;
+    let read = |bytes: Range<u64>| {
+        let read = source.read_at(bytes);
+        read.map_err(|err| Error::new(ErrorKind::Io, "reading").from_source(err))
+    };
+    let head = read(place.start..place.end.min(place.start.saturating_add(MAX_HEAD)))?;
+    let content = head.get(HEAD_LEN..).unwrap_or_default();
+    let (end, stored) = match stored_sum(source, place, content) {
+        Some((end, stored)) if stored != 0 => (end, stored),
+        _ => return Ok(true),
+    };
+    let mut hasher = crc32fast::Hasher::new();
+    let mut at = place.start + HEAD_LEN as u64;
+    while at < end {
+        let next = end.min(at + PIECE_LEN);
+        hasher.update(&read(at..next)?);
+        at = next;
+    }
+    Ok(hasher.finalize() == stored)
+}
+
+/// Returns where the checksum is of the attachment whose record lies at `place` of `source`
+/// and begins with `content`, and the checksum.
+fn stored_sum(
+    source: &dyn Source,
+    place: &Range<u64>,
+    content: &[u8],
+) -> Option<(u64, u32)> {
+    let start = place.start + HEAD_LEN as u64;
+    let at = start.checked_add(wire::attachment_crc(content)?)?;
+    let end = at.checked_add(SUM_LEN).filter(|end| *end <= place.end)?;
+    let sum = source.read_at(at..end).ok()?;
+    Some((at, u32::from_le_bytes(sum.as_ref().try_into().ok()?)))
 }
 
 /// How long a time is, and a checksum.

@@ -3,8 +3,7 @@
 #![deny(clippy::indexing_slicing)]
 
 use bzip2::{Decompress, Status};
-
-use crate::chunk::{Output, Unpacked};
+use logtool_lz4::{Output, Unpacked};
 
 /// How much room is made at a time.
 const ROOM: usize = 256 << 10;
@@ -19,12 +18,12 @@ pub(super) const BLOCK: &[u8] = b"\x31\x41\x59\x26\x53\x59";
 /// Unpacks all streams of `packed`.
 pub(super) fn unpack(mut packed: &[u8], limit: usize, out: &mut Output) -> Unpacked {
     loop {
-        let start = out.used;
+        let start = out.len();
         let (how, used) = stream(packed, limit, out);
         if how == Unpacked::Broken {
             // Bytes are given out before their checksum is looked at: none of this
             // stream is sure.
-            out.used = start;
+            out.truncate(start);
         }
         packed = packed.get(used..).unwrap_or_default();
         if how != Unpacked::Whole || !packed.starts_with(b"BZh") {
@@ -42,24 +41,23 @@ fn stream(packed: &[u8], limit: usize, out: &mut Output) -> (Unpacked, usize) {
     loop {
         let before = (state.total_in(), state.total_out());
         let input = packed.get(before.0 as usize..end).unwrap_or_default();
-        if out.used == out.buffer.len() {
+        if out.room().is_empty() {
             out.make_room(ROOM);
         }
-        let room = out.buffer.get_mut(out.used..).unwrap_or_default();
-        let status = state.decompress(input, room);
-        out.used += (state.total_out() - before.1) as usize;
+        let status = state.decompress(input, out.room());
+        out.add((state.total_out() - before.1) as usize);
         let read = state.total_in() as usize;
-        if out.used > limit {
-            out.used = limit;
+        if out.len() > limit {
+            out.truncate(limit);
             return (Unpacked::OverLimit, read);
         }
         match status {
             Ok(Status::StreamEnd) => return (Unpacked::Whole, read),
             Ok(_) if before != (state.total_in(), state.total_out()) => {}
             Ok(_) if before_tail.is_none() => {
-                (before_tail, end) = (Some(out.used), packed.len());
+                (before_tail, end) = (Some(out.len()), packed.len());
             }
-            Ok(_) if before_tail.is_some_and(|used| used < out.used) => {
+            Ok(_) if before_tail.is_some_and(|len| len < out.len()) => {
                 return (Unpacked::Ended, read);
             }
             Ok(_) => return (Unpacked::Cut, read),

@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! bz2   one stream of level 9
-//! lz4   one frame: magic 04 22 4d 18 | flags 64 | block size 60 | header checksum |
+//! lz4   one frame: magic 04 22 4d 18 | flags 64 | block size 40 | header checksum |
 //!       blocks | 0 u32 | content checksum u32
 //! ```
 //! ROS's own reader of LZ4 frames, roslz4, takes no others: independent blocks (its
-//! writer makes them of 1 MiB), a content checksum, no content size, no checksums of
+//! writer makes them of 1 MiB, its reader takes all lengths), a content checksum, no content size, no checksums of
 //! blocks, no dictionary.
 
 use std::io::Write as _;
@@ -20,9 +20,10 @@ use crate::chunk::Compression;
 const LZ4_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 /// Version 1, independent blocks, a content checksum.
 const LZ4_FLAGS: u8 = 0x64;
-/// Of which the length of blocks is set here: 6 is 1 MiB.
-const LZ4_SIZES: u8 = 0x60;
-const LZ4_BLOCK: usize = 1 << 20;
+/// Of which the length of blocks is set here: 4 is 64 KiB, the shortest. Of a damaged block,
+/// most readers lose all.
+const LZ4_SIZES: u8 = 0x40;
+const LZ4_BLOCK: usize = 64 << 10;
 /// Said of a block that is as it was.
 const LZ4_UNPACKED: u32 = 1 << 31;
 
@@ -107,22 +108,22 @@ mod tests {
     #[test]
     fn a_frame_has_the_profile_that_roslz4_takes() {
         // The header and its checksum as Python's lz4.frame 4.4.5 writes them for
-        // block_size=6, block_linked=False, content_checksum=True, store_size=False;
+        // block_size=4, block_linked=False, content_checksum=True, store_size=False;
         // the content checksum, of "abcd" 40 times, is from there too.
         let frame = lz4(&b"abcd".repeat(40), Vec::new());
-        assert_eq!(frame[..7], [0x04, 0x22, 0x4d, 0x18, 0x64, 0x60, 0x85]);
+        assert_eq!(frame[..7], [0x04, 0x22, 0x4d, 0x18, 0x64, 0x40, 0xa7]);
         assert_eq!(frame[frame.len() - 8..], [0, 0, 0, 0, 0x07, 0x56, 0xcc, 0x43]);
         assert!(Compression::Lz4.is_of_ros(&frame));
     }
 
     #[test]
-    fn what_cannot_be_packed_is_kept_as_it_is_in_blocks_of_1_mib() {
-        let bytes = noise((1 << 20) + 5);
+    fn what_cannot_be_packed_is_kept_as_it_is_in_blocks_of_64_kib() {
+        let bytes = noise((64 << 10) + 5);
         let frame = lz4(&bytes, Vec::new());
-        assert_eq!(frame[7..11], 0x8010_0000_u32.to_le_bytes());
-        assert_eq!(frame[11..11 + (1 << 20)], bytes[..1 << 20]);
-        assert_eq!(frame[11 + (1 << 20)..][..4], 0x8000_0005_u32.to_le_bytes());
-        assert_eq!(frame.len(), 7 + 4 + (1 << 20) + 4 + 5 + 4 + 4);
+        assert_eq!(frame[7..11], 0x8001_0000_u32.to_le_bytes());
+        assert_eq!(frame[11..11 + (64 << 10)], bytes[..64 << 10]);
+        assert_eq!(frame[11 + (64 << 10)..][..4], 0x8000_0005_u32.to_le_bytes());
+        assert_eq!(frame.len(), 7 + 4 + (64 << 10) + 4 + 5 + 4 + 4);
     }
 
     #[test]

@@ -49,7 +49,7 @@ fn cut(log: &RosbagLog, selection: &Selection, verify: bool) -> (RosbagLog, Copi
     let options = WriteOptions::default();
     let mut sink = FORMAT.writer(Box::new(&mut out), &[extract], &options).unwrap();
     let (from, selection, progress) = (0, selection.clone(), &|_| {});
-    let job = CopyJob { log, from, selection, verify, progress };
+    let job = CopyJob { log, from, selection, verify, drops_doubtful: false, progress };
     let copied = copy(&job, None, &mut *sink).unwrap();
     sink.finish().unwrap();
     (open(out.into_inner().into(), Survey::Full).unwrap(), copied)

@@ -37,12 +37,12 @@ pub(super) fn len(address: IpAddr, payload: &[u8]) -> usize {
 }
 
 /// Adds to `out` the frame of the datagram `payload` that the device of `mac` and `address`
-/// sends from and to `port`; its payload is no longer than [`MAX_PAYLOAD`].
+/// sends from and to `port`; its payload is no longer than [`MAX_PAYLOAD`]. The
+/// `identification` distinguishes it from an equal datagram.
 pub(super) fn put(
     out: &mut Vec<u8>,
-    mac: Mac,
-    address: IpAddr,
-    port: u16,
+    (mac, address, port): (Mac, IpAddr, u16),
+    identification: u16,
     payload: &[u8],
 ) {
     let udp_len = (8 + payload.len()) as u16;
@@ -51,7 +51,7 @@ pub(super) fn put(
             let addresses = [address.octets(), Ipv4Addr::BROADCAST.octets()];
             let addresses = addresses.as_flattened();
             put_link(out, mac, BROADCAST_MAC, 0x0800);
-            out.extend(v4(udp_len, addresses));
+            out.extend(v4(udp_len, identification, addresses));
             out.extend(addresses);
             put_datagram(out, addresses, port, udp_len, payload);
         }
@@ -60,7 +60,8 @@ pub(super) fn put(
             let addresses = addresses.as_flattened();
             put_link(out, mac, ALL_HOSTS_MAC, 0x86dd);
             let [high, low] = udp_len.to_be_bytes();
-            out.extend([0x60, 0, 0, 0, high, low, UDP, HOPS]);
+            let [label_high, label_low] = identification.to_be_bytes();
+            out.extend([0x60, 0, label_high, label_low, high, low, UDP, HOPS]);
             out.extend(addresses);
             put_datagram(out, addresses, port, udp_len, payload);
         }
@@ -74,10 +75,10 @@ fn put_link(out: &mut Vec<u8>, from: Mac, to: Mac, kind: u16) {
 }
 
 /// The header of a packet of a datagram, without the addresses at its end. Packets that are
-/// not to be cut need no numbers of their own (RFC 6864, 4.1).
-fn v4(udp_len: u16, addresses: &[u8]) -> [u8; 12] {
+/// not to be cut may have any identification (RFC 6864, 4.1).
+fn v4(udp_len: u16, identification: u16, addresses: &[u8]) -> [u8; 12] {
     const DO_NOT_CUT: u16 = 0x4000;
-    let words = [0x4500, 20 + udp_len, 0, DO_NOT_CUT];
+    let words = [0x4500, 20 + udp_len, identification, DO_NOT_CUT];
     let hops = u16::from_be_bytes([HOPS, UDP]);
     let [a, b, c, d] = words;
     let header = |sum: u16| [a, b, c, d, hops, sum].map(u16::to_be_bytes);
@@ -149,7 +150,7 @@ mod tests {
         let v6 = IpAddr::V6(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0xc9));
         for (address, ip) in [(DELIVERED, 14), (v6, 14)] {
             let mut frame = Vec::new();
-            put(&mut frame, OWN_MAC, address, 2368, b"odd");
+            put(&mut frame, (OWN_MAC, address, 2368), 0, b"odd");
             assert_eq!(frame.len(), len(address, b"odd"));
             let Packet::Udp { source, destination, bytes } = ip::packet(&frame, ip)
             else {

@@ -85,6 +85,21 @@ pub(crate) fn promised(
     Some(([word(udp, 0)?, word(udp, 2)?], len, udp.get(UDP_HEADER..)?))
 }
 
+/// Returns the number that the IP packet at `at` of `frame` has: the identification of IPv4,
+/// or the flow label of IPv6.
+pub(crate) fn identification(frame: &[u8], at: usize) -> u32 {
+    let header = frame.get(at..).unwrap_or_default();
+    match header {
+        [0x40..=0x4f, _, _, _, high, low, ..] => {
+            u16::from_be_bytes([*high, *low]).into()
+        }
+        [0x60..=0x6f, top, high, low, ..] => {
+            u32::from_be_bytes([0, *top & 15, *high, *low])
+        }
+        _ => 0,
+    }
+}
+
 fn v4(frame: &[u8], at: usize) -> Packet {
     let head = frame.get(at..at + 20).and_then(<[u8]>::first_chunk::<20>);
     let Some(head) = head else { return Packet::Short };

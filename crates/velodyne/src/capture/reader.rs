@@ -46,6 +46,8 @@ pub(crate) enum Found {
 pub(crate) struct LidarPacket {
     pub(crate) sender: Sender,
     pub(crate) time: Timestamp,
+    /// The number of its IP packet.
+    pub(crate) identification: u32,
     pub(crate) bytes: PacketBytes,
 }
 
@@ -88,6 +90,11 @@ pub(crate) enum Foreign {
 }
 
 impl LidarPacket {
+    /// Returns the [`sum`](twice::sum) by which it is recognised; it was found in `item`.
+    pub(crate) fn sum(&self, item: &[u8]) -> u64 {
+        twice::sum(self.payload(item), self.identification)
+    }
+
     /// Its bytes; it was found in `item`.
     pub(crate) fn payload<'b>(&'b self, item: &'b [u8]) -> &'b [u8] {
         match &self.bytes {
@@ -116,7 +123,7 @@ impl Reader {
     pub(crate) fn read(&mut self, at: u64, bytes: &[u8]) -> Found {
         match self.see(at, bytes) {
             Found::Packet(packet) if self.container != Container::Bare => {
-                let sum = twice::sum(packet.payload(bytes));
+                let sum = packet.sum(bytes);
                 self.once(packet, sum)
             }
             Found::Declaration(declaration) => {
@@ -158,6 +165,7 @@ impl Reader {
         Found::Packet(LidarPacket {
             sender,
             time,
+            identification: 0,
             bytes: PacketBytes::In(0..bytes.len()),
         })
     }
@@ -188,8 +196,14 @@ impl Reader {
                     Ok((sender, payload)) => {
                         let start = frame.bytes.start;
                         let place = start + payload.start..start + payload.end;
+                        let identification = ip::identification(bytes, ip);
                         let (time, bytes) = (frame.time, PacketBytes::In(place));
-                        Found::Packet(LidarPacket { sender, time, bytes })
+                        Found::Packet(LidarPacket {
+                            sender,
+                            time,
+                            identification,
+                            bytes,
+                        })
                     }
                     Err(why) => no_packet(why),
                 }
@@ -201,10 +215,10 @@ impl Reader {
                 let Some(whole) = self.pieces.take(place, origin, &piece, part) else {
                     return Found::Piece;
                 };
-                let PieceOf { source, destination, .. } = piece.of;
+                let PieceOf { source, destination, id } = piece.of;
                 let is_wrong =
                     self.has_wrong_checksum(&whole.bytes, [source, destination]);
-                let found = joined(&whole.bytes, frame, device(source), is_wrong);
+                let found = joined(&whole.bytes, frame, (device(source), id), is_wrong);
                 if matches!(found, Found::Lost(_)) {
                     self.pieces.lose_whole(whole.frames);
                 }
@@ -271,7 +285,12 @@ fn unseen(frame: &Frame) -> Found {
 }
 
 /// What the datagram `udp` is that came in pieces, with `frame` the last.
-fn joined(udp: &[u8], frame: &Frame, source: Device, is_wrong: bool) -> Found {
+fn joined(
+    udp: &[u8],
+    frame: &Frame,
+    (source, identification): (Device, u32),
+    is_wrong: bool,
+) -> Found {
     let Some(datagram) = ip::datagram(udp, 0..udp.len()) else {
         return cut(frame, udp, 0..udp.len());
     };
@@ -279,7 +298,7 @@ fn joined(udp: &[u8], frame: &Frame, source: Device, is_wrong: bool) -> Found {
         Ok((sender, payload)) => {
             let joined = udp.get(payload).unwrap_or_default().to_vec();
             let (time, bytes) = (frame.time, PacketBytes::Joined(joined));
-            Found::Packet(LidarPacket { sender, time, bytes })
+            Found::Packet(LidarPacket { sender, time, identification, bytes })
         }
         Err(why) => no_packet(why),
     }

@@ -48,6 +48,8 @@ pub(crate) struct PcapSink<W> {
     unpacked: u64,
     /// Messages of packets that are not marked valid.
     invalid: u64,
+    /// The identification of the last packet that is not of a capture.
+    next: u16,
 }
 
 /// The messages of ROS of which packets are made.
@@ -103,11 +105,17 @@ impl<W: Output> PcapSink<W> {
         let mut piece = vec![0x4d, 0x3c, 0xb2, 0xa1];
         piece.extend([2_u16, 4].map(u16::to_le_bytes).concat());
         piece.extend([0, 0, LONGEST, 1].map(u32::to_le_bytes).concat());
-        Ok(Self { out, extracts, piece, remarks, unpacked: 0, invalid: 0 })
+        Ok(Self { out, extracts, piece, remarks, unpacked: 0, invalid: 0, next: 0 })
     }
 
-    fn packet(&mut self, sender: Sender, nanos: i64, payload: &[u8]) -> Result<()> {
-        put(&mut self.piece, sender, nanos, payload)?;
+    fn packet(
+        &mut self,
+        sender: Sender,
+        nanos: i64,
+        identification: u16,
+        payload: &[u8],
+    ) -> Result<()> {
+        put(&mut self.piece, sender, nanos, identification, payload)?;
         if self.piece.len() >= PIECE {
             self.out.give(&mut self.piece)?;
         }
@@ -118,8 +126,9 @@ impl<W: Output> PcapSink<W> {
 /// Adds the frame of a packet to `piece`.
 fn put(
     piece: &mut Vec<u8>,
-    (mac, address, port): Sender,
+    sender: Sender,
     nanos: i64,
+    identification: u16,
     payload: &[u8],
 ) -> Result<()> {
     let seconds = u32::try_from(nanos.div_euclid(1_000_000_000)).map_err(|_| {
@@ -129,10 +138,16 @@ fn put(
         return Err(unsupported("no datagram is that long"));
     }
     let fraction = nanos.rem_euclid(1_000_000_000) as u32;
-    let len = frame::len(address, payload) as u32;
+    let len = frame::len(sender.1, payload) as u32;
     piece.extend([seconds, fraction, len, len].map(u32::to_le_bytes).as_flattened());
-    frame::put(piece, mac, address, port, payload);
+    frame::put(piece, sender, identification, payload);
     Ok(())
+}
+
+/// Returns the identification of a packet of a capture: from where it lies there, so that
+/// packets near each other have different ones whichever thread encodes them.
+fn own_identification(record: &Record<'_>) -> u16 {
+    record.offset as u16
 }
 
 impl Senders {
@@ -152,7 +167,8 @@ impl Encoder for Captures {
     ) -> Result<()> {
         let senders = self.0.get(from).ok_or_else(|| no_topic(record.topic))?;
         let sender = senders.of(record.topic)?;
-        put(bytes, sender, record.time.as_nanos(), record.payload)
+        let nanos = record.time.as_nanos();
+        put(bytes, sender, nanos, own_identification(&record), record.payload)
     }
 }
 
@@ -161,12 +177,16 @@ impl<W: Output> RecordSink for PcapSink<W> {
         match self.extracts.get(from) {
             Some(From::Capture(senders)) => {
                 let sender = senders.of(record.topic)?;
-                self.packet(sender, record.time.as_nanos(), record.payload)
+                let (nanos, own) =
+                    (record.time.as_nanos(), own_identification(&record));
+                self.packet(sender, nanos, own, record.payload)
             }
             Some(From::Packets(senders)) => {
                 match senders.get(record.topic.index()).copied().flatten() {
                     Some(sender) => {
-                        self.packet(sender, record.time.as_nanos(), record.payload)
+                        self.next = self.next.wrapping_add(1);
+                        let nanos = record.time.as_nanos();
+                        self.packet(sender, nanos, self.next, record.payload)
                     }
                     // `leaves_out` has told so, or these are the messages of the packets.
                     None => Ok(()),
@@ -184,8 +204,9 @@ impl<W: Output> RecordSink for PcapSink<W> {
                 let (packets, to_unix) = (packets.packets(record), *to_unix);
                 for packet in packets {
                     let nanos = packet.time.as_nanos().saturating_add(to_unix);
+                    self.next = self.next.wrapping_add(1);
                     let sender = (OWN_MAC, DELIVERED, DATA_PORT);
-                    self.packet(sender, nanos, packet.payload)?;
+                    self.packet(sender, nanos, self.next, packet.payload)?;
                     self.unpacked += 1;
                 }
                 Ok(())

@@ -1,7 +1,8 @@
 //! Packets that came twice, as they do behind the mirror port of a switch.
 //!
 //! No lidar sends the same bytes again within a millisecond: each packet tells its time,
-//! in microseconds, and where the rotor was.
+//! in microseconds, and where the rotor was. Packets that we write have different
+//! identifications, so that none of them is taken for another.
 
 use std::ops::RangeInclusive;
 
@@ -25,9 +26,10 @@ pub(crate) fn is_soon(before: Timestamp, time: Timestamp) -> bool {
     DELAY.contains(&time.as_nanos().saturating_sub(before.as_nanos()))
 }
 
-/// What a packet is known by that comes again.
-pub(crate) fn sum(payload: &[u8]) -> u64 {
-    XxHash3_64::oneshot(payload)
+/// Returns the sum by which a packet is recognised that comes again: of its payload, and of
+/// the identification of the IP packet, which a mirror port copies too.
+pub(crate) fn sum(payload: &[u8], identification: u32) -> u64 {
+    XxHash3_64::oneshot_with_seed(identification.into(), payload)
 }
 
 /// What is remembered of the last packets of each sender.
@@ -100,7 +102,7 @@ mod tests {
         let other = Sender { port: 2369, ..sender };
         let mut latest = Latest::default();
         let mut has = |sender: &Sender, micros: i64, payload: &[u8]| {
-            latest.has(sender, Timestamp::from_nanos(micros * 1_000), sum(payload))
+            latest.has(sender, Timestamp::from_nanos(micros * 1_000), sum(payload, 0))
         };
         assert!(!has(&sender, 0, b"first"));
         assert!(!has(&other, 1, b"first"));

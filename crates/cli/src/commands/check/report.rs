@@ -22,7 +22,7 @@ pub(super) static UNPACKING: Code = Code {
 };
 
 /// The findings of one log.
-pub(super) struct Report<'o> {
+pub(in crate::commands) struct Report<'o> {
     opened: &'o Opened,
     /// The worst first.
     findings: Vec<Finding>,
@@ -30,7 +30,7 @@ pub(super) struct Report<'o> {
 }
 
 impl<'o> Report<'o> {
-    pub(super) fn new(opened: &'o Opened, findings: &Findings) -> Self {
+    pub(in crate::commands) fn new(opened: &'o Opened, findings: &Findings) -> Self {
         let loss = opened.input.loss.iter();
         let loss = loss.map(|loss| Finding::new(&UNPACKING, loss.text.clone()));
         let mut findings: Vec<Finding> = loss.chain(findings.iter().cloned()).collect();
@@ -53,24 +53,7 @@ impl<'o> Report<'o> {
     ) -> io::Result<()> {
         let name = plain(&self.opened.input.name);
         writeln!(out, "{}: {}", paint.bold(&name), self.summary())?;
-        for finding in self.findings.iter().filter(|f| f.code.severity >= least) {
-            let severity = format!("{:7}", finding.code.severity);
-            let severity = match finding.code.severity {
-                Severity::Error => paint.red(&severity),
-                Severity::Warning => paint.yellow(&severity),
-                Severity::Note => paint.dim(&severity),
-            };
-            let topic = self.label(finding).map(|label| format!("{label}: "));
-            writeln!(
-                out,
-                "  {severity} {:24} {}{}{}",
-                finding.code.name,
-                plain(&topic.unwrap_or_default()),
-                plain(&finding.text),
-                self.place(finding)
-            )?;
-        }
-        Ok(())
+        self.lines(out, least, paint)
     }
 
     fn summary(&self) -> String {
@@ -117,7 +100,6 @@ impl<'o> Report<'o> {
 
     /// Writes one JSON object, of the findings that are as bad as `least`.
     pub(super) fn json(&self, out: &mut dyn Write, least: Severity) -> io::Result<()> {
-        let findings = self.findings.iter().filter(|f| f.code.severity >= least);
         let count = |severity| {
             self.findings.iter().filter(|f| f.code.severity == severity).count()
         };
@@ -127,10 +109,46 @@ impl<'o> Report<'o> {
             errors: count(Severity::Error),
             warnings: count(Severity::Warning),
             notes: count(Severity::Note),
-            findings: findings.map(|finding| self.finding(finding)).collect(),
+            findings: self.json_findings(least),
         };
         serde_json::to_writer(&mut *out, &report).map_err(io::Error::from)?;
         writeln!(out)
+    }
+
+    /// Writes a line for each finding that is as bad as `least`.
+    pub(in crate::commands) fn lines(
+        &self,
+        out: &mut dyn Write,
+        least: Severity,
+        paint: Paint,
+    ) -> io::Result<()> {
+        for finding in self.findings.iter().filter(|f| f.code.severity >= least) {
+            let severity = format!("{:7}", finding.code.severity);
+            let severity = match finding.code.severity {
+                Severity::Error => paint.red(&severity),
+                Severity::Warning => paint.yellow(&severity),
+                Severity::Note => paint.dim(&severity),
+            };
+            let topic = self.label(finding).map(|label| format!("{label}: "));
+            writeln!(
+                out,
+                "  {severity} {:24} {}{}{}",
+                finding.code.name,
+                plain(&topic.unwrap_or_default()),
+                plain(&finding.text),
+                self.place(finding)
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Returns the findings that are as bad as `least`, for JSON.
+    pub(in crate::commands) fn json_findings(
+        &self,
+        least: Severity,
+    ) -> Vec<JsonFinding<'_>> {
+        let findings = self.findings.iter().filter(|f| f.code.severity >= least);
+        findings.map(|finding| self.finding(finding)).collect()
     }
 
     fn finding<'f>(&self, finding: &'f Finding) -> JsonFinding<'f> {
@@ -161,7 +179,7 @@ struct JsonReport<'r> {
 }
 
 #[derive(Serialize)]
-struct JsonFinding<'r> {
+pub(in crate::commands) struct JsonFinding<'r> {
     code: &'r str,
     level: &'r str,
     topic: Option<String>,

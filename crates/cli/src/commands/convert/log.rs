@@ -218,6 +218,7 @@ impl Ready {
             from: 0,
             selection: self.selection.clone(),
             verify: false,
+            drops_doubtful: false,
             progress,
         };
         let copied = copy(&job, None, sink)?;

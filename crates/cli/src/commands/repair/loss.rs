@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use crate::{
     args::TimeChoice,
     clock::{Seconds, ShownClock},
+    commands::check::report::JsonFinding,
     findings::Findings,
     human::{Span, counted},
     opened::Opened,
@@ -118,6 +119,7 @@ impl Loss {
         out: &'r Path,
         copied: &Copied,
         undecodable: u64,
+        remaining: Vec<JsonFinding<'r>>,
     ) -> RepairReport<'r> {
         let manifest = opened.log.manifest();
         let topic = |loss: &TopicLoss| TopicReport {
@@ -134,11 +136,13 @@ impl Loss {
             records: copied.records,
             records_in_unchanged_parts: copied.in_parts,
             undecodable_records: undecodable,
+            doubtful_records: copied.doubtful.iter().map(|one| one.records).sum(),
             lost: LossReport {
                 bytes: self.bytes,
                 topics: self.topics.iter().map(topic).collect(),
                 places: &self.places,
             },
+            remaining,
         }
     }
 }
@@ -157,7 +161,11 @@ pub(super) struct RepairReport<'r> {
     records_in_unchanged_parts: u64,
     /// Of these records, those that do not fit their schema.
     undecodable_records: u64,
+    /// Those with a wrong checksum, which are kept or left out.
+    doubtful_records: u64,
     lost: LossReport<'r>,
+    /// What `logtool check` finds in the new log, but for notes.
+    remaining: Vec<JsonFinding<'r>>,
 }
 
 #[derive(Serialize)]

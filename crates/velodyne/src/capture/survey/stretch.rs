@@ -10,7 +10,6 @@ use crate::capture::{
     pieces::Pieces,
     reader::{Found, Reader},
     search::Search,
-    twice,
 };
 
 /// How much behind a stretch is looked at: what begins in it is to end there.
@@ -37,7 +36,7 @@ pub(super) struct Seen {
     /// What it is, if it has not come before; nothing where that hangs on items before it,
     /// as of a piece of a datagram.
     pub(super) found: Option<Found>,
-    /// Of a packet, the [`sum`](twice::sum).
+    /// Of a packet, its [`sum`](crate::capture::twice::sum).
     pub(super) sum: u64,
 }
 
@@ -86,7 +85,7 @@ impl Stretch {
                 found => Some(found),
             };
             let sum = match &found {
-                Some(Found::Packet(packet)) => twice::sum(packet.payload(item)),
+                Some(Found::Packet(packet)) => packet.sum(item),
                 _ => 0,
             };
             seen.push(Seen { at, len, found, sum });

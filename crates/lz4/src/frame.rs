@@ -16,7 +16,25 @@ use logtool_core::Cut;
 use lz4_flex::block::{decompress_into, decompress_into_with_dict};
 use twox_hash::XxHash32;
 
-use crate::chunk::{Output, Unpacked};
+use crate::output::Output;
+
+/// How unpacking ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unpacked {
+    /// All is there.
+    Whole,
+    /// The packed bytes end too early. What is there can be trusted.
+    Cut,
+    /// The packed bytes end where all that is before it was unpacked: only the mark of
+    /// their end, or the checksum behind it, is missing.
+    Ended,
+    /// The packed bytes are broken. What is there was unpacked before that.
+    Broken,
+    /// All is there, and a checksum says that something in it is wrong.
+    Doubtful,
+    /// There is more than the limit.
+    OverLimit,
+}
 
 const MAGIC: u32 = 0x184d_2204;
 /// Frames with these magics, up to 15 more, hold what is not content.
@@ -27,7 +45,7 @@ const WINDOW: usize = 64 << 10;
 /// Unpacks all frames of `packed`, which are said to be `declared` bytes unpacked. Where
 /// they are known to be cut off (`is_cut`), the last block is unpacked as far as it goes;
 /// so is one that is broken.
-pub(super) fn unpack(
+pub fn unpack(
     packed: &[u8],
     declared: usize,
     limit: usize,
@@ -68,7 +86,7 @@ pub(super) fn unpack(
 }
 
 /// Whether `frame`, which follows a magic, begins a frame: its header has a checksum.
-pub(super) fn is_frame(frame: &[u8]) -> bool {
+pub fn is_frame(frame: &[u8]) -> bool {
     let Some(flags) = frame.first() else { return false };
     let len = 2 + usize::from(flags >> 3 & 1) * 8 + usize::from(flags & 1) * 4;
     let header = frame.split_at_checked(len);

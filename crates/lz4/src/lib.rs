@@ -1,0 +1,12 @@
+//! Decompresses LZ4 frames, as bags and MCAP files have them.
+//!
+//! Blocks are decompressed by `lz4_flex`. Of a block that is damaged or cut off, the bytes
+//! before the damage are delivered too.
+
+mod frame;
+mod output;
+
+pub use crate::{
+    frame::{Unpacked, is_frame, unpack},
+    output::Output,
+};

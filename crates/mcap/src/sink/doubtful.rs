@@ -1,0 +1,94 @@
+//! What a new file says of messages and attachments whose checksum in the old file is wrong:
+//! a metadata record for each checksum.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use logtool_core::{DoubtfulRecords, Extract, Output, Result};
+
+use crate::write::Writer;
+
+/// The name of the metadata records.
+const NAME: &str = "logtool.doubtful";
+
+/// The keys of what is not a topic.
+const SOURCE_BYTES: &str = "source_bytes";
+const REASON: &str = "reason";
+
+/// The notes of a file that is being written.
+#[derive(Debug, Default)]
+pub(super) struct DoubtfulNotes {
+    /// The names of the topics of each extract.
+    topics: Vec<Vec<String>>,
+    /// By extract and place, what is there.
+    messages: BTreeMap<(usize, u64, u64), BTreeMap<String, String>>,
+    attachments: Vec<BTreeMap<String, String>>,
+    /// How many messages are doubtful.
+    count: u64,
+}
+
+impl DoubtfulNotes {
+    pub(super) fn new(extracts: &[Extract<'_>]) -> Self {
+        let names = |extract: &Extract<'_>| {
+            let topics = extract.manifest.topics.iter();
+            topics.map(|topic| topic.label().into_owned()).collect()
+        };
+        Self { topics: extracts.iter().map(names).collect(), ..Self::default() }
+    }
+
+    /// Adds messages of the extract with the index `from`.
+    pub(super) fn records(&mut self, from: usize, records: &DoubtfulRecords) {
+        let DoubtfulRecords { bytes, topic, records, time } = records;
+        let name = self.topics.get(from).and_then(|names| names.get(topic.index()));
+        let Some(name) = name else { return };
+        let key = (from, bytes.start, bytes.end);
+        let note = self.messages.entry(key).or_insert_with(|| {
+            note(bytes, "the checksum of the chunk does not fit its messages")
+        });
+        let (first, last) = (time.start.as_nanos(), time.end.as_nanos() - 1);
+        let noun = if *records == 1 { "message" } else { "messages" };
+        note.insert(
+            name.clone(),
+            format!("{records} {noun}, log_time {first} to {last}"),
+        );
+        self.count += records;
+    }
+
+    /// Adds the attachment `name`, whose record lies at `place` of the old file.
+    pub(super) fn attachment(&mut self, name: String, place: &Range<u64>) {
+        let mut note = note(place, "the checksum of the attachment does not fit it");
+        note.insert("attachment".to_owned(), name);
+        self.attachments.push(note);
+    }
+
+    /// Returns what people should know of them.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let messages = (self.count > 0).then(|| {
+            let noun = if self.count == 1 { "message" } else { "messages" };
+            format!(
+                "{} {noun} with a wrong checksum, listed in metadata records called {NAME}",
+                self.count
+            )
+        });
+        let attachments = self.attachments.iter().filter_map(|note| {
+            let name = note.get("attachment")?;
+            Some(format!(
+                "the attachment {name:?} had a wrong checksum, and has none now"
+            ))
+        });
+        messages.into_iter().chain(attachments).collect()
+    }
+
+    /// Writes the metadata records.
+    pub(super) fn write<W: Output>(&self, writer: &mut Writer<W>) -> Result<()> {
+        let notes = self.messages.values().chain(&self.attachments);
+        notes.into_iter().try_for_each(|note| writer.metadata(NAME, note))
+    }
+}
+
+/// Starts the note of what lies at `bytes` of the old file.
+fn note(bytes: &Range<u64>, reason: &str) -> BTreeMap<String, String> {
+    BTreeMap::from([
+        (SOURCE_BYTES.to_owned(), format!("{}..{}", bytes.start, bytes.end)),
+        (REASON.to_owned(), reason.to_owned()),
+    ])
+}
