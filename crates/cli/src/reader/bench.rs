@@ -4,7 +4,10 @@ use std::ops::Range;
 
 use anyhow::Result;
 use arrow_array::RecordBatch;
-use logtool_core::{Block, Columns, Damage, Decoder, Log, Run, TopicId, TopicSort};
+use logtool_core::{
+    Block, Columns, Damage, DamageKind, Decoder, Log, RawDecoder, Run, TopicId,
+    TopicOrigin, TopicSort,
+};
 
 use crate::row::Rows;
 
@@ -36,9 +39,14 @@ pub(super) struct Bench<M> {
 #[derive(Default)]
 struct Topic {
     decoder: Option<Box<dyn Decoder>>,
+    /// The number of bytes before each message; `None` for a topic that is derived of others,
+    /// whose records are shown with those.
+    envelope: Option<u32>,
     /// Whether not each of the last records gave one row.
     is_uneven: bool,
     table: Option<Table>,
+    /// The payloads of records that could not be decoded.
+    payloads: Option<Table>,
 }
 
 /// The records of a topic in a block, decoded.
@@ -60,6 +68,10 @@ impl<M> Bench<M> {
             let decoder = &mut self.topics[record.topic.index()].decoder;
             if decoder.is_none() {
                 *decoder = Some(log.decoder(record.topic, columns)?);
+                let about = log.manifest().get(record.topic)?;
+                let is_derived = about.origin == TopicOrigin::Derived;
+                self.topics[record.topic.index()].envelope =
+                    (!is_derived).then_some(about.envelope);
             }
         }
         self.bytes = self.block.place();
@@ -87,16 +99,19 @@ impl<M> Bench<M> {
         take: &mut dyn FnMut(&mut M) -> Result<bool>,
     ) -> Result<bool> {
         for id in &self.order {
-            let Some(table) = &mut self.topics[id.index()].table else { continue };
-            for row in table.rows_of_next() {
-                add_row(*id, &table.rows, row, &mut self.made);
+            let topic = &mut self.topics[id.index()];
+            for table in topic.table.iter_mut().chain(&mut topic.payloads) {
+                for row in table.rows_of_next() {
+                    add_row(*id, &table.rows, row, &mut self.made);
+                }
             }
             if !take(&mut self.made)? {
                 return Ok(false);
             }
         }
         for run in self.block.runs() {
-            self.topics[run.topic().index()].table = None;
+            let topic = &mut self.topics[run.topic().index()];
+            (topic.table, topic.payloads) = (None, None);
         }
         Ok(true)
     }
@@ -122,12 +137,17 @@ impl Topic {
                 found.clear();
             }
         }
+        let envelope = self.envelope.filter(|_| self.is_uneven);
+        let mut undecodable = envelope.map(RawRows::new).transpose()?;
         let rows_each = self.is_uneven.then(|| {
             let mut each = Vec::with_capacity(run.len());
             for record in run.singles() {
-                let before = decoder.rows();
+                let (before, lost) = (decoder.rows(), undecodable_records(&found));
                 decoder.append(record, &mut found);
                 each.push(decoder.rows() - before);
+                if let Some(rows) = &mut undecodable {
+                    rows.add(record, undecodable_records(&found) > lost);
+                }
             }
             each
         });
@@ -135,7 +155,47 @@ impl Topic {
         let batch = decoder.take()?;
         let rows = make_rows(&batch)?;
         self.table = Some(Table { rows, rows_each, next_record: 0, next_row: 0 });
+        self.payloads =
+            undecodable.map(|rows| rows.table(make_rows)).transpose()?.flatten();
         Ok(batch.num_rows())
+    }
+}
+
+/// Returns the number of records that `damage` reports as undecodable.
+fn undecodable_records(damage: &[Damage]) -> u64 {
+    let undecodable = damage.iter().filter(|one| one.kind == DamageKind::Undecodable);
+    undecodable.map(|one| one.records).fold(0, u64::saturating_add)
+}
+
+/// The payloads of the records of a run that cannot be decoded: they are shown as bytes.
+struct RawRows {
+    decoder: RawDecoder,
+    rows_each: Vec<usize>,
+}
+
+impl RawRows {
+    fn new(envelope: u32) -> Result<Self> {
+        let decoder = RawDecoder::new("ns", &Columns::default())?;
+        Ok(Self { decoder: decoder.without_envelope(envelope), rows_each: Vec::new() })
+    }
+
+    /// Adds the next record.
+    fn add(&mut self, record: Run<'_>, is_undecodable: bool) {
+        let before = self.decoder.rows();
+        if is_undecodable {
+            self.decoder.append(record, &mut Vec::new());
+        }
+        self.rows_each.push(self.decoder.rows() - before);
+    }
+
+    /// Returns the rows, if there are any.
+    fn table(mut self, make_rows: MakeRows) -> Result<Option<Table>> {
+        if self.decoder.rows() == 0 {
+            return Ok(None);
+        }
+        let rows = make_rows(&self.decoder.take()?)?;
+        let rows_each = Some(self.rows_each);
+        Ok(Some(Table { rows, rows_each, next_record: 0, next_row: 0 }))
     }
 }
 

@@ -119,6 +119,30 @@ fn surplus_bytes_of_messages_in_cdr_are_reported() {
 }
 
 #[test]
+fn a_record_that_cannot_be_decoded_is_shown_as_its_payload() {
+    let folder = Folder::new();
+    // Too short; a text that is longer than the message; an encapsulation that is unknown.
+    for (definition, payload) in [
+        ("int32 x", "0001000005"),
+        ("string s", "00010000ff00000061"),
+        ("int32 x", "0003000005000000"),
+    ] {
+        let byte = |at: usize| u8::from_str_radix(&payload[at..at + 2], 16).unwrap();
+        let bytes: Vec<u8> = (0..payload.len()).step_by(2).map(byte).collect();
+        cdr_file(&folder, "x.mcap", definition, &bytes);
+        let run = folder.run(&["cat", "--json", "x.mcap"]).ended(3, &["warning: "]);
+        assert_eq!(
+            run.json_lines()[0]["data"],
+            json!({"payload": payload}),
+            "{definition}"
+        );
+        let text = folder.run(&["cat", "--format", "text", "x.mcap"]).stdout;
+        assert!(text.contains(payload), "{text}");
+        folder.run(&["--strict", "cat", "x.mcap"]).ended(1, &[]);
+    }
+}
+
+#[test]
 fn an_empty_definition_of_a_common_type_is_that_of_the_type() {
     let Some(log) = case("n9_known_empty.mcap") else { return };
     let folder = Folder::new();

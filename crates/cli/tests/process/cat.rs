@@ -165,12 +165,16 @@ fn damage_is_told_and_ends_a_strict_run_however_many_threads_decode() {
         )
     };
     let lines: Vec<String> = (0..60_000).map(line).collect();
+    // The message that cannot be decoded is shown as its bytes.
+    let payload =
+        "{\"time\":39999.000000,\"topic\":\"/n\",\"data\":{\"payload\":\"0102\"}}\n";
+    let all = [&lines[..40_000].concat(), payload, &lines[40_000..].concat()].concat();
     for threads in ["1", "2", "5"] {
         let cat = |args: &[&str]| {
             folder.run(&[&["cat", "n.bag", "--threads", threads], args].concat())
         };
         let run = cat(&[]).ended(3, &["n.bag: damaged: ", "/n", "1 record"]);
-        assert!(run.stdout == lines.concat(), "{threads} threads");
+        assert!(run.stdout == all, "{threads} threads");
         let run = cat(&["--strict"]).ended(1, &["error: n.bag: damaged: "]);
         // What came before the block that the damage is in.
         assert!(lines[..40_000].concat().starts_with(&run.stdout), "{threads} threads");
