@@ -21,6 +21,8 @@ use crate::{
 /// Writes records of the topics of some manifests.
 pub(crate) struct UlogSink<W> {
     writer: Writer<W>,
+    /// The messages before the records, until they are written.
+    opening: Vec<(u8, Vec<u8>)>,
     /// Of each extract, what a record of each topic becomes.
     becomes: Vec<Vec<Becomes>>,
     /// The topics by their message ids.
@@ -57,18 +59,24 @@ impl<W: Write + Send> UlogSink<W> {
         }
         let opening = Opening::new(extracts, options)?;
         let mut writer = Writer::new(out, opening.start_micros);
-        for (kind, payload) in &opening.messages {
-            writer.message(*kind, payload)?;
-        }
         let handles = (0..opening.topics).map(|id| writer.topic_by_id(id)).collect();
-        let Opening { becomes, remarks, .. } = opening;
+        let Opening { messages: opening, becomes, remarks, .. } = opening;
         let is_whole = extracts.len() == 1 && options.rename.is_empty();
-        Ok(Self { writer, becomes, handles, is_whole, remarks })
+        Ok(Self { writer, opening, becomes, handles, is_whole, remarks })
+    }
+}
+
+impl<W: Write + Send> UlogSink<W> {
+    /// Writes the messages before the records, unless that is done.
+    fn begin(&mut self) -> Result<()> {
+        let mut opening = std::mem::take(&mut self.opening).into_iter();
+        opening.try_for_each(|(kind, payload)| self.writer.message(kind, &payload))
     }
 }
 
 impl<W: Write + Send> RecordSink for UlogSink<W> {
     fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
+        self.begin()?;
         let becomes = self.becomes.get(from);
         let becomes = becomes.and_then(|topics| topics.get(record.topic.index()));
         match becomes {
@@ -92,6 +100,7 @@ impl<W: Write + Send> RecordSink for UlogSink<W> {
 
     fn copy_log(&mut self, _: usize, source: &dyn Source) -> Result<bool> {
         if self.is_whole {
+            self.opening.clear();
             self.writer.copy(source)?;
         }
         Ok(self.is_whole)
@@ -101,7 +110,8 @@ impl<W: Write + Send> RecordSink for UlogSink<W> {
         self.remarks.clone()
     }
 
-    fn finish(self: Box<Self>) -> Result<()> {
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.begin()?;
         self.writer.finish().map(drop)
     }
 }
