@@ -14,6 +14,8 @@ mod program;
 #[path = "process/samples.rs"]
 mod samples;
 
+#[path = "cases/definitions.rs"]
+mod definitions;
 #[path = "cases/mcap.rs"]
 mod mcap;
 #[path = "cases/mcap_json.rs"]

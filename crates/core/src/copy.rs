@@ -11,7 +11,7 @@ mod verify;
 use crate::{
     ahead::ReadAhead,
     block::{Block, Record},
-    damage::Damage,
+    damage::{Damage, DamageKind},
     error::Result,
     log::Log,
     manifest::{Manifest, Part, Selection},
@@ -263,7 +263,9 @@ impl Known {
         let unwanted = manifest.topics().filter(|(id, topic)| {
             !selection.topics.contains(*id) && topic.origin != TopicOrigin::Derived
         });
-        let damage = manifest.damage.iter();
+        // Records whose definition cannot be used are whole.
+        let damage =
+            manifest.damage.iter().filter(|one| one.kind != DamageKind::Definition);
         let mut damage: Vec<_> =
             damage.map(|damage| (damage.bytes.start, damage.bytes.end)).collect();
         damage.sort_unstable();

@@ -68,6 +68,9 @@ pub enum DamageKind {
     /// The record was read, and has values that are in no column, as none of the records
     /// that were looked at before the first row had the like. Nothing is wrong with it.
     NoColumn,
+    /// The definition of the topic is damaged or cannot be used: its records are whole, and
+    /// are only bytes.
+    Definition,
 }
 
 impl DamageKind {
@@ -81,6 +84,7 @@ impl DamageKind {
                 | Self::Surplus
                 | Self::Misfit
                 | Self::NoColumn
+                | Self::Definition
         )
     }
 
@@ -93,6 +97,7 @@ impl DamageKind {
                 | Self::Surplus
                 | Self::Misfit
                 | Self::NoColumn
+                | Self::Definition
         )
     }
 
@@ -221,7 +226,10 @@ const APART: usize = 256;
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Range { start, end } = self.bytes;
-        write!(f, "bytes {start}..{end}: ")?;
+        // The place of a definition is not always known.
+        if self.kind != DamageKind::Definition || start < end {
+            write!(f, "bytes {start}..{end}: ")?;
+        }
         let one = self.records < 2;
         match self.kind {
             DamageKind::Truncated => write!(f, "ends inside a record")?,
@@ -292,6 +300,14 @@ impl fmt::Display for Damage {
             DamageKind::NoColumn => {
                 let records = self.records;
                 write!(f, "{records} records with values that are in no column")?;
+            }
+            DamageKind::Definition => {
+                write!(f, "the definition of a topic cannot be used")?;
+                match self.records {
+                    0 => {}
+                    1 => write!(f, ", 1 record is not decoded")?,
+                    records => write!(f, ", {records} records are not decoded")?,
+                }
             }
         }
         if let Some(why) = &self.why {

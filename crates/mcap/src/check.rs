@@ -10,7 +10,9 @@ mod summary;
 
 use std::{ops::Range, sync::Arc};
 
-use logtool_core::{Damage, Findings, OpenOptions, Result, Source};
+use logtool_core::{
+    Damage, DamageKind, Finding, Findings, Manifest, OpenOptions, Result, Source,
+};
 
 pub(crate) use self::{codes::CODES, inside::Inside};
 use crate::check::layout::Layout;
@@ -32,4 +34,14 @@ pub(crate) fn check(log: Checked, findings: &mut Findings) -> Result<Inside> {
     let layout = Layout::read(&log, findings)?;
     summary::check(&log, &layout, findings)?;
     Ok(Inside::new(log, layout))
+}
+
+/// Adds a finding for each topic whose schema cannot be used, as the survey found.
+pub(crate) fn schemas(manifest: &Manifest, findings: &mut Findings) {
+    let unusable =
+        manifest.damage.iter().filter(|damage| damage.kind == DamageKind::Definition);
+    for (topic, damage) in unusable.filter_map(|damage| Some((damage.topic?, damage))) {
+        let why = damage.why.clone().unwrap_or_default();
+        findings.add(Finding::new(&codes::SCHEMA_BROKEN, why).of(topic));
+    }
 }

@@ -159,6 +159,7 @@ impl Log for McapLog {
     }
 
     fn inspect(&self, findings: &mut Findings) -> Result<Option<Box<dyn Inspection>>> {
+        check::schemas(&self.manifest, findings);
         let (source, gaps) = (self.source.clone(), self.gaps.clone());
         let starts = self.chunks.iter();
         let chunks = starts.filter_map(|start| {

@@ -81,6 +81,17 @@ pub(crate) fn layout(topic: &Topic) -> Option<Result<Arc<Layout>>> {
     Some(described.and_then(|described| enveloped(&described.layout)))
 }
 
+/// Returns why the JSON schema of `topic` cannot be used, if it has one that cannot.
+pub(crate) fn unusable_json_schema(topic: &Topic) -> Option<String> {
+    let schema = topic.metadata.get(SCHEMA_ENCODING).map_or("", String::as_str);
+    let text = topic.definition_bytes().trim_ascii();
+    if (topic.encoding.as_str(), schema) != JSON || text.is_empty() {
+        return None;
+    }
+    let parsed = serde_json::from_slice::<serde_json::Value>(text);
+    parsed.err().map(|why| format!("its schema is not JSON: {why}"))
+}
+
 /// `layout`, behind an envelope.
 fn enveloped(layout: &Layout) -> Result<Arc<Layout>> {
     let hidden = |name: &str, primitive| LayoutField {

@@ -320,7 +320,7 @@ impl Findings {
             parts.push(Part { bytes: tile.bytes.clone(), topics, time });
         }
         self.remark(&strangers);
-        let topics = self.topics(&totals, &derived)?;
+        let topics = self.topics(&totals, &derived, &tiles)?;
         let time = times::robust(&parts, &mut self.remarks);
         for (part, _) in parts.iter_mut().zip(unsure).filter(|(_, unsure)| *unsure) {
             (part.topics, part.time) = (TopicSet::All, TimeRange::ALL);

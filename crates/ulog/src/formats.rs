@@ -9,6 +9,9 @@ use logtool_core::{
     Error, ErrorKind, FieldRole, Layout, LayoutField, LayoutKind, Primitive, Result,
 };
 
+/// The type of timestamps that need nothing else to be read.
+const TIME: LayoutKind = LayoutKind::Primitive(Primitive::U64);
+
 /// How deep types may be nested in each other; deeper ones would not come back from the
 /// text of a manifest, in which JSON nests several times as deep.
 const MAX_DEPTH: u32 = 16;
@@ -108,9 +111,7 @@ impl Formats {
         })?;
         let mut layout = Layout::clone(&inner.layout);
         let is_time = |field: &&mut LayoutField| {
-            field.name == "timestamp"
-                && field.count.is_none()
-                && field.kind == LayoutKind::Primitive(Primitive::U64)
+            field.name == "timestamp" && field.count.is_none() && field.kind == TIME
         };
         // Only of the record itself is the timestamp its time: a nested one is a field.
         if let Some(time) = layout.fields.iter_mut().find(is_time) {
@@ -119,6 +120,29 @@ impl Formats {
         let layout = Arc::new(layout);
         self.records.insert(name.to_owned(), layout.clone());
         Ok(layout)
+    }
+
+    /// Returns where records of the type `name`, which has no layout, have their time: the
+    /// fields before the timestamp are sound. A timestamp whose type cannot be read has 64
+    /// bits, as nothing else is in use.
+    pub(crate) fn time_offset(&mut self, name: &str) -> Option<u32> {
+        let text = self.texts.get(name)?.clone();
+        self.work += text.len();
+        if self.work > MAX_WORK {
+            return None;
+        }
+        let mut before = Vec::new();
+        for field in text.split(';').map(str::trim) {
+            let made = self.field(name, field, 0);
+            let is_time = field.ends_with(" timestamp");
+            match made {
+                Ok((field, _)) if !is_time => before.push(field),
+                Ok((LayoutField { kind: TIME, count: None, .. }, _)) => break,
+                Err(_) if is_time => break,
+                _ => return None,
+            }
+        }
+        Layout::packed(name.to_owned(), before).ok().map(|layout| layout.size)
     }
 
     /// The layout of the type `name`, which is nested in `outside` others.

@@ -122,7 +122,14 @@ impl Registry {
     fn declare(&mut self, type_name: &str, instance: u8) -> Option<TopicId> {
         let topic = TopicId(u32::try_from(self.topics.len()).ok()?);
         let layout = self.formats.layout(type_name).map_err(|err| err.to_string());
-        self.streams.add(Stream::new(layout.as_ref().ok()))?;
+        let stream = match &layout {
+            Ok(layout) => Stream::new(Some(layout)),
+            Err(_) => match self.formats.time_offset(type_name) {
+                Some(offset) => Stream::timed_at(offset),
+                None => Stream::new(None),
+            },
+        };
+        self.streams.add(stream)?;
         let text = self.formats.text(type_name).unwrap_or_default();
         let told = layout.as_ref().ok().cloned();
         let twin = self.last_of_type.insert(type_name.to_owned(), topic.index());

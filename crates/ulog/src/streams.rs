@@ -105,6 +105,11 @@ impl Stream {
         Self { min_len, max_len, time, unwrapper: Unwrapper::default() }
     }
 
+    /// A stream of records of which only the place of the time is known.
+    pub(crate) fn timed_at(offset: u32) -> Self {
+        Self { time: TimeAt::Micros(offset), ..Self::new(None) }
+    }
+
     /// What its records need, if their time is 64 bits; else a length that none has.
     fn hot(&self) -> Hot {
         match self.time {

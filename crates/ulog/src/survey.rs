@@ -14,7 +14,11 @@ mod tally;
 mod tests;
 mod window;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+    sync::Arc,
+};
 
 use logtool_core::{
     Damage, DamageKind, Manifest, OpenOptions, Result, Source, TimeRange, Timestamp,
@@ -85,6 +89,8 @@ struct Survey {
     remarks: Vec<String>,
     /// Messages of unknown types: how many, and where the first is.
     unknown: BTreeMap<u8, (u64, u64)>,
+    /// The bytes of the first definition of each type.
+    formats_at: HashMap<String, Range<u64>>,
 }
 
 impl Survey {
@@ -111,6 +117,7 @@ impl Survey {
             damage: Vec::new(),
             remarks: Vec::new(),
             unknown: BTreeMap::new(),
+            formats_at: HashMap::new(),
         };
         survey.remarks.extend(flags::remarks(&survey.header.head, source.len()));
         for section in sections {
@@ -124,7 +131,7 @@ impl Survey {
     fn section(
         &mut self,
         source: &Arc<dyn Source>,
-        section: std::ops::Range<u64>,
+        section: Range<u64>,
         stretch: u64,
     ) -> Result<()> {
         let mut window = Window::new(source, section.clone());

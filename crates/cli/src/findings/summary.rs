@@ -1,8 +1,11 @@
 //! How much was lost, in numbers and in a few words.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
-use logtool_core::{Damage, DamageKind, TimeRange, Timestamp};
+use logtool_core::{Damage, DamageKind, TimeRange, Timestamp, TopicId};
 
 use crate::{
     findings::Findings,
@@ -19,6 +22,7 @@ impl Findings {
     pub(crate) fn summary(&self) -> String {
         let texts = [
             self.lost(),
+            self.definitions(),
             self.surplus(),
             self.misfits(),
             self.without_column(),
@@ -55,6 +59,21 @@ impl Findings {
         Some(format!(
             "{lost} ({share:.2} %){records}{seconds} lost{places}{why}; the rest is read"
         ))
+    }
+
+    fn definitions(&self) -> Option<String> {
+        let mut all = self.all(|kind| kind == DamageKind::Definition).peekable();
+        all.peek()?;
+        let topics: BTreeSet<Option<TopicId>> =
+            all.map(|damage| damage.topic).collect();
+        Some(match topics.len() as u64 {
+            1 => "the definition of a topic cannot be used, and its records are only bytes"
+                .to_owned(),
+            topics => format!(
+                "the definitions of {topics} topics cannot be used, and their records are \
+                 only bytes"
+            ),
+        })
     }
 
     fn surplus(&self) -> Option<String> {

@@ -141,7 +141,11 @@ impl Found {
             let before = after.checked_sub(1).and_then(|last| ranges.get(last));
             before.is_some_and(|range| range.end > damage.bytes.start)
         };
-        let untold = manifest.damage.iter().filter(|damage| !is_told(damage));
+        // Each format has a code of its own for definitions that cannot be used.
+        let untold = manifest
+            .damage
+            .iter()
+            .filter(|damage| damage.kind != DamageKind::Definition && !is_told(damage));
         let untold: Vec<&Damage> = untold.collect();
         untold.into_iter().for_each(|damage| self.tally(damage));
         let mut all: Vec<Tally> = self.tallies.into_values().collect();
@@ -156,7 +160,7 @@ fn code(kind: DamageKind) -> &'static Code {
         DamageKind::Truncated => &TRUNCATED,
         DamageKind::Garbled => &GARBLED,
         DamageKind::UnknownTopic => &UNKNOWN_TOPIC,
-        DamageKind::Undecodable => &UNDECODABLE,
+        DamageKind::Undecodable | DamageKind::Definition => &UNDECODABLE,
         DamageKind::OverLimit => &OVER_LIMIT,
         DamageKind::Doubtful => &DOUBTFUL,
         DamageKind::Index => &INDEX,

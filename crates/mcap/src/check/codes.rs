@@ -29,6 +29,7 @@ pub(crate) const CODES: &[&Code] = &[
     &MESSAGE_INDEX_OFFSET,
     &MESSAGE_INDEX_PLACE,
     &RECORD_UNKNOWN,
+    &SCHEMA_BROKEN,
     &STATISTICS,
     &SUMMARY_CRC,
     &SUMMARY_MISSING,
@@ -146,6 +147,11 @@ pub(super) static RECORD_UNKNOWN: Code = code(
     "mcap.record.unknown",
     Note,
     "a record is of a kind that the specification does not know",
+);
+pub(super) static SCHEMA_BROKEN: Code = code(
+    "mcap.schema.broken",
+    Error,
+    "a schema cannot be understood: only the bytes of its messages can be read",
 );
 pub(super) static STATISTICS: Code = code(
     "mcap.statistics",

@@ -1,13 +1,10 @@
 //! The manifest of an MCAP file, from what was found.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    fmt,
-};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use logtool_core::{
-    Clock, ColumnRoom, Columns, ErrorKind, Manifest, Part, Result, Stream, TimeRange,
-    Topic, TopicId, TopicOrigin, TopicSet, Value, raw_schema,
+    Clock, ColumnRoom, Columns, Damage, DamageKind, ErrorKind, Manifest, Part, Result,
+    Stream, TimeRange, Topic, TopicId, TopicOrigin, TopicSet, Value, raw_schema,
 };
 use logtool_rosmsg::Derived;
 
@@ -15,7 +12,7 @@ use crate::{
     cdr::{self, CDR},
     channels::derived_of,
     chunk::Compression,
-    messages::{decoder, layout},
+    messages::{decoder, layout, unusable_json_schema},
     notes::{FORMAT_NAME, Notes, STREAM_KEYS},
     protobuf::{self, PROTOBUF},
     ros2::is_latched,
@@ -127,6 +124,7 @@ impl Found {
         let mut instances: HashMap<String, u32> = HashMap::new();
         let (mut topics, mut told, mut room) =
             (Vec::new(), 0_usize, ColumnRoom::default());
+        let mut oddities = Vec::new();
         for id in (0..self.table.topics() as u32).map(TopicId) {
             let Some((_, first)) = self.table.of_topic(id).next() else { continue };
             let instance = instances.entry(first.channel.topic.clone()).or_default();
@@ -144,21 +142,35 @@ impl Found {
             // Many channels may share a schema: what it takes is bounded for all together.
             told = told.saturating_add(topic.definition_bytes().len());
             let name = topic.name.clone();
-            let mut remark = |what: String| {
-                self.remarks.push(format!("the topic {name:?}{what}"));
+            let is_defined = !topic.definition_bytes().trim_ascii().is_empty();
+            // Where nothing is defined, or there is nothing to decode, nothing is lost; and
+            // a definition that only is not supported is sound.
+            let is_loss = is_defined && topic.records != Some(0);
+            let records = is_loss.then_some(topic.records.unwrap_or(0));
+            let mut raw = |kind: ErrorKind, why: &str| match records {
+                Some(records) if kind != ErrorKind::Unsupported => {
+                    let unusable = Damage::new(DamageKind::Definition, 0..0);
+                    let unusable = unusable.of_records(records, Some(id));
+                    self.damage.push(unusable.because(why));
+                }
+                _ => self
+                    .remarks
+                    .push(format!("the topic {name:?} has only raw bytes: {why}")),
             };
-            let raw = |why: &dyn fmt::Display| format!(" has only raw bytes: {why}");
             if told > MAX_DEFINITIONS || room.check().is_err() {
                 (topic.definition, topic.descriptor) = (String::new(), Vec::new());
                 topic.metadata.remove(SCHEMA_ENCODING);
-                remark(raw(&"too much is defined before it"));
+                raw(ErrorKind::Limit, "too much is defined before it");
                 topics.push(topic);
                 continue;
             }
             let schema = match layout(&topic) {
                 None => {
                     if let Some(Err(why)) = protobuf::reader(&topic) {
-                        remark(raw(&why));
+                        raw(why.kind(), why.what());
+                    }
+                    if let Some(why) = unusable_json_schema(&topic) {
+                        raw(ErrorKind::Malformed, &why);
                     }
                     let schema =
                         decoder(&topic, &Columns::default(), None)?.schema().clone();
@@ -166,7 +178,7 @@ impl Found {
                 }
                 Some(Ok(layout)) => {
                     if let Some(what) = layout.uncounted() {
-                        remark(format!(": {what}"));
+                        oddities.push(format!("the topic {name:?}: {what}"));
                     }
                     room.schema(&layout)
                 }
@@ -174,7 +186,7 @@ impl Found {
                     if why.kind() == ErrorKind::Limit {
                         room.refuse();
                     }
-                    remark(raw(&why));
+                    raw(why.kind(), why.what());
                     Ok(raw_schema("ns"))
                 }
             };
@@ -183,11 +195,12 @@ impl Found {
                 Err(why) => {
                     (topic.definition, topic.descriptor) = (String::new(), Vec::new());
                     topic.metadata.remove(SCHEMA_ENCODING);
-                    remark(raw(&why));
+                    raw(why.kind(), why.what());
                 }
             }
             topics.push(topic);
         }
+        self.remarks.append(&mut oddities);
         Ok(topics)
     }
 

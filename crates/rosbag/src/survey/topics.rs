@@ -1,25 +1,33 @@
 //! The topics of a bag.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    ops::Range,
+};
 
 use arrow_schema::SchemaRef;
 use logtool_core::{
-    ColumnRoom, ErrorKind, Result, Topic, TopicId, TopicOrigin, raw_schema,
+    ColumnRoom, Damage, DamageKind, Error, ErrorKind, Result, Topic, TopicId,
+    TopicOrigin, raw_schema,
 };
 use logtool_rosmsg::{Derived, Described};
 
-use crate::{connection::Connection, probe::Count, schema, survey::Findings};
+use crate::{
+    connection::Connection, probe::Count, scan::Tile, schema, survey::Findings,
+};
 
-/// What a topic's metadata call the reason why it has only raw bytes.
+/// What a topic's metadata call the reason why it has only raw bytes, where its definition
+/// is missing: one that cannot be used is damage.
 pub const RAW_REMARK: &str = "raw_because";
 
 impl Findings {
     /// The topics; `totals` are what is known of the messages of each that is not
-    /// `derived`.
+    /// `derived`, and `tiles` the parts of the bag.
     pub(super) fn topics(
         &mut self,
         totals: &[Option<Count>],
         derived: &Derived,
+        tiles: &[Tile],
     ) -> Result<Vec<Topic>> {
         let mut instances: HashMap<&str, u32> = HashMap::new();
         let (mut topics, mut room) = (Vec::new(), ColumnRoom::default());
@@ -35,7 +43,23 @@ impl Findings {
             if described.as_ref().is_err_and(|why| why.kind() == ErrorKind::Limit) {
                 self.too_wide.insert(id);
             }
-            self.remarks.extend(oddity(first, &described));
+            let total = total.unwrap_or(NONE);
+            let definitions = connections.clone().map(|one| one.definition.trim());
+            let is_defined = !definitions.collect::<String>().is_empty();
+            // Of a topic without definition or messages nothing is lost, and a definition
+            // that only is not supported is sound.
+            let is_loss = |why: &&Error| {
+                is_defined && total.records > 0 && why.kind() != ErrorKind::Unsupported
+            };
+            match described.as_ref().err().filter(is_loss) {
+                Some(why) => {
+                    let damage =
+                        Damage::new(DamageKind::Definition, self.place_of(id, tiles));
+                    let damage = damage.of_records(total.records, Some(id));
+                    self.damage.push(damage.because(why.what().to_owned()));
+                }
+                None => self.remarks.extend(oddity(first, &described)),
+            }
             let unkept: u64 = connections.clone().map(|one| one.unkept).sum();
             if unkept > 0 {
                 let fields = if unkept == 1 { "field" } else { "fields" };
@@ -54,10 +78,9 @@ impl Findings {
                 definition = described.definition.text();
             }
             let mut metadata = facts(connections);
-            if let Err(why) = &described {
+            if let Some(why) = described.as_ref().err().filter(|why| !is_loss(why)) {
                 metadata.insert(RAW_REMARK.to_owned(), why.to_string());
             }
-            let total = total.unwrap_or(NONE);
             topics.push(Topic {
                 name: first.topic.clone(),
                 instance: *instance,
@@ -80,6 +103,13 @@ impl Findings {
         let made = derived.topics(&topics)?;
         topics.extend(made);
         Ok(topics)
+    }
+
+    /// The bytes of the chunk that declares `topic`; none where only the index does.
+    fn place_of(&self, topic: TopicId, tiles: &[Tile]) -> Range<u64> {
+        let told_at = self.table.of_topic(topic).next().map(|entry| entry.told_at);
+        let tile = tiles.iter().find(|tile| Some(tile.bytes.start) == told_at);
+        tile.map_or(0..0, |tile| tile.bytes.clone())
     }
 }
 

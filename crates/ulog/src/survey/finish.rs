@@ -1,10 +1,13 @@
 //! From all that was counted to the manifest.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+};
 
 use arrow_schema::SchemaRef;
 use logtool_core::{
-    Damage, Manifest, Result, TimeRange, Topic, TopicId, TopicOrigin, Value,
+    Damage, DamageKind, Manifest, Result, TimeRange, Topic, TopicId, TopicOrigin, Value,
 };
 
 use crate::{
@@ -12,8 +15,9 @@ use crate::{
     built_in::{self, EventLayout},
     header::{Header, Parameter, ParameterValue},
     notes::{BuiltIn, FORMAT_NAME, Notes},
+    registry::Declaration,
     survey::{Survey, tally::Stats},
-    system,
+    system, wire,
 };
 
 /// How many bytes of definitions a manifest has; topics beyond have none. A log of PX4
@@ -125,14 +129,42 @@ impl Survey {
             let what = "cannot be right (0, or far from those around)";
             self.remark(format!("records of which the time {what}: {odd}"));
         }
-        let why: Vec<String> = (self.registry.topics.iter())
-            .filter_map(|topic| Some((&topic.name, topic.layout.as_ref().err()?)))
+        let unusable = self.unusable_definitions();
+        self.damage.extend(unusable);
+        // Where there are no records, nothing is lost.
+        let topics = self.registry.topics.iter().zip(&self.tally.stats);
+        let without_records = topics.filter(|(_, stats)| stats.records == 0);
+        let why: Vec<String> = without_records
+            .filter_map(|(topic, _)| Some((&topic.name, topic.layout.as_ref().err()?)))
             .map(|(name, why)| format!("the topic {name:?} has only raw bytes: {why}"))
             .collect();
         why.into_iter().for_each(|why| self.remark(why));
         if let Some(Value::Text(name)) = self.header.info.get("replay") {
             self.remark(format!("this is a replay of {name}"));
         }
+    }
+
+    /// The topics with records that have no layout, each with the bytes of its definition,
+    /// or of its subscription if it has no definition.
+    fn unusable_definitions(&self) -> Vec<Damage> {
+        let mut subscribed_at: HashMap<TopicId, Range<u64>> = HashMap::new();
+        for declaration in &self.declarations {
+            if let Declaration::Subscription { offset, name, topic, .. } = declaration {
+                let len = (wire::HEADER_LEN + 3 + name.len()) as u64;
+                subscribed_at.entry(*topic).or_insert(*offset..offset + len);
+            }
+        }
+        let topics = (0..).map(TopicId).zip(&self.registry.topics);
+        let with_records =
+            topics.zip(&self.tally.stats).filter(|(_, stats)| stats.records > 0);
+        let unusable = with_records.filter_map(|((id, topic), stats)| {
+            let why = topic.layout.as_ref().err()?;
+            let place = self.formats_at.get(&topic.type_name).cloned();
+            let place = place.or_else(|| subscribed_at.get(&id).cloned());
+            let damage = Damage::new(DamageKind::Definition, place.unwrap_or(0..0));
+            Some(damage.of_records(stats.records, Some(id)).because(why.clone()))
+        });
+        unusable.collect()
     }
 
     fn logged_topics(&self) -> Vec<Topic> {

@@ -1,5 +1,7 @@
 //! What the survey takes from messages that are not data.
 
+use std::ops::Range;
+
 use logtool_core::{Damage, DamageKind, LayoutKind, Primitive, TimeRange};
 
 use crate::{
@@ -29,7 +31,8 @@ impl Survey {
         let taken = match kind {
             kind::FLAG_BITS | kind::UNSUBSCRIPTION => Some(Kept::Yes),
             kind::FORMAT => {
-                wire::format(payload).map(|(name, text)| self.format(name, text))
+                let bytes = at..at + len as u64;
+                wire::format(payload).map(|(name, text)| self.format(name, text, bytes))
             }
             kind::SUBSCRIPTION => {
                 self.data_begins(at);
@@ -85,7 +88,7 @@ impl Survey {
         Some(kept)
     }
 
-    fn format(&mut self, name: &str, text: &str) -> Kept {
+    fn format(&mut self, name: &str, text: &str, bytes: Range<u64>) -> Kept {
         match self.registry.define(name, text) {
             Defined::Again => return Kept::Yes,
             Defined::TooMany => return Kept::NoRoom,
@@ -97,6 +100,7 @@ impl Survey {
         if self.declarations.len() >= MAX_DECLARATIONS {
             return Kept::NoRoom;
         }
+        self.formats_at.entry(name.to_owned()).or_insert(bytes);
         self.declarations.push(Declaration::Format(name.to_owned(), text.to_owned()));
         Kept::Yes
     }

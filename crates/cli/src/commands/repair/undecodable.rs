@@ -1,7 +1,7 @@
 //! Records that do not fit their schemas: they are kept as they are, and told.
 
 use anyhow::Result;
-use logtool_core::Copied;
+use logtool_core::{Copied, Damage, DamageKind};
 
 use crate::{complaint::Complaint, human::counted, opened::Opened};
 
@@ -18,9 +18,12 @@ impl<'o> Undecodable<'o> {
     /// Those that were `copied` of `opened`.
     pub(super) fn of(opened: &'o Opened, copied: &Copied) -> Self {
         let manifest = opened.log.manifest();
-        let records = copied.undecodable.iter().map(|damage| damage.records).sum();
+        let no_definition = |damage: &&Damage| damage.kind == DamageKind::Definition;
+        let unusable = manifest.damage.iter().filter(no_definition);
+        let all = copied.undecodable.iter().chain(unusable);
+        let records = all.clone().map(|damage| damage.records).sum();
         let mut topics = Vec::new();
-        for topic in copied.undecodable.iter().filter_map(|damage| damage.topic) {
+        for topic in all.filter_map(|damage| damage.topic) {
             let label = manifest.get(topic).map(|topic| topic.label().into_owned());
             topics.extend(label.ok().filter(|label| !topics.contains(label)));
         }

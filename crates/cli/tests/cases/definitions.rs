@@ -1,0 +1,127 @@
+//! Topics whose definition is damaged: data loss in every command, of all formats.
+
+use std::{collections::BTreeMap, io::Cursor};
+
+use logtool_core::Timestamp;
+use logtool_mcap::{Writer, WriterOptions};
+
+use crate::{
+    program::Folder,
+    samples::{sample, testdata},
+};
+
+/// Checks that each command warns of `topic` of `log`, and fails if it is strict.
+fn is_loss_everywhere(log: &str, topic: &str) {
+    let folder = Folder::new();
+    let name = format!("out.{}", log.rsplit('.').next().unwrap());
+    let commands: [&[&str]; 7] = [
+        &["info", log],
+        &["cat", log],
+        &["convert", "--to", "csv", "-o", "tables", "--force", log],
+        &["filter", "-o", &name, "--force", log],
+        &["repair", "-o", &name, "--force", log],
+        &["merge", "--same-clock", "-o", &name, "--force", log, log],
+        &["batch", "--to", "parquet", "-o", "data", "--force", log],
+    ];
+    for command in commands {
+        let run = folder.run(command);
+        assert_eq!(run.status, 3, "{command:?}: {run:?}");
+        let told = format!("{}{}", run.stdout, run.stderr);
+        assert!(told.contains("definition"), "{command:?}: {run:?}");
+        assert!(told.contains(topic) || command[0] == "batch", "{command:?}: {run:?}");
+        let run = folder.run(&[&["--strict"], command].concat());
+        assert_eq!(run.status, 1, "{command:?}: {run:?}");
+    }
+    let check = folder.run(&["check", log]).ended(3, &[]);
+    assert!(check.stdout.contains(".broken"), "{check:?}");
+}
+
+#[test]
+fn a_broken_definition_of_a_ulog_is_loss() {
+    let Some(log) = sample("cases/ulog/broken_definition.ulg") else { return };
+    is_loss_everywhere(&log, "sensor_gps");
+    let folder = Folder::new();
+    let report = folder.run(&["repair", "--json", "-o", "out.ulg", &log]);
+    let report: serde_json::Value = serde_json::from_str(&report.stdout).unwrap();
+    assert_eq!(report["undecodable_records"], 10);
+    // The place and the name of the timestamp are sound: records are 1 ms apart, from 2 ms.
+    let lines = folder.run(&["cat", "-t", "sensor_gps", &log]).json_lines();
+    let times: Vec<f64> =
+        lines.iter().map(|line| line["time"].as_f64().unwrap()).collect();
+    let want: Vec<f64> =
+        (2..12).map(|millis| format!("0.{millis:03}").parse().unwrap()).collect();
+    assert_eq!(times, want);
+}
+
+#[test]
+fn a_broken_schema_of_an_mcap_file_is_loss() {
+    let Some(log) = sample("cases/mcap/broken_schema.mcap") else { return };
+    is_loss_everywhere(&log, "/p");
+}
+
+#[test]
+fn a_type_that_a_bag_does_not_define_is_loss() {
+    let Some(log) = sample("rosbag/edge/def_missing_dep.bag") else { return };
+    is_loss_everywhere(&log, "/d");
+}
+
+#[test]
+fn a_type_that_contains_itself_is_loss() {
+    is_loss_everywhere(&testdata("bad/types_25_deep.ulg"), "top");
+}
+
+/// A schema: its encoding and its text.
+type Schema<'s> = (&'s str, &'s [u8]);
+
+/// An MCAP file with two messages on one channel.
+fn mcap(encoding: &str, schema: Option<Schema<'_>>, message: &[u8]) -> Vec<u8> {
+    let options = WriterOptions::default();
+    let mut file = Writer::new(Cursor::new(Vec::new()), options).unwrap();
+    let schema = match schema {
+        Some((encoding, text)) => file.schema("pkg/Thing", encoding, text).unwrap(),
+        None => Default::default(),
+    };
+    let channel = file.channel("/thing", schema, encoding, BTreeMap::new()).unwrap();
+    for number in 0..2 {
+        let time = Timestamp::from_nanos(1_000 + i64::from(number));
+        file.write(channel, number, time, time, message).unwrap();
+    }
+    file.finish().unwrap().into_inner()
+}
+
+#[test]
+fn schemas_of_each_encoding_that_cannot_be_read_are_loss() {
+    let folder = Folder::new();
+    let broken: [(&str, &str, &[u8], &[u8]); 4] = [
+        ("protobuf", "protobuf", b"\x0a\xff\xff\xff\x07no descriptor", b"\x08\x01"),
+        ("json", "jsonschema", b"{\"type\": \"obj", b"{\"a\": 1}"),
+        ("ros1", "ros1msg", b"float64 x\n\0\0\0\0\n", &[0; 8]),
+        ("cdr", "ros2msg", b"pkg/Missing x\n", &[0; 12]),
+    ];
+    for (encoding, schema, text, message) in broken {
+        let log = folder.write(
+            &format!("{encoding}.mcap"),
+            &mcap(encoding, Some((schema, text)), message),
+        );
+        is_loss_everywhere(log.to_str().unwrap(), "/thing");
+    }
+}
+
+#[test]
+fn what_is_only_unknown_or_empty_is_no_loss() {
+    let folder = Folder::new();
+    let sound: [(&str, Option<Schema<'_>>); 5] = [
+        ("odd", None),
+        ("odd", Some(("odd", b"\x04\x05\x06"))),
+        ("protobuf", Some(("flatbuffer", b"\x04\x05\x06"))),
+        ("cdr", Some(("ros2idl", b"module pkg {}"))),
+        ("ros1", Some(("ros1msg", b""))),
+    ];
+    for (encoding, schema) in sound {
+        folder.write("log.mcap", &mcap(encoding, schema, &[0, 1, 0, 0, 7]));
+        for command in [&["info", "log.mcap"][..], &["cat", "log.mcap"]] {
+            let run = folder.run(command);
+            assert_eq!(run.status, 0, "{encoding} {schema:?} {run:?}");
+        }
+    }
+}
