@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use logtool_core::{Labels, Manifest};
 use logtool_protobuf::FileSet;
 use logtool_rosmsg::Definition;
-use logtool_ulog::read_msg_dir;
+use logtool_ulog::{px4_labels, read_msg_dir};
 
 use crate::{args::LabelArgs, complaint::Complaint};
 
@@ -26,9 +26,15 @@ pub(crate) fn read(args: &LabelArgs) -> Result<Option<Arc<Labels>>> {
     Ok(Some(Arc::new(labels)))
 }
 
-/// The names that the definitions in a bag or an MCAP file give to the values of fields. Where two
-/// definitions of a type do not agree on a name, there is none.
+/// The names that the definitions in a bag or an MCAP file give to the values of fields, or that
+/// PX4 gives to those of its own logs. Where two definitions of a type do not agree on a name,
+/// there is none.
 pub(crate) fn of_log(manifest: &Manifest) -> Option<Arc<Labels>> {
+    if manifest.format == "ulog" {
+        return Some(px4_labels(manifest))
+            .filter(|labels| !labels.is_empty())
+            .map(Arc::new);
+    }
     let mut names: BTreeMap<(String, String, i64), Option<String>> = BTreeMap::new();
     for topic in &manifest.topics {
         let labels = match topic.encoding.as_str() {

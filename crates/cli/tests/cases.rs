@@ -24,6 +24,8 @@ mod mcap_json;
 mod rosbag;
 #[path = "cases/ulog.rs"]
 mod ulog;
+#[path = "cases/ulog_facts.rs"]
+mod ulog_facts;
 #[path = "cases/ulog_text.rs"]
 mod ulog_text;
 #[path = "cases/velodyne.rs"]

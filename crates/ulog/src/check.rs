@@ -6,6 +6,7 @@ mod inside;
 mod messages;
 mod seen;
 mod topics;
+mod unsubscribed;
 
 use std::sync::Arc;
 

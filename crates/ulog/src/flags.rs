@@ -2,11 +2,14 @@
 
 use std::ops::Range;
 
-use logtool_core::{Error, ErrorKind, OpenOptions, Result, Source, Timestamp};
+use logtool_core::{
+    Damage, DamageKind, Error, ErrorKind, OpenOptions, Result, Source, Timestamp,
+};
 
 use crate::{
     header::Head,
-    wire::{self, kind},
+    recovery,
+    wire::{self, FileHeader, kind},
 };
 
 /// The one incompatible flag that is known: sections of data were appended.
@@ -14,28 +17,48 @@ const DATA_APPENDED: u8 = 1;
 /// The newest version of the format that there is.
 const NEWEST_VERSION: u8 = 1;
 
-/// Reads the head; says where the sections of the file are.
-pub(crate) fn read(
-    source: &dyn Source,
-    options: OpenOptions,
-) -> Result<(Head, Vec<Range<u64>>)> {
+/// The head of a file, and where its messages are.
+pub(crate) struct Opening {
+    pub(crate) head: Head,
+    pub(crate) sections: Vec<Range<u64>>,
+    /// The header of the file, where it is lost.
+    pub(crate) lost: Option<Damage>,
+}
+
+/// Reads the head. A log whose header is lost is known by its chain of messages.
+pub(crate) fn read(source: &dyn Source, options: OpenOptions) -> Result<Opening> {
     let head =
         source.read_at(0..(wire::FILE_HEADER_LEN + wire::MAX_MESSAGE_LEN) as u64)?;
     if head.starts_with(wire::ENCRYPTED_MAGIC) {
-        let what = "it is an encrypted ULog (.ulge); decrypt it first, with the private \
-                    key of the vehicle's owner and PX4's Tools/decrypt_ulog.py";
-        return Err(Error::new(ErrorKind::Unsupported, what).at(0));
+        return Err(Error::new(ErrorKind::Unsupported, encrypted(&head)).at(0));
     }
-    let Some(file_header) = wire::file_header(&head) else {
-        let what = match head.starts_with(&wire::MAGIC) {
-            true => "a ULog that is cut inside its header of 16 bytes",
-            false => "no ULog: it does not begin with the bytes 55 4c 6f 67 01 12 35",
-        };
-        return Err(Error::new(ErrorKind::Unrecognized, what).at(0));
+    let (file_header, start) = match wire::file_header(&head) {
+        Some(file_header) => (file_header, wire::FILE_HEADER_LEN),
+        None => match recovery::without_header(&head) {
+            Some(start) => (FileHeader { version: 0, start: 0 }, start),
+            None => {
+                let what = match head.starts_with(&wire::MAGIC) {
+                    true => "a ULog that is cut inside its header of 16 bytes",
+                    false => {
+                        "no ULog: it does not begin with the bytes 55 4c 6f 67 01 12 35"
+                    }
+                };
+                return Err(Error::new(ErrorKind::Unrecognized, what).at(0));
+            }
+        },
     };
-    let start = Timestamp::from_micros(file_header.start);
-    let mut header = Head { version: file_header.version, start, ..Head::default() };
-    let flags = head.get(wire::FILE_HEADER_LEN..).and_then(|rest| {
+    let lost = wire::file_header(&head).is_none().then(|| {
+        let lost = Damage::new(DamageKind::Garbled, 0..start as u64);
+        lost.because("the header is lost, and with it when logging started")
+    });
+    // Offsets in the flag bits count from the header.
+    let missing = (wire::FILE_HEADER_LEN - start) as u64;
+    let mut header = Head {
+        version: file_header.version,
+        start: Timestamp::from_micros(file_header.start),
+        ..Head::default()
+    };
+    let flags = head.get(start..).and_then(|rest| {
         let (size, kind) = wire::header(rest)?;
         let payload = rest.get(wire::HEADER_LEN..wire::HEADER_LEN + size)?;
         (kind == kind::FLAG_BITS).then(|| wire::flag_bits(payload))?
@@ -51,16 +74,35 @@ pub(crate) fn read(
             header.appended = appended.clone();
         }
     }
-    let start = wire::FILE_HEADER_LEN as u64;
+    let start = start as u64;
     let mut sections = Vec::new();
     let mut from = start;
-    for at in appended.into_iter().filter(|at| *at > start && *at < source.len()) {
+    let appended = appended.into_iter().map(|at| at.saturating_sub(missing));
+    for at in appended.filter(|at| *at > start && *at < source.len()) {
         sections.push(from..at);
         from = at;
     }
     sections.push(from..source.len());
     sections.retain(|section| !section.is_empty());
-    Ok((header, sections))
+    Ok(Opening { head: header, sections, lost })
+}
+
+/// Why the encrypted log that begins with `head` is not read: a magic of 7 bytes, the version,
+/// a time, then the algorithm (`u8`), the number of the key (`u8`), and the lengths of the wrapped
+/// session key and of the nonce (`u16` each), which follow (PX4 User Guide, "Log Encryption").
+fn encrypted(head: &[u8]) -> String {
+    let key = head.get(16..22).map_or(String::new(), |head| {
+        let bits = 8 * u32::from(u16::from_le_bytes([head[2], head[3]]));
+        format!(
+            " Its session key is wrapped with the public RSA key number {} of the vehicle \
+             ({bits} bits).",
+            head[1]
+        )
+    });
+    format!(
+        "an encrypted ULog (.ulge, XChaCha20), which logtool does not decrypt.{key} Decrypt it \
+         first: PX4's Tools/decrypt_ulog.py does so with the private key of the vehicle's owner"
+    )
 }
 
 /// What is odd about the head.

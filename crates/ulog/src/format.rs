@@ -7,7 +7,9 @@ use logtool_core::{
     Result, Source, WriteOptions,
 };
 
-use crate::{check::CODES, log::UlogLog, notes::FORMAT_NAME, sink::UlogSink, wire};
+use crate::{
+    check::CODES, log::UlogLog, notes::FORMAT_NAME, recovery, sink::UlogSink, wire,
+};
 
 /// The format of PX4's logs.
 pub const FORMAT: Ulog = Ulog;
@@ -24,7 +26,9 @@ impl Format for Ulog {
 
     fn likeness(&self, _name: &str, head: &[u8]) -> Likeness {
         // An encrypted log is one too: opening it says what to do.
-        match head.starts_with(&wire::MAGIC) || head.starts_with(wire::ENCRYPTED_MAGIC)
+        match head.starts_with(&wire::MAGIC)
+            || head.starts_with(wire::ENCRYPTED_MAGIC)
+            || recovery::without_header(head).is_some()
         {
             true => Likeness::Certain,
             false => Likeness::No,

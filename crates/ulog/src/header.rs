@@ -6,6 +6,7 @@ use logtool_core::{Timestamp, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    formats::{self, Formats},
     info,
     wire::{self, Keyed, kind},
 };
@@ -43,8 +44,14 @@ pub struct Header {
     pub parameters: BTreeMap<String, Parameter>,
     /// How many bytes are kept in the three of them.
     kept: usize,
-    /// The multi informations that have texts of several parts, by the values' indices.
-    in_parts: BTreeSet<(String, usize)>,
+    /// The multi informations that are texts, by the values' indices.
+    texts: BTreeSet<(String, usize)>,
+    /// The defined types of information values, by the names of the values.
+    defined: BTreeMap<String, String>,
+    /// The same of multi informations.
+    defined_multiple: BTreeMap<String, String>,
+    /// The informations that are texts and not UTF-8.
+    pub(crate) latin1: BTreeSet<String>,
 }
 
 /// A parameter of the system that logged.
@@ -124,7 +131,12 @@ impl Header {
             }
             (kind::INFO, _) => {
                 let value = info::value(keyed.type_name, keyed.value);
-                self.info.insert(keyed.name.to_owned(), value);
+                let name = keyed.name.to_owned();
+                if info::is_latin1(keyed.type_name, keyed.value) {
+                    self.latin1.insert(name.clone());
+                }
+                note_type(&mut self.defined, &keyed);
+                self.info.insert(name, value);
             }
             _ => self.add_part(&keyed, first != 0),
         }
@@ -133,27 +145,44 @@ impl Header {
 
     /// Takes a part of a multi information.
     fn add_part(&mut self, keyed: &Keyed<'_>, is_continued: bool) {
-        let value = info::value(keyed.type_name, keyed.value);
+        let is_text = info::is_text(keyed.type_name);
+        let value = match is_text {
+            true => Value::Bytes(keyed.value.to_vec()), // a character may be cut
+            false => info::value(keyed.type_name, keyed.value),
+        };
+        note_type(&mut self.defined_multiple, keyed);
         let values = self.info_multiple.entry(keyed.name.to_owned()).or_default();
-        let index = values.len().saturating_sub(1);
         match values.last_mut().filter(|_| is_continued) {
-            Some(last) => {
-                info::join(last, value);
-                if keyed.type_name.starts_with("char") {
-                    self.in_parts.insert((keyed.name.to_owned(), index));
-                }
-            }
+            Some(last) => info::join(last, value),
             None => values.push(value),
+        }
+        if is_text {
+            self.texts.insert((keyed.name.to_owned(), values.len() - 1));
         }
     }
 
-    /// Says what the texts of several parts are, now that all parts are there.
-    pub(crate) fn finish(&mut self) {
-        for (name, index) in std::mem::take(&mut self.in_parts) {
+    /// Decodes what needs all parts of a text, or the definition of a type, which may come
+    /// behind its use.
+    pub(crate) fn finish(&mut self, formats: &mut Formats) {
+        for (name, index) in std::mem::take(&mut self.texts) {
             let values = self.info_multiple.get_mut(&name);
             if let Some(value) = values.and_then(|values| values.get_mut(index)) {
-                info::joined(value);
+                let bytes = std::mem::replace(value, Value::Bool(false));
+                if matches!(&bytes, Value::Bytes(bytes) if str::from_utf8(bytes).is_err())
+                {
+                    self.latin1.insert(name);
+                }
+                *value = info::joined(bytes);
             }
+        }
+        let mut room = MAX_BYTES.saturating_sub(self.kept);
+        for (name, type_name) in std::mem::take(&mut self.defined) {
+            let value = self.info.get_mut(&name);
+            decode(value.into_iter(), &type_name, formats, &mut room);
+        }
+        for (name, type_name) in std::mem::take(&mut self.defined_multiple) {
+            let values = self.info_multiple.get_mut(&name);
+            decode(values.into_iter().flatten(), &type_name, formats, &mut room);
         }
     }
 
@@ -194,6 +223,31 @@ impl Header {
             setup_default: None,
             changes: Vec::new(),
         })
+    }
+}
+
+/// Notes the type of `keyed` unless it is a basic type.
+fn note_type(types: &mut BTreeMap<String, String>, keyed: &Keyed<'_>) {
+    let base = formats::array(keyed.type_name).map(|(base, _)| base);
+    if base.is_some_and(|base| formats::primitive(base).is_none()) {
+        types.insert(keyed.name.to_owned(), keyed.type_name.to_owned());
+    }
+}
+
+/// Decodes the bytes that `values` of a defined type are; those that do not fit stay bytes.
+fn decode<'v>(
+    values: impl Iterator<Item = &'v mut Value>,
+    type_name: &str,
+    formats: &mut Formats,
+    room: &mut usize,
+) {
+    let Some((base, count)) = formats::array(type_name) else { return };
+    let Ok(layout) = formats.layout(base) else { return };
+    for value in values {
+        let Value::Bytes(bytes) = &*value else { continue };
+        if let Some(decoded) = info::structured(&layout, count, bytes, room) {
+            *value = decoded;
+        }
     }
 }
 
@@ -258,7 +312,7 @@ mod tests {
             let kept = header.take(kind::INFO_MULTIPLE, &message.concat(), None);
             assert_eq!(kept, Some(Kept::Yes));
         }
-        header.finish();
+        header.finish(&mut Formats::default());
         assert_eq!(header.info_multiple["b"], [Value::Bytes(b"hi!".to_vec())]);
         assert_eq!(header.info_multiple["t"], [Value::Text("hi!".into())]);
     }

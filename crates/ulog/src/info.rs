@@ -1,6 +1,8 @@
 //! The values of information messages.
 
-use logtool_core::{Cut, Primitive, Value};
+use std::collections::BTreeMap;
+
+use logtool_core::{Cut, FieldRole, Layout, LayoutKind, Primitive, Value, text};
 
 use crate::formats;
 
@@ -22,14 +24,67 @@ pub(crate) fn join(value: &mut Value, next: Value) {
     *value = Value::Bytes(bytes);
 }
 
-/// Says what a value is of which all parts are there: a character may be cut between
-/// two of them, so only the whole is text or not.
-pub(crate) fn joined(value: &mut Value) {
-    let bytes = as_bytes(std::mem::replace(value, Value::Bool(false)));
-    *value = match String::from_utf8(bytes) {
-        Ok(text) => Value::Text(text),
-        Err(err) => Value::Bytes(err.into_bytes()),
-    };
+/// Returns the text that all parts of `value` are: a character may be cut between two parts.
+pub(crate) fn joined(value: Value) -> Value {
+    Value::Text(text(&as_bytes(value)).into_owned())
+}
+
+/// Whether `bytes` are a text that is not UTF-8, which is read as Latin-1.
+pub(crate) fn is_latin1(type_name: &str, bytes: &[u8]) -> bool {
+    is_text(type_name) && str::from_utf8(bytes).is_err()
+}
+
+/// Whether values of this type are texts.
+pub(crate) fn is_text(type_name: &str) -> bool {
+    formats::array(type_name).is_some_and(|(base, _)| base == "char")
+}
+
+/// Returns the value of a type that the log defines: `bytes` as `layout` says, or a list of
+/// such. `None` where they do not fit, or need more than `room` bytes of memory.
+pub(crate) fn structured(
+    layout: &Layout,
+    count: Option<u32>,
+    bytes: &[u8],
+    room: &mut usize,
+) -> Option<Value> {
+    let size = layout.size as usize;
+    match count {
+        None => structure(layout, bytes, room),
+        Some(_) if size == 0 => None,
+        Some(_) => {
+            let items = bytes.chunks(size).map(|bytes| structure(layout, bytes, room));
+            items.collect::<Option<_>>().map(Value::List)
+        }
+    }
+}
+
+fn structure(layout: &Layout, bytes: &[u8], room: &mut usize) -> Option<Value> {
+    let sizes = layout.size_without_padding() as usize..=layout.size as usize;
+    if !sizes.contains(&bytes.len()) {
+        return None;
+    }
+    let mut fields = BTreeMap::new();
+    let shown = layout.fields.iter().filter(|field| field.role != FieldRole::Hidden);
+    for field in shown {
+        let (size, count) = match &field.kind {
+            LayoutKind::Primitive(primitive) => (primitive.size(), field.count),
+            LayoutKind::Nested(inner) => (inner.size, field.count),
+            _ => return None,
+        };
+        let len = size.checked_mul(count.unwrap_or(1))? as usize;
+        *room = room.checked_sub(field.name.len() + len * size_of::<Value>() + 64)?;
+        let start = field.offset as usize;
+        let bytes = bytes.get(start..start.checked_add(len)?)?;
+        let value = match &field.kind {
+            LayoutKind::Primitive(primitive) => {
+                primitives(*primitive, count.is_some(), bytes)?
+            }
+            LayoutKind::Nested(inner) => structured(inner, count, bytes, room)?,
+            _ => return None,
+        };
+        fields.insert(field.name.clone(), value);
+    }
+    Some(Value::Map(fields))
 }
 
 fn as_bytes(value: Value) -> Vec<u8> {
@@ -43,18 +98,22 @@ fn as_bytes(value: Value) -> Vec<u8> {
 
 fn typed(type_name: &str, bytes: &[u8]) -> Option<Value> {
     let (base, count) = formats::array(type_name)?;
-    let primitive = formats::primitive(base)?;
+    primitives(formats::primitive(base)?, count.is_some(), bytes)
+}
+
+/// Returns one value of `primitive`, or a list of them.
+fn primitives(primitive: Primitive, is_array: bool, bytes: &[u8]) -> Option<Value> {
     if primitive == Primitive::Char {
-        return Some(Value::text_or_bytes(bytes));
+        return Some(Value::Text(text(bytes).into_owned()));
     }
     let size = primitive.size() as usize;
-    match count {
-        None if bytes.len() == size => scalar(primitive, bytes),
-        None => None,
+    match is_array {
+        false if bytes.len() == size => scalar(primitive, bytes),
+        false => None,
         // Arrays of bytes are binary: PX4 logs hashes and compressed files so.
-        Some(_) if primitive == Primitive::U8 => Some(Value::Bytes(bytes.to_vec())),
-        Some(_) if !bytes.len().is_multiple_of(size) => None,
-        Some(_) => {
+        true if primitive == Primitive::U8 => Some(Value::Bytes(bytes.to_vec())),
+        true if !bytes.len().is_multiple_of(size) => None,
+        true => {
             let values = bytes.chunks(size).map(|bytes| scalar(primitive, bytes));
             values.collect::<Option<_>>().map(Value::List)
         }
@@ -75,7 +134,7 @@ fn scalar(primitive: Primitive, bytes: &[u8]) -> Option<Value> {
         Primitive::F32 => Value::Float(cut.f32()?),
         Primitive::F64 => Value::Double(f64::from_bits(cut.u64()?)),
         Primitive::Bool => Value::Bool(cut.u8()? != 0),
-        Primitive::Char => Value::text_or_bytes(bytes),
+        Primitive::Char => Value::Text(text(bytes).into_owned()),
     })
 }
 
@@ -117,11 +176,45 @@ mod tests {
 
     #[test]
     fn a_character_cut_between_two_parts_is_joined() {
-        let mut whole = value("char[1]", &[0xc3]);
-        assert_eq!(whole, Value::Bytes(vec![0xc3]));
-        join(&mut whole, value("char[1]", &[0xa9]));
-        joined(&mut whole);
-        assert_eq!(whole, Value::Text("é".into()));
+        let mut whole = Value::Bytes(vec![0xc3]);
+        join(&mut whole, Value::Bytes(vec![0xa9]));
+        assert_eq!(joined(whole), Value::Text("é".into()));
+    }
+
+    #[test]
+    fn a_text_that_is_not_utf8_is_latin1_as_logged_strings_are() {
+        assert_eq!(value("char[2]", &[0xff, b'1']), Value::Text("ÿ1".into()));
+        assert!(is_latin1("char[2]", &[0xff, b'1']) && !is_latin1("char[1]", b"a"));
+        assert!(!is_latin1("uint8_t[2]", &[0xff, b'1']));
+    }
+
+    #[test]
+    fn a_defined_type_is_a_map_of_its_fields() {
+        let mut formats = formats::Formats::default();
+        formats.define("in", "uint16_t n;char[2] s;uint8_t _padding0;");
+        formats.define("out", "in[2] i;float x;bool[2] b;");
+        let bytes = [1, 0, b'a', b'b', 9, 2, 0, b'c', 0xfc, 9, 0, 0, 192, 63, 1, 0];
+        let layout = formats.layout("out").unwrap();
+        let map = |values: &[(&str, Value)]| {
+            let values = values.iter().cloned();
+            Value::Map(values.map(|(name, value)| (name.to_owned(), value)).collect())
+        };
+        let inner = |n, s: &str| {
+            map(&[("n", Value::UInt(n)), ("s", Value::Text(s.to_owned()))])
+        };
+        let want = map(&[
+            ("i", Value::List(vec![inner(1, "ab"), inner(2, "cü")])),
+            ("x", Value::Float(1.5)),
+            ("b", Value::List(vec![Value::Bool(true), Value::Bool(false)])),
+        ]);
+        let mut room = 1 << 10;
+        assert_eq!(structured(&layout, None, &bytes, &mut room), Some(want));
+        assert_eq!(structured(&layout, None, &bytes[1..], &mut room), None);
+        assert_eq!(structured(&layout, None, &bytes, &mut 100), None);
+        let inside = formats.layout("in").unwrap();
+        // The padding at the end may be left out.
+        let list = structured(&inside, Some(2), &bytes[..9], &mut room);
+        assert_eq!(list, Some(Value::List(vec![inner(1, "ab"), inner(2, "cü")])));
     }
 
     #[test]

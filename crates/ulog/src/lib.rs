@@ -40,6 +40,7 @@ mod events;
 mod formats;
 mod info;
 mod msg_dir;
+mod px4_labels;
 
 mod anchor;
 mod clock;
@@ -48,8 +49,9 @@ mod system;
 
 mod streams;
 
-mod flags;
 mod recovery;
+
+mod flags;
 mod registry;
 
 mod notes;
@@ -78,6 +80,7 @@ pub use crate::{
     level::Level,
     log::UlogLog,
     msg_dir::read_msg_dir,
+    px4_labels::px4_labels,
 };
 
 /// Its example is tested.

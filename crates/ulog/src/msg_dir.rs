@@ -15,7 +15,9 @@
 //!    `PREFIX_`; of several prefixes that fit, the longest one counts.
 //! 2. Any other constant goes to the field whose name, in capitals and followed by `_`,
 //!    is the longest start of the constant's name.
-//! 3. Either way the field must be of an integer type that can hold the value. A
+//! 3. Constants that fit neither and directly follow a field, in lines without a gap, belong to
+//!    that field, if they have its type and several of them start with the same word.
+//! 4. In all cases the field must be of an integer type that can hold the value. A
 //!    constant that fits no field labels nothing, and of two constants with the same
 //!    value in one field, neither does.
 

@@ -57,7 +57,7 @@ impl Notes {
                 }
             }
         }
-        header.finish();
+        header.finish(&mut registry.formats);
         (registry, header)
     }
 }

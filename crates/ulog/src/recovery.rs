@@ -133,6 +133,23 @@ impl Judge<'_> {
     }
 }
 
+/// Returns where the first message of a log begins whose header of 16 bytes is lost: behind it,
+/// or at the start of a file that lacks it. Flag bits may come first, and a chain of messages
+/// has to follow.
+pub(crate) fn without_header(head: &[u8]) -> Option<usize> {
+    let judge = Judge { streams: &Streams::default(), formats: &Formats::default() };
+    [wire::FILE_HEADER_LEN, 0].into_iter().find(|at| {
+        let messages = head.get(*at..).unwrap_or_default();
+        let flags_len = match wire::header(messages) {
+            Some((size, kind::FLAG_BITS)) => wire::HEADER_LEN + size,
+            _ => 0,
+        };
+        messages
+            .get(flags_len..)
+            .is_some_and(|rest| !rest.is_empty() && judge.chain(rest))
+    })
+}
+
 /// Whether messages of this type are in the specification.
 pub(crate) fn is_known(kind: u8) -> bool {
     b"DLCSAIMPQFBRO".contains(&kind)

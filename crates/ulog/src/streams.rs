@@ -105,7 +105,7 @@ impl Stream {
         Self { min_len, max_len, time, unwrapper: Unwrapper::default() }
     }
 
-    /// A stream of records of which only the place of the time is known.
+    /// A stream whose records have a known time offset and no known layout.
     pub(crate) fn timed_at(offset: u32) -> Self {
         Self { time: TimeAt::Micros(offset), ..Self::new(None) }
     }

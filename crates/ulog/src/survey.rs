@@ -26,7 +26,7 @@ use logtool_core::{
 };
 
 use crate::{
-    flags,
+    flags::{self, Opening},
     header::Header,
     notes::Notes,
     recovery::{self, Judge},
@@ -100,7 +100,8 @@ impl Survey {
         stretch: u64,
         known: Vec<(String, String)>,
     ) -> Result<Self> {
-        let (head, sections) = flags::read(&**source, options)?;
+        let Opening { head, sections, lost } = flags::read(&**source, options)?;
+        let first = sections.first().map(|section| section.start);
         let mut registry = Registry::default();
         let mut declarations = Vec::new();
         for (name, text) in known {
@@ -112,9 +113,9 @@ impl Survey {
             header: Header::new(head),
             declarations,
             data_start: None,
-            tally: Tally::new(Parts::new(source.len())),
+            tally: Tally::new(Parts::new(source.len(), first)),
             gaps: Vec::new(),
-            damage: Vec::new(),
+            damage: lost.into_iter().collect(),
             remarks: Vec::new(),
             unknown: BTreeMap::new(),
             formats_at: HashMap::new(),

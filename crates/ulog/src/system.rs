@@ -39,6 +39,8 @@ pub(crate) fn readable(info: &BTreeMap<String, Value>) -> BTreeMap<String, Value
         ("os", joined(os)),
         ("mcu", own("sys_mcu")),
         ("uuid", own("sys_uuid")),
+        ("log type", own("log_type")),
+        ("utc offset", utc_offset(info)),
         ("toolchain", joined([own("sys_toolchain"), own("sys_toolchain_ver"), None])),
     ] {
         if let Some(value) = value {
@@ -46,6 +48,13 @@ pub(crate) fn readable(info: &BTreeMap<String, Value>) -> BTreeMap<String, Value
         }
     }
     system
+}
+
+/// Returns the offset of local time from UTC, as `-01:00 (-3600 s)`.
+fn utc_offset(info: &BTreeMap<String, Value>) -> Option<String> {
+    let Some(Value::Int(secs)) = info.get("time_ref_utc") else { return None };
+    let (sign, minutes) = (if *secs < 0 { '-' } else { '+' }, secs.unsigned_abs() / 60);
+    Some(format!("{sign}{:02}:{:02} ({secs} s)", minutes / 60, minutes % 60))
 }
 
 #[cfg(test)]
@@ -60,10 +69,14 @@ mod tests {
             ("ver_sw".to_owned(), text("0123456789abcdef")),
             ("ver_sw_release".to_owned(), Value::UInt(0x010e_04ff)),
             ("ver_sw_branch".to_owned(), text("main")),
+            ("log_type".to_owned(), text("mission")),
+            ("time_ref_utc".to_owned(), Value::Int(-5_400)),
         ]);
         let system = readable(&info);
         assert_eq!(system["software"], text("v1.14.4 0123456789 (main)"));
         assert_eq!(system["system"], text("PX4"));
+        assert_eq!(system["log type"], text("mission"));
+        assert_eq!(system["utc offset"], text("-01:30 (-5400 s)"));
         assert!(!system.contains_key("os"));
     }
 }

@@ -16,8 +16,8 @@ use crate::{
     connection::Connection, probe::Count, scan::Tile, schema, survey::Findings,
 };
 
-/// What a topic's metadata call the reason why it has only raw bytes, where its definition
-/// is missing: one that cannot be used is damage.
+/// Key of a topic's metadata for the reason why it has only raw bytes, if its definition is
+/// missing. A definition that cannot be used is damage instead.
 pub const RAW_REMARK: &str = "raw_because";
 
 impl Findings {

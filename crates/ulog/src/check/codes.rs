@@ -14,11 +14,16 @@ pub(crate) const CODES: &[&Code] = &[
     &DROPOUT,
     &FLAGS_MISSING,
     &FORMAT_LATE,
+    &FORMAT_NAME,
     &FORMAT_REDEFINED,
     &ID_REUSED,
     &INCOMPATIBLE,
+    &INFO_DUPLICATE,
+    &INFO_TEXT,
+    &LEVEL,
     &ODD_TIME,
     &PADDED,
+    &DEFAULT_BITS,
     &REPLAY,
     &SYNC_MISSING,
     &SYNC_WRONG,
@@ -26,6 +31,7 @@ pub(crate) const CODES: &[&Code] = &[
     &TIMESTAMP_NARROW,
     &TYPE_BROKEN,
     &UNKNOWN_MESSAGE,
+    &UNSUBSCRIBED,
     &VERSION,
 ];
 
@@ -74,6 +80,38 @@ pub(super) static FORMAT_REDEFINED: Code = code(
     "ulog.format.redefined",
     Warning,
     "a type is defined twice, differently: readers take the one or the other",
+);
+pub(super) static FORMAT_NAME: Code = code(
+    "ulog.format.name",
+    Warning,
+    "a type has the name of a basic type, which the specification forbids: readers take the \
+     one for the other",
+);
+pub(super) static INFO_DUPLICATE: Code = code(
+    "ulog.info.duplicate",
+    Warning,
+    "an information key occurs twice, which the specification forbids: readers keep the first \
+     or the last",
+);
+pub(super) static INFO_TEXT: Code = code(
+    "ulog.info.latin1",
+    Warning,
+    "a text of an information is not UTF-8, and is read as Latin-1",
+);
+pub(super) static LEVEL: Code = code(
+    "ulog.string.level",
+    Warning,
+    "the level of a logged string is not one of 0 to 7",
+);
+pub(super) static DEFAULT_BITS: Code = code(
+    "ulog.parameter_default.bits",
+    Warning,
+    "a default parameter has no bit that declares which default it is: readers ignore it",
+);
+pub(super) static UNSUBSCRIBED: Code = code(
+    "ulog.id.unsubscribed",
+    Warning,
+    "records have a message id that was unsubscribed before",
 );
 pub(super) static TYPE_BROKEN: Code = code(
     "ulog.type.broken",

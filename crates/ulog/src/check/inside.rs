@@ -95,7 +95,10 @@ impl Inspection for Looks {
 
 /// The parts of a file of `len` bytes, and what is before, between and behind them.
 fn stretches(manifest: &Manifest, len: u64) -> Vec<Range<u64>> {
-    let (mut stretches, mut at) = (Vec::new(), wire::FILE_HEADER_LEN as u64);
+    let header = wire::FILE_HEADER_LEN as u64;
+    // A file that lacks its header begins with its first part.
+    let first = manifest.parts.first().map_or(header, |part| part.bytes.start);
+    let (mut stretches, mut at) = (Vec::new(), first.min(header));
     let end = Range { start: len, end: len };
     for next in manifest.parts.iter().map(|part| &part.bytes).chain([&end]) {
         if next.start > at {

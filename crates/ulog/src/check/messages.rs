@@ -1,13 +1,14 @@
 //! What is odd about the messages of a log, stretch by stretch.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use logtool_core::{Finding, Findings, Value};
 
 use crate::{
     check::{
         codes as code,
-        seen::{Dropouts, Format, Seen, Totals},
+        seen::{Dropouts, Format, Information, Seen, Totals},
+        unsubscribed::Subscriptions,
     },
     opened::Opened,
 };
@@ -17,13 +18,26 @@ use crate::{
 pub(super) struct Messages {
     /// The texts of types.
     types: HashMap<String, String>,
+    /// The names of informations.
+    informations: HashSet<String>,
+    subscribed: Subscriptions,
     totals: Totals,
 }
 
 impl Messages {
     /// Takes the next stretch, in the order of the file.
     pub(super) fn add(&mut self, seen: Seen, findings: &mut Findings) {
-        let Seen { findings: odd, formats, totals, .. } = seen;
+        let Seen { findings: odd, formats, informations, subscribed, totals, .. } =
+            seen;
+        self.subscribed.add(subscribed);
+        for Information { bytes, name } in informations {
+            if self.informations.contains(&name) {
+                let what = format!("the key {name:?} occurs again");
+                findings.add(Finding::new(&code::INFO_DUPLICATE, what).at(bytes));
+            } else {
+                self.informations.insert(name);
+            }
+        }
         let data_at = self.totals.data_at.or(totals.data_at);
         let mut formats = formats.into_iter().peekable();
         for finding in odd.iter() {
@@ -66,6 +80,11 @@ impl Messages {
 
     /// Tells of what is only known at the end.
     pub(super) fn finish(self, log: &Opened, findings: &mut Findings) {
+        self.subscribed.finish(findings);
+        for name in &log.header.latin1 {
+            let what = format!("the information {name:?}");
+            findings.add(Finding::new(&code::INFO_TEXT, what));
+        }
         let Totals { unknown, syncs, dropouts, has_flags, has_defaults, .. } =
             self.totals;
         for (kind, (count, at)) in unknown {

@@ -8,7 +8,10 @@ use crate::{
     check::{
         codes as code,
         ids::{Ids, Subscriptions},
+        unsubscribed,
     },
+    formats,
+    level::Level,
     opened::Opened,
     wire::{self, kind},
 };
@@ -21,6 +24,9 @@ pub(super) struct Seen {
     pub(super) findings: Findings,
     /// The definitions of types, of which it matters what was before.
     pub(super) formats: Vec<Format>,
+    /// The information messages, to compare with those of earlier stretches.
+    pub(super) informations: Vec<Information>,
+    pub(super) subscribed: unsubscribed::Subscriptions,
     pub(super) totals: Totals,
 }
 
@@ -29,6 +35,12 @@ pub(super) struct Format {
     pub(super) bytes: Range<u64>,
     pub(super) name: String,
     pub(super) text: String,
+}
+
+/// An information: where it is, and its name.
+pub(super) struct Information {
+    pub(super) bytes: Range<u64>,
+    pub(super) name: String,
 }
 
 /// What is counted, or is only of interest at the end.
@@ -60,6 +72,8 @@ impl Seen {
             gap: NextGap::new(&log.notes.gaps, at),
             findings: Findings::default(),
             formats: Vec::new(),
+            informations: Vec::new(),
+            subscribed: unsubscribed::Subscriptions::default(),
             totals: Totals::default(),
         }
     }
@@ -95,6 +109,7 @@ impl Seen {
     #[inline]
     fn data(&mut self, at: u64, payload: &[u8]) {
         let Some((id, record)) = wire::data(payload) else { return };
+        self.subscribed.data(id, at);
         if let Some(topic) = self.ids.padded(id, record.len()) {
             let what = "records have the padding at their ends";
             let bytes = at..at + (wire::HEADER_LEN + payload.len()) as u64;
@@ -122,14 +137,20 @@ impl Seen {
                 }
             }
             kind::FORMAT => {
-                self.formats.extend(wire::format(payload).map(|(name, text)| Format {
-                    bytes,
-                    name: name.to_owned(),
-                    text: text.to_owned(),
-                }))
+                let Some((name, text)) = wire::format(payload) else { return };
+                if formats::primitive(name).is_some() {
+                    let what = format!("the type {name:?}");
+                    let finding = Finding::new(&code::FORMAT_NAME, what);
+                    self.findings.add(finding.at(bytes.clone()));
+                }
+                let (name, text) = (name.to_owned(), text.to_owned());
+                self.formats.push(Format { bytes, name, text });
             }
             kind::SUBSCRIPTION => {
                 totals.data_at.get_or_insert(at);
+                let id =
+                    wire::subscription(payload).map(|subscription| subscription.id);
+                id.into_iter().for_each(|id| self.subscribed.change(id, true));
                 self.subscription(subscriptions, bytes, payload);
             }
             kind::DROPOUT => {
@@ -142,13 +163,35 @@ impl Seen {
                 });
             }
             kind::FLAG_BITS => totals.has_flags = true,
-            kind::DEFAULT_PARAMETER => totals.has_defaults = true,
-            kind::INFO
-            | kind::INFO_MULTIPLE
-            | kind::PARAMETER
-            | kind::UNSUBSCRIPTION => {}
+            kind::DEFAULT_PARAMETER => {
+                totals.has_defaults = true;
+                let parameter = wire::flagged_keyed(payload);
+                if let Some((bits, keyed)) = parameter.filter(|(bits, _)| bits & 3 == 0)
+                {
+                    let what = format!("{:?} has the bits {bits:#010b}", keyed.name);
+                    let finding = Finding::new(&code::DEFAULT_BITS, what);
+                    self.findings.add(finding.at(bytes));
+                }
+            }
+            kind::INFO => {
+                let name = wire::keyed(payload).map(|keyed| keyed.name.to_owned());
+                self.informations.extend(name.map(|name| Information { bytes, name }));
+            }
+            kind::UNSUBSCRIPTION => {
+                let id = payload.first_chunk().map(|id| u16::from_le_bytes(*id));
+                id.into_iter().for_each(|id| self.subscribed.change(id, false));
+            }
+            kind::INFO_MULTIPLE | kind::PARAMETER => {}
             kind::STRING | kind::TAGGED_STRING => {
                 totals.data_at.get_or_insert(at);
+                let level =
+                    wire::logged_string(kind, payload).map(|string| string.level);
+                let level =
+                    level.filter(|level| Level::from_log_byte(*level) > Level::DEBUG);
+                if let Some(level) = level {
+                    let what = format!("the level is {:?}", char::from(level));
+                    self.findings.add(Finding::new(&code::LEVEL, what).at(bytes));
+                }
             }
             _ => totals.unknown.entry(kind).or_insert((0, at)).0 += 1,
         }

@@ -19,12 +19,16 @@ struct Field {
     values: RangeInclusive<i64>,
     /// The prefix in its annotation, without the `_` at the end.
     prefix: Option<String>,
+    type_name: String,
 }
 
 #[derive(Debug)]
 struct Constant {
     name: String,
     value: i64,
+    type_name: String,
+    /// The index of the field that it directly follows, other constants between.
+    follows: Option<usize>,
 }
 
 impl Definition {
@@ -32,14 +36,18 @@ impl Definition {
     pub(super) fn parse(name: &str, text: &str) -> Self {
         let mut parsed =
             Self { topics: vec![snake_case(name)], fields: vec![], constants: vec![] };
+        let mut last_field = None;
         for line in text.lines() {
             let (code, comment) = line.split_once('#').unwrap_or((line, ""));
             if code.trim().is_empty() {
                 parsed.add_topics(comment);
+                last_field = None;
             } else if let Some((typed, value)) = code.split_once('=') {
-                parsed.constants.extend(Constant::parse(typed, value));
+                parsed.constants.extend(Constant::parse(typed, value, last_field));
             } else {
-                parsed.fields.extend(Field::parse(code, comment));
+                let field = Field::parse(code, comment);
+                last_field = field.is_some().then_some(parsed.fields.len());
+                parsed.fields.extend(field);
             }
         }
         parsed
@@ -50,12 +58,33 @@ impl Definition {
         let mut labels: BTreeMap<&str, Vec<(i64, &str)>> = BTreeMap::new();
         let fields: Vec<_> = self.fields.iter().map(Field::integers).collect();
         for constant in &self.constants {
-            for field in owners(&fields, &constant.name, constant.value) {
+            let mut of_constant = owners(&fields, &constant.name, constant.value);
+            if of_constant.is_empty() {
+                let field = self.field_before(constant);
+                of_constant.extend(field.and_then(|index| fields.get(index)));
+            }
+            for field in of_constant {
                 let of_field = labels.entry(field.name).or_default();
                 of_field.push((constant.value, &constant.name));
             }
         }
         labels
+    }
+
+    /// Returns the index of the field that `constant` directly follows, if it can be a value
+    /// of that field: an enumeration has the type of its field, and its names start alike.
+    fn field_before(&self, constant: &Constant) -> Option<usize> {
+        let index = constant.follows?;
+        let field = self.fields.get(index)?;
+        let is_alike = |other: &Constant| {
+            other.follows == constant.follows
+                && other.name != constant.name
+                && first_word(&other.name) == first_word(&constant.name)
+        };
+        let is_value = field.type_name == constant.type_name
+            && field.values.contains(&constant.value)
+            && !field.name.starts_with("timestamp");
+        (is_value && self.constants.iter().any(is_alike)).then_some(index)
     }
 
     fn add_topics(&mut self, comment: &str) {
@@ -84,16 +113,22 @@ impl Field {
             name: name.to_owned(),
             values: integer_values(base)?,
             prefix: annotation(comment),
+            type_name: base.to_owned(),
         })
     }
 }
 
 impl Constant {
     /// Parses the two sides of `uint8 X = 1`; none unless it is an integer.
-    fn parse(typed: &str, value: &str) -> Option<Self> {
+    fn parse(typed: &str, value: &str, follows: Option<usize>) -> Option<Self> {
         let (type_name, name) = two_words(typed)?;
         integer_values(type_name)?;
-        Some(Self { name: name.to_owned(), value: integer_constant(value.trim())? })
+        Some(Self {
+            name: name.to_owned(),
+            value: integer_constant(value.trim())?,
+            type_name: type_name.to_owned(),
+            follows,
+        })
     }
 }
 
@@ -103,6 +138,11 @@ fn annotation(comment: &str) -> Option<String> {
     let (inside, _) = rest.split_once(']')?;
     let prefix = inside.split_whitespace().next()?.trim_end_matches('_');
     (!prefix.is_empty()).then(|| prefix.to_owned())
+}
+
+/// The name up to its first `_`.
+fn first_word(name: &str) -> &str {
+    name.split('_').next().unwrap_or(name)
 }
 
 fn two_words(code: &str) -> Option<(&str, &str)> {

@@ -63,6 +63,31 @@ fn a_constant_labels_the_field_that_its_name_starts_with() {
 }
 
 #[test]
+fn constants_behind_a_field_belong_to_it_where_no_name_does() {
+    let labels = labels_of(
+        "uint64 timestamp\nuint64 TIME_A = 1\nuint64 TIME_B = 2\n\
+         uint8 menu\nuint8 DISH_SOUP = 1\nuint8 DISH_SALAD = 2\n\
+         uint8 texture\nuint8 COOKED_RAW = 0\nuint8 COOKED_SOFT = 1\nuint8 MENU_NONE = 9\n\
+         uint8 count\nuint8 ORB_QUEUE_LENGTH = 4\n\
+         uint8 cells\n\nuint8 SOURCE_A = 0\nuint8 SOURCE_B = 1\n\
+         float32 x\nuint8 MODE_A = 0\nuint8 MODE_B = 1\n\
+         uint16 faults\nuint8 FAULT_A = 0\nuint8 FAULT_B = 1\n",
+    );
+    assert_eq!(
+        listed(&labels, "thing", "menu"),
+        expected(&[(1, "DISH_SOUP"), (2, "DISH_SALAD"), (9, "MENU_NONE")])
+    );
+    assert_eq!(
+        listed(&labels, "thing", "texture"),
+        expected(&[(0, "COOKED_RAW"), (1, "COOKED_SOFT")])
+    );
+    // One constant is no enumeration; a gap or another type is no neighbour.
+    for field in ["timestamp", "count", "cells", "x", "faults"] {
+        assert!(labels.get("thing", field).is_none(), "{field}");
+    }
+}
+
+#[test]
 fn an_annotation_goes_before_the_name() {
     let labels = labels_of(
         "int8 airspeed_source # [@enum SOURCE] Source of published values\n\

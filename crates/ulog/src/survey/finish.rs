@@ -40,7 +40,7 @@ impl Survey {
     /// The manifest of a log of `bytes` bytes, and what readers of it need.
     pub(super) fn finish(mut self, bytes: u64) -> Result<(Manifest, Notes)> {
         let time = self.tally.time.range();
-        self.header.finish();
+        self.header.finish(&mut self.registry.formats);
         self.remark_on_odds();
         let mut topics = self.logged_topics();
         let built_in = self.add_built_in(&mut topics);

@@ -44,10 +44,10 @@ pub(super) struct RawPart {
 }
 
 impl Parts {
-    /// For a log of `len` bytes.
-    pub(super) fn new(len: u64) -> Self {
+    /// For a log of `len` bytes whose messages begin at `first`, if it has some.
+    pub(super) fn new(len: u64, first: Option<u64>) -> Self {
         let target = (len / 256).clamp(SHORTEST, LONGEST);
-        Self::of(target, wire::FILE_HEADER_LEN as u64, Vec::new())
+        Self::of(target, first.unwrap_or(wire::FILE_HEADER_LEN as u64), Vec::new())
     }
 
     fn of(target: u64, start: u64, words: Vec<u64>) -> Self {
