@@ -207,7 +207,7 @@ mod tests {
             ("x", Value::Float(1.5)),
             ("b", Value::List(vec![Value::Bool(true), Value::Bool(false)])),
         ]);
-        let mut room = 1 << 10;
+        let mut room = 1 << 14;
         assert_eq!(structured(&layout, None, &bytes, &mut room), Some(want));
         assert_eq!(structured(&layout, None, &bytes[1..], &mut room), None);
         assert_eq!(structured(&layout, None, &bytes, &mut 100), None);

@@ -76,10 +76,11 @@ impl Definition {
     fn field_before(&self, constant: &Constant) -> Option<usize> {
         let index = constant.follows?;
         let field = self.fields.get(index)?;
+        let word = first_word(&constant.name)?;
         let is_alike = |other: &Constant| {
             other.follows == constant.follows
                 && other.name != constant.name
-                && first_word(&other.name) == first_word(&constant.name)
+                && first_word(&other.name) == Some(word)
         };
         let is_value = field.type_name == constant.type_name
             && field.values.contains(&constant.value)
@@ -140,9 +141,10 @@ fn annotation(comment: &str) -> Option<String> {
     (!prefix.is_empty()).then(|| prefix.to_owned())
 }
 
-/// The name up to its first `_`.
-fn first_word(name: &str) -> &str {
-    name.split('_').next().unwrap_or(name)
+/// Returns the name up to its first `_`, if something follows.
+fn first_word(name: &str) -> Option<&str> {
+    let (word, rest) = name.split_once('_')?;
+    (!rest.is_empty()).then_some(word)
 }
 
 fn two_words(code: &str) -> Option<(&str, &str)> {
