@@ -6,7 +6,8 @@ use arrow_array::{Array, RecordBatch, cast::AsArray, types};
 use arrow_schema::DataType;
 use bytes::Bytes;
 use logtool_core::{
-    Block, Columns, Damage, Log as _, OpenOptions, Result, Selection, View, conformance,
+    Block, Columns, Damage, DamageKind, Log as _, OpenOptions, Result, Selection, View,
+    conformance,
 };
 use logtool_ulog::{Header, UlogLog};
 
@@ -110,6 +111,16 @@ impl Edge {
             }
         }
         (records, damage)
+    }
+
+    /// Whether the definition of this topic is reported as damage.
+    pub(crate) fn has_unusable_definition(&self, label: &str) -> bool {
+        let manifest = self.log().manifest();
+        manifest.damage.iter().any(|damage| {
+            let topic = damage.topic.and_then(|id| manifest.get(id).ok());
+            damage.kind == DamageKind::Definition
+                && topic.is_some_and(|topic| topic.label() == label)
+        })
     }
 
     /// Whether a remark on the log has this in it.
