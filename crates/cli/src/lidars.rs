@@ -41,6 +41,7 @@ pub(crate) fn options(args: &LidarArgs, time: TimeChoice) -> Result<LidarOptions
         Some(AxesChoice::Ros) | None => Axes::Ros,
     };
     options.points.cut = args.cut.unwrap_or(0);
+    options.keeps_cut = args.cut.is_some();
     options.clock = match args.clock {
         None => ClockChoice::Auto,
         Some(WhoseClock::Log) => ClockChoice::Log,

@@ -30,5 +30,7 @@ mod ulog_facts;
 mod ulog_text;
 #[path = "cases/velodyne.rs"]
 mod velodyne;
+#[path = "cases/velodyne_fov.rs"]
+mod velodyne_fov;
 #[path = "cases/velodyne_packets.rs"]
 mod velodyne_packets;

@@ -5,6 +5,7 @@ mod laser;
 mod plausible;
 
 mod defaults;
+mod fitting;
 mod stream;
 mod xml;
 mod yaml;

@@ -9,6 +9,7 @@ mod outlines;
 mod own_clock;
 mod probe;
 mod scans;
+mod stock;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -76,6 +77,8 @@ pub struct LidarOptions {
     pub calibration: Option<Arc<Calibration>>,
     /// How points are to be made of packets.
     pub points: PointOptions,
+    /// Whether scans begin at the cut of `points` also where the lidar blanks another sector.
+    pub keeps_cut: bool,
     /// Whether points are to have the times of the lidar's own clock, where that tells
     /// UTC and the log's clock can be brought to it.
     pub utc: bool,
@@ -132,12 +135,14 @@ impl LidarOptions {
             cut: 0,
             time: TimeSource::Record,
             fixed_returns: false,
+            blanked: None,
         };
         Self {
             model: None,
             returns: None,
             calibration: None,
             points,
+            keeps_cut: false,
             utc: false,
             clock: ClockChoice::Auto,
         }
@@ -170,9 +175,14 @@ impl Lidar {
     /// packet's time; half an hour where the lidar's own clock tells them, for that may
     /// contradict the log's.
     pub fn reach(&self) -> Reach {
+        let blanked = self
+            .points
+            .blanked
+            .map_or(0, |sector| sector.longest_delay(self.sensor.packet_nanos()));
+        let packet = LONGEST_PACKET.saturating_add(blanked);
         let nanos = match self.points.time {
-            TimeSource::Record => LONGEST_PACKET,
-            TimeSource::Sensor { .. } => LONGEST_PACKET + HOUR.unsigned_abs() / 2,
+            TimeSource::Record => packet,
+            TimeSource::Sensor { .. } => packet + HOUR.unsigned_abs() / 2,
         };
         Reach { before: nanos, after: nanos }
     }
@@ -210,6 +220,13 @@ impl Lidar {
             TimeSource::Sensor { .. } => "those of the lidar's own clock",
         };
         all.insert("times".to_owned(), times.to_owned());
+        if let Some(sector) = self.points.blanked {
+            let (from, to) = sector.edges_deg();
+            let told = format!(
+                "{to} to {from} deg: the lidar does not measure from {from} to {to} deg"
+            );
+            all.insert("field_of_view".to_owned(), told);
+        }
         if let Some(change) = &self.change {
             all.insert("returns".to_owned(), change.clone());
         }

@@ -1,10 +1,12 @@
 //! From packets to points: columns of numbers from the first line on.
 
+mod blanked;
 mod options;
 
 mod clock;
 
 mod circle;
+mod pace;
 mod timing;
 mod tracker;
 
@@ -14,7 +16,9 @@ mod runs;
 mod two_point;
 
 mod arrangement;
+mod field_of_view;
 mod heading;
+mod losses;
 mod part;
 mod scan;
 mod table;
@@ -25,11 +29,14 @@ mod modes;
 
 mod decoder;
 
-pub(crate) use crate::points::clock::nearest;
 pub use crate::points::{
+    blanked::BlankedSector,
     decoder::PointDecoder,
     options::{Axes, Formula, PointOptions, TimeSource},
     scan::{ScanIndex, ScanStart, Scans},
     table::{BOTH, LAST, PARTIAL, STRONGEST, UNIT, schema},
     tracker::ScanTracker,
+};
+pub(crate) use crate::points::{
+    clock::nearest, field_of_view::FieldProbe, losses::Losses,
 };

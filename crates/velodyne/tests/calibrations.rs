@@ -362,9 +362,10 @@ fn half_a_minute_without_packets_and_wrong_values_do_no_harm() {
 }
 
 #[test]
-fn a_calibration_suits_models_of_as_many_lasers() {
+fn a_calibration_suits_models_of_as_many_lasers_and_of_its_angles() {
     for (lasers, model, suits) in [
-        (Model::Vlp16, Model::Vlp16HiRes, true),
+        (Model::Vlp16, Model::Vlp16HiRes, false),
+        (Model::Vls128, Model::AlphaPrime, true),
         (Model::Vlp16, Model::Hdl64eS1, false),
         (Model::Hdl64eS3, Model::Hdl64eS1, true),
         (Model::Hdl64eS3, Model::Vlp32c, false),

@@ -114,15 +114,25 @@ impl Calibration {
         rings
     }
 
-    /// Whether it is of as many lasers as `model` has: that of another model makes points
-    /// that are nowhere near.
+    /// Checks that it is of as many lasers as `model` has, and not built like another model:
+    /// that of another model makes points that are nowhere near.
     ///
     /// # Errors
-    /// `Unsupported` if it is of fewer or of more.
+    /// `Unsupported` if it has fewer lasers or more, or the angles of another model.
     pub fn suits(&self, model: Model) -> Result<()> {
         let (own, needed) = (self.lasers.len(), model.lasers());
         if own == needed {
-            return Ok(());
+            return match self.other_model(model) {
+                Some(other) => {
+                    let what = format!(
+                        "a calibration with the angles of a {other} ({}) for a {model}: give \
+                         the calibration of this lidar, or name its model if it is another",
+                        self.origin
+                    );
+                    Err(Error::new(ErrorKind::Unsupported, what))
+                }
+                None => Ok(()),
+            };
         }
         let what = format!(
             "a calibration of {own} lasers ({}) for a lidar of {needed} ({model}): give the \

@@ -47,7 +47,7 @@ impl Calibration {
         let enabled = list("enabled_")?;
         let (least, most) = (list("minIntensity_")?, list("maxIntensity_")?);
         let mut lasers: Vec<Option<Laser>> = vec![];
-        let mut untold = vec![];
+        let (mut untold, mut repeated) = (vec![], vec![]);
         let points =
             child(db, "points_").into_iter().flat_map(|points| points.children());
         let items = points.filter(|node| node.has_tag_name("item"));
@@ -87,13 +87,18 @@ impl Calibration {
             if lasers.len() <= at {
                 lasers.resize(at + 1, None);
             }
-            if let Some(place) = lasers.get_mut(at) {
-                *place = Some(laser);
+            if let Some(place) = lasers.get_mut(at)
+                && place.replace(laser).is_some()
+            {
+                repeated.push(at as u16);
             }
         }
         let step = child(db, "distLSB_").map(value).transpose().map_err(odd)?;
         let step = step.map(|cm| cm / 100.0);
-        Self::gathered(lasers, &untold, step, Origin::File(name.to_owned()))
+        let origin = Origin::File(name.to_owned());
+        let mut calibration = Self::gathered(lasers, &untold, step, origin)?;
+        calibration.report_repeated(repeated);
+        Ok(calibration)
     }
 
     /// Writes a `db.xml`. What it cannot say (`two_point`) is left out.

@@ -35,7 +35,7 @@ impl Calibration {
             return Err(malformed(format!("{name} has no list of `lasers`")));
         };
         let mut lasers: Vec<Option<Laser>> = vec![];
-        let mut untold = vec![];
+        let (mut untold, mut repeated) = (vec![], vec![]);
         for item in items {
             let odd = |what| malformed(format!("{name}: {what}"));
             let id = item.number("laser_id").map_err(odd)?;
@@ -78,13 +78,18 @@ impl Calibration {
             if lasers.len() <= at {
                 lasers.resize(at + 1, None);
             }
-            if let Some(place) = lasers.get_mut(at) {
-                *place = Some(laser);
+            if let Some(place) = lasers.get_mut(at)
+                && place.replace(laser).is_some()
+            {
+                repeated.push(at as u16);
             }
         }
         let step = tree.number("distance_resolution");
         let step = step.map_err(|what| malformed(format!("{name}: {what}")))?;
-        Self::gathered(lasers, &untold, step, Origin::File(name.to_owned()))
+        let origin = Origin::File(name.to_owned());
+        let mut calibration = Self::gathered(lasers, &untold, step, origin)?;
+        calibration.report_repeated(repeated);
+        Ok(calibration)
     }
 
     /// Writes the YAML that ROS and velodyne_decoder read.

@@ -12,7 +12,7 @@ use crate::{
     },
     model::{self, ReturnMode, Sensor},
     packet::DATA_BYTES,
-    points::PointOptions,
+    points::{Losses, PointOptions},
 };
 
 /// Nanoseconds in an hour, after which the clock of a lidar starts over.
@@ -95,6 +95,8 @@ struct Clocks {
     gaps: u64,
     longest: i64,
     when: TimeRange,
+    /// What counts packets that are missing, if the lidar blanks a sector.
+    around_sector: Option<Losses>,
     jumps: Option<Finding>,
 }
 
@@ -110,6 +112,7 @@ impl Clocks {
             gaps: 0,
             longest: 0,
             when: TimeRange::EMPTY,
+            around_sector: options.blanked.map(|sector| Losses::new(sensor, sector)),
             jumps: None,
         }
     }
@@ -123,10 +126,17 @@ impl Clocks {
         }
         let stamp = i64::from(outline.tail.micros) * 1_000;
         let now = time.as_nanos();
-        let Some((before, then)) = self.last.replace((stamp, now)) else { return };
+        let last = self.last.replace((stamp, now));
+        let (before, then) = last.unwrap_or((stamp, now));
         // The step of its clock that is next to that of the log's, whole hours apart.
         let step = (stamp - before).rem_euclid(HOUR);
         let step = if step > HOUR / 2 { step - HOUR } else { step };
+        let around_sector = self.around_sector.as_mut();
+        let around_sector =
+            around_sector.and_then(|losses| losses.add(sensor, outline, step));
+        if last.is_none() {
+            return;
+        }
         let apart = now.saturating_sub(then).saturating_sub(step);
         let hours = match apart.unsigned_abs() < HOUR.unsigned_abs() / 2 {
             true => 0,
@@ -155,8 +165,12 @@ impl Clocks {
         }
         let step = step.saturating_add(hours.saturating_mul(HOUR));
         let packets = step as f64 / sensor.packet_nanos();
-        if packets >= 1.5 {
-            self.lost += packets.round() as u64 - 1;
+        let lost = around_sector.unwrap_or(match packets >= 1.5 {
+            true => packets.round() as u64 - 1,
+            false => 0,
+        });
+        if lost > 0 {
+            self.lost += lost;
             self.gaps += 1;
             self.longest = self.longest.max(step);
             self.when = self.when.cover(&time);

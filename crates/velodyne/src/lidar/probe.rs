@@ -10,9 +10,11 @@ use crate::{
         Lidar, LidarOptions,
         motion::{MotorProbe, RateProbe},
         own_clock::ClockProbe,
+        stock,
     },
     model::{Evidence, Model, ReturnMode, Sensor},
     packet::{Firings, Tail},
+    points::FieldProbe,
 };
 
 /// How many packets are looked at: with six rounds of 4160, a calibration is complete
@@ -27,6 +29,7 @@ pub struct Probe {
     clock: ClockProbe,
     rate: RateProbe,
     motor: MotorProbe,
+    field: FieldProbe,
 }
 
 impl Probe {
@@ -41,6 +44,7 @@ impl Probe {
             self.rate.add(time);
             self.motor.add(firings.azimuths()[0]);
             self.tails.push_back(firings.tail());
+            self.field.add(firings.outline(), time);
         }
     }
 
@@ -75,7 +79,7 @@ impl Probe {
         }
         let mut lidar = Lidar {
             sensor,
-            calibration: Calibration::of_model(model),
+            calibration: stock::calibration(model, options.points.formula),
             complaint: None,
             points: options.points,
             clock: None,
@@ -90,13 +94,20 @@ impl Probe {
             change: verdict.change.filter(|_| options.returns.is_none()),
         };
         lidar.points.fixed_returns |= options.returns.is_some();
+        lidar.points.blanked = self.field.finish(sensor);
+        if let Some(sector) = lidar.points.blanked
+            && !options.keeps_cut
+        {
+            lidar.points.cut = sector.cut();
+        }
         if matches!(model, Model::Hdl64eS2 | Model::Hdl64eS3) {
             lidar.listen(&self.tails);
         }
         if let Some(calibration) = &options.calibration {
             // What the lidar does with what it sends, no file says.
             let sends_corrected_intensity = lidar.calibration.sends_corrected_intensity;
-            let calibration = Calibration::clone(calibration);
+            let mut calibration = Calibration::clone(calibration);
+            calibration.fit(model);
             lidar.calibration =
                 Calibration { sends_corrected_intensity, ..calibration };
             lidar.complaint = None;

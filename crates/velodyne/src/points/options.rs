@@ -5,7 +5,11 @@ use std::{fmt, str::FromStr};
 use logtool_core::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
 
-use crate::{model::Sensor, packet::Outline};
+use crate::{
+    model::{Anchor, Model, Sensor},
+    packet::Outline,
+    points::blanked::BlankedSector,
+};
 
 /// By which of the formulas that are in use points are computed.
 ///
@@ -84,12 +88,26 @@ pub struct PointOptions {
     /// otherwise themselves.
     #[serde(default)]
     pub fixed_returns: bool,
+    /// The sector in which the lidar does not measure, if its field of view is limited.
+    #[serde(default)]
+    pub blanked: Option<BlankedSector>,
 }
 
 impl PointOptions {
     /// What it takes to read `packet` of a lidar that is said to be `sensor`.
     pub(crate) fn sensor(self, sensor: Sensor, packet: &Outline) -> Sensor {
         if self.fixed_returns { sensor } else { sensor.told_by(packet) }
+    }
+
+    /// Returns whether the time from which the points of a lidar of this `model` have theirs
+    /// is that of the last firing of a packet, where a packet spans a blanked sector.
+    pub(super) fn is_timed_at_end(self, model: Model) -> bool {
+        match self.time {
+            TimeSource::Sensor { .. } if model.tells_time() => {
+                model.anchor() == Anchor::End
+            }
+            _ => self.blanked.is_some_and(|sector| sector.is_stamped_at_end),
+        }
     }
 }
 

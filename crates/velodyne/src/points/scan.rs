@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use crate::{
     model::Sensor,
     packet::{BLOCKS, Outline},
-    points::{circle::TURN, tracker::ScanTracker},
+    points::{
+        circle::TURN,
+        tracker::{ScanTracker, Stamps},
+    },
 };
 
 /// How far the head turns at most while a block is fired: a tenth of a degree, at over
@@ -36,6 +39,22 @@ pub struct ScanStart {
     pub is_at_cut: bool,
     /// How fast the head turns then, in hundredths of a degree a nanosecond.
     pub rate: f64,
+    /// The same over the last whole rotation, if the lidar blanks a sector.
+    #[serde(default)]
+    pub rotation_rate: f64,
+}
+
+/// The scans of a packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PacketScans {
+    /// The scan in which the packet begins, counting from 1: 0 is before the first.
+    pub(super) first: u32,
+    /// The blocks that begin another scan.
+    pub(super) begins: [bool; BLOCKS],
+    /// How fast the head turns, in hundredths of a degree a nanosecond.
+    pub(super) rate: f64,
+    /// The same over a whole rotation, if the lidar blanks a sector.
+    pub(super) rotation_rate: f64,
 }
 
 /// Where the scans of a stream of packets begin, in its order.
@@ -137,6 +156,7 @@ impl ScanIndex {
                 fires: (first, first),
                 is_at_cut,
                 rate,
+                rotation_rate: tracker.rotation_rate,
             });
         }
         if let Some(last) = self.starts.last_mut() {
@@ -166,9 +186,8 @@ impl ScanIndex {
         self.starts.iter().map(group).collect()
     }
 
-    /// The scan in which the packet of this record begins, the blocks of it that begin
-    /// another, and how fast the head turns.
-    fn look(&self, offset: u64, nanos: i64) -> (u32, [bool; BLOCKS], f64) {
+    /// The scans of the packet of this record.
+    fn look(&self, offset: u64, nanos: i64) -> PacketScans {
         let before =
             self.starts.partition_point(|s| (s.offset, s.nanos) < (offset, nanos));
         let mut begins = [false; BLOCKS];
@@ -179,7 +198,12 @@ impl ScanIndex {
             }
         }
         let known = self.starts.get(before.saturating_sub(1));
-        (before as u32, begins, known.map_or(0.0, |start| start.rate))
+        PacketScans {
+            first: before as u32,
+            begins,
+            rate: known.map_or(0.0, |start| start.rate),
+            rotation_rate: known.map_or(0.0, |start| start.rotation_rate),
+        }
     }
 }
 
@@ -191,31 +215,35 @@ impl ScanStart {
 }
 
 impl Scans {
-    /// The scan in which this packet of `sensor` begins (counting from 1: 0 is before the first),
-    /// the blocks of it that begin another, and how fast the head turns.
+    /// The scans of this packet of `sensor`.
     pub(super) fn next(
         &mut self,
         sensor: Sensor,
         azimuths: &[u16; BLOCKS],
         heads: &[f64; BLOCKS],
         offset: u64,
-        nanos: i64,
-    ) -> (u32, [bool; BLOCKS], f64) {
+        stamps: Stamps,
+    ) -> PacketScans {
         match self {
             Self::Tracked(tracker) => {
                 tracker.meet(sensor);
                 let before = tracker.scans;
                 let mut begins = [false; BLOCKS];
                 for (block, _) in
-                    tracker.pass(azimuths, heads, nanos).into_iter().flatten()
+                    tracker.pass(azimuths, heads, stamps).into_iter().flatten()
                 {
                     if let Some(begins) = begins.get_mut(usize::from(block)) {
                         *begins = true;
                     }
                 }
-                (before, begins, tracker.rate)
+                PacketScans {
+                    first: before,
+                    begins,
+                    rate: tracker.rate,
+                    rotation_rate: tracker.rotation_rate,
+                }
             }
-            Self::Indexed(index) => index.look(offset, nanos),
+            Self::Indexed(index) => index.look(offset, stamps.nanos),
         }
     }
 }

@@ -3,12 +3,13 @@
 use logtool_core::Timestamp;
 
 use crate::{
-    model::Sensor,
+    model::{Anchor, Sensor},
     packet::{BLOCKS, Outline},
     points::{
         arrangement::Arrangement,
         circle::TURN,
         options::PointOptions,
+        pace::{FASTEST, Pace, RotationMeter},
         timing::{Timing, turned},
     },
 };
@@ -50,7 +51,23 @@ pub struct ScanTracker {
     pub(super) scans: u32,
     /// How far after the cut the packet before came, in its last scan.
     furthest: u16,
+    /// The rate over the last whole rotation, if the lidar blanks a sector.
+    pub(super) rotation_rate: f64,
+    meter: RotationMeter,
+    /// How much later than usual the blocks of the last packet are fired, because of blanked
+    /// sectors before them.
+    delays: [i64; BLOCKS],
 }
+
+/// When a packet came: by the clock of the log, and by the lidar's own clock.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stamps {
+    pub(super) nanos: i64,
+    pub(super) micros: u32,
+}
+
+/// Which blocks of a packet begin a scan, and whether at the cut.
+pub(super) type Begun = [Option<(u8, bool)>; BLOCKS];
 
 impl ScanTracker {
     /// A tracker of the packets of `sensor`, of which points are made like that.
@@ -66,6 +83,9 @@ impl ScanTracker {
             rate: 0.0,
             scans: 0,
             furthest: 0,
+            rotation_rate: options.blanked.map_or(0.0, |sector| sector.rate()),
+            meter: RotationMeter::default(),
+            delays: [0; BLOCKS],
         }
     }
 
@@ -88,7 +108,8 @@ impl ScanTracker {
     /// followed last; of the block behind the last one, what is after all of them.
     pub(super) fn fires(&self, block: u8) -> i64 {
         let Timing { fires, over, .. } = &self.timing;
-        *fires.get(usize::from(block)).unwrap_or(over)
+        let delay = self.delays.get(usize::from(block)).or(self.delays.last());
+        fires.get(usize::from(block)).unwrap_or(over) + delay.copied().unwrap_or(0)
     }
 
     /// How many scans began.
@@ -97,20 +118,21 @@ impl ScanTracker {
     }
 
     /// Follows the next packet. Says which blocks of it begin a scan, and whether at the
-    /// cut; at most two can.
+    /// cut: more than two do only if the field of view is very narrow.
     pub fn follow(
         &mut self,
         packet: &Outline,
         time: Timestamp,
-    ) -> [Option<(u8, bool)>; 2] {
+    ) -> [Option<(u8, bool)>; BLOCKS] {
         self.meet(self.options.sensor(self.usual, packet));
         match self.arrangement.look(packet) {
             Some((_, azimuths)) => {
                 self.timing.follow(&azimuths);
                 let heads = self.timing.heads;
-                self.pass(&azimuths, &heads, time.as_nanos())
+                let (nanos, micros) = (time.as_nanos(), packet.tail.micros);
+                self.pass(&azimuths, &heads, Stamps { nanos, micros })
             }
-            None => [None; 2],
+            None => [None; BLOCKS],
         }
     }
 
@@ -118,12 +140,18 @@ impl ScanTracker {
         &mut self,
         azimuths: &[u16; BLOCKS],
         heads: &[f64; BLOCKS],
-        nanos: i64,
-    ) -> [Option<(u8, bool)>; 2] {
-        self.turn(azimuths, heads, nanos);
+        stamps: Stamps,
+    ) -> Begun {
+        let nanos = stamps.nanos;
+        let pace = Pace::of(azimuths, heads, self.options.blanked, self.rotation_rate);
+        self.turn(azimuths, heads, pace.map(|pace| pace.rate), nanos);
+        let heads = &match self.options.blanked {
+            Some(_) => self.spread(azimuths, heads, pace, stamps),
+            None => *heads,
+        };
         let after_cut = azimuths.map(|azimuth| turned(self.options.cut, azimuth));
         let begins = match self.turn_on(&after_cut, heads, nanos) {
-            true => [None; 2],
+            true => [None; BLOCKS],
             false => self.steps(&after_cut, heads, nanos),
         };
         let last = begins.iter().flatten().last().map_or(0, |(block, _)| *block);
@@ -132,14 +160,45 @@ impl ScanTracker {
         begins
     }
 
+    /// Measures the rotation rate, and returns when the head is at the azimuth of each block
+    /// after the time of the record, if the packet may span a blanked sector.
+    fn spread(
+        &mut self,
+        azimuths: &[u16; BLOCKS],
+        heads: &[f64; BLOCKS],
+        pace: Option<Pace>,
+        stamps: Stamps,
+    ) -> [f64; BLOCKS] {
+        let model = self.sensor.model;
+        let is_record_at_end =
+            self.options.blanked.is_some_and(|sector| sector.is_stamped_at_end);
+        let (nanos, is_at_end) = match model.tells_time() {
+            true => (i64::from(stamps.micros) * 1_000, model.anchor() == Anchor::End),
+            false => (stamps.nanos, is_record_at_end),
+        };
+        let measured = self.meter.add(azimuths, nanos, is_at_end, self.rate);
+        self.rotation_rate = measured.unwrap_or(self.rotation_rate);
+        self.delays = [0; BLOCKS];
+        let Some(mut pace) = pace else { return *heads };
+        let mut of_points = pace;
+        if self.options.is_timed_at_end(model) {
+            of_points.end_in_time();
+        }
+        self.delays = of_points.delays.map(|delay| delay.round() as i64);
+        if is_record_at_end {
+            pace.end_in_time();
+        }
+        std::array::from_fn(|block| heads[block] + pace.delays[block])
+    }
+
     /// The same, block by block.
     fn steps(
         &mut self,
         after_cut: &[u16; BLOCKS],
         heads: &[f64; BLOCKS],
         nanos: i64,
-    ) -> [Option<(u8, bool)>; 2] {
-        let mut begins = [None; 2];
+    ) -> Begun {
+        let mut begins = [None; BLOCKS];
         let mut begun = begins.iter_mut();
         let near = step(after_cut).min(NEAR_CUT);
         for (block, (after_cut, head)) in (0_u8..).zip(after_cut.iter().zip(heads)) {
@@ -207,6 +266,9 @@ impl ScanTracker {
             return Some(after_cut < near);
         };
         let gap = now.saturating_sub(then);
+        if self.crosses_sector(before, after_cut, gap) {
+            return (after_cut < before).then_some(true);
+        }
         if self.is_lost(gap) {
             let is_next = f64::from(before) + self.turned(gap) >= f64::from(TURN);
             return (is_next || after_cut < before).then_some(false);
@@ -223,14 +285,38 @@ impl ScanTracker {
         (before > after_cut && before - after_cut > TURN / 2).then_some(true)
     }
 
+    /// Returns whether the head passed the blanked sector, but no whole rotation, between two
+    /// azimuths after the cut. `gap` is the time between them in nanoseconds.
+    fn crosses_sector(&self, before: u16, after_cut: u16, gap: i64) -> bool {
+        let Some(sector) = self.options.blanked else { return false };
+        let before_cut = turned(self.options.cut, 0);
+        let azimuth = |after_cut| turned(before_cut, after_cut);
+        if !sector.is_crossed(azimuth(before), azimuth(after_cut)) {
+            return false;
+        }
+        let step = f64::from(turned(before, after_cut));
+        // Less time means that packets were swapped, more that rotations are lost.
+        let elapsed = self.turned(gap);
+        self.rate == 0.0
+            || (elapsed > step / 2.0 && elapsed < step + f64::from(TURN / 2))
+    }
+
     /// Learns how fast the head turns, from one packet to the next if none is lost
     /// between them, else within one.
-    fn turn(&mut self, azimuths: &[u16; BLOCKS], heads: &[f64; BLOCKS], nanos: i64) {
+    fn turn(
+        &mut self,
+        azimuths: &[u16; BLOCKS],
+        heads: &[f64; BLOCKS],
+        without_jumps: Option<f64>,
+        nanos: i64,
+    ) {
         let [first, .., last] = *azimuths;
         let before = self.packet.replace((first, nanos));
         let took = heads[BLOCKS - 1] - heads[0];
         let period = self.sensor.packet_nanos();
-        let measured = if took > 0.0 {
+        let measured = if let Some(rate) = without_jumps {
+            rate
+        } else if took > 0.0 {
             f64::from(turned(first, last)) / took
         } else if let Some((before, then)) = before
             && (nanos.saturating_sub(then) as f64) < period * 1.5
@@ -239,7 +325,7 @@ impl ScanTracker {
         } else {
             return;
         };
-        if measured * period > f64::from(TURN / 4) {
+        if measured > FASTEST {
             return;
         }
         let is_new = self.rate == 0.0;
@@ -303,8 +389,10 @@ mod tests {
                 tracker.timing.follow(&azimuths);
                 let heads = tracker.timing.heads;
                 let mut slow = tracker.clone();
-                let passed = tracker.pass(&azimuths, &heads, nanos);
-                slow.turn(&azimuths, &heads, nanos);
+                let passed =
+                    tracker.pass(&azimuths, &heads, Stamps { nanos, micros: 0 });
+                let pace = Pace::of(&azimuths, &heads, None, 0.0);
+                slow.turn(&azimuths, &heads, pace.map(|pace| pace.rate), nanos);
                 let after_cut = azimuths.map(|azimuth| turned(cut, azimuth));
                 at_once += u32::from(slow.clone().turn_on(&after_cut, &heads, nanos));
                 all += 1;

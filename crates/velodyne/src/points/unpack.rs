@@ -13,11 +13,12 @@ use crate::{
         intensity::Intensities,
         lasers::{Bank, Lane, Roomy, banks},
         options::{Axes, Formula, PointOptions},
+        pace::Pace,
         part::{Part, Words},
         scan::Scans,
         table::{BOTH, Hits, LAST, STRONGEST, Table},
         timing::{Timing, turned},
-        tracker::AT_CUT,
+        tracker::{AT_CUT, Stamps},
         two_point::Near,
     },
 };
@@ -166,19 +167,21 @@ impl Unpacker {
             self.timing.follow(&azimuths);
             self.settle_offsets();
         }
-        let (mut scan, begins, turning) = scans.next(
-            self.sensor,
-            &azimuths,
-            &self.timing.heads,
-            moment.offset,
-            moment.record_nanos,
-        );
-        let rate = self.rate(&azimuths, turning);
+        let stamps = Stamps { nanos: moment.record_nanos, micros: outline.tail.micros };
+        let heads = &self.timing.heads;
+        let scans = scans.next(self.sensor, &azimuths, heads, moment.offset, stamps);
+        let mut scan = scans.first;
+        let pace = self.pace(&azimuths, scans.rotation_rate);
+        let usual = match scans.rotation_rate > 0.0 {
+            true => scans.rotation_rate,
+            false => scans.rate,
+        };
+        let rate = self.rate(&azimuths, usual, pace.as_ref());
         let returns = packet.returns();
         // All at once, so that the memory is waited for once and not for every block.
         let places = azimuths.map(|azimuth| self.circle.sin_cos(azimuth));
         for block in 0..self.arrangement.used {
-            scan += u32::from(begins[block]);
+            scan += u32::from(scans.begins[block]);
             let place = self.arrangement.places[block];
             let other = place.partner.and_then(|at| returns.get(at)).copied();
             self.pick(part, returns[block], other, place);
@@ -206,7 +209,9 @@ impl Unpacker {
             // Scans are counted from 1 up to here.
             self.cut(block, azimuth, rate, scan.saturating_sub(1));
             if let Some(bank) = self.banks.get(banks[block]) {
-                table.add(bank, &self.hits, moment.nanos, &self.offsets[block]);
+                let delay = pace.map_or(0, |pace| pace.delays[block].round() as i64);
+                let nanos = moment.nanos.saturating_add(delay);
+                table.add(bank, &self.hits, nanos, &self.offsets[block]);
             }
         }
         true
@@ -221,10 +226,35 @@ impl Unpacker {
         }
     }
 
+    /// Returns how the head turns in a packet that jumps over a blanked sector, with the
+    /// delays of its blocks after the time of the packet.
+    fn pace(&self, azimuths: &[u16; BLOCKS], rotation_rate: f64) -> Option<Pace> {
+        let blanked = self.options.blanked;
+        let known = match rotation_rate > 0.0 {
+            true => rotation_rate,
+            false => blanked.map_or(0.0, |sector| sector.rate()),
+        };
+        let mut pace = Pace::of(azimuths, &self.timing.heads, blanked, known)?;
+        if self.options.is_timed_at_end(self.sensor.model) {
+            pace.end_in_time();
+        }
+        Some(pace)
+    }
+
     /// How fast the head turns; `usual` is how fast it did lately.
-    fn rate(&mut self, azimuths: &[u16; BLOCKS], usual: f64) -> Rate {
+    fn rate(
+        &mut self,
+        azimuths: &[u16; BLOCKS],
+        usual: f64,
+        pace: Option<&Pace>,
+    ) -> Rate {
         if self.turning == Turning::Whole {
             return Rate::middle(&self.timing, azimuths);
+        }
+        if let Some(pace) = pace
+            && !self.sensor.model.is_vls128()
+        {
+            return Rate::of(pace.rate);
         }
         if !self.sensor.model.is_vls128() {
             return Rate::within(&self.timing, azimuths, self.sensor.model);

@@ -76,6 +76,9 @@ pub(super) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
             let text = format!("calibration {calibration}; formula {formula}");
             lines.push(("", text));
         }
+        if let Some(field) = told("field_of_view") {
+            lines.push(("", format!("field of view {field}")));
+        }
         if let Some(clock) = told("lidar_clock") {
             lines.push(("clock", clock.to_owned()));
         }

@@ -1,0 +1,258 @@
+//! Finding the sector that a lidar blanks, as its field of view is configured.
+//!
+//! No packet says what the field of view is. It shows where the azimuth jumps over the same
+//! sector in each rotation. A jump inside a packet is enough, as no firing is lost there;
+//! a jump between packets counts if it comes back, else packets were lost.
+
+use logtool_core::Timestamp;
+
+use crate::{
+    model::{Anchor, Sensor},
+    packet::{BLOCKS, Outline},
+    points::{
+        arrangement::Arrangement,
+        blanked::BlankedSector,
+        circle::TURN,
+        pace::{FASTEST, Pace, RotationMeter, steps, usual_rate},
+        timing::{Timing, turned},
+    },
+};
+
+/// How many packets are looked at: 10 s of a VLP-16, 0.4 s of a VLS-128 with two returns.
+const ENOUGH: usize = 8_192;
+
+/// How many jumps are compared with each other.
+const MOST_JUMPS: usize = 256;
+
+/// A jump is longer than the usual step by more than this, in hundredths of a degree.
+const JUMP: f64 = 50.0;
+
+/// The microseconds after which the clock of a lidar starts over.
+const HOUR_MICROS: i64 = 3_600_000_000;
+
+/// How far the ends of a sector may differ from rotation to rotation, besides the steps from
+/// firing to firing.
+const EDGE: i32 = 100;
+
+/// Looks at the azimuths of the first packets of a lidar.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FieldProbe(Vec<(Outline, Timestamp)>);
+
+/// What is known of a packet whose sensor is known.
+struct Packet {
+    azimuths: [u16; BLOCKS],
+    heads: [f64; BLOCKS],
+    time: Timestamp,
+    micros: u32,
+}
+
+/// Two azimuths, one after the other, that are too far apart.
+#[derive(Clone, Copy)]
+struct Jump {
+    from: u16,
+    to: u16,
+    is_inside_packet: bool,
+}
+
+impl FieldProbe {
+    /// Takes note of a packet, if more have to be seen.
+    pub(crate) fn add(&mut self, outline: Outline, time: Timestamp) {
+        if self.0.len() < ENOUGH {
+            self.0.push((outline, time));
+        }
+    }
+
+    /// Returns the sector that the lidar blanks, if it blanks one.
+    pub(crate) fn finish(self, sensor: Sensor) -> Option<BlankedSector> {
+        let arrangement = Arrangement::of(sensor);
+        let mut timing = Timing::of(sensor);
+        let packets: Vec<Packet> = self
+            .0
+            .iter()
+            .filter_map(|(outline, time)| {
+                let (_, azimuths) = arrangement.look(outline)?;
+                timing.follow(&azimuths);
+                let (heads, micros) = (timing.heads, outline.tail.micros);
+                Some(Packet { azimuths, heads, time: *time, micros })
+            })
+            .collect();
+        let rate = usual(&packets, sensor)?;
+        let (jumps, travel) = jumps(&packets, sensor, rate);
+        let (from, to) = sector(&jumps, travel, rate * longest_step(&packets, sensor))?;
+        let rotation_nanos = rotation(&packets, sensor, rate);
+        let sector =
+            BlankedSector { from, to, rotation_nanos, is_stamped_at_end: false };
+        if is_measured(&packets, sector) {
+            return None;
+        }
+        let is_stamped_at_end = is_stamped_at_end(&packets, sector, sensor);
+        Some(BlankedSector { is_stamped_at_end, ..sector })
+    }
+}
+
+/// Returns the usual rotation rate, in hundredths of a degree per nanosecond.
+fn usual(packets: &[Packet], sensor: Sensor) -> Option<f64> {
+    let inside =
+        packets.iter().filter_map(|p| usual_rate(&steps(&p.azimuths), &p.heads));
+    let mut rates: Vec<f64> = inside.filter(|rate| *rate > 0.0).collect();
+    if rates.is_empty() {
+        let pairs = packets.windows(2).filter_map(|pair| match pair {
+            [before, packet] => Some(turned(before.azimuths[0], packet.azimuths[0])),
+            _ => None,
+        });
+        let rate = |step| f64::from(step) / sensor.packet_nanos();
+        rates.extend(pairs.map(rate).filter(|rate| *rate > 0.0 && *rate <= FASTEST));
+    }
+    median(&mut rates)
+}
+
+/// Returns the longest time from one firing to the next, in nanoseconds.
+fn longest_step(packets: &[Packet], sensor: Sensor) -> f64 {
+    let Some(Packet { heads, .. }) = packets.first() else { return 0.0 };
+    let inside = heads.windows(2).map(|pair| pair[1] - pair[0]);
+    inside.fold(sensor.packet_nanos() - heads[BLOCKS - 1], f64::max)
+}
+
+/// Returns the jumps of the azimuth, and how far the head turned in all.
+fn jumps(packets: &[Packet], sensor: Sensor, rate: f64) -> (Vec<Jump>, u64) {
+    let (mut jumps, mut travel) = (Vec::new(), 0);
+    let mut add = |from, to, is_inside_packet| {
+        if jumps.len() < MOST_JUMPS {
+            jumps.push(Jump { from, to, is_inside_packet });
+        }
+    };
+    let mut before: Option<&Packet> = None;
+    for packet in packets {
+        let azimuths = &packet.azimuths;
+        if let Some(before) = before.replace(packet) {
+            let (from, to) = (before.azimuths[BLOCKS - 1], azimuths[0]);
+            let step = turned(from, to);
+            travel += u64::from(step);
+            let interval = sensor.packet_nanos() - before.heads[BLOCKS - 1];
+            let step = f64::from(step);
+            // In less time, the log goes back to packets that were before.
+            let is_in_time = nanos_between(before, packet, sensor)
+                .is_some_and(|nanos| nanos * rate > step / 2.0);
+            if step - rate * interval > JUMP && is_in_time {
+                add(from, to, false);
+            }
+        }
+        travel += steps(azimuths).into_iter().map(u64::from).sum::<u64>();
+        if let Some(pace) = Pace::of(azimuths, &packet.heads, None, rate) {
+            for block in (1..BLOCKS).filter(|block| pace.jumps[*block]) {
+                add(azimuths[block - 1], azimuths[block], true);
+            }
+        }
+    }
+    (jumps, travel)
+}
+
+/// Returns the nanoseconds from one packet to the next, by the lidar's own clock if it has one.
+fn nanos_between(before: &Packet, packet: &Packet, sensor: Sensor) -> Option<f64> {
+    if sensor.model.tells_time() {
+        let micros = i64::from(packet.micros) - i64::from(before.micros);
+        return Some(micros.rem_euclid(HOUR_MICROS) as f64 * 1e3);
+    }
+    if before.time == Timestamp::MAX || packet.time == Timestamp::MAX {
+        return None;
+    }
+    Some(packet.time.as_nanos().saturating_sub(before.time.as_nanos()) as f64)
+}
+
+/// Returns whether firings of some of `packets` are inside the sector, apart from single
+/// packets that may be damaged.
+fn is_measured(packets: &[Packet], sector: BlankedSector) -> bool {
+    let is_inside = |packet: &&Packet| {
+        let quarter = sector.width() / 4;
+        let inner = quarter + 1..3 * quarter;
+        let is_inside = |azimuth: &u16| inner.contains(&turned(sector.from, *azimuth));
+        packet.azimuths.iter().any(is_inside)
+    };
+    packets.iter().filter(is_inside).count() > packets.len() / 100
+}
+
+/// Returns the ends of the sector over which most of `jumps` go, if there is one jump in
+/// most of the rotations that make `travel`. The head turns by `step` between two firings.
+fn sector(jumps: &[Jump], travel: u64, step: f64) -> Option<(u16, u16)> {
+    let edge = EDGE + step as i32;
+    let off = |of: u16, other: u16| {
+        let off = i32::from(turned(of, other));
+        if off > i32::from(TURN / 2) { off - i32::from(TURN) } else { off }
+    };
+    let is_alike = |a: &Jump, b: &Jump| {
+        off(a.from, b.from).abs() <= edge && off(a.to, b.to).abs() <= edge
+    };
+    let count =
+        |jump: &Jump| jumps.iter().filter(|other| is_alike(jump, other)).count();
+    let common = jumps.iter().max_by_key(|jump| count(jump))?;
+    let alike = || jumps.iter().filter(|other| is_alike(common, other));
+    let inside = alike().filter(|jump| jump.is_inside_packet).count();
+    let count = alike().count();
+    let rotations = (travel / u64::from(TURN)).min(MOST_JUMPS as u64) as usize;
+    let is_repeated = count >= 2 && count * 2 >= jumps.len();
+    if (inside == 0 && !is_repeated) || (count + 1) * 2 < rotations {
+        return None;
+    }
+    let from = alike().map(|jump| off(common.from, jump.from)).max()?;
+    let to = alike().map(|jump| off(common.to, jump.to)).min()?;
+    let shift = |azimuth: u16, by: i32| {
+        (i32::from(azimuth) + by).rem_euclid(i32::from(TURN)) as u16
+    };
+    let (from, to) = (shift(common.from, from), shift(common.to, to));
+    (f64::from(turned(from, to)) > JUMP).then_some((from, to))
+}
+
+/// Returns the time of a rotation in nanoseconds.
+fn rotation(packets: &[Packet], sensor: Sensor, rate: f64) -> u64 {
+    let model = sensor.model;
+    let mut meter = RotationMeter::default();
+    let measured = packets.iter().filter_map(|packet| {
+        let (nanos, is_at_end) = match model.tells_time() {
+            true => (i64::from(packet.micros) * 1_000, model.anchor() == Anchor::End),
+            false => (packet.time.as_nanos(), true),
+        };
+        meter.add(&packet.azimuths, nanos, is_at_end, rate)
+    });
+    let mut measured: Vec<f64> = measured.collect();
+    let rate = median(&mut measured).unwrap_or(rate);
+    (f64::from(TURN) / rate).round() as u64
+}
+
+/// Returns whether the times of records are those of the last firings of their packets, by
+/// the packets that are written before and after one that spans the `sector`.
+fn is_stamped_at_end(
+    packets: &[Packet],
+    sector: BlankedSector,
+    sensor: Sensor,
+) -> bool {
+    let rate = sector.rate();
+    let blanked = |packet: &Packet| {
+        let pace = Pace::of(&packet.azimuths, &packet.heads, Some(sector), rate);
+        pace.map_or(0.0, |pace| pace.delay())
+    };
+    let (mut votes, mut is_told) = (0.0, false);
+    for pair in packets.windows(2) {
+        let [before, packet] = pair else { continue };
+        if before.time == Timestamp::MAX || packet.time == Timestamp::MAX {
+            continue;
+        }
+        let (from, to) = (before.azimuths[BLOCKS - 1], packet.azimuths[0]);
+        let between = match sector.is_crossed(from, to) {
+            true => f64::from(turned(from, to)) / rate,
+            false => 0.0,
+        };
+        let usual = sensor.packet_nanos() + between;
+        let took = packet.time.as_nanos().saturating_sub(before.time.as_nanos()) as f64;
+        let by_first = (took - usual - blanked(before)).abs();
+        let by_last = (took - usual - blanked(packet)).abs();
+        (votes, is_told) = (votes + by_first - by_last, true);
+    }
+    // Packets of a message have the times of their own stamps; a host stamps on arrival.
+    if is_told { votes >= 0.0 } else { sensor.model.anchor() == Anchor::End }
+}
+
+fn median(values: &mut [f64]) -> Option<f64> {
+    let middle = values.len() / 2;
+    (middle < values.len())
+        .then(|| *values.select_nth_unstable_by(middle, f64::total_cmp).1)
+}

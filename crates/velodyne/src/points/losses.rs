@@ -1,0 +1,75 @@
+//! Packets that are missing, of a lidar that blanks a sector: no packet comes while the head
+//! passes it.
+
+use crate::{
+    model::{Anchor, Sensor},
+    packet::{BLOCKS, Outline},
+    points::{
+        arrangement::Arrangement,
+        blanked::BlankedSector,
+        circle::TURN,
+        pace::Pace,
+        timing::{Timing, turned},
+    },
+};
+
+/// Counts the packets that are missing around a blanked sector.
+#[derive(Clone, Debug)]
+pub(crate) struct Losses {
+    sector: BlankedSector,
+    sensor: Sensor,
+    arrangement: Arrangement,
+    timing: Timing,
+    /// Of the packet before: its last azimuth, and how much longer than usual it took.
+    last: Option<(u16, f64)>,
+}
+
+impl Losses {
+    /// Returns a counter for packets of `sensor`, which blanks `sector`.
+    pub(crate) fn new(sensor: Sensor, sector: BlankedSector) -> Self {
+        let (arrangement, timing) = (Arrangement::of(sensor), Timing::of(sensor));
+        Self { sector, sensor, arrangement, timing, last: None }
+    }
+
+    /// Takes note of a packet of `sensor`, `nanos` after the packet before by the lidar's
+    /// clock. Returns how many are missing between them if the head passed the sector
+    /// meanwhile. Returns `None` otherwise: then the time alone decides.
+    pub(crate) fn add(
+        &mut self,
+        sensor: Sensor,
+        packet: &Outline,
+        nanos: i64,
+    ) -> Option<u64> {
+        if self.sensor != sensor {
+            *self = Self { last: self.last, ..Self::new(sensor, self.sector) };
+        }
+        let (_, azimuths) = self.arrangement.look(packet)?;
+        self.timing.follow(&azimuths);
+        let (sector, rate) = (self.sector, self.sector.rate());
+        let pace = Pace::of(&azimuths, &self.timing.heads, Some(sector), rate);
+        let delay = pace.map_or(0.0, |pace| pace.delay());
+        let [first, .., last] = azimuths;
+        let (before, delay_before) = self.last.replace((last, delay))?;
+        let is_end = sensor.model.anchor() == Anchor::End;
+        let inside = if is_end { delay } else { delay_before };
+        let is_between = sector.is_crossed(before, first);
+        if !is_between && inside == 0.0 {
+            return None;
+        }
+        let packet_nanos = sensor.packet_nanos();
+        let interval = packet_nanos - self.timing.heads[BLOCKS - 1];
+        let step = f64::from(turned(before, first));
+        // The edges of the sector may differ by a firing each.
+        let usual = match is_between {
+            true => f64::from(sector.width()) + 2.0 * rate * interval,
+            false => rate * interval,
+        };
+        let packet_turn = rate * packet_nanos;
+        let missing = ((step - usual) / packet_turn).round().max(0.0);
+        let expected = packet_nanos - interval + inside + step / rate;
+        let rotations = (nanos as f64 - expected) / sector.rotation_nanos as f64;
+        let visible = f64::from(TURN - sector.width()) / packet_turn;
+        let missing = missing + rotations.round().max(0.0) * visible.round();
+        missing.is_finite().then_some(missing as u64)
+    }
+}

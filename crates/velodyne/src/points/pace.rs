@@ -1,0 +1,213 @@
+//! How fast the head turns within a packet that jumps over a blanked sector.
+
+use crate::{
+    packet::BLOCKS,
+    points::{blanked::BlankedSector, circle::TURN, timing::turned},
+};
+
+/// No head turns faster, in hundredths of a degree per nanosecond: 30 rotations a second.
+pub(super) const FASTEST: f64 = 30.0 * 36_000.0 / 1e9;
+
+/// A step that is longer than the usual one by more than half a degree is a jump. The
+/// narrowest sector that can be configured is one degree wide.
+const JUMP: f64 = 50.0;
+
+/// No step up to this one is a jump.
+const SHORT: u16 = 50;
+
+/// The turning of the head within a packet that has jumps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    /// The rotation rate without the jumps, in hundredths of a degree per nanosecond.
+    pub(super) rate: f64,
+    /// How many nanoseconds later than usual each block is fired, because of the blanked
+    /// sectors before it.
+    pub(super) delays: [f64; BLOCKS],
+    /// Which blocks follow a jump.
+    pub(super) jumps: [bool; BLOCKS],
+}
+
+impl Pace {
+    /// Returns the pace of a packet whose blocks have these `azimuths`, and are fired at the
+    /// times of `heads` without jumps. Returns `None` if the head turns evenly.
+    ///
+    /// `rotation_rate` is the usual rate, which decides how long the head is in `blanked`.
+    pub(super) fn of(
+        azimuths: &[u16; BLOCKS],
+        heads: &[f64; BLOCKS],
+        blanked: Option<BlankedSector>,
+        rotation_rate: f64,
+    ) -> Option<Self> {
+        let steps = steps(azimuths);
+        if steps.iter().fold(0, |most, step| step.max(&most).to_owned()) <= SHORT {
+            return None;
+        }
+        let known = (rotation_rate > 0.0).then_some(rotation_rate);
+        let usual = usual_rate(&steps, heads).or(known)?;
+        let mut pace =
+            Self { rate: usual, delays: [0.0; BLOCKS], jumps: [false; BLOCKS] };
+        let (mut turned, mut took, mut delay) = (0.0, 0.0, 0.0);
+        for (block, step) in (1..).zip(steps) {
+            let interval = heads[block] - heads[block - 1];
+            let step = f64::from(step);
+            if step - usual * interval > JUMP {
+                pace.jumps[block] = true;
+                let is_crossed = blanked.is_some_and(|sector| {
+                    sector.is_crossed(azimuths[block - 1], azimuths[block])
+                });
+                if is_crossed && rotation_rate > 0.0 {
+                    delay += (step / rotation_rate - interval).max(0.0);
+                }
+            } else {
+                (turned, took) = (turned + step, took + interval);
+            }
+            pace.delays[block] = delay;
+        }
+        if took > 0.0 {
+            pace.rate = turned / took;
+        }
+        pace.jumps.contains(&true).then_some(pace)
+    }
+
+    /// Returns how many nanoseconds longer than usual the packet takes.
+    pub(super) fn delay(&self) -> f64 {
+        self.delays[BLOCKS - 1]
+    }
+
+    /// Shifts the delays so that the last block is fired when it usually is, and the blocks
+    /// before the sector are fired earlier.
+    pub(super) fn end_in_time(&mut self) {
+        let delay = self.delay();
+        self.delays.iter_mut().for_each(|own| *own -= delay);
+    }
+}
+
+/// Returns how far the head turns from each block to the next one.
+pub(super) fn steps(azimuths: &[u16; BLOCKS]) -> [u16; BLOCKS - 1] {
+    let mut steps = [0; BLOCKS - 1];
+    for (to, pair) in steps.iter_mut().zip(azimuths.windows(2)) {
+        *to = if let [from, next] = *pair { turned(from, next) } else { 0 };
+    }
+    steps
+}
+
+/// Returns the rotation rate by the lower quartile of the steps of a packet, as some of them
+/// may be jumps. Returns `None` if the blocks are of one firing, or if no head turns that
+/// fast.
+pub(super) fn usual_rate(
+    steps: &[u16; BLOCKS - 1],
+    heads: &[f64; BLOCKS],
+) -> Option<f64> {
+    let (mut rates, mut count) = ([f64::MAX; BLOCKS - 1], 0);
+    for (block, step) in (1..).zip(steps) {
+        let interval = heads[block] - heads[block - 1];
+        if interval > 0.0 {
+            rates[count] = f64::from(*step) / interval;
+            count += 1;
+        }
+    }
+    let rates = rates.get_mut(..count)?;
+    rates.sort_unstable_by(f64::total_cmp);
+    rates.get(count.saturating_sub(1) / 4).copied().filter(|rate| *rate <= FASTEST)
+}
+
+/// Measures the rotation rate over whole rotations.
+///
+/// The azimuths of a packet give its rate to about one percent only, which is a millisecond
+/// in a wide blanked sector.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RotationMeter {
+    /// How far the head turned since the measurement began, and when that was.
+    begun: Option<(u32, i64)>,
+    /// The last azimuth of the packet before, and how far the head turned in it.
+    last: Option<(u16, u32)>,
+}
+
+impl RotationMeter {
+    /// Takes note of a packet of `azimuths`. Its time is `nanos`, which is that of its last
+    /// firing if `is_at_end`, else that of the first. Returns the rotation rate if a
+    /// rotation is complete and agrees with the rate of about `expected`.
+    pub(super) fn add(
+        &mut self,
+        azimuths: &[u16; BLOCKS],
+        nanos: i64,
+        is_at_end: bool,
+        expected: f64,
+    ) -> Option<f64> {
+        let [first, .., last] = *azimuths;
+        let inside = steps(azimuths).into_iter().map(u32::from).sum();
+        let before = self.last.replace((last, inside));
+        let (Some((before, inside_before)), Some((travel, then))) =
+            (before, self.begun)
+        else {
+            self.begun = Some((0, nanos));
+            return None;
+        };
+        let inside = if is_at_end { inside } else { inside_before };
+        let travel = travel.saturating_add(u32::from(turned(before, first)) + inside);
+        if travel < u32::from(TURN) {
+            self.begun = Some((travel, then));
+            return None;
+        }
+        self.begun = Some((0, nanos));
+        let rate = f64::from(travel) / nanos.saturating_sub(then) as f64;
+        ((rate - expected).abs() < expected * 0.1).then_some(rate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADS: [f64; BLOCKS] = {
+        let mut heads = [0.0; BLOCKS];
+        let mut block = 0;
+        while block < BLOCKS {
+            heads[block] = 110_592.0 * block as f64;
+            block += 1;
+        }
+        heads
+    };
+
+    #[test]
+    fn a_packet_over_a_blanked_sector_has_the_rate_of_its_even_steps() {
+        let azimuths = [
+            31_293, 31_333, 31_373, 31_413, 31_452, 31_492, 4_530, 4_570, 4_609, 4_649,
+            4_689, 4_729,
+        ];
+        let rotation_nanos = 100_000_000;
+        let sector = BlankedSector {
+            from: 31_492,
+            to: 4_530,
+            rotation_nanos,
+            is_stamped_at_end: true,
+        };
+        let mut pace =
+            Pace::of(&azimuths, &HEADS, Some(sector), sector.rate()).unwrap();
+        assert!((pace.rate * 1e9 / 36_000.0 - 10.0).abs() < 0.02, "{pace:?}");
+        // 90.38 degrees take 25.106 ms.
+        assert!((pace.delay() - 24_994_964.0).abs() < 500.0, "{pace:?}");
+        assert_eq!(pace.delays[5], 0.0);
+        pace.end_in_time();
+        assert_eq!(pace.delays[6], 0.0);
+        let even = std::array::from_fn(|block| 40 * block as u16);
+        assert!(Pace::of(&even, &HEADS, None, 0.0).is_none());
+        let fast = std::array::from_fn(|block| 80 * block as u16);
+        assert!(Pace::of(&fast, &HEADS, None, 0.0).is_none());
+    }
+
+    #[test]
+    fn rotations_are_measured_by_the_times_of_packets() {
+        let mut meter = RotationMeter::default();
+        let mut rates = Vec::new();
+        for packet in 0..100_u64 {
+            let azimuths = std::array::from_fn(|b| {
+                ((packet * 480 + b as u64 * 40) % 36_000) as u16
+            });
+            let nanos = (packet * 480) as i64 * 2_777;
+            rates.extend(meter.add(&azimuths, nanos, false, 1.0 / 2_800.0));
+        }
+        assert_eq!(rates.len(), 1);
+        assert!((rates[0] * 2_777.0 - 1.0).abs() < 1e-9, "{rates:?}");
+    }
+}

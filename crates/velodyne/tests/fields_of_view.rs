@@ -1,0 +1,308 @@
+//! Lidars whose field of view is limited: generated packets as points. The azimuth and the
+//! time of each firing are known.
+
+#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+
+use std::sync::Arc;
+
+use arrow_array::{
+    RecordBatch,
+    cast::AsArray as _,
+    types::{Float32Type, TimestampNanosecondType, UInt32Type},
+};
+use bytes::Bytes;
+use logtool_core::{Block, Columns, Findings, Log as _, OpenOptions, Selection, View};
+use logtool_velodyne::{
+    capture::CaptureLog,
+    lidar::LidarOptions,
+    model::{Anchor, Model, ReturnMode, Sensor},
+    points::TimeSource,
+};
+
+/// The times of points.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stamp {
+    /// The host stamps packets on arrival.
+    Arrival,
+    /// The log has the time of the first firing.
+    First,
+    /// The lidar's own clock is used.
+    Sensor,
+}
+
+/// A lidar that measures from `start` to `end` only, in hundredths of a degree.
+#[derive(Clone, Copy, Debug)]
+struct Setup {
+    model: Model,
+    returns: ReturnMode,
+    rpm: f64,
+    start: u16,
+    end: u16,
+    stamp: Stamp,
+    rotations: f64,
+}
+
+/// How blocks are arranged: the blocks of a firing, those in use, and nanoseconds from a
+/// firing to the next.
+fn layout(model: Model, returns: ReturnMode) -> (usize, usize, f64) {
+    let is_dual = returns == ReturnMode::Dual;
+    let factor = if is_dual { 2 } else { 1 };
+    match model {
+        Model::Hdl64eS2 | Model::Hdl64eS3 if is_dual => (4, 12, 57_600.0),
+        Model::Hdl64eS2 | Model::Hdl64eS3 => (2, 12, 48_000.0),
+        Model::Hdl32e => (factor, 12, 46_080.0),
+        Model::Vlp16 | Model::Vlp16HiRes => (factor, 12, 110_592.0),
+        Model::Vlp32a | Model::Vlp32c => (factor, 12, 55_296.0),
+        Model::AlphaPrime => (4 * factor, if is_dual { 8 } else { 12 }, 57_800.0),
+        _ => (4 * factor, if is_dual { 8 } else { 12 }, 160_000.0 / 3.0),
+    }
+}
+
+const BEGUN: f64 = 1_700_000_000e9;
+
+impl Setup {
+    /// Hundredths of a degree per nanosecond.
+    fn rate(&self) -> f64 {
+        self.rpm / 60.0 * 36_000.0 / 1e9
+    }
+
+    /// Returns the azimuth at a time in nanoseconds after the first firing, which is in the
+    /// middle of the field of view.
+    fn azimuth(&self, nanos: f64) -> f64 {
+        let visible = (u32::from(self.end) + 36_000 - u32::from(self.start)) % 36_000;
+        f64::from(self.start) + f64::from(visible) / 2.0 + self.rate() * nanos
+    }
+
+    fn is_visible(&self, nanos: f64) -> bool {
+        let visible = (u32::from(self.end) + 36_000 - u32::from(self.start)) % 36_000;
+        let after = (self.azimuth(nanos) - f64::from(self.start)).rem_euclid(36_000.0);
+        after < f64::from(visible)
+    }
+
+    /// How often the blanked sector was passed before.
+    fn passed(&self, nanos: f64) -> i64 {
+        ((self.azimuth(nanos) - f64::from(self.start)) / 36_000.0).floor() as i64
+    }
+
+    /// Returns a capture with nanoseconds. Packets are left out if `is_lost` is true for their
+    /// number.
+    fn capture(&self, is_lost: impl Fn(usize) -> bool) -> Bytes {
+        let (blocks, used, interval) = layout(self.model, self.returns);
+        let sensor = Sensor { model: self.model, returns: self.returns };
+        let firings = used / blocks;
+        let last = (self.rotations / (self.rate() / 36_000.0) / interval) as u64;
+        let visible = (0..last).map(|n| n as f64 * interval);
+        let visible: Vec<f64> =
+            visible.filter(|nanos| self.is_visible(*nanos)).collect();
+        let mut bytes = Vec::new();
+        let header = [0xa1b2_3c4d_u32, 0x0004_0002, 0, 0, 65_535, 1];
+        header.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+        for (number, times) in visible.chunks_exact(firings).enumerate() {
+            if is_lost(number) {
+                continue;
+            }
+            let (first, final_) = (times[0], times[firings - 1]);
+            // As the last firing ends, or as the last one of a packet without a gap begins.
+            let at_end = final_ + interval - firings as f64 * interval;
+            let is_end = self.model.anchor() == Anchor::End;
+            let packet_nanos = if is_end { sensor.packet_nanos() } else { 0.0 };
+            let stamp = if is_end { at_end } else { first } + packet_nanos;
+            let arrival = match self.stamp {
+                Stamp::First => first + packet_nanos,
+                Stamp::Arrival => at_end + packet_nanos,
+                Stamp::Sensor => stamp + 400_000.0,
+            };
+            let nanos = (BEGUN + arrival) as u64;
+            let lens = [1_248_u32; 2];
+            let head = [(nanos / 1_000_000_000) as u32, (nanos % 1_000_000_000) as u32];
+            head.into_iter().chain(lens).for_each(|w| bytes.extend(w.to_le_bytes()));
+            bytes.extend(FRAME);
+            for block in 0..12 {
+                if block >= used {
+                    bytes.extend([0; 100]);
+                    continue;
+                }
+                let azimuth = self.azimuth(times[block / blocks]).rem_euclid(36_000.0);
+                bytes.extend(self.flag(block).to_le_bytes());
+                bytes.extend((azimuth as u16).to_le_bytes());
+                // Two returns differ, so that both are points.
+                let distance = 5_000 + (block % 8) as u16;
+                for channel in 0..32 {
+                    let distance = if channel % 31 == 0 { distance } else { 0 };
+                    bytes.extend(distance.to_le_bytes());
+                    bytes.push(9);
+                }
+            }
+            let stamp = (BEGUN % 3.6e12 + stamp) / 1e3;
+            bytes.extend((stamp.round() as u32).to_le_bytes());
+            bytes.extend(self.tail());
+        }
+        bytes.into()
+    }
+
+    fn flag(&self, block: usize) -> u16 {
+        let is_dual = self.returns == ReturnMode::Dual;
+        let bank = match self.model {
+            Model::Hdl64eS2 | Model::Hdl64eS3 => block % 2,
+            Model::Vls128 | Model::AlphaPrime if is_dual => block / 2,
+            Model::Vls128 | Model::AlphaPrime => block % 4,
+            _ => 0,
+        };
+        0xeeff - 0x1100 * bank as u16
+    }
+
+    fn tail(&self) -> [u8; 2] {
+        let mode = if self.returns == ReturnMode::Dual { 0x39 } else { 0x37 };
+        match self.model.identity() {
+            Some(identity) => [mode, identity],
+            None => *b"H\x0c",
+        }
+    }
+
+    fn open(&self, bytes: Bytes) -> CaptureLog {
+        let mut options = LidarOptions::default();
+        options.model = Some(self.model);
+        options.returns = Some(self.returns);
+        if self.stamp == Stamp::Sensor {
+            options.points.time = TimeSource::Sensor { hour_nanos: 0 };
+        }
+        CaptureLog::open_with(Arc::new(bytes), OpenOptions::default(), &options)
+            .unwrap()
+    }
+
+    /// Compares all points with the truth.
+    fn check(&self) {
+        let log = self.open(self.capture(|_| false));
+        let points = points(&log);
+        let floats = |name| points[name].as_primitive::<Float32Type>().values();
+        let times = points["time"].as_primitive::<TimestampNanosecondType>().values();
+        let scans = points["scan"].as_primitive::<UInt32Type>().values();
+        let (azimuths, x, y) = (floats("azimuth"), floats("x"), floats("y"));
+        let (blocks, _, interval) = layout(self.model, self.returns);
+        assert!(blocks > 0 && !times.is_empty());
+        let first_pass = self.passed(0.0);
+        // All lasers of a block of an HDL-64E have the azimuth of the block.
+        let is_still = self.model.is_hdl64e();
+        let late = if is_still { self.rate() * interval / 100.0 } else { 0.0 };
+        // The VLS-128 counts from its fourth group of lasers.
+        let shift = match self.model {
+            Model::Vls128 | Model::AlphaPrime => 8_700.0,
+            _ => 0.0,
+        };
+        for at in 0..times.len() {
+            let nanos = times[at] as f64 - BEGUN + shift;
+            let truth = self.azimuth(nanos) / 100.0;
+            let mut off =
+                (truth - f64::from(azimuths[at]) + 180.0).rem_euclid(360.0) - 180.0;
+            if off > 0.0 && is_still {
+                off = (off - late).max(0.0);
+            }
+            assert!(off.abs() < 0.06, "{self:?}: point {at} is {off} deg off");
+            // No laser looks further to the side than 7 degrees.
+            let seen = f64::from(-y[at]).atan2(f64::from(x[at])).to_degrees();
+            let turned =
+                (seen - f64::from(azimuths[at]) + 180.0).rem_euclid(360.0) - 180.0;
+            assert!(turned.abs() < 10.0, "{self:?}: point {at} is turned by {turned}");
+            let margin = 1_000_000.0_f64.min(interval * 14.0);
+            let passes = [self.passed(nanos - margin), self.passed(nanos + margin)];
+            let scan = i64::from(scans[at]) + first_pass;
+            if passes[0] == passes[1] {
+                assert_eq!(scan, passes[0], "{self:?}: point {at} at {truth} deg");
+            }
+        }
+        let topic = log.manifest().topic("points").unwrap();
+        let metadata = &log.manifest().topics[topic.index()].metadata;
+        let told = metadata.get("field_of_view").unwrap_or_else(|| panic!("{self:?}"));
+        let (start, end) = (self.start / 100, self.end / 100 % 360);
+        assert!(told.starts_with(&format!("{start} to {end} deg")), "{self:?}: {told}");
+        let mut findings = Findings::default();
+        log.check(&mut findings).unwrap();
+        let lost =
+            findings.iter().find(|found| found.code.name == "lidar.packets.lost");
+        assert!(lost.is_none(), "{self:?}: {}", lost.unwrap().text);
+    }
+}
+
+/// Ethernet, IPv4 without a checksum, UDP to port 2368.
+const FRAME: [u8; 42] = [
+    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 8, 0, 0x45, 0, 4, 210, 0, 0, 0x40, 0, 64,
+    17, 0, 0, 192, 168, 1, 201, 255, 255, 255, 255, 9, 64, 9, 64, 4, 190, 0, 0,
+];
+
+fn points(log: &CaptureLog) -> RecordBatch {
+    let topic = log.manifest().topic("points").unwrap();
+    let topics = [topic].into_iter().collect();
+    let selection = Selection { topics, ..Selection::default() };
+    let (mut block, mut damage, mut batches) = (Block::default(), vec![], vec![]);
+    for part in log.manifest().plan(&selection, 1 << 18) {
+        let mut decoder = log.decoder(topic, &Columns::all(View::Nested)).unwrap();
+        let mut cursor = log.read(&part, &selection).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            block.runs().for_each(|run| decoder.append(run, &mut damage));
+        }
+        batches.push(decoder.take().unwrap());
+    }
+    assert_eq!(damage, []);
+    let schema = batches[0].schema();
+    arrow_select::concat::concat_batches(&schema, &batches).unwrap()
+}
+
+const SINGLE: ReturnMode = ReturnMode::Strongest;
+
+#[test]
+fn sectors_of_any_width_and_position_are_found() {
+    for (start, end) in [
+        (4_500, 31_500),
+        (9_000, 27_000),
+        (29_000, 7_000),
+        (100, 35_900),
+        (0, 35_900),
+        (18_000, 17_900),
+        (20_000, 20_500),
+        (35_900, 100),
+        (35_800, 0),
+        (100, 300),
+    ] {
+        for rpm in [300.0, 600.0, 1_200.0] {
+            for stamp in [Stamp::Arrival, Stamp::First, Stamp::Sensor] {
+                let (model, returns) = (Model::Vlp16, SINGLE);
+                // A packet of a very narrow field of view holds several rotations.
+                let visible = (u32::from(end) + 36_000 - u32::from(start)) % 36_000;
+                let rotations = if visible < 1_000 { 60.3 } else { 3.3 };
+                Setup { model, returns, rpm, start, end, stamp, rotations }.check();
+            }
+        }
+    }
+}
+
+#[test]
+fn packets_of_all_models_may_span_a_blanked_sector() {
+    for model in [
+        Model::Hdl64eS2,
+        Model::Hdl64eS3,
+        Model::Hdl32e,
+        Model::Vlp16HiRes,
+        Model::Vlp32c,
+        Model::Vls128,
+        Model::AlphaPrime,
+    ] {
+        for returns in [SINGLE, ReturnMode::Dual] {
+            if model == Model::Hdl64eS2 && returns == ReturnMode::Dual {
+                continue;
+            }
+            for (start, end) in [(9_000, 27_000), (31_000, 5_000), (17_500, 18_500)] {
+                for (stamp, rpm) in [
+                    (Stamp::Arrival, 600.0),
+                    (Stamp::First, 1_200.0),
+                    (Stamp::Sensor, 1_200.0),
+                ] {
+                    // A few packets that all span the sector do not show which firing
+                    // has the time of the record.
+                    let is_narrow = start == 17_500;
+                    let rotations = if is_narrow { 20.3 } else { 2.3 };
+                    Setup { model, returns, rpm, start, end, stamp, rotations }.check();
+                }
+            }
+        }
+    }
+}
