@@ -52,11 +52,12 @@ def of_duckdb(path):
     table = duckdb.read_json(
         str(path), format="newline_delimited", sample_size=-1, maximum_object_size=LONGEST
     )
-    return table.aggregate("count(*)").fetchone()[0]
+    # To count would not read the columns.
+    return len(table.fetchall())
 
 
 def of_pandas(path):
-    return len(pd.read_json(path, lines=True, dtype=False, convert_dates=False))
+    return len(pd.read_json(path, lines=True, dtype=False))
 
 
 def of_jq(path):
