@@ -2,7 +2,6 @@
 
 import json
 import struct
-from decimal import Decimal
 
 import numpy as np
 from peer import TIMES
@@ -30,7 +29,7 @@ def check(tally, ours, decoded):
         wrong = None
         if list(told) != ["time", "topic", "data"]:
             wrong = f"has {list(told)}"
-        elif Decimal(told["time"]) * 10**9 != message.time:
+        elif told["time"] != message.time:
             wrong = f"time {told['time']}, not {message.time}"
         elif told["topic"] != label_of[key]:
             wrong = f"topic {told['topic']}, not {label_of[key]}"

@@ -6,7 +6,7 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 from pathlib import Path
 
-from checks import check_log
+from checks import check_log, check_start
 from labels import check_labels
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,11 +22,18 @@ def logs():
     return found + sorted(ours.glob("*.ulg")) + sorted(ours.glob("damaged/*.ulg"))
 
 
+def cases():
+    """The reported cases, of which only the times are compared."""
+    return sorted((Path(os.environ["LOGTOOL_SAMPLES"]) / "cases" / "ulog").glob("*.ulg"))
+
+
 def main():
     paths = [Path(name) for name in sys.argv[1:]] or logs()
     passed = failed = 0
+    starts = [] if sys.argv[1:] else cases()
     with ProcessPoolExecutor() as pool:
-        for tally in chain(pool.map(check_log, paths), [check_labels(ROOT / "testdata")]):
+        others = chain(pool.map(check_start, starts), [check_labels(ROOT / "testdata")])
+        for tally in chain(pool.map(check_log, paths), others):
             print("\n".join(tally.lines), flush=True)
             passed, failed = passed + tally.passed, failed + tally.failed
     print(f"{passed} passed, {failed} failed")

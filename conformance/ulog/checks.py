@@ -19,6 +19,16 @@ def check_log(path):
     return tally
 
 
+def check_start(path):
+    """Only when a log starts and how long it is, of a reported case."""
+    tally = Tally(path.name, KNOWN)
+    ours, peer = Ours(path), Peer(path)
+    if not ours.refused and not peer.error and not ours.info["damage"]:
+        tally.check("start and duration", *header.start_and_duration(ours, peer.log))
+    tally.check_known()
+    return tally
+
+
 def compare(tally, path):
     ours = Ours(path)
     if ours.refused:

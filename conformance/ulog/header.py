@@ -1,4 +1,4 @@
-"""Information, parameters and dropouts."""
+"""Information, parameters, dropouts, and when the log starts and how long it is."""
 
 import struct
 
@@ -20,6 +20,7 @@ TYPES = {
 
 
 def check(tally, ours, peer):
+    tally.check("start and duration", *start_and_duration(ours, peer.log))
     tally.check("information", *information(ours, peer.log))
     tally.check("multi information", *multi_information(ours, peer.log))
     tally.check("parameters", *parameters(ours, peer.log))
@@ -27,6 +28,17 @@ def check(tally, ours, peer):
     changes = tables.get(("parameter_changes", 0))
     tally.check("parameter changes", *parameter_changes(changes, peer.log))
     tally.check("dropouts", *dropouts(tables.get(("dropouts", 0)), peer.log))
+
+
+def start_and_duration(ours, log):
+    """Both agree within a second; for pyulog, a log starts at the time of its header."""
+    start, duration = ours.info["start_s"], ours.info["duration_s"]
+    if start is None:
+        return [], "no records"
+    theirs = (log.start_timestamp / 1e6, (log.last_timestamp - log.start_timestamp) / 1e6)
+    pairs = zip(("start", "duration"), (start, duration), theirs)
+    differences = [f"{name}: {a:.3f} s, not {b:.3f} s" for name, a, b in pairs if abs(a - b) > 1]
+    return differences, f"{start:.3f} s, {duration:.3f} s"
 
 
 def information(ours, log):

@@ -34,7 +34,8 @@ KEY_WITH_SPACE = "a name with a space is cut at it"
 RAW_LEVEL = "a level that is a number, not a digit, is unknown"
 ONE_CHAR = "a single char is a number in CSV"
 UNQUOTED = "a line break in a text breaks the line of the CSV file"
-NO_TIME_YET = "before the first record it is the header's time, maybe of another clock"
+NO_START = "a header of 0 is not set: the log starts with its first record"
+APPENDED = "records of an appended section are not counted"
 ABSURD_TIME = "one timestamp far ahead is the time of all that follows"
 
 KNOWN = [
@@ -77,7 +78,32 @@ KNOWN = [
     #
     Known("hostile_types.ulg", "csv", r"hostile_types_texts_0.csv: 5 rows, not 6", UNQUOTED),
     #
-    Known("55_log_before_sub.ulg", "parameter changes", r"change 0: \(0, 'P1', 2\), not \(1000, 'P1', 2\)", NO_TIME_YET),
-    #
+    Known("pyulog_sample_log_small.ulg", "start and duration", r"duration: 6.517 s, not 1174.058 s", ABSURD_TIME),
+    Known("07_other_clock.ulg", "start and duration", r"duration: 19.900 s, not 1580000009.000 s", ABSURD_TIME),
+    Known("24_appended.ulg", "start and duration", r"duration: 8.100 s, not 1.900 s", APPENDED),
+    *(
+        Known(f"{log}.ulg", "start and duration", rf"duration: {ours} s, not {theirs} s", SHORT_CLOCK)
+        for log, ours, theirs in (
+            ("19_ts_uint8_t", "9.900", "0.000"),
+            ("19_ts_uint16_t", "9.900", "0.000"),
+            ("19_ts_uint32_t", "9.900", "4811533251901.854"),
+            ("33_ts16_dropout", "2.480", "0.000"),
+            ("33b_ts32_pause", "2940.000", "4774941507859.568"),
+        )
+    ),
+    *(
+        Known(f"{log}.ulg", "start and duration", rf"{difference}: [0-9.]+ s, not [0-9.]+ s", NO_START)
+        for log, difference in (
+            ("03_nonutf8", "start"),
+            ("03_nonutf8", "duration"),
+            ("06_nested_timestamp", "start"),
+            ("06_nested_timestamp", "duration"),
+            ("15_non_monotonic", "start"),
+            ("15_non_monotonic", "duration"),
+            ("22_defaults", "duration"),
+            ("29_ts_second", "start"),
+            ("29_ts_second", "duration"),
+        )
+    ),
     Known("pyulog_sample_log_small.ulg", "dropouts", r"dropout 0: \(20329151, 30\), not \(1194367328, 30\)", ABSURD_TIME),
 ]

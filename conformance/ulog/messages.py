@@ -41,9 +41,9 @@ def as_people_read_them(ours, peer):
     else:
         expected = [(micros, level, text.rstrip("\t")) for micros, level, text in expected]
     mine = ours.messages()
-    times = [message["time"] for message in mine]
+    times = [message["timestamp"] for message in mine]
     differences = [] if times == sorted(times) else ["not in the order of time"]
-    mine = [(round(m["time"] * 1e6), m["level"], m["message"]) for m in mine if m["source"] != "tagged"]
+    mine = [(m["timestamp"], m["level"], m["message"]) for m in mine if m["source"] != "tagged"]
     # Which of two that have the same time comes first, nothing says.
     differences += in_order(sorted(mine), sorted(expected), "message")
     return differences, f"{len(mine)}"

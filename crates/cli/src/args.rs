@@ -181,6 +181,6 @@ pub(crate) enum TimeChoice {
     Boot,
     /// As the world has them, if the log says so (by GPS, for one)
     Utc,
-    /// Since the first record
+    /// Since the start of the log: that of logging, or else the first record
     Relative,
 }

@@ -1,10 +1,13 @@
 //! On which clock times are told, and typed.
 
-use std::fmt;
+use std::{fmt, io::Write as _};
 
 use anyhow::Result;
+use arrow_schema::Field;
 use jiff::tz::TimeZone;
-use logtool_core::{Clock, ClockZero, Manifest, TimeBase, TimeRange, Timestamp};
+use logtool_core::{
+    Clock, ClockZero, Manifest, TIME_UNIT, TimeBase, TimeRange, Timestamp,
+};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -123,6 +126,12 @@ impl ShownClock {
         JsonTime(self.shown(time), self.base.is_utc)
     }
 
+    /// `time` as JSON Lines has it: a whole number of the `unit`, or a text where that is
+    /// UTC.
+    pub(crate) fn json_in(&self, time: Timestamp, unit: TimeUnit) -> RowTime {
+        RowTime { nanos: self.shown(time), is_utc: self.base.is_utc, unit }
+    }
+
     /// `time` for people: `hh:mm:ss.mmm`, with the date where that is Unix time.
     pub(crate) fn text(&self, time: Timestamp) -> TextTime {
         TextTime { nanos: self.shown(time), is_unix: self.is_unix, is_exact: false }
@@ -178,16 +187,6 @@ fn no_utc() -> Complaint {
 /// See [`ShownClock::json`].
 pub(crate) struct JsonTime(Option<i64>, bool);
 
-impl JsonTime {
-    /// Appends it to `json`.
-    pub(crate) fn append(&self, json: &mut Vec<u8>) {
-        match *self {
-            Self(Some(nanos), false) => Seconds(nanos).append(json),
-            _ => json.extend_from_slice(self.to_string().as_bytes()),
-        }
-    }
-}
-
 impl fmt::Display for JsonTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -195,6 +194,52 @@ impl fmt::Display for JsonTime {
             Self(Some(nanos), true) => write!(f, "\"{}\"", Iso(nanos)),
             Self(Some(nanos), false) => write!(f, "{}", Seconds(nanos)),
         }
+    }
+}
+
+/// The unit in which the format of a log counts its times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TimeUnit {
+    Micros,
+    Nanos,
+}
+
+impl TimeUnit {
+    /// The unit of a column of times.
+    pub(crate) fn of(field: &Field) -> Self {
+        match field.metadata().get(TIME_UNIT).map(String::as_str) {
+            Some("us") => Self::Micros,
+            _ => Self::Nanos,
+        }
+    }
+}
+
+/// See [`ShownClock::json_in`].
+pub(crate) struct RowTime {
+    nanos: Option<i64>,
+    is_utc: bool,
+    unit: TimeUnit,
+}
+
+impl RowTime {
+    /// Appends it to `json`.
+    pub(crate) fn append(&self, json: &mut Vec<u8>) {
+        // Writing to memory cannot fail.
+        let _ = match (self.nanos, self.is_utc, self.unit) {
+            (None, ..) => write!(json, "null"),
+            (Some(nanos), false, TimeUnit::Nanos) => write!(json, "{nanos}"),
+            (Some(nanos), false, TimeUnit::Micros) => {
+                write!(json, "{}", nanos.div_euclid(1_000))
+            }
+            (Some(nanos), true, unit) => {
+                let date = utc(nanos).strftime("%Y-%m-%dT%H:%M:%S");
+                let part = nanos.rem_euclid(1_000_000_000);
+                match unit {
+                    TimeUnit::Nanos => write!(json, "\"{date}.{part:09}Z\""),
+                    TimeUnit::Micros => write!(json, "\"{date}.{:06}Z\"", part / 1_000),
+                }
+            }
+        };
     }
 }
 
@@ -257,43 +302,15 @@ impl fmt::Display for TextTime {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seconds(pub(crate) i64);
 
-impl Seconds {
-    /// Appends them to `text`: by hand, as every line has a time.
-    pub(crate) fn append(self, text: &mut Vec<u8>) {
-        let nanos = self.0.unsigned_abs();
-        let (mut whole, part) = (nanos / 1_000_000_000, (nanos % 1_000_000_000) as u32);
-        let (mut part, digits) =
-            if part.is_multiple_of(1000) { (part / 1000, 6) } else { (part, 9) };
-        // From the last digit on, in more room than any needs.
-        let (mut place, mut start) = ([b'0'; 24], 24);
-        let mut put = |byte| {
-            start -= 1;
-            place[start] = byte;
-        };
-        for _ in 0..digits {
-            put(b'0' + (part % 10) as u8);
-            part /= 10;
-        }
-        put(b'.');
-        loop {
-            put(b'0' + (whole % 10) as u8);
-            whole /= 10;
-            if whole == 0 {
-                break;
-            }
-        }
-        if self.0 < 0 {
-            put(b'-');
-        }
-        text.extend_from_slice(&place[start..]);
-    }
-}
-
 impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = Vec::new();
-        self.append(&mut text);
-        f.write_str(&String::from_utf8_lossy(&text))
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let nanos = self.0.unsigned_abs();
+        let (whole, part) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
+        match part % 1_000 {
+            0 => write!(f, "{sign}{whole}.{:06}", part / 1_000),
+            _ => write!(f, "{sign}{whole}.{part:09}"),
+        }
     }
 }
 

@@ -48,6 +48,7 @@ mod terminal;
 mod times;
 mod translate;
 mod url;
+mod usable;
 mod utc_start;
 mod watched;
 

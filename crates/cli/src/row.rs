@@ -14,7 +14,7 @@ use logtool_sinks::{Infinities, JsonColumn, JsonRows};
 
 use crate::{
     args::LevelChoice,
-    clock::ShownClock,
+    clock::{ShownClock, TimeUnit},
     human::{acts_on_terminal, plain},
     message,
 };
@@ -27,15 +27,18 @@ pub(crate) struct Rows {
     form: Form,
 }
 
-/// How the other columns are printed.
+/// How the columns are printed.
 enum Form {
-    Json(JsonRows, Infinities),
+    /// What stands before the time, as `{"timestamp":`, the unit of the time, and the
+    /// other columns.
+    Json(String, TimeUnit, JsonRows, Infinities),
     Text(Vec<(String, JsonColumn)>),
     Message(StringArray),
 }
 
 impl Rows {
-    /// Rows to be printed as JSON, with `null` for infinities.
+    /// Rows to be printed as JSON, with the name and the unit of the time that the table
+    /// of the topic has in JSON Lines, and with `null` for infinities.
     pub(crate) fn json(batch: &RecordBatch) -> Result<Self> {
         Self::json_with(batch, Infinities::default())
     }
@@ -50,14 +53,17 @@ impl Rows {
         let named = with_field_names(batch.project(&others)?)?;
         let rows = JsonRows::with_infinities(&named, &infinities)?;
         let levels = message::columns(batch).map(|(levels, _)| levels);
-        let form = Form::Json(rows, infinities);
+        let schema = batch.schema();
+        let time = schema.field(0);
+        let start = format!("{{{}:", serde_json::Value::from(time.name().as_str()));
+        let form = Form::Json(start, TimeUnit::of(time), rows, infinities);
         Ok(Self { times: batch.column(0).clone(), levels, form })
     }
 
     /// Returns how many infinities have been printed as `null` since the last call.
     pub(crate) fn take_null_infinities(&self) -> u64 {
         match &self.form {
-            Form::Json(_, infinities) => infinities.take_nulls(),
+            Form::Json(.., infinities) => infinities.take_nulls(),
             Form::Text(_) | Form::Message(_) => 0,
         }
     }
@@ -108,9 +114,9 @@ impl Rows {
     ) {
         let time = self.time(row);
         match &self.form {
-            Form::Json(rows, _) => {
-                line.extend_from_slice(b"{\"time\":");
-                clock.json(time).append(line);
+            Form::Json(start, unit, rows, _) => {
+                line.extend_from_slice(start.as_bytes());
+                clock.json_in(time, *unit).append(line);
                 match label {
                     Some(label) => {
                         line.extend_from_slice(label.json.as_bytes());
@@ -221,8 +227,9 @@ mod tests {
         let batch = RecordBatch::try_from_iter(columns).unwrap();
         assert_eq!(
             lines(&Rows::json(&batch).unwrap()),
-            "{\"time\":1.500000,\"topic\":\"imu.1\",\"data\":{\"big\":0,\"x\":0.1}}\n\
-             {\"time\":null,\"topic\":\"imu.1\",\"data\":\
+            "{\"timestamp\":1500000000,\"topic\":\"imu.1\",\"data\":\
+             {\"big\":0,\"x\":0.1}}\n\
+             {\"timestamp\":null,\"topic\":\"imu.1\",\"data\":\
              {\"big\":9223372036854775809,\"x\":null}}\n"
         );
         assert_eq!(

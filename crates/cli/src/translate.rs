@@ -18,9 +18,11 @@ use anyhow::Result;
 use arrow_array::{
     Array as _, RecordBatch, cast::AsArray as _, types::TimestampNanosecondType,
 };
-use logtool_core::{Log, Manifest, Selection, TimeRange, Topic, TopicOrigin, TopicSet};
+use logtool_core::{Log, Manifest, Selection, Topic, TopicOrigin, TopicSet};
 
-use crate::{complaint::Complaint, moved::Moved, translate::lidar::Kind};
+use crate::{
+    complaint::Complaint, moved::Moved, translate::lidar::Kind, usable::Usable,
+};
 
 pub(crate) use self::frames::Frames;
 
@@ -53,7 +55,7 @@ pub(crate) struct Prepared {
     pub(crate) log: Arc<dyn Log>,
     /// What cannot be held there, or is not as it was: a sentence each, for people.
     pub(crate) remarks: Vec<String>,
-    /// What is left out although it is of the same kind: a sentence each.
+    /// Warnings about omitted data and changed timestamps, one sentence each.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -112,14 +114,14 @@ impl Way {
         moved: Moved,
         frames: &Frames,
     ) -> Result<Prepared> {
-        let odd = odd_times(log.manifest(), wanted);
+        let Usable { log, warning } = Usable::new(log)?;
         let mut prepared = match self {
             Self::Protobuf => protobuf::protobuf(log, &wanted.topics, moved)?,
             Self::Px4 => ros::px4(log, &wanted.topics, moved)?,
             Self::Lidar(kind) => lidar::lidar(log, wanted, moved, kind, frames)?,
             Self::Cdr => ros::cdr(log, &wanted.topics, moved)?,
         };
-        prepared.remarks.extend(odd);
+        prepared.warnings.extend(warning);
         Ok(prepared)
     }
 
@@ -171,20 +173,6 @@ impl Wish {
                     they are";
         Err(Complaint::misuse(what).hint(hint).into())
     }
-}
-
-/// What there is to say of records at times that cannot be right, which are `wanted`.
-fn odd_times(manifest: &Manifest, wanted: &Selection) -> Option<String> {
-    if wanted.time != TimeRange::ALL {
-        return None;
-    }
-    let topics = manifest.topics().filter(|(id, _)| wanted.topics.contains(*id));
-    let records = match topics.map(|(_, topic)| topic.odd_times).sum() {
-        0 => return None,
-        1 => "1 record has a time that cannot be right, and keeps it".to_owned(),
-        odd => format!("{odd} records have a time that cannot be right, and keep it"),
-    };
-    Some(format!("{records}: --from or --to leaves such out"))
 }
 
 /// Topics that say in words what others say.

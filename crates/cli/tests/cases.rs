@@ -28,6 +28,8 @@ mod ulog;
 mod ulog_facts;
 #[path = "cases/ulog_text.rs"]
 mod ulog_text;
+#[path = "cases/ulog_time.rs"]
+mod ulog_time;
 #[path = "cases/velodyne.rs"]
 mod velodyne;
 #[path = "cases/velodyne_fov.rs"]

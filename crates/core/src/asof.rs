@@ -17,11 +17,11 @@ mod sweep;
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use crate::{
     asof::{limits::Limits, sweep::Sweep},
-    columns::time_field,
+    columns::{TIME_UNIT, time_field},
     drive::Report,
     error::{Error, ErrorKind, Result},
     log::{Columns, Log},
@@ -34,7 +34,8 @@ use crate::{
 /// What to put side by side in one table, and at which moments.
 ///
 /// The moments are the multiples of the period on the log's clock, from the first record
-/// of the wanted topics to the last, within what the log is known to span
+/// of the wanted topics to the last (not from those before the start of logging, whose
+/// values the first row has), within what the log is known to span
 /// ([`Manifest::time`](crate::Manifest::time)) and the wanted times; so those of a
 /// shorter range are among those of a longer one.
 pub struct AsofJob<'j> {
@@ -61,7 +62,8 @@ pub struct AsofReport {
     /// How many rows the table has.
     pub rows: u64,
     /// How many rows of the topics were left out because their times cannot be right:
-    /// those that are not in [`Manifest::time`](crate::Manifest::time).
+    /// those that are not in
+    /// [`Manifest::possible_times`](crate::Manifest::possible_times).
     pub left_out: u64,
 }
 
@@ -101,22 +103,43 @@ fn schema_on_log_clock(
     job: &AsofJob<'_>,
 ) -> Result<(SchemaRef, Vec<usize>)> {
     let mut widths = Vec::with_capacity(job.columns_of.len());
-    let mut fields = vec![Arc::new(time_field("timestamp", "us"))];
+    let mut fields = Vec::new();
+    let mut is_micros = true;
     for (topic, columns) in &job.columns_of {
         let label = log.manifest().get(*topic)?.label();
         let decoder = log.decoder(*topic, columns)?;
         let before = fields.len();
+        for field in decoder.schema().fields() {
+            is_micros &= unit(field).is_none_or(|unit| unit == MICROS);
+        }
         for field in decoder.schema().fields().iter().skip(1) {
             let name = format!("{label}.{}", field.name());
-            let field = Field::clone(field).with_name(name).with_nullable(true);
-            fields.push(Arc::new(field));
+            fields.push(Field::clone(field).with_name(name).with_nullable(true));
         }
         widths.push(fields.len() - before);
     }
-    if fields.len() == 1 {
+    if fields.is_empty() {
         return Err(Error::new(ErrorKind::NoSuch, "a table of no column but the time"));
     }
+    // One unit for all timestamps of a row, fine enough for each of them.
+    let all_in = if is_micros { MICROS } else { NANOS };
+    for field in fields.iter_mut().filter(|field| unit(field).is_some()) {
+        let mut metadata = field.metadata().clone();
+        metadata.insert(TIME_UNIT.to_owned(), all_in.to_owned());
+        field.set_metadata(metadata);
+    }
+    fields.insert(0, time_field("timestamp", all_in));
     Ok((Arc::new(Schema::new(fields)), widths))
+}
+
+/// Units of timestamps in text formats.
+const MICROS: &str = "us";
+const NANOS: &str = "ns";
+
+/// Returns the unit of a timestamp column in text formats.
+fn unit(field: &Field) -> Option<&str> {
+    let is_time = matches!(field.data_type(), DataType::Timestamp(..));
+    is_time.then(|| field.metadata().get(TIME_UNIT).map_or(NANOS, String::as_str))
 }
 
 fn into_error(err: arrow_schema::ArrowError) -> Error {

@@ -215,6 +215,15 @@ impl Block {
         }
     }
 
+    /// Calls `keep` for each record, which may change the timestamp, and removes the
+    /// records for which it returns false.
+    pub(crate) fn retime(
+        &mut self,
+        mut keep: impl FnMut(TopicId, &mut Timestamp) -> bool,
+    ) {
+        self.entries.retain_mut(|entry| keep(entry.topic, &mut entry.time));
+    }
+
     /// Takes what was damaged out of the block.
     pub(crate) fn take_damage(&mut self) -> Vec<Damage> {
         std::mem::take(&mut self.damage)

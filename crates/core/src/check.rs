@@ -27,7 +27,7 @@ use crate::{
     finding::{Code, Findings, REMARK},
     log::Log,
     manifest::{Part, Selection},
-    time::TimeRange,
+    time::{TimeRange, Timestamp},
     topic::TopicSet,
     trials::{Outcome, Summing, Trials},
 };
@@ -108,13 +108,14 @@ impl<'l> Pass<'l> {
     fn new(log: &'l dyn Log) -> Self {
         let manifest = log.manifest();
         let topic_count = manifest.topics.len();
+        let start = manifest.time.map_or(Timestamp::MIN, |time| time.start);
         Self {
             log,
             logged: manifest.logged(),
             damage: Found::default(),
             order: Order::new(topic_count),
             twins: Twins::new(topic_count),
-            periods: Periods::new(topic_count),
+            periods: Periods::new(topic_count, start),
             counts: Counts::new(topic_count),
             block: Block::default(),
             sort: TopicSort::default(),
@@ -137,7 +138,10 @@ impl<'l> Pass<'l> {
             self.damage.extend(block.damage());
             let records = block.heads().filter(|r| self.logged.contains(r.topic));
             for (record, sum) in records.zip(sums) {
-                self.order.record(&record);
+                // Those are old by design, and counted by the format.
+                if !self.log.manifest().is_before_start(record.time) {
+                    self.order.record(&record);
+                }
                 self.twins.record(&record, sum);
                 self.periods.record(&record);
                 self.counts.record(part, &record);

@@ -82,6 +82,7 @@ mod shape;
 mod text;
 mod translated;
 mod tree;
+mod usable;
 mod walk;
 mod window;
 
@@ -155,6 +156,7 @@ pub use crate::{
     tree::{
         Added, Branch, MAX_SHAPE, Scalar, Shape, StructShape, TreeDecoder, TreeReader,
     },
+    usable::UsableTimes,
     value::{Json, Value},
     walk::{Step, Walk},
     window::Window,

@@ -36,8 +36,13 @@ pub struct Manifest {
     pub reach: BTreeMap<TopicId, Reach>,
     /// What the timestamps count from.
     pub clock: Clock,
-    /// From the first record to the last, leaving out times that cannot be right.
+    /// From the start of logging to the last record, leaving out times that cannot be
+    /// right. If the file does not contain the start of logging, the first record is used.
     pub time: Option<TimeRange>,
+    /// The time of the oldest record from before the start of logging, if there is one:
+    /// a value that was published before, and is still the last known one.
+    #[serde(default)]
+    pub oldest: Option<Timestamp>,
     /// What the file says of itself.
     pub metadata: BTreeMap<String, Value>,
     /// What was found damaged while finding all this.
@@ -145,6 +150,20 @@ impl Manifest {
                 format!("the log has no topic number {}", id.0),
             )
         })
+    }
+
+    /// The times that records can have: those of [`time`](Self::time), and those of
+    /// records from before the start of logging.
+    pub fn possible_times(&self) -> Option<TimeRange> {
+        let time = self.time?;
+        let start = self.oldest.map_or(time.start, |oldest| oldest.min(time.start));
+        Some(TimeRange { start, ..time })
+    }
+
+    /// Whether a record of this time is from before the start of logging.
+    pub fn is_before_start(&self, time: Timestamp) -> bool {
+        self.oldest.is_some_and(|oldest| time >= oldest)
+            && self.time.is_some_and(|all| time < all.start)
     }
 
     /// The parts to read for `selection`: those that may hold some of it, neighbours

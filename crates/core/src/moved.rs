@@ -32,6 +32,7 @@ impl MovedLog {
     ) -> Self {
         let mut manifest = log.manifest().clone();
         manifest.time = manifest.time.map(|time| shift.of_range(time));
+        manifest.oldest = manifest.oldest.map(|time| shift.of(time));
         for part in &mut manifest.parts {
             part.time = shift.of_range(part.time);
         }

@@ -64,6 +64,9 @@ pub struct Topic {
     /// How many of them have a time that cannot be right, which `time` leaves out.
     #[serde(default)]
     pub odd_times: u64,
+    /// How many of them are from before the start of logging, which `time` leaves out.
+    #[serde(default)]
+    pub before_start: u64,
     /// The [streams](crate::Record::stream) whose last record is also for those who
     /// come later, in ascending order: ROS calls them latched.
     #[serde(default)]
@@ -94,6 +97,7 @@ impl Topic {
             bytes: None,
             time: None,
             odd_times: 0,
+            before_start: 0,
             latched: Vec::new(),
             envelope: 0,
             descriptor: Vec::new(),
@@ -125,9 +129,11 @@ pub enum TopicOrigin {
 }
 
 impl Topic {
-    /// How often there was a record, of those with a time that can be right.
+    /// Returns the mean rate of the records since the start of logging, without impossible
+    /// timestamps.
     pub fn rate_hz(&self) -> Option<f64> {
-        self.time?.rate_hz(self.records?.checked_sub(self.odd_times)?)
+        let left_out = self.odd_times.saturating_add(self.before_start);
+        self.time?.rate_hz(self.records?.checked_sub(left_out)?)
     }
 
     /// The definition, as the file has it.

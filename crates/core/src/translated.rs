@@ -115,6 +115,7 @@ impl TranslatedLog {
             reach: reach.collect(),
             clock: if is_unix { unix } else { beneath.clock.clone() },
             time: beneath.time.map(|time| time.later(offset_nanos)),
+            oldest: beneath.oldest.map(|time| time.later(offset_nanos)),
             metadata: beneath.metadata.clone(),
             damage: beneath.damage.clone(),
             remarks: beneath.remarks.clone(),

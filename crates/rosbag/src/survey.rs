@@ -339,6 +339,7 @@ impl Findings {
             streams,
             parts,
             reach: BTreeMap::new(),
+            oldest: None,
             clock: Clock::default(),
             time,
             metadata,

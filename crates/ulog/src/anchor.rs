@@ -17,6 +17,8 @@ const MAX_KEPT: usize = 1 << 14;
 pub(crate) const TOPICS: [&str; 2] = ["vehicle_gps_position", "sensor_gps"];
 /// The field in which they do, in microseconds.
 pub(crate) const FIELD: &str = "time_utc_usec";
+/// The information message with the UTC time of the vehicle's boot, in microseconds.
+pub(crate) const BOOT_TIME: &str = "boot_time_utc_us";
 
 /// What one topic said of UTC: differences to the log's clock, in microseconds.
 #[derive(Clone, Debug, Default)]
@@ -108,9 +110,9 @@ pub(crate) fn clock(
         .max_by_key(|fit| fit.observations);
     let to_unix = best.or_else(|| {
         // PX4 from September 2025 on writes when it was started.
-        match info.get("boot_time_utc_us") {
+        match info.get(BOOT_TIME) {
             Some(Value::UInt(boot)) if *boot > Y2001 => {
-                Some(exact(i64::try_from(*boot).ok()?, "boot_time_utc_us"))
+                Some(exact(i64::try_from(*boot).ok()?, BOOT_TIME))
             }
             _ if start > Y2001 && first > 0 => {
                 let offset = i64::try_from(start).ok()? - i64::try_from(first).ok()?;

@@ -227,9 +227,11 @@ impl Reader {
             }
             kind::DROPOUT => {
                 let time = self.streams.now();
-                if wire::dropout(payload).is_none() {
-                    misfit(block, at, payload);
-                } else if self.wants.dropouts && self.selection.time.contains(time) {
+                let Some(millis) = wire::dropout(payload) else {
+                    return misfit(block, at, payload);
+                };
+                self.streams.drop_out(millis);
+                if self.wants.dropouts && self.selection.time.contains(time) {
                     block.push(built_in.dropouts, time, range);
                 }
             }

@@ -97,6 +97,13 @@ impl Parameter {
     }
 }
 
+impl Head {
+    /// Returns the start of logging in microseconds; 0 if it is not set.
+    pub(crate) fn start_micros(&self) -> u64 {
+        u64::try_from(self.start.as_nanos() / 1_000).unwrap_or(0)
+    }
+}
+
 impl Header {
     /// The metadata of a log of which only the head is known.
     pub(crate) fn new(head: Head) -> Self {

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use logtool_core::{FieldRole, Layout, LayoutKind, Primitive, Timestamp, TopicId};
 use serde::{Deserialize, Serialize};
 
-use crate::clock::{StreamClock, Unwrapper};
+use crate::clock::{StreamClock, Trust, Unwrapper};
 
 /// No stream: what an id stands for that nobody subscribed to.
 const NONE: u16 = u16::MAX;
@@ -62,8 +62,8 @@ pub(crate) struct Datum {
     /// The index of its stream, which is that of its topic too.
     pub(crate) stream: usize,
     pub(crate) time: Timestamp,
-    /// Whether the time is the record's own, and is believed.
-    pub(crate) is_believed: bool,
+    /// Whether the time is believed.
+    pub(crate) trust: Trust,
 }
 
 /// Why a data message is no record.
@@ -211,9 +211,9 @@ impl Streams {
             && let Some(bytes) = bytes.first_chunk()
         {
             let micros = u64::from_le_bytes(*bytes);
-            let is_believed = self.clock.observe(micros);
+            let trust = self.clock.observe(micros);
             let time = Timestamp::from_micros(micros);
-            return Ok(Datum { stream: index, time, is_believed });
+            return Ok(Datum { stream: index, time, trust });
         }
         self.rare_datum(index, record)
     }
@@ -225,11 +225,16 @@ impl Streams {
         if !stream.fits(record.len()) {
             return Err(NoDatum::Misfit(TopicId(index as u32)));
         }
-        let (micros, is_believed) = match stream.counter(record, &self.clock) {
-            Some(micros) => (micros, self.clock.observe(micros)),
-            None => (self.clock.now().unwrap_or(0), false),
+        let (micros, trust) = match stream.counter(record, &self.clock) {
+            Some(micros) => (micros, self.clock.observe_counter(micros)),
+            None => (self.clock.now().unwrap_or(0), Trust::Odd),
         };
-        Ok(Datum { stream: index, time: Timestamp::from_micros(micros), is_believed })
+        Ok(Datum { stream: index, time: Timestamp::from_micros(micros), trust })
+    }
+
+    /// Takes notice of a dropout.
+    pub(crate) fn drop_out(&mut self, millis: u16) {
+        self.clock.drop_out(millis);
     }
 
     /// When something happens that has no time of its own.
@@ -264,8 +269,8 @@ impl Stream {
         let TimeAt::Counter { offset, bits, unit } = self.time else { return None };
         let bytes = record.get(offset as usize..)?.get(..bits as usize / 8)?;
         let raw = bytes.iter().rev().fold(0, |raw, byte| raw << 8 | u64::from(*byte));
-        let guess = clock.now().map(|now| now / unit);
-        Some(self.unwrapper.unwrap(raw, bits, guess).saturating_mul(unit))
+        let clock = clock.estimate().map(|now| now / unit);
+        Some(self.unwrapper.unwrap(raw, bits, clock).saturating_mul(unit))
     }
 }
 

@@ -26,8 +26,9 @@ use logtool_core::{
 };
 
 use crate::{
+    clock::StreamClock,
     flags::{self, Opening},
-    header::Header,
+    header::{Head, Header},
     notes::Notes,
     recovery::{self, Judge},
     registry::{Declaration, Registry},
@@ -65,16 +66,30 @@ fn survey_in(
     options: OpenOptions,
     len: u64,
 ) -> Result<(Manifest, Notes)> {
-    let survey = Survey::run(source, options, len, Vec::new())?;
-    if !survey.registry.has_late_types() {
-        return survey.finish(source.len());
+    let mut known = Known::default();
+    let mut survey = Survey::run(source, options, len, &known)?;
+    if survey.registry.has_late_types() {
+        // A type came after its first use: once more, knowing it from the start.
+        let late = survey.registry.formats.iter();
+        let late = late.map(|(name, text)| (name.to_owned(), text.to_owned()));
+        known.types = late.collect();
+        known.types.sort_unstable(); // the same logs become the same
+        survey = Survey::run(source, options, len, &known)?;
     }
-    // A type came after its first use: once more, knowing it from the start.
-    let late = survey.registry.formats.iter();
-    let late = late.map(|(name, text)| (name.to_owned(), text.to_owned()));
-    let mut late: Vec<(String, String)> = late.collect();
-    late.sort_unstable(); // the same logs become the same
-    Survey::run(source, options, len, late)?.finish(source.len())
+    if survey.contradicts_header() {
+        known.is_header_wrong = true;
+        survey = Survey::run(source, options, len, &known)?;
+    }
+    survey.finish(source.len())
+}
+
+/// What an earlier pass over the log found out.
+#[derive(Default)]
+struct Known {
+    /// The types, if one came after its first use.
+    types: Vec<(String, String)>,
+    /// Whether the records contradict the start of logging in the header.
+    is_header_wrong: bool,
 }
 
 /// What is known so far.
@@ -98,22 +113,26 @@ impl Survey {
         source: &Arc<dyn Source>,
         options: OpenOptions,
         stretch: u64,
-        known: Vec<(String, String)>,
+        known: &Known,
     ) -> Result<Self> {
         let Opening { head, sections, lost } = flags::read(&**source, options)?;
         let first = sections.first().map(|section| section.start);
         let mut registry = Registry::default();
         let mut declarations = Vec::new();
-        for (name, text) in known {
-            registry.define(&name, &text);
-            declarations.push(Declaration::Format(name, text));
+        for (name, text) in &known.types {
+            registry.define(name, text);
+            declarations.push(Declaration::Format(name.clone(), text.clone()));
         }
+        if !known.is_header_wrong {
+            registry.streams.clock = StreamClock::starting(head.start_micros());
+        }
+        let state = registry.streams.state();
         let mut survey = Self {
             registry,
             header: Header::new(head),
             declarations,
             data_start: None,
-            tally: Tally::new(Parts::new(source.len(), first)),
+            tally: Tally::new(Parts::new(source.len(), first, state)),
             gaps: Vec::new(),
             damage: lost.into_iter().collect(),
             remarks: Vec::new(),
@@ -121,6 +140,9 @@ impl Survey {
             formats_at: HashMap::new(),
         };
         survey.remarks.extend(flags::remarks(&survey.header.head, source.len()));
+        if known.is_header_wrong {
+            survey.remarks.push(header_is_wrong(&survey.header.head));
+        }
         for section in sections {
             survey.section(source, section, stretch)?;
         }
@@ -291,6 +313,16 @@ impl Survey {
             Judge { streams: &self.registry.streams, formats: &self.registry.formats };
         recovery::follows(&judge, rest.get(len..).unwrap_or_default())
     }
+}
+
+/// Tells that the start of logging by the `head` is not that of the records.
+fn header_is_wrong(head: &Head) -> String {
+    let micros = head.start_micros();
+    let (seconds, micros) = (micros / 1_000_000, micros % 1_000_000);
+    format!(
+        "the header says that logging started at {seconds}.{micros:06} s, which the times \
+         of the records contradict: the log starts with its first record"
+    )
 }
 
 /// Whether a message at the start of `bytes` goes beyond the `left` bytes of its section.

@@ -291,6 +291,7 @@ impl Lidar {
             bytes: packets.bytes,
             time: packets.time,
             odd_times: packets.odd_times,
+            before_start: packets.before_start,
             latched: Vec::new(),
             envelope: 0,
             descriptor: Vec::new(),

@@ -45,9 +45,10 @@ pub(crate) struct InfoArgs {
 
 /// Print records, in the order of the file or of time
 ///
-/// In a pipe, each record is a line of JSON: {"time":…,"topic":"sensor_gps.1",
-/// "data":{…}}; on a terminal, a line of text. Times are seconds, exactly, or with
-/// `--time utc` dates. Topics that are made of others, as `messages`, are printed where
+/// In a pipe, each record is a line of JSON: {"timestamp":…,"topic":"sensor_gps.1",
+/// "data":{…}}; on a terminal, a line of text. In JSON, the time has the name, the unit
+/// and the type that it has in JSON Lines: in a ULog "timestamp", in whole microseconds,
+/// elsewhere "time", in whole nanoseconds; with `--time utc` a date. Topics that are made of others, as `messages`, are printed where
 /// they are asked for.
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -203,6 +203,7 @@ Examples:
   logtool merge drive_*.bag -o drive.bag --compression lz4
   logtool merge full.ulg mission.ulg -o all.ulg
   logtool merge flight.ulg lidar.vel ros.bag -o all.mcap
+  logtool merge flight.ulg ros.bag -o all.mcap --time relative --from 10s --to 1m
   logtool merge flight.ulg ros.bag -o all.mcap --offset ros.bag=-1714560000.25
   logtool align flight.ulg ros.bag --signal sensor_combined.gyro_rad \\
     /imu/data.angular_velocity --json > fit.json
@@ -231,6 +232,17 @@ pub(crate) struct MergeArgs {
     /// the first log. May be given several times
     #[arg(long = "align", value_name = "FILE", action = ArgAction::Append)]
     pub(crate) alignments: Vec<PathBuf>,
+    /// Nothing before this time of the new log, as 12.5, 12m30s or 2024-05-01T12:00:00Z.
+    /// Seconds count on the clock of --time; in a log on Unix time, from its start
+    #[arg(long, value_name = "TIME", help_heading = "Selection")]
+    #[arg(allow_negative_numbers = true)]
+    pub(crate) from: Option<TypedTime>,
+    /// Nothing at this time or later
+    #[arg(long, value_name = "TIME", help_heading = "Selection")]
+    #[arg(allow_negative_numbers = true)]
+    pub(crate) to: Option<TypedTime>,
+    #[command(flatten)]
+    pub(crate) clock: ClockArgs,
     #[command(flatten)]
     pub(crate) writing: WritingArgs,
     /// MCAP: .vel logs and captures as Foxglove's types, in protocol buffers, as `logtool

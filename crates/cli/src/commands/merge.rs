@@ -11,10 +11,13 @@ mod told;
 use std::time::Instant;
 
 use anyhow::Result;
-use logtool_core::{Extract, Format, MergeJob, Shift, TopicSet, merge};
+use logtool_core::{
+    Clock, Extract, Format, Manifest, MergeJob, Shift, TimeRange, TopicSet, merge,
+};
 
 use crate::{
     args::{GlobalArgs, MergeArgs},
+    clock::{self, ShownClock},
     commands::merge::{ready::Ready, sources::Source},
     complaint::{self, Complaint},
     human::counted,
@@ -39,6 +42,8 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut logs = ready::ready(&sources, &moved, format, args, global)?;
     renamed::rename(&mut logs, &sources, &moved, (args, global))?;
     let mut extracts: Vec<Extract<'_>> = logs.iter().map(Ready::extract).collect();
+    let time = wanted_time(args, &sources, &moved)?;
+    extracts.iter_mut().for_each(|extract| extract.selection.time = time);
     for (source, extract) in sources.iter().zip(&mut extracts) {
         new_log::warn(&source.input.name, format, extract);
     }
@@ -93,6 +98,9 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     });
     made.records = records.sum();
     (made.bytes, made.remarks) = (written.bytes, written.remarks);
+    if made.records == 0 && args.from.or(args.to).is_some() {
+        made.remarks.push(clock::nothing(&Clock::default()));
+    }
     let read = sources.iter().map(|source| source.input.source.len()).sum();
     made.tell(&name, read, global);
     let mut worst = Outcome::Done;
@@ -100,6 +108,22 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
         worst = worst.max(source.findings.tell(global.quiet));
     }
     Ok(worst)
+}
+
+/// The times of the new log that are wanted, on its clock.
+fn wanted_time(
+    args: &MergeArgs,
+    sources: &[Source],
+    moved: &[Moved],
+) -> Result<TimeRange> {
+    let logs = || sources.iter().map(|source| source.log.manifest()).zip(moved);
+    let times = logs().filter_map(|(log, moved)| Some(log.time?.later(moved.nanos)));
+    let is_unix = moved.iter().any(|moved| moved.is_unix);
+    let own = logs().next().filter(|_| !is_unix);
+    let clock = own.map(|(log, _)| log.clock.clone()).unwrap_or_default();
+    let time = times.reduce(|all, next| all.cover(&next));
+    let merged = Manifest { clock, time, ..Manifest::default() };
+    ShownClock::new(&merged, args.clock.time())?.range(args.from, args.to)
 }
 
 /// The format of the new log: that of the logs, or an MCAP file or a bag of several.

@@ -93,7 +93,7 @@ fn page(opened: &Opened, args: &ReportArgs, findings: &mut Findings) -> Result<P
     let tracks = track::all(log, asked, &bands, &mut seen)?;
     let scans = scan::first_of_each(log, asked)?;
     let images = images::first_of_each(log, asked)?;
-    let messages = said::messages(opened, asked, &mut seen)?;
+    let messages = said::messages(opened, asked, clock, &mut seen)?;
     findings.add(manifest, &logtool_core::TopicSet::All, &seen.damage);
     let summary = if is_part { "Summary of the whole log" } else { "Summary" };
     let text = info::describe(opened, findings)?;

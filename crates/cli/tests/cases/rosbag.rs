@@ -47,3 +47,22 @@ fn a_field_called_time_keeps_its_name_in_a_record() {
     let csv = folder.read("t/b21_field_time_x_0.csv");
     assert!(csv.starts_with("time,date,time_,stamp,topic\n"), "{csv}");
 }
+
+/// The time of a row and the stamps in it are all nanoseconds.
+#[test]
+fn a_merged_row_has_one_unit_of_time() {
+    let Some(bag) = sample("cases/rosbag/scan_rate.bag") else { return };
+    let folder = Folder::new();
+    let args = ["convert", &bag, "--merge", "asof", "--rate", "10", "--to", "csv"];
+    folder.run(&[&args[..], &["-o", "t"]].concat()).ended(0, &[]);
+    let table = folder.read(&format!("t/{}", folder.list("t").remove(0)));
+    let mut lines = table.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let stamp = names.iter().position(|name| name.ends_with("header.stamp")).unwrap();
+    for line in lines {
+        let cells: Vec<&str> = line.split(',').collect();
+        let [time, stamp] = [cells[0], cells[stamp]].map(|cell| cell.parse::<i64>());
+        let apart = time.unwrap() - stamp.unwrap();
+        assert!(apart.abs() < 2_000_000_000, "{line}");
+    }
+}

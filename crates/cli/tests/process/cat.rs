@@ -10,14 +10,14 @@ use logtool_rosbag::{ConnectionHeader, Writer, WriterOptions};
 
 use crate::{bytes, program::Folder};
 
-const ALL: &str = r#"{"time":1.000000,"topic":"att","data":{"x":0.5}}
-{"time":1.100000,"topic":"logged_strings","data":{"level":"info","tag":null,"message":"ready, \"set\""}}
-{"time":1.500000,"topic":"att.1","data":{"x":-1.0}}
-{"time":2.000000,"topic":"att","data":{"x":1.5}}
-{"time":2.000000,"topic":"parameter_changes","data":{"name":"COUNT","int_value":6,"float_value":null}}
-{"time":2.100000,"topic":"logged_strings","data":{"level":"warning","tag":null,"message":"low battery"}}
-{"time":2.500000,"topic":"att","data":{"x":null}}
-{"time":3.000001,"topic":"att.1","data":{"x":0.1}}
+const ALL: &str = r#"{"timestamp":1000000,"topic":"att","data":{"x":0.5}}
+{"timestamp":1100000,"topic":"logged_strings","data":{"level":"info","tag":null,"message":"ready, \"set\""}}
+{"timestamp":1500000,"topic":"att.1","data":{"x":-1.0}}
+{"timestamp":2000000,"topic":"att","data":{"x":1.5}}
+{"timestamp":2000000,"topic":"parameter_changes","data":{"name":"COUNT","int_value":6,"float_value":null}}
+{"timestamp":2100000,"topic":"logged_strings","data":{"level":"warning","tag":null,"message":"low battery"}}
+{"timestamp":2500000,"topic":"att","data":{"x":null}}
+{"timestamp":3000001,"topic":"att.1","data":{"x":0.1}}
 "#;
 
 /// The lines of `ALL` with these indices.
@@ -59,7 +59,7 @@ fn times_choose_what_is_at_the_start_and_before_the_end() {
     let relative = cat(&["--time", "relative", "--from", "2", "--topic", "att"]);
     assert_eq!(
         relative,
-        r#"{"time":2.000001,"topic":"att.1","data":{"x":0.1}}
+        r#"{"timestamp":2000001,"topic":"att.1","data":{"x":0.1}}
 "#
     );
 }
@@ -108,7 +108,7 @@ fn a_cut_log_is_read_to_the_cut_and_the_loss_is_told() {
 fn mixed_lines(count: u32) -> Vec<String> {
     let mut lines = Vec::new();
     for row in 0..count {
-        let time = format!("{{\"time\":1.{row:06},\"topic\":");
+        let time = format!("{{\"timestamp\":{},\"topic\":", 1_000_000 + row);
         if row % 10_000 == 0 {
             lines.push(format!(
                 "{time}\"logged_strings\",\"data\":{{\"level\":\"info\",\"tag\":null,\
@@ -160,14 +160,15 @@ fn damage_is_told_and_ends_a_strict_run_however_many_threads_decode() {
     let folder = Folder::new();
     folder.write("n.bag", &bag.finish().unwrap().into_inner());
     let line = |number: u32| {
+        let nanos = if number == 0 { "" } else { "000000000" };
         format!(
-            "{{\"time\":{number}.000000,\"topic\":\"/n\",\"data\":{{\"data\":{number}}}}}\n"
+            "{{\"time\":{number}{nanos},\"topic\":\"/n\",\"data\":{{\"data\":{number}}}}}\n"
         )
     };
     let lines: Vec<String> = (0..60_000).map(line).collect();
     // The message that cannot be decoded is shown as its bytes.
     let payload =
-        "{\"time\":39999.000000,\"topic\":\"/n\",\"data\":{\"payload\":\"0102\"}}\n";
+        "{\"time\":39999000000000,\"topic\":\"/n\",\"data\":{\"payload\":\"0102\"}}\n";
     let all = [&lines[..40_000].concat(), payload, &lines[40_000..].concat()].concat();
     for threads in ["1", "2", "5"] {
         let cat = |args: &[&str]| {

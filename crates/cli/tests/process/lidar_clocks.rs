@@ -16,7 +16,7 @@ fn clouds(folder: &Folder, log: &str) -> Vec<(i64, i64)> {
     assert_eq!(cat.status, 0, "{log}");
     let all = cat.json_lines();
     let of = |cloud: &Value| {
-        let time = (cloud["time"].as_f64().unwrap() * 1e6) as i64;
+        let time = cloud["time"].as_i64().unwrap() / 1000;
         let data = &cloud["data"];
         let stamp = data["header"]["stamp"].as_i64().or(data["timestamp"].as_i64());
         (time, stamp.unwrap() / 1000)

@@ -25,7 +25,7 @@ fn messages_are_json_for_programs() {
     let run = folder.run(&["messages", "flight.ulg", "--json"]).succeeded();
     let lines = run.json_lines();
     assert_eq!(lines.len(), 2);
-    assert_eq!(lines[1]["time"], json!(2.1));
+    assert_eq!(lines[1]["timestamp"], json!(2_100_000));
     assert_eq!(lines[1]["level"], "warning");
     assert_eq!(lines[1]["message"], "low battery");
 }

@@ -18,7 +18,7 @@ fn times_of_the_world_are_those_of_the_gps() {
     let args =
         ["cat", &flight, "--time", "utc", "--from", "2024-06-01T10:00:12Z", "-n1"];
     let line = &folder.run(&args).succeeded().json_lines()[0];
-    let time = line["time"].as_str().unwrap();
+    let time = line["timestamp"].as_str().unwrap();
     let soon = "2024-06-01T10:00:12.000000Z".."2024-06-01T10:00:12.020";
     assert!(soon.contains(&time), "{time}");
     let report = folder.run(&["info", "--json", &flight]).succeeded().json_lines();

@@ -51,14 +51,17 @@ impl<'s> Sweep<'s> {
         writer: &'s mut dyn TableWriter,
         limits: Limits,
     ) -> Result<Self> {
-        let known = log.manifest().time.unwrap_or(TimeRange::EMPTY);
-        let grid = Grid::new(told(log, job, known), job.time, job.period_nanos)?;
+        let manifest = log.manifest();
+        let shown = manifest.time.unwrap_or(TimeRange::EMPTY);
+        // Values from before the start of logging are the last known ones in the first row.
+        let known = manifest.possible_times().unwrap_or(TimeRange::EMPTY);
+        let grid = Grid::new(told(log, job, shown), job.time, job.period_nanos)?;
         let output = Output::new(writer, log, job, grid, limits)?;
         let selection = Selection {
             topics: job.columns_of.keys().copied().collect(),
             time: job.heard(),
         };
-        let plan = log.manifest().plan(&selection, limits.part_bytes);
+        let plan = manifest.plan(&selection, limits.part_bytes);
         let mut plan: Vec<Planned> =
             plan.into_iter().map(|part| Planned { part, was_read: false }).collect();
         plan.sort_by_key(|planned| planned.part.time.start);

@@ -29,6 +29,8 @@ const BINS: usize = (64 * STEPS) as usize;
 /// Follows how far apart the records of each topic are.
 pub(super) struct Periods {
     topics: Vec<Topic>,
+    /// The start of logging. Older records are ignored.
+    start: Timestamp,
 }
 
 #[derive(Clone, Default)]
@@ -53,12 +55,15 @@ struct Bin {
 const KEPT: usize = 8;
 
 impl Periods {
-    pub(super) fn new(topics: usize) -> Self {
-        Self { topics: vec![Topic::default(); topics] }
+    pub(super) fn new(topics: usize, start: Timestamp) -> Self {
+        Self { topics: vec![Topic::default(); topics], start }
     }
 
     #[inline]
     pub(super) fn record(&mut self, record: &Head) {
+        if record.time < self.start {
+            return;
+        }
         let Some(topic) = self.topics.get_mut(record.topic.index()) else { return };
         let Some(last) = topic.last else {
             topic.last = Some(record.time);

@@ -93,6 +93,7 @@ impl Findings {
                 bytes: total.bytes,
                 time: total.time.filter(|_| total.records > 0),
                 odd_times: 0,
+                before_start: 0,
                 latched: self.table.latched(id),
                 envelope: 0,
                 descriptor: Vec::new(),

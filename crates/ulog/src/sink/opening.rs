@@ -3,10 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use logtool_core::{
-    Error, ErrorKind, Extract, Result, Timestamp, TopicId, TopicOrigin, WriteOptions,
+    ClockFit, ClockZero, Error, ErrorKind, Extract, Result, TimeRange, Timestamp,
+    TopicId, TopicOrigin, WriteOptions,
 };
 
 use crate::{
+    anchor,
+    header::Head,
     notes::{FORMAT_NAME, Notes},
     registry::Declaration,
     sink::{
@@ -79,9 +82,10 @@ impl Opening {
                 return Err(Error::new(ErrorKind::Unsupported, what));
             }
             let notes: Notes = extract.manifest.noted(FORMAT_NAME)?;
-            start = start.min(notes.head.start);
+            start = start.min(start_of(extract, &notes.head));
             becomes.push(making.take(from, extract, &notes)?);
         }
+        making.keep_utc(extracts);
         let mut messages = making.head;
         messages.append(&mut making.tail);
         Ok(Self {
@@ -94,7 +98,47 @@ impl Opening {
     }
 }
 
+/// When the `extract` of a log with this `head` starts: where its cut does, if that is
+/// later than the log.
+fn start_of(extract: &Extract<'_>, head: &Head) -> Timestamp {
+    let cut = extract.selection.time.start;
+    let log = extract.manifest.time.map_or(head.start, |time| time.start);
+    if cut > log { cut } else { head.start }
+}
+
+/// Returns true if `extract` may not contain the source of UTC: the topic, some of its
+/// records, or the old header.
+fn loses_utc(extract: &Extract<'_>, fit: &ClockFit) -> bool {
+    let manifest = extract.manifest;
+    let topic = fit.source.strip_suffix(anchor::FIELD);
+    let topic = topic.and_then(|label| label.strip_suffix('.'));
+    let is_kept = topic
+        .and_then(|label| manifest.topic(label).ok())
+        .is_some_and(|topic| extract.selection.topics.contains(topic));
+    let is_cut = extract.selection.time != TimeRange::ALL;
+    is_cut || topic.is_some() && !is_kept
+}
+
 impl Making<'_> {
+    /// Tells when the vehicle started in UTC, as PX4 does it, where the first log knows it
+    /// and its extract no longer shows it.
+    fn keep_utc(&mut self, extracts: &[Extract<'_>]) {
+        let Some(extract) = extracts.first() else { return };
+        let clock = &extract.manifest.clock;
+        let fit = clock.to_unix.as_ref().filter(|_| clock.zero == ClockZero::Boot);
+        let Some(fit) = fit.filter(|fit| loses_utc(extract, fit)) else { return };
+        let Ok(boot) = u64::try_from(fit.offset_nanos / 1_000) else { return };
+        let key = format!("uint64_t {}", anchor::BOOT_TIME);
+        let len = [key.len() as u8];
+        let payload = [&len[..], key.as_bytes(), &boot.to_le_bytes()].concat();
+        let is_told = self.head.iter().any(|(kind, told)| {
+            *kind == kind::INFO && told.get(..=key.len()) == payload.get(..=key.len())
+        });
+        if !is_told {
+            self.head.push((kind::INFO, payload));
+        }
+    }
+
     /// Takes what the log with the index `from` declares; says what its records become.
     fn take(
         &mut self,

@@ -7,12 +7,14 @@ use std::{
 
 use arrow_schema::SchemaRef;
 use logtool_core::{
-    Damage, DamageKind, Manifest, Result, TimeRange, Topic, TopicId, TopicOrigin, Value,
+    Damage, DamageKind, Manifest, Result, TimeRange, Timestamp, Topic, TopicId,
+    TopicOrigin, Value,
 };
 
 use crate::{
     anchor,
     built_in::{self, EventLayout},
+    clock,
     header::{Header, Parameter, ParameterValue},
     notes::{BuiltIn, FORMAT_NAME, Notes},
     registry::Declaration,
@@ -26,9 +28,23 @@ const MAX_DEFINITIONS: usize = 16 << 20;
 
 /// What is odd about the times of a topic's records.
 fn oddities(stats: &Stats) -> BTreeMap<String, String> {
-    let counted = [("older_than_before", stats.late), ("odd_times", stats.odd)];
+    let counted = [
+        ("older_than_before", stats.late),
+        ("older_than_start", stats.before_start),
+        ("odd_times", stats.odd),
+    ];
     let odd = counted.into_iter().filter(|(_, count)| *count > 0);
     odd.map(|(name, count)| (name.to_owned(), count.to_string())).collect()
+}
+
+/// Tells how many records are from before the start of logging, if some are.
+fn older_than_start(records: u64) -> Option<String> {
+    let records = match records {
+        0 => return None,
+        1 => "1 record is".to_owned(),
+        records => format!("{records} records are"),
+    };
+    Some(format!("{records} older than the start of logging"))
 }
 
 /// When the records of a topic happened whose times can be right.
@@ -39,7 +55,7 @@ fn believed(stats: &Stats) -> Option<TimeRange> {
 impl Survey {
     /// The manifest of a log of `bytes` bytes, and what readers of it need.
     pub(super) fn finish(mut self, bytes: u64) -> Result<(Manifest, Notes)> {
-        let time = self.tally.time.range();
+        let (time, oldest) = (self.time(), self.oldest());
         self.header.finish(&mut self.registry.formats);
         self.remark_on_odds();
         let mut topics = self.logged_topics();
@@ -81,8 +97,8 @@ impl Survey {
                 Some((topics.get(index)?.label().into_owned(), seen))
             })
             .collect();
-        let start = self.header.head.start.as_nanos() / 1_000;
-        let clock = anchor::clock(start as u64, time, &self.header.info, observations);
+        let start = self.header.head.start_micros();
+        let clock = anchor::clock(start, time, &self.header.info, observations);
         let mut damage: Vec<Damage> = std::mem::take(&mut self.damage);
         damage.sort_by_key(|damage| damage.bytes.start);
         let metadata = self.metadata();
@@ -103,12 +119,47 @@ impl Survey {
             reach: BTreeMap::new(),
             clock,
             time,
+            oldest,
             metadata,
             damage,
             remarks: self.remarks,
             notes: Manifest::note(&notes)?,
         };
         Ok((manifest, notes))
+    }
+
+    /// Returns true if the records contradict the start of logging in the header: it is
+    /// after the last record, or more than 5 minutes before the first.
+    ///
+    /// PX4 first writes the last publication of each topic with its old timestamp. So
+    /// records from before the start are fine, as long as they are fewer than the
+    /// others, or no more than one of each topic.
+    pub(super) fn contradicts_header(&self) -> bool {
+        let Some(start) = self.registry.streams.clock.start() else { return false };
+        let stats = &self.tally.stats;
+        let before: u64 = stats.iter().map(|stats| stats.before_start).sum();
+        let Some(time) = self.tally.time.range() else {
+            return stats.iter().any(|stats| stats.records > stats.odd);
+        };
+        let believed: u64 =
+            stats.iter().map(|s| s.records - s.before_start - s.odd).sum();
+        let wait = time.start.as_nanos() / 1_000 - start as i64;
+        let is_long_before = before == 0 && wait > clock::NEAR as i64;
+        is_long_before || before > believed.max(stats.len() as u64)
+    }
+
+    /// From the start of logging to the last record.
+    fn time(&self) -> Option<TimeRange> {
+        let records = self.tally.time.range()?;
+        let start = self.registry.streams.clock.start();
+        let start = start.map_or(records.start, Timestamp::from_micros);
+        Some(TimeRange { start: start.min(records.start), ..records })
+    }
+
+    /// The time of the oldest record from before the start of logging.
+    fn oldest(&self) -> Option<Timestamp> {
+        let before = self.tally.before_start;
+        (!before.is_empty()).then_some(before.start)
     }
 
     fn remark_on_odds(&mut self) {
@@ -119,8 +170,13 @@ impl Survey {
                  first at byte {at}"
             ));
         }
-        let (late, odd) = (self.tally.stats.iter())
-            .fold((0, 0), |(late, odd), stats| (late + stats.late, odd + stats.odd));
+        let sum = |count: fn(&Stats) -> u64| self.tally.stats.iter().map(count).sum();
+        let late: u64 = sum(|stats| stats.late);
+        let before_start: u64 = sum(|stats| stats.before_start);
+        let odd: u64 = sum(|stats| stats.odd);
+        if let Some(records) = older_than_start(before_start) {
+            self.remark(records);
+        }
         if late > 0 {
             let what = "are older than one of their topic before them";
             self.remark(format!("records that {what}: {late}"));
@@ -188,6 +244,7 @@ impl Survey {
             bytes: Some(stats.bytes),
             time: believed(stats),
             odd_times: stats.odd,
+            before_start: stats.before_start,
             latched: Vec::new(),
             envelope: 0,
             descriptor: Vec::new(),
@@ -265,10 +322,7 @@ impl Survey {
             ("sync_marks".to_owned(), Value::UInt(stats.syncs)),
             ("system".to_owned(), Value::Map(system::readable(info))),
             ("ulog_version".to_owned(), Value::UInt(self.header.head.version.into())),
-            (
-                "start_us".to_owned(),
-                Value::Int(self.header.head.start.as_nanos() / 1_000),
-            ),
+            ("start_us".to_owned(), Value::UInt(self.header.head.start_micros())),
         ]);
         type Default = fn(&Parameter) -> Option<ParameterValue>;
         let defaults: [(&str, Default); 2] = [

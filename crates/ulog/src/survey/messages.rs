@@ -45,7 +45,7 @@ impl Survey {
                 if matches!(kind, kind::STRING | kind::TAGGED_STRING) {
                     self.data_begins(at);
                 }
-                let streams = &self.registry.streams;
+                let streams = &mut self.registry.streams;
                 self.tally.built_in(streams, kind, payload).map(|()| Kept::Yes)
             }
             kind::INFO

@@ -44,10 +44,12 @@ pub(super) struct RawPart {
 }
 
 impl Parts {
-    /// For a log of `len` bytes whose messages begin at `first`, if it has some.
-    pub(super) fn new(len: u64, first: Option<u64>) -> Self {
+    /// For a log of `len` bytes whose messages begin at `first`, if it has some, where
+    /// `state` is that at the start of the first part.
+    pub(super) fn new(len: u64, first: Option<u64>, state: StreamsState) -> Self {
         let target = (len / 256).clamp(SHORTEST, LONGEST);
-        Self::of(target, first.unwrap_or(wire::FILE_HEADER_LEN as u64), Vec::new())
+        let first = first.unwrap_or(wire::FILE_HEADER_LEN as u64);
+        Self { state, ..Self::of(target, first, Vec::new()) }
     }
 
     fn of(target: u64, start: u64, words: Vec<u64>) -> Self {

@@ -50,7 +50,7 @@ impl Stretch {
         let (start, first) =
             (bytes.start + skip as u64, first(&streams, &head[skip..])?);
         drop(head); // so that the window reads into the same memory again
-        streams.clock = StreamClock::at(first);
+        streams.clock = streams.clock.at(first);
         tally.parts.begin(start);
         let walked = window.walk(start, bytes.end, |at, rest| {
             tally.parts.reach(at, &streams);
@@ -87,5 +87,6 @@ fn first(streams: &Streams, rest: &[u8]) -> Option<u64> {
     let payload = rest.get(wire::HEADER_LEN..wire::HEADER_LEN + size)?;
     let (id, record) = wire::data(payload)?;
     let time = streams.peek(id, record)?;
-    (kind == kind::DATA && time != 0).then_some(time)
+    let is_usable = time >= streams.clock.start().unwrap_or(1);
+    (kind == kind::DATA && is_usable).then_some(time)
 }

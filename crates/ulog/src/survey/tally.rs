@@ -6,7 +6,7 @@ use logtool_core::{TimeRange, Timestamp};
 
 use crate::{
     anchor::Observations,
-    clock,
+    clock::{self, Trust},
     streams::{NoDatum, Streams, StreamsState},
     survey::parts::Parts,
     wire::{self, kind},
@@ -17,6 +17,8 @@ pub(super) struct Tally {
     pub(super) stats: Vec<Stats>,
     pub(super) parts: Parts,
     pub(super) time: Times,
+    /// The times of the records from before the start of logging.
+    pub(super) before_start: TimeRange,
     /// What topics say of UTC, and where in their records.
     pub(super) utc: BTreeMap<usize, (u32, Observations)>,
     pub(super) built_in: BuiltInStats,
@@ -32,9 +34,10 @@ pub(super) struct Stats {
     pub(super) time: TimeRange,
     /// Of those of which the times can be right.
     pub(super) believed: TimeRange,
-    /// How many are older than one before them, and how many have times that cannot
-    /// be right.
+    /// How many are older than one before them, how many are older than the start of
+    /// logging, and how many have times that cannot be right.
     pub(super) late: u64,
+    pub(super) before_start: u64,
     pub(super) odd: u64,
     /// Whether its records report UTC.
     tells_utc: bool,
@@ -70,6 +73,7 @@ impl Tally {
             stats: Vec::new(),
             parts,
             time: Times::new(),
+            before_start: TimeRange::EMPTY,
             utc: BTreeMap::new(),
             built_in: BuiltInStats::default(),
             first_dropout: None,
@@ -130,12 +134,18 @@ impl Tally {
         stats.bytes += record.len() as u64;
         let time = TimeRange::just(datum.time);
         stats.late += u64::from(time.end < stats.time.end);
-        stats.odd += u64::from(!datum.is_believed);
         stats.time = stats.time.cover(&time);
         self.parts.record(datum.stream, &time);
-        if datum.is_believed {
-            stats.believed = stats.believed.cover(&time);
-            self.time.believe(streams.clock.epoch, &time);
+        match datum.trust {
+            Trust::Believed => {
+                stats.believed = stats.believed.cover(&time);
+                self.time.believe(streams.clock.epoch, &time);
+            }
+            Trust::BeforeStart => {
+                stats.before_start += 1;
+                self.before_start = self.before_start.cover(&time);
+            }
+            Trust::Odd => stats.odd += 1,
         }
         if stats.tells_utc {
             self.utc(datum.stream, datum.time, record);
@@ -157,7 +167,7 @@ impl Tally {
     /// if the message is none of these, or not what its type says.
     pub(super) fn built_in(
         &mut self,
-        streams: &Streams,
+        streams: &mut Streams,
         kind: u8,
         payload: &[u8],
     ) -> Option<()> {
@@ -180,6 +190,7 @@ impl Tally {
                 }
                 let time = TimeRange::just(streams.now());
                 self.parts.built_in(&time, |bits| bits.dropouts = true);
+                streams.drop_out(millis);
             }
             _ => return None,
         }
@@ -205,6 +216,7 @@ impl Tally {
         self.stats.iter_mut().zip(&next.stats).for_each(|(all, more)| all.add(more));
         self.parts.add(next.parts, mended);
         self.time.add(epoch, &next.time);
+        self.before_start = self.before_start.cover(&next.before_start);
         for (stream, (_, seen)) in next.utc {
             if let Some((_, all)) = self.utc.get_mut(&stream) {
                 all.add(&seen);
@@ -224,6 +236,7 @@ impl Stats {
             time,
             believed: time,
             late: none,
+            before_start: none,
             odd: none,
             tells_utc,
         }
@@ -241,6 +254,7 @@ impl Stats {
         self.time = self.time.cover(&next.time);
         self.believed = self.believed.cover(&next.believed);
         self.late += next.late;
+        self.before_start += next.before_start;
         self.odd += next.odd;
     }
 }

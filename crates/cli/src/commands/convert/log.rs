@@ -28,6 +28,7 @@ use crate::{
     terminal::say,
     translate::{Frames, Way, Wish},
     url,
+    usable::Usable,
 };
 
 /// Where the log goes that `input` becomes: to OUT, or into it if it is a folder or
@@ -192,7 +193,15 @@ impl Ready {
                 let time = time.later(moved.nanos);
                 (prepared.log, Selection { time, ..Selection::default() })
             }
-            None => (log.clone(), Selection { topics: topics.clone(), time }),
+            None => {
+                let mut log = log.clone();
+                if is_of_ros && manifest.format != format.name() {
+                    let usable = Usable::new(log)?;
+                    log = usable.log;
+                    warnings.extend(usable.warning);
+                }
+                (log, Selection { topics: topics.clone(), time })
+            }
         };
         let mut extract = Extract { manifest: beneath.manifest(), selection };
         warnings.extend(new_log::take_out(format, &mut extract));

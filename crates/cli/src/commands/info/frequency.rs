@@ -50,7 +50,8 @@ pub(super) fn measure(log: &dyn Log) -> Result<Vec<Option<Frequency>>> {
     let mut times = PartTimes::new(log, selection);
     let is_right = |id: TopicId, time| {
         let is_it = |topic: &Topic| {
-            topic.odd_times == 0 || topic.time.is_none_or(|right| right.contains(time))
+            (topic.odd_times, topic.before_start) == (0, 0)
+                || topic.time.is_none_or(|right| right.contains(time))
         };
         manifest.get(id).is_ok_and(is_it)
     };

@@ -13,6 +13,7 @@ use crate::{
     new_log,
     terminal::say,
     translate::{Frames, Way, Wish},
+    usable::Usable,
 };
 
 /// A log as the new one takes it.
@@ -74,7 +75,12 @@ pub(super) fn ready(
                 }
             }
             None => {
-                let log = source.log.clone();
+                let mut log = source.log.clone();
+                if source.format() != format.name() {
+                    let usable = Usable::new(log)?;
+                    log = usable.log;
+                    new_log::warn_of(&source.input.name, usable.warning.as_slice());
+                }
                 let log: Arc<dyn Log> = match moved.nanos {
                     0 => log,
                     nanos => Arc::new({

@@ -6,7 +6,7 @@ use logtool_plot::{Block, Row};
 use logtool_ulog::UlogLog;
 
 use crate::{
-    args::{LevelChoice, Order, TimeChoice},
+    args::{LevelChoice, Order},
     clock::ShownClock,
     commands::{
         messages,
@@ -22,15 +22,15 @@ use crate::{
 /// More messages than these are not shown.
 const MOST: usize = 5000;
 
-/// The messages and events, as a table.
+/// The messages and events, as a table, with times of the `clock`.
 pub(super) fn messages(
     opened: &Opened,
     time: TimeRange,
+    clock: ShownClock,
     seen: &mut Seen,
 ) -> Result<Vec<Block>> {
     let (log, manifest) = (&*opened.log, opened.log.manifest());
     let Ok((topics, text, _)) = messages::said(manifest) else { return Ok(Vec::new()) };
-    let clock = ShownClock::new(manifest, TimeChoice::Boot)?;
     let selection = Selection { topics, time };
     let reader = Reader::new(
         log,

@@ -96,6 +96,7 @@ impl Toy {
             topics: topics.collect(),
             parts,
             reach: BTreeMap::new(),
+            oldest: None,
             time: known,
             ..Manifest::default()
         };

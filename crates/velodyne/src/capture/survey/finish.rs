@@ -64,6 +64,7 @@ impl Survey {
             streams: Vec::new(),
             parts: self.parts,
             reach: BTreeMap::new(),
+            oldest: None,
             clock: logtool_core::Clock { zero, to_unix },
             time,
             metadata,

@@ -45,6 +45,7 @@ impl Survey {
             streams: Vec::new(),
             parts: Vec::new(),
             reach: BTreeMap::new(),
+            oldest: None,
             clock: Clock { zero: ClockZero::ProgramStart, to_unix },
             time: self.time(),
             metadata: self.metadata(index),
