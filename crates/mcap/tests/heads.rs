@@ -169,7 +169,9 @@ fn records_behind_a_broken_head_are_found() {
             let what = format!("{compression:?} {at} {wrong:?}");
             let (messages, damage) = read(&open(&broken(compression, at, wrong, true)));
             assert_eq!(messages, numbers(), "{what} {damage:?}");
-            assert_eq!(damage.len(), 1, "{what} {damage:?}");
+            // That a checksum cannot be verified may be reported beside the loss.
+            let losses = damage.iter().filter(|one| one.kind.is_loss()).count();
+            assert_eq!(losses, 1, "{what} {damage:?}");
         }
     }
 }

@@ -219,7 +219,8 @@ fn twenty_thousand_channels_without_a_summary_are_read() {
     assert_eq!(info["records"], 20_000);
     assert_eq!(cat(&folder, &log).len(), 20_000);
     let check = folder.run(&["check", &log]);
-    assert!(check.stdout.contains("20,000"), "{check:?}");
+    assert_eq!(check.status, 0, "{check:?}");
+    assert!(check.stdout.contains("mcap.summary.missing"), "{check:?}");
 }
 
 #[test]

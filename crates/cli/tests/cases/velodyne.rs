@@ -17,3 +17,11 @@ fn equal_packets_that_become_neighbours_are_kept() {
     folder.run(&["repair", &file, "-o", "new.pcap"]);
     assert_eq!(packets("new.pcap"), 268);
 }
+
+/// Its few packets are far apart in time: no sector is seen in them.
+#[test]
+fn few_packets_show_no_field_of_view() {
+    let Some(log) = sample("cases/velodyne/cntmis.vel") else { return };
+    let info = Folder::new().run(&["info", &log]);
+    assert!(!info.stdout.contains("field of view"), "{info:?}");
+}

@@ -67,7 +67,7 @@ fn a_log_without_images_says_so() {
 fn points_are_rows_of_a_topic_of_their_own() {
     let folder = rover();
     let cat =
-        |topic| folder.run(&["cat", "rover.bag", "--topic", topic]).succeeded().stdout;
+        |topic| folder.run(&["cat", "-q", "rover.bag", "-t", topic]).succeeded().stdout;
     let points = cat("/points/points");
     assert_eq!(points.lines().count(), 20 * 24);
     let start = r#"{"time":1717236000002345678,"topic":"/points/points","data":{"#;
@@ -203,6 +203,6 @@ fn an_mcap_file_of_either_encoding_has_the_points_and_images_of_its_bag() {
         }
     }
     // Who reads everything gets every message once.
-    let all = folder.run(&["cat", "ros2.mcap"]).succeeded().stdout;
+    let all = folder.run(&["cat", "-q", "ros2.mcap"]).succeeded().stdout;
     assert_eq!(all.lines().count(), 491);
 }

@@ -41,7 +41,7 @@ fn times(lines: &str) -> Vec<String> {
 fn a_sound_ulog_of_which_all_is_wanted_is_copied_byte_for_byte() {
     for name in ["quad_flight.ulg", "pasta.ulg", "hostile_types.ulg"] {
         let (folder, log) = (Folder::new(), testdata(name));
-        folder.run(&["filter", &log, "-o", "new.ulg"]).succeeded();
+        folder.run(&["filter", &log, "-q", "-o", "new.ulg"]).succeeded();
         let new = folder.path().join("new.ulg");
         assert!(fs::read(new).unwrap() == fs::read(log).unwrap(), "{name}");
     }

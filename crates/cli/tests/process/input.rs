@@ -66,7 +66,7 @@ fn what_is_no_log_is_named_with_what_to_do() {
     info("logs").ended(1, &["error: logs: it is a directory", "logs/*"]);
     info("missing.ulg").ended(1, &["error: missing.ulg: there is no such file"]);
     info("x.zip").ended(1, &["hint: it looks like a zip archive: unpack it first"]);
-    info("x.ulge").ended(1, &["x.ulge", "encrypted", "decrypt it first"]);
+    info("x.ulge").ended(1, &["x.ulge", "encrypted", "Decrypt it first"]);
 }
 
 #[test]

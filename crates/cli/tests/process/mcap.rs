@@ -10,7 +10,7 @@ use crate::{program::Folder, samples::testdata};
 
 /// What `logtool cat` prints of a log.
 fn cat(folder: &Folder, log: &str, more: &[&str]) -> String {
-    folder.run(&[&["cat", "--json", log], more].concat()).succeeded().stdout
+    folder.run(&[&["cat", "-q", "--json", log], more].concat()).succeeded().stdout
 }
 
 #[test]

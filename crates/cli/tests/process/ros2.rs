@@ -11,7 +11,7 @@ use crate::{program::Folder, samples::testdata};
 
 /// What `logtool cat` prints of a log, but for the `seq` of headers, which ROS 2 has not.
 fn cat(folder: &Folder, log: &str) -> String {
-    let text = folder.run(&["cat", "--json", log]).succeeded().stdout;
+    let text = folder.run(&["cat", "-q", "--json", log]).succeeded().stdout;
     let mut parts = text.split("\"seq\":");
     let mut left = parts.next().unwrap_or_default().to_owned();
     for part in parts {

@@ -27,6 +27,9 @@ const MOST_JUMPS: usize = 256;
 /// A jump is longer than the usual step by more than this, in hundredths of a degree.
 const JUMP: f64 = 50.0;
 
+/// A host may stamp a packet so much later than it arrived that the head turned by this.
+const LATE: f64 = 9_000.0;
+
 /// The microseconds after which the clock of a lidar starts over.
 const HOUR_MICROS: i64 = 3_600_000_000;
 
@@ -130,9 +133,11 @@ fn jumps(packets: &[Packet], sensor: Sensor, rate: f64) -> (Vec<Jump>, u64) {
             travel += u64::from(step);
             let interval = sensor.packet_nanos() - before.heads[BLOCKS - 1];
             let step = f64::from(step);
-            // In less time, the log goes back to packets that were before.
+            // In less time, the log goes back to packets that were before; in more, whole
+            // rotations were lost.
+            let in_time = step / 2.0..step * 2.0 + LATE;
             let is_in_time = nanos_between(before, packet, sensor)
-                .is_some_and(|nanos| nanos * rate > step / 2.0);
+                .is_some_and(|nanos| in_time.contains(&(nanos * rate)));
             if step - rate * interval > JUMP && is_in_time {
                 add(from, to, false);
             }
