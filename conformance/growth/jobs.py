@@ -24,7 +24,7 @@ COMMANDS = {
     "merge": ["merge", "{log}", "{log}", "-o", "{out}{suffix}"],
     "report": ["report", "{log}", "-o", "{out}.html"],
     "index": ["index", "{log}", "-o", "{out}.parquet"],
-    "calibration": ["calibration", "{log}"],
+    "calibration": ["calibration", "{log}", "-o", "{out}.yaml"],
 }
 # Those that write a file for each topic.
 OF_TOPICS = {"csv", "parquet"}
@@ -34,7 +34,9 @@ LIDAR = ["info", "check", "cat", "csv", "parquet", "filter", "repair", "merge", 
 
 
 def arguments(command, log, out):
-    return [part.format(log=log, out=out, suffix=log.suffix) for part in COMMANDS[command]]
+    # Captures are written as pcap only.
+    suffix = ".pcap" if log.suffix == ".pcapng" else log.suffix
+    return [part.format(log=log, out=out, suffix=suffix) for part in COMMANDS[command]]
 
 
 class Generator:
@@ -49,6 +51,8 @@ class Generator:
         of_format = {".ulg": ULOG, ".bag": BAG, ".mcap": BAG}.get(self.suffix, LIDAR)
         if self.has_topics:
             return [command for command in of_format if command not in OF_TOPICS] + ["filter-topics"]
+        # The clocks of two .vel logs have nothing in common that a merge could use.
+        of_format = [one for one in of_format if (self.suffix, one) != (".vel", "merge")]
         return self.only or of_format
 
 

@@ -11,7 +11,7 @@ from logtool import run
 from pyulog import ULog
 from rosbags.rosbag1 import Reader
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
-from ulog import logs, same, strings
+from ulog import logs, same, strings, usable
 
 __all__ = ["check", "logs"]
 
@@ -70,6 +70,11 @@ def values(log, topics, shift):
             yield f"{name}: {len(messages)} messages, not {count}"
             continue
         wanted = data.data["timestamp"].astype("int64") * 1000 + shift
+        known = usable(log, data)
+        if not known.all():
+            if not np.isin(wanted[known], [time for time, _ in messages]).all():
+                yield f"{name}: other times"
+            continue  # the reader sorts by time, so that the order is another
         order = np.argsort(wanted, kind="stable")
         if not np.array_equal(wanted[order], [time for time, _ in messages]):
             yield f"{name}: other times"

@@ -16,6 +16,8 @@ pub(crate) struct Usable {
     pub(crate) warning: Option<String>,
 }
 
+const SECOND: i64 = 1_000_000_000;
+
 /// Text messages, which the logs' known times leave out, may be so far from the other
 /// records: 5 minutes.
 const NEAR: i64 = 5 * 60 * 1_000_000_000;
@@ -63,10 +65,11 @@ fn warning(odd: u64) -> String {
 }
 
 /// Returns the possible times of a log whose format rejects impossible ones. In such a
-/// format, 0 means that a record has no timestamp.
+/// format, 0 means that a record has no timestamp, unless the clock of the log starts there.
 fn of_records(manifest: &Manifest) -> Option<TimeRange> {
     let times = manifest.possible_times()?;
-    let first = Timestamp::from_nanos(1);
+    let starts_at_zero = times.start <= Timestamp::from_nanos(SECOND);
+    let first = Timestamp::from_nanos(if starts_at_zero { 0 } else { 1 });
     let start = times.start.later(-NEAR).max(first.min(times.start));
     Some(TimeRange { start, end: times.end.later(NEAR) })
 }
