@@ -69,7 +69,7 @@ def usable(log, data):
     """For each record, whether its time can be right: 0 and times far from those of the
     other records are not written to other formats, but the time of the record before."""
     stamps = np.concatenate([one.data["timestamp"].astype("int64") for one in log.data_list])
-    start, end = np.percentile(stamps, [1, 99])
+    start, end = np.percentile(stamps[stamps > 0], [1, 99])
     own, near = data.data["timestamp"].astype("int64"), 600e6
     return (own <= end + near) & (own >= start - near) & ((own > 0) | (start < 1e6))
 

@@ -16,7 +16,7 @@ def check(tally, ours):
     tables = ours.tables("arrow")
     # Called as the Parquet files are.
     names = {path.stem for path in ours.convert("parquet", "--layout", "arrow").glob("*.parquet")}
-    files = {path.stem: path for path in ours.convert("jsonl").glob("*.jsonl")}
+    files = {path.stem: path for path in ours.convert("jsonl", "--keep-infinities").glob("*.jsonl")}
     if set(files) != names:
         differences.append(f"{sorted(files)}, not {sorted(names)}")
     told = {stem: [json.loads(line) for line in open(path, encoding="utf-8")] for stem, path in files.items()}
