@@ -23,8 +23,10 @@ def logs():
 
 
 def cases():
-    """The reported cases, of which only the times are compared."""
-    return sorted((Path(os.environ["LOGTOOL_SAMPLES"]) / "cases" / "ulog").glob("*.ulg"))
+    """The reported cases, of which only the times are compared. For one of them pyulog takes
+    a time that doubles with each nested type."""
+    folder = Path(os.environ["LOGTOOL_SAMPLES"]) / "cases" / "ulog"
+    return sorted(path for path in folder.glob("*.ulg") if path.stem != "49_exponential")
 
 
 def main():

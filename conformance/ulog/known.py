@@ -54,7 +54,6 @@ KNOWN = [
     Known("35_msgid_reuse.ulg", "values", r"att\[0\]: only in logtool", REUSED_ID),
     Known("35_msgid_reuse.ulg", "csv", r"35_msgid_reuse_att_0.csv: only of logtool", REUSED_ID),
     #
-    Known("27_cycle.ulg", "read", r"pyulog: RecursionError: .*", BROKEN_TYPE),
     Known("28_missing_type.ulg", "values", r"bad\[0\]: only in logtool", BROKEN_TYPE),
     Known("28_missing_type.ulg", "csv", r"28_missing_type_bad_0.csv: only of logtool", BROKEN_TYPE),
     Known("29_sub_unknown_format.ulg", "values", r"nosuch\[0\]: only in logtool", BROKEN_TYPE),
