@@ -144,10 +144,11 @@ fn put(
     Ok(())
 }
 
-/// Returns the identification of a packet of a capture: from where it lies there, so that
-/// packets near each other have different ones whichever thread encodes them.
-fn own_identification(record: &Record<'_>) -> u16 {
-    record.offset as u16
+/// Returns the identification of a packet of the capture with the index `from`: from its
+/// offset there, so that packets near each other have different ones whichever thread encodes
+/// them, and from the index, as equal packets of two captures often have equal offsets.
+fn own_identification(from: usize, record: &Record<'_>) -> u16 {
+    (record.offset as u16) ^ (from as u16).wrapping_mul(0x9e37)
 }
 
 impl Senders {
@@ -168,7 +169,7 @@ impl Encoder for Captures {
         let senders = self.0.get(from).ok_or_else(|| no_topic(record.topic))?;
         let sender = senders.of(record.topic)?;
         let nanos = record.time.as_nanos();
-        put(bytes, sender, nanos, own_identification(&record), record.payload)
+        put(bytes, sender, nanos, own_identification(from, &record), record.payload)
     }
 }
 
@@ -178,7 +179,7 @@ impl<W: Output> RecordSink for PcapSink<W> {
             Some(From::Capture(senders)) => {
                 let sender = senders.of(record.topic)?;
                 let (nanos, own) =
-                    (record.time.as_nanos(), own_identification(&record));
+                    (record.time.as_nanos(), own_identification(from, &record));
                 self.packet(sender, nanos, own, record.payload)
             }
             Some(From::Packets(senders)) => {
