@@ -113,7 +113,7 @@ def compare_cat(path, wanted):
     ]
     status, printed, warnings = logtool("cat", path)
     lines = (json.loads(line, parse_float=Decimal) for line in printed.splitlines())
-    ours = [(line["topic"], int(line["time"] * 10**9), line["data"]["payload"]) for line in lines]
+    ours = [(line["topic"], line["time"], line["data"]["payload"]) for line in lines]
     if status != 0 or "damaged" in warnings:
         yield f"exit status {status}: {warnings}"
     if ours != theirs:
