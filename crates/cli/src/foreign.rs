@@ -1,4 +1,4 @@
-//! Files that are not logs, and what they are instead.
+//! Recognises files of other kinds, and explains them.
 
 use std::{fs, path::Path};
 

@@ -48,7 +48,7 @@ fn a_capture_is_filtered_repaired_and_merged() {
     for topic in ["position", "velodyne_packets"] {
         assert!(cat("two.pcap", topic) == cat(&puck, topic), "{topic}");
     }
-    // Equal packets of two logs are both kept: nobody knows that they are one.
+    // Equal packets of two logs are both kept: they may be two.
     let twice = ["merge", "new.pcap", "sound.pcap", "-q", "-o", "twice.pcap"];
     folder.run(&twice).succeeded();
     let count = |log: &str| cat(log, "velodyne_packets").lines().count();

@@ -79,7 +79,7 @@ impl Shape {
         if stem.starts_with('_') { format!("topic{stem}") } else { stem }
     }
 
-    /// A number that stands for all of it, but for the instance.
+    /// Returns a hash of all fields but the instance.
     fn hash(&self) -> String {
         let columns = serde_json::to_string(&self.columns).unwrap_or_default();
         let mut hasher = blake3::Hasher::new();

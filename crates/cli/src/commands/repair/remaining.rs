@@ -1,4 +1,4 @@
-//! What is still wrong with a log after its repair.
+//! The errors and warnings that remain in a log after its repair.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ impl Remaining {
         Ok(Self { opened, findings })
     }
 
-    /// Prints what is not only good to know.
+    /// Prints the errors and warnings, without the notes.
     pub(super) fn print(&self) -> Result<()> {
         let report = Report::new(&self.opened, &self.findings);
         let count = report.json_findings(Severity::Warning).len() as u64;

@@ -238,7 +238,7 @@ enum Positions {
     Local,
 }
 
-/// The table of a topic, of which only the track is kept: the positions in the order of
+/// The writer of a topic, which keeps only the track: the positions in the order of
 /// the log.
 struct Table {
     label: String,
