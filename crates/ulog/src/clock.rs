@@ -18,9 +18,9 @@ pub(crate) const AGREE: u32 = 8;
 /// The latest time that is believed at all.
 const LATEST: u64 = i64::MAX as u64 / 1_000;
 
-/// The sources of timestamps: 64 bits, and counters of fewer bits.
-const WIDE: usize = 0;
-const COUNTER: usize = 1;
+/// The sources of timestamps: counters of 8, 16 and 32 bits, and timestamps of 64 bits.
+const SOURCES: usize = 4;
+const WIDE: usize = SOURCES - 1;
 
 /// Follows the timestamps of a log's data. All times are in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,16 +30,18 @@ pub(crate) struct StreamClock {
     latest: u64,
     /// Whether there was one at all.
     is_set: bool,
-    /// Where a jump would go to, and how many timestamps are there.
-    /// Each for timestamps of 64 bits, and for counters, which may be wrong after a pause.
-    jump: [u64; 2],
-    jumpers: [u32; 2],
+    /// Where a jump would go to, and how many timestamps are there, for each source: a
+    /// counter may be wrong after a pause, and says nothing against wider timestamps.
+    jump: [u64; SOURCES],
+    jumpers: [u32; SOURCES],
     /// How many jumps were believed.
     pub(crate) epoch: u32,
     /// The start of logging in the header; 0 if it is not set.
     start: u64,
-    /// How long the dropouts since the last believed record lasted.
-    dropped: u64,
+    /// For each source, the last time that was believed of it or of a wider one (0 if there was
+    /// none), and how long the dropouts since then lasted.
+    seen: [u64; SOURCES],
+    dropped: [u64; SOURCES],
 }
 
 /// How far the timestamp of a record is trusted.
@@ -67,9 +69,9 @@ impl StreamClock {
         self.observe_from(time, WIDE)
     }
 
-    /// Takes notice of the timestamp of a record that was unwrapped from fewer bits.
-    pub(crate) fn observe_counter(&mut self, time: u64) -> Trust {
-        self.observe_from(time, COUNTER)
+    /// Takes notice of the timestamp of a record that was unwrapped from so many bits.
+    pub(crate) fn observe_counter(&mut self, time: u64, bits: u32) -> Trust {
+        self.observe_from(time, source(bits))
     }
 
     #[inline]
@@ -78,10 +80,19 @@ impl StreamClock {
         if is_near && time >= self.start.max(1) && self.is_set {
             self.now = time;
             self.latest = self.latest.max(time);
-            (self.jumpers, self.dropped) = ([0; 2], 0);
+            self.believe(time, source);
             return Trust::Believed;
         }
         self.observe_odd(time, source)
+    }
+
+    /// Notes a time that was believed of a source, for it and for the narrower ones.
+    #[inline]
+    fn believe(&mut self, time: u64, source: usize) {
+        for narrower in 0..=source {
+            self.seen[narrower] = time;
+            (self.dropped[narrower], self.jumpers[narrower]) = (0, 0);
+        }
     }
 
     #[cold]
@@ -94,6 +105,7 @@ impl StreamClock {
         }
         if !self.is_set {
             (self.now, self.latest, self.is_set) = (time, time, true);
+            self.believe(time, source);
             return Trust::Believed;
         }
         let (jump, jumpers) = (&mut self.jump[source], &mut self.jumpers[source]);
@@ -103,21 +115,49 @@ impl StreamClock {
         if *jumpers < AGREE {
             return Trust::Odd;
         }
-        (self.now, self.latest) = (time, time);
-        (self.jumpers, self.dropped) = ([0; 2], 0);
-        self.epoch = self.epoch.saturating_add(1);
+        self.jump(time, source);
         Trust::Believed
+    }
+
+    /// Goes on at `time`, which is known to be right.
+    pub(crate) fn jump_to(&mut self, time: u64) {
+        self.jump(time, WIDE);
+    }
+
+    fn jump(&mut self, time: u64, source: usize) {
+        (self.now, self.latest, self.is_set) = (time, time, true);
+        self.believe(time, source);
+        self.epoch = self.epoch.saturating_add(1);
+    }
+
+    /// Whether records of this time are near to the last one that was believed.
+    pub(crate) fn is_near(&self, time: u64) -> bool {
+        self.is_set && time.abs_diff(self.now) <= NEAR
     }
 
     /// Takes notice of a dropout.
     pub(crate) fn drop_out(&mut self, millis: u16) {
-        self.dropped = self.dropped.saturating_add(u64::from(millis) * 1_000);
+        for dropped in &mut self.dropped {
+            *dropped = dropped.saturating_add(u64::from(millis) * 1_000);
+        }
+    }
+
+    /// Whether the last timestamp of 64 bits was the first one of what may be a jump.
+    pub(crate) fn may_jump(&self) -> bool {
+        self.jumpers[WIDE] == 1
+    }
+
+    /// Whether a record told a counter of so many bits about what time it is; the start of
+    /// logging alone may be long before the first record.
+    pub(crate) fn has_seen(&self, bits: u32) -> bool {
+        self.seen[source(bits)] != 0
     }
 
     /// A clock of the same log that begins with a record of this time.
     pub(crate) fn at(&self, time: u64) -> Self {
         let start = self.start;
-        Self { now: time, latest: time, is_set: true, start, ..Self::default() }
+        let seen = [time; SOURCES];
+        Self { now: time, latest: time, is_set: true, start, seen, ..Self::default() }
     }
 
     /// When logging started by the header, where the clock began there.
@@ -154,10 +194,12 @@ impl StreamClock {
         self.is_set.then_some(self.now)
     }
 
-    /// About what time it is now: that of the last believed record, and the dropouts
-    /// since then.
-    pub(crate) fn estimate(&self) -> Option<u64> {
-        self.now().map(|now| now.saturating_add(self.dropped))
+    /// About what time it is now for a counter of so many bits: that of the last believed
+    /// record with as many or more, and the dropouts since then.
+    pub(crate) fn estimate(&self, bits: u32) -> Option<u64> {
+        let source = source(bits);
+        let seen = if self.has_seen(bits) { self.seen[source] } else { self.start };
+        (seen != 0).then(|| seen.saturating_add(self.dropped[source]))
     }
 
     /// The latest time of a record that was believed, since the last jump.
@@ -166,60 +208,14 @@ impl StreamClock {
     }
 }
 
-/// Unwraps timestamps of fewer than 64 bits, of which each topic has its own counter.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Unwrapper {
-    /// The last value, unwrapped, in the counter's own unit.
-    last: Option<u64>,
-    /// The time of the log's clock at the last value, in the same unit.
-    clock: u64,
-}
-
-impl Unwrapper {
-    /// Whether it has unwrapped a value.
-    pub(crate) fn has_begun(&self) -> bool {
-        self.last.is_some()
+/// The source that timestamps of so many bits are.
+fn source(bits: u32) -> usize {
+    match bits {
+        ..=8 => 0,
+        ..=16 => 1,
+        ..=32 => 2,
+        _ => WIDE,
     }
-
-    /// The unwrapped value of `raw`, a counter of `bits` bits, where the `clock` of the
-    /// log shows about what time it is.
-    ///
-    /// A counter that goes on is never behind its last value, but for a little
-    /// disorder. If other records show that it wrapped around unseen (in a pause, or in a
-    /// dropout), or that it is ahead of them, their clock counts.
-    pub(crate) fn unwrap(&mut self, raw: u64, bits: u32, clock: Option<u64>) -> u64 {
-        let span = 1_u64 << bits;
-        let full = match (self.last, clock) {
-            (None, None) => raw,
-            (None, Some(clock)) => nearest(raw, span, clock),
-            (Some(last), clock) => {
-                let ahead = raw.wrapping_sub(last) & (span - 1);
-                let next = match ahead < span - span / 8 {
-                    true => last.saturating_add(ahead),
-                    false => last.checked_sub(span - ahead).unwrap_or(last + ahead),
-                };
-                let news = clock.filter(|clock| *clock != self.clock);
-                match news {
-                    Some(clock)
-                        if next.saturating_add(span / 2) < clock
-                            || last > clock.saturating_add(span / 2) =>
-                    {
-                        nearest(raw, span, clock)
-                    }
-                    _ => next,
-                }
-            }
-        };
-        (self.last, self.clock) = (Some(full), clock.unwrap_or(0));
-        full
-    }
-}
-
-/// The value nearest to `clock` that a counter with `span` values shows as `raw`.
-fn nearest(raw: u64, span: u64, clock: u64) -> u64 {
-    let ahead = raw.wrapping_sub(clock) & (span - 1);
-    let behind = if ahead < span / 2 { None } else { clock.checked_sub(span - ahead) };
-    behind.unwrap_or_else(|| clock.saturating_add(ahead))
 }
 
 #[cfg(test)]
@@ -249,44 +245,19 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_goes_on_after_it_wraps() {
-        let mut wrapper = Unwrapper::default();
-        let unwrapped = [250, 254, 2, 6, 4].map(|raw| wrapper.unwrap(raw, 8, None));
-        assert_eq!(unwrapped, [250, 254, 258, 262, 260]);
-        let first = Unwrapper::default().unwrap(2, 8, Some(1_020));
-        assert_eq!(first, 1_026);
-        // 50 ms from one value to the next, of a counter that wraps after 65.536 ms.
-        let mut wrapper = Unwrapper::default();
-        let unwrapped =
-            [10_000, 60_000, 44_464].map(|raw| wrapper.unwrap(raw, 16, None));
-        assert_eq!(unwrapped, [10_000, 60_000, 110_000]);
-    }
-
-    #[test]
-    fn a_counter_that_wrapped_unseen_follows_the_clock() {
-        // 2,500,000 µs and 2,520,000 µs, after 1,980,000 µs.
-        let mut wrapper = Unwrapper::default();
-        assert_eq!(wrapper.unwrap(13_920, 16, Some(1_980_000)), 1_980_000);
-        assert_eq!(wrapper.unwrap(9_632, 16, Some(2_500_000)), 2_500_000);
-        assert_eq!(wrapper.unwrap(29_632, 16, Some(2_500_000)), 2_520_000);
-        // A pause of 100 minutes, of a counter that wraps after 71.6.
-        let mut wrapper = Unwrapper::default();
-        assert_eq!(wrapper.unwrap(1_000_000, 32, Some(1_000_000)), 1_000_000);
-        let raw = 6_001_000_000 % (1 << 32);
-        assert_eq!(wrapper.unwrap(raw, 32, Some(6_000_900_000)), 6_001_000_000);
-        // 8 bits of milliseconds, a second later.
-        let mut wrapper = Unwrapper::default();
-        assert_eq!(wrapper.unwrap(1_000 % 256, 8, Some(1_000)), 1_000);
-        assert_eq!(wrapper.unwrap(2_000 % 256, 8, Some(1_950)), 2_000);
-    }
-
-    #[test]
     fn a_dropout_moves_the_estimate_until_the_next_record() {
         let mut clock = StreamClock::starting(1_000_000);
         clock.drop_out(500);
-        assert_eq!((clock.now(), clock.estimate()), (Some(1_000_000), Some(1_500_000)));
-        clock.observe(1_510_000);
-        assert_eq!(clock.estimate(), Some(1_510_000));
+        assert_eq!(clock.now(), Some(1_000_000));
+        assert_eq!(clock.estimate(8), Some(1_500_000));
+        // A counter of 8 bits tells one of 16 nothing.
+        clock.observe_counter(1_510_000, 8);
+        assert_eq!(
+            [8, 16].map(|bits| clock.estimate(bits)),
+            [1_510_000, 1_500_000].map(Some)
+        );
+        clock.observe(1_520_000);
+        assert_eq!(clock.estimate(16), Some(1_520_000));
     }
 
     #[test]

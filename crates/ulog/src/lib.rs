@@ -44,6 +44,7 @@ mod px4_labels;
 
 mod anchor;
 mod clock;
+mod counter;
 mod header;
 mod system;
 
@@ -62,6 +63,7 @@ mod cursor;
 mod survey;
 
 mod opened;
+mod pauses;
 
 pub mod write;
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     header::{Head, Header},
+    pauses::Correction,
     registry::{Declaration, Registry},
     streams::StreamsState,
 };
@@ -24,6 +25,9 @@ pub(crate) struct Notes {
     pub(crate) data_start: u64,
     /// For each of the manifest's parts, the state at its start.
     pub(crate) starts: Vec<StreamsState>,
+    /// The records with counters that those before them tell wrong, in the order of the file.
+    #[serde(default)]
+    pub(crate) corrections: Vec<Correction>,
     pub(crate) built_in: BuiltIn,
 }
 
@@ -57,6 +61,7 @@ impl Notes {
                 }
             }
         }
+        registry.streams.correct(&self.corrections);
         header.finish(&mut registry.formats);
         (registry, header)
     }

@@ -6,7 +6,11 @@ use std::{collections::BTreeMap, sync::Arc};
 use logtool_core::{FieldRole, Layout, LayoutKind, Primitive, Timestamp, TopicId};
 use serde::{Deserialize, Serialize};
 
-use crate::clock::{StreamClock, Trust, Unwrapper};
+use crate::{
+    clock::{StreamClock, Trust},
+    counter::Unwrapper,
+    pauses::{Correction, Counted, Pauses},
+};
 
 /// No stream: what an id stands for that nobody subscribed to.
 const NONE: u16 = u16::MAX;
@@ -24,6 +28,12 @@ pub(crate) struct Streams {
     reused: u32,
     /// Whether there is a counter among their times.
     have_counters: bool,
+    /// How many records with counters there were so far, and which of them have other
+    /// values than those before them tell, by their ordinals.
+    counted: u64,
+    corrections: Arc<[Correction]>,
+    /// While a log is surveyed: finds what to correct.
+    pauses: Option<Box<Pauses>>,
 }
 
 /// The lengths of records whose time is 64 bits at an offset.
@@ -56,6 +66,14 @@ enum TimeAt {
     Counter { offset: u32, bits: u32, unit: u64 },
 }
 
+/// The value of a counter of so many bits, of so many microseconds a count.
+#[derive(Clone, Copy, Debug)]
+struct Counter {
+    raw: u64,
+    bits: u32,
+    unit: u64,
+}
+
 /// A data message that fits its topic.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Datum {
@@ -80,6 +98,7 @@ pub(crate) enum NoDatum {
 pub(crate) struct StreamsState {
     clock: StreamClock,
     unwrappers: BTreeMap<u16, Unwrapper>,
+    counted: u64,
 }
 
 impl StreamsState {
@@ -173,7 +192,23 @@ impl Streams {
         };
         let streams = self.streams.iter().map(clean).collect();
         let (hot, have_counters) = (self.hot.clone(), self.have_counters);
-        Self { streams, hot, have_counters, ..Self::default() }
+        let corrections = self.corrections.clone();
+        Self { streams, hot, have_counters, corrections, ..Self::default() }
+    }
+
+    /// Corrects these records with counters, which are in the order of their ordinals.
+    pub(crate) fn correct(&mut self, corrections: &[Correction]) {
+        self.corrections = corrections.into();
+    }
+
+    /// Looks for pauses that counters do not show.
+    pub(crate) fn find_pauses(&mut self) {
+        self.pauses = Some(Box::default());
+    }
+
+    /// The pauses that were looked for.
+    pub(crate) fn pauses(&self) -> Option<&Pauses> {
+        self.pauses.as_deref()
     }
 
     /// What `id` stands for.
@@ -212,6 +247,13 @@ impl Streams {
         {
             let micros = u64::from_le_bytes(*bytes);
             let trust = self.clock.observe(micros);
+            if self.have_counters {
+                match trust {
+                    Trust::Believed => self.anchor(u64::BITS, micros),
+                    _ if self.clock.may_jump() => self.may_jump(),
+                    _ => {}
+                }
+            }
             let time = Timestamp::from_micros(micros);
             return Ok(Datum { stream: index, time, trust });
         }
@@ -221,20 +263,75 @@ impl Streams {
     /// The same, for records that do not fit, or have no time of 64 bits.
     #[cold]
     fn rare_datum(&mut self, index: usize, record: &[u8]) -> Result<Datum, NoDatum> {
-        let stream = self.streams.get_mut(index).ok_or(NoDatum::Unknown)?;
+        let stream = self.streams.get(index).ok_or(NoDatum::Unknown)?;
         if !stream.fits(record.len()) {
             return Err(NoDatum::Misfit(TopicId(index as u32)));
         }
-        let (micros, trust) = match stream.counter(record, &self.clock) {
-            Some(micros) => (micros, self.clock.observe_counter(micros)),
+        let (micros, trust) = match stream.counter(record) {
+            Some(counter) => self.counted(index, counter),
             None => (self.clock.now().unwrap_or(0), Trust::Odd),
         };
         Ok(Datum { stream: index, time: Timestamp::from_micros(micros), trust })
     }
 
+    /// Follows a record of the stream `index` with a counter: its time in microseconds.
+    fn counted(&mut self, index: usize, counter: Counter) -> (u64, Trust) {
+        let Counter { raw, bits, unit } = counter;
+        let clock = self.clock.estimate(bits).map(|now| now / unit);
+        let ordinal = self.counted;
+        self.counted += 1;
+        let unwrapper = &mut self.streams[index].unwrapper;
+        let (before, has_clock) = (unwrapper.last(), self.clock.has_seen(bits));
+        let mut value = unwrapper.unwrap(raw, bits, clock);
+        let of_ordinal = |correction: &Correction| correction.ordinal;
+        if let Ok(place) = self.corrections.binary_search_by_key(&ordinal, of_ordinal) {
+            value = self.corrections[place].value;
+            unwrapper.correct(value);
+            if !self.clock.is_near(value.saturating_mul(unit)) {
+                self.clock.jump_to(value.saturating_mul(unit));
+            }
+        }
+        let micros = value.saturating_mul(unit);
+        let trust = self.clock.observe_counter(micros, bits);
+        if let Some(pauses) = &mut self.pauses {
+            let stream = index as u16; // there are no more
+            pauses.record(Counted {
+                stream,
+                bits,
+                unit,
+                ordinal,
+                value,
+                before,
+                has_clock,
+            });
+            if trust == Trust::Believed {
+                self.anchor(bits, micros);
+            }
+        }
+        (micros, trust)
+    }
+
+    /// Lets the counters of fewer bits end at a believed timestamp of `bits` bits.
+    fn anchor(&mut self, bits: u32, micros: u64) {
+        let Some(pauses) = &mut self.pauses else { return };
+        for (stream, value) in pauses.anchor(bits, micros) {
+            self.streams[usize::from(stream)].unwrapper.correct(value);
+        }
+    }
+
+    /// Takes notice of what may be the first timestamp after a long pause.
+    fn may_jump(&mut self) {
+        if let Some(pauses) = &mut self.pauses {
+            pauses.may_jump();
+        }
+    }
+
     /// Takes notice of a dropout.
     pub(crate) fn drop_out(&mut self, millis: u16) {
         self.clock.drop_out(millis);
+        if let Some(pauses) = &mut self.pauses {
+            pauses.drop_out(millis);
+        }
     }
 
     /// When something happens that has no time of its own.
@@ -249,12 +346,13 @@ impl Streams {
             .filter(|(_, stream)| stream.unwrapper.has_begun())
             .map(|(index, stream)| (index, stream.unwrapper.clone()))
             .collect();
-        StreamsState { clock: self.clock.settled(), unwrappers }
+        let (clock, counted) = (self.clock.settled(), self.counted);
+        StreamsState { clock, unwrappers, counted }
     }
 
     /// Goes on from `state`.
     pub(crate) fn resume(&mut self, state: &StreamsState) {
-        self.clock = state.clock.clone();
+        (self.clock, self.counted) = (state.clock.clone(), state.counted);
         for (index, unwrapper) in &state.unwrappers {
             if let Some(stream) = self.streams.get_mut(usize::from(*index)) {
                 stream.unwrapper = unwrapper.clone();
@@ -264,13 +362,12 @@ impl Streams {
 }
 
 impl Stream {
-    /// The time of a record that has a small counter, in microseconds.
-    fn counter(&mut self, record: &[u8], clock: &StreamClock) -> Option<u64> {
+    /// The counter of a record, if it has one.
+    fn counter(&self, record: &[u8]) -> Option<Counter> {
         let TimeAt::Counter { offset, bits, unit } = self.time else { return None };
         let bytes = record.get(offset as usize..)?.get(..bits as usize / 8)?;
         let raw = bytes.iter().rev().fold(0, |raw, byte| raw << 8 | u64::from(*byte));
-        let clock = clock.estimate().map(|now| now / unit);
-        Some(self.unwrapper.unwrap(raw, bits, clock).saturating_mul(unit))
+        Some(Counter { raw, bits, unit })
     }
 }
 

@@ -30,6 +30,7 @@ use crate::{
     flags::{self, Opening},
     header::{Head, Header},
     notes::Notes,
+    pauses::Correction,
     recovery::{self, Judge},
     registry::{Declaration, Registry},
     streams::NoDatum,
@@ -48,6 +49,9 @@ const MAX_GAPS: usize = 1 << 18;
 /// of that a chain of messages may need.
 const SEARCH: usize = 8 << 20;
 const CHAIN: usize = 18 * wire::MAX_MESSAGE_LEN;
+
+/// How often a log is surveyed again for what was found of its times.
+const TIME_PASSES: usize = 6;
 
 /// About how many bytes are walked over at a time by those who go ahead.
 const STRETCH: u64 = 2 << 20;
@@ -76,8 +80,17 @@ fn survey_in(
         known.types.sort_unstable(); // the same logs become the same
         survey = Survey::run(source, options, len, &known)?;
     }
-    if survey.contradicts_header() {
-        known.is_header_wrong = true;
+    // Corrected times may contradict the header, and a corrected counter of 32 bits may
+    // correct those of fewer.
+    for _ in 0..TIME_PASSES {
+        if !known.is_header_wrong && survey.contradicts_header() {
+            known.is_header_wrong = true;
+        } else {
+            let pauses = survey.registry.streams.pauses();
+            if !pauses.is_some_and(|pauses| pauses.add_to(&mut known.corrections)) {
+                break;
+            }
+        }
         survey = Survey::run(source, options, len, &known)?;
     }
     survey.finish(source.len())
@@ -90,6 +103,8 @@ struct Known {
     types: Vec<(String, String)>,
     /// Whether the records contradict the start of logging in the header.
     is_header_wrong: bool,
+    /// Records with counters that those before them tell wrong.
+    corrections: Vec<Correction>,
 }
 
 /// What is known so far.
@@ -101,6 +116,7 @@ struct Survey {
     tally: Tally,
     gaps: Vec<Damage>,
     damage: Vec<Damage>,
+    corrections: Vec<Correction>,
     remarks: Vec<String>,
     /// Messages of unknown types: how many, and where the first is.
     unknown: BTreeMap<u8, (u64, u64)>,
@@ -126,6 +142,8 @@ impl Survey {
         if !known.is_header_wrong {
             registry.streams.clock = StreamClock::starting(head.start_micros());
         }
+        registry.streams.correct(&known.corrections);
+        registry.streams.find_pauses();
         let state = registry.streams.state();
         let mut survey = Self {
             registry,
@@ -135,6 +153,7 @@ impl Survey {
             tally: Tally::new(Parts::new(source.len(), first, state)),
             gaps: Vec::new(),
             damage: lost.into_iter().collect(),
+            corrections: known.corrections.clone(),
             remarks: Vec::new(),
             unknown: BTreeMap::new(),
             formats_at: HashMap::new(),

@@ -17,6 +17,7 @@ use crate::{
     clock,
     header::{Header, Parameter, ParameterValue},
     notes::{BuiltIn, FORMAT_NAME, Notes},
+    pauses::Pauses,
     registry::Declaration,
     survey::{Survey, tally::Stats},
     system, wire,
@@ -108,6 +109,7 @@ impl Survey {
             gaps: self.gaps,
             data_start: self.data_start.unwrap_or(bytes),
             starts,
+            corrections: self.corrections,
             built_in,
         };
         let manifest = Manifest {
@@ -184,6 +186,10 @@ impl Survey {
         if odd > 0 {
             let what = "cannot be right (0, or far from those around)";
             self.remark(format!("records of which the time {what}: {odd}"));
+        }
+        if let Some(lost @ 1..) = self.registry.streams.pauses().map(Pauses::lost) {
+            let what = "records after pauses whose counters tell no certain time";
+            self.remark(format!("{what}: {lost}"));
         }
         let unusable = self.unusable_definitions();
         self.damage.extend(unusable);
