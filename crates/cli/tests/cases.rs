@@ -20,6 +20,8 @@ mod definitions;
 mod mcap;
 #[path = "cases/mcap_json.rs"]
 mod mcap_json;
+#[path = "cases/mcap_payloads.rs"]
+mod mcap_payloads;
 #[path = "cases/rosbag.rs"]
 mod rosbag;
 #[path = "cases/ulog.rs"]

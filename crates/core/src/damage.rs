@@ -59,8 +59,7 @@ pub enum DamageKind {
     Index,
     /// The record was read, and has a text that is not UTF-8; it was taken for Latin-1.
     Latin1,
-    /// The record was read, and its payload has bytes behind its last field, which were
-    /// not.
+    /// The record was read, and its payload has bytes that are in no field, which were not.
     Surplus,
     /// The record was read, and has a value that is not what its topic's schema says, or
     /// that cannot be told, which is null.

@@ -76,6 +76,7 @@ mod copy;
 mod merge;
 mod moved;
 mod names;
+mod payloads;
 mod raw;
 mod room;
 mod shape;
@@ -137,6 +138,7 @@ pub use crate::{
     merge::{Merge, TimeOrder},
     moved::MovedLog,
     names::Names,
+    payloads::PayloadLog,
     place::Place,
     provenance::{Provenance, SourceFile},
     queue::Queue,

@@ -85,6 +85,8 @@ pub struct Added {
     pub items: u64,
     /// How many values were not what the shape says, and are null.
     pub misfits: u64,
+    /// The number of bytes that are in no field of the shape.
+    pub surplus: usize,
 }
 
 /// Decodes records that a [`TreeReader`] can read.
@@ -165,8 +167,8 @@ impl<R: TreeReader> TreeDecoder<R> {
         Ok(Self { reader, plan, row, times, envelope, values: 0, bytes: 0, width })
     }
 
-    /// Adds a record; says whether all of it fits.
-    fn add(&mut self, payload: &[u8]) -> std::result::Result<bool, DamageKind> {
+    /// Adds a record; returns the numbers of values and of surplus bytes.
+    fn add(&mut self, payload: &[u8]) -> std::result::Result<Added, DamageKind> {
         let len = payload.len() as u64;
         let left = MAX_VALUES.saturating_sub(self.values + self.width);
         if left == 0 || self.bytes + len > MAX_BYTES {
@@ -177,7 +179,7 @@ impl<R: TreeReader> TreeDecoder<R> {
             Some(more) if more.items <= left => {
                 self.values += self.width + more.items;
                 self.bytes += len;
-                Ok(more.misfits == 0)
+                Ok(more)
             }
             read => {
                 self.row.truncate(before);
@@ -197,11 +199,14 @@ impl<R: TreeReader> Decoder for TreeDecoder<R> {
         for record in run.records() {
             let payload = record.payload.get(self.envelope..).unwrap_or_default();
             match self.add(payload) {
-                Ok(fits) => {
+                Ok(added) => {
                     self.times.push(record.time.as_nanos());
-                    if !fits {
+                    if added.misfits > 0 {
                         let misfit = record.undecodable().as_kind(DamageKind::Misfit);
                         misfit.add_to(damage);
+                    }
+                    if added.surplus > 0 {
+                        record.surplus(added.surplus).add_to(damage);
                     }
                 }
                 Err(kind) => Damage { kind, ..record.undecodable() }.add_to(damage),

@@ -9,7 +9,9 @@
 //! | `map` | a list of structs `key`, `value` |
 //! | `google.protobuf.Timestamp`, `Duration` | a time, null where it is not told |
 //!
-//! Fields that the type does not have are passed over.
+//! Unknown fields are legal. They are counted as surplus bytes of the message and left out.
+//! Trailing bytes that cannot be a field are surplus too, if a field was read before them. A
+//! known field that is cut makes the message undecodable.
 
 mod labels;
 mod read;
@@ -30,7 +32,6 @@ pub use self::labels::labels;
 pub struct MessageReader {
     shape: StructShape,
     root: Arc<Type>,
-    unknown: u64,
 }
 
 impl MessageReader {
@@ -43,29 +44,23 @@ impl MessageReader {
     /// too many fields.
     pub fn new(files: &FileSet, type_name: &str) -> Result<Self> {
         let (shape, root) = types::resolve(files, type_name)?;
-        Ok(Self { shape, root, unknown: 0 })
+        Ok(Self { shape, root })
     }
 
     /// What the messages look like.
     pub fn shape(&self) -> &StructShape {
         &self.shape
     }
-
-    /// How many fields were met so far that their type does not have.
-    pub fn unknown(&self) -> u64 {
-        self.unknown
-    }
 }
 
 impl TreeReader for MessageReader {
     fn read(&mut self, payload: &[u8], row: &mut Branch, most: u64) -> Option<Added> {
-        let mut reading = read::Reading { most, added: 0, unknown: 0 };
-        reading.message(&self.root, payload, row)?;
+        let mut reading = read::Reading { most, added: 0, surplus: 0 };
+        reading.root(&self.root, payload, row)?;
         if reading.added <= most {
             read::close(&self.root, row)?;
         }
-        self.unknown = self.unknown.saturating_add(reading.unknown);
-        Some(Added { items: reading.added, misfits: 0 })
+        Some(Added { items: reading.added, misfits: 0, surplus: reading.surplus })
     }
 }
 

@@ -63,6 +63,12 @@ pub(crate) fn field<'b>(cut: &mut Cut<'b>) -> Option<(u32, Wire<'b>)> {
     Some((number, value))
 }
 
+/// Returns the number of the field that `bytes` begin with, whether or not its value is whole.
+pub(crate) fn field_number(bytes: &[u8]) -> Option<u32> {
+    let (number, wire) = key(&mut Cut::new(bytes))?;
+    matches!(wire, VARINT | FIXED64 | SIZED | FIXED32).then_some(number)
+}
+
 fn key(cut: &mut Cut<'_>) -> Option<(u32, u32)> {
     let key = u32::try_from(varint(cut)?).ok()?;
     (key >> 3 > 0).then_some((key >> 3, key & 7))

@@ -21,7 +21,8 @@ use crate::{
 /// The tables of one log are written into the folder OUT, those of several each into a
 /// folder of its own in it. Without -o, a log's tables are written into a folder in the
 /// current one, called as the log is without its extension. They appear all together at
-/// the end, or not at all.
+/// the end, or not at all. A record that cannot be decoded is a row in which only its time and
+/// the column `payload`, its bytes, have values; tables without such records have no such column.
 ///
 /// With `--to npz`, each topic becomes a file for numpy.load, with --to mat, or where OUT
 /// ends so, each log one for MATLAB's load, in which each topic is a struct. Nested fields

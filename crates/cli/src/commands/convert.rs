@@ -7,6 +7,7 @@ mod left_over;
 pub(super) mod log;
 mod merged;
 pub(super) mod one;
+pub(super) mod payloads;
 mod place;
 mod points;
 mod px4;

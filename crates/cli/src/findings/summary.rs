@@ -83,7 +83,7 @@ impl Findings {
         let bytes = all().map(|damage| damage.lost_bytes).fold(0, u64::saturating_add);
         let records = all().map(|damage| damage.records).fold(0, u64::saturating_add);
         let (bytes, records) = (counted(bytes, "byte"), counted(records, "record"));
-        Some(format!("{bytes} at the ends of {records} are in no field and left out"))
+        Some(format!("{bytes} of {records} are in no field and left out"))
     }
 
     fn misfits(&self) -> Option<String> {

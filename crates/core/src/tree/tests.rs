@@ -22,7 +22,7 @@ impl TreeReader for Toy {
             (*byte < 255).then_some(())?;
         }
         row.close();
-        Some(Added { items: payload.len() as u64, misfits: 0 })
+        Some(Added { items: payload.len() as u64, misfits: 0, surplus: 0 })
     }
 }
 

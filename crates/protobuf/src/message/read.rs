@@ -13,47 +13,78 @@ pub(super) struct Reading {
     /// So many values may be added as elements of lists, and so many are.
     pub(super) most: u64,
     pub(super) added: u64,
-    /// Fields that are of no type.
-    pub(super) unknown: u64,
+    /// The number of bytes that are in no field of a type.
+    pub(super) surplus: usize,
 }
 
 // Messages are read no deeper than types are in each other.
 impl Reading {
-    /// Puts the fields of `bytes` into `row`, which stays open.
-    pub(super) fn message(
+    /// Puts the fields of a whole record into `row`, which stays open. Bytes at its end that
+    /// are no field are surplus.
+    pub(super) fn root(
         &mut self,
         of: &Type,
         bytes: &[u8],
         row: &mut Branch,
     ) -> Option<()> {
+        let rest = self.fields(of, bytes, row)?;
+        let is_cut = wire::field_number(rest).is_some_and(|number| of.has(number));
+        let has_fields = self.surplus + rest.len() < bytes.len();
+        if !rest.is_empty() && (is_cut || !has_fields) {
+            return None;
+        }
+        self.surplus += rest.len();
+        Some(())
+    }
+
+    /// Puts the fields of `bytes` into `row`, which stays open.
+    fn message(&mut self, of: &Type, bytes: &[u8], row: &mut Branch) -> Option<()> {
+        self.fields(of, bytes, row)?.is_empty().then_some(())
+    }
+
+    /// Puts the fields of `bytes` into `row`, which stays open; returns the rest, which begins
+    /// with no field.
+    fn fields<'b>(
+        &mut self,
+        of: &Type,
+        bytes: &'b [u8],
+        row: &mut Branch,
+    ) -> Option<&'b [u8]> {
         row.open();
         let mut cut = Cut::new(bytes);
         let mut last = 0;
         while !cut.rest().is_empty() && self.added <= self.most {
-            let (number, wire) = wire::field(&mut cut)?;
+            let before = cut.rest();
+            let Some((number, wire)) = wire::field(&mut cut) else {
+                return Some(before);
+            };
+            let len = before.len() - cut.rest().len();
             // Fields mostly come in the order of their numbers.
             let is_it =
                 |at: usize| of.fields.get(at).is_some_and(|f| f.number == number);
             let at = match [last, last + 1].into_iter().find(|at| is_it(*at)) {
                 Some(at) => Some(at),
-                None => of.fields.binary_search_by_key(&number, |f| f.number).ok(),
+                None => of.index(number),
             };
             let Some(field) = at.and_then(|at| of.fields.get(at)) else {
-                self.unknown += 1;
+                self.surplus += len;
                 continue;
             };
             last = at.unwrap_or(last);
-            self.field(field, wire, row)?;
+            if !self.field(field, wire, row)? {
+                self.surplus += len;
+            }
         }
-        Some(())
+        Some(&[])
     }
 
+    /// Puts a value into its field; returns false if the wire type does not match the field.
     fn field(
         &mut self,
         field: &TypeField,
         wire: Wire<'_>,
         row: &mut Branch,
-    ) -> Option<()> {
+    ) -> Option<bool> {
         let at = row.len();
         for other in &field.others {
             let other = row.field(*other)?;
@@ -64,11 +95,11 @@ impl Reading {
         let branch = row.field(field.index)?;
         match (&field.take, wire) {
             (Take::Scalar(one), wire) if field.is_repeated => {
-                self.elements(*one, wire, branch, field)?;
+                return self.elements(*one, wire, branch, field);
             }
             (Take::Scalar(one), wire) => match scalar(*one, wire) {
                 Some(value) => branch.set(at, value)?,
-                None => self.unknown += 1,
+                None => return Some(false),
             },
             (Take::Time, Wire::Sized(bytes)) => {
                 let nanos = nanos(bytes)?;
@@ -92,19 +123,20 @@ impl Reading {
             (Take::Message(inner), Wire::Sized(bytes)) => {
                 self.message(inner, bytes, branch)?;
             }
-            _ => self.unknown += 1,
+            _ => return Some(false),
         }
-        Some(())
+        Some(true)
     }
 
-    /// Adds the scalars that `wire` is to a list: one, or several that are packed.
+    /// Adds the scalars that `wire` is to a list: one, or several that are packed; returns
+    /// false if the wire type does not match the field.
     fn elements(
         &mut self,
         one: u32,
         wire: Wire<'_>,
         branch: &mut Branch,
         field: &TypeField,
-    ) -> Option<()> {
+    ) -> Option<bool> {
         let is_text = matches!(one, kind::STRING | kind::BYTES);
         let item = branch.item()?;
         match wire {
@@ -129,10 +161,10 @@ impl Reading {
                     self.added += field.width;
                     item.push(value)?;
                 }
-                None => self.unknown += 1,
+                None => return Some(false),
             },
         }
-        Some(())
+        Some(true)
     }
 }
 

@@ -43,17 +43,19 @@ fn all() -> FileSet {
     ])
 }
 
-/// The rows that `payloads` are, and how many fields are of no type.
-fn read(files: &FileSet, payloads: &[&[u8]]) -> (Option<RecordBatch>, u64) {
+/// The rows that `payloads` are, and how many bytes are in no field.
+fn read(files: &FileSet, payloads: &[&[u8]]) -> (Option<RecordBatch>, usize) {
+    let mut surplus = 0;
     let mut reader = MessageReader::new(files, "p.All").unwrap();
     let mut row = Branch::new(&Shape::Struct(reader.shape().clone()));
     for payload in payloads {
-        if reader.read(payload, &mut row, 1000).is_none() {
+        let Some(added) = reader.read(payload, &mut row, 1000) else {
             return (None, 0);
-        }
+        };
+        surplus += added.surplus;
     }
     let array = row.take().unwrap();
-    (Some(array.as_struct().into()), reader.unknown())
+    (Some(array.as_struct().into()), surplus)
 }
 
 /// By hand, after the documentation of the encoding.
@@ -69,9 +71,9 @@ fn every_sort_of_field_is_a_column() {
         b"\x42\x04\x08\x02\x10\x07",     // at: 2 s, 7 ns
     ]
     .concat();
-    let (batch, unknown) = read(&all(), &[&told, b"\x78\x01"]);
+    let (batch, surplus) = read(&all(), &[&told, b"\x78\x01"]);
     let batch = batch.unwrap();
-    assert_eq!(unknown, 1);
+    assert_eq!(surplus, 2);
     assert_eq!(batch["n"].as_primitive::<Int32Type>().values(), &[-1, 0]);
     let list = batch["list"].as_list::<i32>();
     assert_eq!(list.value(0).as_primitive::<UInt32Type>().values(), &[1, 300, 5]);
@@ -107,6 +109,36 @@ fn broken_messages_are_none() {
         [&b"\x08"[..], b"\x12\x05\x01", b"\x1a\x02\x08\x80", b"\x00", b"\x0f"]
     {
         assert!(read(&all(), &[payload]).0.is_none(), "{payload:?}");
+    }
+}
+
+/// By hand, after the documentation of the encoding: `n` is 7, then unknown bytes.
+#[test]
+fn bytes_in_no_field_are_surplus_and_the_fields_are_read() {
+    for (rest, surplus) in [
+        (&b"\x78\x01"[..], 2),                  // field 15, a varint
+        (b"\x7a\x02hi\x7d\x01\x02\x03\x04", 9), // field 15, as text and as 4 bytes
+        (b"\x7b\x08\x01\x7c", 4),               // field 15, a group
+        (b"\x1a\x04\x08\x03\x10\x05", 2), // in.x, and a field that `In` does not have
+        (b"\x0d\x01\x02\x03\x04", 5),     // field 1 as 4 bytes, which is no int32
+        (b"\0\0\0\0", 4),                 // the number of a field is not 0
+        (b"\xab\xab\xab\xab", 4),         // a key without an end
+        (b"\x7a\xff\x01x", 4),            // field 15, cut
+        (b"\x0f\x01", 2),                 // field 1 of a wire type that is none
+    ] {
+        let payload = [b"\x08\x07", rest].concat();
+        let (batch, found) = read(&all(), &[&payload]);
+        assert_eq!(found, surplus, "{rest:?}");
+        let n = batch.unwrap()["n"].as_primitive::<Int32Type>().value(0);
+        assert_eq!(n, 7, "{rest:?}");
+    }
+}
+
+#[test]
+fn a_field_of_the_type_that_is_cut_is_no_surplus() {
+    for rest in [&b"\x12\x05\x01"[..], b"\x28", b"\x22\x01", b"\x32\xff\xff\xff\x0fa"] {
+        let payload = [b"\x08\x07", rest].concat();
+        assert!(read(&all(), &[&payload]).0.is_none(), "{rest:?}");
     }
 }
 

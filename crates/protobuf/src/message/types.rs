@@ -19,6 +19,18 @@ pub(super) struct Type {
     pub(super) fields: Vec<TypeField>,
 }
 
+impl Type {
+    /// Returns the index of the field with this number.
+    pub(super) fn index(&self, number: u32) -> Option<usize> {
+        self.fields.binary_search_by_key(&number, |field| field.number).ok()
+    }
+
+    /// Returns whether it has a field with this number.
+    pub(super) fn has(&self, number: u32) -> bool {
+        self.index(number).is_some()
+    }
+}
+
 /// A field of a type.
 #[derive(Debug)]
 pub(super) struct TypeField {

@@ -8,7 +8,8 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use logtool_core::{FileSource, Labels, Manifest, RecordSink, TopicSet};
+use logtool_core::{FileSource, Labels, Manifest, Provenance, RecordSink, TopicSet};
+use logtool_ulog::Header;
 use rayon::ThreadPool;
 
 use crate::{
@@ -26,15 +27,17 @@ use crate::{
         convert::{
             job::{Job, Made, TableNames},
             log::{self, Ready},
-            one,
+            one, payloads,
         },
     },
     complaint,
     digest::digest_of,
     findings::Findings,
+    interrupt::Guarded,
     labels, lidars,
     new_log::LogFile,
-    opened, provenance,
+    opened::{self, Opened},
+    provenance,
     translate::Way,
     url,
 };
@@ -185,44 +188,30 @@ impl Work<'_> {
         let of_log = || has_labels.then(|| labels::of_log(manifest)).flatten();
         let labels = self.labels.clone().or_else(of_log);
         let kind = self.kind();
-        let outputs = self.dataset.outputs(&entry.log, kind);
-        let mut args =
-            meant(self.args, &*opened.log, labels.as_ref(), &mut entry.missed)?;
-        let shapes = match &mut args {
-            Some(args) if kind == Kind::Tables => {
-                shapes(&opened, args, labels.as_ref())?
-            }
-            // In no table.
-            Some(args) => {
-                let file = format!("{}.mat", entry.log);
-                args.out = (kind == Kind::OneFile).then(|| outputs.dir().join(file));
-                Vec::new()
-            }
-            None => Vec::new(),
-        };
-        let names = pass.in_turn(|| self.dataset.tables(&shapes))?;
-        let key = |shape: &Shape| (shape.topic.clone(), shape.instance);
-        let files: TableNames = shapes
-            .iter()
-            .zip(&names)
-            .map(|(shape, table)| (key(shape), shape.file_stem(table)))
-            .collect();
-        let tables: TableNames = shapes.iter().map(key).zip(names).collect();
-
-        let made = match &args {
-            None => nothing(Vec::new()),
-            Some(args) => {
-                let progress = |bytes| meter.add(bytes);
-                let (opened, outputs) = (&opened, &*outputs);
-                let tables = Some(&files).filter(|_| kind == Kind::Tables);
-                let progress = &progress;
-                let provenance =
-                    &provenance::of_known(&opened.input, &entry.digest, self.global);
-                let job =
-                    Job { opened, outputs, args, labels, provenance, tables, progress };
-                nothing_is_fine(self.decoding(|| one::write(job, header.as_ref())))?
+        let args = meant(self.args, &*opened.log, labels.as_ref(), &mut entry.missed)?;
+        let progress = |bytes| meter.add(bytes);
+        let provenance =
+            provenance::of_known(&opened.input, &entry.digest, self.global);
+        let (provenance, log) = (&provenance, entry.log.clone());
+        let (header, log, progress) = (header.as_ref(), &log, &progress);
+        let work = self;
+        let making = Making { work, args, labels, header, provenance, log, progress };
+        let mut written = making.run(&opened, pass)?;
+        let made_of = |args| payloads::topics(args, manifest, &written.made);
+        let topics = making.args.as_ref().map(made_of).unwrap_or_default();
+        let opened = match topics.is_empty() {
+            true => opened,
+            false => {
+                drop(written.outputs);
+                let opened = payloads::with_payloads(opened, topics);
+                // The bytes of the log are counted once.
+                let making = Making { progress: &|_| {}, ..making };
+                written = making.run(&opened, pass)?;
+                opened
             }
         };
+        let manifest = opened.log.manifest();
+        let Written { outputs, shapes, tables, made } = written;
         findings.add(manifest, &made.topics, &made.damage);
         findings.check(self.global.strict)?;
         entry.lament(&mut findings, self.is_looked_through(manifest));
@@ -286,6 +275,73 @@ impl Work<'_> {
         entry.lament(&mut findings, self.is_looked_through(manifest));
         self.dataset.commit(&outputs, entry)?;
         Ok(count)
+    }
+}
+
+/// The tables of one log on their way into the data set.
+struct Making<'m> {
+    work: &'m Work<'m>,
+    /// The arguments that apply to the log; `None` if no topic or field is selected.
+    args: Option<ConvertArgs>,
+    labels: Option<Arc<Labels>>,
+    header: Option<&'m Header>,
+    provenance: &'m Provenance,
+    /// The name of the log in the data set.
+    log: &'m str,
+    /// Receives the number of bytes that were processed since the last call.
+    progress: &'m (dyn Fn(u64) + Sync),
+}
+
+/// The files of a log that are complete but not yet named.
+struct Written {
+    outputs: Guarded,
+    shapes: Vec<Shape>,
+    /// The table of each topic.
+    tables: TableNames,
+    made: Made,
+}
+
+impl Making<'_> {
+    fn run(&self, opened: &Opened, pass: &mut Pass<'_>) -> Result<Written> {
+        let (work, kind) = (self.work, self.work.kind());
+        let outputs = work.dataset.outputs(self.log, kind);
+        let mut args = self.args.clone();
+        let shapes = match &mut args {
+            Some(args) if kind == Kind::Tables => {
+                shapes(opened, args, self.labels.as_ref())?
+            }
+            // In no table.
+            Some(args) => {
+                let file = format!("{}.mat", self.log);
+                args.out = (kind == Kind::OneFile).then(|| outputs.dir().join(file));
+                Vec::new()
+            }
+            None => Vec::new(),
+        };
+        let names = pass.in_turn(|| work.dataset.tables(&shapes))?;
+        let key = |shape: &Shape| (shape.topic.clone(), shape.instance);
+        let files: TableNames = shapes
+            .iter()
+            .zip(&names)
+            .map(|(shape, table)| (key(shape), shape.file_stem(table)))
+            .collect();
+        let tables: TableNames = shapes.iter().map(key).zip(names).collect();
+        let made = match &args {
+            None => nothing(Vec::new()),
+            Some(args) => {
+                let job = Job {
+                    opened,
+                    outputs: &outputs,
+                    args,
+                    labels: self.labels.clone(),
+                    provenance: self.provenance,
+                    tables: Some(&files).filter(|_| kind == Kind::Tables),
+                    progress: self.progress,
+                };
+                nothing_is_fine(work.decoding(|| one::write(job, self.header)))?
+            }
+        };
+        Ok(Written { outputs, shapes, tables, made })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc, time::Instant};
 
 use anyhow::{Context as _, Result};
-use logtool_core::Labels;
+use logtool_core::{Labels, Provenance};
 use logtool_sinks::Existing;
 use logtool_ulog::Header;
 
@@ -13,11 +13,12 @@ use crate::{
     commands::convert::{
         images,
         job::{Job, Made},
-        left_over, merged, points, px4, sidecar, tables, tracks,
+        left_over, merged, payloads, points, px4, sidecar, tables, tracks,
     },
     findings::Findings,
     human::{Bytes, Span, counted},
-    interrupt, labels, lidars,
+    interrupt::{self, Guarded},
+    labels, lidars,
     new_log::explained,
     opened::{self, Opened},
     outcome::Outcome,
@@ -36,34 +37,37 @@ pub(super) fn run(
 ) -> Result<Outcome> {
     let start = Instant::now();
     let (opened, header, digest) = open_with_digest(input, args, global)?;
-    let name = &opened.input.name;
+    let name = &opened.input.name.clone();
     let mut findings = Findings::of(&opened.input, opened.log.manifest());
     findings.check(global.strict)?;
 
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
     let file = args.one_file();
     let is_stdout = args.is_stdout();
-    let outputs = match (is_stdout, file) {
-        (true, _) => interrupt::stdout(),
-        (_, Some(file)) => interrupt::one_file(file, existing).map_err(explained)?,
-        (_, None) => interrupt::outputs(place, existing)?,
+    let new_outputs = || match (is_stdout, file) {
+        (true, _) => Ok(interrupt::stdout()),
+        (_, Some(file)) => interrupt::one_file(file, existing).map_err(explained),
+        (_, None) => interrupt::outputs(place, existing),
     };
+    let outputs = new_outputs()?;
     let bar = progress::bar(name, opened.log.manifest().bytes, global);
     let progress = |bytes| bar.inc(bytes);
     let progress = &progress;
     let provenance = provenance::of_known(&opened.input, &digest, global);
-    let job = Job {
-        opened: &opened,
-        outputs: &outputs,
+    let conversion = Conversion {
         args,
         labels,
         provenance: &provenance,
-        tables: None,
+        header: header.as_ref(),
         progress,
     };
-    let made = write(job, header.as_ref());
+    let made = conversion.run(opened, outputs, || {
+        bar.reset();
+        new_outputs()
+    });
     bar.finish_and_clear();
-    let made = made.map_err(explained).with_context(|| name.clone())?;
+    let (opened, outputs, made) =
+        made.map_err(explained).with_context(|| name.clone())?;
     findings.add(opened.log.manifest(), &made.topics, &made.damage);
     findings.check(global.strict)?;
     let has_sidecar = !is_stdout
@@ -111,6 +115,58 @@ pub(super) fn run(
         raw::warn(name, opened.log.manifest(), &made.topics);
     }
     Ok(findings.tell(global.quiet))
+}
+
+/// One log on its way into outputs.
+struct Conversion<'c> {
+    args: &'c ConvertArgs,
+    labels: Option<Arc<Labels>>,
+    provenance: &'c Provenance,
+    header: Option<&'c Header>,
+    /// Receives the number of bytes that were processed since the last call.
+    progress: &'c (dyn Fn(u64) + Sync),
+}
+
+impl Conversion<'_> {
+    /// Writes `opened` into `outputs`. If tables turn out to need payloads, all are written
+    /// again, into `new_outputs`.
+    fn run(
+        &self,
+        opened: Opened,
+        outputs: Guarded,
+        new_outputs: impl FnOnce() -> Result<Guarded>,
+    ) -> Result<(Opened, Guarded, Made)> {
+        if self.args.is_stdout() {
+            // Standard output cannot be rewritten, so the topics must be known before.
+            let job = Job { progress: &|_| {}, ..self.job(&opened, &outputs) };
+            let topics = payloads::topics_by_decoding(&job)?;
+            let opened = payloads::with_payloads(opened, topics);
+            let made = write(self.job(&opened, &outputs), self.header)?;
+            return Ok((opened, outputs, made));
+        }
+        let made = write(self.job(&opened, &outputs), self.header)?;
+        let topics = payloads::topics(self.args, opened.log.manifest(), &made);
+        if topics.is_empty() {
+            return Ok((opened, outputs, made));
+        }
+        drop(outputs);
+        let (opened, outputs) =
+            (payloads::with_payloads(opened, topics), new_outputs()?);
+        let made = write(self.job(&opened, &outputs), self.header)?;
+        Ok((opened, outputs, made))
+    }
+
+    fn job<'j>(&'j self, opened: &'j Opened, outputs: &'j Guarded) -> Job<'j> {
+        Job {
+            opened,
+            outputs,
+            args: self.args,
+            labels: self.labels.clone(),
+            provenance: self.provenance,
+            tables: None,
+            progress: self.progress,
+        }
+    }
 }
 
 /// Opens the log `input`, of which PX4's layout wants more than others.

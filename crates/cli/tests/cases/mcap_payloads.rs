@@ -1,0 +1,245 @@
+//! Messages of MCAP files and bags that their definitions do not describe: they are too long, or
+//! cannot be decoded.
+
+use std::{collections::BTreeMap, fs::File, io::Cursor};
+
+use logtool_core::Timestamp;
+use logtool_mcap::{Writer, WriterOptions};
+use parquet::{
+    file::reader::{FileReader as _, SerializedFileReader},
+    record::Field,
+};
+use serde_json::{Value, json};
+
+use crate::program::Folder;
+
+/// How the messages of a topic are encoded.
+struct Encoding {
+    schema: &'static str,
+    message: &'static str,
+    definition: &'static [u8],
+}
+
+const CDR: Encoding =
+    Encoding { schema: "ros2msg", message: "cdr", definition: b"int32 x\nstring s" };
+const ROS1: Encoding =
+    Encoding { schema: "ros1msg", message: "ros1", definition: b"int32 x\nstring s" };
+/// The `FileDescriptorSet` of `syntax = "proto3"; package p; message T { int32 x = 1; string s =
+/// 2; }`, by hand after `descriptor.proto`.
+const PROTOBUF: Encoding = Encoding {
+    schema: "protobuf",
+    message: "protobuf",
+    definition: b"\x0a\x2f\x0a\x07t.proto\x12\x01p\x22\x19\x0a\x01T\
+        \x12\x09\x0a\x01x\x18\x01\x20\x01\x28\x05\
+        \x12\x09\x0a\x01s\x18\x02\x20\x01\x28\x09\
+        \x62\x06proto3",
+};
+
+/// Writes a file with `payloads` on `/x`, at 1 s, 2 s, and so on.
+fn write_file(folder: &Folder, name: &str, encoding: &Encoding, payloads: &[&[u8]]) {
+    let mut file =
+        Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
+    let type_name = match encoding.schema {
+        "protobuf" => "p.T",
+        _ => "p/msg/T",
+    };
+    let schema = file.schema(type_name, encoding.schema, encoding.definition).unwrap();
+    let channel = file.channel("/x", schema, encoding.message, BTreeMap::new());
+    let channel = channel.unwrap();
+    for (seconds, payload) in (1..).zip(payloads) {
+        let time = Timestamp::from_nanos(seconds * 1_000_000_000);
+        file.write(channel, 0, time, time, payload).unwrap();
+    }
+    folder.write(name, &file.finish().unwrap().into_inner());
+}
+
+/// The message with `x` = 7 and `s` = "hi", by hand, and `rest` behind it.
+fn message(encoding: &Encoding, rest: &[u8]) -> Vec<u8> {
+    let fields: &[u8] = match encoding.message {
+        "cdr" => b"\0\x01\0\0\x07\0\0\0\x03\0\0\0hi\0",
+        "ros1" => b"\x07\0\0\0\x02\0\0\0hi",
+        _ => b"\x08\x07\x12\x02hi",
+    };
+    [fields, rest].concat()
+}
+
+#[test]
+fn one_rule_for_surplus_bytes_holds_in_all_encodings() {
+    let folder = Folder::new();
+    for encoding in [&CDR, &ROS1, &PROTOBUF] {
+        let name = encoding.message;
+        for len in [4, 8, 100] {
+            let payload = message(encoding, &vec![0xab; len]);
+            write_file(&folder, "x.mcap", encoding, &[&payload]);
+            let surplus = format!("{len} bytes of 1 record are in no field");
+            let run = folder.run(&["cat", "--json", "x.mcap"]).ended(3, &[&surplus]);
+            let data = &run.json_lines()[0]["data"];
+            assert_eq!(*data, json!({"x": 7, "s": "hi"}), "{name} {len}");
+            folder
+                .run(&["convert", "-f", "x.mcap", "-o", "x.csv"])
+                .ended(3, &[&surplus]);
+            assert_eq!(folder.read("x.csv"), "time,x,s\n1000000000,7,hi\n", "{name}");
+            let check = folder.run(&["check", "x.mcap"]).ended(3, &[]);
+            assert!(check.stdout.contains("damage.surplus"), "{name} {check:?}");
+            folder.run(&["--strict", "cat", "x.mcap"]).ended(1, &[]);
+        }
+    }
+}
+
+#[test]
+fn protobuf_fields_that_the_descriptor_does_not_know_are_surplus() {
+    let folder = Folder::new();
+    // Field 3 as a varint, field 9 as a text, field 3 as a group with a varint in it.
+    for rest in [&b"\x18\x01"[..], b"\x4a\x03new", b"\x1b\x08\x01\x1c"] {
+        let payload = [rest, &message(&PROTOBUF, b"")].concat();
+        write_file(&folder, "x.mcap", &PROTOBUF, &[&payload]);
+        let surplus = format!("{} bytes of 1 record are in no field", rest.len());
+        let run = folder.run(&["cat", "--json", "x.mcap"]).ended(3, &[&surplus]);
+        assert_eq!(run.json_lines()[0]["data"], json!({"x": 7, "s": "hi"}));
+    }
+    write_file(&folder, "sound.mcap", &PROTOBUF, &[&message(&PROTOBUF, b""), b""]);
+    folder.run(&["check", "sound.mcap"]).ended(0, &[]);
+    let lines = folder.run(&["cat", "--json", "sound.mcap"]).ended(0, &[]).json_lines();
+    assert_eq!(lines[1]["data"], json!({"x": 0, "s": ""}));
+}
+
+/// A sound message, one that is cut, and another sound one.
+fn payloads(encoding: &Encoding) -> [Vec<u8>; 3] {
+    let sound = message(encoding, b"");
+    let cut = sound[..sound.len() - 1].to_vec();
+    [sound.clone(), cut, sound]
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn a_record_that_cannot_be_decoded_is_a_row_with_its_payload_in_every_table() {
+    for encoding in [&CDR, &ROS1, &PROTOBUF] {
+        let folder = Folder::new();
+        let payloads = payloads(encoding);
+        write_file(
+            &folder,
+            "x.mcap",
+            encoding,
+            &payloads.each_ref().map(Vec::as_slice),
+        );
+        let payload = hex(&payloads[1]);
+        let csv = format!(
+            "time,x,s,payload\n1000000000,7,hi,\n2000000000,,,{payload}\n3000000000,7,hi,\n"
+        );
+        for threads in ["1", "2"] {
+            let run = |args: &[&str]| {
+                let run = folder.run(&[&["--threads", threads], args].concat());
+                run.ended(3, &["1 record lost"])
+            };
+            let convert = |to: &str| {
+                run(&["convert", "--force", "x.mcap", "-o", "tables", "--to", to]);
+            };
+            convert("csv");
+            assert_eq!(folder.read("tables/x_x_0.csv"), csv);
+            convert("jsonl");
+            let lines: Vec<Value> = folder
+                .read("tables/x_0.jsonl")
+                .lines()
+                .map(|line| serde_json::from_str(line).unwrap())
+                .collect();
+            assert_eq!(lines.len(), 3);
+            assert_eq!(lines[0]["payload"], Value::Null);
+            let lost = json!({"time": 2_000_000_000, "x": null, "s": null, "payload": payload});
+            assert_eq!(lines[1], lost);
+            convert("parquet");
+            is_in_parquet(&folder, "tables/x_0.parquet", &payloads[1]);
+            for (to, name) in
+                [("arrow", "x_0.arrow"), ("npz", "x_0.npz"), ("mat", "x.mat")]
+            {
+                convert(to);
+                let bytes =
+                    std::fs::read(folder.path().join("tables").join(name)).unwrap();
+                let has =
+                    |wanted: &[u8]| bytes.windows(wanted.len()).any(|w| w == wanted);
+                assert!(has(b"payload") && has(&payloads[1]), "{to}");
+            }
+            run(&["convert", "--force", "-t", "/x", "x.mcap", "-o", "one.csv"]);
+            assert_eq!(folder.read("one.csv"), csv);
+            let stdout = run(&["convert", "x.mcap", "-o", "-", "--to", "csv"]).stdout;
+            assert_eq!(stdout, csv);
+            let one_field =
+                run(&["convert", "--field", "x", "x.mcap", "-o", "-", "--to", "csv"]);
+            assert!(one_field.stdout.contains(&format!("2000000000,,{payload}\n")));
+            let merge = ["--merge", "asof", "--rate", "1", "--to", "csv"];
+            run(&[&["convert", "--force", "x.mcap", "-o", "merged"], &merge[..]]
+                .concat());
+            let merged = folder.read("merged/merged.csv");
+            assert!(merged.contains(&format!("2000000000,,,{payload}\n")), "{merged}");
+            run(&["batch", "--force", "x.mcap", "-o", "set", "--to", "parquet"]);
+            is_in_parquet(&folder, "set/x/log=x/part-0.parquet", &payloads[1]);
+        }
+        folder
+            .run(&["--strict", "convert", "x.mcap", "-o", "strict", "--to", "csv"])
+            .ended(1, &[]);
+        assert!(folder.list("strict").is_empty());
+    }
+}
+
+/// Checks that the second of three rows has only its time and `payload`.
+#[track_caller]
+fn is_in_parquet(folder: &Folder, name: &str, payload: &[u8]) {
+    let file = File::open(folder.path().join(name)).unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+    let column = |row: usize, name: &str| {
+        let mut columns = rows[row].get_column_iter();
+        columns.find(|(column, _)| *column == name).unwrap().1.clone()
+    };
+    assert_eq!(rows.len(), 3);
+    assert_eq!(column(0, "payload"), Field::Null);
+    assert_eq!(column(1, "x"), Field::Null);
+    assert_eq!(column(1, "payload"), Field::Bytes(payload.to_vec().into()));
+    assert_eq!(column(2, "x"), Field::Int(7));
+}
+
+#[test]
+fn a_bag_has_rows_of_records_that_cannot_be_decoded_too() {
+    let folder = Folder::new();
+    let payloads = payloads(&ROS1);
+    write_file(&folder, "x.mcap", &ROS1, &payloads.each_ref().map(Vec::as_slice));
+    folder.run(&["convert", "x.mcap", "-o", "x.bag"]);
+    let run = folder.run(&["convert", "x.bag", "-o", "-", "--to", "csv"]);
+    let payload = hex(&payloads[1]);
+    let run = run.ended(3, &["1 record lost"]);
+    assert!(run.stdout.contains(&format!("2000000000,,,{payload}\n")), "{run:?}");
+}
+
+#[test]
+fn lists_and_structs_of_records_that_cannot_be_decoded_are_null() {
+    let folder = Folder::new();
+    let definition =
+        b"float32[2] a\nstring[] l\nIn[2] s\nIn one\n===\nMSG: p/In\nuint8 b";
+    let encoding = Encoding { definition, ..ROS1 };
+    let sound = b"\0\0\x80\x3f\0\0\0\x40\x01\0\0\0\x01\0\0\0x\x05\x06\x07";
+    write_file(&folder, "x.mcap", &encoding, &[&sound[..9], sound]);
+    let run = folder.run(&["convert", "x.mcap", "-o", "-", "--to", "jsonl"]);
+    let lines = run.ended(3, &[]).json_lines();
+    let lost = json!({"time": 1_000_000_000, "a": null, "l": null, "s": null, "one": null,
+        "payload": hex(&sound[..9])});
+    let read = json!({"time": 2_000_000_000, "a": [1.0, 2.0], "l": ["x"],
+        "s": [{"b": 5}, {"b": 6}], "one": {"b": 7}, "payload": null});
+    assert_eq!(lines, [lost, read]);
+    for to in ["parquet", "arrow", "npz", "mat"] {
+        folder.run(&["convert", "x.mcap", "-o", to, "--to", to]).ended(3, &[]);
+    }
+}
+
+#[test]
+fn a_field_called_payload_keeps_its_name_and_its_values() {
+    let folder = Folder::new();
+    let encoding = Encoding { definition: b"int32 payload", ..CDR };
+    let [sound, cut] = [&b"\0\x01\0\0\x07\0\0\0"[..], b"\0\x01\0\0\x07\0\0"];
+    write_file(&folder, "x.mcap", &encoding, &[sound, cut]);
+    let run =
+        folder.run(&["convert", "x.mcap", "-o", "-", "--to", "csv"]).ended(3, &[]);
+    let table = "time,payload,payload_\n1000000000,7,\n2000000000,,00010000070000\n";
+    assert_eq!(run.stdout, table);
+}
