@@ -26,8 +26,12 @@ mod mcap_payloads;
 mod rosbag;
 #[path = "cases/ulog.rs"]
 mod ulog;
+#[path = "cases/ulog_bytes.rs"]
+mod ulog_bytes;
 #[path = "cases/ulog_facts.rs"]
 mod ulog_facts;
+#[path = "cases/ulog_starts.rs"]
+mod ulog_starts;
 #[path = "cases/ulog_text.rs"]
 mod ulog_text;
 #[path = "cases/ulog_time.rs"]

@@ -31,15 +31,15 @@ pub(crate) struct StreamClock {
     /// Whether there was one at all.
     is_set: bool,
     /// Where a jump would go to, and how many timestamps are there, for each source: a
-    /// counter may be wrong after a pause, and says nothing against wider timestamps.
+    /// counter may be wrong after a pause, and does not contradict wider timestamps.
     jump: [u64; SOURCES],
     jumpers: [u32; SOURCES],
     /// How many jumps were believed.
     pub(crate) epoch: u32,
     /// The start of logging in the header; 0 if it is not set.
     start: u64,
-    /// For each source, the last time that was believed of it or of a wider one (0 if there was
-    /// none), and how long the dropouts since then lasted.
+    /// For each source, the last believed time of that source or of a wider one (0 at the start), and
+    /// the duration of the dropouts since then.
     seen: [u64; SOURCES],
     dropped: [u64; SOURCES],
 }
@@ -69,7 +69,7 @@ impl StreamClock {
         self.observe_from(time, WIDE)
     }
 
-    /// Takes notice of the timestamp of a record that was unwrapped from so many bits.
+    /// Takes notice of a timestamp that was unwrapped from a counter of `bits` bits.
     pub(crate) fn observe_counter(&mut self, time: u64, bits: u32) -> Trust {
         self.observe_from(time, source(bits))
     }
@@ -119,7 +119,7 @@ impl StreamClock {
         Trust::Believed
     }
 
-    /// Goes on at `time`, which is known to be right.
+    /// Sets the clock to `time`, which is known to be right.
     pub(crate) fn jump_to(&mut self, time: u64) {
         self.jump(time, WIDE);
     }
@@ -142,12 +142,12 @@ impl StreamClock {
         }
     }
 
-    /// Whether the last timestamp of 64 bits was the first one of what may be a jump.
+    /// Returns true if the last timestamp of 64 bits may be the first one after a jump.
     pub(crate) fn may_jump(&self) -> bool {
         self.jumpers[WIDE] == 1
     }
 
-    /// Whether a record told a counter of so many bits about what time it is; the start of
+    /// Returns true if a record has set the clock for counters of `bits` bits. The start of
     /// logging alone may be long before the first record.
     pub(crate) fn has_seen(&self, bits: u32) -> bool {
         self.seen[source(bits)] != 0
@@ -194,8 +194,8 @@ impl StreamClock {
         self.is_set.then_some(self.now)
     }
 
-    /// About what time it is now for a counter of so many bits: that of the last believed
-    /// record with as many or more, and the dropouts since then.
+    /// Returns the approximate time for a counter of `bits` bits: the time of the last believed
+    /// record with at least as many bits, plus the dropouts since then.
     pub(crate) fn estimate(&self, bits: u32) -> Option<u64> {
         let source = source(bits);
         let seen = if self.has_seen(bits) { self.seen[source] } else { self.start };
@@ -208,7 +208,7 @@ impl StreamClock {
     }
 }
 
-/// The source that timestamps of so many bits are.
+/// Returns the source of timestamps of `bits` bits.
 fn source(bits: u32) -> usize {
     match bits {
         ..=8 => 0,
@@ -250,7 +250,7 @@ mod tests {
         clock.drop_out(500);
         assert_eq!(clock.now(), Some(1_000_000));
         assert_eq!(clock.estimate(8), Some(1_500_000));
-        // A counter of 8 bits tells one of 16 nothing.
+        // A counter of 8 bits does not set the clock of a counter of 16 bits.
         clock.observe_counter(1_510_000, 8);
         assert_eq!(
             [8, 16].map(|bits| clock.estimate(bits)),

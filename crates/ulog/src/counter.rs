@@ -1,4 +1,4 @@
-//! Counters: timestamps of fewer than 64 bits, of which each topic has its own.
+//! Counters: timestamps of fewer than 64 bits. Each topic has its own counter.
 
 use serde::{Deserialize, Serialize};
 

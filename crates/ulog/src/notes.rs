@@ -25,7 +25,7 @@ pub(crate) struct Notes {
     pub(crate) data_start: u64,
     /// For each of the manifest's parts, the state at its start.
     pub(crate) starts: Vec<StreamsState>,
-    /// The records with counters that those before them tell wrong, in the order of the file.
+    /// The right values of counters after pauses, in the order of the file.
     #[serde(default)]
     pub(crate) corrections: Vec<Correction>,
     pub(crate) built_in: BuiltIn,

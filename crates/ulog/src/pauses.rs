@@ -1,12 +1,12 @@
 //! Pauses in which a counter wrapped around unseen.
 //!
 //! A record with a counter of 16 bits shows its time up to whole multiples of 66 ms. If it
-//! comes after a pause and before the next timestamp of 64 bits, nothing before it tells
-//! how long the pause was. So the survey looks at both sides: when a wider timestamp comes,
+//! comes after a pause and before the next timestamp of 64 bits, the records before it do
+//! not show how long the pause was. So the survey looks at both sides: when a wider timestamp comes,
 //! the counters since the one before have to end there. If they do not, the pause lies
 //! where the steps of the counter are least like those before: before one of its records,
-//! or behind the last. What is found is noted, and readers correct that one record; those
-//! behind it follow.
+//! or behind the last. The survey notes the right value of the first record after the
+//! pause. Readers correct this record, and the records behind it continue from there.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +19,10 @@ const MAX_CORRECTIONS: usize = 1 << 16;
 /// The widths of counters, in bits.
 const WIDTHS: [u32; 3] = [8, 16, 32];
 
-/// The value of a record with a counter that those before it do not tell.
+/// The right value of a counter after a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Correction {
-    /// Which of all records with counters it is.
+    /// The position of the record among all records with counters.
     pub(crate) ordinal: u64,
     /// How many bits the counter has.
     pub(crate) bits: u32,
@@ -41,7 +41,7 @@ pub(crate) struct Counted {
     /// The value, unwrapped, and the one that its topic had before, if it had one.
     pub(crate) value: u64,
     pub(crate) before: Option<u64>,
-    /// Whether a record told about what time it is.
+    /// Whether a wider record has set the clock.
     pub(crate) has_clock: bool,
 }
 
@@ -79,7 +79,7 @@ struct Series {
     /// is behind it.
     anchor: Option<u64>,
     lead: Option<u64>,
-    /// What is usual: the step from record to record, from a wider timestamp to the first
+    /// The usual distances: from record to record, from a wider timestamp to the first
     /// record behind it, and from the last record to the next wider timestamp.
     usual_step: Option<u64>,
     usual_lead: Option<u64>,
@@ -128,7 +128,7 @@ impl Pauses {
         let offs = [off(step, series.usual_step), off(lead, series.usual_lead)];
         let deviation = match offs.into_iter().flatten().min() {
             Some(deviation) => deviation,
-            // The first record, and no other tells about what time it is.
+            // The first record, and no record has set the clock.
             None if before.is_none() && !has_clock => u64::MAX,
             None => 0,
         };
@@ -175,7 +175,7 @@ impl Pauses {
         moved
     }
 
-    /// Adds what was found to the `known` corrections, in the order of the file; returns
+    /// Adds the corrections that were found to the `known` ones, in the order of the file; returns
     /// true if there was anything. Only those of the widest counters are taken: the times
     /// of narrower ones depend on them.
     pub(crate) fn add_to(&self, known: &mut Vec<Correction>) -> bool {
@@ -202,8 +202,8 @@ impl Pauses {
 }
 
 impl Series {
-    /// Whether a pause lies at the later of two places, where the steps deviate so much
-    /// from the usual ones.
+    /// Returns true if a pause lies at the later of two places. The steps there deviate
+    /// by `earlier` and `later` from the usual ones.
     fn is_later_of(&self, earlier: u64, later: u64) -> bool {
         match earlier.max(later) <= self.jitter + self.jitter / 2 {
             // Both are as usual: the pause is more likely where more time passes.

@@ -28,8 +28,7 @@ pub(crate) struct Streams {
     reused: u32,
     /// Whether there is a counter among their times.
     have_counters: bool,
-    /// How many records with counters there were so far, and which of them have other
-    /// values than those before them tell, by their ordinals.
+    /// The number of records with counters so far, and the right values after pauses.
     counted: u64,
     corrections: Arc<[Correction]>,
     /// While a log is surveyed: finds what to correct.
@@ -66,7 +65,7 @@ enum TimeAt {
     Counter { offset: u32, bits: u32, unit: u64 },
 }
 
-/// The value of a counter of so many bits, of so many microseconds a count.
+/// The value of a counter, its width in bits, and the microseconds of one count.
 #[derive(Clone, Copy, Debug)]
 struct Counter {
     raw: u64,

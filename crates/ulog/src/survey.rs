@@ -50,7 +50,7 @@ const MAX_GAPS: usize = 1 << 18;
 const SEARCH: usize = 8 << 20;
 const CHAIN: usize = 18 * wire::MAX_MESSAGE_LEN;
 
-/// How often a log is surveyed again for what was found of its times.
+/// How often a log is surveyed again after a pass has corrected its times.
 const TIME_PASSES: usize = 6;
 
 /// About how many bytes are walked over at a time by those who go ahead.
@@ -103,7 +103,7 @@ struct Known {
     types: Vec<(String, String)>,
     /// Whether the records contradict the start of logging in the header.
     is_header_wrong: bool,
-    /// Records with counters that those before them tell wrong.
+    /// The right values of counters after pauses.
     corrections: Vec<Correction>,
 }
 

@@ -1,5 +1,5 @@
-//! Timestamps of 8, 16 and 32 bits across pauses: each record of these logs also has its
-//! time in 64 bits, so what has to come out is in the bytes.
+//! Timestamps of 8, 16 and 32 bits across pauses. Each record of these logs also has its
+//! time in 64 bits, so the bytes contain the expected times.
 
 // clippy sees helpers outside #[test] as no test.
 #![allow(clippy::unwrap_used)]
@@ -79,7 +79,7 @@ fn dropouts(pause: u64, mark: Mark) -> Vec<u8> {
     marks
 }
 
-/// Returns how far the times of the records in `part` are from what they have to be.
+/// Returns the errors of the times of the records in `part`, in microseconds.
 fn errors(log: &UlogLog, part: &Part) -> Vec<(String, i64)> {
     let mut cursor = log.read(part, &Selection::default()).unwrap();
     let (mut block, mut errors) = (Block::default(), Vec::new());
@@ -169,7 +169,7 @@ fn counters_are_right_at_the_beginning() {
     }
 }
 
-/// Only dropouts tell how long a pause at the end was, if nothing else comes.
+/// Only dropouts show how long a pause at the end was, if no record with 64 bits follows.
 #[test]
 fn counters_are_right_at_the_end() {
     for narrow in [1, 2, 4] {

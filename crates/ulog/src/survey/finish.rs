@@ -131,7 +131,8 @@ impl Survey {
     }
 
     /// Returns true if the records contradict the start of logging in the header: it is
-    /// after the last record, or more than 5 minutes before the first.
+    /// after the last record, or more than 5 minutes before the first, or no record has a
+    /// time that fits it.
     ///
     /// PX4 first writes the last publication of each topic with its old timestamp. So
     /// records from before the start are fine, as long as they are fewer than the
@@ -141,7 +142,7 @@ impl Survey {
         let stats = &self.tally.stats;
         let before: u64 = stats.iter().map(|stats| stats.before_start).sum();
         let Some(time) = self.tally.time.range() else {
-            return stats.iter().any(|stats| stats.records > stats.odd);
+            return stats.iter().any(|stats| stats.records > 0);
         };
         let believed: u64 =
             stats.iter().map(|s| s.records - s.before_start - s.odd).sum();
