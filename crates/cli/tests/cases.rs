@@ -38,6 +38,8 @@ mod ulog_text;
 mod ulog_time;
 #[path = "cases/velodyne.rs"]
 mod velodyne;
+#[path = "cases/velodyne_calibration.rs"]
+mod velodyne_calibration;
 #[path = "cases/velodyne_fov.rs"]
 mod velodyne_fov;
 #[path = "cases/velodyne_packets.rs"]

@@ -19,6 +19,7 @@ mod arrangement;
 mod field_of_view;
 mod heading;
 mod losses;
+mod moves;
 mod part;
 mod scan;
 mod table;

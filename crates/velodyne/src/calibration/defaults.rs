@@ -7,6 +7,7 @@ mod angles;
 mod hdl64e_s1;
 mod hdl64e_s2;
 mod hdl64e_s3;
+mod hdl64e_s3_ros;
 
 use crate::{
     calibration::{
@@ -37,15 +38,7 @@ impl Calibration {
                 (built(&VLS128, &VLS128_ROTATION, 58.63), "VLS-128")
             }
         };
-        let remarks = if model.is_hdl64e() {
-            vec![format!(
-                "NO CALIBRATION OF THIS LIDAR IS KNOWN: that of another one ({name}) is \
-                 used, and points are off by decimetres; give the file db.xml that came \
-                 with the lidar"
-            )]
-        } else {
-            vec![]
-        };
+        let remarks = if model.is_hdl64e() { vec![of_another(name)] } else { vec![] };
         Self {
             lasers,
             distance_step_m: Some(model.distance_step_m()),
@@ -54,6 +47,29 @@ impl Calibration {
             remarks,
         }
     }
+
+    /// Returns the calibration that VeloView has for every HDL-64E.
+    pub(crate) fn hdl64e_of_veloview() -> Self {
+        Self::of_model(Model::Hdl64eS3)
+    }
+
+    /// Returns the calibration that ROS has for an HDL-64E S3.
+    pub(crate) fn hdl64e_s3_of_ros() -> Self {
+        Self {
+            lasers: measured(&hdl64e_s3_ros::LASERS),
+            origin: Origin::Default(hdl64e_s3_ros::NAME.to_owned()),
+            remarks: vec![of_another(hdl64e_s3_ros::NAME)],
+            ..Self::of_model(Model::Hdl64eS3)
+        }
+    }
+}
+
+/// Says that the calibration of another lidar is used.
+fn of_another(name: &str) -> String {
+    format!(
+        "NO CALIBRATION OF THIS LIDAR IS KNOWN: that of another one ({name}) is used, and \
+         points are off by decimetres; give the file db.xml that came with the lidar"
+    )
 }
 
 /// Lasers that look `up`, and `left`, from one point `focus_mm` before the mirror: so

@@ -10,13 +10,18 @@ use crate::{
 /// `formula` is named.
 ///
 /// VeloView and ROS have all lasers of the smaller models start at the same height, but for
-/// those of a VLP-16 in ROS.
+/// those of a VLP-16 in ROS. VeloView has one table for all HDL-64E.
 pub(super) fn calibration(model: Model, formula: Formula) -> Calibration {
     let mut calibration = Calibration::of_model(model);
-    let is_vlp16 = matches!(model, Model::Vlp16 | Model::Vlp16HiRes);
     let is_level = match formula {
-        Formula::VeloView => !model.is_hdl64e(),
-        Formula::Ros => !model.is_hdl64e() && !is_vlp16,
+        Formula::VeloView if model.is_hdl64e() => {
+            return Calibration::hdl64e_of_veloview();
+        }
+        Formula::Ros if model == Model::Hdl64eS3 => {
+            return Calibration::hdl64e_s3_of_ros();
+        }
+        Formula::VeloView => true,
+        Formula::Ros => !model.is_hdl64e() && model != Model::Vlp16,
         Formula::Manual | Formula::ManualTwoPoint | Formula::VelodyneDecoder => false,
     };
     if is_level {

@@ -6,6 +6,7 @@ use crate::{
     points::{
         circle::{Circle, TURN},
         lasers::{Lane, Roomy},
+        moves::Moves,
         options::Formula,
         timing::{Timing, s1_steps, seconds, turned},
     },
@@ -20,8 +21,8 @@ pub(super) enum Turning {
     Exact,
     /// The same, to the next hundredth of a degree.
     Rounded,
-    /// The same, by whole hundredths of a degree: as VeloView has it.
-    Whole,
+    /// The head turns on by a part of a [move](Moves), as ROS and VeloView have it.
+    Moved,
 }
 
 /// The azimuths of the firings of a block, as sine and cosine.
@@ -38,8 +39,6 @@ pub(super) struct Rate {
     pub(super) exact: f64,
     /// The same in a second, with the rounding of velodyne_decoder.
     rounded: f32,
-    /// From one firing to the next, as VeloView has it.
-    moved: u16,
 }
 
 impl Turning {
@@ -51,14 +50,9 @@ impl Turning {
             }
             Formula::Manual | Formula::ManualTwoPoint => Self::Exact,
             Formula::VelodyneDecoder => Self::Rounded,
-            // It knows no firing times of the first series.
-            Formula::VeloView if model == Model::Hdl64eS1 => Self::Still,
-            Formula::VeloView => Self::Whole,
-            Formula::Ros => match model {
-                Model::Vlp16 | Model::Vlp16HiRes => Self::Rounded,
-                _ if model.is_vls128() => Self::Rounded,
-                _ => Self::Still,
-            },
+            Formula::VeloView => Self::Moved,
+            Formula::Ros if model.is_vls128() || model.lasers() == 16 => Self::Moved,
+            Formula::Ros => Self::Still,
         }
     }
 }
@@ -78,29 +72,12 @@ impl Rate {
             f32::from(turned(azimuths[0], azimuths[BLOCKS - 1])) / took
         };
         let rounded = if rounded.is_finite() { rounded } else { 0.0 };
-        Self { exact, rounded, moved: 0 }
-    }
-
-    /// The rate as VeloView has it: the middle one of the moves from block to block, over
-    /// the time from one firing to the next.
-    pub(super) fn middle(timing: &Timing, azimuths: &[u16; BLOCKS]) -> Self {
-        let mut moves = [0; BLOCKS - 1];
-        for (to, pair) in moves.iter_mut().zip(azimuths.windows(2)) {
-            *to = if let [from, next] = *pair { turned(from, next) } else { 0 };
-        }
-        moves.sort_unstable();
-        let moved = moves[BLOCKS / 2];
-        let next = timing.heads.iter().find(|head| **head > timing.heads[0]);
-        let took = next.map_or(0.0, |next| next - timing.heads[0]);
-        if took <= 0.0 || moved > TURN / 2 {
-            return Self::default();
-        }
-        Self { moved, ..Self::of(f64::from(moved) / took) }
+        Self { exact, rounded }
     }
 
     /// The rate of so many hundredths of a degree in a nanosecond.
     pub(super) fn of(rate: f64) -> Self {
-        Self { exact: rate, rounded: (rate * 1e9) as f32, moved: 0 }
+        Self { exact: rate, rounded: (rate * 1e9) as f32 }
     }
 }
 
@@ -109,8 +86,24 @@ impl Heading {
         Self { sin: [0.0; CHANNELS], cos: [1.0; CHANNELS] }
     }
 
+    /// The azimuths of the firings of a block, if the head [moves](Turning::Moved); also in
+    /// degrees.
+    pub(super) fn move_on(
+        &mut self,
+        circle: Circle,
+        moves: &Moves,
+        block: usize,
+        degrees: &mut Roomy<f32>,
+    ) {
+        for at in 0..CHANNELS {
+            let azimuth = moves.azimuth(block, at);
+            degrees[at] = f32::from(azimuth) / 100.0;
+            (self.sin[at], self.cos[at]) = circle.sin_cos(azimuth);
+        }
+    }
+
     /// The azimuths of the firings of a block, if the head is at `azimuth` for it and
-    /// does not keep [still](Turning::Still); also in degrees.
+    /// neither keeps [still](Turning::Still) nor [moves](Turning::Moved); also in degrees.
     #[allow(clippy::too_many_arguments)] // a function of seven numbers
     pub(super) fn turn(
         &mut self,
@@ -124,7 +117,7 @@ impl Heading {
     ) {
         let (nanos, first) = (&timing.nanos[block], timing.heads[block]);
         match how {
-            Turning::Still => {}
+            Turning::Still | Turning::Moved => {}
             Turning::Exact => {
                 let (sin, cos) = circle.sin_cos(azimuth);
                 for at in 0..CHANNELS {
@@ -134,15 +127,6 @@ impl Heading {
                     let (s, c) = (turned / 100.0).to_radians().sin_cos();
                     self.sin[at] = sin * c + cos * s;
                     self.cos[at] = cos * c - sin * s;
-                }
-            }
-            Turning::Whole => {
-                let parts = &timing.parts[block];
-                for at in 0..CHANNELS {
-                    let whole = (f64::from(rate.moved) * parts[at]).round() as u32;
-                    let now = ((u32::from(azimuth) + whole) % u32::from(TURN)) as u16;
-                    degrees[at] = f32::from(now) / 100.0;
-                    (self.sin[at], self.cos[at]) = circle.sin_cos(now);
                 }
             }
             Turning::Rounded => {

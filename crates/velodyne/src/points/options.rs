@@ -34,7 +34,8 @@ pub enum Formula {
     /// The same, with other corrections of distance below 25.04 m.
     ManualTwoPoint,
     /// That of ROS (velodyne_pointcloud): offsets turned with the laser, near
-    /// corrections at all distances.
+    /// corrections at all distances. The head of a VLP-16 or a VLS-128 is turned on by a
+    /// part of the move to the next block; that of the others is where the block says.
     Ros,
     /// That of velodyne_decoder 3: near corrections below 25.04 m, the mean of both for
     /// the height, the head to the next hundredth of a degree at each firing.

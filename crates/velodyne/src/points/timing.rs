@@ -34,10 +34,6 @@ pub(super) struct Timing {
     pub(super) over: i64,
     /// When the head is at the azimuth of each block, likewise.
     pub(super) heads: [f64; BLOCKS],
-    /// Each firing on the way from the head of its block to that of the next firing, from
-    /// 0 to 1. From microseconds and in this order, so that halves are where VeloView has
-    /// them.
-    pub(super) parts: [[f64; CHANNELS]; BLOCKS],
     /// Seconds of each firing after the head is there, as velodyne_decoder has them.
     pub(super) after: [[f32; CHANNELS]; BLOCKS],
     is_s1: bool,
@@ -64,31 +60,12 @@ impl Timing {
             let first = |block: usize| if is_dual { 0 } else { block / 4 * 4 };
             heads = std::array::from_fn(|block| nanos[first(block)][0]);
         }
-        let step = blocks_a_firing(sensor.model, is_dual);
-        let mut parts = [[0.0; CHANNELS]; BLOCKS];
-        for (block, row) in parts.iter_mut().enumerate() {
-            let head = block / step * step;
-            let at = |block, channel| micros(sensor.model, is_dual, block, channel);
-            let (this, next) = (at(head, 0), at(head + step, 0));
-            for (channel, place) in row.iter_mut().enumerate() {
-                let part = (at(block, channel) - this) / (next - this);
-                *place = if part.is_finite() { part } else { 0.0 };
-            }
-        }
         let is_s1 = sensor.model == Model::Hdl64eS1;
         let after = after(&nanos, &heads);
         let earliest =
             |row: &[f64; CHANNELS]| row.iter().copied().fold(f64::MAX, f64::min);
-        let mut timing = Self {
-            first,
-            fires: [0; BLOCKS],
-            over: 0,
-            heads,
-            parts,
-            after,
-            is_s1,
-            nanos,
-        };
+        let mut timing =
+            Self { first, fires: [0; BLOCKS], over: 0, heads, after, is_s1, nanos };
         timing.fire(nanos.each_ref().map(earliest));
         timing
     }
@@ -175,7 +152,7 @@ pub(super) fn turned(from: u16, to: u16) -> u16 {
 }
 
 /// How many blocks have the azimuth of the first of them.
-const fn blocks_a_firing(model: Model, is_dual: bool) -> usize {
+pub(super) const fn blocks_a_firing(model: Model, is_dual: bool) -> usize {
     let returns = if is_dual { 2 } else { 1 };
     if model.is_vls128() {
         4 * returns
@@ -186,7 +163,8 @@ const fn blocks_a_firing(model: Model, is_dual: bool) -> usize {
     }
 }
 
-fn micros(model: Model, is_dual: bool, block: usize, channel: usize) -> f64 {
+/// When a laser fires after the first one of the packet, in microseconds.
+pub(super) fn micros(model: Model, is_dual: bool, block: usize, channel: usize) -> f64 {
     let f = |n: usize| n as f64;
     let pick = |four: [f64; 4]| four[channel % 4];
     let firing = if is_dual { block / 2 } else { block };

@@ -12,6 +12,7 @@ use crate::{
         heading::{Heading, Rate, Turning},
         intensity::Intensities,
         lasers::{Bank, Lane, Roomy, banks},
+        moves::Moves,
         options::{Axes, Formula, PointOptions},
         pace::Pace,
         part::{Part, Words},
@@ -39,6 +40,7 @@ pub(super) struct Unpacker {
     intensities: Vec<Option<Intensities>>,
     nears: Vec<Option<Near>>,
     turning: Turning,
+    moves: Option<Moves>,
     circle: Circle,
     heading: Heading,
     raw: Lane<u16>,
@@ -105,6 +107,7 @@ impl Unpacker {
             nears: banks.iter().map(|bank| Near::of(bank, formula, step)).collect(),
             banks,
             turning: Turning::of(sensor, formula),
+            moves: Moves::of(sensor, formula),
             circle: Circle::new(),
             heading: Heading::new(),
             raw: [0; CHANNELS],
@@ -177,6 +180,9 @@ impl Unpacker {
             false => scans.rate,
         };
         let rate = self.rate(&azimuths, usual, pace.as_ref());
+        if let Some(moves) = &mut self.moves {
+            moves.follow(&azimuths);
+        }
         let returns = packet.returns();
         // All at once, so that the memory is waited for once and not for every block.
         let places = azimuths.map(|azimuth| self.circle.sin_cos(azimuth));
@@ -191,6 +197,9 @@ impl Unpacker {
             let azimuth = azimuths[block];
             if self.turning == Turning::Still {
                 self.hits.degrees.same = Some(f32::from(azimuth) / 100.0);
+            } else if let Some(moves) = &self.moves {
+                let degrees = &mut self.hits.degrees.each;
+                self.heading.move_on(self.circle, moves, block, degrees);
             } else {
                 self.heading.turn(
                     self.turning,
@@ -248,9 +257,6 @@ impl Unpacker {
         usual: f64,
         pace: Option<&Pace>,
     ) -> Rate {
-        if self.turning == Turning::Whole {
-            return Rate::middle(&self.timing, azimuths);
-        }
         if let Some(pace) = pace
             && !self.sensor.model.is_vls128()
         {
