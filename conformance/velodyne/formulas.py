@@ -89,7 +89,7 @@ class Lasers:
             "vertOffsetCorrection_": ("up", 0.01),
             "horizOffsetCorrection_": ("left", 0.01),
         }
-        # By their order: in the file of the VLS-128, `id_` is no number of the packets, and one
+        # By their order: in the file of the VLS-128, `id_` is another number than in packets, and one
         # is there twice.
         for number, laser in enumerate(re.findall(r"<px.*?</px>", text, re.S)):
             values = dict(re.findall(r"<(\w+)>([^<]*)</", laser))

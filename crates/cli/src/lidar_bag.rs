@@ -54,6 +54,9 @@ pub(crate) fn with_points(
             if options.utc {
                 lidar.use_own_clock(0, false, options.clock);
             }
+            if let Some(field) = lidar.later_field(&*bag, packets, itself)? {
+                lidar.set_blanked(field, options.keeps_cut);
+            }
             found.push((packets, topic, name, lidar));
         }
     }

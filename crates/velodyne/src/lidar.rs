@@ -4,6 +4,7 @@
 mod codes;
 
 mod check;
+mod later_fields;
 mod motion;
 mod outlines;
 mod own_clock;
@@ -222,8 +223,13 @@ impl Lidar {
         all.insert("times".to_owned(), times.to_owned());
         if let Some(sector) = self.points.blanked {
             let (from, to) = sector.edges_deg();
+            let when = if sector.is_later {
+                ", but not from the start of the log"
+            } else {
+                ""
+            };
             let told = format!(
-                "{to} to {from} deg: the lidar does not measure from {from} to {to} deg"
+                "{to} to {from} deg: the lidar does not measure from {from} to {to} deg{when}"
             );
             all.insert("field_of_view".to_owned(), told);
         }

@@ -39,5 +39,7 @@ pub use crate::points::{
     tracker::ScanTracker,
 };
 pub(crate) use crate::points::{
-    clock::nearest, field_of_view::FieldProbe, losses::Losses,
+    clock::nearest,
+    field_of_view::{FIRST_PACKETS, FieldProbe},
+    losses::Losses,
 };

@@ -84,16 +84,33 @@ impl Setup {
         ((self.azimuth(nanos) - f64::from(self.start)) / 36_000.0).floor() as i64
     }
 
-    /// Returns a capture with nanoseconds. Packets are left out if `is_lost` is true for their
-    /// number.
-    fn capture(&self, is_lost: impl Fn(usize) -> bool) -> Bytes {
+    /// Returns the times of all firings, if the field of view is limited after `begin`
+    /// nanoseconds.
+    fn firings(&self, begin: f64) -> Vec<f64> {
+        let (_, _, interval) = layout(self.model, self.returns);
+        let last = (self.rotations / (self.rate() / 36_000.0) / interval) as u64;
+        let all = (0..last).map(|n| n as f64 * interval);
+        all.filter(|nanos| *nanos < begin || self.is_visible(*nanos)).collect()
+    }
+
+    /// Returns the numbers of the packets that span the blanked sector.
+    fn spanning(&self) -> Vec<usize> {
+        let (blocks, used, _) = layout(self.model, self.returns);
+        let firings = self.firings(0.0);
+        let packets = firings.chunks_exact(used / blocks).enumerate();
+        let spans = |times: &[f64]| {
+            self.passed(times[0]) != self.passed(times[times.len() - 1])
+        };
+        packets.filter(|(_, times)| spans(times)).map(|(number, _)| number).collect()
+    }
+
+    /// Returns a capture with nanoseconds. The field of view is limited after `begin`
+    /// nanoseconds. Packets are left out if `is_lost` is true for their number.
+    fn capture(&self, begin: f64, is_lost: impl Fn(usize) -> bool) -> Bytes {
         let (blocks, used, interval) = layout(self.model, self.returns);
         let sensor = Sensor { model: self.model, returns: self.returns };
         let firings = used / blocks;
-        let last = (self.rotations / (self.rate() / 36_000.0) / interval) as u64;
-        let visible = (0..last).map(|n| n as f64 * interval);
-        let visible: Vec<f64> =
-            visible.filter(|nanos| self.is_visible(*nanos)).collect();
+        let visible = self.firings(begin);
         let mut bytes = Vec::new();
         let header = [0xa1b2_3c4d_u32, 0x0004_0002, 0, 0, 65_535, 1];
         header.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
@@ -172,8 +189,15 @@ impl Setup {
 
     /// Compares all points with the truth.
     fn check(&self) {
-        let log = self.open(self.capture(|_| false));
-        let points = points(&log);
+        let log = self.open(self.capture(0.0, |_| false));
+        self.check_points(&log);
+        let lost = lost_packets(&log);
+        assert!(lost.is_none(), "{self:?}: {lost:?}");
+    }
+
+    /// Compares the points of `log` with the truth, and the field of view.
+    fn check_points(&self, log: &CaptureLog) {
+        let points = points(log);
         let floats = |name| points[name].as_primitive::<Float32Type>().values();
         let times = points["time"].as_primitive::<TimestampNanosecondType>().values();
         let scans = points["scan"].as_primitive::<UInt32Type>().values();
@@ -206,7 +230,7 @@ impl Setup {
             let margin = 1_000_000.0_f64.min(interval * 14.0);
             let passes = [self.passed(nanos - margin), self.passed(nanos + margin)];
             let scan = i64::from(scans[at]) + first_pass;
-            if passes[0] == passes[1] {
+            if passes[0] == passes[1] && self.is_visible(nanos) {
                 assert_eq!(scan, passes[0], "{self:?}: point {at} at {truth} deg");
             }
         }
@@ -215,12 +239,15 @@ impl Setup {
         let told = metadata.get("field_of_view").unwrap_or_else(|| panic!("{self:?}"));
         let (start, end) = (self.start / 100, self.end / 100 % 360);
         assert!(told.starts_with(&format!("{start} to {end} deg")), "{self:?}: {told}");
-        let mut findings = Findings::default();
-        log.check(&mut findings).unwrap();
-        let lost =
-            findings.iter().find(|found| found.code.name == "lidar.packets.lost");
-        assert!(lost.is_none(), "{self:?}: {}", lost.unwrap().text);
     }
+}
+
+/// Returns what `check` reports about lost packets.
+fn lost_packets(log: &CaptureLog) -> Option<String> {
+    let mut findings = Findings::default();
+    log.check(&mut findings).unwrap();
+    let mut lost = findings.iter().filter(|f| f.code.name == "lidar.packets.lost");
+    lost.next().map(|found| found.text.clone())
 }
 
 /// Ethernet, IPv4 without a checksum, UDP to port 2368.
@@ -304,5 +331,67 @@ fn packets_of_all_models_may_span_a_blanked_sector() {
                 }
             }
         }
+    }
+}
+
+/// Sectors of 10, 90, 180 and 300 degrees; some contain 0 degrees.
+const FIELDS: [(u16, u16); 6] = [
+    (500, 35_500),
+    (10_000, 9_000),
+    (4_500, 31_500),
+    (9_000, 27_000),
+    (33_000, 3_000),
+    (27_000, 33_000),
+];
+
+#[test]
+fn packets_that_are_lost_are_counted_around_a_sector() {
+    let (model, returns, rpm, rotations) = (Model::Vlp16, SINGLE, 600.0, 12.3);
+    for (start, end) in FIELDS {
+        for stamp in [Stamp::Arrival, Stamp::First, Stamp::Sensor] {
+            let setup = Setup { model, returns, rpm, start, end, stamp, rotations };
+            let spanning = setup.spanning();
+            let inside = spanning[spanning.len() / 2];
+            let is_apart = |number: &usize| {
+                spanning.iter().all(|other| other.abs_diff(*number) > 2)
+            };
+            let outside = (inside + 3..).find(is_apart).unwrap();
+            for lost in [inside, outside] {
+                let log = setup.open(setup.capture(0.0, |number| number == lost));
+                setup.check_points(&log);
+                let told = lost_packets(&log).unwrap_or_default();
+                let expected = "about 1 packet is missing, in 1 gap";
+                assert!(told.starts_with(expected), "{setup:?}: {lost}: {told}");
+            }
+            let three = |number| (outside..outside + 3).contains(&number);
+            let log = setup.open(setup.capture(0.0, three));
+            setup.check_points(&log);
+            let told = lost_packets(&log).unwrap_or_default();
+            assert!(told.starts_with("about 3 packets are"), "{setup:?}: {told}");
+        }
+    }
+}
+
+#[test]
+fn a_field_of_view_that_is_limited_later_is_found() {
+    let (returns, rotations) = (SINGLE, 145.3);
+    // After more than 8,192 packets.
+    for (model, rpm, begin, (start, end), stamp) in [
+        (Model::Vlp16, 600.0, 11e9, FIELDS[2], Stamp::Arrival),
+        (Model::Vlp16, 600.0, 11e9, FIELDS[4], Stamp::Sensor),
+        (Model::Vlp32c, 1_200.0, 5.6e9, FIELDS[3], Stamp::First),
+    ] {
+        let setup = Setup { model, returns, rpm, start, end, stamp, rotations };
+        let log = setup.open(setup.capture(begin, |_| false));
+        setup.check_points(&log);
+        assert_eq!(lost_packets(&log), None, "{setup:?}");
+        let topic = log.manifest().topic("points").unwrap();
+        let told = &log.manifest().topics[topic.index()].metadata["field_of_view"];
+        assert!(told.ends_with("but not from the start of the log"), "{told}");
+        // The notes of the manifest hold it as well.
+        let manifest = Arc::new(log.manifest().clone());
+        let again =
+            CaptureLog::resume(log.source().clone(), manifest, OpenOptions::default());
+        assert_eq!(again.unwrap().lidar(topic), log.lidar(topic));
     }
 }

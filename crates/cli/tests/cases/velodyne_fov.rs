@@ -25,6 +25,34 @@ fn the_field_of_view_is_shown_and_no_packet_is_said_to_be_lost() {
     }
 }
 
+/// The field of view is found in packets of any container.
+#[test]
+fn logs_and_bags_of_these_packets_show_the_same_field_of_view_and_scans() {
+    for (name, field, scans) in CAPTURES {
+        let Some(path) = capture(name) else { return };
+        let folder = Folder::new();
+        for copy in ["copy.vel", "copy.bag"] {
+            let args = ["convert", &path, "-o", copy, "--topic", "velodyne_packets"];
+            let run = folder.run(&args);
+            assert_eq!(run.status, 0, "{run:?}");
+            let info = folder.run(&["info", copy]);
+            assert!(
+                info.stdout.contains(&format!("field of view {field}")),
+                "{info:?}"
+            );
+            let check = folder.run(&["check", copy]);
+            assert!(!check.stdout.contains("packets.lost"), "{check:?}");
+            let csv = format!("{copy}.csv");
+            let topic = if copy == "copy.vel" { "points" } else { "**/points" };
+            let run = folder.run(&["convert", copy, "-t", topic, "-o", &csv]);
+            assert_eq!(run.status, 0, "{run:?}");
+            let text = folder.read(&csv);
+            let last = text.lines().last().unwrap().rsplit(',').next().unwrap();
+            assert_eq!(last.parse::<u32>().unwrap() + 1, scans, "{name}: {copy}");
+        }
+    }
+}
+
 /// Of each point in a capture: azimuth, x, y, time in nanoseconds, and scan.
 fn points(path: &str) -> Vec<(f64, f64, f64, f64, u32)> {
     let folder = Folder::new();

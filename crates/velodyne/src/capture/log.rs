@@ -8,7 +8,13 @@ use logtool_core::{
 };
 
 use crate::{
-    capture::{codes, cursor::CaptureCursor, notes::Notes, survey::survey, topics},
+    capture::{
+        codes,
+        cursor::CaptureCursor,
+        notes::{Notes, Points},
+        survey::survey,
+        topics,
+    },
     lidar::{self, Lidar, LidarOptions, ScanCache},
     oddity,
     points::ScanIndex,
@@ -44,7 +50,30 @@ impl CaptureLog {
         lidar: &LidarOptions,
     ) -> Result<Self> {
         let (manifest, notes) = survey(&source, lidar)?;
-        Ok(Self::new(source, Arc::new(manifest), notes, options))
+        let log = Self::new(source, Arc::new(manifest), notes, options);
+        log.with_later_fields(lidar.keeps_cut)
+    }
+
+    /// Searches the whole log for sectors that its lidars blank.
+    fn with_later_fields(mut self, keeps_cut: bool) -> Result<Self> {
+        let mut fields = Vec::new();
+        for (index, points) in self.notes.points.iter().enumerate() {
+            let Some(Points { topic, lidar }) = points else { continue };
+            let field = lidar.later_field(&self, *topic, lidar::itself)?;
+            fields.extend(field.map(|field| (index, field)));
+        }
+        if fields.is_empty() {
+            return Ok(self);
+        }
+        let manifest = Arc::make_mut(&mut self.manifest);
+        let notes = Arc::make_mut(&mut self.notes);
+        for (index, field) in fields {
+            let Some(Some(points)) = notes.points.get_mut(index) else { continue };
+            points.lidar.set_blanked(field, keeps_cut);
+            points.lidar.update(manifest, points.topic);
+        }
+        manifest.notes = Manifest::note(notes)?;
+        Ok(self)
     }
 
     /// Opens a capture of which the manifest is known, reading nothing.

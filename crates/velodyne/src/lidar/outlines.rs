@@ -73,7 +73,10 @@ pub(super) fn look_at(
 }
 
 /// Those of the packets that `cursor` comes to.
-fn outlines(cursor: &mut dyn Cursor, packets: impl Packets) -> Result<Vec<Seen>> {
+pub(super) fn outlines(
+    cursor: &mut dyn Cursor,
+    packets: impl Packets,
+) -> Result<Vec<Seen>> {
     let (mut seen, mut block) = (Vec::new(), Block::default());
     while cursor.fill(&mut block)? {
         for record in block.iter() {

@@ -94,11 +94,8 @@ impl Probe {
             change: verdict.change.filter(|_| options.returns.is_none()),
         };
         lidar.points.fixed_returns |= options.returns.is_some();
-        lidar.points.blanked = self.field.finish(sensor);
-        if let Some(sector) = lidar.points.blanked
-            && !options.keeps_cut
-        {
-            lidar.points.cut = sector.cut();
+        if let Some(sector) = self.field.finish(sensor) {
+            lidar.set_blanked(sector, options.keeps_cut);
         }
         if matches!(model, Model::Hdl64eS2 | Model::Hdl64eS3) {
             lidar.listen(&self.tails);

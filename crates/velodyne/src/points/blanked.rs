@@ -22,6 +22,9 @@ pub struct BlankedSector {
     /// Whether the time of a record is that of the last firing of its packet, as it is when
     /// the host stamps packets on arrival.
     pub is_stamped_at_end: bool,
+    /// Whether the lidar measured in the sector at the start of the log.
+    #[serde(default)]
+    pub is_later: bool,
 }
 
 impl BlankedSector {
@@ -83,7 +86,13 @@ mod tests {
 
     fn sector(from: u16, to: u16) -> BlankedSector {
         let rotation_nanos = 100_000_000;
-        BlankedSector { from, to, rotation_nanos, is_stamped_at_end: true }
+        BlankedSector {
+            from,
+            to,
+            rotation_nanos,
+            is_stamped_at_end: true,
+            is_later: false,
+        }
     }
 
     #[test]

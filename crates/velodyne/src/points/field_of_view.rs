@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// How many packets are looked at: 10 s of a VLP-16, 0.4 s of a VLS-128 with two returns.
-const ENOUGH: usize = 8_192;
+pub(crate) const FIRST_PACKETS: u64 = 8_192;
 
 /// How many jumps are compared with each other.
 const MOST_JUMPS: usize = 256;
@@ -60,7 +60,7 @@ struct Jump {
 impl FieldProbe {
     /// Takes note of a packet, if more have to be seen.
     pub(crate) fn add(&mut self, outline: Outline, time: Timestamp) {
-        if self.0.len() < ENOUGH {
+        if (self.0.len() as u64) < FIRST_PACKETS {
             self.0.push((outline, time));
         }
     }
@@ -83,8 +83,13 @@ impl FieldProbe {
         let (jumps, travel) = jumps(&packets, sensor, rate);
         let (from, to) = sector(&jumps, travel, rate * longest_step(&packets, sensor))?;
         let rotation_nanos = rotation(&packets, sensor, rate);
-        let sector =
-            BlankedSector { from, to, rotation_nanos, is_stamped_at_end: false };
+        let sector = BlankedSector {
+            from,
+            to,
+            rotation_nanos,
+            is_stamped_at_end: false,
+            is_later: false,
+        };
         if is_measured(&packets, sector) {
             return None;
         }

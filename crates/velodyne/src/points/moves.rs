@@ -36,9 +36,9 @@ const VLS128_CYCLE: f64 = 2.665;
 pub(super) struct Moves {
     program: Program,
     is_dual: bool,
-    /// What each firing is behind the head of its block, in units of `whole`.
+    /// How far each firing is behind the head of its block, in units of `whole`.
     parts: [[f64; CHANNELS]; BLOCKS],
-    /// What a whole move is.
+    /// The unit of `parts` that stands for a whole move.
     whole: f64,
     /// The azimuth and the move of each block, in hundredths of a degree.
     blocks: [(u16, u16); BLOCKS],
@@ -135,7 +135,7 @@ impl Moves {
         let all: [u16; BLOCKS] = std::array::from_fn(|block| {
             match steps.get(block).copied() {
                 Some(step) if is_plain(block, step) => last = step,
-                // ROS leaves out a block of which it knows no move.
+                // ROS drops such a block, as the move is unknown.
                 Some(step) if last == 0 && step <= JUMP => return step,
                 _ => {}
             }

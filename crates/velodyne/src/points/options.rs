@@ -35,7 +35,7 @@ pub enum Formula {
     ManualTwoPoint,
     /// That of ROS (velodyne_pointcloud): offsets turned with the laser, near
     /// corrections at all distances. The head of a VLP-16 or a VLS-128 is turned on by a
-    /// part of the move to the next block; that of the others is where the block says.
+    /// part of the move to the next block, and all others keep the azimuth of the block.
     Ros,
     /// That of velodyne_decoder 3: near corrections below 25.04 m, the mean of both for
     /// the height, the head to the next hundredth of a degree at each firing.

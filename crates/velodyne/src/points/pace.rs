@@ -181,6 +181,7 @@ mod tests {
             to: 4_530,
             rotation_nanos,
             is_stamped_at_end: true,
+            is_later: false,
         };
         let mut pace =
             Pace::of(&azimuths, &HEADS, Some(sector), sector.rate()).unwrap();

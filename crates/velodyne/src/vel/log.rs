@@ -52,7 +52,27 @@ impl VelLog {
         lidar: &LidarOptions,
     ) -> Result<Self> {
         let (manifest, notes) = survey(&source, options, lidar)?;
-        Ok(Self::new(source, Arc::new(manifest), notes, options))
+        let log = Self::new(source, Arc::new(manifest), notes, options);
+        log.with_later_field(lidar.keeps_cut)
+    }
+
+    /// Searches the whole log for a sector that its lidar blanks.
+    fn with_later_field(mut self, keeps_cut: bool) -> Result<Self> {
+        let (Some(topic), Some(lidar)) = (self.notes.points, &self.notes.lidar) else {
+            return Ok(self);
+        };
+        let packets = packets(lidar.sensor);
+        let Some(field) = lidar.later_field(&self, topic, packets)? else {
+            return Ok(self);
+        };
+        let manifest = Arc::make_mut(&mut self.manifest);
+        let notes = Arc::make_mut(&mut self.notes);
+        if let Some(lidar) = &mut notes.lidar {
+            lidar.set_blanked(field, keeps_cut);
+            lidar.update(manifest, topic);
+        }
+        manifest.notes = Manifest::note(notes)?;
+        Ok(self)
     }
 
     /// Opens a log of which the manifest is known, reading nothing.
