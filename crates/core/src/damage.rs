@@ -100,6 +100,12 @@ impl DamageKind {
         )
     }
 
+    /// Returns whether it is of a record that was read and not decoded, so that only its
+    /// payload can be shown.
+    pub const fn keeps_payload(self) -> bool {
+        matches!(self, Self::Undecodable | Self::OverLimit)
+    }
+
     /// Whether who reads on has something else than was recorded, or less.
     pub const fn is_harm(self) -> bool {
         !matches!(self, Self::Index | Self::Latin1)

@@ -273,8 +273,8 @@ impl<'d> Driver<'d> {
             None => self.log.read(part, &self.job.selection)?,
         };
         let (mut bytes, mut rows) = (0, 0);
-        let mut is_end = false;
-        while bytes < PIECE_BYTES && rows < PIECE_ROWS {
+        let (mut is_end, mut is_full) = (false, false);
+        while bytes < PIECE_BYTES && rows < PIECE_ROWS && !is_full {
             if !cursor.fill(block)? {
                 is_end = true;
                 break;
@@ -293,6 +293,7 @@ impl<'d> Driver<'d> {
                 let before = decoder.rows();
                 decoder.append(run, &mut report.damage);
                 rows += decoder.rows() - before;
+                is_full |= decoder.is_full();
                 report.records += run.len() as u64;
                 seen::add(&mut report.seen, run);
             }

@@ -219,6 +219,12 @@ pub trait Decoder: Send {
     /// How many rows wait to be taken.
     fn rows(&self) -> usize;
 
+    /// Returns whether the waiting rows use enough memory to be taken before more are added. A
+    /// caller that counts the bytes of records does not see the size of packed messages.
+    fn is_full(&self) -> bool {
+        false
+    }
+
     /// Takes the rows that wait.
     fn take(&mut self) -> Result<RecordBatch>;
 

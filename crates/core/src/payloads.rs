@@ -20,7 +20,7 @@ use arrow_select::take::take;
 use crate::{
     block::Run,
     columns::{into_error, time_array},
-    damage::{Damage, DamageKind},
+    damage::Damage,
     error::Result,
     finding::Findings,
     layout::Layout,
@@ -46,7 +46,7 @@ impl PayloadLog {
     /// reader of the log.
     pub fn topics(manifest: &Manifest, damage: &[Damage]) -> BTreeSet<TopicId> {
         let undecodable = |damage: &[Damage]| -> BTreeSet<TopicId> {
-            let all = damage.iter().filter(|one| one.kind == DamageKind::Undecodable);
+            let all = damage.iter().filter(|one| one.kind.keeps_payload());
             all.filter_map(|one| one.topic).collect()
         };
         let known = undecodable(&manifest.damage);
@@ -192,8 +192,7 @@ impl Decoder for PayloadDecoder {
         for record in run.singles() {
             let (before, mut found) = (self.decoder.rows(), Vec::new());
             self.decoder.append(record, &mut found);
-            let is_undecodable =
-                found.iter().any(|one| one.kind == DamageKind::Undecodable);
+            let is_undecodable = found.iter().any(|one| one.kind.keeps_payload());
             self.add(record, before..self.decoder.rows(), is_undecodable);
             found.into_iter().for_each(|one| one.add_to(damage));
         }
@@ -201,6 +200,10 @@ impl Decoder for PayloadDecoder {
 
     fn rows(&self) -> usize {
         self.rows.len()
+    }
+
+    fn is_full(&self) -> bool {
+        self.decoder.is_full()
     }
 
     fn take(&mut self) -> Result<RecordBatch> {

@@ -9,10 +9,13 @@ use logtool_core::{
     Block, Columns, Damage, Decoder, Error, ErrorKind, Layout, LayoutDecoder, Result,
     Run, Topic,
 };
-use logtool_rosmsg::{Definition, Transcoder};
+use logtool_rosmsg::{Definition, Encoding, MAX_UNPACKED, Transcoder};
 
 /// The encoding of messages of ROS 2, and that of their schemas.
 pub(crate) const CDR: (&str, &str) = ("cdr", "ros2msg");
+
+/// The rows of this many bytes of messages are enough for one batch.
+const MAX_WAITING: usize = 16 << 20;
 
 /// Lays messages out as ROS 1 would, and makes columns of them.
 #[derive(Debug)]
@@ -22,6 +25,9 @@ pub(crate) struct CdrDecoder {
     /// How many bytes at the start of each payload are not of the message.
     envelope: usize,
     block: Block,
+    /// The number of bytes of messages whose rows wait. Packed messages have many more bytes than
+    /// their records.
+    waiting: usize,
 }
 
 /// What messages of `topic` look like once they are translated.
@@ -62,6 +68,7 @@ impl CdrDecoder {
             columns: LayoutDecoder::new(layout, columns)?,
             envelope: envelope as usize,
             block: Block::default(),
+            waiting: 0,
         })
     }
 }
@@ -72,15 +79,23 @@ impl Decoder for CdrDecoder {
     }
 
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
-        // A message takes no more bytes than it has in CDR, so that these are no more
-        // than the run's.
+        // A message takes no more bytes than it has in CDR. Those of packed messages are bounded.
         let (mut bytes, mut entries) = (Vec::new(), Vec::with_capacity(run.len()));
         let mut offset = None;
         for record in run.records() {
             offset.get_or_insert(record.offset);
             let message = record.payload.get(self.envelope..).unwrap_or_default();
             let start = bytes.len();
-            let Some(remainder) = self.transcoder.from_cdr(message, &mut bytes) else {
+            let room = MAX_UNPACKED.saturating_sub(start);
+            let message = Encoding::Cdr.unpacked(message, room);
+            let message = match message {
+                Ok(message) => message,
+                Err(kind) => {
+                    record.undecodable().as_kind(kind).add_to(damage);
+                    continue;
+                }
+            };
+            let Some(remainder) = self.transcoder.from_cdr(&message, &mut bytes) else {
                 record.undecodable().add_to(damage);
                 continue;
             };
@@ -90,6 +105,7 @@ impl Decoder for CdrDecoder {
             entries.push((record, start..bytes.len()));
         }
         let Some(offset) = offset.filter(|_| !entries.is_empty()) else { return };
+        self.waiting = self.waiting.saturating_add(bytes.len());
         self.block.reset_unpacked(Bytes::from(bytes), offset);
         for (record, place) in entries {
             self.block.push(record.topic, record.time, place);
@@ -103,11 +119,17 @@ impl Decoder for CdrDecoder {
         self.columns.rows()
     }
 
+    fn is_full(&self) -> bool {
+        self.waiting >= MAX_WAITING
+    }
+
     fn take(&mut self) -> Result<RecordBatch> {
+        self.waiting = 0;
         self.columns.take()
     }
 
     fn forget(&mut self) -> Result<()> {
+        self.waiting = 0;
         self.columns.forget()
     }
 }

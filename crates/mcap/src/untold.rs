@@ -32,6 +32,10 @@ impl Decoder for Untold {
         self.0.rows()
     }
 
+    fn is_full(&self) -> bool {
+        self.0.is_full()
+    }
+
     fn take(&mut self) -> Result<RecordBatch> {
         self.0.take()
     }

@@ -17,11 +17,12 @@ mod yuv;
 
 use std::borrow::Cow;
 
-use logtool_core::{Error, ErrorKind, Result, Timestamp, Topic, text};
+use logtool_core::{DamageKind, Error, ErrorKind, Result, Timestamp, Topic, text};
 use logtool_protobuf::{CompressedImage, PixelImage};
 
 use crate::{
     cut::{Encoding, FieldCut, Header},
+    packed::MAX_UNPACKED,
     sensor::json::JsonImage,
 };
 
@@ -83,6 +84,18 @@ impl ImageType {
             }
             _ => None,
         }
+    }
+
+    /// Returns the message in `payload`, unpacked if it is packed.
+    ///
+    /// # Errors
+    /// `Limit` if it is too long; `Malformed` if it cannot be unpacked.
+    pub fn unpacked(self, payload: &[u8]) -> Result<Cow<'_, [u8]>> {
+        let (Self::Raw(encoding) | Self::Compressed(encoding)) = self;
+        encoding.unpacked(payload, MAX_UNPACKED).map_err(|kind| match kind {
+            DamageKind::OverLimit => Error::new(ErrorKind::Limit, "it is too long"),
+            _ => Error::new(ErrorKind::Malformed, "it cannot be unpacked"),
+        })
     }
 
     /// The image that `payload`, without its topic's [envelope](Topic::envelope), is.

@@ -9,6 +9,7 @@
 
 // In reading order: each module uses only those above it.
 mod cut;
+mod packed;
 
 mod definition;
 mod names;
@@ -33,6 +34,7 @@ pub use crate::{
     },
     layout::LayoutMessages,
     names::type_name,
+    packed::MAX_UNPACKED,
     transcode::{CdrRemainder, Transcoder},
     write::MessageWriter,
 };

@@ -5,8 +5,8 @@ use std::ops::Range;
 use anyhow::Result;
 use arrow_array::RecordBatch;
 use logtool_core::{
-    Block, Columns, Damage, DamageKind, Decoder, Log, RawDecoder, Run, TopicId,
-    TopicOrigin, TopicSort,
+    Block, Columns, Damage, Decoder, Log, RawDecoder, Run, TopicId, TopicOrigin,
+    TopicSort,
 };
 
 use crate::row::Rows;
@@ -161,9 +161,9 @@ impl Topic {
     }
 }
 
-/// Returns the number of records that `damage` reports as undecodable.
+/// Returns the number of records of `damage` that are shown as their payloads.
 fn undecodable_records(damage: &[Damage]) -> u64 {
-    let undecodable = damage.iter().filter(|one| one.kind == DamageKind::Undecodable);
+    let undecodable = damage.iter().filter(|one| one.kind.keeps_payload());
     undecodable.map(|one| one.records).fold(0, u64::saturating_add)
 }
 

@@ -243,3 +243,98 @@ fn a_field_called_payload_keeps_its_name_and_its_values() {
     let table = "time,payload,payload_\n1000000000,7,\n2000000000,,00010000070000\n";
     assert_eq!(run.stdout, table);
 }
+
+/// A cloud of one point at 1, 2, 3 with the stamp 1 s, as `sensor_msgs/msg/PointCloud2` in CDR, by
+/// hand.
+fn cloud() -> Vec<u8> {
+    let mut cdr = b"\0\x01\0\0\x01\0\0\0\0\0\0\0\x02\0\0\0a\0\0\0".to_vec();
+    cdr.extend(b"\x01\0\0\0\x01\0\0\0\x03\0\0\0"); // height, width, three fields
+    for (name, offset) in [(b'x', 0), (b'y', 4), (b'z', 8)] {
+        cdr.extend([2, 0, 0, 0, name, 0, 0, 0, offset, 0, 0, 0]);
+        cdr.extend([7, 0, 0, 0, 1, 0, 0, 0]); // FLOAT32, one
+    }
+    cdr.extend(b"\0\0\0\0\x0c\0\0\0\x0c\0\0\0\x0c\0\0\0"); // byte order, steps, length
+    cdr.extend([1_f32, 2.0, 3.0].iter().flat_map(|value| value.to_le_bytes()));
+    cdr.push(1);
+    cdr
+}
+
+/// Writes `plain.mcap`, and `packed.mcap` as rosbag2 does with the compression mode `message`.
+fn write_packed(folder: &Folder, pack: &dyn Fn(&[u8]) -> Vec<u8>) {
+    let image = b"\0\x01\0\0\x01\0\0\0\0\0\0\0\x02\0\0\0a\0\0\0\x05\0\0\0jpeg\0\0\0\0\
+        \x04\0\0\0\xff\xd8\xff\xd9";
+    for (name, is_packed) in [("plain.mcap", false), ("packed.mcap", true)] {
+        let mut file =
+            Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
+        for (topic, type_name, message) in [
+            ("/text", "std_msgs/msg/String", &b"\0\x01\0\0\x03\0\0\0hi\0"[..]),
+            ("/cloud", "sensor_msgs/msg/PointCloud2", &cloud()),
+            ("/image", "sensor_msgs/msg/CompressedImage", image),
+        ] {
+            let schema = file.schema(type_name, "ros2msg", b"").unwrap();
+            let channel = file.channel(topic, schema, "cdr", BTreeMap::new()).unwrap();
+            let time = Timestamp::from_nanos(1_000_000_000);
+            let payload = if is_packed { pack(message) } else { message.to_vec() };
+            file.write(channel, 0, time, time, &payload).unwrap();
+        }
+        let text = "compression_format: zstd\ncompression_mode: MESSAGE\n".to_owned();
+        let metadata = BTreeMap::from([("serialized_metadata".to_owned(), text)]);
+        file.metadata("rosbag2", &metadata).unwrap();
+        folder.write(name, &file.finish().unwrap().into_inner());
+    }
+}
+
+#[test]
+fn messages_that_rosbag2_packs_one_by_one_are_unpacked() {
+    // Frames that declare their size, as rosbag2 writes them, and frames that do not.
+    let with_size = |message: &[u8]| zstd::bulk::compress(message, 1).unwrap();
+    let without_size = |message: &[u8]| zstd::stream::encode_all(message, 3).unwrap();
+    for pack in [&with_size as &dyn Fn(&[u8]) -> Vec<u8>, &without_size] {
+        let folder = Folder::new();
+        write_packed(&folder, pack);
+        let cat = |log: &str| folder.run(&["cat", log]).ended(0, &[]).stdout;
+        let plain = cat("plain.mcap");
+        assert!(plain.contains(r#"{"data":"hi"}"#), "{plain}");
+        assert_eq!(cat("packed.mcap"), plain);
+        folder.run(&["check", "packed.mcap"]).ended(0, &[]);
+        for (name, log) in [("plain", "plain.mcap"), ("packed", "packed.mcap")] {
+            let convert =
+                ["convert", log, "-t", "/cloud/points", "-o", "-", "--to", "csv"];
+            let points = folder.run(&convert).ended(0, &[]).stdout;
+            assert_eq!(points.lines().count(), 2, "{points}");
+            assert!(points.contains(",1.0,2.0,3.0"), "{points}");
+            folder.run(&["convert", log, "-o", name, "--to", "images"]).ended(0, &[]);
+            assert_eq!(folder.list(&format!("{name}/image")).len(), 2);
+            folder.run(&["convert", log, "-o", &format!("{name}.bag")]);
+        }
+        assert_eq!(cat("packed.bag"), cat("plain.bag"));
+        // Copies keep the messages as they are, and the metadata that describes them.
+        let text = b"\0\x01\0\0\x03\0\0\0hi\0";
+        for command in ["filter", "repair"] {
+            let new = format!("{command}.mcap");
+            let args = [command, "packed.mcap", "-o", &new, "--compression", "none"];
+            folder.run(&args).ended(0, &[]);
+            assert_eq!(cat(&new), plain);
+            let bytes = std::fs::read(folder.path().join(&new)).unwrap();
+            let has = |wanted: &[u8]| bytes.windows(wanted.len()).any(|w| w == wanted);
+            assert!(has(&pack(text)) && has(b"compression_mode: MESSAGE"), "{command}");
+        }
+    }
+}
+
+#[test]
+fn packed_messages_that_are_broken_or_huge_are_shown_as_payloads() {
+    let folder = Folder::new();
+    let frame = zstd::bulk::compress(&message(&CDR, b""), 1).unwrap();
+    // One that is cut, one that declares 2^62 bytes, and a sound one.
+    let huge = b"\x28\xb5\x2f\xfd\xe0\0\0\0\0\0\0\0\x40\x01\0\0";
+    let payloads = [&frame[..frame.len() - 1], huge, &frame];
+    write_file(&folder, "x.mcap", &CDR, &payloads);
+    let lines = folder.run(&["cat", "x.mcap"]).ended(3, &[]).json_lines();
+    assert_eq!(lines[0]["data"], json!({"payload": hex(payloads[0])}));
+    assert_eq!(lines[1]["data"], json!({"payload": hex(huge)}));
+    assert_eq!(lines[2]["data"], json!({"x": 7, "s": "hi"}));
+    let run =
+        folder.run(&["convert", "x.mcap", "-o", "-", "--to", "csv"]).ended(3, &[]);
+    assert!(run.stdout.contains(&format!("2000000000,,,{}\n", hex(huge))), "{run:?}");
+}

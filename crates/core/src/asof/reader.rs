@@ -54,6 +54,9 @@ impl Reader<'_> {
                 let decoder = self.decoder(&mut decoders, lane)?;
                 decoder.append(run, &mut report.read.damage);
                 report.read.records += run.len() as u64;
+                if decoder.is_full() {
+                    decoded = self.limits.thin_bytes;
+                }
             }
             decoded = decoded.saturating_add(block.bytes().len());
             if decoded >= self.limits.thin_bytes {

@@ -8,7 +8,7 @@
 
 use logtool_core::{Block, Cursor, Log, ReadAhead, Result, Selection, TopicId};
 
-use crate::{derived::kind::Derivation, points::Shape};
+use crate::{derived::kind::Derivation, packed::MAX_UNPACKED, points::Shape};
 
 /// At so many places parts are looked at, so many neighbours at each.
 const PLACES: usize = 8;
@@ -78,8 +78,11 @@ impl Look {
     /// Adds the columns of the messages in `block`; says whether that is enough of the part.
     fn at(&mut self, block: &Block) -> bool {
         for record in block.iter() {
-            self.bytes = self.bytes.saturating_add(record.payload.len());
-            if let Some(more) = self.derivation.shape_of(record.payload) {
+            let Derivation { encoding, .. } = self.derivation;
+            let message = encoding.unpacked(record.payload, MAX_UNPACKED);
+            let message = message.unwrap_or_default();
+            self.bytes = self.bytes.saturating_add(message.len());
+            if let Some(more) = self.derivation.shape_of(&message) {
                 match &mut self.shape {
                     Some(shape) => shape.join(&more),
                     None => self.shape = Some(more),

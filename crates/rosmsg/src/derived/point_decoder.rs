@@ -13,6 +13,7 @@ use logtool_protobuf::PointCloud;
 use crate::{
     cut::Encoding,
     derived::values::{Part, Values, data_type, values},
+    packed::MAX_UNPACKED,
     points::{Points, Shape},
     sensor::{cloud, cloud2, json::JsonCloud, packed, scan},
 };
@@ -178,8 +179,15 @@ impl Decoder for PointDecoder {
             // What is in base64 has to be somewhere.
             let json = (self.encoding == Encoding::Json)
                 .then(|| JsonCloud::parse(record.payload));
+            let message = match self.encoding.unpacked(record.payload, MAX_UNPACKED) {
+                Ok(message) => message,
+                Err(kind) => {
+                    record.undecodable().as_kind(kind).add_to(damage);
+                    continue;
+                }
+            };
             let points = match &json {
-                None => self.points(record.payload),
+                None => self.points(&message),
                 Some(Some(json)) => packed::points(&json.cloud(), &self.shape),
                 Some(None) => Err(NO_CLOUD.to_owned()),
             };

@@ -8,7 +8,7 @@ use logtool_core::{
     DamageKind, Log, Messages, Run, Topic, TopicId, TopicOrigin, TopicSet, Translate,
     TranslatedLog, Translation,
 };
-use logtool_rosmsg::{CdrRemainder, Definition, Transcoder};
+use logtool_rosmsg::{CdrRemainder, Definition, Encoding, MAX_UNPACKED, Transcoder};
 
 use crate::{complaint::Complaint, moved::Moved, translate::Prepared};
 
@@ -124,12 +124,22 @@ impl Translate for Ros1 {
         messages: &mut Messages,
     ) -> logtool_core::Result<()> {
         for (index, record) in run.records().enumerate() {
-            let message = record.payload.get(self.envelope..);
-            let remainder =
-                message.and_then(|message| self.put(message, messages.buffer()));
-            let Some(remainder) = remainder else {
-                messages.lose(record.undecodable());
-                continue;
+            let message = record.payload.get(self.envelope..).unwrap_or_default();
+            let buffer = messages.buffer();
+            let room = MAX_UNPACKED.saturating_sub(buffer.len());
+            let message = match self.transcoder {
+                Some(_) => Encoding::Cdr.unpacked(message, room),
+                None => Ok(message.into()),
+            };
+            let translated = message.and_then(|message| {
+                self.put(&message, buffer).ok_or(DamageKind::Undecodable)
+            });
+            let remainder = match translated {
+                Ok(remainder) => remainder,
+                Err(kind) => {
+                    messages.lose(record.undecodable().as_kind(kind));
+                    continue;
+                }
             };
             messages.end(index);
             if remainder.unrepresentable_times > 0 {

@@ -88,7 +88,8 @@ impl Picture {
 
     /// The picture of a message of ROS.
     fn of_ros(of: ImageType, record: &Record<'_>) -> Result<Option<Self>> {
-        let image = of.parse(record.payload)?;
+        let message = of.unpacked(record.payload)?;
+        let image = of.parse(&message)?;
         let mut clipped = 0;
         let (size, quantisation, extension, bytes) = match image.content {
             ImageContent::Nothing => return Ok(None),
