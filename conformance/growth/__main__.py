@@ -36,8 +36,6 @@ MEMORY_OF_TOPIC = 12 << 10
 # The limit of CPU time in seconds: only quadratic jobs reach it.
 LONGEST = 12
 TRIES = 3
-# Jobs that are known to grow faster, and by how much at most. They are to become linear.
-KNOWN = {"asof": 6.0, "report": 4.0}
 # Done, and done with some of the input lost.
 DONE = (0, 3)
 
@@ -141,8 +139,7 @@ class Job:
             ("time", once.seconds - base.seconds, twice.seconds - base.seconds, SHORT, "s"),
             ("memory", (once.memory - base.memory) / 2**20, (twice.memory - base.memory) / 2**20, SMALL / 2**20, "MiB"),
         ):
-            growth = KNOWN.get(self.command, GROWTH)
-            if after >= smallest and after > growth * max(before, smallest / 4):
+            if after >= smallest and after > GROWTH * max(before, smallest / 4):
                 yield f"{what}: {before:.2f} {unit}, then {after:.2f} {unit}"
 
 

@@ -38,6 +38,8 @@ pub struct McapLog {
     unreadable: Option<String>,
     /// The types of integers in JSON messages that their schemas do not imply.
     integers: Arc<BTreeMap<u32, IntegerTypes>>,
+    /// Whether there may be messages of a time that cannot be represented.
+    may_be_untold: bool,
 }
 
 impl McapLog {
@@ -99,6 +101,8 @@ impl McapLog {
         let channels = Arc::new(Channels::new(&notes.channels, &manifest.topics));
         let Notes { gaps, profile, unreadable, integers, .. } = notes;
         let gaps = gaps.into();
+        let mut parts = manifest.parts.iter();
+        let may_be_untold = parts.any(|part| untold::may_be_in(&part.time));
         Self {
             source,
             manifest,
@@ -109,6 +113,7 @@ impl McapLog {
             profile,
             unreadable,
             integers: integers.into(),
+            may_be_untold,
         }
     }
 
@@ -138,8 +143,7 @@ impl Log for McapLog {
                 messages::decoder(self.manifest.get(topic)?, columns, integers)?
             }
         };
-        let mut parts = self.manifest.parts.iter();
-        Ok(match parts.any(|part| untold::may_be_in(&part.time)) {
+        Ok(match self.may_be_untold {
             true => Box::new(Untold(decoder)),
             false => decoder,
         })

@@ -65,12 +65,15 @@ pub(super) fn check_count(lines: usize) -> Result<()> {
     Err(Complaint::misuse(what).hint("name fewer fields, or elements as x[0]").into())
 }
 
-/// The number in the column called `column` of the topic `label`, if they are there.
-pub(crate) fn of_topic(log: &dyn Log, label: &str, column: &str) -> Option<Wanted> {
-    let id = log.manifest().topic(label).ok()?;
+/// Returns the number in the column `column` of the topic `id`, if there is one. The column
+/// can also be an element of a list, as `ranges[3]`.
+pub(crate) fn of_topic(log: &dyn Log, id: TopicId, column: &str) -> Option<Wanted> {
     let topic = log.manifest().get(id).ok()?;
     let schema = columns(log, id).ok()?;
-    let index = schema.index_of(column).ok()?;
+    let Ok(index) = schema.index_of(column) else {
+        let is_element = column.ends_with(']');
+        return of_field(id, topic, &schema, column).ok()?.pop().filter(|_| is_element);
+    };
     let field = schema.field(index);
     is_number(field.data_type()).then(|| wanted(id, topic, index, Part::Itself, field))
 }

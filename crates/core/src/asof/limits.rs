@@ -24,7 +24,7 @@ impl Default for Limits {
             thin_bytes: 4 << 20,
             pending_bytes: 128 << 20,
             batch_rows: 8192,
-            batch_bytes: 64 << 20,
+            batch_bytes: 16 << 20,
         }
     }
 }

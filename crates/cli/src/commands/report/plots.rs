@@ -7,7 +7,7 @@ mod types;
 use std::{ops::Range, sync::Arc};
 
 use anyhow::Result;
-use logtool_core::{Log, TimeRange, Topic, TopicOrigin};
+use logtool_core::{Log, TimeRange, Topic, TopicId, TopicOrigin};
 use logtool_plot::{Band, Block, Chart, Line, Panel, TimeAxis};
 
 use crate::{
@@ -91,17 +91,16 @@ fn of_px4(log: &dyn Log) -> (Vec<Wanted>, Vec<Plot>, u64) {
 fn of_types(log: &dyn Log) -> (Vec<Wanted>, Vec<Plot>, u64) {
     let (mut wanted, mut plots): (Vec<Wanted>, Vec<Plot>) = (Vec::new(), Vec::new());
     let mut more = 0;
-    let topics = log.manifest().topics.iter();
-    let logged = |topic: &&Topic| {
+    let logged = |(_, topic): &(TopicId, &Topic)| {
         topic.origin == TopicOrigin::Logged && topic.records != Some(0)
     };
-    for topic in topics.filter(logged) {
+    for (id, topic) in log.manifest().topics().filter(logged) {
         // ROS 2 calls `sensor_msgs/Imu` `sensor_msgs/msg/Imu`.
         let name = topic.type_name.replace("/msg/", "/");
         let known = TYPES.iter().find(|(known, _)| name == *known);
         for (what, unit, lines) in known.map_or(&[][..], |(_, plots)| *plots) {
             let first = wanted.len();
-            wanted.extend(lines.iter().filter_map(|line| of_type(log, topic, line)));
+            wanted.extend(lines.iter().filter_map(|line| of_type(log, id, line)));
             let Some(own) = wanted.get(first) else { continue };
             if plots.len() >= MOST {
                 wanted.truncate(first);
@@ -117,18 +116,12 @@ fn of_types(log: &dyn Log) -> (Vec<Wanted>, Vec<Plot>, u64) {
     (wanted, plots, more)
 }
 
-/// The line of `topic`, if it has what that takes.
-fn of_type(log: &dyn Log, topic: &Topic, line: &TypeLine) -> Option<Wanted> {
+/// The line of the topic `id`, if it has what that takes.
+fn of_type(log: &dyn Log, id: TopicId, line: &TypeLine) -> Option<Wanted> {
     let (name, columns, way) = line;
     let mut made: Option<Wanted> = None;
     for column in *columns {
-        let found = match column.ends_with(']') {
-            false => signals::of_topic(log, &topic.label(), column)?,
-            true => {
-                let text = format!("{}.{column}", topic.label());
-                signals::find(log, &[text]).ok()?.into_iter().next()?
-            }
-        };
+        let found = signals::of_topic(log, id, column)?;
         match &mut made {
             Some(made) => made.inputs.extend(found.inputs),
             none => *none = Some(found),
@@ -195,6 +188,7 @@ fn drawn(
 
 /// The line that `recipe` makes, if the log has what it takes.
 fn made(log: &dyn Log, (name, topic, columns, way): &Recipe) -> Option<Wanted> {
+    let topic = log.manifest().topic(topic).ok()?;
     let mut made: Option<Wanted> = None;
     for column in *columns {
         let found = signals::of_topic(log, topic, column)?;
