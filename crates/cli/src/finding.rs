@@ -11,6 +11,8 @@ pub(crate) struct Finding {
     pub(crate) damage: Damage,
     /// The same in words.
     pub(crate) text: String,
+    /// The label of the topic, if it is known.
+    pub(crate) topic: Option<String>,
 }
 
 impl Finding {
@@ -25,9 +27,10 @@ impl Finding {
             let (at, span) = (TextTime::date(time.start), Span(time.span_nanos()));
             text = format!("{what}, {span} lost at {at}");
         }
-        if let Some(topic) = topic {
-            text = format!("{text}, of {}", topic.label());
+        let topic = topic.map(|topic| topic.label().into_owned());
+        if let Some(topic) = &topic {
+            text = format!("{text}, of {topic}");
         }
-        Self { damage: damage.clone(), text }
+        Self { damage: damage.clone(), text, topic }
     }
 }

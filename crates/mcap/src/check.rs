@@ -42,6 +42,7 @@ pub(crate) fn schemas(manifest: &Manifest, findings: &mut Findings) {
         manifest.damage.iter().filter(|damage| damage.kind == DamageKind::Definition);
     for (topic, damage) in unusable.filter_map(|damage| Some((damage.topic?, damage))) {
         let why = damage.why.clone().unwrap_or_default();
-        findings.add(Finding::new(&codes::SCHEMA_BROKEN, why).of(topic));
+        let finding = Finding::new(&codes::SCHEMA_BROKEN, why).of(topic);
+        findings.add(finding.at(damage.bytes.clone()));
     }
 }

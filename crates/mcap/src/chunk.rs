@@ -153,6 +153,22 @@ impl Opened {
         Self::told(record, limit).or_else(|| headless(record, limit))
     }
 
+    /// Returns where in the file the `records` of the chunk at `chunk` lie: in the whole chunk,
+    /// if it is packed.
+    pub(crate) fn place(
+        &self,
+        chunk: Range<u64>,
+        records: &Range<usize>,
+    ) -> Range<u64> {
+        match self.plain {
+            Some(at) => {
+                let at = chunk.start + at as u64;
+                at + records.start as u64..at + records.end as u64
+            }
+            None => chunk,
+        }
+    }
+
     /// By what its head tells.
     fn told(record: &Bytes, limit: usize) -> Option<Self> {
         let (opcode, len) = wire::head(record)?;

@@ -161,13 +161,7 @@ impl Reader {
             Some(at) => block.reset(records.clone(), place.start + at as u64),
             None => block.reset_unpacked(records.clone(), place.start),
         }
-        let file = |range: &Range<usize>| match opened.plain {
-            Some(at) => {
-                let at = place.start + at as u64;
-                at + range.start as u64..at + range.end as u64
-            }
-            None => place.clone(),
-        };
+        let file = |range: &Range<usize>| opened.place(place.clone(), range);
         contents::walk(&records, |met| match met {
             Met::Record(op::MESSAGE, content, range) => {
                 let file = file(&range);

@@ -1,6 +1,6 @@
 //! The channels of a file, and the topics that they make.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, ops::Range, sync::Arc};
 
 use logtool_core::TopicId;
 
@@ -10,7 +10,7 @@ use crate::wire::{Channel, Schema};
 /// [stream](logtool_core::Record::stream) is an index into them.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
-    schemas: HashMap<u16, (Number, Arc<Schema>)>,
+    schemas: HashMap<u16, Known>,
     /// The numbers of schemas that are alike but for their ids.
     alike: HashMap<(String, String, Vec<u8>), Number>,
     pub(crate) channels: Vec<Entry>,
@@ -30,24 +30,35 @@ type TopicKey = (String, String, Option<Number>);
 /// of megabytes, which is neither copied nor hashed for each.)
 type Number = usize;
 
+/// A schema that was declared.
+#[derive(Debug)]
+struct Known {
+    number: Number,
+    schema: Arc<Schema>,
+    place: Range<u64>,
+}
+
 /// A channel, what its messages look like, and its topic.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) channel: Channel,
     pub(crate) schema: Arc<Schema>,
+    /// The bytes of the file that declare the schema: its record, or the packed chunk with it.
+    pub(crate) schema_place: Range<u64>,
     pub(crate) topic: TopicId,
 }
 
 impl Table {
-    /// Notes a schema.
-    pub(crate) fn schema(&mut self, schema: Schema) {
+    /// Notes a schema, which is declared at `place`.
+    pub(crate) fn schema(&mut self, schema: Schema, place: Range<u64>) {
         match self.schemas.get(&schema.id) {
-            Some((_, known)) => self.conflicts += u64::from(**known != schema),
+            Some(known) => self.conflicts += u64::from(*known.schema != schema),
             None => {
                 let Schema { id, name, encoding, data } = schema.clone();
                 let next = self.alike.len();
                 let number = *self.alike.entry((name, encoding, data)).or_insert(next);
-                self.schemas.insert(id, (number, Arc::new(schema)));
+                let schema = Arc::new(schema);
+                self.schemas.insert(id, Known { number, schema, place });
             }
         }
     }
@@ -59,10 +70,10 @@ impl Table {
             self.conflicts += u64::from(known.channel != channel);
             return;
         }
-        let (number, schema) = match self.schemas.get(&channel.schema) {
-            Some((number, schema)) => (Some(*number), schema.clone()),
-            None => (None, Arc::default()),
-        };
+        let known = self.schemas.get(&channel.schema);
+        let number = known.map(|known| known.number);
+        let schema = known.map(|known| known.schema.clone()).unwrap_or_default();
+        let schema_place = known.map_or(0..0, |known| known.place.clone());
         let key = (channel.topic.clone(), channel.encoding.clone(), number);
         let new = TopicId(self.topics.len() as u32);
         let topic = *self.topics.entry(key).or_insert(new);
@@ -73,7 +84,7 @@ impl Table {
         if let Some(of_topic) = self.of_topics.get_mut(topic.index()) {
             of_topic.push(self.channels.len());
         }
-        self.channels.push(Entry { channel, schema, topic });
+        self.channels.push(Entry { channel, schema, schema_place, topic });
     }
 
     /// Which of the channels has the number `id`.

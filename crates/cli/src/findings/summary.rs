@@ -12,6 +12,9 @@ use crate::{
     human::{Span, counted},
 };
 
+/// This many topics are named.
+const NAMED: usize = 3;
+
 impl Findings {
     /// How many bytes of the file are lost.
     pub(crate) fn lost_bytes(&self) -> u64 {
@@ -44,7 +47,11 @@ impl Findings {
         let records = self.all(DamageKind::is_loss).map(|damage| damage.records);
         let records = match records.fold(0, u64::saturating_add) {
             0 => String::new(),
-            records => format!(", {}", counted(records, "record")),
+            records => {
+                let of = self.topics(DamageKind::is_loss);
+                let of = of.map_or(String::new(), |topics| format!(" of {topics}"));
+                format!(", {}{of}", counted(records, "record"))
+            }
         };
         let seconds = match self.lost_nanos() {
             0 => String::new(),
@@ -62,16 +69,42 @@ impl Findings {
     }
 
     fn definitions(&self) -> Option<String> {
-        let mut all = self.all(|kind| kind == DamageKind::Definition).peekable();
+        let is_definition = |kind| kind == DamageKind::Definition;
+        let mut all = self.all(is_definition).peekable();
         all.peek()?;
         let topics: BTreeSet<Option<TopicId>> =
             all.map(|damage| damage.topic).collect();
+        let names = self.topics(is_definition);
         Some(match topics.len() as u64 {
-            1 => "the definition of a topic cannot be used, and its records are only bytes"
-                .to_owned(),
-            topics => format!(
-                "the definitions of {topics} topics cannot be used, and their records are \
-                 only bytes"
+            1 => {
+                let name = names.unwrap_or_else(|| "a topic".to_owned());
+                format!(
+                    "the definition of {name} cannot be used, and its records are only bytes"
+                )
+            }
+            topics => {
+                let names = names.unwrap_or_else(|| format!("{topics} topics"));
+                format!(
+                    "the definitions of {names} cannot be used, and their records are only \
+                     bytes"
+                )
+            }
+        })
+    }
+
+    /// Returns the topics of the damage of some kinds, if each is of a known topic.
+    fn topics(&self, is_one: impl Fn(DamageKind) -> bool) -> Option<String> {
+        let findings = self.list.iter().filter(|finding| is_one(finding.damage.kind));
+        let names: Option<BTreeSet<&str>> =
+            findings.map(|finding| finding.topic.as_deref()).collect();
+        let names = names.filter(|names| !names.is_empty())?;
+        let first: Vec<&str> = names.iter().take(NAMED).copied().collect();
+        Some(match names.len().checked_sub(NAMED) {
+            None | Some(0) => first.join(", "),
+            Some(more) => format!(
+                "{} and {}",
+                first.join(", "),
+                counted(more as u64, "other topic")
             ),
         })
     }

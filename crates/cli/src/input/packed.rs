@@ -108,6 +108,7 @@ impl Packing {
         unpacked.rewind()?;
         let loss = broken.map(|err| Finding {
             damage: Damage::new(DamageKind::Truncated, len..len),
+            topic: None,
             text: format!(
                 "the {} data is broken ({err}): nothing after the first {len} unpacked \
                  bytes can be read",

@@ -132,7 +132,7 @@ fn a_record_that_cannot_be_decoded_is_a_row_with_its_payload_in_every_table() {
         for threads in ["1", "2"] {
             let run = |args: &[&str]| {
                 let run = folder.run(&[&["--threads", threads], args].concat());
-                run.ended(3, &["1 record lost"])
+                run.ended(3, &["1 record of /x lost"])
             };
             let convert = |to: &str| {
                 run(&["convert", "--force", "x.mcap", "-o", "tables", "--to", to]);
@@ -208,7 +208,7 @@ fn a_bag_has_rows_of_records_that_cannot_be_decoded_too() {
     folder.run(&["convert", "x.mcap", "-o", "x.bag"]);
     let run = folder.run(&["convert", "x.bag", "-o", "-", "--to", "csv"]);
     let payload = hex(&payloads[1]);
-    let run = run.ended(3, &["1 record lost"]);
+    let run = run.ended(3, &["1 record of /x lost"]);
     assert!(run.stdout.contains(&format!("2000000000,,,{payload}\n")), "{run:?}");
 }
 

@@ -161,7 +161,7 @@ fn images_of_an_unknown_encoding_are_lost() {
     }
     folder.write("odd.bag", &bag);
     let run = folder.run(&["convert", "odd.bag", "--to", "images", "-o", "out"]);
-    run.ended(3, &["10 records lost", "/camera/image_raw", "\"zzz8\" are not known"]);
+    run.ended(3, &["10 records of /camera/image_raw lost", "\"zzz8\" are not known"]);
     let strict = ["convert", "odd.bag", "--strict", "-q", "--to", "images", "-o", "no"];
     folder.run(&strict).ended(1, &["zzz8"]);
 }

@@ -107,7 +107,7 @@ impl Found {
     /// by what `topics` and streams tell of them.
     fn schemas(&self, topics: &[Topic]) -> Option<Vec<u16>> {
         let number = |entry: &Entry| {
-            let Entry { channel, schema, topic } = entry;
+            let Entry { channel, schema, topic, .. } = entry;
             let topic = topics.get(topic.index())?;
             let encoding = topic.metadata.get(SCHEMA_ENCODING).map(String::as_str);
             let is_as_told = schema.id == channel.schema
@@ -150,7 +150,8 @@ impl Found {
             let records = is_loss.then_some(topic.records.unwrap_or(0));
             let mut raw = |kind: ErrorKind, why: &str| match records {
                 Some(records) if kind != ErrorKind::Unsupported => {
-                    let unusable = Damage::new(DamageKind::Definition, 0..0);
+                    let place = first.schema_place.clone();
+                    let unusable = Damage::new(DamageKind::Definition, place);
                     let unusable = unusable.of_records(records, Some(id));
                     self.damage.push(unusable.because(why));
                 }

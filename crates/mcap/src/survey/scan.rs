@@ -1,6 +1,9 @@
 //! Looking through a whole file.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use logtool_core::{Damage, DamageKind, OpenOptions, Result, TimeRange, Window};
 
@@ -92,7 +95,7 @@ impl Scan {
             {
                 let bytes = window.at(at, all as usize)?;
                 if let Some((op, content)) = wire::record(&bytes) {
-                    self.declare(op, content);
+                    self.declare(op, content, at..at + all);
                 }
             }
             op::ATTACHMENT => self.found.attached.push(at..at + all),
@@ -101,12 +104,14 @@ impl Scan {
         Ok(())
     }
 
-    fn declare(&mut self, op: u8, content: &[u8]) {
+    fn declare(&mut self, op: u8, content: &[u8], place: Range<u64>) {
         let table = &mut self.found.table;
         match op {
             op::SCHEMA => {
                 let schema = wire::Schema::parse(content);
-                schema.into_iter().for_each(|schema| table.schema(schema));
+                schema
+                    .into_iter()
+                    .for_each(|schema| table.schema(schema, place.clone()));
             }
             op::CHANNEL => {
                 let channel = wire::Channel::parse(content);
@@ -146,7 +151,9 @@ impl Scan {
                     self.count(channel, time, content.len() as u64 - 2);
                 }
             }
-            Met::Record(op, content, _) => self.declare(op, content),
+            Met::Record(op, content, range) => {
+                self.declare(op, content, opened.place(place.clone(), &range));
+            }
             Met::Gap(range) if opened.is_told(&range) => {}
             Met::Gap(_) => self.damage(Damage::new(DamageKind::Garbled, place.clone())),
         });

@@ -55,7 +55,10 @@ pub(super) fn read(
     }
     let (mut summary, mut is_broken) = (Summary::default(), false);
     contents::walk(bytes.get(..len).unwrap_or_default(), |met| match met {
-        Met::Record(op, content, _) => is_broken |= summary.take(op, content).is_none(),
+        Met::Record(op, content, range) => {
+            let place = start + range.start as u64..start + range.end as u64;
+            is_broken |= summary.take(op, content, place).is_none();
+        }
         Met::Gap(_) => is_broken = true,
     });
     if is_broken {
@@ -75,9 +78,9 @@ struct Summary {
 }
 
 impl Summary {
-    fn take(&mut self, op: u8, content: &[u8]) -> Option<()> {
+    fn take(&mut self, op: u8, content: &[u8], place: Range<u64>) -> Option<()> {
         match op {
-            op::SCHEMA | op::CHANNEL => self.declared.add(op, content)?,
+            op::SCHEMA | op::CHANNEL => self.declared.add(op, content, place)?,
             op::CHUNK_INDEX => self.chunks.push(ChunkIndex::parse(content)?),
             op::STATISTICS => self.statistics = Some(Statistics::parse(content)?),
             _ => {}
@@ -196,7 +199,7 @@ impl Summary {
                 }
                 op::SCHEMA | op::CHANNEL if len < MAX_LEN => {
                     let content = window.peek(at + HEAD_LEN as u64, len as usize)?;
-                    if self.declared.add(op, &content).is_none() {
+                    if self.declared.add(op, &content, at..end).is_none() {
                         return Ok(false);
                     }
                 }

@@ -1,6 +1,9 @@
 //! The schemas and channels of a file with a summary.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    ops::Range,
+};
 
 use logtool_core::{OpenOptions, Result, Window};
 
@@ -18,7 +21,8 @@ use crate::{
 /// known, because a channel needs its schema there.
 #[derive(Default)]
 pub(super) struct Declarations {
-    schemas: Vec<Schema>,
+    /// The schemas, and where they are declared.
+    schemas: Vec<(Schema, Range<u64>)>,
     channels: Vec<Channel>,
     schema_ids: HashSet<u16>,
     /// The schema of each channel, 0 for none.
@@ -26,12 +30,18 @@ pub(super) struct Declarations {
 }
 
 impl Declarations {
-    /// Adds the schema or the channel in `content`; returns `None` if it cannot be read.
-    pub(super) fn add(&mut self, op: u8, content: &[u8]) -> Option<()> {
+    /// Adds the schema or the channel in `content`, which is declared at `place`; returns `None`
+    /// if it cannot be read.
+    pub(super) fn add(
+        &mut self,
+        op: u8,
+        content: &[u8],
+        place: Range<u64>,
+    ) -> Option<()> {
         if op == op::SCHEMA {
             let schema = Schema::parse(content)?;
             self.schema_ids.insert(schema.id);
-            self.schemas.push(schema);
+            self.schemas.push((schema, place));
         } else {
             let channel = Channel::parse(content)?;
             self.schema_of_channel.entry(channel.id).or_insert(channel.schema);
@@ -71,8 +81,9 @@ impl Declarations {
         let Some(opened) = opened.filter(Opened::is_sound) else { return Ok(false) };
         let mut is_sound = true;
         contents::walk(&opened.records, |met| match met {
-            Met::Record(op @ (op::SCHEMA | op::CHANNEL), content, _) => {
-                is_sound &= self.add(op, content).is_some();
+            Met::Record(op @ (op::SCHEMA | op::CHANNEL), content, range) => {
+                let place = opened.place(index.at..index.at + index.len, &range);
+                is_sound &= self.add(op, content, place).is_some();
             }
             Met::Record(..) => {}
             Met::Gap(_) => is_sound = false,
@@ -82,7 +93,8 @@ impl Declarations {
 
     /// Declares all of them in `table`.
     pub(super) fn declare(self, table: &mut Table) {
-        self.schemas.into_iter().for_each(|schema| table.schema(schema));
+        let schemas = self.schemas.into_iter();
+        schemas.for_each(|(schema, place)| table.schema(schema, place));
         self.channels.into_iter().for_each(|channel| table.channel(channel));
     }
 }
