@@ -51,6 +51,7 @@ pub(crate) fn with_points(
             continue;
         };
         if let Some(mut lidar) = probe(&*bag, packets)?.finish(options) {
+            lidar.compare_clocks(Some(0));
             if options.utc {
                 lidar.use_own_clock(0, false, options.clock);
             }

@@ -44,3 +44,5 @@ mod velodyne_calibration;
 mod velodyne_fov;
 #[path = "cases/velodyne_packets.rs"]
 mod velodyne_packets;
+#[path = "cases/velodyne_time.rs"]
+mod velodyne_time;

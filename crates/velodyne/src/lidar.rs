@@ -11,6 +11,7 @@ mod own_clock;
 mod probe;
 mod scans;
 mod stock;
+mod utc_check;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -26,7 +27,8 @@ use crate::{
     },
 };
 
-pub(crate) use crate::lidar::codes::CLOCK_UNSET;
+use crate::lidar::utc_check::StatusTime;
+pub(crate) use crate::lidar::{codes::CLOCK_UNSET, utc_check::scale};
 pub use crate::lidar::{
     codes::CODES,
     outlines::{Packets, itself},
@@ -122,6 +124,12 @@ pub struct Lidar {
     /// Warns that the motor does not turn.
     #[serde(default)]
     pub motor_warning: Option<String>,
+    /// Warns that the time that the lidar states contradicts the clock of the log or itself.
+    #[serde(default)]
+    pub time_warnings: Vec<String>,
+    /// The time in the status bytes of an HDL-64E, until it is compared.
+    #[serde(skip)]
+    status_time: Option<StatusTime>,
     /// Which returns its first packets hold, if they do not all hold the same.
     #[serde(default)]
     pub change: Option<String>,
@@ -251,6 +259,7 @@ impl Lidar {
             all.insert(CLOCK_REMARK.to_owned(), remark.clone());
         }
         let packets = self.rate_warning.iter().chain(&self.motor_warning);
+        let packets = packets.chain(&self.time_warnings);
         let packets: Vec<&str> = packets.map(String::as_str).collect();
         if !packets.is_empty() {
             all.insert(PACKET_REMARK.to_owned(), packets.join("; "));
@@ -277,7 +286,8 @@ impl Lidar {
         let complaint = self.complaint.iter().cloned();
         let clock = self.clock_remark.iter().chain(&self.change).cloned();
         let calibration = self.calibration.remarks.iter().cloned();
-        let packets = self.rate_warning.iter().chain(&self.motor_warning).cloned();
+        let packets = self.rate_warning.iter().chain(&self.motor_warning);
+        let packets = packets.chain(&self.time_warnings).cloned();
         conflicts.chain(packets).chain(calibration).chain(complaint).chain(clock)
     }
 

@@ -39,6 +39,7 @@ pub use crate::points::{
     tracker::ScanTracker,
 };
 pub(crate) use crate::points::{
+    circle::TURN,
     clock::nearest,
     field_of_view::{FIRST_PACKETS, FieldProbe},
     losses::Losses,

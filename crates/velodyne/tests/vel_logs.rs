@@ -11,8 +11,9 @@ use std::{io::Cursor, path::Path, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, Damage, DamageKind, Extract, Format as _, Log, Manifest, OpenOptions,
-    Selection, TimeRange, Timestamp, TopicOrigin, WriteOptions, conformance,
+    Block, Damage, DamageKind, Extract, Findings, Format as _, Log, Manifest,
+    OpenOptions, Selection, TimeRange, Timestamp, TopicOrigin, WriteOptions,
+    conformance,
 };
 use logtool_velodyne::vel::{
     FORMAT, IndexVerdict, Pose, SizeField, VelLog, Writer, WriterOptions,

@@ -12,11 +12,14 @@ use crate::{
     },
     model::{self, ReturnMode, Sensor},
     packet::DATA_BYTES,
-    points::{Losses, PointOptions},
+    points::{Losses, PointOptions, TURN},
 };
 
 /// Nanoseconds in an hour, after which the clock of a lidar starts over.
 const HOUR: i64 = 3_600_000_000_000;
+
+/// How many packets others overtake at most.
+const SWAPPED_PACKETS: f64 = 4.0;
 
 /// So much two clocks may differ from one packet to the next: what was sent may wait.
 const APART: i64 = 1_000_000_000;
@@ -48,7 +51,9 @@ impl Lidar {
         let rate = rate.map(|text| Finding::new(&code::RATE, text.clone()));
         let motor = self.motor_warning.iter();
         let motor = motor.map(|text| Finding::new(&code::MOTOR, text.clone()));
-        let packets = rate.chain(motor);
+        let time = self.time_warnings.iter();
+        let time = time.map(|text| Finding::new(&code::CLOCK_UTC, text.clone()));
+        let packets = rate.chain(motor).chain(time);
         let model = overruled.chain(conflicts).chain(packets);
         model.chain(incomplete).chain(calibration).chain(clock)
     }
@@ -95,9 +100,19 @@ struct Clocks {
     gaps: u64,
     longest: i64,
     when: TimeRange,
+    /// The last of these gaps.
+    last_gap: Option<Gap>,
     /// What counts packets that are missing, if the lidar blanks a sector.
     around_sector: Option<Losses>,
     jumps: Option<Finding>,
+}
+
+/// A gap that packets which were overtaken may fill.
+struct Gap {
+    lost: u64,
+    /// The longest gap and the time of all gaps before this one.
+    longest: i64,
+    when: TimeRange,
 }
 
 impl Clocks {
@@ -112,6 +127,7 @@ impl Clocks {
             gaps: 0,
             longest: 0,
             when: TimeRange::EMPTY,
+            last_gap: None,
             around_sector: options.blanked.map(|sector| Losses::new(sensor, sector)),
             jumps: None,
         }
@@ -126,11 +142,16 @@ impl Clocks {
         }
         let stamp = i64::from(outline.tail.micros) * 1_000;
         let now = time.as_nanos();
-        let last = self.last.replace((stamp, now));
+        let last = self.last;
         let (before, then) = last.unwrap_or((stamp, now));
         // The step of its clock that is next to that of the log's, whole hours apart.
         let step = (stamp - before).rem_euclid(HOUR);
         let step = if step > HOUR / 2 { step - HOUR } else { step };
+        if self.is_overtaken(sensor, step, now.saturating_sub(then)) {
+            self.fill_gap();
+            return;
+        }
+        self.last = Some((stamp, now));
         let around_sector = self.around_sector.as_mut();
         let around_sector =
             around_sector.and_then(|losses| losses.add(sensor, outline, step));
@@ -170,10 +191,36 @@ impl Clocks {
             false => 0,
         });
         if lost > 0 {
+            let (longest, when) = (self.longest, self.when);
+            self.last_gap = Some(Gap { lost, longest, when });
             self.lost += lost;
             self.gaps += 1;
             self.longest = self.longest.max(step);
             self.when = self.when.cover(&time);
+        }
+    }
+
+    /// Returns whether others overtook a packet of `sensor`: its clock goes back by `step`
+    /// nanoseconds, which is a few packets at most, and the log goes on by `elapsed`.
+    fn is_overtaken(&self, sensor: Sensor, step: i64, elapsed: i64) -> bool {
+        let blanked = self.options.blanked.filter(|sector| sector.rotation_nanos > 0);
+        let blanked = blanked.map_or(0.0, |sector| {
+            let share = f64::from(sector.width()) / f64::from(TURN);
+            sector.rotation_nanos as f64 * share
+        });
+        let most = (SWAPPED_PACKETS * sensor.packet_nanos() + blanked) as i64;
+        step < 0 && -step <= most && elapsed.abs() < APART
+    }
+
+    /// A packet that was overtaken is not missing any more.
+    fn fill_gap(&mut self) {
+        let Some(gap) = &mut self.last_gap else { return };
+        gap.lost -= 1;
+        self.lost -= 1;
+        if gap.lost == 0 {
+            self.gaps -= 1;
+            (self.longest, self.when) = (gap.longest, gap.when);
+            self.last_gap = None;
         }
     }
 
@@ -242,6 +289,28 @@ mod tests {
     fn what_is_missing_is_counted_by_the_clock_of_the_lidar() {
         let packets = [(0, 0), (288, 288_000), (1_152, 1_152_000), (2_016, 2_016_000)];
         let text = "about 4 packets are missing, in 2 gaps of up to 0.000864 s";
+        assert_eq!(found(&packets), [("lidar.packets.lost", 1, text.to_owned())]);
+    }
+
+    #[test]
+    fn packets_that_are_swapped_are_neither_a_jump_nor_lost() {
+        let orders: [&[u32]; 5] = [
+            &[0, 2, 1, 3, 4],
+            &[0, 1, 3, 2, 4],
+            &[0, 3, 1, 2, 4],
+            &[0, 3, 2, 1, 4],
+            &[2, 1, 0, 3, 4],
+        ];
+        for order in orders {
+            let packets: Vec<(u32, i64)> = (0..)
+                .zip(order)
+                .map(|(number, place)| (place * 288, number * 288_000))
+                .collect();
+            assert_eq!(found(&packets), [], "{order:?}");
+        }
+        // One of two that are missing comes late; the other one stays missing.
+        let packets = [(0, 0), (864, 864_000), (288, 870_000), (1_152, 1_152_000)];
+        let text = "about 1 packet is missing, in 1 gap of up to 0.000864 s";
         assert_eq!(found(&packets), [("lidar.packets.lost", 1, text.to_owned())]);
     }
 

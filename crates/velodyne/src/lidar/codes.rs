@@ -12,6 +12,7 @@ pub const CODES: &[&Code] = &[
     &CALIBRATION_OTHER,
     &CLOCK_JUMP,
     &CLOCK_UNSET,
+    &CLOCK_UTC,
     &CONFLICT,
     &MOTOR,
     &OVERRULED,
@@ -50,6 +51,12 @@ pub(crate) static CLOCK_UNSET: Code = code(
     "lidar.clock.unset",
     Note,
     "the clock of a lidar is not set by a receiver and its pulse: what it tells is not UTC",
+);
+pub(super) static CLOCK_UTC: Code = code(
+    "lidar.clock.utc",
+    Warning,
+    "the time that a lidar states contradicts the clock of the log or its own status bytes, \
+     or looks like TAI or GPS time",
 );
 pub(super) static CONFLICT: Code = code(
     "lidar.model.conflict",

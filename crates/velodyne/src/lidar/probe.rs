@@ -11,6 +11,7 @@ use crate::{
         motion::{MotorProbe, RateProbe},
         own_clock::ClockProbe,
         stock,
+        utc_check::StatusTime,
     },
     model::{Evidence, Model, ReturnMode, Sensor},
     packet::{Firings, Tail},
@@ -26,6 +27,8 @@ const ENOUGH: usize = 6 * 4_160;
 pub struct Probe {
     evidence: Evidence,
     tails: VecDeque<Tail>,
+    /// The time of the last packet.
+    last: Option<Timestamp>,
     clock: ClockProbe,
     rate: RateProbe,
     motor: MotorProbe,
@@ -44,6 +47,7 @@ impl Probe {
             self.rate.add(time);
             self.motor.add(firings.azimuths()[0]);
             self.tails.push_back(firings.tail());
+            self.last = Some(time);
             self.field.add(firings.outline(), time);
         }
     }
@@ -91,6 +95,8 @@ impl Probe {
             conflicts: verdict.conflicts,
             rate_warning: self.rate.warning(sensor),
             motor_warning: self.motor.warning(),
+            time_warnings: Vec::new(),
+            status_time: None,
             change: verdict.change.filter(|_| options.returns.is_none()),
         };
         lidar.points.fixed_returns |= options.returns.is_some();
@@ -98,7 +104,7 @@ impl Probe {
             lidar.set_blanked(sector, options.keeps_cut);
         }
         if matches!(model, Model::Hdl64eS2 | Model::Hdl64eS3) {
-            lidar.listen(&self.tails);
+            lidar.listen(&self.tails, self.last);
         }
         if let Some(calibration) = &options.calibration {
             // What the lidar does with what it sends, no file says.
@@ -115,12 +121,15 @@ impl Probe {
 
 impl Lidar {
     /// Takes from the last bytes of packets what an HDL-64E says there of itself.
-    fn listen(&mut self, tails: &VecDeque<Tail>) {
+    fn listen(&mut self, tails: &VecDeque<Tail>, time: Option<Timestamp>) {
         let mut stream = StatusStream::new(self.sensor.packet_nanos() / 1e3);
         for tail in tails {
             stream.add(tail.micros, tail.sort, tail.value);
         }
         let report = stream.report();
+        self.status_time = time
+            .zip(tails.back())
+            .and_then(|(time, tail)| StatusTime::of(&report, tail.micros, time));
         let is_corrected = report.sends_corrected_intensity();
         let complaint = report.complaint().unwrap_or_default();
         let completed = report.completed(&self.calibration);

@@ -114,6 +114,17 @@ impl<'b> Firings<'b> {
     }
 }
 
+impl Outline {
+    /// Returns whether a lidar can have sent this: the first eight blocks have known flags and
+    /// azimuths on the circle. The others are empty in packets of a VLS-128 with two returns.
+    pub(crate) fn is_plausible(&self) -> bool {
+        let blocks = self.flags.iter().zip(&self.azimuths).take(8);
+        blocks
+            .into_iter()
+            .all(|(flag, azimuth)| Bank::of_flag(*flag).is_some() && *azimuth <= 36_000)
+    }
+}
+
 impl Bank {
     /// The bank that `flag` stands for.
     pub const fn of_flag(flag: u16) -> Option<Self> {

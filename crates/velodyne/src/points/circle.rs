@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 /// How many hundredths of a degree a turn has.
-pub(super) const TURN: u16 = 36_000;
+pub(crate) const TURN: u16 = 36_000;
 
 /// Sine and cosine of so many hundredths of a degree.
 static CIRCLE: LazyLock<Box<[(f64, f64)]>> = LazyLock::new(|| {

@@ -11,7 +11,7 @@ use crate::vel::{
     notes::Notes,
     time,
     topics::TopicKind,
-    wire::{HEADER_LEN, SIZE_LEN},
+    wire::{self, HEADER_LEN, SIZE_LEN},
 };
 
 /// Reads one part of a `.vel` log.
@@ -75,10 +75,13 @@ impl Reader {
         if (rest.len() as u64) < left.min(SIGHT as u64) {
             return Step::Partial { len: left.min(SIGHT as u64) as usize };
         }
-        let cut = self.notes.cut.filter(|cut| cut.at == at);
-        let message = match (self.judge.look(at, rest), cut) {
+        let broken = self.notes.broken_at(at).and_then(|broken| {
+            let (_, header) = wire::message(rest)?;
+            Some(Message { header, len: broken.len, fits: false })
+        });
+        let message = match (self.judge.look(at, rest), broken) {
+            (_, Some(message)) => message,
             (Look::Message(message) | Look::Odd(message), None) => message,
-            (Look::Cut(message), Some(cut)) => Message { len: cut.len, ..message },
             // The survey saw something else here: the file has changed since.
             _ => return Step::Whole { len: rest.len().max(1) },
         };

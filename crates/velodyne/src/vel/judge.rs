@@ -10,7 +10,7 @@ pub(crate) const SIGHT: usize = HEADER_LEN + 20;
 
 /// Times further from the program's start than this, in milliseconds, are none: 285
 /// years.
-const MAX_MILLIS: f64 = 9e12;
+pub(crate) const MAX_MILLIS: f64 = 9e12;
 
 /// The types of which the layout is known.
 const KNOWN: [u32; 5] = [kind::OBD, kind::GPS, kind::IMAGE, kind::POSE, kind::VELODYNE];

@@ -29,8 +29,8 @@ pub(crate) struct Notes {
     pub(crate) gaps: Vec<Damage>,
     /// The validity of the messages of which points are made.
     pub(crate) valid: u8,
-    /// The last message, if the file ends within it.
-    pub(crate) cut: Option<CutMessage>,
+    /// The messages of packets that are broken, in the order of the file.
+    pub(crate) broken: Vec<BrokenMessage>,
     /// What the topics are, but for the derived one.
     pub(crate) topics: Vec<TopicKind>,
     /// The topic of the points that are made of the packets.
@@ -41,15 +41,27 @@ pub(crate) struct Notes {
     pub(crate) oddities: Vec<Oddity>,
 }
 
-/// A message of packets that the file ends within.
+/// A message of packets that the file ends within, or that has a wrong size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct CutMessage {
+pub(crate) struct BrokenMessage {
     pub(crate) at: u64,
-    /// How long it is up to the end of its last whole packet.
+    /// How long it is up to the end of its last packet that can be read.
     pub(crate) len: u64,
 }
 
 impl Notes {
+    /// Returns the broken message at `at`, if there is one.
+    pub(crate) fn broken_at(&self, at: u64) -> Option<BrokenMessage> {
+        let found = self.broken.binary_search_by_key(&at, |broken| broken.at);
+        found.ok().and_then(|index| self.broken.get(index)).copied()
+    }
+
+    /// Returns whether a broken message begins between `start` and `end`.
+    pub(crate) fn has_broken(&self, start: u64, end: u64) -> bool {
+        let first = self.broken.partition_point(|broken| broken.at < start);
+        self.broken.get(first).is_some_and(|broken| broken.at < end)
+    }
+
     /// The topic of messages of `kind`.
     pub(crate) fn topic(&self, kind: TopicKind) -> Option<TopicId> {
         let position = |kind| self.topics.iter().position(|known| *known == kind);

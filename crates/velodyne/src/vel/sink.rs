@@ -9,7 +9,7 @@ use logtool_core::{
 
 use crate::vel::{
     judge::{Judge, Look, SIGHT},
-    notes::{CutMessage, FORMAT_NAME, Notes},
+    notes::{FORMAT_NAME, Notes},
     topics::ENCODING,
     wire::{self, PREFIX_LEN, SIZE_LEN, SizeField, kind},
     write::{Writer, WriterOptions},
@@ -91,10 +91,10 @@ fn lack(manifest: &Manifest) -> String {
 }
 
 impl Own {
-    /// Whether `record` is the message that the file ends within.
-    fn is_cut(&self, record: &Record<'_>) -> bool {
-        let place = |cut: CutMessage| cut.at + SIZE_LEN as u64 == record.offset;
-        self.notes.cut.is_some_and(place)
+    /// Returns whether `record` is a broken message.
+    fn is_broken(&self, record: &Record<'_>) -> bool {
+        let at = record.offset.checked_sub(SIZE_LEN as u64);
+        at.is_some_and(|at| self.notes.broken_at(at).is_some())
     }
 
     /// Whether every byte between `start` and `end` belongs to a message.
@@ -103,8 +103,8 @@ impl Own {
         let gaps = &self.notes.gaps;
         let before = gaps.partition_point(|gap| gap.bytes.start < end);
         let last = before.checked_sub(1).and_then(|index| gaps.get(index));
-        let is_cut = self.notes.cut.is_some_and(|cut| cut.at < end);
-        !is_cut && last.is_none_or(|gap| gap.bytes.end <= start)
+        !self.notes.has_broken(start, end)
+            && last.is_none_or(|gap| gap.bytes.end <= start)
     }
 }
 
@@ -120,8 +120,8 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
         else {
             return Err(Error::new(ErrorKind::Malformed, "a message without a header"));
         };
-        if own.is_cut(&record) && header.kind == kind::VELODYNE {
-            // The number says how many packets there were before it was cut.
+        if own.is_broken(&record) && header.kind == kind::VELODYNE {
+            // The number says how many packets there were before it was broken.
             let packets = wire::packets(data);
             let count = u32::try_from(packets.len()).unwrap_or(u32::MAX);
             let data: [&[u8]; 2] = [&count.to_le_bytes(), packets.as_flattened()];

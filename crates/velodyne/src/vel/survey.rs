@@ -21,6 +21,7 @@ use logtool_core::{
 
 use crate::{
     lidar::LidarOptions,
+    packet::Firings,
     vel::survey::{
         heads::{Heads, SEEN},
         parts::Parts,
@@ -29,12 +30,15 @@ use crate::{
     },
     vel::{
         index::Seconds,
-        judge::{Judge, Look, Message},
-        notes::{CutMessage, Notes},
+        judge::{Judge, Look, MAX_MILLIS, Message},
+        notes::{BrokenMessage, Notes},
         start::{self, Start},
         time,
         topics::{self, TopicKind},
-        wire::{self, HEAD_LEN, HEADER_LEN, Head, MAGIC, PACKET_LEN, SIZE_LEN},
+        wire::{
+            self, HEAD_LEN, HEADER_LEN, Head, Header, MAGIC, PACKET_LEN, SIZE_LEN,
+            VERSION, kind,
+        },
     },
 };
 
@@ -76,7 +80,7 @@ struct Survey {
     seconds: Seconds,
     parts: Parts,
     gaps: Vec<Damage>,
-    cut: Option<CutMessage>,
+    broken: Vec<BrokenMessage>,
     has_end_mark: bool,
     /// The position of the first message after the end mark, if there is one.
     trailing_message: Option<u64>,
@@ -106,7 +110,7 @@ impl Survey {
             seconds: Seconds::default(),
             parts: Parts::new(start.at),
             gaps: Vec::new(),
-            cut: None,
+            broken: Vec::new(),
             has_end_mark: false,
             trailing_message: None,
             messages_end: start.at,
@@ -141,10 +145,15 @@ impl Survey {
                 Look::Cut(message)
                     if message.fits && self.next(at + 1, window)?.is_none() =>
                 {
-                    self.cut(at, &message, &bytes);
-                    if let Some(cut) = self.cut {
-                        self.look_at_packets(at, cut.len, &message, window)?;
-                    }
+                    let whole = match TopicKind::of(&message) {
+                        TopicKind::Packets => {
+                            let data_len = (end - at).saturating_sub(HEADER_LEN as u64);
+                            data_len.saturating_sub(4) / PACKET_LEN as u64
+                        }
+                        _ => 0,
+                    };
+                    let rest = self.broken(at, message.header, whole, window)?;
+                    self.gaps.push(Damage::new(DamageKind::Truncated, rest..end));
                     end
                 }
                 look => self.damaged(at, look, window)?,
@@ -259,30 +268,34 @@ impl Survey {
         Ok(())
     }
 
-    /// The last message, `bytes` of which the file ends within.
-    fn cut(&mut self, at: u64, message: &Message, bytes: &[u8]) {
-        let end = self.judge.end;
-        let data_len = (end - at).saturating_sub(HEADER_LEN as u64);
-        let packets = data_len.saturating_sub(4) / PACKET_LEN as u64;
-        let mut lost = Damage::new(DamageKind::Truncated, at..end);
-        if TopicKind::of(message) == TopicKind::Packets && packets > 0 {
-            let len = HEADER_LEN as u64 + 4 + packets * PACKET_LEN as u64;
-            if len <= self.limit {
-                let second_begins = self.seconds.message(message.header.millis, at);
-                self.parts.reach(at, second_begins);
-                let topic = self.topic(TopicKind::Packets);
-                let data = bytes.get(HEADER_LEN..).unwrap_or_default();
-                let whole = Message { len, ..*message };
-                self.stats.message(topic, Some(TopicKind::Packets), &whole, data);
-                self.parts.record(topic, time::of_millis(message.header.millis));
-                self.cut = Some(CutMessage { at, len });
-                lost = lost.at(at + len..end);
-            }
+    /// Takes note of the broken message at `at`, of which this many packets can be read.
+    /// Returns where the last of them ends, or `at` if there are none.
+    fn broken(
+        &mut self,
+        at: u64,
+        header: Header,
+        packets: u64,
+        window: &mut Window<'_>,
+    ) -> Result<u64> {
+        let len = HEADER_LEN as u64 + 4 + packets * PACKET_LEN as u64;
+        if packets == 0 || len > self.limit || self.broken.len() >= MAX_GAPS {
+            return Ok(at);
         }
-        self.gaps.push(lost);
+        let message = Message { header, len, fits: false };
+        let second_begins = self.seconds.message(header.millis, at);
+        self.parts.reach(at, second_begins);
+        let topic = self.topic(TopicKind::Packets);
+        let bytes = window.at(at, SEEN)?;
+        let data = bytes.get(HEADER_LEN..).unwrap_or_default();
+        self.stats.message(topic, Some(TopicKind::Packets), &message, data);
+        self.parts.record(topic, time::of_millis(header.millis));
+        self.broken.push(BrokenMessage { at, len });
+        self.look_at_packets(at, len, &message, window)?;
+        Ok(at + len)
     }
 
-    /// Steps over what cannot be read at `at`, and says where reading goes on.
+    /// Steps over what cannot be read at `at`, and says where reading goes on. Packets of a
+    /// message with a wrong size are read.
     fn damaged(&mut self, at: u64, look: Look, window: &mut Window<'_>) -> Result<u64> {
         let end = self.judge.end;
         let next = self.next(at + 1, window)?;
@@ -290,8 +303,48 @@ impl Survey {
             && (matches!(look, Look::Cut(_)) || end - at < HEADER_LEN as u64);
         let kind = if is_cut { DamageKind::Truncated } else { DamageKind::Garbled };
         let next = next.unwrap_or(end);
-        self.gaps.push(Damage::new(kind, at..next));
+        let mut rest = at;
+        if let Some((header, packets)) = self.plausible_packets(at, next, window)? {
+            rest = self.broken(at, header, packets, window)?;
+        }
+        match rest == next {
+            // All of its packets are there: only its size is wrong.
+            true => self.stats.odd_lengths += 1,
+            false => self.gaps.push(Damage::new(kind, rest..next)),
+        }
         Ok(next)
+    }
+
+    /// Returns the header at `at`, if it is that of a message of packets, and how many
+    /// plausible packets follow on it before `next`.
+    fn plausible_packets(
+        &self,
+        at: u64,
+        next: u64,
+        window: &mut Window<'_>,
+    ) -> Result<Option<(Header, u64)>> {
+        let bytes = window.at(at, HEADER_LEN)?;
+        let Some((_, header)) = wire::message(&bytes).filter(|(_, header)| {
+            let is_time = header.millis.abs() < MAX_MILLIS;
+            header.kind == kind::VELODYNE && header.version == VERSION && is_time
+        }) else {
+            return Ok(None);
+        };
+        let mut packets = 0;
+        loop {
+            let place = at + HEADER_LEN as u64 + 4 + packets * PACKET_LEN as u64;
+            if place + PACKET_LEN as u64 > next {
+                break;
+            }
+            let packet = window.peek(place, PACKET_LEN)?;
+            if !Firings::new(&packet)
+                .is_some_and(|packet| packet.outline().is_plausible())
+            {
+                break;
+            }
+            packets += 1;
+        }
+        Ok(Some((header, packets)))
     }
 
     /// The id of the topic of messages of `kind`.

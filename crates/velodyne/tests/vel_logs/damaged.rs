@@ -133,16 +133,14 @@ fn what_is_lost_of_a_message_that_is_cut_is_what_follows_its_last_whole_packet()
 }
 
 #[test]
-fn a_size_that_is_garbled_in_a_log_of_a_car_is_damage_and_the_rest_is_read() {
+fn a_size_that_is_garbled_in_a_log_of_a_car_costs_no_packets() {
     let sound = messages(&open(&testdata())).0;
     let mut bytes = testdata().to_vec();
     // The low byte of a size; it leads into data that are ff.
     assert_eq!(bytes[15_844], 0x59);
     bytes[15_844] = 0xff;
     let (found, damage) = messages(&open(&bytes.into()));
-    assert_eq!(found.len() + 1, sound.len());
-    let [lost] = &damage[..] else { panic!("{damage:?}") };
-    assert_eq!(lost.bytes.start, 15_844);
+    assert_eq!((found, damage), (sound, vec![]));
 }
 
 #[test]
@@ -200,4 +198,95 @@ fn any_length_at_its_maximum_is_survived() {
 
 fn open_any(bytes: Bytes) -> Option<VelLog> {
     VelLog::open(Arc::new(bytes), OpenOptions::default()).ok()
+}
+
+/// A log of eight messages of `count` packets each, and where the messages begin. Each packet
+/// holds its number.
+fn packets(count: usize, size_field: SizeField) -> (Vec<u8>, Vec<usize>) {
+    let mut options = WriterOptions::default();
+    options.size_field = size_field;
+    let mut writer = Writer::new(Cursor::new(Vec::new()), options).unwrap();
+    for message in 0..8_u16 {
+        let packets: Vec<[u8; 1206]> = (0..count as u16)
+            .map(|packet| {
+                let number = message * 100 + packet;
+                let mut bytes = [0; 1206];
+                for block in bytes[..1200].chunks_exact_mut(100) {
+                    block[..2].copy_from_slice(&[0xff, 0xee]);
+                    block[2..4].copy_from_slice(&number.to_le_bytes());
+                }
+                bytes
+            })
+            .collect();
+        writer.packets(f64::from(message) * 10.0, &packets).unwrap();
+    }
+    let bytes = writer.finish().unwrap().into_inner();
+    let len = 25 + 1_206 * count;
+    let first = bytes.len() - 8 * len;
+    (bytes, (0..8).map(|message| first + message * len).collect())
+}
+
+/// The numbers of all packets of `log`, and its damage.
+fn numbers(log: &VelLog) -> (Vec<u16>, Vec<Damage>) {
+    let (found, damage) = messages(log);
+    let numbers = found.iter().flat_map(|(_, payload)| {
+        let packets = payload[21..].chunks_exact(1206);
+        packets
+            .map(|packet| u16::from_le_bytes([packet[2], packet[3]]))
+            .collect::<Vec<_>>()
+    });
+    (numbers.collect(), damage)
+}
+
+#[test]
+fn packets_of_a_message_with_a_wrong_size_are_read() {
+    for size_field in [SizeField::AfterItself, SizeField::Whole] {
+        // Of messages that follow, into one, beyond the end, and too small.
+        for size in [0_u32, 5, 500, 3_000, 9_000, 12_000, 100_000, u32::MAX - 1] {
+            for broken in [0, 3, 6] {
+                let (mut bytes, places) = packets(4, size_field);
+                bytes[places[broken]..][..4].copy_from_slice(&size.to_le_bytes());
+                let log = open(&bytes.into());
+                let (found, damage) = numbers(&log);
+                let all =
+                    (0..8).flat_map(|m| (0..4).map(move |packet| m * 100 + packet));
+                assert_eq!(
+                    found,
+                    all.collect::<Vec<u16>>(),
+                    "{size} {broken}: {damage:?}"
+                );
+                assert_eq!(damage, [], "{size} {broken}");
+                let mut findings = Findings::default();
+                log.check(&mut findings).unwrap();
+                let names: Vec<_> = findings.iter().map(|f| f.code.name).collect();
+                assert!(names.contains(&"vel.length"), "{names:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn packets_before_the_damage_of_a_broken_message_are_read() {
+    let size_field = SizeField::AfterItself;
+    let (mut bytes, places) = packets(4, size_field);
+    // Its size is wrong, and its third packet is overwritten.
+    let third = places[3] + 25 + 2 * 1206;
+    bytes[places[3]..][..4].copy_from_slice(&77_u32.to_le_bytes());
+    bytes[third..][..1206].fill(0);
+    let (found, damage) = numbers(&open(&bytes.into()));
+    let of = |message: u16| (0..4).map(move |packet| message * 100 + packet);
+    let others = (0..8).filter(|message| *message != 3).flat_map(of);
+    let mut all: Vec<u16> = others.chain([300, 301]).collect();
+    all.sort_unstable();
+    assert_eq!(found, all);
+    let [lost] = &damage[..] else { panic!("{damage:?}") };
+    assert_eq!(lost.bytes, third as u64..places[4] as u64);
+
+    // The header is overwritten: what the packets are of is unknown.
+    let (mut bytes, places) = packets(4, size_field);
+    bytes[places[3]..][..21].fill(0);
+    let (found, damage) = numbers(&open(&bytes.into()));
+    assert_eq!(found.len(), 28);
+    let [lost] = &damage[..] else { panic!("{damage:?}") };
+    assert_eq!(lost.bytes, places[3] as u64..places[4] as u64);
 }

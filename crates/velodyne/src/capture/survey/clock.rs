@@ -13,6 +13,7 @@ use crate::{
         position::{LOCKED, Position},
     },
     clock_fit,
+    lidar::scale,
     oddity::Oddity,
     points::nearest,
 };
@@ -151,10 +152,14 @@ impl Clock {
             true => "the time of the lidar is not UTC, and NMEA is used",
             false => "the others are used",
         };
+        let looks_like = scale(nearest(sentence, 0, (stamp / 1_000) as u32) - sentence);
+        let looks_like = looks_like.map_or_else(String::new, |scale| {
+            format!("; the time of the lidar looks like {scale}")
+        });
         let text = format!(
             "minute and second of NMEA contradict the time of the lidar in {count} of {all} \
              position packets: the first has {} past the hour by NMEA and {} by the lidar; \
-             {used}",
+             {used}{looks_like}",
             past_hour(sentence),
             past_hour(stamp)
         );

@@ -167,8 +167,9 @@ impl Survey {
             let is_its = |other: &&Counted| other.sender.device == one.sender.device;
             let mut clocks = counted.iter().filter(is_its).map(|one| &one.clock);
             own.tells_utc |= clocks.any(Clock::tells_utc);
+            let offset = to_unix.map_or(0, |fit| fit.offset_nanos);
+            own.compare_clocks((zero == ClockZero::Unix).then_some(offset));
             if options.utc && zero == ClockZero::Unix {
-                let offset = to_unix.map_or(0, |fit| fit.offset_nanos);
                 own.use_own_clock(offset, to_unix.is_some(), options.clock);
             }
         }

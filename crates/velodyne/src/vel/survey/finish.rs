@@ -35,6 +35,9 @@ impl Survey {
         let to_unix = self.stats.gps().times.clone().fit();
         let oddities = self.oddities(index, to_unix.is_some());
         let mut own = self.probing.finish().finish(lidar);
+        if let Some(own) = &mut own {
+            own.compare_clocks(to_unix.as_ref().map(|fit| fit.offset_nanos));
+        }
         if let (Some(own), Some(fit), true) = (&mut own, &to_unix, lidar.utc) {
             own.use_own_clock(fit.offset_nanos, true, lidar.clock);
         }
@@ -67,7 +70,7 @@ impl Survey {
             has_end_mark: self.has_end_mark,
             gaps: self.gaps,
             valid: self.stats.valid_byte(),
-            cut: self.cut,
+            broken: self.broken,
             topics: self.topics,
             points,
             lidar: own,

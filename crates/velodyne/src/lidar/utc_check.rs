@@ -1,0 +1,205 @@
+//! The time that a lidar states, compared with the clock of the log.
+//!
+//! Packets state the microseconds past the hour. An HDL-64E S2 or S3 also states the date and
+//! the time of day in its status bytes, once a receiver sends NMEA.
+
+use logtool_core::Timestamp;
+
+use crate::{calibration::StreamReport, lidar::Lidar};
+
+const SECOND: i64 = 1_000_000_000;
+const HOUR: i64 = 3_600 * SECOND;
+const DAY: i64 = 24 * HOUR;
+
+/// The number of a GPS week overflows after this time.
+const ROLLOVER: i64 = 1_024 * 7 * DAY;
+
+/// How far a time scale is ahead of UTC, since 2017. A grandmaster of PTP sends TAI.
+const SCALES: [(&str, i64); 2] = [("TAI", 37 * SECOND), ("GPS time", 18 * SECOND)];
+
+/// How far an offset may differ from that of a time scale.
+const NEAR: i64 = SECOND / 2;
+
+/// Status bytes are read from packets of some milliseconds, and may be a second old.
+const STATUS_AGE: std::ops::RangeInclusive<i64> = -SECOND..=2 * SECOND;
+
+/// The time in the status bytes of an HDL-64E, and the times of the packet with the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct StatusTime {
+    /// UTC in nanoseconds, in whole seconds.
+    utc: i64,
+    micros: u32,
+    time: Timestamp,
+}
+
+impl StatusTime {
+    /// Returns the time in status bytes, if a receiver set it and it is a time.
+    pub(super) fn of(
+        report: &StreamReport,
+        micros: u32,
+        time: Timestamp,
+    ) -> Option<Self> {
+        let is_set = matches!(report.gps, Some(b'A' | b'V'));
+        let [hour, minute, second, day, month, year] =
+            report.utc.filter(|_| is_set)?.map(i64::from);
+        let is_time = hour < 24 && minute < 60 && second <= 60;
+        if !is_time || !(1..=31).contains(&day) || !(1..=12).contains(&month) {
+            return None;
+        }
+        let days = days_since_1970(2_000 + year, month, day);
+        let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second;
+        Some(Self { utc: seconds * SECOND, micros, time })
+    }
+
+    /// Returns what contradicts this time, if `to_unix` nanoseconds are added to the clock of
+    /// the log.
+    fn contradictions(self, to_unix: Option<i64>) -> Vec<String> {
+        let mut all = Vec::new();
+        let stamp = i64::from(self.micros) * 1_000;
+        if !STATUS_AGE.contains(&around(stamp - self.utc)) {
+            all.push(format!(
+                "the status bytes state {} past the hour, and the packets {}: one of them is \
+                 wrong",
+                past_hour(self.utc.rem_euclid(HOUR)),
+                past_hour(stamp)
+            ));
+        }
+        let Some(to_unix) = to_unix.filter(|_| self.time != Timestamp::MAX) else {
+            return all;
+        };
+        let log = self.time.as_nanos().saturating_add(to_unix);
+        let ahead = log.saturating_sub(self.utc);
+        if !STATUS_AGE.contains(&ahead) {
+            let weeks = ahead.saturating_add(ROLLOVER / 2).div_euclid(ROLLOVER);
+            let rest = ahead - weeks.saturating_mul(ROLLOVER);
+            let why = match weeks > 0 && rest.abs() < DAY {
+                true => format!(
+                    ": {} weeks, so the week number of the GPS receiver has overflowed",
+                    1_024 * weeks
+                ),
+                false => String::new(),
+            };
+            let way = if ahead > 0 { "behind" } else { "ahead of" };
+            all.push(format!(
+                "the date and time in the status bytes are {} s {way} the clock of the log{why}",
+                (ahead.abs() + SECOND / 2) / SECOND
+            ));
+        }
+        all
+    }
+}
+
+impl Lidar {
+    /// Compares the times that the lidar states with the clock of the log. `to_unix` nanoseconds
+    /// make that UTC; `None` if the log does not state any date.
+    pub fn compare_clocks(&mut self, to_unix: Option<i64>) {
+        if !self.sensor.model.tells_time() {
+            return;
+        }
+        let status = self.status_time.take();
+        self.time_warnings =
+            status.map_or_else(Vec::new, |status| status.contradictions(to_unix));
+        if let (Some(hour), Some(to_unix)) = (self.hour_nanos, to_unix) {
+            // An hour of the lidar begins at `hour` on the clock of the log.
+            let ahead = around(hour.wrapping_neg().wrapping_sub(to_unix));
+            self.time_warnings.extend(scale(ahead).map(|scale| {
+                format!(
+                    "the time of the lidar is {:.3} s ahead of the clock of the log: it looks \
+                     like {scale}, not UTC",
+                    ahead as f64 / 1e9
+                )
+            }));
+        }
+    }
+}
+
+/// Returns the time scale that is this far ahead of UTC, with the difference.
+pub(crate) fn scale(ahead: i64) -> Option<String> {
+    let found = SCALES.iter().find(|(_, offset)| (ahead - offset).abs() <= NEAR);
+    found.map(|(name, offset)| format!("{name} ({} s ahead of UTC)", offset / SECOND))
+}
+
+/// Returns the same time of an hour, from half an hour before to half an hour after.
+fn around(nanos: i64) -> i64 {
+    let off = nanos.rem_euclid(HOUR);
+    if off > HOUR / 2 { off - HOUR } else { off }
+}
+
+/// Returns the days from 1970-01-01 to a date.
+fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+    // The year begins in March, so that the leap day is its last.
+    let (year, month) =
+        if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
+    let leap_days = year / 4 - year / 100 + year / 400;
+    365 * year + leap_days + (153 * month + 2) / 5 + day - 719_469
+}
+
+/// Returns minutes and seconds, as `25:00.010`.
+fn past_hour(nanos: i64) -> String {
+    let millis = nanos / 1_000_000;
+    format!("{:02}:{:02}.{:03}", millis / 60_000, millis / 1_000 % 60, millis % 1_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2010-09-30 13:00:00 UTC: date -u -d "2010-09-30 13:00" +%s
+    const UTC: i64 = 1_285_851_600 * SECOND;
+
+    #[test]
+    fn dates_are_counted_as_date_does() {
+        // date -u -d "2010-09-30" +%s, and so on, over 86400.
+        for (date, days) in [
+            ((2010, 9, 30), 14_882),
+            ((1970, 1, 1), 0),
+            ((2000, 2, 29), 11_016),
+            ((2024, 3, 1), 19_783),
+            ((2099, 12, 31), 47_481),
+        ] {
+            assert_eq!(days_since_1970(date.0, date.1, date.2), days, "{date:?}");
+        }
+    }
+
+    fn told(utc: i64, micros: u32, host: i64) -> Vec<String> {
+        let time = Timestamp::from_nanos(host);
+        StatusTime { utc, micros, time }.contradictions(Some(0))
+    }
+
+    #[test]
+    fn status_bytes_that_agree_are_not_reported_also_across_the_hour() {
+        let none: [String; 0] = [];
+        assert_eq!(told(UTC, 167_200, UTC + 167_200_000), none);
+        assert_eq!(told(UTC - SECOND, 900_000, UTC + 900_000_000), none);
+        assert_eq!(told(UTC, 3_599_900_000, UTC - 100_000_000), none);
+    }
+
+    #[test]
+    fn status_bytes_that_contradict_the_packets_or_the_log_are_reported() {
+        let stamp = told(UTC, 1_500_010_000, UTC);
+        assert!(
+            stamp[0].contains("00:00.000 past the hour, and the packets 25:00.010")
+        );
+        assert_eq!(stamp.len(), 1);
+        let day = told(UTC - DAY, 0, UTC);
+        assert!(day[0].contains("86400 s behind the clock of the log"), "{day:?}");
+        let ahead = told(UTC + 2_400 * SECOND, 2_400_000_000, UTC);
+        assert!(ahead[0].contains("2400 s ahead of the clock"), "{ahead:?}");
+        for weeks in [1_024, 2_048] {
+            let text = told(UTC - weeks * 7 * DAY, 0, UTC);
+            let expected = format!("{weeks} weeks, so the week number");
+            assert!(text[0].contains(&expected), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_time_scale_is_known_by_its_offset() {
+        for ahead in [36.6, 37.0, 37.4] {
+            assert!(scale((ahead * 1e9) as i64).unwrap().starts_with("TAI"));
+        }
+        assert!(scale(18 * SECOND).unwrap().starts_with("GPS time"));
+        for ahead in [0, 36 * SECOND, 38 * SECOND, -37 * SECOND, 1_800 * SECOND] {
+            assert_eq!(scale(ahead), None);
+        }
+    }
+}
