@@ -18,6 +18,8 @@ mod samples;
 mod definitions;
 #[path = "cases/mcap.rs"]
 mod mcap;
+#[path = "cases/mcap_attachments.rs"]
+mod mcap_attachments;
 #[path = "cases/mcap_json.rs"]
 mod mcap_json;
 #[path = "cases/mcap_payloads.rs"]
