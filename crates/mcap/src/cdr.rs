@@ -44,18 +44,6 @@ pub(crate) fn layout(topic: &Topic) -> Result<Arc<Layout>> {
     Ok(layout)
 }
 
-/// Returns the definition of a common type of ROS 2 for a file that has an empty one in the
-/// encoding `schema`: recorders that do not find the definition of a type write that.
-pub(crate) fn missing_definition(
-    encoding: &str,
-    schema: &str,
-    type_name: &str,
-) -> Option<String> {
-    let is_of_ros2 = encoding == CDR.0 && (schema == CDR.1 || schema.is_empty());
-    let text = is_of_ros2.then(|| Definition::common_ros2_text(type_name))??;
-    (!text.is_empty()).then_some(text)
-}
-
 impl CdrDecoder {
     /// A decoder of the `columns` of messages of `layout` behind `envelope` bytes.
     pub(crate) fn new(

@@ -6,7 +6,7 @@ use logtool_core::{
     Columns, Decoder, FieldRole, Layout, LayoutDecoder, LayoutField, LayoutKind,
     Primitive, RawDecoder, Result, Topic, TreeDecoder,
 };
-use logtool_rosmsg::describe;
+use logtool_rosmsg::{Definition, describe};
 
 use crate::{
     cdr::{self, CDR, CdrDecoder},
@@ -79,6 +79,30 @@ pub(crate) fn layout(topic: &Topic) -> Option<Result<Arc<Layout>>> {
     let md5sum = topic.metadata.get("md5sum").map_or("*", String::as_str);
     let described = describe(&topic.type_name, md5sum, &topic.definition);
     Some(described.and_then(|described| enveloped(&described.layout)))
+}
+
+/// Returns the definition of the common type of ROS that `topic` has, and its encoding, if the file
+/// has an empty one: recorders that do not find the definition of a type write that.
+pub(crate) fn missing_definition(topic: &Topic) -> Option<(String, &'static str)> {
+    let schema = topic.metadata.get(SCHEMA_ENCODING).map_or("", String::as_str);
+    let is_empty = topic.definition.trim().is_empty() && topic.descriptor.is_empty();
+    let (text, encoding) = match (topic.encoding.as_str(), schema) {
+        _ if !is_empty => return None,
+        ("ros1", "ros1msg" | "") => {
+            let definition = match topic.metadata.get("md5sum").map(String::as_str) {
+                None | Some("*") => Definition::common(&topic.type_name)?,
+                Some(md5sum) => Definition::known(&topic.type_name, md5sum)?,
+            };
+            (definition.text(), "ros1msg")
+        }
+        (encoding, schema)
+            if encoding == CDR.0 && (schema == CDR.1 || schema.is_empty()) =>
+        {
+            (Definition::common_ros2_text(&topic.type_name)?, CDR.1)
+        }
+        _ => return None,
+    };
+    (!text.is_empty()).then_some((text, encoding))
 }
 
 /// Returns why the JSON schema of `topic` cannot be used, if it has one that cannot.

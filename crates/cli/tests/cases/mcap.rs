@@ -161,6 +161,46 @@ fn an_empty_definition_of_a_common_type_is_that_of_the_type() {
     );
 }
 
+/// A file with one message on `/x`, whose schema is empty.
+fn file_without_definition(
+    folder: &Folder,
+    (encoding, schema, type_name): (&str, &str, &str),
+    payload: &[u8],
+) {
+    let mut file =
+        Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
+    let schema = file.schema(type_name, schema, b"").unwrap();
+    let channel = file.channel("/x", schema, encoding, BTreeMap::new()).unwrap();
+    let time = Timestamp::from_nanos(1_000_000_000);
+    file.write(channel, 0, time, time, payload).unwrap();
+    folder.write("x.mcap", &file.finish().unwrap().into_inner());
+}
+
+#[test]
+fn empty_definitions_of_common_types_are_replaced_in_each_encoding() {
+    let folder = Folder::new();
+    let [text, one] = [json!({"data": "hi"}), json!({"x": 1.0, "y": 0.0, "z": 0.0})];
+    let vector = [&1_f64.to_le_bytes()[..], &[0; 16]].concat();
+    let cdr = |message: &[u8]| [b"\0\x01\0\0", message].concat();
+    for (of, payload, wanted) in [
+        (("ros1", "ros1msg", "std_msgs/String"), b"\x02\0\0\0hi".to_vec(), &text),
+        (("ros1", "", "std_msgs/String"), b"\x02\0\0\0hi".to_vec(), &text),
+        (("cdr", "ros2msg", "std_msgs/String"), cdr(b"\x03\0\0\0hi\0"), &text),
+        (("cdr", "", "std_msgs/msg/String"), cdr(b"\x03\0\0\0hi\0"), &text),
+        (("ros1", "ros1msg", "geometry_msgs/Vector3"), vector.clone(), &one),
+        (("cdr", "ros2msg", "geometry_msgs/msg/Vector3"), cdr(&vector), &one),
+    ] {
+        file_without_definition(&folder, of, &payload);
+        folder.run(&["repair", "-f", "x.mcap", "-o", "new.mcap"]).ended(0, &[]);
+        for log in ["x.mcap", "new.mcap"] {
+            assert_eq!(cat(&folder, log), [("/x".into(), wanted.clone())], "{of:?}");
+            let schema = folder.run(&["schema", log]).succeeded().stdout;
+            let field = if *wanted == text { "string data" } else { "float64 x" };
+            assert!(schema.contains(field), "{of:?} {schema}");
+        }
+    }
+}
+
 #[test]
 fn log_messages_of_nodes_become_those_of_ros_2() {
     let Some(log) = case("rosout_ros2.mcap") else { return };

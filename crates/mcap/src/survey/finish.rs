@@ -9,10 +9,9 @@ use logtool_core::{
 use logtool_rosmsg::Derived;
 
 use crate::{
-    cdr::{self, CDR},
     channels::derived_of,
     chunk::Compression,
-    messages::{decoder, layout, unusable_json_schema},
+    messages::{decoder, layout, missing_definition, unusable_json_schema},
     notes::{FORMAT_NAME, Notes, STREAM_KEYS},
     protobuf::{self, PROTOBUF},
     ros2::is_latched,
@@ -131,9 +130,9 @@ impl Found {
             let instance = instances.entry(first.channel.topic.clone()).or_default();
             let mut topic = self.topic(id, first, *instance);
             *instance += 1;
-            if let Some(definition) = missing_definition(&topic) {
+            if let Some((definition, encoding)) = missing_definition(&topic) {
                 topic.definition = definition;
-                topic.metadata.insert(SCHEMA_ENCODING.to_owned(), CDR.1.to_owned());
+                topic.metadata.insert(SCHEMA_ENCODING.to_owned(), encoding.to_owned());
                 let name = &topic.name;
                 self.remarks.push(format!(
                     "the topic {name:?}: its definition is empty; that of the common type \
@@ -300,14 +299,6 @@ impl Found {
             ("by_compression".to_owned(), Value::Map(kinds.collect())),
         ]))
     }
-}
-
-/// Returns the definition of the common type of ROS 2 that `topic` has, if its own is empty.
-fn missing_definition(topic: &Topic) -> Option<String> {
-    let schema = topic.metadata.get(SCHEMA_ENCODING).map_or("", String::as_str);
-    let is_empty = topic.definition.trim().is_empty() && topic.descriptor.is_empty();
-    is_empty
-        .then(|| cdr::missing_definition(&topic.encoding, schema, &topic.type_name))?
 }
 
 /// How many bytes the definitions of all topics may be, a topic more or less.
