@@ -46,5 +46,7 @@ mod velodyne_calibration;
 mod velodyne_fov;
 #[path = "cases/velodyne_packets.rs"]
 mod velodyne_packets;
+#[path = "cases/velodyne_senders.rs"]
+mod velodyne_senders;
 #[path = "cases/velodyne_time.rs"]
 mod velodyne_time;

@@ -72,6 +72,10 @@ mod tests {
         // c000 0201 c000 0202 0011 000b: 1841f, folded 8420.
         assert_eq!(is_right(&udp(0x8420), [FROM, TO]), None);
         assert_eq!(is_right(&udp(0xb76e)[..10], [FROM, TO]), None);
+        // The same payload from ::1 to ::1: 0001 0001 0011 000b and the words of the packet,
+        // 0001 0002 000b 6162 6300, are c48e in all, inverted 3b71.
+        let local = IpAddr::V6(Ipv6Addr::LOCALHOST);
+        assert_eq!(is_right(&udp(0x3b71), [local, local]), Some(true));
         let v6 = IpAddr::V6(Ipv6Addr::LOCALHOST);
         assert_eq!(is_right(&udp(0xb76e), [v6, v6]), Some(false));
     }

@@ -1,0 +1,157 @@
+//! Senders of packets, how often packets come, and UDP checksums.
+
+use crate::program::{Folder, Run};
+
+/// A data packet in a frame: who sends it, to which port, when in microseconds, and its bytes.
+#[derive(Clone)]
+struct Sent {
+    mac: u8,
+    address: [u8; 4],
+    port: u16,
+    micros: u32,
+    payload: Vec<u8>,
+}
+
+/// The data packet of this number, of a lidar with this identity byte.
+fn sent(number: u32, identity: u8, period: f64) -> Sent {
+    let micros = (f64::from(number) * period).round() as u32;
+    let mut payload = vec![0; 1206];
+    for (block, bytes) in (0..).zip(payload.chunks_exact_mut(100)) {
+        let azimuth = ((240 * number + 20 * block) % 36_000) as u16;
+        bytes[..2].copy_from_slice(&[0xff, 0xee]);
+        bytes[2..4].copy_from_slice(&azimuth.to_le_bytes());
+        bytes[4..7].copy_from_slice(&[0x88, 0x13, 100]);
+    }
+    payload[1200..1204].copy_from_slice(&micros.to_le_bytes());
+    payload[1204..].copy_from_slice(&[0x37, identity]);
+    Sent { mac: 1, address: [192, 168, 1, 201], port: 2368, micros, payload }
+}
+
+const TO: [u8; 4] = [192, 168, 1, 77];
+
+/// The checksum of RFC 768, computed word by word.
+fn checksum(sent: &Sent, header: &[u8]) -> u16 {
+    let len = (header.len() + sent.payload.len()) as u16;
+    let words =
+        [&sent.address[..], &TO, &[0, 17], &len.to_be_bytes(), header, &sent.payload];
+    let bytes = words.concat();
+    let mut sum = 0_u32;
+    for pair in bytes.chunks(2) {
+        sum += u32::from(pair[0]) << 8 | u32::from(pair.get(1).copied().unwrap_or(0));
+    }
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    let sum = !(sum as u16);
+    if sum == 0 { 0xffff } else { sum }
+}
+
+/// A capture of packets. `has_sums` tells of each packet whether it has a checksum.
+fn capture(all: &[Sent], has_sums: impl Fn(usize) -> bool) -> Vec<u8> {
+    let mut bytes = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0];
+    bytes.extend([0, 0, 0xffff, 1].map(u32::to_le_bytes).concat());
+    for (number, sent) in all.iter().enumerate() {
+        let len = 42 + sent.payload.len();
+        let times = [1_700_000_000 + sent.micros / 1_000_000, sent.micros % 1_000_000];
+        bytes.extend(times.map(u32::to_le_bytes).concat());
+        bytes.extend([len as u32; 2].map(u32::to_le_bytes).concat());
+        bytes.extend([[0xff; 6], [2, 0, 0, 0, 0, sent.mac]].concat());
+        bytes.extend([0x08, 0x00, 0x45, 0]);
+        bytes.extend((len as u16 - 14).to_be_bytes());
+        bytes.extend([0, 0, 0x40, 0, 64, 17, 0, 0]);
+        bytes.extend([sent.address, TO].concat());
+        let udp_len = 8 + sent.payload.len() as u16;
+        let header =
+            |sum| [sent.port, sent.port, udp_len, sum].map(u16::to_be_bytes).concat();
+        let sum = if has_sums(number) { checksum(sent, &header(0)) } else { 0 };
+        bytes.extend(header(sum));
+        bytes.extend(&sent.payload);
+    }
+    bytes
+}
+
+fn info(all: &[Sent]) -> Run {
+    let folder = Folder::new();
+    folder.write("x.pcap", &capture(all, |_| false));
+    folder.run(&["info", "x.pcap"]).succeeded()
+}
+
+const VLP16_PERIOD: f64 = 1_327.104;
+
+#[test]
+fn lidars_that_differ_in_one_part_of_their_identity_are_told_apart() {
+    let changes: [(&str, fn(&mut Sent)); 3] = [
+        ("address", |sent| sent.address[3] = 202),
+        ("port", |sent| sent.port = 2370),
+        ("hardware address", |sent| sent.mac = 2),
+    ];
+    for (what, change) in changes {
+        let mut all = Vec::new();
+        for number in 0..60 {
+            all.push(sent(number, 0x22, VLP16_PERIOD));
+            let mut other = sent(number, 0x22, VLP16_PERIOD);
+            change(&mut other);
+            // Another intensity: equal packets would be copies by a mirror port.
+            other.payload[6] = 50;
+            other.micros += 300;
+            all.push(other);
+        }
+        let info = info(&all).stdout;
+        for name in ["points: VLP-16", "points.1: VLP-16"] {
+            let expected = format!("{name}, strongest return, 60 packets");
+            assert!(info.contains(&expected), "{what}: {info}");
+        }
+        assert!(!info.contains("packets a second come"), "{what}: {info}");
+    }
+    // Two that share all of these are one sender, with too many packets.
+    let twice = (0..120).map(|number| sent(number, 0x22, VLP16_PERIOD / 2.0));
+    let info = info(&twice.collect::<Vec<_>>()).stdout;
+    assert!(info.contains("points: VLP-16, strongest return, 120 packets"), "{info}");
+    assert!(info.contains("1507 packets a second come from one sender"), "{info}");
+}
+
+#[test]
+fn a_rate_that_the_model_cannot_have_is_reported() {
+    for (identity, model, period) in [
+        (0x22, "VLP-16", VLP16_PERIOD),
+        (0x21, "HDL-32E", 552.96),
+        (0x28, "VLP-32C", 663.552),
+    ] {
+        // Of two lidars, played back twice as fast, a little too fast, right, and too slow.
+        for (factor, is_told) in
+            [(2.0, true), (1.4, true), (1.05, false), (1.0, false), (0.5, false)]
+        {
+            let all: Vec<_> = (0..200)
+                .map(|number| sent(number, identity, period / factor))
+                .collect();
+            let info = info(&all).stdout;
+            assert!(info.contains(model), "{info}");
+            let found = info.contains("packets a second come from one sender");
+            assert_eq!(found, is_told, "{model} {factor}: {info}");
+        }
+    }
+}
+
+#[test]
+fn udp_checksums_are_verified_where_there_are_any() {
+    let all: Vec<_> = (0..60).map(|number| sent(number, 0x22, VLP16_PERIOD)).collect();
+    let records = |bytes: &[u8]| {
+        let folder = Folder::new();
+        folder.write("x.pcap", bytes);
+        let cat = folder.run(&["cat", "x.pcap", "-t", "velodyne_packets"]);
+        (cat.status, cat.json_lines().len())
+    };
+    assert_eq!(records(&capture(&all, |_| true)), (0, 60));
+    assert_eq!(records(&capture(&all, |_| false)), (0, 60));
+    assert_eq!(records(&capture(&all, |number| number % 3 == 0)), (0, 60));
+    // An intensity in packets 6 and 7 changes; only 6 has a checksum.
+    let mut bytes = capture(&all, |number| number % 3 == 0);
+    for number in [6, 7] {
+        bytes[24 + number * (16 + 42 + 1_206) + 16 + 42 + 506] ^= 0x10;
+    }
+    assert_eq!(records(&bytes), (3, 59));
+    // An odd length: the last byte is the high one of a word.
+    let mut odd = all;
+    odd.insert(30, Sent { port: 9_999, payload: vec![7; 1_205], ..odd[30].clone() });
+    assert_eq!(records(&capture(&odd, |_| true)), (0, 60));
+}
