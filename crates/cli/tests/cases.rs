@@ -38,6 +38,8 @@ mod ulog_starts;
 mod ulog_text;
 #[path = "cases/ulog_time.rs"]
 mod ulog_time;
+#[path = "cases/vel_times.rs"]
+mod vel_times;
 #[path = "cases/velodyne.rs"]
 mod velodyne;
 #[path = "cases/velodyne_calibration.rs"]

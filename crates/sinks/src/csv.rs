@@ -72,6 +72,19 @@ impl CsvOptions {
         self.is_safe = true;
         self
     }
+
+    /// Returns `text` as a cell: in quotes if it contains something that would end the cell.
+    ///
+    /// ```
+    /// let options = logtool_sinks::CsvOptions::default();
+    /// assert_eq!(options.cell("a,b"), "\"a,b\"");
+    /// assert_eq!(options.without_formulas().cell("=1+2"), "'=1+2");
+    /// ```
+    pub fn cell(self, text: &str) -> String {
+        let mut cell = TextBuffer::default();
+        push_text(text.as_bytes(), self, &mut cell);
+        String::from_utf8_lossy(cell.as_bytes()).into_owned()
+    }
 }
 
 impl CsvSink {

@@ -205,6 +205,10 @@ pub(crate) struct ParamsArgs {
     /// The changes, with their times
     #[arg(long, conflicts_with = "initial")]
     pub(crate) history: bool,
+    /// For CSV that spreadsheets open: put an apostrophe before each name that they would run
+    /// as a formula
+    #[arg(long)]
+    pub(crate) csv_safe: bool,
     #[command(flatten)]
     pub(crate) clock: ClockArgs,
 }
@@ -227,6 +231,10 @@ pub(crate) enum ParamsCommand {
         /// Comma-separated values: name,a,b
         #[arg(long, conflicts_with = "json")]
         csv: bool,
+        /// For CSV that spreadsheets open: put an apostrophe before each name that they would
+        /// run as a formula
+        #[arg(long)]
+        csv_safe: bool,
         /// One JSON object: {"NAME": {"a": …, "b": …}}
         #[arg(long)]
         json: bool,

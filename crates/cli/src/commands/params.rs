@@ -8,6 +8,7 @@ use std::{fmt, path::Path};
 
 use anyhow::{Context as _, Result};
 use logtool_core::Log as _;
+use logtool_sinks::CsvOptions;
 use logtool_ulog::{Parameter, ParameterValue, UlogLog};
 use serde::{Serialize, Serializer};
 
@@ -23,14 +24,15 @@ use crate::{
 };
 
 pub(super) fn run(args: &ParamsArgs, global: &GlobalArgs) -> Result<Outcome> {
-    if let Some(ParamsCommand::Diff { a, b, names, initial, csv, json }) = &args.command
-    {
+    if let Some(diff) = &args.command {
+        let ParamsCommand::Diff { a, b, names, initial, csv, csv_safe, json } = diff;
         let format = match (csv, json) {
             (true, _) => ParamsFormat::Csv,
             (_, true) => ParamsFormat::Json,
             _ => ParamsFormat::Text,
         };
-        return diff::run([a, b], names, *initial, format, global);
+        let cells = cells(*csv_safe);
+        return diff::run([a, b], names, *initial, format, cells, global);
     }
     let file = args.file.as_ref().context("no log was named")?;
     let (log, findings) = open(file, global)?;
@@ -134,12 +136,10 @@ fn width(names: &[String]) -> usize {
     names.iter().map(|name| name.chars().count()).max().unwrap_or(0)
 }
 
-/// `text` as a cell of CSV.
-fn cell(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
-    }
+/// Returns how cells of CSV are written, where `is_safe` asks for no formulas.
+fn cells(is_safe: bool) -> CsvOptions {
+    let options = CsvOptions::default();
+    if is_safe { options.without_formulas() } else { options }
 }
 
 fn type_name(value: ParameterValue) -> &'static str {

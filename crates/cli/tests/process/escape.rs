@@ -110,3 +110,38 @@ fn csv_for_spreadsheets_has_no_formulas() {
     assert!(rows(&[]).contains(",=cmd|"));
     assert!(rows(&["--csv-safe"]).contains(",'=cmd|"));
 }
+
+/// A parameter's name may start as a formula too, in all three tables of `params`.
+#[test]
+fn csv_of_parameters_for_spreadsheets_has_no_formulas() {
+    let name = |value: f32| {
+        // 14 is the length of the type and the name.
+        let parameter = [&[14][..], b"float =1+2,\"x\"", &value.to_le_bytes()];
+        bytes::message(b'P', &parameter.concat())
+    };
+    let folder = Folder::new();
+    for (log, first) in [("a.ulg", 1.0), ("b.ulg", -2.0)] {
+        // The first parameter comes behind the header of 16 bytes and the flags of 43.
+        let whole = bytes::log();
+        let (head, rest) = whole.split_at(16 + 43);
+        folder.write(log, &[head, &name(first), rest, &name(3.0)].concat());
+    }
+    for (args, plain, safe) in [
+        (&["params", "a.ulg"][..], "\n\"=1+2,", "\n\"'=1+2,\"\"x\"\"\",float,3.0,,\n"),
+        (
+            &["params", "a.ulg", "--history"],
+            ",\"=1+2,",
+            ",\"'=1+2,\"\"x\"\"\",1.0,3.0\n",
+        ),
+        (
+            &["params", "diff", "a.ulg", "b.ulg", "--csv", "--initial"],
+            "\n\"=1+2,",
+            "\n\"'=1+2,\"\"x\"\"\",1.0,-2.0\n",
+        ),
+    ] {
+        let run = |more: &[&str]| folder.run(&[args, more].concat()).stdout;
+        assert!(run(&[]).contains(plain), "{args:?}: {}", run(&[]));
+        let marked = run(&["--csv-safe"]);
+        assert!(marked.contains(safe), "{args:?}: {marked}");
+    }
+}

@@ -10,10 +10,17 @@
 //! ```
 //! then the rows as bytes or text.
 
-use std::{collections::BTreeMap, io::Write as _, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    io::Write as _,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use arrow_array::{
-    ArrayRef, Float64Array,
+    ArrayRef, ArrowPrimitiveType, Float64Array, PrimitiveArray,
     cast::AsArray as _,
     types::{Float32Type, Float64Type},
 };
@@ -39,16 +46,19 @@ pub(super) struct Ply {
     origins: Vec<Option<i64>>,
     is_ascii: bool,
     count: u64,
+    infinities: Arc<AtomicU64>,
 }
 
 impl Ply {
-    /// Begins a file of `columns` in `out`, of which `first` will be the first points.
+    /// Begins a file of `columns` in `out`, of which `first` will be the first points. A text
+    /// file has `nan` for infinities, which `infinities` counts.
     pub(super) fn new(
         mut out: Out,
         columns: &[Column],
         is_ascii: bool,
         about: &BTreeMap<String, String>,
         first: &Points,
+        infinities: Arc<AtomicU64>,
     ) -> Result<Self> {
         let mut about = about.clone();
         let (mut origins, mut columns) = (Vec::new(), columns.to_vec());
@@ -65,7 +75,7 @@ impl Ply {
         }
         let header = header(&columns, is_ascii, &about);
         header.write(&mut out, 0)?;
-        Ok(Self { out, header, columns, origins, is_ascii, count: 0 })
+        Ok(Self { out, header, columns, origins, is_ascii, count: 0, infinities })
     }
 }
 
@@ -83,7 +93,8 @@ impl CloudFile for Ply {
         self.count += points.count as u64;
         match self.is_ascii {
             true => {
-                let finite = points.arrays.iter().map(without_infinities).collect();
+                let finite = |array| without_infinities(array, &self.infinities);
+                let finite = points.arrays.iter().map(finite).collect();
                 let points = Points { arrays: finite, ..points };
                 self.out.write_all(&rows::text(&points))?;
             }
@@ -99,17 +110,27 @@ impl CloudFile for Ply {
 }
 
 /// Returns `array` with NaN for infinities: readers of text files take `nan`, and few of them
-/// take `inf`.
-fn without_infinities(array: &ArrayRef) -> ArrayRef {
+/// take `inf`. Adds their number to `count`.
+fn without_infinities(array: &ArrayRef, count: &AtomicU64) -> ArrayRef {
     if let Some(floats) = array.as_primitive_opt::<Float32Type>() {
-        let finite = |value: f32| if value.is_infinite() { f32::NAN } else { value };
-        return Arc::new(floats.unary::<_, Float32Type>(finite));
+        return finite(floats, f32::is_infinite, f32::NAN, count);
     }
     if let Some(floats) = array.as_primitive_opt::<Float64Type>() {
-        let finite = |value: f64| if value.is_infinite() { f64::NAN } else { value };
-        return Arc::new(floats.unary::<_, Float64Type>(finite));
+        return finite(floats, f64::is_infinite, f64::NAN, count);
     }
     array.clone()
+}
+
+fn finite<T: ArrowPrimitiveType>(
+    floats: &PrimitiveArray<T>,
+    is_infinite: fn(T::Native) -> bool,
+    nan: T::Native,
+    count: &AtomicU64,
+) -> ArrayRef {
+    let infinite = floats.iter().flatten().filter(|value| is_infinite(*value));
+    count.fetch_add(infinite.count() as u64, Ordering::Relaxed);
+    let finite = |value| if is_infinite(value) { nan } else { value };
+    Arc::new(floats.unary::<_, T>(finite))
 }
 
 /// The moments of `array`, as seconds since `origin`.

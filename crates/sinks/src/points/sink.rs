@@ -49,6 +49,7 @@ pub struct PointSink {
     options: PointOptions,
     files: Arc<AtomicU64>,
     lost: Arc<AtomicU64>,
+    infinities: Arc<AtomicU64>,
 }
 
 /// Whether a table of `schema` has points: columns `x`, `y` and `z` of numbers.
@@ -67,8 +68,8 @@ impl PointSink {
         metadata: BTreeMap<String, String>,
         options: PointOptions,
     ) -> Self {
-        let (files, lost) = (Arc::default(), Arc::default());
-        Self { outputs, names, metadata, options, files, lost }
+        let (files, lost, infinities) = Default::default();
+        Self { outputs, names, metadata, options, files, lost, infinities }
     }
 
     /// How many files of points there are by now.
@@ -79,6 +80,12 @@ impl PointSink {
     /// How many points the format had no room for, by now.
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Returns how many infinities have been written as `nan`, by now: text files of PLY
+    /// have none.
+    pub fn infinities(&self) -> u64 {
+        self.infinities.load(Ordering::Relaxed)
     }
 }
 
@@ -264,7 +271,9 @@ impl PointTable {
             PointFormat::PcdCompressed => pcd(out, Data::Compressed),
             PointFormat::PlyAscii | PointFormat::PlyBinary => {
                 let is_ascii = format == PointFormat::PlyAscii;
-                Ok(Box::new(Ply::new(out, columns, is_ascii, about, first)?))
+                let infinities = self.sink.infinities.clone();
+                let ply = Ply::new(out, columns, is_ascii, about, first, infinities)?;
+                Ok(Box::new(ply))
             }
             PointFormat::Png => {
                 let PointOptions { color, reach_metres, .. } = self.sink.options;

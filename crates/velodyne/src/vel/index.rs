@@ -4,7 +4,7 @@
 //! more after the first of all. A message of a time that is far from those around it counts
 //! for none: one flipped bit can be years.
 
-use logtool_core::{Cut, Result, Window};
+use logtool_core::{Cut, Result, TopicId, Window};
 use serde::{Deserialize, Serialize};
 
 use crate::vel::wire::HEAD_LEN;
@@ -39,17 +39,28 @@ pub enum IndexVerdict {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seconds {
     believed: Option<Believed>,
-    /// A message that is far from those before it: its time, and where it is.
-    doubt: Option<(f64, u64)>,
-    /// How many are of no time, or far from those before and after them.
-    strays: u64,
+    /// A message that is far from those before it: its time, where it is, and its topic.
+    doubt: Option<(f64, u64, Option<TopicId>)>,
+    /// The times of messages that are no records, and then of each topic.
+    topics: Vec<TopicTimes>,
     starts: Vec<(u64, u64)>,
     last: u64,
+}
+
+/// The times of the messages of one topic.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct TopicTimes {
+    /// The least and the greatest time that is believed, in milliseconds.
+    pub(crate) span: Option<(f64, f64)>,
+    /// How many messages have no time, or one that is far from those before and after them.
+    pub(crate) strays: u64,
 }
 
 /// The times that are believed, in milliseconds.
 #[derive(Clone, Copy, Debug)]
 struct Believed {
+    /// The topic of the first message.
+    topic: Option<TopicId>,
     first: f64,
     last: f64,
     least: f64,
@@ -58,41 +69,62 @@ struct Believed {
 }
 
 impl Seconds {
-    /// Takes note of a message at `at`; says whether a second begins with it.
-    pub(crate) fn message(&mut self, millis: f64, at: u64) -> bool {
+    /// Takes note of a message at `at`, which is a record of `topic` unless it is too long.
+    /// Returns true if a second begins with it.
+    pub(crate) fn message(
+        &mut self,
+        topic: Option<TopicId>,
+        millis: f64,
+        at: u64,
+    ) -> bool {
         self.last = at;
         if !millis.is_finite() {
-            self.strays += 1;
+            self.times_of(topic).strays += 1;
             return false;
         }
         let is_near = |other: f64| (millis - other).abs() <= FAR;
         if self.believed.is_none_or(|known| is_near(known.last)) {
-            self.strays += u64::from(self.doubt.take().is_some());
-            return self.believe(millis, at);
+            if let Some((_, _, doubted)) = self.doubt.take() {
+                self.times_of(doubted).strays += 1;
+            }
+            return self.believe(topic, millis, at);
         }
-        match self.doubt.replace((millis, at)) {
-            Some((doubted, then)) if is_near(doubted) => {
+        match self.doubt.replace((millis, at, topic)) {
+            Some((doubted, then, topic_then)) if is_near(doubted) => {
                 self.doubt = None;
                 let is_apart = |known: &Believed| {
                     known.messages == 1 && (doubted - known.first).abs() > APART
                 };
-                if self.believed.take_if(|known| is_apart(known)).is_some() {
-                    self.strays += 1;
+                if let Some(first) = self.believed.take_if(|known| is_apart(known)) {
+                    *self.times_of(first.topic) = TopicTimes { span: None, strays: 1 };
                 }
-                let begins = self.believe(doubted, then);
-                self.believe(millis, at) || begins
+                let begins = self.believe(topic_then, doubted, then);
+                self.believe(topic, millis, at) || begins
             }
-            other => {
-                self.strays += u64::from(other.is_some());
+            Some((_, _, doubted)) => {
+                self.times_of(doubted).strays += 1;
                 false
             }
+            None => false,
         }
     }
 
+    /// Returns the times of `topic`.
+    fn times_of(&mut self, topic: Option<TopicId>) -> &mut TopicTimes {
+        let index = topic.map_or(0, |topic| topic.index() + 1);
+        if index >= self.topics.len() {
+            self.topics.resize(index + 1, TopicTimes::default());
+        }
+        &mut self.topics[index]
+    }
+
     /// Takes note of the message at `at`, of which the time is believed.
-    fn believe(&mut self, millis: f64, at: u64) -> bool {
+    fn believe(&mut self, topic: Option<TopicId>, millis: f64, at: u64) -> bool {
+        let times = self.times_of(topic);
+        let (least, most) = times.span.unwrap_or((millis, millis));
+        times.span = Some((least.min(millis), most.max(millis)));
         let (first, last, least, most) = (millis, millis, millis, millis);
-        let new = Believed { first, last, least, most, messages: 0 };
+        let new = Believed { topic, first, last, least, most, messages: 0 };
         let known = self.believed.get_or_insert(new);
         known.last = millis;
         (known.least, known.most) = (known.least.min(millis), known.most.max(millis));
@@ -112,7 +144,17 @@ impl Seconds {
 
     /// How many messages are of no time, or of one that is not believed.
     pub(crate) fn strays(&self) -> u64 {
-        self.strays + u64::from(self.doubt.is_some())
+        let strays: u64 = self.topics.iter().map(|times| times.strays).sum();
+        strays + u64::from(self.doubt.is_some())
+    }
+
+    /// Returns the times of the messages of `topic`.
+    pub(crate) fn topic(&self, topic: TopicId) -> TopicTimes {
+        let mut times = self.topics.get(topic.index() + 1).copied().unwrap_or_default();
+        let is_doubted =
+            |(_, _, doubted): (f64, u64, Option<TopicId>)| doubted == Some(topic);
+        times.strays += u64::from(self.doubt.is_some_and(is_doubted));
+        times
     }
 
     /// How many entries a complete index has.
@@ -174,7 +216,8 @@ mod tests {
     fn a_second_without_messages_points_to_the_next_one() {
         let mut seconds = Seconds::default();
         let messages = [(500.0, 100), (900.0, 110), (1_499.9, 120), (4_500.0, 130)];
-        let begins = messages.map(|(millis, at)| seconds.message(millis, at));
+        let begins =
+            messages.map(|(millis, at)| seconds.message(Some(TopicId(0)), millis, at));
         assert_eq!(begins, [true, false, false, true]);
         assert_eq!(seconds.entries().collect::<Vec<_>>(), [100, 130, 130, 130, 130]);
         assert_eq!(seconds.len(), 5);
@@ -185,20 +228,24 @@ mod tests {
         let mut seconds = Seconds::default();
         let wild = [(0.0, 1), (8.9e12, 2), (500.0, 3), (f64::NAN, 4), (-8.9e12, 5)];
         for (millis, at) in wild {
-            seconds.message(millis, at);
+            seconds.message(Some(TopicId(at as u32 % 2)), millis, at);
         }
-        seconds.message(1_000.0, 6);
+        seconds.message(Some(TopicId(0)), 1_000.0, 6);
+        // The wild ones are at 2, 4 and 5.
+        let times = |span, strays| TopicTimes { span, strays };
+        assert_eq!(seconds.topic(TopicId(0)), times(Some((1_000.0, 1_000.0)), 2));
+        assert_eq!(seconds.topic(TopicId(1)), times(Some((0.0, 500.0)), 1));
         assert_eq!(seconds.entries().collect::<Vec<_>>(), [1, 6]);
         assert_eq!((seconds.strays(), seconds.span()), (3, Some((0.0, 1_000.0))));
         // Two hours later, and on from there.
-        assert!(!seconds.message(7_200e3, 7));
-        assert!(seconds.message(7_200.5e3, 8));
+        assert!(!seconds.message(Some(TopicId(0)), 7_200e3, 7));
+        assert!(seconds.message(Some(TopicId(0)), 7_200.5e3, 8));
         assert_eq!((seconds.strays(), seconds.len()), (3, 7_201));
         assert_eq!(seconds.entries().last(), Some(7));
         // The first is the wild one.
         let mut seconds = Seconds::default();
         for (millis, at) in [(8e12, 1), (5.0, 2), (6.0, 3), (1_005.0, 4)] {
-            seconds.message(millis, at);
+            seconds.message(Some(TopicId(0)), millis, at);
         }
         assert_eq!(seconds.entries().collect::<Vec<_>>(), [1, 4]);
         assert_eq!((seconds.strays(), seconds.span()), (1, Some((5.0, 1_005.0))));
@@ -207,9 +254,9 @@ mod tests {
     #[test]
     fn a_message_of_the_past_begins_no_second() {
         let mut seconds = Seconds::default();
-        seconds.message(5_000.0, 10);
-        seconds.message(7_000.0, 20);
-        assert!(!seconds.message(0.0, 30));
+        seconds.message(Some(TopicId(0)), 5_000.0, 10);
+        seconds.message(Some(TopicId(0)), 7_000.0, 20);
+        assert!(!seconds.message(Some(TopicId(0)), 0.0, 30));
         assert_eq!(seconds.entries().collect::<Vec<_>>(), [10, 20, 20]);
     }
 }

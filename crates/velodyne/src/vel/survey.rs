@@ -225,14 +225,15 @@ impl Survey {
         bytes: &[u8],
         window: &mut Window<'_>,
     ) -> Result<()> {
-        let second_begins = self.seconds.message(message.header.millis, at);
+        let is_record = message.len <= self.limit;
+        let topic = is_record.then(|| self.topic(TopicKind::of(message)));
+        let second_begins = self.seconds.message(topic, message.header.millis, at);
         self.parts.reach(at, second_begins);
-        if message.len > self.limit {
+        let Some(topic) = topic else {
             let lost = Damage::new(DamageKind::OverLimit, at..at + message.len);
             self.gaps.push(lost.of_records(1, None));
             return Ok(());
-        }
-        let topic = self.topic(TopicKind::of(message));
+        };
         let time = time::of_millis(message.header.millis);
         let data = bytes.get(HEADER_LEN..).unwrap_or_default();
         let kind = self.topics.get(topic.index()).copied();
@@ -282,9 +283,9 @@ impl Survey {
             return Ok(at);
         }
         let message = Message { header, len, fits: false };
-        let second_begins = self.seconds.message(header.millis, at);
-        self.parts.reach(at, second_begins);
         let topic = self.topic(TopicKind::Packets);
+        let second_begins = self.seconds.message(Some(topic), header.millis, at);
+        self.parts.reach(at, second_begins);
         let bytes = window.at(at, SEEN)?;
         let data = bytes.get(HEADER_LEN..).unwrap_or_default();
         self.stats.message(topic, Some(TopicKind::Packets), &message, data);

@@ -182,7 +182,7 @@ impl<W: Write + Seek> Writer<W> {
 
     /// Notes, for the index, that a message of `millis` begins at `at`.
     pub(crate) fn note(&mut self, millis: f64, at: u64) {
-        self.seconds.message(millis, at);
+        self.seconds.message(None, millis, at);
     }
 
     /// Where the next byte goes.

@@ -81,6 +81,11 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
              from all others"
         ));
     }
+    match sink.infinities() {
+        0 => {}
+        1 => made.remarks.push("1 infinity is nan".to_owned()),
+        many => made.remarks.push(format!("{many} infinities are nan")),
+    }
     Ok(made)
 }
 

@@ -7,12 +7,13 @@ use std::{
 };
 
 use anyhow::Result;
+use logtool_sinks::CsvOptions;
 use logtool_ulog::{ParameterValue, UlogLog};
 use serde::Serialize;
 
 use crate::{
     args::{GlobalArgs, ParamsFormat},
-    commands::params::{Names, Shown, cell, open, or_nothing, value, width},
+    commands::params::{Names, Shown, open, or_nothing, value, width},
     human::{counted, plain},
     outcome::Outcome,
     terminal::{self, say},
@@ -31,6 +32,7 @@ pub(super) fn run(
     globs: &[String],
     initial: bool,
     format: ParamsFormat,
+    cells: CsvOptions,
     global: &GlobalArgs,
 ) -> Result<Outcome> {
     let (a, a_findings) = open(files[0], global)?;
@@ -57,7 +59,7 @@ pub(super) fn run(
         ParamsFormat::Csv => {
             writeln!(out, "name,a,b")?;
             for (name, Difference { a, b }) in &differences {
-                writeln!(out, "{},{},{}", cell(name), shown(*a), shown(*b))?;
+                writeln!(out, "{},{},{}", cells.cell(name), shown(*a), shown(*b))?;
             }
         }
         _ => {

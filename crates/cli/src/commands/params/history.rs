@@ -8,7 +8,7 @@ use logtool_ulog::{ParameterValue, UlogLog};
 use crate::{
     args::{ParamsArgs, ParamsFormat},
     clock::ShownClock,
-    commands::params::{Names, Shown, cell, is_non_default, or_nothing, width},
+    commands::params::{Names, Shown, cells, is_non_default, or_nothing, width},
     complaint::Complaint,
     human::plain,
     terminal,
@@ -54,9 +54,10 @@ pub(super) fn write(
         }
         ParamsFormat::Csv => {
             writeln!(out, "time,name,old,new")?;
+            let cells = cells(args.csv_safe);
             for (_, time, name, old, new) in changes {
                 let time = clock.json(time).to_string();
-                let (time, name) = (time.trim_matches('"'), cell(name));
+                let (time, name) = (time.trim_matches('"'), cells.cell(name));
                 writeln!(out, "{time},{name},{},{}", or_nothing(old), Shown(new))?;
             }
         }

@@ -11,7 +11,7 @@ use crate::{
     args::{GlobalArgs, ParamsArgs, ParamsFormat},
     clock::ShownClock,
     commands::params::{
-        Names, Shown, cell, is_non_default, or_nothing, type_name, value, width,
+        Names, Shown, cells, is_non_default, or_nothing, type_name, value, width,
     },
     human::plain,
     terminal::{self, say},
@@ -81,8 +81,9 @@ pub(super) fn write(
         }
         ParamsFormat::Csv => {
             writeln!(out, "name,type,value,system_default,setup_default")?;
+            let cells = cells(args.csv_safe);
             for (name, parameter, value) in shown {
-                let (name, kind) = (cell(name), type_name(value));
+                let (name, kind) = (cells.cell(name), type_name(value));
                 let system = or_nothing(parameter.system_default);
                 let setup = or_nothing(parameter.setup_default);
                 writeln!(out, "{name},{kind},{},{system},{setup}", Shown(value))?;

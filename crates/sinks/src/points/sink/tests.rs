@@ -39,6 +39,21 @@ fn write_batches(
     format: PointFormat,
     per: Per,
 ) -> u64 {
+    let (sink, outputs) = sink(dir, topic, format, per);
+    let mut writer = sink.table(topic, &batches[0].schema()).unwrap();
+    batches.iter().for_each(|batch| writer.write(batch).unwrap());
+    writer.finish().unwrap();
+    outputs.commit().unwrap();
+    sink.lost()
+}
+
+/// A sink that writes files of points of `topic` into `dir`.
+fn sink(
+    dir: &Path,
+    topic: &Topic,
+    format: PointFormat,
+    per: Per,
+) -> (PointSink, Arc<Outputs>) {
     let outputs = Outputs::new(dir, Existing::Refuse);
     let names = [NameStyle::FirstBare, NameStyle::Index]
         .map(|style| FileNames::new(style, std::slice::from_ref(topic)));
@@ -52,12 +67,7 @@ fn write_batches(
         color: PointColor::Height,
         reach_metres: None,
     };
-    let sink = PointSink::new(outputs.clone(), names, BTreeMap::new(), options);
-    let mut writer = sink.table(topic, &batches[0].schema()).unwrap();
-    batches.iter().for_each(|batch| writer.write(batch).unwrap());
-    writer.finish().unwrap();
-    outputs.commit().unwrap();
-    sink.lost()
+    (PointSink::new(outputs.clone(), names, BTreeMap::new(), options), outputs)
 }
 
 /// The header without its comments, and what follows it.
@@ -124,6 +134,44 @@ fn a_ply_file_counts_seconds_from_the_origin_it_tells() {
     assert_eq!(head, expected);
     let rows = "1.0 2.0 3.0 0.0 255 4\n0.1 0.25 -0.5 7e-9 51 4\nnan 0.0 0.0 nan 0 5\n";
     assert_eq!(String::from_utf8(data).unwrap().replace("e-09", "e-9"), rows);
+}
+
+/// Text files of PLY have `nan` for infinities, and count them; all other formats keep them.
+#[test]
+fn a_ply_file_of_text_has_no_infinities_and_counts_them() {
+    let (inf, nan) = (f32::INFINITY, f32::NAN);
+    let floats = |values: [f32; 4]| Arc::new(Float32Array::from(values.to_vec())) as _;
+    let doubles = vec![f64::NEG_INFINITY, 0.5, f64::MAX, f64::NAN];
+    let batch = table(vec![
+        column("x", floats([1.0, inf, nan, f32::MAX])),
+        column("y", Arc::new(Float64Array::from(doubles))),
+        column("z", floats([-inf, inf, 0.0, -0.0])),
+        column("intensity", Arc::new(UInt8Array::from(vec![1, 2, 3, 4]))),
+    ]);
+    let write = |format| {
+        let dir = tempfile::tempdir().unwrap();
+        let (sink, outputs) = sink(dir.path(), &topic("points", 0), format, Per::Log);
+        let mut writer = sink.table(&topic("points", 0), &batch.schema()).unwrap();
+        writer.write(&batch.slice(0, 1)).unwrap();
+        writer.write(&batch.slice(1, 3)).unwrap();
+        writer.finish().unwrap();
+        outputs.commit().unwrap();
+        let file = dir.path().join(format!("points.{}", format.extension()));
+        (fs::read(file).unwrap(), sink.infinities())
+    };
+    let (file, infinities) = write(PointFormat::PlyAscii);
+    let (_, rows) = parted(&file, "end_header");
+    let rows = String::from_utf8(rows).unwrap();
+    let words: Vec<Vec<&str>> =
+        rows.lines().map(|row| row.split(' ').collect()).collect();
+    let nans = words.iter().flatten().filter(|word| **word == "nan").count();
+    assert_eq!((words[0][1], words[1][0], nans), ("nan", "nan", 4 + 2), "{rows}");
+    assert!(!rows.contains("inf") && infinities == 4, "{infinities}: {rows}");
+    for format in
+        [PointFormat::PlyBinary, PointFormat::PcdAscii, PointFormat::PcdBinary]
+    {
+        assert_eq!(write(format).1, 0, "{format:?}");
+    }
 }
 
 #[test]

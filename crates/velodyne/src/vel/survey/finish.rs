@@ -83,11 +83,13 @@ impl Survey {
     /// The topics of the messages.
     fn logged(&self) -> Result<Vec<Topic>> {
         let topics = self.topics.iter().zip(&self.stats.topics);
-        let topics = topics.map(|(kind, counted)| {
+        let topics = (0..).map(TopicId).zip(topics).map(|(id, (kind, counted))| {
+            let times = self.seconds.topic(id);
             let mut topic = kind.topic()?;
             topic.records = Some(counted.records);
             topic.bytes = Some(counted.bytes);
-            topic.time = Some(counted.time).filter(|time| !time.is_empty());
+            topic.time = times.span.map(range);
+            topic.odd_times = times.strays;
             self.stats.tell(*kind, counted, &mut topic);
             Ok(topic)
         });
@@ -152,10 +154,14 @@ impl Survey {
 
     /// From the first time that is believed to the last.
     fn time(&self) -> Option<TimeRange> {
-        let (least, most) = self.seconds.span()?;
-        let just = |millis| TimeRange::just(time::of_millis(millis));
-        Some(just(least).cover(&just(most)))
+        self.seconds.span().map(range)
     }
+}
+
+/// The time from `least` to `most`, in milliseconds.
+fn range((least, most): (f64, f64)) -> TimeRange {
+    let just = |millis| TimeRange::just(time::of_millis(millis));
+    just(least).cover(&just(most))
 }
 
 impl Stats {

@@ -1,6 +1,6 @@
 //! What is counted of the messages.
 
-use logtool_core::{TimeRange, Timestamp, TopicId};
+use logtool_core::TopicId;
 
 use crate::vel::{
     attitude::Attitudes,
@@ -50,7 +50,6 @@ pub(super) struct GpsStats {
 pub(super) struct TopicStats {
     pub(super) records: u64,
     pub(super) bytes: u64,
-    pub(super) time: TimeRange,
     /// How many are marked with the digit, and how many otherwise than valid.
     pub(super) digit: u64,
     pub(super) other: u64,
@@ -80,24 +79,13 @@ impl Stats {
         data: &[u8],
     ) {
         let time = time::of_millis(message.header.millis);
-        let just = match time {
-            Timestamp::MAX => TimeRange::EMPTY,
-            time => TimeRange::just(time),
-        };
         if self.topics.len() <= topic.index() {
-            let none = TopicStats {
-                records: 0,
-                bytes: 0,
-                time: TimeRange::EMPTY,
-                digit: 0,
-                other: 0,
-            };
+            let none = TopicStats { records: 0, bytes: 0, digit: 0, other: 0 };
             self.topics.resize(topic.index() + 1, none);
         }
         if let Some(stats) = self.topics.get_mut(topic.index()) {
             stats.records += 1;
             stats.bytes += payload_len(message);
-            stats.time = stats.time.cover(&just);
             match message.header.validity {
                 VALID => {}
                 VALID_DIGIT => stats.digit += 1,
