@@ -28,7 +28,10 @@ pub(crate) use self::points::{
     AxesChoice, CalibrationArgs, ColorChoice, EncodingChoice, LidarArgs, PerChoice,
     PictureArgs, PointArgs, WhoseClock,
 };
-use crate::times::{self, TypedTime};
+use crate::{
+    formats::InputFormat,
+    times::{self, TypedTime},
+};
 
 /// Inspects and converts the logs of robots.
 ///
@@ -76,6 +79,10 @@ pub(crate) struct GlobalArgs {
     /// Read logs that say that readers of this age cannot read them
     #[arg(long, global = true)]
     pub(crate) read_anyway: bool,
+    /// Read each input as this format, whatever its first bytes are: for files whose start
+    /// is destroyed [default: the format that the bytes show]
+    #[arg(long, global = true, value_name = "FORMAT", value_enum, ignore_case = true)]
+    pub(crate) input_format: Option<InputFormat>,
     /// Read files piece by piece instead of mapping them into memory
     #[arg(long, global = true)]
     pub(crate) no_mmap: bool,

@@ -5,7 +5,8 @@ use std::{ffi::OsStr, io, path::Path, sync::Arc};
 use anyhow::{Context as _, Result};
 use bytes::Bytes as Head;
 use logtool_core::{
-    ErrorKind, Format, Log, Manifest, OpenOptions, Selection, Source, Value, recognize,
+    ErrorKind, Format, Log, Manifest, OpenOptions, Selection, Source, Topic,
+    TopicOrigin, Value, recognize,
 };
 use logtool_rosbag::{RosbagLog, RosbagOptions};
 use logtool_ulog::UlogLog;
@@ -55,7 +56,7 @@ pub(crate) fn open_with_digest(
     lidar: &LidarOptions,
 ) -> Result<(Opened, String)> {
     let input = Input::open(path, global)?;
-    let format = format(path, &input).map_err(|err| explained(err, &input))?;
+    let format = format(path, &input, global).map_err(|err| explained(err, &input))?;
     let (log, digest) = rayon::join(
         || open_as(format, &input, global, Some(lidar)),
         || provenance::digest(&input),
@@ -76,7 +77,7 @@ pub(crate) fn open_to_copy(
         let has_messages = ["rosbag", "mcap"].contains(&format.name());
         open_as(format, &input, global, (!has_messages).then_some(lidar))
     };
-    let log = format(path, &input).and_then(open);
+    let log = format(path, &input, global).and_then(open);
     let log = log.map_err(|err| explained(err, &input))?;
     readable(Opened { input, log })
 }
@@ -94,7 +95,7 @@ pub(crate) fn look_with(
     lidar: Option<&LidarOptions>,
 ) -> Result<Opened> {
     let input = Input::open(path, global)?;
-    let log = format(path, &input)
+    let log = format(path, &input, global)
         .and_then(|format| open_as(format, &input, global, lidar))
         .map_err(|err| explained(err, &input))?;
     Ok(Opened { input, log })
@@ -137,6 +138,17 @@ fn open_as(
     let log = Watched::during(input, global, |source| {
         open_well(format, source, global, lidar)
     })?;
+    let manifest = log.manifest();
+    let is_empty = |topic: &Topic| {
+        topic.origin == TopicOrigin::Derived || topic.records == Some(0)
+    };
+    if global.input_format.is_some()
+        && manifest.topics.iter().all(is_empty)
+        && !manifest.damage.is_empty()
+    {
+        let what = format!("no record of a {kind} log is found");
+        return Err(Complaint::new(what).into());
+    }
     if is_told && log.manifest().metadata.get("indexed") == Some(&Value::Bool(false)) {
         say!("{name}: all of it was read ({len}): it has no sound index");
     }
@@ -200,12 +212,20 @@ pub(crate) fn open_ulog(
         }
         Ok(UlogLog::open(Arc::clone(&input.source), options(global))?)
     };
-    let log =
-        format(path, &input).and_then(open).map_err(|err| explained(err, &input))?;
+    let log = format(path, &input, global).and_then(open);
+    let log = log.map_err(|err| explained(err, &input))?;
     Ok((input, log))
 }
 
-fn format(path: &Path, input: &Input) -> Result<&'static dyn Format> {
+/// Returns the format that `--input-format` names, or else the one that the bytes show.
+fn format(
+    path: &Path,
+    input: &Input,
+    global: &GlobalArgs,
+) -> Result<&'static dyn Format> {
+    if let Some(given) = global.input_format {
+        return Ok(given.format());
+    }
     let name = unpacked_name(path, input.packing);
     Ok(recognize(FORMATS, name, &*input.source)?)
 }
@@ -239,6 +259,7 @@ fn unpacked_name(path: &Path, packing: Option<Packing>) -> &str {
 fn options(global: &GlobalArgs) -> OpenOptions {
     let mut options = OpenOptions::default();
     options.force = global.read_anyway;
+    options.is_format_given = global.input_format.is_some();
     options.compare_index = global.strict;
     if let Some(megabytes) = global.record_limit {
         options.record_bytes = u32::from(megabytes) << 20;

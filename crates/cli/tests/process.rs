@@ -42,6 +42,8 @@ mod help;
 mod info;
 #[path = "process/input.rs"]
 mod input;
+#[path = "process/input_format.rs"]
+mod input_format;
 #[path = "process/interrupt.rs"]
 mod interrupt;
 #[path = "process/late.rs"]

@@ -297,6 +297,9 @@ pub struct OpenOptions {
     /// Whether to compare an index with what it is of before it is believed, as far as that
     /// needs no unpacking.
     pub compare_index: bool,
+    /// Whether the caller knows the format. Then a destroyed start of the file is damage, and
+    /// does not mean that the file has another format.
+    pub is_format_given: bool,
 }
 
 impl Default for OpenOptions {
@@ -306,6 +309,7 @@ impl Default for OpenOptions {
             record_bytes: 256 << 20,
             force: false,
             compare_index: false,
+            is_format_given: false,
         }
     }
 }

@@ -12,8 +12,8 @@ use std::{
 };
 
 use logtool_core::{
-    Damage, Error, ErrorKind, Manifest, OpenOptions, Result, Source, TimeRange,
-    TopicSet, Window,
+    Damage, DamageKind, Error, ErrorKind, Manifest, OpenOptions, Result, Source,
+    TimeRange, TopicSet, Window,
 };
 
 use crate::{
@@ -33,11 +33,12 @@ pub(crate) fn survey(
 ) -> Result<(Manifest, Notes)> {
     let mut window = Window::new(source);
     let head = window.peek(0, MAGIC.len())?; // no window: there may be a summary
-    if !head.starts_with(&MAGIC) {
+    let has_magic = head.starts_with(&MAGIC);
+    if !has_magic && !options.is_format_given {
         let what = "it does not begin as an MCAP file does";
         return Err(Error::new(ErrorKind::Unrecognized, what).at(0));
     }
-    let found = match summary::read(&mut window, source.len(), options)? {
+    let mut found = match summary::read(&mut window, source.len(), options)? {
         Ok(found) => found,
         Err(why) => {
             let mut found = scan::scan(&mut window, source.len(), options)?;
@@ -46,6 +47,10 @@ pub(crate) fn survey(
             found
         }
     };
+    if !has_magic {
+        let lost = Damage::new(DamageKind::Garbled, 0..START.min(source.len()));
+        found.damage.push(lost.because("the magic bytes of the file are lost"));
+    }
     found.finish(source.len())
 }
 

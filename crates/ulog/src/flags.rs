@@ -36,6 +36,10 @@ pub(crate) fn read(source: &dyn Source, options: OpenOptions) -> Result<Opening>
         Some(file_header) => (file_header, wire::FILE_HEADER_LEN),
         None => match recovery::without_header(&head) {
             Some(start) => (FileHeader { version: 0, start: 0 }, start),
+            None if options.is_format_given => {
+                let start = wire::FILE_HEADER_LEN.min(head.len());
+                (FileHeader { version: 0, start: 0 }, start)
+            }
             None => {
                 let what = match head.starts_with(&wire::MAGIC) {
                     true => "a ULog that is cut inside its header of 16 bytes",

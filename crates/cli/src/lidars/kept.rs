@@ -32,7 +32,8 @@ pub(crate) fn lost(
     if sent.is_empty() || bytes > LONG || !place.is_file() {
         return None;
     }
-    let new = opened::open_with(place, global, &LidarOptions::default()).ok()?;
+    let global = GlobalArgs { input_format: None, ..global.clone() };
+    let new = opened::open_with(place, &global, &LidarOptions::default()).ok()?;
     let lost = lidars(new.log.manifest(), false);
     lost.iter().any(|lidar| sent.contains(lidar)).then(|| {
         format!(

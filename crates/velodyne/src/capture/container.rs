@@ -26,6 +26,12 @@ const MAX_FRAME: u32 = 1 << 18;
 /// advice.
 const MAX_BLOCK: u32 = 16 << 20;
 
+/// The length of the header of a pcap.
+const PCAP_HEADER_BYTES: u64 = 24;
+
+/// The link type of Ethernet.
+const ETHERNET: u16 = 1;
+
 /// How much of an item that has a header of its own has to be seen to judge it.
 const SIGHT: usize = 32;
 
@@ -99,6 +105,27 @@ impl Container {
         let sound = first.iter().filter(|packet| is_data(&packet[..])).count();
         let is_bare = sound > 0 && sound * 2 >= first.len();
         is_bare.then_some((Self::Bare, 0))
+    }
+
+    /// Returns the container of a pcap whose header is lost, and the length of that header.
+    /// The first frame shows the byte order. Frames are Ethernet and times are microseconds,
+    /// as in nearly all captures.
+    pub(crate) fn without_header(head: &[u8], end: u64) -> (Self, u64) {
+        let pcap = |is_big_endian| {
+            Self::Pcap(Pcap {
+                is_big_endian,
+                is_nanos: false,
+                is_modified: false,
+                link: ETHERNET,
+                snap_len: MAX_FRAME,
+            })
+        };
+        let frames = head.get(PCAP_HEADER_BYTES as usize..).unwrap_or_default();
+        let is_big_endian = [false, true].into_iter().find(|order| {
+            let look = pcap(*order).look(PCAP_HEADER_BYTES, frames, *order, end);
+            matches!(look, Look::Item(_))
+        });
+        (pcap(is_big_endian.unwrap_or(false)), PCAP_HEADER_BYTES)
     }
 
     /// Its name.

@@ -49,7 +49,7 @@ impl CaptureLog {
         options: OpenOptions,
         lidar: &LidarOptions,
     ) -> Result<Self> {
-        let (manifest, notes) = survey(&source, lidar)?;
+        let (manifest, notes) = survey(&source, options, lidar)?;
         let log = Self::new(source, Arc::new(manifest), notes, options);
         log.with_later_fields(lidar.keeps_cut)
     }

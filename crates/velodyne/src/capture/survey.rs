@@ -13,8 +13,8 @@ mod topics;
 use std::sync::Arc;
 
 use logtool_core::{
-    Damage, DamageKind, Error, ErrorKind, Manifest, Part, Result, Source, TimeRange,
-    TopicSet, Window,
+    Damage, DamageKind, Error, ErrorKind, Manifest, OpenOptions, Part, Result, Source,
+    TimeRange, TopicSet, Window,
 };
 
 use crate::{
@@ -52,11 +52,15 @@ const HEAD: usize = 1 << 20;
 /// Surveys the capture in `source`.
 pub(crate) fn survey(
     source: &Arc<dyn Source>,
+    options: OpenOptions,
     lidar: &LidarOptions,
 ) -> Result<(Manifest, Notes)> {
     let mut window = Window::new(source);
     let head = window.at(0, HEAD)?;
-    let (container, start) = Container::of(&head).ok_or_else(|| {
+    let known = Container::of(&head);
+    let guess = || Container::without_header(&head, source.len());
+    let guess = || options.is_format_given.then(guess);
+    let (container, start) = known.or_else(guess).ok_or_else(|| {
         Error::new(ErrorKind::Unrecognized, "no capture of packets").at(0)
     })?;
     let hours = match container {
@@ -75,6 +79,13 @@ pub(crate) fn survey(
     drop(head);
     let reader = Reader { verifies_checksums, ..reader };
     let mut survey = Survey::new(reader, start, source.len());
+    if known.is_none() {
+        let lost = Damage::new(DamageKind::Garbled, 0..start.min(source.len()));
+        survey.gaps.push(lost.because(
+            "the header of the capture is lost: read as Ethernet frames with times in \
+             microseconds",
+        ));
+    }
     survey.walk(start, &mut window, Ahead::new(source, container, HEAD as u64))?;
     survey.finish(lidar)
 }

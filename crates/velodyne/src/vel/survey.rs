@@ -36,8 +36,8 @@ use crate::{
         time,
         topics::{self, TopicKind},
         wire::{
-            self, HEAD_LEN, HEADER_LEN, Head, Header, MAGIC, PACKET_LEN, SIZE_LEN,
-            VERSION, kind,
+            self, FORMAT_VERSION, HEAD_LEN, HEADER_LEN, Head, Header, MAGIC,
+            PACKET_LEN, SIZE_LEN, VERSION, kind,
         },
     },
 };
@@ -56,12 +56,28 @@ pub(crate) fn survey(
 ) -> Result<(Manifest, Notes)> {
     let mut window = Window::new(source);
     let bytes = window.at(0, HEAD_LEN)?;
-    let head = wire::head(&bytes).ok_or_else(|| match bytes.starts_with(&MAGIC) {
-        true => Error::new(ErrorKind::Malformed, "a .vel log without an index").at(0),
-        false => Error::new(ErrorKind::Unrecognized, "no .vel log").at(0),
-    })?;
+    let known = wire::head(&bytes);
+    let head = match known {
+        Some(head) => head,
+        // The messages are found without their index.
+        None if options.is_format_given => {
+            let (major, minor) = FORMAT_VERSION;
+            Head { major, minor, entries: 0 }
+        }
+        None if bytes.starts_with(&MAGIC) => {
+            let what = "a .vel log without an index";
+            return Err(Error::new(ErrorKind::Malformed, what).at(0));
+        }
+        None => {
+            return Err(Error::new(ErrorKind::Unrecognized, "no .vel log").at(0));
+        }
+    };
     let start = start::find(head, source.len(), &mut window)?;
     let mut survey = Survey::new(head, start, source, options)?;
+    if known.is_none() {
+        let lost = Damage::new(DamageKind::Garbled, 0..start.at.min(source.len()));
+        survey.gaps.push(lost.because("the header and the index are lost"));
+    }
     survey.walk(&mut window)?;
     survey.finish(&mut window, lidar)
 }

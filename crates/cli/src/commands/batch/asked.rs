@@ -53,8 +53,10 @@ pub(super) fn options(
 /// What of what was typed changes how logs are read, or whether damage is a failure, as a
 /// digest.
 pub(super) fn reading(lidar: &LidarArgs, global: &GlobalArgs) -> Result<String> {
-    let of_all =
-        (global.read_anyway, global.record_limit, global.strict, global.utc_start);
+    let of_all = (
+        (global.read_anyway, global.input_format),
+        (global.record_limit, global.strict, global.utc_start),
+    );
     let contents_of =
         |path: &Path| one::digest(path).with_context(|| path.display().to_string());
     let calibration = lidar.calibration.as_deref().map(contents_of).transpose()?;
