@@ -1,62 +1,77 @@
 //! Labels of PX4's own enumerations, for logs that come without the `.msg` files of PX4.
 //!
-//! The facts are those of the files `msg/*.msg` of PX4-Autopilot, releases 1.9 to 1.16. Where
-//! the meaning of a value changed between releases, the label depends on the release that the
-//! log declares (`ver_sw_release`). A log without a release, or of a release near such a change,
-//! has only the labels that never changed.
+//! The facts are in `px4_labels.txt`, with their sources. Where the meaning of a value changed
+//! between releases, the label depends on the release that the log declares
+//! (`ver_sw_release`). A log without a release, or of a release near such a change, has only
+//! the labels that never changed.
 
-use logtool_core::{Labels, Manifest, Value};
+use std::ops::Range;
 
-/// An enumeration: the fields that have it, and its values.
-struct Enumeration {
+use logtool_core::{Labels, Manifest, Topic, Value};
+
+const TABLE: &str = include_str!("px4_labels.txt");
+
+/// The fields of an enumeration.
+struct Fields<'t> {
     /// The message types, which PX4 calls as its topics.
-    messages: &'static [&'static str],
-    fields: &'static [&'static str],
-    /// The start of each name.
-    prefix: &'static str,
-    values: &'static [Named],
+    messages: Vec<&'t str>,
+    fields: Vec<&'t str>,
 }
 
-/// A value and its name, in some releases.
-#[derive(Clone, Copy)]
-struct Named {
+/// A name of a value.
+struct Named<'t> {
     value: i64,
-    name: &'static str,
-    /// The first release with this name.
-    since: u32,
-    /// The first release without it.
-    before: u32,
+    name: &'t str,
+    /// The releases with this name: all, if it is empty.
+    releases: Vec<Range<u32>>,
 }
 
-/// Releases as in `ver_sw_release`, which has 0xC0 for the first release candidate.
-const V1_10: u32 = 0x010a_0000;
-const V1_11: u32 = 0x010b_0000;
-const V1_12: u32 = 0x010c_0000;
-const V1_13: u32 = 0x010d_0000;
-const V1_14: u32 = 0x010e_0000;
-const V1_15: u32 = 0x010f_0000;
-const V1_15_RC: u32 = 0x010f_00c0;
-const V1_16: u32 = 0x0110_0000;
+impl<'t> Named<'t> {
+    /// Parses a line such as `6 NAVIGATION_STATE_AUTO_RCRECOVER -1.11`.
+    fn parse(line: &'t str) -> Option<Self> {
+        let mut words = line.split_whitespace();
+        let (value, name) = (words.next()?.parse().ok()?, words.next()?);
+        let releases = words.map(releases).collect::<Option<_>>()?;
+        Some(Self { value, name, releases })
+    }
 
-/// A value that has the same name in all releases.
-const fn named(value: i64, name: &'static str) -> Named {
-    Named { value, name, since: 0, before: u32::MAX }
+    /// Whether `release` has the name; unknown releases have what never changed.
+    fn is_in(&self, release: Option<u32>) -> bool {
+        let mut releases = self.releases.iter();
+        let is_in = |release| releases.any(|range| range.contains(&release));
+        self.releases.is_empty() || release.is_some_and(is_in)
+    }
 }
 
-impl Named {
-    const fn since(self, since: u32) -> Self {
-        Self { since, ..self }
-    }
+/// Parses a range of releases such as `1.15rc-1.16`.
+fn releases(range: &str) -> Option<Range<u32>> {
+    let (since, before) = range.split_once('-')?;
+    let release = |text: &str, otherwise| match text {
+        "" => Some(otherwise),
+        text => release(text),
+    };
+    Some(release(since, 0)?..release(before, u32::MAX)?)
+}
 
-    const fn before(self, before: u32) -> Self {
-        Self { before, ..self }
-    }
+/// Parses a release such as `1.15rc`. In `ver_sw_release`, the lowest byte is 0xC0 for the first
+/// release candidate.
+fn release(text: &str) -> Option<u32> {
+    let numbers = text.strip_suffix("rc");
+    let kind = if numbers.is_some() { 0xc0 } else { 0 };
+    let (major, minor) = numbers.unwrap_or(text).split_once('.')?;
+    let (major, minor): (u8, u8) = (major.parse().ok()?, minor.parse().ok()?);
+    Some(u32::from_be_bytes([major, minor, 0, kind]))
+}
 
-    /// Whether it has this name in `release`; unknown releases have what never changed.
-    fn is_in(self, release: Option<u32>) -> bool {
-        match release {
-            Some(release) => (self.since..self.before).contains(&release),
-            None => self.since == 0 && self.before == u32::MAX,
+/// Calls `take` with each name of `table` and the fields that have it.
+fn for_each<'t>(table: &'t str, mut take: impl FnMut(&Fields<'t>, Named<'t>)) {
+    let mut of = Fields { messages: Vec::new(), fields: Vec::new() };
+    for line in table.lines().filter(|line| !line.starts_with('#')) {
+        if let Some((messages, fields)) = line.split_once(':') {
+            let words = |text: &'t str| text.split_whitespace().collect();
+            of = Fields { messages: words(messages), fields: words(fields) };
+        } else if let Some(named) = Named::parse(line) {
+            take(&of, named);
         }
     }
 }
@@ -76,281 +91,25 @@ pub fn px4_labels(manifest: &Manifest) -> Labels {
         _ => None,
     };
     let release = release.filter(|release| *release > 0);
-    let is_there =
-        |message: &str| manifest.topics.iter().any(|topic| topic.type_name == message);
-    for enumeration in ENUMERATIONS {
-        let Enumeration { messages, fields, prefix, values } = enumeration;
-        for message in messages.iter().filter(|message| is_there(message)) {
-            for named in values.iter().filter(|named| named.is_in(release)) {
-                for field in *fields {
-                    let label = format!("{prefix}{}", named.name);
-                    labels.insert(message, field, named.value, label);
-                }
+    for_each(TABLE, |of, named| {
+        let has =
+            |message: &&&str| manifest.topics.iter().any(|t| has_type(t, message));
+        for message in of.messages.iter().filter(has) {
+            for field in of.fields.iter().filter(|_| named.is_in(release)) {
+                labels.insert(message, field, named.value, named.name.to_owned());
             }
         }
-    }
+    });
     labels
 }
 
-const ENUMERATIONS: &[Enumeration] = &[
-    Enumeration {
-        messages: &["vehicle_status"],
-        fields: &["nav_state", "nav_state_user_intention"],
-        prefix: "NAVIGATION_STATE_",
-        values: &[
-            named(0, "MANUAL"),
-            named(1, "ALTCTL"),
-            named(2, "POSCTL"),
-            named(3, "AUTO_MISSION"),
-            named(4, "AUTO_LOITER"),
-            named(5, "AUTO_RTL"),
-            named(6, "AUTO_RCRECOVER").before(V1_11),
-            named(6, "POSITION_SLOW").since(V1_15_RC),
-            named(7, "AUTO_RTGS").before(V1_11),
-            named(8, "AUTO_LANDENGFAIL").before(V1_13),
-            named(9, "AUTO_LANDGPSFAIL").before(V1_13),
-            named(10, "ACRO"),
-            named(12, "DESCEND"),
-            named(13, "TERMINATION"),
-            named(14, "OFFBOARD"),
-            named(15, "STAB"),
-            named(16, "RATTITUDE").before(V1_11),
-            named(17, "AUTO_TAKEOFF"),
-            named(18, "AUTO_LAND"),
-            named(19, "AUTO_FOLLOW_TARGET"),
-            named(20, "AUTO_PRECLAND"),
-            named(21, "ORBIT"),
-            named(22, "AUTO_VTOL_TAKEOFF"),
-            named(23, "EXTERNAL1"),
-            named(24, "EXTERNAL2"),
-            named(25, "EXTERNAL3"),
-            named(26, "EXTERNAL4"),
-            named(27, "EXTERNAL5"),
-            named(28, "EXTERNAL6"),
-            named(29, "EXTERNAL7"),
-            named(30, "EXTERNAL8"),
-        ],
-    },
-    Enumeration {
-        messages: &["vehicle_status"],
-        fields: &["arming_state"],
-        prefix: "ARMING_STATE_",
-        values: &[
-            named(0, "INIT").before(V1_14),
-            named(1, "STANDBY").before(V1_14),
-            named(1, "DISARMED").since(V1_15_RC),
-            named(2, "ARMED"),
-            named(3, "STANDBY_ERROR").before(V1_14),
-            named(4, "REBOOT").before(V1_10),
-            named(4, "SHUTDOWN").since(V1_12).before(V1_14),
-            named(5, "IN_AIR_RESTORE").before(V1_14),
-        ],
-    },
-    Enumeration {
-        messages: &["vehicle_status"],
-        fields: &["latest_arming_reason", "latest_disarming_reason"],
-        prefix: "ARM_DISARM_REASON_",
-        values: &[
-            named(0, "TRANSITION_TO_STANDBY"),
-            named(1, "RC_STICK").before(V1_15),
-            named(1, "STICK_GESTURE").since(V1_16),
-            named(2, "RC_SWITCH"),
-            named(3, "COMMAND_INTERNAL"),
-            named(4, "COMMAND_EXTERNAL"),
-            named(5, "MISSION_START"),
-            named(6, "SAFETY_BUTTON"),
-            named(7, "AUTO_DISARM_LAND"),
-            named(8, "AUTO_DISARM_PREFLIGHT"),
-            named(9, "KILL_SWITCH"),
-            named(10, "LOCKDOWN"),
-            named(11, "FAILURE_DETECTOR"),
-            named(12, "SHUTDOWN"),
-            named(13, "UNIT_TEST"),
-        ],
-    },
-    Enumeration {
-        messages: &["vehicle_status"],
-        fields: &["vehicle_type"],
-        prefix: "VEHICLE_TYPE_",
-        values: &[
-            named(0, "UNKNOWN"),
-            named(1, "ROTARY_WING"),
-            named(2, "FIXED_WING"),
-            named(3, "ROVER"),
-            named(4, "AIRSHIP"),
-        ],
-    },
-    Enumeration {
-        messages: &["vehicle_status"],
-        fields: &["hil_state"],
-        prefix: "HIL_STATE_",
-        values: &[named(0, "OFF"), named(1, "ON")],
-    },
-    Enumeration {
-        messages: &["vehicle_status"],
-        fields: &["rc_input_mode"],
-        prefix: "RC_IN_MODE_",
-        values: &[named(0, "DEFAULT"), named(1, "OFF"), named(2, "GENERATED")],
-    },
-    Enumeration {
-        messages: &["vehicle_status"],
-        fields: &["failsafe_defer_state"],
-        prefix: "FAILSAFE_DEFER_STATE_",
-        values: &[
-            named(0, "DISABLED"),
-            named(1, "ENABLED"),
-            named(2, "WOULD_FAILSAFE"),
-        ],
-    },
-    Enumeration {
-        messages: &["commander_state"],
-        fields: &["main_state"],
-        prefix: "MAIN_STATE_",
-        values: &[
-            named(0, "MANUAL"),
-            named(1, "ALTCTL"),
-            named(2, "POSCTL"),
-            named(3, "AUTO_MISSION"),
-            named(4, "AUTO_LOITER"),
-            named(5, "AUTO_RTL"),
-            named(6, "ACRO"),
-            named(7, "OFFBOARD"),
-            named(8, "STAB"),
-            named(9, "RATTITUDE").before(V1_11),
-            named(10, "AUTO_TAKEOFF"),
-            named(11, "AUTO_LAND"),
-            named(12, "AUTO_FOLLOW_TARGET"),
-            named(13, "AUTO_PRECLAND"),
-            named(14, "ORBIT"),
-        ],
-    },
-    Enumeration {
-        messages: &["battery_status"],
-        fields: &["warning"],
-        prefix: "BATTERY_",
-        values: &[
-            named(0, "WARNING_NONE"),
-            named(1, "WARNING_LOW"),
-            named(2, "WARNING_CRITICAL"),
-            named(3, "WARNING_EMERGENCY"),
-            named(4, "WARNING_FAILED"),
-            named(6, "STATE_UNHEALTHY"),
-            named(7, "STATE_CHARGING"),
-        ],
-    },
-    Enumeration {
-        messages: &["battery_status"],
-        fields: &["source"],
-        prefix: "BATTERY_SOURCE_",
-        values: &[named(0, "POWER_MODULE"), named(1, "EXTERNAL"), named(2, "ESCS")],
-    },
-    Enumeration {
-        messages: &["sensor_gps", "vehicle_gps_position"],
-        fields: &["fix_type"],
-        prefix: "FIX_TYPE_",
-        values: &[
-            named(1, "NONE"),
-            named(2, "2D"),
-            named(3, "3D"),
-            named(4, "RTCM_CODE_DIFFERENTIAL"),
-            named(5, "RTK_FLOAT"),
-            named(6, "RTK_FIXED"),
-            named(8, "EXTRAPOLATED"),
-        ],
-    },
-    Enumeration {
-        messages: &["sensor_gps", "vehicle_gps_position"],
-        fields: &["jamming_state"],
-        prefix: "JAMMING_STATE_",
-        values: &[
-            named(0, "UNKNOWN"),
-            named(1, "OK"),
-            named(2, "WARNING").before(V1_16),
-            named(3, "CRITICAL").before(V1_16),
-        ],
-    },
-    Enumeration {
-        messages: &["landing_gear"],
-        fields: &["landing_gear"],
-        prefix: "GEAR_",
-        values: &[named(-1, "DOWN"), named(0, "KEEP"), named(1, "UP")],
-    },
-    Enumeration {
-        messages: &["takeoff_status"],
-        fields: &["takeoff_state"],
-        prefix: "TAKEOFF_STATE_",
-        values: &[
-            named(0, "UNINITIALIZED"),
-            named(1, "DISARMED"),
-            named(2, "SPOOLUP"),
-            named(3, "READY_FOR_TAKEOFF"),
-            named(4, "RAMPUP"),
-            named(5, "FLIGHT"),
-        ],
-    },
-    Enumeration {
-        messages: &["vtol_vehicle_status"],
-        fields: &["vehicle_vtol_state"],
-        prefix: "VEHICLE_VTOL_STATE_",
-        values: &[
-            named(0, "UNDEFINED"),
-            named(1, "TRANSITION_TO_FW"),
-            named(2, "TRANSITION_TO_MC"),
-            named(3, "MC"),
-            named(4, "FW"),
-        ],
-    },
-    Enumeration {
-        messages: &["vehicle_command_ack"],
-        fields: &["result"],
-        prefix: "VEHICLE_CMD_RESULT_",
-        values: &[
-            named(0, "ACCEPTED"),
-            named(1, "TEMPORARILY_REJECTED"),
-            named(2, "DENIED"),
-            named(3, "UNSUPPORTED"),
-            named(4, "FAILED"),
-            named(5, "IN_PROGRESS"),
-        ],
-    },
-    Enumeration {
-        messages: &["distance_sensor"],
-        fields: &["type"],
-        prefix: "MAV_DISTANCE_SENSOR_",
-        values: &[
-            named(0, "LASER"),
-            named(1, "ULTRASOUND"),
-            named(2, "INFRARED"),
-            named(3, "RADAR"),
-        ],
-    },
-    Enumeration {
-        messages: &["esc_status"],
-        fields: &["esc_connectiontype"],
-        prefix: "ESC_CONNECTION_TYPE_",
-        values: &[
-            named(0, "PPM"),
-            named(1, "SERIAL"),
-            named(2, "ONESHOT"),
-            named(3, "I2C"),
-            named(4, "CAN"),
-            named(5, "DSHOT"),
-        ],
-    },
-    Enumeration {
-        messages: &["position_setpoint"],
-        fields: &["type"],
-        prefix: "SETPOINT_TYPE_",
-        values: &[
-            named(0, "POSITION"),
-            named(1, "VELOCITY"),
-            named(2, "LOITER"),
-            named(3, "TAKEOFF"),
-            named(4, "LAND"),
-            named(5, "IDLE"),
-        ],
-    },
-];
+/// Whether the records of `topic` are of the type `message`, or have it inside.
+fn has_type(topic: &Topic, message: &str) -> bool {
+    let is_inside = |line: &str| {
+        line.strip_prefix(message).is_some_and(|rest| rest.starts_with(':'))
+    };
+    topic.type_name == message || topic.definition.lines().skip(1).any(is_inside)
+}
 
 #[cfg(test)]
 mod tests {
@@ -405,7 +164,12 @@ mod tests {
             arming_1(Some(0x0110_00ff)).as_deref(),
             Some("ARMING_STATE_DISARMED")
         );
-        assert_eq!(arming_1(Some(0x010e_00ff)), None);
+        // Of the release 1.14 itself, and of what was developed behind it.
+        assert_eq!(
+            arming_1(Some(0x010e_00ff)).as_deref(),
+            Some("ARMING_STATE_STANDBY")
+        );
+        assert_eq!(arming_1(Some(0x010e_0000)), None);
     }
 
     #[test]
@@ -422,22 +186,97 @@ mod tests {
         assert!(labels("ArduPilot", Some(0x0110_00ff)).is_empty());
     }
 
+    /// The releases of the message reference of docs.px4.io that the table was compared with, and
+    /// the names that it has there.
     #[test]
-    fn no_release_has_two_names_for_one_value() {
-        for enumeration in ENUMERATIONS {
-            for (index, one) in enumeration.values.iter().enumerate() {
-                for other in &enumeration.values[index + 1..] {
-                    assert!(
-                        one.value != other.value
-                            || one.before <= other.since
-                            || other.before <= one.since,
-                        "{}{} {}",
-                        enumeration.prefix,
-                        one.name,
-                        other.name
-                    );
-                }
+    fn releases_have_the_names_of_their_message_files() {
+        let names = |field: &str, value: i64| {
+            [0x010d_03ff, 0x010e_04ff, 0x010f_04ff, 0x0110_00ff, 0x0111_00ff].map(
+                |release| {
+                    let mut name = None;
+                    for_each(TABLE, |of, named| {
+                        let is_it = of.fields.contains(&field) && named.value == value;
+                        if is_it && named.is_in(Some(release)) {
+                            name = Some(named.name);
+                        }
+                    });
+                    name.unwrap_or("")
+                },
+            )
+        };
+        let cmd = "VEHICLE_CMD_RESULT_DENIED";
+        assert_eq!(names("result", 2), ["VEHICLE_RESULT_DENIED", cmd, cmd, cmd, cmd]);
+        let cancelled = "VEHICLE_CMD_RESULT_CANCELLED";
+        assert_eq!(
+            names("result", 6),
+            ["", cancelled, cancelled, cancelled, cancelled]
+        );
+        let (standby, disarmed) = ("ARMING_STATE_STANDBY", "ARMING_STATE_DISARMED");
+        let arming = [standby, standby, disarmed, disarmed, disarmed];
+        assert_eq!(names("arming_state", 1), arming);
+        let stick = "ARM_DISARM_REASON_RC_STICK";
+        let gesture = "ARM_DISARM_REASON_STICK_GESTURE";
+        let reasons = [stick, stick, stick, gesture, gesture];
+        assert_eq!(names("latest_arming_reason", 1), reasons);
+        let button = "ARM_DISARM_REASON_SAFETY_BUTTON";
+        let landing = "ARM_DISARM_REASON_LANDING";
+        let reasons = [button, button, button, button, landing];
+        assert_eq!(names("latest_disarming_reason", 6), reasons);
+        let (old, new) = ("BATTERY_SOURCE_ESCS", "SOURCE_ESCS");
+        assert_eq!(names("source", 2), [old, old, old, new, new]);
+        let follow = "SETPOINT_TYPE_FOLLOW_TARGET";
+        assert!(names("type", 6).contains(&follow));
+        assert_eq!(names("type", 6)[1..], ["", "", "", ""]);
+        assert_eq!(names("takeoff_state", 5), ["TAKEOFF_STATE_FLIGHT"; 5]);
+        assert_eq!(names("landing_gear", -1), ["GEAR_DOWN"; 5]);
+    }
+
+    /// PX4 logs setpoints inside of `position_setpoint_triplet`.
+    #[test]
+    fn a_type_inside_of_others_has_its_labels() {
+        let mut topic =
+            Topic::new("position_setpoint_triplet".to_owned(), raw_schema("us"));
+        topic.type_name = topic.name.clone();
+        topic.definition = "uint64_t timestamp;position_setpoint current;\n\
+                            position_setpoint:uint64_t timestamp;uint8_t type;"
+            .to_owned();
+        assert!(has_type(&topic, "position_setpoint"));
+        assert!(
+            !has_type(&topic, "position") && !has_type(&topic, "uint64_t timestamp")
+        );
+    }
+
+    #[test]
+    fn each_line_of_the_table_is_one_and_no_release_has_two_names_for_one_value() {
+        let is_line = |line: &&str| {
+            !line.starts_with('#') && !line.contains(':') && !line.trim().is_empty()
+        };
+        let lines: Vec<&str> = TABLE.lines().filter(is_line).collect();
+        assert!(lines.iter().all(|line| Named::parse(line).is_some()));
+        let mut all: Vec<(String, i64, Vec<Range<u32>>)> = Vec::new();
+        for_each(TABLE, |of, named| {
+            assert!(!of.messages.is_empty() && !of.fields.is_empty(), "{}", named.name);
+            let every = std::iter::once(0..u32::MAX);
+            let own: Vec<Range<u32>> = match named.releases.is_empty() {
+                true => every.collect(),
+                false => named.releases,
+            };
+            let key = format!("{:?}", (&of.messages, &of.fields));
+            for (other, value, ranges) in &all {
+                let is_apart = |range: &Range<u32>| {
+                    own.iter().all(|o| range.end <= o.start || o.end <= range.start)
+                };
+                assert!(
+                    *other != key
+                        || *value != named.value
+                        || ranges.iter().all(is_apart),
+                    "{} {}",
+                    named.value,
+                    named.name
+                );
             }
-        }
+            all.push((key, named.value, own));
+        });
+        assert_eq!(all.len(), lines.len());
     }
 }

@@ -100,4 +100,8 @@ fn px4_labels_need_no_folder() {
     let run = folder.run(&["cat", "--format", "text", "-t", "vehicle_status", &log]);
     assert!(run.stdout.contains("NAVIGATION_STATE_"), "{}", &run.stdout[..2000]);
     assert!(run.stdout.contains("ARMING_STATE_"), "{}", &run.stdout[..2000]);
+    // A type inside of a topic's type has labels too.
+    let topic = "position_setpoint_triplet";
+    let run = folder.run(&["cat", "--format", "text", "-t", topic, &log]);
+    assert!(run.stdout.contains("SETPOINT_TYPE_POSITION"), "{}", &run.stdout[..2000]);
 }
