@@ -2,6 +2,8 @@
 
 #![deny(clippy::indexing_slicing)]
 
+mod blocks;
+
 use bzip2::{Decompress, Status};
 use logtool_lz4::{Output, Unpacked};
 
@@ -21,9 +23,10 @@ pub(super) fn unpack(mut packed: &[u8], limit: usize, out: &mut Output) -> Unpac
         let start = out.len();
         let (how, used) = stream(packed, limit, out);
         if how == Unpacked::Broken {
-            // Bytes are given out before their checksum is looked at: none of this
-            // stream is sure.
+            // Bytes are given out before the checksum of their block is verified, and it is
+            // not known where a block ends in them.
             out.truncate(start);
+            blocks::unpack_sound(packed, limit, out);
         }
         packed = packed.get(used..).unwrap_or_default();
         if how != Unpacked::Whole || !packed.starts_with(b"BZh") {

@@ -1,6 +1,8 @@
 //! What was packed by others is unpacked here. The packed bytes were made with Python's
 //! `lz4.frame` 4.4.5 and `bz2`.
 
+use std::io::Write as _;
+
 use bytes::BytesMut;
 use logtool_core::hex::Hex;
 
@@ -71,6 +73,36 @@ fn a_wrong_checksum_loses_the_content_of_a_stream() {
     packed[10] ^= 1; // of the block
     let (out, how) = unpack(Compression::Bz2, &packed, 1 << 20);
     assert_eq!((out.len(), how), (0, Unpacked::Broken));
+}
+
+#[test]
+fn the_blocks_before_a_damaged_block_are_unpacked() {
+    // Level 1: blocks of 100,000 bytes less 19, where no byte follows itself four times.
+    const BLOCK: usize = 100_000 - 19;
+    let step = |i: u64| (i * i % 1009 % 128 + i % 2 * 128) as u8;
+    let content: Vec<u8> = (0..350_000).map(step).collect();
+    let room = bzip2::Compression::fast();
+    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), room);
+    encoder.write_all(&content).unwrap();
+    let packed = encoder.finish().unwrap();
+    let (out, how) = unpack(Compression::Bz2, &packed, 1 << 20);
+    assert_eq!((out.as_ref(), how), (content.as_slice(), Unpacked::Whole));
+    // One changed byte, at an eighth of the way to each block's middle and end.
+    for (eighths, blocks) in [(1, 0), (3, 1), (4, 1), (5, 2)] {
+        let mut packed = packed.clone();
+        let at = packed.len() * eighths / 8;
+        packed[at] ^= 0x10;
+        let (out, how) = unpack(Compression::Bz2, &packed, 1 << 20);
+        assert_eq!((out.len(), how), (blocks * BLOCK, Unpacked::Broken), "byte {at}");
+        assert!(content.starts_with(&out));
+    }
+    // The blocks of a stream behind a whole one, and no more than allowed.
+    let mut two = [&packed[..], &packed].concat();
+    two[packed.len() + packed.len() / 2] ^= 1;
+    let (out, how) = unpack(Compression::Bz2, &two, 1 << 20);
+    assert_eq!((out.len(), how), (content.len() + BLOCK, Unpacked::Broken));
+    let (out, _) = unpack(Compression::Bz2, &two, content.len() + 10);
+    assert!(out.len() <= content.len() + 10);
 }
 
 #[test]
