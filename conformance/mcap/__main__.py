@@ -189,9 +189,11 @@ def main():
             tally = Tally(path.name if path else "of the package mcap", [])
             if path and path.suffix == ".ulg":
                 ulog.check(path, tally)
+                ros2_names.check_log(path, tally)
                 ulog_bag.check(path, tally)
             elif path and path.suffix in (".vel", ".pcap"):
                 lidar.check(path, tally)
+                ros2_names.check_log(path, tally)
             elif path:
                 check_bag(path, tally)
             else:

@@ -63,7 +63,7 @@ impl Translation {
                     definition: described.definition.ros2_text()?,
                     transcoder: match described.definition.is_log() {
                         true => Transcoder::of_logs(),
-                        false => Transcoder::of_ros1(&described.layout)?,
+                        false => Transcoder::to_ros2(&described.layout)?,
                     },
                     remark: match described.definition.is_log() {
                         true => Some(log_remark(topic)),

@@ -32,7 +32,7 @@ mod layout;
 mod line;
 mod md5;
 mod ros1;
-mod ros2;
+pub(crate) mod ros2;
 mod scope;
 mod text;
 
@@ -112,7 +112,8 @@ impl Definition {
     /// common type of ROS 1 where that has the same name and fields.
     ///
     /// Its messages in CDR become those of ROS 1 by a
-    /// [`Transcoder::of_ros1`](crate::Transcoder::of_ros1).
+    /// [`Transcoder::of_ros1`](crate::Transcoder::of_ros1), unless it
+    /// [has fields](Self::has_added_fields) that ROS 1 lacks.
     ///
     /// # Errors
     ///
@@ -121,6 +122,8 @@ impl Definition {
     pub fn ros1_from_ros2(type_name: &str, text: &str) -> Result<Self> {
         let mut types = text::parse(type_name, text, line::parse_ros2)?;
         ros2::understand(&mut types);
+        ros2::rename_ids(&mut types);
+        ros2::remove_added_fields(&mut types);
         if let Some(time) = types.first().and_then(ros2::ros1_time) {
             return known::by_name(time)
                 .ok_or_else(|| malformed("no messages of times"));
@@ -133,6 +136,18 @@ impl Definition {
         }
         let is_same = |common: &Self| common.layout().is_ok_and(|of| of == layout);
         Ok(known::by_name(own.name()).filter(is_same).unwrap_or(own))
+    }
+
+    /// Returns whether the definition `text` of ROS 2 has the fields that
+    /// [`ros1_from_ros2`](Self::ros1_from_ros2) leaves out. Its messages are then those of a
+    /// [`Transcoder::to_ros2`](crate::Transcoder::to_ros2).
+    ///
+    /// # Errors
+    ///
+    /// As of [`parse`](Self::parse).
+    pub fn has_added_fields(type_name: &str, text: &str) -> Result<bool> {
+        let types = text::parse(type_name, text, line::parse_ros2)?;
+        Ok(ros2::with_added_fields(&types).is_some())
     }
 
     /// `rcl_interfaces/Log` with the times of ROS 1.
@@ -185,14 +200,9 @@ impl Definition {
     }
 
     /// Returns the definition that ROS 2 has of the common type `type_name`, as text
-    /// (`ros2msg`), for files with an empty one. Returns `None` for types that ROS 2 defines
-    /// otherwise than ROS 1.
+    /// (`ros2msg`), for files with an empty one.
     pub fn common_ros2_text(type_name: &str) -> Option<String> {
         let definition = known::by_name(&type_name.replacen("/msg/", "/", 1))?;
-        let is_changed = |of: &MessageType| CHANGED_IN_ROS2.contains(&of.name.as_str());
-        if definition.types.iter().any(is_changed) {
-            return None;
-        }
         (!definition.is_log()).then(|| definition.ros2_text().ok())?
     }
 
@@ -237,9 +247,6 @@ impl Definition {
         self.types.first().is_none_or(|t| t.fields.is_empty() && t.constants.is_empty())
     }
 }
-
-/// Common types to which ROS 2 has added fields in between (Humble and Jazzy).
-const CHANGED_IN_ROS2: [&str; 1] = ["visualization_msgs/Marker"];
 
 /// The layout of the records of `type_name`, of which `text` is the definition.
 ///

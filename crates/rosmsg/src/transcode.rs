@@ -56,8 +56,8 @@ pub struct Transcoder {
 }
 
 impl Transcoder {
-    fn new(layout: &Layout, is_of_ros1: bool) -> Result<Self> {
-        let program = Program::compile(layout, is_of_ros1)?;
+    fn new(layout: &Layout, is_of_ros1: bool, has_added: bool) -> Result<Self> {
+        let program = Program::compile(layout, is_of_ros1, has_added)?;
         Ok(Self { program, beyond: AtomicU64::new(0) })
     }
 
@@ -67,7 +67,18 @@ impl Transcoder {
     /// # Errors
     /// `Limit` if the type is made of more than a million parts.
     pub fn of_ros1(layout: &Layout) -> Result<Self> {
-        Self::new(layout, true)
+        Self::new(layout, true, false)
+    }
+
+    /// Translates as [`of_ros1`](Self::of_ros1) does, with the fields that ROS 2 adds to
+    /// `visualization_msgs/Marker`
+    /// ([`Definition::ros2_text`](crate::Definition::ros2_text)). They are empty in CDR, and
+    /// surplus coming from CDR.
+    ///
+    /// # Errors
+    /// `Limit` if the type is made of more than a million parts.
+    pub fn to_ros2(layout: &Layout) -> Result<Self> {
+        Self::new(layout, true, true)
     }
 
     /// For `rosgraph_msgs/Log` of ROS 1 and `rcl_interfaces/Log` in CDR, which has no
@@ -81,7 +92,7 @@ impl Transcoder {
     /// # Errors
     /// `Limit` if the type is made of more than a million parts.
     pub fn of_ros2(layout: &Layout) -> Result<Self> {
-        Self::new(layout, false)
+        Self::new(layout, false, false)
     }
 
     /// Adds to `out` the message as CDR, little-endian, with its encapsulation. Nothing
@@ -125,8 +136,8 @@ pub struct CdrRemainder {
     /// The number of times before 1970, and of durations with nanoseconds of more than 2 s.
     /// They keep their bits, which ROS 1 reads as other numbers.
     pub unrepresentable_times: u64,
-    /// The number of bytes after the last field, without padding: less than 4 bytes, or less
-    /// than 8 zeros.
+    /// The number of bytes in fields that ROS 1 lacks, and after the last field, without padding:
+    /// less than 4 bytes, or less than 8 zeros.
     pub surplus: usize,
 }
 

@@ -201,6 +201,44 @@ fn empty_definitions_of_common_types_are_replaced_in_each_encoding() {
     }
 }
 
+/// Types that ROS 1 and ROS 2 have by another name, or with other fields, there and back.
+#[test]
+fn types_that_differ_between_the_versions_come_back() {
+    let folder = Folder::new();
+    let id = [&[7; 16][..]].concat();
+    // A marker of zeros of ROS 1 has 154 bytes.
+    for (ros1, ros2, payload, added) in [
+        ("uuid_msgs/UniqueID", "unique_identifier_msgs/msg/UUID", id, false),
+        (
+            "visualization_msgs/Marker",
+            "visualization_msgs/msg/Marker",
+            vec![0; 154],
+            true,
+        ),
+    ] {
+        let definition = if added { "" } else { "uint8[16] uuid" };
+        let mut file =
+            Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
+        let schema = file.schema(ros1, "ros1msg", definition.as_bytes()).unwrap();
+        let channel = file.channel("/x", schema, "ros1", BTreeMap::new()).unwrap();
+        let time = Timestamp::from_nanos(1_000_000_000);
+        file.write(channel, 0, time, time, &payload).unwrap();
+        folder.write("x.mcap", &file.finish().unwrap().into_inner());
+        folder.run(&["convert", "-f", "x.mcap", "-o", "x.bag"]).ended(0, &[]);
+        folder
+            .run(&["convert", "-f", "x.bag", "--ros2", "-o", "new.mcap"])
+            .ended(0, &[]);
+        folder.run(&["convert", "-f", "new.mcap", "-o", "new.bag"]).ended(0, &[]);
+        let topic = |log: &str| info(&folder, log)["topics"][0].clone();
+        assert_eq!(topic("new.mcap")["type_name"], ros2);
+        assert_eq!(topic("new.bag")["type_name"], ros1);
+        assert_eq!(topic("new.bag")["md5sum"], topic("x.bag")["md5sum"]);
+        assert_eq!(cat(&folder, "new.bag"), cat(&folder, "x.mcap"));
+        let message = &cat(&folder, "new.mcap")[0].1;
+        assert_eq!(message.get("texture_resource").is_some(), added, "{message}");
+    }
+}
+
 #[test]
 fn log_messages_of_nodes_become_those_of_ros_2() {
     let Some(log) = case("rosout_ros2.mcap") else { return };

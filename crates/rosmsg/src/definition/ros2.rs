@@ -12,12 +12,14 @@
 //! | `tf/tfMessage` | `tf2_msgs/TFMessage`, which has the same field |
 //! | `uuid_msgs/UniqueID` | `unique_identifier_msgs/UUID`, which has the same field |
 //! | `std_msgs/Time`, `Duration` | `builtin_interfaces/Time`, `Duration` |
+//! | `visualization_msgs/Marker` | the same, with a texture and a mesh file |
 //! | `rosgraph_msgs/Log` | `rcl_interfaces/Log`, without `frame_id` and `topics`, with other levels |
 //!
 //! (ROS 2's packages of those names; their mapping rules for ros1_bridge; rosbags'
 //! converter for `tfMessage`.) Other names of
 //! fields are kept, though ROS 2 itself wants them in lower case: see [`names`].
 
+pub(crate) mod marker;
 pub(super) mod names;
 #[cfg(test)]
 mod tests;
@@ -29,6 +31,7 @@ use logtool_core::Result;
 use crate::definition::{
     MessageType,
     line::{Constant, Field},
+    ros2::marker::Added,
     scope::{Base, SIGNED_TIME, Scope},
 };
 
@@ -50,10 +53,13 @@ const TIMES: [(&str, &str, &str); 2] = [
 /// The only field of a type that has none.
 const DUMMY: &str = "structure_needs_at_least_one_member";
 
+/// The type of identifiers in ROS 1 and in ROS 2.
+const IDS: (&str, &str) = ("uuid_msgs/UniqueID", "unique_identifier_msgs/UUID");
+
 /// Types that have another name in ROS 2, and the same bytes.
 const RENAMED_TYPES: [(&str, &str); 4] = [
     ("tf/tfMessage", "tf2_msgs/TFMessage"),
-    ("uuid_msgs/UniqueID", "unique_identifier_msgs/UUID"),
+    IDS,
     ("std_msgs/Time", "builtin_interfaces/Time"),
     ("std_msgs/Duration", "builtin_interfaces/Duration"),
 ];
@@ -118,6 +124,7 @@ pub(super) fn text(types: &[MessageType]) -> Result<String> {
     scope.fold(&|_, _| Ok(()))?;
     let mut text = String::new();
     let mut times = [false; TIMES.len()];
+    let mut has_marker = false;
     let (mut seen, mut next) = (HashSet::from([0]), vec![0]);
     while let Some(index) = next.pop() {
         let Some(of) = types.get(index) else { continue };
@@ -132,6 +139,8 @@ pub(super) fn text(types: &[MessageType]) -> Result<String> {
             behind(&mut text, type_name(&of.name));
         }
         of.constants.iter().for_each(|constant| text.push_str(&line(constant)));
+        let names = of.fields.iter().map(|field| field.name.as_str());
+        let is_marker = marker::is_marker(&of.name, names);
         let mut inner_types = Vec::new();
         for field in of.fields.iter().skip(usize::from(has_seq(of))) {
             let base = match scope.base(index, field)? {
@@ -151,8 +160,18 @@ pub(super) fn text(types: &[MessageType]) -> Result<String> {
             };
             let type_text = field.type_text.replacen(&field.base, base, 1);
             text.push_str(&format!("{type_text} {}\n", field_name(of, field)));
+            let added = marker::added_after(&field.name).filter(|_| is_marker);
+            text.push_str(added.map_or("", Added::text));
         }
+        has_marker |= is_marker;
         next.extend(inner_types.into_iter().rev().filter(|inner| seen.insert(*inner)));
+    }
+    for (name, fields) in marker::TYPES.iter().filter(|_| has_marker) {
+        times[0] = true; // of the header
+        if !text.contains(&format!("MSG: {name}\n")) {
+            behind(&mut text, name);
+            text.push_str(fields);
+        }
     }
     for ((_, name, fields), _) in TIMES.iter().zip(times).filter(|(_, used)| *used) {
         behind(&mut text, name);
@@ -186,6 +205,40 @@ pub(super) fn understand(types: &mut [MessageType]) {
             field.type_text = field.type_text.replacen(&field.base, ros1, 1);
             (*ros1).clone_into(&mut field.base);
         }
+    }
+}
+
+/// Returns the type of `types` that ROS 2 adds fields to, if it has all of these.
+pub(super) fn with_added_fields(types: &[MessageType]) -> Option<usize> {
+    types.iter().position(|of| {
+        let names = of.fields.iter().map(|field| field.name.as_str());
+        marker::is_ros2_marker(&of.name, names)
+    })
+}
+
+/// Removes from `types`, which are of ROS 2, the fields that ROS 2 adds.
+pub(super) fn remove_added_fields(types: &mut [MessageType]) {
+    if let Some(of) = with_added_fields(types).and_then(|index| types.get_mut(index)) {
+        of.fields.retain(|field| !marker::is_added(&field.name));
+    }
+}
+
+/// Gives the type of identifiers in `types`, which are of ROS 2, its name in ROS 1.
+pub(super) fn rename_ids(types: &mut [MessageType]) {
+    let (ros1, ros2) = IDS;
+    let is_id = |of: &MessageType| {
+        let fields = of.fields.iter().map(|field| (&*field.type_text, &*field.name));
+        of.name == ros2 && fields.eq([("uint8[16]", "uuid")])
+    };
+    let Some(index) = types.iter().position(is_id) else { return };
+    for field in types.iter_mut().flat_map(|of| &mut of.fields) {
+        if field.base.replacen("/msg/", "/", 1) == ros2 {
+            field.type_text = field.type_text.replacen(&field.base, ros1, 1);
+            ros1.clone_into(&mut field.base);
+        }
+    }
+    if let Some(of) = types.get_mut(index) {
+        ros1.clone_into(&mut of.name);
     }
 }
 

@@ -17,6 +17,8 @@ struct Reading<'r> {
     limit: usize,
     /// How many times ROS 1 has no number for.
     beyond: u64,
+    /// The number of bytes in fields that are only there in CDR.
+    left_out: usize,
 }
 
 /// Adds the message that `payload` is in CDR to `out`. Returns `None` if the fields of
@@ -28,9 +30,9 @@ pub(super) fn run(
 ) -> Option<CdrRemainder> {
     let limit = out.len().saturating_add(most_bytes(payload.len()));
     let cut = FieldCut::new(payload, Encoding::Cdr)?;
-    let mut reading = Reading { program, cut, out, limit, beyond: 0 };
+    let mut reading = Reading { program, cut, out, limit, beyond: 0, left_out: 0 };
     reading.steps(0, program.ops.len())?;
-    let surplus = reading.cut.surplus();
+    let surplus = reading.cut.surplus().saturating_add(reading.left_out);
     Some(CdrRemainder { unrepresentable_times: reading.beyond, surplus })
 }
 
@@ -56,6 +58,27 @@ impl Reading<'_> {
                 Op::Seq | Op::AbsentText | Op::AbsentTexts => {
                     (self.out.len() < self.limit).then_some(())?;
                     self.out.extend_from_slice(&[0; 4]);
+                }
+                Op::AddedText => self.left_out += self.cut.text()?.len(),
+                Op::AddedNumbers(count) => {
+                    for _ in 0..count {
+                        let is_empty = self.cut.u32()? == 0;
+                        self.left_out += if is_empty { 0 } else { 4 };
+                    }
+                }
+                Op::AddedList { size, numbers } => {
+                    let is_of_numbers = numbers == 1;
+                    let count = match is_of_numbers {
+                        true => self.cut.u32()?,
+                        false => self.cut.count()?,
+                    };
+                    let (size, numbers) = (size as usize, numbers as usize);
+                    let len =
+                        usize::try_from(count).ok()?.checked_mul(size * numbers)?;
+                    if len > 0 {
+                        self.cut.take(size, len)?;
+                        self.left_out += len;
+                    }
                 }
                 Op::Dummy => drop(self.cut.u8()?),
                 Op::Repeat { times, end } => {

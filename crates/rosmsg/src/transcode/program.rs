@@ -5,6 +5,8 @@ use logtool_core::{
     Error, ErrorKind, FieldRole, Layout, LayoutField, LayoutKind, Primitive, Result,
 };
 
+use crate::definition::ros2::marker::{Added, added_after, is_marker};
+
 /// So many steps may be taken to make a program.
 const MAX_STEPS: u32 = 1 << 20;
 
@@ -38,6 +40,13 @@ pub(super) enum Op {
     AbsentText,
     /// A list of texts that is not there in CDR.
     AbsentTexts,
+    /// A text that is only there in CDR; coming from ROS 1 it is empty.
+    AddedText,
+    /// This number of `u32` that are only there in CDR. They are 0 coming from ROS 1.
+    AddedNumbers(u32),
+    /// A list that is only there in CDR. An element is `numbers` numbers of `size` bytes. The list is
+    /// empty coming from ROS 1.
+    AddedList { size: u32, numbers: u32 },
     /// The level of a log message, which the two versions number differently.
     LogLevel,
 }
@@ -62,11 +71,18 @@ struct Making {
     /// Numbers are not joined to those before this step.
     border: usize,
     is_of_ros1: bool,
+    /// Whether the types in CDR have the fields that ROS 2 adds.
+    has_added: bool,
 }
 
 impl Program {
-    pub(super) fn compile(layout: &Layout, is_of_ros1: bool) -> Result<Self> {
-        let mut making = Making { ops: Vec::new(), steps: 0, border: 0, is_of_ros1 };
+    pub(super) fn compile(
+        layout: &Layout,
+        is_of_ros1: bool,
+        has_added: bool,
+    ) -> Result<Self> {
+        let (ops, steps, border) = (Vec::new(), 0, 0);
+        let mut making = Making { ops, steps, border, is_of_ros1, has_added };
         making.layout(layout)?;
         Ok(Self { ops: making.ops })
     }
@@ -88,11 +104,17 @@ impl Making {
         if layout.fields.is_empty() {
             self.ops.push(Op::Dummy);
         }
+        let names = layout.fields.iter().map(|field| field.name.as_str());
+        let is_marker = self.has_added && is_marker(&layout.name, names);
         for (index, field) in layout.fields.iter().enumerate() {
             let is_seq = self.is_of_ros1 && index == 0 && is_seq(layout, field);
             match is_seq {
                 true => self.ops.push(Op::Seq),
                 false => self.field(field, &layout.name)?,
+            }
+            if let Some(added) = added_after(&field.name).filter(|_| is_marker) {
+                self.ops.extend_from_slice(ops_of(added));
+                self.border = self.ops.len();
             }
         }
         Ok(())
@@ -171,6 +193,24 @@ impl Making {
             return Err(Error::new(ErrorKind::Limit, what));
         }
         Ok(())
+    }
+}
+
+/// Returns the steps for the fields of a marker that ROS 2 adds.
+fn ops_of(added: Added) -> &'static [Op] {
+    const BYTES: Op = Op::AddedList { size: 1, numbers: 1 };
+    match added {
+        // The resource; the time, the frame, the format and the bytes of the image; coordinates.
+        Added::Texture => &[
+            Op::AddedText,
+            Op::AddedNumbers(2),
+            Op::AddedText,
+            Op::AddedText,
+            BYTES,
+            Op::AddedList { size: 4, numbers: 2 },
+        ],
+        // The name and the bytes.
+        Added::MeshFile => &[Op::AddedText, BYTES],
     }
 }
 

@@ -238,7 +238,7 @@ fn a_type_that_is_made_of_too_many_parts_is_refused() {
 fn neighbours_of_one_size_are_one_step() {
     let text = "float64[3] a\nfloat64 b\nuint32 t\nint32 d\nfloat32 c";
     let layout: Arc<Layout> = compile("pkg/All", text).unwrap();
-    let program = Program::compile(&layout, true).unwrap();
+    let program = Program::compile(&layout, true, false).unwrap();
     assert_eq!(program.ops.len(), 2, "{program:?}");
 }
 

@@ -52,6 +52,12 @@ impl Writing<'_> {
                     (self.out.len() < self.limit).then_some(())?;
                     self.out.push(0);
                 }
+                Op::AddedText => {
+                    self.u32(1);
+                    self.out.push(0);
+                }
+                Op::AddedNumbers(count) => (0..count).for_each(|_| self.u32(0)),
+                Op::AddedList { .. } => self.u32(0),
                 Op::AbsentText => self.skip_text()?,
                 Op::AbsentTexts => {
                     let count = self.input.u32()?;

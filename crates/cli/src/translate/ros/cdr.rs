@@ -104,7 +104,13 @@ fn understood(topic: &Topic) -> logtool_core::Result<(Definition, Transcoder)> {
     let is_log = definition.is_log() && topic.type_name == "rcl_interfaces/msg/Log";
     let transcoder = match is_log {
         true => Transcoder::of_logs(),
-        false => Transcoder::of_ros1(&*definition.layout()?)?,
+        false => {
+            let (name, text) = (&topic.type_name, &topic.definition);
+            match Definition::has_added_fields(name, text)? {
+                true => Transcoder::to_ros2(&*definition.layout()?)?,
+                false => Transcoder::of_ros1(&*definition.layout()?)?,
+            }
+        }
     };
     Ok((definition, transcoder))
 }

@@ -132,8 +132,9 @@ fn every_definition_of_debian_is_understood_again_and_lays_out_the_same_but_for_
         let ros2 = Definition::parse_ros2(&ros1.ros2_name(), &in_ros2).unwrap();
         let (before, after) = (ros1.layout().unwrap(), ros2.layout().unwrap());
         let kept = before.fields.len() - usize::from(is_header(&type_name));
-        assert_eq!(after.fields.len(), kept, "{in_ros2}");
-        let to = Transcoder::of_ros1(&before).unwrap();
+        let added = if type_name == "visualization_msgs/Marker" { 4 } else { 0 };
+        assert_eq!(after.fields.len(), kept + added, "{in_ros2}");
+        let to = Transcoder::to_ros2(&before).unwrap();
         let from = Transcoder::of_ros2(&after).unwrap();
         let (mut cdr, mut packed) = (Vec::new(), Vec::new());
         assert!(to.to_cdr(&vec![0; before.size as usize], &mut cdr), "{in_ros2}");
@@ -144,6 +145,69 @@ fn every_definition_of_debian_is_understood_again_and_lays_out_the_same_but_for_
         );
         assert_eq!(packed, vec![0; after.size as usize], "{in_ros2}");
     }
+}
+
+/// The fields of ROS 2 Humble and Jazzy, by hand after `visualization_msgs/msg/Marker.msg`.
+#[test]
+fn markers_have_the_fields_of_ros_2() {
+    let marker = Definition::common("visualization_msgs/Marker").unwrap();
+    let text = marker.ros2_text().unwrap();
+    let layout = Definition::parse_ros2("visualization_msgs/msg/Marker", &text)
+        .unwrap()
+        .layout();
+    let layout = layout.unwrap();
+    let names: Vec<&str> = layout.fields.iter().map(|f| f.name.as_str()).collect();
+    let wanted = "header ns id type action pose scale color lifetime frame_locked points colors \
+                  texture_resource texture uv_coordinates text mesh_resource mesh_file \
+                  mesh_use_embedded_materials";
+    assert_eq!(names, wanted.split_whitespace().collect::<Vec<_>>());
+    // Back to ROS 1: what ROS 2 adds is left out.
+    let ros1 = marker.layout().unwrap();
+    let to = Transcoder::to_ros2(&ros1).unwrap();
+    let (mut cdr, mut back) = (Vec::new(), Vec::new());
+    let mut message = vec![0; ros1.size as usize];
+    let embedded = message.len() - 1;
+    message[embedded] = 1;
+    assert!(to.to_cdr(&message, &mut cdr));
+    assert_eq!(to.from_cdr(&cdr, &mut back), Some(CdrRemainder::default()));
+    assert_eq!(back, message);
+    // A mesh file has no place in ROS 1. In the last bytes are the lengths 1 (a NUL) of its name
+    // and 0 of its bytes, and whether materials are embedded: give it 4 bytes.
+    let end = cdr.len() - 5;
+    assert_eq!(cdr[end..], [0, 0, 0, 0, 1]);
+    cdr.splice(end..end + 4, *b"\x04\0\0\0mesh");
+    let (surplus, unrepresentable_times) = (4, 0);
+    back.clear();
+    let remainder = CdrRemainder { unrepresentable_times, surplus };
+    assert_eq!(to.from_cdr(&cdr, &mut back), Some(remainder));
+    assert_eq!(back, message);
+    // A type of this name with other fields stays as it is.
+    let other =
+        Definition::parse("visualization_msgs/Marker", "string colors").unwrap();
+    assert_eq!(other.ros2_text().unwrap(), "string colors\n");
+}
+
+#[test]
+fn ids_of_ros_2_become_those_of_ros_1() {
+    let sep = "=".repeat(80);
+    for base in ["unique_identifier_msgs/UUID", "unique_identifier_msgs/msg/UUID"] {
+        let text = format!(
+            "{base} id\n{base}[] more\n{sep}\nMSG: unique_identifier_msgs/UUID\nuint8[16] uuid\n"
+        );
+        let ros1 = Definition::ros1_from_ros2("a/msg/B", &text).unwrap().text();
+        let wanted = format!(
+            "uuid_msgs/UniqueID id\nuuid_msgs/UniqueID[] more\n{sep}\n\
+             MSG: uuid_msgs/UniqueID\nuint8[16] uuid\n"
+        );
+        assert_eq!(ros1, wanted);
+    }
+    let root = |text| {
+        let name = "unique_identifier_msgs/msg/UUID";
+        Definition::ros1_from_ros2(name, text).unwrap().name().to_owned()
+    };
+    assert_eq!(root("uint8[16] uuid\n"), "uuid_msgs/UniqueID");
+    // A type of this name with other fields keeps its name.
+    assert_eq!(root("string uuid\n"), "unique_identifier_msgs/UUID");
 }
 
 /// By the mapping rules that packages of ROS 2 have for ros1_bridge.
