@@ -39,6 +39,7 @@ CAPTURES = (
     ("cases/velodyne/vls128_12packets.pcap", "VLS-128", False),
     ("cases/velodyne/vls128_dual.pcap", "VLS-128", True),
     ("velodyne/hdl64e_atwallshort.pcap", "HDL-64E S1", False),
+    ("velodyne/sim_hdl64e_s2.pcap", "HDL-64E S2", False),
     ("velodyne/sim_hdl64e_s3_single.pcap", "HDL-64E S3", False),
     ("velodyne/sim_hdl64e_s3_dual.pcap", "HDL-64E S3", True),
 )
@@ -46,6 +47,12 @@ BANKS = {0xEEFF: 0, 0xDDFF: 1, 0xCCFF: 2, 0xBBFF: 3}
 #: Lasers of the VLP-16 of ROS: degrees up, and millimetres up (VLP16db.yaml).
 VLP16_UP = (-15, 1, -13, 3, -11, 5, -9, 7, -7, 9, -5, 11, -3, 13, -1, 15)
 VLP16_OFFSET = (11.2, -0.7, 9.7, -2.2, 8.1, -3.7, 6.6, -5.1, 5.1, -6.6, 3.7, -8.1, 2.2, -9.7, 0.7, -11.2)
+#: The calibrations of HDL-64E that come with ROS.
+HDL64E_OF_ROS = {
+    "HDL-64E S1": "calib_vd_HDL-64E_S1-utexas.yml",
+    "HDL-64E S2": "calib_vd_HDL-64E_S2.1-sztaki.yml",
+    "HDL-64E S3": "calib_vd_HDL-64E_S3-xiesc.yml",
+}
 #: A blanked sector: neither program knows any, so packets across one are not compared.
 JUMP = 500
 
@@ -108,16 +115,15 @@ def stock(program, model):
             "VLP-32C": ("calib_vlp32c_lidarview.xml", 32),
             "VLS-128": ("calib_vls128_lidarview.xml", 128),
             "HDL-64E S1": ("calib_hdl64e_veloview_HDL-64.xml", 64),
+            "HDL-64E S2": ("calib_hdl64e_veloview_HDL-64.xml", 64),
             "HDL-64E S3": ("calib_hdl64e_veloview_HDL-64.xml", 64),
         }
         name, count = files[model]
         return Lasers.of_xml(VELODYNE / name, count)
     if model == "VLS-128":
         return Lasers.of_yaml(SAMPLES / "cases/velodyne/ros_VLS128.yaml")
-    if model == "HDL-64E S1":
-        return Lasers.of_yaml(VELODYNE / "calib_vd_HDL-64E_S1-utexas.yml")
-    if model == "HDL-64E S3":
-        return Lasers.of_yaml(VELODYNE / "calib_vd_HDL-64E_S3-xiesc.yml")
+    if model in HDL64E_OF_ROS:
+        return Lasers.of_yaml(VELODYNE / HDL64E_OF_ROS[model])
     if model == "VLP-16":
         lasers = Lasers(16)
         lasers.vertical[:] = np.radians(VLP16_UP)
@@ -323,10 +329,10 @@ def compared(log, model, is_dual, name, kind):
     tally = Tally(f"{log} {name}", [])
     wanted, known = computed(SAMPLES / log, kind(model, is_dual), model, is_dual)
     more = ()
-    if model == "HDL-64E S3":
+    if model in ("HDL-64E S2", "HDL-64E S3"):
         # Its packets hold a calibration, which counts more than that of the program.
-        file = "calib_vd_HDL-64E_S3-xiesc.yml" if name == "ros" else "calib_hdl64e_veloview_HDL-64.xml"
-        path = VELODYNE / file
+        of_ros = HDL64E_OF_ROS[model]
+        path = VELODYNE / (of_ros if name == "ros" else "calib_hdl64e_veloview_HDL-64.xml")
         more = ("--calibration", path)
     with tempfile.TemporaryDirectory(prefix="conformance-") as out:
         if name == "ros" and more:

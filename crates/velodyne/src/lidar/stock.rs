@@ -30,3 +30,45 @@ pub(super) fn calibration(model: Model, formula: Formula) -> Calibration {
     }
     calibration
 }
+
+#[cfg(test)]
+mod tests {
+    use logtool_core::conformance;
+
+    use super::*;
+
+    #[test]
+    fn the_tables_of_hdl_64e_are_those_of_the_files_of_these_programs() {
+        for (model, formula, file) in [
+            (Model::Hdl64eS1, Formula::Ros, "calib_vd_HDL-64E_S1-utexas.yml"),
+            (Model::Hdl64eS2, Formula::Ros, "calib_vd_HDL-64E_S2.1-sztaki.yml"),
+            (Model::Hdl64eS3, Formula::Ros, "calib_vd_HDL-64E_S3-xiesc.yml"),
+            (Model::Hdl64eS1, Formula::VeloView, "calib_hdl64e_veloview_HDL-64.xml"),
+            (Model::Hdl64eS3, Formula::VeloView, "calib_hdl64e_veloview_HDL-64.xml"),
+        ] {
+            let Some(bytes) = conformance::sample(&format!("velodyne/{file}")) else {
+                return;
+            };
+            let text = String::from_utf8_lossy(&bytes);
+            let expected = match file.ends_with("xml") {
+                true => Calibration::from_xml(&text, file).unwrap(),
+                false => Calibration::from_yaml(&text, file).unwrap(),
+            };
+            let stock = calibration(model, formula);
+            assert_eq!(stock.lasers.len(), expected.lasers.len());
+            for (own, laser) in stock.lasers.iter().zip(&expected.lasers) {
+                for off in [
+                    own.rotation_deg - laser.rotation_deg,
+                    own.vertical_deg - laser.vertical_deg,
+                    own.distance_m - laser.distance_m,
+                    own.distance_x_m - laser.distance_x_m,
+                    own.distance_y_m - laser.distance_y_m,
+                    own.vertical_offset_m - laser.vertical_offset_m,
+                    own.horizontal_offset_m - laser.horizontal_offset_m,
+                ] {
+                    assert!(off.abs() < 1e-4, "{file}: {own:?} {laser:?}");
+                }
+            }
+        }
+    }
+}
