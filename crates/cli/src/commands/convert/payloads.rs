@@ -10,6 +10,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use logtool_core::{
     Manifest, PayloadLog, Result as CoreResult, TableSink, TableWriter, Topic, TopicId,
+    TopicOrigin, TopicSet,
 };
 
 use crate::{
@@ -42,7 +43,17 @@ pub(super) fn topics_by_decoding(job: &Job<'_>) -> Result<BTreeSet<TopicId>> {
         return Ok(BTreeSet::new());
     }
     let wanted = selection::topics(manifest, &job.args.records.topics, true)?;
-    let made = tables::write_into(job, &NoTables, tables::view(job.args), wanted)?;
+    // Only records of the log itself have payloads.
+    let is_logged = |(id, topic): &(TopicId, &Topic)| {
+        wanted.contains(*id) && topic.origin == TopicOrigin::Logged
+    };
+    let logged: Vec<TopicId> =
+        manifest.topics().filter(is_logged).map(|(id, _)| id).collect();
+    if logged.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let logged: TopicSet = logged.into_iter().collect();
+    let made = tables::write_into(job, &NoTables, tables::view(job.args), logged)?;
     Ok(topics(job.args, manifest, &made))
 }
 
