@@ -30,8 +30,7 @@ GROWTH = 2.6
 # Seconds and bytes: smaller results cannot be distinguished from noise.
 SHORT = 0.12
 SMALL = 24 << 20
-# How much memory a command may take for each byte of the input, and for each topic.
-MEMORY_OF_BYTE = 128
+# How much memory a command may take for each topic.
 MEMORY_OF_TOPIC = 12 << 10
 # The limit of CPU time in seconds: only quadratic jobs reach it.
 LONGEST = 12
@@ -131,7 +130,7 @@ class Job:
                 yield f"ended with {cost.status}: {errors.strip().splitlines()[:1]}"
                 return
         topics = 2 * self.generator.n if self.generator.has_topics else 0
-        if twice.memory - base.memory > max(MEMORY_OF_BYTE * length, MEMORY_OF_TOPIC * topics) + SMALL:
+        if twice.memory - base.memory > max(self.generator.memory_of_byte * length, MEMORY_OF_TOPIC * topics) + SMALL:
             yield f"memory: {twice.memory >> 20} MiB for {length >> 10} KiB"
         if once is None:
             return

@@ -42,8 +42,10 @@ def arguments(command, log, out):
 class Generator:
     """A function that makes a log of `n` of something, and how it is used."""
 
-    def __init__(self, make, n, suffix, only=None, has_topics=False, least=2, may_fail=False):
+    def __init__(self, make, n, suffix, only=None, has_topics=False, least=2, may_fail=False, memory_of_byte=128):
         self.make, self.n, self.suffix, self.least, self.may_fail = make, n, suffix, least, may_fail
+        # How many bytes of memory a command may take for each byte of the input.
+        self.memory_of_byte = memory_of_byte
         self.name = f"{suffix[1:]}-{make.__name__.replace('_', '-')}"
         self.only, self.has_topics = only, has_topics
 
@@ -112,7 +114,7 @@ GENERATORS = [
     bag(bags.nested_types, 2_000),
     bag(bags.unused_types, 10_000),
     bag(bags.constants, 10_000),
-    bag(bags.one_big_message, 1_000_000),
+    bag(bags.one_big_message, 4_000_000, memory_of_byte=10),
     bag(bags.long_text, 4_000_000),
     bag(bags.list_of_texts, 200_000),
     bag(bags.list_of_structs, 200_000),
@@ -138,7 +140,7 @@ GENERATORS = [
     mcap(mcaps.metadata, 10_000),
     mcap(mcaps.unknown_records, 10_000),
     mcap(mcaps.damaged_places, 8_000),
-    mcap(mcaps.one_big_message, 1_000_000),
+    mcap(mcaps.one_big_message, 4_000_000, memory_of_byte=10),
     mcap(mcaps.json_values, 4_000),
     mcap(mcaps.json_members, 2_500),
     mcap(mcaps.cdr_fields, 2_500),
