@@ -132,7 +132,8 @@ fn decimal(text: &str, unit: u128) -> Option<u128> {
         "" => 0,
         part => {
             let sound = part.bytes().all(|byte| byte.is_ascii_digit());
-            let kept = sound.then(|| &part[..part.len().min(9)])?;
+            // Of an hour, 13 digits make nanoseconds; 20 leave room to multiply.
+            let kept = sound.then(|| &part[..part.len().min(20)])?;
             digits(kept)? * unit / 10_u128.pow(kept.len() as u32)
         }
     };
@@ -163,6 +164,15 @@ mod tests {
         assert_eq!(nanos("-1.5"), -1_500_000_000);
         assert_eq!(nanos("0"), 0);
         assert_eq!(nanos("0.000001"), 1_000, "no float on the way");
+    }
+
+    /// The products are those of Python's `decimal`, rounded down to the nanosecond.
+    #[test]
+    fn parts_of_hours_and_minutes_are_exact_to_the_nanosecond() {
+        assert_eq!(nanos("0.1234567891h"), 444_444_440_760);
+        assert_eq!(nanos("1.00000000027778h"), 3_600_000_001_000);
+        assert_eq!(nanos("2.98765432109876m"), 179_259_259_265);
+        assert_eq!(nanos("0.3333333333333333333333h"), 1_199_999_999_999);
     }
 
     #[test]
