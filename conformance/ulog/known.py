@@ -74,6 +74,8 @@ KNOWN = [
     #
     Known("pyulog_sample_log_small.ulg", "start and duration", r"duration: 6.517 s, not 1174.058 s", ABSURD_TIME),
     Known("07_other_clock.ulg", "start and duration", r"duration: 19.900 s, not 1580000009.000 s", ABSURD_TIME),
+    Known("30_ts_u32.ulg", "start and duration", r"start: 4294.967 s, not 0.001 s", SHORT_CLOCK),
+    Known("30_ts_u32.ulg", "start and duration", r"duration: 0.000 s, not 4656722014701.092 s", SHORT_CLOCK),
     Known("24_appended.ulg", "start and duration", r"duration: 8.100 s, not 1.900 s", APPENDED),
     *(
         Known(f"{log}.ulg", "start and duration", rf"duration: {ours} s, not {theirs} s", SHORT_CLOCK)

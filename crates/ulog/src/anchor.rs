@@ -19,6 +19,8 @@ pub(crate) const TOPICS: [&str; 2] = ["vehicle_gps_position", "sensor_gps"];
 pub(crate) const FIELD: &str = "time_utc_usec";
 /// The information message with the UTC time of the vehicle's boot, in microseconds.
 pub(crate) const BOOT_TIME: &str = "boot_time_utc_us";
+/// The source of UTC if the header has it, as a time of Unix.
+pub(crate) const HEADER: &str = "header";
 
 /// What one topic said of UTC: differences to the log's clock, in microseconds.
 #[derive(Clone, Debug, Default)]
@@ -116,7 +118,7 @@ pub(crate) fn clock(
             }
             _ if start > Y2001 && first > 0 => {
                 let offset = i64::try_from(start).ok()? - i64::try_from(first).ok()?;
-                Some(exact(offset, "header"))
+                Some(exact(offset, HEADER))
             }
             _ => None,
         }

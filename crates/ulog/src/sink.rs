@@ -60,8 +60,8 @@ impl<W: Write + Send> UlogSink<W> {
         let opening = Opening::new(extracts, options)?;
         let mut writer = Writer::new(out, opening.start_micros);
         let handles = (0..opening.topics).map(|id| writer.topic_by_id(id)).collect();
-        let Opening { messages: opening, becomes, remarks, .. } = opening;
-        let is_whole = extracts.len() == 1 && options.rename.is_empty();
+        let Opening { messages: opening, becomes, has_more, remarks, .. } = opening;
+        let is_whole = extracts.len() == 1 && options.rename.is_empty() && !has_more;
         Ok(Self { writer, opening, becomes, handles, is_whole, remarks })
     }
 }

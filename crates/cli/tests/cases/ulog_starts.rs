@@ -163,3 +163,16 @@ fn the_stated_utc_start_is_the_same_in_all_commands() {
         }
     }
 }
+
+/// A new ULog keeps the stated start, as a whole copy and as a cut.
+#[test]
+fn a_new_log_keeps_the_stated_utc_start() {
+    let folder = Folder::with(&stale_log());
+    for (cut, start) in [(&[][..], "10:00:00"), (&["--from", "502"], "10:00:02")] {
+        let args = ["filter", "flight.ulg", "-f", "-o", "new.ulg"];
+        folder.run(&[&args[..], &UTC_START, cut].concat()).ended(0, &[]);
+        let info = folder.run(&["info", "--json", "new.ulg"]).json_lines().remove(0);
+        let wanted = format!("2024-06-01T{start}.000000Z");
+        assert_eq!(info["start_utc"], wanted.as_str(), "{cut:?}");
+    }
+}

@@ -44,6 +44,8 @@ pub(super) struct Opening {
     /// Of each extract, what a record of each topic becomes.
     pub(super) becomes: Vec<Vec<Becomes>>,
     /// What people should know.
+    /// Whether a complete copy of a log says more than the log itself.
+    pub(super) has_more: bool,
     pub(super) remarks: Vec<String>,
 }
 
@@ -85,7 +87,7 @@ impl Opening {
             start = start.min(start_of(extract, &notes.head));
             becomes.push(making.take(from, extract, &notes)?);
         }
-        making.keep_utc(extracts);
+        let has_more = making.keep_utc(extracts);
         let mut messages = making.head;
         messages.append(&mut making.tail);
         Ok(Self {
@@ -93,6 +95,7 @@ impl Opening {
             messages,
             topics: u16::try_from(making.next_id).unwrap_or(u16::MAX),
             becomes,
+            has_more,
             remarks: making.metadata.remark().into_iter().collect(),
         })
     }
@@ -107,7 +110,8 @@ fn start_of(extract: &Extract<'_>, head: &Head) -> Timestamp {
 }
 
 /// Returns true if `extract` may not contain the source of UTC: the topic, some of its
-/// records, or the old header.
+/// records, or the old header; or if the source is not in the log, as a start that the user
+/// states.
 fn loses_utc(extract: &Extract<'_>, fit: &ClockFit) -> bool {
     let manifest = extract.manifest;
     let topic = fit.source.strip_suffix(anchor::FIELD);
@@ -116,18 +120,19 @@ fn loses_utc(extract: &Extract<'_>, fit: &ClockFit) -> bool {
         .and_then(|label| manifest.topic(label).ok())
         .is_some_and(|topic| extract.selection.topics.contains(topic));
     let is_cut = extract.selection.time != TimeRange::ALL;
-    is_cut || topic.is_some() && !is_kept
+    let is_in_head = [anchor::BOOT_TIME, anchor::HEADER].contains(&&*fit.source);
+    is_cut || !is_in_head && !is_kept
 }
 
 impl Making<'_> {
-    /// Tells when the vehicle started in UTC, as PX4 does it, where the first log knows it
-    /// and its extract no longer shows it.
-    fn keep_utc(&mut self, extracts: &[Extract<'_>]) {
-        let Some(extract) = extracts.first() else { return };
+    /// Adds the UTC time of the vehicle's boot, as PX4 writes it, if the first log has it and
+    /// its extract no longer shows it. Returns true if it was added.
+    fn keep_utc(&mut self, extracts: &[Extract<'_>]) -> bool {
+        let Some(extract) = extracts.first() else { return false };
         let clock = &extract.manifest.clock;
         let fit = clock.to_unix.as_ref().filter(|_| clock.zero == ClockZero::Boot);
-        let Some(fit) = fit.filter(|fit| loses_utc(extract, fit)) else { return };
-        let Ok(boot) = u64::try_from(fit.offset_nanos / 1_000) else { return };
+        let Some(fit) = fit.filter(|fit| loses_utc(extract, fit)) else { return false };
+        let Ok(boot) = u64::try_from(fit.offset_nanos / 1_000) else { return false };
         let key = format!("uint64_t {}", anchor::BOOT_TIME);
         let len = [key.len() as u8];
         let payload = [&len[..], key.as_bytes(), &boot.to_le_bytes()].concat();
@@ -137,6 +142,7 @@ impl Making<'_> {
         if !is_told {
             self.head.push((kind::INFO, payload));
         }
+        !is_told
     }
 
     /// Takes what the log with the index `from` declares; says what its records become.
