@@ -44,7 +44,7 @@ pub(super) struct Opening {
     /// Of each extract, what a record of each topic becomes.
     pub(super) becomes: Vec<Vec<Becomes>>,
     /// What people should know.
-    /// Whether a complete copy of a log says more than the log itself.
+    /// Whether a complete copy of a log has information that the log itself does not have.
     pub(super) has_more: bool,
     pub(super) remarks: Vec<String>,
 }
