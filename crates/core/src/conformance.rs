@@ -1,6 +1,6 @@
 //! The laws that every format keeps, to be called from each format's tests.
 //!
-//! ```ignore
+//! ```text
 //! #[test]
 //! fn keeps_the_laws() {
 //!     logtool_core::conformance::check(&logtool_ulog::FORMAT, sample().into());

@@ -16,7 +16,7 @@ pub use self::file::FileSource;
 /// read is then a slice, and nothing is copied. The map itself is made by the
 /// application, which alone can promise that nobody shortens the file:
 ///
-/// ```ignore
+/// ```text
 /// let map = unsafe { memmap2::Mmap::map(&file)? }; // SAFETY: see the application
 /// let source = Arc::new(Bytes::from_owner(map));
 /// ```
