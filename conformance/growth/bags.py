@@ -246,3 +246,11 @@ uint32 seq
 time stamp
 string frame_id
 """
+
+
+def broken_types(n):
+    """Each connection, of a definition that cannot be used, in a chunk of its own."""
+    bag = Bag()
+    for i in range(n):
+        bag.chunk({i: connection(i, f"/t{i}", (f"pkg/T{i}", "missing x\n"))}, [(i, stamp(i, n), b"\0\0\0\0")])
+    return bag.bytes()

@@ -110,6 +110,7 @@ GENERATORS = [
     bag(bags.overlapping_chunks, 5_000),
     bag(bags.times_that_fall, 20_000),
     bag(bags.types, 4_000, has_topics=True),
+    bag(bags.broken_types, 4_000, has_topics=True),
     bag(bags.many_fields, 2_500),
     bag(bags.nested_types, 2_000),
     bag(bags.unused_types, 10_000),

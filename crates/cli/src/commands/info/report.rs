@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{
     clock::{Iso, Seconds},
-    commands::info::{More, frequency::Frequency, health::Health, rate::about_rate_hz},
+    commands::info::{More, frequency::Frequency, health::Health, rate::AboutRates},
     findings::Findings,
     opened::Opened,
 };
@@ -121,8 +121,7 @@ impl<'o> Report<'o> {
             }
         });
         let damage = damage.collect();
-        let parts: Vec<_> =
-            manifest.parts.iter().zip(opened.log.part_times()).collect();
+        let about_rates = AboutRates::new(&*opened.log);
         Self {
             file: &opened.input.name,
             format: &manifest.format,
@@ -140,7 +139,7 @@ impl<'o> Report<'o> {
                 .map(|(id, topic)| {
                     let all = more.frequencies.as_deref().unwrap_or_default();
                     let frequency = all.get(id.index()).copied().flatten();
-                    let estimate = about_rate_hz(manifest, &parts, id, topic);
+                    let estimate = about_rates.hz(id, topic);
                     TopicReport::new(topic, frequency, estimate)
                 })
                 .collect(),

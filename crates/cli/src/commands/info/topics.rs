@@ -7,7 +7,7 @@ use logtool_core::{Log, Manifest, Topic, TopicId, TopicOrigin};
 use crate::{
     args::TimeChoice,
     clock::ShownClock,
-    commands::info::{frequency::Frequency, rate::about_rate_hz},
+    commands::info::{frequency::Frequency, rate::AboutRates},
     human::{Bytes, Count, Rate, Span, counted, plain, shortened},
     key,
     opened::Opened,
@@ -75,8 +75,7 @@ fn table(
     topics: &[(TopicId, &Topic)],
     paint: Paint,
 ) -> io::Result<()> {
-    let manifest = log.manifest();
-    let parts: Vec<_> = manifest.parts.iter().zip(log.part_times()).collect();
+    let about_rates = AboutRates::new(log);
     let width = width(topics.iter().map(|(_, topic)| *topic));
     // A ULog's topics are called as their types are.
     let has_types = topics
@@ -98,8 +97,7 @@ fn table(
         let label = label(topic);
         let records = or_unknown(topic.records.map(|n| Count(n).to_string()));
         let rate = topic.rate_hz().map(|rate| Rate(rate).to_string());
-        let about =
-            || Some(format!("~{}", Rate(about_rate_hz(manifest, &parts, id, topic)?)));
+        let about = || Some(format!("~{}", Rate(about_rates.hz(id, topic)?)));
         let rate = or_unknown(rate.or_else(about));
         let bytes = or_unknown(topic.bytes.map(|n| Bytes(n).to_string()));
         let line = format!("  {label:width$} {records:>10} {rate:>9} {bytes:>10}");
