@@ -8,29 +8,33 @@ mod copying;
 mod plot;
 mod points;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
-use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Parser, Subcommand};
+use logtool::{
+    Session, labels,
+    time::typed::{self, TypedTime},
+};
+use logtool_core::Labels;
 
 pub(crate) use self::align::AlignArgs;
 pub(crate) use self::batch::{BatchArgs, IndexArgs, ShardChoice};
 pub(crate) use self::commands::{
-    CatArgs, CatFormat, CompletionsArgs, FormatsArgs, InfoArgs, LevelChoice, ManArgs,
-    MessagesArgs, Order, ParamsArgs, ParamsCommand, ParamsFormat, SchemaArgs,
+    CatArgs, CatFormat, CompletionsArgs, FormatsArgs, InfoArgs, ManArgs, MessagesArgs,
+    ParamsArgs, ParamsCommand, ParamsFormat, SchemaArgs,
 };
 pub(crate) use self::convert::{ConvertArgs, Layout, Target, To};
 pub(crate) use self::copying::{
-    CheckArgs, Compression, Drift, FilterArgs, FindingLevel, MergeArgs, Offset,
-    RepairArgs, WritingArgs,
+    CheckArgs, Drift, FilterArgs, FindingLevel, MergeArgs, Offset, RepairArgs,
 };
 pub(crate) use self::plot::{PlotArgs, ReportArgs};
 pub(crate) use self::points::{
     AxesChoice, CalibrationArgs, ColorChoice, EncodingChoice, LidarArgs, PerChoice,
     PictureArgs, PointArgs, WhoseClock,
 };
-use crate::{
-    formats::InputFormat,
-    times::{self, TypedTime},
+pub(crate) use logtool::{
+    formats::InputFormat, log_messages::LevelChoice, output::log_writer::Compression,
+    read::Order, time::clock::TimeChoice,
 };
 
 /// Inspects and converts the logs of robots.
@@ -97,7 +101,7 @@ pub(crate) struct GlobalArgs {
     pub(crate) record_limit: Option<u16>,
     /// The time at which the log starts, as 2024-06-01T10:00:00Z: it replaces the UTC
     /// reference of the log, and `--time utc` uses it
-    #[arg(long, global = true, value_name = "UTC", value_parser = times::utc)]
+    #[arg(long, global = true, value_name = "UTC", value_parser = typed::utc)]
     pub(crate) utc_start: Option<i64>,
     /// How long to wait for a server to answer, in seconds [default: 30]
     #[arg(long, global = true, value_name = "SECONDS", hide_possible_values = true)]
@@ -110,6 +114,9 @@ pub(crate) struct GlobalArgs {
     /// The command and its options, as outputs [tell](crate::given) them.
     #[arg(skip)]
     pub(crate) given: String,
+    /// What the library is called with.
+    #[arg(skip)]
+    pub(crate) session: Session,
 }
 
 #[derive(Debug, Subcommand)]
@@ -180,14 +187,12 @@ pub(crate) struct LabelArgs {
     pub(crate) labels: bool,
 }
 
-/// A clock on which times can be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TimeChoice {
-    /// As the log has them: for a ULog, since the vehicle was switched on
-    #[value(alias = "log")]
-    Boot,
-    /// As the world has them, if the log says so (by GPS, for one)
-    Utc,
-    /// Since the start of the log: that of logging, or else the first record
-    Relative,
+impl LabelArgs {
+    /// Returns the names for the values of fields that were asked for, if some were.
+    ///
+    /// # Errors
+    /// If the folder has none.
+    pub(crate) fn read(&self) -> logtool::Result<Option<Arc<Labels>>> {
+        self.msg_dir.as_deref().map(labels::read_folder).transpose()
+    }
 }

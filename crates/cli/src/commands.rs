@@ -19,26 +19,34 @@ mod repair;
 mod report;
 mod schema;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use anyhow::{Context as _, Result};
+use logtool::{
+    Error, Result, Session,
+    input::{expand, url},
+    output::overwrite_guard,
+};
+use logtool_sinks::Existing;
 
 use crate::{
-    args::{Args, Command, ConvertArgs},
-    inputs, itself,
+    args::{Args, Command, ConvertArgs, GlobalArgs},
+    files::MapFiles,
+    interrupt, key,
     outcome::Outcome,
-    remote, url,
+    progress::TerminalProgress,
 };
 
 /// Runs what was typed.
 pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
+    let global = &mut args.global;
+    global.session = session(global)?;
     let global = &args.global;
-    remote::take(global);
+    interrupt::guard(&global.session);
     match &mut args.command {
-        Command::Check(args) => inputs::expand(&mut args.files)?,
-        Command::Convert(args) => inputs::expand(&mut args.inputs)?,
-        Command::Info(args) => inputs::expand(&mut args.files)?,
-        Command::Merge(args) => inputs::expand(&mut args.files)?,
+        Command::Check(args) => expand::expand(&mut args.files, &global.session)?,
+        Command::Convert(args) => expand::expand(&mut args.inputs, &global.session)?,
+        Command::Info(args) => expand::expand(&mut args.files, &global.session)?,
+        Command::Merge(args) => expand::expand(&mut args.files, &global.session)?,
         _ => {}
     }
     let mut pool = rayon::ThreadPoolBuilder::new();
@@ -50,20 +58,22 @@ pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
         // through many logs has a thread for each of them, and waits here.)
         pool = pool.use_current_thread();
     }
-    pool.build_global().context("the threads cannot be started")?;
+    pool.build_global().map_err(|err| {
+        Error::failed(format!("the threads cannot be started: {err}"))
+    })?;
     match &mut args.command {
-        Command::Check(args) => look_into_folders(&mut args.files)?,
-        Command::Convert(args) => look_into_folders(&mut args.inputs)?,
-        Command::Info(args) => look_into_folders(&mut args.files)?,
+        Command::Check(args) => look_into_folders(&mut args.files, &global.session)?,
+        Command::Convert(args) => look_into_folders(&mut args.inputs, &global.session)?,
+        Command::Info(args) => look_into_folders(&mut args.files, &global.session)?,
         _ => {}
     }
     match &args.command {
         Command::Convert(ConvertArgs { inputs, out: Some(out), .. }) => {
-            itself::refuse(out, inputs)?;
+            overwrite_guard::refuse(out, inputs)?;
         }
-        Command::Filter(args) => itself::refuse(&args.out, [&args.file])?,
-        Command::Repair(args) => itself::refuse(&args.out, [&args.file])?,
-        Command::Merge(args) => itself::refuse(&args.out, &args.files)?,
+        Command::Filter(args) => overwrite_guard::refuse(&args.out, [&args.file])?,
+        Command::Repair(args) => overwrite_guard::refuse(&args.out, [&args.file])?,
+        Command::Merge(args) => overwrite_guard::refuse(&args.out, &args.files)?,
         _ => {}
     }
     match &args.command {
@@ -89,12 +99,49 @@ pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
     }
 }
 
+/// Returns the session that the options state.
+fn session(global: &GlobalArgs) -> Result<Session> {
+    let progress = Arc::new(TerminalProgress::new(global.quiet));
+    let mut session =
+        Session::new().with_progress(progress).with_command(global.given.clone());
+    if !global.no_mmap {
+        session = session.with_files(Arc::new(MapFiles));
+    }
+    if global.read_anyway {
+        session = session.with_incompatible_logs();
+    }
+    if global.strict {
+        session = session.with_strict_index();
+    }
+    if let Some(megabytes) = global.record_limit {
+        session = session.with_max_record_bytes(u32::from(megabytes) << 20);
+    }
+    if let Some(key) = key::given(global.key.as_deref())? {
+        session = session.with_key(key);
+    }
+    if let Some(nanos) = global.utc_start {
+        session = session.with_utc_start(nanos);
+    }
+    if let Some(format) = global.input_format {
+        session = session.with_input_format(format);
+    }
+    if let Some(seconds) = global.remote_timeout {
+        session = session.with_remote_timeout(Duration::from_secs(seconds.into()));
+    }
+    Ok(session)
+}
+
+/// Returns what happens to outputs that exist.
+fn existing(is_forced: bool) -> Existing {
+    if is_forced { Existing::Replace } else { Existing::Refuse }
+}
+
 /// Puts the logs in each folder in its place.
-fn look_into_folders(inputs: &mut Vec<PathBuf>) -> Result<()> {
+fn look_into_folders(inputs: &mut Vec<PathBuf>, session: &Session) -> Result<()> {
     let mut logs = Vec::new();
     for input in inputs.drain(..) {
         match url::of(&input).is_none() && input.is_dir() {
-            true => logs.extend(batch::logs_in(&input)?),
+            true => logs.extend(batch::logs_in(&input, session)?),
             false => logs.push(input),
         }
     }

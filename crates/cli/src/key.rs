@@ -7,11 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, Result};
-use logtool_core::{Manifest, Value};
+use logtool::{Error, Result, error::Context as _};
 use logtool_rosbag::Key;
-
-use crate::complaint::Complaint;
 
 /// Names the file if no option does.
 const VARIABLE: &str = "LOGTOOL_KEY_FILE";
@@ -38,14 +35,6 @@ pub(crate) fn given(path: Option<&Path>) -> Result<Option<Key>> {
         .transpose()
 }
 
-/// Whether the log is encrypted, and was opened without its key.
-pub(crate) fn is_missing(manifest: &Manifest) -> bool {
-    match manifest.metadata.get("encryption") {
-        Some(Value::Map(facts)) => facts.get("locked") == Some(&Value::Bool(true)),
-        _ => false,
-    }
-}
-
 /// The key that a file with these bytes holds.
 fn key(bytes: &[u8]) -> Result<Key> {
     if let Ok(bytes) = <[u8; 16]>::try_from(bytes) {
@@ -53,9 +42,8 @@ fn key(bytes: &[u8]) -> Result<Key> {
     }
     let digits = str::from_utf8(bytes).ok().map(str::trim);
     digits.and_then(|digits| Key::from_hex(digits).ok()).ok_or_else(|| {
-        Complaint::new("it is neither 16 bytes nor 32 hexadecimal digits")
-            .hint("gpg --decrypt gives the key that a bag's header has encrypted")
-            .into()
+        Error::failed("it is neither 16 bytes nor 32 hexadecimal digits")
+            .with_hint("gpg --decrypt gives the key that a bag's header has encrypted")
     })
 }
 

@@ -5,11 +5,9 @@ use std::{
     time::Instant,
 };
 
-use crate::{
-    args::GlobalArgs,
-    human::{Bytes, Span, counted},
-    terminal::say,
-};
+use logtool::units::{Bytes, Span, counted};
+
+use crate::{args::GlobalArgs, terminal::say};
 
 /// A new log, as it is told of.
 pub(crate) struct Made {

@@ -6,51 +6,21 @@
 
 mod args;
 
-mod afar;
-mod clock;
-mod complaint;
-mod digest;
-mod finding;
-mod findings;
-mod foreign;
-mod formats;
+mod error;
+mod files;
 mod freed;
 mod given;
-mod human;
-mod input;
-mod inputs;
 mod interrupt;
-mod itself;
 mod key;
-mod labels;
-mod lidar_bag;
-mod lidars;
+mod lidar_options;
 mod made;
-mod message;
-mod modes;
-mod moved;
-mod new_log;
+mod notices;
 mod open_files;
-mod opened;
 mod outcome;
 mod paint;
-mod part_times;
 mod progress;
-mod provenance;
 mod raw;
-mod reader;
-mod remote;
-mod row;
-mod selection;
-mod signals;
-mod suggest;
 mod terminal;
-mod times;
-mod translate;
-mod url;
-mod usable;
-mod utc_start;
-mod watched;
 
 mod commands;
 
@@ -69,13 +39,13 @@ fn main() -> ExitCode {
     let mut args = typed();
     match commands::run(&mut args) {
         Ok(outcome) => outcome.into(),
-        Err(err) => complaint::tell(&err),
+        Err(err) => error::tell(&err),
     }
 }
 
 /// What was typed; ends the program where that is no command.
 fn typed() -> Args {
-    let words = std::env::args_os().map(url::local);
+    let words = std::env::args_os().map(logtool::input::url::local);
     // `--to CSV` and `--time UTC` are accepted like `--to csv` and `--time utc`.
     let no_case = |arg: clap::Arg| {
         let is_choice =
@@ -112,8 +82,9 @@ fn refuse(mut err: clap::Error) -> ! {
             err.insert(ContextKind::SuggestedSubcommand, ours);
         }
     }
-    let is_harmful =
-        |word: OsString| word.to_string_lossy().contains(human::acts_on_terminal);
+    let is_harmful = |word: OsString| {
+        word.to_string_lossy().contains(logtool::units::acts_on_terminal)
+    };
     if err.use_stderr() && std::env::args_os().any(is_harmful) {
         // Without colours, as those that were typed would be among them.
         err.to_string().lines().for_each(terminal::print_line);

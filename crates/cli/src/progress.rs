@@ -1,8 +1,13 @@
 //! A bar, where somebody looks.
 
 use indicatif::{ProgressBar, ProgressStyle};
+use logtool::{NoticeLevel, Progress, Task, units::plain};
 
-use crate::{args::GlobalArgs, human::plain, terminal};
+use crate::{
+    args::GlobalArgs,
+    paint,
+    terminal::{self, say},
+};
 
 /// Whether there is somebody to see one.
 pub(crate) fn is_seen(global: &GlobalArgs) -> bool {
@@ -33,10 +38,68 @@ fn of(name: &str, length: u64, numbers: &str, global: &GlobalArgs) -> ProgressBa
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(length);
-    let style = ProgressStyle::with_template(&format!(
-        "{{prefix}} {{wide_bar}} {numbers}  {{eta}}"
-    ));
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_style(style(numbers));
     bar.set_prefix(plain(name));
     bar
+}
+
+/// Returns the style of a bar that shows these `numbers`.
+fn style(numbers: &str) -> ProgressStyle {
+    let template = format!("{{prefix}} {{wide_bar}} {numbers}  {{eta}}");
+    ProgressStyle::with_template(&template)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// Shows bars and notices on standard error.
+pub(crate) struct TerminalProgress {
+    is_quiet: bool,
+}
+
+impl TerminalProgress {
+    /// Creates a progress that shows nothing if `is_quiet`, and no bars without a terminal.
+    pub(crate) fn new(is_quiet: bool) -> Self {
+        Self { is_quiet }
+    }
+}
+
+impl Progress for TerminalProgress {
+    fn is_visible(&self) -> bool {
+        !self.is_quiet && terminal::stderr_is_seen()
+    }
+
+    fn start(&self, name: &str, bytes: u64) -> Box<dyn Task> {
+        let bar = ProgressBar::new(bytes);
+        let numbers = "{bytes}/{total_bytes}  {bytes_per_sec}";
+        bar.set_style(style(numbers));
+        bar.set_prefix(plain(name));
+        Box::new(Bar(bar))
+    }
+
+    fn notice(&self, level: NoticeLevel, name: &str, text: &str) {
+        if self.is_quiet {
+            return;
+        }
+        let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
+        match level {
+            NoticeLevel::Note => say!("{name}{text}"),
+            NoticeLevel::Warning => {
+                say!("{} {name}{text}", paint::for_stderr().yellow("warning:"));
+            }
+        }
+    }
+}
+
+/// A bar on standard error.
+struct Bar(ProgressBar);
+
+impl Task for Bar {
+    fn set_position(&self, bytes: u64) {
+        self.0.set_position(bytes);
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
 }

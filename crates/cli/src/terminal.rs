@@ -2,10 +2,9 @@
 
 use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write};
 
-use crate::{
-    human::{acts_on_terminal, plain},
-    paint,
-};
+use logtool::units::{acts_on_terminal, plain};
+
+use crate::paint;
 
 /// Writes a line to standard error. Characters that act on a terminal are escaped. Errors of
 /// writing are ignored.

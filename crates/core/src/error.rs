@@ -45,6 +45,19 @@ pub enum ErrorKind {
     /// The file is sound, and uses something that is not implemented.
     #[error("not supported")]
     Unsupported,
+    /// The log is encrypted, and the caller gave no key.
+    #[error("not supported")]
+    NeedsKey,
+    /// The log states that readers without a certain feature cannot read it;
+    /// [`OpenOptions::force`](crate::OpenOptions::force) reads it as far as possible.
+    #[error("not supported")]
+    IncompatibleFlag,
+    /// The messages have an encoding that the output format cannot hold.
+    #[error("not supported")]
+    UnsuitableEncoding,
+    /// The output exists, and the caller did not allow to replace it.
+    #[error("the output exists")]
+    AlreadyExists,
     /// Going on would take more memory than the caller allowed.
     #[error("limit exceeded")]
     Limit,

@@ -44,7 +44,7 @@ pub(crate) fn check(log: Checked, findings: &mut Findings) -> Result<Option<Insi
             let what = "its chunks were looked into, and its index was not";
             findings.add(Finding::new(&code::ENCRYPTED, what));
         }
-        Lock::Shut(_) => {
+        Lock::Shut(..) => {
             let what = "its chunks were not looked into";
             findings.add(Finding::new(&code::ENCRYPTED, what));
             return Ok(None);

@@ -89,7 +89,7 @@ pub(crate) enum Lock {
     /// Chunks and the connections of the index are.
     Key(Key),
     /// So they are, and this is why they cannot be read.
-    Shut(String),
+    Shut(ErrorKind, String),
 }
 
 impl Lock {
@@ -101,21 +101,25 @@ impl Lock {
             (AES, Some(key)) => Self::Key(key),
             (AES, None) => {
                 let whose = if user.is_empty() { "somebody" } else { user };
-                Self::Shut(format!(
+                let what = format!(
                     "the bag is encrypted for {whose:?} (AES): its key is needed, which \
                      gpg can decrypt from the bag's header"
-                ))
+                );
+                Self::Shut(ErrorKind::NeedsKey, what)
             }
-            _ => Self::Shut(format!(
-                "the bag is encrypted by the plugin {encryptor:?}, which is not known"
-            )),
+            _ => {
+                let what = format!(
+                    "the bag is encrypted by the plugin {encryptor:?}, which is not known"
+                );
+                Self::Shut(ErrorKind::Unsupported, what)
+            }
         }
     }
 
     /// An error where nothing can be read.
     pub(crate) fn check(&self) -> Result<()> {
         match self {
-            Self::Shut(why) => Err(Error::new(ErrorKind::Unsupported, why.clone())),
+            Self::Shut(kind, why) => Err(Error::new(*kind, why.clone())),
             Self::Open | Self::Key(_) => Ok(()),
         }
     }

@@ -101,7 +101,7 @@ pub(crate) fn survey(
     };
     findings.unreadable = findings.packing.unreadable(findings.tiles.len());
     match &bag.lock {
-        Lock::Shut(why) => {
+        Lock::Shut(_, why) => {
             let why = why.clone();
             findings.take_told();
             findings.is_sealed = true;

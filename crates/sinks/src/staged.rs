@@ -358,9 +358,8 @@ impl Outputs {
             return Err(Error::new(ErrorKind::Io, what));
         }
         if self.existing == Existing::Refuse {
-            let place = place.display();
-            let what = format!("{place} exists already (--force replaces it)");
-            return Err(Error::new(ErrorKind::Io, what));
+            let what = format!("{} exists already", place.display());
+            return Err(Error::new(ErrorKind::AlreadyExists, what));
         }
         Ok(())
     }

@@ -4,11 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use logtool::time::typed::TypedTime;
 
-use crate::{
-    args::{ClockArgs, LabelArgs, LidarArgs, RecordArgs},
-    times::TypedTime,
-};
+use crate::args::{ClockArgs, LabelArgs, LevelChoice, LidarArgs, Order, RecordArgs};
 
 /// Say what logs hold: times, system, topics, losses
 ///
@@ -89,15 +87,6 @@ pub(crate) struct CatArgs {
     pub(crate) lidar: LidarArgs,
 }
 
-/// The order in which records come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Order {
-    /// As they are in the file
-    File,
-    /// The earliest first; of those at one time, as they are in the file
-    Time,
-}
-
 /// How records are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CatFormat {
@@ -131,20 +120,6 @@ pub(crate) struct MessagesArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) clock: ClockArgs,
-}
-
-/// How urgent a message is: the levels of syslog, the most urgent first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[allow(missing_docs)] // they say it themselves
-pub(crate) enum LevelChoice {
-    Emergency,
-    Alert,
-    Critical,
-    Error,
-    Warning,
-    Notice,
-    Info,
-    Debug,
 }
 
 /// Print what topics look like: as the format defines them, and as columns

@@ -6,14 +6,10 @@ use std::{
 };
 
 use clap::{ArgAction, Args, ValueEnum};
+use logtool::{input::url, time::typed::TypedTime};
 
-use crate::{
-    args::{
-        ClockArgs, Compression, LabelArgs, LidarArgs, PictureArgs, PointArgs,
-        RecordArgs,
-    },
-    times::TypedTime,
-    url,
+use crate::args::{
+    ClockArgs, Compression, LabelArgs, LidarArgs, PictureArgs, PointArgs, RecordArgs,
 };
 
 /// Make tables: CSV, JSON Lines, Parquet or Arrow, one for each topic

@@ -3,11 +3,10 @@
 use std::{path::PathBuf, str::FromStr};
 
 use clap::{ArgAction, Args, ValueEnum};
+use logtool::{Error, output::log_writer, time::typed::TypedTime};
+use logtool_core::{Format, WriteOptions};
 
-use crate::{
-    args::{ClockArgs, LidarArgs, RecordArgs},
-    times::TypedTime,
-};
+use crate::args::{ClockArgs, Compression, LidarArgs, RecordArgs};
 
 /// Copy a part of a log, byte for byte: some topics, some time
 ///
@@ -77,28 +76,20 @@ pub(crate) struct WritingArgs {
     pub(crate) force: bool,
 }
 
-/// How chunks are packed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Compression {
-    /// Not at all
-    None,
-    /// As small as can be, slowly
-    Bz2,
-    /// Smaller, and fast
-    Lz4,
-    /// Small, and fast (MCAP)
-    Zstd,
-}
-
-impl Compression {
-    /// What bags call it.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Bz2 => "bz2",
-            Self::Lz4 => "lz4",
-            Self::Zstd => "zstd",
+impl WritingArgs {
+    /// Returns how to write a log of `format`.
+    ///
+    /// # Errors
+    /// If `format` cannot be written like that.
+    pub(crate) fn options(&self, format: &dyn Format) -> logtool::Result<WriteOptions> {
+        if self.ros2 && format.name() != "mcap" {
+            let error = Error::invalid("--ros2 is for MCAP files");
+            return Err(error.with_hint("let OUT end in .mcap"));
         }
+        let mut options = WriteOptions::default();
+        options.compression = log_writer::compression(self.compression, format)?;
+        options.transcode = self.ros2.then(|| "cdr".to_owned());
+        Ok(options)
     }
 }
 

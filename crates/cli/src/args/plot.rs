@@ -3,11 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use logtool::time::typed::TypedTime;
 
-use crate::{
-    args::{LidarArgs, TimeChoice},
-    times::TypedTime,
-};
+use crate::args::{LidarArgs, TimeChoice};
 
 /// Draw fields over time, as SVG or PNG
 ///

@@ -2,21 +2,24 @@
 
 use std::io::Write as _;
 
-use anyhow::{Context as _, Result, anyhow};
+use logtool::{
+    Error, Result,
+    error::Context as _,
+    input::open,
+    losses::Findings,
+    signals::{self, All},
+    time::clock::Seconds,
+    units::{counted, plain},
+};
 use logtool_align::{Confidence, Estimate, align, without_strays};
 use serde_json::json;
 
 use crate::{
     args::{AlignArgs, GlobalArgs},
-    clock::Seconds,
-    complaint::Complaint,
-    findings::Findings,
     given::quoted,
-    human::{counted, plain},
-    opened,
+    notices,
     outcome::Outcome,
     progress,
-    signals::{self, All},
     terminal::{self, say},
 };
 
@@ -32,12 +35,12 @@ struct Side {
 
 pub(super) fn run(args: &AlignArgs, global: &GlobalArgs) -> Result<Outcome> {
     let [of_a, of_b] = args.signal.as_slice() else {
-        return Err(anyhow!("--signal takes two names"));
+        return Err(Error::failed("--signal takes two names"));
     };
     let (a, b) = (side(&args.a, of_a, global)?, side(&args.b, of_b, global)?);
     let estimate = align(&a.all.samples, &b.all.samples).map_err(|(index, why)| {
         let side = if index == 0 { &a } else { &b };
-        Complaint::new(format!("{}: {}: {why}", side.name, side.all.wanted.name))
+        Error::failed(format!("{}: {}: {why}", side.name, side.all.wanted.name))
     })?;
     // The files as they were typed: their names can be those of both.
     let option = format!("{}={}", meant(&b), Seconds(estimate.offset_nanos));
@@ -65,13 +68,14 @@ pub(super) fn run(args: &AlignArgs, global: &GlobalArgs) -> Result<Outcome> {
             estimate.drift_ppm,
             figures(&estimate.confidence)
         );
-        return Err(Complaint::new(what).hint(hint).into());
+        return Err(Error::failed(what).with_hint(hint));
     }
-    Ok(a.findings.tell(global.quiet).max(b.findings.tell(global.quiet)))
+    Ok(notices::losses(a.findings, global.quiet)
+        .max(notices::losses(b.findings, global.quiet)))
 }
 
 fn side(path: &std::path::Path, signal: &str, global: &GlobalArgs) -> Result<Side> {
-    let opened = opened::open(path, global)?;
+    let opened = open::open(path, &global.session)?;
     let manifest = opened.log.manifest();
     let name = opened.input.name.clone();
     let mut findings = Findings::of(&opened.input, manifest);

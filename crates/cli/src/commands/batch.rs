@@ -22,7 +22,7 @@ mod report;
 mod shard;
 mod side_by_side;
 mod tables;
-#[cfg(feature = "cloud")]
+#[cfg(feature = "remote")]
 mod there;
 
 use std::{
@@ -30,10 +30,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, Result};
+use logtool::{Result, Session, error::Context as _, input::url};
 use serde_json::json;
 
-pub(super) use self::index::run as index;
 use self::{
     catalog::Catalogs,
     dataset::Dataset,
@@ -48,17 +47,17 @@ use self::{
 };
 use crate::{
     args::{BatchArgs, GlobalArgs},
-    labels,
     outcome::Outcome,
     paint,
     terminal::say,
-    url,
 };
+
+pub(super) use self::index::run as index;
 
 /// Returns the logs in `folder` and its subfolders, with the paths that could not be inspected,
 /// so that opening them reports why. Returns `folder` itself if there are none.
-pub(super) fn logs_in(folder: &Path) -> Result<Vec<PathBuf>> {
-    let found = inputs::find(&[folder.to_owned()], Path::new(""))?;
+pub(super) fn logs_in(folder: &Path, session: &Session) -> Result<Vec<PathBuf>> {
+    let found = inputs::find(&[folder.to_owned()], Path::new(""), session)?;
     let logs = found.logs.into_iter().map(|log| log.path);
     let failed = found.failed.into_iter().map(|(path, _)| path);
     let paths: Vec<PathBuf> = logs.chain(failed).collect();
@@ -74,12 +73,12 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
         let Shard { index, count } = shard;
         say!("part {index} of {count}, counted from 0 ({by})");
     }
-    let labels = labels::read(&convert.labels)?;
+    let labels = convert.labels.read()?;
     let options = asked::options(&convert, global, labels.as_deref())?;
-    let inputs = inputs::find(&args.convert.inputs, &out)?;
+    let inputs = inputs::find(&args.convert.inputs, &out, &global.session)?;
     inputs.check()?;
     let Inputs { mut logs, others, failed, sets, .. } = inputs;
-    let dataset = Dataset::open(&out, shard, global.quiet)?;
+    let dataset = Dataset::open(&out, shard, global)?;
     let mut names = names_of(&dataset, &logs);
     let division = Division::new(shard, &logs, &names);
     (logs, names) =
@@ -118,7 +117,7 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
     // The first part tells of what nobody can tell the size of.
     if shard.is_none_or(|shard| shard.index == 0) {
         for (path, err) in failed {
-            report.fail(inputs::text(&path), &format!("{err:#}"));
+            report.fail(inputs::text(&path), &format!("{err}"));
         }
     }
     let mut errors = BTreeMap::new();
@@ -133,7 +132,7 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
                     patterns.log(&entry.missed);
                 }
                 Err(err) => {
-                    errors.insert(name.to_owned(), (found.clone(), format!("{err:#}")));
+                    errors.insert(name.to_owned(), (found.clone(), format!("{err}")));
                 }
             }
             note(found, name, done, &mut report, &meter);
@@ -219,8 +218,8 @@ fn note(
         }
         Err(err) => {
             event["outcome"] = json!("failed");
-            event["error"] = json!(format!("{err:#}"));
-            report.fail(source, &format!("{err:#}"));
+            event["error"] = json!(format!("{err}"));
+            report.fail(source, &format!("{err}"));
         }
     }
     meter.tell(&event);

@@ -2,9 +2,12 @@
 
 use std::{ffi::OsStr, path::Path};
 
-use anyhow::{Context as _, Result};
 use arrow_array::{Array as _, cast::AsArray as _};
 use arrow_schema::DataType;
+use logtool::{
+    Error, Result, error::Context as _, input::open, lidar, output::guarded, selection,
+    units::counted,
+};
 use logtool_core::{
     Block, Columns, Damage, Log, Selection, Timestamp, Topic, TopicId, TopicSet, View,
 };
@@ -18,11 +21,7 @@ use logtool_velodyne::{
 
 use crate::{
     args::{CalibrationArgs, GlobalArgs},
-    complaint::Complaint,
-    human::counted,
-    interrupt, lidars, opened,
     outcome::Outcome,
-    selection,
     terminal::say,
 };
 
@@ -31,12 +30,12 @@ const ROUND: u64 = 4_160;
 
 pub(super) fn run(args: &CalibrationArgs, global: &GlobalArgs) -> Result<Outcome> {
     let text_of = text_of(&args.out)?;
-    let calibration = match lidars::is_calibration(&args.file) {
-        true => lidars::calibration(&args.file)?,
+    let calibration = match lidar::is_calibration(&args.file) {
+        true => lidar::calibration(&args.file)?,
         false => of_log(args, global)?,
     };
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
-    let outputs = interrupt::one_file(&args.out, existing)?;
+    let outputs = guarded::one_file(&args.out, existing, &global.session)?;
     let name = args.out.file_name().unwrap_or_default().to_string_lossy();
     outputs.write(&name, text_of(&calibration).as_bytes())?;
     outputs.commit()?;
@@ -65,7 +64,7 @@ fn text_of(out: &Path) -> Result<TextOf> {
         _ => {
             let what = format!("{} is neither .xml nor .yaml", out.display());
             let hint = "db.xml is what VeloView reads, YAML what ROS reads";
-            Err(Complaint::misuse(what).hint(hint).into())
+            Err(Error::invalid(what).with_hint(hint))
         }
     }
 }
@@ -74,7 +73,7 @@ fn text_of(out: &Path) -> Result<TextOf> {
 fn of_log(args: &CalibrationArgs, global: &GlobalArgs) -> Result<Calibration> {
     let mut options = LidarOptions::default();
     options.model = args.model;
-    let opened = opened::open_with(&args.file, global, &options)?;
+    let opened = open::open_with(&args.file, &global.session, &options)?;
     let find = || {
         let log = &*opened.log;
         let topic = topic(log, args.topic.as_deref())?;
@@ -84,16 +83,14 @@ fn of_log(args: &CalibrationArgs, global: &GlobalArgs) -> Result<Calibration> {
             !probe.is_enough()
         })?;
         let lidar = probe.finish(&options).ok_or_else(|| {
-            Complaint::new("no lidar is recognised by its packets")
-                .hint("name it with --model")
+            Error::failed("no lidar is recognised by its packets")
+                .with_hint("name it with --model")
         })?;
         match lidar.sensor.model {
             Model::Hdl64eS2 | Model::Hdl64eS3 => sent(log, topic, &lidar),
             Model::Hdl64eS1 => {
                 let what = "an HDL-64E S1 does not send its calibration";
-                Err(Complaint::new(what)
-                    .hint("it came with the lidar, as db.xml")
-                    .into())
+                Err(Error::failed(what).with_hint("it came with the lidar, as db.xml"))
             }
             _ => Ok(lidar.calibration),
         }
@@ -121,13 +118,13 @@ fn topic(log: &dyn Log, glob: Option<&str>) -> Result<TopicId> {
     let found: Vec<_> = found.collect();
     match found.as_slice() {
         [(id, _)] => Ok(*id),
-        [] => Err(Complaint::new("there are no packets of a lidar here").into()),
+        [] => Err(Error::failed("there are no packets of a lidar here")),
         several => {
             let labels = several.iter().map(|(_, topic)| selection::numbered(topic));
             let labels: Vec<String> = labels.collect();
             let what = "there are packets of several lidars here";
             let hint = format!("choose with --topic: {}", labels.join(", "));
-            Err(Complaint::misuse(what.to_owned()).hint(hint).into())
+            Err(Error::invalid(what.to_owned()).with_hint(hint))
         }
     }
 }
@@ -165,7 +162,7 @@ fn sent(log: &dyn Log, topic: TopicId, lidar: &Lidar) -> Result<Calibration> {
         counted(lasers.len() as u64, "laser"),
         lasers.join(", ")
     );
-    Err(Complaint::new(what).hint("it takes 4160 packets to send all of it").into())
+    Err(Error::failed(what).with_hint("it takes 4160 packets to send all of it"))
 }
 
 /// Shows `take` the packets of `topic`, until that says false.

@@ -2,30 +2,34 @@
 
 use std::io::{self, Write};
 
-use anyhow::{Context as _, Result};
+use logtool::{
+    Error, Result,
+    error::Context as _,
+    input::open,
+    labels,
+    losses::Findings,
+    read::Reader,
+    rows::{Label, Rows},
+    selection,
+    time::clock::ShownClock,
+};
 use logtool_core::{Columns, Selection, TopicId, View};
 use logtool_sinks::Infinities;
 
 use crate::{
     args::{CatArgs, CatFormat, GlobalArgs},
-    clock::ShownClock,
-    complaint,
-    findings::Findings,
-    labels, lidars, opened,
+    lidar_options, notices,
     outcome::Outcome,
     raw,
-    reader::Reader,
-    row::{Label, Rows},
-    selection,
     terminal::{self, say},
 };
 
 pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let labels = labels::read(&args.labels)?;
-    let opened = opened::open_with(
+    let labels = args.labels.read()?;
+    let opened = open::open_with(
         &args.file,
-        global,
-        &lidars::options(&args.lidar, args.clock.time())?,
+        &global.session,
+        &lidar_options::options(&args.lidar, args.clock.time())?,
     )?;
     let (log, name) = (&*opened.log, &opened.input.name);
     let manifest = log.manifest();
@@ -33,15 +37,15 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
         let clock = ShownClock::new(manifest, args.clock.time())?;
         let time = clock.range(args.records.from, args.to)?;
         let topics = selection::topics(manifest, &args.records.topics, false)?;
-        anyhow::Ok((clock, Selection { topics, time }))
+        Ok::<_, Error>((clock, Selection { topics, time }))
     };
     let (clock, selection) = prepare().with_context(|| name.clone())?;
     let mut findings = Findings::of(&opened.input, manifest);
     findings.check(global.strict)?;
-    lidars::check_each(&args.lidar, manifest, &selection.topics)
+    lidar_options::check_each(&args.lidar, manifest, &selection.topics)
         .with_context(|| name.clone())?;
     if !global.quiet {
-        lidars::warn(name, manifest, &selection.topics);
+        notices::lidars(name, manifest, &selection.topics);
         raw::warn(name, manifest, &selection.topics);
     }
 
@@ -87,7 +91,7 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
                 findings.check(global.strict)
             },
         );
-        read.map_err(|err| complaint::about(err, name))?;
+        read.map_err(|err| err.about(name))?;
     }
     out.flush()?;
     if left == all && all > 0 && !global.quiet {
@@ -96,7 +100,7 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     if let Some(remark) = Infinities::remark(nulls).filter(|_| !global.quiet) {
         say!("note: {name}: {remark}");
     }
-    Ok(findings.tell(global.quiet))
+    Ok(notices::losses(findings, global.quiet))
 }
 
 /// Lines that are to be printed.

@@ -5,15 +5,18 @@ pub(super) mod report;
 
 use std::{io::Write as _, path::Path};
 
-use anyhow::{Context as _, Result};
+use logtool::{
+    Result,
+    error::Context as _,
+    input::open::{self, Opened},
+};
 use logtool_core::{Findings, Severity, check};
 use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
     args::{CheckArgs, FindingLevel, GlobalArgs},
     commands::check::report::Report,
-    complaint,
-    opened::{self, Opened},
+    error,
     outcome::Outcome,
     paint, progress, terminal,
 };
@@ -26,11 +29,11 @@ pub(super) fn run(args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
     for file in &args.files {
         let done = one(file, args, global);
         if let (true, Err(err)) = (args.json, &done) {
-            complaint::print_json(file, err)?;
+            error::print_json(file, err)?;
         }
         worst = worst.max(match done {
-            Err(err) if args.files.len() > 1 && !complaint::is_broken_pipe(&err) => {
-                complaint::print(&err);
+            Err(err) if args.files.len() > 1 && !error::is_broken_pipe(&err) => {
+                error::print(&err);
                 Outcome::Failed
             }
             done => done?,
@@ -41,7 +44,8 @@ pub(super) fn run(args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
 
 /// Opens the log at `file`, and looks for everything that is wrong with it.
 pub(super) fn examine(file: &Path, global: &GlobalArgs) -> Result<(Opened, Findings)> {
-    let opened = opened::look_with(file, global, Some(&LidarOptions::default()))?;
+    let opened =
+        open::look_with(file, &global.session, Some(&LidarOptions::default()))?;
     let log = &*opened.log;
     let bar = progress::bar(&opened.input.name, log.manifest().bytes, global);
     let findings = check(log, &|bytes| bar.inc(bytes));

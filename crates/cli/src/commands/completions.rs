@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 
-use anyhow::Result;
 use clap::CommandFactory as _;
+use logtool::Result;
 
 use crate::{
     args::{Args, CompletionsArgs},

@@ -18,21 +18,20 @@ mod tracks;
 
 pub(super) use self::images::{Picture, PictureType};
 
-use anyhow::Result;
+use logtool::{Error, Result};
 
 use crate::{
     args::{
         ConvertArgs, EncodingChoice, GlobalArgs, Layout, PerChoice, Target, TimeChoice,
     },
-    complaint::{self, Complaint},
-    labels,
+    error,
     outcome::Outcome,
 };
 
 pub(super) fn run(args: &ConvertArgs, global: &GlobalArgs) -> Result<Outcome> {
     check(args)?;
     let places = place::places(args)?;
-    let labels = labels::read(&args.labels)?;
+    let labels = args.labels.read()?;
     let mut worst = Outcome::Done;
     for (input, place) in &places {
         let done = match args.target() {
@@ -41,7 +40,7 @@ pub(super) fn run(args: &ConvertArgs, global: &GlobalArgs) -> Result<Outcome> {
         };
         worst = worst.max(match done {
             Err(err) if places.len() > 1 => {
-                complaint::print(&err);
+                error::print(&err);
                 Outcome::Failed
             }
             done => done?,
@@ -165,7 +164,7 @@ pub(super) fn check(args: &ConvertArgs) -> Result<()> {
         ),
     ];
     match rules.into_iter().find(|(is_wrong, ..)| *is_wrong) {
-        Some((_, what, hint)) => Err(Complaint::misuse(what).hint(hint).into()),
+        Some((_, what, hint)) => Err(Error::invalid(what).with_hint(hint)),
         None => Ok(()),
     }
 }

@@ -4,7 +4,20 @@ mod mixed;
 
 use std::time::Instant;
 
-use anyhow::{Context as _, Result};
+use logtool::{
+    Error, Result,
+    error::Context as _,
+    input::open::{self, Opened},
+    lidar::calibration_loss,
+    losses::Findings,
+    output::{
+        log_writer::{self, NewLog},
+        provenance,
+    },
+    selection, suggest,
+    time::clock::{self, ShownClock},
+    units::counted,
+};
 use logtool_core::{
     CopyJob, Extract, Format, Held, Manifest, Restamp, Retime, Selection, Topic,
     TopicSet, WriteOptions, copy, held,
@@ -12,34 +25,34 @@ use logtool_core::{
 
 use crate::{
     args::{FilterArgs, GlobalArgs},
-    clock::{self, ShownClock},
-    complaint::{self, Complaint},
-    findings::Findings,
-    human::counted,
-    lidars,
+    commands::existing,
     made::Made,
-    new_log::{self, NewLog},
-    opened::{self, Opened},
+    notices,
     outcome::Outcome,
-    progress, provenance, selection, suggest,
+    progress,
 };
 
 pub(super) fn run(args: &FilterArgs, global: &GlobalArgs) -> Result<Outcome> {
     let start = Instant::now();
-    let opened = opened::open(&args.file, global)?;
+    let opened = open::open(&args.file, &global.session)?;
     let (name, manifest) = (&opened.input.name, opened.log.manifest());
     let mut findings = Findings::of(&opened.input, manifest);
     findings.check(global.strict)?;
-    let format = new_log::format(&args.out, manifest)?;
+    let format = log_writer::format(&args.out, manifest)?;
     let mut wanted =
         Wanted::new(&opened, args, format).with_context(|| name.clone())?;
     wanted.options.verified = global.strict;
-    let new = NewLog::begin(&args.out, format, args.writing.force)?;
-    provenance::tell_of(&mut wanted.options, format, [&opened.input], global)?;
+    let new = NewLog::begin(
+        &args.out,
+        format,
+        existing(args.writing.force),
+        &global.session,
+    )?;
+    provenance::tell_of(&mut wanted.options, format, [&opened.input], &global.session)?;
 
     let bar = progress::bar(name, manifest.bytes, global);
     let mut extract = Extract { manifest, selection: wanted.selection.clone() };
-    new_log::warn(name, format, &mut extract);
+    notices::warnings(name, &log_writer::take_out(format, &mut extract));
     let selection = extract.selection.clone();
     mixed::warn(name, manifest, &selection.topics, &wanted.options);
     let job = CopyJob {
@@ -66,22 +79,21 @@ pub(super) fn run(args: &FilterArgs, global: &GlobalArgs) -> Result<Outcome> {
         Ok((copied, left_out))
     });
     bar.finish_and_clear();
-    let ((copied, left_out), written) =
-        done.map_err(|err| complaint::about(err, name))?;
+    let ((copied, left_out), written) = done.map_err(|err| err.about(name))?;
 
     let mut made = Made::new(&args.out, start);
     let lost: u64 = left_out.iter().map(|damage| damage.records).sum();
     made.records = (copied.records + held.len() as u64).saturating_sub(lost);
     made.bytes = written.bytes;
     made.remarks = written.remarks;
-    if made.records == 0 && findings.outcome() == Outcome::Done {
+    if made.records == 0 && notices::outcome(&findings) == Outcome::Done {
         made.remarks.push(clock::nothing(&manifest.clock));
     }
     made.remarks.extend(wanted.remarks(manifest, args, held.len()));
     let new = (&*args.out, written.bytes);
-    made.remarks.extend(lidars::lost_calibration((name, manifest), new, global));
+    made.remarks.extend(calibration_loss::lost((name, manifest), new, &global.session));
     made.tell(&opened.input.name, opened.input.source.len(), global);
-    Ok(findings.tell(global.quiet))
+    Ok(notices::losses(findings, global.quiet))
 }
 
 /// What was asked for, as the log knows it.
@@ -98,7 +110,7 @@ impl Wanted {
         let clock = ShownClock::new(manifest, args.clock.time())?;
         let time = clock.range(args.records.from, args.to)?;
         let topics = topics(manifest, args)?;
-        let mut options = new_log::options(&args.writing, format)?;
+        let mut options = args.writing.options(format)?;
         rename(manifest, args, &mut options)?;
         let restamp = match &args.restamp {
             Some(field) => Some(restamp(opened, &topics, field)?),
@@ -170,7 +182,7 @@ fn rename(
             let hint =
                 suggest::hint(&rename.from, names, "`logtool info` lists the topics");
             let what = format!("the log has no topic `{}`", rename.from);
-            return Err(Complaint::new(what).hint(hint).into());
+            return Err(Error::failed(what).with_hint(hint));
         }
         for topic in meant {
             let to = rename.to.clone();
@@ -178,7 +190,7 @@ fn rename(
             if before.is_some_and(|before| before != rename.to) {
                 let what = format!("`{}` is renamed twice", rename.from);
                 let hint = "each topic gets one name";
-                return Err(Complaint::misuse(what).hint(hint).into());
+                return Err(Error::invalid(what).with_hint(hint));
             }
         }
     }
@@ -191,7 +203,7 @@ fn restamp(opened: &Opened, topics: &TopicSet, field: &str) -> Result<Restamp> {
             let what = format!("no topic that is wanted has a time called `{field}`");
             let hint =
                 "fields are named as in the header of a CSV table, as header.stamp";
-            Complaint::new(what).hint(hint).into()
+            Error::failed(what).with_hint(hint)
         }
         _ => err.into(),
     })

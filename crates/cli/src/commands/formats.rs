@@ -4,7 +4,7 @@ mod table;
 
 use std::io::Write as _;
 
-use anyhow::Result;
+use logtool::Result;
 use serde_json::json;
 
 use crate::{

@@ -12,14 +12,12 @@ mod types;
 
 use std::{io::Write as _, path::Path};
 
-use anyhow::{Context as _, Result, anyhow};
+use logtool::{Error, Result, error::Context as _, input::open, losses::Findings};
 
 use self::{frequency::Frequency, health::Health, report::Report};
 use crate::{
     args::{GlobalArgs, InfoArgs, TimeChoice},
-    complaint,
-    findings::Findings,
-    lidars as typed, opened,
+    error, lidar_options, notices,
     outcome::Outcome,
     paint, terminal,
 };
@@ -36,11 +34,11 @@ pub(super) fn run(args: &InfoArgs, global: &GlobalArgs) -> Result<Outcome> {
     for (index, file) in args.files.iter().enumerate() {
         let done = one(file, index == 0, args, global);
         if let (true, Err(err)) = (args.json, &done) {
-            complaint::print_json(file, err)?;
+            error::print_json(file, err)?;
         }
         worst = worst.max(match done {
-            Err(err) if args.files.len() > 1 && !complaint::is_broken_pipe(&err) => {
-                complaint::print(&err);
+            Err(err) if args.files.len() > 1 && !error::is_broken_pipe(&err) => {
+                error::print(&err);
                 Outcome::Failed
             }
             done => done?,
@@ -55,15 +53,15 @@ fn one(
     args: &InfoArgs,
     global: &GlobalArgs,
 ) -> Result<Outcome> {
-    let lidar = typed::options(&args.lidar, TimeChoice::Boot)?;
-    let opened = opened::look_with(file, global, Some(&lidar))?;
-    typed::check_calibration(&args.lidar, opened.log.manifest())
+    let lidar = lidar_options::options(&args.lidar, TimeChoice::Boot)?;
+    let opened = open::look_with(file, &global.session, Some(&lidar))?;
+    lidar_options::check_calibration(&args.lidar, opened.log.manifest())
         .with_context(|| opened.input.name.clone())?;
     let mut findings = Findings::of(&opened.input, opened.log.manifest());
     findings.check(global.strict)?;
     let log = &*opened.log;
     let measured = || {
-        anyhow::Ok(More {
+        Ok::<_, Error>(More {
             frequencies: args.freq.then(|| frequency::measure(log)).transpose()?,
             health: args.health.then(|| Health::of(log)).transpose()?,
             digest: args.digest.then(|| opened.input.digest()).transpose()?,
@@ -79,7 +77,7 @@ fn one(
         }
         .map_err(|err| match err.io_error_kind() {
             Some(kind) => std::io::Error::from(kind).into(),
-            None => anyhow!(err),
+            None => Error::from(err),
         })?;
         writeln!(out)?;
     } else {
@@ -97,12 +95,12 @@ fn one(
         )?;
     }
     out.flush()?;
-    Ok(findings.outcome())
+    Ok(notices::outcome(&findings))
 }
 
 /// What can be said of `opened` in a text, with rates and gaps.
 pub(super) fn describe(
-    opened: &opened::Opened,
+    opened: &open::Opened,
     findings: &mut Findings,
 ) -> Result<String> {
     let frequencies = Some(frequency::measure(&*opened.log)?);

@@ -2,15 +2,14 @@
 
 use std::{fs, io::Write as _};
 
-use anyhow::{Context as _, Result};
 use clap::CommandFactory as _;
 use clap_mangen::Man;
+use logtool::{Error, Result, error::Context as _, suggest};
 
 use crate::{
     args::{Args, ManArgs},
-    complaint::Complaint,
     outcome::Outcome,
-    suggest, terminal,
+    terminal,
 };
 
 pub(super) fn run(args: &ManArgs) -> Result<Outcome> {
@@ -42,5 +41,5 @@ fn command(name: Option<&str>) -> Result<clap::Command> {
     let names = program.get_subcommands().map(clap::Command::get_name);
     let hint = suggest::hint(name, names, "-o DIR writes the pages of all commands");
     let what = format!("there is no command `{name}`");
-    Err(Complaint::misuse(what).hint(hint).into())
+    Err(Error::invalid(what).with_hint(hint))
 }

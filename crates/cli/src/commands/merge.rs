@@ -10,30 +10,40 @@ mod told;
 
 use std::time::Instant;
 
-use anyhow::Result;
+use logtool::{
+    Error, Result,
+    output::{
+        log_writer::{self, NewLog},
+        provenance,
+    },
+    time::{
+        clock::{self, ShownClock},
+        offset::Moved,
+    },
+    translate::{Way, Wish},
+    units::counted,
+};
 use logtool_core::{
     Clock, Extract, Format, Manifest, MergeJob, Shift, TimeRange, TopicSet, merge,
 };
 
 use crate::{
     args::{GlobalArgs, MergeArgs},
-    clock::{self, ShownClock},
-    commands::merge::{ready::Ready, sources::Source},
-    complaint::{self, Complaint},
-    human::counted,
+    commands::{
+        existing,
+        merge::{ready::Ready, sources::Source},
+    },
     made::Made,
-    moved::Moved,
-    new_log::{self, NewLog},
+    notices,
     outcome::Outcome,
-    progress, provenance,
-    translate::{Way, Wish},
+    progress,
 };
 
 pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     let start = Instant::now();
     let mut sources = sources::open(args, global)?;
     let format = format(args, &sources)?;
-    let mut options = new_log::options(&args.writing, format)?;
+    let mut options = args.writing.options(format)?;
     let moved = moved(args, &sources, format)?;
     apart::check(&sources, &moved)?;
     if !global.quiet {
@@ -45,7 +55,7 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     let time = wanted_time(args, &sources, &moved)?;
     extracts.iter_mut().for_each(|extract| extract.selection.time = time);
     for (source, extract) in sources.iter().zip(&mut extracts) {
-        new_log::warn(&source.input.name, format, extract);
+        notices::warnings(&source.input.name, &log_writer::take_out(format, extract));
     }
     // That nothing can be read of a log is told before anything is written.
     for (source, (ready, extract)) in sources.iter().zip(logs.iter().zip(&extracts)) {
@@ -54,9 +64,14 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
             parts.first().map(|part| ready.log.read(part, &extract.selection));
         readable
             .transpose()
-            .map_err(|err| complaint::about(err.into(), &source.input.name))?;
+            .map_err(|err| Error::from(err).about(&source.input.name))?;
     }
-    let new = NewLog::begin(&args.out, format, args.writing.force)?;
+    let new = NewLog::begin(
+        &args.out,
+        format,
+        existing(args.writing.force),
+        &global.session,
+    )?;
     let jobs = logs.iter().zip(&extracts).map(|(ready, extract)| {
         let selection = extract.selection.clone();
         MergeJob { log: &*ready.log, selection }
@@ -74,7 +89,7 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     options.verified = global.strict;
     options.words = logs.iter().flat_map(|ready| ready.words.clone()).collect();
     let inputs = sources.iter().map(|source| &source.input);
-    provenance::tell_of(&mut options, format, inputs, global)?;
+    provenance::tell_of(&mut options, format, inputs, &global.session)?;
     // What a strict run fails at is found before the new log has its name.
     let done = new.write(&extracts, &options, |sink| {
         let copied = merge(&jobs, sink, &|records| bar.inc(records))?;
@@ -105,7 +120,7 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     made.tell(&name, read, global);
     let mut worst = Outcome::Done;
     for source in sources {
-        worst = worst.max(source.findings.tell(global.quiet));
+        worst = worst.max(notices::losses(source.findings, global.quiet));
     }
     Ok(worst)
 }
@@ -139,9 +154,9 @@ fn format(args: &MergeArgs, sources: &[Source]) -> Result<&'static dyn Format> {
         if let Some(other) = sources.iter().find(|source| !has_place(source)) {
             let (name, own) = (&other.input.name, other.format());
             let what = format!("{name} is {own}, which {end} files cannot hold");
-            return Err(Complaint::misuse(what).into());
+            return Err(Error::invalid(what));
         }
-        return new_log::called(format);
+        return log_writer::called(format);
     }
     for pair in sources.windows(2) {
         if let [one, other] = pair
@@ -156,13 +171,13 @@ fn format(args: &MergeArgs, sources: &[Source]) -> Result<&'static dyn Format> {
             );
             let hint = "logs of several formats become one MCAP file, or one bag, which \
                         OUT then has to be called: all.mcap, all.bag";
-            return Err(Complaint::misuse(what).hint(hint).into());
+            return Err(Error::invalid(what).with_hint(hint));
         }
     }
     let Some(first) = sources.first() else {
-        return Err(Complaint::misuse("there are no logs to merge").into());
+        return Err(Error::invalid("there are no logs to merge"));
     };
-    new_log::format(&args.out, first.log.manifest())
+    log_writer::format(&args.out, first.log.manifest())
 }
 
 /// By how much the times of each log are moved.
@@ -183,7 +198,7 @@ fn moved(
             "the times of a {format} log are in its records, which are copied as they are"
         );
         let hint = "an MCAP file can have them at other times: let OUT end in .mcap";
-        return Err(Complaint::misuse(what).hint(hint).into());
+        return Err(Error::invalid(what).with_hint(hint));
     }
     let moved = clocks::moved(sources, args.same_clock)?;
     clocks::since_1970(sources, moved)

@@ -4,28 +4,31 @@ mod rosout;
 
 use std::io::{self, Write as _};
 
-use anyhow::{Context as _, Result};
+use logtool::{
+    Error, Result,
+    error::Context as _,
+    input::open,
+    losses::Findings,
+    read::{MakeRows, Reader},
+    rows::Rows,
+    time::clock::ShownClock,
+};
 use logtool_core::{Columns, Manifest, Selection, Timestamp, TopicSet};
 
 use crate::{
     args::{GlobalArgs, MessagesArgs, Order},
-    clock::ShownClock,
-    complaint::Complaint,
-    findings::Findings,
-    opened,
+    notices,
     outcome::Outcome,
-    reader::{MakeRows, Reader},
-    row::Rows,
     terminal::{self, Stdout, say},
 };
 
 pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let opened = opened::open(&args.file, global)?;
+    let opened = open::open(&args.file, &global.session)?;
     let manifest = opened.log.manifest();
     let prepare = || {
         let clock = ShownClock::new(manifest, args.clock.time())?;
         let time = clock.range(args.from, args.to)?;
-        anyhow::Ok((clock, time, said(manifest)?))
+        Ok::<_, Error>((clock, time, said(manifest)?))
     };
     let (clock, time, (topics, text, json)) =
         prepare().with_context(|| opened.input.name.clone())?;
@@ -71,7 +74,7 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
         }
         tell_repeats(manifest);
     }
-    Ok(findings.tell(global.quiet))
+    Ok(notices::losses(findings, global.quiet))
 }
 
 /// Tells which topics were left out, as they repeat others.
@@ -99,7 +102,7 @@ pub(super) fn said(manifest: &Manifest) -> Result<Said> {
             "rosbag" | "mcap" => ": no topic of the type rosgraph_msgs/Log",
             _ => "",
         };
-        Complaint::new(format!("a {} log has no messages{of_ros}", manifest.format))
+        Error::failed(format!("a {} log has no messages{of_ros}", manifest.format))
     })?;
     Ok(([topic].into_iter().collect(), Rows::text, Rows::json))
 }

@@ -6,7 +6,10 @@ mod list;
 
 use std::{fmt, path::Path};
 
-use anyhow::{Context as _, Result};
+use logtool::{
+    Error, Result, error::Context as _, input::open, losses::Findings,
+    selection::Pattern, suggest, time::clock::ShownClock,
+};
 use logtool_core::Log as _;
 use logtool_sinks::CsvOptions;
 use logtool_ulog::{Parameter, ParameterValue, UlogLog};
@@ -14,13 +17,9 @@ use serde::{Serialize, Serializer};
 
 use crate::{
     args::{GlobalArgs, ParamsArgs, ParamsCommand, ParamsFormat},
-    clock::ShownClock,
-    complaint::Complaint,
-    findings::Findings,
-    opened,
+    notices,
     outcome::Outcome,
-    selection::Pattern,
-    suggest, terminal,
+    terminal,
 };
 
 pub(super) fn run(args: &ParamsArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -49,12 +48,12 @@ pub(super) fn run(args: &ParamsArgs, global: &GlobalArgs) -> Result<Outcome> {
     } else {
         list::write(&log, args, &clock, format, global)?;
     }
-    Ok(findings.tell(global.quiet))
+    Ok(notices::losses(findings, global.quiet))
 }
 
 /// The log at `path`, and what of it is lost.
 fn open(path: &Path, global: &GlobalArgs) -> Result<(UlogLog, Findings)> {
-    let (input, log) = opened::open_ulog(path, global, "parameters")?;
+    let (input, log) = open::open_ulog(path, &global.session, "parameters")?;
     let mut findings = Findings::of(&input, log.manifest());
     findings.check(global.strict)?;
     Ok((log, findings))
@@ -76,7 +75,7 @@ impl Names {
                 let what = format!("the log has no parameter `{glob}`");
                 let hint = "`logtool params` without names lists all";
                 let hint = suggest::hint(glob, names, hint);
-                return Err(Complaint::nothing(what).hint(hint).into());
+                return Err(Error::not_found(what).with_hint(hint));
             }
             patterns.push(pattern);
         }

@@ -2,7 +2,18 @@
 
 use std::{collections::BTreeMap, io::Write as _, time::Instant};
 
-use anyhow::{Context as _, Result};
+use logtool::{
+    Error, Result,
+    error::Context as _,
+    input::open::{self, Opened},
+    lidar,
+    losses::Findings,
+    output::{guarded, provenance},
+    px4_modes,
+    signals::{self, Span, Wanted},
+    time::clock::{ShownClock, TextTime},
+    units::{self, Count, counted},
+};
 use logtool_core::{Log, Manifest, Provenance, TimeRange, Timestamp};
 use logtool_plot::{
     Band, Chart, LOOKS, Line, Panel, Signal, TimeAxis, png, with_metadata, with_texts,
@@ -11,16 +22,9 @@ use logtool_sinks::{Existing, TrackModes};
 
 use crate::{
     args::{GlobalArgs, PlotArgs, TimeChoice},
-    clock::{ShownClock, TextTime},
-    complaint::Complaint,
-    findings::Findings,
-    human::{self, Count, counted},
-    interrupt, lidars, modes,
-    new_log::explained,
-    opened::{self, Opened},
+    lidar_options, notices,
     outcome::Outcome,
-    progress, provenance,
-    signals::{self, Span, Wanted},
+    progress,
     terminal::say,
 };
 
@@ -45,16 +49,14 @@ pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
     let is_svg = end.eq_ignore_ascii_case("svg");
     let Some(name) = name.filter(|_| is_png || is_svg) else {
         let what = format!("{} is no picture", args.out.display());
-        return Err(Complaint::misuse(what)
-            .hint("it has to end in .svg or .png")
-            .into());
+        return Err(Error::invalid(what).with_hint("it has to end in .svg or .png"));
     };
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
-    let outputs = interrupt::one_file(&args.out, existing)?;
-    let mut staged = outputs.create(&name).map_err(explained)?;
+    let outputs = guarded::one_file(&args.out, existing, &global.session)?;
+    let mut staged = outputs.create(&name)?;
 
-    let lidar = lidars::options(&args.lidar, args.time)?;
-    let opened = opened::open_with(&args.file, global, &lidar)?;
+    let lidar = lidar_options::options(&args.lidar, args.time)?;
+    let opened = open::open_with(&args.file, &global.session, &lidar)?;
     let mut findings = Findings::of(&opened.input, opened.log.manifest());
     findings.check(global.strict)?;
     let drawn =
@@ -63,7 +65,7 @@ pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
     findings.add(opened.log.manifest(), &topics, &drawn.damage);
     findings.check(global.strict)?;
     let svg = drawn.chart.svg()?;
-    let provenance = provenance::of([&opened.input], global)?.json();
+    let provenance = provenance::of([&opened.input], &global.session)?.json();
     let mut missing = String::new();
     let bytes = match is_png {
         true => {
@@ -77,7 +79,7 @@ pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
     };
     staged.write_all(&bytes)?;
     staged.finish()?;
-    outputs.commit().map_err(explained)?;
+    outputs.commit()?;
     if !global.quiet {
         let lines = drawn.chart.panels.iter().flat_map(|panel| &panel.lines);
         let values = lines.clone().map(|line| line.signal.values).sum();
@@ -88,7 +90,7 @@ pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
             args.out.display(),
             counted(lines.clone().count() as u64, "line"),
             counted(values, "value"),
-            human::Span(took),
+            units::Span(took),
         );
         // Those that are at other times are told of below.
         let left_out = |line: &Line| line.signal.left_out - line.signal.astray;
@@ -109,12 +111,12 @@ pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
             say!("  {lines} in one plot: only {LOOKS} look different from each other");
         }
         let manifest = opened.log.manifest();
-        for left_out in lidars::left_out(manifest, &topics) {
+        for left_out in lidar::left_out(manifest, &topics) {
             say!("  {left_out}");
         }
-        lidars::warn(&opened.input.name, manifest, &topics);
+        notices::lidars(&opened.input.name, manifest, &topics);
     }
-    Ok(findings.tell(global.quiet))
+    Ok(notices::losses(findings, global.quiet))
 }
 
 /// What is to be drawn.
@@ -149,7 +151,7 @@ fn draw(args: &PlotArgs, opened: &Opened, global: &GlobalArgs) -> Result<Drawn> 
     let asked = clock.range(args.from, args.to)?;
     let wanted = signals::each(log, wanted, asked)?;
     if signals::within(asked, signals::near(manifest)).is_empty() {
-        return Err(Complaint::new("the log has nothing at that time").into());
+        return Err(Error::failed("the log has nothing at that time"));
     }
     let (width, columns) = match args.size {
         Some((width, _)) => (width, width as usize * usize::from(args.scale)),
@@ -180,7 +182,7 @@ fn draw(args: &PlotArgs, opened: &Opened, global: &GlobalArgs) -> Result<Drawn> 
     let lines = panels.iter().flat_map(|panel| &panel.lines);
     if lines.map(|line| line.signal.values).sum::<u64>() == 0 {
         let what = "nothing to draw: the fields have no numbers at that time";
-        return Err(Complaint::new(what).into());
+        return Err(Error::failed(what));
     }
     let height = PLOT_HEIGHT * panels.len() as u32 + OTHER_HEIGHT;
     let mut chart = Chart {
@@ -242,7 +244,7 @@ pub(super) fn axis(
 
 /// The flight modes until `end`, if the log is of PX4.
 pub(super) fn bands(log: &dyn Log, end: i64) -> Result<Vec<Band>> {
-    let modes: TrackModes = modes::of(log, 0)?.unwrap_or_default();
+    let modes: TrackModes = px4_modes::of(log, 0)?.unwrap_or_default();
     let changes = modes.changes();
     let starts = changes.iter().map(|(start, _)| *start);
     let ends = starts.skip(1).chain([end]);

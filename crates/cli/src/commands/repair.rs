@@ -6,38 +6,51 @@ mod undecodable;
 
 use std::{io::Write as _, time::Instant};
 
-use anyhow::Result;
+use logtool::{
+    Result,
+    input::open,
+    losses::Findings,
+    output::{
+        log_writer::{self, NewLog},
+        provenance,
+    },
+    units::counted,
+};
 use logtool_core::{CopyJob, Extract, Selection, TopicSet, copy};
 
 use crate::{
     args::{GlobalArgs, RepairArgs},
-    commands::repair::{loss::Loss, remaining::Remaining, undecodable::Undecodable},
-    complaint,
-    findings::Findings,
-    human::counted,
+    commands::{
+        existing,
+        repair::{loss::Loss, remaining::Remaining, undecodable::Undecodable},
+    },
     made::Made,
-    new_log::{self, NewLog},
-    opened,
+    notices,
     outcome::Outcome,
-    progress, provenance, terminal,
+    progress, terminal,
 };
 
 pub(super) fn run(args: &RepairArgs, global: &GlobalArgs) -> Result<Outcome> {
     let start = Instant::now();
-    let opened = opened::open(&args.file, global)?;
+    let opened = open::open(&args.file, &global.session)?;
     let (name, manifest) = (&opened.input.name, opened.log.manifest());
     let mut findings = Findings::of(&opened.input, manifest);
     findings.check(global.strict)?;
-    let format = new_log::format(&args.out, manifest)?;
-    let mut options = new_log::options(&args.writing, format)?;
+    let format = log_writer::format(&args.out, manifest)?;
+    let mut options = args.writing.options(format)?;
     options.careful = true;
-    let new = NewLog::begin(&args.out, format, args.writing.force)?;
+    let new = NewLog::begin(
+        &args.out,
+        format,
+        existing(args.writing.force),
+        &global.session,
+    )?;
 
     let topics = manifest.logged();
     let selection = Selection { topics, ..Selection::default() };
     let bar = progress::bar(name, manifest.bytes, global);
     let mut extract = Extract { manifest, selection };
-    new_log::warn(name, format, &mut extract);
+    notices::warnings(name, &log_writer::take_out(format, &mut extract));
     let selection = extract.selection.clone();
     let job = CopyJob {
         log: &*opened.log,
@@ -47,7 +60,7 @@ pub(super) fn run(args: &RepairArgs, global: &GlobalArgs) -> Result<Outcome> {
         drops_doubtful: args.drop_doubtful,
         progress: &|bytes| bar.inc(bytes),
     };
-    provenance::tell_of(&mut options, format, [&opened.input], global)?;
+    provenance::tell_of(&mut options, format, [&opened.input], &global.session)?;
     // What a strict run fails at is found before the new log has its name.
     let done = new.write(&[extract], &options, |sink| {
         let copied = copy(&job, None, sink)?;
@@ -61,9 +74,9 @@ pub(super) fn run(args: &RepairArgs, global: &GlobalArgs) -> Result<Outcome> {
     });
     bar.finish_and_clear();
     let ((copied, left_out, undecodable), written) =
-        done.map_err(|err| complaint::about(err, name))?;
+        done.map_err(|err| err.about(name))?;
 
-    let outcome = findings.outcome();
+    let outcome = notices::outcome(&findings);
     let loss = Loss::new(manifest, &mut findings);
     let mut made = Made::new(&args.out, start);
     let lost: u64 = left_out.iter().map(|damage| damage.records).sum();

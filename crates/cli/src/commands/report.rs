@@ -8,23 +8,25 @@ mod track;
 
 use std::io::Write as _;
 
-use anyhow::{Context as _, Result};
+use logtool::{
+    Error, Result,
+    error::Context as _,
+    input::open::{self, Opened},
+    losses::Findings,
+    output::{guarded, provenance},
+    signals,
+    time::clock::ShownClock,
+    units::{Bytes, counted},
+};
 use logtool_core::{Damage, Manifest, TimeRange, Timestamp};
 use logtool_plot::{Block, Page, Section};
 use logtool_sinks::Existing;
 
 use crate::{
     args::{GlobalArgs, ReportArgs, TimeChoice},
-    clock::ShownClock,
     commands::{info, plot, report::plots::Shown},
-    complaint::Complaint,
-    findings::Findings,
-    human::{Bytes, counted},
-    interrupt, lidars,
-    new_log::explained,
-    opened::{self, Opened},
+    lidar_options, notices,
     outcome::Outcome,
-    provenance, signals,
     terminal::say,
 };
 
@@ -34,26 +36,26 @@ pub(super) fn run(args: &ReportArgs, global: &GlobalArgs) -> Result<Outcome> {
     let is_page = ["html", "htm"].iter().any(|known| end.eq_ignore_ascii_case(known));
     let Some(name) = name.filter(|_| is_page) else {
         let what = format!("{} is no page", args.out.display());
-        return Err(Complaint::misuse(what).hint("it has to end in .html").into());
+        return Err(Error::invalid(what).with_hint("it has to end in .html"));
     };
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
-    let outputs = interrupt::one_file(&args.out, existing)?;
-    let mut staged = outputs.create(&name).map_err(explained)?;
+    let outputs = guarded::one_file(&args.out, existing, &global.session)?;
+    let mut staged = outputs.create(&name)?;
 
-    let lidar = lidars::options(&args.lidar, TimeChoice::Boot)?;
-    let opened = opened::open_with(&args.file, global, &lidar)?;
-    lidars::check_calibration(&args.lidar, opened.log.manifest())
+    let lidar = lidar_options::options(&args.lidar, TimeChoice::Boot)?;
+    let opened = open::open_with(&args.file, &global.session, &lidar)?;
+    lidar_options::check_calibration(&args.lidar, opened.log.manifest())
         .with_context(|| opened.input.name.clone())?;
     let mut findings = Findings::of(&opened.input, opened.log.manifest());
     findings.check(global.strict)?;
     let mut page = page(&opened, args, &mut findings)
         .with_context(|| opened.input.name.clone())?;
-    page.provenance = provenance::of([&opened.input], global)?.json();
+    page.provenance = provenance::of([&opened.input], &global.session)?.json();
     findings.check(global.strict)?;
     let html = page.html();
     staged.write_all(html.as_bytes())?;
     staged.finish()?;
-    outputs.commit().map_err(explained)?;
+    outputs.commit()?;
     if !global.quiet {
         let pieces = page.sections.iter().map(|section| section.blocks.len() as u64);
         say!(
@@ -64,7 +66,7 @@ pub(super) fn run(args: &ReportArgs, global: &GlobalArgs) -> Result<Outcome> {
             Bytes(html.len() as u64)
         );
     }
-    Ok(findings.tell(global.quiet))
+    Ok(notices::losses(findings, global.quiet))
 }
 
 fn page(opened: &Opened, args: &ReportArgs, findings: &mut Findings) -> Result<Page> {
@@ -83,7 +85,7 @@ fn page(opened: &Opened, args: &ReportArgs, findings: &mut Findings) -> Result<P
     let asked = clock.range(args.from, args.to)?;
     let time = signals::within(asked, all);
     if time.is_empty() {
-        return Err(Complaint::new("the log has nothing at that time").into());
+        return Err(Error::failed("the log has nothing at that time"));
     }
     let is_part = args.from.or(args.to).is_some();
     let bands = plot::bands(log, time.end.as_nanos())?;

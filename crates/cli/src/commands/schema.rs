@@ -2,22 +2,20 @@
 
 use std::io::{self, Write};
 
-use anyhow::Result;
+use logtool::{Result, input::open, losses::Findings, selection, units::plain};
 use logtool_core::Topic;
 use serde::Serialize;
 
 use crate::{
     args::{GlobalArgs, SchemaArgs, TimeChoice},
-    findings::Findings,
-    human::plain,
-    lidars, opened,
+    lidar_options, notices,
     outcome::Outcome,
-    selection, terminal,
+    terminal,
 };
 
 pub(super) fn run(args: &SchemaArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let lidar = lidars::options(&args.lidar, TimeChoice::Boot)?;
-    let opened = opened::open_with(&args.file, global, &lidar)?;
+    let lidar = lidar_options::options(&args.lidar, TimeChoice::Boot)?;
+    let opened = open::open_with(&args.file, &global.session, &lidar)?;
     let manifest = opened.log.manifest();
     let mut findings = Findings::of(&opened.input, manifest);
     findings.check(global.strict)?;
@@ -39,7 +37,7 @@ pub(super) fn run(args: &SchemaArgs, global: &GlobalArgs) -> Result<Outcome> {
         }
     }
     out.flush()?;
-    Ok(findings.tell(global.quiet))
+    Ok(notices::losses(findings, global.quiet))
 }
 
 /// What a topic looks like.

@@ -80,7 +80,8 @@ const VLP16_PERIOD: f64 = 1_327.104;
 
 #[test]
 fn lidars_that_differ_in_one_part_of_their_identity_are_told_apart() {
-    let changes: [(&str, fn(&mut Sent)); 3] = [
+    type Change = fn(&mut Sent);
+    let changes: [(&str, Change); 3] = [
         ("address", |sent| sent.address[3] = 202),
         ("port", |sent| sent.port = 2370),
         ("hardware address", |sent| sent.mac = 2),

@@ -20,7 +20,7 @@ const DEFINITION: &str = "message_definition";
 /// The connections that the streams of `manifest` become, in their order.
 ///
 /// # Errors
-/// `Unsupported` if messages of a topic that `selection` wants are not written as ROS 1
+/// `UnsuitableEncoding` if messages of a topic that `selection` wants are not written as ROS 1
 /// writes them.
 pub(super) fn connections(manifest: &Manifest, selection: &Selection) -> Result<Table> {
     for (id, topic) in manifest.topics() {
@@ -31,7 +31,7 @@ pub(super) fn connections(manifest: &Manifest, selection: &Selection) -> Result<
                  written as ROS 1 writes them, but as {:?}",
                 topic.encoding
             );
-            return Err(Error::new(ErrorKind::Unsupported, what));
+            return Err(Error::new(ErrorKind::UnsuitableEncoding, what));
         }
     }
     let connections = (0..).zip(&manifest.streams).map(|(number, stream)| {

@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use logtool::{Error, Result, error::Context as _};
 use logtool_core::Labels;
 
 use crate::{
     args::{BatchArgs, ConvertArgs, GlobalArgs, LidarArgs, Target, To},
     commands::{batch::one, convert},
-    complaint::Complaint,
     key,
 };
 
@@ -19,7 +18,7 @@ pub(super) fn of(args: &BatchArgs) -> Result<ConvertArgs> {
         convert.to.push(To::Target(Target::Parquet));
     }
     let refuse = |what: &str, hint: &str| {
-        Err(Complaint::misuse(what.to_owned()).hint(hint.to_owned()).into())
+        Err(Error::invalid(what.to_owned()).with_hint(hint.to_owned()))
     };
     if args.convert.is_stdout() {
         return refuse("a data set is a folder", "name it with -o");

@@ -4,16 +4,17 @@ mod files;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use anyhow::Result;
 use arrow_array::{
     ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray,
     TimestampNanosecondArray,
 };
+use logtool::Result;
 use logtool_core::{TableSink, Topic, TopicOrigin};
 use logtool_sinks::{FileNames, JsonLinesSink, NameStyle, Outputs, ParquetSink, Room};
 
-pub(super) use self::files::Catalogs;
 use crate::commands::batch::entry::{Entry, TopicEntry};
+
+pub(super) use self::files::Catalogs;
 
 /// The key of a catalog's metadata that has a digest of what changes how logs are read.
 pub(super) const OPTIONS: &str = "logtool.options";

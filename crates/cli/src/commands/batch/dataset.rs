@@ -6,14 +6,11 @@ use std::{
     sync::{Arc, MutexGuard},
 };
 
-use anyhow::{Result, bail};
+use logtool::{Error, Result, input::url, output::guarded::Guarded};
 use logtool_sinks::{Existing, Outputs, Partition};
 
-#[cfg(feature = "cloud")]
-use crate::commands::batch::there::There;
-#[cfg(not(feature = "cloud"))]
-use crate::remote;
 use crate::{
+    args::GlobalArgs,
     commands::batch::{
         entry::Entry,
         here::Here,
@@ -22,9 +19,10 @@ use crate::{
         shard::Shard,
         tables::Shape,
     },
-    interrupt::Guarded,
-    url,
 };
+
+#[cfg(feature = "remote")]
+use crate::commands::batch::there::There;
 
 /// What a log becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,17 +46,15 @@ impl Dataset {
     pub(super) fn open(
         dir: &Path,
         shard: Option<Shard>,
-        is_quiet: bool,
+        global: &GlobalArgs,
     ) -> Result<Self> {
         let place: Box<dyn Place> = match url::of(dir) {
-            None => Box::new(Here::open(dir, shard)?),
-            #[cfg(feature = "cloud")]
-            Some(url) => Box::new(There::open(url, shard, is_quiet)?),
-            #[cfg(not(feature = "cloud"))]
-            Some(url) => match remote::folder(url)? {},
+            None => Box::new(Here::open(dir, shard, &global.session)?),
+            #[cfg(feature = "remote")]
+            Some(url) => Box::new(There::open(url, shard, global)?),
+            #[cfg(not(feature = "remote"))]
+            Some(url) => match logtool::remote::folder(url, &global.session)? {},
         };
-        #[cfg(not(feature = "cloud"))]
-        let _ = is_quiet;
         Ok(Self { place })
     }
 
@@ -196,7 +192,11 @@ impl Dataset {
         let dir = self.place.dir();
         let name = |place: &Path| -> Result<String> {
             let Some(name) = place.strip_prefix(dir).ok().and_then(Path::to_str) else {
-                bail!("{} is not in {}", place.display(), dir.display());
+                return Err(Error::failed(format!(
+                    "{} is not in {}",
+                    place.display(),
+                    dir.display()
+                )));
             };
             Ok(name.replace(std::path::MAIN_SEPARATOR, "/"))
         };

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, bail};
+use logtool::{Error, Result, input::Input, losses::Findings, output::provenance};
 use logtool_core::{
     ClockZero, Manifest, Seen, TimeRange, Timestamp, Topic, TopicId, TopicOrigin,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    commands::batch::inputs::Found, findings::Findings, input::Input, provenance,
-};
+use crate::commands::batch::inputs::Found;
 
 /// This program, and its version.
 const TOOL: &str = concat!("logtool ", env!("CARGO_PKG_VERSION"));
@@ -111,7 +109,7 @@ impl Entry {
     pub(super) fn identify(&mut self, input: &Input) -> Result<()> {
         let bytes = input.origin.len();
         if bytes < self.source_bytes {
-            bail!("it got shorter while it was read");
+            return Err(Error::failed("it got shorter while it was read"));
         }
         if self.digest.is_empty() || bytes > self.source_bytes {
             self.digest = provenance::digest(input)?;

@@ -8,19 +8,19 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use anyhow::{Context as _, Result};
+use logtool::{
+    Error, Result, Session,
+    error::Context as _,
+    output::guarded::{self, Guarded},
+};
 use logtool_sinks::{Existing, Outputs};
 
-use crate::{
-    commands::batch::{
-        journal::{Journal, Line},
-        ours::{self, STATE},
-        place::Place,
-        shard::Shard,
-        tables::Shape,
-    },
-    complaint::Complaint,
-    interrupt::{self, Guarded},
+use crate::commands::batch::{
+    journal::{Journal, Line},
+    ours::{self, STATE},
+    place::Place,
+    shard::Shard,
+    tables::Shape,
 };
 
 const JOURNAL: &str = "journal.jsonl";
@@ -31,6 +31,7 @@ pub(super) struct Here {
     /// Where files are begun.
     staging: PathBuf,
     journal: Mutex<Journal>,
+    session: Session,
     /// Whether nobody else may be writing tables.
     is_alone: bool,
     /// Nobody else writes while these are held; they are free when the program ends,
@@ -40,7 +41,11 @@ pub(super) struct Here {
 
 impl Here {
     /// The data set in the folder `dir`, of which this run does the part `shard`.
-    pub(super) fn open(dir: &Path, shard: Option<Shard>) -> Result<Self> {
+    pub(super) fn open(
+        dir: &Path,
+        shard: Option<Shard>,
+        session: &Session,
+    ) -> Result<Self> {
         let state = dir.join(STATE);
         check_ours(dir, &state)?;
         fs::create_dir_all(&state).with_context(|| state.display().to_string())?;
@@ -63,7 +68,8 @@ impl Here {
         fs::create_dir(&staging).with_context(|| staging.display().to_string())?;
         let journal = Mutex::new(Journal::open(&state.join(JOURNAL))?);
         let (dir, is_alone) = (dir.to_owned(), shard.is_none());
-        Ok(Self { dir, staging, journal, is_alone, _locks: locks })
+        let session = session.clone();
+        Ok(Self { dir, staging, journal, session, is_alone, _locks: locks })
     }
 }
 
@@ -81,7 +87,7 @@ impl Place for Here {
     }
 
     fn guard(&self, outputs: Arc<Outputs>) -> Guarded {
-        interrupt::guard(outputs)
+        guarded::guard(outputs, &self.session)
     }
 
     fn put(&self, _: &[&str], _: Existing) -> Result<()> {
@@ -190,10 +196,10 @@ fn lock(state: &Path, shard: Option<Shard>) -> Result<Vec<File>> {
             let dataset = state.parent().unwrap_or(state).display();
             let what = format!("{who} is writing the data set {dataset}");
             let hint = "wait for it to end, or write to another folder";
-            Complaint::new(what).hint(hint).into()
+            Error::failed(what).with_hint(hint)
         }
         TryLockError::Error(err) => {
-            anyhow::Error::from(err).context("the data set cannot be locked")
+            Error::from(err).context("the data set cannot be locked")
         }
     };
     let all = open("lock")?;

@@ -6,7 +6,13 @@ mod taking;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use logtool::{
+    Error, Result,
+    error::Context as _,
+    input::{open, url},
+    losses::Findings,
+    output::guarded,
+};
 use logtool_sinks::Existing;
 use logtool_velodyne::lidar::LidarOptions;
 
@@ -14,7 +20,6 @@ use self::{
     old::Old,
     taking::{Looked, Taking},
 };
-
 use crate::{
     args::{GlobalArgs, IndexArgs, TimeChoice},
     commands::batch::{
@@ -27,11 +32,8 @@ use crate::{
         report::Report,
         side_by_side::{self, Limits},
     },
-    complaint::Complaint,
-    findings::Findings,
-    interrupt, lidars, opened,
+    lidar_options,
     outcome::Outcome,
-    url,
 };
 
 pub(in crate::commands) fn run(
@@ -40,10 +42,10 @@ pub(in crate::commands) fn run(
 ) -> Result<Outcome> {
     refuse_url(&args.out)?;
     let (stem, is_jsonl) = kind(&args.out)?;
-    let inputs = inputs::find(&args.inputs, &args.out)?;
+    let inputs = inputs::find(&args.inputs, &args.out, &global.session)?;
     inputs.check()?;
     let Inputs { logs, others, failed, sets, .. } = &inputs;
-    let lidar = lidars::options(&args.lidar, TimeChoice::Boot)?;
+    let lidar = lidar_options::options(&args.lidar, TimeChoice::Boot)?;
     let options = asked::reading(&args.lidar, global)?;
     let old = Old::read(&args.out, args.force, is_jsonl, &options)?;
     let is_lost = old.logs.is_empty() && args.out.exists();
@@ -61,7 +63,7 @@ pub(in crate::commands) fn run(
     let sets = sets.iter().map(|set| inputs::text(set)).collect();
     let mut report = Report { others: *others, sets, ..Report::default() };
     for (path, err) in failed {
-        report.fail(inputs::text(path), &format!("{err:#}"));
+        report.fail(inputs::text(path), &format!("{err}"));
     }
 
     let name = |index: usize| names.get(index).map_or("", String::as_str);
@@ -84,7 +86,7 @@ pub(in crate::commands) fn run(
     })?;
     let Taking { mut spool, spooled, report, .. } = taking;
     let mut write = || {
-        let outputs = interrupt::one_file(&args.out, Existing::Replace)?;
+        let outputs = guarded::one_file(&args.out, Existing::Replace, &global.session)?;
         catalog::write(&outputs, &stem, is_jsonl, &options, &mut spool.rows())?;
         outputs.commit()
     };
@@ -109,12 +111,12 @@ fn look(
     lidar: &LidarOptions,
 ) -> Result<Entry> {
     let mut entry = Entry::of(found, name);
-    let opened = opened::look_with(&found.path, global, Some(lidar))?;
+    let opened = open::look_with(&found.path, &global.session, Some(lidar))?;
     entry.identify(&opened.input)?;
     entry.describe(&opened.input, opened.log.manifest());
     let mut findings = Findings::of(&opened.input, opened.log.manifest());
     findings.check(global.strict)?;
-    entry.lament(&mut findings, opened::is_surveyed(opened.log.manifest()));
+    entry.lament(&mut findings, open::is_surveyed(opened.log.manifest()));
     Ok(entry)
 }
 
@@ -125,17 +127,17 @@ fn refuse_url(path: &Path) -> Result<()> {
     };
     let what = format!("index writes to this machine, and not to {scheme}://");
     let hint = "write it here and copy it; `logtool batch -o` takes URLs";
-    Err(Complaint::misuse(what).hint(hint).into())
+    Err(Error::invalid(what).with_hint(hint))
 }
 
 /// That `failed` would be missing in the catalog `out`, which is made anew.
-fn missing(out: &Path, failed: &[(PathBuf, anyhow::Error)]) -> anyhow::Error {
+fn missing(out: &Path, failed: &[(PathBuf, Error)]) -> Error {
     let (path, err) = match failed {
-        [(path, err), ..] => (path.display(), format!("{err:#}")),
+        [(path, err), ..] => (path.display(), format!("{err}")),
         [] => (out.display(), String::new()),
     };
     let what = format!("{path}: {err}; {} is as it was", out.display());
-    Complaint::new(what).hint("--force makes it without that").into()
+    Error::failed(what).with_hint("--force makes it without that")
 }
 
 /// The name of the catalog at `out` without its extension, and whether it is JSON Lines.
@@ -148,7 +150,7 @@ fn kind(out: &Path) -> Result<(String, bool)> {
         _ => {
             let what = format!("{} is no name of a catalog", out.display());
             let hint = "it ends in .parquet or .jsonl";
-            Err(Complaint::misuse(what).hint(hint).into())
+            Err(Error::invalid(what).with_hint(hint))
         }
     }
 }

@@ -12,19 +12,19 @@ use std::{
     time::UNIX_EPOCH,
 };
 
-use anyhow::Result;
+use logtool::{
+    Error, ErrorKind, Result, Session,
+    input::{
+        expand::{self, Folder},
+        open, url,
+    },
+    remote::{self, Listed},
+};
 use rayon::prelude::*;
 
 use self::{
     walk::{Candidate, Walk},
     wild::Wild,
-};
-use crate::{
-    complaint::{self, Complaint},
-    inputs::{self, Folder},
-    opened,
-    remote::{self, Listed},
-    url,
 };
 
 /// A file that is taken for a log.
@@ -61,7 +61,7 @@ pub(super) struct Inputs {
     /// How many files in folders are no logs.
     pub(super) others: u64,
     /// What could not be looked at.
-    pub(super) failed: Vec<(PathBuf, anyhow::Error)>,
+    pub(super) failed: Vec<(PathBuf, Error)>,
     /// Data sets in folders, which are left out.
     pub(super) sets: Vec<PathBuf>,
     /// Whether what is written was named too, and left out.
@@ -71,15 +71,15 @@ pub(super) struct Inputs {
 impl Inputs {
     /// Refuses to do nothing.
     pub(super) fn check(&self) -> Result<()> {
-        let none = Complaint::new("there are no logs here");
+        let none = Error::failed("there are no logs here");
         match (self.logs.is_empty() && self.failed.is_empty(), self.has_out) {
             (false, _) => Ok(()),
-            (true, true) => Err(none
-                .hint("what is written (-o) is not read: name another place for it")
-                .into()),
-            (true, false) => Err(none
-                .hint("a folder, a pattern, @list.txt or `-` names them")
-                .into()),
+            (true, true) => Err(none.with_hint(
+                "what is written (-o) is not read: name another place for it",
+            )),
+            (true, false) => {
+                Err(none.with_hint("a folder, a pattern, @list.txt or `-` names them"))
+            }
         }
     }
 
@@ -87,7 +87,7 @@ impl Inputs {
     pub(super) fn may_hide(&self, source: &str) -> bool {
         self.failed.iter().any(|(path, _)| {
             if let Some(url) = url::of(path) {
-                return source.starts_with(inputs::plain(url));
+                return source.starts_with(expand::plain(url));
             }
             // Of a link what it leads to; of a pattern, all that it could mean.
             let target = fs::read_link(path).ok();
@@ -129,8 +129,9 @@ const ENDS: [&str; 8] =
     ["ulg", "ulge", "bag", "active", "mcap", "vel", "pcap", "pcapng"];
 
 /// Finds what `typed` means, without the file `but`, or what is in that folder.
-pub(super) fn find(typed: &[PathBuf], but: &Path) -> Result<Inputs> {
+pub(super) fn find(typed: &[PathBuf], but: &Path, session: &Session) -> Result<Inputs> {
     let mut finding = Finding {
+        session,
         walk: Walk { but: fs::canonicalize(but).ok(), ..Walk::default() },
         but_url: url::of(but).map_or(String::new(), |url| {
             let url = remote::shown(url);
@@ -176,7 +177,7 @@ pub(super) fn find(typed: &[PathBuf], but: &Path) -> Result<Inputs> {
             None => None,
         };
         if let Some(what) = what {
-            failed.push((next.source.clone().into(), Complaint::new(what).into()));
+            failed.push((next.source.clone().into(), Error::failed(what)));
         }
         is_same
     });
@@ -189,19 +190,20 @@ pub(super) fn is_there(source: &str) -> bool {
     url::of(path).is_some() || path.exists()
 }
 
-struct Finding {
+struct Finding<'s> {
+    session: &'s Session,
     walk: Walk,
     /// The folder that is left out, if it is a URL; else empty.
     but_url: String,
     inputs: Inputs,
 }
 
-impl Finding {
+impl Finding<'_> {
     /// Adds what `input` means: a file, a folder, a pattern, or a URL of one of these.
     fn add(&mut self, input: &Path) -> Result<()> {
         if let Some(url) = url::of(input) {
             if let Err(err) = self.add_url(url) {
-                if complaint::is_misuse(&err) {
+                if err.kind() == ErrorKind::InvalidRequest {
                     return Err(err);
                 }
                 self.inputs.failed.push((remote::shown(url).into(), err));
@@ -226,8 +228,8 @@ impl Finding {
         let before = found(&self.walk);
         self.walk.folder(&wild.base, Some(&wild));
         if found(&self.walk) == before {
-            let err = Complaint::new("no file is called so");
-            self.inputs.failed.push((input.to_owned(), err.into()));
+            let err = Error::failed("no file is called so");
+            self.inputs.failed.push((input.to_owned(), err));
         }
         Ok(())
     }
@@ -243,7 +245,7 @@ impl Finding {
                 modified,
             }
         };
-        match inputs::listed(url, &self.but_url)? {
+        match expand::listed(url, &self.but_url, self.session)? {
             Some(Folder { logs, others, mut sets }) => {
                 let typed = remote::shown(url);
                 sets.retain(|set| !typed.starts_with(&**set));
@@ -254,23 +256,23 @@ impl Finding {
                 self.inputs.logs.extend(logs.map(|log| found(&log.url.clone(), log)));
                 self.inputs.sets.extend(sets.into_iter().map(PathBuf::from));
             }
-            None => self.inputs.logs.push(found(url, remote::look(url)?)),
+            None => self.inputs.logs.push(found(url, remote::look(url, self.session)?)),
         }
         Ok(())
     }
 }
 
 /// What is known of a file, if it is to be taken for a log.
-fn look(candidate: Candidate) -> Result<Option<Found>, (PathBuf, anyhow::Error)> {
+fn look(candidate: Candidate) -> Result<Option<Found>, (PathBuf, Error)> {
     let Candidate { path, is_named } = candidate;
     let look = || -> Result<Option<Found>> {
         let about = fs::metadata(&path).map_err(|err| walk::unseen(&path, err))?;
         if !about.is_file() {
-            return Err(Complaint::new("it is a pipe or a device, and no file").into());
+            return Err(Error::failed("it is a pipe or a device, and no file"));
         }
         let end = path.extension().and_then(OsStr::to_str).unwrap_or_default();
         let is_called_so = ENDS.iter().any(|known| known.eq_ignore_ascii_case(end));
-        if !is_named && !is_called_so && !opened::is_log(&path)? {
+        if !is_named && !is_called_so && !open::is_log(&path)? {
             return Ok(None);
         }
         let real = fs::canonicalize(&path)?;

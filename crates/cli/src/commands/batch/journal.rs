@@ -14,7 +14,7 @@ use std::{
     path::Path,
 };
 
-use anyhow::{Context as _, Result};
+use logtool::{Result, error::Context as _};
 use serde::{Deserialize, Serialize};
 
 use crate::commands::batch::{
@@ -175,7 +175,7 @@ impl Journal {
     }
 
     /// Adds `lines` that were noted somewhere else.
-    #[cfg(feature = "cloud")]
+    #[cfg(feature = "remote")]
     pub(super) fn add(&mut self, lines: &[u8]) -> Result<()> {
         self.locked(|journal| Ok(journal.file.write_all(lines)?))
     }

@@ -2,20 +2,18 @@
 
 use std::sync::Arc;
 
-use anyhow::Result;
 use arrow_schema::Schema;
+use logtool::{
+    ErrorKind, Result, input::open::Opened, selection, time::clock::ShownClock,
+};
 use logtool_core::{Columns, Labels, Log, Manifest};
 
 use crate::{
     args::{ConvertArgs, Target},
-    clock::ShownClock,
     commands::{
         batch::{patterns, tables::Shape},
         convert::tables,
     },
-    complaint,
-    opened::Opened,
-    selection,
 };
 
 /// `args`, with those patterns of topics and fields that mean something in `log`; nothing if
@@ -28,7 +26,7 @@ pub(super) fn meant(
 ) -> Result<Option<ConvertArgs>> {
     let (manifest, mut args) = (log.manifest(), args.clone());
     let is_meant = |found: Result<()>| match found {
-        Err(err) if complaint::is_nothing(&err) => Ok(false),
+        Err(err) if err.kind() == ErrorKind::NotFound => Ok(false),
         found => found.map(|()| true),
     };
     let mut topics = Vec::new();

@@ -11,8 +11,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context as _, Result};
 use indicatif::ProgressBar;
+use logtool::{Result, error::Context as _};
 use serde_json::{Value, json};
 
 use crate::{args::GlobalArgs, progress};

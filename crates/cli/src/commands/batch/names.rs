@@ -5,7 +5,9 @@ use std::{
     path::Path,
 };
 
-use crate::{commands::batch::inputs::Found, opened};
+use logtool::input::open;
+
+use crate::commands::batch::inputs::Found;
 
 /// Names for `logs`: what each is called without its extension; with the folder that it is in
 /// before that, where several are called so, and else with a number made of its path.
@@ -64,7 +66,7 @@ pub(super) fn names(
 /// What `log` may be called, the best first.
 fn candidates(log: &Found) -> [String; 3] {
     let path = Path::new(&log.called);
-    let stem = opened::stem(path).unwrap_or_default();
+    let stem = open::stem(path).unwrap_or_default();
     let stem = plain(&stem);
     let parent = path.parent().and_then(Path::file_name);
     let parent = plain(&parent.unwrap_or_default().to_string_lossy());

@@ -7,7 +7,19 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use anyhow::{Context as _, Result};
+use logtool::{
+    ErrorKind, Result,
+    error::Context as _,
+    input::{
+        digest::digest_of,
+        open::{self, Opened},
+        url,
+    },
+    labels, lidar,
+    losses::Findings,
+    output::{guarded::Guarded, log_writer::LogFile, provenance},
+    translate::Way,
+};
 use logtool_core::{FileSource, Labels, Manifest, Provenance, RecordSink, TopicSet};
 use logtool_ulog::Header;
 use rayon::ThreadPool;
@@ -30,16 +42,6 @@ use crate::{
             one, payloads,
         },
     },
-    complaint,
-    digest::digest_of,
-    findings::Findings,
-    interrupt::Guarded,
-    labels, lidars,
-    new_log::LogFile,
-    opened::{self, Opened},
-    provenance,
-    translate::Way,
-    url,
 };
 
 /// What is to be done with each log.
@@ -157,7 +159,7 @@ impl Work<'_> {
     fn is_looked_through(&self, manifest: &Manifest) -> bool {
         let records = &self.args.records;
         let is_all = records.topics.is_empty() && records.from.is_none();
-        is_all && self.args.end().is_none() || opened::is_surveyed(manifest)
+        is_all && self.args.end().is_none() || open::is_surveyed(manifest)
     }
 
     /// What a log becomes, if that is no log.
@@ -191,7 +193,7 @@ impl Work<'_> {
         let args = meant(self.args, &*opened.log, labels.as_ref(), &mut entry.missed)?;
         let progress = |bytes| meter.add(bytes);
         let provenance =
-            provenance::of_known(&opened.input, &entry.digest, self.global);
+            provenance::of_known(&opened.input, &entry.digest, &self.global.session);
         let (provenance, log) = (&provenance, entry.log.clone());
         let (header, log, progress) = (header.as_ref(), &log, &progress);
         let work = self;
@@ -220,7 +222,7 @@ impl Work<'_> {
             entry.complete(&made.seen);
         }
         entry.remarks = made.remarks;
-        entry.remarks.extend(lidars::remarks(manifest, &made.topics));
+        entry.remarks.extend(lidar::remarks(manifest, &made.topics));
         if kind == Kind::Tables {
             entry.remarks.extend(shapes.iter().filter_map(hidden));
         }
@@ -245,7 +247,7 @@ impl Work<'_> {
         let mut count = Count::default();
         let args = meant(self.args, &*log, None, &mut entry.missed)?;
         let ready = match args.map(|args| Ready::new(&input, &log, &args)) {
-            Some(Err(err)) if complaint::is_nothing(&err) => {
+            Some(Err(err)) if err.kind() == ErrorKind::NotFound => {
                 entry.remarks.push(err.to_string());
                 None
             }
@@ -253,7 +255,8 @@ impl Work<'_> {
         };
         if let Some(mut ready) = ready {
             ready.options.verified = self.global.strict;
-            let provenance = provenance::of_known(&input, &entry.digest, self.global);
+            let provenance =
+                provenance::of_known(&input, &entry.digest, &self.global.session);
             provenance::tell(&mut ready.options, ready.format, &provenance);
             let name = format!("{}.{}", entry.log, log::end(self.args.target()));
             let file = LogFile::begin(&outputs, &name, ready.format)?;
@@ -268,7 +271,7 @@ impl Work<'_> {
             findings.check(self.global.strict)?;
             entry.remarks = [ready.warnings, ready.remarks, remarks].concat();
             if ready.way.is_some_and(Way::is_of_lidar) {
-                entry.remarks.extend(lidars::remarks(manifest, &ready.topics));
+                entry.remarks.extend(lidar::remarks(manifest, &ready.topics));
             }
             count = Count { tables: 1, rows };
         }
@@ -354,7 +357,9 @@ pub(super) fn digest(path: &Path) -> Result<String> {
 /// `made`, or nothing where the log has nothing of what was asked for.
 fn nothing_is_fine(made: Result<Made>) -> Result<Made> {
     match made {
-        Err(err) if complaint::is_nothing(&err) => Ok(nothing(vec![err.to_string()])),
+        Err(err) if err.kind() == ErrorKind::NotFound => {
+            Ok(nothing(vec![err.to_string()]))
+        }
         made => made,
     }
 }

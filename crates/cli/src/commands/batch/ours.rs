@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::complaint::Complaint;
+use logtool::Error;
 
 /// The folder in a data set that is ours.
 pub(super) const STATE: &str = "_logtool";
@@ -15,10 +15,10 @@ pub(super) fn is_foreign(name: &str) -> bool {
 }
 
 /// That `dir` has `name`, and so is somebody else's.
-pub(super) fn foreign(dir: &Path, name: &str) -> anyhow::Error {
+pub(super) fn foreign(dir: &Path, name: &str) -> Error {
     let dir = dir.display();
     let what =
         format!("{dir} is no data set that `logtool batch` has made: it has {name}");
     let hint = "name a folder that is empty, or not there yet, with -o";
-    Complaint::misuse(what).hint(hint).into()
+    Error::invalid(what).with_hint(hint)
 }

@@ -1,16 +1,16 @@
 //! The place of a data set: a folder of this machine, or one of an object store.
 
-use std::{path::Path, sync::Arc, sync::MutexGuard};
+use std::{
+    path::Path,
+    sync::{Arc, MutexGuard},
+};
 
-use anyhow::Result;
+use logtool::{Result, output::guarded::Guarded};
 use logtool_sinks::{Existing, Outputs};
 
-use crate::{
-    commands::batch::{
-        journal::{Journal, Line},
-        tables::Shape,
-    },
-    interrupt::Guarded,
+use crate::commands::batch::{
+    journal::{Journal, Line},
+    tables::Shape,
 };
 
 /// See the module. Files are called as they are in the data set, with slashes.

@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
+use logtool::units::{Bytes, Count as Number, Span, counted, plain};
 use serde_json::json;
 
 use crate::{
     commands::batch::{meter::Meter, one::Count},
-    human::{Bytes, Count as Number, Span, counted, plain},
     outcome::Outcome,
     paint,
     terminal::say,

@@ -2,9 +2,9 @@
 
 use std::{cmp::Reverse, collections::BTreeMap, fmt};
 
-use anyhow::Result;
+use logtool::{Error, Result};
 
-use crate::{args::ShardChoice, commands::batch::inputs::Found, complaint::Complaint};
+use crate::{args::ShardChoice, commands::batch::inputs::Found};
 
 /// One of several parts of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(super) fn wanted(
     if let (false, Some(Told { has_gaps: true, by, .. })) = (is_asked, &told) {
         let what = format!("{by} is of an array in which numbers are missing");
         let hint = "--array=0-7 has none; --shard 3/8 says which part this is";
-        return Err(Complaint::misuse(what).hint(hint).into());
+        return Err(Error::invalid(what).with_hint(hint));
     }
     let (index, count, by) = match (choice, told) {
         (Some(ShardChoice::One(index, count)), _) => (index, count, "--shard"),
@@ -45,7 +45,7 @@ pub(super) fn wanted(
             let what = "no variable says which part of the work this is";
             let hint = "JOB_COMPLETION_INDEX, SLURM_ARRAY_TASK_ID or \
                         AWS_BATCH_JOB_ARRAY_INDEX would; --shard 0/4 names one";
-            return Err(Complaint::misuse(what).hint(hint).into());
+            return Err(Error::invalid(what).with_hint(hint));
         }
         (None, Some(Told { index, count: Some(count), by, .. })) => (index, count, by),
         (None, Some(Told { by, .. })) => {
@@ -53,14 +53,14 @@ pub(super) fn wanted(
                 "{by} says which part of the work this is, and not of how many"
             );
             let hint = "--shard auto/8 says of how many; --shard 0/1 does all of it";
-            return Err(Complaint::misuse(what).hint(hint).into());
+            return Err(Error::invalid(what).with_hint(hint));
         }
         (None, None) => return Ok(None),
     };
     if index >= count {
         let what =
             format!("{by} is {index}, and there are {count} parts, counted from 0");
-        return Err(Complaint::misuse(what).into());
+        return Err(Error::invalid(what));
     }
     Ok((count > 1).then_some((Shard { index, count }, by)))
 }

@@ -10,7 +10,7 @@ use std::{
     thread,
 };
 
-use anyhow::{Context as _, Result, anyhow};
+use logtool::{Error, Result, error::Context as _};
 use rayon::ThreadPool;
 
 use crate::commands::batch::{
@@ -65,7 +65,9 @@ impl Limits {
             return Ok(None);
         }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
-        pool.map(Some).context("the threads cannot be started")
+        pool.map(Some).map_err(|err| {
+            Error::failed(format!("the threads cannot be started: {err}"))
+        })
     }
 }
 
@@ -86,7 +88,7 @@ pub(super) fn each<T: Send>(
         // One log that finds a fault of ours does not stop the others.
         let done =
             panic::catch_unwind(AssertUnwindSafe(|| work(log, &mut pass, &meter)));
-        let panicked = |_| Err(anyhow!("this log has found a fault in logtool"));
+        let panicked = |_| Err(Error::failed("this log has found a fault in logtool"));
         Some((index, log, done.unwrap_or_else(panicked)))
     };
     thread::scope(|scope| {

@@ -28,15 +28,20 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use anyhow::{Context as _, Result, anyhow};
 use bytes::Bytes;
+use logtool::{
+    Error, Result, Session,
+    error::Context as _,
+    output::guarded::{self, Guarded},
+    remote::{self, Folder, upload},
+};
 use logtool_remote::When;
 use logtool_sinks::{Existing, Outputs};
 use tempfile::TempDir;
 
 use self::{lock::Lock, segments::Segments};
 use crate::{
-    afar,
+    args::GlobalArgs,
     commands::batch::{
         here,
         journal::{Journal, Line},
@@ -45,8 +50,6 @@ use crate::{
         shard::Shard,
         tables::{Shape, Tables},
     },
-    interrupt::{self, Guarded},
-    remote::{self, Folder},
 };
 
 /// See the module.
@@ -62,6 +65,7 @@ pub(super) struct There {
     decision: Mutex<u64>,
     /// Nothing, if the store cannot lock.
     lock: Option<Lock>,
+    session: Session,
     /// Keeps `staging` from staying if the program is interrupted.
     _guarded: Guarded,
     temporary: TempDir,
@@ -90,20 +94,21 @@ impl There {
     pub(super) fn open(
         url: &str,
         shard: Option<Shard>,
-        is_quiet: bool,
+        global: &GlobalArgs,
     ) -> Result<Self> {
-        let folder = Arc::new(remote::folder(url)?);
+        let session = &global.session;
+        let folder = Arc::new(remote::folder(url, session)?);
         let shown = PathBuf::from(remote::shown(url));
         check_ours(&folder, &shown)?;
-        let temporary = afar::temporary()?;
+        let temporary = upload::temporary()?;
         let dir = temporary.path().join("whole");
         let staging = temporary.path().join("unfinished");
         for dir in [&dir, &staging] {
             fs::create_dir(dir).with_context(|| dir.display().to_string())?;
         }
         let outputs = Outputs::new(&staging, Existing::Refuse);
-        let guarded = interrupt::guard_in(outputs, temporary.path());
-        let lock = Lock::take(&folder, &shown, shard, is_quiet)?;
+        let guarded = guarded::guard_in(outputs, temporary.path(), session);
+        let lock = Lock::take(&folder, &shown, shard, global.quiet)?;
         let (known, state) = look(&folder)?;
         let notes = temporary.path().join("journal.jsonl");
         read_notes(&folder, &state, &notes)?;
@@ -114,6 +119,7 @@ impl There {
         let run = run.map_or(0, |last| last + 1);
         let segments = Segments::new(folder.clone(), run, shard);
         Ok(Self {
+            session: session.clone(),
             shown,
             folder,
             dir,
@@ -152,7 +158,8 @@ impl There {
             }
             // Another run has decided something: this one decides again, knowing of it.
             let got = self.folder.get(&name)?;
-            let (lines, _) = got.ok_or_else(|| anyhow!("{name} is gone"))?;
+            let (lines, _) =
+                got.ok_or_else(|| Error::failed(format!("{name} is gone")))?;
             self.journal().add(&lines)?;
             *decision += 1;
         }
@@ -185,7 +192,7 @@ impl Place for There {
     }
 
     fn guard(&self, outputs: Arc<Outputs>) -> Guarded {
-        interrupt::guard_in(outputs, self.temporary.path())
+        guarded::guard_in(outputs, self.temporary.path(), &self.session)
     }
 
     fn put(&self, files: &[&str], existing: Existing) -> Result<()> {
@@ -332,7 +339,8 @@ fn read_notes(folder: &Folder, state: &State, path: &Path) -> Result<()> {
             names.iter().zip(&places).collect();
         lanes::each(&numbered, |(name, place)| {
             let got = folder.get(name)?;
-            let (bytes, _) = got.ok_or_else(|| anyhow!("{name} is gone"))?;
+            let (bytes, _) =
+                got.ok_or_else(|| Error::failed(format!("{name} is gone")))?;
             *place.lock().unwrap_or_else(PoisonError::into_inner) = bytes;
             Ok(())
         })?;

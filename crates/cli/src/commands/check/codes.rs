@@ -2,11 +2,11 @@
 
 use std::io::Write as _;
 
-use anyhow::Result;
+use logtool::{Result, formats::FORMATS};
 use logtool_core::{Code, check::CODES};
 use serde_json::json;
 
-use crate::{formats::FORMATS, outcome::Outcome, terminal};
+use crate::{outcome::Outcome, terminal};
 
 /// Every code, each once, by its name.
 fn all() -> Vec<&'static Code> {

@@ -2,17 +2,16 @@
 
 use std::io::{self, Write};
 
+use logtool::{
+    input::open::Opened,
+    time::clock::{Seconds, ShownClock},
+    units::{Count, counted, plain},
+};
 use logtool_core::{Code, Finding, Findings, Severity, TimeRange};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::{
-    args::TimeChoice,
-    clock::{Seconds, ShownClock},
-    human::{Count, counted, plain},
-    opened::Opened,
-    paint::Paint,
-};
+use crate::{args::TimeChoice, paint::Paint};
 
 /// A log that was packed, and could not be unpacked whole.
 pub(super) static UNPACKING: Code = Code {

@@ -12,7 +12,7 @@ pub(in crate::commands) use self::picture::{Picture, PictureType};
 
 use std::collections::{BTreeMap, HashMap};
 
-use anyhow::Result;
+use logtool::{Error, Result, selection, time::clock::ShownClock, units::counted};
 use logtool_core::{
     Block, Damage, Log, Part, Record, Selection, TableSink, TimeBase, Timestamp,
     TopicId, TopicSet,
@@ -20,16 +20,10 @@ use logtool_core::{
 use logtool_sinks::{FileNames, NameStyle, Room};
 use rayon::prelude::*;
 
-use crate::{
-    clock::ShownClock,
-    commands::convert::{
-        images::index::Index,
-        job::{Job, Made},
-        sink,
-    },
-    complaint::Complaint,
-    human::counted,
-    selection,
+use crate::commands::convert::{
+    images::index::Index,
+    job::{Job, Made},
+    sink,
 };
 
 /// Parts that are longer are written block by block.
@@ -49,7 +43,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     if types.is_empty() {
         let hint = "images are topics of sensor_msgs/Image and CompressedImage, of \
                     foxglove.RawImage and CompressedImage, and `image` in a .vel log";
-        return Err(Complaint::nothing("there are no images here").hint(hint).into());
+        return Err(Error::not_found("there are no images here").with_hint(hint));
     }
     let topics: TopicSet = types.keys().copied().collect();
     let clock = ShownClock::new(manifest, args.clock.time())?;
@@ -86,7 +80,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
                         Ok(())
                     })?;
                     log.source().release(part.bytes.clone());
-                    anyhow::Ok(all)
+                    Ok::<_, Error>(all)
                 };
                 let found: Vec<Result<Found>> = parts.par_iter().map(read).collect();
                 for found in found {

@@ -2,10 +2,11 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use logtool::input::open::Opened;
 use logtool_core::{Damage, Labels, Provenance, Seen, TopicId, TopicSet};
 use logtool_sinks::{FileNames, NameStyle, Outputs};
 
-use crate::{args::ConvertArgs, opened::Opened};
+use crate::args::ConvertArgs;
 
 /// The names of tables, by the name and the instance of their topics.
 pub(in crate::commands) type TableNames = BTreeMap<(String, u32), String>;

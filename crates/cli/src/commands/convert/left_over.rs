@@ -7,7 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{human::counted, paint, terminal::say};
+use logtool::units::counted;
+
+use crate::{paint, terminal::say};
 
 /// What lists the files of a folder.
 const LIST: &str = "index.csv";

@@ -6,7 +6,24 @@ use std::{
     time::Instant,
 };
 
-use anyhow::{Context as _, Result};
+use logtool::{
+    Error, Result,
+    error::Context as _,
+    input::{Input, STDIN, open, url},
+    lidar::calibration_loss,
+    losses::Findings,
+    output::{
+        log_writer::{self, NewLog},
+        provenance,
+    },
+    selection,
+    time::{
+        clock::{self, ShownClock},
+        offset::Moved,
+        usable::Usable,
+    },
+    translate::{Frames, Way, Wish},
+};
 use logtool_core::{
     ClockFit, ClockZero, CopyJob, Damage, Extract, Format, Log, RecordSink, Selection,
     TopicSet, WriteOptions, copy,
@@ -14,21 +31,13 @@ use logtool_core::{
 
 use crate::{
     args::{ConvertArgs, GlobalArgs, Target, TimeChoice},
-    clock::{self, ShownClock},
-    complaint::{self, Complaint},
-    findings::Findings,
-    input::{Input, STDIN},
-    lidars,
+    commands::existing,
+    lidar_options,
     made::Made,
-    moved::Moved,
-    new_log::{self, NewLog},
-    opened,
+    notices,
     outcome::Outcome,
-    progress, provenance, selection,
+    progress,
     terminal::say,
-    translate::{Frames, Way, Wish},
-    url,
-    usable::Usable,
 };
 
 /// Where the log goes that `input` becomes: to OUT, or into it if it is a folder or
@@ -36,7 +45,7 @@ use crate::{
 pub(super) fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
     let stem = match input.as_os_str() == STDIN {
         true => "stdin".to_owned(),
-        false => opened::stem(input).with_context(|| input.display().to_string())?,
+        false => open::stem(input).with_context(|| input.display().to_string())?,
     };
     let name = format!("{stem}.{}", end(args.target()));
     match &args.out {
@@ -44,7 +53,7 @@ pub(super) fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
         Some(out) if args.inputs.len() > 1 && out.extension().is_some() => {
             let what = format!("several logs in one file, {}", out.display());
             let hint = "`logtool merge` makes one log of several";
-            Err(Complaint::misuse(what).hint(hint).into())
+            Err(Error::invalid(what).with_hint(hint))
         }
         Some(out) => Ok(out.join(name)),
         None => Ok(name.into()),
@@ -77,12 +86,13 @@ pub(super) fn run(
     let mut ready = Ready::new(&input, &log, args)?;
     wish(args).check(&[ready.way])?;
     ready.options.verified = global.strict;
-    provenance::tell_of(&mut ready.options, ready.format, [&input], global)?;
+    provenance::tell_of(&mut ready.options, ready.format, [&input], &global.session)?;
     if ready.way.is_some_and(Way::is_of_lidar) {
-        lidars::warn(name, manifest, &ready.topics);
+        notices::lidars(name, manifest, &ready.topics);
     }
     ready.tell(name, global.quiet);
-    let new = NewLog::begin(place, ready.format, args.force)?;
+    let new =
+        NewLog::begin(place, ready.format, existing(args.force), &global.session)?;
     let bar = progress::bar(name, manifest.bytes, global);
     let progress = |bytes| bar.inc(bytes);
     // What a strict run fails at is found before the new log has its name.
@@ -93,16 +103,16 @@ pub(super) fn run(
         Ok(records)
     });
     bar.finish_and_clear();
-    let (records, written) = written.map_err(|err| complaint::about(err, name))?;
+    let (records, written) = written.map_err(|err| err.about(name))?;
 
     let mut made = Made::new(place, start);
     made.records = records;
     made.bytes = written.bytes;
     made.remarks = written.remarks;
     let new = (place, written.bytes);
-    made.remarks.extend(lidars::lost_calibration((name, manifest), new, global));
+    made.remarks.extend(calibration_loss::lost((name, manifest), new, &global.session));
     made.tell(name, input.source.len(), global);
-    Ok(findings.tell(global.quiet))
+    Ok(notices::losses(findings, global.quiet))
 }
 
 fn wish(args: &ConvertArgs) -> Wish {
@@ -116,8 +126,8 @@ pub(in crate::commands) fn open(
     global: &GlobalArgs,
 ) -> Result<(Input, Arc<dyn Log>)> {
     // What is made for a new log is of UTC, whatever clock --from and --to are typed on.
-    let lidar = lidars::options(&args.lidar, TimeChoice::Utc)?;
-    let opened = opened::open_to_copy(input, global, &lidar)?;
+    let lidar = lidar_options::options(&args.lidar, TimeChoice::Utc)?;
+    let opened = open::open_to_copy(input, &global.session, &lidar)?;
     Ok((opened.input, opened.log.into()))
 }
 
@@ -149,7 +159,7 @@ impl Ready {
         let manifest = log.manifest();
         let clock = ShownClock::new(manifest, args.clock.time())?;
         let time = clock.range(args.records.from, args.end())?;
-        let format = new_log::called(match args.target() {
+        let format = log_writer::called(match args.target() {
             Target::Bag => "rosbag",
             target => end(target),
         })?;
@@ -165,9 +175,9 @@ impl Ready {
         } else if way.is_none_or(Way::is_one_for_one) {
             topics = selection::copied(manifest, &topics)?;
         }
-        lidars::check_each(&args.lidar, manifest, &topics)?;
+        lidar_options::check_each(&args.lidar, manifest, &topics)?;
         let mut options = WriteOptions::default();
-        options.compression = new_log::compression(args.compression, format)?;
+        options.compression = log_writer::compression(args.compression, format)?;
         options.transcode = args.ros2.then(|| "cdr".to_owned());
         let (mut remarks, mut warnings) = (Vec::new(), Vec::new());
         let (beneath, selection) = match way {
@@ -204,7 +214,7 @@ impl Ready {
             }
         };
         let mut extract = Extract { manifest: beneath.manifest(), selection };
-        warnings.extend(new_log::take_out(format, &mut extract));
+        warnings.extend(log_writer::take_out(format, &mut extract));
         let selection = extract.selection;
         Ok(Self { topics, format, options, remarks, warnings, way, beneath, selection })
     }
@@ -239,7 +249,7 @@ impl Ready {
 
     /// Tells what people should know of the log `name` before it is written.
     fn tell(&self, name: &str, is_quiet: bool) {
-        new_log::warn_of(name, &self.warnings);
+        notices::warnings(name, &self.warnings);
         if !is_quiet {
             self.remarks.iter().for_each(|remark| say!("{name}: {remark}"));
         }

@@ -1,23 +1,20 @@
 //! One table of several topics, on one axis of time.
 
-use anyhow::Result;
+use logtool::{
+    Error, Result, selection,
+    signals::Span,
+    time::{clock::ShownClock, typed::TypedTime},
+    units::counted,
+};
 use logtool_core::{
     AsofJob, Columns, Manifest, TableSink, Topic, TopicOrigin, TopicSet, View,
     asof_schema, merge_asof,
 };
 use logtool_sinks::{FileNames, NameStyle, Room};
 
-use crate::{
-    clock::ShownClock,
-    commands::convert::{
-        job::{Job, Made},
-        sink,
-    },
-    complaint::Complaint,
-    human::counted,
-    selection,
-    signals::Span,
-    times::TypedTime,
+use crate::commands::convert::{
+    job::{Job, Made},
+    sink,
 };
 
 /// What the table is called.
@@ -37,12 +34,10 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
     }
     if columns_of.is_empty() {
         let hint = "`logtool info` lists the topics and how many records they have";
-        return Err(Complaint::nothing("there are no records to merge")
-            .hint(hint)
-            .into());
+        return Err(Error::not_found("there are no records to merge").with_hint(hint));
     }
     let Some(rate) = args.rate else {
-        return Err(Complaint::misuse("--merge needs a --rate").into());
+        return Err(Error::invalid("--merge needs a --rate"));
     };
     // A time that is years off would have a row for each moment until then.
     let asked = clock.range(args.records.from, args.end())?;
@@ -102,7 +97,7 @@ fn max_age(typed: Option<TypedTime>) -> Result<Option<u64>> {
         Some(TypedTime::Nanos(nanos @ 0..)) => Ok(Some(nanos.unsigned_abs())),
         Some(_) => {
             let what = "--max-age is no date, and not negative";
-            Err(Complaint::misuse(what).hint("it is like 0.5 or 2s").into())
+            Err(Error::invalid(what).with_hint("it is like 0.5 or 2s"))
         }
     }
 }

@@ -2,27 +2,33 @@
 
 use std::{path::Path, sync::Arc, time::Instant};
 
-use anyhow::{Context as _, Result};
+use logtool::{
+    Result,
+    error::Context as _,
+    input::open::{self, Opened},
+    labels,
+    losses::Findings,
+    output::{
+        guarded::{self, Guarded},
+        provenance,
+    },
+    time::clock,
+    units::{Bytes, Span, counted},
+};
 use logtool_core::{Labels, Provenance};
 use logtool_sinks::Existing;
 use logtool_ulog::Header;
 
 use crate::{
     args::{ConvertArgs, GlobalArgs, Layout, Target},
-    clock,
     commands::convert::{
         images,
         job::{Job, Made},
         left_over, merged, payloads, points, px4, sidecar, tables, tracks,
     },
-    findings::Findings,
-    human::{Bytes, Span, counted},
-    interrupt::{self, Guarded},
-    labels, lidars,
-    new_log::explained,
-    opened::{self, Opened},
+    lidar_options, notices,
     outcome::Outcome,
-    progress, provenance, raw,
+    progress, raw,
     terminal::say,
 };
 
@@ -45,15 +51,15 @@ pub(super) fn run(
     let file = args.one_file();
     let is_stdout = args.is_stdout();
     let new_outputs = || match (is_stdout, file) {
-        (true, _) => Ok(interrupt::stdout()),
-        (_, Some(file)) => interrupt::one_file(file, existing).map_err(explained),
-        (_, None) => interrupt::outputs(place, existing),
+        (true, _) => Ok(guarded::stdout(&global.session)),
+        (_, Some(file)) => guarded::one_file(file, existing, &global.session),
+        (_, None) => guarded::outputs(place, existing, &global.session),
     };
     let outputs = new_outputs()?;
     let bar = progress::bar(name, opened.log.manifest().bytes, global);
     let progress = |bytes| bar.inc(bytes);
     let progress = &progress;
-    let provenance = provenance::of_known(&opened.input, &digest, global);
+    let provenance = provenance::of_known(&opened.input, &digest, &global.session);
     let conversion = Conversion {
         args,
         labels,
@@ -66,8 +72,7 @@ pub(super) fn run(
         new_outputs()
     });
     bar.finish_and_clear();
-    let (opened, outputs, made) =
-        made.map_err(explained).with_context(|| name.clone())?;
+    let (opened, outputs, made) = made.with_context(|| name.clone())?;
     findings.add(opened.log.manifest(), &made.topics, &made.damage);
     findings.check(global.strict)?;
     let has_sidecar = !is_stdout
@@ -78,8 +83,8 @@ pub(super) fn run(
         true => sidecar::write(&outputs, existing, &provenance),
         false => Ok(None),
     };
-    let sidecar = sidecar.map_err(explained).with_context(|| name.clone())?;
-    let files = outputs.commit().map_err(explained).with_context(|| name.clone())?;
+    let sidecar = sidecar.with_context(|| name.clone())?;
+    let files = outputs.commit().with_context(|| name.clone())?;
     if !global.quiet && files.is_empty() && !is_stdout {
         let why = match made.remarks.is_empty() {
             true => format!(": {}", clock::nothing(&opened.log.manifest().clock)),
@@ -111,10 +116,10 @@ pub(super) fn run(
     if !global.quiet {
         made.remarks.iter().for_each(|remark| say!("  {remark}"));
         left_over::warn(&files);
-        lidars::warn(name, opened.log.manifest(), &made.topics);
+        notices::lidars(name, opened.log.manifest(), &made.topics);
         raw::warn(name, opened.log.manifest(), &made.topics);
     }
-    Ok(findings.tell(global.quiet))
+    Ok(notices::losses(findings, global.quiet))
 }
 
 /// One log on its way into outputs.
@@ -176,12 +181,12 @@ pub(in crate::commands) fn open(
     global: &GlobalArgs,
 ) -> Result<(Opened, Option<Header>)> {
     if args.layout == Some(Layout::Px4) {
-        let (input, log) = opened::open_ulog(input, global, "such layout")?;
+        let (input, log) = open::open_ulog(input, &global.session, "such layout")?;
         let header = log.header().clone();
         return Ok((Opened { input, log: Box::new(log) }, Some(header)));
     }
-    let lidar = lidars::options(&args.lidar, args.clock.time())?;
-    Ok((opened::open_with(input, global, &lidar)?, None))
+    let lidar = lidar_options::options(&args.lidar, args.clock.time())?;
+    Ok((open::open_with(input, &global.session, &lidar)?, None))
 }
 
 /// The same, and its digest.
@@ -195,8 +200,8 @@ fn open_with_digest(
         let digest = provenance::digest(&opened.input)?;
         return Ok((opened, header, digest));
     }
-    let lidar = lidars::options(&args.lidar, args.clock.time())?;
-    let (opened, digest) = opened::open_with_digest(input, global, &lidar)?;
+    let lidar = lidar_options::options(&args.lidar, args.clock.time())?;
+    let (opened, digest) = open::open_with_digest(input, &global.session, &lidar)?;
     Ok((opened, None, digest))
 }
 

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::Result;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use logtool::{Result, input::open::Opened, selection};
 use logtool_core::{
     Manifest, PayloadLog, Result as CoreResult, TableSink, TableWriter, Topic, TopicId,
     TopicOrigin, TopicSet,
@@ -19,8 +19,6 @@ use crate::{
         job::{Job, Made},
         tables,
     },
-    opened::Opened,
-    selection,
 };
 
 /// Returns the topics whose tables are to be made again, now with payloads.

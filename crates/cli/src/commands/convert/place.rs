@@ -6,14 +6,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, Result};
+use logtool::{
+    Error, Result,
+    error::Context as _,
+    input::{STDIN, open, url},
+};
 
 use crate::{
     args::{ConvertArgs, Target},
     commands::convert::log,
-    complaint::Complaint,
-    input::STDIN,
-    opened, url,
 };
 
 /// Each input, and the folder that its tables go to, or the file that it becomes.
@@ -34,7 +35,7 @@ pub(super) fn places(args: &ConvertArgs) -> Result<Vec<(&Path, PathBuf)>> {
             let what =
                 format!("the tables of {other} and {input} would both be in {place}");
             let hint = "convert them one by one, each with its own -o";
-            return Err(Complaint::misuse(what).hint(hint).into());
+            return Err(Error::invalid(what).with_hint(hint));
         }
         places.push((input, place));
     }
@@ -48,34 +49,32 @@ fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
     let is_stdin = input.as_os_str() == STDIN;
     let stem = || match is_stdin {
         true => Ok("stdin".to_owned()),
-        false => opened::stem(input).with_context(|| input.display().to_string()),
+        false => open::stem(input).with_context(|| input.display().to_string()),
     };
     if let Some(file) = args.one_file() {
         if args.inputs.len() > 1 {
             let what = format!("several logs in one file, {}", file.display());
             let hint = "name a folder with -o, and a format with --to";
-            return Err(Complaint::misuse(what).hint(hint).into());
+            return Err(Error::invalid(what).with_hint(hint));
         }
         return Ok(file.to_owned());
     }
     match &args.out {
         Some(out) if args.inputs.len() == 1 && out.is_file() => {
             let what = format!("{} is a file, and no folder", out.display());
-            Err(Complaint::misuse(what).hint("name a folder with -o").into())
+            Err(Error::invalid(what).with_hint("name a folder with -o"))
         }
         Some(out) if args.inputs.len() == 1 => Ok(out.clone()),
         Some(out) => Ok(out.join(stem()?)),
         None if is_stdin => {
             let what = "a log from standard input has no name to call the tables after";
-            Err(Complaint::misuse(what).hint("name a folder with -o").into())
+            Err(Error::invalid(what).with_hint("name a folder with -o"))
         }
         None => {
             let place = PathBuf::from(stem()?);
             if place.is_file() {
                 let what = format!("{} is a file, and no folder", place.display());
-                return Err(Complaint::misuse(what)
-                    .hint("name a folder with -o")
-                    .into());
+                return Err(Error::invalid(what).with_hint("name a folder with -o"));
             }
             Ok(place)
         }
@@ -84,8 +83,7 @@ fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
 
 /// Refuses a name of OUT that looks like something else than what would be made.
 fn check(out: &Path, args: &ConvertArgs) -> Result<()> {
-    let misuse =
-        |what: String, hint: String| Err(Complaint::misuse(what).hint(hint).into());
+    let misuse = |what: String, hint: String| Err(Error::invalid(what).with_hint(hint));
     let end = out.extension().and_then(|end| end.to_str()).unwrap_or_default();
     let (named, told) = (Target::of_end(end), args.told_target());
     let (shown, stem) = (out.display(), out.with_extension(""));

@@ -1,6 +1,6 @@
 //! Files of points, of the topics that have some.
 
-use anyhow::Result;
+use logtool::{Error, Result, selection, time::clock::ShownClock, units::counted};
 use logtool_core::{TopicOrigin, TopicSet, View};
 use logtool_sinks::{
     NameStyle, Per, PointColor, PointFormat, PointOptions, PointSink, has_points,
@@ -8,14 +8,10 @@ use logtool_sinks::{
 
 use crate::{
     args::{ColorChoice, ConvertArgs, EncodingChoice, PerChoice, Target},
-    clock::ShownClock,
     commands::convert::{
         job::{Job, Made},
         sink, tables,
     },
-    complaint::Complaint,
-    human::counted,
-    selection,
 };
 
 /// Writes the points that `job` asks for.
@@ -47,7 +43,7 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
         let hint = "points are made of clouds, scans and packets, as `logtool info` tells, \
                     and --model names a lidar that is not recognised; --to csv takes \
                     every topic";
-        return Err(Complaint::nothing("there are no points here").hint(hint).into());
+        return Err(Error::not_found("there are no points here").with_hint(hint));
     }
     tables::check_file(args, manifest, &topics)?;
     let clock = ShownClock::new(manifest, args.clock.time())?;

@@ -2,8 +2,8 @@
 
 mod fix;
 
-use anyhow::Result;
 use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::*};
+use logtool::{Result, log_messages, selection};
 use logtool_core::{
     Block, Columns, Log, Manifest, Selection, TimeRange, Timestamp, TopicOrigin,
     TopicSet, Value, View,
@@ -13,12 +13,9 @@ use logtool_sinks::{
 };
 use logtool_ulog::{Header, ParameterValue};
 
-use crate::{
-    commands::convert::{
-        job::{Job, Made},
-        sink, tables,
-    },
-    message, selection,
+use crate::commands::convert::{
+    job::{Job, Made},
+    sink, tables,
 };
 
 /// Writes the tables and documents of the log of `job`, which says `header` of itself.
@@ -162,7 +159,7 @@ fn messages(flight: &mut Px4Metadata, log: &dyn Log) -> Result<()> {
 }
 
 fn take_messages(flight: &mut Px4Metadata, batch: &RecordBatch) -> Option<()> {
-    let (levels, texts) = message::columns(batch)?;
+    let (levels, texts) = log_messages::columns(batch)?;
     let times = batch.column(0).as_primitive_opt::<TimestampNanosecondType>()?;
     let tags = batch.column_by_name("tag")?.as_primitive_opt::<UInt16Type>()?;
     for row in 0..batch.num_rows() {

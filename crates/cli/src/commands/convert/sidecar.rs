@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::Result;
+use logtool::Result;
 use logtool_core::Provenance;
 use logtool_sinks::{Existing, Outputs};
 use serde::Serialize;

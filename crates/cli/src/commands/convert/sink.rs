@@ -11,6 +11,7 @@ use std::{
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use logtool::input::open;
 use logtool_core::{
     ClockZero, Manifest, Provenance, Result, TableSink, TableWriter, Topic, TopicSet,
 };
@@ -22,7 +23,6 @@ use logtool_sinks::{
 use crate::{
     args::{Layout, Target, TimeChoice},
     commands::convert::job::Job,
-    opened,
 };
 
 /// The sink of the tables that `job` asks for, in files called `names`, among which there is
@@ -70,14 +70,14 @@ pub(super) fn room(manifest: &Manifest, topics: &TopicSet) -> Room {
 /// What the only file of a log is called.
 fn mat_file(job: &Job<'_>) -> String {
     let file = job.args.one_file().and_then(Path::file_name);
-    let stem = || opened::stem_of(&job.opened.input);
+    let stem = || open::stem_of(&job.opened.input);
     let named = || format!("{}.mat", stem().unwrap_or_else(|_| "log".to_owned()));
     file.map_or_else(named, |file| file.to_string_lossy().into_owned())
 }
 
 /// What the files of topics are called.
 pub(super) fn names(job: &Job<'_>) -> FileNames {
-    let stem = opened::stem_of(&job.opened.input);
+    let stem = open::stem_of(&job.opened.input);
     job.names(match job.args.target() {
         Target::Csv => NameStyle::Prefixed(stem.unwrap_or_else(|_| "log".to_owned())),
         _ => NameStyle::Topic,

@@ -2,20 +2,18 @@
 
 use std::sync::atomic::Ordering;
 
-use anyhow::Result;
+use logtool::{Error, Result, selection, time::clock::ShownClock};
 use logtool_core::{
     Columns, Manifest, Selection, TableJob, TableSink, Topic, TopicSet, View, to_tables,
 };
 
 use crate::{
     args::{ConvertArgs, Layout, Target},
-    clock::ShownClock,
     commands::convert::{
         job::{Job, Made},
         sink::{self, Counted},
     },
-    complaint::Complaint,
-    lidars, selection,
+    lidar_options,
 };
 
 /// Writes the tables that `job` asks for.
@@ -67,7 +65,7 @@ fn check_one(
     let some = names.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
     let more = if names.len() > 4 { ", …" } else { "" };
     let hint = format!("--topic names one: {some}{more}{otherwise}");
-    Err(Complaint::misuse(what).hint(hint).into())
+    Err(Error::invalid(what).with_hint(hint))
 }
 
 /// Writes the tables of `topics` into `sink`.
@@ -81,7 +79,7 @@ pub(super) fn write_into(
     let manifest = log.manifest();
     let clock = ShownClock::new(manifest, args.clock.time())?;
     let time = clock.range(args.records.from, args.end())?;
-    lidars::check_each(&args.lidar, manifest, &topics)?;
+    lidar_options::check_each(&args.lidar, manifest, &topics)?;
     let columns = Columns { view, labels: job.labels.clone(), ..Columns::default() };
     let columns_of = selection::columns(log, &mut topics, &columns, &args.fields)?;
     let sink = Counted::new(sink);

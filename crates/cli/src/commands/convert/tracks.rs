@@ -2,7 +2,9 @@
 
 use std::{path::Path, sync::atomic::Ordering};
 
-use anyhow::Result;
+use logtool::{
+    Error, Result, lidar, px4_modes, selection, time::clock::ShownClock, units::counted,
+};
 use logtool_core::{
     ClockZero, Columns, Manifest, Selection, TableJob, TimeBase, TopicId, TopicSet,
     View, to_tables,
@@ -11,15 +13,11 @@ use logtool_sinks::{NameStyle, TrackFormat, TrackSink, position_columns};
 
 use crate::{
     args::Target,
-    clock::ShownClock,
     commands::convert::{
         job::{Job, Made},
         sink::Counted,
         tables,
     },
-    complaint::Complaint,
-    human::counted,
-    lidars, modes, selection,
 };
 
 /// Of several topics, the one that is meant where there is one file: the positions of
@@ -53,7 +51,7 @@ pub(super) fn write(job: &Job<'_>, file: Option<&Path>) -> Result<Made> {
     let name = job.opened.input.file_name().to_owned();
     let sink = TrackSink::new(job.outputs.clone(), names, format, name);
     let mut sink = sink.with_provenance(job.provenance);
-    if let Some(modes) = modes::of(log, base.offset_nanos)? {
+    if let Some(modes) = px4_modes::of(log, base.offset_nanos)? {
         sink = sink.with_modes(modes);
     }
     if let Some(file) = file {
@@ -78,13 +76,13 @@ pub(super) fn write(job: &Job<'_>, file: Option<&Path>) -> Result<Made> {
             true => "the topics with positions have no records at that time".to_owned(),
             false => left_out.join("; "),
         };
-        return Err(Complaint::nothing(what).hint(hint).into());
+        return Err(Error::not_found(what).with_hint(hint));
     }
     let (files, fixes) = (sink.files(), sink.fixes());
     let made = format!("{} of {}", counted(files, "track"), counted(fixes, "position"));
     remarks.insert(0, made);
     remarks.extend(left_out);
-    remarks.extend(lidars::left_out(manifest, &topics));
+    remarks.extend(lidar::left_out(manifest, &topics));
     if !base.is_utc {
         remarks.push("without times: the log does not know UTC".to_owned());
     }
@@ -123,7 +121,7 @@ fn find(job: &Job<'_>) -> Result<Vec<(TopicId, Vec<usize>)>> {
         let what = format!("none of {} says positions", counted(looked, "topic"));
         let hint = "they are columns `latitude` and `longitude`, `lat` and `lon`, or \
                     `latitude_deg` and `longitude_deg`; `logtool info` lists the topics";
-        return Err(Complaint::nothing(what).hint(hint).into());
+        return Err(Error::not_found(what).with_hint(hint));
     }
     Ok(found)
 }
@@ -138,7 +136,7 @@ fn choose_one(
         return Ok(None);
     }
     let labels = |found: &[(TopicId, Vec<usize>)]| -> Result<Vec<String>> {
-        let label = |id| anyhow::Ok(manifest.get(id)?.label().into_owned());
+        let label = |id| Ok::<_, Error>(manifest.get(id)?.label().into_owned());
         found.iter().map(|(id, _)| label(*id)).collect()
     };
     let all = labels(found)?;
@@ -153,7 +151,7 @@ fn choose_one(
             file.display()
         );
         let hint = "name one with --topic, or a folder for all of them with -o";
-        return Err(Complaint::misuse(what).hint(hint).into());
+        return Err(Error::invalid(what).with_hint(hint));
     };
     let one = found.remove(chosen);
     let others = labels(found)?.join(", ");

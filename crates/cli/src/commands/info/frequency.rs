@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use logtool::time::{clock::Seconds, part_times::PartTimes};
 use logtool_core::{Log, Result, Selection, Timestamp, Topic, TopicId};
 use serde::Serialize;
-
-use crate::{clock::Seconds, part_times::PartTimes};
 
 /// How regularly the records of a topic come.
 #[derive(Clone, Copy, Debug, Serialize)]

@@ -1,8 +1,7 @@
 //! What logs of lidars tell of themselves, in words.
 
+use logtool::units::counted;
 use logtool_core::{Manifest, Topic, TopicOrigin, Value};
-
-use crate::human::counted;
 
 /// How a `.vel` log or a capture is laid out, a line each: what it is about, and that.
 pub(super) fn layout(manifest: &Manifest) -> Vec<(&'static str, String)> {

@@ -1,8 +1,7 @@
 //! How the chunks of a bag are packed, in words.
 
+use logtool::units::{Bytes, Count, counted};
 use logtool_core::Value;
-
-use crate::human::{Bytes, Count, counted};
 
 /// A line for each compression; `facts` are what a bag says of its chunks.
 pub(super) fn lines(facts: Option<&Value>) -> Vec<String> {

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use logtool::{
+    input::open::Opened,
+    losses::Findings,
+    time::clock::{Iso, Seconds},
+};
 use logtool_core::{Clock, ClockZero, Json, TimeRange, Topic, TopicOrigin, Value};
 use serde::Serialize;
 
-use crate::{
-    clock::{Iso, Seconds},
-    commands::info::{More, frequency::Frequency, health::Health, rate::AboutRates},
-    findings::Findings,
-    opened::Opened,
+use crate::commands::info::{
+    More, frequency::Frequency, health::Health, rate::AboutRates,
 };
 
 /// What `logtool info --json` prints of one log.

@@ -2,20 +2,21 @@
 
 use std::io::{self, Write};
 
+use logtool::{
+    input::open::{self, Opened},
+    losses::Findings,
+    time::clock::ShownClock,
+    units::{Bytes, Count, Span, counted, plain},
+};
 use logtool_core::{ClockZero, Manifest, Timestamp, Value};
 
 use crate::{
     args::TimeChoice,
-    clock::ShownClock,
     commands::info::{
         More,
         health::{Health, Parts},
         lidars, packing, topics, types,
     },
-    findings::Findings,
-    human::{Bytes, Count, Span, counted, plain},
-    key,
-    opened::Opened,
     paint::Paint,
 };
 
@@ -235,7 +236,7 @@ impl Facts<'_> {
             user if user.is_empty() => String::new(),
             user => format!(", for {user}"),
         };
-        let how = match (key::is_missing(manifest), fact("encrypted_key").is_empty()) {
+        let how = match (open::is_locked(manifest), fact("encrypted_key").is_empty()) {
             (true, true) => "not read",
             (true, false) => "--key FILE reads it, where FILE holds the key",
             (false, _) => "read with its key",

@@ -2,15 +2,16 @@
 
 use std::io::{self, Write};
 
+use logtool::{
+    input::open::{self, Opened},
+    time::clock::ShownClock,
+    units::{Bytes, Count, Rate, Span, counted, plain, shortened},
+};
 use logtool_core::{Log, Manifest, Topic, TopicId, TopicOrigin};
 
 use crate::{
     args::TimeChoice,
-    clock::ShownClock,
     commands::info::{frequency::Frequency, rate::AboutRates},
-    human::{Bytes, Count, Rate, Span, counted, plain, shortened},
-    key,
-    opened::Opened,
     paint::Paint,
     terminal,
 };
@@ -39,7 +40,7 @@ pub(super) fn write(
     let records = records.map(|records| counted(records, "record"));
     let records = records.as_deref().unwrap_or("an unknown number of records");
     counts = format!("{counts}, {records}");
-    if full.is_empty() && key::is_missing(manifest) {
+    if full.is_empty() && open::is_locked(manifest) {
         counts = "topics and records are encrypted".to_owned();
     }
     writeln!(out, "  {}", paint.dim(&counts))?;

@@ -5,9 +5,10 @@ use std::{
     io::{self, Write},
 };
 
+use logtool::units::plain;
 use logtool_core::{Manifest, Topic, TopicOrigin};
 
-use crate::{human::plain, paint::Paint};
+use crate::paint::Paint;
 
 /// Writes a line for each type, and each MD5 sum of it, that topics of `manifest` have.
 pub(super) fn write(

@@ -1,13 +1,10 @@
 //! Where logs lie in time, once they are on one clock: whether that can be counted at all,
 //! and whether they are near each other.
 
-use anyhow::Result;
+use logtool::{Error, Result, time::offset::Moved, units::Span};
 use logtool_core::{TimeRange, Timestamp};
 
-use crate::{
-    commands::merge::sources::Source, complaint::Complaint, human::Span, moved::Moved,
-    terminal::say,
-};
+use crate::{commands::merge::sources::Source, terminal::say};
 
 /// Logs that are no further apart may well be of one day.
 const NEAR: u64 = 60_000_000_000;
@@ -26,7 +23,7 @@ pub(super) fn check(logs: &[Source], moved: &[Moved]) -> Result<()> {
                 log.input.name
             );
             let hint = "--offset takes seconds";
-            return Err(Complaint::misuse(what).hint(hint).into());
+            return Err(Error::invalid(what).with_hint(hint));
         }
     }
     Ok(())

@@ -1,15 +1,16 @@
 //! Whether logs count their times from the same moment, and what brings them there.
 
-use anyhow::Result;
+use logtool::{
+    Error, Result,
+    time::{
+        clock::{to_unix, zero},
+        offset::Moved,
+    },
+    units::Span,
+};
 use logtool_core::{Clock, ClockZero};
 
-use crate::{
-    clock::{to_unix, zero},
-    commands::merge::sources::Source,
-    complaint::Complaint,
-    human::Span,
-    moved::Moved,
-};
+use crate::commands::merge::sources::Source;
 
 /// Two starts that are no further apart are the same. (GPS tells the time late by
 /// different amounts, and no vehicle starts twice within this.)
@@ -30,7 +31,7 @@ pub(super) fn check(logs: &[Source], assumed: bool) -> Result<()> {
                     zero(clocks.0),
                     zero(clocks.1)
                 );
-                return Err(Complaint::new(what).into());
+                return Err(Error::failed(what));
             }
             _ if assumed => {}
             Relation::Apart(nanos) => {
@@ -40,7 +41,7 @@ pub(super) fn check(logs: &[Source], assumed: bool) -> Result<()> {
                 );
                 let hint = "their times are in the records, which are copied as they are; \
                             --same-clock merges them all the same";
-                return Err(Complaint::new(what).hint(hint).into());
+                return Err(Error::failed(what).with_hint(hint));
             }
             Relation::Unknown => {
                 let what = format!(
@@ -49,7 +50,7 @@ pub(super) fn check(logs: &[Source], assumed: bool) -> Result<()> {
                     zero(clocks.0)
                 );
                 let hint = "if it was the same one, --same-clock merges them";
-                return Err(Complaint::new(what).hint(hint).into());
+                return Err(Error::failed(what).with_hint(hint));
             }
         }
     }
@@ -76,7 +77,7 @@ pub(super) fn moved(logs: &[Source], assumed: bool) -> Result<Vec<Moved>> {
         let is_unix = zero.is_some();
         nanos.map(|nanos| Moved { nanos, is_unix }).ok_or_else(|| apart(first, log))
     };
-    Ok(logs.iter().map(place).collect::<Result<_, _>>()?)
+    logs.iter().map(place).collect::<Result<_, _>>()
 }
 
 /// The same, where nothing is before 1970, which files have no times for: on the Unix time of
@@ -122,7 +123,7 @@ pub(super) fn since_1970(logs: &[Source], moved: Vec<Moved>) -> Result<Vec<Moved
             true => format!("add {seconds} to each --offset, or leave one out"),
             false => format!("add {seconds} or more to its --offset"),
         };
-        return Err(Complaint::misuse(what).hint(hint).into());
+        return Err(Error::invalid(what).with_hint(hint));
     }
     Ok(later(i64::try_from(seconds * NANOS).unwrap_or(i64::MAX), false))
 }
@@ -157,7 +158,7 @@ fn between(clock: &Clock, own: &Clock, assumed: bool) -> Option<i64> {
     }
 }
 
-fn apart(first: &Source, other: &Source) -> Complaint {
+fn apart(first: &Source, other: &Source) -> Error {
     let without = [first, other]
         .into_iter()
         .filter(|log| to_unix(&log.log.manifest().clock).is_none());
@@ -168,7 +169,7 @@ fn apart(first: &Source, other: &Source) -> Complaint {
         without.join(" and ")
     );
     let file = other.input.file_name();
-    Complaint::new(what).hint(format!(
+    Error::failed(what).with_hint(format!(
         "--offset {file}=SECONDS says what to add to the times of {b}; `logtool align {a} {b} \
          --signal A_TOPIC.FIELD B_TOPIC.FIELD` finds that, from what both measured"
     ))

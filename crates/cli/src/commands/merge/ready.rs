@@ -2,18 +2,19 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use anyhow::{Context as _, Result};
+use logtool::{
+    Result,
+    error::Context as _,
+    time::{offset::Moved, usable::Usable},
+    translate::{Frames, Way, Wish},
+};
 use logtool_core::{Extract, Format, Log, MovedLog, Selection, Shift, TopicSet};
 
 use crate::{
     args::{GlobalArgs, MergeArgs},
     commands::merge::sources::Source,
-    lidars,
-    moved::Moved,
-    new_log,
+    notices,
     terminal::say,
-    translate::{Frames, Way, Wish},
-    usable::Usable,
 };
 
 /// A log as the new one takes it.
@@ -56,14 +57,14 @@ pub(super) fn ready(
             Some(way) => {
                 let topics = way.all_topics(manifest);
                 if way.is_of_lidar() {
-                    lidars::warn(&source.input.name, manifest, &topics);
+                    notices::lidars(&source.input.name, manifest, &topics);
                 }
                 let wanted = Selection { topics, ..Selection::default() };
                 let frames = Frames::default();
                 let prepared =
                     way.prepare(source.log.clone(), &wanted, *moved, &frames);
                 let prepared = prepared.with_context(|| source.input.name.clone())?;
-                new_log::warn_of(&source.input.name, &prepared.warnings);
+                notices::warnings(&source.input.name, &prepared.warnings);
                 remarks = prepared.remarks;
                 remarks.extend(way.left_out(manifest, format.name()));
                 let words = way.words(manifest, source.input.file_name());
@@ -79,7 +80,7 @@ pub(super) fn ready(
                 if source.format() != format.name() {
                     let usable = Usable::new(log)?;
                     log = usable.log;
-                    new_log::warn_of(&source.input.name, usable.warning.as_slice());
+                    notices::warnings(&source.input.name, usable.warning.as_slice());
                 }
                 let log: Arc<dyn Log> = match moved.nanos {
                     0 => log,

@@ -5,15 +5,17 @@ use std::{
     sync::Arc,
 };
 
-use anyhow::Result;
+use logtool::{
+    Result,
+    time::offset::Moved,
+    translate::{Frames, Way},
+};
 use logtool_core::{Manifest, MovedLog, Selection, Shift, TopicId};
 
 use crate::{
     args::{GlobalArgs, MergeArgs},
     commands::merge::{clocks, names, ready::Ready, sources::Source},
-    moved::Moved,
     terminal::say,
-    translate::{Frames, Way},
 };
 
 /// Gives topics other names that an earlier log has of another kind, or of another vehicle, and so

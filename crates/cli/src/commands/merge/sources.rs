@@ -2,16 +2,17 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use anyhow::Result;
+use logtool::{
+    Error, Result,
+    input::{Input, open},
+    losses::Findings,
+};
 use logtool_core::{Log, MovedLog, Shift};
 
 use crate::{
     args::{GlobalArgs, MergeArgs, TimeChoice},
     commands::merge::told,
-    complaint::Complaint,
-    findings::Findings,
-    input::Input,
-    lidars, opened,
+    lidar_options,
     terminal::say,
 };
 
@@ -40,13 +41,13 @@ impl Source {
 pub(super) fn open(args: &MergeArgs, global: &GlobalArgs) -> Result<Vec<Source>> {
     let (files, told) = (&args.files, told::told(&args.files, args)?);
     if files.len() < 2 {
-        let complaint = Complaint::misuse("one log has nothing to be merged with");
-        return Err(complaint.hint("name two or more").into());
+        let complaint = Error::invalid("one log has nothing to be merged with");
+        return Err(complaint.with_hint("name two or more"));
     }
-    let lidar = lidars::options(&args.lidar, TimeChoice::Utc)?;
+    let lidar = lidar_options::options(&args.lidar, TimeChoice::Utc)?;
     let mut sources = Vec::new();
     for (file, told) in files.iter().zip(told) {
-        let opened = opened::open_to_copy(file, global, &lidar)?;
+        let opened = open::open_to_copy(file, &global.session, &lidar)?;
         let mut findings = Findings::of(&opened.input, opened.log.manifest());
         findings.check(global.strict)?;
         let (input, mut log): (_, Arc<dyn Log>) = (opened.input, opened.log.into());

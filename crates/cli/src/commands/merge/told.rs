@@ -3,14 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use logtool::{Error, Result, error::Context as _};
 use logtool_core::{Shift, TimeRange, Timestamp};
 use serde::Deserialize;
 
-use crate::{
-    args::{Drift, MergeArgs, Offset},
-    complaint::Complaint,
-};
+use crate::args::{Drift, MergeArgs, Offset};
 
 /// What is said of the clock of a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -56,18 +53,18 @@ impl Told {
 /// What is said of each of `files`.
 pub(super) fn told(files: &[PathBuf], args: &MergeArgs) -> Result<Vec<Told>> {
     let mut all = vec![Told::default(); files.len()];
-    let twice = |of: &str| Complaint::misuse(format!("{of}: it was given twice"));
+    let twice = |of: &str| Error::invalid(format!("{of}: it was given twice"));
     for Offset { name, nanos } in &args.offsets {
         let of = format!("--offset {name}");
         if place(files, &mut all, name, &of)?.offset.replace(*nanos).is_some() {
-            return Err(twice(&of).into());
+            return Err(twice(&of));
         }
     }
     for Drift { name, ppm, reference } in &args.drifts {
         let of = format!("--drift {name}");
         let drift = (*ppm, *reference);
         if place(files, &mut all, name, &of)?.drift.replace(drift).is_some() {
-            return Err(twice(&of).into());
+            return Err(twice(&of));
         }
     }
     let mut kept = Vec::new();
@@ -75,13 +72,11 @@ pub(super) fn told(files: &[PathBuf], args: &MergeArgs) -> Result<Vec<Told>> {
         let of = format!("--align {}", path.display());
         let found = read(path).with_context(|| of.clone())?;
         if !found.aligned {
-            return Err(
-                Complaint::new(format!("{of}: it says that they do not fit")).into()
-            );
+            return Err(Error::failed(format!("{of}: it says that they do not fit")));
         }
         let told = place(files, &mut all, &found.b.file, &of)?;
         if told.offset.replace(found.offset_ns).is_some() || told.drift.is_some() {
-            return Err(twice(&format!("{of}: the clock of {}", found.b.file)).into());
+            return Err(twice(&format!("{of}: the clock of {}", found.b.file)));
         }
         told.is_aligned = true;
         match found.drift_known {
@@ -96,7 +91,7 @@ pub(super) fn told(files: &[PathBuf], args: &MergeArgs) -> Result<Vec<Told>> {
         let what = format!("{of}: it is an alignment with {name}");
         let hint = "the log that others are aligned with is the first that has no offset \
                     of its own";
-        return Err(Complaint::misuse(what).hint(hint).into());
+        return Err(Error::invalid(what).with_hint(hint));
     }
     Ok(all)
 }
@@ -138,11 +133,11 @@ fn index(files: &[PathBuf], name: &str, of: &str) -> Result<usize> {
         Some(_) => {
             let what = format!("{of}: several files have the name {name}");
             let hint = "their numbers tell them apart, as 2=-2.345";
-            Err(Complaint::misuse(what).hint(hint).into())
+            Err(Error::invalid(what).with_hint(hint))
         }
         None => {
             let what = format!("{of}: none of the files has the name {name}");
-            Err(Complaint::misuse(what).into())
+            Err(Error::invalid(what))
         }
     }
 }

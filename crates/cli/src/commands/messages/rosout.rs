@@ -5,16 +5,14 @@
 
 use std::sync::Arc;
 
-use anyhow::Result;
 use arrow_array::{
     Array as _, ArrayRef, Int64Array, RecordBatch, StringArray,
     cast::AsArray as _,
     types::{Int8Type, UInt8Type},
 };
 use arrow_schema::DataType;
+use logtool::{Result, rows::Rows};
 use logtool_core::{Manifest, Topic, TopicId, TopicOrigin};
-
-use crate::row::Rows;
 
 /// What the type is called, in bags, and in MCAP files of either ROS.
 const TYPES: [&str; 3] =

@@ -6,7 +6,10 @@ use std::{
     path::PathBuf,
 };
 
-use anyhow::Result;
+use logtool::{
+    Result,
+    units::{counted, plain},
+};
 use logtool_sinks::CsvOptions;
 use logtool_ulog::{ParameterValue, UlogLog};
 use serde::Serialize;
@@ -14,7 +17,7 @@ use serde::Serialize;
 use crate::{
     args::{GlobalArgs, ParamsFormat},
     commands::params::{Names, Shown, open, or_nothing, value, width},
-    human::{counted, plain},
+    notices,
     outcome::Outcome,
     terminal::{self, say},
 };
@@ -80,7 +83,8 @@ pub(super) fn run(
         let all = counted(names.len() as u64, "parameter");
         say!("{} of {all} differ", differences.len());
     }
-    Ok(a_findings.tell(global.quiet).max(b_findings.tell(global.quiet)))
+    Ok(notices::losses(a_findings, global.quiet)
+        .max(notices::losses(b_findings, global.quiet)))
 }
 
 fn values(log: &UlogLog, initial: bool) -> BTreeMap<String, ParameterValue> {

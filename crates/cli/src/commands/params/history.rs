@@ -2,15 +2,12 @@
 
 use std::io::Write as _;
 
-use anyhow::Result;
+use logtool::{Error, Result, time::clock::ShownClock, units::plain};
 use logtool_ulog::{ParameterValue, UlogLog};
 
 use crate::{
     args::{ParamsArgs, ParamsFormat},
-    clock::ShownClock,
     commands::params::{Names, Shown, cells, is_non_default, or_nothing, width},
-    complaint::Complaint,
-    human::plain,
     terminal,
 };
 
@@ -41,7 +38,7 @@ pub(super) fn write(
         ParamsFormat::Qgc => {
             let what = "a parameter file has no place for changes";
             let hint = "--history goes with --format text, csv or json";
-            return Err(Complaint::misuse(what).hint(hint).into());
+            return Err(Error::invalid(what).with_hint(hint));
         }
         ParamsFormat::Text => {
             let names: Vec<String> =

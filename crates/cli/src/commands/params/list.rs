@@ -2,18 +2,16 @@
 
 use std::{collections::BTreeMap, io::Write as _};
 
-use anyhow::Result;
+use logtool::{Error, Result, time::clock::ShownClock, units::plain};
 use logtool_ulog::{Parameter, ParameterValue, UlogLog};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::{
     args::{GlobalArgs, ParamsArgs, ParamsFormat},
-    clock::ShownClock,
     commands::params::{
         Names, Shown, cells, is_non_default, or_nothing, type_name, value, width,
     },
-    human::plain,
     terminal::{self, say},
 };
 
@@ -122,7 +120,7 @@ impl Report {
     ) -> Result<Self> {
         let changes = parameter.changes.iter().map(|change| {
             let time = RawValue::from_string(clock.json(change.time).to_string())?;
-            anyhow::Ok(Change { time, value: Shown(change.value) })
+            Ok::<_, Error>(Change { time, value: Shown(change.value) })
         });
         Ok(Self {
             value: Shown(value),

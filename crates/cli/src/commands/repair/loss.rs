@@ -2,19 +2,18 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use logtool::{
+    input::open::Opened,
+    losses::Findings,
+    time::clock::{Seconds, ShownClock},
+    units::{Span, counted},
+};
 use logtool_core::{Copied, Manifest, TimeRange, TopicId};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::{
-    args::TimeChoice,
-    clock::{Seconds, ShownClock},
-    commands::check::report::JsonFinding,
-    findings::Findings,
-    human::{Span, counted},
-    opened::Opened,
-    paint,
-    terminal::say,
+    args::TimeChoice, commands::check::report::JsonFinding, paint, terminal::say,
 };
 
 /// What was lost.

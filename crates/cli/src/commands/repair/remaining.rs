@@ -2,7 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use logtool::{
+    Result,
+    error::Context as _,
+    input::open::Opened,
+    units::{counted, plain},
+};
 use logtool_core::{Findings, Severity};
 
 use crate::{
@@ -11,8 +16,6 @@ use crate::{
         examine,
         report::{JsonFinding, Report},
     },
-    human::{counted, plain},
-    opened::Opened,
     paint,
     terminal::say,
 };

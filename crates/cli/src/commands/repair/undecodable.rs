@@ -1,9 +1,7 @@
 //! Records that do not fit their schemas: they are kept as they are, and told.
 
-use anyhow::Result;
+use logtool::{Error, Result, input::open::Opened, units::counted};
 use logtool_core::{Copied, Damage, DamageKind};
-
-use crate::{complaint::Complaint, human::counted, opened::Opened};
 
 /// The records that were copied though they cannot be decoded.
 pub(super) struct Undecodable<'o> {
@@ -51,7 +49,7 @@ impl<'o> Undecodable<'o> {
                     self.topics.join(", ")
                 );
                 let hint = "without --strict, they are kept as they are";
-                Err(Complaint::new(what).hint(hint).into())
+                Err(Error::failed(what).with_hint(hint))
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The first image of each topic of them.
 
-use anyhow::Result;
+use logtool::Result;
 use logtool_core::{Block as Bytes, Log, Record, Selection, TimeRange, TopicId};
 use logtool_plot::Block;
 

@@ -6,13 +6,17 @@ mod types;
 
 use std::{ops::Range, sync::Arc};
 
-use anyhow::Result;
+use logtool::{
+    Result,
+    signals::{self, Wanted},
+    time::clock::ShownClock,
+    units::counted,
+};
 use logtool_core::{Log, TimeRange, Topic, TopicId, TopicOrigin};
 use logtool_plot::{Band, Block, Chart, Line, Panel, TimeAxis};
 
 use crate::{
     args::TimeChoice,
-    clock::ShownClock,
     commands::{
         plot,
         report::{
@@ -23,8 +27,6 @@ use crate::{
             },
         },
     },
-    human::counted,
-    signals::{self, Wanted},
 };
 
 /// How many columns of time a plot has.

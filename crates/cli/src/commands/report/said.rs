@@ -1,22 +1,20 @@
 //! What was said, and how the vehicle was set up.
 
-use anyhow::Result;
+use logtool::{
+    Result, input::open::Opened, read::Reader, rows::Rows, time::clock::ShownClock,
+    units::counted,
+};
 use logtool_core::{Columns, Selection, TimeRange, Timestamp};
 use logtool_plot::{Block, Row};
 use logtool_ulog::UlogLog;
 
 use crate::{
     args::{LevelChoice, Order},
-    clock::ShownClock,
     commands::{
         messages,
         params::{Shown, is_non_default, or_nothing},
         report::Seen,
     },
-    human::counted,
-    opened::Opened,
-    reader::Reader,
-    row::Rows,
 };
 
 /// More messages than these are not shown.

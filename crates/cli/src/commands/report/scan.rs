@@ -1,15 +1,13 @@
 //! A scan of each lidar, and a cloud of each topic of them, seen from above.
 
-use anyhow::Result;
 use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::*};
+use logtool::{Result, signals};
 use logtool_core::{
     Block as Bytes, Columns, Log, Selection, TimeRange, TopicId, TopicOrigin, View,
 };
 use logtool_plot::{Block, TopView, TopViewOptions};
 use logtool_sinks::has_points;
 use logtool_velodyne::lidar::CALIBRATION_MISFIT;
-
-use crate::signals;
 
 /// More pictures than these are not shown.
 const MOST: usize = 4;

@@ -8,11 +8,15 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use anyhow::Result;
 use arrow_array::{
     Array as _, RecordBatch, cast::AsArray as _, types::TimestampNanosecondType,
 };
 use arrow_schema::{Schema, SchemaRef};
+use logtool::{
+    Result,
+    signals::numbers_of,
+    units::{Count, counted},
+};
 use logtool_core::{
     Columns, Log, Selection, TableJob, TableSink, TableWriter, TimeBase, TimeRange,
     Topic, TopicId, TopicOrigin, View, to_tables,
@@ -20,11 +24,7 @@ use logtool_core::{
 use logtool_plot::{Band, Block, Track, TrackBuilder, TrackMap};
 use logtool_sinks::{PositionReader, position_columns};
 
-use crate::{
-    commands::report::Seen,
-    human::{Count, counted},
-    signals::numbers_of,
-};
+use crate::commands::report::Seen;
 
 /// More tracks than these are not shown.
 const MOST: usize = 8;

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Result;
 use arrow_array::RecordBatch;
+use logtool::Result;
 use logtool_sinks::Existing;
 
 use crate::commands::batch::{

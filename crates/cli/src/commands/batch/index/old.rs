@@ -9,22 +9,19 @@ use std::{
     time::UNIX_EPOCH,
 };
 
-use anyhow::{Context as _, Result};
 use arrow_array::{
     Array as _, RecordBatch,
     cast::AsArray as _,
     types::{Int64Type, TimestampNanosecondType},
 };
+use logtool::{Error, Result, error::Context as _};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 
-use crate::{
-    commands::batch::{
-        catalog,
-        entry::Entry,
-        inputs::{Found, Inputs},
-    },
-    complaint::Complaint,
+use crate::commands::batch::{
+    catalog,
+    entry::Entry,
+    inputs::{Found, Inputs},
 };
 
 /// A catalog that was there before.
@@ -73,7 +70,8 @@ impl Old {
     fn parquet(path: &Path, options: &str) -> Result<Self> {
         let name = || path.display().to_string();
         let foreign = || foreign(path);
-        let written = fs::metadata(path)?.modified()?.duration_since(UNIX_EPOCH)?;
+        let written = fs::metadata(path)?.modified()?.duration_since(UNIX_EPOCH);
+        let written = written.map_err(|err| Error::failed(err.to_string()))?;
         let written = i64::try_from(written.as_nanos()).unwrap_or(i64::MAX);
         let file = File::open(path).with_context(name)?;
         let reader =
@@ -88,10 +86,13 @@ impl Old {
             let has = |name: &str| reader.schema().field_with_name(name).is_ok();
             return match ["log", "source", "digest", "tool"].into_iter().all(has) {
                 true => Ok(old),
-                false => Err(foreign().into()),
+                false => Err(foreign()),
             };
         }
-        for rows in reader.build().with_context(name)? {
+        for rows in reader
+            .build()
+            .map_err(|err| Error::failed(err.to_string()).context(name()))?
+        {
             old.add(rows.with_context(name)?, written).ok_or_else(foreign)?;
         }
         Ok(old)
@@ -187,12 +188,12 @@ fn check_lines(path: &Path) -> Result<()> {
         || ["log", "source", "source_bytes", "tool"].into_iter().all(has)
     {
         true => Ok(()),
-        false => Err(foreign(path).into()),
+        false => Err(foreign(path)),
     }
 }
 
 /// That the file at `path` is somebody else's.
-fn foreign(path: &Path) -> Complaint {
+fn foreign(path: &Path) -> Error {
     let what = format!("{} is no catalog of logs", path.display());
-    Complaint::new(what).hint("--force replaces it")
+    Error::failed(what).with_hint("--force replaces it")
 }

@@ -6,8 +6,8 @@ use std::{
     ops::Range,
 };
 
-use anyhow::{Context as _, Result};
 use arrow_array::RecordBatch;
+use logtool::{Result, error::Context as _};
 use tempfile::SpooledTempFile;
 
 use crate::commands::batch::{

@@ -1,6 +1,6 @@
 //! What comes of looking at logs, one after the other.
 
-use anyhow::Result;
+use logtool::Result;
 use serde_json::{Value, json};
 
 use crate::commands::batch::{
@@ -70,7 +70,7 @@ impl<'o> Taking<'o> {
                 ("indexed", entry.damage)
             }
             Err(err) => {
-                let error = format!("{err:#}");
+                let error = format!("{err}");
                 event["error"] = json!(error);
                 self.report.fail(source.clone(), &error);
                 let error = Some(error);

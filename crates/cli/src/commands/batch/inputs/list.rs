@@ -6,9 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, Result};
-
-use crate::{complaint::Complaint, input::STDIN, opened, url};
+use logtool::{
+    Error, Result,
+    error::Context as _,
+    input::{STDIN, open, url},
+};
 
 /// No list is longer.
 const LONGEST: u64 = 256 << 20;
@@ -28,7 +30,7 @@ pub(super) fn listed(input: &Path) -> Result<Vec<PathBuf>> {
         let path: PathBuf = url::local(path(line)?.into()).into();
         if line.starts_with(b"@") && !path.exists() {
             let what = format!("{} is in a list: lists hold no lists", path.display());
-            return Err(Complaint::misuse(what).into());
+            return Err(Error::invalid(what));
         }
         Ok(path)
     };
@@ -40,15 +42,13 @@ fn read(mut list: impl Read) -> Result<Vec<u8>> {
     const HEAD: u64 = 4096;
     let mut bytes = Vec::new();
     (&mut list).take(HEAD).read_to_end(&mut bytes)?;
-    if opened::begins_as_log(&bytes) {
+    if open::begins_as_log(&bytes) {
         let hint = "name the log itself; `-` is a list of names, a line each";
-        return Err(Complaint::new("it is a log, and no list of logs")
-            .hint(hint)
-            .into());
+        return Err(Error::failed("it is a log, and no list of logs").with_hint(hint));
     }
     list.take(LONGEST).read_to_end(&mut bytes)?;
     if bytes.len() as u64 >= LONGEST {
-        return Err(Complaint::new("it is too long for a list").into());
+        return Err(Error::failed("it is too long for a list"));
     }
     Ok(bytes)
 }

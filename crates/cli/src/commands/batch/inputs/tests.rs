@@ -16,7 +16,7 @@ fn file(dir: &Path, name: &str, bytes: &[u8]) -> PathBuf {
 /// many inputs failed.
 fn found(dir: &Path, typed: &[&str]) -> (Vec<String>, u64, usize) {
     let typed: Vec<PathBuf> = typed.iter().map(|name| dir.join(name)).collect();
-    let inputs = find(&typed, &dir.join("dataset")).unwrap();
+    let inputs = find(&typed, &dir.join("dataset"), &Session::new()).unwrap();
     let real = fs::canonicalize(dir).unwrap();
     let name = |log: &Found| {
         let name = Path::new(&log.source).strip_prefix(&real).unwrap();
@@ -56,11 +56,14 @@ fn patterns_and_lists_name_logs() {
     for end in ["\n", "\r\n", "\0"] {
         let list = file(dir.path(), "list", format!("{one}{end}{two}{end}").as_bytes());
         let typed = PathBuf::from(format!("@{}", list.display()));
-        let inputs = find(&[typed], dir.path().join("x").as_path()).unwrap();
+        let inputs =
+            find(&[typed], dir.path().join("x").as_path(), &Session::new()).unwrap();
         assert_eq!(inputs.logs.len(), 2, "{end:?}");
     }
     // What is named is no log, and that is to be told.
-    let inputs = find(&[text, dir.path().join("gone")], Path::new("x")).unwrap();
+    let inputs =
+        find(&[text, dir.path().join("gone")], Path::new("x"), &Session::new())
+            .unwrap();
     assert_eq!((inputs.logs.len(), inputs.failed.len()), (1, 1));
 }
 
@@ -110,7 +113,8 @@ fn a_data_set_in_a_folder_is_no_logs_unless_it_is_named() {
     file(dir.path(), "a/set/x.mcap", b"\x89MCAP0\r\n");
     file(dir.path(), "a/set/_logtool/journal.jsonl", b"");
     assert_eq!(found(dir.path(), &["a"]).0, ["a/x.ulg"]);
-    let inputs = find(&[dir.path().join("a")], Path::new("x")).unwrap();
+    let inputs =
+        find(&[dir.path().join("a")], Path::new("x"), &Session::new()).unwrap();
     assert_eq!(inputs.sets, [dir.path().join("a/set")]);
     assert_eq!(found(dir.path(), &["a", "a/set"]).0.len(), 2);
 }

@@ -6,10 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{
-    commands::batch::{inputs::wild::Wild, ours::STATE},
-    complaint::Complaint,
-};
+use logtool::Error;
+
+use crate::commands::batch::{inputs::wild::Wild, ours::STATE};
 
 /// A file, before anybody has looked what it is.
 pub(super) struct Candidate {
@@ -25,7 +24,7 @@ pub(super) struct Walk {
     pub(super) but: Option<PathBuf>,
     pub(super) files: Vec<Candidate>,
     /// What could not be looked at.
-    pub(super) failed: Vec<(PathBuf, anyhow::Error)>,
+    pub(super) failed: Vec<(PathBuf, Error)>,
     /// Data sets of ours that nobody named: what is in them was made of logs.
     pub(super) sets: Vec<PathBuf>,
 }
@@ -61,7 +60,7 @@ impl Walk {
         }
         if above.len() == DEEPEST {
             let what = format!("it is in {DEEPEST} folders, and no deeper one is read");
-            return self.fail(here, Complaint::new(what).into());
+            return self.fail(here, Error::failed(what));
         }
         // A link may lead back.
         if !above.insert(real.clone()) {
@@ -102,18 +101,18 @@ impl Walk {
         above.remove(&real);
     }
 
-    fn fail(&mut self, path: &Path, why: anyhow::Error) {
+    fn fail(&mut self, path: &Path, why: Error) {
         self.failed.push((path.to_owned(), why));
     }
 }
 
 /// Why `path` cannot be looked at, in words, if `err` came of it.
-pub(super) fn unseen(path: &Path, err: io::Error) -> anyhow::Error {
+pub(super) fn unseen(path: &Path, err: io::Error) -> Error {
     match err.kind() {
         io::ErrorKind::NotFound if path.is_symlink() => {
-            Complaint::new("it is a link to what is not there").into()
+            Error::failed("it is a link to what is not there")
         }
-        io::ErrorKind::NotFound => Complaint::new("there is no such file").into(),
+        io::ErrorKind::NotFound => Error::failed("there is no such file"),
         _ => err.into(),
     }
 }

@@ -2,10 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use anyhow::Result;
 use globset::{GlobBuilder, GlobMatcher};
-
-use crate::complaint::Complaint;
+use logtool::{Error, Result};
 
 /// A pattern, as shells have them: `disk/**/*.bag`.
 pub(super) struct Wild {
@@ -27,7 +25,7 @@ impl Wild {
         let pattern = pattern.to_str().unwrap_or(text);
         let glob = GlobBuilder::new(pattern).literal_separator(true).build();
         let glob = glob.map_err(|err| {
-            Complaint::misuse(format!("`{text}` is no pattern: {}", err.kind()))
+            Error::invalid(format!("`{text}` is no pattern: {}", err.kind()))
         })?;
         Ok(Some(Self {
             matcher: glob.compile_matcher(),

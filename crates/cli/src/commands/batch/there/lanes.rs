@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use anyhow::{Context as _, Error, Result};
+use logtool::{Error, Result, error::Context as _};
 
 /// How many are under way at once.
 const LANES: usize = 8;
@@ -50,7 +50,7 @@ pub(super) fn each<T: Sync>(
 mod tests {
     use std::sync::atomic::AtomicU64;
 
-    use anyhow::bail;
+    use logtool::Error;
 
     use super::*;
 
@@ -75,7 +75,7 @@ mod tests {
             done.fetch_add(1, Ordering::Relaxed);
             // Longer than it takes to see that another has failed.
             thread::sleep(std::time::Duration::from_millis(1));
-            if *item == 3 { bail!("no {item}") } else { Ok(()) }
+            if *item == 3 { Err(Error::failed(format!("no {item}"))) } else { Ok(()) }
         };
         let items: Vec<usize> = (0..10_000).collect();
         assert_eq!(each(&items, work).unwrap_err().to_string(), "no 3");

@@ -12,13 +12,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context as _, Result};
+use logtool::{
+    Error, Result,
+    error::Context as _,
+    remote::{self, Folder},
+};
 use logtool_remote::{Tag, When};
 
 use crate::{
     commands::batch::{ours::STATE, shard::Shard, there::holder::Holder},
-    complaint::Complaint,
-    remote::{self, Folder},
     terminal::say,
 };
 
@@ -82,7 +84,7 @@ impl Lock {
                     shown.display()
                 );
                 let hint = "a run without shards can write there";
-                return Err(Complaint::misuse(what).hint(hint).into());
+                return Err(Error::invalid(what).with_hint(hint));
             }
             if !is_quiet {
                 say!(
@@ -113,7 +115,7 @@ impl Lock {
             return Ok(());
         }
         let what = "another run has taken the data set: this one was not heard of for too long";
-        Err(Complaint::new(what).into())
+        Err(Error::failed(what))
     }
 }
 
@@ -248,12 +250,12 @@ impl Taking<'_> {
     }
 
     /// That somebody else is at it.
-    fn refused(&self, there: &[u8]) -> anyhow::Error {
+    fn refused(&self, there: &[u8]) -> Error {
         let who = shown(Holder::parse(there).as_ref());
         let dataset = self.shown.display();
         let what = format!("another run is writing the data set {dataset}: {who}");
         let hint = "wait for it to end, or write to another folder";
-        Complaint::new(what).hint(hint).into()
+        Error::failed(what).with_hint(hint)
     }
 }
 

@@ -9,14 +9,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use anyhow::Result;
+use logtool::{Error, Result, remote::Folder};
 use logtool_remote::When;
 
-use crate::{
-    commands::batch::{ours::STATE, shard::Shard},
-    complaint::Complaint,
-    remote::Folder,
-};
+use crate::commands::batch::{ours::STATE, shard::Shard};
 
 /// An object that is as long as this gets no more notes: a longer one takes longer to be
 /// written again, and shorter ones are more to be read at the start of the next run.
@@ -91,7 +87,7 @@ impl Segments {
     /// `done`; if it is a failure, nothing more can be kept.
     pub(super) fn or_end<T>(&self, done: Result<T>) -> Result<T> {
         if let Err(err) = &done {
-            let why = format!("{err:#}");
+            let why = format!("{err}");
             self.waiting().failure.get_or_insert(why);
         }
         done
@@ -111,6 +107,6 @@ fn check(waiting: &Waiting) -> Result<()> {
     let why = waiting.failure.as_ref();
     why.map_or(Ok(()), |why| {
         let what = format!("the data set cannot be written any more: {why}");
-        Err(Complaint::new(what).into())
+        Err(Error::failed(what))
     })
 }

@@ -1,7 +1,7 @@
 //! Where the receiver first knew where it was.
 
-use anyhow::Result;
 use arrow_array::{RecordBatch, cast::AsArray as _, types::*};
+use logtool::Result;
 use logtool_core::{Block, Columns, Log, Selection, TopicId, TopicSet};
 use logtool_sinks::Px4Position;
 

@@ -1,0 +1,115 @@
+//! Files that get shorter while they are mapped.
+//!
+//! Who touches a page of a map that the file no longer has gets SIGBUS, which ends a
+//! program at once, with half of its outputs beside their names. Here it ends in order: the
+//! thread that was hit is held where it is, and another says which file it was, removes what
+//! is not whole, and ends the program.
+
+#![allow(unsafe_code)] // a signal cannot be handled without; each use says why it holds
+
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    os::{fd::IntoRawFd as _, raw::c_int, unix::net::UnixStream},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicI32, AtomicU64, Ordering},
+    },
+    thread,
+};
+
+use logtool::Error;
+
+use crate::interrupt;
+
+/// Where the signal is told to the thread that waits for it.
+static BELL: AtomicI32 = AtomicI32::new(-1);
+
+/// The files that are mapped.
+static MAPPED: Mutex<Vec<Mapped>> = Mutex::new(Vec::new());
+
+struct Mapped {
+    number: u64,
+    name: String,
+    file: Arc<File>,
+    len: u64,
+}
+
+/// Says that a file is mapped, for as long as it is.
+pub(super) struct Watch(u64);
+
+impl Watch {
+    /// Makes sure that the program ends in order if `file`, which is to be mapped, gets
+    /// shorter. Where that cannot be had, it is an error, and files are better not mapped.
+    pub(super) fn over(name: &str, file: &Arc<File>) -> io::Result<Self> {
+        static READY: OnceLock<bool> = OnceLock::new();
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        if !*READY.get_or_init(|| prepare().is_ok()) {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let (name, len) = (name.to_owned(), file.metadata()?.len());
+        mapped().push(Mapped { number, name, file: file.clone(), len });
+        Ok(Self(number))
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        mapped().retain(|file| file.number != self.0);
+    }
+}
+
+fn mapped() -> MutexGuard<'static, Vec<Mapped>> {
+    MAPPED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn prepare() -> io::Result<()> {
+    let (mut waiting, bell) = UnixStream::pair()?;
+    thread::Builder::new().name("files that get shorter".into()).spawn(move || {
+        if waiting.read_exact(&mut [0]).is_ok() {
+            interrupt::end(&Error::failed(what_happened()));
+        }
+    })?;
+    BELL.store(bell.into_raw_fd(), Ordering::Release);
+    // SAFETY: all zero is a valid `sigaction`: no flags, no signals blocked. The handler
+    // has the signature that goes without SA_SIGINFO, and does nothing but calls that POSIX
+    // allows in handlers (`write`, `pause`) and an atomic load. The handler that the
+    // standard library has for SIGBUS only tells of overflown stacks, which are SIGSEGV on
+    // Linux.
+    let status = unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = hit as *const () as libc::sighandler_t;
+        libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut())
+    };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Rings the bell, and stays: the thread has nothing to go on with.
+extern "C" fn hit(_signal: c_int) {
+    let bell = BELL.load(Ordering::Acquire);
+    loop {
+        // SAFETY: one byte of a constant is written to a descriptor that is never closed;
+        // `pause` takes nothing.
+        unsafe {
+            libc::write(bell, [1_u8].as_ptr().cast(), 1);
+            libc::pause();
+        }
+    }
+}
+
+fn what_happened() -> String {
+    let mapped = mapped();
+    let is_shorter =
+        |file: &&Mapped| file.file.metadata().is_ok_and(|now| now.len() < file.len);
+    match mapped.iter().find(is_shorter) {
+        Some(file) => format!("{}: it got shorter while it was read", file.name),
+        None => {
+            let names: Vec<_> = mapped.iter().map(|file| file.name.as_str()).collect();
+            format!(
+                "{}: a part of it cannot be read from its device",
+                names.join(" or ")
+            )
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The options of lidars.
+
+use std::sync::Arc;
+
+use logtool::{
+    Result,
+    lidar::{self, calibration},
+    time::clock::TimeChoice,
+};
+use logtool_core::{Manifest, TopicSet};
+use logtool_velodyne::{
+    lidar::{ClockChoice, LidarOptions},
+    points::Axes,
+};
+
+use crate::args::{AxesChoice, LidarArgs, WhoseClock};
+
+/// Returns the options that `args` state, for times on the clock `time`.
+pub(crate) fn options(args: &LidarArgs, time: TimeChoice) -> Result<LidarOptions> {
+    let mut options = LidarOptions::default();
+    options.utc = time == TimeChoice::Utc;
+    options.model = args.model;
+    if let Some(path) = &args.calibration {
+        options.calibration = Some(Arc::new(calibration(path)?));
+    }
+    options.points.formula = args.formula.unwrap_or_default();
+    options.points.axes = match args.axes {
+        Some(AxesChoice::Manual) => Axes::Manual,
+        Some(AxesChoice::Ros) | None => Axes::Ros,
+    };
+    options.points.cut = args.cut.unwrap_or(0);
+    options.keeps_cut = args.cut.is_some();
+    options.clock = match args.clock {
+        None => ClockChoice::Auto,
+        Some(WhoseClock::Log) => ClockChoice::Log,
+        Some(WhoseClock::Lidar) => ClockChoice::Lidar,
+    };
+    Ok(options)
+}
+
+/// Refuses a calibration that was given and suits none of the lidars of a log.
+pub(crate) fn check_calibration(args: &LidarArgs, manifest: &Manifest) -> Result<()> {
+    match &args.calibration {
+        Some(_) => lidar::check_calibration(manifest),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a calibration that was given and does not suit one of the lidars of which `topics`
+/// of a log are points, though it suits others.
+pub(crate) fn check_each(
+    args: &LidarArgs,
+    manifest: &Manifest,
+    topics: &TopicSet,
+) -> Result<()> {
+    match &args.calibration {
+        Some(_) => lidar::check_each(manifest, topics),
+        None => Ok(()),
+    }
+}

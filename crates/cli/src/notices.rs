@@ -1,0 +1,42 @@
+//! What users are told on standard error about the logs that a command reads.
+
+use logtool::{lidar, losses::Findings};
+use logtool_core::{Manifest, TopicSet};
+
+use crate::{outcome::Outcome, paint, terminal::say};
+
+/// Prints what was lost, unless `is_quiet`, and returns how the command ends.
+pub(crate) fn losses(mut findings: Findings, is_quiet: bool) -> Outcome {
+    if !is_quiet && !findings.is_empty() {
+        let paint = paint::for_stderr();
+        let warning = paint.yellow("warning:");
+        let what = if findings.is_damaged() { "damaged: " } else { "" };
+        say!("{warning} {}: {what}{}", findings.name(), findings.summary());
+        findings.lines().iter().for_each(|line| say!("  {line}"));
+        if findings.is_over_limit() {
+            say!("{} --record-limit reads what is longer", paint.bold("hint:"));
+        }
+    }
+    outcome(&findings)
+}
+
+/// Returns how a command ends that read a log with these losses.
+pub(crate) fn outcome(findings: &Findings) -> Outcome {
+    if findings.is_harmed() { Outcome::DataLost } else { Outcome::Done }
+}
+
+/// Prints warnings about the log `name`.
+pub(crate) fn warnings(name: &str, warnings: &[String]) {
+    let warning = paint::for_stderr().yellow("warning:");
+    warnings.iter().for_each(|text| say!("{warning} {name}: {text}"));
+}
+
+/// Prints what is wrong with the models and the calibrations that the points among `topics`
+/// of the log `name` are made with.
+pub(crate) fn lidars(name: &str, manifest: &Manifest, topics: &TopicSet) {
+    let found = lidar::warnings(manifest, topics);
+    warnings(name, &found.warnings);
+    if let Some(hint) = found.hint {
+        say!("{} {hint}", paint::for_stderr().bold("hint:"));
+    }
+}

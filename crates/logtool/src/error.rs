@@ -1,0 +1,295 @@
+//! The one error type of the library.
+
+use std::{
+    error,
+    fmt::{self, Display},
+    io,
+};
+
+use logtool_core::ErrorKind as LogErrorKind;
+
+/// A result whose error is [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a request failed: its [kind](ErrorKind), a message, the causes and perhaps a hint.
+///
+/// [`Display`] writes one line: what was being done, then the message, then the causes,
+/// separated by colons.
+///
+/// ```
+/// use logtool::{Error, ErrorKind};
+///
+/// let error = Error::invalid("the range of times is empty").about("flight.ulg");
+/// assert_eq!(error.kind(), ErrorKind::InvalidRequest);
+/// assert_eq!(error.to_string(), "flight.ulg: the range of times is empty");
+/// ```
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    /// What was being done, the innermost first.
+    contexts: Vec<String>,
+    message: Option<String>,
+    hint: Option<String>,
+    source: Option<Box<dyn error::Error + Send + Sync>>,
+}
+
+/// The kind of an [`Error`]: what a caller may act on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Reading or writing failed.
+    Io,
+    /// The bytes are not of a known format.
+    Unrecognized,
+    /// The log is broken in a place that everything else depends on.
+    Malformed,
+    /// The log or the request uses something that is not supported.
+    Unsupported,
+    /// The log is encrypted, and the session has no key.
+    NeedsKey,
+    /// The log states that readers without a certain feature cannot read it.
+    IncompatibleFlag,
+    /// The messages have an encoding that the output format cannot hold.
+    UnsuitableEncoding,
+    /// A limit of memory or length was exceeded.
+    Limit,
+    /// The log has nothing of what was asked for.
+    NotFound,
+    /// The request contradicts itself, or cannot be meant.
+    InvalidRequest,
+    /// The output exists, and the request does not allow to replace it.
+    AlreadyExists,
+    /// The log is damaged, and the request does not allow that.
+    Damaged,
+    /// Anything else.
+    Other,
+}
+
+impl Error {
+    /// Creates an error of `kind` with a message.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            contexts: Vec::new(),
+            message: Some(message.into()),
+            hint: None,
+            source: None,
+        }))
+    }
+
+    /// Creates an error of the kind [`Other`](ErrorKind::Other).
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Other, message)
+    }
+
+    /// Creates an error of the kind [`InvalidRequest`](ErrorKind::InvalidRequest).
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::InvalidRequest, message)
+    }
+
+    /// Creates an error of the kind [`NotFound`](ErrorKind::NotFound).
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::NotFound, message)
+    }
+
+    /// Creates an error with the message and the causes of `source`.
+    pub fn from_source(
+        kind: ErrorKind,
+        source: impl Into<Box<dyn error::Error + Send + Sync>>,
+    ) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            contexts: Vec::new(),
+            message: None,
+            hint: None,
+            source: Some(source.into()),
+        }))
+    }
+
+    /// Sets the hint: what may help, as a sentence.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds what was being done to the start of the message.
+    #[must_use]
+    pub fn context(mut self, context: impl Display) -> Self {
+        self.0.contexts.push(context.to_string());
+        self
+    }
+
+    /// Adds the name of the log to the start of the message, unless a message of this
+    /// library already explains the error.
+    #[must_use]
+    pub fn about(self, name: &str) -> Self {
+        if self.0.message.is_some() { self } else { self.context(name) }
+    }
+
+    /// Returns the kind of the error.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// Returns what may help against the error, if that is known.
+    pub fn hint(&self) -> Option<&str> {
+        self.0.hint.as_deref()
+    }
+
+    /// Returns the byte offset in the log at which the error occurred, if it is known.
+    pub fn offset(&self) -> Option<u64> {
+        self.log_error()?.offset()
+    }
+
+    /// Returns the error of the format that caused this one, if there is one.
+    pub fn log_error(&self) -> Option<&logtool_core::Error> {
+        self.causes().find_map(|cause| cause.downcast_ref())
+    }
+
+    /// Returns the error of the operating system that caused this one, if there is one.
+    pub fn io_error(&self) -> Option<&io::Error> {
+        self.causes().find_map(|cause| cause.downcast_ref())
+    }
+
+    fn causes(&self) -> impl Iterator<Item = &(dyn error::Error + 'static)> {
+        let source = self.0.source.as_deref();
+        let source = source.map(|source| source as &(dyn error::Error + 'static));
+        std::iter::successors(source, |cause| cause.source())
+    }
+}
+
+impl Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let contexts = self.0.contexts.iter().rev().cloned();
+        let causes = self.causes().map(ToString::to_string);
+        let parts = contexts.chain(self.0.message.clone()).chain(causes);
+        for (index, part) in parts.enumerate() {
+            let separator = if index == 0 { "" } else { ": " };
+            write!(f, "{separator}{part}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {self}", self.0.kind)
+    }
+}
+
+// Without `source`: the causes are part of the message.
+impl error::Error for Error {}
+
+impl From<logtool_core::Error> for Error {
+    fn from(error: logtool_core::Error) -> Self {
+        let kind = match error.kind() {
+            LogErrorKind::Io => ErrorKind::Io,
+            LogErrorKind::Unrecognized => ErrorKind::Unrecognized,
+            LogErrorKind::Malformed => ErrorKind::Malformed,
+            LogErrorKind::Unsupported => ErrorKind::Unsupported,
+            LogErrorKind::NeedsKey => ErrorKind::NeedsKey,
+            LogErrorKind::IncompatibleFlag => ErrorKind::IncompatibleFlag,
+            LogErrorKind::UnsuitableEncoding => ErrorKind::UnsuitableEncoding,
+            LogErrorKind::AlreadyExists => {
+                // The kind says so already.
+                return Self::new(ErrorKind::AlreadyExists, error.what());
+            }
+            LogErrorKind::Limit => ErrorKind::Limit,
+            LogErrorKind::NoSuch => ErrorKind::NotFound,
+            _ => ErrorKind::Other,
+        };
+        Self::from_source(kind, error)
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::from_source(ErrorKind::Io, error)
+    }
+}
+
+impl From<serde_json::Error> for Error {
+    fn from(error: serde_json::Error) -> Self {
+        Self::from_source(ErrorKind::Malformed, error)
+    }
+}
+
+impl From<arrow_schema::ArrowError> for Error {
+    fn from(error: arrow_schema::ArrowError) -> Self {
+        Self::from_source(ErrorKind::Other, error)
+    }
+}
+
+impl From<std::path::StripPrefixError> for Error {
+    fn from(error: std::path::StripPrefixError) -> Self {
+        Self::from_source(ErrorKind::Other, error)
+    }
+}
+
+/// Adds context to the error of a result, or turns `None` into an error.
+pub trait Context<T> {
+    /// Adds what was being done.
+    ///
+    /// # Errors
+    /// The error of the result with that context, or an error for `None`.
+    fn context(self, context: impl Display) -> Result<T>;
+
+    /// Adds what was being done, which is only computed for an error.
+    ///
+    /// # Errors
+    /// As [`context`](Self::context).
+    fn with_context<C: Display>(self, context: impl FnOnce() -> C) -> Result<T>;
+}
+
+impl<T, E: Into<Error>> Context<T> for std::result::Result<T, E> {
+    fn context(self, context: impl Display) -> Result<T> {
+        self.map_err(|error| error.into().context(context))
+    }
+
+    fn with_context<C: Display>(self, context: impl FnOnce() -> C) -> Result<T> {
+        self.map_err(|error| error.into().context(context()))
+    }
+}
+
+impl<T> Context<T> for Option<T> {
+    fn context(self, context: impl Display) -> Result<T> {
+        self.ok_or_else(|| Error::failed(context.to_string()))
+    }
+
+    fn with_context<C: Display>(self, context: impl FnOnce() -> C) -> Result<T> {
+        self.ok_or_else(|| Error::failed(context().to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn display_writes_context_message_and_causes_in_this_order() {
+        let cause = io::Error::from(io::ErrorKind::UnexpectedEof);
+        let log = logtool_core::Error::new(LogErrorKind::Io, "a block").at(7);
+        let error = Error::from(log.from_source(cause)).context("x.bag");
+        let text =
+            "x.bag: input or output failed at byte 7: a block: unexpected end of file";
+        assert_eq!(error.to_string(), text);
+        assert_eq!((error.kind(), error.offset()), (ErrorKind::Io, Some(7)));
+        assert_eq!(
+            error.io_error().map(io::Error::kind),
+            Some(io::ErrorKind::UnexpectedEof)
+        );
+    }
+
+    #[test]
+    fn about_names_the_log_unless_a_message_explains_the_error() {
+        let explained = Error::failed("a").with_hint("b").about("x.bag");
+        assert_eq!(
+            (explained.to_string().as_str(), explained.hint()),
+            ("a", Some("b"))
+        );
+        let bare = Error::from(io::Error::from(io::ErrorKind::NotFound)).about("x.bag");
+        assert_eq!(bare.to_string(), "x.bag: entity not found");
+    }
+}

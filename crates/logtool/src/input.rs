@@ -1,0 +1,188 @@
+//! From the name of an input to its bytes: a file, a URL, standard input, something
+//! compressed.
+
+mod decompress;
+pub mod digest;
+pub mod expand;
+pub mod foreign;
+pub mod lidar_packets;
+pub mod open;
+pub mod progress_source;
+mod source_reader;
+pub mod url;
+pub mod utc_start;
+
+use std::{
+    ffi::OsStr,
+    fs::File,
+    io::{self, IsTerminal as _, Read, Seek as _},
+    path::Path,
+    sync::Arc,
+};
+
+use logtool_core::{FileSource, Source, recognize};
+
+use crate::{
+    error::{Context as _, Error, Result},
+    formats::FORMATS,
+    input::{digest::digest_of, source_reader::Streamed},
+    losses::loss::Finding,
+    remote::{self, Remote},
+    session::Session,
+};
+
+pub use self::decompress::Packing;
+
+/// The name of standard input.
+pub const STDIN: &str = "-";
+
+/// The same for people.
+pub const STDIN_NAME: &str = "standard input";
+
+/// The bytes of a log, and where they are from.
+pub struct Input {
+    /// What to call it.
+    pub name: String,
+    /// Its bytes, unpacked.
+    pub source: Arc<dyn Source>,
+    /// The same as they came: packed, if they were.
+    pub origin: Arc<dyn Source>,
+    /// How it was packed, if it was.
+    pub packing: Option<Packing>,
+    /// What was lost by unpacking it.
+    pub loss: Option<Finding>,
+    /// Whether its bytes, as they came, are read from afar when they are asked for.
+    pub is_remote: bool,
+}
+
+impl Input {
+    /// Opens the file or the URL `path`, or standard input; a file as a memory map where
+    /// that is possible and not forbidden.
+    pub fn open(path: &Path, session: &Session) -> Result<Self> {
+        match url::of(path) {
+            Some(url) => Self::open_remote(url, session),
+            None => Self::open_local(path, session),
+        }
+    }
+
+    fn open_remote(url: &str, session: &Session) -> Result<Self> {
+        let Remote { name, source: origin, is_whole } = remote::open(url, session)?;
+        let head = origin.read_at(0..8).with_context(|| name.clone())?;
+        let Some(packing) = Packing::of(&head) else {
+            let (source, is_remote) = (origin.clone(), !is_whole);
+            let (packing, loss) = (None, None);
+            return Ok(Self { name, source, origin, packing, loss, is_remote });
+        };
+        let mut stream = Streamed::new(origin.clone());
+        let unpacked = packing.unpack(&mut stream, origin.len());
+        let (file, loss) = unpacked.with_context(|| name.clone())?;
+        // What did not come is not what was lost.
+        stream.end().with_context(|| name.clone())?;
+        let (source, packing) = (source(&name, file, session)?, Some(packing));
+        Ok(Self { name, source, origin, packing, loss, is_remote: true })
+    }
+
+    fn open_local(path: &Path, session: &Session) -> Result<Self> {
+        let is_stdin = path.as_os_str() == STDIN;
+        let name =
+            if is_stdin { STDIN_NAME.into() } else { path.display().to_string() };
+        let file = if is_stdin { spool_stdin() } else { open_file(path) };
+        let mut file = file.with_context(|| name.clone())?;
+
+        let mut head = Vec::new();
+        (&mut file).take(8).read_to_end(&mut head).with_context(|| name.clone())?;
+        file.rewind().with_context(|| name.clone())?;
+        let Some(packing) = Packing::of(&head) else {
+            let source = source(&name, file, session)?;
+            let origin = source.clone();
+            let (packing, loss, is_remote) = (None, None, false);
+            return Ok(Self { name, source, origin, packing, loss, is_remote });
+        };
+        let packed = FileSource::new(file.try_clone().with_context(|| name.clone())?);
+        let origin = Arc::new(packed.with_context(|| name.clone())?);
+        let unpacked = packing.unpack(file, origin.len());
+        let (file, loss) = unpacked.with_context(|| name.clone())?;
+        let (source, packing) = (source(&name, file, session)?, Some(packing));
+        Ok(Self { name, source, origin, packing, loss, is_remote: false })
+    }
+
+    /// The [digest](crate::input::digest) of the file as it came: packed, if it was.
+    pub fn digest(&self) -> Result<String> {
+        digest_of(&*self.origin).with_context(|| self.name.clone())
+    }
+
+    /// What to call it without the folders that it is in: for outputs, which others
+    /// are given.
+    pub fn file_name(&self) -> &str {
+        let name = Path::new(&self.name).file_name().and_then(OsStr::to_str);
+        name.unwrap_or(&self.name)
+    }
+}
+
+/// The first bytes of the file at `path`, unpacked: enough to see what it is.
+pub fn head(path: &Path) -> io::Result<(Vec<u8>, Option<Packing>)> {
+    const MOST: u64 = 4096;
+    let mut file = File::open(path)?;
+    let mut head = Vec::new();
+    (&mut file).take(MOST).read_to_end(&mut head)?;
+    let Some(packing) = Packing::of(&head) else { return Ok((head, None)) };
+    file.rewind()?;
+    Ok((packing.head(file, MOST).unwrap_or_default(), Some(packing)))
+}
+
+fn open_file(path: &Path) -> Result<File> {
+    let file = File::open(path).map_err(|err| match err.kind() {
+        io::ErrorKind::NotFound => Error::failed("there is no such file"),
+        io::ErrorKind::PermissionDenied => {
+            Error::failed("it may not be read").with_hint("look at its permissions")
+        }
+        _ => Error::from(err).context("it cannot be opened"),
+    })?;
+    let about = file.metadata()?;
+    if about.is_dir() {
+        let hint = match foreign::folder_kind(path) {
+            Some(what) => format!("it looks like {what}"),
+            None => format!("name the logs in it, as {}", path.join("*").display()),
+        };
+        return Err(Error::failed("it is a directory").with_hint(hint));
+    }
+    // A pipe, a socket, a device: read once, as standard input is.
+    if about.is_file() { Ok(file) } else { spool(file) }
+}
+
+fn spool_stdin() -> Result<File> {
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        let what = "it is the keyboard, and no log";
+        return Err(Error::invalid(what).with_hint("pipe a log into it"));
+    }
+    spool(stdin.lock())
+}
+
+/// Copies all of `input` to a file that has no name and vanishes with the program.
+fn spool(mut input: impl Read) -> Result<File> {
+    let mut file = temporary_file()?;
+    io::copy(&mut input, &mut file).context("it cannot be read to its end")?;
+    file.rewind()?;
+    Ok(file)
+}
+
+/// A file that has no name and vanishes with the program.
+pub fn temporary_file() -> Result<File> {
+    tempfile::tempfile().map_err(|err| {
+        let dir = std::env::temp_dir();
+        let dir = dir.display();
+        let what = format!("no temporary file can be made in {dir} (TMPDIR): {err}");
+        let hint = "TMPDIR names a folder that may be written to";
+        Error::failed(what).with_hint(hint)
+    })
+}
+
+/// Returns the bytes of `file`, as the session opens files.
+fn source(name: &str, file: File, session: &Session) -> Result<Arc<dyn Source>> {
+    let file = Arc::new(file);
+    let probe = FileSource::new(Arc::clone(&file))?;
+    let is_scanned =
+        recognize(FORMATS, name, &probe).is_ok_and(|format| format.is_walked());
+    Ok(session.files.open(name, file, is_scanned)?)
+}

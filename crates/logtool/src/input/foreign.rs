@@ -1,0 +1,147 @@
+//! Recognises files of other kinds, and explains them.
+
+use std::{fs, path::Path};
+
+use logtool_core::Source;
+
+/// The first bytes of known files that are not logs, and a description for the user.
+const SIGNS: [(&[u8], &str); 15] = [
+    (b"PK\x03\x04", "a zip archive: unpack it first"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it first"),
+    (b"BZh", "bzip2: unpack it first"),
+    (b"PAR1", "a Parquet file, which is what `logtool convert` makes"),
+    (b"ARROW1", "an Arrow file, which is what `logtool convert` makes"),
+    (b"\xa3\x95", "an ArduPilot DataFlash log, which is not read"),
+    (
+        b"SQLite format 3\0",
+        "a SQLite database, as rosbag2 writes (.db3): `ros2 bag convert` makes an MCAP file of \
+         it, which is read",
+    ),
+    (b"# .PCD", "a PCD point cloud, which `logtool convert` writes and does not read"),
+    (
+        b"VERSION .7",
+        "a PCD point cloud, which `logtool convert` writes and does not read",
+    ),
+    (
+        b"VERSION 0.7",
+        "a PCD point cloud, which `logtool convert` writes and does not read",
+    ),
+    (
+        b"LASF",
+        "a LAS or LAZ point cloud, which `logtool convert` writes and does not read",
+    ),
+    (b"ply\n", "a PLY point cloud, which `logtool convert` writes and does not read"),
+    (b"ply\r\n", "a PLY point cloud, which `logtool convert` writes and does not read"),
+    (
+        b"version https://git-lfs.github.com/spec/",
+        "a Git LFS pointer, which stands for a file that was not downloaded: `git lfs pull` \
+         downloads it",
+    ),
+    (b"rosbag2_bagfile_information:", ROSBAG2),
+];
+
+const ROSBAG2: &str = "a rosbag2 recording, which is a folder: name the .mcap files in it; of \
+                       .db3 files, `ros2 bag convert` makes MCAP files";
+
+const ZEROS: &str =
+    "a file of zeros, whose content was never written, as after a loss of power";
+
+const PAGE: &str = "a web page, which a server sent in place of the file, as it does where one \
+                    has to sign in: download it again";
+
+const KITTI: &str = "a KITTI point cloud (x, y, z and intensity), which `logtool convert` writes \
+                     and does not read";
+
+/// How much of a file is inspected.
+const HEAD: u64 = 64 << 10;
+
+/// Returns a description of the file `name` in `source`, if its kind is known.
+pub fn kind(name: &str, source: &dyn Source) -> Option<&'static str> {
+    let head = source.read_at(0..HEAD).ok()?;
+    let sign = SIGNS.iter().find(|(sign, _)| head.starts_with(sign));
+    if let Some((_, what)) = sign {
+        return Some(what);
+    }
+    if !head.is_empty() && head.iter().all(|byte| *byte == 0) {
+        return Some(ZEROS);
+    }
+    if is_page(&head) {
+        return Some(PAGE);
+    }
+    let is_kitti = name.to_ascii_lowercase().ends_with(".bin")
+        && source.len().is_multiple_of(16)
+        && is_kitti(&head);
+    is_kitti.then_some(KITTI)
+}
+
+/// Returns a description of the folder `path`, if it is a recording of another program.
+pub fn folder_kind(path: &Path) -> Option<&'static str> {
+    let metadata = fs::read_to_string(path.join("metadata.yaml")).ok()?;
+    metadata.contains("rosbag2_bagfile_information").then_some(ROSBAG2)
+}
+
+/// Whether `head` is the start of a page in HTML.
+fn is_page(head: &[u8]) -> bool {
+    let text = head.trim_ascii_start();
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii_start();
+    [&b"<!doctype html"[..], b"<html", b"<head"].iter().any(|start| {
+        text.get(..start.len()).is_some_and(|text| text.eq_ignore_ascii_case(start))
+    })
+}
+
+/// Whether `head` holds points of a lidar: four floats each, three in metres and the
+/// last from 0 to 1.
+fn is_kitti(head: &[u8]) -> bool {
+    const FARTHEST: f32 = 500.0;
+    let points = head.as_chunks::<16>().0;
+    let is_point = |point: &[u8; 16]| {
+        let floats = point.as_chunks().0.iter().map(|float| f32::from_le_bytes(*float));
+        let [x, y, z, intensity] = floats.collect::<Vec<f32>>()[..] else {
+            return false;
+        };
+        [x, y, z].iter().all(|metres| metres.abs() < FARTHEST)
+            && (0.0..=1.0).contains(&intensity)
+    };
+    !points.is_empty() && points.iter().all(is_point)
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn files_that_are_not_logs_are_recognised() {
+        let points: Vec<u8> = [18.5_f32, 0.25, -1.5, 0.75, -3.0, 4.0, 0.0, 0.0]
+            .into_iter()
+            .flat_map(f32::to_le_bytes)
+            .collect();
+        let known: [(&str, &[u8], &str); 9] = [
+            ("a.db3", b"SQLite format 3\0\x10\0", "a SQLite database"),
+            (
+                "a.pcd",
+                b"# .PCD v.7 - Point Cloud Data file format\n",
+                "a PCD point cloud",
+            ),
+            ("a.laz", b"LASF\0\0\0\0", "a LAS or LAZ point cloud"),
+            ("a.ulg", &[0; 5_000], "a file of zeros"),
+            (
+                "a.bag",
+                b"version https://git-lfs.github.com/spec/v1\noid",
+                "a Git LFS pointer",
+            ),
+            ("a.mcap", b"\n <!DOCTYPE HTML PUBLIC>", "a web page"),
+            ("a.pcap", b"\xef\xbb\xbf<html lang=en>", "a web page"),
+            ("000012.bin", &points, "a KITTI point cloud"),
+            ("metadata.yaml", b"rosbag2_bagfile_information:\n", "a rosbag2 recording"),
+        ];
+        for (name, bytes, start) in known {
+            let found = kind(name, &Bytes::copy_from_slice(bytes)).unwrap_or_default();
+            assert!(found.starts_with(start), "{name}: {found}");
+        }
+        for (name, bytes) in [("a.bin", &points[4..]), ("a.bin", b""), ("a", b"text")] {
+            assert_eq!(kind(name, &Bytes::copy_from_slice(bytes)), None, "{name}");
+        }
+    }
+}

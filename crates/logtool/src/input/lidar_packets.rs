@@ -1,0 +1,264 @@
+//! Bags and MCAP files of the packets of Velodyne lidars, with points made of them.
+//!
+//! The crates of these formats and of lidars do not know of one another. Here, a log's topics of
+//! packets get topics of points beside them: `/velodyne_packets/points` beside
+//! `/velodyne_packets/packets`.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use logtool_core::{
+    Block, Columns, Cursor, Decoder, Findings, Log, Manifest, Part, Reach, Record,
+    Selection, Source, TimeRange, Timestamp, TopicId, TopicOrigin, TopicSet, Value,
+};
+use logtool_velodyne::lidar::{Lidar, LidarOptions, Probe, ScanCache, itself};
+
+use crate::error::Result;
+
+/// A bag, and the points of its lidars.
+struct LidarBag {
+    bag: Box<dyn Log>,
+    manifest: Manifest,
+    lidars: Arc<[Sender]>,
+    /// Of each lidar, the scans.
+    scans: Vec<ScanCache>,
+}
+
+/// A lidar in the bag.
+struct Sender {
+    packets: TopicId,
+    points: TopicId,
+    lidar: Lidar,
+}
+
+/// A packet is no earlier than so many nanoseconds before its message, where it does not say
+/// itself when it was: the slowest turn takes a fifth of a second.
+const EARLIEST: i64 = 1_000_000_000;
+
+/// How much of a bag is read at once to find out which lidars there are.
+const STRETCH: u64 = 8 << 20;
+
+/// `bag`, with the points of those of its lidars of which the packets, or `options`, tell
+/// which they are.
+pub fn with_points(bag: Box<dyn Log>, options: &LidarOptions) -> Result<Box<dyn Log>> {
+    let mut found = Vec::new();
+    for (packets, topic) in bag.manifest().topics() {
+        let is_derived = topic.origin == TopicOrigin::Derived;
+        let name = topic.name.strip_suffix("/packets");
+        let Some(name) = name.filter(|_| is_derived && topic.encoding == "velodyne")
+        else {
+            continue;
+        };
+        if let Some(mut lidar) = probe(&*bag, packets)?.finish(options) {
+            lidar.compare_clocks(Some(0));
+            if options.utc {
+                lidar.use_own_clock(0, false, options.clock);
+            }
+            if let Some(field) = lidar.later_field(&*bag, packets, itself)? {
+                lidar.set_blanked(field, options.keeps_cut);
+            }
+            found.push((packets, topic, name, lidar));
+        }
+    }
+    if found.is_empty() {
+        return Ok(bag); // nothing is copied of a bag that has a million parts
+    }
+    let mut manifest = bag.manifest().clone();
+    let mut lidars = Vec::new();
+    for (packets, topic, name, lidar) in found {
+        let points = TopicId(manifest.topics.len() as u32);
+        let mut about = lidar.topic(topic);
+        about.name = format!("{name}/points");
+        let named = manifest.topics.iter().filter(|other| other.name == about.name);
+        about.instance = named.map(|other| other.instance + 1).max().unwrap_or(0);
+        let label = about.label().into_owned();
+        let remarks = lidar.remarks().map(|remark| format!("{label}: {remark}"));
+        manifest.remarks.extend(remarks);
+        manifest.topics.push(about);
+        for part in manifest.parts.iter_mut().filter(|p| p.topics.contains(packets)) {
+            part.topics.insert(points);
+            part.time.start = part.time.start.later(-EARLIEST);
+        }
+        manifest.reach.insert(points, lidar.reach());
+        lidars.push(Sender { packets, points, lidar });
+    }
+    let scans = lidars.iter().map(|_| ScanCache::default()).collect();
+    Ok(Box::new(LidarBag { bag, manifest, lidars: lidars.into(), scans }))
+}
+
+/// Looks at the first packets of `topic`.
+fn probe(bag: &dyn Log, topic: TopicId) -> Result<Probe> {
+    let (mut probe, mut block) = (Probe::default(), Block::default());
+    let topics = [topic].into_iter().collect();
+    let selection = Selection { topics, ..Selection::default() };
+    for part in bag.manifest().plan(&selection, STRETCH) {
+        let mut cursor = bag.read(&part, &selection)?;
+        while !probe.is_enough() && cursor.fill(&mut block)? {
+            block.iter().for_each(|record| probe.add(record.payload, record.time));
+        }
+        bag.source().release(part.bytes);
+        if probe.is_enough() {
+            break;
+        }
+    }
+    Ok(probe)
+}
+
+impl Log for LidarBag {
+    fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    fn read(
+        &self,
+        part: &Part,
+        selection: &Selection,
+    ) -> logtool_core::Result<Box<dyn Cursor>> {
+        let wanted = &selection.topics;
+        if !self.lidars.iter().any(|sender| wanted.contains(sender.points)) {
+            return self.bag.read(part, selection);
+        }
+        let own = self.bag.manifest().topics().map(|(id, _)| id);
+        let mut topics: TopicSet = own.filter(|id| wanted.contains(*id)).collect();
+        for sender in self.lidars.iter().filter(|s| wanted.contains(s.points)) {
+            topics.insert(sender.packets);
+        }
+        let reach =
+            self.manifest.reach.values().fold(Reach::default(), |all, next| Reach {
+                before: all.before.max(next.before),
+                after: all.after.max(next.after),
+            });
+        let before = reach.before.saturating_add(EARLIEST.unsigned_abs());
+        let time = Reach { before, ..reach }.of(selection.time);
+        Ok(Box::new(LidarCursor {
+            cursor: self.bag.read(part, &Selection { topics, time })?,
+            block: Block::default(),
+            wanted: selection.clone(),
+            lidars: self.lidars.clone(),
+        }))
+    }
+
+    fn decoder(
+        &self,
+        topic: TopicId,
+        columns: &Columns,
+    ) -> logtool_core::Result<Box<dyn Decoder>> {
+        let mut lidars = self.lidars.iter().zip(&self.scans);
+        let Some((sender, scans)) = lidars.find(|(sender, _)| sender.points == topic)
+        else {
+            return self.bag.decoder(topic, columns);
+        };
+        let (lidar, time) = (&sender.lidar, columns.time);
+        let scans = scans.get(self, topic, lidar, time, itself)?;
+        Ok(Box::new(sender.lidar.decoder(columns, scans)?))
+    }
+
+    fn source(&self) -> &Arc<dyn Source> {
+        self.bag.source()
+    }
+
+    fn times(
+        &self,
+        part: &Part,
+        times: &mut Vec<(TopicId, Timestamp)>,
+    ) -> logtool_core::Result<bool> {
+        self.bag.times(part, times)
+    }
+
+    fn part_times(&self) -> Vec<TimeRange> {
+        self.bag.part_times()
+    }
+
+    fn layout(&self) -> logtool_core::Result<BTreeMap<String, Value>> {
+        self.bag.layout()
+    }
+
+    fn check(&self, findings: &mut Findings) -> logtool_core::Result<()> {
+        self.bag.check(findings)?;
+        for (Sender { points, lidar, .. }, scans) in self.lidars.iter().zip(&self.scans)
+        {
+            lidar.check(self, *points, itself, scans, findings)?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads the bag, and makes records of points of those of packets.
+struct LidarCursor {
+    cursor: Box<dyn Cursor>,
+    block: Block,
+    wanted: Selection,
+    lidars: Arc<[Sender]>,
+}
+
+impl Cursor for LidarCursor {
+    fn fill(&mut self, block: &mut Block) -> logtool_core::Result<bool> {
+        if !self.cursor.fill(&mut self.block)? {
+            return Ok(false);
+        }
+        start_over(block, &self.block);
+        self.block.damage().iter().for_each(|damage| block.report(damage.clone()));
+        let records: Vec<Record<'_>> = self.block.iter().collect();
+        let start = |record: &Record<'_>| place(&self.block, record.payload);
+        let of_one = |a: &Record<'_>, b: &Record<'_>| {
+            (a.topic, a.stream, a.time) == (b.topic, b.stream, b.time)
+        };
+        for same in records.chunk_by(of_one) {
+            let sender =
+                self.lidars.iter().find(|s| same.iter().all(|r| r.topic == s.packets));
+            let early = sender.map(|sender| before_last(same, &sender.lidar));
+            for (index, record) in same.iter().enumerate() {
+                let range = start(record)..start(record) + record.payload.len();
+                let Record { topic, stream, time, .. } = *record;
+                if self.wanted.wants(topic, time) {
+                    block.push_of(topic, stream, time, range.clone());
+                }
+                let Some((sender, early)) = sender.zip(early.as_ref()) else {
+                    continue;
+                };
+                let early = early.get(index).copied().unwrap_or(0);
+                let time = Timestamp::from_nanos(time.as_nanos().saturating_sub(early));
+                let times = sender.lidar.reach().of(self.wanted.time);
+                if self.wanted.topics.contains(sender.points) && times.contains(time) {
+                    block.push_of(sender.points, stream, time, range);
+                }
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// How much earlier than the last of `same`, packets of one time, each came, in nanoseconds: as
+/// those of a message that has no stamps for them. The message was made when the last had come.
+fn before_last(same: &[Record<'_>], lidar: &Lidar) -> Vec<i64> {
+    let mut early = vec![0; same.len()];
+    let mut nanos = 0.0;
+    for (early, record) in early.iter_mut().zip(same).rev() {
+        *early = (nanos as i64).min(EARLIEST);
+        nanos += lidar.packet_nanos(record.payload);
+    }
+    early
+}
+
+/// Where in the bytes of `block` the `payload` of one of its records begins.
+fn place(block: &Block, payload: &[u8]) -> usize {
+    (payload.as_ptr() as usize).saturating_sub(block.bytes().as_ptr() as usize)
+}
+
+/// Starts `block` over with the bytes of `other`, at the same place of the file.
+fn start_over(block: &mut Block, other: &Block) {
+    let bytes = other.bytes().clone();
+    let mut origins = other
+        .iter()
+        .map(|record| record.offset.checked_sub(place(other, record.payload) as u64));
+    let first = origins.next().flatten();
+    match (first, other.get(0)) {
+        // As long as all are equally far from where they lie, the bytes are the file's.
+        (Some(origin), _) if origins.all(|other| other == Some(origin)) => {
+            block.reset(bytes, origin);
+        }
+        (_, record) => block.reset_unpacked(bytes, record.map_or(0, |r| r.offset)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

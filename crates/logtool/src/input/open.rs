@@ -1,0 +1,304 @@
+//! From a name to an open log.
+
+use std::{ffi::OsStr, io, path::Path, sync::Arc};
+
+use bytes::Bytes as Head;
+use logtool_core::{
+    ErrorKind, Format, Log, Manifest, Selection, Source, Topic, TopicOrigin, Value,
+    recognize,
+};
+use logtool_rosbag::{RosbagLog, RosbagOptions};
+use logtool_ulog::UlogLog;
+use logtool_velodyne::{capture::Capture, lidar::LidarOptions, vel::Vel};
+
+use crate::{
+    error::{Context as _, Error, Result},
+    formats::FORMATS,
+    input::{
+        self, Input, Packing, foreign, lidar_packets, progress_source::Watched, url,
+        utc_start,
+    },
+    output::provenance,
+    session::Session,
+    units::Bytes,
+};
+
+/// An open log, and where it is from.
+pub struct Opened {
+    /// Where it is from.
+    pub input: Input,
+    /// The log.
+    pub log: Box<dyn Log>,
+}
+
+/// Opens the log at `path`, whatever its format, to read its records.
+pub fn open(path: &Path, session: &Session) -> Result<Opened> {
+    readable(look(path, session)?)
+}
+
+/// The same, with what is known of the lidars of which it holds packets; a bag or MCAP file of them
+/// then has their points.
+pub fn open_with(
+    path: &Path,
+    session: &Session,
+    lidar: &LidarOptions,
+) -> Result<Opened> {
+    readable(look_with(path, session, Some(lidar))?)
+}
+
+/// The same, and the digest of its input, which is made meanwhile: much of the opening of a log
+/// without an index is done by one thread.
+pub fn open_with_digest(
+    path: &Path,
+    session: &Session,
+    lidar: &LidarOptions,
+) -> Result<(Opened, String)> {
+    let input = Input::open(path, session)?;
+    let format = format(path, &input, session).map_err(|err| explained(err, &input))?;
+    let (log, digest) = rayon::join(
+        || open_as(format, &input, session, Some(lidar)),
+        || provenance::digest(&input),
+    );
+    let log = log.map_err(|err| explained(err, &input))?;
+    Ok((readable(Opened { input, log })?, digest?))
+}
+
+/// The same as [`open_with`], but of a bag or an MCAP file only what it itself has: its packets are
+/// messages already.
+pub fn open_to_copy(
+    path: &Path,
+    session: &Session,
+    lidar: &LidarOptions,
+) -> Result<Opened> {
+    let input = Input::open(path, session)?;
+    let open = |format: &dyn Format| {
+        let has_messages = ["rosbag", "mcap"].contains(&format.name());
+        open_as(format, &input, session, (!has_messages).then_some(lidar))
+    };
+    let log = format(path, &input, session).and_then(open);
+    let log = log.map_err(|err| explained(err, &input))?;
+    readable(Opened { input, log })
+}
+
+/// Opens the log at `path` to say what can be said of it, also where its records cannot
+/// be read.
+pub fn look(path: &Path, session: &Session) -> Result<Opened> {
+    look_with(path, session, None)
+}
+
+/// The same, with what is known of the lidars, if somebody asks for their points.
+pub fn look_with(
+    path: &Path,
+    session: &Session,
+    lidar: Option<&LidarOptions>,
+) -> Result<Opened> {
+    let input = Input::open(path, session)?;
+    let log = format(path, &input, session)
+        .and_then(|format| open_as(format, &input, session, lidar))
+        .map_err(|err| explained(err, &input))?;
+    Ok(Opened { input, log })
+}
+
+/// `opened`, if its records can be read.
+fn readable(opened: Opened) -> Result<Opened> {
+    let manifest = opened.log.manifest();
+    if manifest.metadata.contains_key("encryption")
+        && let Some(part) = manifest.parts.first()
+    {
+        // Without its key a bag has no topics, so that nobody would miss any records.
+        let cursor = opened.log.read(part, &Selection::default());
+        let name = &opened.input.name;
+        match cursor {
+            Err(err) if err.kind() == ErrorKind::NeedsKey => {
+                let what = format!("{name}: {err}");
+                let hint = "--key FILE reads it, where FILE holds the key";
+                return Err(Error::failed(what).with_hint(hint));
+            }
+            cursor => _ = cursor.with_context(|| name.clone())?,
+        }
+    }
+    Ok(opened)
+}
+
+/// Opens `input`, which is of `format`, with all that was told of it.
+fn open_as(
+    format: &dyn Format,
+    input: &Input,
+    session: &Session,
+    lidar: Option<&LidarOptions>,
+) -> Result<Box<dyn Log>> {
+    let is_remote = input.is_remote && input.packing.is_none();
+    let (name, len) = (&input.name, Bytes(input.source.len()));
+    let kind = format.name();
+    if is_remote && !["rosbag", "mcap"].contains(&kind) {
+        session
+            .note(name, &format!("reads all of it ({len}): a {kind} log has no index"));
+    }
+    let log = Watched::during(input, session, |source| {
+        open_well(format, source, session, lidar)
+    })?;
+    let manifest = log.manifest();
+    let is_empty = |topic: &Topic| {
+        topic.origin == TopicOrigin::Derived || topic.records == Some(0)
+    };
+    if session.options.is_format_given
+        && manifest.topics.iter().all(is_empty)
+        && !manifest.damage.is_empty()
+    {
+        return Err(Error::failed(format!("no record of a {kind} log is found")));
+    }
+    if is_remote && log.manifest().metadata.get("indexed") == Some(&Value::Bool(false))
+    {
+        session
+            .note(name, &format!("all of it was read ({len}): it has no sound index"));
+    }
+    Ok(log)
+}
+
+/// The same, without telling how it is read.
+fn open_well(
+    format: &dyn Format,
+    source: Arc<dyn Source>,
+    session: &Session,
+    lidar: Option<&LidarOptions>,
+) -> Result<Box<dyn Log>> {
+    let options = session.options;
+    if format.name() == logtool_rosbag::FORMAT.name() {
+        let mut options = RosbagOptions::from(options);
+        if let Some(key) = session.key {
+            options = options.with_key(key);
+        }
+        let mut log = RosbagLog::open(Arc::clone(&source), options)?;
+        if let Some(manifest) = utc_start::set(log.manifest(), session) {
+            log = RosbagLog::resume(source, manifest, options)?;
+        }
+        let log = Box::new(log);
+        return match lidar {
+            Some(lidar) => lidar_packets::with_points(log, lidar),
+            None => Ok(log),
+        };
+    }
+    let open = |format: &dyn Format| -> Result<Box<dyn Log>> {
+        let log = format.open(Arc::clone(&source), options)?;
+        match utc_start::set(log.manifest(), session) {
+            Some(manifest) => Ok(format.resume(source, manifest, options)?),
+            None => Ok(log),
+        }
+    };
+    let Some(lidar) = lidar else { return open(format) };
+    if format.name() == logtool_mcap::FORMAT.name() {
+        return lidar_packets::with_points(open(format)?, lidar);
+    }
+    let (vel, capture) = (Vel::of(lidar.clone()), Capture::of(lidar.clone()));
+    let format: &dyn Format = match format.name() {
+        name if name == vel.name() => &vel,
+        name if name == capture.name() => &capture,
+        _ => format,
+    };
+    open(format)
+}
+
+/// Opens the ULog at `path`, for what only a ULog has; `what` is that.
+pub fn open_ulog(
+    path: &Path,
+    session: &Session,
+    what: &str,
+) -> Result<(Input, UlogLog)> {
+    let input = Input::open(path, session)?;
+    let open = |format: &dyn Format| {
+        if format.name() != logtool_ulog::FORMAT.name() {
+            let what = format!("a {} log has no {what}", format.name());
+            return Err(Error::failed(what));
+        }
+        Ok(UlogLog::open(Arc::clone(&input.source), session.options)?)
+    };
+    let log = format(path, &input, session).and_then(open);
+    let log = log.map_err(|err| explained(err, &input))?;
+    Ok((input, log))
+}
+
+/// Returns the format that `--input-format` names, or else the one that the bytes show.
+fn format(
+    path: &Path,
+    input: &Input,
+    session: &Session,
+) -> Result<&'static dyn Format> {
+    if let Some(given) = session.input_format {
+        return Ok(given.format());
+    }
+    let name = unpacked_name(path, input.packing);
+    Ok(recognize(FORMATS, name, &*input.source)?)
+}
+
+/// Returns whether the log is encrypted, and was opened without its key.
+pub fn is_locked(manifest: &Manifest) -> bool {
+    match manifest.metadata.get("encryption") {
+        Some(Value::Map(facts)) => facts.get("locked") == Some(&Value::Bool(true)),
+        _ => false,
+    }
+}
+
+/// Whether all of the log of `manifest` was looked at when it was opened, and not its index
+/// alone.
+pub fn is_surveyed(manifest: &Manifest) -> bool {
+    manifest.metadata.get("indexed") != Some(&Value::Bool(true))
+}
+
+/// Whether what begins with `head` is a log, or something packed.
+pub fn begins_as_log(head: &[u8]) -> bool {
+    let head = Head::copy_from_slice(head);
+    Packing::of(&head).is_some() || recognize(FORMATS, "", &head).is_ok()
+}
+
+/// Whether the file at `path` begins as a log.
+pub fn is_log(path: &Path) -> io::Result<bool> {
+    let (head, packing) = input::head(path)?;
+    let name = unpacked_name(path, packing);
+    Ok(recognize(FORMATS, name, &Head::from(head)).is_ok())
+}
+
+/// What the file at `path` is called without what its packing adds to that.
+fn unpacked_name(path: &Path, packing: Option<Packing>) -> &str {
+    let name = url::file_name(path).unwrap_or_default();
+    let packed = packing.and_then(|packing| name.strip_suffix(packing.extension()));
+    packed.unwrap_or(name).trim_end_matches('.')
+}
+
+/// `err` with the name of the input and a hint.
+fn explained(err: Error, input: &Input) -> Error {
+    let Some(cause) = err.log_error() else {
+        return err.context(input.name.clone());
+    };
+    let hint = match cause.kind() {
+        ErrorKind::Unrecognized => {
+            let what = foreign::kind(&input.name, &*input.source);
+            what.map(|what| format!("it looks like {what}"))
+        }
+        ErrorKind::IncompatibleFlag => {
+            Some("--read-anyway reads it as far as it can be understood".to_owned())
+        }
+        _ => None,
+    };
+    let Some(hint) = hint else { return err.context(input.name.clone()) };
+    let name = input.name.clone();
+    err.with_hint(hint).context(name)
+}
+
+/// What outputs of `input` are named after.
+pub fn stem_of(input: &Input) -> Result<String> {
+    match input.name == input::STDIN_NAME {
+        true => Ok("stdin".to_owned()),
+        false => stem(Path::new(&input.name)),
+    }
+}
+
+/// What `path` is called without its folder, its extension and that of its packing:
+/// what its outputs are named after.
+pub fn stem(path: &Path) -> Result<String> {
+    // Bytes that are not UTF-8 are replaced, like in messages.
+    let path = path.to_string_lossy();
+    let name = url::file_name(Path::new(&*path)).unwrap_or_default();
+    let name = Packing::of_name(name).map_or(name, |(_, name)| name);
+    let stem = Path::new(name).file_stem().and_then(OsStr::to_str);
+    stem.map(str::to_owned).context("the name of the input is no text")
+}

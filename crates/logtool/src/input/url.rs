@@ -1,0 +1,124 @@
+//! URLs, where otherwise a file goes.
+
+use std::{
+    ffi::{OsStr, OsString},
+    path::Path,
+};
+
+/// The URL that `path` is, if it is one.
+pub fn of(path: &Path) -> Option<&str> {
+    let text = path.to_str()?;
+    let (scheme, _) = text.split_once("://")?;
+    let is_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    (!scheme.is_empty() && scheme.chars().all(is_scheme)).then_some(text)
+}
+
+/// Whether `path` is a folder: one that is there, or as its last `/` says.
+pub fn is_folder(path: &Path) -> bool {
+    path.is_dir() || path.to_str().is_some_and(|path| path.ends_with('/'))
+}
+
+/// The folder that `path` is in, as it is to be named; a URL with the `/` at its end, and all
+/// that are before that.
+pub fn parent(path: &Path) -> &Path {
+    if let Some(url) = of(path) {
+        let bucket = url.find("://").map_or(0, |at| at + "://".len());
+        let slash = url.rfind('/').filter(|at| *at >= bucket);
+        return slash.map_or(path, |at| Path::new(&url[..=at]));
+    }
+    let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
+}
+
+/// `argument` with a URL of a file of this machine, `file:///a/b` or `-o=file:///a/b`, as
+/// its path.
+pub fn local(argument: OsString) -> OsString {
+    const SCHEME: &str = "file://";
+    let Some(text) = argument.to_str() else { return argument };
+    let option = match text.strip_prefix('-').and_then(|_| text.split_once('=')) {
+        Some((option, _)) => option.len() + 1,
+        None => 0,
+    };
+    let (before, value) = text.split_at(option);
+    let begins = value.get(..SCHEME.len());
+    if !begins.is_some_and(|begin| begin.eq_ignore_ascii_case(SCHEME)) {
+        return argument;
+    }
+    let path = &value[SCHEME.len()..];
+    let path = path.strip_prefix("localhost").unwrap_or(path);
+    format!("{before}{}", decoded(path)).into()
+}
+
+/// The last piece of `path`, without what asks for it in a URL (`?…`).
+pub fn file_name(path: &Path) -> Option<&str> {
+    let name = path.file_name().and_then(OsStr::to_str)?;
+    let is_web = |url: &str| {
+        url.get(..4).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http"))
+    };
+    if !of(path).is_some_and(is_web) {
+        return Some(name);
+    }
+    // A secret after `?` may have slashes of its own.
+    let path = path.to_str()?.split('?').next()?;
+    Path::new(path).file_name().and_then(OsStr::to_str)
+}
+
+/// `text` with each `%` and two digits as the byte that they are (RFC 3986, section 2.1).
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let digits = tail.get(..2).and_then(|two| std::str::from_utf8(two).ok());
+        let byte = digits.and_then(|two| u8::from_str_radix(two, 16).ok());
+        (rest, _) = match byte.filter(|_| *first == b'%') {
+            Some(byte) => (&tail[2..], bytes.push(byte)),
+            None => (tail, bytes.push(*first)),
+        };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_of_a_file_is_the_file() {
+        for (typed, meant) in [
+            ("file:///a/b%20c.bag", "/a/b c.bag"),
+            ("FILE://localhost/a/100%.bag", "/a/100%.bag"),
+            ("-o=file:///a", "-o=/a"),
+            ("--out=file:///a=b", "--out=/a=b"),
+            ("a=file:///b", "a=file:///b"),
+            ("s3://b/file:///k", "s3://b/file:///k"),
+        ] {
+            assert_eq!(local(typed.into()), *meant, "{typed}");
+        }
+    }
+
+    #[test]
+    fn a_url_has_a_scheme() {
+        let is_url = |text: &str| of(Path::new(text)).is_some();
+        assert!(is_url("s3://b/k") && is_url("ftp://h/x"));
+        assert!(!is_url("a/b.bag") && !is_url("c:\\a") && !is_url("a/b://c"));
+    }
+
+    #[test]
+    fn a_url_has_a_parent_up_to_its_bucket() {
+        let parent = |text: &'static str| super::parent(Path::new(text)).to_str();
+        assert_eq!(parent("s3://b/a/x.bag"), Some("s3://b/a/"));
+        assert_eq!(parent("s3://b/a//x.bag"), Some("s3://b/a//"), "as it is");
+        assert_eq!(parent("s3://b/x.bag"), Some("s3://b/"));
+        assert_eq!(parent("s3://b"), Some("s3://b"));
+        assert_eq!((parent("x.bag"), parent("a/x")), (Some("."), Some("a")));
+        assert!(is_folder(Path::new("s3://b/")) && !is_folder(Path::new("s3://b/x")));
+    }
+
+    #[test]
+    fn the_name_of_a_url_is_without_what_is_asked() {
+        let name = |url: &'static str| file_name(Path::new(url));
+        assert_eq!(name("https://h/a/x.bag?sig=a/b"), Some("x.bag"));
+        assert_eq!(name("s3://b/a/x?.bag"), Some("x?.bag"));
+        assert_eq!(name("a/x?.bag"), Some("x?.bag"));
+    }
+}

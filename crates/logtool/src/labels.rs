@@ -1,0 +1,65 @@
+//! Names for numbers: from a folder that was named, or from a log that has them itself.
+
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+
+use logtool_core::{Labels, Manifest};
+use logtool_protobuf::FileSet;
+use logtool_rosmsg::Definition;
+use logtool_ulog::{px4_labels, read_msg_dir};
+
+use crate::error::{Context as _, Error, Result};
+
+/// Returns the names for the values of fields that PX4's `.msg` files in the folder `dir`
+/// define.
+///
+/// # Errors
+/// If the folder cannot be read, or no file in it names a value.
+pub fn read_folder(dir: &Path) -> Result<Arc<Labels>> {
+    if dir.is_file() {
+        let what = format!("{}: a file, and not a folder of .msg files", dir.display());
+        return Err(Error::failed(what));
+    }
+    let labels = read_msg_dir(dir).with_context(|| dir.display().to_string())?;
+    if labels.is_empty() {
+        let what = format!("{}: no .msg file here names a value", dir.display());
+        let hint = "in PX4's sources this is the folder msg";
+        return Err(Error::failed(what).with_hint(hint));
+    }
+    Ok(Arc::new(labels))
+}
+
+/// The names that the definitions in a bag or an MCAP file give to the values of fields, or that
+/// PX4 gives to those of its own logs. Where two definitions of a type do not agree on a name,
+/// there is none.
+pub fn of_log(manifest: &Manifest) -> Option<Arc<Labels>> {
+    if manifest.format == "ulog" {
+        return Some(px4_labels(manifest))
+            .filter(|labels| !labels.is_empty())
+            .map(Arc::new);
+    }
+    let mut names: BTreeMap<(String, String, i64), Option<String>> = BTreeMap::new();
+    for topic in &manifest.topics {
+        let labels = match topic.encoding.as_str() {
+            "ros1" => Definition::parse(&topic.type_name, &topic.definition)
+                .map(|definition| definition.labels()),
+            "protobuf" => FileSet::parse(&topic.descriptor)
+                .map(|files| logtool_protobuf::labels(&files)),
+            _ => continue,
+        };
+        let Ok(labels) = labels else { continue };
+        for (message, field, value, name) in labels.iter() {
+            let key = (message.to_owned(), field.to_owned(), value);
+            let known = names.entry(key).or_insert_with(|| Some(name.to_owned()));
+            if known.as_deref() != Some(name) {
+                *known = None;
+            }
+        }
+    }
+    let mut labels = Labels::default();
+    for ((message, field, value), name) in names {
+        if let Some(name) = name {
+            labels.insert(&message, &field, value, name);
+        }
+    }
+    (!labels.is_empty()).then(|| Arc::new(labels))
+}

@@ -1,0 +1,39 @@
+//! Opens, reads, converts, repairs and merges the logs of robots, whatever their format:
+//! PX4 ULog, ROS 1 bags, MCAP, Velodyne recordings and captures.
+//!
+//! The formats are in crates of their own, which can be used alone. This crate opens any of
+//! them from a path, a URL, or compressed, and does what the command `logtool` does.
+
+// Sources and logs are trait objects, which have no `Debug`.
+#![allow(missing_debug_implementations)]
+
+pub mod error;
+pub mod formats;
+pub mod input;
+pub mod labels;
+pub mod lidar;
+pub mod log;
+pub mod log_messages;
+pub mod losses;
+pub mod output;
+mod parallel;
+pub mod px4_modes;
+pub mod read;
+pub mod remote;
+pub mod rows;
+pub mod selection;
+pub mod session;
+pub mod signals;
+pub mod suggest;
+pub mod time;
+pub mod translate;
+pub mod units;
+
+pub use arrow_array;
+pub use arrow_schema;
+
+pub use crate::{
+    error::{Error, ErrorKind, Result},
+    log::{Batches, Log, Message, Messages, Table, open},
+    session::{NoticeLevel, OpenFile, Progress, Session, Task},
+};

@@ -1,0 +1,401 @@
+//! An open log, its tables and its messages.
+
+use std::{fmt, path::Path, sync::Arc, thread};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+use logtool_core::{
+    Block, Columns, Damage, Log as FormatLog, Manifest, Part, Selection, TimeBase,
+    TimeRange, Timestamp, Topic, TopicId, TopicSet, View,
+};
+use logtool_velodyne::lidar::LidarOptions;
+
+use crate::{
+    error::Result,
+    input::open,
+    parallel::{Ordered, Push},
+    selection,
+    session::Session,
+    time::clock::{ShownClock, TimeChoice},
+};
+
+/// About how many bytes of a log a thread reads at a time.
+const PART_BYTES: u64 = 4 << 20;
+
+/// A batch ends when it has this many rows.
+const BATCH_ROWS: usize = 1 << 16;
+
+/// Opens the log at `path`, whatever its format: a file, a URL, or `-` for standard input;
+/// gzip, xz and zstd are decompressed.
+///
+/// # Errors
+/// If the input cannot be read or is not a log.
+///
+/// # Example
+/// ```no_run
+/// let log = logtool::open("flight.ulg")?;
+/// for topic in log.topics() {
+///     println!("{} {:?}", topic.label(), topic.records);
+/// }
+/// # Ok::<(), logtool::Error>(())
+/// ```
+pub fn open(path: impl AsRef<Path>) -> Result<Log> {
+    Log::open(path, &Session::new())
+}
+
+/// An open log. Clones share it.
+#[derive(Clone)]
+pub struct Log {
+    name: Arc<str>,
+    log: Arc<dyn FormatLog>,
+}
+
+impl Log {
+    /// Opens the log at `path` with the settings of `session`. Packets of Velodyne lidars
+    /// have topics of points, as the packets describe the lidars.
+    ///
+    /// # Errors
+    /// If the input cannot be read or is not a log.
+    pub fn open(path: impl AsRef<Path>, session: &Session) -> Result<Self> {
+        let lidar = LidarOptions::default();
+        let opened = open::open_with(path.as_ref(), session, &lidar)?;
+        Ok(Self { name: opened.input.name.into(), log: opened.log.into() })
+    }
+
+    /// Returns the name of the input.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns everything that is known without reading the records: the format, the
+    /// topics, the times, and the metadata of the file.
+    pub fn manifest(&self) -> &Manifest {
+        self.log.manifest()
+    }
+
+    /// Returns the topics, in the order of the file.
+    pub fn topics(&self) -> &[Topic] {
+        &self.manifest().topics
+    }
+
+    /// Returns the damage that was found when the log was opened. Reading its records may
+    /// find more.
+    pub fn damage(&self) -> &[Damage] {
+        &self.manifest().damage
+    }
+
+    /// Returns the table of the topic with the label `topic`, as `imu` or `sensor_gps.1`.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such topic.
+    pub fn table(&self, topic: &str) -> Result<Table> {
+        let topic = self.manifest().topic(topic)?;
+        Ok(Table {
+            log: self.clone(),
+            topic,
+            columns: Columns::default(),
+            time: TimeRange::ALL,
+            time_base: TimeBase::default(),
+        })
+    }
+
+    /// Returns the messages of the topics that match one of `patterns` (`*` and `?` match
+    /// anything), or of all topics if there are no patterns: with their undecoded payloads,
+    /// in the order of the file. They are read by several threads.
+    ///
+    /// # Errors
+    /// `NotFound` if a pattern matches no topic.
+    pub fn messages(&self, patterns: &[String], time: TimeRange) -> Result<Messages> {
+        let topics = selection::topics(self.manifest(), patterns, false)?;
+        let selection = Selection { topics, time };
+        let log = Arc::clone(&self.log);
+        let parts = log.manifest().plan(&selection, PART_BYTES);
+        let count = parts.len();
+        let work = move |index: usize, push: Push<'_, Read>| {
+            read_messages(&*log, &parts[index], &selection, push)
+        };
+        let results = Ordered::new(count, threads(), work);
+        Ok(Messages { results, messages: Vec::new().into_iter(), damage: Vec::new() })
+    }
+}
+
+impl fmt::Debug for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Log")
+            .field("name", &self.name)
+            .field("format", &self.manifest().format)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The records of one topic as a table: the first column is the time.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Table {
+    log: Log,
+    topic: TopicId,
+    columns: Columns,
+    time: TimeRange,
+    time_base: TimeBase,
+}
+
+impl Table {
+    /// Selects the columns that match one of `patterns`; the time is always there.
+    ///
+    /// # Errors
+    /// `NotFound` if a pattern matches no column.
+    pub fn with_columns(mut self, patterns: &[String]) -> Result<Self> {
+        let mut topics: TopicSet = [self.topic].into_iter().collect();
+        let log = &*self.log.log;
+        let columns = selection::columns(log, &mut topics, &self.columns, patterns)?;
+        if let Some(columns) = columns.get(&self.topic) {
+            self.columns = columns.clone();
+        }
+        Ok(self)
+    }
+
+    /// Makes one column of each number: `q[0]`, `pose.x`. To be called before
+    /// [`with_columns`](Self::with_columns).
+    pub fn flat(mut self) -> Self {
+        self.columns = Columns::all(View::Flat);
+        self
+    }
+
+    /// Selects the records of these times, on the clock of the log.
+    pub fn with_time(mut self, time: TimeRange) -> Self {
+        self.time = time;
+        self
+    }
+
+    /// Sets the clock on which the times of the table are.
+    ///
+    /// # Errors
+    /// If the log does not state its times on that clock.
+    pub fn with_clock(mut self, clock: TimeChoice) -> Result<Self> {
+        self.time_base = ShownClock::new(self.log.manifest(), clock)?.base();
+        Ok(self)
+    }
+
+    /// Returns the columns of the batches.
+    ///
+    /// # Errors
+    /// If the topic cannot be decoded.
+    pub fn schema(&self) -> Result<SchemaRef> {
+        let decoder = self.log.log.decoder(self.topic, &self.columns)?;
+        Ok(self.time_base.schema(decoder.schema()))
+    }
+
+    /// Starts to read the table: the batches come in the order of the file, and are decoded
+    /// by several threads. Memory is bounded by a few batches for each thread.
+    ///
+    /// # Errors
+    /// If the topic cannot be decoded.
+    ///
+    /// # Example
+    /// ```no_run
+    /// let log = logtool::open("drive.bag")?;
+    /// let mut batches = log.table("/imu/data")?.batches()?;
+    /// for batch in &mut batches {
+    ///     println!("{} rows", batch?.num_rows());
+    /// }
+    /// println!("{} places are damaged", batches.damage().len());
+    /// # Ok::<(), logtool::Error>(())
+    /// ```
+    pub fn batches(&self) -> Result<Batches> {
+        let schema = self.schema()?;
+        let selection =
+            Selection { topics: [self.topic].into_iter().collect(), time: self.time };
+        let table = Self {
+            columns: Columns { time: self.time, ..self.columns.clone() },
+            ..self.clone()
+        };
+        let parts = self.log.manifest().plan(&selection, PART_BYTES);
+        let count = parts.len();
+        let work = move |index: usize, push: Push<'_, Decoded>| {
+            table.decode(&parts[index], &selection, push)
+        };
+        let results = Ordered::new(count, threads(), work);
+        Ok(Batches { schema, results, damage: Vec::new() })
+    }
+
+    /// Decodes one part of the log.
+    fn decode(
+        &self,
+        part: &Part,
+        selection: &Selection,
+        push: Push<'_, Decoded>,
+    ) -> Result<()> {
+        let log = &*self.log.log;
+        let mut cursor = log.read(part, selection)?;
+        let mut decoder = log.decoder(self.topic, &self.columns)?;
+        let (mut block, mut damage) = (Block::default(), Vec::new());
+        loop {
+            let is_end = !cursor.fill(&mut block)?;
+            if !is_end {
+                damage.extend_from_slice(block.damage());
+                for run in block.runs() {
+                    decoder.append(run, &mut damage);
+                }
+            }
+            let rows = decoder.rows();
+            if rows >= BATCH_ROWS || is_end && (rows > 0 || !damage.is_empty()) {
+                let batch = decoder.take()?;
+                let batch = self
+                    .time_base
+                    .apply(batch, &self.time_base.schema(decoder.schema()))?;
+                if !push(Decoded { batch, damage: std::mem::take(&mut damage) }) {
+                    return Ok(());
+                }
+            }
+            if is_end {
+                log.source().release(part.bytes.clone());
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Some rows, and the damage that was found while they were decoded.
+struct Decoded {
+    batch: RecordBatch,
+    damage: Vec<Damage>,
+}
+
+/// The batches of a table, in the order of the file.
+pub struct Batches {
+    schema: SchemaRef,
+    results: Ordered<Decoded>,
+    damage: Vec<Damage>,
+}
+
+impl Batches {
+    /// Returns the columns of the batches.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Returns the damage that was found so far, in the order of the file. What was found
+    /// when the log was opened is not repeated here if reading does not meet it.
+    pub fn damage(&self) -> &[Damage] {
+        &self.damage
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        loop {
+            match self.results.next()? {
+                Err(error) => return Some(Err(error)),
+                Ok(Decoded { batch, damage }) => {
+                    for one in damage {
+                        one.add_to(&mut self.damage);
+                    }
+                    if batch.num_rows() > 0 {
+                        return Some(Ok(batch));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Batches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Batches").field("schema", &self.schema).finish_non_exhaustive()
+    }
+}
+
+/// A message as the file has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Message {
+    /// The topic.
+    pub topic: TopicId,
+    /// When it was recorded, on the clock of the log.
+    pub time: Timestamp,
+    /// The byte offset of the record in the file; in a compressed chunk, that of the chunk.
+    pub offset: u64,
+    /// The undecoded payload.
+    pub payload: Bytes,
+}
+
+/// Some messages, and the damage that was found while they were read.
+struct Read {
+    messages: Vec<Message>,
+    damage: Vec<Damage>,
+}
+
+/// The messages of a log, in the order of the file.
+pub struct Messages {
+    results: Ordered<Read>,
+    messages: std::vec::IntoIter<Message>,
+    damage: Vec<Damage>,
+}
+
+impl Messages {
+    /// Returns the damage that was found so far, in the order of the file.
+    pub fn damage(&self) -> &[Damage] {
+        &self.damage
+    }
+}
+
+impl Iterator for Messages {
+    type Item = Result<Message>;
+
+    fn next(&mut self) -> Option<Result<Message>> {
+        loop {
+            if let Some(message) = self.messages.next() {
+                return Some(Ok(message));
+            }
+            match self.results.next()? {
+                Ok(Read { messages, damage }) => {
+                    self.messages = messages.into_iter();
+                    for one in damage {
+                        one.add_to(&mut self.damage);
+                    }
+                }
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Messages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Messages").finish_non_exhaustive()
+    }
+}
+
+fn read_messages(
+    log: &dyn FormatLog,
+    part: &Part,
+    selection: &Selection,
+    push: Push<'_, Read>,
+) -> Result<()> {
+    let mut cursor = log.read(part, selection)?;
+    let mut block = Block::default();
+    while cursor.fill(&mut block)? {
+        let message = |record: logtool_core::Record<'_>| Message {
+            topic: record.topic,
+            time: record.time,
+            offset: record.offset,
+            payload: Bytes::copy_from_slice(record.payload),
+        };
+        let messages: Vec<Message> = block.iter().map(message).collect();
+        let damage = block.damage().to_vec();
+        let is_empty = messages.is_empty() && damage.is_empty();
+        if !is_empty && !push(Read { messages, damage }) {
+            break;
+        }
+    }
+    log.source().release(part.bytes.clone());
+    Ok(())
+}
+
+/// Returns how many threads read at a time.
+fn threads() -> usize {
+    thread::available_parallelism().map_or(1, |count| count.get())
+}

@@ -1,0 +1,137 @@
+//! What a vehicle said, as people read it.
+
+use std::io::Write as _;
+
+use arrow_array::{Array as _, ArrayRef, RecordBatch, StringArray, cast::AsArray as _};
+use arrow_schema::DataType;
+use logtool_core::Timestamp;
+
+use crate::{time::clock::ShownClock, units::plain};
+
+/// How urgent a message is: the levels of syslog, the most urgent first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[allow(missing_docs)] // the names are those of syslog
+pub enum LevelChoice {
+    Emergency,
+    Alert,
+    Critical,
+    Error,
+    Warning,
+    Notice,
+    Info,
+    Debug,
+}
+
+/// The names of the levels as the topics have them, the most urgent first, and for
+/// people.
+const LEVELS: [(LevelChoice, &str, &str); 8] = [
+    (LevelChoice::Emergency, "emergency", "EMERG"),
+    (LevelChoice::Alert, "alert", "ALERT"),
+    (LevelChoice::Critical, "critical", "CRIT"),
+    (LevelChoice::Error, "error", "ERROR"),
+    (LevelChoice::Warning, "warning", "WARN"),
+    (LevelChoice::Notice, "notice", "NOTICE"),
+    (LevelChoice::Info, "info", "INFO"),
+    (LevelChoice::Debug, "debug", "DEBUG"),
+];
+
+/// Whether a level called `name` is as urgent as `least`. One that has no name is
+/// shown: nobody knows how urgent it is.
+pub fn is_urgent(name: &str, least: LevelChoice) -> bool {
+    let rank =
+        |is: &dyn Fn(&(LevelChoice, &str, &str)) -> bool| LEVELS.iter().position(is);
+    let least = rank(&|level| level.0 == least);
+    rank(&|level| level.1 == name).is_none_or(|rank| Some(rank) <= least)
+}
+
+/// The levels and the texts of a table of messages, if it is one.
+pub fn columns(batch: &RecordBatch) -> Option<(StringArray, StringArray)> {
+    let column = |name| texts(batch.column_by_name(name)?);
+    Some((column("level")?, column("message")?))
+}
+
+fn texts(column: &ArrayRef) -> Option<StringArray> {
+    match column.data_type() {
+        DataType::Utf8 => Some(column.as_string::<i32>().clone()),
+        DataType::Dictionary(..) => {
+            let dictionary = column.as_any_dictionary();
+            let names = dictionary.values().as_string_opt::<i32>()?;
+            let keys = dictionary.normalized_keys();
+            let name = |(row, key): (usize, &usize)| {
+                (!column.is_null(row)).then(|| names.value(*key))
+            };
+            Some(keys.iter().enumerate().map(name).collect())
+        }
+        _ => None,
+    }
+}
+
+/// Appends `[00:01:02.000] WARN   text`; on other clocks than a vehicle's own, times are told
+/// as exactly as they are known, as ROS tells them. What a terminal would take for a command,
+/// and line ends, are shown and not sent; colours, as PX4 has in `Ready for takeoff!`, are
+/// left out.
+pub fn write(
+    clock: &ShownClock,
+    time: Timestamp,
+    level: &str,
+    message: &str,
+    line: &mut Vec<u8>,
+) {
+    let short = LEVELS.iter().find(|(_, name, _)| *name == level);
+    let short = short.map_or_else(|| plain(level), |(_, _, short)| (*short).to_owned());
+    let time = match clock.is_of_vehicle() {
+        true => clock.text(time),
+        false => clock.exact_text(time),
+    };
+    let _ = write!(line, "[{time}] {short:6} ");
+    let message = without_colours(message.trim_end()).replace('\t', " ");
+    line.extend_from_slice(plain(&message).as_bytes());
+}
+
+/// `message` without its colours.
+fn without_colours(message: &str) -> String {
+    let mut text = String::with_capacity(message.len());
+    let mut rest = message;
+    while let Some((before, _)) = rest.split_once('\u{1b}') {
+        text.push_str(before);
+        let escape = rest.get(before.len()..).unwrap_or_default();
+        rest = behind_colour(escape).unwrap_or_else(|| {
+            text.push('\u{1b}');
+            escape.get(1..).unwrap_or_default()
+        });
+    }
+    text + rest
+}
+
+/// What follows the colour that `text` begins with, if it does: ECMA-48 calls it "select
+/// graphic rendition", `ESC [`, numbers, `m`.
+fn behind_colour(text: &str) -> Option<&str> {
+    let numbers = text.strip_prefix("\u{1b}[")?;
+    let behind = numbers.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+    behind.strip_prefix('m')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_left_out_and_other_commands_are_not() {
+        assert_eq!(behind_colour("\u{1b}[32mReady"), Some("Ready"));
+        assert_eq!(behind_colour("\u{1b}[0m"), Some(""));
+        assert_eq!(behind_colour("\u{1b}[1;31m!"), Some("!"));
+        assert_eq!(behind_colour("\u{1b}[2J"), None);
+        assert_eq!(behind_colour("32m"), None);
+        let message = "\u{1b}[32mReady\u{1b}[0m for \u{1b}[2Jtakeoff";
+        assert_eq!(without_colours(message), "Ready for \u{1b}[2Jtakeoff");
+    }
+
+    #[test]
+    fn a_level_lets_the_more_urgent_through() {
+        assert!(is_urgent("critical", LevelChoice::Warning));
+        assert!(is_urgent("warning", LevelChoice::Warning));
+        assert!(!is_urgent("info", LevelChoice::Warning));
+        assert!(is_urgent("level 12", LevelChoice::Warning));
+    }
+}

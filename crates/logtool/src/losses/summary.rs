@@ -1,0 +1,228 @@
+//! How much was lost, in numbers and in a few words.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
+
+use logtool_core::{Damage, DamageKind, TimeRange, Timestamp, TopicId};
+
+use crate::{
+    losses::Findings,
+    units::{Span, counted},
+};
+
+/// This many topics are named.
+const NAMED: usize = 3;
+
+impl Findings {
+    /// How many bytes of the file are lost.
+    pub fn lost_bytes(&self) -> u64 {
+        self.bytes_of(|kind| kind.is_loss(), |damage| damage.lost_bytes)
+    }
+
+    /// How much was lost, and what else is wrong.
+    pub fn summary(&self) -> String {
+        let texts = [
+            self.lost(),
+            self.definitions(),
+            self.surplus(),
+            self.misfits(),
+            self.without_column(),
+            self.doubtful(),
+            self.index(),
+            self.texts(),
+        ];
+        let texts: Vec<String> = texts.into_iter().flatten().collect();
+        texts.join("; ")
+    }
+
+    fn lost(&self) -> Option<String> {
+        let places = self.places(DamageKind::is_loss)?;
+        let lost = self.lost_bytes();
+        // A file that is cut was longer.
+        let ends = self.all(DamageKind::is_loss).map(|damage| damage.bytes.end);
+        let bytes = ends.fold(self.bytes.max(1), u64::max);
+        let share = lost as f64 * 100.0 / bytes as f64;
+        let records = self.all(DamageKind::is_loss).map(|damage| damage.records);
+        let records = match records.fold(0, u64::saturating_add) {
+            0 => String::new(),
+            records => {
+                let of = self.topics(DamageKind::is_loss);
+                let of = of.map_or(String::new(), |topics| format!(" of {topics}"));
+                format!(", {}{of}", counted(records, "record"))
+            }
+        };
+        let seconds = match self.lost_nanos() {
+            0 => String::new(),
+            nanos => format!(" and {}", Span(nanos)),
+        };
+        let mut losses = self.all(DamageKind::is_loss);
+        // Where nothing can be counted, the reason says what numbers do not.
+        let first = losses.next().filter(|_| lost == 0 && records.is_empty());
+        let why = first.and_then(|damage| damage.why.as_deref());
+        let why = why.map_or(String::new(), |why| format!(": {why}"));
+        let lost = counted(lost, "byte");
+        Some(format!(
+            "{lost} ({share:.2} %){records}{seconds} lost{places}{why}; the rest is read"
+        ))
+    }
+
+    fn definitions(&self) -> Option<String> {
+        let is_definition = |kind| kind == DamageKind::Definition;
+        let mut all = self.all(is_definition).peekable();
+        all.peek()?;
+        let topics: BTreeSet<Option<TopicId>> =
+            all.map(|damage| damage.topic).collect();
+        let names = self.topics(is_definition);
+        Some(match topics.len() as u64 {
+            1 => {
+                let name = names.unwrap_or_else(|| "a topic".to_owned());
+                format!(
+                    "the definition of {name} cannot be used, and its records are only bytes"
+                )
+            }
+            topics => {
+                let names = names.unwrap_or_else(|| format!("{topics} topics"));
+                format!(
+                    "the definitions of {names} cannot be used, and their records are only \
+                     bytes"
+                )
+            }
+        })
+    }
+
+    /// Returns the topics of the damage of some kinds, if each is of a known topic.
+    fn topics(&self, is_one: impl Fn(DamageKind) -> bool) -> Option<String> {
+        let findings = self.list.iter().filter(|finding| is_one(finding.damage.kind));
+        let names: Option<BTreeSet<&str>> =
+            findings.map(|finding| finding.topic.as_deref()).collect();
+        let names = names.filter(|names| !names.is_empty())?;
+        let first: Vec<&str> = names.iter().take(NAMED).copied().collect();
+        Some(match names.len().checked_sub(NAMED) {
+            None | Some(0) => first.join(", "),
+            Some(more) => format!(
+                "{} and {}",
+                first.join(", "),
+                counted(more as u64, "other topic")
+            ),
+        })
+    }
+
+    fn surplus(&self) -> Option<String> {
+        let is_surplus = |kind| kind == DamageKind::Surplus;
+        self.places(is_surplus)?;
+        let all = || self.all(is_surplus);
+        let bytes = all().map(|damage| damage.lost_bytes).fold(0, u64::saturating_add);
+        let records = all().map(|damage| damage.records).fold(0, u64::saturating_add);
+        let (bytes, records) = (counted(bytes, "byte"), counted(records, "record"));
+        Some(format!("{bytes} of {records} are in no field and left out"))
+    }
+
+    fn misfits(&self) -> Option<String> {
+        let is_misfit = |kind| kind == DamageKind::Misfit;
+        self.places(is_misfit)?;
+        let records = self.all(is_misfit).map(|damage| damage.records);
+        let records = counted(records.fold(0, u64::saturating_add), "record");
+        Some(format!("{records} with values that do not fit, and are null"))
+    }
+
+    fn without_column(&self) -> Option<String> {
+        let is_late = |kind| kind == DamageKind::NoColumn;
+        self.places(is_late)?;
+        let records = self.all(is_late).map(|damage| damage.records);
+        let records = counted(records.fold(0, u64::saturating_add), "record");
+        Some(format!(
+            "{records} with values that are in no column, as none of those that were looked \
+             at before had the like; cut out by `logtool filter` they have columns"
+        ))
+    }
+
+    fn doubtful(&self) -> Option<String> {
+        let is_doubtful = |kind| kind == DamageKind::Doubtful;
+        let places = self.places(is_doubtful)?;
+        let len = |damage: &Damage| damage.bytes.end.saturating_sub(damage.bytes.start);
+        let bytes = counted(self.bytes_of(is_doubtful, len), "byte");
+        Some(format!("{bytes}{places} read, but doubtful"))
+    }
+
+    fn index(&self) -> Option<String> {
+        let places = self.places(|kind| kind == DamageKind::Index)?;
+        Some(format!("the index is broken{places}, and no record lost by that"))
+    }
+
+    fn texts(&self) -> Option<String> {
+        let is_text = |kind| kind == DamageKind::Latin1;
+        self.places(is_text)?;
+        let records = self.all(is_text).map(|damage| damage.records);
+        let records = counted(records.fold(0, u64::saturating_add), "record");
+        Some(format!("{records} with texts that are not UTF-8, taken for Latin-1"))
+    }
+
+    /// The damage of some kinds.
+    fn all(
+        &self,
+        is_one: impl Fn(DamageKind) -> bool,
+    ) -> impl Iterator<Item = &Damage> {
+        let all = self.list.iter().map(|finding| &finding.damage);
+        all.filter(move |damage| is_one(damage.kind))
+    }
+
+    /// ` in 3 places`, if there is more than one; nothing if there is none.
+    fn places(&self, is_one: impl Fn(DamageKind) -> bool) -> Option<String> {
+        let mut places: Vec<(u64, u64)> = self
+            .all(is_one)
+            .map(|damage| (damage.bytes.start, damage.bytes.end))
+            .collect();
+        places.sort_unstable();
+        places.dedup();
+        match places.len() {
+            0 => None,
+            1 => Some(String::new()),
+            places => Some(format!(" in {places} places")),
+        }
+    }
+
+    /// How many bytes are in all damage of some kinds, each counted once, where each has
+    /// `of` many.
+    fn bytes_of(
+        &self,
+        is_one: impl Fn(DamageKind) -> bool,
+        of: impl Fn(&Damage) -> u64,
+    ) -> u64 {
+        let mut whole: Vec<Range<u64>> = Vec::new();
+        let mut among: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+        for damage in self.all(is_one) {
+            let Range { start, end } = damage.bytes;
+            match of(damage) {
+                all if all == end.saturating_sub(start) => whole.push(start..end),
+                // Several topics may have lost records in the same bytes.
+                some => {
+                    let most = among.entry((start, end)).or_default();
+                    *most = some.max(*most);
+                }
+            }
+        }
+        whole.sort_by_key(|range| range.start);
+        let (mut bytes, mut seen) = (0, 0);
+        for range in whole {
+            bytes += range.end.saturating_sub(range.start.max(seen));
+            seen = seen.max(range.end);
+        }
+        among.values().fold(bytes, |bytes, some| bytes.saturating_add(*some))
+    }
+
+    /// How long the times are, together, in which something was lost.
+    fn lost_nanos(&self) -> u64 {
+        let times = self.all(DamageKind::is_loss).filter_map(|damage| damage.time);
+        let mut times: Vec<TimeRange> = times.collect();
+        times.sort_by_key(|time| time.start);
+        let (mut lost, mut seen) = (0, Timestamp::MIN);
+        for time in times {
+            let rest = TimeRange { start: time.start.max(seen), end: time.end };
+            lost += rest.span_nanos();
+            seen = seen.max(time.end);
+        }
+        lost
+    }
+}

@@ -1,0 +1,170 @@
+//! Work on numbered parts by several threads, whose results come in the order of the parts.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread,
+};
+
+use crate::error::{Error, Result};
+
+/// How many results of a part wait to be taken, at most.
+const WAITING: usize = 2;
+
+/// The results of all parts, in their order.
+///
+/// Each thread works on one part at a time, and waits while two results of its part, or as
+/// many parts as there are threads, have not been taken. So the memory is bounded however
+/// long the input is. The threads end when this is dropped.
+pub(crate) struct Ordered<T> {
+    parts: Receiver<Receiver<Step<T>>>,
+    current: Option<Receiver<Step<T>>>,
+}
+
+enum Step<T> {
+    Result(T),
+    /// The part is finished. A part without this step was lost with its thread.
+    End,
+    Failed(Error),
+}
+
+/// Takes the results of a part; returns whether more are wanted.
+pub(crate) type Push<'p, T> = &'p mut dyn FnMut(T) -> bool;
+
+/// The next part, and where its results are announced.
+struct Queue<T> {
+    next: usize,
+    parts: SyncSender<Receiver<Step<T>>>,
+}
+
+impl<T: Send + 'static> Ordered<T> {
+    /// Starts to call `work` with each part from 0 to `count`, on up to `threads` threads.
+    pub(crate) fn new(
+        count: usize,
+        threads: usize,
+        work: impl Fn(usize, Push<'_, T>) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        let threads = threads.min(count).max(1);
+        let (sender, parts) = sync_channel(threads);
+        let queue = Arc::new(Mutex::new(Queue { next: 0, parts: sender }));
+        let work = Arc::new(work);
+        for _ in 0..threads {
+            let (queue, work) = (Arc::clone(&queue), Arc::clone(&work));
+            thread::spawn(move || {
+                while let Some((part, results)) = next_part(&queue, count) {
+                    let mut push = |result| results.send(Step::Result(result)).is_ok();
+                    let end = match work(part, &mut push) {
+                        Ok(()) => Step::End,
+                        Err(error) => Step::Failed(error),
+                    };
+                    // Nobody wants the results any more if this fails.
+                    let _ = results.send(end);
+                }
+            });
+        }
+        Self { parts, current: None }
+    }
+}
+
+/// Returns the next part and the way of its results, or `None` if there is none or nobody
+/// wants it.
+fn next_part<T>(
+    queue: &Mutex<Queue<T>>,
+    count: usize,
+) -> Option<(usize, SyncSender<Step<T>>)> {
+    let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+    if queue.next == count {
+        return None;
+    }
+    let (sender, results) = sync_channel(WAITING);
+    // Under the lock, so that parts are announced in their order.
+    queue.parts.send(results).ok()?;
+    queue.next += 1;
+    Some((queue.next - 1, sender))
+}
+
+impl<T> Iterator for Ordered<T> {
+    type Item = Result<T>;
+
+    fn next(&mut self) -> Option<Result<T>> {
+        loop {
+            let Some(current) = &self.current else {
+                self.current = Some(self.parts.recv().ok()?);
+                continue;
+            };
+            match current.recv() {
+                Ok(Step::Result(result)) => return Some(Ok(result)),
+                Ok(Step::End) => self.current = None,
+                Ok(Step::Failed(error)) => {
+                    self.current = None;
+                    return Some(Err(error));
+                }
+                Err(_) => {
+                    self.current = None;
+                    let what = "a thread ended before its part of the log was read";
+                    return Some(Err(Error::failed(what)));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    fn squares(count: usize, threads: usize) -> Vec<usize> {
+        let work = |part: usize, push: Push<'_, usize>| {
+            (0..part).take_while(|_| push(part * part)).for_each(drop);
+            Ok(())
+        };
+        Ordered::new(count, threads, work).map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn results_come_in_the_order_of_the_parts() {
+        let want: Vec<usize> =
+            (0..100).flat_map(|part| vec![part * part; part]).collect();
+        for threads in [1, 2, 7] {
+            assert_eq!(squares(100, threads), want, "{threads} threads");
+        }
+        assert_eq!(squares(0, 2), [0; 0]);
+    }
+
+    #[test]
+    fn errors_and_panics_are_results_and_later_parts_follow() {
+        let work = |part: usize, push: Push<'_, usize>| match part {
+            1 => Err(Error::failed("broken")),
+            2 => panic!("a test of panics"),
+            part => {
+                push(part);
+                Ok(())
+            }
+        };
+        let texts: Vec<String> = Ordered::new(5, 3, work)
+            .map(|result| {
+                result.map_or_else(|error| error.to_string(), |n| n.to_string())
+            })
+            .collect();
+        let lost = "a thread ended before its part of the log was read";
+        assert_eq!(texts, ["0", "broken", lost, "3", "4"]);
+    }
+
+    #[test]
+    fn parts_that_nobody_takes_are_not_started() {
+        let started = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&started);
+        let ordered = Ordered::new(1_000, 2, move |part, push| {
+            count.fetch_add(1, Ordering::SeqCst);
+            push(part);
+            Ok(())
+        });
+        assert_eq!(ordered.take(3).map(Result::unwrap).sum::<usize>(), 3);
+        // Three are taken, two wait, two are announced, and two are being worked on.
+        assert!(started.load(Ordering::SeqCst) <= 9);
+    }
+}

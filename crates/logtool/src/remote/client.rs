@@ -1,0 +1,250 @@
+//! The client of a session for object stores and web servers.
+
+use std::{
+    fs::File,
+    io,
+    ops::ControlFlow,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use logtool_remote::{Client, Limits, Location, Scheme, Tag, There, When};
+use logtool_sinks::Existing;
+
+use crate::{
+    error::{Context as _, Error, Result},
+    remote::{Listed, Remote},
+    session::Session,
+    units,
+};
+
+/// Opens the log at `url`.
+pub fn open(url: &str, session: &Session) -> Result<Remote> {
+    let place = parsed(url)?;
+    let name = place.to_string();
+    if place.is_folder() && place.scheme() != Scheme::Http {
+        return Err(Error::failed(format!("{name} is a folder, and no log")));
+    }
+    let client = session.connection.client()?;
+    let opened = client.open(&place).map_err(|err| explained(err, &place));
+    let opened = opened.with_context(|| name.clone())?;
+    if opened.is_whole {
+        let len = units::Bytes(opened.source.len());
+        let what = format!("reads all of it ({len}): the server gives no parts");
+        session.note(&name, &what);
+    }
+    Ok(Remote { name, source: opened.source, is_whole: opened.is_whole })
+}
+
+/// Whether `url` is of a folder, of which can be said what is in it.
+pub fn is_folder(url: &str) -> bool {
+    let place = Location::parse(url);
+    place.is_ok_and(|place| place.is_folder() && place.scheme() != Scheme::Http)
+}
+
+/// Whether the URLs `a` and `b` are of the same object of a store, however they are written.
+pub fn is_same(a: &str, b: &str) -> bool {
+    let place = |url: &str| {
+        let place = Location::parse(url).ok();
+        place.filter(|place| place.scheme() != Scheme::Http)
+    };
+    let (Some(a), Some(b)) = (place(a), place(b)) else { return false };
+    // Stores are asked for keys without slashes around them.
+    let key = |place: &Location| place.key().trim_matches('/').to_owned();
+    (a.scheme(), a.root(), key(&a)) == (b.scheme(), b.root(), key(&b))
+}
+
+/// `url` without what is secret in it.
+pub fn shown(url: &str) -> String {
+    Location::parse(url).map_or_else(|_| url.to_owned(), |place| place.to_string())
+}
+
+/// All that is in the folder `url`, in the order of the URLs, without what is in the folder
+/// `but`, if that is not empty.
+pub fn list(url: &str, but: &str, session: &Session) -> Result<Vec<Listed>> {
+    let place = parsed(url)?;
+    let listed =
+        session.connection.client()?.list(&place).map_err(|err| explained(err, &place));
+    let listed = listed.with_context(|| place.to_string())?.into_iter().map(named);
+    let is_meant = |object: &Listed| but.is_empty() || !object.url.starts_with(but);
+    Ok(listed.filter(is_meant).collect())
+}
+
+/// What the server tells of the object at `url`; as good as nothing, if it does not tell of
+/// what it may give.
+pub fn look(url: &str, session: &Session) -> Result<Listed> {
+    let place = parsed(url)?;
+    match session.connection.client()?.look(&place) {
+        Ok(object) => Ok(named(object)),
+        Err(err) if err.kind() == io::ErrorKind::Other => {
+            Ok(Listed { url: place.to_string(), bytes: 0, modified: None })
+        }
+        Err(err) => Err(explained(err, &place)),
+    }
+}
+
+fn named(object: logtool_remote::Listed) -> Listed {
+    let logtool_remote::Listed { location, bytes, modified } = object;
+    Listed { url: location.to_string(), bytes, modified }
+}
+
+/// A folder that files are sent to.
+#[derive(Debug)]
+pub struct Folder {
+    location: Location,
+    connection: Connection,
+}
+
+/// The folder `url`.
+pub fn folder(url: &str, session: &Session) -> Result<Folder> {
+    let place = parsed(url)?;
+    if place.scheme() == Scheme::Http {
+        let what = format!("{place}: a web server cannot be written to");
+        let hint = "s3://, gs:// and az:// can";
+        return Err(Error::invalid(what).with_hint(hint));
+    }
+    Ok(Folder { location: place, connection: session.connection.clone() })
+}
+
+impl Folder {
+    /// The URL of the file called `name` in it.
+    pub fn name(&self, name: &str) -> String {
+        self.location.join(name).to_string()
+    }
+
+    /// Whether there is a file called `name` in it.
+    pub fn has(&self, name: &str) -> Result<bool> {
+        let place = self.location.join(name);
+        let has = self
+            .connection
+            .client()?
+            .exists(&place)
+            .map_err(|err| explained(err, &place));
+        has.with_context(|| place.to_string())
+    }
+
+    /// Makes `file` the one called `name`.
+    pub fn send(&self, name: &str, file: &mut File, existing: Existing) -> Result<()> {
+        let there = match existing {
+            Existing::Refuse => There::Stays,
+            Existing::Replace => There::Goes,
+        };
+        let place = self.location.join(name);
+        self.connection.client()?.upload(file, &place, there).map_err(|err| {
+            match err.kind() {
+                io::ErrorKind::AlreadyExists => {
+                    Error::failed("it exists already").with_hint("--force replaces it")
+                }
+                io::ErrorKind::NotFound => Error::failed("there is no such bucket"),
+                _ => explained(err, &place),
+            }
+        })
+    }
+
+    /// Removes the file called `name`, if there is one.
+    pub fn remove(&self, name: &str) -> Result<()> {
+        let place = self.location.join(name);
+        let removed = self
+            .connection
+            .client()?
+            .remove(&place)
+            .map_err(|err| explained(err, &place));
+        removed.with_context(|| place.to_string())
+    }
+
+    /// Gives `take` the name of each file in its folder `within`, and in those in that, in any
+    /// order; as long as it wants more.
+    pub fn names(
+        &self,
+        within: &str,
+        take: &mut dyn FnMut(&str) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let place = match within {
+            "" => self.location.clone(),
+            within => self.location.join(within),
+        };
+        let listed = self.connection.client()?.names(&place, take);
+        let listed = listed.map_err(|err| explained(err, &place));
+        listed.with_context(|| place.to_string())
+    }
+
+    /// All of the short file called `name`, and its tag; nothing, if there is none.
+    pub fn get(&self, name: &str) -> Result<Option<(Bytes, Tag)>> {
+        let place = self.location.join(name);
+        match self.connection.client()?.get(&place) {
+            Ok(got) => Ok(Some(got)),
+            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(err) => Err(explained(err, &place)).with_context(|| place.to_string()),
+        }
+    }
+
+    /// Makes `bytes` the short file called `name`, if what is there is as `when` wants it;
+    /// else there is no tag.
+    pub fn put(&self, name: &str, bytes: &Bytes, when: &When) -> Result<Option<Tag>> {
+        let place = self.location.join(name);
+        let put = self.connection.client()?.put(&place, bytes, when);
+        put.map_err(|err| explained(err, &place)).with_context(|| place.to_string())
+    }
+}
+
+/// Whether `err` says that the store cannot do such a thing.
+pub fn is_unsupported(err: &Error) -> bool {
+    let err = err.io_error();
+    err.is_some_and(|err| err.kind() == io::ErrorKind::Unsupported)
+}
+
+fn parsed(url: &str) -> Result<Location> {
+    Location::parse(url).map_err(|err| Error::invalid(err.to_string()))
+}
+
+/// A connection to object stores and web servers, which is made when it is first used.
+#[derive(Clone, Debug, Default)]
+pub struct Connection {
+    timeout: Option<Duration>,
+    client: Arc<OnceLock<Client>>,
+}
+
+impl Connection {
+    /// Creates a connection to servers that may take up to `timeout` to answer.
+    pub fn new(timeout: Duration) -> Self {
+        Self { timeout: Some(timeout), client: Arc::default() }
+    }
+
+    fn client(&self) -> Result<&Client> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let mut limits = Limits::default();
+        limits.wait = self.timeout.unwrap_or(limits.wait);
+        let client = Client::new(limits).context("no threads for the network")?;
+        Ok(self.client.get_or_init(|| client))
+    }
+}
+
+/// `err` with what may help.
+fn explained(err: io::Error, place: &Location) -> Error {
+    if err.kind() == io::ErrorKind::NotFound
+        && place.scheme() != Scheme::Http
+        && !place.is_folder()
+    {
+        let what = format!("{err} (the name of a folder ends with `/`)");
+        return Error::failed(what);
+    }
+    let hint = match (err.kind(), place.scheme()) {
+        (io::ErrorKind::PermissionDenied, Scheme::S3) => {
+            "the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION say who \
+             asks, and where; AWS_SKIP_SIGNATURE=true is for what is public"
+        }
+        (io::ErrorKind::PermissionDenied, Scheme::Gcs) => {
+            "GOOGLE_APPLICATION_CREDENTIALS names a file that says who asks; \
+             GOOGLE_SKIP_SIGNATURE=true is for what is public"
+        }
+        (io::ErrorKind::PermissionDenied, Scheme::Azure) => {
+            "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY say who asks; \
+             AZURE_SKIP_SIGNATURE=true is for what is public"
+        }
+        _ => return err.into(),
+    };
+    Error::failed(err.to_string()).with_hint(hint)
+}

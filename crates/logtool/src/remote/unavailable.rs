@@ -1,0 +1,85 @@
+//! Explains that the feature `remote` is missing.
+
+use std::{fs::File, time::Duration};
+
+use logtool_sinks::Existing;
+
+use crate::{
+    error::{Error, Result},
+    remote::{Listed, Remote},
+    session::Session,
+};
+
+/// No connection.
+#[derive(Clone, Debug, Default)]
+pub struct Connection;
+
+impl Connection {
+    /// Creates no connection.
+    pub fn new(_: Duration) -> Self {
+        Self
+    }
+}
+
+/// There are no folders.
+#[derive(Debug)]
+pub enum Folder {}
+
+/// Says that there is no way.
+pub fn open(url: &str, _: &Session) -> Result<Remote> {
+    refuse(url)
+}
+
+/// That, opening it will say.
+pub fn is_folder(_: &str) -> bool {
+    false
+}
+
+/// That, opening them will say.
+pub fn is_same(_: &str, _: &str) -> bool {
+    false
+}
+
+/// Nothing is known to be secret in it.
+pub fn shown(url: &str) -> String {
+    url.to_owned()
+}
+
+/// Says that there is no way.
+pub fn list(url: &str, _: &str, _: &Session) -> Result<Vec<Listed>> {
+    refuse(url)
+}
+
+/// Says that there is no way.
+pub fn look(url: &str, _: &Session) -> Result<Listed> {
+    refuse(url)
+}
+
+/// Says that there is no way.
+pub fn folder(url: &str, _: &Session) -> Result<Folder> {
+    refuse(url)
+}
+
+fn refuse<T>(url: &str) -> Result<T> {
+    let what = format!("{url} is a URL, and this logtool was built without `remote`");
+    let hint = "download it first, or build with `--features remote`";
+    Err(Error::invalid(what).with_hint(hint).into())
+}
+
+impl Folder {
+    pub fn name(&self, _: &str) -> String {
+        match *self {}
+    }
+
+    pub fn has(&self, _: &str) -> Result<bool> {
+        match *self {}
+    }
+
+    pub fn send(&self, _: &str, _: &mut File, _: Existing) -> Result<()> {
+        match *self {}
+    }
+
+    pub fn remove(&self, _: &str) -> Result<()> {
+        match *self {}
+    }
+}

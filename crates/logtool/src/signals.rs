@@ -1,0 +1,299 @@
+//! Numbers of a log over time: which are meant, and reading them thinned out.
+
+mod all;
+mod elements;
+mod find;
+mod numbers;
+mod span;
+mod unit;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::*};
+use arrow_schema::SchemaRef;
+use logtool_core::{
+    Columns, Damage, Log, Selection, TableJob, TableSink, TableWriter, TimeBase,
+    TimeRange, Timestamp, Topic, TopicId, TopicSet, VALID_ROWS, View, to_tables,
+};
+use logtool_plot::{Sampler, Signal};
+
+use crate::{error::Result, signals::numbers::numbers};
+
+pub use self::{
+    all::{All, one},
+    elements::each,
+    find::{find, of_topic},
+    numbers::numbers_of,
+    span::{Span, near, within},
+};
+
+/// A number that is asked for.
+#[derive(Clone)]
+pub struct Wanted {
+    /// The topic that it is in.
+    pub topic: TopicId,
+    /// The columns of the flat view that it is made of; at least one.
+    pub inputs: Vec<Input>,
+    /// What it is, given the numbers of the columns.
+    pub of: Way,
+    /// What it is called.
+    pub name: String,
+    /// What it is in; empty if that is not known.
+    pub unit: String,
+    /// Whether it holds until the next.
+    pub is_held: bool,
+}
+
+/// How a number is made of others.
+pub type Way = Arc<dyn Fn(&[f64]) -> f64 + Send + Sync>;
+
+/// A column of the flat view, and what of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// The index of the column in the flat view.
+    pub column: usize,
+    /// Which number of each value.
+    pub part: Part,
+}
+
+/// Which number of each value of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// That which it is.
+    Itself,
+    /// The element of this number of the list that it is.
+    Element(usize),
+    /// How long the vector is that it is as a list.
+    Norm,
+    /// How many elements the list has that it is.
+    Count,
+}
+
+/// What was read.
+pub struct Read {
+    /// In the order of what was wanted.
+    pub signals: Vec<Signal>,
+    /// When they are.
+    pub span: Span,
+    /// What could not be read.
+    pub damage: Vec<Damage>,
+}
+
+/// Reads `wanted` within `time`, thinned out to `columns` columns; what holds begins with
+/// what it was before. Tells `progress` how many more bytes of the log are done.
+pub fn read(
+    log: &dyn Log,
+    wanted: &[Wanted],
+    time: TimeRange,
+    columns: usize,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Read> {
+    let topics = wanted.iter().map(|wanted| wanted.topic).collect();
+    let span @ Span { usual, reach, .. } = Span::of(log, &topics, time)?;
+    let new = || {
+        let sampler =
+            Sampler::new(usual.start.as_nanos(), usual.end.as_nanos(), columns);
+        sampler.reaching(reach.start.as_nanos(), reach.end.as_nanos())
+    };
+    let (mut made, mut damage) = gather(log, wanted, time, &new, progress)?;
+    let (held, of): (Vec<Wanted>, Vec<usize>) = wanted
+        .iter()
+        .zip(0..)
+        .filter(|(wanted, _)| wanted.is_held && time.start > Timestamp::MIN)
+        .map(|(wanted, index)| (wanted.clone(), index))
+        .unzip();
+    if !held.is_empty() {
+        let before = TimeRange { start: Timestamp::MIN, end: time.start };
+        let (last, more) = gather(log, &held, before, &Last::default, &|_| {})?;
+        for (last, index) in last.into_iter().zip(of) {
+            if let (Some((_, value)), Some(sampler)) = (last.0, made.get_mut(index)) {
+                sampler.begin(usual.start.as_nanos(), value);
+            }
+        }
+        for more in more {
+            if !damage.contains(&more) {
+                damage.push(more);
+            }
+        }
+    }
+    let signal = |(sampler, wanted): (Sampler, &Wanted)| sampler.signal(wanted.is_held);
+    let signals = made.into_iter().zip(wanted).map(signal).collect();
+    Ok(Read { signals, span, damage })
+}
+
+/// The last number that there was, and when.
+#[derive(Default)]
+struct Last(Option<(i64, f64)>);
+
+impl Gather for Last {
+    fn add(&mut self, time: i64, number: f64) {
+        if self.0.is_none_or(|(last, _)| last <= time) {
+            self.0 = Some((time, number));
+        }
+    }
+
+    fn leave_out(&mut self) {}
+}
+
+/// Takes the numbers of a signal.
+trait Gather: Send {
+    /// Takes a number, and when it was, in nanoseconds.
+    fn add(&mut self, time: i64, number: f64);
+
+    /// Is told of a number of which nobody knows when it was.
+    fn leave_out(&mut self);
+}
+
+impl Gather for Sampler {
+    fn add(&mut self, time: i64, number: f64) {
+        Self::add(self, time, number);
+    }
+
+    fn leave_out(&mut self) {
+        Self::leave_out(self);
+    }
+}
+
+/// Reads `wanted` within `time`, each into what `new` makes; those are told in the order of
+/// what was wanted, with the damage.
+fn gather<G: Gather + 'static>(
+    log: &dyn Log,
+    wanted: &[Wanted],
+    time: TimeRange,
+    new: &dyn Fn() -> G,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<(Vec<G>, Vec<Damage>)> {
+    let topics: TopicSet = wanted.iter().map(|wanted| wanted.topic).collect();
+    let mut columns_of = BTreeMap::new();
+    let mut plans = BTreeMap::new();
+    for (id, topic) in log.manifest().topics().filter(|(id, _)| topics.contains(*id)) {
+        let own = || wanted.iter().enumerate().filter(|(_, wanted)| wanted.topic == id);
+        let inputs = || own().flat_map(|(_, wanted)| &wanted.inputs);
+        let mut only: Vec<usize> = inputs().map(|input| input.column).collect();
+        let validity = validity(log, id, topic)?;
+        only.extend(validity.map(|(column, _)| column));
+        only.sort_unstable();
+        only.dedup();
+        // In the table, the time comes first.
+        let place = |column: usize| only.binary_search(&column).map_or(0, |at| at + 1);
+        let moved = |input: &Input| Input { column: place(input.column), ..*input };
+        let makers = own().map(|(index, wanted)| Maker {
+            index,
+            inputs: wanted.inputs.iter().map(moved).collect(),
+            of: wanted.of.clone(),
+            // Of the column itself, all is shown.
+            validity: validity
+                .filter(|(column, _)| wanted.inputs.iter().all(|i| i.column != *column))
+                .map(|(column, valid)| (place(column), valid)),
+            into: new(),
+        });
+        plans.insert(topic.label().into_owned(), makers.collect());
+        columns_of.insert(id, Columns { only: Some(only), ..Columns::all(View::Flat) });
+    }
+    let done = Arc::new(Mutex::new(Vec::new()));
+    let sink = Sink { plans: Mutex::new(plans), done: done.clone() };
+    let job = TableJob {
+        selection: Selection { topics, time },
+        columns: Columns::all(View::Flat),
+        columns_of,
+        time: TimeBase::default(),
+        part_bytes: 4 << 20,
+        progress,
+    };
+    let report = to_tables(log, &job, &sink)?;
+    let mut made: Vec<G> = wanted.iter().map(|_| new()).collect();
+    let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+    for maker in done.drain(..) {
+        if let Some(place) = made.get_mut(maker.index) {
+            *place = maker.into;
+        }
+    }
+    Ok((made, report.damage))
+}
+
+/// The column of `topic` that says which rows are valid, and what it then is; nothing where
+/// all are.
+fn validity(log: &dyn Log, id: TopicId, topic: &Topic) -> Result<Option<(usize, f64)>> {
+    let Some(valid) = topic.metadata.get(VALID_ROWS) else { return Ok(None) };
+    let decoder = log.decoder(id, &Columns::all(View::Flat))?;
+    let column = decoder.schema().index_of("validity").ok();
+    Ok(column.zip(valid.parse().ok()))
+}
+
+/// Makes one of the signals, of a table.
+struct Maker<G> {
+    index: usize,
+    inputs: Vec<Input>,
+    of: Way,
+    /// The column of which only rows with this value are valid.
+    validity: Option<(usize, f64)>,
+    into: G,
+}
+
+/// Takes tables, and hands their signals over when they end.
+struct Sink<G> {
+    plans: Mutex<BTreeMap<String, Vec<Maker<G>>>>,
+    done: Arc<Mutex<Vec<Maker<G>>>>,
+}
+
+impl<G: Gather + 'static> TableSink for Sink<G> {
+    fn table(
+        &self,
+        topic: &Topic,
+        _: &SchemaRef,
+    ) -> logtool_core::Result<Box<dyn TableWriter>> {
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let makers = plans.remove(&*topic.label()).unwrap_or_default();
+        Ok(Box::new(Table { makers, done: self.done.clone() }))
+    }
+}
+
+/// The table of a topic, of which nothing is kept but the signals.
+struct Table<G> {
+    makers: Vec<Maker<G>>,
+    done: Arc<Mutex<Vec<Maker<G>>>>,
+}
+
+impl<G: Gather> TableWriter for Table<G> {
+    fn write(&mut self, batch: &RecordBatch) -> logtool_core::Result<()> {
+        let times = batch.columns().first();
+        let times = times.and_then(|t| t.as_primitive_opt::<TimestampNanosecondType>());
+        let Some(times) = times else { return Ok(()) };
+        let mut row_of = Vec::new();
+        for maker in &mut self.makers {
+            let inputs = maker.inputs.iter().map(|input| {
+                batch
+                    .columns()
+                    .get(input.column)
+                    .map_or_else(Vec::new, |column| numbers(column, input.part))
+            });
+            let inputs: Vec<Vec<f64>> = inputs.collect();
+            let validity = maker.validity.and_then(|(column, valid)| {
+                Some((numbers(batch.columns().get(column)?, Part::Itself), valid))
+            });
+            let is_valid = |row: usize| match &validity {
+                Some((marks, valid)) => marks.get(row) == Some(valid),
+                None => true,
+            };
+            for row in (0..batch.num_rows()).filter(|row| is_valid(*row)) {
+                row_of.clear();
+                let number = |numbers: &Vec<f64>| numbers.get(row).copied();
+                row_of.extend(inputs.iter().map(|i| number(i).unwrap_or(f64::NAN)));
+                match times.is_valid(row) {
+                    true => maker.into.add(times.value(row), (maker.of)(&row_of)),
+                    false => maker.into.leave_out(),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> logtool_core::Result<()> {
+        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        done.extend(self.makers);
+        Ok(())
+    }
+}

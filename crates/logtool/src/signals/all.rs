@@ -1,0 +1,86 @@
+//! One signal of a log, with all of its samples: a number, or how long a vector is.
+
+use std::sync::Arc;
+
+use logtool_core::{Damage, Log, TimeRange, Topic};
+
+use crate::{
+    error::{Context as _, Error, Result},
+    signals::{Gather, Part, Wanted, find, gather, numbers::norm},
+};
+
+/// More samples are not kept: 256 MiB.
+const MOST: usize = 1 << 24;
+
+/// All samples of a signal.
+pub struct All {
+    /// When, in nanoseconds, and what; as they are in the file.
+    pub samples: Vec<(i64, f64)>,
+    /// What was meant.
+    pub wanted: Wanted,
+    /// What could not be read.
+    pub damage: Vec<Damage>,
+}
+
+/// Reads the signal that `text` means: if those are several columns of one topic, as of
+/// `/imu/data.angular_velocity` or `sensor_combined.gyro_rad`, or a list, the length of that
+/// vector.
+pub fn one(log: &dyn Log, text: &str, progress: &(dyn Fn(u64) + Sync)) -> Result<All> {
+    let wanted = together(find(log, &[text.to_owned()])?, text, log)?;
+    let time = TimeRange::default();
+    let new = Samples::default;
+    let (mut made, damage) =
+        gather(log, std::slice::from_ref(&wanted), time, &new, progress)?;
+    let made = made.pop().unwrap_or_default();
+    if made.too_many {
+        let what = format!("`{text}` has more than {MOST} samples");
+        let hint = "`logtool filter` with --from and --to cuts a part out of a log";
+        return Err(Error::failed(what).with_hint(hint));
+    }
+    Ok(All { samples: made.samples, wanted, damage })
+}
+
+/// The one signal that `found` are.
+fn together(found: Vec<Wanted>, text: &str, log: &dyn Log) -> Result<Wanted> {
+    let mut found = found.into_iter();
+    let mut all = found.next().with_context(|| format!("there is no `{text}`"))?;
+    let label = |wanted: &Wanted| {
+        let topic = log.manifest().get(wanted.topic).map(Topic::label);
+        topic.map(std::borrow::Cow::into_owned).unwrap_or_default()
+    };
+    if let Some(input) =
+        all.inputs.first_mut().filter(|input| input.part == Part::Count)
+    {
+        input.part = Part::Norm;
+        all.name = format!("|{text}|");
+    }
+    for more in found {
+        if more.topic != all.topic {
+            let (one, other) = (label(&all), label(&more));
+            let what = format!("`{text}` is of several topics, {one} and {other}");
+            return Err(Error::invalid(what).with_hint("name one of them"));
+        }
+        all.inputs.extend(more.inputs);
+        all.of = Arc::new(norm);
+        all.name = format!("|{text}|");
+    }
+    Ok(all)
+}
+
+/// Keeps what it is given.
+#[derive(Default)]
+struct Samples {
+    samples: Vec<(i64, f64)>,
+    too_many: bool,
+}
+
+impl Gather for Samples {
+    fn add(&mut self, time: i64, number: f64) {
+        match self.samples.len() < MOST {
+            true => self.samples.push((time, number)),
+            false => self.too_many = true,
+        }
+    }
+
+    fn leave_out(&mut self) {}
+}

@@ -1,0 +1,51 @@
+//! The elements of lists, which no schema counts.
+
+use logtool_core::{Log, TimeRange};
+
+use crate::{
+    error::Result,
+    signals::{Gather, Input, Part, Wanted, find::check_count, gather},
+};
+
+/// The same as `wanted`, with each element instead of a list: as many as the longest has within
+/// `time`.
+pub fn each(
+    log: &dyn Log,
+    wanted: Vec<Wanted>,
+    time: TimeRange,
+) -> Result<Vec<Wanted>> {
+    let is_list = |wanted: &Wanted| wanted.inputs.iter().any(|i| i.part == Part::Count);
+    let lists: Vec<Wanted> = wanted.iter().filter(|w| is_list(w)).cloned().collect();
+    if lists.is_empty() {
+        return Ok(wanted);
+    }
+    let (longest, _) = gather(log, &lists, time, &Longest::default, &|_| {})?;
+    let (mut longest, mut all) = (longest.into_iter(), Vec::new());
+    for wanted in wanted {
+        if !is_list(&wanted) {
+            all.push(wanted);
+            continue;
+        }
+        let Longest(count) = longest.next().unwrap_or_default();
+        check_count(all.len().saturating_add(count))?;
+        for at in 0..count {
+            let part = Part::Element(at);
+            let inputs = wanted.inputs.iter().map(|input| Input { part, ..*input });
+            let (name, inputs) = (format!("{}[{at}]", wanted.name), inputs.collect());
+            all.push(Wanted { name, inputs, ..wanted.clone() });
+        }
+    }
+    Ok(all)
+}
+
+/// How many elements the longest list has.
+#[derive(Default)]
+struct Longest(usize);
+
+impl Gather for Longest {
+    fn add(&mut self, _: i64, count: f64) {
+        self.0 = self.0.max(count as usize);
+    }
+
+    fn leave_out(&mut self) {}
+}

@@ -1,0 +1,211 @@
+//! Which numbers are meant by what was typed.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, SchemaRef};
+use logtool_core::{Columns, Log, Topic, TopicId, View};
+
+use crate::{
+    error::{Error, Result},
+    selection::Pattern,
+    signals::{
+        Input, Part, Wanted,
+        numbers::{is_list, is_number},
+        unit,
+    },
+    suggest,
+};
+
+/// So many fields are named to whom named none.
+const SOME: usize = 8;
+
+/// More lines than these are no picture.
+const MOST: usize = 200;
+
+/// The numbers that `texts` mean, each a topic and a field as `sensor_gps.1.lat`,
+/// `/imu/data.angular_velocity.x`, `vehicle_attitude.q` or `/scan.ranges[3]`. Of a whole list, as
+/// `/scan.ranges`, it is how many elements that [has](Part::Count).
+pub fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<Wanted>> {
+    let manifest = log.manifest();
+    let mut all: Vec<Wanted> = Vec::new();
+    for text in texts {
+        let mut tried = Tried::default();
+        let before = all.len();
+        // Anything up to a dot may be the topic, and what follows the field: as much as is one.
+        let dots = text.match_indices('.').map(|(at, _)| text.split_at(at));
+        let topics = |name: &str| -> Vec<(TopicId, &Topic)> {
+            let pattern = Pattern::new(name);
+            let is_it = |topic: &Topic| pattern.as_ref().is_ok_and(|p| p.is_one(topic));
+            manifest.topics().filter(|(_, topic)| is_it(topic)).collect()
+        };
+        let mut splits = dots.map(|(name, field)| (topics(name), field));
+        let split = splits.rfind(|(topics, _)| !topics.is_empty());
+        let (topics, field) = split.unwrap_or_default();
+        let field = field.strip_prefix('.').unwrap_or(field);
+        for (id, topic) in topics {
+            let schema = columns(log, id)?;
+            all.extend(of_field(id, topic, &schema, field)?);
+            tried.add(&topic.label(), field, &schema);
+        }
+        if all.len() == before {
+            return Err(tried.complaint(text, log));
+        }
+        check_count(all.len())?;
+    }
+    Ok(all)
+}
+
+/// Refuses so many lines as no picture holds.
+pub(super) fn check_count(lines: usize) -> Result<()> {
+    if lines <= MOST {
+        return Ok(());
+    }
+    let what = format!("{lines} lines are too many for a picture");
+    Err(Error::invalid(what).with_hint("name fewer fields, or elements as x[0]"))
+}
+
+/// Returns the number in the column `column` of the topic `id`, if there is one. The column
+/// can also be an element of a list, as `ranges[3]`.
+pub fn of_topic(log: &dyn Log, id: TopicId, column: &str) -> Option<Wanted> {
+    let topic = log.manifest().get(id).ok()?;
+    let schema = columns(log, id).ok()?;
+    let Ok(index) = schema.index_of(column) else {
+        let is_element = column.ends_with(']');
+        return of_field(id, topic, &schema, column).ok()?.pop().filter(|_| is_element);
+    };
+    let field = schema.field(index);
+    is_number(field.data_type()).then(|| wanted(id, topic, index, Part::Itself, field))
+}
+
+/// The flat view of a topic. A decoder of all columns has the time first, and counts
+/// columns from there on; the time can be chosen by none.
+fn columns(log: &dyn Log, id: TopicId) -> Result<SchemaRef> {
+    Ok(log.decoder(id, &Columns::all(View::Flat))?.schema().clone())
+}
+
+/// The numbers of a topic that the field `text` means.
+fn of_field(
+    id: TopicId,
+    topic: &Topic,
+    schema: &SchemaRef,
+    text: &str,
+) -> Result<Vec<Wanted>> {
+    let pattern = Pattern::new(text)?;
+    let mut found = Vec::new();
+    for (index, field) in schema.fields().iter().enumerate().skip(1) {
+        if is_number(field.data_type()) && pattern.begins(field.name()) {
+            found.push(wanted(id, topic, index, Part::Itself, field));
+        }
+    }
+    // A list, of which the table has one column, or an element of it.
+    let element = text.strip_suffix(']').and_then(|text| text.rsplit_once('['));
+    let element =
+        element.and_then(|(name, at)| Some((name, Part::Element(at.parse().ok()?))));
+    let (name, part) = element.unwrap_or((text, Part::Count));
+    let list = schema.index_of(name).ok().map(|index| (index, schema.field(index)));
+    let list = list.filter(|(_, field)| found.is_empty() && is_list(field.data_type()));
+    found.extend(list.map(|(index, field)| wanted(id, topic, index, part, field)));
+    Ok(found)
+}
+
+fn wanted(
+    id: TopicId,
+    topic: &Topic,
+    column: usize,
+    part: Part,
+    field: &Field,
+) -> Wanted {
+    let name = format!("{}.{}", topic.label(), field.name());
+    let of_list = match field.data_type() {
+        DataType::List(item) => item.data_type(),
+        own => own,
+    };
+    // States and truths do not pass from one to the other.
+    let is_state =
+        matches!(of_list, DataType::Boolean | DataType::UInt8 | DataType::Int8);
+    Wanted {
+        topic: id,
+        inputs: vec![Input { column, part }],
+        of: Arc::new(|numbers| numbers.first().copied().unwrap_or(f64::NAN)),
+        name: match part {
+            Part::Element(at) => format!("{name}[{at}]"),
+            _ => name,
+        },
+        unit: unit::of(topic, field),
+        is_held: is_state,
+    }
+}
+
+/// What to say of `text` if it is a topic, and no field is.
+fn without_field(text: &str, log: &dyn Log) -> Option<Error> {
+    let is_it = |(_, topic): &(TopicId, &Topic)| *topic.label() == *text;
+    let (id, _) = log.manifest().topics().find(is_it)?;
+    let schema = columns(log, id).ok()?;
+    let numbers = schema.fields().iter().skip(1);
+    let numbers = numbers.filter(|field| is_number(field.data_type()));
+    let mut names: Vec<&str> = numbers.map(|field| field.name().as_str()).collect();
+    let more = names.len().saturating_sub(SOME);
+    names.truncate(SOME);
+    let hint = match (&*names, more) {
+        ([], _) => "it has no numbers".to_owned(),
+        (names, 0) => format!("its numbers are {}", names.join(", ")),
+        (names, more) => {
+            format!("its numbers are {} and {more} more", names.join(", "))
+        }
+    };
+    Some(
+        Error::failed(format!("`{text}` is a topic, and of which field is not said"))
+            .with_hint(hint),
+    )
+}
+
+/// What was looked at in vain.
+#[derive(Default)]
+struct Tried {
+    labels: Vec<String>,
+    field: String,
+    columns: Vec<String>,
+    /// Columns of that name that are no numbers.
+    others: Vec<String>,
+}
+
+impl Tried {
+    fn add(&mut self, label: &str, field: &str, schema: &SchemaRef) {
+        self.labels.push(label.to_owned());
+        self.field = field.to_owned();
+        for column in schema.fields().iter().skip(1) {
+            match is_number(column.data_type()) {
+                true => self.columns.push(column.name().clone()),
+                false if column.name() == field => {
+                    self.others.push(column.data_type().to_string());
+                }
+                false => {}
+            }
+        }
+    }
+
+    fn complaint(&self, text: &str, log: &dyn Log) -> Error {
+        if let Some(complaint) = without_field(text, log) {
+            return complaint;
+        }
+        let Some(label) = self.labels.first() else {
+            let labels = log.manifest().topics.iter().map(Topic::label);
+            let labels: Vec<_> = labels.map(|label| label.into_owned()).collect();
+            let topic = text.rsplit_once('.').map_or(text, |(topic, _)| topic);
+            let usual = "it is a topic and a field, as battery_status.voltage_v; \
+                         `logtool schema` names them";
+            let hint = suggest::hint(topic, labels.iter().map(String::as_str), usual);
+            return Error::failed(format!("the log has no topic of `{text}`"))
+                .with_hint(hint);
+        };
+        if let Some(kind) = self.others.first() {
+            let what = format!("`{}` of {label} is no number: {kind}", self.field);
+            return Error::failed(what).with_hint("`logtool cat` prints it");
+        }
+        let names = self.columns.iter().map(String::as_str);
+        let usual = format!("`logtool schema FILE {label}` names them");
+        let hint = suggest::hint(&self.field, names, &usual);
+        let what = format!("{label} has no number `{}`", self.field);
+        Error::failed(what).with_hint(hint)
+    }
+}

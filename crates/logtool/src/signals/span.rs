@@ -1,0 +1,125 @@
+//! Which times a picture of signals shows.
+
+use std::ops::RangeInclusive;
+
+use logtool_align::Stretches;
+use logtool_core::{
+    Log, Manifest, Part, Selection, TimeRange, Timestamp, Topic, TopicId, TopicOrigin,
+    TopicSet,
+};
+
+use crate::{error::Result, time::part_times::PartTimes};
+
+const MINUTE: i64 = 60_000_000_000;
+const HOUR: u64 = 3_600_000_000_000;
+
+/// When signals are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// When their records are that are to be shown.
+    pub usual: TimeRange,
+    /// What their values may have beside, as what is made of records has times of its own.
+    pub reach: TimeRange,
+    /// When the first or the last of the records is that are left out, as they are far from
+    /// nine of ten, and nobody asked for them.
+    pub stray: Option<Timestamp>,
+}
+
+impl Span {
+    /// Of the records of `topics`, where `asked` are the times that were asked for.
+    ///
+    /// # Errors
+    /// Whatever ends the reading.
+    pub fn of(log: &dyn Log, topics: &TopicSet, asked: TimeRange) -> Result<Self> {
+        let manifest = log.manifest();
+        let all = manifest.time.unwrap_or(TimeRange::ALL);
+        let plain = |time: TimeRange| {
+            let reach = within(around(time), asked);
+            let usual = within(time, reach);
+            let usual = if usual.is_empty() { reach } else { usual };
+            Self { usual, reach, stray: None }
+        };
+        let stretches = stretches(log, topics)?;
+        let Some(ends) = stretches.ends() else { return Ok(plain(all)) };
+        let ends = range(&ends);
+        let Some(main) = stretches.main() else {
+            let usual = within(ends, plain(all).usual);
+            let usual = if usual.is_empty() { plain(all).usual } else { usual };
+            return Ok(Self { usual, ..plain(all) });
+        };
+        // Who asks from when on wants what is there, also if it is far from the others.
+        let (is_from, is_to) =
+            (asked.start > Timestamp::MIN, asked.end < Timestamp::MAX);
+        let main = range(&main);
+        let shown = TimeRange {
+            start: if is_from { all.start } else { main.start },
+            end: if is_to { all.end } else { main.end },
+        };
+        if !shown.overlaps(&asked) {
+            return Ok(plain(all));
+        }
+        let first = (!is_from && ends.start < main.start).then_some(ends.start);
+        let last = (!is_to && ends.end > main.end).then_some(ends.end.later(-1));
+        Ok(Self { stray: first.or(last), ..plain(shown) })
+    }
+}
+
+/// The times that a picture of the log can show at most.
+pub fn near(manifest: &Manifest) -> TimeRange {
+    around(manifest.time.unwrap_or(TimeRange::ALL))
+}
+
+/// The times that a picture can show of records of the times `of`: those, and as much again
+/// around them, or a minute. What is farther away has a time that nobody believes.
+fn around(of: TimeRange) -> TimeRange {
+    if of == TimeRange::ALL {
+        return of;
+    }
+    let room = i64::try_from(of.span_nanos()).unwrap_or(i64::MAX).max(MINUTE);
+    TimeRange { start: of.start.later(-room), end: of.end.later(room) }
+}
+
+/// The times that are in both.
+pub fn within(a: TimeRange, b: TimeRange) -> TimeRange {
+    TimeRange { start: a.start.max(b.start), end: a.end.min(b.end) }
+}
+
+fn range(times: &RangeInclusive<i64>) -> TimeRange {
+    let [start, end] = [times.start(), times.end()].map(|t| Timestamp::from_nanos(*t));
+    TimeRange { start, end: end.later(1) }
+}
+
+/// The stretches of time in which there are records of `topics`; none where all are near
+/// each other.
+fn stretches(log: &dyn Log, topics: &TopicSet) -> Result<Stretches> {
+    let (manifest, mut stretches) = (log.manifest(), Stretches::default());
+    if manifest.time.is_none_or(|time| time.span_nanos() <= HOUR) {
+        return Ok(stretches);
+    }
+    // Of what is made of others, an index does not tell.
+    let is_made = |(id, topic): (TopicId, &Topic)| {
+        topic.origin == TopicOrigin::Derived && topics.contains(id)
+    };
+    let topics = match manifest.topics().any(is_made) {
+        true => manifest.logged(),
+        false => topics.clone(),
+    };
+    let selection = Selection { topics: topics.clone(), ..Selection::default() };
+    let mut times = PartTimes::new(log, selection);
+    let between = |pair: &[Part]| match pair {
+        [one, next] => TimeRange { start: one.time.end, end: next.time.start },
+        _ => TimeRange::EMPTY,
+    };
+    let parts = times.parts();
+    let is_short = parts.iter().all(|part| part.time.span_nanos() <= HOUR);
+    if is_short && parts.windows(2).all(|pair| between(pair).span_nanos() <= HOUR) {
+        return Ok(stretches);
+    }
+    let mut add = |topic, time: Timestamp| {
+        if topics.contains(topic) && time != Timestamp::MAX {
+            stretches.add(time.as_nanos());
+        }
+    };
+    while times.part(&mut add)? {}
+    Ok(stretches)
+}

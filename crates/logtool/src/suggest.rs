@@ -1,0 +1,47 @@
+//! What may have been meant.
+
+/// The names that are the most like `wanted`, the likest first: three at most.
+pub fn near<'n>(
+    wanted: &str,
+    names: impl IntoIterator<Item = &'n str>,
+) -> Vec<&'n str> {
+    let wanted = wanted.to_lowercase();
+    let score = |name: &str| {
+        let name = name.to_lowercase();
+        let part = name.contains(wanted.trim_matches(['*', '?']));
+        strsim::jaro_winkler(&name, &wanted) + if part { 0.5 } else { 0.0 }
+    };
+    let mut near: Vec<_> = names.into_iter().map(|name| (score(name), name)).collect();
+    near.retain(|(score, _)| *score > 0.8);
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    near.dedup_by_key(|(_, name)| *name);
+    near.into_iter().map(|(_, name)| name).take(3).collect()
+}
+
+/// `did you mean "a", "b"?`, or `otherwise` where nothing is like it.
+pub fn hint<'n>(
+    wanted: &str,
+    names: impl IntoIterator<Item = &'n str>,
+    otherwise: &str,
+) -> String {
+    match near(wanted, names).as_slice() {
+        [] => otherwise.to_owned(),
+        near => {
+            let near: Vec<_> = near.iter().map(|name| format!("`{name}`")).collect();
+            format!("did you mean {}?", near.join(" or "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::near;
+
+    #[test]
+    fn a_typo_finds_its_name() {
+        let names = ["sensor_gps", "vehicle_attitude", "battery_status"];
+        assert_eq!(near("sensor_gsp", names), ["sensor_gps"]);
+        assert_eq!(near("gps*", names), ["sensor_gps"]);
+        assert_eq!(near("qqq", names), [""; 0]);
+    }
+}

@@ -1,0 +1,7 @@
+//! Times: the clocks on which they are shown, how they are written, and which are usable.
+
+pub mod clock;
+pub mod offset;
+pub mod part_times;
+pub mod typed;
+pub mod usable;

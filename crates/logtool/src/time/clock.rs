@@ -1,0 +1,408 @@
+//! On which clock times are told, and typed.
+
+use std::{fmt, io::Write as _};
+
+use arrow_schema::Field;
+use jiff::tz::TimeZone;
+use logtool_core::{
+    Clock, ClockZero, Manifest, TIME_UNIT, TimeBase, TimeRange, Timestamp,
+};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::{
+    error::{Error, Result},
+    time::typed::TypedTime,
+};
+
+/// A clock on which times are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum TimeChoice {
+    /// As the log has them: for a ULog, since the vehicle was switched on
+    #[cfg_attr(feature = "clap", value(alias = "log"))]
+    #[default]
+    Boot,
+    /// As the world has them, if the log says so (by GPS, for one)
+    Utc,
+    /// Since the start of the log: that of logging, or else the first record
+    Relative,
+}
+
+/// The clock on which a log's times are told.
+#[derive(Clone, Copy, Debug)]
+pub struct ShownClock {
+    choice: TimeChoice,
+    base: TimeBase,
+    /// What to add for Unix time, if that is known.
+    to_unix: Option<i64>,
+    /// Whether the times that are told are Unix time, and so are dates to people.
+    is_unix: bool,
+    /// What times that are typed as seconds count from: the zero of the clock, or, as
+    /// nobody means a moment of 1970, the start of a log on Unix time.
+    typed_zero: i64,
+}
+
+/// More seconds than these are typed as Unix time: 2001.
+const UNIX_TIMES: i64 = 1_000_000_000_000_000_000;
+
+impl ShownClock {
+    /// The clock that was chosen for a log.
+    pub fn new(manifest: &Manifest, choice: TimeChoice) -> Result<Self> {
+        let to_unix = to_unix(&manifest.clock);
+        let start = manifest.time.map_or(0, |time| time.start.as_nanos());
+        let base = match choice {
+            TimeChoice::Boot => TimeBase::default(),
+            TimeChoice::Relative => {
+                TimeBase { offset_nanos: start.saturating_neg(), is_utc: false }
+            }
+            TimeChoice::Utc => {
+                let offset_nanos = to_unix.ok_or_else(no_utc)?;
+                TimeBase { offset_nanos, is_utc: true }
+            }
+        };
+        let as_logged = choice == TimeChoice::Boot;
+        let is_unix =
+            base.is_utc || as_logged && manifest.clock.zero == ClockZero::Unix;
+        let typed_zero = match manifest.clock.zero {
+            ClockZero::Unix if as_logged => start,
+            _ => base.offset_nanos.saturating_neg(),
+        };
+        Ok(Self { choice, base, to_unix, is_unix, typed_zero })
+    }
+
+    /// For the tables.
+    pub fn base(&self) -> TimeBase {
+        self.base
+    }
+
+    /// Whether the times that are told are Unix time.
+    pub fn is_unix(&self) -> bool {
+        self.is_unix
+    }
+
+    /// Whether it is the clock that the log was written by, and that is none of Unix time.
+    pub fn is_of_vehicle(&self) -> bool {
+        self.choice == TimeChoice::Boot && !self.is_unix
+    }
+
+    /// The time range that was typed, on the log's own clock.
+    pub fn range(
+        &self,
+        from: Option<TypedTime>,
+        to: Option<TypedTime>,
+    ) -> Result<TimeRange> {
+        let start = from.map(|time| self.moment(time)).transpose()?;
+        let end = to.map(|time| self.moment(time)).transpose()?;
+        let range = TimeRange {
+            start: start.unwrap_or(Timestamp::MIN),
+            end: end.unwrap_or(Timestamp::MAX),
+        };
+        if range.is_empty() {
+            let what = "there is no time between --from and --to";
+            return Err(Error::invalid(what).with_hint("--to is the later one"));
+        }
+        Ok(range)
+    }
+
+    fn moment(&self, time: TypedTime) -> Result<Timestamp> {
+        let nanos = match (time, self.choice) {
+            (TypedTime::Nanos(nanos), TimeChoice::Boot)
+                if self.is_unix && nanos >= UNIX_TIMES =>
+            {
+                nanos
+            }
+            (TypedTime::Nanos(nanos), TimeChoice::Boot | TimeChoice::Relative) => {
+                self.typed_zero.saturating_add(nanos)
+            }
+            (TypedTime::Nanos(_), TimeChoice::Utc) => {
+                let what = "with --time utc, --from and --to are dates";
+                let hint = "as 2024-05-01T12:00:00Z; seconds go with --time boot or \
+                            --time relative";
+                return Err(Error::invalid(what).with_hint(hint));
+            }
+            (TypedTime::Unix(nanos), _) => {
+                nanos.saturating_sub(self.to_unix.ok_or_else(no_utc)?)
+            }
+        };
+        Ok(Timestamp::from_nanos(nanos))
+    }
+
+    /// `time` as people type it after --from and --to.
+    pub fn typed(&self, time: Timestamp) -> String {
+        let nanos = time.as_nanos();
+        match self.to_unix {
+            Some(offset) => Iso(nanos.saturating_add(offset)).to_string(),
+            None => Seconds(nanos.saturating_sub(self.typed_zero)).to_string(),
+        }
+    }
+
+    /// `time` for JSON: a number of seconds, or a text where that is UTC.
+    pub fn json(&self, time: Timestamp) -> JsonTime {
+        JsonTime(self.shown(time), self.base.is_utc)
+    }
+
+    /// `time` as JSON Lines has it: a whole number of the `unit`, or a text where that is
+    /// UTC.
+    pub fn json_in(&self, time: Timestamp, unit: TimeUnit) -> RowTime {
+        RowTime { nanos: self.shown(time), is_utc: self.base.is_utc, unit }
+    }
+
+    /// `time` for people: `hh:mm:ss.mmm`, with the date where that is Unix time.
+    pub fn text(&self, time: Timestamp) -> TextTime {
+        TextTime { nanos: self.shown(time), is_unix: self.is_unix, is_exact: false }
+    }
+
+    /// The same with microseconds and nanoseconds, where there are some.
+    pub fn exact_text(&self, time: Timestamp) -> TextTime {
+        self.text(time).exact()
+    }
+
+    /// Nanoseconds on this clock; nothing where that cannot be told.
+    fn shown(&self, time: Timestamp) -> Option<i64> {
+        let nanos = Some(time).filter(|time| *time != Timestamp::MAX)?.as_nanos();
+        nanos.checked_add(self.base.offset_nanos)
+    }
+}
+
+/// What to add to the times of `clock` for Unix time, if that is known.
+pub fn to_unix(clock: &Clock) -> Option<i64> {
+    match (&clock.to_unix, clock.zero) {
+        (Some(fit), _) => Some(fit.offset_nanos),
+        (None, ClockZero::Unix) => Some(0),
+        (None, _) => None,
+    }
+}
+
+/// What is said where no record was wanted of a log on this `clock`.
+pub fn nothing(clock: &Clock) -> String {
+    let nothing = "no record is of these topics and this time";
+    let off = to_unix(clock).filter(|off| clock.zero == ClockZero::Unix && *off != 0);
+    let Some(off) = off else { return nothing.to_owned() };
+    let (far, way) =
+        (Seconds(off.saturating_abs()), if off < 0 { "ahead" } else { "behind" });
+    format!(
+        "{nothing} (dates that are typed are UTC; the log's own clock is {far} s {way})"
+    )
+}
+
+/// What a clock counts from, for people.
+pub fn zero(clock: &Clock) -> &'static str {
+    match clock.zero {
+        ClockZero::Unix => "1970",
+        ClockZero::Boot => "the start of the vehicle",
+        ClockZero::ProgramStart => "the start of the program",
+    }
+}
+
+fn no_utc() -> Error {
+    Error::failed("the log does not say when it was, in the world's time")
+        .with_hint("`--time boot` and `--time relative` always work")
+}
+
+/// See [`ShownClock::json`].
+pub struct JsonTime(Option<i64>, bool);
+
+impl fmt::Display for JsonTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self(None, _) => f.write_str("null"),
+            Self(Some(nanos), true) => write!(f, "\"{}\"", Iso(nanos)),
+            Self(Some(nanos), false) => write!(f, "{}", Seconds(nanos)),
+        }
+    }
+}
+
+/// The unit in which the format of a log counts its times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeUnit {
+    /// Microseconds.
+    Micros,
+    /// Nanoseconds.
+    Nanos,
+}
+
+impl TimeUnit {
+    /// The unit of a column of times.
+    pub fn of(field: &Field) -> Self {
+        match field.metadata().get(TIME_UNIT).map(String::as_str) {
+            Some("us") => Self::Micros,
+            _ => Self::Nanos,
+        }
+    }
+}
+
+/// See [`ShownClock::json_in`].
+pub struct RowTime {
+    nanos: Option<i64>,
+    is_utc: bool,
+    unit: TimeUnit,
+}
+
+impl RowTime {
+    /// Appends it to `json`.
+    pub fn append(&self, json: &mut Vec<u8>) {
+        // Writing to memory cannot fail.
+        let _ = match (self.nanos, self.is_utc, self.unit) {
+            (None, ..) => write!(json, "null"),
+            (Some(nanos), false, TimeUnit::Nanos) => write!(json, "{nanos}"),
+            (Some(nanos), false, TimeUnit::Micros) => {
+                write!(json, "{}", nanos.div_euclid(1_000))
+            }
+            (Some(nanos), true, unit) => {
+                let date = utc(nanos).strftime("%Y-%m-%dT%H:%M:%S");
+                let part = nanos.rem_euclid(1_000_000_000);
+                match unit {
+                    TimeUnit::Nanos => write!(json, "\"{date}.{part:09}Z\""),
+                    TimeUnit::Micros => write!(json, "\"{date}.{:06}Z\"", part / 1_000),
+                }
+            }
+        };
+    }
+}
+
+/// See [`ShownClock::text`].
+pub struct TextTime {
+    nanos: Option<i64>,
+    is_unix: bool,
+    is_exact: bool,
+}
+
+impl TextTime {
+    /// A moment of Unix time.
+    pub fn date(time: Timestamp) -> Self {
+        Self { nanos: Some(time.as_nanos()), is_unix: true, is_exact: false }
+    }
+
+    /// A span of time, in nanoseconds.
+    pub fn span(nanos: i64) -> Self {
+        Self { nanos: Some(nanos), is_unix: false, is_exact: false }
+    }
+
+    /// The same with microseconds and nanoseconds, where there are some.
+    pub fn exact(self) -> Self {
+        Self { is_exact: true, ..self }
+    }
+
+    /// The part of a second that `nanos` are: milliseconds, and what is below them where
+    /// that is to be told and not zero.
+    fn fraction(&self, nanos: u64) -> String {
+        match nanos {
+            _ if !self.is_exact || nanos.is_multiple_of(1_000_000) => {
+                format!("{:03}", nanos / 1_000_000)
+            }
+            _ if nanos.is_multiple_of(1_000) => format!("{:06}", nanos / 1_000),
+            _ => format!("{nanos:09}"),
+        }
+    }
+}
+
+impl fmt::Display for TextTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SECOND: u64 = 1_000_000_000;
+        let Some(nanos) = self.nanos else { return f.pad("?") };
+        if self.is_unix {
+            let date = utc(nanos).strftime("%Y-%m-%d %H:%M:%S");
+            let part = nanos.rem_euclid(SECOND as i64).unsigned_abs();
+            return write!(f, "{date}.{}", self.fraction(part));
+        }
+        let is_seen = self.is_exact || nanos.unsigned_abs() >= 1_000_000;
+        let sign = if nanos < 0 && is_seen { "-" } else { "" };
+        let nanos = nanos.unsigned_abs();
+        let (seconds, part) = (nanos / SECOND, self.fraction(nanos % SECOND));
+        let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
+        write!(f, "{sign}{hours:02}:{minutes:02}:{:02}.{part}", seconds % 60)
+    }
+}
+
+/// Nanoseconds as seconds, with the microseconds and, where there are some, the
+/// nanoseconds: never rounded.
+#[derive(Clone, Copy, Debug)]
+pub struct Seconds(pub i64);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let nanos = self.0.unsigned_abs();
+        let (whole, part) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
+        match part % 1_000 {
+            0 => write!(f, "{sign}{whole}.{:06}", part / 1_000),
+            _ => write!(f, "{sign}{whole}.{part:09}"),
+        }
+    }
+}
+
+/// As a number of all these digits.
+impl Serialize for Seconds {
+    fn serialize<S: Serializer>(
+        &self,
+        serializer: S,
+    ) -> std::result::Result<S::Ok, S::Error> {
+        let number = RawValue::from_string(self.to_string());
+        number.map_err(serde::ser::Error::custom)?.serialize(serializer)
+    }
+}
+
+/// Nanoseconds of Unix time as ISO 8601, as exact as [`Seconds`].
+pub struct Iso(pub i64);
+
+impl fmt::Display for Iso {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = self.0.rem_euclid(1_000_000_000);
+        let date = utc(self.0).strftime("%Y-%m-%dT%H:%M:%S");
+        match part % 1000 {
+            0 => write!(f, "{date}.{:06}Z", part / 1000),
+            _ => write!(f, "{date}.{part:09}Z"),
+        }
+    }
+}
+
+fn utc(nanos: i64) -> jiff::Zoned {
+    // 64 bits of nanoseconds are 292 years either way, which jiff always can tell.
+    jiff::Timestamp::from_nanosecond(i128::from(nanos))
+        .unwrap_or_default()
+        .to_zoned(TimeZone::UTC)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_exact() {
+        assert_eq!(Seconds(1_500_000_000).to_string(), "1.500000");
+        assert_eq!(Seconds(1_500_000_001).to_string(), "1.500000001");
+        assert_eq!(Seconds(-250_000_000).to_string(), "-0.250000");
+        assert_eq!(Seconds(0).to_string(), "0.000000");
+        assert_eq!(Seconds(-1).to_string(), "-0.000000001");
+        assert_eq!(Seconds(12_000_034_000).to_string(), "12.000034");
+        assert_eq!(Seconds(i64::MAX).to_string(), "9223372036.854775807");
+        assert_eq!(Seconds(i64::MIN).to_string(), "-9223372036.854775808");
+    }
+
+    #[test]
+    fn dates_are_exact_before_1970_too() {
+        assert_eq!(
+            Iso(1_714_564_800_000_001_000).to_string(),
+            "2024-05-01T12:00:00.000001Z"
+        );
+        assert_eq!(Iso(-500_000_000).to_string(), "1969-12-31T23:59:59.500000Z");
+        assert_eq!(text(-1, true, false), "1969-12-31 23:59:59.999");
+        assert_eq!(text(-1, true, true), "1969-12-31 23:59:59.999999999");
+    }
+
+    #[test]
+    fn people_read_hours_and_minutes_and_all_that_a_time_says() {
+        assert_eq!(text(3_723_004_999_999, false, false), "01:02:03.004");
+        assert_eq!(text(3_723_004_999_999, false, true), "01:02:03.004999999");
+        assert_eq!(text(3_723_004_999_000, false, true), "01:02:03.004999");
+        assert_eq!(text(3_723_004_000_000, false, true), "01:02:03.004");
+        assert_eq!(text(-1_500_000_000, false, false), "-00:00:01.500");
+        let nothing = TextTime { nanos: None, is_unix: false, is_exact: true };
+        assert_eq!(nothing.to_string(), "?");
+    }
+
+    fn text(nanos: i64, is_unix: bool, is_exact: bool) -> String {
+        TextTime { nanos: Some(nanos), is_unix, is_exact }.to_string()
+    }
+}

@@ -1,0 +1,222 @@
+//! The times that people type.
+
+use std::{fmt, str::FromStr};
+
+use jiff::Timestamp;
+
+/// A time as it was typed: how it is meant depends on the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TypedTime {
+    /// Nanoseconds from the zero of the clock that was chosen.
+    Nanos(i64),
+    /// A moment of the world: nanoseconds of Unix time.
+    Unix(i64),
+}
+
+/// What is no time.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NoTime(&'static str);
+
+impl fmt::Display for NoTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::error::Error for NoTime {}
+
+const FORMS: NoTime =
+    NoTime("a time is like 12.5, 90s, 12m30s, 2:30.5 or 2024-05-01T12:00:00Z");
+
+const NO_DATE: NoTime =
+    NoTime("a date needs its time and zone, as 2024-05-01T12:00:00Z");
+
+/// Nanoseconds of 64 bits reach as far.
+const BEYOND: NoTime = NoTime("a time is at most 292 years from the zero of its clock");
+
+impl FromStr for TypedTime {
+    type Err = NoTime;
+
+    fn from_str(text: &str) -> Result<Self, NoTime> {
+        let text = text.trim();
+        if is_date(text) {
+            let time: Timestamp = text.parse().map_err(|_| NO_DATE)?;
+            let nanos = i64::try_from(time.as_nanosecond());
+            return nanos.map(Self::Unix).map_err(|_| BEYOND);
+        }
+        let (sign, text) = match text.strip_prefix('-') {
+            Some(text) => (-1, text),
+            None => (1, text),
+        };
+        let nanos = match text.contains(':') {
+            true => with_colons(text),
+            false => with_units(text),
+        };
+        let nanos = i64::try_from(nanos.ok_or(FORMS)?).map_err(|_| BEYOND)?;
+        Ok(Self::Nanos(sign * nanos))
+    }
+}
+
+/// Parses a date with its time and zone, as nanoseconds of Unix time.
+pub fn utc(text: &str) -> Result<i64, NoTime> {
+    match text.parse()? {
+        TypedTime::Unix(nanos) => Ok(nanos),
+        TypedTime::Nanos(_) => Err(NO_DATE),
+    }
+}
+
+/// Whether it begins as `2024-05`.
+fn is_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() > 4 && bytes[..4].iter().all(u8::is_ascii_digit) && bytes[4] == b'-'
+}
+
+/// `1:02:03.5` or `2:03.5`.
+fn with_colons(text: &str) -> Option<u128> {
+    let parts: Vec<&str> = text.split(':').collect();
+    let (seconds, larger) = parts.split_last().filter(|(_, rest)| rest.len() <= 2)?;
+    let mut total = 0_u128;
+    for part in larger {
+        total = total.saturating_mul(60).saturating_add(digits(part)?);
+    }
+    let seconds = decimal(seconds, NANOS)?;
+    Some(total.saturating_mul(60 * NANOS).saturating_add(seconds))
+}
+
+/// `12.5`, `12.5s`, `12m30s`, `1h2m3.5s`, `250ms`.
+fn with_units(text: &str) -> Option<u128> {
+    const UNITS: [(&str, u128); 6] = [
+        ("h", 3600 * NANOS),
+        ("m", 60 * NANOS),
+        ("s", NANOS),
+        ("ms", 1_000_000),
+        ("us", 1_000),
+        ("ns", 1),
+    ];
+    let (mut rest, mut total, mut last) = (text, 0_u128, u128::MAX);
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(rest.len());
+        let (number, tail) = rest.split_at(end);
+        let end = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
+        let (name, tail) = tail.split_at(end);
+        // A number alone is seconds; each unit is smaller than the one before it.
+        let unit = match name {
+            "" if rest.len() == text.len() => NANOS,
+            _ => UNITS.iter().find(|(unit, _)| *unit == name)?.1,
+        };
+        if unit >= last {
+            return None;
+        }
+        total = total.saturating_add(decimal(number, unit)?);
+        (rest, last) = (tail, unit);
+    }
+    (last < u128::MAX).then_some(total)
+}
+
+const NANOS: u128 = 1_000_000_000;
+
+fn digits(text: &str) -> Option<u128> {
+    let sound = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    // It is too large, if it is sound.
+    sound.then(|| text.parse().unwrap_or(u128::MAX))
+}
+
+/// `12`, `12.5` or `.5` of a `unit`, exactly; what is below a nanosecond is cut off.
+fn decimal(text: &str, unit: u128) -> Option<u128> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    if whole.is_empty() && part.is_empty() {
+        return None;
+    }
+    let whole = if whole.is_empty() { 0 } else { digits(whole)? };
+    let part = match part {
+        "" => 0,
+        part => {
+            let sound = part.bytes().all(|byte| byte.is_ascii_digit());
+            // Of an hour, 13 digits make nanoseconds; 20 leave room to multiply.
+            let kept = sound.then(|| &part[..part.len().min(20)])?;
+            digits(kept)? * unit / 10_u128.pow(kept.len() as u32)
+        }
+    };
+    Some(whole.saturating_mul(unit).saturating_add(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TypedTime::*, *};
+
+    fn nanos(text: &str) -> i64 {
+        match text.parse() {
+            Ok(Nanos(nanos)) => nanos,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn seconds_minutes_and_hours_are_times() {
+        assert_eq!(nanos("12.5"), 12_500_000_000);
+        assert_eq!(nanos("12.5s"), 12_500_000_000);
+        assert_eq!(nanos("12m30s"), 750_000_000_000);
+        assert_eq!(nanos("1h2m3.5s"), 3_723_500_000_000);
+        assert_eq!(nanos("1h"), 3_600_000_000_000);
+        assert_eq!(nanos("250ms"), 250_000_000);
+        assert_eq!(nanos("2:30.5"), 150_500_000_000);
+        assert_eq!(nanos("1:00:00"), 3_600_000_000_000);
+        assert_eq!(nanos("-1.5"), -1_500_000_000);
+        assert_eq!(nanos("0"), 0);
+        assert_eq!(nanos("0.000001"), 1_000, "no float on the way");
+    }
+
+    /// The products are those of Python's `decimal`, rounded down to the nanosecond.
+    #[test]
+    fn parts_of_hours_and_minutes_are_exact_to_the_nanosecond() {
+        assert_eq!(nanos("0.1234567891h"), 444_444_440_760);
+        assert_eq!(nanos("1.00000000027778h"), 3_600_000_001_000);
+        assert_eq!(nanos("2.98765432109876m"), 179_259_259_265);
+        assert_eq!(nanos("0.3333333333333333333333h"), 1_199_999_999_999);
+    }
+
+    #[test]
+    fn a_date_is_a_moment_of_the_world() {
+        // date -u -d 2024-05-01T12:00:00Z +%s
+        let noon = 1_714_564_800_000_000_000;
+        assert_eq!("2024-05-01T12:00:00Z".parse(), Ok(Unix(noon)));
+        assert_eq!("2024-05-01T14:00:00+02:00".parse(), Ok(Unix(noon)));
+        assert_eq!("2024-05-01T12:00:00.25Z".parse(), Ok(Unix(noon + 250_000_000)));
+    }
+
+    #[test]
+    fn a_time_that_is_too_far_is_told_from_what_is_no_time() {
+        // 2^63 ns are 292.47 years, of 31,557,600 s.
+        assert_eq!(nanos("9223372036"), 9_223_372_036_000_000_000);
+        let long = "9".repeat(60);
+        for text in ["9223372037", "99999999999", &long, "-9999999h", "9999999:0:0"] {
+            assert_eq!(text.parse::<TypedTime>(), Err(BEYOND), "{text}");
+        }
+        assert_eq!("2300-01-01T00:00:00Z".parse::<TypedTime>(), Err(BEYOND));
+        assert_eq!("9 9".parse::<TypedTime>(), Err(FORMS));
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for text in [
+            "",
+            "s",
+            "-",
+            ".",
+            "1x",
+            "30s12m",
+            "5 5",
+            "1:2:3:4",
+            "1m2",
+            "é",
+            "1.é",
+            "1.12345678é",
+            "2024-05-01",
+            "2024-05-01T12:00:00",
+            "99999999999999999999",
+            "1m1m",
+        ] {
+            assert!(text.parse::<TypedTime>().is_err(), "{text:?}");
+        }
+    }
+}

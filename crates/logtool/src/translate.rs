@@ -1,0 +1,216 @@
+//! Logs as files of other formats can hold them.
+//!
+//! The crates of the formats do not know of one another. Here, ULogs become protocol buffers
+//! in MCAP files, and messages of ROS elsewhere; logs of lidars become messages of ROS, or
+//! protocol buffers of Foxglove's types; and messages of ROS 2 become those of ROS 1.
+
+mod decoded;
+mod frames;
+mod lidar;
+mod protobuf;
+mod ros;
+mod said;
+mod words;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use arrow_array::{
+    Array as _, RecordBatch, cast::AsArray as _, types::TimestampNanosecondType,
+};
+use logtool_core::{Log, Manifest, Selection, Topic, TopicOrigin, TopicSet};
+
+use crate::{
+    error::{Error, Result},
+    time::{offset::Moved, usable::Usable},
+    translate::lidar::Kind,
+};
+
+pub use self::frames::Frames;
+
+/// Which messages are asked for, of logs that have none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// What suits them best.
+    Any,
+    /// Those of ROS.
+    Ros,
+    /// Protocol buffers of Foxglove's types.
+    Foxglove,
+}
+
+/// How a log is made one that another format can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// A ULog as protocol buffers.
+    Protobuf,
+    /// A ULog as messages of ROS 1.
+    Px4,
+    /// A log of a lidar as messages of this kind.
+    Lidar(Kind),
+    /// An MCAP file of ROS 2 as messages of ROS 1.
+    Cdr,
+}
+
+/// A log that can be written in another format.
+pub struct Prepared {
+    /// The log as the other format can hold it.
+    pub log: Arc<dyn Log>,
+    /// What cannot be held there, or is not as it was: a sentence each, for people.
+    pub remarks: Vec<String>,
+    /// Warnings about omitted data and changed timestamps, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+impl Way {
+    /// How a log `from` becomes one of the format `to`, with messages as they are wished for;
+    /// nothing if it is taken as it is, or not at all.
+    pub fn of(from: &Manifest, to: &str, wish: Wish) -> Option<Self> {
+        match (from.format.as_str(), to) {
+            ("ulog", "mcap") if wish != Wish::Ros => Some(Self::Protobuf),
+            ("ulog", "mcap" | "rosbag") => Some(Self::Px4),
+            ("vel" | "pcap", "mcap") if wish == Wish::Foxglove => {
+                Some(Self::Lidar(Kind::Foxglove))
+            }
+            ("vel" | "pcap", "mcap" | "rosbag") => Some(Self::Lidar(Kind::Ros)),
+            ("mcap", "rosbag") => {
+                from.topics.iter().any(ros::is_foreign).then_some(Self::Cdr)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the log is of a lidar.
+    pub fn is_of_lidar(self) -> bool {
+        matches!(self, Self::Lidar(_))
+    }
+
+    /// Whether the topics of the new log are called after one vehicle.
+    pub fn is_of_vehicle(self) -> bool {
+        self != Self::Cdr
+    }
+
+    /// Whether each record of the file becomes one: nothing becomes of what is made of others.
+    pub fn is_one_for_one(self) -> bool {
+        self == Self::Cdr
+    }
+
+    /// The topics of a log that are to become others, if nobody names some.
+    pub fn all_topics(self, manifest: &Manifest) -> TopicSet {
+        match self {
+            Self::Protobuf | Self::Px4 => all_topics(manifest),
+            Self::Lidar(_) => lidar::all_topics(manifest),
+            Self::Cdr => manifest.logged(),
+        }
+    }
+
+    /// `log` with its `wanted` topics, moved to another clock; messages that are made of
+    /// several rows are made only of those of the wanted times. The frames of lidars are called
+    /// as `frames` says.
+    ///
+    /// # Errors
+    /// Where a topic cannot be read.
+    pub fn prepare(
+        self,
+        log: Arc<dyn Log>,
+        wanted: &Selection,
+        moved: Moved,
+        frames: &Frames,
+    ) -> Result<Prepared> {
+        let Usable { log, warning } = Usable::new(log)?;
+        let mut prepared = match self {
+            Self::Protobuf => protobuf::protobuf(log, &wanted.topics, moved)?,
+            Self::Px4 => ros::px4(log, &wanted.topics, moved)?,
+            Self::Lidar(kind) => lidar::lidar(log, wanted, moved, kind, frames)?,
+            Self::Cdr => ros::cdr(log, &wanted.topics, moved)?,
+        };
+        prepared.warnings.extend(warning);
+        Ok(prepared)
+    }
+
+    /// What a log says of itself that a log of the format `to` has no place for: a sentence.
+    pub fn left_out(self, manifest: &Manifest, to: &str) -> Option<String> {
+        match self {
+            Self::Px4 if to == "rosbag" => ros::px4_left_out(manifest),
+            _ => None,
+        }
+    }
+
+    /// What a format that has a place for words is told of the log called `name`.
+    pub fn words(
+        self,
+        manifest: &Manifest,
+        name: &str,
+    ) -> Vec<(String, BTreeMap<String, String>)> {
+        let mut all = words::words(manifest, name);
+        if self.is_of_lidar() {
+            all.extend(lidar::words(manifest));
+        }
+        all
+    }
+}
+
+impl Wish {
+    /// What was typed.
+    pub fn typed(is_ros: bool, is_foxglove: bool) -> Self {
+        match (is_ros, is_foxglove) {
+            (_, true) => Self::Foxglove,
+            (true, false) => Self::Ros,
+            (false, false) => Self::Any,
+        }
+    }
+
+    /// Refuses Foxglove's types where nothing becomes of them: where the logs become what they
+    /// do in one of these `ways`.
+    ///
+    /// # Errors
+    /// If none is of a lidar.
+    pub fn check(self, ways: &[Option<Way>]) -> Result<()> {
+        let is_made = ways.contains(&Some(Way::Lidar(Kind::Foxglove)));
+        if self != Self::Foxglove || is_made {
+            return Ok(());
+        }
+        let what = "--foxglove is for .vel logs and captures, as MCAP files";
+        let hint = "leave it out: ULogs become protocol buffers without it, with positions \
+                    and messages of Foxglove's types, and messages of other logs stay as \
+                    they are";
+        Err(Error::invalid(what).with_hint(hint))
+    }
+}
+
+/// Topics that say in words what others say.
+const WORDS: (&str, &str) = ("messages", "logged_strings");
+
+/// The topics of a ULog that a new log is to have, if nobody names some: those of the file, but
+/// the strings as people read them, events among them.
+fn all_topics(manifest: &Manifest) -> TopicSet {
+    let has_words = manifest.topic(WORDS.0).is_ok();
+    let is_wanted = |topic: &Topic| match topic.origin {
+        TopicOrigin::Derived => topic.name == WORDS.0,
+        TopicOrigin::BuiltIn => topic.name != WORDS.1 || !has_words,
+        TopicOrigin::Logged => true,
+    };
+    let wanted = manifest.topics().filter(|(_, topic)| is_wanted(topic));
+    wanted.map(|(id, _)| id).collect()
+}
+
+/// Whether `topic` is what people were told.
+fn is_said(topic: &Topic) -> bool {
+    topic.origin != TopicOrigin::Logged
+        && [WORDS.0, WORDS.1].contains(&topic.type_name.as_str())
+}
+
+/// The time of the row `row` of `batch`, in nanoseconds of the log's clock.
+fn nanos_of(batch: &RecordBatch, row: usize) -> i64 {
+    let times = batch.columns().first();
+    let times = times.and_then(|c| c.as_primitive_opt::<TimestampNanosecondType>());
+    times.filter(|c| c.is_valid(row)).map_or(0, |c| c.value(row))
+}
+
+/// `/name`, or `/name/1` for the next instance.
+fn name(topic: &Topic) -> String {
+    let name = topic.name.trim_start_matches('/');
+    match topic.instance {
+        0 => format!("/{name}"),
+        instance => format!("/{name}/{instance}"),
+    }
+}

@@ -1,0 +1,181 @@
+//! Logs of lidars as messages of ROS 1, or as protocol buffers of Foxglove's types; and of types
+//! made of the columns of a topic elsewhere.
+//!
+//! | topic | becomes | of ROS | of Foxglove |
+//! |---|---|---|---|
+//! | `points` | `/points`, a message each scan | `sensor_msgs/PointCloud2` | `foxglove.PointCloud` |
+//! | `image` | `/image/compressed` | `sensor_msgs/CompressedImage` | `foxglove.CompressedImage` |
+//! | | `/image`, those that are rows of pixels | `sensor_msgs/Image` | `foxglove.RawImage` |
+//! | with positions | `/gps/fix`, `/position/fix` | `sensor_msgs/NavSatFix` | `foxglove.LocationFix` |
+//! | `pose` | `/tf` | `tf2_msgs/TFMessage` | `foxglove.FrameTransform` |
+//! | `velodyne_packets` | `/velodyne_packets`, a message each turn | `velodyne_msgs/VelodyneScan` | (as all others) |
+//! | all others | `/gps`, …: a field each column | `velodyne_log/Gps`, … | `velodyne_log.gps`, … |
+
+mod foxglove;
+mod images;
+mod kind;
+mod message;
+mod packets;
+mod poses;
+mod ros;
+mod scans;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use logtool_core::{
+    Error, ErrorKind, Log, Manifest, Selection, Topic, TopicOrigin, TopicSet,
+    TranslatedLog, VALID_ROWS,
+};
+
+use crate::{
+    error::Result,
+    time::offset::Moved,
+    translate::{Frames, Prepared},
+};
+
+pub(super) use self::kind::Kind;
+
+/// What topics of packets are called.
+const PACKETS: &str = "velodyne_packets";
+
+/// The topics that are to become messages, if nobody names some: of packets, of which
+/// there are points, only these.
+pub(super) fn all_topics(manifest: &Manifest) -> TopicSet {
+    let of_points = |topic: &Topic| {
+        let is_it =
+            |other: &&Topic| is_points(other) && other.instance == topic.instance;
+        manifest.topics.iter().any(|other| is_it(&other))
+    };
+    let is_wanted = |topic: &Topic| topic.name != PACKETS || !of_points(topic);
+    let wanted = manifest.topics().filter(|(_, topic)| is_wanted(topic));
+    wanted.map(|(id, _)| id).collect()
+}
+
+/// `log`, of lidars, with its `wanted` topics as messages of this `kind`, of points of the
+/// wanted times.
+///
+/// # Errors
+/// Where a topic cannot be read, or its packets have no times.
+pub(super) fn lidar(
+    log: Arc<dyn Log>,
+    wanted: &Selection,
+    moved: Moved,
+    kind: Kind,
+    frames: &Frames,
+) -> Result<Prepared> {
+    let Moved { nanos: offset_nanos, is_unix } = moved;
+    let Selection { topics: wanted, time } = wanted;
+    let manifest = log.manifest();
+    check_times(manifest, wanted)?;
+    let (mut translations, mut remarks) = (Vec::new(), Vec::new());
+    // The scans of topics; nothing where there are messages of several records besides.
+    let mut groups = Some(BTreeMap::new());
+    for (id, topic) in manifest.topics() {
+        if !wanted.contains(id) {
+            let mut of_it = manifest.topics().filter(|(_, other)| {
+                is_points(other) && other.instance == topic.instance
+            });
+            let has_points = of_it.any(|(id, _)| wanted.contains(id));
+            if topic.name == PACKETS && has_points {
+                let label = topic.label();
+                remarks.push(format!("left out: {label} (points are made of them)"));
+            }
+            continue;
+        }
+        if is_points(topic) {
+            let of = (topic, frame(topic, frames));
+            let scans = scans::scans(&log, id, of, *time, offset_nanos, kind)?;
+            translations.push(scans);
+            groups = match (groups, log.groups(id, *time)?) {
+                (Some(mut groups), Some(own)) => {
+                    groups.insert(id, own);
+                    Some(groups)
+                }
+                _ => None,
+            };
+            continue;
+        }
+        if topic.type_name == "ImageM" {
+            let images = images::images(&log, id, topic, offset_nanos, kind, frames)?;
+            translations.extend(images);
+            continue;
+        }
+        if topic.name == PACKETS && kind == Kind::Ros {
+            let mut all = manifest.topics.iter();
+            let points = all.find(|p| is_points(p) && p.instance == topic.instance);
+            let whose = (id, topic, frame(topic, frames));
+            groups = None; // they are counted from the first one on
+            translations.push(packets::packets(
+                &log,
+                whose,
+                points,
+                *time,
+                offset_nanos,
+            )?);
+            if topic.metadata.contains_key(VALID_ROWS) {
+                let label = topic.label();
+                remarks.push(format!("left out: {label} that are not marked valid"));
+            }
+            continue;
+        }
+        match kind.rows(&log, id, topic)? {
+            Ok(translation) => translations.push(translation),
+            Err(why) => remarks.push(format!("left out: {} ({why})", topic.label())),
+        }
+        translations.extend(kind.fixes(&log, id, topic, offset_nanos)?);
+        if topic.type_name == "RobotPoseM" {
+            match poses::poses(&log, id, topic, offset_nanos, kind, frames)? {
+                Some(translation) => translations.push(translation),
+                None => remarks.push(format!(
+                    "left out: {} as a transform (the order of its four numbers is not \
+                     known)",
+                    topic.label()
+                )),
+            }
+        }
+    }
+    let log = TranslatedLog::new(log, translations, offset_nanos, is_unix);
+    let log = match groups {
+        Some(groups) => log.in_groups(groups),
+        None => log.in_one_part(),
+    };
+    Ok(Prepared { log: Arc::new(log), remarks, warnings: Vec::new() })
+}
+
+/// Whether there are times for the messages of the `wanted` topics.
+fn check_times(manifest: &Manifest, wanted: &TopicSet) -> Result<()> {
+    let untimed = manifest.topics().find(|(id, topic)| {
+        let mut points = manifest
+            .topics()
+            .filter(|(_, other)| is_points(other) && other.instance == topic.instance);
+        let is_wanted = wanted.contains(*id)
+            || topic.name == PACKETS && points.any(|(id, _)| wanted.contains(id));
+        topic.origin == TopicOrigin::Logged
+            && topic.time.is_none()
+            && topic.records != Some(0)
+            && is_wanted
+    });
+    let Some((_, topic)) = untimed else { return Ok(()) };
+    let label = topic.label();
+    let what =
+        format!("{label} has packets without a time, and a log has one for each");
+    Err(Error::new(ErrorKind::Unsupported, what).into())
+}
+
+/// What there is to say of the points of `manifest`: how they are made.
+pub(super) fn words(manifest: &Manifest) -> Vec<(String, BTreeMap<String, String>)> {
+    let points = manifest.topics.iter().filter(|topic| is_points(topic));
+    points.map(|topic| (topic.label().into_owned(), topic.metadata.clone())).collect()
+}
+
+/// What messages of the lidar that `topic` is of say where they are measured.
+fn frame(topic: &Topic, frames: &Frames) -> String {
+    match topic.instance {
+        0 => frames.name("velodyne"),
+        instance => frames.name(&format!("velodyne_{instance}")),
+    }
+}
+
+fn is_points(topic: &Topic) -> bool {
+    topic.origin == TopicOrigin::Derived && topic.type_name == "points"
+}

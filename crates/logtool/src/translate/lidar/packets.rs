@@ -1,0 +1,163 @@
+//! Packets, as `velodyne_msgs/VelodyneScan`: a message each turn, as ROS's driver sends them if
+//! it is told at which azimuth a turn ends.
+//!
+//! The packet that passes the cut is the last of its message. Each has the time when it came,
+//! and the message that of its last one, in the header too. What is not marked valid is left
+//! out.
+
+use std::sync::Arc;
+
+use logtool_core::{
+    Log, Messages, Run, TimeRange, Timestamp, Topic, TopicId, Translate, Translation,
+};
+use logtool_rosmsg::MessageWriter;
+use logtool_velodyne::{packet::Firings, vel::PacketReader};
+
+use crate::{error::Result, translate::ros::common};
+
+/// More packets are in another message: where the head does not turn.
+const MOST: usize = 4096;
+
+/// After so long without one, packets are of another turn: the slowest takes as long.
+const GAP_NANOS: u64 = 200_000_000;
+
+/// A turn, in hundredths of a degree.
+const TURN: u32 = 36_000;
+
+/// How the packets `id` of `log`, those of this `time`, become scans in a frame, `offset_nanos`
+/// later, of turns that end where those of `points` do, if there are points.
+pub(super) fn packets(
+    log: &Arc<dyn Log>,
+    (id, topic, frame): (TopicId, &Topic, String),
+    points: Option<&Topic>,
+    time: TimeRange,
+    offset_nanos: i64,
+) -> Result<Translation> {
+    let about = common(topic, "", "velodyne_msgs/VelodyneScan")?;
+    let manifest = log.manifest();
+    let reader = match &*manifest.format {
+        "vel" => Some(PacketReader::new(manifest)?),
+        _ => None,
+    };
+    let cut = points.and_then(|points| points.metadata.get("scan_cut"));
+    let cut = cut.and_then(|cut| cut.strip_suffix(" deg")?.parse::<f64>().ok());
+    let cut = (cut.unwrap_or(0.0) * 100.0).round() as u32 % TURN;
+    let begin = Arc::new(move || {
+        let turn = Turn {
+            frame: frame.clone(),
+            offset_nanos,
+            sequence: 0,
+            packets: Vec::new(),
+            count: 0,
+            last: Timestamp::default(),
+            after_cut: 0,
+        };
+        let translator: Box<dyn Translate> =
+            Box::new(Scans { reader, time, cut, turn });
+        Ok(translator)
+    });
+    Ok(Translation { from: id, topic: about, begin })
+}
+
+/// Makes scans of packets.
+struct Scans {
+    /// What takes packets out of messages, where records are no packets.
+    reader: Option<PacketReader>,
+    time: TimeRange,
+    cut: u32,
+    turn: Turn,
+}
+
+/// The turn that is not yet whole.
+struct Turn {
+    frame: String,
+    offset_nanos: i64,
+    sequence: u32,
+    /// Its packets, each behind its time.
+    packets: Vec<u8>,
+    count: usize,
+    /// When the last one came, and where the head was then, after the cut.
+    last: Timestamp,
+    after_cut: u32,
+}
+
+impl Translate for Scans {
+    fn translate(
+        &mut self,
+        run: Run<'_>,
+        messages: &mut Messages,
+    ) -> logtool_core::Result<()> {
+        for (index, record) in run.records().enumerate() {
+            match &self.reader {
+                Some(reader) if !reader.is_valid(&record) => {}
+                Some(reader) => {
+                    for packet in reader.packets(record) {
+                        self.add(packet.time, packet.payload, index, messages);
+                    }
+                }
+                None if Firings::new(record.payload).is_none() => {
+                    messages.lose(record.undecodable());
+                }
+                None => self.add(record.time, record.payload, index, messages),
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, messages: &mut Messages) -> logtool_core::Result<()> {
+        self.turn.end(0, messages);
+        Ok(())
+    }
+}
+
+impl Scans {
+    /// Adds a packet that came at `time`, in the record with this index.
+    fn add(
+        &mut self,
+        time: Timestamp,
+        packet: &[u8],
+        index: usize,
+        messages: &mut Messages,
+    ) {
+        let Some(firings) = Firings::new(packet).filter(|_| self.time.contains(time))
+        else {
+            return;
+        };
+        let azimuth = u32::from(firings.azimuths().first().copied().unwrap_or(0));
+        let after_cut = (azimuth + TURN - self.cut) % TURN;
+        let turn = &mut self.turn;
+        if time.as_nanos().abs_diff(turn.last.as_nanos()) > GAP_NANOS {
+            turn.end(index, messages);
+        }
+        // Half a turn back is none, but the next one.
+        let is_new = turn.count > 0 && after_cut + TURN / 2 < turn.after_cut;
+        turn.push(time, packet);
+        (turn.last, turn.after_cut) = (time, after_cut);
+        if is_new || turn.count >= MOST {
+            turn.end(index, messages);
+        }
+    }
+}
+
+impl Turn {
+    fn push(&mut self, time: Timestamp, packet: &[u8]) {
+        let nanos = time.as_nanos().saturating_add(self.offset_nanos);
+        MessageWriter::new(&mut self.packets).time(nanos).bytes(packet);
+        self.count += 1;
+    }
+
+    /// Ends the message, at the record with this index, if there is something in it.
+    fn end(&mut self, record: usize, messages: &mut Messages) {
+        if self.count == 0 {
+            return;
+        }
+        let nanos = self.last.as_nanos().saturating_add(self.offset_nanos);
+        let mut message = MessageWriter::new(messages.buffer());
+        message.header(self.sequence, nanos, &self.frame);
+        message.u32(self.count as u32).bytes(&self.packets);
+        messages.end_at(record, self.last);
+        self.sequence = self.sequence.wrapping_add(1);
+        self.count = 0;
+        self.packets.clear();
+    }
+}

@@ -1,0 +1,68 @@
+//! Attitudes, as transforms on `/tf`: of `base_link` in `world`, which stays where it is. What is
+//! not marked valid is left out.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    RecordBatch,
+    cast::AsArray as _,
+    types::{Float32Type, UInt8Type},
+};
+use logtool_core::{Log, Topic, TopicId, Translation, VALID_ROWS};
+
+use crate::{
+    error::Result,
+    translate::{
+        Frames,
+        decoded::of_rows,
+        lidar::{
+            kind::Kind,
+            message::{Turn, What},
+        },
+        nanos_of,
+    },
+};
+
+/// How records of the topic `id` of `log` become transforms, `offset_nanos` later, if it is
+/// known which of their numbers is which.
+pub(super) fn poses(
+    log: &Arc<dyn Log>,
+    id: TopicId,
+    topic: &Topic,
+    offset_nanos: i64,
+    kind: Kind,
+    frames: &Frames,
+) -> Result<Option<Translation>> {
+    let Some(told) = topic.metadata.get("quaternion_order") else { return Ok(None) };
+    let names = if told.starts_with("x, y, z, w") {
+        ["q0", "q1", "q2", "q3"]
+    } else if told.starts_with("w, x, y, z") {
+        ["q1", "q2", "q3", "q0"]
+    } else {
+        return Ok(None);
+    };
+    let mut about = kind.topic(topic, "", What::Transform)?;
+    about.name = "/tf".to_owned();
+    let valid: Option<u8> =
+        topic.metadata.get(VALID_ROWS).and_then(|valid| valid.parse().ok());
+    let child = frames.name("base_link");
+    let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
+        let number = |name: &str| {
+            let column = batch.column_by_name(name)?;
+            Some(f64::from(column.as_primitive_opt::<Float32Type>()?.value(row)))
+        };
+        let validity = batch.column_by_name("validity");
+        let validity =
+            validity.and_then(|column| column.as_primitive_opt::<UInt8Type>());
+        if let Some((valid, validity)) = valid.zip(validity)
+            && validity.value(row) != valid
+        {
+            return false;
+        }
+        let rotation = names.map(|name| number(name).unwrap_or(f64::NAN));
+        let nanos = nanos_of(batch, row).saturating_add(offset_nanos);
+        kind.put_turn(&Turn { nanos, child: &child, rotation }, out);
+        true
+    };
+    Ok(Some(of_rows(log, id, about, put)))
+}

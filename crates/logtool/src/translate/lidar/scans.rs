@@ -1,0 +1,268 @@
+//! Points: a cloud each scan.
+//!
+//! The fields begin as those of ROS's own driver do. Points are in the order of the packets.
+//! A cloud is stamped with the time of its first point; the message is of that of its last one,
+//! so that both are on one clock, and of the times that are wanted if the points are. (ROS's
+//! driver sends it when the packet of that point has come, at most 1.3 ms later.)
+
+use std::{ops::Range, sync::Arc};
+
+use arrow_array::{
+    Array as _, RecordBatch,
+    cast::AsArray as _,
+    types::{Float32Type, TimestampNanosecondType, UInt8Type, UInt32Type},
+};
+use logtool_core::{
+    Columns, Decoder, Log, Messages, Run, TimeRange, Timestamp, Topic, TopicId,
+    Translate, Translation, View,
+};
+
+use crate::{
+    error::Result,
+    translate::lidar::{
+        kind::Kind,
+        message::{Cloud, What},
+    },
+};
+
+/// How many bytes a point has, and where in them its times are.
+const STEP: usize = 40;
+const TIMES: std::ops::Range<usize> = 18..26;
+
+/// More points, or of a longer time, are in another message: where the head does not turn.
+const MOST_POINTS: usize = 1 << 21;
+const MOST_NANOS: i64 = 4_000_000_000;
+
+/// So many scans are open side by side: lasers that look to the left pass the cut before
+/// others.
+const MOST_OPEN: usize = 2;
+
+/// How the points `id` of `log`, those of this `time`, become clouds in this frame,
+/// `offset_nanos` later.
+pub(super) fn scans(
+    log: &Arc<dyn Log>,
+    id: TopicId,
+    (topic, frame): (&Topic, String),
+    time: TimeRange,
+    offset_nanos: i64,
+    kind: Kind,
+) -> Result<Translation> {
+    let about = kind.topic(topic, "", What::Cloud)?;
+    let log = log.clone();
+    let begin = Arc::new(move || {
+        let columns = Columns { time, ..Columns::all(View::Flat) };
+        let decoder = log.decoder(id, &columns)?;
+        let (frame, only) = (frame.clone(), 0..u32::MAX);
+        let (open, spare) = (Vec::new(), Vec::new());
+        let translator: Box<dyn Translate> =
+            Box::new(Scans { decoder, frame, offset_nanos, kind, only, open, spare });
+        Ok(translator)
+    });
+    Ok(Translation { from: id, topic: about, begin })
+}
+
+/// The scans that are not yet whole.
+struct Scans {
+    decoder: Box<dyn Decoder>,
+    frame: String,
+    offset_nanos: i64,
+    kind: Kind,
+    /// The numbers of those that are wanted.
+    only: Range<u32>,
+    /// The oldest first.
+    open: Vec<Scan>,
+    /// Those that have ended, whose memory the next ones take.
+    spare: Vec<Scan>,
+}
+
+/// A scan.
+#[derive(Default)]
+struct Scan {
+    number: u32,
+    /// The time of the record that it was last added to from, if its points tell none.
+    recorded: Timestamp,
+    /// The points, but for their times.
+    points: Vec<u8>,
+    /// Their times.
+    times: Vec<Option<i64>>,
+}
+
+impl Translate for Scans {
+    fn only(&mut self, groups: Range<u32>) {
+        self.only = groups;
+    }
+
+    fn translate(
+        &mut self,
+        run: Run<'_>,
+        messages: &mut Messages,
+    ) -> logtool_core::Result<()> {
+        let mut damage = Vec::new();
+        for (record, (run, time)) in run.singles().zip(run.times()).enumerate() {
+            self.decoder.append(run, &mut damage);
+            let batch = self.decoder.take()?;
+            self.add(&batch, record, time, messages);
+        }
+        damage.into_iter().for_each(|damage| messages.lose(damage));
+        Ok(())
+    }
+
+    fn finish(&mut self, messages: &mut Messages) -> logtool_core::Result<()> {
+        while !self.open.is_empty() {
+            self.close(0, 0, messages);
+        }
+        Ok(())
+    }
+}
+
+impl Scans {
+    /// Adds the points in `batch`, of the record with this index and `time`.
+    fn add(
+        &mut self,
+        batch: &RecordBatch,
+        record: usize,
+        time: Timestamp,
+        messages: &mut Messages,
+    ) {
+        let Some(columns) = Points::of(batch) else { return };
+        for row in 0..batch.num_rows() {
+            let number = columns.scan.value(row);
+            if !self.only.contains(&number) {
+                continue;
+            }
+            let nanos = columns.time.is_valid(row).then(|| columns.time.value(row));
+            let found = self.open.iter().position(|scan| scan.number == number);
+            let found = match found {
+                Some(at)
+                    if self.open.get(at).is_some_and(|scan| scan.is_full(nanos)) =>
+                {
+                    self.close(at, record, messages);
+                    None
+                }
+                found => found,
+            };
+            let at = found.unwrap_or_else(|| {
+                if self.open.len() >= MOST_OPEN {
+                    self.close(0, record, messages);
+                }
+                let mut scan = self.spare.pop().unwrap_or_default();
+                scan.begin(number);
+                self.open.push(scan);
+                self.open.len() - 1
+            });
+            if let Some(scan) = self.open.get_mut(at) {
+                scan.recorded = time;
+                scan.times.push(nanos);
+                columns.put(row, &mut scan.points);
+            }
+        }
+    }
+
+    /// Ends the scan at `at`, at the record with this index.
+    fn close(&mut self, at: usize, record: usize, messages: &mut Messages) {
+        let mut scan = self.open.remove(at);
+        let last = scan.times.iter().flatten().max().copied();
+        let last = last.map_or(scan.recorded, Timestamp::from_nanos);
+        let nanos = scan.finish();
+        let cloud = Cloud {
+            number: scan.number,
+            nanos: nanos.saturating_add(self.offset_nanos),
+            frame: &self.frame,
+            step: STEP as u32,
+            points: &scan.points,
+        };
+        self.kind.put_cloud(&cloud, messages.buffer());
+        messages.end_at(record, last);
+        self.spare.push(scan);
+    }
+}
+
+impl Scan {
+    /// Begins anew, as that with this number.
+    fn begin(&mut self, number: u32) {
+        self.number = number;
+        self.points.clear();
+        self.times.clear();
+    }
+
+    /// Whether a point of the time `nanos` is no longer taken.
+    fn is_full(&self, nanos: Option<i64>) -> bool {
+        let first = self.times.first().copied().flatten();
+        let since = nanos.zip(first).map(|(nanos, first)| nanos.saturating_sub(first));
+        self.times.len() >= MOST_POINTS
+            || since.is_some_and(|since| since.saturating_abs() > MOST_NANOS)
+    }
+
+    /// Puts the times of the points into them, and says that of the first.
+    fn finish(&mut self) -> i64 {
+        let Self { points, times, .. } = self;
+        let first = times.iter().flatten().min().copied().unwrap_or_default();
+        for (point, time) in points.chunks_exact_mut(STEP).zip(&*times) {
+            let since = time.map(|time| time.saturating_sub(first));
+            let seconds = since.map_or(f32::NAN, |since| (since as f64 / 1e9) as f32);
+            let nanos = since.and_then(|since| u32::try_from(since).ok());
+            let nanos = nanos.unwrap_or(u32::MAX).to_le_bytes();
+            let times = seconds.to_le_bytes().into_iter().chain(nanos);
+            let place = point.get_mut(TIMES).unwrap_or_default();
+            place.iter_mut().zip(times).for_each(|(place, byte)| *place = byte);
+        }
+        first
+    }
+}
+
+/// The columns of points.
+struct Points<'b> {
+    time: &'b arrow_array::PrimitiveArray<TimestampNanosecondType>,
+    scan: &'b arrow_array::PrimitiveArray<UInt32Type>,
+    /// `x`, `y`, `z`.
+    place: [&'b [f32]; 3],
+    intensity: &'b [u8],
+    ring: &'b [u8],
+    /// `intensity_calibrated`, `azimuth`, `distance`.
+    rest: [&'b [f32]; 3],
+    laser: &'b [u8],
+    return_type: &'b [u8],
+}
+
+impl<'b> Points<'b> {
+    fn of(batch: &'b RecordBatch) -> Option<Self> {
+        let floats = |name| -> Option<&'b [f32]> {
+            Some(
+                batch.column_by_name(name)?.as_primitive_opt::<Float32Type>()?.values(),
+            )
+        };
+        let bytes = |name| -> Option<&'b [u8]> {
+            Some(batch.column_by_name(name)?.as_primitive_opt::<UInt8Type>()?.values())
+        };
+        Some(Self {
+            time: batch.column_by_name("time")?.as_primitive_opt()?,
+            scan: batch.column_by_name("scan")?.as_primitive_opt()?,
+            place: [floats("x")?, floats("y")?, floats("z")?],
+            intensity: bytes("intensity")?,
+            ring: bytes("ring")?,
+            rest: [
+                floats("intensity_calibrated")?,
+                floats("azimuth")?,
+                floats("distance")?,
+            ],
+            laser: bytes("laser")?,
+            return_type: bytes("return_type")?,
+        })
+    }
+
+    /// Adds the point in the row `row` to `out`, without its times.
+    fn put(&self, row: usize, out: &mut Vec<u8>) {
+        let float = |values: &[f32]| values.get(row).copied().unwrap_or(f32::NAN);
+        let byte = |values: &[u8]| values.get(row).copied().unwrap_or_default();
+        for values in self.place {
+            out.extend_from_slice(&float(values).to_le_bytes());
+        }
+        out.extend_from_slice(&f32::from(byte(self.intensity)).to_le_bytes());
+        out.extend_from_slice(&u16::from(byte(self.ring)).to_le_bytes());
+        out.extend_from_slice(&[0; TIMES.end - TIMES.start]);
+        for values in self.rest {
+            out.extend_from_slice(&float(values).to_le_bytes());
+        }
+        out.extend([byte(self.laser), byte(self.return_type)]);
+    }
+}

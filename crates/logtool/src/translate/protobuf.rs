@@ -1,0 +1,139 @@
+//! Topics of which the records are nothing that MCAP knows, as topics of protocol buffers:
+//! as Foxglove's own examples have it, `/vehicle_attitude`, and `/sensor_gps/1` for a second
+//! instance, of the types `ulog.vehicle_attitude` and `ulog.sensor_gps`. What people were
+//! told is also `foxglove.Log`, and positions are `foxglove.LocationFix`.
+
+mod fixes;
+mod said;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use arrow_array::RecordBatch;
+use logtool_core::{
+    Columns, Log, Topic, TopicId, TopicOrigin, TopicSet, TranslatedLog, Translation,
+};
+use logtool_protobuf::{FileSet, LayoutMessages, RowMessages};
+
+use crate::{
+    error::Result,
+    time::offset::Moved,
+    translate::{Prepared, decoded::of_columns, is_said, name, protobuf::said::said},
+};
+
+pub(super) use self::fixes::fixes;
+
+/// `log` with those of its `wanted` topics that can be had as messages of protocol
+/// buffers.
+///
+/// # Errors
+/// Where a topic cannot be read.
+pub(super) fn protobuf(
+    log: Arc<dyn Log>,
+    wanted: &TopicSet,
+    moved: Moved,
+) -> Result<Prepared> {
+    let Moved { nanos: offset_nanos, is_unix } = moved;
+    let manifest = log.manifest();
+    let (mut translations, mut left_out) = (Vec::new(), Vec::new());
+    for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
+        match translation(&log, id, topic, offset_nanos)? {
+            Ok(made) => translations.push(made),
+            Err(why) => left_out.push(format!("{} ({why})", topic.label())),
+        }
+        translations.extend(fixes(&log, id, topic, offset_nanos)?);
+    }
+    let mut remarks = Vec::new();
+    if !left_out.is_empty() {
+        remarks.push(format!("left out: {}", left_out.join(", ")));
+    }
+    let log = Arc::new(TranslatedLog::new(log, translations, offset_nanos, is_unix));
+    Ok(Prepared { log, remarks, warnings: Vec::new() })
+}
+
+/// How the topic `id` of `log` becomes one of protocol buffers, or why it does not.
+fn translation(
+    log: &Arc<dyn Log>,
+    id: TopicId,
+    topic: &Topic,
+    offset_nanos: i64,
+) -> Result<Result<Translation, String>> {
+    if is_said(topic) {
+        return Ok(Ok(said(log, id, topic, offset_nanos)));
+    }
+    let package = log.manifest().format.as_str();
+    if let Some(layout) = log.payload_layout(id) {
+        return Ok(match LayoutMessages::new(&layout, package) {
+            Ok(messages) => {
+                let about = self::topic(topic, &messages.type_name, &messages.files);
+                Ok(Translation {
+                    from: id,
+                    topic: about,
+                    begin: Arc::new(move || Ok(Box::new(messages.clone()))),
+                })
+            }
+            Err(why) => Err(why.to_string()),
+        });
+    }
+    if topic.origin == TopicOrigin::Logged {
+        return Ok(Err("nothing is known of its records".to_owned()));
+    }
+    rows(log, id, topic, package, &topic.type_name)
+}
+
+/// How the records of the topic `id` of `log` become messages of the type `name` of `package`,
+/// which is made of their columns, or why they do not.
+pub(super) fn rows(
+    log: &Arc<dyn Log>,
+    id: TopicId,
+    topic: &Topic,
+    package: &str,
+    name: &str,
+) -> Result<Result<Translation, String>> {
+    let rows = RowMessages::new(&topic.schema, package, name);
+    let rows = match rows {
+        Ok(rows) => Arc::new(rows),
+        Err(why) => return Ok(Err(why.to_string())),
+    };
+    let about = self::topic(topic, &rows.type_name, &rows.files);
+    let put = move |batch: &RecordBatch, row, out: &mut Vec<u8>| {
+        rows.put(batch, row, out);
+        true
+    };
+    Ok(Ok(of_columns(log, id, Columns::default(), about, put)))
+}
+
+/// What `topic` is as one of the common type `type_name`, called as it is and `more`.
+pub(super) fn common(
+    topic: &Topic,
+    more: &str,
+    type_name: &str,
+    files: &FileSet,
+) -> Topic {
+    let mut about = self::topic(topic, type_name, files);
+    about.name.push_str(more);
+    about.records = None;
+    about
+}
+
+/// What `topic` is as one of protocol buffers, with messages of the type `type_name`.
+fn topic(topic: &Topic, type_name: &str, files: &FileSet) -> Topic {
+    let mut metadata = BTreeMap::from([
+        ("schema_encoding".to_owned(), "protobuf".to_owned()),
+        ("topic".to_owned(), topic.label().into_owned()),
+    ]);
+    if topic.origin == TopicOrigin::Logged {
+        metadata.insert("multi_id".to_owned(), topic.instance.to_string());
+    }
+    Topic {
+        name: name(topic),
+        instance: 0,
+        origin: TopicOrigin::Logged,
+        encoding: "protobuf".to_owned(),
+        type_name: type_name.to_owned(),
+        definition: files.to_string(),
+        descriptor: files.to_bytes(),
+        metadata,
+        envelope: 0,
+        ..topic.clone()
+    }
+}

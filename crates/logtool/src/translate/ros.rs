@@ -1,0 +1,50 @@
+//! Logs with messages of ROS 1: those that ROS has for such things, and of types that are
+//! made for them elsewhere.
+
+mod cdr;
+mod fixes;
+mod px4;
+mod rows;
+
+use logtool_core::{Topic, TopicOrigin};
+use logtool_rosmsg::Definition;
+
+use crate::{
+    error::{Context as _, Result},
+    translate,
+};
+
+pub(super) use self::{
+    cdr::{cdr, is_foreign},
+    fixes::fixes,
+    px4::{left_out as px4_left_out, px4},
+    rows::rows,
+};
+
+/// What `topic` is as one of messages of the common type `type_name`, called as it is and
+/// `more`.
+pub(super) fn common(topic: &Topic, more: &str, type_name: &str) -> Result<Topic> {
+    let definition = Definition::common(type_name).context("a type of ROS")?;
+    let mut about = made(topic, type_name, &definition)?;
+    about.name.push_str(more);
+    about.records = None;
+    Ok(about)
+}
+
+/// What `topic` is as one of messages that `definition` defines.
+fn made(topic: &Topic, type_name: &str, definition: &Definition) -> Result<Topic> {
+    let mut metadata = topic.metadata.clone();
+    metadata.insert("md5sum".to_owned(), definition.md5sum()?);
+    Ok(Topic {
+        name: translate::name(topic),
+        instance: 0,
+        origin: TopicOrigin::Logged,
+        encoding: "ros1".to_owned(),
+        type_name: type_name.to_owned(),
+        definition: definition.text(),
+        descriptor: Vec::new(),
+        metadata,
+        envelope: 0,
+        ..topic.clone()
+    })
+}

@@ -1,0 +1,212 @@
+//! Where a vehicle is and how it moves, as `nav_msgs/Odometry`: of `base_link` in `odom`,
+//! which is PX4's local frame as ROS turns it. Velocities are in the body's frame, as the
+//! type has them.
+//!
+//! `vehicle_local_position` knows no attitude but the heading: its velocities are those of
+//! `base_stabilized`, which has the heading of the vehicle and stays level.
+//!
+//! | | before v1.14 | since |
+//! |---|---|---|
+//! | frame of the pose | `local_frame`: 0 NED, 1 FRD; none: NED | `pose_frame`: 1 NED, 2 FRD |
+//! | frame of the velocity | `velocity_frame`: 0 NED, 1 FRD, 3 body; none: as the pose | 1 NED, 2 FRD, 3 body |
+//!
+//! (PX4's `vehicle_odometry.msg` and `VehicleOdometry.msg`.) Records of other frames, and
+//! those without an attitude, become nothing. Of covariances, the variances of the position
+//! are told; 0 is where nothing is.
+
+use logtool_core::{Layout, Topic, TopicId, Translation};
+use logtool_rosmsg::MessageWriter;
+
+use crate::{
+    error::Result,
+    translate::ros::{
+        common,
+        px4::{
+            numbers::{Numbers, turned},
+            payloads::of_payloads,
+            turns::{Quaternion, Vector, World, body, into_body},
+        },
+    },
+};
+
+const TYPE: &str = "nav_msgs/Odometry";
+
+/// Numbers of three axes: an array, or a field each.
+#[derive(Clone, Copy, Debug)]
+enum Axes {
+    Array(Numbers),
+    Each([Numbers; 3]),
+}
+
+impl Axes {
+    fn find(layout: &Layout, array: &str, each: [&str; 3]) -> Option<Self> {
+        let array = Numbers::find(layout, array).and_then(|array| array.at_least(3));
+        let each = || Numbers::each(layout, each).map(Self::Each);
+        array.map(Self::Array).or_else(each)
+    }
+
+    fn read(self, payload: &[u8]) -> Option<Vector> {
+        match self {
+            Self::Array(array) => array.array(payload),
+            Self::Each([x, y, z]) => {
+                Some([x.first(payload)?, y.first(payload)?, z.first(payload)?])
+            }
+        }
+    }
+}
+
+/// Where in payloads the parts of odometry are.
+#[derive(Clone, Copy, Debug)]
+struct Places {
+    position: Axes,
+    attitude: Numbers,
+    velocity: Axes,
+    rates: Axes,
+    pose_frame: Option<Numbers>,
+    velocity_frame: Option<Numbers>,
+    /// What the number of NED is.
+    first_frame: f64,
+    /// An array of three, or a triangle of six rows.
+    variances: Option<(Numbers, [u32; 3])>,
+}
+
+impl Places {
+    fn find(layout: &Layout) -> Option<Self> {
+        let new_frame = Numbers::find(layout, "pose_frame");
+        let old_frame = Numbers::find(layout, "local_frame");
+        let new_variances = Numbers::find(layout, "position_variance");
+        let old_variances = Numbers::find(layout, "pose_covariance");
+        let new_variances =
+            new_variances.and_then(|of| of.at_least(3)).map(|of| (of, [0, 1, 2]));
+        let old_variances =
+            old_variances.and_then(|of| of.at_least(21)).map(|of| (of, [0, 6, 11]));
+        let rates = ["rollspeed", "pitchspeed", "yawspeed"];
+        Some(Self {
+            position: Axes::find(layout, "position", ["x", "y", "z"])?,
+            attitude: Numbers::find(layout, "q")?.at_least(4)?,
+            velocity: Axes::find(layout, "velocity", ["vx", "vy", "vz"])?,
+            rates: Axes::find(layout, "angular_velocity", rates)?,
+            pose_frame: new_frame.or(old_frame),
+            velocity_frame: Numbers::find(layout, "velocity_frame"),
+            first_frame: if new_frame.is_some() { 1.0 } else { 0.0 },
+            variances: new_variances.or(old_variances),
+        })
+    }
+
+    fn read(&self, payload: &[u8]) -> Option<State> {
+        let number = |at: Option<Numbers>| match at {
+            Some(at) => at.first(payload).map(|number| number - self.first_frame),
+            None => Some(0.0),
+        };
+        let world = match number(self.pose_frame)? {
+            0.0 => World::Ned,
+            1.0 => World::Frd,
+            _ => return None,
+        };
+        let attitude = turned(self.attitude, payload)?;
+        let velocity = self.velocity.read(payload)?;
+        let frame = self.velocity_frame.or(self.pose_frame);
+        // The body has the number 3 in either numbering.
+        let is_of_body = self.velocity_frame.and_then(|at| at.first(payload));
+        let velocity = match (is_of_body, number(frame)?) {
+            (Some(3.0), _) => velocity,
+            (_, 0.0) if world == World::Ned => into_body(velocity, attitude),
+            (_, 1.0) if world == World::Frd => into_body(velocity, attitude),
+            _ => [f64::NAN; 3],
+        };
+        let variance = |(of, indices): (Numbers, [u32; 3])| {
+            indices.map(|index| of.get(payload, index).filter(|v| v.is_finite()))
+        };
+        let variances = self.variances.map_or([None; 3], variance);
+        Some(State {
+            world,
+            child: "base_link",
+            position: self.position.read(payload)?,
+            attitude,
+            velocity,
+            rates: self.rates.read(payload)?,
+            variances: variances.map(Option::unwrap_or_default),
+        })
+    }
+}
+
+/// How a vehicle moves, in PX4's frames; velocities and rates in that of the body.
+#[derive(Clone, Copy, Debug)]
+struct State {
+    world: World,
+    /// What ROS calls the body's frame.
+    child: &'static str,
+    position: Vector,
+    attitude: Quaternion,
+    velocity: Vector,
+    rates: Vector,
+    variances: Vector,
+}
+
+impl State {
+    fn put(&self, nanos: i64, out: &mut Vec<u8>) {
+        let mut covariance = [0.0; 36];
+        let variances = self.world.variances(self.variances);
+        let diagonal = covariance.iter_mut().step_by(7);
+        diagonal.zip(variances).for_each(|(place, variance)| *place = variance);
+        let mut message = MessageWriter::new(out);
+        message.header(0, nanos, "odom").text(self.child);
+        message.f64s(&self.world.vector(self.position));
+        message.f64s(&self.world.attitude(self.attitude)).f64s(&covariance);
+        message.f64s(&body(self.velocity)).f64s(&body(self.rates)).f64s(&[0.0; 36]);
+    }
+}
+
+/// How records of the topic `id` become odometry, if they are such.
+pub(super) fn odometry(
+    id: TopicId,
+    topic: &Topic,
+    layout: &Layout,
+    offset_nanos: i64,
+) -> Result<Option<Translation>> {
+    let is_it = topic.type_name.contains("odometry");
+    let Some(places) = Places::find(layout).filter(|_| is_it) else { return Ok(None) };
+    let about = common(topic, "/odometry", TYPE)?;
+    let put = move |payload: &[u8], nanos, out: &mut Vec<u8>| {
+        places.read(payload)?.put(nanos, out);
+        Some(())
+    };
+    Ok(Some(of_payloads(id, about, layout, offset_nanos, put)))
+}
+
+/// How records of the topic `id` become odometry, if they are local positions.
+pub(super) fn local_position(
+    id: TopicId,
+    topic: &Topic,
+    layout: &Layout,
+    offset_nanos: i64,
+) -> Result<Option<Translation>> {
+    let places = (|| {
+        let axes = Numbers::each(layout, ["x", "y", "z"])?;
+        let speeds = Numbers::each(layout, ["vx", "vy", "vz"])?;
+        let heading = Numbers::find(layout, "heading");
+        let heading = heading.or_else(|| Numbers::find(layout, "yaw"))?;
+        let valid = Numbers::each(layout, ["xy_valid", "z_valid"])?;
+        Some((Axes::Each(axes), Axes::Each(speeds), heading, valid))
+    })();
+    let Some((position, velocity, heading, valid)) = places else { return Ok(None) };
+    let about = common(topic, "/odometry", TYPE)?;
+    let put = move |payload: &[u8], nanos, out: &mut Vec<u8>| {
+        let is_valid = valid.iter().all(|at| at.first(payload) == Some(1.0));
+        let heading = heading.first(payload).filter(|of| is_valid && of.is_finite())?;
+        let (sin, cos) = (heading / 2.0).sin_cos();
+        let attitude = [cos, 0.0, 0.0, sin];
+        let state = State {
+            world: World::Ned,
+            child: "base_stabilized",
+            position: position.read(payload)?,
+            attitude,
+            velocity: into_body(velocity.read(payload)?, attitude),
+            rates: [0.0; 3],
+            variances: [0.0; 3],
+        };
+        state.put(nanos, out);
+        Some(())
+    };
+    Ok(Some(of_payloads(id, about, layout, offset_nanos, put)))
+}

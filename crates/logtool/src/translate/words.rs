@@ -1,0 +1,53 @@
+//! What a log says of itself, as words by what they are about: MCAP calls such metadata.
+
+use std::collections::BTreeMap;
+
+use logtool_core::{Manifest, Value};
+
+/// What is said of the log called `name`, of which `manifest` tells: by each heading of its
+/// metadata, and, as `logtool`, where it comes from.
+pub(super) fn words(
+    manifest: &Manifest,
+    name: &str,
+) -> Vec<(String, BTreeMap<String, String>)> {
+    let mut origin = BTreeMap::from([
+        ("source".to_owned(), name.to_owned()),
+        ("source_format".to_owned(), manifest.format.clone()),
+        ("source_bytes".to_owned(), manifest.bytes.to_string()),
+        ("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+    ]);
+    if let Some(fit) = &manifest.clock.to_unix {
+        let offset = fit.offset_nanos.to_string();
+        origin.insert("clock_offset_nanoseconds".to_owned(), offset);
+        origin.insert("clock_source".to_owned(), fit.source.clone());
+    }
+    let mut all = vec![];
+    for (heading, value) in &manifest.metadata {
+        match value {
+            Value::Map(values) => {
+                let mut words = BTreeMap::new();
+                values.iter().for_each(|(key, value)| tell(key, value, &mut words));
+                if !words.is_empty() {
+                    all.push((heading.clone(), words));
+                }
+            }
+            value => tell(heading, value, &mut origin),
+        }
+    }
+    all.push(("logtool".to_owned(), origin));
+    all
+}
+
+/// Adds `value`, called `key`, to `words`; of several each, by its number.
+fn tell(key: &str, value: &Value, words: &mut BTreeMap<String, String>) {
+    match value {
+        Value::List(values) => {
+            for (index, value) in values.iter().enumerate() {
+                words.insert(format!("{key}[{index}]"), value.to_string());
+            }
+        }
+        value => {
+            words.insert(key.to_owned(), value.to_string());
+        }
+    }
+}

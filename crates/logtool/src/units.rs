@@ -1,0 +1,163 @@
+//! Numbers and texts as people read them.
+
+use std::{borrow::Cow, fmt};
+
+/// A count: `1,234,567`.
+pub struct Count(pub u64);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.0.to_string();
+        let mut text = String::with_capacity(digits.len() * 4 / 3);
+        for (index, digit) in digits.chars().enumerate() {
+            if index > 0 && (digits.len() - index).is_multiple_of(3) {
+                text.push(',');
+            }
+            text.push(digit);
+        }
+        f.pad(&text)
+    }
+}
+
+/// A number of bytes: `999 B`, `1.23 kB`, `12.3 MB`.
+pub struct Bytes(pub u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
+        if self.0 < 1000 {
+            return f.pad(&format!("{} B", self.0));
+        }
+        let (mut value, mut unit) = (self.0 as f64 / 1e3, 0);
+        while value >= 999.5 && unit + 1 < UNITS.len() {
+            (value, unit) = (value / 1e3, unit + 1);
+        }
+        let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+        f.pad(&format!("{value:.decimals$} {}", UNITS[unit]))
+    }
+}
+
+/// Nanoseconds that something took: `1.19 s`, `3 min 17.1 s`, `2 h 3 min 4 s`.
+pub struct Span(pub u64);
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tenths = (self.0 + 50_000_000) / 100_000_000;
+        let (hours, minutes) = (tenths / 36_000, tenths / 600 % 60);
+        let seconds = tenths % 600;
+        let text = match (hours, minutes) {
+            (0, 0) if self.0 < 1_000_000 => format!("{:.3} ms", self.0 as f64 / 1e6),
+            (0, 0) if self.0 < 10_000_000_000 => {
+                format!("{:.3} s", self.0 as f64 / 1e9)
+            }
+            (0, 0) => format!("{}.{} s", seconds / 10, seconds % 10),
+            (0, _) => format!("{minutes} min {}.{} s", seconds / 10, seconds % 10),
+            _ => format!("{hours} h {minutes} min {} s", seconds / 10),
+        };
+        f.pad(&text)
+    }
+}
+
+/// A rate: `250`, `49.8`, `1.05`, `0.0021`.
+pub struct Rate(pub f64);
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let decimals = match self.0 {
+            rate if rate >= 99.95 => 0,
+            rate if rate >= 9.995 => 1,
+            rate if rate >= 0.0995 => 2,
+            _ => 4,
+        };
+        f.pad(&format!("{:.decimals$}", self.0))
+    }
+}
+
+/// So many of something: `1 topic`, `2 topics`.
+pub fn counted(count: u64, one: &str) -> String {
+    let many = if count == 1 { "" } else { "s" };
+    format!("{} {one}{many}", Count(count))
+}
+
+/// Returns `text` as it may be sent to a terminal, on one line: each character that
+/// [acts on a terminal](acts_on_terminal) is replaced by its escape (`\\u{1b}`, `\\n`).
+///
+/// All text that comes from a log, a file name or an option goes through this function
+/// before people see it.
+pub fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        match acts_on_terminal(c) {
+            true => plain.extend(c.escape_default()),
+            false => plain.push(c),
+        }
+    }
+    plain
+}
+
+/// Whether `c` moves the cursor, starts a command of the terminal, ends the line or
+/// changes the direction in which the text around it is shown (Unicode's bidirectional
+/// controls, UAX #9, 2).
+pub fn acts_on_terminal(c: char) -> bool {
+    const BIDIRECTIONAL: [char; 3] = ['\u{61c}', '\u{200e}', '\u{200f}'];
+    c.is_control()
+        || BIDIRECTIONAL.contains(&c)
+        || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// `text` with at most `most` characters: what is longer lacks its middle.
+pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    let count = text.chars().count();
+    if count <= most {
+        return Cow::Borrowed(text);
+    }
+    let (before, after) = (most / 2, most.saturating_sub(most / 2 + 1));
+    let start = text.chars().take(before);
+    let end = text.chars().skip(count - after);
+    Cow::Owned(start.chain(['…']).chain(end).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_lacks_its_middle() {
+        assert_eq!(shortened("/a/long/name", 12), "/a/long/name");
+        assert_eq!(shortened("/a/long/name", 7), "/a/…ame");
+        assert_eq!(shortened("ääääää", 3), "ä…ä");
+    }
+
+    #[test]
+    fn plain_escapes_what_acts_on_a_terminal() {
+        for (text, want) in [
+            ("MPC_\u{1b}[2J", "MPC_\\u{1b}[2J"),
+            ("a\nb\r\t", "a\\nb\\r\\t"),
+            ("\u{9b}31m\u{7f}", "\\u{9b}31m\\u{7f}"),
+            ("x\u{202e}gpj.exe\u{2066}", "x\\u{202e}gpj.exe\\u{2066}"),
+            ("\u{2028}\u{feff}", "\\u{2028}\\u{feff}"),
+            ("Größe → 5 µm 日本", "Größe → 5 µm 日本"),
+        ] {
+            assert_eq!(plain(text), want);
+            assert_eq!(plain(want), want);
+        }
+    }
+
+    #[test]
+    fn numbers_are_short_and_never_too_short() {
+        assert_eq!(Count(1_234_567).to_string(), "1,234,567");
+        assert_eq!(Count(123).to_string(), "123");
+        assert_eq!(Bytes(999).to_string(), "999 B");
+        assert_eq!(Bytes(1_234).to_string(), "1.23 kB");
+        assert_eq!(Bytes(999_999).to_string(), "1.00 MB");
+        assert_eq!(Bytes(503_500_000).to_string(), "504 MB");
+        assert_eq!(Bytes(u64::MAX).to_string(), "18.4 EB");
+        assert_eq!(Span(197_100_000_000).to_string(), "3 min 17.1 s");
+        assert_eq!(Span(59_990_000_000).to_string(), "1 min 0.0 s");
+        assert_eq!(Span(7_384_000_000_000).to_string(), "2 h 3 min 4 s");
+        assert_eq!(Span(1_190_000_000).to_string(), "1.190 s");
+        assert_eq!(Rate(249.97).to_string(), "250");
+        assert_eq!(Rate(49.83).to_string(), "49.8");
+        assert_eq!(counted(1, "topic"), "1 topic");
+    }
+}
