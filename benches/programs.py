@@ -21,13 +21,13 @@ def target(folder):
 
 def logtool():
     """Builds logtool; where it is."""
-    subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "logtool"], check=True, cwd=ROOT)
+    subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "logtool-cli"], check=True, cwd=ROOT)
     return str(target(ROOT) / "logtool")
 
 
 def generator(name):
     """Builds a program that makes big logs; where it is."""
-    command = ["cargo", "build", "--release", "--quiet", "-p", "logtool", "-p", GENERATORS[name], "--example", name]
+    command = ["cargo", "build", "--release", "--quiet", "-p", "logtool-cli", "-p", GENERATORS[name], "--example", name]
     subprocess.run(command, check=True, cwd=ROOT)
     return str(target(ROOT) / "examples" / name)
 
