@@ -19,7 +19,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// ```
 /// use logtool::{Error, ErrorKind};
 ///
-/// let error = Error::invalid("the range of times is empty").about("flight.ulg");
+/// let error = Error::invalid("the range of times is empty").context("flight.ulg");
 /// assert_eq!(error.kind(), ErrorKind::InvalidRequest);
 /// assert_eq!(error.to_string(), "flight.ulg: the range of times is empty");
 /// ```

@@ -12,11 +12,12 @@ use crate::{formats::InputFormat, output::guarded::LiveOutputs, remote::Connecti
 /// A session is cheap to clone: clones share the connection to object stores, and the list
 /// of outputs that are being written. The library has no other state.
 ///
-/// ```
+/// ```no_run
 /// use logtool::Session;
 ///
 /// let session = Session::new().with_max_record_bytes(64 << 20).with_strict_index();
-/// assert!(!session.is_quiet());
+/// let log = logtool::Log::open("testdata/rover.bag", &session);
+/// # let _ = log;
 /// ```
 #[derive(Clone)]
 pub struct Session {
@@ -206,11 +207,6 @@ impl Session {
     pub fn with_remote_timeout(mut self, timeout: Duration) -> Self {
         self.connection = Connection::new(timeout);
         self
-    }
-
-    /// Returns whether nobody looks at the progress.
-    pub fn is_quiet(&self) -> bool {
-        !self.progress.is_visible()
     }
 
     /// Returns the outputs that calls of this session are writing.

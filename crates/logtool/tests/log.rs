@@ -17,9 +17,9 @@ fn open(name: &str) -> Log {
 
 #[test]
 fn batches_have_the_rows_that_the_topics_count() {
-    for name in ["quad_flight.ulg", "rover.bag", "puck.pcap", "car.vel"] {
+    for name in ["quad_flight.ulg", "rover.bag"] {
         let log = open(name);
-        for topic in log.topics().iter().filter(|topic| topic.type_name != "points") {
+        for topic in log.topics() {
             let table = log.table(&topic.label()).unwrap();
             let batches = table.batches().unwrap();
             let schema = table.schema().unwrap();

@@ -187,7 +187,7 @@ fn an_encrypted_bag_is_read_with_its_key_and_only_then() {
             let time = shut.manifest().time.unwrap();
             assert_eq!(time.start.as_nanos(), 1_700_000_000_000_000_000);
             let why = read(&bytes, options).err().unwrap();
-            assert_eq!(why.kind(), ErrorKind::Unsupported);
+            assert_eq!(why.kind(), ErrorKind::NeedsKey);
             assert!(why.to_string().contains("rosbagtest"), "{why}");
 
             let key = Key::from_hex(key).unwrap();

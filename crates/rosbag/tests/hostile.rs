@@ -40,7 +40,12 @@ fn read(bytes: Bytes, survey: Survey) {
     for part in log.manifest().plan(&all, 4096) {
         let mut cursor = match log.read(&part, &all) {
             // It may say now that it is packed as nobody knows.
-            Err(err) if err.kind() == ErrorKind::Unsupported => return,
+            Err(err)
+                if [ErrorKind::Unsupported, ErrorKind::NeedsKey]
+                    .contains(&err.kind()) =>
+            {
+                return;
+            }
             cursor => cursor.unwrap(),
         };
         while cursor.fill(&mut block).unwrap() {}

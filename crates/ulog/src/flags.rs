@@ -144,9 +144,8 @@ fn refuse_unknown(flags: &[u8; 8], options: OpenOptions) -> Result<()> {
                 "the log says that it cannot be read by programs that do not know its \
                  incompatible flag bit {bit} of byte {byte}"
             );
-            return Err(
-                Error::new(ErrorKind::Unsupported, what).at(16 + 3 + 8 + byte as u64)
-            );
+            let error = Error::new(ErrorKind::IncompatibleFlag, what);
+            return Err(error.at(16 + 3 + 8 + byte as u64));
         }
     }
     Ok(())

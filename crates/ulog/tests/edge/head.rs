@@ -48,7 +48,10 @@ pub(crate) const CASES: &[Case] = &[
         is_cut(edge, 93..94);
     }),
     ("12_incompat_bit1.ulg", |edge| {
-        assert_eq!(edge.opened.as_ref().unwrap_err().kind(), ErrorKind::Unsupported);
+        assert_eq!(
+            edge.opened.as_ref().unwrap_err().kind(),
+            ErrorKind::IncompatibleFlag
+        );
         assert!(edge.refusal().contains("flag bit 1 of byte 0"), "{}", edge.refusal());
     }),
     ("14_compat_unknown.ulg", |edge| {
