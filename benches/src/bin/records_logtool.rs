@@ -4,7 +4,7 @@
 //! so in the order of time; `topic` only of one topic; `columns` decodes one topic to
 //! Arrow, and sums up every value. RAYON_NUM_THREADS says how many threads there are.
 
-#[path = "../../../crates/cli/src/input/map.rs"]
+#[path = "../../../crates/cli/src/files/mmap.rs"]
 mod map;
 
 use std::{error::Error, fs::File, sync::Arc};

@@ -211,9 +211,9 @@ impl StreamClock {
 /// Returns the source of timestamps of `bits` bits.
 fn source(bits: u32) -> usize {
     match bits {
-        ..=8 => 0,
-        ..=16 => 1,
-        ..=32 => 2,
+        0..=8 => 0,
+        9..=16 => 1,
+        17..=32 => 2,
         _ => WIDE,
     }
 }

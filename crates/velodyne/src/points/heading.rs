@@ -95,9 +95,9 @@ impl Heading {
         block: usize,
         degrees: &mut Roomy<f32>,
     ) {
-        for at in 0..CHANNELS {
+        for (at, degrees) in degrees.iter_mut().take(CHANNELS).enumerate() {
             let azimuth = moves.azimuth(block, at);
-            degrees[at] = f32::from(azimuth) / 100.0;
+            *degrees = f32::from(azimuth) / 100.0;
             (self.sin[at], self.cos[at]) = circle.sin_cos(azimuth);
         }
     }

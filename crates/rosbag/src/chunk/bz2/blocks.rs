@@ -23,7 +23,7 @@ pub(super) fn unpack_sound(packed: &[u8], limit: usize, out: &mut Output) {
     let Some(head) = packed.get(..HEAD) else { return };
     let mut marks = Marks { bytes: packed, at: HEAD * 8, last: 0 };
     let Some(mut start) = marks.next() else { return };
-    while let Some(end) = marks.next() {
+    for end in marks {
         let sound = out.len();
         let (how, _) = stream(&single(packed, head, start, end), limit, out);
         if how != Unpacked::Whole {
