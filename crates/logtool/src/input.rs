@@ -106,7 +106,7 @@ impl Input {
         Ok(Self { name, source, origin, packing, loss, is_remote: false })
     }
 
-    /// The [digest](crate::input::digest) of the file as it came: packed, if it was.
+    /// The [digest] of the file as it came: packed, if it was.
     pub fn digest(&self) -> Result<String> {
         digest_of(&*self.origin).with_context(|| self.name.clone())
     }

@@ -23,7 +23,7 @@ const MOST_BYTES: u64 = 10 << 20;
 
 impl Lidar {
     /// Searches `log` behind the first packets for a sector that the lidar blanks. The records
-    /// of `topic` hold its packets, as `packets` says. Only [`PLACES`] places are read,
+    /// of `topic` hold its packets, as `packets` says. Only a few places are read,
     /// whatever the length of the log.
     ///
     /// # Errors
