@@ -299,9 +299,8 @@ def index(tally, folder, whole, inputs):
 
 
 def readme(tally, folder):
-    """The README's examples of questions to data sets give answers."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    section = re.search(r"^## Many logs\n(.*?)^## ", text, re.DOTALL | re.MULTILINE).group(1)
+    """The examples of questions to datasets in the guide give answers."""
+    section = (ROOT / "docs/guides/datasets.md").read_text(encoding="utf-8")
     (folder / "logs").mkdir(parents=True)
     for number, firmware, rows in ((1, 1, 900), (2, 1, 50), (3, 0, 900), (4, 2, 900)):
         (folder / "logs" / f"flight_{number}.ulg").write_bytes(ulog(firmware, rows, number))

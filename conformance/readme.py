@@ -1,4 +1,4 @@
-"""Runs the commands of the README's console blocks, and compares what they print.
+"""Runs the commands of all console blocks of the documentation, and compares what they print.
 
 How much a conversion wrote and how long it took may differ; a line `…` stands for any
 lines.
@@ -17,8 +17,14 @@ TOOK = re.compile(r"(?<=pieces, )[\d.]+ kB$|([\d.]+ k?B )?in [\d.]+ m?s( \(\d+ M
 
 
 def main():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```console\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    documents = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    blocks = [
+        (document.name, block)
+        for document in documents
+        for block in re.findall(
+            r"^```console\n(.*?)^```", document.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+        )
+    ]
     failed = passed = 0
     with tempfile.TemporaryDirectory(prefix="readme-") as folder:
         shutil.copytree(ROOT / "testdata", Path(folder) / "testdata")
@@ -27,7 +33,7 @@ def main():
         bin_folder.mkdir()
         (bin_folder / "logtool").symlink_to(logtool)
         env = os.environ | {"PATH": f"{bin_folder}:{os.environ['PATH']}"}
-        for block in blocks:
+        for name, block in blocks:
             for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
                 command, expected = example.split("\n", 1)
                 done = subprocess.run(
@@ -43,11 +49,11 @@ def main():
                 pattern = re.escape(TOOK.sub("some", expected)).replace("…\\\n", "(?:.*\n)*")
                 if re.fullmatch(pattern, printed):
                     passed += 1
-                    print(f"ok       README  {command}")
+                    print(f"ok       {name}  {command}")
                 else:
                     failed += 1
-                    print(f"FAILED   README  {command}\n{printed}")
-    print(f"README: {passed} passed, {failed} failed")
+                    print(f"FAILED   {name}  {command}\n{printed}")
+    print(f"documentation: {passed} passed, {failed} failed")
     sys.exit(1 if failed else 0)
 
 

@@ -37,3 +37,8 @@ pub use crate::{
     log::{Batches, Log, Message, Messages, Table, open},
     session::{NoticeLevel, OpenFile, Progress, Session, Task},
 };
+
+/// The example of the repository's README is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

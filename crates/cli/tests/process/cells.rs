@@ -80,13 +80,13 @@ fn every_input_becomes_what_the_table_says_and_nothing_else() {
 }
 
 #[test]
-fn the_readme_has_the_same_table() {
+fn the_documentation_has_the_same_table() {
     let table =
         Folder::new().run(&["formats", "--json"]).succeeded().json_lines().remove(0);
-    let readme = include_str!("../../../../README.md");
+    let document = include_str!("../../../../docs/OUTPUTS.md");
     let mut rows = 0;
     for line in
-        readme.lines().skip_while(|line| !line.starts_with("| to | ULog")).skip(2)
+        document.lines().skip_while(|line| !line.starts_with("| to | ULog")).skip(2)
     {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         let [_, formats, cells @ .., _] = &cells[..] else { break };
