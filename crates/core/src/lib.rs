@@ -134,7 +134,7 @@ pub use crate::{
         Columns, Cursor, Decoder, Format, Group, Inspection, Likeness, Log,
         OpenOptions, View, open, recognize,
     },
-    manifest::{Manifest, Part, Reach, Selection},
+    manifest::{LogAccess, Manifest, Part, Reach, Selection},
     merge::{Merge, TimeOrder},
     moved::MovedLog,
     names::Names,

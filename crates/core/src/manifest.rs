@@ -23,6 +23,9 @@ pub struct Manifest {
     pub format: String,
     /// How many bytes the file is.
     pub bytes: u64,
+    /// How all this was found out: by an index, or by reading the file.
+    #[serde(default)]
+    pub access: LogAccess,
     /// The topics; a [`TopicId`] is an index here.
     pub topics: Vec<Topic>,
     /// The [streams](crate::Record::stream) that the records are of, where the format
@@ -51,6 +54,32 @@ pub struct Manifest {
     pub remarks: Vec<String>,
     /// What the format notes for itself, so as to resume without reading anything.
     pub notes: String,
+}
+
+/// How the content of a log was found when it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum LogAccess {
+    /// By a sound index: the records were not read.
+    Indexed,
+    /// By reading the file from its start to its end, because its format has no index that
+    /// replaces that, or because the caller asked for it.
+    #[default]
+    Scanned,
+    /// By reading the file from its start to its end, because its index is broken or missing.
+    Damaged,
+}
+
+impl LogAccess {
+    /// Returns whether the index of the file was used, or `None` if nobody looked for one.
+    pub fn uses_index(self) -> Option<bool> {
+        match self {
+            Self::Indexed => Some(true),
+            Self::Scanned => None,
+            Self::Damaged => Some(false),
+        }
+    }
 }
 
 /// A stretch of a log that can be read without what comes before it.

@@ -109,6 +109,7 @@ impl TranslatedLog {
         let manifest = Manifest {
             format: beneath.format.clone(),
             bytes: beneath.bytes,
+            access: beneath.access,
             topics: translations.iter().map(|one| one.topic.clone()).collect(),
             streams: streams.collect(),
             parts: parts.collect(),

@@ -7,8 +7,8 @@ use std::{collections::BTreeMap, io::Cursor, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, Damage, DamageKind, ErrorKind, Log as _, OpenOptions, Selection, Timestamp,
-    Value,
+    Block, Damage, DamageKind, ErrorKind, Log as _, LogAccess, OpenOptions, Selection,
+    Timestamp,
 };
 use logtool_mcap::{Compression, McapLog, Writer, WriterOptions};
 
@@ -232,9 +232,11 @@ fn a_compression_that_is_not_known_is_named() {
     // There is no checksum of the summary.
     let crc = all.len() - 8 - 4;
     all[crc..crc + 4].fill(0);
-    for (bytes, is_indexed) in [(&all[..], true), (&all[..end], false)] {
+    for (bytes, access) in
+        [(&all[..], LogAccess::Indexed), (&all[..end], LogAccess::Damaged)]
+    {
         let log = open(bytes);
-        assert_eq!(log.manifest().metadata["indexed"], Value::Bool(is_indexed));
+        assert_eq!(log.manifest().access, access);
         let all = Selection::default();
         let part = &log.manifest().plan(&all, 0)[0];
         let err = log.read(part, &all).err().unwrap();

@@ -6,7 +6,8 @@ use std::{collections::BTreeMap, io::Cursor, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, DamageKind, Log as _, OpenOptions, Selection, Timestamp, conformance,
+    Block, DamageKind, Log as _, LogAccess, OpenOptions, Selection, Timestamp,
+    conformance,
 };
 use logtool_mcap::{Compression, FORMAT, McapLog, Writer, WriterOptions};
 
@@ -115,7 +116,7 @@ fn a_file_without_its_end_keeps_the_laws_and_gives_all_chunks() {
     for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
         let whole = file(compression);
         let log = open(&whole);
-        assert_eq!(log.manifest().metadata["indexed"], logtool_core::Value::Bool(true));
+        assert_eq!(log.manifest().access, LogAccess::Indexed);
         let end = log.manifest().parts.last().unwrap().bytes.end as usize;
         let cut = whole.slice(..end);
         conformance::check_damaged(&FORMAT, cut.clone());
@@ -170,10 +171,7 @@ fn a_summary_that_lies_is_not_gone_by() {
         changed[footer..footer + 8].copy_from_slice(&start.to_le_bytes());
         let log = open(&changed.into());
         assert_eq!(read(&log), (25, vec![]), "{start}");
-        assert_eq!(
-            log.manifest().metadata["indexed"],
-            logtool_core::Value::Bool(false)
-        );
+        assert_eq!(log.manifest().access, LogAccess::Damaged);
     }
 }
 

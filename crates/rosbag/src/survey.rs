@@ -11,8 +11,8 @@ use std::{
 };
 
 use logtool_core::{
-    Clock, Damage, DamageKind, Error, ErrorKind, Manifest, Part, Result, Source,
-    TimeRange, TopicSet,
+    Clock, Damage, DamageKind, Error, ErrorKind, LogAccess, Manifest, Part, Result,
+    Source, TimeRange, TopicSet,
 };
 
 use crate::{
@@ -54,7 +54,7 @@ struct Findings {
     /// What each tile holds, where it is known.
     contents: Vec<Option<Told>>,
     packing: Packing,
-    is_indexed: bool,
+    access: LogAccess,
     damage: Vec<Damage>,
     remarks: Vec<String>,
     conflicts: Conflicts,
@@ -89,6 +89,10 @@ pub(crate) fn survey(
         Some(Ok(index)) => findings.take_index(index, &head),
         Some(Err(why)) => findings.take_scan(&bag, &head, Some(why))?,
         None => findings.take_scan(&bag, &head, None)?,
+    }
+    if findings.access != LogAccess::Indexed && options.survey != Survey::Scan {
+        // Also a bag of version 1 counts as one without its index: others have one.
+        findings.access = LogAccess::Damaged;
     }
     if head.version.is_none() && findings.tiles.is_empty() {
         let what = "it does not begin as a bag, and no chunk is found in it";
@@ -164,7 +168,7 @@ impl Findings {
         };
         self.tiles = chunks.into_iter().zip(ends).map(tile).collect();
         self.packing = packing;
-        self.is_indexed = true;
+        self.access = LogAccess::Indexed;
         self.remarks.extend(remarks);
     }
 
@@ -335,6 +339,7 @@ impl Findings {
         let manifest = Manifest {
             format: FORMAT_NAME.to_owned(),
             bytes,
+            access: self.access,
             topics,
             streams,
             parts,

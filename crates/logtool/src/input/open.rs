@@ -4,8 +4,8 @@ use std::{ffi::OsStr, io, path::Path, sync::Arc};
 
 use bytes::Bytes as Head;
 use logtool_core::{
-    ErrorKind, Format, Log, Manifest, Selection, Source, Topic, TopicOrigin, Value,
-    recognize,
+    ErrorKind, Format, Log, LogAccess, Manifest, Selection, Source, Topic, TopicOrigin,
+    Value, recognize,
 };
 use logtool_rosbag::{RosbagLog, RosbagOptions};
 use logtool_ulog::UlogLog;
@@ -147,8 +147,7 @@ fn open_as(
     {
         return Err(Error::failed(format!("no record of a {kind} log is found")));
     }
-    if is_remote && log.manifest().metadata.get("indexed") == Some(&Value::Bool(false))
-    {
+    if is_remote && log.manifest().access == LogAccess::Damaged {
         session
             .note(name, &format!("all of it was read ({len}): it has no sound index"));
     }
@@ -241,7 +240,7 @@ pub fn is_locked(manifest: &Manifest) -> bool {
 /// Whether all of the log of `manifest` was looked at when it was opened, and not its index
 /// alone.
 pub fn is_surveyed(manifest: &Manifest) -> bool {
-    manifest.metadata.get("indexed") != Some(&Value::Bool(true))
+    manifest.access != LogAccess::Indexed
 }
 
 /// Whether what begins with `head` is a log, or something packed.

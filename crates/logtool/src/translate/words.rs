@@ -16,6 +16,9 @@ pub(super) fn words(
         ("source_bytes".to_owned(), manifest.bytes.to_string()),
         ("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
     ]);
+    if let Some(uses_index) = manifest.access.uses_index() {
+        origin.insert("indexed".to_owned(), uses_index.to_string());
+    }
     if let Some(fit) = &manifest.clock.to_unix {
         let offset = fit.offset_nanos.to_string();
         origin.insert("clock_offset_nanoseconds".to_owned(), offset);

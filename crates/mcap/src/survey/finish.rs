@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use logtool_core::{
-    Clock, ColumnRoom, Columns, Damage, DamageKind, ErrorKind, Manifest, Part, Result,
-    Stream, TimeRange, Topic, TopicId, TopicOrigin, TopicSet, Value, raw_schema,
+    Clock, ColumnRoom, Columns, Damage, DamageKind, ErrorKind, LogAccess, Manifest,
+    Part, Result, Stream, TimeRange, Topic, TopicId, TopicOrigin, TopicSet, Value,
+    raw_schema,
 };
 use logtool_rosmsg::Derived;
 
@@ -70,6 +71,10 @@ impl Found {
         let manifest = Manifest {
             format: FORMAT_NAME.to_owned(),
             bytes,
+            access: match self.has_summary {
+                true => LogAccess::Indexed,
+                false => LogAccess::Damaged,
+            },
             topics,
             streams: entries.map(stream).collect(),
             time,
@@ -262,7 +267,6 @@ impl Found {
         let mut facts = BTreeMap::from([
             ("profile".to_owned(), text(&self.profile)),
             ("library".to_owned(), text(&self.library)),
-            ("indexed".to_owned(), Value::Bool(self.has_summary)),
             ("attachments".to_owned(), Value::UInt(self.attached.len() as u64)),
         ]);
         facts.insert("chunks".to_owned(), self.packing());

@@ -56,7 +56,6 @@ impl Findings {
         let (major, minor) = head.version.unwrap_or((2, 0));
         let mut metadata = BTreeMap::from([
             ("bag_version".to_owned(), Value::Text(format!("{major}.{minor}"))),
-            ("indexed".to_owned(), Value::Bool(self.is_indexed)),
             ("chunks".to_owned(), self.packing.facts()),
         ]);
         if !head.encryptor.is_empty() {

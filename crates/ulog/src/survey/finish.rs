@@ -7,8 +7,8 @@ use std::{
 
 use arrow_schema::SchemaRef;
 use logtool_core::{
-    Damage, DamageKind, Manifest, Result, TimeRange, Timestamp, Topic, TopicId,
-    TopicOrigin, Value,
+    Damage, DamageKind, LogAccess, Manifest, Result, TimeRange, Timestamp, Topic,
+    TopicId, TopicOrigin, Value,
 };
 
 use crate::{
@@ -115,6 +115,7 @@ impl Survey {
         let manifest = Manifest {
             format: FORMAT_NAME.to_owned(),
             bytes,
+            access: LogAccess::Scanned,
             topics,
             streams: Vec::new(),
             parts,

@@ -7,7 +7,9 @@ use logtool::{
     losses::Findings,
     time::clock::{Iso, Seconds},
 };
-use logtool_core::{Clock, ClockZero, Json, TimeRange, Topic, TopicOrigin, Value};
+use logtool_core::{
+    Clock, ClockZero, Json, Manifest, TimeRange, Topic, TopicOrigin, Value,
+};
 use serde::Serialize;
 
 use crate::commands::info::{
@@ -147,12 +149,27 @@ impl<'o> Report<'o> {
                 .collect(),
             streams: manifest.streams.iter().map(|s| facts(&s.metadata)).collect(),
             health: more.health.as_ref(),
-            metadata: facts(&manifest.metadata),
+            metadata: metadata(manifest),
             remarks: &manifest.remarks,
             lost_bytes: findings.lost_bytes(),
             damage,
         }
     }
+}
+
+static TRUE: Value = Value::Bool(true);
+static FALSE: Value = Value::Bool(false);
+
+/// Returns what the log states of itself, and whether its index was used, if it has one.
+fn metadata(manifest: &Manifest) -> BTreeMap<&str, Json<'_>> {
+    let mut all = facts(&manifest.metadata);
+    let indexed = match manifest.access.uses_index() {
+        Some(true) => Some(&TRUE),
+        Some(false) => Some(&FALSE),
+        None => None,
+    };
+    all.extend(indexed.map(|indexed| ("indexed", indexed.json())));
+    all
 }
 
 fn facts(facts: &BTreeMap<String, Value>) -> BTreeMap<&str, Json<'_>> {

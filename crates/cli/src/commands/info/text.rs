@@ -8,7 +8,7 @@ use logtool::{
     time::clock::ShownClock,
     units::{Bytes, Count, Span, counted, plain},
 };
-use logtool_core::{ClockZero, Manifest, Timestamp, Value};
+use logtool_core::{ClockZero, LogAccess, Manifest, Timestamp, Value};
 
 use crate::{
     args::TimeChoice,
@@ -197,9 +197,10 @@ impl Facts<'_> {
     /// What a bag or an MCAP file says of how it is written.
     fn written(&mut self, manifest: &Manifest) -> io::Result<()> {
         if let Some(Value::Text(version)) = manifest.metadata.get("bag_version") {
-            let is_indexed =
-                manifest.metadata.get("indexed") == Some(&Value::Bool(true));
-            let index = if is_indexed { "" } else { ", without a sound index" };
+            let index = match manifest.access {
+                LogAccess::Indexed => "",
+                _ => ", without a sound index",
+            };
             self.line("version", &format!("{version}{index}"))?;
         }
         self.encryption(manifest)?;
@@ -210,9 +211,10 @@ impl Facts<'_> {
         if manifest.format == "mcap" {
             let profile = text("profile").unwrap_or_else(|| "none".into());
             let library = text("library").unwrap_or_else(|| "nobody says".into());
-            let is_indexed =
-                manifest.metadata.get("indexed") == Some(&Value::Bool(true));
-            let index = if is_indexed { "" } else { ", read without a summary" };
+            let index = match manifest.access {
+                LogAccess::Indexed => "",
+                _ => ", read without a summary",
+            };
             self.line("profile", &format!("{profile}, written by {library}{index}"))?;
         }
         Ok(())

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, mem};
 
 use logtool_core::{
-    ClockFit, ClockZero, Error, ErrorKind, Manifest, Result, TimeRange, Topic, TopicId,
-    Value,
+    ClockFit, ClockZero, Error, ErrorKind, LogAccess, Manifest, Result, TimeRange,
+    Topic, TopicId, Value,
 };
 
 use crate::{
@@ -60,6 +60,7 @@ impl Survey {
         let mut manifest = Manifest {
             format: topics::FORMAT_NAME.into(),
             bytes: self.end,
+            access: LogAccess::Scanned,
             topics: topics_of(counted, container),
             streams: Vec::new(),
             parts: self.parts,

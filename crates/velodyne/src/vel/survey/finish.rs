@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use logtool_core::{
-    Clock, ClockZero, Manifest, Result, TimeRange, Topic, TopicId, VALID_ROWS, Value,
-    Window,
+    Clock, ClockZero, LogAccess, Manifest, Result, TimeRange, Topic, TopicId,
+    VALID_ROWS, Value, Window,
 };
 
 use crate::{
@@ -44,6 +44,7 @@ impl Survey {
         let mut manifest = Manifest {
             format: FORMAT_NAME.into(),
             bytes: end,
+            access: LogAccess::Scanned,
             topics: self.logged()?,
             streams: Vec::new(),
             parts: Vec::new(),
