@@ -82,6 +82,9 @@ def of_topic(table, theirs):
         yield from primitive("time", column(table, 0), [m.time for m in messages], TIME)
         return
     good = theirs.good()
+    if not theirs.broken and table.column_names[-1] == "payload" and len(good) < table.num_rows:
+        yield from undecodable(table, theirs)
+        table = table.filter(pc.is_null(table["payload"])).drop_columns(["payload"])
     if theirs.broken or (theirs.error and len(good) != table.num_rows):
         yield f"rosbags: {theirs.broken or theirs.error}"
         return
@@ -96,6 +99,12 @@ def of_topic(table, theirs):
     for index, (name, kind) in enumerate(fields):
         values = [getattr(value, name) for _, value in good]
         yield from compare(name, column(table, index + 1), values, kind, theirs)
+
+
+def undecodable(table, theirs):
+    """What differs between the payloads of a table and the messages that rosbags cannot decode."""
+    wanted = [m.payload if v is None else None for m, v in zip(theirs.messages, theirs.values)]
+    yield from differing("payload", table["payload"].to_pylist(), wanted)
 
 
 def column(table, index):
