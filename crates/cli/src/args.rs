@@ -12,7 +12,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use clap::{ArgAction, Parser, Subcommand};
 use logtool::{
-    Session, labels,
+    Session, Strictness, labels,
     time::typed::{self, TypedTime},
 };
 use logtool_core::Labels;
@@ -117,6 +117,13 @@ pub(crate) struct GlobalArgs {
     /// What the library is called with.
     #[arg(skip)]
     pub(crate) session: Session,
+}
+
+impl GlobalArgs {
+    /// Returns what happens when something of an input is lost.
+    pub(crate) fn strictness(&self) -> Strictness {
+        if self.strict { Strictness::Strict } else { Strictness::Tolerant }
+    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -71,8 +71,6 @@ pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
         Command::Convert(ConvertArgs { inputs, out: Some(out), .. }) => {
             overwrite_guard::refuse(out, inputs)?;
         }
-        Command::Filter(args) => overwrite_guard::refuse(&args.out, [&args.file])?,
-        Command::Repair(args) => overwrite_guard::refuse(&args.out, [&args.file])?,
         Command::Merge(args) => overwrite_guard::refuse(&args.out, &args.files)?,
         _ => {}
     }

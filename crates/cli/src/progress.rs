@@ -76,15 +76,14 @@ impl Progress for TerminalProgress {
     }
 
     fn notice(&self, level: NoticeLevel, name: &str, text: &str) {
-        if self.is_quiet {
-            return;
-        }
         let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
         match level {
+            NoticeLevel::Note if self.is_quiet => {}
             NoticeLevel::Note => say!("{name}{text}"),
             NoticeLevel::Warning => {
                 say!("{} {name}{text}", paint::for_stderr().yellow("warning:"));
             }
+            NoticeLevel::Hint => say!("{} {text}", paint::for_stderr().bold("hint:")),
         }
     }
 }

@@ -7,7 +7,9 @@
 // Sources and logs are trait objects, which have no `Debug`.
 #![allow(missing_debug_implementations)]
 
+pub mod check;
 pub mod error;
+pub mod filter;
 pub mod formats;
 pub mod input;
 pub mod labels;
@@ -17,9 +19,11 @@ pub mod log_messages;
 pub mod losses;
 pub mod output;
 mod parallel;
+mod progress_counter;
 pub mod px4_modes;
 pub mod read;
 pub mod remote;
+pub mod repair;
 pub mod rows;
 pub mod selection;
 pub mod session;
@@ -35,6 +39,7 @@ pub use arrow_schema;
 pub use crate::{
     error::{Error, ErrorKind, Result},
     log::{Batches, Log, Message, Messages, Table, open},
+    losses::Strictness,
     session::{NoticeLevel, OpenFile, Progress, Session, Task},
 };
 

@@ -3,6 +3,7 @@
 mod line;
 pub mod loss;
 mod summary;
+pub mod topic_loss;
 
 use logtool_core::{Damage, DamageKind, Manifest, TopicSet};
 
@@ -11,6 +12,23 @@ use crate::{
     input::Input,
     losses::{line::Told, loss::Finding},
 };
+
+/// Whether damage and losses are errors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strictness {
+    /// Everything else is read, and the losses are reported.
+    #[default]
+    Tolerant,
+    /// The request fails, and leaves no output.
+    Strict,
+}
+
+impl Strictness {
+    /// Returns whether a request fails at the first loss.
+    pub fn is_strict(self) -> bool {
+        self == Self::Strict
+    }
+}
 
 /// All that was lost of one input.
 #[derive(Clone, Debug, Default)]

@@ -57,6 +57,8 @@ pub enum NoticeLevel {
     Note,
     /// A result may differ from what users expect.
     Warning,
+    /// What may help against the warning before it.
+    Hint,
 }
 
 /// Opens local files: the default reads them at offsets.

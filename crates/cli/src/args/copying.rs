@@ -1,10 +1,12 @@
 //! What can be typed after the commands that make logs of logs, and look into them.
 
-use std::{path::PathBuf, str::FromStr};
+use std::{
+    path::{Path, PathBuf},
+    str::FromStr,
+};
 
 use clap::{ArgAction, Args, ValueEnum};
-use logtool::{Error, output::log_writer, time::typed::TypedTime};
-use logtool_core::{Format, WriteOptions};
+use logtool::{output::LogOutput, time::typed::TypedTime};
 
 use crate::args::{ClockArgs, Compression, LidarArgs, RecordArgs};
 
@@ -77,19 +79,19 @@ pub(crate) struct WritingArgs {
 }
 
 impl WritingArgs {
-    /// Returns how to write a log of `format`.
-    ///
-    /// # Errors
-    /// If `format` cannot be written like that.
-    pub(crate) fn options(&self, format: &dyn Format) -> logtool::Result<WriteOptions> {
-        if self.ros2 && format.name() != "mcap" {
-            let error = Error::invalid("--ros2 is for MCAP files");
-            return Err(error.with_hint("let OUT end in .mcap"));
+    /// Returns how to write the log at `path`.
+    pub(crate) fn output(&self, path: &Path) -> LogOutput {
+        let mut output = LogOutput::new(path);
+        if let Some(compression) = self.compression {
+            output = output.with_compression(compression);
         }
-        let mut options = WriteOptions::default();
-        options.compression = log_writer::compression(self.compression, format)?;
-        options.transcode = self.ros2.then(|| "cdr".to_owned());
-        Ok(options)
+        if self.ros2 {
+            output = output.with_ros2_messages();
+        }
+        if self.force {
+            output = output.with_replacement();
+        }
+        output
     }
 }
 

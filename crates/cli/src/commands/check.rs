@@ -5,20 +5,14 @@ pub(super) mod report;
 
 use std::{io::Write as _, path::Path};
 
-use logtool::{
-    Result,
-    error::Context as _,
-    input::open::{self, Opened},
-};
-use logtool_core::{Findings, Severity, check};
-use logtool_velodyne::lidar::LidarOptions;
+use logtool::{Result, check};
+use logtool_core::Severity;
 
 use crate::{
     args::{CheckArgs, FindingLevel, GlobalArgs},
-    commands::check::report::Report,
     error,
     outcome::Outcome,
-    paint, progress, terminal,
+    paint, terminal,
 };
 
 pub(super) fn run(args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -42,21 +36,8 @@ pub(super) fn run(args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(worst)
 }
 
-/// Opens the log at `file`, and looks for everything that is wrong with it.
-pub(super) fn examine(file: &Path, global: &GlobalArgs) -> Result<(Opened, Findings)> {
-    let opened =
-        open::look_with(file, &global.session, Some(&LidarOptions::default()))?;
-    let log = &*opened.log;
-    let bar = progress::bar(&opened.input.name, log.manifest().bytes, global);
-    let findings = check(log, &|bytes| bar.inc(bytes));
-    bar.finish_and_clear();
-    let findings = findings.with_context(|| opened.input.name.clone())?;
-    Ok((opened, findings))
-}
-
 fn one(file: &Path, args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let (opened, findings) = examine(file, global)?;
-    let report = Report::new(&opened, &findings);
+    let report = check::check(file, &global.session)?;
     let least = match args.level {
         FindingLevel::Note => Severity::Note,
         FindingLevel::Warning => Severity::Warning,
@@ -64,8 +45,8 @@ fn one(file: &Path, args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
     };
     let mut out = terminal::stdout();
     match args.json {
-        true => report.json(&mut out, least)?,
-        false => report.text(&mut out, least, paint::for_stdout())?,
+        true => report::json(&report, &mut out, least)?,
+        false => report::text(&report, &mut out, least, paint::for_stdout())?,
     }
     out.flush()?;
     let is_bad = match report.worst() {

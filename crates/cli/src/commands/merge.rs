@@ -13,6 +13,7 @@ use std::time::Instant;
 use logtool::{
     Error, Result,
     output::{
+        OutputSummary,
         log_writer::{self, NewLog},
         provenance,
     },
@@ -33,17 +34,16 @@ use crate::{
         existing,
         merge::{ready::Ready, sources::Source},
     },
-    made::Made,
     notices,
     outcome::Outcome,
-    progress,
+    output_summary, progress,
 };
 
 pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     let start = Instant::now();
     let mut sources = sources::open(args, global)?;
     let format = format(args, &sources)?;
-    let mut options = args.writing.options(format)?;
+    let mut options = args.writing.output(&args.out).options(format)?;
     let moved = moved(args, &sources, format)?;
     apart::check(&sources, &moved)?;
     if !global.quiet {
@@ -106,18 +106,18 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     bar.finish_and_clear();
     let (copied, written) = done?;
 
-    let mut made = Made::new(&args.out, start);
+    let mut summary = OutputSummary::new(&args.out);
+    summary.input_bytes = sources.iter().map(|source| source.input.source.len()).sum();
     let records = copied.iter().map(|(copied, left_out)| {
         let lost: u64 = left_out.iter().map(|damage| damage.records).sum();
         copied.records.saturating_sub(lost)
     });
-    made.records = records.sum();
-    (made.bytes, made.remarks) = (written.bytes, written.remarks);
-    if made.records == 0 && args.from.or(args.to).is_some() {
-        made.remarks.push(clock::nothing(&Clock::default()));
+    summary.records = records.sum();
+    (summary.bytes, summary.remarks) = (written.bytes, written.remarks);
+    if summary.records == 0 && args.from.or(args.to).is_some() {
+        summary.remarks.push(clock::nothing(&Clock::default()));
     }
-    let read = sources.iter().map(|source| source.input.source.len()).sum();
-    made.tell(&name, read, global);
+    output_summary::print(&name, &summary, start, global);
     let mut worst = Outcome::Done;
     for source in sources {
         worst = worst.max(notices::losses(source.findings, global.quiet));

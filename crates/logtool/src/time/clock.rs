@@ -47,28 +47,40 @@ pub struct ShownClock {
 const UNIX_TIMES: i64 = 1_000_000_000_000_000_000;
 
 impl ShownClock {
-    /// The clock that was chosen for a log.
+    /// Returns the clock of the log itself.
+    pub fn as_logged(manifest: &Manifest) -> Self {
+        Self::with_base(manifest, TimeChoice::Boot, TimeBase::default())
+    }
+
+    /// Returns the clock that was chosen for a log.
+    ///
+    /// # Errors
+    /// If UTC was chosen, and the log does not know it.
     pub fn new(manifest: &Manifest, choice: TimeChoice) -> Result<Self> {
-        let to_unix = to_unix(&manifest.clock);
-        let start = manifest.time.map_or(0, |time| time.start.as_nanos());
         let base = match choice {
             TimeChoice::Boot => TimeBase::default(),
             TimeChoice::Relative => {
-                TimeBase { offset_nanos: start.saturating_neg(), is_utc: false }
+                let offset_nanos = start(manifest).saturating_neg();
+                TimeBase { offset_nanos, is_utc: false }
             }
             TimeChoice::Utc => {
-                let offset_nanos = to_unix.ok_or_else(no_utc)?;
+                let offset_nanos = to_unix(&manifest.clock).ok_or_else(no_utc)?;
                 TimeBase { offset_nanos, is_utc: true }
             }
         };
-        let as_logged = choice == TimeChoice::Boot;
+        Ok(Self::with_base(manifest, choice, base))
+    }
+
+    fn with_base(manifest: &Manifest, choice: TimeChoice, base: TimeBase) -> Self {
+        let to_unix = to_unix(&manifest.clock);
+        let is_as_logged = choice == TimeChoice::Boot;
         let is_unix =
-            base.is_utc || as_logged && manifest.clock.zero == ClockZero::Unix;
+            base.is_utc || is_as_logged && manifest.clock.zero == ClockZero::Unix;
         let typed_zero = match manifest.clock.zero {
-            ClockZero::Unix if as_logged => start,
+            ClockZero::Unix if is_as_logged => start(manifest),
             _ => base.offset_nanos.saturating_neg(),
         };
-        Ok(Self { choice, base, to_unix, is_unix, typed_zero })
+        Self { choice, base, to_unix, is_unix, typed_zero }
     }
 
     /// For the tables.
@@ -193,6 +205,11 @@ pub fn zero(clock: &Clock) -> &'static str {
         ClockZero::Boot => "the start of the vehicle",
         ClockZero::ProgramStart => "the start of the program",
     }
+}
+
+/// Returns when the log of `manifest` starts, in nanoseconds of its clock; 0 if it has no times.
+fn start(manifest: &Manifest) -> i64 {
+    manifest.time.map_or(0, |time| time.start.as_nanos())
 }
 
 fn no_utc() -> Error {

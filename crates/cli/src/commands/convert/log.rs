@@ -13,6 +13,7 @@ use logtool::{
     lidar::calibration_loss,
     losses::Findings,
     output::{
+        OutputSummary,
         log_writer::{self, NewLog},
         provenance,
     },
@@ -32,11 +33,9 @@ use logtool_core::{
 use crate::{
     args::{ConvertArgs, GlobalArgs, Target, TimeChoice},
     commands::existing,
-    lidar_options,
-    made::Made,
-    notices,
+    lidar_options, notices,
     outcome::Outcome,
-    progress,
+    output_summary, progress,
     terminal::say,
 };
 
@@ -105,13 +104,18 @@ pub(super) fn run(
     bar.finish_and_clear();
     let (records, written) = written.map_err(|err| err.about(name))?;
 
-    let mut made = Made::new(place, start);
-    made.records = records;
-    made.bytes = written.bytes;
-    made.remarks = written.remarks;
+    let mut summary = OutputSummary::new(place);
+    summary.input_bytes = input.source.len();
+    summary.records = records;
+    summary.bytes = written.bytes;
+    summary.remarks = written.remarks;
     let new = (place, written.bytes);
-    made.remarks.extend(calibration_loss::lost((name, manifest), new, &global.session));
-    made.tell(name, input.source.len(), global);
+    summary.remarks.extend(calibration_loss::lost(
+        (name, manifest),
+        new,
+        &global.session,
+    ));
+    output_summary::print(name, &summary, start, global);
     Ok(notices::losses(findings, global.quiet))
 }
 

@@ -1,20 +1,26 @@
-//! Records that do not fit their schemas: they are kept as they are, and told.
+//! Records that do not fit their schemas: a repair keeps and counts them.
 
-use logtool::{Error, Result, input::open::Opened, units::counted};
 use logtool_core::{Copied, Damage, DamageKind};
+
+use crate::{
+    error::{Error, Result},
+    input::open::Opened,
+    losses::Strictness,
+    units::counted,
+};
 
 /// The records that were copied though they cannot be decoded.
 pub(super) struct Undecodable<'o> {
     name: &'o str,
-    /// How many.
+    /// How many there are.
     pub(super) records: u64,
-    /// The topics that they are of.
+    /// The labels of their topics.
     topics: Vec<String>,
 }
 
 impl<'o> Undecodable<'o> {
-    /// Those that were `copied` of `opened`.
-    pub(super) fn of(opened: &'o Opened, copied: &Copied) -> Self {
+    /// Collects the undecodable records of the copy `copied` of `opened`.
+    pub(super) fn new(opened: &'o Opened, copied: &Copied) -> Self {
         let manifest = opened.log.manifest();
         let no_definition = |damage: &&Damage| damage.kind == DamageKind::Definition;
         let unusable = manifest.damage.iter().filter(no_definition);
@@ -28,7 +34,7 @@ impl<'o> Undecodable<'o> {
         Self { name: &opened.input.name, records, topics }
     }
 
-    /// What people should know of them.
+    /// Returns a remark for users, if there are such records.
     pub(super) fn remark(&self) -> Option<String> {
         (self.records > 0).then(|| {
             let (records, topics) = (counted(self.records, "record"), &self.topics);
@@ -37,20 +43,15 @@ impl<'o> Undecodable<'o> {
         })
     }
 
-    /// In a strict run, one of them is a failure.
-    pub(super) fn check(&self, is_strict: bool) -> Result<()> {
-        match self.remark().filter(|_| is_strict) {
-            None => Ok(()),
-            Some(_) => {
-                let records = counted(self.records, "record");
-                let what = format!(
-                    "{}: {records} of {} cannot be decoded",
-                    self.name,
-                    self.topics.join(", ")
-                );
-                let hint = "without --strict, they are kept as they are";
-                Err(Error::failed(what).with_hint(hint))
-            }
+    /// Fails in a strict request if there are such records.
+    pub(super) fn check(&self, strictness: Strictness) -> Result<()> {
+        if self.records == 0 || !strictness.is_strict() {
+            return Ok(());
         }
+        let records = counted(self.records, "record");
+        let topics = self.topics.join(", ");
+        let what = format!("{}: {records} of {topics} cannot be decoded", self.name);
+        let hint = "without --strict, they are kept as they are";
+        Err(Error::failed(what).with_hint(hint))
     }
 }

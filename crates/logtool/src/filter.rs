@@ -1,0 +1,333 @@
+//! Copies a part of a log: some topics, some time.
+
+mod mixed_types;
+
+use std::path::PathBuf;
+
+use logtool_core::{
+    CopyJob, ErrorKind, Extract, Format, Held, Manifest, Restamp, Retime, Selection,
+    Topic, TopicSet, WriteOptions, copy, held,
+};
+
+use crate::{
+    error::{Context as _, Error, Result},
+    input::open::{self, Opened},
+    lidar::calibration_loss,
+    losses::{Findings, Strictness},
+    output::{LogOutput, OutputSummary, log_writer, provenance},
+    progress_counter::ProgressCounter,
+    selection,
+    session::Session,
+    suggest,
+    time::{
+        clock::{self, ShownClock, TimeChoice},
+        typed::TypedTime,
+    },
+    units::counted,
+};
+
+/// A request to copy a part of a log into a new log of the same format, with the records as
+/// they are.
+///
+/// ```no_run
+/// use logtool::{Session, filter::Filter, time::typed::TypedTime};
+///
+/// let report = Filter::new("drive.bag", "minute.bag")
+///     .with_topics(["/gps/fix", "/imu*"])
+///     .with_start(TypedTime::Nanos(0))
+///     .with_end(TypedTime::Nanos(60_000_000_000))
+///     .run(&Session::new())?;
+/// println!("{} records", report.output.records);
+/// # Ok::<(), logtool::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Filter {
+    input: PathBuf,
+    output: LogOutput,
+    strictness: Strictness,
+    topics: Vec<String>,
+    excluded_topics: Vec<String>,
+    clock: TimeChoice,
+    start: Option<TypedTime>,
+    end: Option<TypedTime>,
+    has_latched_records: bool,
+    /// The old and the new names.
+    renames: Vec<(String, String)>,
+    time_field: Option<String>,
+}
+
+/// The result of a [`Filter`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct FilterReport {
+    /// The name of the input.
+    pub name: String,
+    /// The new log.
+    pub output: OutputSummary,
+    /// How many records from before the start were written at the start, if the request asks
+    /// for them.
+    pub latched_records: u64,
+    /// The losses and the damage of the selected part.
+    pub losses: Findings,
+}
+
+impl Filter {
+    /// Creates a request to copy all of the log `input` to `output`. `input` is a path, a
+    /// URL, or `-` for standard input.
+    pub fn new(input: impl Into<PathBuf>, output: impl Into<LogOutput>) -> Self {
+        Self {
+            input: input.into(),
+            output: output.into(),
+            strictness: Strictness::Tolerant,
+            topics: Vec::new(),
+            excluded_topics: Vec::new(),
+            clock: TimeChoice::default(),
+            start: None,
+            end: None,
+            has_latched_records: false,
+            renames: Vec::new(),
+            time_field: None,
+        }
+    }
+
+    /// Sets whether losses are errors. The default is tolerant.
+    pub fn with_strictness(mut self, strictness: Strictness) -> Self {
+        self.strictness = strictness;
+        self
+    }
+
+    /// Selects the topics whose name or label matches one of `patterns`, in which `*` and
+    /// `?` match anything. Without patterns, all topics are selected.
+    pub fn with_topics(
+        mut self,
+        patterns: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        self.topics.extend(patterns.into_iter().map(Into::into));
+        self
+    }
+
+    /// Excludes the topics whose name or label matches one of `patterns`.
+    pub fn with_excluded_topics(
+        mut self,
+        patterns: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        self.excluded_topics.extend(patterns.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets the clock of the start and the end. The default is the clock of the log.
+    pub fn with_clock(mut self, clock: TimeChoice) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Selects no records before `start`.
+    pub fn with_start(mut self, start: TypedTime) -> Self {
+        self.start = Some(start);
+        self
+    }
+
+    /// Selects no records at `end` or later.
+    pub fn with_end(mut self, end: TypedTime) -> Self {
+        self.end = Some(end);
+        self
+    }
+
+    /// Starts the new log with the last record before the start of each connection that
+    /// latches, such as `/tf_static` and `/map`, at the time of the start.
+    pub fn with_latched_records(mut self) -> Self {
+        self.has_latched_records = true;
+        self
+    }
+
+    /// Gives the topics with the name or the label `old` the name `new`. In a ULog, the
+    /// instance stays, unless `new` ends with a dot and a number.
+    pub fn with_renamed_topic(
+        mut self,
+        old: impl Into<String>,
+        new: impl Into<String>,
+    ) -> Self {
+        self.renames.push((old.into(), new.into()));
+        self
+    }
+
+    /// Gives each record the time of its field `field`, as `header.stamp`, instead of the
+    /// time at which it was logged. Topics without this field keep their times, and so do
+    /// records in which it is 0.
+    pub fn with_times_of_field(mut self, field: impl Into<String>) -> Self {
+        self.time_field = Some(field.into());
+        self
+    }
+
+    /// Writes the new log.
+    ///
+    /// # Errors
+    /// `NotFound` if a pattern matches no topic; others if the input is not a log, if the
+    /// output cannot be written or is the input, or, of the kind `Damaged`, if something is
+    /// lost in a strict request.
+    pub fn run(&self, session: &Session) -> Result<FilterReport> {
+        self.output.check_differs_from([&self.input])?;
+        let opened = open::open(&self.input, session)?;
+        let (name, manifest) = (&opened.input.name, opened.log.manifest());
+        let mut losses = Findings::of(&opened.input, manifest);
+        let is_strict = self.strictness.is_strict();
+        losses.check(is_strict)?;
+        let format = log_writer::format(self.output.path(), manifest)?;
+        let mut plan =
+            Plan::new(&opened, self, format).with_context(|| name.clone())?;
+        plan.options.verified = is_strict;
+        let new = self.output.begin(format, session)?;
+        provenance::tell_of(&mut plan.options, format, [&opened.input], session)?;
+
+        let mut output = OutputSummary::new(self.output.path());
+        output.input_bytes = opened.input.source.len();
+        let mut extract = Extract { manifest, selection: plan.selection.clone() };
+        output.warn(session, name, &log_writer::take_out(format, &mut extract));
+        let topics = &extract.selection.topics;
+        let mixed = mixed_types::warnings(manifest, topics, &plan.options);
+        output.warn(session, name, &mixed);
+        let progress = ProgressCounter::of_bytes(session, name, manifest.bytes);
+        let job = CopyJob {
+            log: &*opened.log,
+            from: 0,
+            selection: extract.selection.clone(),
+            verify: false,
+            drops_doubtful: false,
+            progress: &|bytes| progress.add(bytes),
+        };
+        let Plan { selection, options, restamp, latched } = &mut plan;
+        // A strict request has to fail before the new log gets its name.
+        let written = new.write(&[extract], options, |sink| {
+            for latched in &*latched {
+                sink.write(0, latched.at(selection.time.start))?;
+            }
+            let restamp = restamp.as_mut().map(|restamp| restamp as &mut dyn Retime);
+            let copied = copy(&job, restamp, sink)?;
+            let left_out = sink.left_out(0).to_vec();
+            losses.add(manifest, &selection.topics, &copied.damage);
+            losses.add(manifest, &selection.topics, &left_out);
+            losses.check(is_strict)?;
+            Ok((copied, left_out))
+        });
+        drop(progress);
+        let ((copied, left_out), written) =
+            written.map_err(|error| error.about(name))?;
+
+        let lost: u64 = left_out.iter().map(|damage| damage.records).sum();
+        let latched_records = plan.latched.len() as u64;
+        output.records = (copied.records + latched_records).saturating_sub(lost);
+        output.bytes = written.bytes;
+        output.remarks = written.remarks;
+        if output.records == 0 && !losses.is_harmed() {
+            output.remarks.push(clock::nothing(&manifest.clock));
+        }
+        output.remarks.extend(plan.remarks(manifest, self));
+        let new = (self.output.path(), written.bytes);
+        output.remarks.extend(calibration_loss::lost((name, manifest), new, session));
+        Ok(FilterReport { name: name.clone(), output, latched_records, losses })
+    }
+}
+
+/// The selection of a request in one log, and the options of the writer.
+struct Plan {
+    selection: Selection,
+    options: WriteOptions,
+    restamp: Option<Restamp>,
+    /// The records before the start that are written at the start.
+    latched: Vec<Held>,
+}
+
+impl Plan {
+    fn new(opened: &Opened, request: &Filter, format: &dyn Format) -> Result<Self> {
+        let (log, manifest) = (&*opened.log, opened.log.manifest());
+        let clock = ShownClock::new(manifest, request.clock)?;
+        let time = clock.range(request.start, request.end)?;
+        let topics = selected_topics(manifest, request)?;
+        let mut options = request.output.options(format)?;
+        rename(manifest, &request.renames, &mut options)?;
+        let field = request.time_field.as_deref();
+        let restamp = field.map(|field| restamp(opened, &topics, field)).transpose()?;
+        let latched = match request.has_latched_records {
+            true => held(log, &topics, time.start)?,
+            false => Vec::new(),
+        };
+        options.retimed = restamp.is_some();
+        Ok(Self { selection: Selection { topics, time }, options, restamp, latched })
+    }
+
+    /// Returns remarks for users about the times of the new log.
+    fn remarks(&self, manifest: &Manifest, request: &Filter) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if request.has_latched_records {
+            let records = counted(self.latched.len() as u64, "record");
+            remarks.push(format!("{records} from before the cut, of what latches"));
+        }
+        let (Some(restamp), Some(field)) = (&self.restamp, &request.time_field) else {
+            return remarks;
+        };
+        let topics = manifest.topics();
+        let without = topics.filter(|(id, _)| restamp.without().contains(*id));
+        let without: Vec<_> = without.map(|(_, topic)| topic.label()).collect();
+        if !without.is_empty() {
+            let names = without.join(", ");
+            remarks.push(format!("without a {field}, these keep their times: {names}"));
+        }
+        if restamp.kept() > 0 {
+            let kept = counted(restamp.kept(), "record");
+            remarks
+                .push(format!("{kept} of which {field} is not set kept their times"));
+        }
+        remarks
+    }
+}
+
+/// Returns the selected topics that the file has records of.
+fn selected_topics(manifest: &Manifest, request: &Filter) -> Result<TopicSet> {
+    let named = selection::topics(manifest, &request.topics, false)?;
+    let excluded = match request.excluded_topics.is_empty() {
+        true => TopicSet::EMPTY,
+        false => selection::topics(manifest, &request.excluded_topics, true)?,
+    };
+    let selected = manifest.topics().map(|(id, _)| id);
+    let selected = selected.filter(|id| named.contains(*id) && !excluded.contains(*id));
+    selection::copied(manifest, &selected.collect())
+}
+
+/// Adds the new names of `renames` to `options`.
+fn rename(
+    manifest: &Manifest,
+    renames: &[(String, String)],
+    options: &mut WriteOptions,
+) -> Result<()> {
+    for (old, new) in renames {
+        let is_old = |topic: &&Topic| topic.name == *old || topic.label() == *old;
+        let topics: Vec<&Topic> = manifest.topics.iter().filter(is_old).collect();
+        if topics.is_empty() {
+            let names = manifest.topics.iter().map(|topic| topic.name.as_str());
+            let hint = suggest::hint(old, names, "`logtool info` lists the topics");
+            let what = format!("the log has no topic `{old}`");
+            return Err(Error::not_found(what).with_hint(hint));
+        }
+        for topic in topics {
+            let before = options.rename.insert(topic.label().into_owned(), new.clone());
+            if before.is_some_and(|before| before != *new) {
+                let error = Error::invalid(format!("`{old}` is renamed twice"));
+                return Err(error.with_hint("each topic gets one name"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn restamp(opened: &Opened, topics: &TopicSet, field: &str) -> Result<Restamp> {
+    Restamp::new(&*opened.log, topics, field).map_err(|error| match error.kind() {
+        ErrorKind::NoSuch => {
+            let what = format!("no topic that is wanted has a time called `{field}`");
+            let hint =
+                "fields are named as in the header of a CSV table, as header.stamp";
+            Error::not_found(what).with_hint(hint)
+        }
+        _ => error.into(),
+    })
+}

@@ -1,0 +1,124 @@
+//! Where and how the new log of a request is written.
+
+use std::path::{Path, PathBuf};
+
+use logtool_core::{Format, WriteOptions};
+use logtool_sinks::Existing;
+
+use crate::{
+    error::{Error, Result},
+    output::{
+        log_writer::{self, Compression, NewLog},
+        overwrite_guard,
+    },
+    session::Session,
+};
+
+/// Where and how the new log of a request is written. Requests also take a path or a URL
+/// alone.
+///
+/// ```
+/// use logtool::output::{LogOutput, log_writer::Compression};
+///
+/// let output = LogOutput::new("small.bag").with_compression(Compression::Lz4);
+/// # let _ = output;
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct LogOutput {
+    path: PathBuf,
+    existing: Existing,
+    compression: Option<Compression>,
+    has_ros2_messages: bool,
+}
+
+impl LogOutput {
+    /// Creates the default settings for a log at `path`, a path or a URL, which must not
+    /// exist.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            existing: Existing::Refuse,
+            compression: None,
+            has_ros2_messages: false,
+        }
+    }
+
+    /// Replaces a file that exists at the path.
+    pub fn with_replacement(mut self) -> Self {
+        self.existing = Existing::Replace;
+        self
+    }
+
+    /// Sets how the chunks of a bag or an MCAP file are compressed. The default is the
+    /// compression that most chunks of the first bag have, and zstd in MCAP files.
+    pub fn with_compression(mut self, compression: Compression) -> Self {
+        self.compression = Some(compression);
+        self
+    }
+
+    /// Writes messages of ROS 1 as messages of ROS 2, in CDR. The log must be an MCAP file.
+    pub fn with_ros2_messages(mut self) -> Self {
+        self.has_ros2_messages = true;
+        self
+    }
+
+    /// Returns the path or the URL of the log.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Fails if the log is one of `inputs`, which must not be overwritten.
+    pub(crate) fn check_differs_from<'p>(
+        &self,
+        inputs: impl IntoIterator<Item = &'p PathBuf>,
+    ) -> Result<()> {
+        overwrite_guard::refuse(&self.path, inputs)
+    }
+
+    /// Returns the options for the writer of `format`.
+    ///
+    /// # Errors
+    /// `InvalidRequest` if a log of `format` cannot be written like that.
+    pub fn options(&self, format: &dyn Format) -> Result<WriteOptions> {
+        if self.has_ros2_messages && format.name() != "mcap" {
+            let error = Error::invalid("--ros2 is for MCAP files");
+            return Err(error.with_hint("let OUT end in .mcap"));
+        }
+        let mut options = WriteOptions::default();
+        options.compression = log_writer::compression(self.compression, format)?;
+        options.transcode = self.has_ros2_messages.then(|| "cdr".to_owned());
+        Ok(options)
+    }
+
+    /// Starts to write the log as `format`.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if the path exists and may not be replaced; others if nothing can be
+    /// written there.
+    pub(crate) fn begin(
+        &self,
+        format: &'static dyn Format,
+        session: &Session,
+    ) -> Result<NewLog> {
+        NewLog::begin(&self.path, format, self.existing, session)
+    }
+}
+
+impl From<&str> for LogOutput {
+    fn from(path: &str) -> Self {
+        Self::new(path)
+    }
+}
+
+impl From<&Path> for LogOutput {
+    fn from(path: &Path) -> Self {
+        Self::new(path)
+    }
+}
+
+impl From<PathBuf> for LogOutput {
+    fn from(path: PathBuf) -> Self {
+        Self::new(path)
+    }
+}

@@ -1,0 +1,40 @@
+//! Summaries of outputs.
+
+use std::path::PathBuf;
+
+use crate::session::{NoticeLevel, Session};
+
+/// A summary of the output of a request: its path, its size and remarks on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OutputSummary {
+    /// The path or the URL of the output.
+    pub path: PathBuf,
+    /// How many records were written.
+    pub records: u64,
+    /// The size of the output in bytes.
+    pub bytes: u64,
+    /// The size of the inputs in bytes, after decompression.
+    pub input_bytes: u64,
+    /// Remarks on the output, one sentence each.
+    pub remarks: Vec<String>,
+    /// Warnings that were found before the output was written, each with the name of the log
+    /// that it is about. The [`Progress`](crate::Progress) of the session has received them
+    /// too.
+    pub warnings: Vec<String>,
+}
+
+impl OutputSummary {
+    /// Creates the summary of the output at `path`, to which nothing was written.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), ..Self::default() }
+    }
+
+    /// Adds warnings about the log called `name`, and passes them on.
+    pub(crate) fn warn(&mut self, session: &Session, name: &str, texts: &[String]) {
+        for text in texts {
+            session.progress.notice(NoticeLevel::Warning, name, text);
+            self.warnings.push(format!("{name}: {text}"));
+        }
+    }
+}
