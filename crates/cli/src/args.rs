@@ -33,8 +33,10 @@ pub(crate) use self::points::{
     PictureArgs, PointArgs, WhoseClock,
 };
 pub(crate) use logtool::{
-    formats::InputFormat, log_messages::LevelChoice, output::log_writer::Compression,
-    read::Order, time::clock::TimeChoice,
+    formats::{Compression, LogFormat},
+    log_messages::LevelChoice,
+    read::Order,
+    time::clock::TimeChoice,
 };
 
 /// Inspects and converts the logs of robots.
@@ -86,7 +88,7 @@ pub(crate) struct GlobalArgs {
     /// Read each input as this format, whatever its first bytes are: for files whose start
     /// is destroyed [default: the format that the bytes show]
     #[arg(long, global = true, value_name = "FORMAT", value_enum, ignore_case = true)]
-    pub(crate) input_format: Option<InputFormat>,
+    pub(crate) input_format: Option<LogFormat>,
     /// Read files piece by piece instead of mapping them into memory
     #[arg(long, global = true)]
     pub(crate) no_mmap: bool,

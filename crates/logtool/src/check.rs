@@ -7,7 +7,7 @@ use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
     error::{Context as _, Result},
-    formats::FORMATS,
+    formats::LogFormat,
     input::open::{self, Opened},
     progress_counter::ProgressCounter,
     session::Session,
@@ -80,7 +80,7 @@ pub fn check(path: impl AsRef<Path>, session: &Session) -> Result<CheckReport> {
 
 /// Returns all codes that findings may have, sorted by name.
 pub fn codes() -> Vec<&'static Code> {
-    let of_formats = FORMATS.iter().flat_map(|format| format.codes());
+    let of_formats = LogFormat::ALL.iter().flat_map(|format| format.format().codes());
     let mut codes: Vec<&Code> =
         CODES.iter().chain(of_formats).copied().chain([&DECOMPRESSION]).collect();
     codes.sort_by_key(|code| code.name);

@@ -5,12 +5,13 @@ mod mixed_types;
 use std::path::PathBuf;
 
 use logtool_core::{
-    CopyJob, ErrorKind, Extract, Format, Held, Manifest, Restamp, Retime, Selection,
-    Topic, TopicSet, WriteOptions, copy, held,
+    CopyJob, ErrorKind, Extract, Held, Manifest, Restamp, Retime, Selection, Topic,
+    TopicSet, WriteOptions, copy, held,
 };
 
 use crate::{
     error::{Context as _, Error, Result},
+    formats::LogFormat,
     input::open::{self, Opened},
     lidar::calibration_loss,
     losses::{Findings, Strictness},
@@ -239,7 +240,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(opened: &Opened, request: &Filter, format: &dyn Format) -> Result<Self> {
+    fn new(opened: &Opened, request: &Filter, format: LogFormat) -> Result<Self> {
         let (log, manifest) = (&*opened.log, opened.log.manifest());
         let clock = ShownClock::new(manifest, request.clock)?;
         let time = clock.range(request.start, request.end)?;

@@ -1,43 +1,243 @@
-//! The one list of the formats that are read.
+//! The list of the formats that are read and written, and what each of them can do.
 
-use logtool_core::Format;
+use logtool_core::{Format, Manifest, Source, recognize};
 
-/// All formats, the likelier first.
-pub const FORMATS: &[&dyn Format] = &[
-    &logtool_ulog::FORMAT,
-    &logtool_rosbag::FORMAT,
-    &logtool_mcap::FORMAT,
-    &logtool_velodyne::vel::FORMAT,
-    &logtool_velodyne::capture::FORMAT,
-];
+use crate::error::{Error, Result};
 
-/// A format that the user names because the start of the file no longer shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A format of logs. This is the only list of them: what differs between formats is a method
+/// here, or of the [`Format`] itself.
+///
+/// ```
+/// use logtool::formats::LogFormat;
+///
+/// let format = LogFormat::from_file_name("drive.bag").unwrap();
+/// assert_eq!(format, LogFormat::Rosbag);
+/// assert!(format.has_index() && LogFormat::Mcap.can_hold(format));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-pub enum InputFormat {
+#[non_exhaustive]
+pub enum LogFormat {
     /// PX4's ULog
     Ulog,
     /// A bag of ROS 1
-    #[cfg_attr(feature = "clap", value(alias = "rosbag"))]
-    Bag,
+    #[cfg_attr(feature = "clap", value(name = "bag", alias = "rosbag"))]
+    Rosbag,
     /// An MCAP file
     Mcap,
     /// A log of Velodyne's .vel format
     Vel,
     /// A capture of network packets
-    #[cfg_attr(feature = "clap", value(aliases = ["pcapng", "capture"]))]
-    Pcap,
+    #[cfg_attr(feature = "clap", value(name = "pcap", aliases = ["pcapng", "capture"]))]
+    Capture,
 }
 
-impl InputFormat {
-    /// Returns the format of this name.
-    pub fn format(self) -> &'static dyn Format {
+/// The kinds of records that formats have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RecordKind {
+    /// Samples of the topics of PX4. Their times are in the samples, and a topic may have
+    /// several numbered instances.
+    Px4,
+    /// Messages with definitions, as those of ROS. Their times are stored outside the
+    /// messages.
+    Message,
+    /// Packets of Velodyne lidars, from which points are computed.
+    LidarPacket,
+}
+
+/// How the chunks of a bag or an MCAP file are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[non_exhaustive]
+pub enum Compression {
+    /// Not at all
+    None,
+    /// As small as possible, slowly
+    Bz2,
+    /// Smaller, and fast
+    Lz4,
+    /// Small, and fast (MCAP)
+    Zstd,
+}
+
+impl Compression {
+    /// Returns the name that the formats use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Bz2 => "bz2",
+            Self::Lz4 => "lz4",
+            Self::Zstd => "zstd",
+        }
+    }
+}
+
+impl LogFormat {
+    /// All formats, the likelier first.
+    pub const ALL: &'static [Self] =
+        &[Self::Ulog, Self::Rosbag, Self::Mcap, Self::Vel, Self::Capture];
+
+    /// Returns the format of the log of `manifest`, or `None` if the log is not a file of
+    /// one of these formats.
+    pub fn of(manifest: &Manifest) -> Option<Self> {
+        Self::from_name(&manifest.format)
+    }
+
+    /// Returns the format that the first bytes of `source` show. The name of the file, without
+    /// the extension of a compression, helps where the bytes do not suffice.
+    ///
+    /// # Errors
+    /// `Unrecognized` if the bytes are not of a known format, and those of the source.
+    pub fn recognize(file_name: &str, source: &dyn Source) -> Result<Self> {
+        let formats: Vec<&dyn Format> =
+            Self::ALL.iter().map(|format| format.format()).collect();
+        let format = recognize(&formats, file_name, source)?;
+        Self::from_name(format.name()).ok_or_else(|| {
+            Error::failed(format!("{format:?} is not in the list of formats"))
+        })
+    }
+
+    /// Returns the format whose [`extensions`](Self::extensions) `file_name` ends in,
+    /// whatever their case.
+    pub fn from_file_name(file_name: &str) -> Option<Self> {
+        let name = file_name.to_ascii_lowercase();
+        let has_extension = |extension: &&str| {
+            name.strip_suffix(extension).is_some_and(|stem| stem.ends_with('.'))
+        };
+        let mut formats = Self::ALL.iter().copied();
+        formats.find(|format| format.extensions().iter().any(has_extension))
+    }
+
+    /// Returns the format with this [`extension`](Self::extension), whatever its case.
+    pub fn from_extension(extension: &str) -> Option<Self> {
+        let mut formats = Self::ALL.iter().copied();
+        formats.find(|format| extension.eq_ignore_ascii_case(format.extension()))
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|format| format.name() == name)
+    }
+
+    /// Returns the name that manifests and reports use: `ulog`, `rosbag`, `mcap`, `vel` or
+    /// `pcap`.
+    pub fn name(self) -> &'static str {
+        self.format().name()
+    }
+
+    /// Returns what logs of this format are, in a few words.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::Ulog => "PX4's logs, versions 0 and 1 (.ulg)",
+            Self::Rosbag => "bags of ROS 1, versions 1.2 and 2.0 (.bag, .bag.active)",
+            Self::Mcap => {
+                "MCAP files (.mcap): ROS 1, CDR, protobuf and JSON become columns"
+            }
+            Self::Vel => "recordings of the Koblenz lidar cars (.vel)",
+            Self::Capture => {
+                "captures of Velodyne lidars (.pcap, .pcapng, bare packets)"
+            }
+        }
+    }
+
+    /// Returns the extensions that logs of this format have, in lower case and without the
+    /// first dot.
+    pub const fn extensions(self) -> &'static [&'static str] {
+        match self {
+            Self::Ulog => &["ulg", "ulog", "ulge"],
+            Self::Rosbag => &["bag", "bag.active"],
+            Self::Mcap => &["mcap"],
+            Self::Vel => &["vel"],
+            Self::Capture => &["pcap", "pcapng"],
+        }
+    }
+
+    /// Returns the extension of new logs of this format, without a dot.
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Self::Ulog => "ulg",
+            Self::Rosbag => "bag",
+            Self::Mcap => "mcap",
+            Self::Vel => "vel",
+            Self::Capture => "pcap",
+        }
+    }
+
+    /// Returns the implementation, which opens and writes logs.
+    pub const fn format(self) -> &'static dyn Format {
         match self {
             Self::Ulog => &logtool_ulog::FORMAT,
-            Self::Bag => &logtool_rosbag::FORMAT,
+            Self::Rosbag => &logtool_rosbag::FORMAT,
             Self::Mcap => &logtool_mcap::FORMAT,
             Self::Vel => const { &logtool_velodyne::vel::FORMAT },
-            Self::Pcap => const { &logtool_velodyne::capture::FORMAT },
+            Self::Capture => const { &logtool_velodyne::capture::FORMAT },
+        }
+    }
+
+    /// Returns the kind of the records.
+    pub const fn record_kind(self) -> RecordKind {
+        match self {
+            Self::Ulog => RecordKind::Px4,
+            Self::Rosbag | Self::Mcap => RecordKind::Message,
+            Self::Vel | Self::Capture => RecordKind::LidarPacket,
+        }
+    }
+
+    /// Returns whether the records are messages with definitions, as those of ROS.
+    pub fn has_messages(self) -> bool {
+        self.record_kind() == RecordKind::Message
+    }
+
+    /// Returns whether logs may have an index: if not, each request reads all of the file.
+    pub fn has_index(self) -> bool {
+        matches!(self, Self::Rosbag | Self::Mcap)
+    }
+
+    /// Returns how the chunks of new logs can be compressed. The list is empty for formats without
+    /// compressed chunks.
+    pub const fn compressions(self) -> &'static [Compression] {
+        match self {
+            Self::Rosbag => &[Compression::None, Compression::Lz4, Compression::Bz2],
+            Self::Mcap => &[Compression::None, Compression::Lz4, Compression::Zstd],
+            Self::Ulog | Self::Vel | Self::Capture => &[],
+        }
+    }
+
+    /// Returns whether new logs can store metadata of any kind, such as their provenance.
+    pub fn stores_annotations(self) -> bool {
+        self == Self::Mcap
+    }
+
+    /// Returns whether a log of this format can hold the records of logs of the format `other`
+    /// as they are.
+    pub fn can_hold(self, other: Self) -> bool {
+        self == other || self.has_messages() && other.has_messages()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_show_the_format_by_their_extension() {
+        for (name, format) in [
+            ("X.ULG", Some(LogFormat::Ulog)),
+            ("z.bag.active", Some(LogFormat::Rosbag)),
+            ("p.pcapng", Some(LogFormat::Capture)),
+            ("bag", None),
+            ("x.tar.gz", None),
+        ] {
+            assert_eq!(LogFormat::from_file_name(name), format, "{name}");
+        }
+    }
+
+    #[test]
+    fn each_format_reads_the_extension_that_it_writes() {
+        for format in LogFormat::ALL {
+            assert_eq!(LogFormat::from_name(format.name()), Some(*format));
+            assert!(format.extensions().contains(&format.extension()));
+            assert_eq!(LogFormat::from_extension(format.extension()), Some(*format));
         }
     }
 }

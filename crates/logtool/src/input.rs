@@ -20,11 +20,11 @@ use std::{
     sync::Arc,
 };
 
-use logtool_core::{FileSource, Source, recognize};
+use logtool_core::{FileSource, Source};
 
 use crate::{
     error::{Context as _, Error, Result},
-    formats::FORMATS,
+    formats::LogFormat,
     input::{digest::digest_of, source_reader::Streamed},
     losses::loss::Finding,
     remote::{self, Remote},
@@ -182,7 +182,7 @@ pub fn temporary_file() -> Result<File> {
 fn source(name: &str, file: File, session: &Session) -> Result<Arc<dyn Source>> {
     let file = Arc::new(file);
     let probe = FileSource::new(Arc::clone(&file))?;
-    let is_scanned =
-        recognize(FORMATS, name, &probe).is_ok_and(|format| format.is_walked());
+    let is_scanned = LogFormat::recognize(name, &probe)
+        .is_ok_and(|found| found.format().is_walked());
     Ok(session.files.open(name, file, is_scanned)?)
 }

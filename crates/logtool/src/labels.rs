@@ -7,7 +7,10 @@ use logtool_protobuf::FileSet;
 use logtool_rosmsg::Definition;
 use logtool_ulog::{px4_labels, read_msg_dir};
 
-use crate::error::{Context as _, Error, Result};
+use crate::{
+    error::{Context as _, Error, Result},
+    formats::LogFormat,
+};
 
 /// Returns the names for the values of fields that PX4's `.msg` files in the folder `dir`
 /// define.
@@ -32,7 +35,7 @@ pub fn read_folder(dir: &Path) -> Result<Arc<Labels>> {
 /// PX4 gives to those of its own logs. Where two definitions of a type do not agree on a name,
 /// there is none.
 pub fn of_log(manifest: &Manifest) -> Option<Arc<Labels>> {
-    if manifest.format == "ulog" {
+    if LogFormat::of(manifest) == Some(LogFormat::Ulog) {
         return Some(px4_labels(manifest))
             .filter(|labels| !labels.is_empty())
             .map(Arc::new);

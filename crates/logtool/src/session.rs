@@ -5,7 +5,7 @@ use std::{fmt, fs::File, io, sync::Arc, time::Duration};
 use logtool_core::{FileSource, OpenOptions, Source};
 use logtool_rosbag::Key;
 
-use crate::{formats::InputFormat, output::guarded::LiveOutputs, remote::Connection};
+use crate::{formats::LogFormat, output::guarded::LiveOutputs, remote::Connection};
 
 /// How logs are opened, and who learns of the progress.
 ///
@@ -24,7 +24,7 @@ pub struct Session {
     pub(crate) options: OpenOptions,
     pub(crate) key: Option<Key>,
     pub(crate) utc_start: Option<i64>,
-    pub(crate) input_format: Option<InputFormat>,
+    pub(crate) input_format: Option<LogFormat>,
     pub(crate) command: String,
     pub(crate) progress: Arc<dyn Progress>,
     pub(crate) files: Arc<dyn OpenFile>,
@@ -170,7 +170,7 @@ impl Session {
 
     /// Reads each input as this format, whatever its first bytes are.
     #[must_use]
-    pub fn with_input_format(mut self, format: InputFormat) -> Self {
+    pub fn with_input_format(mut self, format: LogFormat) -> Self {
         self.input_format = Some(format);
         self.options.is_format_given = true;
         self

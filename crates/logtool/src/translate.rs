@@ -21,6 +21,7 @@ use logtool_core::{Log, Manifest, Selection, Topic, TopicOrigin, TopicSet};
 
 use crate::{
     error::{Error, Result},
+    formats::{LogFormat, RecordKind},
     time::{offset::Moved, usable::Usable},
     translate::lidar::Kind,
 };
@@ -64,18 +65,21 @@ pub struct Prepared {
 impl Way {
     /// How a log `from` becomes one of the format `to`, with messages as they are wished for;
     /// nothing if it is taken as it is, or not at all.
-    pub fn of(from: &Manifest, to: &str, wish: Wish) -> Option<Self> {
-        match (from.format.as_str(), to) {
-            ("ulog", "mcap") if wish != Wish::Ros => Some(Self::Protobuf),
-            ("ulog", "mcap" | "rosbag") => Some(Self::Px4),
-            ("vel" | "pcap", "mcap") if wish == Wish::Foxglove => {
+    pub fn of(from: &Manifest, to: LogFormat, wish: Wish) -> Option<Self> {
+        let is_mcap = to == LogFormat::Mcap;
+        match LogFormat::of(from)?.record_kind() {
+            _ if !to.has_messages() => None,
+            RecordKind::Px4 if is_mcap && wish != Wish::Ros => Some(Self::Protobuf),
+            RecordKind::Px4 => Some(Self::Px4),
+            RecordKind::LidarPacket if is_mcap && wish == Wish::Foxglove => {
                 Some(Self::Lidar(Kind::Foxglove))
             }
-            ("vel" | "pcap", "mcap" | "rosbag") => Some(Self::Lidar(Kind::Ros)),
-            ("mcap", "rosbag") => {
-                from.topics.iter().any(ros::is_foreign).then_some(Self::Cdr)
+            RecordKind::LidarPacket => Some(Self::Lidar(Kind::Ros)),
+            // Bags hold only the messages of ROS 1.
+            RecordKind::Message => {
+                let is_cdr = !is_mcap && from.topics.iter().any(ros::is_foreign);
+                is_cdr.then_some(Self::Cdr)
             }
-            _ => None,
         }
     }
 
@@ -128,9 +132,9 @@ impl Way {
     }
 
     /// What a log says of itself that a log of the format `to` has no place for: a sentence.
-    pub fn left_out(self, manifest: &Manifest, to: &str) -> Option<String> {
+    pub fn left_out(self, manifest: &Manifest, to: LogFormat) -> Option<String> {
         match self {
-            Self::Px4 if to == "rosbag" => ros::px4_left_out(manifest),
+            Self::Px4 if !to.stores_annotations() => ros::px4_left_out(manifest),
             _ => None,
         }
     }

@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use logtool::{
     Error, Result,
+    formats::LogFormat,
     output::{
         OutputSummary,
         log_writer::{self, NewLog},
@@ -25,7 +26,7 @@ use logtool::{
     units::counted,
 };
 use logtool_core::{
-    Clock, Extract, Format, Manifest, MergeJob, Shift, TimeRange, TopicSet, merge,
+    Clock, Extract, Manifest, MergeJob, Shift, TimeRange, TopicSet, merge,
 };
 
 use crate::{
@@ -142,21 +143,20 @@ fn wanted_time(
 }
 
 /// The format of the new log: that of the logs, or an MCAP file or a bag of several.
-fn format(args: &MergeArgs, sources: &[Source]) -> Result<&'static dyn Format> {
-    const OF_SEVERAL: [(&str, &str); 2] = [("mcap", "mcap"), ("bag", "rosbag")];
+fn format(args: &MergeArgs, sources: &[Source]) -> Result<LogFormat> {
     let end = args.out.extension().and_then(|end| end.to_str()).unwrap_or_default();
-    let found = OF_SEVERAL.iter().find(|(known, _)| end.eq_ignore_ascii_case(known));
-    if let Some((_, format)) = found {
+    let found = LogFormat::from_extension(end).filter(|format| format.has_messages());
+    if let Some(format) = found {
         let has_place = |source: &&Source| {
-            OF_SEVERAL.iter().any(|(_, held)| source.format() == *held)
+            source.format().is_some_and(|own| format.can_hold(own))
                 || Way::of(source.log.manifest(), format, Wish::Any).is_some()
         };
         if let Some(other) = sources.iter().find(|source| !has_place(source)) {
-            let (name, own) = (&other.input.name, other.format());
+            let (name, own) = (&other.input.name, &other.log.manifest().format);
             let what = format!("{name} is {own}, which {end} files cannot hold");
             return Err(Error::invalid(what));
         }
-        return log_writer::called(format);
+        return Ok(format);
     }
     for pair in sources.windows(2) {
         if let [one, other] = pair
@@ -165,9 +165,9 @@ fn format(args: &MergeArgs, sources: &[Source]) -> Result<&'static dyn Format> {
             let what = format!(
                 "{} is {}, and {} is {}",
                 one.input.name,
-                one.format(),
+                one.log.manifest().format,
                 other.input.name,
-                other.format()
+                other.log.manifest().format
             );
             let hint = "logs of several formats become one MCAP file, or one bag, which \
                         OUT then has to be called: all.mcap, all.bag";
@@ -184,15 +184,15 @@ fn format(args: &MergeArgs, sources: &[Source]) -> Result<&'static dyn Format> {
 fn moved(
     args: &MergeArgs,
     sources: &[Source],
-    format: &dyn Format,
+    format: LogFormat,
 ) -> Result<Vec<Moved>> {
-    let is_as_is = |source: &Source| source.format() == format.name();
+    let is_as_is = |source: &Source| source.format() == Some(format);
     let is_told = |source: &Source| source.offset.is_some() || source.drift.is_some();
     if !sources.iter().any(is_told) && sources.iter().all(is_as_is) {
         clocks::check(sources, args.same_clock)?;
         return Ok(vec![Moved::default(); sources.len()]);
     }
-    if !["mcap", "rosbag"].contains(&format.name()) {
+    if !format.has_messages() {
         let format = format.name();
         let what = format!(
             "the times of a {format} log are in its records, which are copied as they are"

@@ -7,6 +7,7 @@ use std::io::{self, Write as _};
 use logtool::{
     Error, Result,
     error::Context as _,
+    formats::LogFormat,
     input::open,
     losses::Findings,
     read::{MakeRows, Reader},
@@ -98,8 +99,10 @@ pub(super) fn said(manifest: &Manifest) -> Result<Said> {
         return Ok((nodes.into_iter().collect(), rosout::text, rosout::json));
     }
     let topic = manifest.topic("messages").map_err(|_| {
-        let of_ros = match &*manifest.format {
-            "rosbag" | "mcap" => ": no topic of the type rosgraph_msgs/Log",
+        let of_ros = match LogFormat::of(manifest) {
+            Some(format) if format.has_messages() => {
+                ": no topic of the type rosgraph_msgs/Log"
+            }
             _ => "",
         };
         Error::failed(format!("a {} log has no messages{of_ros}", manifest.format))

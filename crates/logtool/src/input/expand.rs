@@ -6,7 +6,8 @@ use globset::GlobBuilder;
 
 use crate::{
     error::{Error, Result},
-    input::url,
+    formats::LogFormat,
+    input::{Packing, url},
     remote::{self, Listed},
     session::Session,
     units::counted,
@@ -93,7 +94,11 @@ fn in_folder(url: &str, but: &str, session: &Session) -> Result<Folder> {
                 counted(count, "object")
             ),
         };
-        let hint = "logs end in .ulg, .bag, .mcap, .vel, .pcap or .pcapng; others can be named";
+        let extensions = LogFormat::ALL.iter().flat_map(|format| format.extensions());
+        let extensions: Vec<String> =
+            extensions.map(|extension| format!(".{extension}")).collect();
+        let hint =
+            format!("logs end in {}; others can be named", extensions.join(", "));
         return Err(Error::failed(what).with_hint(hint));
     }
     let others = count - logs.len() as u64;
@@ -102,11 +107,8 @@ fn in_folder(url: &str, but: &str, session: &Session) -> Result<Folder> {
 
 /// Whether `name` ends as the names of logs do, packed or not.
 fn is_called_as_logs_are(name: &str) -> bool {
-    const ENDS: [&str; 8] =
-        [".ulg", ".ulog", ".bag", ".bag.active", ".mcap", ".vel", ".pcap", ".pcapng"];
-    let name = name.to_ascii_lowercase();
-    let packed = [".gz", ".xz", ".zst"].iter().find_map(|end| name.strip_suffix(end));
-    ENDS.iter().any(|end| packed.unwrap_or(&name).ends_with(end))
+    let unpacked = Packing::of_name(name).map_or(name, |(_, unpacked)| unpacked);
+    LogFormat::from_file_name(unpacked).is_some()
 }
 
 #[cfg(test)]

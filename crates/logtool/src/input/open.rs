@@ -5,7 +5,7 @@ use std::{ffi::OsStr, io, path::Path, sync::Arc};
 use bytes::Bytes as Head;
 use logtool_core::{
     ErrorKind, Format, Log, LogAccess, Manifest, Selection, Source, Topic, TopicOrigin,
-    Value, recognize,
+    Value,
 };
 use logtool_rosbag::{RosbagLog, RosbagOptions};
 use logtool_ulog::UlogLog;
@@ -13,7 +13,7 @@ use logtool_velodyne::{capture::Capture, lidar::LidarOptions, vel::Vel};
 
 use crate::{
     error::{Context as _, Error, Result},
-    formats::FORMATS,
+    formats::LogFormat,
     input::{
         self, Input, Packing, foreign, lidar_packets, progress_source::Watched, url,
         utc_start,
@@ -71,9 +71,9 @@ pub fn open_to_copy(
     lidar: &LidarOptions,
 ) -> Result<Opened> {
     let input = Input::open(path, session)?;
-    let open = |format: &dyn Format| {
-        let has_messages = ["rosbag", "mcap"].contains(&format.name());
-        open_as(format, &input, session, (!has_messages).then_some(lidar))
+    let open = |format: LogFormat| {
+        let lidar = Some(lidar).filter(|_| !format.has_messages());
+        open_as(format, &input, session, lidar)
     };
     let log = format(path, &input, session).and_then(open);
     let log = log.map_err(|err| explained(err, &input))?;
@@ -122,7 +122,7 @@ fn readable(opened: Opened) -> Result<Opened> {
 
 /// Opens `input`, which is of `format`, with all that was told of it.
 fn open_as(
-    format: &dyn Format,
+    format: LogFormat,
     input: &Input,
     session: &Session,
     lidar: Option<&LidarOptions>,
@@ -130,7 +130,7 @@ fn open_as(
     let is_remote = input.is_remote && input.packing.is_none();
     let (name, len) = (&input.name, Bytes(input.source.len()));
     let kind = format.name();
-    if is_remote && !["rosbag", "mcap"].contains(&kind) {
+    if is_remote && !format.has_index() {
         session
             .note(name, &format!("reads all of it ({len}): a {kind} log has no index"));
     }
@@ -156,13 +156,13 @@ fn open_as(
 
 /// The same, without telling how it is read.
 fn open_well(
-    format: &dyn Format,
+    format: LogFormat,
     source: Arc<dyn Source>,
     session: &Session,
     lidar: Option<&LidarOptions>,
 ) -> Result<Box<dyn Log>> {
     let options = session.options;
-    if format.name() == logtool_rosbag::FORMAT.name() {
+    if format == LogFormat::Rosbag {
         let mut options = RosbagOptions::from(options);
         if let Some(key) = session.key {
             options = options.with_key(key);
@@ -184,17 +184,14 @@ fn open_well(
             None => Ok(log),
         }
     };
-    let Some(lidar) = lidar else { return open(format) };
-    if format.name() == logtool_mcap::FORMAT.name() {
-        return lidar_packets::with_points(open(format)?, lidar);
+    match (format, lidar) {
+        (LogFormat::Mcap, Some(lidar)) => {
+            lidar_packets::with_points(open(format.format())?, lidar)
+        }
+        (LogFormat::Vel, Some(lidar)) => open(&Vel::of(lidar.clone())),
+        (LogFormat::Capture, Some(lidar)) => open(&Capture::of(lidar.clone())),
+        _ => open(format.format()),
     }
-    let (vel, capture) = (Vel::of(lidar.clone()), Capture::of(lidar.clone()));
-    let format: &dyn Format = match format.name() {
-        name if name == vel.name() => &vel,
-        name if name == capture.name() => &capture,
-        _ => format,
-    };
-    open(format)
 }
 
 /// Opens the ULog at `path`, for what only a ULog has; `what` is that.
@@ -204,8 +201,8 @@ pub fn open_ulog(
     what: &str,
 ) -> Result<(Input, UlogLog)> {
     let input = Input::open(path, session)?;
-    let open = |format: &dyn Format| {
-        if format.name() != logtool_ulog::FORMAT.name() {
+    let open = |format: LogFormat| {
+        if format != LogFormat::Ulog {
             let what = format!("a {} log has no {what}", format.name());
             return Err(Error::failed(what));
         }
@@ -217,16 +214,13 @@ pub fn open_ulog(
 }
 
 /// Returns the format that `--input-format` names, or else the one that the bytes show.
-fn format(
-    path: &Path,
-    input: &Input,
-    session: &Session,
-) -> Result<&'static dyn Format> {
-    if let Some(given) = session.input_format {
-        return Ok(given.format());
+fn format(path: &Path, input: &Input, session: &Session) -> Result<LogFormat> {
+    match session.input_format {
+        Some(given) => Ok(given),
+        None => {
+            LogFormat::recognize(unpacked_name(path, input.packing), &*input.source)
+        }
     }
-    let name = unpacked_name(path, input.packing);
-    Ok(recognize(FORMATS, name, &*input.source)?)
 }
 
 /// Returns whether the log is encrypted, and was opened without its key.
@@ -246,14 +240,14 @@ pub fn is_surveyed(manifest: &Manifest) -> bool {
 /// Whether what begins with `head` is a log, or something packed.
 pub fn begins_as_log(head: &[u8]) -> bool {
     let head = Head::copy_from_slice(head);
-    Packing::of(&head).is_some() || recognize(FORMATS, "", &head).is_ok()
+    Packing::of(&head).is_some() || LogFormat::recognize("", &head).is_ok()
 }
 
 /// Whether the file at `path` begins as a log.
 pub fn is_log(path: &Path) -> io::Result<bool> {
     let (head, packing) = input::head(path)?;
     let name = unpacked_name(path, packing);
-    Ok(recognize(FORMATS, name, &Head::from(head)).is_ok())
+    Ok(LogFormat::recognize(name, &Head::from(head)).is_ok())
 }
 
 /// What the file at `path` is called without what its packing adds to that.

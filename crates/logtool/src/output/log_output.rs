@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use logtool_core::{Format, WriteOptions};
+use logtool_core::WriteOptions;
 use logtool_sinks::Existing;
 
 use crate::{
     error::{Error, Result},
+    formats::{Compression, LogFormat},
     output::{
-        log_writer::{self, Compression, NewLog},
+        log_writer::{self, NewLog},
         overwrite_guard,
     },
     session::Session,
@@ -18,7 +19,7 @@ use crate::{
 /// alone.
 ///
 /// ```
-/// use logtool::output::{LogOutput, log_writer::Compression};
+/// use logtool::{formats::Compression, output::LogOutput};
 ///
 /// let output = LogOutput::new("small.bag").with_compression(Compression::Lz4);
 /// # let _ = output;
@@ -80,8 +81,8 @@ impl LogOutput {
     ///
     /// # Errors
     /// `InvalidRequest` if a log of `format` cannot be written like that.
-    pub fn options(&self, format: &dyn Format) -> Result<WriteOptions> {
-        if self.has_ros2_messages && format.name() != "mcap" {
+    pub fn options(&self, format: LogFormat) -> Result<WriteOptions> {
+        if self.has_ros2_messages && format != LogFormat::Mcap {
             let error = Error::invalid("--ros2 is for MCAP files");
             return Err(error.with_hint("let OUT end in .mcap"));
         }
@@ -96,11 +97,7 @@ impl LogOutput {
     /// # Errors
     /// `AlreadyExists` if the path exists and may not be replaced; others if nothing can be
     /// written there.
-    pub(crate) fn begin(
-        &self,
-        format: &'static dyn Format,
-        session: &Session,
-    ) -> Result<NewLog> {
+    pub(crate) fn begin(&self, format: LogFormat, session: &Session) -> Result<NewLog> {
         NewLog::begin(&self.path, format, self.existing, session)
     }
 }

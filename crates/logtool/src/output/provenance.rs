@@ -1,8 +1,8 @@
 //! Where outputs of this program are from.
 
-use logtool_core::{Format, Provenance, SourceFile, WriteOptions};
+use logtool_core::{Provenance, SourceFile, WriteOptions};
 
-use crate::{error::Result, input::Input, session::Session};
+use crate::{error::Result, formats::LogFormat, input::Input, session::Session};
 
 /// What an output made of `inputs` says of where it is from. All of each is read for its
 /// digest, but for what is read by ranges from afar: that has none.
@@ -38,8 +38,8 @@ fn made_of(sources: Vec<SourceFile>, session: &Session) -> Provenance {
 }
 
 /// Lets a new log of `format` say where it is from, if the format has a place for that.
-pub fn tell(options: &mut WriteOptions, format: &dyn Format, provenance: &Provenance) {
-    if has_place(format) {
+pub fn tell(options: &mut WriteOptions, format: LogFormat, provenance: &Provenance) {
+    if format.stores_annotations() {
         options.words.push((Provenance::NAME.to_owned(), provenance.words()));
     }
 }
@@ -47,17 +47,12 @@ pub fn tell(options: &mut WriteOptions, format: &dyn Format, provenance: &Proven
 /// The same of a log that is made of `inputs`, which are read only if there is a place.
 pub fn tell_of<'i>(
     options: &mut WriteOptions,
-    format: &dyn Format,
+    format: LogFormat,
     inputs: impl IntoIterator<Item = &'i Input>,
     session: &Session,
 ) -> Result<()> {
-    if has_place(format) {
+    if format.stores_annotations() {
         tell(options, format, &of(inputs, session)?);
     }
     Ok(())
-}
-
-/// Whether a log of `format` can say where it is from: MCAP files can.
-fn has_place(format: &dyn Format) -> bool {
-    format.name() == logtool_mcap::FORMAT.name()
 }

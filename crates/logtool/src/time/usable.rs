@@ -7,7 +7,7 @@ use logtool_core::{
     Log, Manifest, Selection, TimeRange, Timestamp, TopicOrigin, UsableTimes,
 };
 
-use crate::{error::Result, time::part_times::PartTimes};
+use crate::{error::Result, formats::LogFormat, time::part_times::PartTimes};
 
 /// A log whose records all have usable times, and what to warn of.
 pub struct Usable {
@@ -37,7 +37,9 @@ impl Usable {
         let is_long = |time: TimeRange| time.span_nanos() > YEAR.unsigned_abs();
         let (usable, odd) = match manifest.time.is_some_and(is_long) {
             // A format that knows which times can be right leaves the others out.
-            _ if odd > 0 || manifest.format == "ulog" => (of_records(manifest), odd),
+            _ if odd > 0 || LogFormat::of(manifest) == Some(LogFormat::Ulog) => {
+                (of_records(manifest), odd)
+            }
             true => of_messages(&*log)?,
             false => (None, 0),
         };

@@ -14,6 +14,7 @@ use std::{
 
 use logtool::{
     Error, ErrorKind, Result, Session,
+    formats::LogFormat,
     input::{
         expand::{self, Folder},
         open, url,
@@ -122,11 +123,6 @@ pub(super) fn text(path: &Path) -> String {
     }
     text
 }
-
-/// What the names of logs end in: such a file is taken for one even if it does not begin
-/// so, as it is then a broken one.
-const ENDS: [&str; 8] =
-    ["ulg", "ulge", "bag", "active", "mcap", "vel", "pcap", "pcapng"];
 
 /// Finds what `typed` means, without the file `but`, or what is in that folder.
 pub(super) fn find(typed: &[PathBuf], but: &Path, session: &Session) -> Result<Inputs> {
@@ -270,8 +266,9 @@ fn look(candidate: Candidate) -> Result<Option<Found>, (PathBuf, Error)> {
         if !about.is_file() {
             return Err(Error::failed("it is a pipe or a device, and no file"));
         }
-        let end = path.extension().and_then(OsStr::to_str).unwrap_or_default();
-        let is_called_so = ENDS.iter().any(|known| known.eq_ignore_ascii_case(end));
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        // A file with the name of a log that does not begin as one is a broken log.
+        let is_called_so = LogFormat::from_file_name(name).is_some();
         if !is_named && !is_called_so && !open::is_log(&path)? {
             return Ok(None);
         }

@@ -4,7 +4,11 @@ use std::sync::Arc;
 
 use arrow_schema::Schema;
 use logtool::{
-    ErrorKind, Result, input::open::Opened, selection, time::clock::ShownClock,
+    ErrorKind, Result,
+    formats::{LogFormat, RecordKind},
+    input::open::Opened,
+    selection,
+    time::clock::ShownClock,
 };
 use logtool_core::{Columns, Labels, Log, Manifest};
 
@@ -80,8 +84,9 @@ pub(super) fn shapes(
     let is_table = !args.target().is_points()
         && !args.target().is_track()
         && args.target() != Target::Images;
-    // Of the formats only ULog numbers the instances of a topic.
-    let has_instances = is_table && manifest.format == "ulog";
+    let has_instances = is_table
+        && LogFormat::of(manifest)
+            .is_some_and(|format| format.record_kind() == RecordKind::Px4);
     let mut shapes = Vec::new();
     for (id, topic) in manifest.topics().filter(|(id, _)| topics.contains(*id)) {
         if topic.records == Some(0) {

@@ -258,7 +258,11 @@ impl Work<'_> {
             let provenance =
                 provenance::of_known(&input, &entry.digest, &self.global.session);
             provenance::tell(&mut ready.options, ready.format, &provenance);
-            let name = format!("{}.{}", entry.log, log::end(self.args.target()));
+            let name = format!(
+                "{}.{}",
+                entry.log,
+                log::format(self.args.target()).extension()
+            );
             let file = LogFile::begin(&outputs, &name, ready.format)?;
             let progress = |bytes| meter.add(bytes);
             let extracts = [ready.extract()];

@@ -9,6 +9,7 @@ use std::{
 use logtool::{
     Error, Result,
     error::Context as _,
+    formats::LogFormat,
     input::{Input, STDIN, open, url},
     lidar::calibration_loss,
     losses::Findings,
@@ -26,7 +27,7 @@ use logtool::{
     translate::{Frames, Way, Wish},
 };
 use logtool_core::{
-    ClockFit, ClockZero, CopyJob, Damage, Extract, Format, Log, RecordSink, Selection,
+    ClockFit, ClockZero, CopyJob, Damage, Extract, Log, RecordSink, Selection,
     TopicSet, WriteOptions, copy,
 };
 
@@ -46,7 +47,7 @@ pub(super) fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
         true => "stdin".to_owned(),
         false => open::stem(input).with_context(|| input.display().to_string())?,
     };
-    let name = format!("{stem}.{}", end(args.target()));
+    let name = format!("{stem}.{}", format(args.target()).extension());
     match &args.out {
         Some(out) if args.inputs.len() == 1 && !url::is_folder(out) => Ok(out.clone()),
         Some(out) if args.inputs.len() > 1 && out.extension().is_some() => {
@@ -59,13 +60,13 @@ pub(super) fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
     }
 }
 
-/// What the names of logs of the format `target` end in.
-pub(in crate::commands) fn end(target: Target) -> &'static str {
+/// Returns the format of the logs that are written for `target`.
+pub(in crate::commands) fn format(target: Target) -> LogFormat {
     match target {
-        Target::Bag => "bag",
-        Target::Pcap => "pcap",
-        Target::Vel => "vel",
-        _ => "mcap",
+        Target::Bag => LogFormat::Rosbag,
+        Target::Pcap => LogFormat::Capture,
+        Target::Vel => LogFormat::Vel,
+        _ => LogFormat::Mcap,
     }
 }
 
@@ -140,7 +141,7 @@ pub(in crate::commands) struct Ready {
     /// The topics of the log that are read.
     pub(in crate::commands) topics: TopicSet,
     /// The format that it becomes.
-    pub(in crate::commands) format: &'static dyn Format,
+    pub(in crate::commands) format: LogFormat,
     pub(in crate::commands) options: WriteOptions,
     /// What people should know before: a sentence each.
     pub(in crate::commands) remarks: Vec<String>,
@@ -163,17 +164,15 @@ impl Ready {
         let manifest = log.manifest();
         let clock = ShownClock::new(manifest, args.clock.time())?;
         let time = clock.range(args.records.from, args.end())?;
-        let format = log_writer::called(match args.target() {
-            Target::Bag => "rosbag",
-            target => end(target),
-        })?;
-        let way = Way::of(manifest, format.name(), wish(args));
+        let format = format(args.target());
+        let way = Way::of(manifest, format, wish(args));
         let mut topics = match way.filter(|_| args.records.topics.is_empty()) {
             Some(way) => way.all_topics(manifest),
             None => selection::topics(manifest, &args.records.topics, false)?,
         };
         // The packets in messages of ROS are topics of their own.
-        let is_of_ros = ["rosbag", "mcap"].contains(&&*manifest.format);
+        let own = LogFormat::of(manifest);
+        let is_of_ros = own.is_some_and(LogFormat::has_messages);
         if args.target() == Target::Pcap || args.target() == Target::Vel && is_of_ros {
             topics = selection::with_packets(manifest, &topics)?;
         } else if way.is_none_or(Way::is_one_for_one) {
@@ -191,7 +190,7 @@ impl Ready {
                 let prepared =
                     way.prepare(log.clone(), &wanted, moved, &Frames::default())?;
                 (remarks, warnings) = (prepared.remarks, prepared.warnings);
-                remarks.extend(way.left_out(manifest, format.name()));
+                remarks.extend(way.left_out(manifest, format));
                 if !moved.is_unix {
                     let zero = clock::zero(&manifest.clock);
                     remarks
@@ -209,7 +208,7 @@ impl Ready {
             }
             None => {
                 let mut log = log.clone();
-                if is_of_ros && manifest.format != format.name() {
+                if is_of_ros && own != Some(format) {
                     let usable = Usable::new(log)?;
                     log = usable.log;
                     warnings.extend(usable.warning);

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use logtool::{Result, input::open::Opened, selection};
+use logtool::{Result, formats::LogFormat, input::open::Opened, selection};
 use logtool_core::{
     Manifest, PayloadLog, Result as CoreResult, TableSink, TableWriter, Topic, TopicId,
     TopicOrigin, TopicSet,
@@ -37,7 +37,7 @@ pub(in crate::commands) fn topics(
 pub(super) fn topics_by_decoding(job: &Job<'_>) -> Result<BTreeSet<TopicId>> {
     let manifest = job.opened.log.manifest();
     // The survey of a ULog has found all its records that cannot be decoded.
-    if !makes_tables(job.args) || manifest.format == "ulog" {
+    if !makes_tables(job.args) || LogFormat::of(manifest) == Some(LogFormat::Ulog) {
         return Ok(BTreeSet::new());
     }
     let wanted = selection::topics(manifest, &job.args.records.topics, true)?;

@@ -9,6 +9,7 @@ use std::{
 use logtool::{
     Error, Result,
     error::Context as _,
+    formats::LogFormat,
     input::{STDIN, open, url},
 };
 
@@ -110,7 +111,7 @@ fn check(out: &Path, args: &ConvertArgs) -> Result<()> {
                 format!("-o {stem} --to {} makes a folder of them", named.name()),
             )
         }
-        (None, None) if end.eq_ignore_ascii_case("ulg") => {
+        (None, None) if LogFormat::from_extension(end) == Some(LogFormat::Ulog) => {
             let what = format!("{shown} looks like a ULog, which no other log becomes");
             misuse(what, "`logtool filter` cuts ULogs".to_owned())
         }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use logtool::{
+    formats::LogFormat,
     input::open::{self, Opened},
     losses::Findings,
     time::clock::ShownClock,
@@ -208,7 +209,7 @@ impl Facts<'_> {
             Some(Value::Text(text)) if !text.is_empty() => Some(text.clone()),
             _ => None,
         };
-        if manifest.format == "mcap" {
+        if LogFormat::of(manifest) == Some(LogFormat::Mcap) {
             let profile = text("profile").unwrap_or_else(|| "none".into());
             let library = text("library").unwrap_or_else(|| "nobody says".into());
             let index = match manifest.access {

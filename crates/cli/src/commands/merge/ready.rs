@@ -5,10 +5,11 @@ use std::{collections::BTreeMap, sync::Arc};
 use logtool::{
     Result,
     error::Context as _,
+    formats::LogFormat,
     time::{offset::Moved, usable::Usable},
     translate::{Frames, Way, Wish},
 };
-use logtool_core::{Extract, Format, Log, MovedLog, Selection, Shift, TopicSet};
+use logtool_core::{Extract, Log, MovedLog, Selection, Shift, TopicSet};
 
 use crate::{
     args::{GlobalArgs, MergeArgs},
@@ -41,13 +42,13 @@ impl Ready {
 pub(super) fn ready(
     sources: &[Source],
     moved: &[Moved],
-    format: &dyn Format,
+    format: LogFormat,
     args: &MergeArgs,
     global: &GlobalArgs,
 ) -> Result<Vec<Ready>> {
     let mut all: Vec<Ready> = Vec::new();
     let wish = Wish::typed(args.writing.ros2, args.foxglove);
-    let way = |source: &Source| Way::of(source.log.manifest(), format.name(), wish);
+    let way = |source: &Source| Way::of(source.log.manifest(), format, wish);
     let ways: Vec<Option<Way>> = sources.iter().map(way).collect();
     wish.check(&ways)?;
     for ((source, moved), way) in sources.iter().zip(moved).zip(&ways) {
@@ -66,7 +67,7 @@ pub(super) fn ready(
                 let prepared = prepared.with_context(|| source.input.name.clone())?;
                 notices::warnings(&source.input.name, &prepared.warnings);
                 remarks = prepared.remarks;
-                remarks.extend(way.left_out(manifest, format.name()));
+                remarks.extend(way.left_out(manifest, format));
                 let words = way.words(manifest, source.input.file_name());
                 Ready {
                     log: prepared.log,
@@ -77,7 +78,7 @@ pub(super) fn ready(
             }
             None => {
                 let mut log = source.log.clone();
-                if source.format() != format.name() {
+                if source.format() != Some(format) {
                     let usable = Usable::new(log)?;
                     log = usable.log;
                     notices::warnings(&source.input.name, usable.warning.as_slice());

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use logtool::{
     Error, Result,
+    formats::LogFormat,
     input::{Input, open},
     losses::Findings,
 };
@@ -30,9 +31,9 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// The name of its format.
-    pub(super) fn format(&self) -> &str {
-        &self.log.manifest().format
+    /// Returns the format of the log.
+    pub(super) fn format(&self) -> Option<LogFormat> {
+        LogFormat::of(self.log.manifest())
     }
 }
 

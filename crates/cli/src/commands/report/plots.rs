@@ -8,6 +8,7 @@ use std::{ops::Range, sync::Arc};
 
 use logtool::{
     Result,
+    formats::LogFormat,
     signals::{self, Wanted},
     time::clock::ShownClock,
     units::counted,
@@ -52,9 +53,9 @@ pub(super) fn all(
     shown: &Shown<'_>,
     seen: &mut Seen,
 ) -> Result<Vec<Block>> {
-    let (wanted, plots, more) = match log.manifest().format == "ulog" {
-        true => of_px4(log),
-        false => of_types(log),
+    let (wanted, plots, more) = match LogFormat::of(log.manifest()) {
+        Some(LogFormat::Ulog) => of_px4(log),
+        _ => of_types(log),
     };
     if plots.is_empty() {
         return Ok(Vec::new());

@@ -1,8 +1,8 @@
 //! What was said, and how the vehicle was set up.
 
 use logtool::{
-    Result, input::open::Opened, read::Reader, rows::Rows, time::clock::ShownClock,
-    units::counted,
+    Result, formats::LogFormat, input::open::Opened, read::Reader, rows::Rows,
+    time::clock::ShownClock, units::counted,
 };
 use logtool_core::{Columns, Selection, TimeRange, Timestamp};
 use logtool_plot::{Block, Row};
@@ -84,7 +84,7 @@ fn line(rows: &Rows, row: usize, clock: &ShownClock) -> Row {
 
 /// The parameters that are not at their default; all, where the log knows no defaults.
 pub(super) fn parameters(opened: &Opened) -> Result<Vec<Block>> {
-    if opened.log.manifest().format != "ulog" {
+    if LogFormat::of(opened.log.manifest()) != Some(LogFormat::Ulog) {
         return Ok(Vec::new());
     }
     let source = opened.input.source.clone();

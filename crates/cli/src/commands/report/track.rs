@@ -14,6 +14,7 @@ use arrow_array::{
 use arrow_schema::{Schema, SchemaRef};
 use logtool::{
     Result,
+    formats::LogFormat,
     signals::numbers_of,
     units::{Count, counted},
 };
@@ -150,7 +151,7 @@ struct Source {
 
 /// Returns the topics with positions, those of the local frame first.
 fn find(log: &dyn Log) -> Vec<Source> {
-    let is_px4 = log.manifest().format == "ulog";
+    let is_px4 = LogFormat::of(log.manifest()) == Some(LogFormat::Ulog);
     let topics = log.manifest().topics().filter(|(_, topic)| {
         let is_points =
             topic.origin == TopicOrigin::Derived && topic.label().contains("points");

@@ -13,7 +13,7 @@ use logtool_core::{
 use logtool_rosmsg::MessageWriter;
 use logtool_velodyne::{packet::Firings, vel::PacketReader};
 
-use crate::{error::Result, translate::ros::common};
+use crate::{error::Result, formats::LogFormat, translate::ros::common};
 
 /// More packets are in another message: where the head does not turn.
 const MOST: usize = 4096;
@@ -35,8 +35,8 @@ pub(super) fn packets(
 ) -> Result<Translation> {
     let about = common(topic, "", "velodyne_msgs/VelodyneScan")?;
     let manifest = log.manifest();
-    let reader = match &*manifest.format {
-        "vel" => Some(PacketReader::new(manifest)?),
+    let reader = match LogFormat::of(manifest) {
+        Some(LogFormat::Vel) => Some(PacketReader::new(manifest)?),
         _ => None,
     };
     let cut = points.and_then(|points| points.metadata.get("scan_cut"));
