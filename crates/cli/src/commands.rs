@@ -67,12 +67,9 @@ pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
         Command::Info(args) => look_into_folders(&mut args.files, &global.session)?,
         _ => {}
     }
-    match &args.command {
-        Command::Convert(ConvertArgs { inputs, out: Some(out), .. }) => {
-            overwrite_guard::refuse(out, inputs)?;
-        }
-        Command::Merge(args) => overwrite_guard::refuse(&args.out, &args.files)?,
-        _ => {}
+    if let Command::Convert(ConvertArgs { inputs, out: Some(out), .. }) = &args.command
+    {
+        overwrite_guard::refuse(out, inputs.iter().map(|input| &**input))?;
     }
     match &args.command {
         Command::Align(args) => align::run(args, global),

@@ -20,11 +20,6 @@ pub(crate) fn bar(name: &str, bytes: u64, global: &GlobalArgs) -> ProgressBar {
     of(name, bytes, "{bytes}/{total_bytes}  {bytes_per_sec}", global)
 }
 
-/// The same for `records` records.
-pub(crate) fn of_records(name: &str, records: u64, global: &GlobalArgs) -> ProgressBar {
-    of(name, records, "{human_pos}/{human_len}  {per_sec}", global)
-}
-
 /// One for `logs` logs of `bytes` bytes together; its message says how many are done.
 pub(crate) fn of_logs(logs: u64, bytes: u64, global: &GlobalArgs) -> ProgressBar {
     let numbers = "{msg}  {bytes}/{total_bytes}  {bytes_per_sec}";
@@ -68,11 +63,11 @@ impl Progress for TerminalProgress {
     }
 
     fn start(&self, name: &str, bytes: u64) -> Box<dyn Task> {
-        let bar = ProgressBar::new(bytes);
-        let numbers = "{bytes}/{total_bytes}  {bytes_per_sec}";
-        bar.set_style(style(numbers));
-        bar.set_prefix(plain(name));
-        Box::new(Bar(bar))
+        Box::new(Bar::new(name, bytes, "{bytes}/{total_bytes}  {bytes_per_sec}"))
+    }
+
+    fn start_records(&self, name: &str, records: u64) -> Box<dyn Task> {
+        Box::new(Bar::new(name, records, "{human_pos}/{human_len}  {per_sec}"))
     }
 
     fn notice(&self, level: NoticeLevel, name: &str, text: &str) {
@@ -91,9 +86,19 @@ impl Progress for TerminalProgress {
 /// A bar on standard error.
 struct Bar(ProgressBar);
 
+impl Bar {
+    /// Creates a bar of this length that shows these `numbers`.
+    fn new(name: &str, length: u64, numbers: &str) -> Self {
+        let bar = ProgressBar::new(length);
+        bar.set_style(style(numbers));
+        bar.set_prefix(plain(name));
+        Self(bar)
+    }
+}
+
 impl Task for Bar {
-    fn set_position(&self, bytes: u64) {
-        self.0.set_position(bytes);
+    fn set_position(&self, done: u64) {
+        self.0.set_position(done);
     }
 }
 

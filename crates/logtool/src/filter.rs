@@ -168,7 +168,7 @@ impl Filter {
     /// output cannot be written or is the input, or, of the kind `Damaged`, if something is
     /// lost in a strict request.
     pub fn run(&self, session: &Session) -> Result<FilterReport> {
-        self.output.check_differs_from([&self.input])?;
+        self.output.check_differs_from([&*self.input])?;
         let opened = open::open(&self.input, session)?;
         let (name, manifest) = (&opened.input.name, opened.log.manifest());
         let mut losses = Findings::of(&opened.input, manifest);

@@ -17,6 +17,7 @@ pub mod lidar;
 pub mod log;
 pub mod log_messages;
 pub mod losses;
+pub mod merge;
 pub mod output;
 mod parallel;
 mod progress_counter;

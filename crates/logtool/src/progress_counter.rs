@@ -19,6 +19,14 @@ impl ProgressCounter {
         Self { task, done: AtomicU64::new(0) }
     }
 
+    /// Starts a task that writes `records` records of the logs called `name`.
+    pub(crate) fn of_records(session: &Session, name: &str, records: u64) -> Self {
+        let progress = &session.progress;
+        let is_visible = progress.is_visible();
+        let task = is_visible.then(|| progress.start_records(name, records));
+        Self { task, done: AtomicU64::new(0) }
+    }
+
     /// Adds `count` bytes or records to the progress.
     pub(crate) fn add(&self, count: u64) {
         if let Some(task) = &self.task {

@@ -102,7 +102,7 @@ impl Repair {
     /// If the input is not a log, if the output cannot be written or is the input, or, of
     /// the kind `Damaged`, if something is lost in a strict request.
     pub fn run(&self, session: &Session) -> Result<RepairReport> {
-        self.output.check_differs_from([&self.input])?;
+        self.output.check_differs_from([&*self.input])?;
         let opened = open::open(&self.input, session)?;
         let (name, manifest) = (&opened.input.name, opened.log.manifest());
         let mut losses = Findings::of(&opened.input, manifest);

@@ -40,14 +40,17 @@ pub trait Progress: Send + Sync {
     /// Starts to show a task that reads `bytes` bytes of the log called `name`.
     fn start(&self, name: &str, bytes: u64) -> Box<dyn Task>;
 
+    /// Starts to show a task that writes `records` records of the logs called `name`.
+    fn start_records(&self, name: &str, records: u64) -> Box<dyn Task>;
+
     /// Passes on a remark about the log called `name`: one sentence.
     fn notice(&self, level: NoticeLevel, name: &str, text: &str);
 }
 
 /// A task whose progress is shown until it is dropped.
 pub trait Task: Send + Sync {
-    /// Sets how many bytes are done.
-    fn set_position(&self, bytes: u64);
+    /// Sets how many bytes or records are done.
+    fn set_position(&self, done: u64);
 }
 
 /// How important a notice is.
@@ -97,6 +100,10 @@ impl Progress for NoProgress {
     }
 
     fn start(&self, _: &str, _: u64) -> Box<dyn Task> {
+        Box::new(NoTask)
+    }
+
+    fn start_records(&self, _: &str, _: u64) -> Box<dyn Task> {
         Box::new(NoTask)
     }
 

@@ -1,4 +1,4 @@
-//! Repairs, filters and checks through the library alone.
+//! Repairs, filters, merges and checks through the library alone.
 
 #![allow(clippy::unwrap_used)] // a test that cannot go on should stop
 
@@ -8,6 +8,7 @@ use logtool::{
     ErrorKind, Session, Strictness,
     check::{self, check},
     filter::Filter,
+    merge::{Merge, MergeInput},
     output::LogOutput,
     repair::Repair,
     time::typed::TypedTime,
@@ -72,6 +73,79 @@ fn filter_keeps_the_selected_topics_and_times() {
     assert_eq!(part.manifest().records(), Some(gps));
     let names = |name: &str| part.topics().iter().any(|topic| topic.name == name);
     assert!(names("/fix") && !names("/gps/fix") && !names("/imu/data"));
+}
+
+#[test]
+fn merge_of_two_parts_has_all_records_in_the_order_of_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let session = Session::new();
+    let [imu, others, output] =
+        ["imu.bag", "others.bag", "all.bag"].map(|name| folder.path().join(name));
+    let bag = testdata("rover.bag");
+    let request = Filter::new(&bag, &*imu).with_topics(["/imu*"]);
+    let imu_records = request.run(&session).unwrap().output.records;
+    let request = Filter::new(&bag, &*others).with_excluded_topics(["/imu*"]);
+    request.run(&session).unwrap();
+
+    let report = Merge::new([&*imu, &*others], &*output).run(&session).unwrap();
+    let log = logtool::open(&bag).unwrap();
+    assert_eq!(Some(report.output.records), log.manifest().records());
+    assert_eq!(report.logs[0].records, imu_records);
+    assert!(report.logs.iter().all(|log| log.losses.is_empty()));
+    let merged = logtool::open(&output).unwrap();
+    let times = |log: &logtool::Log| {
+        let messages = log.messages(&[], TimeRange::ALL).unwrap();
+        let mut times: Vec<_> = messages.map(|one| one.unwrap().time).collect();
+        times.sort_unstable();
+        times
+    };
+    assert_eq!(times(&merged), times(&log));
+}
+
+#[test]
+fn merge_moves_a_log_by_its_offset() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("all.mcap");
+    let second = 1_000_000_000;
+    let later = MergeInput::new(testdata("rover.bag")).with_offset(second);
+    let inputs = [testdata("rover.bag").into(), later];
+    let report = Merge::new(inputs, &*output).run(&Session::new()).unwrap();
+    assert_eq!(report.logs[1].offset_nanos, second);
+    let time = |path| logtool::open(path).unwrap().manifest().time.unwrap();
+    let (before, merged) = (time(testdata("rover.bag")), time(output));
+    assert_eq!(merged.start, before.start);
+    assert_eq!(merged.end, before.end.later(second));
+}
+
+#[test]
+fn merge_refuses_logs_that_nothing_brings_onto_one_clock() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("all.mcap");
+    let one = Merge::new([testdata("rover.bag")], &*output);
+    let error = one.run(&Session::new()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidRequest);
+    let flight = folder.path().join("no_gps.ulg");
+    std::fs::write(&flight, ulog_of_one_record()).unwrap();
+    let inputs = [flight, testdata("rover.bag")];
+    let error = Merge::new(inputs, &*output).run(&Session::new()).unwrap_err();
+    assert!(error.to_string().contains("onto one clock"), "{error}");
+    assert!(!output.exists());
+}
+
+/// Returns a ULog that does not know UTC.
+fn ulog_of_one_record() -> Vec<u8> {
+    let mut log = b"ULog\x01\x12\x35\x01".to_vec();
+    log.extend(0u64.to_le_bytes());
+    let subscription = [&[0u8, 0, 0], &b"rate"[..]].concat();
+    let record = [&[0u8, 0][..], &1_000u64.to_le_bytes()].concat();
+    let messages: [(u8, &[u8]); 3] =
+        [(b'F', b"rate:uint64_t timestamp;"), (b'A', &subscription), (b'D', &record)];
+    for (kind, payload) in messages {
+        log.extend((payload.len() as u16).to_le_bytes());
+        log.push(kind);
+        log.extend(payload);
+    }
+    log
 }
 
 #[test]

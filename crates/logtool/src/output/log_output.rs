@@ -69,10 +69,15 @@ impl LogOutput {
         &self.path
     }
 
+    /// Returns whether messages of ROS 1 become messages of ROS 2.
+    pub(crate) fn has_ros2_messages(&self) -> bool {
+        self.has_ros2_messages
+    }
+
     /// Fails if the log is one of `inputs`, which must not be overwritten.
     pub(crate) fn check_differs_from<'p>(
         &self,
-        inputs: impl IntoIterator<Item = &'p PathBuf>,
+        inputs: impl IntoIterator<Item = &'p Path>,
     ) -> Result<()> {
         overwrite_guard::refuse(&self.path, inputs)
     }
@@ -81,7 +86,7 @@ impl LogOutput {
     ///
     /// # Errors
     /// `InvalidRequest` if a log of `format` cannot be written like that.
-    pub fn options(&self, format: LogFormat) -> Result<WriteOptions> {
+    pub(crate) fn options(&self, format: LogFormat) -> Result<WriteOptions> {
         if self.has_ros2_messages && format != LogFormat::Mcap {
             let error = Error::invalid("--ros2 is for MCAP files");
             return Err(error.with_hint("let OUT end in .mcap"));

@@ -12,7 +12,7 @@ use crate::{
 /// would be gone.
 pub fn refuse<'p>(
     out: &Path,
-    inputs: impl IntoIterator<Item = &'p std::path::PathBuf>,
+    inputs: impl IntoIterator<Item = &'p Path>,
 ) -> Result<()> {
     let real = fs::canonicalize(out).ok().filter(|out| out.is_file());
     let is_it = |input: &Path| match (url::of(out), url::of(input)) {

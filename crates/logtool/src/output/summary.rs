@@ -2,7 +2,12 @@
 
 use std::path::PathBuf;
 
-use crate::session::{NoticeLevel, Session};
+use logtool_core::{Manifest, TopicSet};
+
+use crate::{
+    lidar,
+    session::{NoticeLevel, Session},
+};
 
 /// A summary of the output of a request: its path, its size and remarks on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,6 +40,22 @@ impl OutputSummary {
         for text in texts {
             session.progress.notice(NoticeLevel::Warning, name, text);
             self.warnings.push(format!("{name}: {text}"));
+        }
+    }
+
+    /// Adds warnings about the lidars whose points are among `topics` of the log called `name`,
+    /// and passes them on.
+    pub(crate) fn warn_of_lidars(
+        &mut self,
+        session: &Session,
+        name: &str,
+        manifest: &Manifest,
+        topics: &TopicSet,
+    ) {
+        let found = lidar::warnings(manifest, topics);
+        self.warn(session, name, &found.warnings);
+        if let Some(hint) = found.hint {
+            session.progress.notice(NoticeLevel::Hint, name, &hint);
         }
     }
 }

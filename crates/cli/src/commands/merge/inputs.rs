@@ -1,29 +1,28 @@
-//! What people say of the clocks of logs that are merged: offsets, drifts, and what
-//! `logtool align` found.
+//! The inputs of `logtool merge`, and the corrections of their clocks that its options state.
 
 use std::path::{Path, PathBuf};
 
-use logtool::{Error, Result, error::Context as _};
-use logtool_core::{Shift, TimeRange, Timestamp};
+use logtool::{
+    Error, Result,
+    error::Context as _,
+    merge::{ClockDrift, MergeInput},
+};
+use logtool_core::Timestamp;
 use serde::Deserialize;
 
 use crate::args::{Drift, MergeArgs, Offset};
 
-/// What is said of the clock of a log.
+/// The correction of the clock of an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Told {
-    /// What to add to its times.
-    pub(super) offset: Option<i64>,
-    /// Whether that is what `logtool align` found.
-    pub(super) is_aligned: bool,
-    /// How many millionths to add for the time since a moment on its own clock, which is its
-    /// start if nothing else is said.
-    drift: Option<(f64, Option<i64>)>,
-    /// Whether the drift of an alignment is not known well enough.
-    pub(super) lacks_drift: bool,
+struct ClockCorrection {
+    /// The nanoseconds to add to its times.
+    offset: Option<i64>,
+    /// Whether the offset is the result of an alignment.
+    is_aligned: bool,
+    drift: Option<ClockDrift>,
 }
 
-/// What `logtool align --json` prints, as far as it is needed here.
+/// The fields of the output of `logtool align --json` that are used here.
 #[derive(Debug, Deserialize)]
 struct Alignment {
     a: Side,
@@ -40,30 +39,44 @@ struct Side {
     file: String,
 }
 
-impl Told {
-    /// What takes the drift out of a log whose records happened at `time`, if there is one.
-    pub(super) fn without_drift(&self, time: Option<TimeRange>) -> Option<Shift> {
-        let (ppm, reference) = self.drift?;
-        let start = time.map_or(Timestamp::default(), |time| time.start);
-        let reference = reference.map_or(start, Timestamp::from_nanos);
-        Some(Shift::default().with_drift(ppm, reference))
+impl ClockCorrection {
+    /// Returns the input at `path` with this correction.
+    fn input(&self, path: &Path) -> MergeInput {
+        let input = MergeInput::new(path);
+        match (self.offset, self.drift) {
+            (Some(offset), drift) if self.is_aligned => {
+                input.with_alignment(offset, drift)
+            }
+            (Some(offset), Some(drift)) => input.with_offset(offset).with_drift(drift),
+            (Some(offset), None) => input.with_offset(offset),
+            (None, Some(drift)) => input.with_drift(drift),
+            (None, None) => input,
+        }
     }
 }
 
-/// What is said of each of `files`.
-pub(super) fn told(files: &[PathBuf], args: &MergeArgs) -> Result<Vec<Told>> {
-    let mut all = vec![Told::default(); files.len()];
+/// Returns the inputs that `args` state.
+pub(super) fn inputs(args: &MergeArgs) -> Result<Vec<MergeInput>> {
+    let corrections = corrections(&args.files, args)?;
+    let inputs = corrections.iter().zip(&args.files);
+    Ok(inputs.map(|(correction, path)| correction.input(path)).collect())
+}
+
+/// Returns the correction of the clock of each of `files`.
+fn corrections(files: &[PathBuf], args: &MergeArgs) -> Result<Vec<ClockCorrection>> {
+    let mut all = vec![ClockCorrection::default(); files.len()];
     let twice = |of: &str| Error::invalid(format!("{of}: it was given twice"));
     for Offset { name, nanos } in &args.offsets {
         let of = format!("--offset {name}");
-        if place(files, &mut all, name, &of)?.offset.replace(*nanos).is_some() {
+        if correction(files, &mut all, name, &of)?.offset.replace(*nanos).is_some() {
             return Err(twice(&of));
         }
     }
     for Drift { name, ppm, reference } in &args.drifts {
         let of = format!("--drift {name}");
-        let drift = (*ppm, *reference);
-        if place(files, &mut all, name, &of)?.drift.replace(drift).is_some() {
+        let reference = reference.map(Timestamp::from_nanos);
+        let drift = ClockDrift { ppm: *ppm, reference };
+        if correction(files, &mut all, name, &of)?.drift.replace(drift).is_some() {
             return Err(twice(&of));
         }
     }
@@ -74,19 +87,21 @@ pub(super) fn told(files: &[PathBuf], args: &MergeArgs) -> Result<Vec<Told>> {
         if !found.aligned {
             return Err(Error::failed(format!("{of}: it says that they do not fit")));
         }
-        let told = place(files, &mut all, &found.b.file, &of)?;
-        if told.offset.replace(found.offset_ns).is_some() || told.drift.is_some() {
+        let correction = correction(files, &mut all, &found.b.file, &of)?;
+        if correction.offset.replace(found.offset_ns).is_some()
+            || correction.drift.is_some()
+        {
             return Err(twice(&format!("{of}: the clock of {}", found.b.file)));
         }
-        told.is_aligned = true;
-        match found.drift_known {
-            true => told.drift = Some((found.drift_ppm, Some(found.reference_ns))),
-            false => told.lacks_drift = true,
+        correction.is_aligned = true;
+        if found.drift_known {
+            let reference = Some(Timestamp::from_nanos(found.reference_ns));
+            correction.drift = Some(ClockDrift { ppm: found.drift_ppm, reference });
         }
         kept.push((index(files, &found.a.file, &of)?, of, found.a.file));
     }
-    // Offsets are from the first log that has none.
-    let first = all.iter().position(|told| told.offset.is_none());
+    // Offsets are relative to the first log without one.
+    let first = all.iter().position(|correction| correction.offset.is_none());
     if let Some((_, of, name)) = kept.into_iter().find(|(at, ..)| Some(*at) != first) {
         let what = format!("{of}: it is an alignment with {name}");
         let hint = "the log that others are aligned with is the first that has no offset \
@@ -101,18 +116,18 @@ fn read(path: &Path) -> Result<Alignment> {
     serde_json::from_slice(&text).context("it is no output of `logtool align --json`")
 }
 
-/// What is said of the file that `name` means.
-fn place<'t>(
+/// Returns the correction of the file that `name` means.
+fn correction<'t>(
     files: &[PathBuf],
-    all: &'t mut [Told],
+    all: &'t mut [ClockCorrection],
     name: &str,
     of: &str,
-) -> Result<&'t mut Told> {
+) -> Result<&'t mut ClockCorrection> {
     let index = index(files, name, of)?;
     all.get_mut(index).context("there is no such file")
 }
 
-/// Which of `files` is meant by `name`: a path, a file's name, or a number.
+/// Returns the index of the file that `name` means: a path, a file name, or a number from 1.
 fn index(files: &[PathBuf], name: &str, of: &str) -> Result<usize> {
     let is_path = |file: &PathBuf| file.as_os_str() == name;
     // The same file under another path.

@@ -1,15 +1,20 @@
-//! Where logs lie in time, once they are on one clock: whether that can be counted at all,
-//! and whether they are near each other.
+//! Checks that the times of logs on one clock can be represented, and finds long gaps between
+//! logs.
 
-use logtool::{Error, Result, time::offset::Moved, units::Span};
 use logtool_core::{TimeRange, Timestamp};
 
-use crate::{commands::merge::sources::Source, terminal::say};
+use crate::{
+    error::{Error, Result},
+    merge::source::Source,
+    session::Session,
+    time::offset::Moved,
+    units::Span,
+};
 
-/// Logs that are no further apart may well be of one day.
-const NEAR: u64 = 60_000_000_000;
+/// Shorter gaps are usual between logs of one day, in nanoseconds.
+const SHORT_GAP: u64 = 60_000_000_000;
 
-/// Refuses to move logs to where no times are: nanoseconds are counted until 2262.
+/// Fails if times overflow: 64 bits count nanoseconds from 1677 to 2262.
 pub(super) fn check(logs: &[Source], moved: &[Moved]) -> Result<()> {
     for (log, Moved { nanos, .. }) in logs.iter().zip(moved) {
         let Some(TimeRange { start, end }) = log.log.manifest().time else { continue };
@@ -29,24 +34,27 @@ pub(super) fn check(logs: &[Source], moved: &[Moved]) -> Result<()> {
     Ok(())
 }
 
-/// Says which logs begin so long after all others ended that they hardly belong together.
-pub(super) fn tell(logs: &[Source], moved: &[Moved]) {
+/// Passes on a note for each log that starts long after the end of all others: its clock may be
+/// wrong.
+pub(super) fn note(logs: &[Source], moved: &[Moved], session: &Session) {
     let spans = logs.iter().zip(moved).filter_map(|(log, Moved { nanos, .. })| {
         Some((log.log.manifest().time?.later(*nanos), &*log.input.name))
     });
-    for (before, after, nanos) in apart(spans.collect()) {
-        let apart = Span(nanos);
-        say!(
-            "{after} begins {apart} after {before} ended: if that is not so, --offset says \
+    for (before, after, nanos) in long_gaps(spans.collect()) {
+        let gap = Span(nanos);
+        let text = format!(
+            "{after} begins {gap} after {before} ended: if that is not so, --offset says \
              what to add to its times"
         );
+        session.note("", &text);
     }
 }
 
-/// Those of `spans`, each with a name, between which more time passed than all of them took.
-fn apart(mut spans: Vec<(TimeRange, &str)>) -> Vec<(&str, &str, u64)> {
+/// Returns the gaps between `spans`, each with a name, that are longer than all spans together:
+/// the names before and after the gap, and its nanoseconds.
+fn long_gaps(mut spans: Vec<(TimeRange, &str)>) -> Vec<(&str, &str, u64)> {
     let taken = spans.iter().map(|(span, _)| span.span_nanos());
-    let least = taken.fold(NEAR, u64::saturating_add);
+    let least = taken.fold(SHORT_GAP, u64::saturating_add);
     spans.sort_by_key(|(span, _)| span.start);
     let mut found = Vec::new();
     let mut last: Option<(TimeRange, &str)> = None;
@@ -71,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn logs_of_one_day_are_near_and_those_of_two_years_are_not() {
+    fn long_gaps_are_longer_than_all_logs_together() {
         let second = 1_000_000_000;
         let span = |start: i64, end: i64| TimeRange {
             start: Timestamp::from_nanos(start * second),
@@ -86,7 +94,7 @@ mod tests {
             (span(20, 30), "in a"),
         ];
         let gap = (week - 200) as u64 * 1_000_000_000;
-        assert_eq!(apart(spans), [("b", "late", gap)]);
-        assert!(apart(vec![(span(0, 1), "a"), (span(59, 70), "b")]).is_empty());
+        assert_eq!(long_gaps(spans), [("b", "late", gap)]);
+        assert!(long_gaps(vec![(span(0, 1), "a"), (span(59, 70), "b")]).is_empty());
     }
 }

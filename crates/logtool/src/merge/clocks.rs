@@ -1,24 +1,33 @@
-//! Whether logs count their times from the same moment, and what brings them there.
+//! Compares the clocks of logs, and finds the offsets between them.
 
-use logtool::{
-    Error, Result,
+use logtool_core::{Clock, ClockZero};
+
+use crate::{
+    error::{Error, Result},
+    merge::source::Source,
     time::{
         clock::{to_unix, zero},
         offset::Moved,
     },
     units::Span,
 };
-use logtool_core::{Clock, ClockZero};
 
-use crate::commands::merge::sources::Source;
+/// How clocks are treated for which it is unknown whether they count from the same moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UnknownClocks {
+    /// They are an error.
+    Refused,
+    /// They count from the same moment.
+    Same,
+}
 
-/// Two starts that are no further apart are the same. (GPS tells the time late by
-/// different amounts, and no vehicle starts twice within this.)
+/// Starts with at most this difference in nanoseconds are the same start: the delay of GPS
+/// times varies, and no vehicle starts twice within this time.
 const SAME_NANOS: u64 = 2_000_000_000;
 
-/// Refuses logs that do not count from the same moment, or, unless `assumed` says so,
-/// of which nobody knows.
-pub(super) fn check(logs: &[Source], assumed: bool) -> Result<()> {
+/// Fails if the logs do not count from the same moment, or if that is unknown and `unknown` is
+/// refused.
+pub(super) fn check(logs: &[Source], unknown: UnknownClocks) -> Result<()> {
     let Some((first, others)) = logs.split_first() else { return Ok(()) };
     for other in others {
         let (a, b) = (&first.input.name, &other.input.name);
@@ -33,7 +42,7 @@ pub(super) fn check(logs: &[Source], assumed: bool) -> Result<()> {
                 );
                 return Err(Error::failed(what));
             }
-            _ if assumed => {}
+            _ if unknown == UnknownClocks::Same => {}
             Relation::Apart(nanos) => {
                 let what = format!(
                     "{a} and {b} count from different moments, {} apart",
@@ -57,10 +66,9 @@ pub(super) fn check(logs: &[Source], assumed: bool) -> Result<()> {
     Ok(())
 }
 
-/// By how much the times of each log are to be moved to be on one clock: Unix time, if
-/// that is known. Logs that say how far they are off are off the first log that does not;
-/// with `assumed`, logs of which nobody knows count from the same moment.
-pub(super) fn moved(logs: &[Source], assumed: bool) -> Result<Vec<Moved>> {
+/// Returns the offset of each log to a common clock: Unix time, if it is known. Offsets of the
+/// request are relative to the first log without one.
+pub(super) fn moved(logs: &[Source], unknown: UnknownClocks) -> Result<Vec<Moved>> {
     let Some(first) = logs.iter().find(|log| log.offset.is_none()) else {
         let moved =
             |log: &Source| Moved { nanos: log.offset.unwrap_or(0), is_unix: false };
@@ -72,21 +80,23 @@ pub(super) fn moved(logs: &[Source], assumed: bool) -> Result<Vec<Moved>> {
         let own = &log.log.manifest().clock;
         let nanos = match log.offset {
             Some(offset) => Some(offset.saturating_add(zero.unwrap_or(0))),
-            None => between(clock, own, assumed),
+            None => between(clock, own, unknown),
         };
         let is_unix = zero.is_some();
-        nanos.map(|nanos| Moved { nanos, is_unix }).ok_or_else(|| apart(first, log))
+        nanos
+            .map(|nanos| Moved { nanos, is_unix })
+            .ok_or_else(|| no_common_clock(first, log))
     };
     logs.iter().map(place).collect::<Result<_, _>>()
 }
 
-/// The same, where nothing is before 1970, which files have no times for: on the Unix time of
-/// a log that knows it, if the clock that the others are moved to does not; else later by
-/// whole seconds.
+/// Returns the offsets `moved`, changed so that no record is before 1970, as files cannot hold
+/// such times: to the Unix time of a log that knows it, if the common clock does not, or else
+/// later by whole seconds.
 ///
 /// # Errors
-/// Where somebody said of every log what its times are to be moved by, or of one while others
-/// are on Unix time, which they keep.
+/// If the request states the offset of every log, or that of one log while others keep Unix
+/// time.
 pub(super) fn since_1970(logs: &[Source], moved: Vec<Moved>) -> Result<Vec<Moved>> {
     let knows = |log: &Source| to_unix(&log.log.manifest().clock);
     let is_unix = moved.iter().any(|moved| moved.is_unix);
@@ -100,7 +110,7 @@ pub(super) fn since_1970(logs: &[Source], moved: Vec<Moved>) -> Result<Vec<Moved
             |moved: &Moved| Moved { nanos: moved.nanos.saturating_add(by), is_unix };
         moved.iter().map(of).collect()
     };
-    // By how much all are later on the Unix time of a log whose own clock is not that.
+    // The offset from the common clock to Unix time, as each log with an offset knows it.
     let others = logs.iter().zip(&moved).filter(|(log, _)| log.offset.is_some());
     let to_unix =
         others.filter_map(|(log, moved)| knows(log)?.checked_sub(moved.nanos));
@@ -112,14 +122,14 @@ pub(super) fn since_1970(logs: &[Source], moved: Vec<Moved>) -> Result<Vec<Moved
     }
     let Some((nanos, log)) = early else { return Ok(moved) };
     let seconds = nanos.unsigned_abs().div_ceil(NANOS);
-    let are_all_told = logs.iter().all(|log| log.offset.is_some());
-    if are_all_told || is_unix && log.offset.is_some() {
+    let have_all_offsets = logs.iter().all(|log| log.offset.is_some());
+    if have_all_offsets || is_unix && log.offset.is_some() {
         let what = format!(
             "{} would begin {} before 1970, and files have no such times",
             log.input.name,
             Span(nanos.unsigned_abs())
         );
-        let hint = match are_all_told {
+        let hint = match have_all_offsets {
             true => format!("add {seconds} to each --offset, or leave one out"),
             false => format!("add {seconds} or more to its --offset"),
         };
@@ -128,7 +138,8 @@ pub(super) fn since_1970(logs: &[Source], moved: Vec<Moved>) -> Result<Vec<Moved
     Ok(later(i64::try_from(seconds * NANOS).unwrap_or(i64::MAX), false))
 }
 
-/// When the first record happens of all `logs`, moved like that, and the log that has it.
+/// Returns the time of the first record of all `logs` after their offsets, in nanoseconds, and
+/// the log that contains it.
 fn earliest<'l>(logs: &'l [Source], moved: &[Moved]) -> Option<(i64, &'l Source)> {
     let starts = logs.iter().zip(moved).filter_map(|(log, moved)| {
         let start = log.log.manifest().time?.start.as_nanos();
@@ -137,28 +148,30 @@ fn earliest<'l>(logs: &'l [Source], moved: &[Moved]) -> Option<(i64, &'l Source)
     starts.min_by_key(|(start, _)| *start)
 }
 
-/// In a second.
+/// Nanoseconds per second.
 const NANOS: u64 = 1_000_000_000;
 
-/// What to add to times of `own` to be on Unix time, or, if `clock` does not know that, on
-/// that; nothing where nobody knows.
-fn between(clock: &Clock, own: &Clock, assumed: bool) -> Option<i64> {
+/// Returns the nanoseconds to add to times of `own` for Unix time, or for `clock` if that does
+/// not know Unix time; `None` if they are unknown.
+fn between(clock: &Clock, own: &Clock, unknown: UnknownClocks) -> Option<i64> {
     let zero = to_unix(clock);
     // What counts from 1970 has only its own clock to be put right.
     let is_of_one_start =
         own.zero != ClockZero::Unix && relation(clock, own) == Relation::Same;
     if std::ptr::eq(clock, own) || is_of_one_start {
-        // GPS tells the time late by different amounts: of one start, one is enough.
+        // The delay of GPS times varies: logs of one start use the same estimate.
         return Some(zero.unwrap_or(0));
     }
     match (zero, to_unix(own)) {
         (Some(_), Some(own)) => Some(own),
-        _ if assumed && clock.zero == own.zero => Some(zero.unwrap_or(0)),
+        _ if unknown == UnknownClocks::Same && clock.zero == own.zero => {
+            Some(zero.unwrap_or(0))
+        }
         _ => None,
     }
 }
 
-fn apart(first: &Source, other: &Source) -> Error {
+fn no_common_clock(first: &Source, other: &Source) -> Error {
     let without = [first, other]
         .into_iter()
         .filter(|log| to_unix(&log.log.manifest().clock).is_none());
@@ -175,18 +188,18 @@ fn apart(first: &Source, other: &Source) -> Error {
     ))
 }
 
-/// Whether two clocks count from the same moment, as far as that is known.
+/// Returns whether two clocks are known to count from the same moment.
 pub(super) fn is_same(a: &Clock, b: &Clock) -> bool {
     relation(a, b) == Relation::Same
 }
 
-/// How two clocks are related.
+/// The relation of two clocks.
 #[derive(Debug, PartialEq, Eq)]
 enum Relation {
     Same,
-    /// They begin so many nanoseconds apart.
+    /// Their zeros differ by this number of nanoseconds.
     Apart(u64),
-    /// They count from different sorts of moments.
+    /// They count from different kinds of moments.
     Different,
     Unknown,
 }
@@ -231,12 +244,16 @@ mod tests {
         let apart = relation(&boot(Some(0)), &boot(Some(3 * second)));
         assert_eq!(apart, Relation::Apart(3_000_000_000));
         assert_eq!(relation(&boot(Some(0)), &boot(None)), Relation::Unknown);
-        let between = |a: &Clock, b: &Clock| super::between(a, b, false);
+        let between =
+            |a: &Clock, b: &Clock| super::between(a, b, UnknownClocks::Refused);
         assert_eq!(between(&boot(Some(5)), &boot(Some(6))), Some(5));
         let hour = 3600 * second;
         assert_eq!(between(&boot(Some(0)), &boot(Some(hour))), Some(hour));
         assert_eq!(between(&boot(None), &boot(Some(hour))), None);
-        assert_eq!(super::between(&boot(None), &boot(None), true), Some(0));
+        assert_eq!(
+            super::between(&boot(None), &boot(None), UnknownClocks::Same),
+            Some(0)
+        );
         let unix = clock(ClockZero::Unix, None);
         assert_eq!(between(&unix, &boot(Some(hour))), Some(hour));
         assert_eq!(between(&boot(Some(hour)), &unix), Some(0));
@@ -245,7 +262,7 @@ mod tests {
         assert_eq!(between(&late, &unix), Some(0));
         assert_eq!(between(&unix, &late), Some(-second));
         assert_eq!(between(&late, &late), Some(-second));
-        assert_eq!(super::between(&unix, &boot(None), true), None);
+        assert_eq!(super::between(&unix, &boot(None), UnknownClocks::Same), None);
         assert_eq!(relation(&unix, &unix), Relation::Same);
         assert_eq!(relation(&unix, &boot(Some(0))), Relation::Different);
     }

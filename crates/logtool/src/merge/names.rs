@@ -1,4 +1,4 @@
-//! Names of topics that tell them apart.
+//! Distinct names for the topics of several logs.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,19 +7,19 @@ use std::{
 
 use logtool_core::{Manifest, Topic, TopicId, TopicOrigin};
 
-/// The names that the topics of several logs have in one.
+/// The names of the topics of several logs in one log.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     taken: BTreeMap<String, Kind>,
 }
 
-/// What the records of a topic are, and which vehicle they are of, where logs differ in
-/// that.
+/// The encoding, the type and the definition of a topic, and its vehicle, where the log has
+/// one.
 type Kind = (String, String, Vec<u8>, Option<usize>);
 
 impl Names {
-    /// Takes the names of the log of which `manifest` tells, called `file`; gives those of
-    /// which an earlier log has records of another kind or vehicle new ones.
+    /// Adds the names of the topics of `manifest`, the log called `file`. Returns new names for
+    /// topics if an earlier log has the same name for another kind or vehicle.
     pub(super) fn add(
         &mut self,
         manifest: &Manifest,
@@ -61,12 +61,12 @@ impl Names {
     }
 }
 
-/// What stands for the vehicle in the name of a topic that was given to it.
+/// Returns the vehicle in a new name of a topic.
 pub(super) fn vehicle(name: &str) -> &str {
     name.split('/').nth(1).unwrap_or_default()
 }
 
-/// The name of a file as a name of ROS can have it.
+/// Returns the stem of a file name in characters that names of ROS allow.
 fn prefix(file: &str) -> String {
     let stem =
         Path::new(file).file_stem().and_then(|stem| stem.to_str()).unwrap_or(file);

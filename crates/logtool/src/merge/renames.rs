@@ -1,0 +1,91 @@
+//! New names for topics and frames that differ from those of an earlier log.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use logtool_core::{Manifest, MovedLog, Selection, Shift, TopicId};
+
+use crate::{
+    error::Result,
+    merge::{
+        clocks::{self, UnknownClocks},
+        names,
+        prepared::PreparedLog,
+        source::Source,
+    },
+    session::Session,
+    time::offset::Moved,
+    translate::{Frames, Way},
+};
+
+/// Renames topics if an earlier log has topics of the same name and of another type or
+/// vehicle, and the frames of their lidars. Bags that share a topic are parts of one recording.
+pub(super) fn rename(
+    logs: &mut [PreparedLog],
+    sources: &[Source],
+    moved: &[Moved],
+    unknown_clocks: UnknownClocks,
+    session: &Session,
+) -> Result<()> {
+    let is_of_vehicle = |way: &Option<Way>| way.is_some_and(Way::is_of_vehicle);
+    let ways: Vec<Option<Way>> = logs.iter().map(|log| log.way).collect();
+    if !ways.iter().any(is_of_vehicle) {
+        return Ok(());
+    }
+    let mut names = names::Names::default();
+    let each = logs.iter_mut().zip(sources).zip(moved.iter().zip(&ways));
+    for (index, ((log, source), (moved, way))) in each.enumerate() {
+        let manifest = source.log.manifest();
+        let is_same_vehicle = |(other, way): (&Source, &Option<Way>)| {
+            let other = other.log.manifest();
+            let is_same_clock = unknown_clocks == UnknownClocks::Same
+                || clocks::is_same(&other.clock, &manifest.clock);
+            is_of_vehicle(way) && is_same_clock && !have_other_lidars(other, manifest)
+        };
+        let mut before = sources.iter().zip(&ways).take(index);
+        let vehicle = before.position(is_same_vehicle);
+        // Each translated log is of one vehicle; logs of the same start share it.
+        let vehicle = is_of_vehicle(way).then(|| vehicle.unwrap_or(index));
+        let changed = names.add(log.log.manifest(), source.input.file_name(), vehicle);
+        let Some(first) = changed.values().next() else { continue };
+        if let Some(way) = way.filter(|way| way.is_of_lidar()) {
+            let topics = way.all_topics(manifest);
+            let selection = Selection { topics, ..Selection::default() };
+            let frames = Frames::of(names::vehicle(first));
+            let prepared =
+                way.prepare(source.log.clone(), &selection, *moved, &frames)?;
+            log.log = prepared.log;
+        }
+        let has_frames = way.is_some_and(Way::is_of_lidar);
+        session.note(&source.input.name, &description(&changed, first, has_frames));
+        log.log = Arc::new(MovedLog::new(log.log.clone(), Shift::default(), &changed));
+    }
+    Ok(())
+}
+
+/// Describes the new names `changed`. The name `first` is the example.
+fn description(
+    changed: &BTreeMap<TopicId, String>,
+    first: &str,
+    has_frames: bool,
+) -> String {
+    let frames = match has_frames {
+        true => format!(", and frames, as {}/velodyne", names::vehicle(first)),
+        false => String::new(),
+    };
+    let count = changed.len();
+    format!(
+        "an earlier log has topics of these names: {count} renamed, as {first}{frames}"
+    )
+}
+
+/// Returns whether two captures are of different lidars: they have no address in common.
+fn have_other_lidars(a: &Manifest, b: &Manifest) -> bool {
+    let senders = |of: &Manifest| -> BTreeSet<String> {
+        of.topics.iter().filter_map(|t| t.metadata.get("address").cloned()).collect()
+    };
+    let (a, b) = (senders(a), senders(b));
+    !a.is_empty() && !b.is_empty() && a.is_disjoint(&b)
+}
