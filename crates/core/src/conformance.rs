@@ -11,6 +11,7 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used)] // see above
 
+mod manifest;
 mod samples;
 
 use std::sync::Arc;
@@ -73,6 +74,7 @@ pub fn check(format: &dyn Format, bytes: Bytes) {
     let all = Selection::default();
     let (whole, damage) = read(&*log, &log.manifest().plan(&all, u64::MAX), &all);
     assert_eq!(damage, [], "the sample is sound");
+    manifest::counts_and_times_are_those_of_the_records(log.manifest(), &whole);
     assert!(!whole.is_empty(), "the sample has records");
     a_shorter_file_gives_a_prefix(format, &bytes, &whole);
     a_garbled_file_ends(format, &bytes);
@@ -83,7 +85,8 @@ pub fn check(format: &dyn Format, bytes: Bytes) {
 pub fn check_damaged(format: &dyn Format, bytes: Bytes) {
     let log = open(format, bytes.clone());
     let all = Selection::default();
-    let (whole, _) = read(&*log, &log.manifest().plan(&all, u64::MAX), &all);
+    let (whole, damage) = read(&*log, &log.manifest().plan(&all, u64::MAX), &all);
+    manifest::manifest_states_what_a_full_read_finds(&*log, &whole, &damage);
     parts_are_the_whole(&*log, &whole);
     reading_ahead_and_in_order_of_time_reads_the_same(&*log, &whole);
     selecting_only_saves_work(&*log, &whole);

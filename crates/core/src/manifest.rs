@@ -63,16 +63,17 @@ pub struct Manifest {
 pub enum LogAccess {
     /// By a sound index: the records were not read.
     Indexed,
-    /// By reading the file from its start to its end, because its format has no index that
-    /// replaces that, or because the caller asked for it.
+    /// By reading the file from its start to its end: its format has no index that replaces
+    /// that.
     #[default]
     Scanned,
-    /// By reading the file from its start to its end, because its index is broken or missing.
+    /// By going through the file from its start to its end, without its index, which is broken
+    /// or missing, or not to be used. Compressed records are not always decompressed for that.
     Damaged,
 }
 
 impl LogAccess {
-    /// Returns whether the index of the file was used, or `None` if nobody looked for one.
+    /// Returns whether the index of the file was used, or `None` if its format has none.
     pub fn uses_index(self) -> Option<bool> {
         match self {
             Self::Indexed => Some(true),

@@ -90,10 +90,6 @@ pub(crate) fn survey(
         Some(Err(why)) => findings.take_scan(&bag, &head, Some(why))?,
         None => findings.take_scan(&bag, &head, None)?,
     }
-    if findings.access != LogAccess::Indexed && options.survey != Survey::Scan {
-        // Also a bag of version 1 counts as one without its index: others have one.
-        findings.access = LogAccess::Damaged;
-    }
     if head.version.is_none() && findings.tiles.is_empty() {
         let what = "it does not begin as a bag, and no chunk is found in it";
         return Err(Error::new(ErrorKind::Unrecognized, what).at(0));
@@ -174,6 +170,7 @@ impl Findings {
 
     fn take_scan(&mut self, bag: &Bag, head: &Head, why: Option<String>) -> Result<()> {
         let scan = scan::scan(bag, head, &mut self.table)?;
+        self.access = LogAccess::Damaged;
         let len = bag.source.len();
         self.missing = missing(bag, head, &scan)?;
         let Scan { tiles, packing, damage, remarks, unsound, infos, .. } = scan;
