@@ -38,10 +38,13 @@ pub(crate) struct StreamClock {
     pub(crate) epoch: u32,
     /// The start of logging in the header; 0 if it is not set.
     start: u64,
-    /// For each source, the last believed time of that source or of a wider one (0 at the start), and
-    /// the duration of the dropouts since then.
+    /// For each source, the last believed time of that source or of a wider one, and the duration
+    /// of the dropouts since then. A counter has 0 if that is the last time of 64 bits.
     seen: [u64; SOURCES],
     dropped: [u64; SOURCES],
+    /// Whether a counter, a dropout or a jump was seen since the last believed time of 64 bits.
+    /// Without any, a record of 64 bits changes two numbers only.
+    is_marked: bool,
 }
 
 /// How far the timestamp of a record is trusted.
@@ -80,19 +83,26 @@ impl StreamClock {
         if is_near && time >= self.start.max(1) && self.is_set {
             self.now = time;
             self.latest = self.latest.max(time);
-            self.believe(time, source);
+            if source == WIDE && !self.is_marked {
+                self.seen[WIDE] = time;
+            } else {
+                self.believe(time, source);
+            }
             return Trust::Believed;
         }
         self.observe_odd(time, source)
     }
 
     /// Notes a time that was believed of a source, for it and for the narrower ones.
-    #[inline]
+    #[cold]
     fn believe(&mut self, time: u64, source: usize) {
+        self.is_marked = source != WIDE;
+        let of_counters = if self.is_marked { time } else { 0 };
         for narrower in 0..=source {
-            self.seen[narrower] = time;
+            self.seen[narrower] = of_counters;
             (self.dropped[narrower], self.jumpers[narrower]) = (0, 0);
         }
+        self.seen[source] = time;
     }
 
     #[cold]
@@ -108,6 +118,7 @@ impl StreamClock {
             self.believe(time, source);
             return Trust::Believed;
         }
+        self.is_marked = true;
         let (jump, jumpers) = (&mut self.jump[source], &mut self.jumpers[source]);
         let with_the_others = *jumpers > 0 && time.abs_diff(*jump) <= NEAR;
         *jumpers = if with_the_others { *jumpers + 1 } else { 1 };
@@ -137,6 +148,7 @@ impl StreamClock {
 
     /// Takes notice of a dropout.
     pub(crate) fn drop_out(&mut self, millis: u16) {
+        self.is_marked = true;
         for dropped in &mut self.dropped {
             *dropped = dropped.saturating_add(u64::from(millis) * 1_000);
         }
@@ -150,13 +162,22 @@ impl StreamClock {
     /// Returns true if a record has set the clock for counters of `bits` bits. The start of
     /// logging alone may be long before the first record.
     pub(crate) fn has_seen(&self, bits: u32) -> bool {
-        self.seen[source(bits)] != 0
+        self.seen_by(source(bits)) != 0
+    }
+
+    /// Returns the last believed time of a source or of a wider one; 0 if there was none.
+    fn seen_by(&self, source: usize) -> u64 {
+        match self.seen[source] {
+            0 => self.seen[WIDE],
+            time => time,
+        }
     }
 
     /// A clock of the same log that begins with a record of this time.
     pub(crate) fn at(&self, time: u64) -> Self {
         let start = self.start;
-        let seen = [time; SOURCES];
+        let mut seen = [0; SOURCES];
+        seen[WIDE] = time;
         Self { now: time, latest: time, is_set: true, start, seen, ..Self::default() }
     }
 
@@ -198,7 +219,10 @@ impl StreamClock {
     /// record with at least as many bits, plus the dropouts since then.
     pub(crate) fn estimate(&self, bits: u32) -> Option<u64> {
         let source = source(bits);
-        let seen = if self.has_seen(bits) { self.seen[source] } else { self.start };
+        let seen = match self.seen_by(source) {
+            0 => self.start,
+            time => time,
+        };
         (seen != 0).then(|| seen.saturating_add(self.dropped[source]))
     }
 
