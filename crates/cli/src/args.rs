@@ -23,14 +23,14 @@ pub(crate) use self::commands::{
     CatArgs, CatFormat, CompletionsArgs, FormatsArgs, InfoArgs, ManArgs, MessagesArgs,
     ParamsArgs, ParamsCommand, ParamsFormat, SchemaArgs,
 };
-pub(crate) use self::convert::{ConvertArgs, Layout, Target, To};
+pub(crate) use self::convert::{ConvertArgs, To};
 pub(crate) use self::copying::{
     CheckArgs, Drift, FilterArgs, FindingLevel, MergeArgs, Offset, RepairArgs,
 };
 pub(crate) use self::plot::{PlotArgs, ReportArgs};
 pub(crate) use self::points::{
-    AxesChoice, CalibrationArgs, ColorChoice, EncodingChoice, LidarArgs, PerChoice,
-    PictureArgs, PointArgs, WhoseClock,
+    AxesChoice, CalibrationArgs, ColorChoice, LidarArgs, PerChoice, PictureArgs,
+    PointArgs, WhoseClock,
 };
 pub(crate) use logtool::{
     formats::{Compression, LogFormat},

@@ -24,12 +24,10 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use logtool::{
     Error, Result, Session,
     input::{expand, url},
-    output::overwrite_guard,
 };
-use logtool_sinks::Existing;
 
 use crate::{
-    args::{Args, Command, ConvertArgs, GlobalArgs},
+    args::{Args, Command, GlobalArgs},
     files::MapFiles,
     interrupt, key,
     outcome::Outcome,
@@ -66,10 +64,6 @@ pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
         Command::Convert(args) => look_into_folders(&mut args.inputs, &global.session)?,
         Command::Info(args) => look_into_folders(&mut args.files, &global.session)?,
         _ => {}
-    }
-    if let Command::Convert(ConvertArgs { inputs, out: Some(out), .. }) = &args.command
-    {
-        overwrite_guard::refuse(out, inputs.iter().map(|input| &**input))?;
     }
     match &args.command {
         Command::Align(args) => align::run(args, global),
@@ -124,11 +118,6 @@ fn session(global: &GlobalArgs) -> Result<Session> {
         session = session.with_remote_timeout(Duration::from_secs(seconds.into()));
     }
     Ok(session)
-}
-
-/// Returns what happens to outputs that exist.
-fn existing(is_forced: bool) -> Existing {
-    if is_forced { Existing::Replace } else { Existing::Refuse }
 }
 
 /// Puts the logs in each folder in its place.

@@ -19,7 +19,6 @@ mod outcome;
 mod output_summary;
 mod paint;
 mod progress;
-mod raw;
 mod terminal;
 
 mod commands;

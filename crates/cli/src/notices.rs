@@ -1,6 +1,9 @@
 //! What users are told on standard error about the logs that a command reads.
 
-use logtool::{lidar, losses::Findings};
+use logtool::{
+    lidar::{self, LidarWarnings},
+    losses::Findings,
+};
 use logtool_core::{Manifest, TopicSet};
 
 use crate::{outcome::Outcome, paint, terminal::say};
@@ -34,9 +37,13 @@ pub(crate) fn warnings(name: &str, warnings: &[String]) {
 /// Prints what is wrong with the models and the calibrations that the points among `topics`
 /// of the log `name` are made with.
 pub(crate) fn lidars(name: &str, manifest: &Manifest, topics: &TopicSet) {
-    let found = lidar::warnings(manifest, topics);
+    lidar_warnings(name, &lidar::warnings(manifest, topics));
+}
+
+/// Prints warnings about the lidars of the log `name`.
+pub(crate) fn lidar_warnings(name: &str, found: &LidarWarnings) {
     warnings(name, &found.warnings);
-    if let Some(hint) = found.hint {
+    if let Some(hint) = &found.hint {
         say!("{} {hint}", paint::for_stderr().bold("hint:"));
     }
 }

@@ -1,6 +1,7 @@
 //! The list of the formats that are read and written, and what each of them can do.
 
-use logtool_core::{Format, Manifest, Source, recognize};
+use logtool_core::{Format, Manifest, Source, TopicSet, recognize};
+use logtool_rosbag::RAW_REMARK;
 
 use crate::error::{Error, Result};
 
@@ -213,6 +214,19 @@ impl LogFormat {
     pub fn can_hold(self, other: Self) -> bool {
         self == other || self.has_messages() && other.has_messages()
     }
+}
+
+/// Returns which of `topics` have only raw bytes, and why: one sentence for each topic with
+/// records.
+pub fn raw_topics(manifest: &Manifest, topics: &TopicSet) -> Vec<String> {
+    let selected = manifest.topics().filter(|(id, _)| topics.contains(*id));
+    let raw = selected.filter(|(_, topic)| topic.records != Some(0)).filter_map(
+        |(_, topic)| {
+            let reason = topic.metadata.get(RAW_REMARK)?;
+            Some(format!("{} has only raw bytes: {reason}", topic.label()))
+        },
+    );
+    raw.collect()
 }
 
 #[cfg(test)]

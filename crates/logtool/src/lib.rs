@@ -8,6 +8,7 @@
 #![allow(missing_debug_implementations)]
 
 pub mod check;
+pub mod convert;
 pub mod error;
 pub mod filter;
 pub mod formats;

@@ -6,7 +6,11 @@ use std::{
 };
 
 use clap::{ArgAction, Args, ValueEnum};
-use logtool::{input::url, time::typed::TypedTime};
+use logtool::{
+    convert::{Layout, OutputFormat},
+    input::url,
+    time::typed::TypedTime,
+};
 
 use crate::args::{
     ClockArgs, Compression, LabelArgs, LidarArgs, PictureArgs, PointArgs, RecordArgs,
@@ -198,16 +202,18 @@ pub(crate) struct ConvertArgs {
 
 impl ConvertArgs {
     /// What to write.
-    pub(crate) fn target(&self) -> Target {
+    pub(crate) fn format(&self) -> OutputFormat {
         let named = self.out.as_deref().filter(|out| !url::is_folder(out));
-        let by_name = || named.and_then(Target::of_name).unwrap_or(Target::Csv);
-        self.told_target().unwrap_or_else(by_name)
+        let by_name = || {
+            named.and_then(OutputFormat::from_file_name).unwrap_or(OutputFormat::Csv)
+        };
+        self.told_format().unwrap_or_else(by_name)
     }
 
     /// What `--to` says to write.
-    pub(crate) fn told_target(&self) -> Option<Target> {
+    pub(crate) fn told_format(&self) -> Option<OutputFormat> {
         self.to.iter().find_map(|to| match to {
-            To::Target(target) => Some(*target),
+            To::Format(format) => Some(*format),
             To::Time(_) => None,
         })
     }
@@ -215,10 +221,11 @@ impl ConvertArgs {
     /// The only file that is made, if OUT is one: of a track, of arrays for MATLAB, or of the
     /// table or the points of one topic.
     pub(crate) fn one_file(&self) -> Option<&Path> {
-        let target = self.target();
-        let is_it =
-            |out: &&Path| Target::of_name(out) == Some(target) && !url::is_folder(out);
-        let is_one = target.is_file() && !target.is_log() && !self.is_stdout();
+        let format = self.format();
+        let is_it = |out: &&Path| {
+            OutputFormat::from_file_name(out) == Some(format) && !url::is_folder(out)
+        };
+        let is_one = format.is_file() && !format.is_log() && !self.is_stdout();
         self.out.as_deref().filter(|_| is_one).filter(is_it)
     }
 
@@ -230,22 +237,22 @@ impl ConvertArgs {
     /// The time before which a record has to be.
     pub(crate) fn end(&self) -> Option<TypedTime> {
         self.to.iter().find_map(|to| match to {
-            To::Target(_) => None,
+            To::Format(_) => None,
             To::Time(time) => Some(*time),
         })
     }
 
     /// Whether one thing was said twice.
     pub(crate) fn is_ambiguous(&self) -> bool {
-        let targets = self.to.iter().filter(|to| matches!(to, To::Target(_))).count();
-        targets > 1 || self.to.len() - targets > 1
+        let formats = self.to.iter().filter(|to| matches!(to, To::Format(_))).count();
+        formats > 1 || self.to.len() - formats > 1
     }
 }
 
 /// What follows `--to`: a format to convert to, or a time to read to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum To {
-    Target(Target),
+    Format(OutputFormat),
     Time(TypedTime),
 }
 
@@ -253,131 +260,22 @@ impl FromStr for To {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if let Ok(target) = Target::from_str(text, true) {
-            return Ok(Self::Target(target));
+        if let Ok(format) = OutputFormat::from_str(text, true) {
+            return Ok(Self::Format(format));
         }
         match text.parse() {
             Ok(time) => Ok(Self::Time(time)),
             Err(_) if text.starts_with(|c: char| c.is_ascii_digit()) => {
                 Err("no time; one is like 12.5, 12m30s or 2024-05-01T12:00:00Z".into())
             }
-            Err(_) => Err(format!("the formats are {}", Target::names())),
+            Err(_) => Err(format!("the formats are {}", names().join(", "))),
         }
     }
 }
 
-/// What tables are written as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Target {
-    /// Comma-separated values, with the names of ulog2csv
-    Csv,
-    /// A JSON object on each line
-    Jsonl,
-    /// Apache Parquet
-    Parquet,
-    /// Apache Arrow IPC (Feather 2)
-    Arrow,
-    /// Arrays for NumPy, a file for each topic
-    Npz,
-    /// Arrays for MATLAB (version 5), a file for each log
-    Mat,
-    /// The images of a bag, an MCAP file or a .vel log: a folder for each topic, with a file for each image and a
-    /// table of them, index.csv
-    Images,
-    /// Points as the Point Cloud Library has them
-    Pcd,
-    /// Points as polygon files without polygons
-    Ply,
-    /// Points as ASPRS LAS
-    Las,
-    /// Points as LAZ, which is LAS compressed
-    Laz,
-    /// Points as in the KITTI data set
-    Kitti,
-    /// Scans as pictures from above
-    Png,
-    /// The messages of a bag as they are, or those of a ULog as protocol buffers, as an
-    /// MCAP file
-    Mcap,
-    /// The messages of ROS 1 in an MCAP file as they are, as a bag
-    Bag,
-    /// The packets of a capture, or of a .vel log, as they are, as a pcap
-    Pcap,
-    /// The data packets of a capture, or of a bag, as they are, as a .vel log
-    Vel,
-    /// Tracks as Google Earth has them, coloured by flight mode
-    Kml,
-    /// Tracks as receivers and maps exchange them
-    Gpx,
-    /// Tracks as RFC 7946 has them
-    Geojson,
-}
-
-impl Target {
-    /// What they are all called.
-    fn names() -> String {
-        let names: Vec<String> =
-            Self::value_variants().iter().map(|target| target.name()).collect();
-        names.join(", ")
-    }
-
-    /// What it is called.
-    pub(crate) fn name(self) -> String {
-        let value = self.to_possible_value();
-        value.map_or_else(String::new, |value| value.get_name().to_owned())
-    }
-
-    /// What files of which the names end in `end` are.
-    pub(crate) fn of_end(end: &str) -> Option<Self> {
-        let end = end.to_ascii_lowercase();
-        match end.as_str() {
-            "json" => Some(Self::Jsonl),
-            "feather" => Some(Self::Arrow),
-            "kitti" | "images" => None,
-            end => Self::from_str(end, false).ok(),
-        }
-    }
-
-    /// The format of the one file that `path` is called as.
-    fn of_name(path: &Path) -> Option<Self> {
-        let found = Self::of_end(path.extension()?.to_str()?);
-        found.filter(|target| target.is_file())
-    }
-
-    /// Returns whether the output for a log, or for one topic of a log, can be one file.
-    pub(crate) fn is_file(self) -> bool {
-        let is_of_topic = matches!(
-            self,
-            Self::Csv
-                | Self::Jsonl
-                | Self::Parquet
-                | Self::Arrow
-                | Self::Npz
-                | Self::Pcd
-                | Self::Ply
-                | Self::Las
-                | Self::Laz
-        );
-        self.is_log() || self.is_track() || self == Self::Mat || is_of_topic
-    }
-
-    /// Whether it is a log, with the records as they are.
-    pub(crate) fn is_log(self) -> bool {
-        matches!(self, Self::Mcap | Self::Bag | Self::Pcap | Self::Vel)
-    }
-
-    /// Whether it is tracks.
-    pub(crate) fn is_track(self) -> bool {
-        matches!(self, Self::Kml | Self::Gpx | Self::Geojson)
-    }
-
-    /// Whether it is files of points.
-    pub(crate) fn is_points(self) -> bool {
-        matches!(
-            self,
-            Self::Pcd | Self::Ply | Self::Las | Self::Laz | Self::Kitti | Self::Png
-        )
-    }
+/// The names of the formats.
+fn names() -> Vec<&'static str> {
+    OutputFormat::ALL.iter().map(|format| format.name()).collect()
 }
 
 /// How several topics become one table.
@@ -401,18 +299,4 @@ fn rate(text: &str) -> Result<Rate, String> {
         return Err("a rate is between once a day and a million times a second".into());
     }
     Ok(Rate { period_nanos: (1e9 / hz).round() as u64 })
-}
-
-/// How the fields of a topic become columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Layout {
-    /// Lists and structs, as the topic has them
-    Arrow,
-    /// A column for each number, called as pyulog does
-    Flat,
-    /// The files, columns and documents of PX4's Flight Review 2
-    Px4,
-    /// What Apache Spark reads: times in microseconds beside all nanoseconds as integers,
-    /// nothing unsigned, no lists of fixed length
-    Spark,
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use logtool::convert::PointEncoding;
 use logtool_velodyne::{model::Model, points::Formula};
 
 /// How points are written.
@@ -14,7 +15,7 @@ pub(crate) struct PointArgs {
     pub(crate) per: Option<PerChoice>,
     /// How points follow in PCD and PLY files [default: binary]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Points")]
-    pub(crate) encoding: Option<EncodingChoice>,
+    pub(crate) encoding: Option<PointEncoding>,
 }
 
 /// How scans are drawn.
@@ -47,17 +48,6 @@ pub(crate) enum PerChoice {
     Scan,
     /// All points of a topic
     Log,
-}
-
-/// How points follow in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EncodingChoice {
-    /// As bytes; in PLY, the lowest first
-    Binary,
-    /// As text
-    Ascii,
-    /// As bytes, packed with LZF (PCD only)
-    Compressed,
 }
 
 /// What is known of a lidar of Velodyne, and how points are made of its packets.

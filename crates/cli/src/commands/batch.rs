@@ -66,15 +66,14 @@ pub(super) fn logs_in(folder: &Path, session: &Session) -> Result<Vec<PathBuf>> 
 
 pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
     let out = args.convert.out.clone().unwrap_or_default();
-    let convert = asked::of(args)?;
+    let request = asked::of(args)?;
     let shard = shard::wanted(args.shard, &|name| std::env::var(name).ok())?;
     let (shard, by) = shard.map_or((None, ""), |(shard, by)| (Some(shard), by));
     if let (Some(shard), false) = (shard, global.quiet) {
         let Shard { index, count } = shard;
         say!("part {index} of {count}, counted from 0 ({by})");
     }
-    let labels = convert.labels.read()?;
-    let options = asked::options(&convert, global, labels.as_deref())?;
+    let options = asked::options(&request, &args.convert.lidar, global)?;
     let inputs = inputs::find(&args.convert.inputs, &out, &global.session)?;
     inputs.check()?;
     let Inputs { mut logs, others, failed, sets, .. } = inputs;
@@ -98,9 +97,9 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
     let is_far = url::of(dataset.shown()).is_some();
     let limits = if is_far { limits.waiting() } else { limits };
     let work = Work {
-        args: &convert,
+        request: &request,
+        is_forced: args.convert.force,
         global: &asked::of_each(global),
-        labels,
         dataset: &dataset,
         pool: limits.pool()?,
         options,
@@ -113,7 +112,7 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
     let meter = Meter::new(logs.len() as u64, bytes, args.json, global);
     let sets = sets.iter().map(|set| inputs::text(set)).collect();
     let mut report = Report { others, sets, ..Report::default() };
-    let mut patterns = Patterns::new(&convert);
+    let mut patterns = Patterns::new(&request);
     // The first part tells of what nobody can tell the size of.
     if shard.is_none_or(|shard| shard.index == 0) {
         for (path, err) in failed {

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use logtool::{
     Error, Result,
     error::Context as _,
+    formats,
     input::open,
     labels,
     losses::Findings,
@@ -20,7 +21,6 @@ use crate::{
     args::{CatArgs, CatFormat, GlobalArgs},
     lidar_options, notices,
     outcome::Outcome,
-    raw,
     terminal::{self, say},
 };
 
@@ -46,7 +46,7 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
         .with_context(|| name.clone())?;
     if !global.quiet {
         notices::lidars(name, manifest, &selection.topics);
-        raw::warn(name, manifest, &selection.topics);
+        notices::warnings(name, &formats::raw_topics(manifest, &selection.topics));
     }
 
     let is_text = match args.format {

@@ -2,20 +2,26 @@
 
 use std::path::Path;
 
-use logtool::{Error, Result, error::Context as _};
-use logtool_core::Labels;
+use logtool::{
+    Error, Result,
+    convert::{ConvertRequest, OutputFormat},
+    error::Context as _,
+};
 
 use crate::{
-    args::{BatchArgs, ConvertArgs, GlobalArgs, LidarArgs, Target, To},
-    commands::{batch::one, convert},
+    args::{BatchArgs, ConvertArgs, GlobalArgs, LidarArgs, To},
+    commands::{
+        batch::one,
+        convert::{self, request},
+    },
     key,
 };
 
 /// What each log is to become.
-pub(super) fn of(args: &BatchArgs) -> Result<ConvertArgs> {
+pub(super) fn of(args: &BatchArgs) -> Result<ConvertRequest> {
     let mut convert = ConvertArgs { out: None, ..args.convert.clone() };
-    if !convert.to.iter().any(|to| matches!(to, To::Target(_))) {
-        convert.to.push(To::Target(Target::Parquet));
+    if convert.told_format().is_none() {
+        convert.to.push(To::Format(OutputFormat::Parquet));
     }
     let refuse = |what: &str, hint: &str| {
         Err(Error::invalid(what.to_owned()).with_hint(hint.to_owned()))
@@ -27,8 +33,9 @@ pub(super) fn of(args: &BatchArgs) -> Result<ConvertArgs> {
         let hint = "`logtool convert` does that, log for log";
         return refuse("--merge makes no data set", hint);
     }
-    convert::check(&convert)?;
-    Ok(convert)
+    let request = request::request(&convert)?;
+    convert::check(&convert, &request)?;
+    Ok(request)
 }
 
 /// The same for each log: they are read, not mapped, so that one that gets shorter meanwhile
@@ -37,16 +44,14 @@ pub(super) fn of_each(global: &GlobalArgs) -> GlobalArgs {
     GlobalArgs { no_mmap: true, quiet: true, ..global.clone() }
 }
 
-/// What of what was typed changes what comes out, as a digest: also what is in the files that
-/// were named, of which `labels` are what is in those of messages.
+/// Returns a digest of all options that change the outputs, and of the files that they name.
 pub(super) fn options(
-    convert: &ConvertArgs,
+    request: &ConvertRequest,
+    lidar: &LidarArgs,
     global: &GlobalArgs,
-    labels: Option<&Labels>,
 ) -> Result<String> {
-    let plain = ConvertArgs { inputs: Vec::new(), force: false, ..convert.clone() };
-    let reading = reading(&convert.lidar, global)?;
-    Ok(digest_of(&format!("{plain:?} {reading} {labels:?}")))
+    let reading = reading(lidar, global)?;
+    Ok(digest_of(&format!("{request:?} {reading}")))
 }
 
 /// What of what was typed changes how logs are read, or whether damage is a failure, as a

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_schema::Schema;
 use logtool::{
     ErrorKind, Result,
+    convert::ConvertRequest,
     formats::{LogFormat, RecordKind},
     input::open::Opened,
     selection,
@@ -12,29 +13,23 @@ use logtool::{
 };
 use logtool_core::{Columns, Labels, Log, Manifest};
 
-use crate::{
-    args::{ConvertArgs, Target},
-    commands::{
-        batch::{patterns, tables::Shape},
-        convert::tables,
-    },
-};
+use crate::commands::batch::{patterns, tables::Shape};
 
-/// `args`, with those patterns of topics and fields that mean something in `log`; nothing if
-/// there are some and none does. The others are added to `missed`.
+/// Returns `request` with only those patterns of topics and columns that match something in
+/// `log`; `None` if there are patterns and none matches. The others are added to `missed`.
 pub(super) fn meant(
-    args: &ConvertArgs,
+    request: &ConvertRequest,
     log: &dyn Log,
     labels: Option<&Arc<Labels>>,
     missed: &mut Vec<String>,
-) -> Result<Option<ConvertArgs>> {
-    let (manifest, mut args) = (log.manifest(), args.clone());
+) -> Result<Option<ConvertRequest>> {
+    let (manifest, mut request) = (log.manifest(), request.clone());
     let is_meant = |found: Result<()>| match found {
         Err(err) if err.kind() == ErrorKind::NotFound => Ok(false),
         found => found.map(|()| true),
     };
     let mut topics = Vec::new();
-    for glob in std::mem::take(&mut args.records.topics) {
+    for glob in std::mem::take(&mut request.topics) {
         let before = topics.len();
         for glob in selection::listed(manifest, &glob) {
             let glob = glob.to_owned();
@@ -48,15 +43,14 @@ pub(super) fn meant(
         }
     }
     if topics.is_empty() && !missed.is_empty() {
-        missed.extend(args.fields.iter().map(|glob| patterns::field(glob)));
+        missed.extend(request.columns.iter().map(|glob| patterns::field(glob)));
         return Ok(None);
     }
-    args.records.topics = topics;
-    let all = selection::topics(manifest, &args.records.topics, true)?;
-    let columns =
-        Columns { labels: labels.cloned(), ..Columns::all(tables::view(&args)) };
-    let (mut fields, had) = (Vec::new(), !args.fields.is_empty());
-    for glob in std::mem::take(&mut args.fields) {
+    request.topics = topics;
+    let all = selection::topics(manifest, &request.topics, true)?;
+    let columns = Columns { labels: labels.cloned(), ..Columns::all(request.view()) };
+    let (mut fields, had) = (Vec::new(), !request.columns.is_empty());
+    for glob in std::mem::take(&mut request.columns) {
         let globs = std::slice::from_ref(&glob);
         let found = selection::columns(log, &mut all.clone(), &columns, globs);
         match is_meant(found.map(drop))? {
@@ -64,26 +58,23 @@ pub(super) fn meant(
             false => missed.push(patterns::field(&glob)),
         }
     }
-    args.fields = fields;
-    Ok((!had || !args.fields.is_empty()).then_some(args))
+    request.columns = fields;
+    Ok((!had || !request.columns.is_empty()).then_some(request))
 }
 
-/// What the tables are like that `args` want of a log.
+/// Returns the shapes of the tables that `request` makes from a log.
 pub(super) fn shapes(
     opened: &Opened,
-    args: &ConvertArgs,
+    request: &ConvertRequest,
     labels: Option<&Arc<Labels>>,
 ) -> Result<Vec<Shape>> {
     let log = &*opened.log;
     let manifest: &Manifest = log.manifest();
-    let mut topics = selection::topics(manifest, &args.records.topics, true)?;
-    let columns =
-        Columns { labels: labels.cloned(), ..Columns::all(tables::view(args)) };
-    let columns_of = selection::columns(log, &mut topics, &columns, &args.fields)?;
-    let base = ShownClock::new(manifest, args.clock.time())?.base();
-    let is_table = !args.target().is_points()
-        && !args.target().is_track()
-        && args.target() != Target::Images;
+    let mut topics = selection::topics(manifest, &request.topics, true)?;
+    let columns = Columns { labels: labels.cloned(), ..Columns::all(request.view()) };
+    let columns_of = selection::columns(log, &mut topics, &columns, &request.columns)?;
+    let base = ShownClock::new(manifest, request.clock())?.base();
+    let is_table = request.format.is_table();
     let has_instances = is_table
         && LogFormat::of(manifest)
             .is_some_and(|format| format.record_kind() == RecordKind::Px4);

@@ -9,13 +9,17 @@ use std::{
 
 use logtool::{
     ErrorKind, Result,
+    convert::{
+        ConvertRequest, Destination, Layout, OutputFormat,
+        steps::{self, ExportJob, ExportSummary, LogCopy, TableNames},
+    },
     error::Context as _,
     input::{
         digest::digest_of,
         open::{self, Opened},
         url,
     },
-    labels, lidar,
+    lidar,
     losses::Findings,
     output::{guarded::Guarded, log_writer::LogFile, provenance},
     translate::Way,
@@ -25,30 +29,24 @@ use logtool_ulog::Header;
 use rayon::ThreadPool;
 
 use crate::{
-    args::{ConvertArgs, GlobalArgs, Layout, Target},
-    commands::{
-        batch::{
-            dataset::{Dataset, Kind},
-            entry::Entry,
-            gate::Pass,
-            inputs::Found,
-            meant::{meant, shapes},
-            meter::LogMeter,
-            tables::Shape,
-        },
-        convert::{
-            job::{Job, Made, TableNames},
-            log::{self, Ready},
-            one, payloads,
-        },
+    args::GlobalArgs,
+    commands::batch::{
+        dataset::{Dataset, Kind},
+        entry::Entry,
+        gate::Pass,
+        inputs::Found,
+        meant::{meant, shapes},
+        meter::LogMeter,
+        tables::Shape,
     },
 };
 
 /// What is to be done with each log.
 pub(super) struct Work<'w> {
-    pub(super) args: &'w ConvertArgs,
+    pub(super) request: &'w ConvertRequest,
+    /// Whether logs that were converted before are converted again.
+    pub(super) is_forced: bool,
     pub(super) global: &'w GlobalArgs,
-    pub(super) labels: Option<Arc<Labels>>,
     pub(super) dataset: &'w Dataset,
     /// The threads that decode, if they are not all.
     pub(super) pool: Option<ThreadPool>,
@@ -102,7 +100,7 @@ impl Work<'_> {
             meter.skip();
             return Ok(Done::Before(Box::new(old)));
         }
-        let count = match self.args.target().is_log() {
+        let count = match self.request.format.is_log() {
             true => self.log(found, &mut entry, meter)?,
             false => self.tables(found, &mut entry, pass, meter)?,
         };
@@ -129,7 +127,7 @@ impl Work<'_> {
                     && known.modified_ns == entry.modified_ns
                     && known.options == self.options
             });
-            if self.args.force || !is_same {
+            if self.is_forced || !is_same {
                 return Ok(None);
             }
             journal.entry(&entry.log)?
@@ -146,7 +144,7 @@ impl Work<'_> {
                 && old.options == entry.options
                 && self.dataset.has(&old.files)
         };
-        let old = old.filter(|old| !self.args.force && is_same(old));
+        let old = old.filter(|old| !self.is_forced && is_same(old));
         Ok(old.map(|old| Entry {
             source: entry.source.clone(),
             modified_ns: entry.modified_ns,
@@ -157,15 +155,14 @@ impl Work<'_> {
 
     /// Whether all of the log of `manifest` is looked at.
     fn is_looked_through(&self, manifest: &Manifest) -> bool {
-        let records = &self.args.records;
-        let is_all = records.topics.is_empty() && records.from.is_none();
-        is_all && self.args.end().is_none() || open::is_surveyed(manifest)
+        let is_all = self.request.topics.is_empty() && !self.request.has_time_range();
+        is_all || open::is_surveyed(manifest)
     }
 
     /// What a log becomes, if that is no log.
     fn kind(&self) -> Kind {
-        match (self.args.target(), self.args.layout) {
-            (Target::Mat, _) => Kind::OneFile,
+        match (self.request.format, self.request.layout) {
+            (OutputFormat::Mat, _) => Kind::OneFile,
             (_, Some(Layout::Px4)) => Kind::Together,
             _ => Kind::Tables,
         }
@@ -179,33 +176,35 @@ impl Work<'_> {
         pass: &mut Pass<'_>,
         meter: &LogMeter<'_>,
     ) -> Result<Count> {
-        let (opened, header) = one::open(&found.path, self.args, self.global)?;
+        let (opened, header) =
+            steps::open(&found.path, self.request, &self.global.session)?;
         entry.identify(&opened.input)?;
         let manifest = opened.log.manifest();
         entry.describe(&opened.input, manifest);
         let mut findings = Findings::of(&opened.input, manifest);
         findings.check(self.global.strict)?;
 
-        let has_labels = self.args.labels.labels;
-        let of_log = || has_labels.then(|| labels::of_log(manifest)).flatten();
-        let labels = self.labels.clone().or_else(of_log);
+        let labels = self.request.labels(manifest);
         let kind = self.kind();
-        let args = meant(self.args, &*opened.log, labels.as_ref(), &mut entry.missed)?;
+        let request =
+            meant(self.request, &*opened.log, labels.as_ref(), &mut entry.missed)?;
         let progress = |bytes| meter.add(bytes);
         let provenance =
             provenance::of_known(&opened.input, &entry.digest, &self.global.session);
         let (provenance, log) = (&provenance, entry.log.clone());
         let (header, log, progress) = (header.as_ref(), &log, &progress);
         let work = self;
-        let making = Making { work, args, labels, header, provenance, log, progress };
+        let making =
+            Making { work, request, labels, header, provenance, log, progress };
         let mut written = making.run(&opened, pass)?;
-        let made_of = |args| payloads::topics(args, manifest, &written.made);
-        let topics = making.args.as_ref().map(made_of).unwrap_or_default();
+        let topics_of =
+            |request| steps::payload_topics(request, manifest, &written.made);
+        let topics = making.request.as_ref().map(topics_of).unwrap_or_default();
         let opened = match topics.is_empty() {
             true => opened,
             false => {
                 drop(written.outputs);
-                let opened = payloads::with_payloads(opened, topics);
+                let opened = steps::with_payloads(opened, topics);
                 // The bytes of the log are counted once.
                 let making = Making { progress: &|_| {}, ..making };
                 written = making.run(&opened, pass)?;
@@ -217,8 +216,8 @@ impl Work<'_> {
         findings.add(manifest, &made.topics, &made.damage);
         findings.check(self.global.strict)?;
         entry.lament(&mut findings, self.is_looked_through(manifest));
-        entry.settle(&tables, &made.rows_of);
-        if self.args.records.from.is_none() && self.args.end().is_none() {
+        entry.settle(&tables, &made.topic_rows);
+        if !self.request.has_time_range() {
             entry.complete(&made.seen);
         }
         entry.remarks = made.remarks;
@@ -237,7 +236,8 @@ impl Work<'_> {
         entry: &mut Entry,
         meter: &LogMeter<'_>,
     ) -> Result<Count> {
-        let (input, log) = log::open(&found.path, self.args, self.global)?;
+        let (input, log) =
+            steps::open_to_copy(&found.path, self.request, &self.global.session)?;
         entry.identify(&input)?;
         let manifest = log.manifest();
         entry.describe(&input, manifest);
@@ -245,37 +245,33 @@ impl Work<'_> {
         findings.check(self.global.strict)?;
         let outputs = self.dataset.outputs(&entry.log, Kind::OneFile);
         let mut count = Count::default();
-        let args = meant(self.args, &*log, None, &mut entry.missed)?;
-        let ready = match args.map(|args| Ready::new(&input, &log, &args)) {
+        let request = meant(self.request, &*log, None, &mut entry.missed)?;
+        let copy = match request.map(|request| LogCopy::new(&input, &log, &request)) {
             Some(Err(err)) if err.kind() == ErrorKind::NotFound => {
                 entry.remarks.push(err.to_string());
                 None
             }
-            ready => ready.transpose()?,
+            copy => copy.transpose()?,
         };
-        if let Some(mut ready) = ready {
-            ready.options.verified = self.global.strict;
+        if let Some(mut copy) = copy {
+            copy.options.verified = self.global.strict;
             let provenance =
                 provenance::of_known(&input, &entry.digest, &self.global.session);
-            provenance::tell(&mut ready.options, ready.format, &provenance);
-            let name = format!(
-                "{}.{}",
-                entry.log,
-                log::format(self.args.target()).extension()
-            );
-            let file = LogFile::begin(&outputs, &name, ready.format)?;
+            provenance::tell(&mut copy.options, copy.format, &provenance);
+            let name = format!("{}.{}", entry.log, self.request.format.name());
+            let file = LogFile::begin(&outputs, &name, copy.format)?;
             let progress = |bytes| meter.add(bytes);
-            let extracts = [ready.extract()];
-            let copy = |sink: &mut dyn RecordSink| {
-                self.decoding(|| ready.copy(sink, &progress))
+            let extracts = [copy.extract()];
+            let write = |sink: &mut dyn RecordSink| {
+                self.decoding(|| copy.write(sink, &progress))
             };
-            let written = file.write(&extracts, &ready.options, copy);
+            let written = file.write(&extracts, &copy.options, write);
             let ((rows, damage), remarks) = written?;
-            findings.add(manifest, &ready.topics, &damage);
+            findings.add(manifest, &copy.topics, &damage);
             findings.check(self.global.strict)?;
-            entry.remarks = [ready.warnings, ready.remarks, remarks].concat();
-            if ready.way.is_some_and(Way::is_of_lidar) {
-                entry.remarks.extend(lidar::remarks(manifest, &ready.topics));
+            entry.remarks = [copy.warnings, copy.remarks, remarks].concat();
+            if copy.translation.is_some_and(Way::is_of_lidar) {
+                entry.remarks.extend(lidar::remarks(manifest, &copy.topics));
             }
             count = Count { tables: 1, rows };
         }
@@ -288,8 +284,8 @@ impl Work<'_> {
 /// The tables of one log on their way into the data set.
 struct Making<'m> {
     work: &'m Work<'m>,
-    /// The arguments that apply to the log; `None` if no topic or field is selected.
-    args: Option<ConvertArgs>,
+    /// The request that applies to the log; `None` if no topic or column is selected.
+    request: Option<ConvertRequest>,
     labels: Option<Arc<Labels>>,
     header: Option<&'m Header>,
     provenance: &'m Provenance,
@@ -305,25 +301,26 @@ struct Written {
     shapes: Vec<Shape>,
     /// The table of each topic.
     tables: TableNames,
-    made: Made,
+    made: ExportSummary,
 }
 
 impl Making<'_> {
     fn run(&self, opened: &Opened, pass: &mut Pass<'_>) -> Result<Written> {
         let (work, kind) = (self.work, self.work.kind());
         let outputs = work.dataset.outputs(self.log, kind);
-        let mut args = self.args.clone();
-        let shapes = match &mut args {
-            Some(args) if kind == Kind::Tables => {
-                shapes(opened, args, self.labels.as_ref())?
+        let shapes = match &self.request {
+            Some(request) if kind == Kind::Tables => {
+                shapes(opened, request, self.labels.as_ref())?
             }
             // In no table.
-            Some(args) => {
-                let file = format!("{}.mat", self.log);
-                args.out = (kind == Kind::OneFile).then(|| outputs.dir().join(file));
-                Vec::new()
+            _ => Vec::new(),
+        };
+        let folder = outputs.dir().to_owned();
+        let destination = match kind {
+            Kind::OneFile => {
+                Destination::File(folder.join(format!("{}.mat", self.log)))
             }
-            None => Vec::new(),
+            _ => Destination::Folder(folder),
         };
         let names = pass.in_turn(|| work.dataset.tables(&shapes))?;
         let key = |shape: &Shape| (shape.topic.clone(), shape.instance);
@@ -333,19 +330,20 @@ impl Making<'_> {
             .map(|(shape, table)| (key(shape), shape.file_stem(table)))
             .collect();
         let tables: TableNames = shapes.iter().map(key).zip(names).collect();
-        let made = match &args {
+        let made = match &self.request {
             None => nothing(Vec::new()),
-            Some(args) => {
-                let job = Job {
+            Some(request) => {
+                let job = ExportJob {
                     opened,
                     outputs: &outputs,
-                    args,
+                    request,
+                    destination: &destination,
                     labels: self.labels.clone(),
                     provenance: self.provenance,
                     tables: Some(&files).filter(|_| kind == Kind::Tables),
                     progress: self.progress,
                 };
-                nothing_is_fine(work.decoding(|| one::write(job, self.header)))?
+                nothing_is_fine(work.decoding(|| steps::write(&job, self.header)))?
             }
         };
         Ok(Written { outputs, shapes, tables, made })
@@ -359,7 +357,7 @@ pub(super) fn digest(path: &Path) -> Result<String> {
 }
 
 /// `made`, or nothing where the log has nothing of what was asked for.
-fn nothing_is_fine(made: Result<Made>) -> Result<Made> {
+fn nothing_is_fine(made: Result<ExportSummary>) -> Result<ExportSummary> {
     match made {
         Err(err) if err.kind() == ErrorKind::NotFound => {
             Ok(nothing(vec![err.to_string()]))
@@ -369,8 +367,8 @@ fn nothing_is_fine(made: Result<Made>) -> Result<Made> {
 }
 
 /// What comes of a log of which nothing is wanted.
-fn nothing(remarks: Vec<String>) -> Made {
-    Made { topics: TopicSet::EMPTY, remarks, ..Made::default() }
+fn nothing(remarks: Vec<String>) -> ExportSummary {
+    ExportSummary { topics: TopicSet::EMPTY, remarks, ..ExportSummary::default() }
 }
 
 /// That readers do not see a field of rows like `shape`, if so.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::args::ConvertArgs;
+use logtool::convert::ConvertRequest;
 
 /// See the module. Each in words, with its kind before it.
 pub(super) struct Patterns {
@@ -24,10 +24,10 @@ pub(super) fn field(glob: &str) -> String {
 }
 
 impl Patterns {
-    /// Those of `args`, and no logs yet.
-    pub(super) fn new(args: &ConvertArgs) -> Self {
-        let topics = args.records.topics.iter().map(|glob| topic(glob)).collect();
-        let fields = args.fields.iter().map(|glob| field(glob)).collect();
+    /// Those of `request`, and no logs yet.
+    pub(super) fn new(request: &ConvertRequest) -> Self {
+        let topics = request.topics.iter().map(|glob| topic(glob)).collect();
+        let fields = request.columns.iter().map(|glob| field(glob)).collect();
         let unused = BTreeSet::union(&topics, &fields).cloned().collect();
         Self { topics, fields, unused, has_logs: false }
     }

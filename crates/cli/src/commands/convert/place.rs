@@ -1,5 +1,4 @@
-//! Where what comes of each input goes: by the name that was typed, which is to be what it
-//! looks like.
+//! Where the output of each input goes. A name must not look like something else.
 
 use std::{
     collections::BTreeMap,
@@ -8,31 +7,33 @@ use std::{
 
 use logtool::{
     Error, Result,
+    convert::{Destination, OutputFormat},
     error::Context as _,
     formats::LogFormat,
     input::{STDIN, open, url},
 };
 
-use crate::{
-    args::{ConvertArgs, Target},
-    commands::convert::log,
-};
+use crate::args::ConvertArgs;
 
-/// Each input, and the folder that its tables go to, or the file that it becomes.
+/// Returns each input with its destination.
 ///
 /// # Errors
-/// If what was typed promises something else.
-pub(super) fn places(args: &ConvertArgs) -> Result<Vec<(&Path, PathBuf)>> {
+/// If the name of the output looks like something else, or two inputs have the same.
+pub(super) fn places(args: &ConvertArgs) -> Result<Vec<(&Path, Destination)>> {
     if let Some(out) = args.out.as_deref().filter(|_| !args.is_stdout()) {
         check(out, args)?;
     }
-    let mut places: Vec<(&Path, PathBuf)> = Vec::new();
-    let mut taken = BTreeMap::new();
+    let mut places: Vec<(&Path, Destination)> = Vec::new();
+    let mut taken: BTreeMap<PathBuf, &Path> = BTreeMap::new();
     for input in &args.inputs {
         let place = place(input, args)?;
-        if let Some(other) = taken.insert(place.clone(), input) {
+        let path = match &place {
+            Destination::Folder(path) | Destination::File(path) => path.clone(),
+            _ => PathBuf::from(STDIN),
+        };
+        if let Some(other) = taken.insert(path.clone(), input) {
             let (other, input) = (other.display(), input.display());
-            let place = place.display();
+            let place = path.display();
             let what =
                 format!("the tables of {other} and {input} would both be in {place}");
             let hint = "convert them one by one, each with its own -o";
@@ -43,54 +44,64 @@ pub(super) fn places(args: &ConvertArgs) -> Result<Vec<(&Path, PathBuf)>> {
     Ok(places)
 }
 
-fn place(input: &Path, args: &ConvertArgs) -> Result<PathBuf> {
-    if args.target().is_log() {
-        return log::place(input, args);
-    }
+fn place(input: &Path, args: &ConvertArgs) -> Result<Destination> {
     let is_stdin = input.as_os_str() == STDIN;
     let stem = || match is_stdin {
         true => Ok("stdin".to_owned()),
         false => open::stem(input).with_context(|| input.display().to_string()),
     };
+    if args.is_stdout() {
+        return Ok(Destination::Stdout);
+    }
+    if args.format().is_log() {
+        return new_log(args, &stem()?);
+    }
     if let Some(file) = args.one_file() {
         if args.inputs.len() > 1 {
             let what = format!("several logs in one file, {}", file.display());
             let hint = "name a folder with -o, and a format with --to";
             return Err(Error::invalid(what).with_hint(hint));
         }
-        return Ok(file.to_owned());
+        return Ok(Destination::File(file.to_owned()));
     }
-    match &args.out {
-        Some(out) if args.inputs.len() == 1 && out.is_file() => {
-            let what = format!("{} is a file, and no folder", out.display());
-            Err(Error::invalid(what).with_hint("name a folder with -o"))
-        }
-        Some(out) if args.inputs.len() == 1 => Ok(out.clone()),
-        Some(out) => Ok(out.join(stem()?)),
+    let folder = match &args.out {
+        Some(out) if args.inputs.len() == 1 => out.clone(),
+        Some(out) => out.join(stem()?),
         None if is_stdin => {
             let what = "a log from standard input has no name to call the tables after";
-            Err(Error::invalid(what).with_hint("name a folder with -o"))
+            return Err(Error::invalid(what).with_hint("name a folder with -o"));
         }
-        None => {
-            let place = PathBuf::from(stem()?);
-            if place.is_file() {
-                let what = format!("{} is a file, and no folder", place.display());
-                return Err(Error::invalid(what).with_hint("name a folder with -o"));
-            }
-            Ok(place)
-        }
-    }
+        None => PathBuf::from(stem()?),
+    };
+    Ok(Destination::Folder(folder))
 }
 
-/// Refuses a name of OUT that looks like something else than what would be made.
+/// Returns where the log goes that an input called `stem` becomes: to OUT, or into it if it
+/// is a folder or there are several inputs.
+fn new_log(args: &ConvertArgs, stem: &str) -> Result<Destination> {
+    let name = format!("{stem}.{}", args.format().name());
+    let path = match &args.out {
+        Some(out) if args.inputs.len() == 1 && !url::is_folder(out) => out.clone(),
+        Some(out) if args.inputs.len() > 1 && out.extension().is_some() => {
+            let what = format!("several logs in one file, {}", out.display());
+            let hint = "`logtool merge` makes one log of several";
+            return Err(Error::invalid(what).with_hint(hint));
+        }
+        Some(out) => out.join(name),
+        None => name.into(),
+    };
+    Ok(Destination::File(path))
+}
+
+/// Refuses a name of OUT that looks like something else than the output.
 fn check(out: &Path, args: &ConvertArgs) -> Result<()> {
     let misuse = |what: String, hint: String| Err(Error::invalid(what).with_hint(hint));
     let end = out.extension().and_then(|end| end.to_str()).unwrap_or_default();
-    let (named, told) = (Target::of_end(end), args.told_target());
+    let (named, told) = (OutputFormat::from_extension(end), args.told_format());
     let (shown, stem) = (out.display(), out.with_extension(""));
     let stem = stem.display();
     match (named, told) {
-        (Some(named), None) if url::is_folder(out) && named != Target::Csv => {
+        (Some(named), None) if url::is_folder(out) && named != OutputFormat::Csv => {
             let hint = format!("--to {} makes such in it", named.name());
             misuse(format!("{shown} is a folder"), hint)
         }

@@ -1,9 +1,8 @@
-//! The files of PX4's Flight Review 2: what its documents say, from the log.
+//! The files of PX4's Flight Review 2, and the metadata in its documents.
 
-mod fix;
+mod first_fix;
 
 use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::*};
-use logtool::{Result, log_messages, selection};
 use logtool_core::{
     Block, Columns, Log, Manifest, Selection, TimeRange, Timestamp, TopicOrigin,
     TopicSet, Value, View,
@@ -13,32 +12,36 @@ use logtool_sinks::{
 };
 use logtool_ulog::{Header, ParameterValue};
 
-use crate::commands::convert::{
-    job::{Job, Made},
-    sink, tables,
+use crate::{
+    convert::{
+        job::{ExportJob, ExportSummary},
+        table_sink, tables,
+    },
+    error::Result,
+    log_messages, selection,
 };
 
-/// Writes the tables and documents of the log of `job`, which says `header` of itself.
-pub(super) fn write(job: &Job<'_>, header: &Header) -> Result<Made> {
+/// Writes the tables and documents of the log of `job`, which has this `header`.
+pub(super) fn write(job: &ExportJob<'_>, header: &Header) -> Result<ExportSummary> {
     let log = &*job.opened.log;
     let manifest = log.manifest();
-    let globs = &job.args.records.topics;
+    let globs = &job.request.topics;
     let mut topics = selection::topics(manifest, globs, false)?;
     if globs.is_empty() {
-        // What is no topic to PX4 is in the documents.
+        // Parameters and messages are in the documents.
         let logged = manifest.topics().filter(|(_, t)| t.origin == TopicOrigin::Logged);
         topics = logged.map(|(id, _)| id).collect();
     }
-    let metadata = sink::metadata(job);
-    let room = sink::room(manifest, &topics);
+    let metadata = table_sink::metadata(job);
+    let room = table_sink::room(manifest, &topics);
     let sink = Px4Sink::new(job.outputs.clone(), &manifest.topics, metadata, room);
-    let made = tables::write_into(job, &sink, View::Flat, topics)?;
-    sink.finish(job.opened.input.file_name(), &flight(log, header)?)?;
-    Ok(made)
+    let summary = tables::write_into(job, &sink, View::Flat, topics)?;
+    sink.finish(job.opened.input.file_name(), &metadata_of(log, header)?)?;
+    Ok(summary)
 }
 
-/// What `metadata.json` says of the log.
-fn flight(log: &dyn Log, header: &Header) -> Result<Px4Metadata> {
+/// Returns the metadata of the log for `metadata.json`.
+fn metadata_of(log: &dyn Log, header: &Header) -> Result<Px4Metadata> {
     let mut flight = Px4Metadata::default();
     system(&mut flight, header);
     file(&mut flight, log.manifest(), header);
@@ -50,11 +53,11 @@ fn flight(log: &dyn Log, header: &Header) -> Result<Px4Metadata> {
         lists.map(|(key, values)| (key.clone(), texts(values))).collect();
     parameters(&mut flight, header, log.manifest().time.map(|time| time.start));
     messages(&mut flight, log)?;
-    flight.gps_first_fix = fix::first(log)?;
+    flight.gps_first_fix = first_fix::find(log)?;
     Ok(flight)
 }
 
-/// The information that has a place of its own in the document.
+/// The information that has its own fields in the document.
 const NAMED: [&str; 11] = [
     "sys_name",
     "sys_os_name",
@@ -154,11 +157,11 @@ fn messages(flight: &mut Px4Metadata, log: &dyn Log) -> Result<()> {
         }
         log.source().release(part.bytes);
     }
-    take_messages(flight, &decoder.take()?);
+    add_messages(flight, &decoder.take()?);
     Ok(())
 }
 
-fn take_messages(flight: &mut Px4Metadata, batch: &RecordBatch) -> Option<()> {
+fn add_messages(flight: &mut Px4Metadata, batch: &RecordBatch) -> Option<()> {
     let (levels, texts) = log_messages::columns(batch)?;
     let times = batch.column(0).as_primitive_opt::<TimestampNanosecondType>()?;
     let tags = batch.column_by_name("tag")?.as_primitive_opt::<UInt16Type>()?;

@@ -1,4 +1,4 @@
-//! From what was asked for to a sink.
+//! The sinks that write the tables of a request.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,6 @@ use std::{
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use logtool::input::open;
 use logtool_core::{
     ClockZero, Manifest, Provenance, Result, TableSink, TableWriter, Topic, TopicSet,
 };
@@ -21,94 +20,104 @@ use logtool_sinks::{
 };
 
 use crate::{
-    args::{Layout, Target, TimeChoice},
-    commands::convert::job::Job,
+    convert::{Layout, OutputFormat, job::ExportJob},
+    input::open,
+    time::clock::TimeChoice,
 };
 
-/// The sink of the tables that `job` asks for, in files called `names`, among which there is
-/// so much `room`.
-pub(super) fn new(job: &Job<'_>, names: FileNames, room: Room) -> Box<dyn TableSink> {
+/// Creates the sink of the tables of `job`, whose files have these `names` and share `room`.
+pub(super) fn new(
+    job: &ExportJob<'_>,
+    names: FileNames,
+    room: Room,
+) -> Box<dyn TableSink> {
     let outputs = job.outputs.clone();
-    let told = || metadata(job);
-    match job.args.target() {
-        Target::Jsonl => {
-            let infinities = match job.args.keep_infinities {
-                true => Infinities::as_large_numbers(),
-                false => Infinities::default(),
+    let metadata = || metadata(job);
+    match job.request.format {
+        OutputFormat::Jsonl => {
+            let infinities = if job.request.has_json_infinities {
+                Infinities::as_large_numbers()
+            } else {
+                Infinities::default()
             };
             Box::new(JsonLinesSink::new(outputs, names).with_infinities(infinities))
         }
-        Target::Parquet => {
-            let sink = ParquetSink::new(outputs, names, told(), room);
-            match job.args.layout {
+        OutputFormat::Parquet => {
+            let sink = ParquetSink::new(outputs, names, metadata(), room);
+            match job.request.layout {
                 Some(Layout::Spark) => {
                     Box::new(SparkSink::new(sink.with_floats(Floats::Plain)))
                 }
                 _ => Box::new(sink),
             }
         }
-        Target::Npz => Box::new(NpzSink::new(outputs, names, told(), room)),
-        Target::Mat => Box::new(MatSink::new(outputs, mat_file(job), told(), room)),
-        Target::Arrow => Box::new(IpcSink::new(outputs, names, told(), room)),
-        // What is made of others has a table beside its files.
+        OutputFormat::Npz => Box::new(NpzSink::new(outputs, names, metadata(), room)),
+        OutputFormat::Mat => {
+            Box::new(MatSink::new(outputs, mat_file(job), metadata(), room))
+        }
+        OutputFormat::Arrow => Box::new(IpcSink::new(outputs, names, metadata(), room)),
+        // Images have a CSV table alongside their files.
         _ => {
-            let options = match job.args.csv_safe {
-                true => CsvOptions::default().without_formulas(),
-                false => CsvOptions::default(),
+            let options = if job.request.is_csv_safe {
+                CsvOptions::default().without_formulas()
+            } else {
+                CsvOptions::default()
             };
             Box::new(CsvSink::new(outputs, names, options))
         }
     }
 }
 
-/// The room that there is for each of the tables of `topics`.
+/// Returns the memory for each of the tables of `topics`.
 pub(super) fn room(manifest: &Manifest, topics: &TopicSet) -> Room {
     let wanted = manifest.topics().filter(|(id, _)| topics.contains(*id));
     Room::of(wanted.map(|(_, topic)| topic))
 }
 
-/// What the only file of a log is called.
-fn mat_file(job: &Job<'_>) -> String {
-    let file = job.args.one_file().and_then(Path::file_name);
+/// Returns the name of the one file of a log.
+fn mat_file(job: &ExportJob<'_>) -> String {
+    let file = job.destination.file().and_then(Path::file_name);
     let stem = || open::stem_of(&job.opened.input);
     let named = || format!("{}.mat", stem().unwrap_or_else(|_| "log".to_owned()));
     file.map_or_else(named, |file| file.to_string_lossy().into_owned())
 }
 
-/// What the files of topics are called.
-pub(super) fn names(job: &Job<'_>) -> FileNames {
+/// Returns the names of the files of topics.
+pub(super) fn names(job: &ExportJob<'_>) -> FileNames {
     let stem = open::stem_of(&job.opened.input);
-    job.names(match job.args.target() {
-        Target::Csv => NameStyle::Prefixed(stem.unwrap_or_else(|_| "log".to_owned())),
+    job.names(match job.request.format {
+        OutputFormat::Csv => {
+            NameStyle::Prefixed(stem.unwrap_or_else(|_| "log".to_owned()))
+        }
         _ => NameStyle::Topic,
     })
 }
 
-/// What a table says of the log that it was made of. (Parameters and long texts are
-/// left out: every table would have them again.)
-pub(super) fn metadata(job: &Job<'_>) -> BTreeMap<String, String> {
-    let (opened, args) = (job.opened, job.args);
+/// Returns the metadata of a table: the log that it was made from. Parameters and long strings
+/// are left out, since every table would repeat them.
+pub(super) fn metadata(job: &ExportJob<'_>) -> BTreeMap<String, String> {
+    let opened = job.opened;
     let manifest = opened.log.manifest();
     let mut metadata = BTreeMap::new();
-    let mut tell = |key: &str, value: String| {
+    let mut insert = |key: &str, value: String| {
         metadata.insert(format!("logtool.{key}"), value);
     };
-    tell(Provenance::NAME, job.provenance.json());
-    tell("log", opened.input.file_name().to_owned());
-    tell("format", manifest.format.clone());
-    tell("time", told_time(manifest, args.clock.time()).to_owned());
-    tell("clock", json(&manifest.clock));
-    tell("damage", manifest.damage.len().to_string());
+    insert(Provenance::NAME, job.provenance.json());
+    insert("log", opened.input.file_name().to_owned());
+    insert("format", manifest.format.clone());
+    insert("time", clock_name(manifest, job.request.clock()).to_owned());
+    insert("clock", json(&manifest.clock));
+    insert("damage", manifest.damage.len().to_string());
     for key in ["info", "system", "dropouts"] {
         if let Some(value) = manifest.metadata.get(key) {
-            tell(key, json(&value.json()));
+            insert(key, json(&value.json()));
         }
     }
     metadata
 }
 
-/// On which clock the times of tables are.
-fn told_time(manifest: &Manifest, choice: TimeChoice) -> &'static str {
+/// Returns the name of the clock on which the times of tables are.
+fn clock_name(manifest: &Manifest, choice: TimeChoice) -> &'static str {
     match (choice, manifest.clock.zero) {
         (TimeChoice::Relative, _) => "relative",
         (TimeChoice::Utc, _) => "utc",
@@ -119,40 +128,40 @@ fn told_time(manifest: &Manifest, choice: TimeChoice) -> &'static str {
 }
 
 fn json(value: &impl serde::Serialize) -> String {
-    // What a log says of itself has text keys and plain values only.
+    // Metadata have string keys and plain values, so that this cannot fail.
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Counts what goes into a sink.
-pub(super) struct Counted<'s> {
+/// A sink that counts the tables and rows it passes on.
+pub(super) struct CountingSink<'s> {
     sink: &'s dyn TableSink,
-    /// How many tables it were so far.
+    /// The number of tables so far.
     pub(super) tables: AtomicU64,
-    /// How many rows of each topic it were so far.
+    /// The number of rows of each topic so far.
     rows: Mutex<BTreeMap<(String, u32), Arc<AtomicU64>>>,
 }
 
-impl<'s> Counted<'s> {
+impl<'s> CountingSink<'s> {
     pub(super) fn new(sink: &'s dyn TableSink) -> Self {
         Self { sink, tables: AtomicU64::new(0), rows: Mutex::default() }
     }
 
-    /// How many rows of each topic it were so far.
-    pub(super) fn rows_of(&self) -> BTreeMap<(String, u32), u64> {
+    /// Returns the number of rows of each topic so far.
+    pub(super) fn topic_rows(&self) -> BTreeMap<(String, u32), u64> {
         let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let count = |count: &Arc<AtomicU64>| count.load(Ordering::Relaxed);
         rows.iter().map(|(topic, rows)| (topic.clone(), count(rows))).collect()
     }
 }
 
-impl TableSink for Counted<'_> {
+impl TableSink for CountingSink<'_> {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         self.tables.fetch_add(1, Ordering::Relaxed);
         let writer = self.sink.table(topic, schema)?;
         let topic = (topic.name.clone(), topic.instance);
         let mut all = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let rows = all.entry(topic).or_default().clone();
-        Ok(Box::new(CountedWriter { writer, rows }))
+        Ok(Box::new(CountingWriter { writer, rows }))
     }
 
     fn finish(&self) -> Result<()> {
@@ -160,12 +169,12 @@ impl TableSink for Counted<'_> {
     }
 }
 
-struct CountedWriter {
+struct CountingWriter {
     writer: Box<dyn TableWriter>,
     rows: Arc<AtomicU64>,
 }
 
-impl TableWriter for CountedWriter {
+impl TableWriter for CountingWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.rows.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
         self.writer.write(batch)

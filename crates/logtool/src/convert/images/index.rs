@@ -12,28 +12,28 @@ use logtool_core::{
     time_field,
 };
 
-use crate::commands::convert::images::picture::Picture;
+use crate::convert::images::image_file::ImageFile;
 
 /// A table with a row for each image.
-pub(super) struct Index {
+pub(super) struct ImageTable {
     writer: Box<dyn TableWriter>,
     schema: SchemaRef,
     time: TimeBase,
     times: Vec<i64>,
     stamps: Vec<i64>,
-    /// The file, how it is encoded, and the frame of the camera.
+    /// The file, its encoding, and the frame of the camera.
     texts: [StringBuilder; 3],
     /// Width and height.
     size: [UInt32Builder; 2],
-    /// The numbers of quantised depth.
+    /// The parameters of quantised depth.
     quantisation: [Float32Builder; 2],
 }
 
-/// Rows are written when there are so many.
-const ROWS: usize = 1024;
+/// Up to this many rows are buffered.
+const MAX_ROWS: usize = 1024;
 
-impl Index {
-    /// The table of `topic` in `sink`.
+impl ImageTable {
+    /// Creates the table of `topic` in `sink`.
     pub(super) fn new(
         sink: &dyn TableSink,
         topic: &Topic,
@@ -64,23 +64,23 @@ impl Index {
         })
     }
 
-    /// Adds the row of `picture`, which is in `file`.
-    pub(super) fn add(&mut self, picture: &Picture, file: &str) -> Result<()> {
-        self.times.push(picture.time.as_nanos());
-        self.stamps.push(picture.stamp.as_nanos());
-        let texts = [file, &picture.encoding, &picture.frame_id];
+    /// Adds the row of `image`, which is in `file`.
+    pub(super) fn add(&mut self, image: &ImageFile, file: &str) -> Result<()> {
+        self.times.push(image.time.as_nanos());
+        self.stamps.push(image.stamp.as_nanos());
+        let texts = [file, &image.encoding, &image.frame_id];
         for (column, text) in self.texts.iter_mut().zip(texts) {
             column.append_value(text);
         }
-        let size = picture.size.map(|(width, height)| [width, height]);
+        let size = image.size.map(|(width, height)| [width, height]);
         for (at, column) in self.size.iter_mut().enumerate() {
             column.append_option(size.and_then(|size| size.get(at).copied()));
         }
-        let numbers = picture.quantisation.map(|(a, b)| [a, b]);
+        let numbers = image.quantisation.map(|(a, b)| [a, b]);
         for (at, column) in self.quantisation.iter_mut().enumerate() {
             column.append_option(numbers.and_then(|numbers| numbers.get(at).copied()));
         }
-        if self.times.len() < ROWS { Ok(()) } else { self.flush() }
+        if self.times.len() < MAX_ROWS { Ok(()) } else { self.flush() }
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -118,7 +118,7 @@ impl Index {
         self.writer.write(&self.time.apply(batch, &schema)?)
     }
 
-    /// Writes what is still missing.
+    /// Writes the buffered rows, and finishes the table.
     pub(super) fn finish(mut self) -> Result<()> {
         self.flush()?;
         self.writer.finish()

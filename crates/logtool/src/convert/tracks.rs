@@ -1,10 +1,7 @@
-//! Tracks, of the topics that say where something was.
+//! Tracks of the topics that have positions.
 
 use std::{path::Path, sync::atomic::Ordering};
 
-use logtool::{
-    Error, Result, lidar, px4_modes, selection, time::clock::ShownClock, units::counted,
-};
 use logtool_core::{
     ClockZero, Columns, Manifest, Selection, TableJob, TimeBase, TopicId, TopicSet,
     View, to_tables,
@@ -12,22 +9,27 @@ use logtool_core::{
 use logtool_sinks::{NameStyle, TrackFormat, TrackSink, position_columns};
 
 use crate::{
-    args::Target,
-    commands::convert::{
-        job::{Job, Made},
-        sink::Counted,
+    convert::{
+        OutputFormat,
+        job::{ExportJob, ExportSummary},
+        table_sink::CountingSink,
         tables,
     },
+    error::{Error, Result},
+    lidar, px4_modes, selection,
+    time::clock::ShownClock,
+    units::counted,
 };
 
-/// Of several topics, the one that is meant where there is one file: the positions of
-/// PX4's receiver, as ulog2kml takes them, or else of its estimator.
+/// The topic that one file has if several have positions: those of PX4's receiver, as
+/// ulog2kml has them, or else those of its estimator. The first one is preferred.
 const PREFERRED: [&str; 4] =
     ["vehicle_gnss", "vehicle_gps_position", "vehicle_global_position", "sensor_gps"];
 
-/// Writes the tracks that `job` asks for: into the file `file`, if it is one.
-pub(super) fn write(job: &Job<'_>, file: Option<&Path>) -> Result<Made> {
-    let (log, args) = (&*job.opened.log, job.args);
+/// Writes the tracks of `job`.
+pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
+    let file = job.destination.file();
+    let (log, request) = (&*job.opened.log, job.request);
     let manifest = log.manifest();
     let mut found = find(job)?;
     let mut remarks = Vec::new();
@@ -38,13 +40,13 @@ pub(super) fn write(job: &Job<'_>, file: Option<&Path>) -> Result<Made> {
     let columns_of = found.into_iter().map(|(id, only)| {
         (id, Columns { only: Some(only), ..Columns::all(View::Flat) })
     });
-    let clock = ShownClock::new(manifest, args.clock.time())?;
-    let time = clock.range(args.records.from, args.end())?;
+    let clock = ShownClock::new(manifest, request.clock())?;
+    let time = clock.range(request.start, request.end)?;
     let base = utc(manifest);
 
-    let format = match args.target() {
-        Target::Gpx => TrackFormat::Gpx,
-        Target::Geojson => TrackFormat::GeoJson,
+    let format = match request.format {
+        OutputFormat::Gpx => TrackFormat::Gpx,
+        OutputFormat::Geojson => TrackFormat::GeoJson,
         _ => TrackFormat::Kml,
     };
     let names = job.names(NameStyle::FirstBare);
@@ -58,7 +60,7 @@ pub(super) fn write(job: &Job<'_>, file: Option<&Path>) -> Result<Made> {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         sink = sink.with_name(name.into_owned());
     }
-    let counting = Counted::new(&sink);
+    let counting = CountingSink::new(&sink);
     let table_job = TableJob {
         selection: Selection { topics: topics.clone(), time },
         columns: Columns::all(View::Flat),
@@ -70,7 +72,7 @@ pub(super) fn write(job: &Job<'_>, file: Option<&Path>) -> Result<Made> {
     let report = to_tables(log, &table_job, &counting)?;
     let left_out = left_out(&sink);
     if sink.files() == 0 {
-        let rows = counting.rows_of().values().sum();
+        let rows = counting.topic_rows().values().sum();
         let what = format!("no track: {} and no position", counted(rows, "row"));
         let hint = match left_out.is_empty() {
             true => "the topics with positions have no records at that time".to_owned(),
@@ -86,20 +88,20 @@ pub(super) fn write(job: &Job<'_>, file: Option<&Path>) -> Result<Made> {
     if !base.is_utc {
         remarks.push("without times: the log does not know UTC".to_owned());
     }
-    Ok(Made {
+    Ok(ExportSummary {
         topics,
         tables: counting.tables.load(Ordering::Relaxed),
-        rows: counting.rows_of().values().sum(),
-        rows_of: counting.rows_of(),
+        rows: counting.topic_rows().values().sum(),
+        topic_rows: counting.topic_rows(),
         seen: report.seen,
         damage: report.damage,
         remarks,
     })
 }
 
-/// The topics with positions, and the columns of these.
-fn find(job: &Job<'_>) -> Result<Vec<(TopicId, Vec<usize>)>> {
-    let (log, globs) = (&*job.opened.log, &job.args.records.topics);
+/// Returns the topics with positions, and the columns of these.
+fn find(job: &ExportJob<'_>) -> Result<Vec<(TopicId, Vec<usize>)>> {
+    let (log, globs) = (&*job.opened.log, &job.request.topics);
     let manifest = log.manifest();
     let wanted = selection::topics(manifest, globs, false)?;
     let (mut found, mut looked) = (Vec::new(), 0);
@@ -109,7 +111,7 @@ fn find(job: &Job<'_>) -> Result<Vec<(TopicId, Vec<usize>)>> {
         }
         looked += 1;
         let decoder = match log.decoder(id, &Columns::all(View::Flat)) {
-            // Nobody asked for this one.
+            // The request does not name this topic.
             Err(_) if globs.is_empty() => continue,
             decoder => decoder?,
         };
@@ -126,7 +128,8 @@ fn find(job: &Job<'_>) -> Result<Vec<(TopicId, Vec<usize>)>> {
     Ok(found)
 }
 
-/// Leaves the one of `found` that is meant for `file`, and says so if there were others.
+/// Reduces `found` to the topic for the one file `file`, and returns a remark if there were
+/// others.
 fn choose_one(
     manifest: &Manifest,
     found: &mut Vec<(TopicId, Vec<usize>)>,
@@ -163,7 +166,7 @@ fn choose_one(
     )))
 }
 
-/// From the log's clock to Unix time, if that is known.
+/// Returns the conversion from the log's clock to Unix time, if it is known.
 fn utc(manifest: &Manifest) -> TimeBase {
     match (&manifest.clock.to_unix, manifest.clock.zero) {
         (Some(fit), _) => TimeBase { offset_nanos: fit.offset_nanos, is_utc: true },
@@ -172,17 +175,18 @@ fn utc(manifest: &Manifest) -> TimeBase {
     }
 }
 
-/// What was left out: a sentence each.
+/// Returns remarks about rows that are not part of a track.
 fn left_out(sink: &TrackSink) -> Vec<String> {
     let (unknown, impossible) = (sink.unknown(), sink.impossible());
-    let mut told = Vec::new();
+    let mut remarks = Vec::new();
     if unknown > 0 {
         let rows = counted(unknown, "row");
-        told.push(format!("{rows} left out: no position was known"));
+        remarks.push(format!("{rows} left out: no position was known"));
     }
     if impossible > 0 {
         let rows = counted(impossible, "row");
-        told.push(format!("{rows} left out: there is no such latitude or longitude"));
+        remarks
+            .push(format!("{rows} left out: there is no such latitude or longitude"));
     }
-    told
+    remarks
 }

@@ -1,64 +1,66 @@
-//! One image, as a file will hold it.
+//! One image as the content of a file.
 
 use logtool_core::{Error, ErrorKind, Record, Result, Timestamp, Topic, TopicId};
 use logtool_rosmsg::{ImageContent, ImageType, PixelColor};
 use logtool_sinks::{PngColor, PngImage, encode_png};
 use logtool_velodyne::vel;
 
-/// What the records of a topic of images are.
+/// The type of the records of a topic of images.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::commands) enum PictureType {
+pub enum ImageRecordType {
     /// Messages of ROS.
     Ros(ImageType),
     /// Messages of a `.vel` log.
     Vel,
 }
 
-impl PictureType {
-    /// What the records of `topic` are, if they are images.
-    pub(in crate::commands) fn of(topic: &Topic) -> Option<Self> {
+impl ImageRecordType {
+    /// Returns the type of the records of `topic`, if they are images.
+    pub fn of(topic: &Topic) -> Option<Self> {
         let is_vel =
             (topic.encoding.as_str(), topic.type_name.as_str()) == ("vel", "ImageM");
         if is_vel { Some(Self::Vel) } else { ImageType::of(topic).map(Self::Ros) }
     }
 }
 
-/// An image that is to be written.
-pub(in crate::commands) struct Picture {
+/// An image as the content of a file.
+pub struct ImageFile {
     pub(super) topic: TopicId,
     pub(super) time: Timestamp,
     pub(super) stamp: Timestamp,
-    pub(in crate::commands) size: Option<(u32, u32)>,
-    pub(in crate::commands) encoding: String,
+    /// Width and height in pixels, if they are known.
+    pub size: Option<(u32, u32)>,
+    /// The encoding, as the message states it.
+    pub encoding: String,
     pub(super) frame_id: String,
-    /// Of depth that was quantised, what it takes to undo that.
+    /// The parameters of quantised depth.
     pub(super) quantisation: Option<(f32, f32)>,
-    /// How many pixels are further away than the file can say.
+    /// The number of pixels that are too far away for the file.
     pub(super) clipped: u64,
-    /// How many bytes the message has more than its fields.
+    /// The number of bytes after the fields of the message.
     pub(super) surplus: usize,
     extension: &'static str,
     /// The content of the file.
-    pub(in crate::commands) bytes: Vec<u8>,
+    pub bytes: Vec<u8>,
 }
 
-impl Picture {
-    /// The picture of the image that `record` is; nothing if that has no pixels.
-    pub(in crate::commands) fn of(
-        of: PictureType,
-        record: &Record<'_>,
-    ) -> Result<Option<Self>> {
+impl ImageFile {
+    /// Encodes the image in `record` as a file. Returns `None` if it has no pixels.
+    ///
+    /// # Errors
+    /// If the record is not an image of this type.
+    pub fn new(of: ImageRecordType, record: &Record<'_>) -> Result<Option<Self>> {
         match of {
-            PictureType::Ros(of) => Self::of_ros(of, record),
-            PictureType::Vel => Self::of_vel(record).map(Some),
+            ImageRecordType::Ros(of) => Self::from_ros(of, record),
+            ImageRecordType::Vel => Self::from_vel(record).map(Some),
         }
     }
 
-    /// The picture of a message of a `.vel` log: a JPEG as it is, pixels as PNG.
-    fn of_vel(record: &Record<'_>) -> Result<Self> {
-        let odd = |what| Error::new(ErrorKind::Malformed, what);
+    /// Returns the image in a message of a `.vel` log: a JPEG unchanged, pixels as PNG.
+    fn from_vel(record: &Record<'_>) -> Result<Self> {
+        let malformed = |what| Error::new(ErrorKind::Malformed, what);
         let picture = vel::Picture::of(record.payload)
-            .ok_or_else(|| odd("the message is shorter than its image"))?;
+            .ok_or_else(|| malformed("the message is shorter than its image"))?;
         let side = |pixels: i32| u32::try_from(pixels).unwrap_or(0);
         let (width, height) = (side(picture.head.width), side(picture.head.height));
         let png = |color| {
@@ -69,7 +71,11 @@ impl Picture {
             "jpeg" => ("jpg", picture.data.to_vec()),
             "mono8" => ("png", png(PngColor::Gray)?),
             "rgb8" => ("png", png(PngColor::Rgb)?),
-            _ => return Err(odd("the bytes are neither a JPEG nor as many pixels")),
+            _ => {
+                return Err(malformed(
+                    "the bytes are neither a JPEG nor as many pixels",
+                ));
+            }
         };
         Ok(Self {
             topic: record.topic,
@@ -86,8 +92,8 @@ impl Picture {
         })
     }
 
-    /// The picture of a message of ROS.
-    fn of_ros(of: ImageType, record: &Record<'_>) -> Result<Option<Self>> {
+    /// Returns the image in a message of ROS.
+    fn from_ros(of: ImageType, record: &Record<'_>) -> Result<Option<Self>> {
         let message = of.unpacked(record.payload)?;
         let image = of.parse(&message)?;
         let mut clipped = 0;
@@ -128,15 +134,15 @@ impl Picture {
         }))
     }
 
-    /// The time that the file is called after: the stamp, if there is one.
-    pub(super) fn named_after(&self) -> Timestamp {
+    /// Returns the time in the name of the file: the stamp, if there is one.
+    pub(super) fn file_time(&self) -> Timestamp {
         if self.stamp == Timestamp::default() { self.time } else { self.stamp }
     }
 
-    /// The name of the file: seconds, with `_` and a number if `same` images before had
-    /// the same.
+    /// Returns the name of the file: seconds, with `_` and a number if `same` images before have
+    /// the same time.
     pub(super) fn file_name(&self, same: u32) -> String {
-        let nanos = self.named_after().as_nanos();
+        let nanos = self.file_time().as_nanos();
         let sign = if nanos < 0 { "-" } else { "" };
         let nanos = nanos.unsigned_abs();
         let (seconds, nanos) = (nanos / 1_000_000_000, nanos % 1_000_000_000);

@@ -1,34 +1,39 @@
-//! One table of several topics, on one axis of time.
+//! One table of several topics, with a row for each period.
 
-use logtool::{
-    Error, Result, selection,
-    signals::Span,
-    time::{clock::ShownClock, typed::TypedTime},
-    units::counted,
-};
+use std::time::Duration;
+
 use logtool_core::{
     AsofJob, Columns, Manifest, TableSink, Topic, TopicOrigin, TopicSet, View,
     asof_schema, merge_asof,
 };
 use logtool_sinks::{FileNames, NameStyle, Room};
 
-use crate::commands::convert::{
-    job::{Job, Made},
-    sink,
+use crate::{
+    convert::{
+        AsofMerge,
+        job::{ExportJob, ExportSummary},
+        table_sink,
+    },
+    error::{Error, Result},
+    selection,
+    signals::Span,
+    time::clock::ShownClock,
+    units::counted,
 };
 
-/// What the table is called.
+/// The name of the table.
 const NAME: &str = "merged";
 
-/// Writes the table that `job` asks for.
-pub(super) fn write(job: &Job<'_>) -> Result<Made> {
-    let (log, args) = (&*job.opened.log, job.args);
+/// Writes the table of `job`, with rows as `merge` states.
+pub(super) fn write(job: &ExportJob<'_>, merge: AsofMerge) -> Result<ExportSummary> {
+    let (log, request) = (&*job.opened.log, job.request);
     let manifest = log.manifest();
-    let clock = ShownClock::new(manifest, args.clock.time())?;
-    let mut topics = topics(manifest, &args.records.topics)?;
+    let clock = ShownClock::new(manifest, request.clock())?;
+    let mut topics = topics(manifest, &request.topics)?;
     let columns =
         Columns { view: View::Flat, labels: job.labels.clone(), ..Columns::default() };
-    let mut columns_of = selection::columns(log, &mut topics, &columns, &args.fields)?;
+    let mut columns_of =
+        selection::columns(log, &mut topics, &columns, &request.columns)?;
     for (id, _) in manifest.topics().filter(|(id, _)| topics.contains(*id)) {
         columns_of.entry(id).or_insert_with(|| columns.clone());
     }
@@ -36,24 +41,21 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
         let hint = "`logtool info` lists the topics and how many records they have";
         return Err(Error::not_found("there are no records to merge").with_hint(hint));
     }
-    let Some(rate) = args.rate else {
-        return Err(Error::invalid("--merge needs a --rate"));
-    };
-    // A time that is years off would have a row for each moment until then.
-    let asked = clock.range(args.records.from, args.end())?;
-    let span = Span::of(log, &topics, asked)?;
-    let time = if span.stray.is_some() { span.usual } else { asked };
+    // A record whose time is years off would add a row for each period until then.
+    let wanted = clock.range(request.start, request.end)?;
+    let span = Span::of(log, &topics, wanted)?;
+    let time = if span.stray.is_some() { span.usual } else { wanted };
     let asof = AsofJob {
         columns_of,
         time,
-        period_nanos: rate.period_nanos,
+        period_nanos: nanos(merge.period).max(1),
         base: clock.base(),
-        max_age_nanos: max_age(args.max_age)?,
+        max_age_nanos: merge.max_age.map(nanos),
         progress: job.progress,
     };
     let schema = asof_schema(log, &asof)?;
     let names = FileNames::new(NameStyle::FirstBare, &[]);
-    let sink: Box<dyn TableSink> = sink::new(job, names, Room::default());
+    let sink: Box<dyn TableSink> = table_sink::new(job, names, Room::default());
     let mut writer = sink.table(&table(manifest, &schema), &schema)?;
     let report = merge_asof(log, &asof, &mut *writer)?;
     writer.finish()?;
@@ -70,39 +72,32 @@ pub(super) fn write(job: &Job<'_>) -> Result<Made> {
         )
     });
     let remarks = remark.into_iter().chain(stray).chain(sink.remarks());
-    Ok(Made {
+    Ok(ExportSummary {
         topics,
         tables: 1,
         rows: report.rows,
         damage: report.read.damage,
         remarks: remarks.collect(),
-        ..Made::default()
+        ..ExportSummary::default()
     })
 }
 
-/// The topics that `globs` mean: by default those that the file names and has records
-/// of.
+/// Returns the topics that match `globs`: without globs, those of the file that have records.
 fn topics(manifest: &Manifest, globs: &[String]) -> Result<TopicSet> {
     if !globs.is_empty() {
         return selection::topics(manifest, globs, true);
     }
-    let is_meant =
+    let is_wanted =
         |topic: &Topic| topic.origin == TopicOrigin::Logged && topic.records != Some(0);
-    Ok(manifest.topics().filter(|(_, t)| is_meant(t)).map(|(id, _)| id).collect())
+    Ok(manifest.topics().filter(|(_, t)| is_wanted(t)).map(|(id, _)| id).collect())
 }
 
-fn max_age(typed: Option<TypedTime>) -> Result<Option<u64>> {
-    match typed {
-        None => Ok(None),
-        Some(TypedTime::Nanos(nanos @ 0..)) => Ok(Some(nanos.unsigned_abs())),
-        Some(_) => {
-            let what = "--max-age is no date, and not negative";
-            Err(Error::invalid(what).with_hint("it is like 0.5 or 2s"))
-        }
-    }
+/// Returns a duration in nanoseconds, or the longest one.
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What a sink has to know of the table.
+/// Returns the description of the table for a sink.
 fn table(manifest: &Manifest, schema: &arrow_schema::SchemaRef) -> Topic {
     Topic {
         origin: TopicOrigin::Derived,

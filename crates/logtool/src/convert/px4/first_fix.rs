@@ -1,27 +1,28 @@
-//! Where the receiver first knew where it was.
+//! The first position of the receiver.
 
 use arrow_array::{RecordBatch, cast::AsArray as _, types::*};
-use logtool::Result;
 use logtool_core::{Block, Columns, Log, Selection, TopicId, TopicSet};
 use logtool_sinks::Px4Position;
 
-/// The topics that may say so, the better first.
+use crate::error::Result;
+
+/// The topics that may have it. The first one is preferred.
 const TOPICS: [&str; 2] = ["vehicle_gps_position", "sensor_gps"];
-/// From this `fix_type` on it knows all three dimensions.
+/// From this `fix_type` on, all three dimensions are known.
 const FIX_3D: u8 = 3;
 
-/// The place of the first fix in three dimensions, if there was one.
-pub(super) fn first(log: &dyn Log) -> Result<Option<Px4Position>> {
+/// Returns the first fix in three dimensions, if there is one.
+pub(super) fn find(log: &dyn Log) -> Result<Option<Px4Position>> {
     for name in TOPICS {
         let Ok(topic) = log.manifest().topic(name) else { continue };
-        if let Some(place) = first_of(log, topic)? {
-            return Ok(Some(place));
+        if let Some(fix) = find_in_topic(log, topic)? {
+            return Ok(Some(fix));
         }
     }
     Ok(None)
 }
 
-fn first_of(log: &dyn Log, topic: TopicId) -> Result<Option<Px4Position>> {
+fn find_in_topic(log: &dyn Log, topic: TopicId) -> Result<Option<Px4Position>> {
     let topics: TopicSet = [topic].into_iter().collect();
     let selection = Selection { topics, ..Selection::default() };
     let mut decoder = log.decoder(topic, &Columns::default())?;
@@ -32,17 +33,17 @@ fn first_of(log: &dyn Log, topic: TopicId) -> Result<Option<Px4Position>> {
             block.runs().for_each(|run| decoder.append(run, &mut Vec::new()));
             let batch = decoder.take()?;
             let mut rows = 0..batch.num_rows();
-            if let Some(place) = rows.find_map(|row| place(&batch, row)) {
-                return Ok(Some(place));
+            if let Some(fix) = rows.find_map(|row| position(&batch, row)) {
+                return Ok(Some(fix));
             }
         }
     }
     Ok(None)
 }
 
-/// The place that `row` tells, if it is a fix. PX4 tells it in 1e-7 degrees and
-/// millimetres, and since v1.14 in degrees and metres.
-fn place(batch: &RecordBatch, row: usize) -> Option<Px4Position> {
+/// Returns the position in `row` if it is a fix. PX4 logs it in 1e-7 degrees and millimetres,
+/// and since v1.14 in degrees and metres.
+fn position(batch: &RecordBatch, row: usize) -> Option<Px4Position> {
     let fix = batch.column_by_name("fix_type")?.as_primitive_opt::<UInt8Type>()?;
     if fix.value(row) < FIX_3D {
         return None;

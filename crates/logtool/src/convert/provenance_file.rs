@@ -1,30 +1,35 @@
-//! The file `provenance.json`, beside files that cannot say where they are from.
+//! The file `provenance.json`, alongside files that cannot state their origin.
 
 use std::sync::Arc;
 
-use logtool::Result;
 use logtool_core::Provenance;
 use logtool_sinks::{Existing, Outputs};
 use serde::Serialize;
 
-use crate::args::Target;
+use crate::{convert::OutputFormat, error::Result};
 
-/// What is in the file.
+/// The content of the file.
 #[derive(Serialize)]
 struct Sidecar<'p> {
     #[serde(flatten)]
     provenance: &'p Provenance,
-    /// The files that were made, all in the folder of this one or below.
+    /// The files that were written, relative to the folder of this one.
     files: Vec<String>,
 }
 
-/// Whether files of `target` have no place for what they are from.
-pub(super) fn is_wanted(target: Target) -> bool {
-    matches!(target, Target::Csv | Target::Jsonl | Target::Kitti | Target::Images)
+/// Returns whether files of `format` cannot state their origin.
+pub(super) fn is_needed(format: OutputFormat) -> bool {
+    matches!(
+        format,
+        OutputFormat::Csv
+            | OutputFormat::Jsonl
+            | OutputFormat::Kitti
+            | OutputFormat::Images
+    )
 }
 
-/// Writes the file beside all that is among `outputs`, and says what it is called: by
-/// another number than those that are there already, if they may not be replaced.
+/// Writes the file to `outputs`, and returns its name, which has a number if such a file exists
+/// and may not be replaced. Returns `None` if there are no outputs.
 pub(super) fn write(
     outputs: &Arc<Outputs>,
     existing: Existing,

@@ -1,0 +1,78 @@
+//! The summary of a conversion on standard error.
+
+use std::{path::PathBuf, time::Instant};
+
+use logtool::{
+    convert::{ConvertReport, Destination, OutputFile, OutputFormat},
+    input::STDIN,
+    output::OutputSummary,
+    units::{Bytes, Span, counted},
+};
+
+use crate::{args::GlobalArgs, notices, output_summary, paint, terminal::say};
+
+/// Prints the files and rows of a conversion that began at `start`, with its remarks and
+/// warnings.
+pub(super) fn print(
+    report: &ConvertReport,
+    destination: &Destination,
+    format: OutputFormat,
+    start: Instant,
+    global: &GlobalArgs,
+) {
+    match &report.empty_reason {
+        _ if format.is_log() => print_log(report, start, global),
+        Some(reason) => say!("{}: nothing is written: {reason}", report.name),
+        None if report.files.is_empty() && !destination.is_stdout() => {
+            say!("{}: nothing is written", report.name);
+        }
+        None => print_tables(report, destination, start),
+    }
+    if !format.is_log() {
+        report.remarks.iter().for_each(|remark| say!("  {remark}"));
+    }
+    for stale in &report.stale_files {
+        say!(
+            "{} {}: {} of an earlier run still there, which index.csv does not list",
+            paint::for_stderr().yellow("warning:"),
+            stale.folder.display(),
+            counted(stale.count, "file")
+        );
+    }
+    notices::lidar_warnings(&report.name, &report.lidar);
+    notices::warnings(&report.name, &report.raw_topics);
+}
+
+/// Prints the line of a new log, and its remarks.
+fn print_log(report: &ConvertReport, start: Instant, global: &GlobalArgs) {
+    for OutputFile { path, bytes, .. } in &report.files {
+        let mut summary = OutputSummary::new(path);
+        summary.input_bytes = report.input_bytes;
+        (summary.records, summary.bytes) = (report.records, *bytes);
+        summary.remarks.clone_from(&report.remarks);
+        output_summary::print(&report.name, &summary, start, global);
+    }
+}
+
+/// Prints the line of tables and other files.
+fn print_tables(report: &ConvertReport, destination: &Destination, start: Instant) {
+    let took = start.elapsed();
+    let speed = report.input_bytes as f64 / 1e6 / took.as_secs_f64().max(1e-6);
+    let output = match destination {
+        Destination::Folder(folder) => folder.join(""),
+        Destination::File(file) => file.clone(),
+        _ => PathBuf::from(STDIN),
+    };
+    let written = match destination.is_stdout() {
+        true => String::new(),
+        false => format!(", {}", Bytes(report.bytes())),
+    };
+    say!(
+        "{} → {}: {}, {}{written} in {} ({speed:.0} MB/s)",
+        report.name,
+        output.display(),
+        counted(report.tables, "table"),
+        counted(report.rows, "row"),
+        Span(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)),
+    );
+}

@@ -1,0 +1,64 @@
+//! The conversion of one log to files: its inputs and its result.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use logtool_core::{Damage, Labels, Provenance, Seen, TopicId, TopicSet};
+use logtool_sinks::{FileNames, NameStyle, Outputs};
+
+use crate::{
+    convert::{ConvertRequest, Destination},
+    input::open::Opened,
+};
+
+/// The names of the tables of topics, by the name and the instance of the topic.
+pub type TableNames = BTreeMap<(String, u32), String>;
+
+/// The conversion of one open log to files.
+pub struct ExportJob<'j> {
+    /// The log.
+    pub opened: &'j Opened,
+    /// Receives the files.
+    pub outputs: &'j Arc<Outputs>,
+    /// What to write.
+    pub request: &'j ConvertRequest,
+    /// Where the files will be.
+    pub destination: &'j Destination,
+    /// The names of the values of fields.
+    pub labels: Option<Arc<Labels>>,
+    /// The origin that the files state.
+    pub provenance: &'j Provenance,
+    /// The names of the tables; `None` if they are named after the topics.
+    pub tables: Option<&'j TableNames>,
+    /// Receives the number of bytes that were processed since the last call.
+    pub progress: &'j (dyn Fn(u64) + Sync),
+}
+
+impl ExportJob<'_> {
+    /// Returns the names of files: by `style`, unless the job states names.
+    pub(super) fn names(&self, style: NameStyle) -> FileNames {
+        match (self.tables, &style) {
+            (None, _) => FileNames::new(style, &self.opened.log.manifest().topics),
+            (Some(tables), NameStyle::Index) => FileNames::given(style, tables.clone()),
+            (Some(tables), _) => FileNames::given(NameStyle::FirstBare, tables.clone()),
+        }
+    }
+}
+
+/// The result of a conversion, before its outputs are completed.
+#[derive(Default)]
+pub struct ExportSummary {
+    /// The topics that were read.
+    pub topics: TopicSet,
+    /// The number of tables.
+    pub tables: u64,
+    /// The number of rows in all tables.
+    pub rows: u64,
+    /// The number of rows for each topic, by its name and instance.
+    pub topic_rows: BTreeMap<(String, u32), u64>,
+    /// The records that were read of each topic, where they were counted.
+    pub seen: BTreeMap<TopicId, Seen>,
+    /// The damage that was found while the log was read.
+    pub damage: Vec<Damage>,
+    /// Remarks for users, one sentence each.
+    pub remarks: Vec<String>,
+}

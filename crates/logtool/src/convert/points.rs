@@ -1,0 +1,104 @@
+//! Files of points.
+
+use logtool_core::{Columns, TopicOrigin, TopicSet, View};
+use logtool_sinks::{NameStyle, Per, PointFormat, PointOptions, PointSink, has_points};
+
+use crate::{
+    convert::{
+        OutputFormat, PointEncoding,
+        job::{ExportJob, ExportSummary},
+        table_sink, tables,
+    },
+    error::{Error, Result},
+    selection,
+    time::clock::ShownClock,
+    units::counted,
+};
+
+/// Writes the points of `job`.
+pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
+    let (log, request) = (&*job.opened.log, job.request);
+    let manifest = log.manifest();
+    let wanted = selection::topics(manifest, &request.topics, true)?;
+    let (mut topics, mut others) = (TopicSet::EMPTY, Vec::new());
+    for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
+        // Point clouds are derived from packets and messages: logged columns x, y and z may
+        // be a velocity.
+        if topic.origin != TopicOrigin::Derived {
+            // A topic that the request names must not disappear silently.
+            let label = topic.label();
+            if request.topics.iter().any(|named| *named == label) {
+                others.push(label);
+            }
+            continue;
+        }
+        // The columns of a cloud are known only after one was decoded.
+        let is_cloud = topic.label().contains("points");
+        if has_points(&topic.schema)
+            || is_cloud
+                && has_points(log.decoder(id, &Columns::all(View::Flat))?.schema())
+        {
+            topics.insert(id);
+        }
+    }
+    if topics == TopicSet::EMPTY {
+        let hint = "points are made of clouds, scans and packets, as `logtool info` tells, \
+                    and --model names a lidar that is not recognised; --to csv takes \
+                    every topic";
+        return Err(Error::not_found("there are no points here").with_hint(hint));
+    }
+    tables::check_file(job, manifest, &topics)?;
+    let clock = ShownClock::new(manifest, request.clock())?;
+    let (format, per) = format_and_content(job);
+    let (all, wanted) = (manifest.time, clock.range(request.start, request.end)?);
+    let options = PointOptions {
+        format,
+        per,
+        is_unix: clock.is_unix(),
+        is_from_start: all.is_none_or(|all| wanted.start <= all.start),
+        is_to_end: all.is_none_or(|all| all.end <= wanted.end),
+        color: request.point_color.unwrap_or_default(),
+        reach_metres: request.image_reach_metres,
+    };
+    let names = [NameStyle::FirstBare, NameStyle::Index].map(|style| job.names(style));
+    let metadata = table_sink::metadata(job);
+    let sink = PointSink::new(job.outputs.clone(), names, metadata, options);
+    let mut summary = tables::write_into(job, &sink, View::Flat, topics)?;
+    summary.remarks.push(format!("{} of points", counted(sink.files(), "file")));
+    if !others.is_empty() {
+        summary.remarks.push(format!("no points: {}", others.join(", ")));
+    }
+    if sink.lost() > 0 {
+        let points = counted(sink.lost(), "point");
+        summary.remarks.push(format!(
+            "{points} left out that the format has no room for: they are nowhere, or far \
+             from all others"
+        ));
+    }
+    match sink.infinities() {
+        0 => {}
+        1 => summary.remarks.push("1 infinity is nan".to_owned()),
+        many => summary.remarks.push(format!("{many} infinities are nan")),
+    }
+    Ok(summary)
+}
+
+/// Returns the format and the content of each file.
+fn format_and_content(job: &ExportJob<'_>) -> (PointFormat, Per) {
+    let request = job.request;
+    let encoding = request.point_encoding.unwrap_or(PointEncoding::Binary);
+    let (format, per) = match (request.format, encoding) {
+        (OutputFormat::Ply, PointEncoding::Ascii) => (PointFormat::PlyAscii, Per::Scan),
+        (OutputFormat::Ply, _) => (PointFormat::PlyBinary, Per::Scan),
+        (OutputFormat::Kitti, _) => (PointFormat::Kitti, Per::Scan),
+        (OutputFormat::Png, _) => (PointFormat::Png, Per::Scan),
+        (OutputFormat::Las, _) => (PointFormat::Las, Per::Log),
+        (OutputFormat::Laz, _) => (PointFormat::Laz, Per::Log),
+        (_, PointEncoding::Ascii) => (PointFormat::PcdAscii, Per::Scan),
+        (_, PointEncoding::Binary) => (PointFormat::PcdBinary, Per::Scan),
+        (_, PointEncoding::Compressed) => (PointFormat::PcdCompressed, Per::Scan),
+    };
+    // One file holds all points.
+    let per = if job.destination.file().is_some() { Per::Log } else { per };
+    (format, request.points_per_file.unwrap_or(per))
+}

@@ -1,0 +1,145 @@
+//! A table for each topic.
+
+use std::sync::atomic::Ordering;
+
+use logtool_core::{
+    Columns, Manifest, Selection, TableJob, TableSink, Topic, TopicSet, View, to_tables,
+};
+
+use crate::{
+    convert::{
+        OutputFormat,
+        job::{ExportJob, ExportSummary},
+        table_sink::{self, CountingSink},
+    },
+    error::{Error, Result},
+    lidar, selection,
+    time::clock::ShownClock,
+};
+
+/// Writes the tables of `job`.
+pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
+    let (manifest, globs) = (job.opened.log.manifest(), &job.request.topics);
+    let topics = selection::topics(manifest, globs, true)?;
+    if job.destination.is_stdout() {
+        check_one(manifest, &topics, "one standard output", "")?;
+    } else if job.request.format != OutputFormat::Mat {
+        check_file(job, manifest, &topics)?;
+    }
+    let room = table_sink::room(manifest, &topics);
+    let sink = table_sink::new(job, table_sink::names(job), room);
+    let mut summary = write_into(job, &*sink, job.request.view(), topics)?;
+    sink.finish()?;
+    summary.remarks.extend(sink.remarks());
+    Ok(summary)
+}
+
+/// Refuses several tables for one file.
+///
+/// # Errors
+/// `InvalidRequest` if the destination is a file, and several topics have records.
+pub(super) fn check_file(
+    job: &ExportJob<'_>,
+    manifest: &Manifest,
+    topics: &TopicSet,
+) -> Result<()> {
+    let Some(file) = job.destination.file() else { return Ok(()) };
+    let (shown, stem) = (file.display(), file.with_extension(""));
+    let format = job.request.format.name();
+    let folder =
+        format!("; -o {} --to {format} makes a folder of them", stem.display());
+    check_one(manifest, topics, &format!("{shown} is one file"), &folder)
+}
+
+/// Refuses several tables for a destination of one table, which `destination` describes;
+/// `alternative` is added to the hint.
+fn check_one(
+    manifest: &Manifest,
+    topics: &TopicSet,
+    destination: &str,
+    alternative: &str,
+) -> Result<()> {
+    let has_records = |topic: &Topic| topic.records != Some(0);
+    let topics = manifest
+        .topics()
+        .filter(|(id, topic)| topics.contains(*id) && has_records(topic));
+    let names: Vec<_> = topics.map(|(_, topic)| topic.label()).collect();
+    if names.len() < 2 {
+        return Ok(());
+    }
+    let what = format!("{} tables, and {destination}", names.len());
+    let some = names.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
+    let more = if names.len() > 4 { ", …" } else { "" };
+    let hint = format!("--topic names one: {some}{more}{alternative}");
+    Err(Error::invalid(what).with_hint(hint))
+}
+
+/// Writes the tables of `topics` into `sink`.
+pub(super) fn write_into(
+    job: &ExportJob<'_>,
+    sink: &dyn TableSink,
+    view: View,
+    mut topics: TopicSet,
+) -> Result<ExportSummary> {
+    let (log, request) = (&*job.opened.log, job.request);
+    let manifest = log.manifest();
+    let clock = ShownClock::new(manifest, request.clock())?;
+    let time = clock.range(request.start, request.end)?;
+    if request.lidar.calibration.is_some() {
+        lidar::check_each(manifest, &topics)?;
+    }
+    let columns = Columns { view, labels: job.labels.clone(), ..Columns::default() };
+    let columns_of = selection::columns(log, &mut topics, &columns, &request.columns)?;
+    let sink = CountingSink::new(sink);
+    let table_job = TableJob {
+        selection: Selection { topics: topics.clone(), time },
+        columns,
+        columns_of,
+        time: clock.base(),
+        part_bytes: part_bytes(manifest, &topics),
+        progress: job.progress,
+    };
+    let report = to_tables(log, &table_job, &sink)?;
+    let is_file = job.destination.file().is_some();
+    let is_one_table =
+        job.destination.is_stdout() || is_file && request.format != OutputFormat::Mat;
+    if is_one_table && sink.tables.load(Ordering::Relaxed) == 0 {
+        write_empty_table(job, &table_job, &sink)?;
+    }
+    let topic_rows = sink.topic_rows();
+    Ok(ExportSummary {
+        topics,
+        tables: sink.tables.load(Ordering::Relaxed),
+        rows: topic_rows.values().sum(),
+        topic_rows,
+        seen: report.seen,
+        damage: report.damage,
+        ..ExportSummary::default()
+    })
+}
+
+/// Writes a table without rows, so that readers find its columns.
+fn write_empty_table(
+    job: &ExportJob<'_>,
+    table_job: &TableJob<'_>,
+    sink: &dyn TableSink,
+) -> Result<()> {
+    let (log, wanted) = (&*job.opened.log, &table_job.selection.topics);
+    let mut topics = log.manifest().topics().filter(|(id, _)| wanted.contains(*id));
+    let Some((id, topic)) = topics.next() else { return Ok(()) };
+    let columns = table_job.columns_of.get(&id).unwrap_or(&table_job.columns);
+    let schema = table_job.time.schema(log.decoder(id, columns)?.schema());
+    Ok(sink.table(topic, &schema)?.finish()?)
+}
+
+/// Returns the size in bytes of the parts of the log that are decoded at a time for tables of
+/// `topics`: small enough that each thread gets several parts, and that the decoded rows of a
+/// part need little memory.
+pub(super) fn part_bytes(manifest: &Manifest, topics: &TopicSet) -> u64 {
+    const MIN_BYTES: u64 = 1 << 20;
+    let mut wanted = manifest.topics().filter(|(id, _)| topics.contains(*id));
+    // The points of lidars need about twelve times the bytes of their packets.
+    let most = if wanted.any(|(_, topic)| topic.type_name == "points") { 1 } else { 4 };
+    let threads = rayon::current_num_threads() as u64;
+    (manifest.bytes / (threads * 4)).clamp(MIN_BYTES, most * MIN_BYTES)
+}
