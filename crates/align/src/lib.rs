@@ -8,13 +8,13 @@ mod align;
 mod coarse;
 mod grid;
 mod line;
+mod outliers;
 mod signal;
-mod stray;
 mod verdict;
 mod windows;
 
 pub use self::{
     align::align,
-    stray::{Stretches, without_strays},
+    outliers::{Stretches, without_strays},
     verdict::{Confidence, Estimate, Unusable},
 };

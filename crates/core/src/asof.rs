@@ -22,12 +22,12 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use crate::{
     asof::{limits::Limits, sweep::Sweep},
     columns::{TIME_UNIT, time_field},
-    drive::Report,
     error::{Error, ErrorKind, Result},
+    export_tables::Report,
     log::{Columns, Log},
-    shape::TimeBase,
     sink::TableWriter,
     time::{TimeRange, Timestamp},
+    time_base::TimeBase,
     topic::TopicId,
 };
 

@@ -2,7 +2,7 @@
 
 mod encoded;
 mod gather;
-mod head;
+mod record_header;
 mod sort;
 mod split;
 
@@ -18,7 +18,7 @@ use crate::{
 };
 
 pub use self::sort::TopicSort;
-pub(crate) use self::{gather::Gather, head::Head};
+pub(crate) use self::{gather::Gather, record_header::Head};
 
 /// A block of which no more than this share is records is better copied than kept.
 const SPARSE: usize = 4;

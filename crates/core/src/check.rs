@@ -7,29 +7,29 @@
 
 mod counts;
 mod damage;
+mod duplicates;
 mod inspected;
 mod order;
 mod period;
 #[cfg(test)]
 mod tests;
-mod twins;
 
 use std::{collections::HashMap, sync::Arc};
 
 use crate::{
-    ahead::ReadAhead,
     block::{Block, TopicSort},
     check::{
-        counts::Counts, damage::Found, inspected::Inspected, order::Order,
-        period::Periods, twins::Twins,
+        counts::Counts, damage::Found, duplicates::Twins, inspected::Inspected,
+        order::Order, period::Periods,
     },
     error::Result,
     finding::{Code, Findings, REMARK},
     log::Log,
     manifest::{Part, Selection},
+    read_ahead::ReadAhead,
     time::{TimeRange, Timestamp},
     topic::TopicSet,
-    trials::{Outcome, Summing, Trials},
+    trial_decode::{Outcome, Summing, Trials},
 };
 
 /// The codes of what is found in logs of all formats.
@@ -51,7 +51,7 @@ pub const CODES: &[&Code] = &[
     &order::BACK,
     &order::MIXED,
     &period::GAP,
-    &twins::TWIN,
+    &duplicates::TWIN,
     &REMARK,
 ];
 
@@ -69,7 +69,7 @@ pub fn check(log: &dyn Log, progress: &dyn Fn(u64)) -> Result<Findings> {
     let inspection = log.inspect(&mut findings)?;
     let inspected = Inspected { log, inspection: inspection.as_deref() };
     let summing =
-        Summing { topics: Arc::new(log.manifest().logged()), sum: twins::sum };
+        Summing { topics: Arc::new(log.manifest().logged()), sum: duplicates::sum };
     let trials = Trials::new(&inspected, Some(summing));
     let selection = Selection::default();
     let plan = log.manifest().plan(&selection, 0);

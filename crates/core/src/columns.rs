@@ -12,20 +12,20 @@
 //! stretch of fixed size, each text and each list in it; the leaves are then gathered
 //! from the stretches instead of from whole payloads.
 
-mod chooser;
 mod fixed;
 mod flat;
 mod gather;
 mod leaf;
-mod moving;
 mod names;
 mod node;
 mod plan;
 mod program;
+mod program_builder;
+mod projection;
 mod rows;
-mod script;
 mod texts;
 mod values;
+mod variable_size;
 
 use std::sync::Arc;
 
@@ -48,12 +48,12 @@ use crate::{
     time::Timestamp,
 };
 
-pub(crate) use crate::columns::{
-    chooser::Chooser, names::Names, plan::with_field_name,
-};
 pub use crate::columns::{
     names::NAMES,
     plan::{FIELD_NAME, TIME_UNIT, time_field},
+};
+pub(crate) use crate::columns::{
+    names::Names, plan::with_field_name, projection::Chooser,
 };
 
 /// How many bytes of payloads of no fixed length one batch holds: an `i32` has to count

@@ -20,7 +20,6 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 
 use crate::{
-    ahead::ReadAhead,
     block::Block,
     copy::{CopyJob, copy},
     damage::Damage,
@@ -28,6 +27,7 @@ use crate::{
     log::{Columns, Cursor, Format, Log, OpenOptions, View},
     manifest::{Manifest, Part, Selection},
     merge::{Merge, TimeOrder},
+    read_ahead::ReadAhead,
     sink::{Extract, RecordSink, WriteOptions},
     time::{TimeRange, Timestamp},
     topic::{TopicId, TopicSet},
@@ -260,7 +260,8 @@ fn writing_gives_back_every_record(format: &dyn Format, log: &dyn Log) {
     let written = written(format, log, &selection, |writer| {
         for part in &plan {
             let mut cursor = log.read(part, &selection).expect("a planned part opens");
-            crate::drive::drain(&mut *cursor, writer).expect("a record is written");
+            crate::export_tables::drain(&mut *cursor, writer)
+                .expect("a record is written");
         }
     });
     let Some(again) = written else { return };

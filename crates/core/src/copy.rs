@@ -1,7 +1,7 @@
 //! From one log into another: records as they are, whole parts where that can be.
 
 mod doubtful;
-mod held;
+mod latched;
 mod merge;
 mod restamp;
 #[cfg(test)]
@@ -9,12 +9,12 @@ mod tests;
 mod verify;
 
 use crate::{
-    ahead::ReadAhead,
     block::{Block, Record},
     damage::{Damage, DamageKind},
     error::Result,
     log::Log,
     manifest::{Manifest, Part, Selection},
+    read_ahead::ReadAhead,
     sink::RecordSink,
     time::{TimeRange, Timestamp},
     topic::{TopicOrigin, TopicSet},
@@ -22,7 +22,7 @@ use crate::{
 
 pub use self::{
     doubtful::DoubtfulRecords,
-    held::{Held, held},
+    latched::{Held, held},
     merge::{MergeJob, merge},
     restamp::Restamp,
 };

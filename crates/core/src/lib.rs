@@ -43,7 +43,7 @@
 //! ```
 
 // In reading order: each module uses only those above it.
-mod cut;
+mod byte_reader;
 mod error;
 pub mod hex;
 mod in_order;
@@ -66,48 +66,49 @@ mod sink;
 
 mod log;
 
-mod ahead;
-mod trials;
+mod read_ahead;
+mod trial_decode;
 
 pub mod check;
+mod column_budget;
 mod columns;
 pub mod conformance;
 mod copy;
 mod merge;
-mod moved;
-mod names;
 mod payloads;
 mod raw;
-mod room;
-mod shape;
+mod shifted_log;
 mod text;
+mod time_base;
 mod translated;
 mod tree;
+mod unique_names;
 mod usable;
 mod walk;
 mod window;
 
-mod gaps;
+mod damaged_ranges;
 
 mod place;
 #[cfg(test)]
 mod pools;
 mod queue;
 
-mod drive;
+mod export_tables;
 
 mod asof;
 
 #[cfg(test)]
-mod sample;
+mod mock_log;
 #[cfg(test)]
-mod scripted;
+mod sample;
 
 pub use crate::{
-    ahead::ReadAhead,
     asof::{AsofJob, AsofReport, asof_schema, merge_asof},
     block::{Block, Record, Run, TopicSort},
+    byte_reader::Cut,
     check::check,
+    column_budget::ColumnRoom,
     columns::{
         FIELD_NAME, LayoutDecoder, NAMES, TIME_UNIT, forget_times, time_array,
         time_field,
@@ -116,12 +117,11 @@ pub use crate::{
         Copied, CopyJob, DoubtfulRecords, Held, MergeJob, Restamp, Retime, copy, held,
         merge,
     },
-    cut::Cut,
     damage::{Damage, DamageKind},
-    drive::{Report, Seen, TableJob, drain, to_tables},
+    damaged_ranges::NextGap,
     error::{Error, ErrorKind, Result},
+    export_tables::{Report, Seen, TableJob, drain, to_tables},
     finding::{Code, Finding, Findings, Severity},
-    gaps::NextGap,
     in_order::InOrder,
     labels::{
         FieldLabels, IntegerField, Labels, integer_constant, integer_values, owners,
@@ -136,16 +136,14 @@ pub use crate::{
     },
     manifest::{LogAccess, Manifest, Part, Reach, Selection},
     merge::{Merge, TimeOrder},
-    moved::MovedLog,
-    names::Names,
     payloads::PayloadLog,
     place::Place,
     provenance::{Provenance, SourceFile},
     queue::Queue,
     raw::{RawDecoder, raw_schema},
-    room::ColumnRoom,
-    shape::TimeBase,
+    read_ahead::ReadAhead,
     shift::Shift,
+    shifted_log::MovedLog,
     sink::{
         Encoder, Extract, LeftOut, Output, RecordSink, TableSink, TableWriter,
         WriteOptions,
@@ -153,11 +151,13 @@ pub use crate::{
     source::{FileSource, Source},
     text::text,
     time::{Clock, ClockFit, ClockZero, TimeRange, Timestamp},
+    time_base::TimeBase,
     topic::{Stream, Topic, TopicId, TopicOrigin, TopicSet, VALID_ROWS},
     translated::{Messages, RowTranslator, Translate, TranslatedLog, Translation},
     tree::{
         Added, Branch, MAX_SHAPE, Scalar, Shape, StructShape, TreeDecoder, TreeReader,
     },
+    unique_names::Names,
     usable::UsableTimes,
     value::{Json, Value},
     walk::{Step, Walk},

@@ -213,7 +213,7 @@ impl fmt::Debug for UsableTimes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scripted::{Play, Scripted};
+    use crate::mock_log::{Play, Scripted};
 
     fn play(times: &[i64]) -> Play {
         Play::Block(times.iter().map(|time| (*time, vec![*time as u8])).collect())

@@ -14,7 +14,7 @@ use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 
 use crate::{
     contents::{self, Met},
-    judge,
+    resync,
     wire::{self, Chunk, HEAD_LEN, op},
 };
 
@@ -309,7 +309,7 @@ fn headless(record: &Bytes, limit: usize) -> Option<Opened> {
             (compression, at, records, how)
         }
         None => {
-            let at = judge::next(record, true)?;
+            let at = resync::next(record, true)?;
             let records = record.slice(at..record.len().min(at + limit));
             let is_over = record.len() > at + limit;
             let how = if is_over { Unpacked::OverLimit } else { Unpacked::Whole };

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{judge, wire};
+use crate::{resync, wire};
 
 /// What is met in a stretch of records.
 pub(crate) enum Met<'b> {
@@ -27,7 +27,7 @@ pub(crate) fn walk(bytes: &[u8], mut met: impl FnMut(Met<'_>)) {
                 end
             }
             None => {
-                let skip = judge::next(rest.get(1..).unwrap_or_default(), true);
+                let skip = resync::next(rest.get(1..).unwrap_or_default(), true);
                 let end = skip.map_or(bytes.len(), |skip| at + 1 + skip);
                 met(Met::Gap(at..end));
                 end

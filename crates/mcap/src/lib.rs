@@ -8,7 +8,7 @@
 // In reading order: each module uses only those above it.
 mod wire;
 
-mod judge;
+mod resync;
 
 mod chunk;
 mod contents;
@@ -19,9 +19,9 @@ mod table;
 mod cdr;
 mod json;
 mod messages;
+mod null_time;
 mod protobuf;
 mod ros2;
-mod untold;
 
 mod notes;
 

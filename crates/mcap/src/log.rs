@@ -19,8 +19,8 @@ use crate::{
     json::IntegerTypes,
     lookahead, messages,
     notes::{FORMAT_NAME, Notes},
+    null_time::{self, Untold},
     survey::survey,
-    untold::{self, Untold},
 };
 
 /// An MCAP file that is open.
@@ -102,7 +102,7 @@ impl McapLog {
         let Notes { gaps, profile, unreadable, integers, .. } = notes;
         let gaps = gaps.into();
         let mut parts = manifest.parts.iter();
-        let may_be_untold = parts.any(|part| untold::may_be_in(&part.time));
+        let may_be_untold = parts.any(|part| null_time::may_be_in(&part.time));
         Self {
             source,
             manifest,

@@ -1,9 +1,9 @@
 //! Writing an MCAP file that holds extracts of logs: their messages as they are, or those
 //! of ROS 1 as ROS 2 has them, each still of its own channel.
 
-mod asked;
 mod doubtful;
-mod whole;
+mod options;
+mod verbatim_chunks;
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -20,9 +20,9 @@ use crate::{
     notes::{FORMAT_NAME, Notes, STREAM_KEYS},
     ros2::{self, Translation},
     sink::{
-        asked::{check_names, may_copy, named, profile},
         doubtful::DoubtfulNotes,
-        whole::{Declaration, Whole},
+        options::{check_names, may_copy, named, profile},
+        verbatim_chunks::{Declaration, Whole},
     },
     wire::{Channel, ENVELOPE, SCHEMA_ENCODING, Schema, timestamp},
     write::{

@@ -33,17 +33,17 @@ mod draw;
 mod top_view;
 mod track;
 
-mod told;
+mod metadata;
 
 mod page;
 
 pub use crate::{
     chart::{Band, Chart, Line, Panel, TimeAxis},
+    metadata::{with_metadata, with_texts},
     page::{Block, Page, Row, Section},
     paint::{Painted, png},
     palette::{LINES, LOOKS, Rgb, line, viridis},
     sample::{Sampler, Signal},
-    told::{with_metadata, with_texts},
     top_view::{TopView, TopViewOptions},
     track::{Track, TrackBuilder, TrackMap},
 };

@@ -18,16 +18,16 @@ use tokio::{
 
 use crate::{
     failure::Failure,
+    full_download,
     limits::Limits,
     list,
     location::{Location, Scheme},
     object::{Attempts, Found, Object, Way},
     pieces::BLOCK,
-    short::{Short, Tag, When},
+    small_objects::{Short, Tag, When},
     source::RemoteSource,
     store,
     upload::{There, Upload},
-    whole,
 };
 
 /// Opens objects, with the credentials that are in the environment.
@@ -111,8 +111,9 @@ impl Client {
         let (object, head) = match found {
             Found::Ranged(object, head) => (object, head),
             Found::Whole => {
-                let file =
-                    self.runtime.block_on(whole::fetch(&store, &path, &self.way))?;
+                let file = self
+                    .runtime
+                    .block_on(full_download::fetch(&store, &path, &self.way))?;
                 let source = Arc::new(FileSource::new(file)?);
                 return Ok(Opened { source, is_whole: true });
             }

@@ -21,6 +21,7 @@
 
 mod client;
 mod failure;
+mod full_download;
 mod limits;
 mod list;
 mod location;
@@ -28,17 +29,16 @@ mod object;
 mod piece;
 mod pieces;
 mod profile;
-mod short;
+mod small_objects;
 mod source;
 mod store;
 mod streams;
 mod upload;
-mod whole;
 
 pub use crate::{
     client::{Client, Listed, Opened, Traffic},
     limits::Limits,
     location::{Location, Scheme},
-    short::{Tag, When},
+    small_objects::{Tag, When},
     upload::There,
 };

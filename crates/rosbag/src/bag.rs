@@ -15,7 +15,7 @@ use crate::{
     index::{self, IndexedChunk},
     options::RosbagOptions,
     packing::shortened,
-    top::ChunkHead,
+    toplevel::ChunkHead,
     walk::{Plain, Progress, Stretch, Visitor, walk},
 };
 

@@ -12,9 +12,9 @@ use crate::{
     bag::Bag,
     check::Inside,
     connection::{Connection, Raw},
+    connection_trust::is_spoiled,
     table::Table,
     traverse::Traverse,
-    trust::is_spoiled,
     walk::{Pace, Visitor},
 };
 

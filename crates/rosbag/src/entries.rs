@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use logtool_core::{TimeRange, Timestamp};
 
 use crate::{
-    top::{Top, TopKind, Tops},
+    toplevel::{Top, TopKind, Tops},
     wire,
 };
 

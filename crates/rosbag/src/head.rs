@@ -6,7 +6,7 @@ use logtool_core::{Error, ErrorKind, OpenOptions, Result, Source, text};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    top::Tops,
+    toplevel::Tops,
     wire::{self, Framed, Header},
 };
 

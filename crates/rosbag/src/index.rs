@@ -3,7 +3,7 @@
 //! It is used when it can be true: it has to lie where the header says, its chunks have
 //! to lie before it, and those that are looked at have to be there.
 
-mod behind;
+mod after_chunk;
 mod times;
 
 use std::{ops::Range, sync::Arc};
@@ -15,7 +15,7 @@ use crate::{
     encryption::Lock,
     head::Head,
     packing::Packing,
-    top::{Top, TopKind, Tops},
+    toplevel::{Top, TopKind, Tops},
     wire::{self, Framed, Header},
 };
 
@@ -257,7 +257,7 @@ impl Index {
                 )));
             };
             self.packing.add(&head, data.end - data.start);
-            let behind = behind::look(tops, chunk, data.end..next, is_thorough)?;
+            let behind = after_chunk::look(tops, chunk, data.end..next, is_thorough)?;
             chunk.is_doubtful = behind.is_other;
             other.extend(behind.is_other.then_some(at));
             unnamed.extend(behind.unnamed);

@@ -52,7 +52,7 @@ mod v1;
 
 mod layouts;
 mod table;
-mod top;
+mod toplevel;
 mod walk;
 
 mod defined;
@@ -63,22 +63,22 @@ mod packing;
 mod index;
 
 mod bag;
+mod chunk_extent;
 mod entries;
-mod extent;
-mod last;
 mod loss;
 mod messages;
+mod open_chunk;
 
 mod schema;
 
 mod derived;
 
+mod connection_trust;
 mod traverse;
-mod trust;
 
 mod cursor;
+mod part_messages;
 mod probe;
-mod told;
 
 mod overview;
 mod scan;

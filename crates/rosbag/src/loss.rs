@@ -12,9 +12,9 @@ use crate::{
     bag::Bag,
     connection::Raw,
     entries::{Lost, MAX_INDEX, add, each_entry},
-    last::Last,
     messages::Messages,
-    top::Tops,
+    open_chunk::Last,
+    toplevel::Tops,
     walk::Visitor,
 };
 

@@ -8,7 +8,7 @@ use crate::{
     bag::Bag,
     packing::Packing,
     table::Table,
-    top::{Top, TopKind, Tops},
+    toplevel::{Top, TopKind, Tops},
     wire,
 };
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use logtool_core::Value;
 
-use crate::{chunk::Compression, top::ChunkHead};
+use crate::{chunk::Compression, toplevel::ChunkHead};
 
 /// So many names of compressions are told, and of each so many letters.
 const NAMES: usize = 4;

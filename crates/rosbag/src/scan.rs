@@ -1,6 +1,6 @@
 //! Finding the chunks of a bag without its index, by going from record to record.
 
-mod moved;
+mod displaced_chunks;
 
 use std::ops::Range;
 
@@ -8,16 +8,16 @@ use logtool_core::{Damage, DamageKind, Result, TimeRange};
 
 use crate::{
     bag::Bag,
+    chunk_extent::is_unfinished,
     connection::{Connection, Raw},
+    connection_trust::Trust,
     encryption::Lock,
-    extent::is_unfinished,
     head::Head,
     packing::Packing,
+    part_messages::Told,
     probe::{Collecting, Content, Count},
     table::Table,
-    told::Told,
-    top::{ChunkHead, Top, TopKind, Tops},
-    trust::Trust,
+    toplevel::{ChunkHead, Top, TopKind, Tops},
     walk::{Plain, Visitor as _},
     wire,
 };
@@ -91,21 +91,21 @@ impl Scan {
         let is_lost = match &top {
             None => true,
             Some(Top { kind: TopKind::Padding, data }) => {
-                !moved::places(bag, tops, at..data.end)?.is_empty()
+                !displaced_chunks::places(bag, tops, at..data.end)?.is_empty()
             }
             Some(_) => false,
         };
         let Some(Top { kind, data }) = top.filter(|_| !is_lost) else {
             let next = tops.find_record(at + 1..len)?.unwrap_or(len);
             let lost = Damage::new(DamageKind::Garbled, at..next);
-            self.unreadable(lost, moved::places(bag, tops, at..next)?);
+            self.unreadable(lost, displaced_chunks::places(bag, tops, at..next)?);
             return Ok(next);
         };
         if let Some(damage) = kind.damage()
             && let Some(next) = tops.record_in(&kind, &data, len)?
         {
             let lost = Damage::new(damage, at..next);
-            self.unreadable(lost, moved::places(bag, tops, at..next)?);
+            self.unreadable(lost, displaced_chunks::places(bag, tops, at..next)?);
             return Ok(next);
         }
         match kind {

@@ -22,8 +22,8 @@ use crate::{
     sink::{copy::Whole, numbers::Wanted},
     table::{Entry, Table},
     write::{
-        ConnectionHandle, Copied, Writer, header::renamed, mended::written,
-        options::WriterOptions,
+        ConnectionHandle, Copied, Writer, header::renamed, options::WriterOptions,
+        repaired_header::written,
     },
 };
 

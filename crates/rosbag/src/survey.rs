@@ -18,6 +18,7 @@ use logtool_core::{
 use crate::{
     bag::Bag,
     connection::{Connection, Raw},
+    connection_trust::{Trust, is_torn},
     defined::defined,
     derived::derived_of,
     encryption::{Key, Lock},
@@ -26,12 +27,11 @@ use crate::{
     notes::{FORMAT_NAME, Notes},
     options::{RosbagOptions, Survey},
     packing::Packing,
+    part_messages::Told,
     probe::{Conflicts, Count, probe},
     scan::{self, Scan, Tile},
     table::Table,
-    told::Told,
-    top::Tops,
-    trust::{Trust, is_torn},
+    toplevel::Tops,
 };
 
 /// Bags that are no longer than this are read through, unless they unpack to more than

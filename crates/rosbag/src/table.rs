@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     connection::{Connection, Raw},
+    connection_trust::{is_misnamed, is_spoiled},
     layouts::Layouts,
-    trust::{is_misnamed, is_spoiled},
 };
 
 /// Connections in the order in which they are told of.

@@ -13,11 +13,11 @@ use crate::{
     bag::{Bag, Chunk, Content},
     check::Inside,
     chunk::Unpacked,
+    chunk_extent::extent,
     connection::Raw,
-    extent::extent,
-    last::Last,
     loss::{Gone, Locating, Packed, Within},
-    top::{Top, TopKind, Tops},
+    open_chunk::Last,
+    toplevel::{Top, TopKind, Tops},
     walk::{Pace, Plain, Visitor},
 };
 

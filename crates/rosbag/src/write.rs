@@ -15,9 +15,9 @@ mod encode;
 pub(crate) mod filling;
 mod head;
 pub(crate) mod header;
-pub(crate) mod mended;
 pub(crate) mod options;
 mod pack;
+pub(crate) mod repaired_header;
 pub(crate) mod stamp;
 
 use std::{collections::HashMap, ops::Range};

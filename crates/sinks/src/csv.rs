@@ -21,7 +21,7 @@ use logtool_core::{Error, ErrorKind, Result, TableSink, TableWriter, Topic};
 use crate::{
     csv::cell::{Cell, cell_for, push_text},
     file_name::FileNames,
-    slices::side_by_side,
+    parallel_rows::side_by_side,
     staged::{Outputs, Staged},
     text_buffer::TextBuffer,
 };

@@ -5,7 +5,7 @@
 //! and may reach behind the text; nothing is read back, for which a processor would
 //! have to wait. That is most of what it takes to write a log as text.
 
-use crate::shortest::shortest;
+use crate::float_text::shortest;
 
 /// Where a text is written: more bytes than any number has.
 pub(crate) type Place = [u8; 32];

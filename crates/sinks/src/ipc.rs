@@ -10,10 +10,10 @@ use logtool_core::{Result, TableSink, TableWriter, Topic};
 use crate::{
     error::from_arrow,
     file_name::FileNames,
-    held::Held,
     one_dictionary::OneDictionary,
     provenance::table_metadata,
     room::Room,
+    row_buffer::Held,
     staged::{Outputs, Staged},
 };
 

@@ -9,7 +9,7 @@ use logtool_core::{Result, TableSink, TableWriter, Topic};
 use crate::{
     file_name::FileNames,
     json::{Infinities, JsonRows},
-    slices::side_by_side,
+    parallel_rows::side_by_side,
     staged::{Outputs, Staged},
 };
 

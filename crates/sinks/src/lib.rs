@@ -21,7 +21,7 @@
 //! ```
 
 // In reading order: each module uses only those above it.
-mod behind;
+mod background_writer;
 mod error;
 mod file_name;
 mod partition;
@@ -29,7 +29,7 @@ mod provenance;
 mod staged;
 
 mod clock;
-mod shortest;
+mod float_text;
 
 mod digits;
 
@@ -41,16 +41,16 @@ mod testing;
 
 mod json;
 
-mod slices;
+mod parallel_rows;
 
 mod csv;
 mod jsonl;
 
-mod measure;
+mod memory_size;
 
-mod held;
 mod one_dictionary;
 mod room;
+mod row_buffer;
 
 mod ipc;
 mod parquet;
@@ -65,7 +65,7 @@ mod tracks;
 
 pub use crate::{
     arrays::{MatSink, NpzSink},
-    behind::Behind,
+    background_writer::Behind,
     csv::{CsvOptions, CsvSink},
     file_name::{FileNames, NameStyle},
     ipc::IpcSink,

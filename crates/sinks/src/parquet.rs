@@ -22,13 +22,13 @@ pub use self::properties::Floats;
 use crate::{
     error::from_parquet,
     file_name::FileNames,
-    held::Held,
     parquet::{
         properties::properties,
         row_groups::{FieldEncoder, RowGroups},
     },
     provenance::table_metadata,
     room::Room,
+    row_buffer::Held,
     staged::{Outputs, Staged},
 };
 

@@ -12,8 +12,8 @@ mod column;
 
 mod lzf;
 
-mod about;
 mod file;
+mod metadata;
 
 mod header;
 mod rows;
@@ -24,11 +24,11 @@ mod kitti;
 mod pcd;
 mod ply;
 
+mod deferred_error_writer;
 mod extra;
 mod gps;
 mod las;
 mod returns;
-mod unfailing;
 
 mod picture;
 

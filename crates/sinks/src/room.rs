@@ -2,7 +2,7 @@
 
 use logtool_core::{Topic, TopicOrigin};
 
-use crate::measure::bits_a_row;
+use crate::memory_size::bits_a_row;
 
 /// How many bytes of its rows each table of a log may hold until it writes them.
 ///

@@ -10,7 +10,7 @@
 // In reading order: each module uses only those above it.
 mod fix;
 
-mod edge;
+mod antimeridian;
 mod mode;
 mod stretch;
 

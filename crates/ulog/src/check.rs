@@ -15,7 +15,7 @@ use logtool_core::{Finding, Findings, Inspection};
 pub(crate) use self::codes::CODES;
 use crate::{
     check::{codes as code, inside::Looks},
-    opened::Opened,
+    open_log::Opened,
     wire,
 };
 

@@ -42,11 +42,11 @@ mod info;
 mod msg_dir;
 mod px4_labels;
 
-mod anchor;
 mod clock;
 mod counter;
 mod header;
 mod system;
+mod utc_offset;
 
 mod streams;
 
@@ -62,7 +62,7 @@ mod built_in;
 mod cursor;
 mod survey;
 
-mod opened;
+mod open_log;
 mod pauses;
 
 pub mod write;

@@ -12,7 +12,7 @@ use crate::{
     check::inspect,
     header::Header,
     notes::{FORMAT_NAME, Notes},
-    opened::Opened,
+    open_log::Opened,
     survey::survey,
 };
 

@@ -1,8 +1,8 @@
 //! Writing records of other logs into a new one: as they are, none lost.
 
+mod definitions;
 mod metadata;
 mod names;
-mod opening;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -14,7 +14,7 @@ use logtool_core::{
 };
 
 use crate::{
-    sink::opening::{Becomes, Opening},
+    sink::definitions::{Becomes, Opening},
     write::{TopicHandle, Writer},
 };
 

@@ -8,8 +8,8 @@ mod ahead;
 mod finish;
 mod messages;
 mod parts;
-mod stretch;
-mod tally;
+mod segment;
+mod statistics;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -37,7 +37,7 @@ use crate::{
     survey::{
         ahead::Ahead,
         parts::Parts,
-        tally::Tally,
+        statistics::Tally,
         window::{End, IN_SIGHT, Window},
     },
     wire::{self, kind},

@@ -9,21 +9,21 @@
 //! A record's payload is that of a datagram.
 
 // In reading order: each module uses only those above it.
+mod duplicates;
 mod ip;
 mod link;
 mod manufacturer;
 mod payload;
 mod sender;
-mod twice;
 
 mod frame;
 mod verify;
 
-mod pieces;
+mod defragment;
 
 mod container;
-mod hours;
 mod item;
+mod top_of_hour;
 
 mod reader;
 

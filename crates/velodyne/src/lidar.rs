@@ -6,8 +6,8 @@ mod codes;
 mod check;
 mod later_fields;
 mod motion;
-mod outlines;
 mod own_clock;
+mod packet_timing;
 mod probe;
 mod scans;
 mod stock;
@@ -31,8 +31,8 @@ use crate::lidar::utc_check::StatusTime;
 pub(crate) use crate::lidar::{codes::CLOCK_UNSET, utc_check::scale};
 pub use crate::lidar::{
     codes::CODES,
-    outlines::{Packets, itself},
     own_clock::ClockChoice,
+    packet_timing::{Packets, itself},
     probe::Probe,
     scans::ScanCache,
 };

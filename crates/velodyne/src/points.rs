@@ -5,8 +5,8 @@ mod options;
 
 mod clock;
 
-mod circle;
 mod pace;
+mod sin_cos_table;
 mod timing;
 mod tracker;
 
@@ -39,8 +39,8 @@ pub use crate::points::{
     tracker::ScanTracker,
 };
 pub(crate) use crate::points::{
-    circle::TURN,
     clock::nearest,
     field_of_view::{FIRST_PACKETS, FieldProbe},
     losses::Losses,
+    sin_cos_table::TURN,
 };

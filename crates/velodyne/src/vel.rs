@@ -45,7 +45,7 @@ mod write;
 mod log;
 mod sink;
 
-mod adopt;
+mod import_packets;
 
 mod format;
 

@@ -12,8 +12,8 @@ use crate::{
     },
     error::Result,
     log::Log,
-    shape::TimeBase,
     sink::TableWriter,
+    time_base::TimeBase,
 };
 
 /// Makes rows of the table, and writes them.

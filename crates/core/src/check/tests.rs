@@ -17,7 +17,7 @@ use crate::{
     source::Source,
     time::{TimeRange, Timestamp},
     topic::TopicId,
-    trials::Trials,
+    trial_decode::Trials,
 };
 
 const PAYLOADS: [&[u8]; 4] = [b"1234", b"2345", b"3456", b"4567"];

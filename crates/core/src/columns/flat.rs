@@ -1,7 +1,7 @@
 //! Planning the flat view: a column for each scalar, text and list.
 
 use crate::{
-    columns::{chooser::Chooser, fixed::arrow_field, plan::Planner},
+    columns::{fixed::arrow_field, plan::Planner, projection::Chooser},
     error::Result,
     layout::{Layout, LayoutKind},
 };

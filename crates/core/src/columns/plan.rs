@@ -9,11 +9,11 @@ use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
 
 use crate::{
     columns::{
-        chooser::Chooser,
         leaf::{Leaf, Source},
         node::Node,
         program::{Program, Table},
-        script::Script,
+        program_builder::Script,
+        projection::Chooser,
     },
     error::{Error, ErrorKind, Result},
     labels::Labels,

@@ -2,13 +2,13 @@
 //! not fit their schemas: these are copied as they are.
 
 use crate::{
-    ahead::ReadAhead,
     block::{Block, TopicSort},
     copy::{Copying, Known},
     damage::{Damage, DamageKind},
     error::Result,
     manifest::Part,
-    trials::Trials,
+    read_ahead::ReadAhead,
+    trial_decode::Trials,
 };
 
 /// No more bytes of a part are kept until it is read to its end.

@@ -214,8 +214,8 @@ mod tests {
         damage::DamageKind,
         error::{Error, ErrorKind, Result},
         manifest::Selection,
+        mock_log::{Play, Scripted},
         pools::in_pools,
-        scripted::{Play, Scripted},
     };
 
     /// A part of so many blocks, of one record each; those of a batch are 64.

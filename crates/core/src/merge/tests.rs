@@ -5,7 +5,7 @@ use crate::{
     damage::DamageKind,
     error::ErrorKind,
     log::Cursor as _,
-    scripted::{Play, Scripted},
+    mock_log::{Play, Scripted},
 };
 
 /// The times and payloads that are read.

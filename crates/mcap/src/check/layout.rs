@@ -11,7 +11,7 @@ use logtool_core::{Finding, Findings, Result, Window};
 use crate::{
     check::{Checked, codes as code, declared::Declared},
     chunk::Compression,
-    judge,
+    resync,
     wire::{self, Chunk, ChunkIndex, HEAD_LEN, MAGIC, Statistics, op},
 };
 
@@ -93,7 +93,7 @@ impl Layout {
         let (mut layout, mut at) = (Self::default(), MAGIC.len() as u64);
         layout.is_whole = true;
         while at < len {
-            let sight = window.at(at, judge::SIGHT)?;
+            let sight = window.at(at, resync::SIGHT)?;
             let is_magic = sight.starts_with(&MAGIC);
             if is_magic && layout.footer.is_some() {
                 let end = at + MAGIC.len() as u64;
@@ -128,7 +128,7 @@ impl Layout {
                 }
                 (None, None) => {
                     layout.is_whole = false;
-                    at = judge::search(&mut window, at + 1, len)?.unwrap_or(len);
+                    at = resync::search(&mut window, at + 1, len)?.unwrap_or(len);
                 }
             }
         }
@@ -226,7 +226,7 @@ impl Layout {
     }
 
     fn chunk(&mut self, window: &mut Window<'_>, bytes: Range<u64>) -> Result<()> {
-        let len = judge::SIGHT.min((bytes.end - bytes.start) as usize);
+        let len = resync::SIGHT.min((bytes.end - bytes.start) as usize);
         let head = window.at(bytes.start, len)?;
         let is_so = wire::head(&head).is_some_and(|(op, content)| {
             op == op::CHUNK && content == bytes.end - bytes.start - HEAD_LEN as u64

@@ -10,7 +10,7 @@ use logtool_core::{Damage, DamageKind, OpenOptions, Result, TimeRange, Window};
 use crate::{
     chunk::{self, Compression, Opened},
     contents::{self, Met},
-    judge,
+    resync,
     survey::{Count, Found, START, Tile},
     wire::{self, HEAD_LEN, MAGIC, op, timestamp},
 };
@@ -34,11 +34,11 @@ pub(super) fn scan(
         Scan { found: Found::default(), counts: BTreeMap::new(), open: None, options };
     let mut at = START;
     while at < len {
-        let sight = window.at(at, judge::SIGHT)?;
+        let sight = window.at(at, resync::SIGHT)?;
         if at + MAGIC.len() as u64 == len && sight[..] == MAGIC {
             break;
         }
-        match judge::record(sight.get(..judge::SIGHT).unwrap_or(&sight), len - at) {
+        match resync::record(sight.get(..resync::SIGHT).unwrap_or(&sight), len - at) {
             Some(all) => {
                 scan.record(window, at, all)?;
                 at += all;
@@ -172,14 +172,14 @@ impl Scan {
     /// Steps over what is no record at `at`, and says where reading goes on.
     fn damaged(&mut self, window: &mut Window<'_>, at: u64, len: u64) -> Result<u64> {
         let next = match self.found.gaps.len() < MAX_GAPS {
-            true => judge::search(window, at + 1, len)?,
+            true => resync::search(window, at + 1, len)?,
             false => None,
         };
         let end = next.unwrap_or(len);
         let head = wire::head(&window.at(at, HEAD_LEN)?);
         let is_known = |(op, _): (u8, u64)| (1..=op::DATA_END).contains(&op);
         let is_cut = next.is_none() && head.is_none_or(is_known);
-        let sight = window.at(at, judge::SIGHT)?;
+        let sight = window.at(at, resync::SIGHT)?;
         let is_short = end - at <= chunk::most(self.options);
         let is_marked = is_short && chunk::marked(&sight).is_some();
         if is_marked || is_cut && head.is_some_and(|(op, _)| op == op::CHUNK) {
@@ -231,8 +231,8 @@ impl Tile {
 /// How long the chunk at `at` is whose head contradicts itself: by the length of the record,
 /// or by that of what is packed, whichever other records follow on, or the end.
 fn misstated(window: &mut Window<'_>, at: u64, len: u64) -> Result<Option<u64>> {
-    let sight = window.at(at, judge::SIGHT)?;
-    let sight = sight.get(..judge::SIGHT).unwrap_or(&sight).to_vec();
+    let sight = window.at(at, resync::SIGHT)?;
+    let sight = sight.get(..resync::SIGHT).unwrap_or(&sight).to_vec();
     let Some((op, content)) = wire::head(&sight).filter(|(op, _)| *op <= op::LAST)
     else {
         return Ok(None);
@@ -250,10 +250,10 @@ fn misstated(window: &mut Window<'_>, at: u64, len: u64) -> Result<Option<u64>> 
     for content in lens.into_iter().flatten() {
         let all = content.checked_add(HEAD_LEN as u64).filter(|all| *all <= len - at);
         let Some(all) = all else { continue };
-        let next = window.peek(at + all, judge::SIGHT)?;
-        let next = next.get(..judge::SIGHT).unwrap_or(&next);
+        let next = window.peek(at + all, resync::SIGHT)?;
+        let next = next.get(..resync::SIGHT).unwrap_or(&next);
         let is_end = at + all + MAGIC.len() as u64 == len && *next == MAGIC;
-        if is_end || judge::record(next, len - at - all).is_some() {
+        if is_end || resync::record(next, len - at - all).is_some() {
             return Ok(Some(all));
         }
     }
@@ -266,10 +266,10 @@ fn misstated(window: &mut Window<'_>, at: u64, len: u64) -> Result<Option<u64>> 
 fn unknown(window: &mut Window<'_>, at: u64, len: u64) -> Result<Option<u64>> {
     let mut next = at;
     for _ in 0..MAX_UNKNOWN {
-        let sight = window.at(next, judge::SIGHT)?;
-        let sight = sight.get(..judge::SIGHT).unwrap_or(&sight);
+        let sight = window.at(next, resync::SIGHT)?;
+        let sight = sight.get(..resync::SIGHT).unwrap_or(&sight);
         let is_end = next + MAGIC.len() as u64 == len && *sight == MAGIC;
-        if next > at && (is_end || judge::record(sight, len - next).is_some()) {
+        if next > at && (is_end || resync::record(sight, len - next).is_some()) {
             let first = window.at(at, HEAD_LEN)?;
             return Ok(wire::head(&first).map(|(_, content)| HEAD_LEN as u64 + content));
         }

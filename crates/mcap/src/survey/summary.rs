@@ -10,7 +10,7 @@ use logtool_core::{OpenOptions, Result, TimeRange, Timestamp, Window};
 use crate::{
     chunk::Compression,
     contents::{self, Met},
-    judge,
+    resync,
     survey::{
         Count, END_LEN, Found, START, Tile,
         summary::{counts::MessageCounts, declarations::Declarations},
@@ -221,7 +221,7 @@ impl Summary {
 
 /// Whether the chunk itself tells of the compression that `index` does.
 fn is_compressed_so(window: &Window<'_>, index: &ChunkIndex) -> Result<bool> {
-    let head = window.peek(index.at, judge::SIGHT)?;
+    let head = window.peek(index.at, resync::SIGHT)?;
     let chunk = head.get(HEAD_LEN..).and_then(Chunk::parse);
     Ok(chunk.is_some_and(|chunk| chunk.compression == index.compression.as_bytes()))
 }

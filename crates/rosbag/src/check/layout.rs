@@ -7,11 +7,11 @@ use logtool_core::{Finding, Findings, Result};
 use crate::{
     bag::Chunk,
     check::{Checked, codes as code},
+    chunk_extent::is_unfinished,
     connection::{Connection, Raw},
+    connection_trust::Trust,
     encryption::Lock,
-    extent::is_unfinished,
-    top::{ChunkHead, Top, TopKind, Tops},
-    trust::Trust,
+    toplevel::{ChunkHead, Top, TopKind, Tops},
     wire,
 };
 

@@ -7,7 +7,7 @@ use logtool_core::{Damage, TimeRange, Timestamp, TopicId};
 
 use crate::{
     connection::{Connection, Raw},
-    trust::Trust,
+    connection_trust::Trust,
     walk::Visitor,
     wire::{self, Framed},
 };

@@ -5,7 +5,7 @@ use logtool_core::{Result, TimeRange, Timestamp};
 use crate::{
     entries::{MAX_INDEX, each_entry},
     index::{IndexedChunk, chunks_at},
-    top::Tops,
+    toplevel::Tops,
 };
 
 /// Times that are further apart than this are not of one recording.

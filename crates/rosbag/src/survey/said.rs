@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use logtool_core::{Value, text};
 
-use crate::{head::Head, survey::Findings, trust::other_topic};
+use crate::{connection_trust::other_topic, head::Head, survey::Findings};
 
 impl Findings {
     /// Remarks what is odd; `strangers` are the numbers of connections that are declared

@@ -10,7 +10,7 @@ use crate::{
     head::LEAST_CHUNK,
     loss::{Gone, Locating, Within},
     messages::Messages,
-    top::{Top, TopKind},
+    toplevel::{Top, TopKind},
     walk::{Plain, Visitor},
     wire,
 };

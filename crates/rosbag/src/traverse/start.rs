@@ -7,7 +7,7 @@ use logtool_core::Result;
 use super::Traverse;
 use crate::{
     bag::Bag,
-    top::{Top, TopKind, Tops},
+    toplevel::{Top, TopKind, Tops},
 };
 
 impl Traverse {

@@ -17,7 +17,7 @@ use crate::{
     encryption::Lock,
     head::Head,
     index::{self, Index, IndexedChunk},
-    top::{Top, TopKind, Tops},
+    toplevel::{Top, TopKind, Tops},
     wire::{self, Framed},
     write::{
         ChunkInfo, Writer,

@@ -3,7 +3,7 @@
 
 mod element;
 mod names;
-mod plane;
+mod utf16;
 mod values;
 
 use std::{
@@ -116,7 +116,7 @@ impl TableSink for MatSink {
             about.insert(name, table_metadata(topic, &BTreeMap::new()));
         }
         let about = json!({ "log": self.metadata, "topics": about });
-        mat.write(&characters(&own, &plane::json(&about.to_string()))?)?;
+        mat.write(&characters(&own, &utf16::json(&about.to_string()))?)?;
         mat.out.into_inner().map_err(|err| err.into_error())?.finish()
     }
 

@@ -8,8 +8,8 @@ use logtool_core::Result;
 
 use crate::{
     arrays::{column::Column, spill::Spill},
-    held::Held,
     room::Room,
+    row_buffer::Held,
     staged::Outputs,
 };
 

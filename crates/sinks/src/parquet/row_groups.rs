@@ -16,7 +16,7 @@ use parquet::{
     },
 };
 
-use crate::{error::from_parquet, measure::bits};
+use crate::{error::from_parquet, memory_size::bits};
 
 /// So many rows of a column are encoded at a time: eight bytes for each of them, which say where
 /// they are, stay in the cache. It is a multiple of the rows after which a page may end.

@@ -9,12 +9,12 @@ use logtool_core::{Error, ErrorKind, Result};
 use crate::{
     points::{
         column::{Column, moments},
+        deferred_error_writer::{Failure, Unfailing},
         extra::{self, Extra},
         file::{CloudFile, Out, Points, close},
         gps,
         measures::{Measures, array, places, whole},
         returns::Returns,
-        unfailing::{Failure, Unfailing},
     },
     provenance::CREATED_BY,
 };

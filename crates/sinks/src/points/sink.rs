@@ -18,7 +18,6 @@ use logtool_core::{
 use crate::{
     file_name::FileNames,
     points::{
-        about::about,
         column::{self, Column},
         cut::Cut,
         file::{CloudFile, Out, Points},
@@ -26,6 +25,7 @@ use crate::{
         las::{Las, LasOptions},
         list::{List, Listed},
         measures::Measures,
+        metadata::about,
         options::{PointFormat, PointOptions},
         partial::Partial,
         pcd::{Data, Pcd},

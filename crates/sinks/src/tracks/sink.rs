@@ -20,7 +20,7 @@ use crate::{
     file_name::FileNames,
     staged::{Outputs, Staged},
     tracks::{
-        edge::over_the_edge,
+        antimeridian::over_the_edge,
         fix::Fix,
         geojson, gpx, kml,
         mode::{TrackMode, TrackModes},

@@ -2,7 +2,7 @@
 
 use logtool_core::{Layout, TopicId};
 
-use crate::{opened::Opened, registry::Declaration};
+use crate::{open_log::Opened, registry::Declaration};
 
 /// No record is as long.
 const NEVER: u32 = u32::MAX;

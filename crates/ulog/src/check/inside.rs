@@ -14,7 +14,7 @@ use logtool_core::{
 use crate::{
     check::{ids::Subscriptions, messages::Messages, seen::Seen},
     cursor::UlogCursor,
-    opened::Opened,
+    open_log::Opened,
     wire,
 };
 

@@ -10,7 +10,7 @@ use crate::{
         seen::{Dropouts, Format, Information, Seen, Totals},
         unsubscribed::Subscriptions,
     },
-    opened::Opened,
+    open_log::Opened,
 };
 
 /// What goes from stretch to stretch.

@@ -12,7 +12,7 @@ use crate::{
     },
     formats,
     level::Level,
-    opened::Opened,
+    open_log::Opened,
     wire::{self, kind},
 };
 

@@ -2,7 +2,9 @@
 
 use logtool_core::{Finding, Findings, TopicId};
 
-use crate::{check::codes as code, formats::array, opened::Opened, registry::Declared};
+use crate::{
+    check::codes as code, formats::array, open_log::Opened, registry::Declared,
+};
 
 /// Adds what is odd about the topics of `log`.
 pub(super) fn check(log: &Opened, findings: &mut Findings) {

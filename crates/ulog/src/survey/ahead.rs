@@ -12,7 +12,7 @@ use logtool_core::{Queue, Source};
 
 use crate::{
     streams::Streams,
-    survey::{stretch::Stretch, tally::Tally},
+    survey::{segment::Stretch, statistics::Tally},
 };
 
 /// With more topics than these, nobody goes ahead: each stretch counts those of all.

@@ -12,15 +12,14 @@ use logtool_core::{
 };
 
 use crate::{
-    anchor,
     built_in::{self, EventLayout},
     clock,
     header::{Header, Parameter, ParameterValue},
     notes::{BuiltIn, FORMAT_NAME, Notes},
     pauses::Pauses,
     registry::Declaration,
-    survey::{Survey, tally::Stats},
-    system, wire,
+    survey::{Survey, statistics::Stats},
+    system, utc_offset, wire,
 };
 
 /// How many bytes of definitions a manifest has; topics beyond have none. A log of PX4
@@ -99,7 +98,7 @@ impl Survey {
             })
             .collect();
         let start = self.header.head.start_micros();
-        let clock = anchor::clock(start, time, &self.header.info, observations);
+        let clock = utc_offset::clock(start, time, &self.header.info, observations);
         let mut damage: Vec<Damage> = std::mem::take(&mut self.damage);
         damage.sort_by_key(|damage| damage.bytes.start);
         let metadata = self.metadata();

@@ -5,11 +5,11 @@ use std::ops::Range;
 use logtool_core::{Damage, DamageKind, LayoutKind, Primitive, TimeRange};
 
 use crate::{
-    anchor,
     formats::Defined,
     header::Kept,
     registry::{Declaration, Subscribed},
     survey::Survey,
+    utc_offset,
     wire::{self, kind},
 };
 
@@ -141,11 +141,12 @@ impl Survey {
         let declared = &self.registry.topics[index];
         let fields = &declared.layout.as_ref().ok()?.fields;
         let field = fields.iter().find(|field| {
-            field.name == anchor::FIELD
+            field.name == utc_offset::FIELD
                 && field.kind == LayoutKind::Primitive(Primitive::U64)
                 && field.count.is_none()
         });
-        let field = field.filter(|_| anchor::TOPICS.contains(&&*declared.type_name));
+        let field =
+            field.filter(|_| utc_offset::TOPICS.contains(&&*declared.type_name));
         field.map(|field| field.offset)
     }
 

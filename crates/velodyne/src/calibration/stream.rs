@@ -10,7 +10,7 @@
 //! its place but put there by the time of its packet and by its sort; holes are filled
 //! from the next round, and where rounds differ the most frequent value counts.
 
-mod heard;
+mod laser_status;
 mod place;
 mod record;
 mod votes;

@@ -9,11 +9,11 @@ use logtool_core::{
 
 use crate::capture::{
     container::Look,
+    defragment::Pieces,
+    duplicates::Latest,
     item::Section,
     notes::{Notes, PartStart},
-    pieces::Pieces,
     reader::{Found, LidarPacket, PacketBytes, Reader},
-    twice::Latest,
 };
 
 /// Reads one part of a capture.

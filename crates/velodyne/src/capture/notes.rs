@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     capture::{
-        container::Container, hours::Hours, item::Declaration, sender::Sender,
-        twice::Latest,
+        container::Container, duplicates::Latest, item::Declaration, sender::Sender,
+        top_of_hour::Hours,
     },
     lidar::Lidar,
     oddity::Oddity,

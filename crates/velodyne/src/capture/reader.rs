@@ -8,15 +8,15 @@ use logtool_core::Timestamp;
 use crate::{
     capture::{
         container::{Container, Look},
-        hours::Hours,
+        defragment::Pieces,
+        duplicates::{self, Latest},
         ip::{self, Datagram, Packet, PieceOf},
         item::{Declaration, Frame, Item, Section},
         link::{self, Carried},
         manufacturer::Manufacturer,
         payload::{self, Payload},
-        pieces::Pieces,
         sender::{Device, Sender},
-        twice::{self, Latest},
+        top_of_hour::Hours,
         verify,
     },
     packet::Firings,
@@ -90,9 +90,9 @@ pub(crate) enum Foreign {
 }
 
 impl LidarPacket {
-    /// Returns the [`sum`](twice::sum) by which it is recognised; it was found in `item`.
+    /// Returns the [`sum`](duplicates::sum) by which it is recognised; it was found in `item`.
     pub(crate) fn sum(&self, item: &[u8]) -> u64 {
-        twice::sum(self.payload(item), self.identification)
+        duplicates::sum(self.payload(item), self.identification)
     }
 
     /// Its bytes; it was found in `item`.
@@ -147,7 +147,7 @@ impl Reader {
         }
     }
 
-    /// A packet with this [`sum`](twice::sum), if it is new.
+    /// A packet with this [`sum`](duplicates::sum), if it is new.
     pub(crate) fn once(&mut self, packet: LidarPacket, sum: u64) -> Found {
         match self.latest.has(&packet.sender, packet.time, sum) {
             true => Found::Foreign(Foreign::Twice),

@@ -20,10 +20,10 @@ use logtool_core::{
 use crate::{
     capture::{
         container::{Container, Look},
-        hours::Hours,
+        defragment::Pieces,
+        duplicates::Latest,
         item::{Declaration, Section},
         notes::{Notes, PartStart},
-        pieces::Pieces,
         reader::{Foreign, Found, LidarPacket, Reader},
         search::Search,
         survey::{
@@ -32,7 +32,7 @@ use crate::{
             stretch::{Seen, Stretch},
             topics::Topics,
         },
-        twice::Latest,
+        top_of_hour::Hours,
     },
     lidar::LidarOptions,
 };

@@ -8,7 +8,7 @@ use crate::{
     calibration::Origin,
     lidar::{
         Lidar, ScanCache, codes as code,
-        outlines::{Packets, Seen},
+        packet_timing::{Packets, Seen},
     },
     model::{self, ReturnMode, Sensor},
     packet::DATA_BYTES,

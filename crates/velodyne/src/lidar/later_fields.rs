@@ -5,7 +5,7 @@ use logtool_core::{Log, Manifest, Result, Selection, TopicId};
 use crate::{
     lidar::{
         Lidar,
-        outlines::{self, Packets},
+        packet_timing::{self, Packets},
     },
     packet::DATA_BYTES,
     points::{BlankedSector, FIRST_PACKETS, FieldProbe},
@@ -54,7 +54,7 @@ impl Lidar {
                 continue;
             };
             let mut cursor = log.read(part, &selection)?;
-            let seen = outlines::outlines(&mut *cursor, packets)?;
+            let seen = packet_timing::outlines(&mut *cursor, packets)?;
             drop(cursor);
             log.source().release(part.bytes.clone());
             // A part may be longer than a place, and the field change within it.

@@ -7,7 +7,7 @@ use logtool_core::{Log, Result, Selection, TimeRange, TopicId};
 use crate::{
     lidar::{
         Lidar,
-        outlines::{self, Packets, Seen},
+        packet_timing::{self, Packets, Seen},
     },
     points::{ScanIndex, ScanTracker},
 };
@@ -89,7 +89,7 @@ fn follow(
 ) -> Result<ScanIndex> {
     let mut tracker = ScanTracker::new(lidar.sensor, lidar.points);
     let mut scans = ScanIndex::default();
-    outlines::look_at(log, topic, until, packets, &mut |seen| {
+    packet_timing::look_at(log, topic, until, packets, &mut |seen| {
         scans.add(&mut tracker, &seen.outline, seen.offset, seen.time);
         look(seen);
     })?;

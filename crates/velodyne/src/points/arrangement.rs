@@ -3,7 +3,7 @@
 use crate::{
     model::{Model, ReturnMode, Sensor},
     packet::{BLOCKS, Bank, CHANNELS, Outline},
-    points::circle::TURN,
+    points::sin_cos_table::TURN,
 };
 
 /// What a block is.

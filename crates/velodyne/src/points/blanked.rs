@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::points::{circle::TURN, timing::turned};
+use crate::points::{sin_cos_table::TURN, timing::turned};
 
 /// A sector narrower than this has its cut next to its end, where no firing reaches it.
 const NARROW: u16 = 400;

@@ -12,8 +12,8 @@ use crate::{
     points::{
         arrangement::Arrangement,
         blanked::BlankedSector,
-        circle::TURN,
         pace::{FASTEST, Pace, RotationMeter, steps, usual_rate},
+        sin_cos_table::TURN,
         timing::{Timing, turned},
     },
 };

@@ -4,10 +4,10 @@ use crate::{
     model::{Model, Sensor},
     packet::{BLOCKS, CHANNELS},
     points::{
-        circle::{Circle, TURN},
         lasers::{Lane, Roomy},
         moves::Moves,
         options::Formula,
+        sin_cos_table::{Circle, TURN},
         timing::{Timing, s1_steps, seconds, turned},
     },
 };

@@ -7,8 +7,8 @@ use crate::{
     points::{
         arrangement::Arrangement,
         blanked::BlankedSector,
-        circle::TURN,
         pace::Pace,
+        sin_cos_table::TURN,
         timing::{Timing, turned},
     },
 };

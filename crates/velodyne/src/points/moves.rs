@@ -15,9 +15,9 @@ use crate::{
     model::{ReturnMode, Sensor},
     packet::{BLOCKS, CHANNELS},
     points::{
-        circle::TURN,
         options::Formula,
         pace::steps,
+        sin_cos_table::TURN,
         timing::{blocks_a_firing, micros, turned},
     },
 };

@@ -2,7 +2,7 @@
 
 use crate::{
     packet::BLOCKS,
-    points::{blanked::BlankedSector, circle::TURN, timing::turned},
+    points::{blanked::BlankedSector, sin_cos_table::TURN, timing::turned},
 };
 
 /// No head turns faster, in hundredths of a degree per nanosecond: 30 rotations a second.

@@ -7,7 +7,7 @@ use crate::{
     model::Sensor,
     packet::{BLOCKS, Outline},
     points::{
-        circle::TURN,
+        sin_cos_table::TURN,
         tracker::{ScanTracker, Stamps},
     },
 };

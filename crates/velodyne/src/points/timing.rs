@@ -15,7 +15,7 @@
 use crate::{
     model::{Anchor, Model, ReturnMode, Sensor},
     packet::{BLOCKS, CHANNELS},
-    points::circle::TURN,
+    points::sin_cos_table::TURN,
 };
 
 /// The shorter of the two times that a block of an HDL-64E S1 takes, in nanoseconds.

@@ -7,9 +7,9 @@ use crate::{
     packet::{BLOCKS, Outline},
     points::{
         arrangement::Arrangement,
-        circle::TURN,
         options::PointOptions,
         pace::{FASTEST, Pace, RotationMeter},
+        sin_cos_table::TURN,
         timing::{Timing, turned},
     },
 };

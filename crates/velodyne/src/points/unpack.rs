@@ -8,7 +8,6 @@ use crate::{
     packet::{BLOCKS, CHANNELS, Firings, Outline, Returns},
     points::{
         arrangement::{Arrangement, Place},
-        circle::{Circle, TURN},
         heading::{Heading, Rate, Turning},
         intensity::Intensities,
         lasers::{Bank, Lane, Roomy, banks},
@@ -17,6 +16,7 @@ use crate::{
         pace::Pace,
         part::{Part, Words},
         scan::Scans,
+        sin_cos_table::{Circle, TURN},
         table::{BOTH, Hits, LAST, STRONGEST, Table},
         timing::{Timing, turned},
         tracker::{AT_CUT, Stamps},

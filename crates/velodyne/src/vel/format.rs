@@ -10,8 +10,8 @@ use logtool_core::{
 use crate::{
     lidar::LidarOptions,
     vel::{
-        adopt::{self, Adopter},
         codes,
+        import_packets::{self, Adopter},
         log::VelLog,
         notes::FORMAT_NAME,
         sink::VelSink,
@@ -75,7 +75,7 @@ impl Format for Vel {
         options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
         let out = BufWriter::with_capacity(64 << 10, out);
-        match extracts.iter().any(adopt::takes) {
+        match extracts.iter().any(import_packets::takes) {
             true => Ok(Box::new(Adopter::new(out, extracts, options)?)),
             false => Ok(Box::new(VelSink::new(out, extracts, options)?)),
         }
@@ -84,7 +84,7 @@ impl Format for Vel {
     fn leaves_out(&self, extract: &Extract<'_>) -> Vec<LeftOut> {
         match extract.manifest.format == FORMAT_NAME {
             true => Vec::new(),
-            false => adopt::leaves_out(extract),
+            false => import_packets::leaves_out(extract),
         }
     }
 }

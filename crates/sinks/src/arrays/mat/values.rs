@@ -13,7 +13,7 @@ use crate::arrays::{
     mat::{
         element::{Class, characters, contained, matrix},
         names::Names,
-        plane,
+        utf16,
     },
     spill::{Reader, Spill},
 };
@@ -123,7 +123,7 @@ impl<'s> Values<'s> {
                 match is_text {
                     true => {
                         let text = String::from_utf8_lossy(&text);
-                        let (text, changed) = plane::digits(&text);
+                        let (text, changed) = utf16::digits(&text);
                         in_digits.fetch_add(changed, Ordering::Relaxed);
                         characters("", &text)
                     }

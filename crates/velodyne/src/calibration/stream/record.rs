@@ -6,7 +6,7 @@ use crate::{
     calibration::{
         laser::{Calibration, Laser, Origin, ranges},
         stream::{
-            heard::{self, Heard},
+            laser_status::{self, Heard},
             votes::{PER_CYCLE, VALUES},
         },
     },
@@ -141,7 +141,8 @@ pub(super) fn read(
     let mut all_heard: Vec<Heard> = vec![];
     let mut sent = vec![];
     for (id, start) in (0_u16..).zip((0..LASERS).map(|i| PER_CYCLE + i * STRIDE)) {
-        let bytes: Vec<Option<u8>> = (start..start + heard::BYTES).map(at).collect();
+        let bytes: Vec<Option<u8>> =
+            (start..start + laser_status::BYTES).map(at).collect();
         let heard = Heard::of(id, &bytes);
         if !heard.is_whole() {
             incomplete.push(id);

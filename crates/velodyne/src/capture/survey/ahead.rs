@@ -11,8 +11,8 @@ use std::{collections::VecDeque, io, ops::Range, sync::Arc};
 use logtool_core::{Queue, Source};
 
 use crate::capture::{
-    container::Container, pieces::Pieces, reader::Reader, survey::stretch::Stretch,
-    twice::Latest,
+    container::Container, defragment::Pieces, duplicates::Latest, reader::Reader,
+    survey::stretch::Stretch,
 };
 
 /// How long a stretch is.

@@ -7,7 +7,7 @@ use logtool_core::{Source, Window};
 
 use crate::capture::{
     container::Look,
-    pieces::Pieces,
+    defragment::Pieces,
     reader::{Found, Reader},
     search::Search,
 };
@@ -36,7 +36,7 @@ pub(super) struct Seen {
     /// What it is, if it has not come before; nothing where that hangs on items before it,
     /// as of a piece of a datagram.
     pub(super) found: Option<Found>,
-    /// Of a packet, its [`sum`](crate::capture::twice::sum).
+    /// Of a packet, its [`sum`](crate::capture::duplicates::sum).
     pub(super) sum: u64,
 }
 

@@ -8,10 +8,10 @@ use std::{
 };
 
 use crate::{
-    ahead::spare::Spare,
     block::Block,
     error::{Error, Result},
     log::Cursor,
+    read_ahead::spare::Spare,
 };
 
 /// So many bytes of a part are read ahead, and the block in which they are exceeded.

@@ -9,7 +9,7 @@ use crate::{
     formats::Formats,
     recovery::Judge,
     streams::Streams,
-    survey::{tally::Tally, window::Window},
+    survey::{statistics::Tally, window::Window},
     wire::{self, kind},
 };
 

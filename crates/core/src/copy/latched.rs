@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    ahead::ReadAhead,
     block::{Block, Record},
     error::Result,
     log::{Cursor as _, Log},
     manifest::Selection,
+    read_ahead::ReadAhead,
     time::{TimeRange, Timestamp},
     topic::{TopicId, TopicSet},
 };

@@ -10,7 +10,7 @@ use crate::{
     chunk::{Compression, Unpacked},
     encryption::Lock,
     messages::Messages,
-    top::{ChunkHead, Tops},
+    toplevel::{ChunkHead, Tops},
     walk::Plain,
 };
 

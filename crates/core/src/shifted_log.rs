@@ -115,7 +115,7 @@ impl fmt::Debug for MovedLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scripted::{Play, Scripted};
+    use crate::mock_log::{Play, Scripted};
 
     #[test]
     fn records_are_later_and_so_is_what_is_selected() {

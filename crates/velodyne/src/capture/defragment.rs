@@ -9,8 +9,9 @@ use logtool_core::Timestamp;
 
 use crate::{
     capture::{
+        duplicates,
         ip::{self, Piece, PieceOf, UDP_HEADER},
-        payload, twice,
+        payload,
     },
     packet::DATA_BYTES,
 };
@@ -207,7 +208,7 @@ impl Open {
             *offset == piece.offset && known == bytes
         };
         self.of == piece.of
-            && twice::is_soon(self.time, time)
+            && duplicates::is_soon(self.time, time)
             && self.pieces.iter().any(is_it)
     }
 

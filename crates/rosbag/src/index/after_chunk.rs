@@ -6,7 +6,7 @@ use logtool_core::{Result, TimeRange};
 
 use crate::{
     index::IndexedChunk,
-    top::{Top, TopKind, Tops},
+    toplevel::{Top, TopKind, Tops},
     wire,
 };
 

@@ -7,15 +7,15 @@ mod spare;
 use std::{collections::VecDeque, fmt, mem, sync::Arc, vec};
 
 use crate::{
-    ahead::{
-        encoding::Encoding,
-        slot::Slot,
-        spare::{GATHERED, SHORT, Spare},
-    },
     block::Block,
     error::Result,
     log::{Cursor, Log},
     manifest::{Part, Selection},
+    read_ahead::{
+        encoding::Encoding,
+        slot::Slot,
+        spare::{GATHERED, SHORT, Spare},
+    },
     sink::Encoder,
 };
 

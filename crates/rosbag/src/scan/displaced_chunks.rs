@@ -8,7 +8,7 @@ use crate::{
     bag::Bag,
     entries::{MAX_INDEX, each_entry},
     index::IndexedChunk,
-    top::Tops,
+    toplevel::Tops,
 };
 
 /// Where in `bytes`, which are no records, chunks began that are lost, as the index tells.

@@ -8,8 +8,8 @@ use super::*;
 use crate::{
     block::Record,
     error::ErrorKind,
+    mock_log::{Play, Scripted},
     pools::in_pools,
-    scripted::{Play, Scripted},
     time::{TimeRange, Timestamp},
 };
 

@@ -9,7 +9,7 @@ use logtool_core::Result;
 
 use crate::{
     error::from_arrow,
-    measure::{bits, rows_of},
+    memory_size::{bits, rows_of},
 };
 
 /// The last rows of a table, not yet written.

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use logtool_core::text;
 
-use crate::{connection::Connection, trust::Trust, wire::Fields, write::encode};
+use crate::{
+    connection::Connection, connection_trust::Trust, wire::Fields, write::encode,
+};
 
 /// The fields of a connection as they are written.
 #[derive(Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use crate::{
     chunk::{self, Compression, Opened, Unpacked},
     contents::{self, Met},
     notes::Notes,
-    sink::asked::named,
+    sink::options::named,
     wire::{self, Channel, Chunk, HEAD_LEN, Schema, op, timestamp},
     write::{Copied, Told},
 };

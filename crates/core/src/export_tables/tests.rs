@@ -7,7 +7,7 @@ use arrow_schema::SchemaRef;
 
 use super::*;
 use crate::{
-    scripted::{Play, Scripted},
+    mock_log::{Play, Scripted},
     topic::Topic,
 };
 

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use logtool_core::{TimeRange, Timestamp};
 
 use crate::{
-    anchor::Observations,
     clock::{self, Trust},
     streams::{NoDatum, Streams, StreamsState},
     survey::parts::Parts,
+    utc_offset::Observations,
     wire::{self, kind},
 };
 

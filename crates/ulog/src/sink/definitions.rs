@@ -8,7 +8,6 @@ use logtool_core::{
 };
 
 use crate::{
-    anchor,
     header::Head,
     notes::{FORMAT_NAME, Notes},
     registry::Declaration,
@@ -17,6 +16,7 @@ use crate::{
         names::{Name, Names, renamed},
         types::{self, Defined, Types},
     },
+    utc_offset,
     wire::kind,
 };
 
@@ -114,13 +114,14 @@ fn start_of(extract: &Extract<'_>, head: &Head) -> Timestamp {
 /// states.
 fn loses_utc(extract: &Extract<'_>, fit: &ClockFit) -> bool {
     let manifest = extract.manifest;
-    let topic = fit.source.strip_suffix(anchor::FIELD);
+    let topic = fit.source.strip_suffix(utc_offset::FIELD);
     let topic = topic.and_then(|label| label.strip_suffix('.'));
     let is_kept = topic
         .and_then(|label| manifest.topic(label).ok())
         .is_some_and(|topic| extract.selection.topics.contains(topic));
     let is_cut = extract.selection.time != TimeRange::ALL;
-    let is_in_head = [anchor::BOOT_TIME, anchor::HEADER].contains(&&*fit.source);
+    let is_in_head =
+        [utc_offset::BOOT_TIME, utc_offset::HEADER].contains(&&*fit.source);
     is_cut || !is_in_head && !is_kept
 }
 
@@ -133,7 +134,7 @@ impl Making<'_> {
         let fit = clock.to_unix.as_ref().filter(|_| clock.zero == ClockZero::Boot);
         let Some(fit) = fit.filter(|fit| loses_utc(extract, fit)) else { return false };
         let Ok(boot) = u64::try_from(fit.offset_nanos / 1_000) else { return false };
-        let key = format!("uint64_t {}", anchor::BOOT_TIME);
+        let key = format!("uint64_t {}", utc_offset::BOOT_TIME);
         let len = [key.len() as u8];
         let payload = [&len[..], key.as_bytes(), &boot.to_le_bytes()].concat();
         let is_told = self.head.iter().any(|(kind, told)| {

@@ -12,7 +12,7 @@ use crate::{
     bag::{Bag, Chunk, Content},
     entries::{Lost, MAX_INDEX, add, each_entry},
     messages::Messages,
-    top::Tops,
+    toplevel::Tops,
     walk::Visitor as _,
     wire,
 };

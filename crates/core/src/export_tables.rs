@@ -27,8 +27,8 @@ use crate::{
     error::Result,
     log::{Columns, Cursor, Decoder, Log},
     manifest::{Part, Selection},
-    shape::TimeBase,
     sink::{RecordSink, TableSink, TableWriter},
+    time_base::TimeBase,
     topic::TopicId,
 };
 
