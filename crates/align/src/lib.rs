@@ -18,3 +18,8 @@ pub use self::{
     outliers::{Stretches, without_strays},
     verdict::{Confidence, Estimate, Unusable},
 };
+
+/// The example of the README is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

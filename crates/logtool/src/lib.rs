@@ -29,6 +29,7 @@ pub mod repair;
 pub mod rows;
 pub mod selection;
 pub mod session;
+#[cfg(feature = "plot")]
 pub mod signals;
 pub mod suggest;
 pub mod time;

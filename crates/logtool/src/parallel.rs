@@ -1,6 +1,8 @@
 //! Work on numbered parts by several threads, whose results come in the order of the parts.
 
 use std::{
+    collections::VecDeque,
+    ops::Range,
     sync::{
         Arc, Mutex, PoisonError,
         mpsc::{Receiver, SyncSender, sync_channel},
@@ -18,10 +20,23 @@ const WAITING: usize = 2;
 /// Each thread works on one part at a time, and waits while two results of its part, or as
 /// many parts as there are threads, have not been taken. So the memory is bounded however
 /// long the input is. The threads end when this is dropped.
+///
+/// Where no thread can be started, as in web browsers, the caller's thread does the work: all
+/// of a part when its first result is taken.
 pub(crate) struct Ordered<T> {
     parts: Receiver<Receiver<Step<T>>>,
     current: Option<Receiver<Step<T>>>,
+    without_threads: Option<Sequential<T>>,
 }
+
+/// The parts that the caller's thread works on, and the results of the current part.
+struct Sequential<T> {
+    parts: Range<usize>,
+    work: Arc<Work<T>>,
+    results: VecDeque<Result<T>>,
+}
+
+type Work<T> = dyn Fn(usize, Push<'_, T>) -> Result<()> + Send + Sync;
 
 enum Step<T> {
     Result(T),
@@ -49,10 +64,11 @@ impl<T: Send + 'static> Ordered<T> {
         let threads = threads.min(count).max(1);
         let (sender, parts) = sync_channel(threads);
         let queue = Arc::new(Mutex::new(Queue { next: 0, parts: sender }));
-        let work = Arc::new(work);
+        let work: Arc<Work<T>> = Arc::new(work);
+        let mut started = 0;
         for _ in 0..threads {
             let (queue, work) = (Arc::clone(&queue), Arc::clone(&work));
-            thread::spawn(move || {
+            let thread = thread::Builder::new().spawn(move || {
                 while let Some((part, results)) = next_part(&queue, count) {
                     let mut push = |result| results.send(Step::Result(result)).is_ok();
                     let end = match work(part, &mut push) {
@@ -63,8 +79,29 @@ impl<T: Send + 'static> Ordered<T> {
                     let _ = results.send(end);
                 }
             });
+            started += usize::from(thread.is_ok());
         }
-        Self { parts, current: None }
+        let without_threads = (started == 0).then(|| Sequential::new(count, work));
+        Self { parts, current: None, without_threads }
+    }
+}
+
+impl<T> Sequential<T> {
+    fn new(count: usize, work: Arc<Work<T>>) -> Self {
+        Self { parts: 0..count, work, results: VecDeque::new() }
+    }
+
+    fn next(&mut self) -> Option<Result<T>> {
+        while self.results.is_empty() {
+            let part = self.parts.next()?;
+            let results = &mut self.results;
+            let end = (self.work)(part, &mut |result| {
+                results.push_back(Ok(result));
+                true
+            });
+            results.extend(end.err().map(Err));
+        }
+        self.results.pop_front()
     }
 }
 
@@ -89,6 +126,9 @@ impl<T> Iterator for Ordered<T> {
     type Item = Result<T>;
 
     fn next(&mut self) -> Option<Result<T>> {
+        if let Some(sequential) = &mut self.without_threads {
+            return sequential.next();
+        }
         loop {
             let Some(current) = &self.current else {
                 self.current = Some(self.parts.recv().ok()?);
@@ -116,6 +156,20 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+
+    #[test]
+    fn results_come_in_order_without_threads() {
+        let work = |part: usize, push: Push<'_, usize>| {
+            let _ = push(part) && push(part * 10);
+            if part == 2 { Err(Error::failed("broken")) } else { Ok(()) }
+        };
+        let mut sequential = Sequential::new(4, Arc::new(work));
+        let results = std::iter::from_fn(|| sequential.next());
+        let results: Vec<Option<usize>> = results.map(|result| result.ok()).collect();
+        let expected = [0, 0, 1, 10, 2, 20].map(Some);
+        assert_eq!(results[..6], expected);
+        assert_eq!(results[6..], [None, Some(3), Some(30)]);
+    }
 
     fn squares(count: usize, threads: usize) -> Vec<usize> {
         let work = |part: usize, push: Push<'_, usize>| {

@@ -10,3 +10,8 @@ pub use crate::{
     frame::{Unpacked, is_frame, unpack},
     output::Output,
 };
+
+/// The example of the README is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

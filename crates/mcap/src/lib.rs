@@ -47,3 +47,8 @@ pub use crate::{
     log::McapLog,
     write::{ChannelHandle, SchemaHandle, Writer, WriterOptions},
 };
+
+/// The example of the README is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

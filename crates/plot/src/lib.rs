@@ -47,3 +47,8 @@ pub use crate::{
     top_view::{TopView, TopViewOptions},
     track::{Track, TrackBuilder, TrackMap},
 };
+
+/// The example of the README is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -25,3 +25,8 @@ pub use crate::{
     message::{MessageReader, labels},
     rows::RowMessages,
 };
+
+/// The example of the README is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

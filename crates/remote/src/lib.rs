@@ -42,3 +42,8 @@ pub use crate::{
     small_objects::{Tag, When},
     upload::There,
 };
+
+/// The example of the README is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

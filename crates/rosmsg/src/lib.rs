@@ -38,3 +38,8 @@ pub use crate::{
     transcode::{CdrRemainder, Transcoder},
     write::MessageWriter,
 };
+
+/// The example of the README is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

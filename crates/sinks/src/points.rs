@@ -30,6 +30,7 @@ mod gps;
 mod las;
 mod returns;
 
+#[cfg(feature = "plot")]
 mod picture;
 
 mod cut;

@@ -67,18 +67,22 @@ fn refuse<T>(url: &str) -> Result<T> {
 }
 
 impl Folder {
+    /// Cannot be called, because this build has no such folders.
     pub fn name(&self, _: &str) -> String {
         match *self {}
     }
 
+    /// Cannot be called, because this build has no such folders.
     pub fn has(&self, _: &str) -> Result<bool> {
         match *self {}
     }
 
+    /// Cannot be called, because this build has no such folders.
     pub fn send(&self, _: &str, _: &mut File, _: Existing) -> Result<()> {
         match *self {}
     }
 
+    /// Cannot be called, because this build has no such folders.
     pub fn remove(&self, _: &str) -> Result<()> {
         match *self {}
     }

@@ -56,7 +56,8 @@ impl Measures {
         intensities
     }
 
-    /// The intensities as the table has them, NaN where there is none.
+    /// Returns the intensities as the table has them, NaN where there is none.
+    #[cfg(feature = "plot")]
     pub(super) fn unscaled_intensities(&self, points: &Points) -> Vec<f64> {
         first(points, self.intensity.iter().map(|at| (*at, 1.0)))
     }

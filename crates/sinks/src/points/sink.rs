@@ -29,11 +29,13 @@ use crate::{
         options::{PointFormat, PointOptions},
         partial::Partial,
         pcd::{Data, Pcd},
-        picture::Picture,
         ply::Ply,
     },
     staged::Outputs,
 };
+
+#[cfg(feature = "plot")]
+use crate::points::picture::Picture;
 
 /// Writes files of points.
 ///
@@ -275,12 +277,7 @@ impl PointTable {
                 let ply = Ply::new(out, columns, is_ascii, about, first, infinities)?;
                 Ok(Box::new(ply))
             }
-            PointFormat::Png => {
-                let PointOptions { color, reach_metres, .. } = self.sink.options;
-                let picture =
-                    Picture::new(out, columns, color, reach_metres, title, about);
-                Ok(Box::new(picture))
-            }
+            PointFormat::Png => self.picture(out, columns, title),
             PointFormat::Kitti => Ok(Box::new(Kitti::new(out, columns))),
             PointFormat::Las | PointFormat::Laz => {
                 let is_packed = format == PointFormat::Laz;
@@ -288,6 +285,27 @@ impl PointTable {
                 Ok(Box::new(Las::new(out, columns, options, about, first)?))
             }
         }
+    }
+
+    /// Starts the picture of `columns` in `out`, with `title` above it.
+    #[cfg(feature = "plot")]
+    fn picture(
+        &self,
+        out: Out,
+        columns: &[Column],
+        title: String,
+    ) -> Result<Box<dyn CloudFile>> {
+        let PointOptions { color, reach_metres, .. } = self.sink.options;
+        let about = &self.about;
+        let picture = Picture::new(out, columns, color, reach_metres, title, about);
+        Ok(Box::new(picture))
+    }
+
+    /// Fails, because this build has no pictures.
+    #[cfg(not(feature = "plot"))]
+    fn picture(&self, _: Out, _: &[Column], _: String) -> Result<Box<dyn CloudFile>> {
+        let what = "this build cannot draw points: the feature `plot` is off";
+        Err(Error::new(ErrorKind::Unsupported, what))
     }
 
     fn close_oldest(&mut self) -> Result<()> {

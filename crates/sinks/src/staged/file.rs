@@ -115,12 +115,21 @@ impl Drop for Staged {
     }
 }
 
-/// Standard output as a file, which does not wait for lines.
+/// Returns standard output as a file, which does not buffer lines.
+#[cfg(unix)]
 pub(super) fn stdout_file() -> io::Result<File> {
-    #[cfg(unix)]
-    let owned = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned();
-    #[cfg(windows)]
-    let owned =
-        std::os::windows::io::AsHandle::as_handle(&io::stdout()).try_clone_to_owned();
-    owned.map(File::from)
+    std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned().map(File::from)
+}
+
+/// Returns standard output as a file, which does not buffer lines.
+#[cfg(windows)]
+pub(super) fn stdout_file() -> io::Result<File> {
+    use std::os::windows::io::AsHandle as _;
+    io::stdout().as_handle().try_clone_to_owned().map(File::from)
+}
+
+/// Fails: standard output is not a file on this system.
+#[cfg(not(any(unix, windows)))]
+pub(super) fn stdout_file() -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
 }

@@ -1,5 +1,6 @@
 //! From one packet to points.
 
+#[cfg(target_arch = "x86_64")]
 use pulp::NullaryFnOnce;
 
 use crate::{
@@ -61,7 +62,8 @@ pub(super) struct Moment {
     pub(super) nanos: i64,
 }
 
-/// The adding of a packet, as a thing that is done on one kind of processor.
+/// The points of a packet, computed with the instructions of one kind of processor.
+#[cfg(target_arch = "x86_64")]
 struct Adding<'u, 'b, P> {
     part: P,
     unpacker: &'u mut Unpacker,
@@ -72,6 +74,7 @@ struct Adding<'u, 'b, P> {
     moment: Moment,
 }
 
+#[cfg(target_arch = "x86_64")]
 impl<P: Part> NullaryFnOnce for Adding<'_, '_, P> {
     type Output = bool;
 
