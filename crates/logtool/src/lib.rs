@@ -7,6 +7,8 @@
 // Sources and logs are trait objects, which have no `Debug`.
 #![allow(missing_debug_implementations)]
 
+pub mod align;
+pub mod calibration;
 pub mod check;
 pub mod convert;
 pub mod error;

@@ -1,17 +1,13 @@
 //! `logtool align`: how far the clocks of two logs are apart.
 
-use std::io::Write as _;
+use std::{io::Write as _, path::Path};
 
 use logtool::{
     Error, Result,
-    error::Context as _,
-    input::open,
-    losses::Findings,
-    signals::{self, All},
+    align::{Align, AlignInput, AlignReport, Confidence},
     time::clock::Seconds,
-    units::{counted, plain},
+    units::plain,
 };
-use logtool_align::{Confidence, Estimate, align, without_strays};
 use serde_json::json;
 
 use crate::{
@@ -19,46 +15,37 @@ use crate::{
     given::quoted,
     notices,
     outcome::Outcome,
-    progress,
-    terminal::{self, say},
+    terminal,
 };
-
-/// A signal of a log.
-struct Side {
-    /// The name of the log.
-    name: String,
-    /// The log as it was typed.
-    typed: String,
-    all: All,
-    findings: Findings,
-}
 
 pub(super) fn run(args: &AlignArgs, global: &GlobalArgs) -> Result<Outcome> {
     let [of_a, of_b] = args.signal.as_slice() else {
         return Err(Error::failed("--signal takes two names"));
     };
-    let (a, b) = (side(&args.a, of_a, global)?, side(&args.b, of_b, global)?);
-    let estimate = align(&a.all.samples, &b.all.samples).map_err(|(index, why)| {
-        let side = if index == 0 { &a } else { &b };
-        Error::failed(format!("{}: {}: {why}", side.name, side.all.wanted.name))
-    })?;
-    // The files as they were typed: their names can be those of both.
-    let option = format!("{}={}", meant(&b), Seconds(estimate.offset_nanos));
+    let (a, b) = (AlignInput::new(&args.a, of_a), AlignInput::new(&args.b, of_b));
+    let request = Align::new(a, b).with_strictness(global.strictness());
+    let report = request.run(&global.session)?;
+    // The path of the second log, as file names can be those of both logs. What looks like an
+    // option is named by its number.
+    let path = args.b.display().to_string();
+    let name = if path.starts_with('-') { "2" } else { &path };
+    let option = format!("{name}={}", Seconds(report.estimate.offset_nanos));
     let text = match args.json {
-        true => json(&a, &b, &estimate, &option)?,
-        false if estimate.doubts.is_empty() => text(&a, &b, &estimate, &option),
+        true => json(args, &report, &option)?,
+        false if report.is_aligned() => text(&report, name, &option),
         false => String::new(),
     };
     let mut out = terminal::stdout();
     out.write_all(text.as_bytes())?;
     out.flush()?;
-    if !estimate.doubts.is_empty() {
+    let AlignReport { first, second, estimate, .. } = &report;
+    if !report.is_aligned() {
         let what = format!(
             "{} of {} and {} of {} do not fit: {}",
-            a.all.wanted.name,
-            a.name,
-            b.all.wanted.name,
-            b.name,
+            first.signal,
+            first.log,
+            second.signal,
+            second.log,
             estimate.doubts.join("; ")
         );
         let hint = format!(
@@ -70,38 +57,12 @@ pub(super) fn run(args: &AlignArgs, global: &GlobalArgs) -> Result<Outcome> {
         );
         return Err(Error::failed(what).with_hint(hint));
     }
-    Ok(notices::losses(a.findings, global.quiet)
-        .max(notices::losses(b.findings, global.quiet)))
+    Ok(notices::losses(report.first.losses, global.quiet)
+        .max(notices::losses(report.second.losses, global.quiet)))
 }
 
-fn side(path: &std::path::Path, signal: &str, global: &GlobalArgs) -> Result<Side> {
-    let opened = open::open(path, &global.session)?;
-    let manifest = opened.log.manifest();
-    let name = opened.input.name.clone();
-    let mut findings = Findings::of(&opened.input, manifest);
-    findings.check(global.strict)?;
-    let bar = progress::bar(&name, manifest.bytes, global);
-    let all = signals::one(&*opened.log, signal, &|bytes| bar.inc(bytes));
-    bar.finish_and_clear();
-    let mut all = all.with_context(|| name.clone())?;
-    let strays = without_strays(&mut all.samples) as u64;
-    if strays > 0 && !global.quiet {
-        let what = counted(strays, "value");
-        say!("{name}: {what} left out, more than an hour away from the others");
-    }
-    let topics = [all.wanted.topic].into_iter().collect();
-    findings.add(manifest, &topics, &all.damage);
-    findings.check(global.strict)?;
-    Ok(Side { name, typed: path.display().to_string(), all, findings })
-}
-
-/// The log of `side`, as an option of `logtool merge` names it: as it was typed, or, where
-/// that looks like an option itself, by its number.
-fn meant(side: &Side) -> &str {
-    if side.typed.starts_with('-') { "2" } else { &side.typed }
-}
-
-fn text(a: &Side, b: &Side, found: &Estimate, option: &str) -> String {
+fn text(report: &AlignReport, name: &str, option: &str) -> String {
+    let (a, b, found) = (&report.first.log, &report.second.log, &report.estimate);
     let Confidence { overlap_seconds: overlap, .. } = found.confidence;
     let (ppm, error) = (found.drift_ppm, found.confidence.drift_error_ppm);
     let reference = Seconds(found.reference);
@@ -112,7 +73,7 @@ fn text(a: &Side, b: &Side, found: &Estimate, option: &str) -> String {
             ),
             format!(
                 " --drift {}",
-                quoted(format!("{}={ppm:.2}@{reference}", meant(b)).as_ref())
+                quoted(format!("{name}={ppm:.2}@{reference}").as_ref())
             ),
         ),
         false => (
@@ -134,9 +95,9 @@ fn text(a: &Side, b: &Side, found: &Estimate, option: &str) -> String {
          merge with  --offset {}{with}\n",
         Seconds(found.offset_nanos),
         found.confidence.offset_error_seconds * 1e3,
-        plain(&b.name),
-        plain(&a.name),
-        plain(&b.name),
+        plain(b),
+        plain(a),
+        plain(b),
         figures(&found.confidence),
         plain(&quoted(option.as_ref())),
     )
@@ -156,14 +117,14 @@ fn figures(confidence: &Confidence) -> String {
     )
 }
 
-fn json(a: &Side, b: &Side, found: &Estimate, option: &str) -> Result<String> {
+fn json(args: &AlignArgs, report: &AlignReport, option: &str) -> Result<String> {
+    let found = &report.estimate;
     let Confidence { windows, agreeing, .. } = found.confidence;
-    let side =
-        |side: &Side| json!({ "file": side.typed, "signal": side.all.wanted.name });
+    let side = |path: &Path, signal: &str| json!({ "file": path.display().to_string(), "signal": signal });
     let json = json!({
-        "a": side(a),
-        "b": side(b),
-        "aligned": found.doubts.is_empty(),
+        "a": side(&args.a, &report.first.signal),
+        "b": side(&args.b, &report.second.signal),
+        "aligned": report.is_aligned(),
         "doubts": found.doubts,
         "offset_s": serde_json::to_value(Seconds(found.offset_nanos))?,
         "offset_ns": found.offset_nanos,

@@ -195,7 +195,7 @@ impl Tried {
             let usual = "it is a topic and a field, as battery_status.voltage_v; \
                          `logtool schema` names them";
             let hint = suggest::hint(topic, labels.iter().map(String::as_str), usual);
-            return Error::failed(format!("the log has no topic of `{text}`"))
+            return Error::not_found(format!("the log has no topic of `{text}`"))
                 .with_hint(hint);
         };
         if let Some(kind) = self.others.first() {
@@ -206,6 +206,6 @@ impl Tried {
         let usual = format!("`logtool schema FILE {label}` names them");
         let hint = suggest::hint(&self.field, names, &usual);
         let what = format!("{label} has no number `{}`", self.field);
-        Error::failed(what).with_hint(hint)
+        Error::not_found(what).with_hint(hint)
     }
 }

@@ -1,0 +1,163 @@
+//! Finds the offset between the clocks of two logs from a motion that both recorded.
+
+use std::path::PathBuf;
+
+use logtool_align::without_strays;
+use logtool_core::Timestamp;
+
+use crate::{
+    error::{Context as _, Error, Result},
+    input::open,
+    losses::{Findings, Strictness},
+    merge::ClockDrift,
+    progress_counter::ProgressCounter,
+    session::Session,
+    signals,
+    units::counted,
+};
+
+pub use logtool_align::{Confidence, Estimate};
+
+/// A request to find the offset between the clocks of two logs, by the correlation of one
+/// signal of each. The clock of the first log is the reference.
+///
+/// ```no_run
+/// use logtool::{Session, align::{Align, AlignInput}};
+///
+/// let flight = AlignInput::new("flight.ulg", "sensor_combined.gyro_rad");
+/// let bag = AlignInput::new("drive.bag", "/imu/data.angular_velocity");
+/// let report = Align::new(flight, bag).run(&Session::new())?;
+/// if report.is_aligned() {
+///     println!("add {} ns to the times of the bag", report.estimate.offset_nanos);
+/// }
+/// # Ok::<(), logtool::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Align {
+    first: AlignInput,
+    second: AlignInput,
+    strictness: Strictness,
+}
+
+/// A log, and the name of its signal that is compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AlignInput {
+    path: PathBuf,
+    signal: String,
+}
+
+/// The result of an [`Align`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct AlignReport {
+    /// The signal of the first log.
+    pub first: AlignedSignal,
+    /// The signal of the second log, whose times are corrected.
+    pub second: AlignedSignal,
+    /// The offset and the drift of the second clock, and how reliable they are.
+    pub estimate: Estimate,
+}
+
+/// A signal that was compared.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct AlignedSignal {
+    /// The name of the log.
+    pub log: String,
+    /// The name of the signal.
+    pub signal: String,
+    /// How many values are left out, as their times are more than an hour away from the
+    /// others.
+    pub outliers: u64,
+    /// The losses and the damage of the topic of the signal.
+    pub losses: Findings,
+}
+
+impl AlignInput {
+    /// Creates an input of the log at `path`: a path, a URL, or `-` for standard input.
+    /// `signal` is a topic and a field, as `/imu/data.angular_velocity`. Of a vector or a list,
+    /// the length is compared.
+    pub fn new(path: impl Into<PathBuf>, signal: impl Into<String>) -> Self {
+        Self { path: path.into(), signal: signal.into() }
+    }
+}
+
+impl Align {
+    /// Creates a request to find the offset of the clock of `second` to that of `first`.
+    pub fn new(first: AlignInput, second: AlignInput) -> Self {
+        Self { first, second, strictness: Strictness::Tolerant }
+    }
+
+    /// Sets whether losses are errors. The default is tolerant.
+    pub fn with_strictness(mut self, strictness: Strictness) -> Self {
+        self.strictness = strictness;
+        self
+    }
+
+    /// Reads both signals and compares them. Signals that do not fit are no error: see
+    /// [`AlignReport::is_aligned`].
+    ///
+    /// # Errors
+    /// `NotFound` if a log has no such signal; others if an input is not a log, if a signal
+    /// cannot be compared, or, of the kind `Damaged`, if something is lost in a strict
+    /// request.
+    pub fn run(&self, session: &Session) -> Result<AlignReport> {
+        let (first, first_samples) = self.read(&self.first, session)?;
+        let (second, second_samples) = self.read(&self.second, session)?;
+        let estimate = logtool_align::align(&first_samples, &second_samples);
+        let estimate = estimate.map_err(|(index, reason)| {
+            let side = if index == 0 { &first } else { &second };
+            Error::failed(format!("{}: {}: {reason}", side.log, side.signal))
+        })?;
+        Ok(AlignReport { first, second, estimate })
+    }
+
+    /// Returns the signal of `input`, and its samples: their times in nanoseconds and their
+    /// values.
+    fn read(
+        &self,
+        input: &AlignInput,
+        session: &Session,
+    ) -> Result<(AlignedSignal, Vec<(i64, f64)>)> {
+        let opened = open::open(&input.path, session)?;
+        let (log, manifest) = (opened.input.name.clone(), opened.log.manifest());
+        let mut losses = Findings::of(&opened.input, manifest);
+        losses.check(self.strictness.is_strict())?;
+        let progress = ProgressCounter::of_bytes(session, &log, manifest.bytes);
+        let signal = signals::one(&*opened.log, &input.signal, &|bytes| {
+            progress.add(bytes);
+        });
+        drop(progress);
+        let mut signal = signal.with_context(|| log.clone())?;
+        let outliers = without_strays(&mut signal.samples) as u64;
+        if outliers > 0 {
+            let values = counted(outliers, "value");
+            let text =
+                format!("{values} left out, more than an hour away from the others");
+            session.note(&log, &text);
+        }
+        let topics = [signal.wanted.topic].into_iter().collect();
+        losses.add(manifest, &topics, &signal.damage);
+        losses.check(self.strictness.is_strict())?;
+        let name = signal.wanted.name;
+        Ok((AlignedSignal { log, signal: name, outliers, losses }, signal.samples))
+    }
+}
+
+impl AlignReport {
+    /// Returns whether the signals fit: if not, the estimate must not be used, and its doubts
+    /// state why.
+    pub fn is_aligned(&self) -> bool {
+        self.estimate.doubts.is_empty()
+    }
+
+    /// Returns the drift of the second clock, for
+    /// [`MergeInput::with_alignment`](crate::merge::MergeInput::with_alignment), if it is known
+    /// well enough.
+    pub fn drift(&self) -> Option<ClockDrift> {
+        let Estimate { drift_ppm: ppm, reference, confidence, .. } = self.estimate;
+        let reference = Some(Timestamp::from_nanos(reference));
+        confidence.knows_drift().then_some(ClockDrift { ppm, reference })
+    }
+}
