@@ -7,10 +7,7 @@ use std::{ffi::OsStr, fs::File, io::Read as _, path::Path};
 use logtool_core::{Manifest, Topic, TopicOrigin, TopicSet, VALID_ROWS};
 use logtool_velodyne::{
     calibration::Calibration,
-    lidar::{
-        CALIBRATION_MISFIT, CALIBRATION_REMARK, CLOCK_REMARK, MODEL_CONFLICT,
-        MODEL_REMARK, PACKET_REMARK, VALIDITY_REMARK,
-    },
+    lidar::{CalibrationOrigin, LidarInfo},
 };
 
 use crate::{
@@ -34,23 +31,20 @@ pub struct LidarWarnings {
 /// are made with.
 pub fn warnings(manifest: &Manifest, topics: &TopicSet) -> LidarWarnings {
     let mut warnings = remarks(manifest, topics);
-    let mut lacks = false;
-    for (_, topic) in manifest.topics().filter(|(id, _)| topics.contains(*id)) {
-        if topic.metadata.contains_key(CALIBRATION_REMARK) {
-            let origin = topic.metadata.get("calibration");
-            let of_another = ["default", "sent by the lidar itself, but"];
-            lacks |= origin.is_some_and(|origin| {
-                of_another.iter().any(|start| origin.starts_with(start))
-            });
-        }
-    }
-    let is_of_file = |topic: &Topic| {
-        let origin = topic.metadata.get("calibration");
-        origin.is_some_and(|origin| origin.starts_with("file "))
-    };
     let wanted = manifest.topics().filter(|(id, _)| topics.contains(*id));
-    let of_file: Vec<&Topic> =
-        wanted.map(|(_, topic)| topic).filter(|topic| is_of_file(topic)).collect();
+    let lidars: Vec<(&Topic, LidarInfo<'_>)> =
+        wanted.filter_map(|(_, topic)| Some((topic, LidarInfo::of(topic)?))).collect();
+    let lacks_calibration = lidars.iter().any(|(_, lidar)| {
+        let of_another = matches!(
+            lidar.calibration,
+            CalibrationOrigin::Default(_) | CalibrationOrigin::SentIncomplete { .. }
+        );
+        of_another && lidar.calibration_warning.is_some()
+    });
+    let is_of_file =
+        |lidar: &LidarInfo<'_>| matches!(lidar.calibration, CalibrationOrigin::File(_));
+    let of_file = lidars.iter().filter(|(_, lidar)| is_of_file(lidar));
+    let of_file: Vec<&Topic> = of_file.map(|(topic, _)| *topic).collect();
     if let [first, _, ..] = of_file[..] {
         let (count, first) = (of_file.len(), selection::numbered(first));
         warnings.push(format!(
@@ -58,15 +52,14 @@ pub fn warnings(manifest: &Manifest, topics: &TopicSet) -> LidarWarnings {
         ));
     }
     let hint = "--calibration names the file of a lidar's own calibration";
-    LidarWarnings { warnings, hint: lacks.then(|| hint.to_owned()) }
+    LidarWarnings { warnings, hint: lacks_calibration.then(|| hint.to_owned()) }
 }
 
 /// Refuses a calibration that was given and suits none of the lidars of a log.
 pub fn check_calibration(manifest: &Manifest) -> Result<()> {
-    let is_lidar = |topic: &&Topic| topic.metadata.contains_key("calibration");
-    let lidars = manifest.topics.iter().filter(is_lidar);
-    let misfits: Option<Vec<&String>> =
-        lidars.map(|topic| topic.metadata.get(CALIBRATION_MISFIT)).collect();
+    let lidars = manifest.topics.iter().filter_map(LidarInfo::of);
+    let misfits: Option<Vec<&str>> =
+        lidars.map(|lidar| lidar.calibration_misfit).collect();
     match misfits.as_deref() {
         Some([misfit, ..]) => Err(Error::failed(misfit.to_string())),
         _ => Ok(()),
@@ -76,15 +69,14 @@ pub fn check_calibration(manifest: &Manifest) -> Result<()> {
 /// Refuses a calibration that was given and does not suit one of the lidars of which `topics`
 /// of a log are points, though it suits others.
 pub fn check_each(manifest: &Manifest, topics: &TopicSet) -> Result<()> {
-    let is_lidar = |topic: &&Topic| topic.metadata.contains_key("calibration");
-    let lidars = manifest.topics.iter().filter(is_lidar);
-    let suited: Vec<String> = lidars
-        .filter(|topic| !topic.metadata.contains_key(CALIBRATION_MISFIT))
-        .map(selection::numbered)
-        .collect();
+    let is_suited = |topic: &&Topic| {
+        LidarInfo::of(topic).is_some_and(|lidar| lidar.calibration_misfit.is_none())
+    };
+    let suited = manifest.topics.iter().filter(is_suited);
+    let suited: Vec<String> = suited.map(selection::numbered).collect();
     let mut wanted = manifest.topics().filter(|(id, _)| topics.contains(*id));
     let misfit = wanted.find_map(|(_, topic)| {
-        Some((selection::numbered(topic), topic.metadata.get(CALIBRATION_MISFIT)?))
+        Some((selection::numbered(topic), LidarInfo::of(topic)?.calibration_misfit?))
     });
     match (misfit, &suited[..]) {
         (Some((label, misfit)), [first, ..]) => {
@@ -101,20 +93,12 @@ pub fn check_each(manifest: &Manifest, topics: &TopicSet) -> Result<()> {
 pub fn remarks(manifest: &Manifest, topics: &TopicSet) -> Vec<String> {
     let mut remarks = Vec::new();
     for (_, topic) in manifest.topics().filter(|(id, _)| topics.contains(*id)) {
-        let keys = [
-            MODEL_REMARK,
-            PACKET_REMARK,
-            CALIBRATION_REMARK,
-            CLOCK_REMARK,
-            VALIDITY_REMARK,
-        ];
+        let Some(lidar) = LidarInfo::of(topic) else { continue };
         let label = topic.label();
-        for remark in keys.into_iter().filter_map(|key| topic.metadata.get(key)) {
-            remarks.push(format!("{label}: {remark}"));
-        }
-        let lidar = topic.metadata.get("lidar");
-        if let Some((lidar, conflict)) = lidar.zip(topic.metadata.get(MODEL_CONFLICT)) {
-            remarks.push(format!("{label}: taken for {lidar}, although: {conflict}"));
+        remarks.extend(lidar.warnings().map(|warning| format!("{label}: {warning}")));
+        if let Some(conflict) = lidar.model_conflict {
+            let name = lidar.name;
+            remarks.push(format!("{label}: taken for {name}, although: {conflict}"));
         }
     }
     remarks

@@ -47,4 +47,5 @@ mod format;
 pub use crate::capture::{
     format::{Capture, FORMAT},
     log::CaptureLog,
+    sender::{SenderInfo, position_clock},
 };

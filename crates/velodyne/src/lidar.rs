@@ -4,6 +4,7 @@
 mod codes;
 
 mod check;
+mod info;
 mod later_fields;
 mod motion;
 mod own_clock;
@@ -19,7 +20,7 @@ use logtool_core::{Columns, Reach, Result, Topic, TopicOrigin};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    calibration::{Calibration, Origin},
+    calibration::Calibration,
     model::{Model, ReturnMode, Sensor},
     packet::Firings,
     points::{
@@ -28,9 +29,12 @@ use crate::{
 };
 
 use crate::lidar::utc_check::StatusTime;
-pub(crate) use crate::lidar::{codes::CLOCK_UNSET, utc_check::scale};
+pub(crate) use crate::lidar::{
+    codes::CLOCK_UNSET, info::VALIDITY_WARNING, utc_check::scale,
+};
 pub use crate::lidar::{
     codes::CODES,
+    info::{CalibrationOrigin, LidarInfo, ParseOriginError},
     own_clock::ClockChoice,
     packet_timing::{Packets, itself},
     probe::Probe,
@@ -40,33 +44,8 @@ pub use crate::lidar::{
 /// Nanoseconds in an hour.
 const HOUR: i64 = 3_600_000_000_000;
 
-/// The key of why no points can be made with the calibration that the user gives.
-pub const CALIBRATION_MISFIT: &str = "calibration_misfit";
-
-/// The key of what has to be said aloud of the clock of which points have their times, where
-/// two contradict each other.
-pub const CLOCK_REMARK: &str = "clock_remark";
-
 /// No packet takes longer, in nanoseconds: the longest is that of a VLP-16, 1.33 ms.
 const LONGEST_PACKET: u64 = 2_000_000;
-
-/// The key of what has to be said aloud of the calibration that points are made with, in
-/// the [provenance](Lidar::provenance) and the metadata of a topic.
-pub const CALIBRATION_REMARK: &str = "calibration_remark";
-
-/// The key of what has to be said aloud of the model, where the user overrules what the
-/// packets say.
-pub const MODEL_REMARK: &str = "model_remark";
-
-/// The key of warnings about the packets: an impossible rate, or a motor that does not turn.
-pub const PACKET_REMARK: &str = "packet_remark";
-
-/// The key of what speaks against the model that was chosen, and has to be said aloud.
-pub const MODEL_CONFLICT: &str = "lidar_although";
-
-/// The key of what has to be said aloud of the messages that no points are made of, as they
-/// are not marked valid.
-pub const VALIDITY_REMARK: &str = "validity_remark";
 
 /// What the user knows better, and how points are to be made.
 #[derive(Clone, Debug, Default)]
@@ -198,31 +177,24 @@ impl Lidar {
 
     /// What makes its points what they are, for whatever is written of them.
     pub fn provenance(&self) -> BTreeMap<String, String> {
-        let origin = match &self.calibration.origin {
-            Origin::File(name) => format!("file {name}"),
-            Origin::Stream => "sent by the lidar itself".to_owned(),
-            Origin::Default(name) => format!("default: {name}"),
-            Origin::Completed { lasers, .. } => format!(
-                "sent by the lidar itself, but for values of {} of its {} lasers",
-                lasers.len(),
-                self.calibration.lasers.len()
-            ),
-        };
         let mut all = BTreeMap::from([
-            ("lidar".to_owned(), self.sensor.to_string()),
-            ("lidar_because".to_owned(), self.reasons.join("; ")),
-            ("calibration".to_owned(), origin),
-            ("formula".to_owned(), self.points.formula.to_string()),
+            (info::LIDAR.to_owned(), self.sensor.to_string()),
+            (info::REASONS.to_owned(), self.reasons.join("; ")),
+            (
+                info::CALIBRATION.to_owned(),
+                CalibrationOrigin::from(&self.calibration).to_string(),
+            ),
+            (info::FORMULA.to_owned(), self.points.formula.to_string()),
             ("axes".to_owned(), format!("{:?}", self.points.axes).to_lowercase()),
             (
-                "scan_cut".to_owned(),
-                format!("{} deg", f64::from(self.points.cut) / 100.0),
+                info::SCAN_START.to_owned(),
+                format!("{}{}", f64::from(self.points.cut) / 100.0, info::DEGREES),
             ),
         ]);
         let odd = self.calibration.remarks.iter().chain(&self.complaint);
         let odd: Vec<&str> = odd.map(String::as_str).collect();
         if !odd.is_empty() {
-            all.insert(CALIBRATION_REMARK.to_owned(), odd.join("; "));
+            all.insert(info::CALIBRATION_WARNING.to_owned(), odd.join("; "));
         }
         let times = match self.points.time {
             TimeSource::Record => "those of the records",
@@ -239,7 +211,7 @@ impl Lidar {
             let told = format!(
                 "{to} to {from} deg: the lidar does not measure from {from} to {to} deg{when}"
             );
-            all.insert("field_of_view".to_owned(), told);
+            all.insert(info::FIELD_OF_VIEW.to_owned(), told);
         }
         if let Some(change) = &self.change {
             all.insert("returns".to_owned(), change.clone());
@@ -253,25 +225,25 @@ impl Lidar {
             all.insert("intensity".to_owned(), told);
         }
         if let Err(misfit) = self.calibration.suits(self.sensor.model) {
-            all.insert(CALIBRATION_MISFIT.to_owned(), misfit.to_string());
+            all.insert(info::CALIBRATION_MISFIT.to_owned(), misfit.to_string());
         }
         if let Some(remark) = &self.clock_remark {
-            all.insert(CLOCK_REMARK.to_owned(), remark.clone());
+            all.insert(info::CLOCK_WARNING.to_owned(), remark.clone());
         }
         let packets = self.rate_warning.iter().chain(&self.motor_warning);
         let packets = packets.chain(&self.time_warnings);
         let packets: Vec<&str> = packets.map(String::as_str).collect();
         if !packets.is_empty() {
-            all.insert(PACKET_REMARK.to_owned(), packets.join("; "));
+            all.insert(info::PACKET_WARNING.to_owned(), packets.join("; "));
         }
         if let Some(overruled) = &self.overruled {
-            all.insert(MODEL_REMARK.to_owned(), overruled.clone());
+            all.insert(info::MODEL_WARNING.to_owned(), overruled.clone());
         }
         if !self.conflicts.is_empty() {
-            all.insert(MODEL_CONFLICT.to_owned(), self.conflicts.join("; "));
+            all.insert(info::MODEL_CONFLICT.to_owned(), self.conflicts.join("; "));
         }
         if let Some(clock) = &self.clock {
-            all.insert("lidar_clock".to_owned(), clock.clone());
+            all.insert(info::CLOCK.to_owned(), clock.clone());
         }
         all
     }

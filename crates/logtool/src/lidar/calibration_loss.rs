@@ -3,15 +3,12 @@
 use std::path::Path;
 
 use logtool_core::{Manifest, Topic};
-use logtool_velodyne::lidar::LidarOptions;
+use logtool_velodyne::lidar::{CalibrationOrigin, LidarInfo, LidarOptions};
 
 use crate::{input::open, session::Session};
 
 /// A longer log has all 4160 packets over which a lidar sends its calibration, many times.
 const LONG: u64 = 64 << 20;
-
-/// How the origin of a calibration begins that a lidar sent.
-const SENT: &str = "sent by the lidar itself";
 
 /// What people should know of the new log at `place`, of so many `bytes`, if a lidar whose
 /// calibration was whole in the log `name`, which `manifest` is of, does not send it whole there.
@@ -22,9 +19,9 @@ pub fn lost(
 ) -> Option<String> {
     let lidars = |manifest: &Manifest, is_sent: bool| -> Vec<String> {
         let lidar = |topic: &Topic| {
-            let origin = topic.metadata.get("calibration")?;
-            let lidar = topic.metadata.get("lidar")?;
-            ((origin == SENT) == is_sent).then(|| lidar.clone())
+            let lidar = LidarInfo::of(topic)?;
+            let is_whole = lidar.calibration == CalibrationOrigin::Sent;
+            (is_whole == is_sent).then(|| lidar.name.to_owned())
         };
         manifest.topics.iter().filter_map(lidar).collect()
     };

@@ -2,10 +2,12 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    net::IpAddr,
     sync::Arc,
 };
 
 use logtool_core::{Manifest, MovedLog, Selection, Shift, TopicId};
+use logtool_velodyne::capture::SenderInfo;
 
 use crate::{
     error::Result,
@@ -83,8 +85,8 @@ fn description(
 
 /// Returns whether two captures are of different lidars: they have no address in common.
 fn have_other_lidars(a: &Manifest, b: &Manifest) -> bool {
-    let senders = |of: &Manifest| -> BTreeSet<String> {
-        of.topics.iter().filter_map(|t| t.metadata.get("address").cloned()).collect()
+    let senders = |of: &Manifest| -> BTreeSet<IpAddr> {
+        of.topics.iter().filter_map(|t| Some(SenderInfo::of(t)?.address)).collect()
     };
     let (a, b) = (senders(a), senders(b));
     !a.is_empty() && !b.is_empty() && a.is_disjoint(&b)

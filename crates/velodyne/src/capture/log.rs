@@ -12,6 +12,7 @@ use crate::{
         codes,
         cursor::CaptureCursor,
         notes::{Notes, Points},
+        sender::position_clock,
         survey::survey,
         topics,
     },
@@ -183,9 +184,9 @@ impl Log for CaptureLog {
             }
         }
         for (id, topic) in self.manifest.topics() {
-            let clock = topic.metadata.get("clock");
+            let clock = position_clock(topic);
             if let Some(clock) = clock.filter(|clock| !clock.starts_with("locked")) {
-                findings.add(Finding::new(&lidar::CLOCK_UNSET, clock.clone()).of(id));
+                findings.add(Finding::new(&lidar::CLOCK_UNSET, clock).of(id));
             }
         }
         Ok(())

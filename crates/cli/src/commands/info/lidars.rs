@@ -2,6 +2,10 @@
 
 use logtool::units::counted;
 use logtool_core::{Manifest, Topic, TopicOrigin, Value};
+use logtool_velodyne::{
+    capture::{self, SenderInfo},
+    lidar::LidarInfo,
+};
 
 /// How a `.vel` log or a capture is laid out, a line each: what it is about, and that.
 pub(super) fn layout(manifest: &Manifest) -> Vec<(&'static str, String)> {
@@ -35,14 +39,13 @@ pub(super) fn layout(manifest: &Manifest) -> Vec<(&'static str, String)> {
 /// The lidars, which points are made of the packets of each, and what its clock is
 /// worth.
 pub(super) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
-    let known = |topic: &&Topic| {
-        topic.origin == TopicOrigin::Derived && topic.metadata.contains_key("lidar")
-    };
+    let of_points = |topic: &&Topic| topic.origin == TopicOrigin::Derived;
+    let of_points = manifest.topics.iter().filter(of_points);
+    let known = of_points.filter_map(|topic| Some((topic, LidarInfo::of(topic)?)));
+    let known: Vec<(&Topic, LidarInfo<'_>)> = known.collect();
     let mut lines = Vec::new();
-    for topic in manifest.topics.iter().filter(known) {
-        let told = |key: &str| topic.metadata.get(key).map(String::as_str);
-        let sensor = told("lidar").unwrap_or_default();
-        let mut text = format!("{}: {sensor}", topic.label());
+    for (topic, lidar) in &known {
+        let mut text = format!("{}: {}", topic.label(), lidar.name);
         // A record of a `.vel` log holds several.
         let packets = match manifest.metadata.get("packets") {
             Some(Value::UInt(packets)) if topic.encoding == "vel" => Some(*packets),
@@ -51,42 +54,44 @@ pub(super) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
         if let Some(packets) = packets {
             text = format!("{text}, {}", counted(packets, "packet"));
         }
-        if let (Some(address), Some(port)) = (told("address"), told("port")) {
+        if let Some(sender) = SenderInfo::of(topic) {
+            let SenderInfo { address, port, .. } = sender;
             text = format!("{text} from {address} to port {port}");
-            let is_other = |other: &&Topic| {
+            let is_other = |other: &Topic| {
                 other.instance != topic.instance
-                    && other.metadata.get("address") == topic.metadata.get("address")
+                    && SenderInfo::of(other)
+                        .is_some_and(|other| other.address == address)
             };
-            if manifest.topics.iter().filter(known).any(|other| is_other(&other)) {
-                for key in ["mac", "interface"] {
-                    if let Some(value) = told(key) {
-                        text = format!("{text}, {key} {value}");
-                    }
+            if known.iter().any(|(other, _)| is_other(other)) {
+                if let Some(mac) = sender.mac {
+                    text = format!("{text}, mac {mac}");
+                }
+                if let Some(interface) = sender.interface {
+                    text = format!("{text}, interface {interface}");
                 }
             }
         }
         lines.push(("lidar", text));
-        if let Some(because) = told("lidar_because") {
+        if let Some(because) = lidar.reasons {
             lines.push(("", format!("because {because}")));
         }
-        if let (Some(calibration), Some(formula)) =
-            (told("calibration"), told("formula"))
-        {
+        if let Some(formula) = lidar.formula {
+            let calibration = &lidar.calibration;
             let text = format!("calibration {calibration}; formula {formula}");
             lines.push(("", text));
         }
-        if let Some(field) = told("field_of_view") {
+        if let Some(field) = lidar.field_of_view {
             lines.push(("", format!("field of view {field}")));
         }
-        if let Some(clock) = told("lidar_clock") {
+        if let Some(clock) = lidar.clock {
             lines.push(("clock", clock.to_owned()));
         }
     }
-    let position = |topic: &&Topic| topic.metadata.contains_key("clock");
-    for topic in manifest.topics.iter().filter(position) {
-        let Some(clock) = topic.metadata.get("clock") else { continue };
-        let from = topic.metadata.get("address").filter(|_| topic.instance > 0);
-        let from = from.map(|address| format!("{address}: ")).unwrap_or_default();
+    for topic in &manifest.topics {
+        let Some(clock) = capture::position_clock(topic) else { continue };
+        let sender = SenderInfo::of(topic).filter(|_| topic.instance > 0);
+        let from = sender.map(|sender| format!("{}: ", sender.address));
+        let from = from.unwrap_or_default();
         lines.push(("clock", format!("{from}{clock}")));
     }
     lines

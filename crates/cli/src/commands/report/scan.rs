@@ -7,7 +7,7 @@ use logtool_core::{
 };
 use logtool_plot::{Block, TopView, TopViewOptions};
 use logtool_sinks::has_points;
-use logtool_velodyne::lidar::CALIBRATION_MISFIT;
+use logtool_velodyne::lidar::LidarInfo;
 
 /// More pictures than these are not shown.
 const MOST: usize = 4;
@@ -29,7 +29,9 @@ pub(super) fn first_of_each(log: &dyn Log, time: TimeRange) -> Result<Vec<Block>
             continue;
         }
         let mut label = topic.label().into_owned();
-        if let Some(misfit) = topic.metadata.get(CALIBRATION_MISFIT) {
+        let lidar = LidarInfo::of(topic);
+        if let Some(misfit) = lidar.as_ref().and_then(|lidar| lidar.calibration_misfit)
+        {
             blocks.push(Block::Text(format!("{label}: not shown: {misfit}")));
             continue;
         }
@@ -37,10 +39,8 @@ pub(super) fn first_of_each(log: &dyn Log, time: TimeRange) -> Result<Vec<Block>
             if let Some(rate) = scan.rate() {
                 label = format!("{label}: {rate:.1} scans per second");
             }
-            for key in ["lidar", "calibration"] {
-                if let Some(told) = topic.metadata.get(key) {
-                    label = format!("{label}; {key} {told}");
-                }
+            if let Some(LidarInfo { name, calibration, .. }) = lidar {
+                label = format!("{label}; lidar {name}; calibration {calibration}");
             }
             blocks.push(Block::Image(label, "image/png", scan.view.png()?.png));
         }

@@ -16,11 +16,14 @@ use crate::{
     time::{TimeRange, Timestamp},
 };
 
+/// A change of a manifest.
+type Mutation = fn(&mut Manifest);
+
 /// A format of logs with the same records whatever their bytes are, where a test may change
 /// the manifest.
 struct SampleFormat {
     damage: Option<Damage>,
-    mutate: fn(&mut Manifest),
+    mutate: Mutation,
 }
 
 impl SampleFormat {
@@ -77,7 +80,7 @@ fn range(nanos: Range<i64>) -> TimeRange {
 }
 
 /// Returns the message with which the laws fail for a log whose manifest `mutate` changes.
-fn failure(damage: Option<Damage>, mutate: fn(&mut Manifest)) -> Option<String> {
+fn failure(damage: Option<Damage>, mutate: Mutation) -> Option<String> {
     let check = move || check_damaged(&SampleFormat { damage, mutate }, Bytes::new());
     let panic = catch_unwind(check).err()?;
     panic.downcast::<String>().ok().map(|message| *message)
@@ -117,7 +120,7 @@ fn an_empty_schema_fails() {
 
 #[test]
 fn times_of_a_topic_that_are_not_those_of_its_records_fail() {
-    let mutations: [(fn(&mut Manifest), &str); 4] = [
+    let mutations: [(Mutation, &str); 4] = [
         (|manifest| manifest.topics[0].time = Some(range(7..8)), "first time of a"),
         (|manifest| manifest.topics[0].time = Some(range(5..21)), "first time of a"),
         (|manifest| manifest.topics[0].time = Some(range(10..77)), "last time of a"),
@@ -131,7 +134,7 @@ fn times_of_a_topic_that_are_not_those_of_its_records_fail() {
 
 #[test]
 fn times_of_the_log_that_are_not_those_of_its_topics_fail() {
-    let mutations: [(fn(&mut Manifest), &str); 2] = [
+    let mutations: [(Mutation, &str); 2] = [
         (|manifest| manifest.time = Some(range(11..21)), "first time of the log"),
         (|manifest| manifest.time = Some(range(10..77)), "last time of the log"),
     ];

@@ -11,7 +11,7 @@ use logtool_core::{
     Log, Messages, Run, TimeRange, Timestamp, Topic, TopicId, Translate, Translation,
 };
 use logtool_rosmsg::MessageWriter;
-use logtool_velodyne::{packet::Firings, vel::PacketReader};
+use logtool_velodyne::{lidar::LidarInfo, packet::Firings, vel::PacketReader};
 
 use crate::{error::Result, formats::LogFormat, translate::ros::common};
 
@@ -39,9 +39,8 @@ pub(super) fn packets(
         Some(LogFormat::Vel) => Some(PacketReader::new(manifest)?),
         _ => None,
     };
-    let cut = points.and_then(|points| points.metadata.get("scan_cut"));
-    let cut = cut.and_then(|cut| cut.strip_suffix(" deg")?.parse::<f64>().ok());
-    let cut = (cut.unwrap_or(0.0) * 100.0).round() as u32 % TURN;
+    let cut = points.and_then(LidarInfo::of).map_or(0.0, |info| info.scan_start_deg);
+    let cut = (cut * 100.0).round() as u32 % TURN;
     let begin = Arc::new(move || {
         let turn = Turn {
             frame: frame.clone(),

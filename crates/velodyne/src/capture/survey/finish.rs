@@ -13,7 +13,7 @@ use crate::{
         container::Container,
         manufacturer::Manufacturer,
         notes::{Notes, Points},
-        sender::Device,
+        sender::{state_position_clock, state_sender},
         survey::{
             Survey,
             clock::{self, Clock},
@@ -216,23 +216,8 @@ fn topics_of(counted: &[Counted], container: Container) -> Vec<Topic> {
 
 fn topic(counted: &Counted, instance: u32, container: Container) -> Topic {
     let sender = &counted.sender;
-    let mut metadata = BTreeMap::new();
-    if container != Container::Bare {
-        let Device { interface, mac, address } = sender.device;
-        metadata.insert("address".into(), address.to_string());
-        metadata.insert("port".into(), sender.port.to_string());
-        if let Some(mac) = mac {
-            metadata.insert("mac".into(), mac.to_string());
-        }
-        if container == Container::PcapNg {
-            metadata.insert("interface".into(), interface.to_string());
-        }
-    }
-    if sender.is_position {
-        metadata.insert("clock".into(), counted.clock.verdict());
-    }
     let is_timed = counted.without_time == 0 && !counted.time.is_empty();
-    Topic {
+    let mut topic = Topic {
         instance,
         encoding: topics::ENCODING.into(),
         type_name: topics::type_name(sender.is_position).into(),
@@ -240,10 +225,18 @@ fn topic(counted: &Counted, instance: u32, container: Container) -> Topic {
         records: Some(counted.records),
         bytes: Some(counted.bytes),
         time: is_timed.then_some(counted.time),
-        metadata,
         ..Topic::new(
             topics::name(sender.is_position),
             topics::schema(sender.is_position),
         )
+    };
+    if container != Container::Bare {
+        let interface = sender.device.interface;
+        let interface = (container == Container::PcapNg).then_some(interface);
+        state_sender(sender, interface, &mut topic);
     }
+    if sender.is_position {
+        state_position_clock(counted.clock.verdict(), &mut topic);
+    }
+    topic
 }

@@ -8,7 +8,7 @@ use logtool_core::{
 };
 
 use crate::{
-    lidar::{Lidar, LidarOptions, VALIDITY_REMARK},
+    lidar::{Lidar, LidarOptions, VALIDITY_WARNING},
     vel::{
         index::IndexVerdict,
         notes::{FORMAT_NAME, Notes},
@@ -208,7 +208,7 @@ impl Stats {
             let told = format!(
                 "made without {left_out} {messages} of packets that are not marked valid"
             );
-            metadata.insert(VALIDITY_REMARK.to_owned(), told);
+            metadata.insert(VALIDITY_WARNING.to_owned(), told);
         }
         let valid = self.valid_messages();
         let id = TopicId(manifest.topics.len() as u32);
