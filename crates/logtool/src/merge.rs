@@ -28,7 +28,7 @@ use crate::{
         offset::Moved,
         typed::TypedTime,
     },
-    translate::{Way, Wish},
+    translate::{MessageTypes, Way},
     units::counted,
 };
 
@@ -168,9 +168,15 @@ impl Merge {
         let mut output = OutputSummary::new(self.output.path());
         output.input_bytes =
             sources.iter().map(|source| source.input.source.len()).sum();
-        let wish =
-            Wish::typed(self.output.has_ros2_messages(), self.has_foxglove_messages);
-        let mut logs = prepare(&sources, &moved, (format, wish), &mut output, session)?;
+        let messages = if self.has_foxglove_messages {
+            MessageTypes::Foxglove
+        } else if self.output.has_ros2_messages() {
+            MessageTypes::Ros
+        } else {
+            MessageTypes::Any
+        };
+        let target = (format, messages);
+        let mut logs = prepare(&sources, &moved, target, &mut output, session)?;
         renames::rename(&mut logs, &sources, &moved, self.unknown_clocks, session)?;
         let mut extracts: Vec<Extract<'_>> =
             logs.iter().map(PreparedLog::extract).collect();
@@ -266,7 +272,8 @@ impl Merge {
         if let Some(format) = format.filter(|format| format.has_messages()) {
             let can_be_held = |source: &&Source| {
                 source.format().is_some_and(|own| format.can_hold(own))
-                    || Way::of(source.log.manifest(), format, Wish::Any).is_some()
+                    || Way::of(source.log.manifest(), format, MessageTypes::Any)
+                        .is_some()
             };
             if let Some(other) = sources.iter().find(|source| !can_be_held(source)) {
                 let (name, own) = (&other.input.name, &other.log.manifest().format);

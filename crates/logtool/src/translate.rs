@@ -28,12 +28,14 @@ use crate::{
 
 pub use self::frames::Frames;
 
-/// Which messages are asked for, of logs that have none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
-    /// What suits them best.
+/// The types of the messages that a log without messages is translated to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MessageTypes {
+    /// Protocol buffers for a ULog in an MCAP file; messages of ROS otherwise.
+    #[default]
     Any,
-    /// Those of ROS.
+    /// Messages of ROS. In an MCAP file, they are those of ROS 2, in CDR.
     Ros,
     /// Protocol buffers of Foxglove's types.
     Foxglove,
@@ -63,15 +65,19 @@ pub struct Prepared {
 }
 
 impl Way {
-    /// How a log `from` becomes one of the format `to`, with messages as they are wished for;
-    /// nothing if it is taken as it is, or not at all.
-    pub fn of(from: &Manifest, to: LogFormat, wish: Wish) -> Option<Self> {
+    /// Returns how a log `from` is translated to the format `to`, with these types of messages.
+    /// Returns `None` if its records are copied unchanged, or cannot be held.
+    pub fn of(from: &Manifest, to: LogFormat, messages: MessageTypes) -> Option<Self> {
         let is_mcap = to == LogFormat::Mcap;
         match LogFormat::of(from)?.record_kind() {
             _ if !to.has_messages() => None,
-            RecordKind::Px4 if is_mcap && wish != Wish::Ros => Some(Self::Protobuf),
+            RecordKind::Px4 if is_mcap && messages != MessageTypes::Ros => {
+                Some(Self::Protobuf)
+            }
             RecordKind::Px4 => Some(Self::Px4),
-            RecordKind::LidarPacket if is_mcap && wish == Wish::Foxglove => {
+            RecordKind::LidarPacket
+                if is_mcap && messages == MessageTypes::Foxglove =>
+            {
                 Some(Self::Lidar(Kind::Foxglove))
             }
             RecordKind::LidarPacket => Some(Self::Lidar(Kind::Ros)),
@@ -153,23 +159,13 @@ impl Way {
     }
 }
 
-impl Wish {
-    /// What was typed.
-    pub fn typed(is_ros: bool, is_foxglove: bool) -> Self {
-        match (is_ros, is_foxglove) {
-            (_, true) => Self::Foxglove,
-            (true, false) => Self::Ros,
-            (false, false) => Self::Any,
-        }
-    }
-
-    /// Refuses Foxglove's types where nothing becomes of them: where the logs become what they
-    /// do in one of these `ways`.
+impl MessageTypes {
+    /// Refuses Foxglove's types unless one of the `translations` makes such messages.
     ///
     /// # Errors
-    /// If none is of a lidar.
-    pub fn check(self, ways: &[Option<Way>]) -> Result<()> {
-        let is_made = ways.contains(&Some(Way::Lidar(Kind::Foxglove)));
+    /// `InvalidRequest` if no translation makes them.
+    pub fn check(self, translations: &[Option<Way>]) -> Result<()> {
+        let is_made = translations.contains(&Some(Way::Lidar(Kind::Foxglove)));
         if self != Self::Foxglove || is_made {
             return Ok(());
         }

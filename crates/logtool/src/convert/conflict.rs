@@ -8,7 +8,7 @@ use crate::{
     convert::{ConvertRequest, Destination, Layout, OutputFormat, PointEncoding},
     error::Error,
     time::clock::TimeChoice,
-    translate::Wish,
+    translate::MessageTypes,
 };
 
 /// Why a request cannot be carried out, whatever the log is.
@@ -78,8 +78,11 @@ impl RequestConflict {
             (is_log && has_columns, Self::ColumnsOfLog),
             (is_log && request.labels.is_some(), Self::LabelsOfLog),
             (is_log && has_other_clock && !request.has_time_range(), Self::ClockOfLog),
-            (request.messages == Wish::Ros && !is_mcap, Self::Ros2WithoutMcap),
-            (request.messages == Wish::Foxglove && !is_mcap, Self::FoxgloveWithoutMcap),
+            (request.messages == MessageTypes::Ros && !is_mcap, Self::Ros2WithoutMcap),
+            (
+                request.messages == MessageTypes::Foxglove && !is_mcap,
+                Self::FoxgloveWithoutMcap,
+            ),
             (
                 request.compression.is_some()
                     && !is_any_of(&[OutputFormat::Mcap, OutputFormat::Bag]),

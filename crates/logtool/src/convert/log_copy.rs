@@ -29,7 +29,7 @@ use crate::{
         offset::Moved,
         usable::Usable,
     },
-    translate::{Frames, Way, Wish},
+    translate::{Frames, MessageTypes, Way},
 };
 
 /// Writes the records of the input of `convert` to a new log.
@@ -156,7 +156,8 @@ impl LogCopy {
         }
         let mut options = WriteOptions::default();
         options.compression = log_writer::compression(request.compression, format)?;
-        options.transcode = (request.messages == Wish::Ros).then(|| "cdr".to_owned());
+        options.transcode =
+            (request.messages == MessageTypes::Ros).then(|| "cdr".to_owned());
         let (mut remarks, mut warnings) = (Vec::new(), Vec::new());
         let (translated, selection) = match translation {
             Some(translation) => {

@@ -11,7 +11,7 @@ use crate::{
     formats::Compression,
     labels,
     time::{clock::TimeChoice, typed::TypedTime},
-    translate::Wish,
+    translate::MessageTypes,
 };
 
 /// The output format of a conversion, and the selected records and columns.
@@ -54,7 +54,7 @@ pub struct ConvertRequest {
     /// Whether infinities are 1e999 and -1e999 in JSON Lines, and not `null`.
     pub has_json_infinities: bool,
     /// The messages of new logs.
-    pub messages: Wish,
+    pub messages: MessageTypes,
     /// The compression of the chunks of new logs.
     pub compression: Option<Compression>,
     /// The encoding of points in PCD and PLY files.
@@ -149,7 +149,7 @@ impl ConvertRequest {
             labels: None,
             is_csv_safe: false,
             has_json_infinities: false,
-            messages: Wish::Any,
+            messages: MessageTypes::Any,
             compression: None,
             point_encoding: None,
             points_per_file: None,
@@ -230,7 +230,7 @@ impl ConvertRequest {
 
     /// Sets the messages of new logs, for logs that have none.
     #[must_use]
-    pub fn with_messages(mut self, messages: Wish) -> Self {
+    pub fn with_messages(mut self, messages: MessageTypes) -> Self {
         self.messages = messages;
         self
     }

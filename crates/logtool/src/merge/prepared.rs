@@ -11,7 +11,7 @@ use crate::{
     output::OutputSummary,
     session::Session,
     time::{offset::Moved, usable::Usable},
-    translate::{Frames, Way, Wish},
+    translate::{Frames, MessageTypes, Way},
 };
 
 /// A log as the new log takes it.
@@ -38,13 +38,13 @@ impl PreparedLog {
 pub(super) fn prepare(
     sources: &[Source],
     moved: &[Moved],
-    (format, wish): (LogFormat, Wish),
+    (format, messages): (LogFormat, MessageTypes),
     output: &mut OutputSummary,
     session: &Session,
 ) -> Result<Vec<PreparedLog>> {
-    let way = |source: &Source| Way::of(source.log.manifest(), format, wish);
+    let way = |source: &Source| Way::of(source.log.manifest(), format, messages);
     let ways: Vec<Option<Way>> = sources.iter().map(way).collect();
-    wish.check(&ways)?;
+    messages.check(&ways)?;
     let mut all = Vec::new();
     for ((source, moved), way) in sources.iter().zip(moved).zip(ways) {
         let name = &source.input.name;

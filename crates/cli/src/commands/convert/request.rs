@@ -6,7 +6,7 @@ use logtool::{
     Error, Result,
     convert::{AsofMerge, ConvertRequest, LabelSource, RequestConflict},
     time::typed::TypedTime,
-    translate::Wish,
+    translate::MessageTypes,
 };
 use logtool_sinks::{Per, PointColor};
 
@@ -38,7 +38,13 @@ pub(in crate::commands) fn request(args: &ConvertArgs) -> Result<ConvertRequest>
     };
     request.is_csv_safe = args.csv_safe;
     request.has_json_infinities = args.keep_infinities;
-    request.messages = Wish::typed(args.ros2, args.foxglove);
+    request.messages = if args.foxglove {
+        MessageTypes::Foxglove
+    } else if args.ros2 {
+        MessageTypes::Ros
+    } else {
+        MessageTypes::Any
+    };
     request.compression = args.compression;
     request.point_encoding = args.points.encoding;
     request.points_per_file = args.points.per.map(|per| match per {
