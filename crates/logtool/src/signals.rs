@@ -4,7 +4,6 @@ mod all;
 mod elements;
 mod find;
 mod numbers;
-mod span;
 mod unit;
 
 use std::{
@@ -20,14 +19,13 @@ use logtool_core::{
 };
 use logtool_plot::{Sampler, Signal};
 
-use crate::{error::Result, signals::numbers::numbers};
+use crate::{error::Result, signals::numbers::numbers, time::record_span::Span};
 
 pub use self::{
     all::{All, one},
     elements::each,
     find::{find, of_topic},
     numbers::numbers_of,
-    span::{Span, near, within},
 };
 
 /// A number that is asked for.

@@ -3,5 +3,6 @@
 pub mod clock;
 pub mod offset;
 pub mod part_times;
+pub mod record_span;
 pub mod typed;
 pub mod usable;

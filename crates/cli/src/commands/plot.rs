@@ -10,8 +10,11 @@ use logtool::{
     losses::Findings,
     output::{guarded, provenance},
     px4_modes,
-    signals::{self, Span, Wanted},
-    time::clock::{ShownClock, TextTime},
+    signals::{self, Wanted},
+    time::{
+        clock::{ShownClock, TextTime},
+        record_span::{self, Span},
+    },
     units::{self, Count, counted},
 };
 use logtool_core::{Log, Manifest, Provenance, TimeRange, Timestamp};
@@ -150,7 +153,7 @@ fn draw(args: &PlotArgs, opened: &Opened, global: &GlobalArgs) -> Result<Drawn> 
     let wanted = signals::find(log, &args.fields)?;
     let asked = clock.range(args.from, args.to)?;
     let wanted = signals::each(log, wanted, asked)?;
-    if signals::within(asked, signals::near(manifest)).is_empty() {
+    if record_span::within(asked, record_span::near(manifest)).is_empty() {
         return Err(Error::failed("the log has nothing at that time"));
     }
     let (width, columns) = match args.size {
@@ -191,7 +194,7 @@ fn draw(args: &PlotArgs, opened: &Opened, global: &GlobalArgs) -> Result<Drawn> 
         ..Chart::default()
     };
     if args.from.or(args.to).is_some() {
-        let time = signals::within(asked, manifest.time.unwrap_or_default());
+        let time = record_span::within(asked, manifest.time.unwrap_or_default());
         chart.time.range = (!time.is_empty()).then(|| ends(time));
         let lines = chart.panels.iter().flat_map(|panel| &panel.lines);
         chart.time.cover(lines.map(|line| &line.signal));

@@ -14,8 +14,7 @@ use logtool::{
     input::open::{self, Opened},
     losses::Findings,
     output::{guarded, provenance},
-    signals,
-    time::clock::ShownClock,
+    time::{clock::ShownClock, record_span},
     units::{Bytes, counted},
 };
 use logtool_core::{Damage, Manifest, TimeRange, Timestamp};
@@ -83,7 +82,7 @@ fn page(opened: &Opened, args: &ReportArgs, findings: &mut Findings) -> Result<P
     let all = manifest.time.unwrap_or(TimeRange::just(Timestamp::default()));
     let clock = ShownClock::new(manifest, args.time)?;
     let asked = clock.range(args.from, args.to)?;
-    let time = signals::within(asked, all);
+    let time = record_span::within(asked, all);
     if time.is_empty() {
         return Err(Error::failed("the log has nothing at that time"));
     }

@@ -16,8 +16,7 @@ use crate::{
     },
     error::{Error, Result},
     selection,
-    signals::Span,
-    time::clock::ShownClock,
+    time::{clock::ShownClock, record_span::Span},
     units::counted,
 };
 

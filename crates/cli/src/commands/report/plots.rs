@@ -10,7 +10,7 @@ use logtool::{
     Result,
     formats::LogFormat,
     signals::{self, Wanted},
-    time::clock::ShownClock,
+    time::{clock::ShownClock, record_span},
     units::counted,
 };
 use logtool_core::{Log, TimeRange, Topic, TopicId, TopicOrigin};
@@ -155,7 +155,7 @@ fn drawn(
     };
     // Of a whole log the axis shows when there is something in the plots.
     let is_part = shown.time != TimeRange::ALL;
-    let asked = plot::ends(signals::within(shown.time, all));
+    let asked = plot::ends(record_span::within(shown.time, all));
     let mut time = TimeAxis { range: is_part.then_some(asked), ..TimeAxis::default() };
     time.cover(read.signals.iter());
     let (first, _) = time.range.unwrap_or(asked);

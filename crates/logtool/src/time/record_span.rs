@@ -1,4 +1,4 @@
-//! Which times a picture of signals shows.
+//! The time range of the records of a log, without outliers.
 
 use std::ops::RangeInclusive;
 
