@@ -7,6 +7,7 @@
 // Sources and logs are trait objects, which have no `Debug`.
 #![allow(missing_debug_implementations)]
 
+#[cfg(feature = "plot")]
 pub mod align;
 pub mod calibration;
 pub mod check;
