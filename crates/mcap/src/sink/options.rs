@@ -1,6 +1,8 @@
 //! What was asked for of a new file, and whether that can be.
 
-use logtool_core::{Error, ErrorKind, Extract, Result, WriteOptions};
+use logtool_core::{
+    Error, ErrorKind, Extract, Manifest, Result, TopicOrigin, WriteOptions,
+};
 
 use crate::{chunk::Compression, notes::Notes, ros2};
 
@@ -18,7 +20,7 @@ pub(super) fn profile(
 ) -> String {
     let own = extracts.iter().zip(noted).map(|(extract, notes)| match notes {
         Some(notes) => notes.profile.as_str(),
-        None if extract.manifest.format == "rosbag" => "ros1",
+        None if has_ros1_connections(extract.manifest) => "ros1",
         None => "",
     });
     let own = own.map(|own| match own {
@@ -31,6 +33,18 @@ pub(super) fn profile(
         [one] => one.to_owned(),
         _ => String::new(),
     }
+}
+
+/// Returns whether the messages of the log came through connections of ROS 1, which have ids:
+/// they then have the metadata that the profile promises.
+fn has_ros1_connections(manifest: &Manifest) -> bool {
+    let mut topics = manifest.topics.iter();
+    let mut streams = manifest.streams.iter();
+    let is_ros1 = topics
+        .all(|topic| topic.origin != TopicOrigin::Logged || topic.encoding == "ros1");
+    is_ros1
+        && !manifest.streams.is_empty()
+        && streams.all(|stream| stream.metadata.contains_key("id"))
 }
 
 /// Checks that there is a topic for every new name, and that it is a name.
