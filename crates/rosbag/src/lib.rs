@@ -44,6 +44,7 @@ mod wire;
 mod chunk;
 mod connection;
 mod encryption;
+mod encryption_info;
 mod record;
 
 mod options;
@@ -101,6 +102,7 @@ pub use crate::{
     chunk::Compression,
     connection::Connection,
     encryption::Key,
+    encryption_info::EncryptionInfo,
     format::{FORMAT, Rosbag},
     log::RosbagLog,
     options::{RosbagOptions, Survey},

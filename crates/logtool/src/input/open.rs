@@ -5,9 +5,8 @@ use std::{ffi::OsStr, io, path::Path, sync::Arc};
 use bytes::Bytes as Head;
 use logtool_core::{
     ErrorKind, Format, Log, LogAccess, Manifest, Selection, Source, Topic, TopicOrigin,
-    Value,
 };
-use logtool_rosbag::{RosbagLog, RosbagOptions};
+use logtool_rosbag::{EncryptionInfo, RosbagLog, RosbagOptions};
 use logtool_ulog::UlogLog;
 use logtool_velodyne::{capture::Capture, lidar::LidarOptions, vel::Vel};
 
@@ -102,7 +101,7 @@ pub fn look_with(
 /// `opened`, if its records can be read.
 fn readable(opened: Opened) -> Result<Opened> {
     let manifest = opened.log.manifest();
-    if manifest.metadata.contains_key("encryption")
+    if EncryptionInfo::of(manifest).is_some()
         && let Some(part) = manifest.parts.first()
     {
         // Without its key a bag has no topics, so that nobody would miss any records.
@@ -225,10 +224,7 @@ fn format(path: &Path, input: &Input, session: &Session) -> Result<LogFormat> {
 
 /// Returns whether the log is encrypted, and was opened without its key.
 pub fn is_locked(manifest: &Manifest) -> bool {
-    match manifest.metadata.get("encryption") {
-        Some(Value::Map(facts)) => facts.get("locked") == Some(&Value::Bool(true)),
-        _ => false,
-    }
+    EncryptionInfo::of(manifest).is_some_and(|encryption| encryption.is_locked)
 }
 
 /// Whether all of the log of `manifest` was looked at when it was opened, and not its index

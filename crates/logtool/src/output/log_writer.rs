@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use logtool_core::{Extract, Manifest, RecordSink, TopicId, TopicSet, WriteOptions};
+use logtool_rosbag::EncryptionInfo;
 use logtool_sinks::{Behind, Existing, Staged};
 
 use crate::{
@@ -176,7 +177,7 @@ fn not_encrypted(format: LogFormat, extracts: &[Extract<'_>]) -> Option<String> 
     let is_encrypted = |extract: &Extract<'_>| {
         let manifest = extract.manifest;
         LogFormat::of(manifest) != Some(format)
-            && manifest.metadata.contains_key("encryption")
+            && EncryptionInfo::of(manifest).is_some()
     };
     let told = "what was encrypted is not encrypted in the new log";
     extracts.iter().any(is_encrypted).then(|| told.to_owned())

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use logtool_core::{Value, text};
 
-use crate::{connection_trust::other_topic, head::Head, survey::Findings};
+use crate::{
+    connection_trust::other_topic, encryption_info::EncryptionInfo, head::Head,
+    survey::Findings,
+};
 
 impl Findings {
     /// Remarks what is odd; `strangers` are the numbers of connections that are declared
@@ -52,22 +55,19 @@ impl Findings {
 
     /// What people want to know of the bag.
     pub(super) fn metadata(&self, head: &Head) -> BTreeMap<String, Value> {
-        let text = |text: &str| Value::Text(text.to_owned());
         let (major, minor) = head.version.unwrap_or((2, 0));
         let mut metadata = BTreeMap::from([
             ("bag_version".to_owned(), Value::Text(format!("{major}.{minor}"))),
             ("chunks".to_owned(), self.packing.facts()),
         ]);
         if !head.encryptor.is_empty() {
-            let facts = [
-                ("plugin", &head.encryptor),
-                ("user", &head.user),
-                ("encrypted_key", &head.encrypted_key),
-            ];
-            let facts = facts.map(|(name, value)| (name.to_owned(), text(value)));
-            let mut facts = BTreeMap::from(facts);
-            facts.insert("locked".to_owned(), Value::Bool(self.is_sealed));
-            metadata.insert("encryption".to_owned(), Value::Map(facts));
+            let info = EncryptionInfo {
+                plugin: head.encryptor.clone(),
+                user: head.user.clone(),
+                encrypted_key: head.encrypted_key.clone(),
+                is_locked: self.is_sealed,
+            };
+            info.state(&mut metadata);
         }
         metadata
     }

@@ -4,12 +4,13 @@ use std::io::{self, Write};
 
 use logtool::{
     formats::LogFormat,
-    input::open::{self, Opened},
+    input::open::Opened,
     losses::Findings,
     time::clock::ShownClock,
     units::{Bytes, Count, Span, counted, plain},
 };
 use logtool_core::{ClockZero, LogAccess, Manifest, Timestamp, Value};
+use logtool_rosbag::EncryptionInfo;
 
 use crate::{
     args::TimeChoice,
@@ -228,23 +229,17 @@ impl Facts<'_> {
 
     /// By what and for whom a bag is encrypted.
     fn encryption(&mut self, manifest: &Manifest) -> io::Result<()> {
-        let Some(Value::Map(facts)) = manifest.metadata.get("encryption") else {
-            return Ok(());
-        };
-        let fact = |name| match facts.get(name) {
-            Some(Value::Text(text)) => text.clone(),
-            _ => String::new(),
-        };
-        let whose = match fact("user") {
-            user if user.is_empty() => String::new(),
+        let Some(encryption) = EncryptionInfo::of(manifest) else { return Ok(()) };
+        let whose = match encryption.user.as_str() {
+            "" => String::new(),
             user => format!(", for {user}"),
         };
-        let how = match (open::is_locked(manifest), fact("encrypted_key").is_empty()) {
+        let how = match (encryption.is_locked, encryption.encrypted_key.is_empty()) {
             (true, true) => "not read",
             (true, false) => "--key FILE reads it, where FILE holds the key",
             (false, _) => "read with its key",
         };
-        self.line("encryption", &format!("by {}{whose}: {how}", fact("plugin")))
+        self.line("encryption", &format!("by {}{whose}: {how}", encryption.plugin))
     }
 
     /// How well the log is laid out.

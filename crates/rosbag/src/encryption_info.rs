@@ -1,0 +1,76 @@
+//! The encryption of a bag, as its metadata state it.
+
+use std::collections::BTreeMap;
+
+use logtool_core::{Manifest, Value};
+
+// The keys of the metadata. Outputs have them too, so that they are part of the interface.
+const ENCRYPTION: &str = "encryption";
+const PLUGIN: &str = "plugin";
+const USER: &str = "user";
+const ENCRYPTED_KEY: &str = "encrypted_key";
+const LOCKED: &str = "locked";
+
+/// How a bag is encrypted, and whether it was opened with its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EncryptionInfo {
+    /// The name of the plugin that encrypted the bag.
+    pub plugin: String,
+    /// The user for whom it is encrypted, or an empty string.
+    pub user: String,
+    /// The encrypted key of the bag, or an empty string.
+    pub encrypted_key: String,
+    /// Whether the bag was opened without its key, so that no record can be read.
+    pub is_locked: bool,
+}
+
+impl EncryptionInfo {
+    /// Returns the encryption that `manifest` states, or `None` if its log is not encrypted.
+    pub fn of(manifest: &Manifest) -> Option<Self> {
+        let Some(Value::Map(facts)) = manifest.metadata.get(ENCRYPTION) else {
+            return None;
+        };
+        let text = |key: &str| match facts.get(key) {
+            Some(Value::Text(text)) => text.clone(),
+            _ => String::new(),
+        };
+        Some(Self {
+            plugin: text(PLUGIN),
+            user: text(USER),
+            encrypted_key: text(ENCRYPTED_KEY),
+            is_locked: facts.get(LOCKED) == Some(&Value::Bool(true)),
+        })
+    }
+
+    /// Adds it to the `metadata` of a bag.
+    pub(crate) fn state(self, metadata: &mut BTreeMap<String, Value>) {
+        let facts = [
+            (PLUGIN, Value::Text(self.plugin)),
+            (USER, Value::Text(self.user)),
+            (ENCRYPTED_KEY, Value::Text(self.encrypted_key)),
+            (LOCKED, Value::Bool(self.is_locked)),
+        ];
+        let facts = facts.map(|(key, value)| (key.to_owned(), value));
+        metadata.insert(ENCRYPTION.to_owned(), Value::Map(BTreeMap::from(facts)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stated_encryption_reads_back() {
+        let encryption = EncryptionInfo {
+            plugin: "rosbag/AesCbcEncryptor".to_owned(),
+            user: "*".to_owned(),
+            encrypted_key: "key".to_owned(),
+            is_locked: true,
+        };
+        let mut manifest = Manifest::default();
+        assert_eq!(EncryptionInfo::of(&manifest), None);
+        encryption.clone().state(&mut manifest.metadata);
+        assert_eq!(EncryptionInfo::of(&manifest), Some(encryption));
+    }
+}
