@@ -4,7 +4,7 @@ mod align;
 mod batch;
 mod commands;
 mod convert;
-mod copying;
+mod logs;
 mod plot;
 mod points;
 
@@ -24,7 +24,7 @@ pub(crate) use self::commands::{
     ParamsArgs, ParamsCommand, ParamsFormat, SchemaArgs,
 };
 pub(crate) use self::convert::{ConvertArgs, To};
-pub(crate) use self::copying::{
+pub(crate) use self::logs::{
     CheckArgs, Drift, FilterArgs, FindingLevel, MergeArgs, Offset, RepairArgs,
 };
 pub(crate) use self::plot::{PlotArgs, ReportArgs};
@@ -113,7 +113,7 @@ pub(crate) struct GlobalArgs {
     #[arg(long, global = true, value_name = "N", hide_possible_values = true)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
-    /// The command and its options, as outputs [tell](crate::given) them.
+    /// The command and its options, as outputs [tell](crate::command_line) them.
     #[arg(skip)]
     pub(crate) given: String,
     /// What the library is called with.

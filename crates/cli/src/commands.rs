@@ -28,9 +28,9 @@ use logtool::{
 
 use crate::{
     args::{Args, Command, GlobalArgs},
+    exit_status::Outcome,
     files::MapFiles,
     interrupt, key,
-    outcome::Outcome,
     progress::TerminalProgress,
 };
 

@@ -10,7 +10,7 @@ use logtool::{Error, ErrorKind, Result};
 use serde_json::json;
 
 use crate::{
-    paint,
+    color,
     terminal::{self, say},
 };
 
@@ -30,7 +30,7 @@ pub(crate) fn tell(err: &Error) -> ExitCode {
 
 /// Tells why something failed: one line, and one for the hint if there is one.
 pub(crate) fn print(err: &Error) {
-    let paint = paint::for_stderr();
+    let paint = color::for_stderr();
     say!("{} {err}", paint.red("error:"));
     let hint = err.hint().or_else(|| remedy(err.kind()));
     if let Some(hint) = hint {

@@ -2,22 +2,22 @@
 //!
 //! The program only calls: formats know the bytes, sinks know the outputs, and here
 //! they meet. [`args`] is what was typed; each command is a file of [`commands`] with a
-//! `run` that gives an [`Outcome`](outcome::Outcome), which is the exit status.
+//! `run` that gives an [`Outcome`](exit_status::Outcome), which is the exit status.
 
 mod args;
 
+mod color;
+mod command_line;
 mod error;
+mod exit_status;
 mod files;
-mod freed;
-mod given;
 mod interrupt;
 mod key;
 mod lidar_options;
+mod malloc;
 mod notices;
 mod open_files;
-mod outcome;
 mod output_summary;
-mod paint;
 mod progress;
 mod terminal;
 
@@ -33,7 +33,7 @@ use clap::{
 use crate::args::Args;
 
 fn main() -> ExitCode {
-    freed::keep();
+    malloc::keep();
     open_files::allow_many();
     let mut args = typed();
     match commands::run(&mut args) {
@@ -56,7 +56,7 @@ fn typed() -> Args {
     let matches = program.try_get_matches_from_mut(words);
     let matches = matches.unwrap_or_else(|err| refuse(err));
     let mut args = Args::from_arg_matches(&matches).unwrap_or_else(|err| err.exit());
-    args.global.given = given::text(&program, &matches);
+    args.global.given = command_line::text(&program, &matches);
     args
 }
 

@@ -6,12 +6,12 @@ use logtool::{
 };
 use logtool_core::{Manifest, TopicSet};
 
-use crate::{outcome::Outcome, paint, terminal::say};
+use crate::{color, exit_status::Outcome, terminal::say};
 
 /// Prints what was lost, unless `is_quiet`, and returns how the command ends.
 pub(crate) fn losses(mut findings: Findings, is_quiet: bool) -> Outcome {
     if !is_quiet && !findings.is_empty() {
-        let paint = paint::for_stderr();
+        let paint = color::for_stderr();
         let warning = paint.yellow("warning:");
         let what = if findings.is_damaged() { "damaged: " } else { "" };
         say!("{warning} {}: {what}{}", findings.name(), findings.summary());
@@ -30,7 +30,7 @@ pub(crate) fn outcome(findings: &Findings) -> Outcome {
 
 /// Prints warnings about the log `name`.
 pub(crate) fn warnings(name: &str, warnings: &[String]) {
-    let warning = paint::for_stderr().yellow("warning:");
+    let warning = color::for_stderr().yellow("warning:");
     warnings.iter().for_each(|text| say!("{warning} {name}: {text}"));
 }
 
@@ -44,6 +44,6 @@ pub(crate) fn lidars(name: &str, manifest: &Manifest, topics: &TopicSet) {
 pub(crate) fn lidar_warnings(name: &str, found: &LidarWarnings) {
     warnings(name, &found.warnings);
     if let Some(hint) = &found.hint {
-        say!("{} {hint}", paint::for_stderr().bold("hint:"));
+        say!("{} {hint}", color::for_stderr().bold("hint:"));
     }
 }

@@ -5,7 +5,7 @@ use logtool::{NoticeLevel, Progress, Task, units::plain};
 
 use crate::{
     args::GlobalArgs,
-    paint,
+    color,
     terminal::{self, say},
 };
 
@@ -76,9 +76,9 @@ impl Progress for TerminalProgress {
             NoticeLevel::Note if self.is_quiet => {}
             NoticeLevel::Note => say!("{name}{text}"),
             NoticeLevel::Warning => {
-                say!("{} {name}{text}", paint::for_stderr().yellow("warning:"));
+                say!("{} {name}{text}", color::for_stderr().yellow("warning:"));
             }
-            NoticeLevel::Hint => say!("{} {text}", paint::for_stderr().bold("hint:")),
+            NoticeLevel::Hint => say!("{} {text}", color::for_stderr().bold("hint:")),
         }
     }
 }

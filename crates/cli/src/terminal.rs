@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write};
 
 use logtool::units::{acts_on_terminal, plain};
 
-use crate::paint;
+use crate::color;
 
 /// Writes a line to standard error. Characters that act on a terminal are escaped. Errors of
 /// writing are ignored.
@@ -19,7 +19,7 @@ pub(crate) use say;
 /// Writes `line` to standard error. Only the painted label at its start stays painted.
 pub(crate) fn print_line(line: &str) {
     let (label, text) = match stderr_is_seen() {
-        true => paint::split_label(line),
+        true => color::split_label(line),
         false => ("", line),
     };
     let _ = writeln!(io::stderr(), "{label}{}", plain(text));
@@ -60,7 +60,7 @@ impl<W: Write> Escaped<W> {
         let mut escaped = String::with_capacity(text.len());
         let mut left = &*text;
         while let Some(c) = left.chars().next() {
-            let colour = paint::command_len(left);
+            let colour = color::command_len(left);
             let is_text = colour.is_some() || matches!(c, '\n' | '\t');
             let (piece, more) = left.split_at(colour.unwrap_or(c.len_utf8()));
             match acts_on_terminal(c) && !is_text {

@@ -4,13 +4,13 @@
 //! in MCAP files, and messages of ROS elsewhere; logs of lidars become messages of ROS, or
 //! protocol buffers of Foxglove's types; and messages of ROS 2 become those of ROS 1.
 
-mod decoded;
 mod frames;
+mod from_rows;
 mod lidar;
+mod log_messages;
+mod metadata;
 mod protobuf;
 mod ros;
-mod said;
-mod words;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -151,7 +151,7 @@ impl Way {
         manifest: &Manifest,
         name: &str,
     ) -> Vec<(String, BTreeMap<String, String>)> {
-        let mut all = words::words(manifest, name);
+        let mut all = metadata::words(manifest, name);
         if self.is_of_lidar() {
             all.extend(lidar::words(manifest));
         }

@@ -12,10 +12,9 @@ use serde_json::json;
 
 use crate::{
     args::{AlignArgs, GlobalArgs},
-    given::quoted,
-    notices,
-    outcome::Outcome,
-    terminal,
+    command_line::quoted,
+    exit_status::Outcome,
+    notices, terminal,
 };
 
 pub(super) fn run(args: &AlignArgs, global: &GlobalArgs) -> Result<Outcome> {

@@ -1,29 +1,29 @@
 //! `logtool batch`: one data set of many logs; and `logtool index`: only its catalog.
 
-mod asked;
+mod admission;
 mod catalog;
 mod column_type;
 mod dataset;
 mod entry;
-mod gate;
-mod here;
 mod index;
 mod inputs;
+mod job;
 mod journal;
-mod meant;
+mod local;
+mod markers;
 mod memory;
-mod meter;
 mod names;
-mod one;
-mod ours;
+mod options;
+mod parallel;
 mod patterns;
-mod place;
-mod report;
-mod shard;
-mod side_by_side;
-mod tables;
+mod progress;
 #[cfg(feature = "remote")]
-mod there;
+mod remote;
+mod report;
+mod selected;
+mod shard;
+mod storage;
+mod tables;
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -34,21 +34,21 @@ use logtool::{Result, Session, error::Context as _, input::url};
 use serde_json::json;
 
 use self::{
+    admission::Pass,
     catalog::Catalogs,
     dataset::Dataset,
-    gate::Pass,
     inputs::{Found, Inputs},
-    meter::{LogMeter, Meter},
-    one::{Done, Work},
+    job::{Done, Work},
+    parallel::Limits,
     patterns::Patterns,
+    progress::{LogMeter, Meter},
     report::Report,
     shard::{Division, Shard},
-    side_by_side::Limits,
 };
 use crate::{
     args::{BatchArgs, GlobalArgs},
-    outcome::Outcome,
-    paint,
+    color,
+    exit_status::Outcome,
     terminal::say,
 };
 
@@ -66,14 +66,14 @@ pub(super) fn logs_in(folder: &Path, session: &Session) -> Result<Vec<PathBuf>> 
 
 pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
     let out = args.convert.out.clone().unwrap_or_default();
-    let request = asked::of(args)?;
+    let request = options::of(args)?;
     let shard = shard::wanted(args.shard, &|name| std::env::var(name).ok())?;
     let (shard, by) = shard.map_or((None, ""), |(shard, by)| (Some(shard), by));
     if let (Some(shard), false) = (shard, global.quiet) {
         let Shard { index, count } = shard;
         say!("part {index} of {count}, counted from 0 ({by})");
     }
-    let options = asked::options(&request, &args.convert.lidar, global)?;
+    let options = options::options(&request, &args.convert.lidar, global)?;
     let inputs = inputs::find(&args.convert.inputs, &out, &global.session)?;
     inputs.check()?;
     let Inputs { mut logs, others, failed, sets, .. } = inputs;
@@ -90,7 +90,7 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
     let limits = Limits::new(args.memory.map(|size| size.0), &logs);
     if let (Some(_), Some(least), false) = (args.memory, limits.raised(), global.quiet)
     {
-        let warning = paint::for_stderr().yellow("warning:");
+        let warning = color::for_stderr().yellow("warning:");
         let least = least.div_ceil(1 << 20);
         say!("{warning} --memory is {least}M: one of the logs alone may take that");
     }
@@ -99,7 +99,7 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
     let work = Work {
         request: &request,
         is_forced: args.convert.force,
-        global: &asked::of_each(global),
+        global: &options::of_each(global),
         dataset: &dataset,
         pool: limits.pool()?,
         options,
@@ -124,7 +124,7 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
         let one = |found: &Found, pass: &mut Pass<'_>, meter: &LogMeter<'_>| {
             work.run(found, name_of(found), pass, meter)
         };
-        side_by_side::each(&logs, &limits, &meter, &one, &mut |found, _, done| {
+        parallel::each(&logs, &limits, &meter, &one, &mut |found, _, done| {
             let name = name_of(found);
             match &done {
                 Ok(Done::Before(entry) | Done::Now(entry, _)) => {
@@ -165,7 +165,7 @@ fn names_of(dataset: &Dataset, logs: &[Found]) -> Vec<String> {
             && known().is_some_and(|known| {
                 let is_same = |digest: String| digest == known.digest;
                 known.source_bytes == log.bytes
-                    && one::digest(&log.path).is_ok_and(is_same)
+                    && job::digest(&log.path).is_ok_and(is_same)
             })
     };
     names::names(logs, &known, &has_moved)

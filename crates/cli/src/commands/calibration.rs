@@ -4,7 +4,7 @@ use logtool::{Result, calibration::ExtractCalibration, units::counted};
 
 use crate::{
     args::{CalibrationArgs, GlobalArgs},
-    outcome::Outcome,
+    exit_status::Outcome,
     terminal::say,
 };
 

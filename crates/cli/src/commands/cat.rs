@@ -19,8 +19,8 @@ use logtool_sinks::Infinities;
 
 use crate::{
     args::{CatArgs, CatFormat, GlobalArgs},
+    exit_status::Outcome,
     lidar_options, notices,
-    outcome::Outcome,
     terminal::{self, say},
 };
 

@@ -10,9 +10,9 @@ use logtool_core::Severity;
 
 use crate::{
     args::{CheckArgs, FindingLevel, GlobalArgs},
-    error,
-    outcome::Outcome,
-    paint, terminal,
+    color, error,
+    exit_status::Outcome,
+    terminal,
 };
 
 pub(super) fn run(args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -46,7 +46,7 @@ fn one(file: &Path, args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut out = terminal::stdout();
     match args.json {
         true => report::json(&report, &mut out, least)?,
-        false => report::text(&report, &mut out, least, paint::for_stdout())?,
+        false => report::text(&report, &mut out, least, color::for_stdout())?,
     }
     out.flush()?;
     let is_bad = match report.worst() {

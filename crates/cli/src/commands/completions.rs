@@ -7,7 +7,7 @@ use logtool::Result;
 
 use crate::{
     args::{Args, CompletionsArgs},
-    outcome::Outcome,
+    exit_status::Outcome,
     terminal,
 };
 

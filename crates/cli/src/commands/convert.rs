@@ -1,7 +1,7 @@
 //! `logtool convert`: tables, one for each topic; or images, files of points, tracks, or a
 //! log of another format.
 
-mod place;
+mod output_paths;
 pub(super) mod request;
 mod summary;
 
@@ -14,14 +14,15 @@ use logtool::{
 
 use crate::{
     args::{ConvertArgs, GlobalArgs},
-    error, notices,
-    outcome::Outcome,
+    error,
+    exit_status::Outcome,
+    notices,
 };
 
 pub(super) fn run(args: &ConvertArgs, global: &GlobalArgs) -> Result<Outcome> {
     let request = request::request(args)?;
     check(args, &request)?;
-    let places = place::places(args)?;
+    let places = output_paths::places(args)?;
     let mut worst = Outcome::Done;
     for (input, destination) in &places {
         let done = run_one(input, destination, &request, args.force, global);

@@ -6,9 +6,8 @@ use logtool::{Result, filter::Filter};
 
 use crate::{
     args::{FilterArgs, GlobalArgs},
-    notices,
-    outcome::Outcome,
-    output_summary,
+    exit_status::Outcome,
+    notices, output_summary,
 };
 
 pub(super) fn run(args: &FilterArgs, global: &GlobalArgs) -> Result<Outcome> {

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::{
     args::{FormatsArgs, GlobalArgs},
     commands::formats::table::{OUTPUTS, Output},
-    outcome::Outcome,
+    exit_status::Outcome,
     terminal,
 };
 

@@ -17,9 +17,9 @@ use logtool::{Error, Result, error::Context as _, input::open, losses::Findings}
 use self::{frequency::Frequency, health::Health, report::Report};
 use crate::{
     args::{GlobalArgs, InfoArgs, TimeChoice},
-    error, lidar_options, notices,
-    outcome::Outcome,
-    paint, terminal,
+    color, error,
+    exit_status::Outcome,
+    lidar_options, notices, terminal,
 };
 
 /// What takes more than opening the log.
@@ -91,7 +91,7 @@ fn one(
             &opened,
             &mut findings,
             &more,
-            paint::for_stdout(),
+            color::for_stdout(),
         )?;
     }
     out.flush()?;
@@ -108,6 +108,6 @@ pub(super) fn describe(
     let mut text = Vec::new();
     // Others are given the text: it does not name the folders of this machine.
     let name = opened.input.file_name();
-    text::write(&mut text, name, opened, findings, &more, paint::none())?;
+    text::write(&mut text, name, opened, findings, &more, color::none())?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }

@@ -8,7 +8,7 @@ use logtool::{Error, Result, error::Context as _, suggest};
 
 use crate::{
     args::{Args, ManArgs},
-    outcome::Outcome,
+    exit_status::Outcome,
     terminal,
 };
 

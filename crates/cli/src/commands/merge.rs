@@ -8,9 +8,8 @@ use logtool::{Result, merge::Merge, units::counted};
 
 use crate::{
     args::{GlobalArgs, MergeArgs, TimeChoice},
-    lidar_options, notices,
-    outcome::Outcome,
-    output_summary,
+    exit_status::Outcome,
+    lidar_options, notices, output_summary,
 };
 
 pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {

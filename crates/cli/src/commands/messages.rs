@@ -18,8 +18,8 @@ use logtool_core::{Columns, Manifest, Selection, Timestamp, TopicSet};
 
 use crate::{
     args::{GlobalArgs, MessagesArgs, Order},
+    exit_status::Outcome,
     notices,
-    outcome::Outcome,
     terminal::{self, Stdout, say},
 };
 

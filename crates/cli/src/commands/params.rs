@@ -17,9 +17,8 @@ use serde::{Serialize, Serializer};
 
 use crate::{
     args::{GlobalArgs, ParamsArgs, ParamsCommand, ParamsFormat},
-    notices,
-    outcome::Outcome,
-    terminal,
+    exit_status::Outcome,
+    notices, terminal,
 };
 
 pub(super) fn run(args: &ParamsArgs, global: &GlobalArgs) -> Result<Outcome> {

@@ -25,9 +25,8 @@ use logtool_sinks::{Existing, TrackModes};
 
 use crate::{
     args::{GlobalArgs, PlotArgs, TimeChoice},
-    lidar_options, notices,
-    outcome::Outcome,
-    progress,
+    exit_status::Outcome,
+    lidar_options, notices, progress,
     terminal::say,
 };
 

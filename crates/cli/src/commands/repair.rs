@@ -8,9 +8,8 @@ use logtool::{Result, repair::Repair};
 
 use crate::{
     args::{GlobalArgs, RepairArgs},
-    notices,
-    outcome::Outcome,
-    output_summary, terminal,
+    exit_status::Outcome,
+    notices, output_summary, terminal,
 };
 
 pub(super) fn run(args: &RepairArgs, global: &GlobalArgs) -> Result<Outcome> {

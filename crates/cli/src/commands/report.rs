@@ -1,8 +1,8 @@
 //! `logtool report`: what is to be seen of a log, on one page.
 
 mod images;
+mod log_messages;
 mod plots;
-mod said;
 mod scan;
 mod track;
 
@@ -24,8 +24,8 @@ use logtool_sinks::Existing;
 use crate::{
     args::{GlobalArgs, ReportArgs, TimeChoice},
     commands::{info, plot, report::plots::Shown},
+    exit_status::Outcome,
     lidar_options, notices,
-    outcome::Outcome,
     terminal::say,
 };
 
@@ -94,7 +94,7 @@ fn page(opened: &Opened, args: &ReportArgs, findings: &mut Findings) -> Result<P
     let tracks = track::all(log, asked, &bands, &mut seen)?;
     let scans = scan::first_of_each(log, asked)?;
     let images = images::first_of_each(log, asked)?;
-    let messages = said::messages(opened, asked, clock, &mut seen)?;
+    let messages = log_messages::messages(opened, asked, clock, &mut seen)?;
     findings.add(manifest, &logtool_core::TopicSet::All, &seen.damage);
     let summary = if is_part { "Summary of the whole log" } else { "Summary" };
     let text = info::describe(opened, findings)?;
@@ -106,7 +106,7 @@ fn page(opened: &Opened, args: &ReportArgs, findings: &mut Findings) -> Result<P
     add("Images", images);
     add("Plots", plots);
     add("Messages", messages);
-    add("Parameters", said::parameters(opened)?);
+    add("Parameters", log_messages::parameters(opened)?);
     let tables = Some(tables).filter(|tables| !tables.is_empty());
     add(
         "Topics",

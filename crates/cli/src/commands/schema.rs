@@ -8,9 +8,8 @@ use serde::Serialize;
 
 use crate::{
     args::{GlobalArgs, SchemaArgs, TimeChoice},
-    lidar_options, notices,
-    outcome::Outcome,
-    terminal,
+    exit_status::Outcome,
+    lidar_options, notices, terminal,
 };
 
 pub(super) fn run(args: &SchemaArgs, global: &GlobalArgs) -> Result<Outcome> {

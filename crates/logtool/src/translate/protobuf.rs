@@ -3,8 +3,8 @@
 //! instance, of the types `ulog.vehicle_attitude` and `ulog.sensor_gps`. What people were
 //! told is also `foxglove.Log`, and positions are `foxglove.LocationFix`.
 
-mod fixes;
-mod said;
+mod location_fix;
+mod log_messages;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -17,10 +17,12 @@ use logtool_protobuf::{FileSet, LayoutMessages, RowMessages};
 use crate::{
     error::Result,
     time::offset::Moved,
-    translate::{Prepared, decoded::of_columns, is_said, name, protobuf::said::said},
+    translate::{
+        Prepared, from_rows::of_columns, is_said, name, protobuf::log_messages::said,
+    },
 };
 
-pub(super) use self::fixes::fixes;
+pub(super) use self::location_fix::fixes;
 
 /// `log` with those of its `wanted` topics that can be had as messages of protocol
 /// buffers.

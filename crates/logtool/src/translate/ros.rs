@@ -2,7 +2,7 @@
 //! made for them elsewhere.
 
 mod cdr;
-mod fixes;
+mod nav_sat_fix;
 mod px4;
 mod rows;
 
@@ -16,7 +16,7 @@ use crate::{
 
 pub(super) use self::{
     cdr::{cdr, is_foreign},
-    fixes::fixes,
+    nav_sat_fix::fixes,
     px4::{left_out as px4_left_out, px4},
     rows::rows,
 };

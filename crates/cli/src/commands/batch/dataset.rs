@@ -13,16 +13,16 @@ use crate::{
     args::GlobalArgs,
     commands::batch::{
         entry::Entry,
-        here::Here,
         journal::{Journal, Line},
-        place::Place,
+        local::Here,
         shard::Shard,
+        storage::Place,
         tables::Shape,
     },
 };
 
 #[cfg(feature = "remote")]
-use crate::commands::batch::there::There;
+use crate::commands::batch::remote::There;
 
 /// What a log becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

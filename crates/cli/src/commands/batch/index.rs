@@ -1,8 +1,8 @@
 //! `logtool index`: the catalog of many logs, without converting them.
 
-mod old;
+mod collect;
+mod previous;
 mod spool;
-mod taking;
 
 use std::path::{Path, PathBuf};
 
@@ -17,23 +17,23 @@ use logtool_sinks::Existing;
 use logtool_velodyne::lidar::LidarOptions;
 
 use self::{
-    old::Old,
-    taking::{Looked, Taking},
+    collect::{Looked, Taking},
+    previous::Old,
 };
 use crate::{
     args::{GlobalArgs, IndexArgs, TimeChoice},
     commands::batch::{
-        asked, catalog,
+        admission::Pass,
+        catalog,
         entry::Entry,
-        gate::Pass,
         inputs::{self, Found, Inputs},
-        meter::{LogMeter, Meter},
-        names,
+        names, options,
+        parallel::{self, Limits},
+        progress::{LogMeter, Meter},
         report::Report,
-        side_by_side::{self, Limits},
     },
+    exit_status::Outcome,
     lidar_options,
-    outcome::Outcome,
 };
 
 pub(in crate::commands) fn run(
@@ -46,7 +46,7 @@ pub(in crate::commands) fn run(
     inputs.check()?;
     let Inputs { logs, others, failed, sets, .. } = &inputs;
     let lidar = lidar_options::options(&args.lidar, TimeChoice::Boot)?;
-    let options = asked::reading(&args.lidar, global)?;
+    let options = options::reading(&args.lidar, global)?;
     let old = Old::read(&args.out, args.force, is_jsonl, &options)?;
     let is_lost = old.logs.is_empty() && args.out.exists();
     if is_lost && !failed.is_empty() && !args.force {
@@ -67,7 +67,7 @@ pub(in crate::commands) fn run(
     }
 
     let name = |index: usize| names.get(index).map_or("", String::as_str);
-    let of_each = asked::of_each(global);
+    let of_each = options::of_each(global);
     let work = |found: &Found, pass: &mut Pass<'_>, meter: &LogMeter<'_>| {
         if let Some(log) = old.current(found) {
             meter.skip();
@@ -80,7 +80,7 @@ pub(in crate::commands) fn run(
     kept.iter().for_each(|(_, log)| taking.keep(log));
     let limits = Limits::new(None, logs);
     meter.during(|| {
-        side_by_side::each(logs, &limits, &meter, &work, &mut |found, index, done| {
+        parallel::each(logs, &limits, &meter, &work, &mut |found, index, done| {
             meter.tell(&taking.take(found, name(index), done));
         })
     })?;

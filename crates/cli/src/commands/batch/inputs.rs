@@ -1,8 +1,8 @@
 //! From what was typed to the logs that are meant.
 
+mod globs;
 mod list;
 mod walk;
-mod wild;
 
 use std::{
     ffi::OsStr,
@@ -24,8 +24,8 @@ use logtool::{
 use rayon::prelude::*;
 
 use self::{
+    globs::Wild,
     walk::{Candidate, Walk},
-    wild::Wild,
 };
 
 /// A file that is taken for a log.
@@ -93,7 +93,7 @@ impl Inputs {
             // Of a link what it leads to; of a pattern, all that it could mean.
             let target = fs::read_link(path).ok();
             let target = target.map(|to| url::parent(path).join(to));
-            let plain = wild::plain(path);
+            let plain = globs::plain(path);
             let place = if path.exists() { path } else { &plain };
             let place = whole(target.as_deref().unwrap_or(place));
             Path::new(source).starts_with(Path::new(&text(&place)))

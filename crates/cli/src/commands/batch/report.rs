@@ -6,9 +6,9 @@ use logtool::units::{Bytes, Count as Number, Span, counted, plain};
 use serde_json::json;
 
 use crate::{
-    commands::batch::{meter::Meter, one::Count},
-    outcome::Outcome,
-    paint,
+    color,
+    commands::batch::{job::Count, progress::Meter},
+    exit_status::Outcome,
     terminal::say,
 };
 
@@ -81,7 +81,7 @@ impl Report {
         took: Duration,
         is_quiet: bool,
     ) {
-        let paint = paint::for_stderr();
+        let paint = color::for_stderr();
         if !is_quiet {
             let speed = self.bytes as f64 / 1e6 / took.as_secs_f64().max(1e-6);
             say!(

@@ -6,7 +6,7 @@ use logtool::{Result, check};
 use logtool_core::Code;
 use serde_json::json;
 
-use crate::{outcome::Outcome, terminal};
+use crate::{exit_status::Outcome, terminal};
 
 /// Prints all codes: a row each of a table in Markdown, or a JSON object each.
 pub(super) fn print(as_json: bool) -> Result<Outcome> {

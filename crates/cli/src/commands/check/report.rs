@@ -11,7 +11,7 @@ use logtool_core::{Severity, TimeRange};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::paint::Paint;
+use crate::color::Paint;
 
 /// Writes how many findings there are, and a line for each that is as bad as `least`.
 pub(super) fn text(

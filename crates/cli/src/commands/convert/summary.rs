@@ -9,7 +9,7 @@ use logtool::{
     units::{Bytes, Span, counted},
 };
 
-use crate::{args::GlobalArgs, notices, output_summary, paint, terminal::say};
+use crate::{args::GlobalArgs, color, notices, output_summary, terminal::say};
 
 /// Prints the files and rows of a conversion that began at `start`, with its remarks and
 /// warnings.
@@ -34,7 +34,7 @@ pub(super) fn print(
     for stale in &report.stale_files {
         say!(
             "{} {}: {} of an earlier run still there, which index.csv does not list",
-            paint::for_stderr().yellow("warning:"),
+            color::for_stderr().yellow("warning:"),
             stale.folder.display(),
             counted(stale.count, "file")
         );

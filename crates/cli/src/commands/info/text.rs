@@ -14,12 +14,12 @@ use logtool_rosbag::EncryptionInfo;
 
 use crate::{
     args::TimeChoice,
+    color::Paint,
     commands::info::{
         More,
         health::{Health, Parts},
         lidars, packing, topics, types,
     },
-    paint::Paint,
 };
 
 /// Where the facts begin.

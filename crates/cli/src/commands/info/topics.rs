@@ -11,8 +11,8 @@ use logtool_core::{Log, Manifest, Topic, TopicId, TopicOrigin};
 
 use crate::{
     args::TimeChoice,
+    color::Paint,
     commands::info::{frequency::Frequency, rate::AboutRates},
-    paint::Paint,
     terminal,
 };
 

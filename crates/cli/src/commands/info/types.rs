@@ -8,7 +8,7 @@ use std::{
 use logtool::units::plain;
 use logtool_core::{Manifest, Topic, TopicOrigin};
 
-use crate::paint::Paint;
+use crate::color::Paint;
 
 /// Writes a line for each type, and each MD5 sum of it, that topics of `manifest` have.
 pub(super) fn write(

@@ -17,8 +17,8 @@ use serde::Serialize;
 use crate::{
     args::{GlobalArgs, ParamsFormat},
     commands::params::{Names, Shown, open, or_nothing, value, width},
+    exit_status::Outcome,
     notices,
-    outcome::Outcome,
     terminal::{self, say},
 };
 

@@ -11,8 +11,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::{
+    color,
     commands::check::report::{self, JsonFinding, json_seconds, last_nanos},
-    paint,
     terminal::say,
 };
 
@@ -21,7 +21,7 @@ pub(super) fn print_losses(report: &mut RepairReport) {
     if report.losses.is_empty() {
         return;
     }
-    let paint = paint::for_stderr();
+    let paint = color::for_stderr();
     let label = if report.topic_losses.is_empty() { "damaged:" } else { "lost:" };
     say!("{} {}: {}", paint.yellow(label), report.name, report.losses.summary());
     for loss in &report.topic_losses {
@@ -47,7 +47,7 @@ pub(super) fn print_remaining(report: &RepairReport) -> Result<()> {
     if count == 0 {
         return Ok(());
     }
-    let (name, paint) = (plain(&report.check.name), paint::for_stderr());
+    let (name, paint) = (plain(&report.check.name), color::for_stderr());
     let count = counted(count, "finding");
     say!("{} {name}: {count} remain after the repair", paint.yellow("warning:"));
     Ok(report::lines(&report.check, &mut std::io::stderr(), Severity::Warning, paint)?)

@@ -14,7 +14,7 @@ use crate::{
     error::Result,
     translate::{
         Frames,
-        decoded::of_rows,
+        from_rows::of_rows,
         lidar::{
             kind::Kind,
             message::{Turn, What},

@@ -15,12 +15,12 @@
 //! [those of ROS](turns), and their headers have the time of the measurement.
 
 mod attitudes;
+mod field_reader;
+mod frame_conversion;
 mod imu;
-mod numbers;
+mod log_messages;
 mod odometry;
 mod payloads;
-mod said;
-mod turns;
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ use crate::{
     time::offset::Moved,
     translate::{
         Prepared, is_said,
-        ros::{fixes::fixes, made, rows::rows},
+        ros::{made, nav_sat_fix::fixes, rows::rows},
     },
     units::counted,
 };
@@ -63,7 +63,7 @@ pub(in crate::translate) fn px4(
     let attitudes = attitudes::Attitudes::of(&log).map(Arc::new);
     for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
         if is_said(topic) {
-            translations.push(said::said(&log, id, topic, nanos)?);
+            translations.push(log_messages::said(&log, id, topic, nanos)?);
             continue;
         }
         let topic = &named(topic, &mut names);

@@ -19,7 +19,7 @@ use logtool_rosmsg::{Definition, MessageWriter};
 
 use crate::{
     error::Result,
-    translate::{decoded::of_rows, ros::made},
+    translate::{from_rows::of_rows, ros::made},
 };
 
 /// How records of the topic `id` of `log` become messages, of a type of

@@ -13,7 +13,7 @@ use tempfile::SpooledTempFile;
 use crate::commands::batch::{
     catalog,
     entry::Entry,
-    index::old::{Old, OldLog},
+    index::previous::{Old, OldLog},
 };
 
 /// What is longer lies in a file.

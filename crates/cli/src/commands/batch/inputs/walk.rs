@@ -8,7 +8,7 @@ use std::{
 
 use logtool::Error;
 
-use crate::commands::batch::{inputs::wild::Wild, ours::STATE};
+use crate::commands::batch::{inputs::globs::Wild, markers::STATE};
 
 /// A file, before anybody has looked what it is.
 pub(super) struct Candidate {

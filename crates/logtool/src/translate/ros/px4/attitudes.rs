@@ -8,8 +8,8 @@ use std::{
 use logtool_core::{Block, Log, Manifest, Result, Selection, TopicId, TopicOrigin};
 
 use crate::translate::ros::px4::{
-    numbers::{Numbers, sampled, turned},
-    turns::Quaternion,
+    field_reader::{Numbers, sampled, turned},
+    frame_conversion::Quaternion,
 };
 
 /// The topic whose first instance tells the attitudes.

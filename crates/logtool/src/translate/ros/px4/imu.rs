@@ -17,9 +17,9 @@ use crate::{
         common,
         px4::{
             attitudes::Attitudes,
-            numbers::{Numbers, turned},
+            field_reader::{Numbers, turned},
+            frame_conversion::{Vector, World, body},
             payloads::of_payloads,
-            turns::{Vector, World, body},
         },
     },
 };

@@ -22,9 +22,9 @@ use crate::{
     translate::ros::{
         common,
         px4::{
-            numbers::{Numbers, turned},
+            field_reader::{Numbers, turned},
+            frame_conversion::{Quaternion, Vector, World, body, into_body},
             payloads::of_payloads,
-            turns::{Quaternion, Vector, World, body, into_body},
         },
     },
 };

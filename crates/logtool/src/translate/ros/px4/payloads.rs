@@ -6,7 +6,7 @@ use logtool_core::{
     Layout, Messages, Result, Run, Topic, TopicId, Translate, Translation,
 };
 
-use crate::translate::ros::px4::numbers::{Numbers, sampled};
+use crate::translate::ros::px4::field_reader::{Numbers, sampled};
 
 /// How each payload of the topic `id` becomes a message of `about`: `put` gets it and the
 /// time for the header, and adds the message to a buffer, if it becomes one.

@@ -8,7 +8,7 @@ use logtool_rosmsg::MessageWriter;
 
 use crate::{
     error::Result,
-    translate::{decoded::of_columns, nanos_of, ros::common, said::Line},
+    translate::{from_rows::of_columns, log_messages::Line, nanos_of, ros::common},
 };
 
 /// How lines of the topic `id` of `log` become those of `/rosout`, `offset_nanos` later.

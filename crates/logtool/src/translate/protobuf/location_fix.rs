@@ -9,7 +9,7 @@ use logtool_sinks::{PositionReader, position_columns};
 
 use crate::{
     error::Result,
-    translate::{decoded::of_columns, nanos_of, protobuf::common},
+    translate::{from_rows::of_columns, nanos_of, protobuf::common},
 };
 
 /// How records of the topic `id` of `log` become places on the map, `offset_nanos` later,

@@ -11,7 +11,7 @@ use logtool::{
 use crate::{
     args::{BatchArgs, ConvertArgs, GlobalArgs, LidarArgs, To},
     commands::{
-        batch::one,
+        batch::job,
         convert::{self, request},
     },
     key,
@@ -62,7 +62,7 @@ pub(super) fn reading(lidar: &LidarArgs, global: &GlobalArgs) -> Result<String> 
         (global.record_limit, global.strict, global.utc_start),
     );
     let contents_of =
-        |path: &Path| one::digest(path).with_context(|| path.display().to_string());
+        |path: &Path| job::digest(path).with_context(|| path.display().to_string());
     let calibration = lidar.calibration.as_deref().map(contents_of).transpose()?;
     // A key that is not there is told by the logs that want it.
     let key = key::file(global.key.as_deref()).and_then(|path| contents_of(&path).ok());

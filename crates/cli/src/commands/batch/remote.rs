@@ -13,9 +13,9 @@
 //! All of it is read at the start into a file of this machine, and is a [`Journal`] like any
 //! other from there on.
 
-mod holder;
-mod lanes;
+mod io_pool;
 mod lock;
+mod lock_owner;
 mod segments;
 
 use std::{
@@ -43,11 +43,11 @@ use self::{lock::Lock, segments::Segments};
 use crate::{
     args::GlobalArgs,
     commands::batch::{
-        here,
         journal::{Journal, Line},
-        ours::{self, STATE},
-        place::Place,
+        local,
+        markers::{self, STATE},
         shard::Shard,
+        storage::Place,
         tables::{Shape, Tables},
     },
 };
@@ -197,9 +197,9 @@ impl Place for There {
 
     fn put(&self, files: &[&str], existing: Existing) -> Result<()> {
         self.check()?;
-        let sent = lanes::each(files, |name| self.send(name, existing));
+        let sent = io_pool::each(files, |name| self.send(name, existing));
         // Here they are in the way now.
-        here::remove(&self.dir, files)?;
+        local::remove(&self.dir, files)?;
         sent
     }
 
@@ -211,7 +211,7 @@ impl Place for There {
         // Not what another run may have put there.
         self.lock.as_ref().map_or(Ok(()), Lock::check)?;
         // Also what is not known: it may be that only the answer was lost.
-        lanes::each(files, |name| {
+        io_pool::each(files, |name| {
             self.folder.remove(name)?;
             self.known().forget(name);
             Ok(())
@@ -285,7 +285,7 @@ fn check_ours(folder: &Folder, shown: &Path) -> Result<()> {
     let first = |within: &str| -> Result<Option<String>> {
         let mut first = None;
         folder.names(within, &mut |name| {
-            if within.is_empty() && !ours::is_foreign(name) {
+            if within.is_empty() && !markers::is_foreign(name) {
                 return ControlFlow::Continue(());
             }
             first = Some(name.to_owned());
@@ -299,7 +299,7 @@ fn check_ours(folder: &Folder, shown: &Path) -> Result<()> {
         return Ok(());
     }
     match first("")? {
-        Some(name) if !is_ours()? => Err(ours::foreign(shown, &name)),
+        Some(name) if !is_ours()? => Err(markers::foreign(shown, &name)),
         _ => Ok(()),
     }
 }
@@ -337,7 +337,7 @@ fn read_notes(folder: &Folder, state: &State, path: &Path) -> Result<()> {
             names.iter().map(|_| Mutex::default()).collect();
         let numbered: Vec<(&String, &Mutex<Bytes>)> =
             names.iter().zip(&places).collect();
-        lanes::each(&numbered, |(name, place)| {
+        io_pool::each(&numbered, |(name, place)| {
             let got = folder.get(name)?;
             let (bytes, _) =
                 got.ok_or_else(|| Error::failed(format!("{name} is gone")))?;

@@ -12,7 +12,7 @@ use std::{
 use logtool::{Error, Result, remote::Folder};
 use logtool_remote::When;
 
-use crate::commands::batch::{ours::STATE, shard::Shard};
+use crate::commands::batch::{markers::STATE, shard::Shard};
 
 /// An object that is as long as this gets no more notes: a longer one takes longer to be
 /// written again, and shorter ones are more to be read at the start of the next run.

@@ -20,7 +20,7 @@ use logtool::{
 use logtool_remote::{Tag, When};
 
 use crate::{
-    commands::batch::{ours::STATE, shard::Shard, there::holder::Holder},
+    commands::batch::{markers::STATE, remote::lock_owner::Holder, shard::Shard},
     terminal::say,
 };
 

@@ -31,12 +31,12 @@ use rayon::ThreadPool;
 use crate::{
     args::GlobalArgs,
     commands::batch::{
+        admission::Pass,
         dataset::{Dataset, Kind},
         entry::Entry,
-        gate::Pass,
         inputs::Found,
-        meant::{meant, shapes},
-        meter::LogMeter,
+        progress::LogMeter,
+        selected::{meant, shapes},
         tables::Shape,
     },
 };

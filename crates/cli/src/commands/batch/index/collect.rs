@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::commands::batch::{
     entry::Entry,
     index::{
-        old::{Old, OldLog},
+        previous::{Old, OldLog},
         spool::Spool,
     },
     inputs::Found,

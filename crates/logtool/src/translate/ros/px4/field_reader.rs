@@ -2,7 +2,7 @@
 
 use logtool_core::{Cut, Layout, LayoutKind, Primitive, Record};
 
-use crate::translate::ros::px4::turns::Quaternion;
+use crate::translate::ros::px4::frame_conversion::Quaternion;
 
 /// Where in payloads there are numbers: a field, or an array.
 #[derive(Clone, Copy, Debug)]

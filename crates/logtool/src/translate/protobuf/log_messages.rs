@@ -7,7 +7,7 @@ use logtool_core::{Columns, Log, Topic, TopicId, Translation};
 use logtool_protobuf::{FoxgloveLog, LogLevel};
 
 use crate::translate::{
-    decoded::of_columns, nanos_of, protobuf::topic as about, said::Line,
+    from_rows::of_columns, log_messages::Line, nanos_of, protobuf::topic as about,
 };
 
 /// How lines of the topic `id` of `log` become those of `foxglove.Log`, `offset_nanos`

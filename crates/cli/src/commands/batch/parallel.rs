@@ -14,10 +14,10 @@ use logtool::{Error, Result, error::Context as _};
 use rayon::ThreadPool;
 
 use crate::commands::batch::{
-    gate::{Gate, Pass},
+    admission::{Gate, Pass},
     inputs::Found,
     memory,
-    meter::{LogMeter, Meter},
+    progress::{LogMeter, Meter},
 };
 
 /// How much may be under way.

@@ -13,7 +13,7 @@ use logtool_sinks::{PositionReader, position_columns};
 
 use crate::{
     error::Result,
-    translate::{decoded::of_columns, nanos_of, ros::common},
+    translate::{from_rows::of_columns, nanos_of, ros::common},
 };
 
 /// Columns that tell more of a position than where it is: heights above the ellipsoid, or

@@ -17,9 +17,9 @@ use logtool_sinks::{Existing, Outputs};
 
 use crate::commands::batch::{
     journal::{Journal, Line},
-    ours::{self, STATE},
-    place::Place,
+    markers::{self, STATE},
     shard::Shard,
+    storage::Place,
     tables::Shape,
 };
 
@@ -173,9 +173,9 @@ fn check_ours(dir: &Path, state: &Path) -> Result<()> {
     let entries = fs::read_dir(dir).with_context(|| dir.display().to_string())?;
     let names = entries.flatten().map(|entry| entry.file_name());
     let mut names = names.map(|name| name.to_string_lossy().into_owned());
-    match names.find(|name| ours::is_foreign(name)) {
+    match names.find(|name| markers::is_foreign(name)) {
         None => Ok(()),
-        Some(name) => Err(ours::foreign(dir, &name)),
+        Some(name) => Err(markers::foreign(dir, &name)),
     }
 }
 
