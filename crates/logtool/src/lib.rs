@@ -49,7 +49,7 @@ pub use crate::{
     session::{NoticeLevel, OpenFile, Progress, Session, Task},
 };
 
-/// The example of the repository's README is tested.
+/// Its example is tested.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;
