@@ -184,10 +184,12 @@ fn counts(layout: &Layout, findings: &mut Findings) {
 
 /// Where records are said to be: attached files, metadata, groups of the summary.
 fn places(source: &dyn Source, layout: &Layout, findings: &mut Findings) -> Result<()> {
+    let attachments: HashSet<&Range<u64>> = layout.attachments.iter().collect();
+    let metadata: HashSet<&Range<u64>> = layout.metadata.iter().collect();
     for (at, kind, bytes) in &layout.summary.places {
         let is_there = match *kind {
-            op::ATTACHMENT => layout.attachments.contains(bytes),
-            op::METADATA => layout.metadata.contains(bytes),
+            op::ATTACHMENT => attachments.contains(bytes),
+            op::METADATA => metadata.contains(bytes),
             // Some writers tell of each kind of which there could be a group.
             _ if bytes.is_empty() => true,
             kind => {
