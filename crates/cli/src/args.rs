@@ -113,10 +113,10 @@ pub(crate) struct GlobalArgs {
     #[arg(long, global = true, value_name = "N", hide_possible_values = true)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
-    /// The command and its options, as outputs [tell](crate::command_line) them.
+    /// The [command line](crate::command_line), which outputs state as their origin.
     #[arg(skip)]
     pub(crate) given: String,
-    /// What the library is called with.
+    /// The session for calls of the library.
     #[arg(skip)]
     pub(crate) session: Session,
 }

@@ -14,9 +14,9 @@ use crate::{
     terminal::{self, say},
 };
 
-/// Tells why the program fails, and says with which status it does.
+/// Prints the error and returns the exit status of the program.
 ///
-/// That nobody reads the output any more (`logtool cat x.ulg | head`) is no failure.
+/// A closed output (`logtool cat x.ulg | head`) is not a failure.
 pub(crate) fn tell(err: &Error) -> ExitCode {
     if is_broken_pipe(err) {
         return ExitCode::SUCCESS;

@@ -1,4 +1,4 @@
-//! What users are told on standard error about the logs that a command reads.
+//! Warnings about the logs that a command reads, printed on standard error.
 
 use logtool::{
     lidar::{self, LidarWarnings},
@@ -8,7 +8,7 @@ use logtool_core::{Manifest, TopicSet};
 
 use crate::{color, exit_status::Outcome, terminal::say};
 
-/// Prints what was lost, unless `is_quiet`, and returns how the command ends.
+/// Prints the losses, unless `is_quiet`, and returns the exit status of the command.
 pub(crate) fn losses(mut findings: Findings, is_quiet: bool) -> Outcome {
     if !is_quiet && !findings.is_empty() {
         let paint = color::for_stderr();

@@ -13,7 +13,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a request failed: its [kind](ErrorKind), a message, the causes and perhaps a hint.
 ///
-/// [`Display`] writes one line: what was being done, then the message, then the causes,
+/// [`Display`] writes one line: the context, then the message, then the causes,
 /// separated by colons.
 ///
 /// ```
@@ -27,14 +27,14 @@ pub struct Error(Box<Inner>);
 
 struct Inner {
     kind: ErrorKind,
-    /// What was being done, the innermost first.
+    /// Descriptions of the operation, the innermost first.
     contexts: Vec<String>,
     message: Option<String>,
     hint: Option<String>,
     source: Option<Box<dyn error::Error + Send + Sync>>,
 }
 
-/// The kind of an [`Error`]: what a caller may act on.
+/// The kind of an [`Error`], which callers may act on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -54,7 +54,7 @@ pub enum ErrorKind {
     UnsuitableEncoding,
     /// A limit of memory or length was exceeded.
     Limit,
-    /// The log has nothing of what was asked for.
+    /// The log does not contain the requested data.
     NotFound,
     /// The request contradicts itself, or cannot be meant.
     InvalidRequest,
@@ -114,7 +114,7 @@ impl Error {
         self
     }
 
-    /// Adds what was being done to the start of the message.
+    /// Adds a description of the operation to the start of the message.
     #[must_use]
     pub fn context(mut self, context: impl Display) -> Self {
         self.0.contexts.push(context.to_string());
@@ -230,13 +230,13 @@ impl From<std::path::StripPrefixError> for Error {
 
 /// Adds context to the error of a result, or turns `None` into an error.
 pub trait Context<T> {
-    /// Adds what was being done.
+    /// Adds a description of the operation.
     ///
     /// # Errors
     /// The error of the result with that context, or an error for `None`.
     fn context(self, context: impl Display) -> Result<T>;
 
-    /// Adds what was being done, which is only computed for an error.
+    /// Adds a description of the operation, which is only computed for an error.
     ///
     /// # Errors
     /// As [`context`](Self::context).

@@ -1,4 +1,4 @@
-//! The lidars of a log: what is odd about them, and their calibrations.
+//! The lidars of a log: warnings about them, and their calibrations.
 
 pub mod calibration_loss;
 

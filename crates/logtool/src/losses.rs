@@ -141,7 +141,7 @@ impl Findings {
         &self.name
     }
 
-    /// Returns whether something is wrong with what was read.
+    /// Returns whether the records that were read are damaged.
     pub fn is_damaged(&self) -> bool {
         self.list.iter().any(|finding| is_damage(&finding.damage))
     }

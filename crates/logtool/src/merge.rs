@@ -36,7 +36,7 @@ pub use self::input::{ClockDrift, MergeInput};
 
 /// A request to merge several logs into one, in the order of time.
 ///
-/// Logs of the same format become a log of it, if they count their times from the same moment.
+/// Logs of the same format become a log of it, if their clocks have the same zero.
 /// Logs of several formats become an MCAP file or a bag, on Unix time if it is known:
 /// logs that do not know it need an [offset](MergeInput::with_offset).
 ///

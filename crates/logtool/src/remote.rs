@@ -23,7 +23,7 @@ use logtool_core::Source;
 
 /// A log that is somewhere else.
 pub struct Remote {
-    /// What to call it: its URL, without what is secret in it.
+    /// The name to show: its URL without secrets.
     pub name: String,
     /// Its bytes.
     pub source: Arc<dyn Source>,
@@ -31,12 +31,12 @@ pub struct Remote {
     pub is_whole: bool,
 }
 
-/// What is known of an object without a look into it.
+/// The properties of an object that a listing states.
 pub struct Listed {
-    /// Its URL, without what is secret in it.
+    /// Its URL without secrets.
     pub url: String,
     /// How many bytes it has.
     pub bytes: u64,
-    /// When it was written, in nanoseconds of Unix time, if the server says.
+    /// When it was written, in nanoseconds of Unix time, if the server states it.
     pub modified: Option<i64>,
 }

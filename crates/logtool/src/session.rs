@@ -34,7 +34,7 @@ pub struct Session {
 
 /// Learns how far a long call has come, and what users should know meanwhile.
 pub trait Progress: Send + Sync {
-    /// Returns whether anybody looks at the progress: if not, less is counted.
+    /// Returns whether the progress is shown: if not, less is counted.
     fn is_visible(&self) -> bool;
 
     /// Starts to show a task that reads `bytes` bytes of the log called `name`.

@@ -80,7 +80,7 @@ fn repair_drops_wrong_checksums_and_reports_them() {
         assert_eq!(count(&new, &with_crc(sound.clone(), right)), 1);
         assert_eq!(count(&new, &with_crc(bad, 0)), 1);
         folder.run(&["check", "new.mcap"]).ended(0, &[]);
-        // What is repaired already stays as it is.
+        // A repaired file stays unchanged.
         let again =
             folder.run(&["repair", "new.mcap", "-o", "again.mcap"]).ended(0, &[]);
         assert!(!again.stderr.contains("checksum"), "{again:?}");

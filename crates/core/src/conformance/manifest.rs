@@ -1,4 +1,4 @@
-//! Law 9: what a manifest states is what a full read finds.
+//! Law 9: the statements of a manifest equal the results of a full read.
 
 use arrow_schema::Schema;
 

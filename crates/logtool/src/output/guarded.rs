@@ -50,7 +50,7 @@ impl LiveOutputs {
     }
 }
 
-/// What is to be removed.
+/// Outputs and a folder to remove.
 #[derive(Debug)]
 struct Live {
     outputs: Arc<Outputs>,
@@ -163,7 +163,7 @@ impl Deref for Guarded {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        // Under the lock: nobody ends the program while files are being removed.
+        // Under the lock, so that the program does not end while files are being removed.
         self.live.lock().retain(|live| !Arc::ptr_eq(&live.outputs, &self.outputs));
     }
 }

@@ -27,7 +27,7 @@ pub struct LogFile {
     format: LogFormat,
 }
 
-/// What a new log became.
+/// The size of a new log, and remarks about it.
 pub struct Written {
     /// How many bytes it is.
     pub bytes: u64,

@@ -30,12 +30,12 @@ pub fn open(url: &str, _: &Session) -> Result<Remote> {
     refuse(url)
 }
 
-/// That, opening it will say.
+/// Returns false: opening the URL reports the missing feature.
 pub fn is_folder(_: &str) -> bool {
     false
 }
 
-/// That, opening them will say.
+/// Returns false: opening the URLs reports the missing feature.
 pub fn is_same(_: &str, _: &str) -> bool {
     false
 }

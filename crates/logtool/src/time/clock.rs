@@ -186,7 +186,7 @@ pub fn to_unix(clock: &Clock) -> Option<i64> {
     }
 }
 
-/// What is said where no record was wanted of a log on this `clock`.
+/// Returns the message for a selection without records, of a log on this `clock`.
 pub fn nothing(clock: &Clock) -> String {
     let nothing = "no record is of these topics and this time";
     let off = to_unix(clock).filter(|off| clock.zero == ClockZero::Unix && *off != 0);

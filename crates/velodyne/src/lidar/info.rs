@@ -61,7 +61,7 @@ pub struct LidarInfo<'t> {
     pub calibration_misfit: Option<&'t str>,
     /// What speaks against the model that the user gives.
     pub model_conflict: Option<&'t str>,
-    /// What the packets state instead of the model that the user gives.
+    /// The model that the packets state, if it differs from the given one.
     pub model_warning: Option<&'t str>,
     /// A warning about the packets: an impossible rate, or a motor that does not turn.
     pub packet_warning: Option<&'t str>,
@@ -117,7 +117,7 @@ impl<'t> LidarInfo<'t> {
 pub enum CalibrationOrigin {
     /// A file of this name.
     File(String),
-    /// The lidar sent all of it.
+    /// The lidar sent the whole calibration.
     Sent,
     /// The lidar sent it, but for some values that are those of another calibration.
     SentIncomplete {
