@@ -2,8 +2,11 @@
 
 use std::{process, sync::OnceLock};
 
-use logtool::{Error, Session};
+use logtool::Session;
+#[cfg(unix)]
+use logtool::Error;
 
+#[cfg(unix)]
 use crate::error;
 
 /// The exit status of a program that was interrupted: 128 and the number of the signal.

@@ -81,8 +81,8 @@ pub(crate) fn map(
     Ok(MappedSource { map, file, bytes, passed: Mutex::default() })
 }
 
-impl MappedSource {
-    /// Lets the pages of `bytes` go.
+impl Map {
+    /// Removes the pages of `bytes` from memory.
     #[cfg(unix)]
     fn let_go(&self, bytes: Range<u64>) {
         if bytes.is_empty() {
@@ -96,7 +96,7 @@ impl MappedSource {
         // them may be alive, gets the same bytes from the file. The range lies in
         // the map; that the system takes whole pages therefore does no harm. If
         // it refuses, the pages just stay.
-        let _ = unsafe { self.map.pages.unchecked_advise_range(advice, start, len) };
+        let _ = unsafe { self.pages.unchecked_advise_range(advice, start, len) };
     }
 
     #[cfg(not(unix))]
@@ -133,7 +133,7 @@ impl Source for MappedSource {
             &mut self.passed.lock().unwrap_or_else(PoisonError::into_inner),
             start..end,
         );
-        go.into_iter().for_each(|bytes| self.let_go(bytes));
+        go.into_iter().for_each(|bytes| self.map.let_go(bytes));
     }
 }
 

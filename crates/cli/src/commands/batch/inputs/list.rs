@@ -80,7 +80,9 @@ fn path(bytes: &[u8]) -> Result<PathBuf> {
 
 #[cfg(not(unix))]
 fn path(bytes: &[u8]) -> Result<PathBuf> {
-    Ok(str::from_utf8(bytes).context("the list")?.into())
+    let text = str::from_utf8(bytes)
+        .map_err(|_| Error::invalid("a name in the list is not valid UTF-8"))?;
+    Ok(text.into())
 }
 
 #[cfg(test)]
