@@ -2,9 +2,9 @@
 
 use std::{process, sync::OnceLock};
 
-use logtool::Session;
 #[cfg(unix)]
 use logtool::Error;
+use logtool::Session;
 
 #[cfg(unix)]
 use crate::error;
