@@ -111,16 +111,16 @@ def asking(tally, store, files):
         "AZURE_STORAGE_USE_EMULATOR": "true",
         "AZURITE_BLOB_STORAGE_URL": store.endpoint.removesuffix(f"/{ACCOUNT}"),
     }
-    hint = "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY say who asks"
+    hint = "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY provide credentials"
     for what, url, environment, told in (
         ("who uses the emulator", bag, emulator, None),
         ("no signature, of what is public", "az://public/x.bag", name | {"AZURE_SKIP_SIGNATURE": "true"}, None),
         ("no signature", bag, name | {"AZURE_SKIP_SIGNATURE": "true"}, "the server denies access"),
         ("a key that is another's", bag, name | {key: base64.b64encode(b"other").decode()}, "the server denies access"),
-        ("a key that is none", bag, name | {key: "x"}, "does not say how to get there"),
-        ("no account", bag, at | {key: KEY}, "does not say how to get there"),
+        ("a key that is none", bag, name | {key: "x"}, "invalid settings in the environment"),
+        ("no account", bag, at | {key: KEY}, "invalid settings in the environment"),
         # The machine is in no cloud: nobody listens there.
-        ("nobody", bag, name | {"AZURE_MSI_ENDPOINT": "http://127.0.0.1:1/"}, "does not say who asks"),
+        ("nobody", bag, name | {"AZURE_MSI_ENDPOINT": "http://127.0.0.1:1/"}, "no credentials in the environment"),
     ):
         done = logtool("info", url, env=environment)
         text = done.stderr.decode()

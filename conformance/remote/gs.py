@@ -201,11 +201,11 @@ def asking(tally, store, folder, files, other, endpoint):
         ("a key in the environment, with where the server is", bag, {"GOOGLE_SERVICE_ACCOUNT_KEY": key}, None),
         ("a file of an emulator", "gs://public/x.bag", {"GOOGLE_SERVICE_ACCOUNT": inside}, None),
         ("no signature, of what is public", "gs://public/x.bag", at | {"GOOGLE_SKIP_SIGNATURE": "true"}, None),
-        ("no signature", bag, at | {"GOOGLE_SKIP_SIGNATURE": "true"}, "who is asking (401)"),
-        ("a key that is another's", bag, at | {file: account(folder / "other.json", other)}, "who is asking (401)"),
-        ("a key that is none", bag, at | {file: str(folder / "broken.json")}, "does not say how to get there"),
-        ("a file that is not there", bag, at | {file: str(folder / "none.json")}, "does not say how to get there"),
-        ("nobody", bag, nowhere, "does not say who asks"),
+        ("no signature", bag, at | {"GOOGLE_SKIP_SIGNATURE": "true"}, "requires valid credentials (401)"),
+        ("a key that is another's", bag, at | {file: account(folder / "other.json", other)}, "requires valid credentials (401)"),
+        ("a key that is none", bag, at | {file: str(folder / "broken.json")}, "invalid settings in the environment"),
+        ("a file that is not there", bag, at | {file: str(folder / "none.json")}, "invalid settings in the environment"),
+        ("nobody", bag, nowhere, "no credentials in the environment"),
     ):
         done = logtool("info", url, env=environment)
         text = done.stderr.decode()

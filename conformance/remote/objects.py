@@ -103,7 +103,7 @@ def folders(tally, store, files):
     wanted = [size for size, name in sizes if ".ulg" not in name]
     wrong = [done.stderr.decode()] * (len(reports) != len(logs) or bytes_ != wanted)
     tally.check("the logs in a folder", wrong, f"{len(reports)} logs")
-    for prefix, told in (("none/", "there are no objects in it"), ("out/a/", "none is called")):
+    for prefix, told in (("none/", "the folder is empty"), ("out/a/", "none with the extension")):
         done = logtool("info", store.url(prefix))
         text = done.stderr.decode()
         fine = done.returncode == 1 and told in text

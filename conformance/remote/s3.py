@@ -16,7 +16,7 @@ from logs import logtool
 from proxy import Proxy
 from stores import BUCKET, Boto, Named, free_port, running
 
-#: How Amazon's library, and other users of cloud tools, say who asks.
+#: How Amazon's library, and other users of cloud tools, provide credentials.
 KEYS = {"AWS_ACCESS_KEY_ID": "someone", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1"}
 FAULTS = ("reset", "503", "silent", "lost")
 
@@ -115,5 +115,5 @@ def profiles(tally, files, folder):
     nobody = {"HOME": str(folder), "AWS_ENDPOINT_URL": endpoint, "AWS_METADATA_ENDPOINT": "http://127.0.0.1:1"}
     done = subprocess.run([os.environ["LOGTOOL"], "info", url], capture_output=True, check=False, env=kept | nobody)
     text = done.stderr.decode()
-    fine = done.returncode == 1 and "does not say who asks" in text and "AWS_ACCESS_KEY_ID" in text
+    fine = done.returncode == 1 and "no credentials in the environment" in text and "AWS_ACCESS_KEY_ID" in text
     tally.check("asked by nobody", [] if fine else [text], text.strip())

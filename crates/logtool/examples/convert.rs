@@ -2,8 +2,11 @@
 
 use std::{fs, path::Path, sync::Arc};
 
-use logtool::convert::{Convert, ConvertRequest, Destination, OutputFormat};
-use logtool::{NoticeLevel, Progress, Result, Session, Task, input::open};
+use logtool::{
+    NoticeLevel, Progress, Result, Session, Task,
+    convert::{Convert, ConvertRequest, Destination, OutputFormat},
+    input::open,
+};
 
 struct Printer;
 impl Progress for Printer {

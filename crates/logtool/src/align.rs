@@ -67,8 +67,8 @@ pub struct AlignedSignal {
     pub log: String,
     /// The name of the signal.
     pub signal: String,
-    /// How many values are left out, as their times are more than an hour away from the
-    /// others.
+    /// The number of values that were dropped because their times are more than an hour away
+    /// from the others.
     pub outliers: u64,
     /// The losses and the damage of the topic of the signal.
     pub losses: Findings,
@@ -76,8 +76,8 @@ pub struct AlignedSignal {
 
 impl AlignInput {
     /// Creates an input of the log at `path`: a path, a URL, or `-` for standard input.
-    /// `signal` is a topic and a field, as `/imu/data.angular_velocity`. Of a vector or a list,
-    /// the length is compared.
+    /// `signal` is a topic and a field, e.g. `/imu/data.angular_velocity`. The length of a vector
+    /// or a list is compared.
     pub fn new(path: impl Into<PathBuf>, signal: impl Into<String>) -> Self {
         Self { path: path.into(), signal: signal.into() }
     }
@@ -95,7 +95,7 @@ impl Align {
         self
     }
 
-    /// Reads both signals and compares them. Signals that do not fit are no error: see
+    /// Reads both signals and compares them. Signals that do not match are not an error: see
     /// [`AlignReport::is_aligned`].
     ///
     /// # Errors
@@ -113,7 +113,7 @@ impl Align {
         Ok(AlignReport { first, second, estimate })
     }
 
-    /// Returns the signal of `input`, and its samples: their times in nanoseconds and their
+    /// Reads the signal of `input`, and returns it with its samples: their times in nanoseconds and
     /// values.
     fn read(
         &self,
@@ -146,7 +146,7 @@ impl Align {
 }
 
 impl AlignReport {
-    /// Returns whether the signals fit: if not, the estimate must not be used, and its doubts
+    /// Returns whether the signals match. If not, the estimate must not be used, and its doubts
     /// state why.
     pub fn is_aligned(&self) -> bool {
         self.estimate.doubts.is_empty()

@@ -1,4 +1,4 @@
-//! Finds everything that is wrong or odd in a log.
+//! Finds all errors and anomalies in a log.
 
 use std::{cmp::Reverse, ops::Range, path::Path};
 
@@ -35,7 +35,7 @@ pub struct CheckReport {
     pub clock: ShownClock,
 }
 
-/// Something that is wrong or odd in a log. Findings of the same code and topic are one.
+/// An error or an anomaly in a log. All findings with the same code and topic are combined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckFinding {
@@ -57,7 +57,7 @@ pub struct CheckFinding {
 /// warnings and notes.
 ///
 /// # Errors
-/// If the input cannot be read or is not a log. Damage is no error: it is in the report.
+/// If the input cannot be read or is not a log. Damage is not an error: it is in the report.
 ///
 /// # Example
 /// ```no_run

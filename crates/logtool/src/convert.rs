@@ -33,7 +33,7 @@ pub use self::{
     stale_files::StaleFiles,
 };
 
-/// The steps of a conversion, for the data sets of many logs, which choose the names of files.
+/// The steps of a conversion, for data sets of many logs, which choose the file names.
 #[doc(hidden)]
 pub mod steps {
     pub use super::{

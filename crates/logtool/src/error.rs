@@ -56,7 +56,7 @@ pub enum ErrorKind {
     Limit,
     /// The log does not contain the requested data.
     NotFound,
-    /// The request contradicts itself, or cannot be meant.
+    /// The request contradicts itself, or makes no sense.
     InvalidRequest,
     /// The output exists, and the request does not allow to replace it.
     AlreadyExists,
@@ -193,7 +193,7 @@ impl From<logtool_core::Error> for Error {
             LogErrorKind::IncompatibleFlag => ErrorKind::IncompatibleFlag,
             LogErrorKind::UnsuitableEncoding => ErrorKind::UnsuitableEncoding,
             LogErrorKind::AlreadyExists => {
-                // The kind says so already.
+                // The kind contains this already.
                 return Self::new(ErrorKind::AlreadyExists, error.what());
             }
             LogErrorKind::Limit => ErrorKind::Limit,

@@ -1,4 +1,4 @@
-//! Copies a part of a log: some topics, some time.
+//! Copies selected topics and times of a log.
 
 mod mixed_types;
 
@@ -53,7 +53,7 @@ pub struct Filter {
     start: Option<TypedTime>,
     end: Option<TypedTime>,
     has_latched_records: bool,
-    /// The old and the new names.
+    /// Old and new names.
     renames: Vec<(String, String)>,
     time_field: Option<String>,
 }
@@ -66,8 +66,8 @@ pub struct FilterReport {
     pub name: String,
     /// The new log.
     pub output: OutputSummary,
-    /// How many records from before the start were written at the start, if the request asks
-    /// for them.
+    /// The number of records from before the start that were written at the start, if the request
+    /// asks for them.
     pub latched_records: u64,
     /// The losses and the damage of the selected part.
     pub losses: Findings,
@@ -198,7 +198,7 @@ impl Filter {
             progress: &|bytes| progress.add(bytes),
         };
         let Plan { selection, options, restamp, latched } = &mut plan;
-        // A strict request has to fail before the new log gets its name.
+        // A strict request must fail before the new log gets its name.
         let written = new.write(&[extract], options, |sink| {
             for latched in &*latched {
                 sink.write(0, latched.at(selection.time.start))?;
@@ -262,7 +262,9 @@ impl Plan {
         let mut remarks = Vec::new();
         if request.has_latched_records {
             let records = counted(self.latched.len() as u64, "record");
-            remarks.push(format!("{records} from before the cut, of what latches"));
+            remarks.push(format!(
+                "{records} of latching connections from before the start"
+            ));
         }
         let (Some(restamp), Some(field)) = (&self.restamp, &request.time_field) else {
             return remarks;
@@ -276,14 +278,13 @@ impl Plan {
         }
         if restamp.kept() > 0 {
             let kept = counted(restamp.kept(), "record");
-            remarks
-                .push(format!("{kept} of which {field} is not set kept their times"));
+            remarks.push(format!("{kept} without a value of {field} kept their times"));
         }
         remarks
     }
 }
 
-/// Returns the selected topics that the file has records of.
+/// Returns the selected topics that have records in the file.
 fn selected_topics(manifest: &Manifest, request: &Filter) -> Result<TopicSet> {
     let named = selection::topics(manifest, &request.topics, false)?;
     let excluded = match request.excluded_topics.is_empty() {
@@ -295,7 +296,7 @@ fn selected_topics(manifest: &Manifest, request: &Filter) -> Result<TopicSet> {
     selection::copied(manifest, &selected.collect())
 }
 
-/// Adds the new names of `renames` to `options`.
+/// Adds `renames` to `options`.
 fn rename(
     manifest: &Manifest,
     renames: &[(String, String)],
@@ -324,9 +325,9 @@ fn rename(
 fn restamp(opened: &Opened, topics: &TopicSet, field: &str) -> Result<Restamp> {
     Restamp::new(&*opened.log, topics, field).map_err(|error| match error.kind() {
         ErrorKind::NoSuch => {
-            let what = format!("no topic that is wanted has a time called `{field}`");
+            let what = format!("no selected topic has a time called `{field}`");
             let hint =
-                "fields are named as in the header of a CSV table, as header.stamp";
+                "fields are named like in the header of a CSV table, e.g. header.stamp";
             Error::not_found(what).with_hint(hint)
         }
         _ => error.into(),

@@ -5,7 +5,7 @@ use logtool_rosbag::RAW_REMARK;
 
 use crate::error::{Error, Result};
 
-/// A format of logs. This is the only list of them: what differs between formats is a method
+/// A log format. This is the only list of formats: each difference between formats is a method
 /// here, or of the [`Format`] itself.
 ///
 /// ```
@@ -47,18 +47,18 @@ pub enum RecordKind {
     LidarPacket,
 }
 
-/// How the chunks of a bag or an MCAP file are compressed.
+/// The compression of the chunks of a bag or an MCAP file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum Compression {
-    /// Not at all
+    /// No compression
     None,
-    /// As small as possible, slowly
+    /// Smallest and slow
     Bz2,
-    /// Smaller, and fast
+    /// Larger and fast
     Lz4,
-    /// Small, and fast (MCAP)
+    /// Small and fast (MCAP)
     Zstd,
 }
 
@@ -75,7 +75,7 @@ impl Compression {
 }
 
 impl LogFormat {
-    /// All formats, the likelier first.
+    /// All formats, the most probable ones first.
     pub const ALL: &'static [Self] =
         &[Self::Ulog, Self::Rosbag, Self::Mcap, Self::Vel, Self::Capture];
 
@@ -99,8 +99,8 @@ impl LogFormat {
         })
     }
 
-    /// Returns the format whose [`extensions`](Self::extensions) `file_name` ends in,
-    /// whatever their case.
+    /// Returns the format whose [`extensions`](Self::extensions) `file_name` ends in, ignoring
+    /// case.
     pub fn from_file_name(file_name: &str) -> Option<Self> {
         let name = file_name.to_ascii_lowercase();
         let has_extension = |extension: &&str| {
@@ -110,7 +110,7 @@ impl LogFormat {
         formats.find(|format| format.extensions().iter().any(has_extension))
     }
 
-    /// Returns the format with this [`extension`](Self::extension), whatever its case.
+    /// Returns the format with this [`extension`](Self::extension), ignoring case.
     pub fn from_extension(extension: &str) -> Option<Self> {
         let mut formats = Self::ALL.iter().copied();
         formats.find(|format| extension.eq_ignore_ascii_case(format.extension()))
@@ -126,7 +126,7 @@ impl LogFormat {
         self.format().name()
     }
 
-    /// Returns what logs of this format are, in a few words.
+    /// Returns a short description of the format.
     pub const fn description(self) -> &'static str {
         match self {
             Self::Ulog => "PX4's logs, versions 0 and 1 (.ulg)",
@@ -189,7 +189,7 @@ impl LogFormat {
         self.record_kind() == RecordKind::Message
     }
 
-    /// Returns whether logs may have an index: if not, each request reads all of the file.
+    /// Returns whether logs may have an index. If not, each request reads the whole file.
     pub fn has_index(self) -> bool {
         matches!(self, Self::Rosbag | Self::Mcap)
     }
@@ -209,8 +209,8 @@ impl LogFormat {
         self == Self::Mcap
     }
 
-    /// Returns whether a log of this format can hold the records of logs of the format `other`
-    /// as they are.
+    /// Returns whether a log of this format can hold the unchanged records of logs of the format
+    /// `other`.
     pub fn can_hold(self, other: Self) -> bool {
         self == other || self.has_messages() && other.has_messages()
     }
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_names_show_the_format_by_their_extension() {
+    fn extension_of_a_file_name_selects_the_format() {
         for (name, format) in [
             ("X.ULG", Some(LogFormat::Ulog)),
             ("z.bag.active", Some(LogFormat::Rosbag)),
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn each_format_reads_the_extension_that_it_writes() {
+    fn extension_of_new_logs_is_one_that_the_format_reads() {
         for format in LogFormat::ALL {
             assert_eq!(LogFormat::from_name(format.name()), Some(*format));
             assert!(format.extensions().contains(&format.extension()));

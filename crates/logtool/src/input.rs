@@ -1,5 +1,4 @@
-//! From the name of an input to its bytes: a file, a URL, standard input, something
-//! compressed.
+//! Opens the bytes of an input: a file, a URL, standard input, or a compressed file.
 
 mod decompress;
 pub mod digest;
@@ -36,28 +35,28 @@ pub use self::decompress::Packing;
 /// The name of standard input.
 pub const STDIN: &str = "-";
 
-/// The same for people.
+/// The name of standard input in messages.
 pub const STDIN_NAME: &str = "standard input";
 
-/// The bytes of a log, and where they are from.
+/// The bytes of a log, and their origin.
 pub struct Input {
-    /// What to call it.
+    /// The name in messages.
     pub name: String,
-    /// Its bytes, unpacked.
+    /// The bytes, decompressed.
     pub source: Arc<dyn Source>,
-    /// The same as they came: packed, if they were.
+    /// The original bytes, which may be compressed.
     pub origin: Arc<dyn Source>,
-    /// How it was packed, if it was.
+    /// The compression of the original bytes.
     pub packing: Option<Packing>,
-    /// What was lost by unpacking it.
+    /// The loss due to damage of the compressed bytes.
     pub loss: Option<Finding>,
-    /// Whether its bytes, as they came, are read from afar when they are asked for.
+    /// Whether the original bytes are fetched from a server when they are read.
     pub is_remote: bool,
 }
 
 impl Input {
-    /// Opens the file or the URL `path`, or standard input; a file as a memory map where
-    /// that is possible and not forbidden.
+    /// Opens the file or the URL `path`, or standard input. The session decides how files are
+    /// opened, e.g. as memory maps.
     pub fn open(path: &Path, session: &Session) -> Result<Self> {
         match url::of(path) {
             Some(url) => Self::open_remote(url, session),
@@ -76,7 +75,7 @@ impl Input {
         let mut stream = Streamed::new(origin.clone());
         let unpacked = packing.unpack(&mut stream, origin.len());
         let (file, loss) = unpacked.with_context(|| name.clone())?;
-        // What did not come is not what was lost.
+        // A network failure must not be reported as damage in the compressed stream.
         stream.end().with_context(|| name.clone())?;
         let (source, packing) = (source(&name, file, session)?, Some(packing));
         Ok(Self { name, source, origin, packing, loss, is_remote: true })
@@ -106,20 +105,21 @@ impl Input {
         Ok(Self { name, source, origin, packing, loss, is_remote: false })
     }
 
-    /// The [digest] of the file as it came: packed, if it was.
+    /// Returns the [digest] of the original bytes.
     pub fn digest(&self) -> Result<String> {
         digest_of(&*self.origin).with_context(|| self.name.clone())
     }
 
-    /// What to call it without the folders that it is in: for outputs, which others
-    /// are given.
+    /// Returns the name without its folders. Outputs state it, and must not reveal the folders of
+    /// this machine.
     pub fn file_name(&self) -> &str {
         let name = Path::new(&self.name).file_name().and_then(OsStr::to_str);
         name.unwrap_or(&self.name)
     }
 }
 
-/// The first bytes of the file at `path`, unpacked: enough to see what it is.
+/// Returns the first bytes of the file at `path`, decompressed, and its compression. They are
+/// enough to recognise the format.
 pub fn head(path: &Path) -> io::Result<(Vec<u8>, Option<Packing>)> {
     const MOST: u64 = 4096;
     let mut file = File::open(path)?;
@@ -134,7 +134,7 @@ fn open_file(path: &Path) -> Result<File> {
     let file = File::open(path).map_err(|err| match err.kind() {
         io::ErrorKind::NotFound => Error::failed("there is no such file"),
         io::ErrorKind::PermissionDenied => {
-            Error::failed("it may not be read").with_hint("look at its permissions")
+            Error::failed("permission denied").with_hint("check its permissions")
         }
         _ => Error::from(err).context("it cannot be opened"),
     })?;
@@ -142,24 +142,24 @@ fn open_file(path: &Path) -> Result<File> {
     if about.is_dir() {
         let hint = match foreign::folder_kind(path) {
             Some(what) => format!("it looks like {what}"),
-            None => format!("name the logs in it, as {}", path.join("*").display()),
+            None => format!("name the logs in it, e.g. {}", path.join("*").display()),
         };
         return Err(Error::failed("it is a directory").with_hint(hint));
     }
-    // A pipe, a socket, a device: read once, as standard input is.
+    // A pipe, a socket or a device is read once, like standard input.
     if about.is_file() { Ok(file) } else { spool(file) }
 }
 
 fn spool_stdin() -> Result<File> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
-        let what = "it is the keyboard, and no log";
+        let what = "standard input is a terminal";
         return Err(Error::invalid(what).with_hint("pipe a log into it"));
     }
     spool(stdin.lock())
 }
 
-/// Copies all of `input` to a file that has no name and vanishes with the program.
+/// Copies `input` to a temporary file that is deleted with the program.
 fn spool(mut input: impl Read) -> Result<File> {
     let mut file = temporary_file()?;
     io::copy(&mut input, &mut file).context("it cannot be read to its end")?;
@@ -167,13 +167,13 @@ fn spool(mut input: impl Read) -> Result<File> {
     Ok(file)
 }
 
-/// A file that has no name and vanishes with the program.
+/// Creates a temporary file without a name, which is deleted with the program.
 pub fn temporary_file() -> Result<File> {
     tempfile::tempfile().map_err(|err| {
         let dir = std::env::temp_dir();
         let dir = dir.display();
-        let what = format!("no temporary file can be made in {dir} (TMPDIR): {err}");
-        let hint = "TMPDIR names a folder that may be written to";
+        let what = format!("cannot create a temporary file in {dir} (TMPDIR): {err}");
+        let hint = "set TMPDIR to a writable folder";
         Error::failed(what).with_hint(hint)
     })
 }

@@ -1,4 +1,4 @@
-//! Names for numbers: from a folder that was named, or from a log that has them itself.
+//! Names for the values of fields, from a folder of definitions or from a log that contains them.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -19,7 +19,7 @@ use crate::{
 /// If the folder cannot be read, or no file in it names a value.
 pub fn read_folder(dir: &Path) -> Result<Arc<Labels>> {
     if dir.is_file() {
-        let what = format!("{}: a file, and not a folder of .msg files", dir.display());
+        let what = format!("{}: a file, not a folder of .msg files", dir.display());
         return Err(Error::failed(what));
     }
     let labels = read_msg_dir(dir).with_context(|| dir.display().to_string())?;
@@ -31,9 +31,9 @@ pub fn read_folder(dir: &Path) -> Result<Arc<Labels>> {
     Ok(Arc::new(labels))
 }
 
-/// The names that the definitions in a bag or an MCAP file give to the values of fields, or that
-/// PX4 gives to those of its own logs. Where two definitions of a type do not agree on a name,
-/// there is none.
+/// Returns the names that the definitions in a bag or an MCAP file give to the values of fields, or
+/// the names of PX4 for its own logs. If two definitions of a type disagree on a name, it is
+/// dropped.
 pub fn of_log(manifest: &Manifest) -> Option<Arc<Labels>> {
     if LogFormat::of(manifest) == Some(LogFormat::Ulog) {
         return Some(px4_labels(manifest))

@@ -49,7 +49,7 @@ pub use crate::{
     session::{NoticeLevel, OpenFile, Progress, Session, Task},
 };
 
-/// Its example is tested.
+/// Compiles the example of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

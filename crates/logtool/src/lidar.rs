@@ -15,20 +15,20 @@ use crate::{
     selection,
 };
 
-/// The longest file that is believed to be a calibration.
+/// The maximum size of a calibration file in bytes.
 const LONGEST: u64 = 16 << 20;
 
-/// What users should know of the lidars that points are made of.
+/// Warnings for users about the lidars whose points are computed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LidarWarnings {
-    /// Warnings, a sentence each.
+    /// Warnings, one sentence each.
     pub warnings: Vec<String>,
-    /// What may help.
+    /// What may help against them.
     pub hint: Option<String>,
 }
 
-/// Returns what is wrong with the models and the calibrations that the points among `topics`
-/// are made with.
+/// Returns warnings about the models and the calibrations that are used for the points among
+/// `topics`.
 pub fn warnings(manifest: &Manifest, topics: &TopicSet) -> LidarWarnings {
     let mut warnings = remarks(manifest, topics);
     let wanted = manifest.topics().filter(|(id, _)| topics.contains(*id));
@@ -55,7 +55,7 @@ pub fn warnings(manifest: &Manifest, topics: &TopicSet) -> LidarWarnings {
     LidarWarnings { warnings, hint: lacks_calibration.then(|| hint.to_owned()) }
 }
 
-/// Refuses a calibration that was given and suits none of the lidars of a log.
+/// Rejects a calibration of the user that matches none of the lidars of a log.
 pub fn check_calibration(manifest: &Manifest) -> Result<()> {
     let lidars = manifest.topics.iter().filter_map(LidarInfo::of);
     let misfits: Option<Vec<&str>> =
@@ -66,8 +66,8 @@ pub fn check_calibration(manifest: &Manifest) -> Result<()> {
     }
 }
 
-/// Refuses a calibration that was given and does not suit one of the lidars of which `topics`
-/// of a log are points, though it suits others.
+/// Rejects a calibration of the user that does not match one of the lidars whose points are among
+/// `topics`, though it matches others.
 pub fn check_each(manifest: &Manifest, topics: &TopicSet) -> Result<()> {
     let is_suited = |topic: &&Topic| {
         LidarInfo::of(topic).is_some_and(|lidar| lidar.calibration_misfit.is_none())
@@ -81,15 +81,15 @@ pub fn check_each(manifest: &Manifest, topics: &TopicSet) -> Result<()> {
     match (misfit, &suited[..]) {
         (Some((label, misfit)), [first, ..]) => {
             let all = suited.join(", ");
-            let hint = format!("it suits {all}: --topic {first} takes that alone");
+            let hint = format!("it matches {all}: --topic {first} selects that one");
             Err(Error::failed(format!("{label}: {misfit}")).with_hint(hint))
         }
         _ => Ok(()),
     }
 }
 
-/// What is wrong with the models, the calibrations and the clocks that the points among
-/// `topics` are made with.
+/// Returns remarks about the models, the calibrations and the clocks that are used for the points
+/// among `topics`.
 pub fn remarks(manifest: &Manifest, topics: &TopicSet) -> Vec<String> {
     let mut remarks = Vec::new();
     for (_, topic) in manifest.topics().filter(|(id, _)| topics.contains(*id)) {
@@ -104,27 +104,27 @@ pub fn remarks(manifest: &Manifest, topics: &TopicSet) -> Vec<String> {
     remarks
 }
 
-/// Of which of `topics` messages are left out of pictures and tracks, as they are not marked
-/// valid.
+/// Returns, for each of `topics`, a remark if messages that are not marked valid are dropped from
+/// images and tracks.
 pub fn left_out(manifest: &Manifest, topics: &TopicSet) -> Vec<String> {
     let of_topics = manifest.topics().filter(|(id, _)| topics.contains(*id));
     let invalid = of_topics.filter(|(_, topic)| {
         topic.origin == TopicOrigin::Logged && topic.metadata.contains_key(VALID_ROWS)
     });
     let told = |(_, topic): (_, &Topic)| {
-        format!("{}: what is not marked valid is left out", topic.label())
+        format!("{}: records that are not marked valid are dropped", topic.label())
     };
     invalid.map(told).collect()
 }
 
-/// Whether the file at `path` is called as calibrations are.
+/// Returns whether the file at `path` has the extension of a calibration.
 pub fn is_calibration(path: &Path) -> bool {
     let end = path.extension().and_then(OsStr::to_str).unwrap_or_default();
     ["xml", "yaml", "yml"].iter().any(|known| end.eq_ignore_ascii_case(known))
 }
 
-/// `bytes` as text: UTF-8, or UTF-16 if they begin as that does. What is of another
-/// encoding is in comments, if anywhere.
+/// Decodes `bytes`: UTF-8, or UTF-16 with a byte order mark. Other encodings only occur in
+/// comments.
 fn text(bytes: &[u8]) -> String {
     let words = |order: fn([u8; 2]) -> u16| -> String {
         let words = bytes.as_chunks().0.iter().skip(1).map(|word| order(*word));
@@ -138,7 +138,7 @@ fn text(bytes: &[u8]) -> String {
     }
 }
 
-/// The calibration in the file at `path`.
+/// Reads the calibration in the file at `path`.
 pub fn calibration(path: &Path) -> Result<Calibration> {
     let name = path.display().to_string();
     let file = File::open(path).with_context(|| name.clone())?;

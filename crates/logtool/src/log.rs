@@ -20,10 +20,10 @@ use crate::{
     time::clock::{ShownClock, TimeChoice},
 };
 
-/// About how many bytes of a log a thread reads at a time.
+/// The approximate number of bytes of a log that a thread reads at a time.
 const PART_BYTES: u64 = 4 << 20;
 
-/// A batch ends when it has this many rows.
+/// The number of rows after which a batch ends.
 const BATCH_ROWS: usize = 1 << 16;
 
 /// Opens the log at `path`, whatever its format: a file, a URL, or `-` for standard input;
@@ -68,8 +68,8 @@ impl Log {
         &self.name
     }
 
-    /// Returns everything that is known without reading the records: the format, the
-    /// topics, the times, and the metadata of the file.
+    /// Returns what is known without reading the records: the format, the topics, the times, and
+    /// the metadata of the file.
     pub fn manifest(&self) -> &Manifest {
         self.log.manifest()
     }
@@ -85,7 +85,7 @@ impl Log {
         &self.manifest().damage
     }
 
-    /// Returns the table of the topic with the label `topic`, as `imu` or `sensor_gps.1`.
+    /// Returns the table of the topic with the label `topic`, e.g. `imu` or `sensor_gps.1`.
     ///
     /// # Errors
     /// `NotFound` if there is no such topic.
@@ -275,8 +275,8 @@ impl Batches {
         &self.schema
     }
 
-    /// Returns the damage that was found so far, in the order of the file. What was found
-    /// when the log was opened is not repeated here if reading does not meet it.
+    /// Returns the damage that was found so far, in the order of the file. Damage that was found
+    /// when the log was opened is included only if reading meets it.
     pub fn damage(&self) -> &[Damage] {
         &self.damage
     }
@@ -314,7 +314,7 @@ impl fmt::Debug for Batches {
 pub struct Message {
     /// The topic.
     pub topic: TopicId,
-    /// When it was recorded, on the clock of the log.
+    /// The time of recording, on the clock of the log.
     pub time: Timestamp,
     /// The byte offset of the record in the file; in a compressed chunk, that of the chunk.
     pub offset: u64,

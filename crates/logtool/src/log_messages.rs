@@ -1,4 +1,4 @@
-//! What a vehicle said, as people read it.
+//! Formats the log messages of a vehicle for users.
 
 use std::io::Write as _;
 
@@ -8,7 +8,7 @@ use logtool_core::Timestamp;
 
 use crate::{time::clock::ShownClock, units::plain};
 
-/// How urgent a message is: the levels of syslog, the most urgent first.
+/// The level of a log message: the levels of syslog, the most severe first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[allow(missing_docs)] // the names are those of syslog
@@ -23,8 +23,7 @@ pub enum LevelChoice {
     Debug,
 }
 
-/// The names of the levels as the topics have them, the most urgent first, and for
-/// people.
+/// The levels, their names in topics, and their names for display, the most severe first.
 const LEVELS: [(LevelChoice, &str, &str); 8] = [
     (LevelChoice::Emergency, "emergency", "EMERG"),
     (LevelChoice::Alert, "alert", "ALERT"),
@@ -36,8 +35,8 @@ const LEVELS: [(LevelChoice, &str, &str); 8] = [
     (LevelChoice::Debug, "debug", "DEBUG"),
 ];
 
-/// Whether a level called `name` is as urgent as `least`. One that has no name is
-/// shown: nobody knows how urgent it is.
+/// Returns whether the level `name` is at least as severe as `least`. Unknown levels are shown,
+/// because they may be severe.
 pub fn is_urgent(name: &str, least: LevelChoice) -> bool {
     let rank =
         |is: &dyn Fn(&(LevelChoice, &str, &str)) -> bool| LEVELS.iter().position(is);
@@ -45,7 +44,7 @@ pub fn is_urgent(name: &str, least: LevelChoice) -> bool {
     rank(&|level| level.1 == name).is_none_or(|rank| Some(rank) <= least)
 }
 
-/// The levels and the texts of a table of messages, if it is one.
+/// Returns the levels and the texts in `batch`, if it is a table of log messages.
 pub fn columns(batch: &RecordBatch) -> Option<(StringArray, StringArray)> {
     let column = |name| texts(batch.column_by_name(name)?);
     Some((column("level")?, column("message")?))
@@ -67,10 +66,10 @@ fn texts(column: &ArrayRef) -> Option<StringArray> {
     }
 }
 
-/// Appends `[00:01:02.000] WARN   text`; on other clocks than a vehicle's own, times are told
-/// as exactly as they are known, as ROS tells them. What a terminal would take for a command,
-/// and line ends, are shown and not sent; colours, as PX4 has in `Ready for takeoff!`, are
-/// left out.
+/// Appends e.g. `[00:01:02.000] WARN   text`. On the clock of a vehicle, times have
+/// milliseconds; on other clocks they have all known digits, like in ROS. Control characters of
+/// terminals and line ends are escaped. Colours, which PX4 uses e.g. in `Ready for takeoff!`,
+/// are removed.
 pub fn write(
     clock: &ShownClock,
     time: Timestamp,
@@ -89,7 +88,7 @@ pub fn write(
     line.extend_from_slice(plain(&message).as_bytes());
 }
 
-/// `message` without its colours.
+/// Returns `message` without its colours.
 fn without_colours(message: &str) -> String {
     let mut text = String::with_capacity(message.len());
     let mut rest = message;
@@ -104,8 +103,8 @@ fn without_colours(message: &str) -> String {
     text + rest
 }
 
-/// What follows the colour that `text` begins with, if it does: ECMA-48 calls it "select
-/// graphic rendition", `ESC [`, numbers, `m`.
+/// Returns the text after the colour that `text` starts with, if it does. ECMA-48 calls it "select
+/// graphic rendition": `ESC [`, numbers, `m`.
 fn behind_colour(text: &str) -> Option<&str> {
     let numbers = text.strip_prefix("\u{1b}[")?;
     let behind = numbers.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
@@ -117,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_left_out_and_other_commands_are_not() {
+    fn colours_are_removed_and_other_control_sequences_are_kept() {
         assert_eq!(behind_colour("\u{1b}[32mReady"), Some("Ready"));
         assert_eq!(behind_colour("\u{1b}[0m"), Some(""));
         assert_eq!(behind_colour("\u{1b}[1;31m!"), Some("!"));
@@ -128,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_lets_the_more_urgent_through() {
+    fn minimum_level_includes_more_severe_levels() {
         assert!(is_urgent("critical", LevelChoice::Warning));
         assert!(is_urgent("warning", LevelChoice::Warning));
         assert!(!is_urgent("info", LevelChoice::Warning));

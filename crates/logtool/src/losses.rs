@@ -1,4 +1,4 @@
-//! The losses of an input: collected, joined, and summarised in words.
+//! The losses of an input: collected, combined, and summarised as text.
 
 mod line;
 pub mod loss;
@@ -10,7 +10,7 @@ use logtool_core::{Damage, DamageKind, Manifest, TopicSet};
 use crate::{
     error::{Error, ErrorKind, Result},
     input::Input,
-    losses::{line::Told, loss::Finding},
+    losses::{line::LossLine, loss::Finding},
 };
 
 /// Whether damage and losses are errors.
@@ -30,27 +30,27 @@ impl Strictness {
     }
 }
 
-/// All that was lost of one input.
+/// All losses and anomalies of one input.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     name: String,
     bytes: u64,
     list: Vec<Finding>,
-    /// So many of them, from the first on, are in the order of the file.
+    /// This many of them, from the first on, are in the order of the file.
     sorted: usize,
-    /// Those of several records, which reach far.
+    /// The damage of several records, which may cover long ranges.
     wide: Vec<Damage>,
 }
 
-/// So many findings are told, and of more only the number.
-const TOLD: usize = 10;
-/// So many findings are kept apart, if they are not of one kind and topic.
+/// The maximum number of findings that are shown; of the others, only the number is shown.
+const MAX_LINES: usize = 10;
+/// The maximum number of findings that are not combined although they have the same kind and topic.
 const MOST: usize = 10_000;
-/// So many findings before a place are looked at for what is known of it.
+/// The number of preceding findings that are searched for one that contains new damage.
 const LOOK_BACK: usize = 64;
 
 impl Findings {
-    /// What was found while `input`, which holds `manifest`, was opened.
+    /// Collects what was found while `input` with `manifest` was opened.
     pub fn of(input: &Input, manifest: &Manifest) -> Self {
         let mut findings = Self {
             name: input.name.clone(),
@@ -67,12 +67,12 @@ impl Findings {
         findings
     }
 
-    /// Adds what was found while `topics` were read. What the survey has told already,
-    /// and what is of other topics, is left out.
+    /// Adds the damage that was found while `topics` were read. Damage that is already known from
+    /// opening, and damage of other topics, is ignored.
     pub fn add(&mut self, manifest: &Manifest, topics: &TopicSet, found: &[Damage]) {
         for damage in found {
             let is_wanted = damage.topic.is_none_or(|topic| topics.contains(topic));
-            if !is_wanted || self.is_told(damage) {
+            if !is_wanted || self.is_known(damage) {
                 continue;
             }
             let is_full = self.list.len() - self.sorted >= MOST;
@@ -93,19 +93,19 @@ impl Findings {
         }
     }
 
-    fn is_told(&self, damage: &Damage) -> bool {
+    fn is_known(&self, damage: &Damage) -> bool {
         let sorted = &self.list[..self.sorted];
         let starts_before =
             |known: &Finding| known.damage.bytes.start <= damage.bytes.start;
         let before = &sorted[..sorted.partition_point(starts_before)];
         let mut near = before.iter().rev().take(LOOK_BACK);
-        near.any(|known| tells_of(&known.damage, damage))
-            || self.wide.iter().any(|known| tells_of(known, damage))
-            || self.is_told_in_pieces(damage)
+        near.any(|known| includes(&known.damage, damage))
+            || self.wide.iter().any(|known| includes(known, damage))
+            || self.is_known_in_parts(damage)
     }
 
-    /// Whether what is one `damage`, as neighbours are told together, is known as several.
-    fn is_told_in_pieces(&self, damage: &Damage) -> bool {
+    /// Returns whether `damage`, which combines neighbours, is already known as several findings.
+    fn is_known_in_parts(&self, damage: &Damage) -> bool {
         let sorted = &self.list[..self.sorted];
         let from = sorted
             .partition_point(|known| known.damage.bytes.start < damage.bytes.start);
@@ -151,17 +151,17 @@ impl Findings {
         self.list.iter().any(|finding| finding.damage.kind == DamageKind::OverLimit)
     }
 
-    /// Everything, in the order of the file.
+    /// Returns all findings, in the order of the file.
     pub fn list(&mut self) -> &[Finding] {
         self.sort();
         &self.list
     }
 
-    /// In a strict run, the first finding is a failure.
+    /// Fails at the first loss or damage in a strict request.
     pub fn check(&mut self, is_strict: bool) -> Result<()> {
         if !is_strict {
             // Sorting only after the list has doubled keeps the cost linear.
-            if self.list.len() > 2 * self.sorted + TOLD {
+            if self.list.len() > 2 * self.sorted + MAX_LINES {
                 self.sort();
             }
             return Ok(());
@@ -179,34 +179,35 @@ impl Findings {
         }
     }
 
-    /// The findings, a line each, or the first of them and how many more there are. What
-    /// was lost of one topic for one reason is one line.
+    /// Returns one line for each finding, or for the first of them and the number of the others.
+    /// Losses of one topic for the same reason share a line.
     pub fn lines(&mut self) -> Vec<String> {
-        let mut list: Vec<Told<'_>> = Vec::new();
+        let mut list: Vec<LossLine<'_>> = Vec::new();
         for finding in self.list() {
-            let like = list.iter_mut().take(TOLD).find(|told| told.is_like(finding));
+            let like =
+                list.iter_mut().take(MAX_LINES).find(|line| line.is_like(finding));
             match like {
                 Some(like) => like.add(finding),
-                None => list.push(Told { finding, more: 0, end: 0 }),
+                None => list.push(LossLine { finding, more: 0, end: 0 }),
             }
         }
         let mut lines: Vec<String> =
-            list.iter().take(TOLD).map(Told::to_string).collect();
-        if list.len() > TOLD {
-            let more = list.len() - TOLD;
-            lines.push(format!("… and {more} more (`logtool info --json` tells all)"));
+            list.iter().take(MAX_LINES).map(LossLine::to_string).collect();
+        if list.len() > MAX_LINES {
+            let more = list.len() - MAX_LINES;
+            lines.push(format!("… and {more} more (`logtool info --json` lists all)"));
         }
         lines
     }
 }
 
-/// Whether something is wrong with what was read.
+/// Returns whether the records that were read are affected.
 fn is_damage(damage: &Damage) -> bool {
     !matches!(damage.kind, DamageKind::Latin1 | DamageKind::NoColumn)
 }
 
-/// Whether `known` says what `damage` says, and perhaps more.
-fn tells_of(known: &Damage, damage: &Damage) -> bool {
+/// Returns whether `known` includes `damage`.
+fn includes(known: &Damage, damage: &Damage) -> bool {
     known.kind == damage.kind
         && known.topic == damage.topic
         && known.bytes.start <= damage.bytes.start

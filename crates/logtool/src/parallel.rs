@@ -4,25 +4,27 @@ use std::{
     collections::VecDeque,
     ops::Range,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread,
 };
 
+use parking_lot::Mutex;
+
 use crate::error::{Error, Result};
 
-/// How many results of a part wait to be taken, at most.
+/// The maximum number of results of a part that wait to be received.
 const WAITING: usize = 2;
 
 /// The results of all parts, in their order.
 ///
-/// Each thread works on one part at a time, and waits while two results of its part, or as
-/// many parts as there are threads, have not been taken. So the memory is bounded however
-/// long the input is. The threads end when this is dropped.
+/// Each thread works on one part at a time. It waits while two results of its part, or as many
+/// parts as there are threads, have not been received. So the memory does not depend on the length
+/// of the input. The threads end when this is dropped.
 ///
-/// Where no thread can be started, as in web browsers, the caller's thread does the work: all
-/// of a part when its first result is taken.
+/// If no thread can be started, e.g. in a web browser, the caller's thread does the work: it
+/// computes all results of a part when the first one is requested.
 pub(crate) struct Ordered<T> {
     parts: Receiver<Receiver<Step<T>>>,
     current: Option<Receiver<Step<T>>>,
@@ -75,7 +77,7 @@ impl<T: Send + 'static> Ordered<T> {
                         Ok(()) => Step::End,
                         Err(error) => Step::Failed(error),
                     };
-                    // Nobody wants the results any more if this fails.
+                    // If this fails, the receiver was dropped.
                     let _ = results.send(end);
                 }
             });
@@ -105,13 +107,13 @@ impl<T> Sequential<T> {
     }
 }
 
-/// Returns the next part and the way of its results, or `None` if there is none or nobody
-/// wants it.
+/// Returns the next part and the channel for its results, or `None` if there are no more parts or
+/// the receiver was dropped.
 fn next_part<T>(
     queue: &Mutex<Queue<T>>,
     count: usize,
 ) -> Option<(usize, SyncSender<Step<T>>)> {
-    let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut queue = queue.lock();
     if queue.next == count {
         return None;
     }
@@ -209,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_nobody_takes_are_not_started() {
+    fn parts_that_are_not_received_are_not_started() {
         let started = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&started);
         let ordered = Ordered::new(1_000, 2, move |part, push| {
@@ -218,7 +220,7 @@ mod tests {
             Ok(())
         });
         assert_eq!(ordered.take(3).map(Result::unwrap).sum::<usize>(), 3);
-        // Three are taken, two wait, two are announced, and two are being worked on.
+        // Three are received, two wait, two are announced, and two are being worked on.
         assert!(started.load(Ordering::SeqCst) <= 9);
     }
 }

@@ -8,16 +8,15 @@ use logtool_sinks::{TrackMode, TrackModes};
 
 use crate::error::Result;
 
-/// What tells the mode: the topic and its field.
+/// The topic and the field with the mode.
 const TOPIC: &str = "vehicle_status";
 const FIELD: &str = "nav_state";
 
-/// More changes than these are none of flying, and would fill the memory.
+/// More changes than these are not flight modes, and would fill the memory.
 const MOST_CHANGES: usize = 1 << 18;
 
-/// What the values of the field mean (`NAVIGATION_STATE_*` in PX4's `VehicleStatus.msg`).
-/// Those that meant one thing in one release and another in the next (6 to 9, 11 and 16)
-/// have no name.
+/// The names of the values of the field (`NAVIGATION_STATE_*` in PX4's `VehicleStatus.msg`). Values
+/// that changed their meaning between releases (6 to 9, 11 and 16) have no name.
 const NAMES: [(u8, &str); 25] = [
     (0, "MANUAL"),
     (1, "ALTCTL"),
@@ -46,9 +45,9 @@ const NAMES: [(u8, &str); 25] = [
     (30, "EXTERNAL8"),
 ];
 
-/// The colours of ulog2kml, by the value of the field; then they begin anew. In the words
-/// of CSS: red, green, blue, violet, yellow, orange, burlywood, azure, lightblue,
-/// lawngreen, indianred, hotpink, bisque, cyan, darksalmon, deepskyblue, lime, orchid.
+/// The colours of ulog2kml by the value of the field; they repeat. As CSS names: red, green,
+/// blue, violet, yellow, orange, burlywood, azure, lightblue, lawngreen, indianred, hotpink,
+/// bisque, cyan, darksalmon, deepskyblue, lime, orchid.
 const COLORS: [[u8; 3]; 18] = [
     [0xff, 0x00, 0x00],
     [0x00, 0x80, 0x00],
@@ -70,7 +69,7 @@ const COLORS: [[u8; 3]; 18] = [
     [0xda, 0x70, 0xd6],
 ];
 
-/// The modes of `log`, at times to which `offset_nanos` is added, if it is of PX4.
+/// Returns the modes of `log`, if it is a log of PX4, at times to which `offset_nanos` is added.
 pub fn of(log: &dyn Log, offset_nanos: i64) -> Result<Option<TrackModes>> {
     let Ok(topic) = log.manifest().topic(TOPIC) else { return Ok(None) };
     let all = log.decoder(topic, &Columns::all(View::Flat))?;
@@ -85,7 +84,7 @@ pub fn of(log: &dyn Log, offset_nanos: i64) -> Result<Option<TrackModes>> {
     for part in log.manifest().plan(&selection, 1 << 20) {
         let mut cursor = log.read(&part, &selection)?;
         while cursor.fill(&mut block)? {
-            // What is damaged there is told of when the whole is read, if it matters.
+            // Damage is reported when the whole log is read.
             block.runs().for_each(|run| decoder.append(run, &mut Vec::new()));
             let batch = decoder.take()?;
             let times = batch.columns().first();
@@ -103,7 +102,7 @@ pub fn of(log: &dyn Log, offset_nanos: i64) -> Result<Option<TrackModes>> {
                 let nanos = times.value(row).saturating_add(offset_nanos);
                 changes.push((nanos, mode.clone()));
                 if changes.len() > MOST_CHANGES {
-                    let what = format!("{TOPIC} changes its mode all the time");
+                    let what = format!("{TOPIC} has too many mode changes");
                     return Err(Error::new(ErrorKind::Limit, what).into());
                 }
             }
@@ -112,7 +111,7 @@ pub fn of(log: &dyn Log, offset_nanos: i64) -> Result<Option<TrackModes>> {
     Ok((!changes.is_empty()).then(|| TrackModes::new(changes)))
 }
 
-/// What `state` means.
+/// Returns the mode with the value `state`.
 fn mode(state: u8) -> TrackMode {
     let name = NAMES.iter().find(|(named, _)| *named == state);
     let name = name.map_or_else(|| format!("{FIELD} {state}"), |(_, n)| n.to_string());
@@ -125,11 +124,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn states_have_the_names_of_px4_and_the_colours_of_ulog2kml() {
+    fn modes_have_the_names_of_px4_and_the_colours_of_ulog2kml() {
         let named = |state| (mode(state).name, mode(state).color);
         assert_eq!(named(3), ("AUTO_MISSION".into(), [0xee, 0x82, 0xee]));
         assert_eq!(named(17), ("AUTO_TAKEOFF".into(), [0xda, 0x70, 0xd6]));
-        // From 18 on the colours begin anew.
+        // From 18 on the colours repeat.
         assert_eq!(named(18), ("AUTO_LAND".into(), [0xff, 0, 0]));
         assert_eq!(named(6).0, "nav_state 6");
         assert_eq!(named(255).0, "nav_state 255");

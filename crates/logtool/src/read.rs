@@ -1,4 +1,4 @@
-//! Reading records one after the other, decoding those of one topic together.
+//! Reads records in order; the records of each topic are decoded together.
 
 mod decode_worker;
 
@@ -17,52 +17,54 @@ use crate::{
 
 pub use self::decode_worker::MakeRows;
 
-/// The order in which records come.
+/// The order of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Order {
     /// As they are in the file
     File,
-    /// The earliest first; of those at one time, as they are in the file
+    /// Sorted by time; records with equal times keep their order in the file
     Time,
 }
 
-/// Reads a log block by block, and makes an `M` of the rows of each: lines, say.
+/// Reads a log block by block, and produces a value of type `M` from the rows of each block, e.g.
+/// their lines of text.
 ///
-/// Several blocks are decoded at a time, one on each thread; what is made of them comes
-/// in their order.
+/// Several blocks are decoded at the same time, one on each thread; the values are delivered in the
+/// order of the blocks.
 pub struct Reader<'l, M> {
     log: &'l dyn Log,
     cursor: Box<dyn Cursor + 'l>,
-    /// What is left of the last block that was too much for a bench.
+    /// The rest of the last block, which was too long for one worker.
     rest: Block,
-    /// So many records are enough for a bench; whatever a block has, if that is not told.
+    /// The number of records for one worker; `None` if a worker takes whole blocks.
     enough: Option<usize>,
     columns: Columns,
     make_rows: MakeRows,
     add_row: Arc<AddRow<M>>,
-    /// Benches at which nobody works.
+    /// Workers that are not in use.
     idle: Vec<Bench<M>>,
 }
 
-/// What is done with what was made of rows, and empties it; it says whether it wants more.
+/// Consumes and clears a value; returns whether more values are wanted.
 pub type Take<'t, M> = &'t mut dyn FnMut(&mut M) -> Result<bool>;
 
-/// What is told of damage.
+/// Receives damage.
 pub type Tell<'t> = &'t mut dyn FnMut(&[Damage]) -> Result<()>;
 
-/// About how many bytes a thread reads at a time.
+/// The approximate number of bytes that a thread reads at a time.
 const PART_BYTES: u64 = 1 << 20;
 
-/// Where topics are made of others, a thread makes something of so many records at a time,
-/// until it is known how many rows they give, and then of so many rows: the lines of the
-/// points of a block may be 100 times as long as the block.
+/// If topics are derived from others, a worker gets this many records until it is known how many
+/// rows they have, and then as many records as have this many rows: the lines of the points of a
+/// block may be 100 times as long as the block.
 const FIRST_RECORDS: usize = 64;
 const ROWS: usize = 1 << 13;
 
 impl<'l, M: Default + Send + 'static> Reader<'l, M> {
-    /// A reader of what `selection` wants of `log`, in this `order`. Of each table it
-    /// makes rows, and `add_row` adds each of these to what is made of them.
+    /// Creates a reader of the records of `log` in `selection`, in this `order`. Each decoded
+    /// table is converted by `make_rows`, and `add_row` adds each of its rows to the value of
+    /// the block.
     pub fn new(
         log: &'l dyn Log,
         selection: Selection,
@@ -88,9 +90,8 @@ impl<'l, M: Default + Send + 'static> Reader<'l, M> {
         Self { log, cursor, rest, enough, columns, make_rows, add_row, idle }
     }
 
-    /// Hands all that is made of the rows to `take`, piece by piece, until that says false;
-    /// and all damage to `damaged`, before the rows of the block that it is in. Both may
-    /// fail, and are called by this thread.
+    /// Passes all values to `take` until it returns false, and all damage to `damaged`, before the
+    /// value of the block that contains it. Both may fail, and are called on this thread.
     pub fn each(mut self, take: Take<'_, M>, damaged: Tell<'_>) -> Result<()> {
         match rayon::current_num_threads() {
             1 => self.one_by_one(take, damaged),
@@ -98,8 +99,8 @@ impl<'l, M: Default + Send + 'static> Reader<'l, M> {
         }
     }
 
-    /// Hands out the rows of each record before those of the next are made: nothing is
-    /// kept for which nobody waits.
+    /// Passes the rows of each record to `take` before the next record is decoded, so that rows are
+    /// shown without delay.
     fn one_by_one(&mut self, take: Take<'_, M>, damaged: Tell<'_>) -> Result<()> {
         self.enough = None;
         while let Some(mut bench) = self.fill()? {
@@ -113,15 +114,14 @@ impl<'l, M: Default + Send + 'static> Reader<'l, M> {
         Ok(())
     }
 
-    /// Makes all of a block, or of as much of it as is enough, by whichever thread has
-    /// nothing else to do.
+    /// Decodes blocks, or the parts of blocks that are enough for one worker, on all threads.
     fn side_by_side(&mut self, take: Take<'_, M>, damaged: Tell<'_>) -> Result<()> {
         let mut queue: Queue<Result<Bench<M>>> = Queue::long();
         let mut taken = |done: Result<Bench<M>>, reader: &mut Self| {
             let mut bench = done?;
             tell(&bench, damaged)?;
             let is_more = take(&mut bench.made)?;
-            // The cursor did that before the bytes were decoded.
+            // The cursor released the bytes before they were decoded.
             reader.log.source().release(bench.bytes.clone());
             if let Some(enough) = &mut reader.enough {
                 let records = (ROWS * bench.block.len()).checked_div(bench.rows);
@@ -134,7 +134,7 @@ impl<'l, M: Default + Send + 'static> Reader<'l, M> {
             let mut bench = match self.fill() {
                 Ok(Some(bench)) => bench,
                 Ok(None) => break Ok(()),
-                Err(err) => break Err(err), // told after what came before
+                Err(err) => break Err(err), // returned after the preceding values
             };
             let (make_rows, add_row) = (self.make_rows, self.add_row.clone());
             queue.push(move || {
@@ -156,7 +156,7 @@ impl<'l, M: Default + Send + 'static> Reader<'l, M> {
         ended
     }
 
-    /// The next block, on a bench that is ready for its records; nothing at the end.
+    /// Returns a worker with the next block, ready to decode its records; `None` at the end.
     fn fill(&mut self) -> Result<Option<Bench<M>>> {
         let mut bench = self.idle.pop().unwrap_or_default();
         if !self.rest.is_empty() {
@@ -172,7 +172,7 @@ impl<'l, M: Default + Send + 'static> Reader<'l, M> {
     }
 }
 
-/// Tells what was damaged in a block, if anything was.
+/// Reports the damage of a block, if there is any.
 fn tell<M>(bench: &Bench<M>, damaged: Tell<'_>) -> Result<()> {
     if bench.damage.is_empty() { Ok(()) } else { damaged(&bench.damage) }
 }

@@ -21,22 +21,22 @@ use std::sync::Arc;
 
 use logtool_core::Source;
 
-/// A log that is somewhere else.
+/// A log on a server.
 pub struct Remote {
-    /// The name to show: its URL without secrets.
+    /// The name in messages: the URL without secrets.
     pub name: String,
     /// Its bytes.
     pub source: Arc<dyn Source>,
-    /// Whether it was fetched as a whole already.
+    /// Whether it was downloaded completely.
     pub is_whole: bool,
 }
 
-/// The properties of an object that a listing states.
+/// The properties of an object in a listing.
 pub struct Listed {
     /// Its URL without secrets.
     pub url: String,
-    /// How many bytes it has.
+    /// The size in bytes.
     pub bytes: u64,
-    /// When it was written, in nanoseconds of Unix time, if the server states it.
+    /// The time of the last change, in nanoseconds of Unix time, if the server states it.
     pub modified: Option<i64>,
 }

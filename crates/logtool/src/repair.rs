@@ -54,7 +54,8 @@ pub struct RepairReport {
     pub format: String,
     /// The new log.
     pub output: OutputSummary,
-    /// How many records were read and given to the new log. It may have no place for all.
+    /// How many records were read and passed to the new log. It may not be able to hold all of
+    /// them.
     pub copied_records: u64,
     /// How many of these are in parts that were copied unchanged.
     pub records_in_unchanged_parts: u64,
@@ -63,7 +64,7 @@ pub struct RepairReport {
     /// How many records are in chunks with a wrong checksum. They are kept, unless the
     /// request excludes them.
     pub doubtful_records: u64,
-    /// The losses and the damage, by place.
+    /// The losses and the damage, by position in the file.
     pub losses: Findings,
     /// The losses of each topic.
     pub topic_losses: Vec<TopicLoss>,
@@ -74,7 +75,8 @@ pub struct RepairReport {
 }
 
 impl Repair {
-    /// Creates a request to write the readable records of `input` to `output`. `input` is a path, a URL, or `-` for standard input.
+    /// Creates a request to write the readable records of `input` to `output`. `input` is a path, a
+    /// URL, or `-` for standard input.
     pub fn new(input: impl Into<PathBuf>, output: impl Into<LogOutput>) -> Self {
         Self {
             input: input.into(),
@@ -90,7 +92,7 @@ impl Repair {
         self
     }
 
-    /// Leaves out the records of chunks with a wrong checksum.
+    /// Drops the records of chunks with a wrong checksum.
     pub fn without_doubtful_records(mut self) -> Self {
         self.drops_doubtful = true;
         self
@@ -129,7 +131,7 @@ impl Repair {
             progress: &|bytes| progress.add(bytes),
         };
         provenance::tell_of(&mut options, format, [&opened.input], session)?;
-        // A strict request has to fail before the new log gets its name.
+        // A strict request must fail before the new log gets its name.
         let written = new.write(&[extract], &options, |sink| {
             let copied = copy(&job, None, sink)?;
             let left_out = sink.left_out(0).to_vec();

@@ -1,4 +1,4 @@
-//! The rows of a table, a line each: JSON for programs, text for people.
+//! Formats each row of a table as a line: JSON for programs, text for users.
 
 mod times;
 
@@ -18,31 +18,30 @@ use crate::{
     units::{acts_on_terminal, plain},
 };
 
-/// The rows of one table, ready to be printed. Its first column is the time.
+/// The rows of one table, prepared for printing. Its first column is the time.
 pub struct Rows {
     times: ArrayRef,
-    /// How urgent each is, if these are messages.
+    /// The level of each row, if these are log messages.
     levels: Option<StringArray>,
     form: Form,
 }
 
-/// How the columns are printed.
+/// How the rows are printed.
 enum Form {
-    /// What stands before the time, as `{"timestamp":`, the unit of the time, and the
-    /// other columns.
+    /// The key before the time, e.g. `{"timestamp":`, the unit of the time, and the other columns.
     Json(String, TimeUnit, JsonRows, Infinities),
     Text(Vec<(String, JsonColumn)>),
     Message(StringArray),
 }
 
 impl Rows {
-    /// Rows to be printed as JSON, with the name and the unit of the time that the table
-    /// of the topic has in JSON Lines, and with `null` for infinities.
+    /// Prepares rows for printing as JSON. The time has the name and the unit of JSON Lines, and
+    /// infinities are `null`.
     pub fn json(batch: &RecordBatch) -> Result<Self> {
         Self::json_with(batch, Infinities::default())
     }
 
-    /// Rows to be printed as JSON, with `1e999` for infinities.
+    /// Like [`json`](Self::json), but infinities are `1e999`.
     pub fn json_with_infinities(batch: &RecordBatch) -> Result<Self> {
         Self::json_with(batch, Infinities::as_large_numbers())
     }
@@ -59,7 +58,7 @@ impl Rows {
         Ok(Self { times: batch.column(0).clone(), levels, form })
     }
 
-    /// Returns how many infinities have been printed as `null` since the last call.
+    /// Returns how many infinities were printed as `null` since the last call.
     pub fn take_null_infinities(&self) -> u64 {
         match &self.form {
             Form::Json(.., infinities) => infinities.take_nulls(),
@@ -67,8 +66,8 @@ impl Rows {
         }
     }
 
-    /// Rows to be printed as text: `name=value` for each column, or, where there are a
-    /// level and a message, these two.
+    /// Prepares rows for printing as text: `name=value` for each column, or level and message
+    /// of log messages.
     pub fn text(batch: &RecordBatch) -> Result<Self> {
         let times = batch.column(0).clone();
         if let Some((levels, messages)) = log_messages::columns(batch) {
@@ -86,7 +85,7 @@ impl Rows {
         Ok(Self { times, levels: None, form: Form::Text(columns) })
     }
 
-    /// The time of row number `row`.
+    /// Returns the time of the row at index `row`.
     pub fn time(&self, row: usize) -> Timestamp {
         let is_time = matches!(self.times.data_type(), DataType::Timestamp(..));
         if !is_time || self.times.is_null(row) {
@@ -96,14 +95,15 @@ impl Rows {
         Timestamp::from_nanos(nanos)
     }
 
-    /// Whether row number `row` is as urgent as `least`, or no message.
+    /// Returns whether the row at index `row` is at least as severe as `least`, or not a log
+    /// message.
     pub fn is_urgent(&self, row: usize, least: LevelChoice) -> bool {
         let levels = self.levels.as_ref();
         levels.is_none_or(|levels| log_messages::is_urgent(levels.value(row), least))
     }
 
-    /// Appends row number `row` of the topic called `label`, and a line end. Where there
-    /// is no label, the columns stand beside the time.
+    /// Appends the row at index `row` of the topic `label`, and a line end. Without a label, the
+    /// columns are in the same JSON object as the time.
     pub fn write(
         &self,
         row: usize,
@@ -125,7 +125,7 @@ impl Rows {
                     None => {
                         let start = line.len();
                         rows.write_row(row, line);
-                        line[start] = b','; // in place of the `{`
+                        line[start] = b','; // replaces the `{`
                     }
                 }
             }
@@ -149,8 +149,8 @@ impl Rows {
     }
 }
 
-/// Renames columns as their fields are called: the time, which takes a name in a table, is
-/// no column here.
+/// Renames columns to the names of their fields. Tables rename a field that has the name of the
+/// time column, which is not a column here.
 fn with_field_names(batch: RecordBatch) -> Result<RecordBatch> {
     let schema = batch.schema();
     if schema.fields().iter().all(|field| field_name(field) == field.name()) {
@@ -161,7 +161,7 @@ fn with_field_names(batch: RecordBatch) -> Result<RecordBatch> {
     Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), batch.columns().to_vec())?)
 }
 
-/// Returns the name of the field that `column` has the values of.
+/// Returns the name of the field with the values of `column`.
 fn field_name(column: &Field) -> &str {
     column.metadata().get(FIELD_NAME).unwrap_or_else(|| column.name())
 }
@@ -177,14 +177,14 @@ fn escape_from(start: usize, line: &mut Vec<u8>) {
     }
 }
 
-/// The name of a topic, ready to be printed.
+/// The name of a topic, prepared for printing.
 pub struct Label {
     json: String,
     text: String,
 }
 
 impl Label {
-    /// The name `label`, padded with spaces to `width` where it is text.
+    /// Prepares the name `label`; in text it is padded with spaces to `width`.
     pub fn new(label: &str, width: usize) -> Self {
         let quoted = serde_json::Value::from(label);
         Self {
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_a_line_of_json_or_of_text() {
+    fn row_is_one_line_of_json_or_text() {
         let times = TimestampNanosecondArray::from(vec![Some(1_500_000_000), None]);
         let columns: [(&str, ArrayRef); 3] = [
             ("timestamp", Arc::new(times)),
@@ -262,12 +262,12 @@ mod tests {
     }
 
     #[test]
-    fn names_of_topics_are_no_commands_to_a_terminal() {
+    fn control_characters_in_topic_names_are_escaped() {
         assert_eq!(Label::new("/e\u{1b}[31m", 0).text, "/e\\u{1b}[31m");
     }
 
     #[test]
-    fn a_message_is_a_line_that_people_can_read() {
+    fn log_message_is_a_readable_line() {
         let columns: [(&str, ArrayRef); 3] = [
             (
                 "timestamp",

@@ -1,4 +1,4 @@
-//! Which topics and columns are meant by what was typed.
+//! Resolves patterns of topics and columns.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use crate::{
     suggest,
 };
 
-/// The topics that `globs` mean: every one if there are none, but for the derived ones,
-/// of which the records are in others too, unless `derived`.
+/// Returns the topics that match `globs`. Without patterns, all topics are selected, except derived
+/// ones, whose records are also in other topics, unless `derived`.
 pub fn topics(
     manifest: &Manifest,
     globs: &[String],
@@ -35,7 +35,7 @@ pub fn topics(
         if !found {
             let names = manifest.topics.iter().map(|topic| topic.name.as_str());
             let hint = match is_of_packets(manifest, glob) {
-                true => "points of packets are no messages: without -o x.mcap or x.bag they \
+                true => "points of packets are not messages: without -o x.mcap or x.bag they \
                          are a table, and --to pcd makes files of them"
                     .to_owned(),
                 false => suggest::hint(glob, names, "`logtool info` lists the topics"),
@@ -47,8 +47,8 @@ pub fn topics(
     Ok(set)
 }
 
-/// The patterns in `glob`: it is one where it means a topic, whose name may have a comma, and
-/// a list of several otherwise (`a,b`).
+/// Returns the patterns in `glob`: `glob` itself if it matches a topic, whose name may contain a
+/// comma; otherwise the elements of a list (`a,b`).
 pub fn listed<'g>(manifest: &Manifest, glob: &'g str) -> Vec<&'g str> {
     let means_a_topic = || {
         let pattern = Pattern::new(glob);
@@ -62,7 +62,7 @@ pub fn listed<'g>(manifest: &Manifest, glob: &'g str) -> Vec<&'g str> {
     }
 }
 
-/// Whether `name` means the points of packets that the log has, and not their messages.
+/// Returns whether `name` selects the points that the log has of packets, and not their messages.
 fn is_of_packets(manifest: &Manifest, name: &str) -> bool {
     let packets = name.strip_suffix("/points").map(|scans| format!("{scans}/packets"));
     let is_it = |topic: &Topic| {
@@ -71,27 +71,27 @@ fn is_of_packets(manifest: &Manifest, name: &str) -> bool {
     manifest.topics.iter().any(is_it)
 }
 
-/// What means `topic` alone where others have its name.
+/// Returns the name that selects `topic` alone if others have the same name.
 pub fn numbered(topic: &Topic) -> String {
     format!("{}.{}", topic.name, topic.instance)
 }
 
-/// Of `topics` those of which the file has the records, so that they can be copied: none that
-/// are made of others.
+/// Returns those of `topics` whose records are in the file, so that they can be copied. Derived
+/// topics are excluded.
 ///
 /// # Errors
-/// If there are none.
+/// No topic is left.
 pub fn copied(manifest: &Manifest, topics: &TopicSet) -> Result<TopicSet> {
     some(manifest, |id, topic| {
         topics.contains(id) && topic.origin != TopicOrigin::Derived
     })
 }
 
-/// The same for a log of packets: instead of scans of packets, the packets that are made of
-/// them.
+/// Like [`copied`], for a log of packets: topics of scans are replaced by the topics of the packets
+/// that they are derived from.
 ///
 /// # Errors
-/// As of [`copied`].
+/// No topic is left.
 pub fn with_packets(manifest: &Manifest, topics: &TopicSet) -> Result<TopicSet> {
     let is_packets = |topic: &Topic| {
         topic.origin == TopicOrigin::Derived && topic.encoding == "velodyne"
@@ -115,7 +115,7 @@ pub fn with_packets(manifest: &Manifest, topics: &TopicSet) -> Result<TopicSet> 
     })
 }
 
-/// The topics that are wanted to be copied; all, where they are.
+/// Returns `topics`, or an error if they are empty.
 fn some(
     manifest: &Manifest,
     is_wanted: impl Fn(TopicId, &Topic) -> bool,
@@ -123,8 +123,8 @@ fn some(
     let wanted = manifest.topics().filter(|(id, topic)| is_wanted(*id, topic));
     let wanted: Vec<_> = wanted.map(|(id, _)| id).collect();
     if wanted.is_empty() && !manifest.topics.is_empty() {
-        let what = "no topic is left to be copied";
-        let hint = "topics that are made of others (as `messages`) are not in the file; \
+        let what = "no topic is left to copy";
+        let hint = "derived topics (e.g. `messages`) are not in the file; \
                     `logtool info` lists the topics";
         return Err(Error::not_found(what).with_hint(hint));
     }
@@ -132,8 +132,8 @@ fn some(
     Ok(if is_all { TopicSet::All } else { wanted.into_iter().collect() })
 }
 
-/// The columns that `globs` mean, of those that `columns` has of each topic. Topics
-/// that have none of them are taken out of `topics`.
+/// Returns, for each topic, those of its `columns` that match `globs`. Topics without matching
+/// columns are removed from `topics`.
 pub fn columns(
     log: &dyn Log,
     topics: &mut TopicSet,
@@ -173,29 +173,30 @@ pub fn columns(
     if let Some(unused) = is_used.iter().position(|is_used| !is_used) {
         let glob = &globs[unused];
         let names = names.iter().map(String::as_str);
-        let hint = "a field is named as in the table's header, as `q[0]` or `lat`";
+        let hint =
+            "fields are named like in the header of the table, e.g. `q[0]` or `lat`";
         let is_column = |name: &str| names.clone().any(|known| known == name);
         let mut within = glob.match_indices(['[', '.']).map(|(at, _)| &glob[..at]);
         let hint = match within.rfind(|name| is_column(name)) {
             Some(name) if columns.view == View::Nested => {
-                format!("here `{name}` is one column; --flat makes one of each number")
+                format!("here `{name}` is one column; --flat makes one of each scalar")
             }
             _ => suggest::hint(glob, names, hint),
         };
-        let what = format!("no topic that is wanted has a field `{glob}`");
+        let what = format!("no selected topic has a field `{glob}`");
         return Err(Error::not_found(what).with_hint(hint));
     }
     *topics = kept;
     Ok(columns_of)
 }
 
-/// A pattern in which `*` and `?` are wild, and brackets are not.
+/// A pattern in which `*` and `?` are wildcards, but brackets are not.
 pub struct Pattern(GlobMatcher);
 
 impl Pattern {
-    /// The pattern `text`.
+    /// Creates the pattern `text`.
     pub fn new(text: &str) -> Result<Self> {
-        // Columns are called `q[0]`: nobody wants classes of characters here.
+        // Columns have names like `q[0]`, so brackets are not character classes.
         let mut escaped = String::with_capacity(text.len());
         for c in text.chars() {
             if matches!(c, '[' | ']' | '{' | '}' | '!' | '\\') {
@@ -205,28 +206,28 @@ impl Pattern {
         }
         let glob = GlobBuilder::new(&escaped).backslash_escape(true).build();
         let glob = glob.map_err(|err| {
-            Error::invalid(format!("`{text}` is no pattern: {}", err.kind()))
+            Error::invalid(format!("`{text}` is not a valid pattern: {}", err.kind()))
         })?;
         Ok(Self(glob.compile_matcher()))
     }
 
-    /// Whether it means just this.
+    /// Returns whether it matches `name`.
     pub fn is_match(&self, name: &str) -> bool {
         self.0.is_match(name)
     }
 
-    /// Whether it means `topic`: all of that name, or one of them by its number, `points.0`.
+    /// Returns whether it matches `topic`: by the name, or by name and instance, `points.0`.
     fn is_topic(&self, topic: &Topic) -> bool {
         self.is_match(&topic.name) || self.is_match(&numbered(topic))
     }
 
-    /// Whether it means `topic` by its label, or by its number.
+    /// Returns whether it matches `topic` by its label, or by name and instance.
     pub fn is_one(&self, topic: &Topic) -> bool {
         self.is_match(&topic.label()) || self.is_match(&numbered(topic))
     }
 
-    /// Whether it means the column `name`: by its name, with its topic before it, or
-    /// by what the name begins with, up to a bracket or a dot.
+    /// Returns whether it matches the column `name`: with or without the topic before it, or by a
+    /// prefix that ends before a bracket or a dot.
     fn is_column(&self, topic: &Topic, name: &str) -> bool {
         beginnings(name).any(|name| {
             self.is_match(name)
@@ -235,14 +236,14 @@ impl Pattern {
         })
     }
 
-    /// Whether it means the column `name`, or what that begins with, up to a bracket or a
-    /// dot.
+    /// Returns whether it matches the column `name`, or a prefix that ends before a bracket or
+    /// a dot.
     pub fn begins(&self, name: &str) -> bool {
         beginnings(name).any(|name| self.is_match(name))
     }
 }
 
-/// The name of a column, and all that it begins with, up to a bracket or a dot.
+/// Returns the name of a column, and its prefixes that end before a bracket or a dot.
 fn beginnings(name: &str) -> impl Iterator<Item = &str> {
     let ends = name.match_indices(['[', '.']).map(|(at, _)| at);
     ends.chain([name.len()]).filter(|end| *end > 0).map(|end| &name[..end])
@@ -253,7 +254,7 @@ mod tests {
     use super::Pattern;
 
     #[test]
-    fn brackets_are_brackets_and_stars_are_wild() {
+    fn brackets_are_literal_and_stars_are_wildcards() {
         let matches =
             |glob: &str, name: &str| Pattern::new(glob).unwrap().is_match(name);
         assert!(matches("q[0]", "q[0]"));

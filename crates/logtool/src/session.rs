@@ -7,7 +7,7 @@ use logtool_rosbag::Key;
 
 use crate::{formats::LogFormat, output::guarded::LiveOutputs, remote::Connection};
 
-/// How logs are opened, and who learns of the progress.
+/// Settings for opening logs, and the receiver of progress.
 ///
 /// A session is cheap to clone: clones share the connection to object stores, and the list
 /// of outputs that are being written. The library has no other state.
@@ -32,9 +32,9 @@ pub struct Session {
     pub(crate) outputs: Arc<LiveOutputs>,
 }
 
-/// Learns how far a long call has come, and what users should know meanwhile.
+/// Receives the progress of long calls, and notes for users.
 pub trait Progress: Send + Sync {
-    /// Returns whether the progress is shown: if not, less is counted.
+    /// Returns whether the progress is shown. If not, progress may not be counted.
     fn is_visible(&self) -> bool;
 
     /// Starts to show a task that reads `bytes` bytes of the log called `name`.
@@ -60,7 +60,7 @@ pub enum NoticeLevel {
     Note,
     /// A result may differ from what users expect.
     Warning,
-    /// What may help against the warning before it.
+    /// Advice about the preceding warning.
     Hint,
 }
 
@@ -69,8 +69,8 @@ pub enum NoticeLevel {
 /// A caller that can promise that files do not shrink while they are mapped, or that
 /// handles it, may map them into memory.
 pub trait OpenFile: Send + Sync {
-    /// Returns the bytes of `file`, which is called `name`. The log `is_scanned` if all of
-    /// it is read from start to end.
+    /// Returns the bytes of `file`, which is called `name`. `is_scanned` is set if the whole file
+    /// will be read from start to end.
     ///
     /// # Errors
     /// Those of the system.
@@ -197,7 +197,7 @@ impl Session {
         self
     }
 
-    /// Sets who learns of the progress.
+    /// Sets the receiver of progress and notes.
     #[must_use]
     pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
         self.progress = progress;

@@ -1,4 +1,4 @@
-//! Numbers of a log over time: which are meant, and reading them thinned out.
+//! Reads numeric signals of a log over time, downsampled for plots.
 
 mod all;
 mod elements;
@@ -6,10 +6,7 @@ mod find;
 mod numbers;
 mod unit;
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::*};
 use arrow_schema::SchemaRef;
@@ -18,6 +15,7 @@ use logtool_core::{
     TimeRange, Timestamp, Topic, TopicId, TopicSet, VALID_ROWS, View, to_tables,
 };
 use logtool_plot::{Sampler, Signal};
+use parking_lot::Mutex;
 
 use crate::{error::Result, signals::numbers::numbers, time::record_span::Span};
 
@@ -28,60 +26,61 @@ pub use self::{
     numbers::numbers_of,
 };
 
-/// A number that is asked for.
+/// A signal that is requested.
 #[derive(Clone)]
 pub struct Wanted {
-    /// The topic that it is in.
+    /// The topic of the signal.
     pub topic: TopicId,
-    /// The columns of the flat view that it is made of; at least one.
+    /// The columns of the flat view that it is computed from; at least one.
     pub inputs: Vec<Input>,
-    /// What it is, given the numbers of the columns.
+    /// The function that computes the signal from the numbers of the columns.
     pub of: Way,
-    /// What it is called.
+    /// The name of the signal.
     pub name: String,
-    /// What it is in; empty if that is not known.
+    /// The unit; empty if it is unknown.
     pub unit: String,
-    /// Whether it holds until the next.
+    /// Whether a value holds until the next one, e.g. a state.
     pub is_held: bool,
 }
 
-/// How a number is made of others.
+/// Computes a number from others.
 pub type Way = Arc<dyn Fn(&[f64]) -> f64 + Send + Sync>;
 
-/// A column of the flat view, and what of it.
+/// A column of the flat view, and the part of its values that is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Input {
     /// The index of the column in the flat view.
     pub column: usize,
-    /// Which number of each value.
+    /// The part of each value.
     pub part: Part,
 }
 
-/// Which number of each value of a column.
+/// The part of each value of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// That which it is.
+    /// The value itself, which is a number.
     Itself,
-    /// The element of this number of the list that it is.
+    /// The element of a list at this index.
     Element(usize),
-    /// How long the vector is that it is as a list.
+    /// The Euclidean norm of a list.
     Norm,
-    /// How many elements the list has that it is.
+    /// The number of elements of a list.
     Count,
 }
 
-/// What was read.
+/// The result of reading signals.
 pub struct Read {
-    /// In the order of what was wanted.
+    /// The signals, in the order of the request.
     pub signals: Vec<Signal>,
-    /// When they are.
+    /// The time range of the signals.
     pub span: Span,
-    /// What could not be read.
+    /// The damage of the records that could not be read.
     pub damage: Vec<Damage>,
 }
 
-/// Reads `wanted` within `time`, thinned out to `columns` columns; what holds begins with
-/// what it was before. Tells `progress` how many more bytes of the log are done.
+/// Reads the signals `wanted` within `time`, downsampled to `columns` columns. A signal that
+/// holds its values starts with the last value before `time`. Calls `progress` with the number
+/// of bytes of the log that were read since the last call.
 pub fn read(
     log: &dyn Log,
     wanted: &[Wanted],
@@ -122,7 +121,7 @@ pub fn read(
     Ok(Read { signals, span, damage })
 }
 
-/// The last number that there was, and when.
+/// The last number of a signal, and its time.
 #[derive(Default)]
 struct Last(Option<(i64, f64)>);
 
@@ -136,12 +135,12 @@ impl Gather for Last {
     fn leave_out(&mut self) {}
 }
 
-/// Takes the numbers of a signal.
+/// Receives the numbers of a signal.
 trait Gather: Send {
-    /// Takes a number, and when it was, in nanoseconds.
+    /// Adds a number at a time in nanoseconds.
     fn add(&mut self, time: i64, number: f64);
 
-    /// Is told of a number of which nobody knows when it was.
+    /// Records a number whose time is unknown.
     fn leave_out(&mut self);
 }
 
@@ -155,8 +154,8 @@ impl Gather for Sampler {
     }
 }
 
-/// Reads `wanted` within `time`, each into what `new` makes; those are told in the order of
-/// what was wanted, with the damage.
+/// Reads the signals `wanted` within `time`, each into a value that `new` creates. Returns these
+/// values in the order of the request, and the damage.
 fn gather<G: Gather + 'static>(
     log: &dyn Log,
     wanted: &[Wanted],
@@ -175,14 +174,14 @@ fn gather<G: Gather + 'static>(
         only.extend(validity.map(|(column, _)| column));
         only.sort_unstable();
         only.dedup();
-        // In the table, the time comes first.
+        // In the table, the first column is the time.
         let place = |column: usize| only.binary_search(&column).map_or(0, |at| at + 1);
         let moved = |input: &Input| Input { column: place(input.column), ..*input };
         let makers = own().map(|(index, wanted)| Maker {
             index,
             inputs: wanted.inputs.iter().map(moved).collect(),
             of: wanted.of.clone(),
-            // Of the column itself, all is shown.
+            // All values of the validity column itself are shown.
             validity: validity
                 .filter(|(column, _)| wanted.inputs.iter().all(|i| i.column != *column))
                 .map(|(column, valid)| (place(column), valid)),
@@ -203,7 +202,7 @@ fn gather<G: Gather + 'static>(
     };
     let report = to_tables(log, &job, &sink)?;
     let mut made: Vec<G> = wanted.iter().map(|_| new()).collect();
-    let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut done = done.lock();
     for maker in done.drain(..) {
         if let Some(place) = made.get_mut(maker.index) {
             *place = maker.into;
@@ -212,8 +211,8 @@ fn gather<G: Gather + 'static>(
     Ok((made, report.damage))
 }
 
-/// The column of `topic` that says which rows are valid, and what it then is; nothing where
-/// all are.
+/// Returns the column of `topic` that states which rows are valid, and its value in valid rows;
+/// `None` if all rows are valid.
 fn validity(log: &dyn Log, id: TopicId, topic: &Topic) -> Result<Option<(usize, f64)>> {
     let Some(valid) = topic.metadata.get(VALID_ROWS) else { return Ok(None) };
     let decoder = log.decoder(id, &Columns::all(View::Flat))?;
@@ -221,17 +220,17 @@ fn validity(log: &dyn Log, id: TopicId, topic: &Topic) -> Result<Option<(usize, 
     Ok(column.zip(valid.parse().ok()))
 }
 
-/// Makes one of the signals, of a table.
+/// Computes one of the signals from a table.
 struct Maker<G> {
     index: usize,
     inputs: Vec<Input>,
     of: Way,
-    /// The column of which only rows with this value are valid.
+    /// The column and its value in valid rows.
     validity: Option<(usize, f64)>,
     into: G,
 }
 
-/// Takes tables, and hands their signals over when they end.
+/// A sink that computes signals from tables.
 struct Sink<G> {
     plans: Mutex<BTreeMap<String, Vec<Maker<G>>>>,
     done: Arc<Mutex<Vec<Maker<G>>>>,
@@ -243,13 +242,13 @@ impl<G: Gather + 'static> TableSink for Sink<G> {
         topic: &Topic,
         _: &SchemaRef,
     ) -> logtool_core::Result<Box<dyn TableWriter>> {
-        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut plans = self.plans.lock();
         let makers = plans.remove(&*topic.label()).unwrap_or_default();
         Ok(Box::new(Table { makers, done: self.done.clone() }))
     }
 }
 
-/// The table of a topic, of which nothing is kept but the signals.
+/// The signals of the table of a topic.
 struct Table<G> {
     makers: Vec<Maker<G>>,
     done: Arc<Mutex<Vec<Maker<G>>>>,
@@ -290,7 +289,7 @@ impl<G: Gather> TableWriter for Table<G> {
     }
 
     fn finish(self: Box<Self>) -> logtool_core::Result<()> {
-        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut done = self.done.lock();
         done.extend(self.makers);
         Ok(())
     }

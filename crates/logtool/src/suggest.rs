@@ -1,6 +1,6 @@
-//! What may have been meant.
+//! Suggests names for mistyped ones.
 
-/// The names that are the most like `wanted`, the likest first: three at most.
+/// Returns up to three names that are most similar to `wanted`, the most similar first.
 pub fn near<'n>(
     wanted: &str,
     names: impl IntoIterator<Item = &'n str>,
@@ -18,7 +18,7 @@ pub fn near<'n>(
     near.into_iter().map(|(_, name)| name).take(3).collect()
 }
 
-/// `did you mean "a", "b"?`, or `otherwise` where nothing is like it.
+/// Returns `did you mean "a", "b"?`, or `otherwise` if no name is similar.
 pub fn hint<'n>(
     wanted: &str,
     names: impl IntoIterator<Item = &'n str>,
@@ -38,7 +38,7 @@ mod tests {
     use super::near;
 
     #[test]
-    fn a_typo_finds_its_name() {
+    fn typo_suggests_the_similar_name() {
         let names = ["sensor_gps", "vehicle_attitude", "battery_status"];
         assert_eq!(near("sensor_gsp", names), ["sensor_gps"]);
         assert_eq!(near("gps*", names), ["sensor_gps"]);

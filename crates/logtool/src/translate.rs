@@ -1,8 +1,8 @@
-//! Logs as files of other formats can hold them.
+//! Translates logs to messages that other formats can hold.
 //!
-//! The crates of the formats do not know of one another. Here, ULogs become protocol buffers
-//! in MCAP files, and messages of ROS elsewhere; logs of lidars become messages of ROS, or
-//! protocol buffers of Foxglove's types; and messages of ROS 2 become those of ROS 1.
+//! The crates of the formats do not depend on each other. This module translates ULogs to protocol
+//! buffers in MCAP files, and to messages of ROS in other files; logs of lidars to messages of ROS,
+//! or to protocol buffers of Foxglove's types; and messages of ROS 2 to those of ROS 1.
 
 mod frames;
 mod from_rows;
@@ -41,7 +41,7 @@ pub enum MessageTypes {
     Foxglove,
 }
 
-/// How a log is made one that another format can hold.
+/// How a log is translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// A ULog as protocol buffers.
@@ -54,11 +54,11 @@ pub enum Way {
     Cdr,
 }
 
-/// A log that can be written in another format.
+/// A log that was translated for another format.
 pub struct Prepared {
-    /// The log as the other format can hold it.
+    /// The translated log.
     pub log: Arc<dyn Log>,
-    /// What cannot be held there, or is not as it was: a sentence each, for people.
+    /// Remarks about dropped or changed data, one sentence each.
     pub remarks: Vec<String>,
     /// Warnings about omitted data and changed timestamps, one sentence each.
     pub warnings: Vec<String>,
@@ -89,22 +89,22 @@ impl Way {
         }
     }
 
-    /// Whether the log is of a lidar.
+    /// Returns whether the log is of a lidar.
     pub fn is_of_lidar(self) -> bool {
         matches!(self, Self::Lidar(_))
     }
 
-    /// Whether the topics of the new log are called after one vehicle.
+    /// Returns whether the topics of the new log are named after one vehicle.
     pub fn is_of_vehicle(self) -> bool {
         self != Self::Cdr
     }
 
-    /// Whether each record of the file becomes one: nothing becomes of what is made of others.
+    /// Returns whether each record of the file becomes one message; derived records become none.
     pub fn is_one_for_one(self) -> bool {
         self == Self::Cdr
     }
 
-    /// The topics of a log that are to become others, if nobody names some.
+    /// Returns the topics of a log that are translated if none are selected.
     pub fn all_topics(self, manifest: &Manifest) -> TopicSet {
         match self {
             Self::Protobuf | Self::Px4 => all_topics(manifest),
@@ -113,11 +113,12 @@ impl Way {
         }
     }
 
-    /// `log` with its `wanted` topics, moved to another clock; messages that are made of
-    /// several rows are made only of those of the wanted times. The frames of lidars are called
-    /// as `frames` says.
+    /// Translates the `wanted` topics of `log`, with times on another clock. Messages that
+    /// combine several rows only contain rows of the selected times. `frames` gives the names
+    /// of the frames of lidars.
     ///
     /// # Errors
+    /// A topic cannot be read.
     /// Where a topic cannot be read.
     pub fn prepare(
         self,
@@ -137,7 +138,7 @@ impl Way {
         Ok(prepared)
     }
 
-    /// What a log says of itself that a log of the format `to` has no place for: a sentence.
+    /// Returns a remark about metadata of the log that a log of the format `to` cannot hold.
     pub fn left_out(self, manifest: &Manifest, to: LogFormat) -> Option<String> {
         match self {
             Self::Px4 if !to.stores_annotations() => ros::px4_left_out(manifest),
@@ -145,7 +146,7 @@ impl Way {
         }
     }
 
-    /// What a format that has a place for words is told of the log called `name`.
+    /// Returns the metadata of the log called `name` for a format that can store it.
     pub fn words(
         self,
         manifest: &Manifest,
@@ -160,7 +161,7 @@ impl Way {
 }
 
 impl MessageTypes {
-    /// Refuses Foxglove's types unless one of the `translations` makes such messages.
+    /// Rejects Foxglove's types unless one of the `translations` makes such messages.
     ///
     /// # Errors
     /// `InvalidRequest` if no translation makes them.
@@ -177,11 +178,11 @@ impl MessageTypes {
     }
 }
 
-/// Topics that say in words what others say.
+/// The topics of messages with text, derived and logged.
 const WORDS: (&str, &str) = ("messages", "logged_strings");
 
-/// The topics of a ULog that a new log is to have, if nobody names some: those of the file, but
-/// the strings as people read them, events among them.
+/// Returns the topics of a ULog that are translated if none are selected: those of the file, but
+/// instead of the logged strings the messages with text, which include events.
 fn all_topics(manifest: &Manifest) -> TopicSet {
     let has_words = manifest.topic(WORDS.0).is_ok();
     let is_wanted = |topic: &Topic| match topic.origin {
@@ -193,20 +194,20 @@ fn all_topics(manifest: &Manifest) -> TopicSet {
     wanted.map(|(id, _)| id).collect()
 }
 
-/// Whether `topic` is what people were told.
+/// Returns whether `topic` contains log messages for users.
 fn is_said(topic: &Topic) -> bool {
     topic.origin != TopicOrigin::Logged
         && [WORDS.0, WORDS.1].contains(&topic.type_name.as_str())
 }
 
-/// The time of the row `row` of `batch`, in nanoseconds of the log's clock.
+/// Returns the time of the row at index `row` of `batch`, in nanoseconds of the log's clock.
 fn nanos_of(batch: &RecordBatch, row: usize) -> i64 {
     let times = batch.columns().first();
     let times = times.and_then(|c| c.as_primitive_opt::<TimestampNanosecondType>());
     times.filter(|c| c.is_valid(row)).map_or(0, |c| c.value(row))
 }
 
-/// `/name`, or `/name/1` for the next instance.
+/// Returns `/name`, or `/name/1` for the next instance.
 fn name(topic: &Topic) -> String {
     let name = topic.name.trim_start_matches('/');
     match topic.instance {

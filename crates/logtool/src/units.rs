@@ -1,8 +1,8 @@
-//! Numbers and texts as people read them.
+//! Formats numbers and strings for users.
 
 use std::{borrow::Cow, fmt};
 
-/// A count: `1,234,567`.
+/// A count, formatted as `1,234,567`.
 pub struct Count(pub u64);
 
 impl fmt::Display for Count {
@@ -19,7 +19,7 @@ impl fmt::Display for Count {
     }
 }
 
-/// A number of bytes: `999 B`, `1.23 kB`, `12.3 MB`.
+/// A number of bytes, formatted as `999 B`, `1.23 kB`, `12.3 MB`.
 pub struct Bytes(pub u64);
 
 impl fmt::Display for Bytes {
@@ -37,7 +37,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// Nanoseconds that something took: `1.19 s`, `3 min 17.1 s`, `2 h 3 min 4 s`.
+/// A duration in nanoseconds, formatted as `1.19 s`, `3 min 17.1 s`, `2 h 3 min 4 s`.
 pub struct Span(pub u64);
 
 impl fmt::Display for Span {
@@ -58,7 +58,7 @@ impl fmt::Display for Span {
     }
 }
 
-/// A rate: `250`, `49.8`, `1.05`, `0.0021`.
+/// A rate, formatted as `250`, `49.8`, `1.05`, `0.0021`.
 pub struct Rate(pub f64);
 
 impl fmt::Display for Rate {
@@ -73,17 +73,16 @@ impl fmt::Display for Rate {
     }
 }
 
-/// So many of something: `1 topic`, `2 topics`.
+/// Formats a count with a noun: `1 topic`, `2 topics`.
 pub fn counted(count: u64, one: &str) -> String {
     let many = if count == 1 { "" } else { "s" };
     format!("{} {one}{many}", Count(count))
 }
 
-/// Returns `text` as it may be sent to a terminal, on one line: each character that
-/// [acts on a terminal](acts_on_terminal) is replaced by its escape (`\\u{1b}`, `\\n`).
+/// Escapes `text` for a terminal: each character that [acts on a terminal](acts_on_terminal) is
+/// replaced by its escape (`\\u{1b}`, `\\n`), so that the result is one line.
 ///
-/// All text that comes from a log, a file name or an option goes through this function
-/// before people see it.
+/// All text from a log, a file name or an option must be escaped before it is printed.
 pub fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
@@ -95,9 +94,9 @@ pub fn plain(text: &str) -> String {
     plain
 }
 
-/// Whether `c` moves the cursor, starts a command of the terminal, ends the line or
-/// changes the direction in which the text around it is shown (Unicode's bidirectional
-/// controls, UAX #9, 2).
+/// Returns whether `c` moves the cursor, starts a control sequence of the terminal, ends the
+/// line, or changes the direction of the text around it (Unicode's bidirectional controls, UAX
+/// #9, 2).
 pub fn acts_on_terminal(c: char) -> bool {
     const BIDIRECTIONAL: [char; 3] = ['\u{61c}', '\u{200e}', '\u{200f}'];
     c.is_control()
@@ -105,7 +104,7 @@ pub fn acts_on_terminal(c: char) -> bool {
         || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// `text` with at most `most` characters: what is longer lacks its middle.
+/// Shortens `text` to at most `most` characters by removing its middle.
 pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     let count = text.chars().count();
     if count <= most {
@@ -122,14 +121,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_text_lacks_its_middle() {
+    fn long_text_is_shortened_in_the_middle() {
         assert_eq!(shortened("/a/long/name", 12), "/a/long/name");
         assert_eq!(shortened("/a/long/name", 7), "/a/…ame");
         assert_eq!(shortened("ääääää", 3), "ä…ä");
     }
 
     #[test]
-    fn plain_escapes_what_acts_on_a_terminal() {
+    fn plain_escapes_control_characters() {
         for (text, want) in [
             ("MPC_\u{1b}[2J", "MPC_\\u{1b}[2J"),
             ("a\nb\r\t", "a\\nb\\r\\t"),
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_short_and_never_too_short() {
+    fn numbers_have_three_digits_and_are_rounded() {
         assert_eq!(Count(1_234_567).to_string(), "1,234,567");
         assert_eq!(Count(123).to_string(), "123");
         assert_eq!(Bytes(999).to_string(), "999 B");

@@ -20,7 +20,7 @@ fn testdata(name: &str) -> PathBuf {
 }
 
 #[test]
-fn repair_reports_what_a_damaged_log_lost_and_writes_a_sound_one() {
+fn repair_reports_losses_and_writes_a_sound_log() {
     let folder = tempfile::tempdir().unwrap();
     let session = Session::new();
     for name in ["crashed.ulg", "lost_sector.ulg", "lost_sector.bag", "cut.vel"] {
@@ -76,7 +76,7 @@ fn filter_keeps_the_selected_topics_and_times() {
 }
 
 #[test]
-fn merge_of_two_parts_has_all_records_in_the_order_of_time() {
+fn merge_of_two_parts_has_all_records_in_time_order() {
     let folder = tempfile::tempdir().unwrap();
     let session = Session::new();
     let [imu, others, output] =
@@ -103,7 +103,7 @@ fn merge_of_two_parts_has_all_records_in_the_order_of_time() {
 }
 
 #[test]
-fn merge_moves_a_log_by_its_offset() {
+fn merge_applies_the_offset_of_a_log() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("all.mcap");
     let second = 1_000_000_000;
@@ -118,7 +118,7 @@ fn merge_moves_a_log_by_its_offset() {
 }
 
 #[test]
-fn merge_refuses_logs_that_nothing_brings_onto_one_clock() {
+fn merge_rejects_logs_without_a_common_clock() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("all.mcap");
     let one = Merge::new([testdata("rover.bag")], &*output);

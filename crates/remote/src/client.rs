@@ -1,16 +1,17 @@
-//! Opens objects: the one runtime, and the stores that were used.
+//! The client: owns the async runtime, and opens, lists, reads and writes objects.
 
 use std::{
     collections::HashMap,
     fs::File,
     io,
     ops::ControlFlow,
-    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    sync::{Arc, atomic::Ordering},
 };
 
 use bytes::Bytes;
 use logtool_core::{FileSource, Source};
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt as _, path::Path};
+use parking_lot::Mutex;
 use tokio::{
     runtime::{Builder, Runtime},
     time,
@@ -30,9 +31,9 @@ use crate::{
     upload::{There, Upload},
 };
 
-/// Opens objects, with the credentials that are in the environment.
+/// Opens objects, with the credentials in the environment.
 ///
-/// Its sources go on as long as the client is there, and share what it keeps.
+/// Sources work as long as their client exists, and share its cache limit.
 #[derive(Debug)]
 pub struct Client {
     runtime: Runtime,
@@ -41,50 +42,50 @@ pub struct Client {
     stores: Mutex<HashMap<Key, Arc<dyn ObjectStore>>>,
 }
 
-/// What a store is for: a bucket, and how often it tries by itself.
+/// The key of a store: the scheme, the bucket, and the number of retries by the store itself.
 type Key = (Scheme, String, usize);
 
-/// What reads tries again what fails: the store does not.
+/// Reads are retried by this crate, so the store does not retry them.
 const READING: usize = 0;
-/// What sends does so too; but of an upload in parts the store has to try each part.
+/// The store retries the parts of an upload; this crate retries the upload.
 const SENDING: usize = 2;
 
-/// What is known of an object without a look into it.
+/// The properties of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// Where it is.
+    /// The location of the object.
     pub location: Location,
-    /// How many bytes it has.
+    /// The size of the object in bytes.
     pub bytes: u64,
-    /// When it was written, in nanoseconds of Unix time, if the server says.
+    /// The time of its last change, in nanoseconds of Unix time, if the server states it.
     pub modified: Option<i64>,
 }
 
 /// An object that was opened.
 pub struct Opened {
-    /// Its bytes.
+    /// The contents of the object.
     pub source: Arc<dyn Source>,
-    /// Whether the server gives no parts of it, so that all of it is here.
+    /// Whether the server does not support ranges, so that the object was downloaded completely.
     pub is_whole: bool,
 }
 
-/// What a client has fetched.
+/// Statistics of the requests of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traffic {
-    /// How many requests it made.
+    /// The number of requests.
     pub requests: u64,
-    /// How many bytes of objects came.
+    /// The number of bytes of objects that were received.
     pub bytes: u64,
 }
 
 impl Client {
-    /// A client that has not asked for anything yet.
+    /// Creates a client. This does not send any request.
     ///
     /// # Errors
-    /// If the system gives it no threads.
+    /// The system cannot start threads.
     pub fn new(limits: Limits) -> io::Result<Self> {
         let runtime = Builder::new_multi_thread()
-            .worker_threads(2) // they wait, and decipher what comes
+            .worker_threads(2) // they wait and decrypt
             .thread_name("logtool-remote")
             .enable_all()
             .build()?;
@@ -95,7 +96,7 @@ impl Client {
     /// Opens the object at `location`.
     ///
     /// # Errors
-    /// `NotFound`, `PermissionDenied`, or whatever made it fail as often as it was tried.
+    /// `NotFound`, `PermissionDenied`, or the error of the last attempt.
     pub fn open(&self, location: &Location) -> io::Result<Opened> {
         self.open_in(self.store(location, READING)?, store::path(location)?)
     }
@@ -123,14 +124,13 @@ impl Client {
         Ok(Opened { source: Arc::new(source), is_whole: false })
     }
 
-    /// All objects in the folder `location`, and in those in it, in the order of their
-    /// names.
+    /// Lists all objects in the folder `location` and its subfolders, sorted by name.
     ///
     /// # Errors
-    /// `Unsupported` of a web server; and as of any request.
+    /// `Unsupported` for web servers, or any error of a request.
     pub fn list(&self, location: &Location) -> io::Result<Vec<Listed>> {
         if location.scheme() == Scheme::Http {
-            let what = "a web server does not say what is in a folder";
+            let what = "web servers do not list folders";
             return Err(io::Error::new(io::ErrorKind::Unsupported, what));
         }
         let (store, path) = self.writing(location)?;
@@ -141,11 +141,11 @@ impl Client {
             .collect())
     }
 
-    /// Gives `take` the name of each object in the folder `location` and those in it, as it is
-    /// called in the folder, in any order; as long as it wants more.
+    /// Calls `take` with the name of each object in the folder `location` and its subfolders,
+    /// relative to the folder, in any order, until `take` breaks.
     ///
     /// # Errors
-    /// As [`list`](Self::list), but there may be any number of objects.
+    /// Like [`list`](Self::list), but the number of objects is not limited.
     pub fn names(
         &self,
         location: &Location,
@@ -160,19 +160,19 @@ impl Client {
         }))
     }
 
-    /// All of the short object at `location`, and what tells it from a later one.
+    /// Reads the small object at `location`, and its version.
     ///
     /// # Errors
-    /// `NotFound`; and as of any request.
+    /// `NotFound`, or any error of a request.
     pub fn get(&self, location: &Location) -> io::Result<(Bytes, Tag)> {
         self.short(location, |short| self.runtime.block_on(short.get()))
     }
 
-    /// Makes `bytes` the short object at `location`, if what is there is as `when` wants it;
-    /// else nothing is written, and there is no tag.
+    /// Writes `bytes` as the small object at `location` if the existing object satisfies `when`.
+    /// Otherwise writes nothing and returns `None`.
     ///
     /// # Errors
-    /// `Unsupported`, if the store cannot look and write in one step; and as of any request.
+    /// `Unsupported` if the store has no conditional writes, or any error of a request.
     pub fn put(
         &self,
         location: &Location,
@@ -191,10 +191,10 @@ impl Client {
         work(Short { store: &store, path: &path, way: &self.way })
     }
 
-    /// What the server tells of the object at `location`.
+    /// Returns the properties of the object at `location`.
     ///
     /// # Errors
-    /// `NotFound`; and as of any request: some web servers do not tell.
+    /// `NotFound`, or any error of a request: some web servers do not provide them.
     pub fn look(&self, location: &Location) -> io::Result<Listed> {
         match self.found(location)? {
             Some(meta) => Ok(listed_as(location.clone(), &meta)),
@@ -205,10 +205,10 @@ impl Client {
         }
     }
 
-    /// Whether there is an object at `location`.
+    /// Returns whether an object exists at `location`.
     ///
     /// # Errors
-    /// As of any request.
+    /// Any error of a request.
     pub fn exists(&self, location: &Location) -> io::Result<bool> {
         Ok(self.found(location)?.is_some())
     }
@@ -221,17 +221,16 @@ impl Client {
         found.map_err(Failure::into_error)
     }
 
-    /// Makes `file` the object at `location`, which appears when all of it is there. What fails
-    /// is tried again.
+    /// Uploads `file` to the object at `location`, which appears when it is complete. Failed
+    /// attempts are retried.
     ///
-    /// A file longer than 16 MiB is sent in parts. Then, and where the store cannot look
-    /// and write in one step, an object that appears at the very last moment is replaced
-    /// also by what is not to.
+    /// A file longer than 16 MiB is sent in parts. In this case, and if the store has no
+    /// conditional writes, an object that is created at the same time by another process may be
+    /// replaced even if replacing is not allowed.
     ///
     /// # Errors
-    /// `AlreadyExists`, if it does and is to stay; and as of any request. Then there is
-    /// nothing there that was not before, as far as can be seen: an answer may be lost at
-    /// the very last moment.
+    /// `AlreadyExists` if the object exists and must not be replaced, or any error of a request.
+    /// The store then has no new object, unless only the last answer was lost.
     pub fn upload(
         &self,
         file: &mut File,
@@ -243,10 +242,10 @@ impl Client {
         self.runtime.block_on(upload.send(file))
     }
 
-    /// Removes the object at `location`, if there is one.
+    /// Deletes the object at `location`, if it exists.
     ///
     /// # Errors
-    /// As of any request.
+    /// Any error of a request.
     pub fn remove(&self, location: &Location) -> io::Result<()> {
         let (store, path) = (self.store(location, READING)?, store::path(location)?);
         let limits = &self.way.limits;
@@ -267,19 +266,19 @@ impl Client {
         })
     }
 
-    /// The store of `location`, as it is when not only ranges are read.
+    /// Returns the store of `location` for writing, and the path in it.
     fn writing(&self, location: &Location) -> io::Result<(Arc<dyn ObjectStore>, Path)> {
         let retries = self.way.limits.attempts.saturating_sub(1) as usize;
         Ok((self.store(location, retries)?, store::path(location)?))
     }
 
-    /// What was fetched so far.
+    /// Returns the statistics of all requests so far.
     pub fn traffic(&self) -> Traffic {
         let requests = self.way.requests.load(Ordering::Relaxed);
         Traffic { requests, bytes: self.way.bytes.load(Ordering::Relaxed) }
     }
 
-    /// The store of `location`: the one that was used before, if it was.
+    /// Returns the store of `location`; stores are created once.
     fn store(
         &self,
         location: &Location,
@@ -289,7 +288,7 @@ impl Client {
             return store::store(location, retries);
         }
         let key = (location.scheme(), location.root().to_owned(), retries);
-        let mut stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stores = self.stores.lock();
         if let Some(store) = stores.get(&key) {
             return Ok(store.clone());
         }
@@ -299,9 +298,9 @@ impl Client {
     }
 }
 
-/// What `meta` says of the object at `location`.
+/// Converts the metadata of the object at `location`.
 fn listed_as(location: Location, meta: &ObjectMeta) -> Listed {
-    // What does not say it is taken for as old as can be.
+    // Servers without this header yield the epoch.
     let modified = meta.last_modified.timestamp_nanos_opt().filter(|time| *time > 0);
     Listed { location, bytes: meta.size, modified }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong on the way, and whether it is worth another attempt.
+//! Errors of requests, and whether a retry may succeed.
 
 use std::io;
 
@@ -7,43 +7,43 @@ use object_store::client::{HttpError, HttpErrorKind};
 /// Why a request failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// It would fail again.
+    /// A retry would fail, too.
     Final(io::Error),
-    /// It may be over soon.
+    /// A retry may succeed.
     Passing(io::Error),
 }
 
-/// What was asked for is not right.
+/// Returns the error of an invalid request of the caller.
 pub(crate) fn invalid(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, what.into())
 }
 
 impl Failure {
-    /// The same, without whether it is worth another attempt.
+    /// Returns the error without its classification.
     pub(crate) fn into_error(self) -> io::Error {
         match self {
             Self::Final(err) | Self::Passing(err) => err,
         }
     }
 
-    /// What was there when it was opened is there no more.
+    /// The object is not the one that was opened.
     pub(crate) fn changed() -> Self {
         let what = "the object was changed while it was being read";
         Self::Final(io::Error::other(what))
     }
 
-    /// There are no credentials, and what was asked for them does not have them either.
+    /// There are no credentials, and the metadata service of the machine did not provide any.
     fn nobody(err: &object_store::Error) -> Self {
         let answer = status(err).map(|(code, name)| format!("{code} {name}"));
         let what = format!(
-            "the environment does not say who asks, and of this machine that is not to be \
-             learned either: {}",
+            "no credentials in the environment, and none from the metadata service of this \
+             machine: {}",
             answer.unwrap_or_else(|| deepest(err))
         );
         Self::Passing(io::Error::new(io::ErrorKind::PermissionDenied, what))
     }
 
-    /// Nothing came for too long.
+    /// The server did not answer in time.
     pub(crate) fn late(what: &str) -> Self {
         Self::Passing(io::Error::new(io::ErrorKind::TimedOut, what.to_owned()))
     }
@@ -67,7 +67,7 @@ impl From<object_store::Error> for Failure {
             ),
             E::Unauthenticated { .. } => fail(
                 io::ErrorKind::PermissionDenied,
-                "the server wants to know who is asking (401)",
+                "the server requires valid credentials (401)",
             ),
             E::Precondition { .. } => Self::changed(),
             E::AlreadyExists { .. } => {
@@ -80,22 +80,22 @@ impl From<object_store::Error> for Failure {
                 fail(io::ErrorKind::InvalidInput, &deepest(&err))
             }
             _ => match status(&err) {
-                // Too slow, too many: it may be over soon, as what is the server's fault.
+                // Timeouts, rate limits and server errors are temporary.
                 Some((code @ (408 | 429 | 500..), name)) => {
                     let what = format!("the server answers {code} {name}");
                     let kind = match code {
-                        // Some say so of requests that they do not know.
+                        // Some servers answer this to requests that they do not implement.
                         500 | 501 => io::ErrorKind::Other,
                         _ => io::ErrorKind::ResourceBusy,
                     };
                     Self::Passing(io::Error::new(kind, what))
                 }
-                // Of an object it is told otherwise.
+                // For objects, the store returns `NotFound` instead.
                 Some((404, _)) => {
                     fail(io::ErrorKind::NotFound, "there is no such bucket")
                 }
                 Some((416, _)) => {
-                    fail(io::ErrorKind::UnexpectedEof, "it has no such bytes")
+                    fail(io::ErrorKind::UnexpectedEof, "the range is not in the object")
                 }
                 Some((code, name)) => fail(
                     io::ErrorKind::Other,
@@ -113,7 +113,7 @@ impl From<object_store::Error> for Failure {
     }
 }
 
-/// The status of HTTP that a failure is from. `object_store` tells it in its texts only.
+/// Returns the HTTP status of an error. `object_store` has it only in the text of its errors.
 fn status(err: &object_store::Error) -> Option<(u16, String)> {
     let text = err.to_string();
     let (_, rest) = text.split_once("status code: ")?;
@@ -122,8 +122,8 @@ fn status(err: &object_store::Error) -> Option<(u16, String)> {
     Some((code.parse().ok()?, name.trim().chars().take(60).collect()))
 }
 
-/// Whether it was not the object that was asked for, but who asks: machines in a cloud are told
-/// by a server there.
+/// Returns whether the request for credentials failed, not the request for the object. Machines
+/// in a cloud get credentials from a metadata service.
 fn is_of_token(err: &object_store::Error) -> bool {
     const SIGNS: [&str; 3] =
         ["performing token request", "/latest/api/token", "/latest/meta-data/iam/"];
@@ -132,7 +132,7 @@ fn is_of_token(err: &object_store::Error) -> bool {
         && SIGNS.iter().any(|sign| text.contains(sign))
 }
 
-/// Whether there was no answer at all.
+/// Returns whether there was no answer at all.
 fn is_of_network(err: &object_store::Error) -> bool {
     use HttpErrorKind::{Connect, Interrupted, Request, Timeout};
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(err);
@@ -145,7 +145,7 @@ fn is_of_network(err: &object_store::Error) -> bool {
     false
 }
 
-/// The cause beneath all causes, in one line that names no URL: it may hold a secret.
+/// Returns the root cause in one line, without URLs, which may contain secrets.
 fn deepest(err: &object_store::Error) -> String {
     let mut cause: &dyn std::error::Error = err;
     while let Some(beneath) = cause.source() {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_cannot_now_is_tried_again_and_what_it_will_not_is_not() {
+    fn server_errors_are_retried_and_refusals_are_not() {
         let of = |status: &str| {
             let before = "Error performing GET http://h/x?sig=1 in 2ms";
             of_text(&format!(
@@ -178,7 +178,7 @@ mod tests {
             panic!("503 is passing")
         };
         assert_eq!(err.to_string(), "the server answers 503 Service Unavailable");
-        assert_eq!(err.kind(), io::ErrorKind::ResourceBusy, "it did not refuse");
+        assert_eq!(err.kind(), io::ErrorKind::ResourceBusy, "not a refusal");
         assert!(matches!(of("429 Too Many Requests: "), Failure::Passing(_)));
         assert!(matches!(of("400 Bad Request: "), Failure::Final(_)));
         let Failure::Final(err) = of("416 Range Not Satisfiable: ") else { panic!() };
@@ -186,20 +186,23 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_does_not_know_who_asks_is_not_taken_for_the_store() {
+    fn failed_token_request_is_not_a_failure_of_the_store() {
         let Failure::Passing(err) = of_text(
             "Error performing token request: Error performing GET http://h/token in 2ms \
              - Server returned non-2xx status code: 404 Not Found: ",
         ) else {
-            panic!("it may know soon")
+            panic!("the service may recover")
         };
         assert_eq!(err.kind(), io::ErrorKind::PermissionDenied);
         let text = err.to_string();
-        assert!(text.contains("who asks") && text.ends_with("404 Not Found"), "{text}");
+        assert!(
+            text.contains("no credentials") && text.ends_with("404 Not Found"),
+            "{text}"
+        );
     }
 
     #[test]
-    fn what_the_network_did_is_told_without_urls() {
+    fn network_errors_are_shown_without_urls() {
         let Failure::Passing(err) = of_text("reset by http://h/x?sig=1 (peer)") else {
             panic!("the network is passing")
         };
@@ -211,6 +214,10 @@ mod tests {
             }
         };
         assert_eq!(of(HttpErrorKind::Connect), io::ErrorKind::NotConnected);
-        assert_eq!(of(HttpErrorKind::Decode), io::ErrorKind::Other, "an answer came");
+        assert_eq!(
+            of(HttpErrorKind::Decode),
+            io::ErrorKind::Other,
+            "there was an answer"
+        );
     }
 }

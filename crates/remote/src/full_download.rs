@@ -1,4 +1,4 @@
-//! Objects that a server only gives whole: into a file without a name.
+//! Downloads objects completely into a temporary file, from servers without range requests.
 
 use std::{
     fs::File,
@@ -13,10 +13,10 @@ use crate::{
     object::{Attempts, Way, begin, body},
 };
 
-/// Fetches all of the object at `path`.
+/// Downloads the object at `path`.
 ///
 /// # Errors
-/// `FileTooLarge` if it is longer than the limit; and as of any request.
+/// `FileTooLarge` if it is longer than the limit, or any error of a request.
 pub(crate) async fn fetch(
     store: &Arc<dyn ObjectStore>,
     path: &Path,
@@ -31,7 +31,7 @@ pub(crate) async fn fetch(
     Ok(file)
 }
 
-/// Fetches it once, into the empty `file`.
+/// Makes one attempt to download it into `file`.
 async fn once(
     store: &Arc<dyn ObjectStore>,
     path: &Path,
@@ -43,8 +43,8 @@ async fn once(
     let (len, most) = (result.meta.size, way.limits.whole_bytes);
     if len > most {
         let what = format!(
-            "the server only gives it whole, and it is longer than {most} bytes: \
-             download it first"
+            "the server does not support range requests, and the object is longer than \
+             {most} bytes: download it first"
         );
         return Err(Failure::Final(io::Error::new(io::ErrorKind::FileTooLarge, what)));
     }

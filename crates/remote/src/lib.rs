@@ -1,10 +1,9 @@
 //! Logs in object stores (`s3://`, `gs://`, `az://`) and on web servers (`http://`,
 //! `https://`).
 //!
-//! A [`Client`] opens an object as a [`Source`](logtool_core::Source), of which only
-//! those bytes are fetched that somebody reads, in pieces that are kept for a while, and
-//! ahead of who reads on. Nothing here is `async` to its callers: the one runtime of the
-//! workspace is inside the client.
+//! A [`Client`] opens an object as a [`Source`](logtool_core::Source). It fetches only the bytes
+//! that are read, caches them for a while, and prefetches for sequential readers. The interface is
+//! not `async`: the client contains the only async runtime of the workspace.
 //!
 //! ```no_run
 //! use logtool_core::Source as _;
@@ -43,7 +42,7 @@ pub use crate::{
     upload::There,
 };
 
-/// The example of the README is tested.
+/// Compiles the example of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,30 +1,30 @@
-//! How long is waited, how often is tried, and how much is kept.
+//! Limits of a client: timeouts, retries, and memory.
 
 use std::time::Duration;
 
-/// What a [`Client`](crate::Client) allows itself.
+/// The limits of a [`Client`](crate::Client).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Limits {
-    /// How often something is tried before it is an error.
+    /// The number of attempts before a request fails.
     pub attempts: u32,
-    /// How long to pause before the second attempt; before each further one twice as
-    /// long, and all of them a little more or less.
+    /// The pause before the second attempt. It doubles for each further attempt, with a random
+    /// variation.
     pub pause: Duration,
-    /// How long to wait for an answer, and for more of its body. A body may take as much
-    /// longer as it would at 16 KiB a second.
+    /// The maximum time to wait for an answer, and for more of its body. A body may take longer by
+    /// the time that it takes at 16 KiB/s.
     pub wait: Duration,
-    /// How many bytes all sources of a client keep together.
+    /// The size of the cache that all sources of a client share, in bytes.
     pub kept_bytes: u64,
-    /// How long an object may be that a server only gives whole.
+    /// The maximum size in bytes of an object from a server without range requests.
     pub whole_bytes: u64,
 }
 
-/// A body that comes slower than this is a failure, in bytes a second.
+/// The minimum transfer rate of a body, in bytes per second.
 const RATE: u64 = 16 << 10;
 
 impl Default for Limits {
-    /// Seven attempts over some six seconds, thirty seconds for each, 64 MiB kept.
+    /// Seven attempts within some six seconds, a timeout of thirty seconds each, a cache of 64 MiB.
     fn default() -> Self {
         Self {
             attempts: 7,
@@ -37,16 +37,16 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// How long to pause after `failed` attempts. `chance` is any number: so that many
-    /// who failed at once do not all come back at once.
+    /// Returns the pause after `failed` attempts. `chance` is a random number, which avoids
+    /// that many clients retry at the same time.
     pub(crate) fn pause_after(&self, failed: u32, chance: u64) -> Duration {
         let longest = Duration::from_secs(10);
         let doubled = self.pause.saturating_mul(1 << failed.saturating_sub(1).min(16));
-        // Between three quarters and five quarters.
+        // Between 3/4 and 5/4 of it.
         doubled.min(longest).mul_f64(0.75 + (chance % 512) as f64 / 1024.0)
     }
 
-    /// How long a body of `len` bytes may take.
+    /// Returns the maximum time for a body of `len` bytes.
     pub(crate) fn body_time(&self, len: u64) -> Duration {
         self.wait.saturating_add(Duration::from_secs(len / RATE))
     }
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_double_and_stay_bounded_whatever_the_chance() {
+    fn pauses_double_and_stay_bounded() {
         let limits = Limits::default();
         for chance in [0, 255, 511, u64::MAX] {
             let millis = |failed| limits.pause_after(failed, chance).as_millis();

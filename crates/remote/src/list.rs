@@ -1,4 +1,4 @@
-//! What there is in a folder.
+//! Lists the objects in a folder.
 
 use std::{io, ops::ControlFlow, sync::Arc};
 
@@ -8,10 +8,10 @@ use tokio::time;
 
 use crate::{failure::Failure, limits::Limits};
 
-/// No more objects than this are listed.
+/// The maximum number of objects in a list.
 const MOST: usize = 1_000_000;
 
-/// All objects in the folder `prefix` and those in it, in the order of their keys.
+/// Lists all objects in the folder `prefix` and its subfolders, sorted by key.
 pub(crate) async fn list(
     store: &Arc<dyn ObjectStore>,
     prefix: &Path,
@@ -20,7 +20,7 @@ pub(crate) async fn list(
     let mut all = Vec::new();
     each(store, prefix, limits, &mut |meta| {
         if all.len() == MOST {
-            let what = format!("there are more than {MOST} objects in it");
+            let what = format!("the folder has more than {MOST} objects");
             return Err(io::Error::other(what));
         }
         all.push(meta);
@@ -31,8 +31,8 @@ pub(crate) async fn list(
     Ok(all)
 }
 
-/// Gives `take` each object in the folder `prefix` and those in it, in any order, as long as it
-/// wants more.
+/// Calls `take` with each object in the folder `prefix` and its subfolders, in any order, until it
+/// breaks.
 pub(crate) async fn each(
     store: &Arc<dyn ObjectStore>,
     prefix: &Path,
@@ -49,7 +49,7 @@ pub(crate) async fn each(
             return Ok(());
         };
         if meta.location == *prefix {
-            continue; // what some programs put there so that the folder is seen
+            continue; // some programs create an empty object so that the folder is visible
         }
         if take(meta)?.is_break() {
             return Ok(());

@@ -1,10 +1,10 @@
-//! Where an object is: what a URL says.
+//! Locations of objects, parsed from URLs.
 
 use std::{fmt, io};
 
 use crate::failure::invalid;
 
-/// The kind of place that an object is in.
+/// The kind of storage of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
     /// Amazon S3, and all that speak as it does: `s3://bucket/key`.
@@ -17,28 +17,28 @@ pub enum Scheme {
     Http,
 }
 
-/// The place of an object, or of all those with a common prefix.
+/// The location of an object, or of all objects with a common prefix.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Location {
     scheme: Scheme,
     /// The bucket or container, or the web server with its scheme.
     root: String,
-    /// What comes after that, as it was typed: a key is not encoded, as with the
-    /// programs of the clouds themselves.
+    /// The key after the root, as it was typed. It is not percent-encoded, like in the tools of
+    /// the cloud providers.
     key: String,
-    /// What comes after `?`, which may be a secret: only of a web server.
+    /// The query after `?`, only for web servers; it may contain a secret.
     query: Option<String>,
 }
 
 impl Location {
-    /// The place that `url` names.
+    /// Parses `url`.
     ///
     /// # Errors
-    /// `InvalidInput` if it is no URL of a kind that is known, names no bucket, or has a key
-    /// that stores have and that cannot be asked for here: another one would be.
+    /// `InvalidInput` if it is not a URL with a supported scheme, names no bucket, or has a key
+    /// that `object_store` would change, so that another object would be requested.
     pub fn parse(url: &str) -> io::Result<Self> {
         let Some((scheme, rest)) = url.split_once("://") else {
-            return Err(invalid(format!("{url} is no URL")));
+            return Err(invalid(format!("{url} is not a URL")));
         };
         let known = match scheme.to_ascii_lowercase().as_str() {
             "s3" | "s3a" => Scheme::S3,
@@ -47,7 +47,7 @@ impl Location {
             "http" | "https" => Scheme::Http,
             _ => {
                 let what = format!(
-                    "{scheme}:// is not known: s3, gs, az, http, https and file are"
+                    "unknown scheme {scheme}://; use s3, gs, az, http, https or file"
                 );
                 return Err(invalid(what));
             }
@@ -58,7 +58,7 @@ impl Location {
         };
         let (host, key) = rest.split_once('/').unwrap_or((rest, ""));
         if host.is_empty() {
-            return Err(invalid(format!("{url} names no bucket and no server")));
+            return Err(invalid(format!("{url} names no bucket or server")));
         }
         let root = match known {
             Scheme::Http => format!("{}://{host}", scheme.to_ascii_lowercase()),
@@ -66,7 +66,7 @@ impl Location {
         };
         if known != Scheme::Http && !is_plain(key) {
             let what = format!(
-                "{url}: a key with an empty piece (`//`), `.` or `..` cannot be named"
+                "{url}: keys with an empty segment (`//`), `.` or `..` are not supported"
             );
             return Err(invalid(what));
         }
@@ -74,7 +74,7 @@ impl Location {
         Ok(Self { scheme: known, root, key, query })
     }
 
-    /// The kind of place.
+    /// Returns the kind of storage.
     pub fn scheme(&self) -> Scheme {
         self.scheme
     }
@@ -84,43 +84,43 @@ impl Location {
         &self.root
     }
 
-    /// What comes after that.
+    /// Returns the key, which is the part after the root.
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// Whether it is a folder, that is a prefix: its key is empty or ends with `/`.
+    /// Returns whether it is a folder, i.e. a prefix: its key is empty or ends with `/`.
     pub fn is_folder(&self) -> bool {
         self.key.is_empty() || self.key.ends_with('/')
     }
 
-    /// The object called `name` in this folder.
+    /// Returns the location of the object `name` in this folder.
     #[must_use]
     pub fn join(&self, name: &str) -> Self {
         let slash = if self.is_folder() { "" } else { "/" };
         Self { key: format!("{}{slash}{name}", self.key), query: None, ..self.clone() }
     }
 
-    /// The object with this key in the same bucket.
+    /// Returns the location of the object `key` in the same bucket.
     pub(crate) fn with_key(&self, key: &str) -> Self {
         Self { key: key.to_owned(), query: None, ..self.clone() }
     }
 
-    /// The URL that a web server is asked for, with what is secret in it.
+    /// Returns the URL for requests to a web server, including secrets.
     pub(crate) fn request_url(&self) -> String {
         let query = self.query.as_ref().map(|query| format!("?{query}"));
         format!("{}/{}{}", self.root, self.key, query.unwrap_or_default())
     }
 }
 
-/// Whether `key` is asked for as it is written.
+/// Returns whether `object_store` keeps `key` as it is.
 fn is_plain(key: &str) -> bool {
     // A folder ends with a slash.
     let mut pieces = key.strip_suffix('/').unwrap_or(key).split('/');
     key.is_empty() || pieces.all(|piece| !["", ".", ".."].contains(&piece))
 }
 
-/// The URL without what may be secret in it.
+/// Formats the URL without parts that may be secret.
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { root, key, .. } = self;
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_what_comes_after_the_bucket_as_it_was_typed() {
+    fn key_is_everything_after_the_bucket_unchanged() {
         let place = parsed("s3://logs/2024/a b%20?#.bag");
         assert_eq!((place.scheme(), place.root()), (Scheme::S3, "logs"));
         assert_eq!(place.key(), "2024/a b%20?#.bag");
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_is_refused_and_says_which_there_are() {
+    fn invalid_urls_are_rejected_with_the_supported_schemes() {
         for url in [
             "ftp://host/x",
             "x.bag",
@@ -197,6 +197,6 @@ mod tests {
             assert_eq!(err.kind(), io::ErrorKind::InvalidInput, "{url}");
         }
         let err = Location::parse("ftp://host/x").unwrap_err().to_string();
-        assert!(err.contains("ftp:// is not known: s3, gs"), "{err}");
+        assert!(err.contains("unknown scheme ftp://; use s3, gs"), "{err}");
     }
 }

@@ -1,5 +1,5 @@
-//! One object, of which ranges are fetched: again where the way there fails, and never
-//! of another object that took its place.
+//! Fetches ranges of one object. Failed requests are retried, and the bytes of a different object
+//! that replaced it are rejected.
 
 use std::{
     fmt,
@@ -21,17 +21,17 @@ use tokio::{sync::Semaphore, time};
 
 use crate::{failure::Failure, limits::Limits};
 
-/// How to get to objects, which those of one client share.
+/// The state that all requests of a client share.
 #[derive(Debug)]
 pub(crate) struct Way {
     pub(crate) limits: Limits,
-    /// How many requests may be under way.
+    /// Limits the number of simultaneous requests.
     pub(crate) slots: Semaphore,
     pub(crate) requests: AtomicU64,
     pub(crate) bytes: AtomicU64,
 }
 
-/// An object as it was when it was found.
+/// An object as it was when it was opened.
 pub(crate) struct Object {
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(crate) path: Path,
@@ -39,16 +39,16 @@ pub(crate) struct Object {
     pub(crate) meta: ObjectMeta,
 }
 
-/// What there is at a path.
+/// The result of opening an object.
 pub(crate) enum Found {
-    /// An object, and its first bytes.
+    /// The object and its first bytes.
     Ranged(Object, Bytes),
-    /// An object that is only to be had whole.
+    /// The server does not support range requests.
     Whole,
 }
 
 impl Object {
-    /// Looks for the object at `path`, and at its first `head` bytes.
+    /// Opens the object at `path`, and fetches its first `head` bytes.
     pub(crate) async fn find(
         store: Arc<dyn ObjectStore>,
         path: Path,
@@ -72,7 +72,7 @@ impl Object {
                 return Ok(Found::Whole);
             }
             Err(err) if is_plain(&err) => {
-                // Of nothing, there is no first byte: then that is what is said.
+                // An empty object has no first byte, so servers reject the range.
                 match about(&store, &path, &way).await {
                     Ok(meta) if meta.size == 0 => (Bytes::new(), meta),
                     _ => return Err(err),
@@ -83,18 +83,18 @@ impl Object {
         Ok(Found::Ranged(Self { store, path, way, meta }, bytes))
     }
 
-    /// The bytes of `range`, which lies within the object.
+    /// Fetches the bytes of `range`, which must be within the object.
     ///
     /// # Errors
-    /// If that fails as often as is tried; at once, if the object is not what it was.
+    /// All attempts failed, or the object has changed.
     pub(crate) async fn fetch(&self, range: Range<u64>) -> io::Result<Bytes> {
         let Self { store, path, way, meta } = self;
         let mut attempts = Attempts::new(way);
         loop {
             match get(store, path, way, range.clone(), Some(meta)).await {
                 Ok((bytes, _)) => return Ok(bytes),
-                // What ends before these bytes was longer when it was found; and of what took
-                // its place, some stores say that there is no such version.
+                // The object was longer when it was opened, or the store reports that this version
+                // does not exist: it was replaced.
                 Err(Failure::Final(err))
                     if matches!(
                         err.kind(),
@@ -109,7 +109,7 @@ impl Object {
     }
 }
 
-/// How often something was tried.
+/// Counts the attempts of a request.
 #[derive(Debug)]
 pub(crate) struct Attempts<'w> {
     way: &'w Way,
@@ -117,13 +117,13 @@ pub(crate) struct Attempts<'w> {
 }
 
 impl<'w> Attempts<'w> {
-    /// Not yet.
+    /// Starts with no failed attempt.
     pub(crate) fn new(way: &'w Way) -> Self {
         Self { way, failed: 0 }
     }
 
-    /// Pauses before the next attempt, as the last was a `failure`; or says that there is
-    /// to be none.
+    /// Pauses before the next attempt after a `failure`, or returns the error if there is to be no
+    /// other attempt.
     pub(crate) async fn again(&mut self, failure: Failure) -> io::Result<()> {
         let err = match failure {
             Failure::Final(err) => return Err(err),
@@ -141,7 +141,7 @@ impl<'w> Attempts<'w> {
     }
 }
 
-/// Fetches `range` once; what comes has to be of the object `known`, if one is.
+/// Makes one attempt to fetch `range`. If `known` is given, the bytes must be of that object.
 async fn get(
     store: &Arc<dyn ObjectStore>,
     path: &Path,
@@ -149,7 +149,7 @@ async fn get(
     range: Range<u64>,
     known: Option<&ObjectMeta>,
 ) -> Result<(Bytes, ObjectMeta), Failure> {
-    // A weak tag never matches (RFC 9110, section 13.1.1); it is compared all the same.
+    // A weak tag never matches (RFC 9110, section 13.1.1); it is only compared afterwards.
     let tag = known.and_then(|known| known.e_tag.clone());
     let options = GetOptions {
         range: Some(GetRange::Bounded(range.clone())),
@@ -157,7 +157,7 @@ async fn get(
         version: known.and_then(|known| known.version.clone()),
         ..GetOptions::default()
     };
-    // Never closed, so that there always is one.
+    // The semaphore is never closed, so this never fails.
     let _slot = way.slots.acquire().await;
     let result = begin(store, path, way, options).await?;
     let meta = result.meta.clone();
@@ -166,7 +166,9 @@ async fn get(
     }
     let wanted = range.start..range.end.min(meta.size);
     if result.range != wanted {
-        return Err(Failure::Passing(io::Error::other("the server sends other bytes")));
+        return Err(Failure::Passing(io::Error::other(
+            "the server sent another range",
+        )));
     }
     let mut bytes = BytesMut::new();
     let len = wanted.end - wanted.start;
@@ -179,7 +181,7 @@ async fn get(
     Ok((bytes.freeze(), meta))
 }
 
-/// What is said of the object, without its bytes.
+/// Requests the metadata of the object.
 async fn about(
     store: &Arc<dyn ObjectStore>,
     path: &Path,
@@ -189,7 +191,7 @@ async fn about(
     Ok(begin(store, path, way, options).await?.meta)
 }
 
-/// Makes a request, and waits for the answer.
+/// Sends a request, and waits for the answer.
 pub(crate) async fn begin(
     store: &Arc<dyn ObjectStore>,
     path: &Path,
@@ -201,7 +203,7 @@ pub(crate) async fn begin(
     Ok(answer.map_err(|_| Failure::late("the server does not answer"))??)
 }
 
-/// Gives `take` all of a body of `len` bytes.
+/// Receives a body of `len` bytes, and passes its chunks to `take`.
 pub(crate) async fn body(
     result: GetResult,
     way: &Way,
@@ -218,7 +220,7 @@ pub(crate) async fn body(
             came += piece.len() as u64;
             way.bytes.fetch_add(piece.len() as u64, Ordering::Relaxed);
             if came > len {
-                let what = "the server sends more than it said";
+                let what = "the server sends more than it announced";
                 return Err(Failure::Passing(io::Error::other(what)));
             }
             take(&piece).map_err(Failure::Final)?;
@@ -240,8 +242,8 @@ fn stalled(came: u64, len: u64) -> Failure {
     Failure::late(&format!("the answer stalls after {came} of {len} bytes"))
 }
 
-/// Whether both are of the same object: by its tag if it has one, else by its length
-/// and when it was changed.
+/// Returns whether both are of the same object: compares the tags if there are any, else the length
+/// and the time of the last change.
 pub(crate) fn is_same(known: &ObjectMeta, now: &ObjectMeta) -> bool {
     known.size == now.size
         && match (&known.e_tag, &now.e_tag) {
@@ -250,14 +252,14 @@ pub(crate) fn is_same(known: &ObjectMeta, now: &ObjectMeta) -> bool {
         }
 }
 
-/// Whether the server just does not give such bytes.
+/// Returns whether the server does not support range requests.
 fn is_plain(err: &io::Error) -> bool {
     matches!(err.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::Other)
 }
 
 impl Way {
     pub(crate) fn new(limits: Limits) -> Self {
-        /// How many requests are under way at once.
+        /// The maximum number of simultaneous requests.
         const SLOTS: usize = 16;
         let (requests, bytes) = (AtomicU64::new(0), AtomicU64::new(0));
         Self { limits, slots: Semaphore::new(SLOTS), requests, bytes }

@@ -1,22 +1,23 @@
-//! A stretch of an object that is here, or on its way.
+//! A chunk of an object that is cached or is being fetched.
 
 use std::{
     io,
     ops::Range,
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
 
 use bytes::Bytes;
+use parking_lot::{Condvar, Mutex};
 
-/// A stretch of an object.
+/// A chunk of an object.
 #[derive(Debug)]
 pub(crate) struct Piece {
-    /// Where it lies.
+    /// Its range in the object.
     pub(crate) range: Range<u64>,
-    /// When it was last wanted; 0, if nobody soon wants it again.
+    /// The logical time of its last use; 0 if it was released.
     pub(crate) used: AtomicU64,
     state: Mutex<State>,
     settled: Condvar,
@@ -29,18 +30,18 @@ enum State {
     Lost(io::ErrorKind, String),
 }
 
-/// Has to say what became of a piece; if it is dropped before, the piece is lost.
+/// The obligation to deliver the bytes of a chunk. If it is dropped, the chunk has failed.
 #[derive(Debug)]
 pub(crate) struct Promise(Arc<Piece>);
 
 impl Piece {
-    /// A piece that is here.
+    /// Creates a chunk with its bytes.
     pub(crate) fn here(start: u64, bytes: Bytes) -> Arc<Self> {
         let range = start..start + bytes.len() as u64;
         Arc::new(Self::new(range, State::Here(bytes)))
     }
 
-    /// A piece that will come, and who has to say so.
+    /// Creates a chunk that is being fetched, and the promise to deliver its bytes.
     pub(crate) fn coming(range: Range<u64>) -> (Arc<Self>, Promise) {
         let piece = Arc::new(Self::new(range, State::Coming));
         (piece.clone(), Promise(piece))
@@ -51,29 +52,28 @@ impl Piece {
         Self { range, used, state, settled: Condvar::new() }
     }
 
-    /// How many bytes it has.
+    /// Returns the number of bytes.
     pub(crate) fn len(&self) -> u64 {
         self.range.end - self.range.start
     }
 
-    /// Whether somebody still has to say what became of it.
+    /// Returns whether its bytes are being fetched.
     pub(crate) fn is_coming(&self) -> bool {
-        matches!(*self.lock(), State::Coming)
+        matches!(*self.state.lock(), State::Coming)
     }
 
-    /// Whether it did not come.
+    /// Returns whether fetching it has failed.
     pub(crate) fn is_lost(&self) -> bool {
-        matches!(*self.lock(), State::Lost(..))
+        matches!(*self.state.lock(), State::Lost(..))
     }
 
     /// Waits for its bytes.
     pub(crate) fn wait(&self) -> io::Result<Bytes> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             match &*state {
                 State::Coming => {
-                    let waited = self.settled.wait(state);
-                    state = waited.unwrap_or_else(PoisonError::into_inner);
+                    self.settled.wait(&mut state);
                 }
                 State::Here(bytes) => return Ok(bytes.clone()),
                 State::Lost(kind, what) => {
@@ -83,23 +83,19 @@ impl Piece {
         }
     }
 
-    /// Says that it is wanted at the time `now`.
+    /// Records that it is used at the logical time `now`.
     pub(crate) fn touch(&self, now: u64) {
         self.used.store(now, Ordering::Relaxed);
     }
 
     fn settle(&self, state: State) {
-        *self.lock() = state;
+        *self.state.lock() = state;
         self.settled.notify_all();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Promise {
-    /// Says what became of the piece.
+    /// Delivers the bytes, or the error.
     pub(crate) fn keep(self, came: io::Result<Bytes>) {
         self.0.settle(match came {
             Ok(bytes) => State::Here(bytes),
@@ -111,7 +107,7 @@ impl Promise {
 impl Drop for Promise {
     fn drop(&mut self) {
         if self.0.is_coming() {
-            let what = "fetching was given up".to_owned();
+            let what = "the request was cancelled".to_owned();
             self.0.settle(State::Lost(io::ErrorKind::ConnectionAborted, what));
         }
     }

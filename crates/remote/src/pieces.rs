@@ -1,5 +1,5 @@
-//! The pieces of an object that are kept: they do not overlap, and those that were not
-//! wanted for the longest time go first.
+//! The cached chunks of an object. They do not overlap; the least recently used ones are evicted
+//! first.
 
 use std::{
     collections::BTreeMap,
@@ -9,32 +9,32 @@ use std::{
 
 use crate::piece::Piece;
 
-/// Whatever is fetched begins and ends at a multiple of this, or at the end.
+/// Fetched ranges start and end at multiples of this, or at the end of the object.
 pub(crate) const BLOCK: u64 = 64 << 10;
 
-/// No more is fetched with one request; longer stretches come by several at once.
+/// The maximum length of one request; longer ranges are fetched by several requests at once.
 pub(crate) const LONGEST: u64 = 2 << 20;
 
-/// Pieces of an object.
+/// The cached chunks of an object.
 #[derive(Debug)]
 pub(crate) struct Pieces {
     /// The length of the object.
     len: u64,
     by_start: BTreeMap<u64, Arc<Piece>>,
-    /// The bytes of all of them.
+    /// The total number of bytes.
     total: u64,
-    /// Counts what was asked.
+    /// The logical time, which counts requests of the reader.
     now: u64,
 }
 
 impl Pieces {
-    /// None of an object of `len` bytes.
+    /// Creates an empty cache for an object of `len` bytes.
     pub(crate) fn new(len: u64) -> Self {
         Self { len, by_start: BTreeMap::new(), total: 0, now: 0 }
     }
 
-    /// The pieces, in their order, that cover `range`, which lies within the object;
-    /// `fetch` begins those that are not here.
+    /// Returns the chunks that cover `range`, which must be within the object, in order. Calls
+    /// `fetch` to start fetching missing ones.
     pub(crate) fn cover(
         &mut self,
         range: Range<u64>,
@@ -59,7 +59,7 @@ impl Pieces {
         covering
     }
 
-    /// The piece at `at`, unless it did not come.
+    /// Returns the chunk that contains `at`, unless fetching it failed.
     fn at(&mut self, at: u64) -> Option<Arc<Piece>> {
         let (_, piece) = self.by_start.range(..=at).next_back()?;
         if !piece.range.contains(&at) {
@@ -73,8 +73,8 @@ impl Pieces {
         Some(piece)
     }
 
-    /// What to fetch for the bytes from `at` to `end`: in whole blocks, and up to what
-    /// is here.
+    /// Returns the range to fetch for the bytes from `at` to `end`: whole blocks, up to the next
+    /// cached chunk.
     fn gap(&self, at: u64, end: u64) -> Range<u64> {
         let before = self.by_start.range(..=at).next_back();
         let before = before.map_or(0, |(_, piece)| piece.range.end);
@@ -85,7 +85,7 @@ impl Pieces {
         start..end.min(after).min(start + LONGEST)
     }
 
-    /// Keeps a piece of which no byte is here.
+    /// Inserts a chunk that does not overlap others.
     pub(crate) fn insert(&mut self, piece: Arc<Piece>) {
         self.total += piece.len();
         self.by_start.insert(piece.range.start, piece);
@@ -97,8 +97,8 @@ impl Pieces {
         }
     }
 
-    /// Lets go what is not coming and was not just asked for, until no more than `most`
-    /// bytes are kept.
+    /// Evicts chunks that are neither being fetched nor part of the last request, until at most
+    /// `most` bytes are cached.
     pub(crate) fn shrink(&mut self, most: u64) {
         if self.total <= most {
             return;
@@ -119,7 +119,7 @@ impl Pieces {
         }
     }
 
-    /// Says that nobody soon wants `range` again: what lies in it goes first.
+    /// Marks chunks within `range` to be evicted first.
     pub(crate) fn release(&mut self, range: &Range<u64>) {
         for piece in self.by_start.range(range.start..).map(|(_, piece)| piece) {
             if piece.range.end > range.end {
@@ -140,7 +140,7 @@ mod tests {
         Piece::here(range.start, Bytes::from(vec![0; len]))
     }
 
-    /// What is fetched for `range`.
+    /// Returns the ranges that are fetched for `range`.
     fn fetched(pieces: &mut Pieces, range: Range<u64>) -> Vec<(u64, u64)> {
         let mut all = Vec::new();
         let covering = pieces.cover(range.clone(), |range| {
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_fetched_once_and_only_what_is_missing_between_them() {
+    fn missing_blocks_are_fetched_once() {
         let mut pieces = Pieces::new(10 * BLOCK + 7);
         assert_eq!(fetched(&mut pieces, 5..6), [(0, BLOCK)]);
         assert!(fetched(&mut pieces, 0..BLOCK).is_empty());
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_stretch_comes_by_several_requests() {
+    fn long_range_is_fetched_by_several_requests() {
         let mut pieces = Pieces::new(u64::MAX);
         let all = fetched(&mut pieces, 0..2 * LONGEST + 1);
         assert_eq!(
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go_first_and_what_was_released_before_them() {
+    fn released_chunks_are_evicted_before_the_least_recently_used() {
         let mut pieces = Pieces::new(8 * BLOCK);
         for block in 0..4 {
             fetched(&mut pieces, block * BLOCK..block * BLOCK + 1);
@@ -187,13 +187,13 @@ mod tests {
         pieces.shrink(0);
         assert!(
             fetched(&mut pieces, 7 * BLOCK..8 * BLOCK).is_empty(),
-            "just asked for"
+            "part of the last request"
         );
         assert_eq!(fetched(&mut pieces, 0..1), [(0, BLOCK)]);
     }
 
     #[test]
-    fn what_did_not_come_is_fetched_anew() {
+    fn failed_chunk_is_fetched_again() {
         let mut pieces = Pieces::new(BLOCK);
         let (lost, promise) = Piece::coming(0..BLOCK);
         pieces.cover(0..1, |_| lost.clone());

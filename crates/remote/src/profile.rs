@@ -1,27 +1,28 @@
-//! Amazon's files of profiles: `~/.aws/credentials` and `~/.aws/config`.
+//! Reads AWS profiles from `~/.aws/credentials` and `~/.aws/config`.
 //!
-//! What is in them is told in "Configuration and credential file settings" of the AWS CLI.
-//! Profiles with keys are read; those that ask a service for them are not.
+//! The files are described in "Configuration and credential file settings" of the AWS CLI. Profiles
+//! with keys are supported; profiles that get their keys from a service are not.
 
 use std::{collections::BTreeMap, env, fs, io, path::PathBuf};
 
 use crate::failure::invalid;
 
-/// What a profile says, by its name.
+/// The settings of a profile, by name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Profile(BTreeMap<String, String>);
 
 impl Profile {
-    /// What it says of `name`.
+    /// Returns the setting `name`.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// The profile that the environment names, or the one called `default`; where the
-    /// environment itself says who asks, only what it says of where.
+    /// Reads the profile that the environment names, or the one called `default`. If the
+    /// environment itself provides credentials, only the region and the endpoint of the profile
+    /// are used.
     ///
     /// # Errors
-    /// If the one that it names is not there, or has no keys.
+    /// The named profile does not exist, or has no keys.
     pub(crate) fn of_environment() -> io::Result<Self> {
         const SAY_WHO: [&str; 3] = [
             "AWS_WEB_IDENTITY_TOKEN_FILE",
@@ -61,7 +62,7 @@ impl Profile {
         }
     }
 
-    /// What both files say of the profile `name`; what the second says holds.
+    /// Combines the settings of both files for the profile `name`; `credentials` has precedence.
     fn of(name: &str, config: &str, credentials: &str) -> Self {
         let mut all = BTreeMap::new();
         let in_config = match name {
@@ -72,7 +73,7 @@ impl Profile {
             let mut is_wanted = false;
             for line in text.lines() {
                 if line.starts_with(['#', ';', ' ', '\t']) {
-                    continue; // a comment, or what belongs to a line before
+                    continue; // a comment, or a nested setting
                 }
                 let section = line.trim().strip_prefix('[');
                 if let Some(section) = section.and_then(|text| text.split(']').next()) {
@@ -95,7 +96,7 @@ impl Profile {
     }
 }
 
-/// Where S3 is, as the section `[services NAME]` of `config` says.
+/// Returns the endpoint of S3 from the section `[services NAME]` of `config`.
 fn endpoint(config: &str, name: &str) -> Option<String> {
     let (mut is_wanted, mut is_s3) = (false, false);
     for line in config.lines().filter(|line| !line.starts_with(['#', ';'])) {
@@ -124,7 +125,7 @@ mod tests {
                                [lab]\naws_access_key_id = B\n";
 
     #[test]
-    fn a_profile_is_what_both_files_say_of_it() {
+    fn profile_combines_both_files() {
         let lab = Profile::of("lab", CONFIG, CREDENTIALS);
         assert_eq!(lab.get("region"), Some("eu-central-1"));
         assert_eq!(lab.get("endpoint_url"), Some("http://lab:9000"));
@@ -136,9 +137,9 @@ mod tests {
         assert_eq!(Profile::of("other", CONFIG, CREDENTIALS), Profile::default());
     }
 
-    // "Service-specific endpoints", AWS SDKs and Tools Reference Guide.
+    // From "Service-specific endpoints", AWS SDKs and Tools Reference Guide.
     #[test]
-    fn services_of_a_profile_say_where_they_are() {
+    fn endpoint_is_read_from_the_services_section() {
         let config = "[profile dev]\nservices = lab\nendpoint_url = http://all:1\n\
                       [services lab]\ndynamodb =\n  endpoint_url = http://db:2\n\
                       s3 =\n  endpoint_url = http://s3:3\n[services other]\ns3 =\n  \

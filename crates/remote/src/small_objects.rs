@@ -1,5 +1,5 @@
-//! Short objects, as notes and locks are: read and written at once, and written also only
-//! if nobody else was faster.
+//! Small objects, e.g. markers and locks. They are read and written with one request, on request
+//! only if no other process has written them meanwhile.
 
 use std::{io, sync::Arc};
 
@@ -15,25 +15,25 @@ use crate::{
     object::{Attempts, Way, begin, body},
 };
 
-/// What is longer is no note.
+/// The maximum size of a small object in bytes.
 const LONGEST: u64 = 256 << 20;
 
-/// What tells an object from another one that took its place.
+/// The version of an object, which distinguishes it from a later object at the same location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tag(UpdateVersion);
 
-/// When an object is to be written.
+/// The condition for writing an object.
 #[derive(Clone, Debug)]
 pub enum When {
-    /// Whatever there is.
+    /// Always; an existing object is replaced.
     Always,
-    /// If there is none.
+    /// Only if there is no object.
     New,
-    /// If what is there is still the one that has this tag.
+    /// Only if the existing object has this version.
     Same(Tag),
 }
 
-/// Where a short object is, or is to be.
+/// A small object at a path, which may not exist yet.
 pub(crate) struct Short<'c> {
     pub(crate) store: &'c Arc<dyn ObjectStore>,
     pub(crate) path: &'c Path,
@@ -41,7 +41,7 @@ pub(crate) struct Short<'c> {
 }
 
 impl Short<'_> {
-    /// All bytes of it.
+    /// Reads the object, and its version.
     pub(crate) async fn get(&self) -> io::Result<(Bytes, Tag)> {
         let mut attempts = Attempts::new(self.way);
         loop {
@@ -57,7 +57,7 @@ impl Short<'_> {
             begin(self.store, self.path, self.way, GetOptions::default()).await?;
         let meta = found.meta.clone();
         if meta.size > LONGEST {
-            let what = format!("it is {} bytes long, and should be short", meta.size);
+            let what = format!("it has {} bytes, more than {LONGEST}", meta.size);
             return Err(Failure::Final(io::Error::other(what)));
         }
         let mut bytes = BytesMut::new();
@@ -70,8 +70,9 @@ impl Short<'_> {
         Ok((bytes.freeze(), Tag(tag)))
     }
 
-    /// Makes `bytes` the object, if it is as `when` wants it; else there is no tag. An object
-    /// with the very same bytes is taken for what was written, and only the answer lost.
+    /// Writes `bytes` as the object if it satisfies `when`; otherwise returns `None`. If the
+    /// object already has exactly these bytes, the previous attempt succeeded and only its
+    /// answer was lost.
     pub(crate) async fn put(
         &self,
         bytes: &Bytes,
@@ -110,7 +111,7 @@ impl Short<'_> {
         match put.map_err(|_| Failure::late("the server does not answer"))? {
             Ok(done) => Ok(Some(Tag(done.into()))),
             Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => Ok(None),
-            // Of an object that is gone, stores say so or so.
+            // Stores report a deleted object in one of these two ways.
             Err(Error::NotFound { .. }) if matches!(when, When::Same(_)) => Ok(None),
             Err(err) => Err(err.into()),
         }
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_who_write_if_nobody_was_faster_one_does() {
+    fn only_one_of_two_conditional_writers_succeeds() {
         run(async {
             let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
             let (path, way) = (Path::from("a/lock"), Way::new(Limits::default()));
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_is_not_what_was_there() {
+    fn deleted_object_does_not_satisfy_its_version() {
         run(async {
             let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
             let (path, way) = (Path::from("lock"), Way::new(Limits::default()));

@@ -1,13 +1,10 @@
-//! An object as a source of bytes.
+//! An object as a byte source.
 
-use std::{
-    fmt, io,
-    ops::Range,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{fmt, io, ops::Range, sync::Arc};
 
 use bytes::{Bytes, BytesMut};
 use logtool_core::Source;
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
 use crate::{
@@ -19,13 +16,13 @@ use crate::{
 
 /// An object that is read by ranges.
 ///
-/// What is fetched is kept for a while, so that looking at many small things that lie
-/// together is one request, and whoever reads on finds the next bytes there already.
+/// Fetched chunks are cached for a while: small reads that are close together need one request, and
+/// sequential readers find the next bytes in the cache.
 pub(crate) struct RemoteSource {
     object: Arc<Object>,
     runtime: Handle,
     state: Mutex<State>,
-    /// One for each source of the client: they share what may be kept.
+    /// A reference for each source of the client; they share the cache limit.
     shares: Arc<()>,
 }
 
@@ -36,7 +33,7 @@ struct State {
 }
 
 impl RemoteSource {
-    /// The bytes of `object`, which begins with `head`.
+    /// Creates the source of `object`, whose first bytes are `head`.
     pub(crate) fn new(
         object: Object,
         head: Bytes,
@@ -51,7 +48,7 @@ impl RemoteSource {
         Self { object: Arc::new(object), runtime, state, shares }
     }
 
-    /// Begins to fetch `range`.
+    /// Starts to fetch `range`.
     fn fetch(&self, range: Range<u64>) -> Arc<Piece> {
         let (piece, promise) = Piece::coming(range.clone());
         let object = self.object.clone();
@@ -59,15 +56,11 @@ impl RemoteSource {
         piece
     }
 
-    /// How many bytes may be kept.
+    /// Returns how many bytes this source may cache.
     fn most(&self) -> u64 {
-        // The client has one share itself.
+        // The client has one reference itself.
         let sources = (Arc::strong_count(&self.shares) as u64).saturating_sub(1).max(1);
         (self.object.way.limits.kept_bytes / sources).max(2 * LONGEST)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -84,10 +77,10 @@ impl Source for RemoteSource {
         }
         let most = self.most();
         let covering = if end - start > most / 2 {
-            // Too long to be kept: it is fetched for this once.
+            // It is too long for the cache, so it is fetched only for this call.
             Pieces::new(len).cover(start..end, |range| self.fetch(range))
         } else {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             let State { pieces, streams } = &mut *state;
             let covering = pieces.cover(start..end, |range| self.fetch(range));
             if let Some(ahead) = streams.read(&(start..end), most / 4) {
@@ -112,7 +105,7 @@ impl Source for RemoteSource {
     }
 
     fn release(&self, range: Range<u64>) {
-        self.lock().pieces.release(&range);
+        self.state.lock().pieces.release(&range);
     }
 }
 

@@ -1,4 +1,4 @@
-//! From a place to the store that it is in, with the credentials of the environment.
+//! Creates the store for a location, with the credentials in the environment.
 
 use std::{io, sync::Arc};
 
@@ -17,11 +17,10 @@ use crate::{
     profile::Profile,
 };
 
-/// The time for one request: what is too slow is found out before, by us.
+/// The timeout of `object_store` for a request. This crate detects slow requests much earlier.
 const TIMEOUT: &str = "1 hour";
 
-/// The store that `location` is in. With `retries`, it tries itself again what fails;
-/// else whoever asks does.
+/// Creates the store of `location`, which retries failed requests up to `retries` times.
 pub(crate) fn store(
     location: &Location,
     retries: usize,
@@ -85,23 +84,23 @@ pub(crate) fn store(
     };
     built.map_err(|err| {
         let cause = Failure::from(err).into_error();
-        // Nobody has asked yet, and nobody can.
-        let what = format!("the environment does not say how to get there: {cause}");
+        // No request was sent, because the settings are incomplete.
+        let what = format!("invalid settings in the environment: {cause}");
         io::Error::new(io::ErrorKind::PermissionDenied, what)
     })
 }
 
-/// Whether `endpoint` has no TLS: who names such a one wants it.
+/// Returns whether `endpoint` has no TLS, in which case the user wants plain HTTP.
 fn is_without_tls(endpoint: &str) -> bool {
     endpoint.starts_with("http://")
 }
 
-/// What the store calls it. All of a URL of a web server is in the store, so that it is
-/// asked for just as it was typed.
+/// Returns the path in the store. For a web server, the store contains the whole URL, so that it is
+/// requested exactly as it was typed.
 pub(crate) fn path(location: &Location) -> io::Result<Path> {
     if location.scheme() == Scheme::Http {
         return Ok(Path::default());
     }
     Path::parse(location.key())
-        .map_err(|err| invalid(format!("this cannot be the key of an object: {err}")))
+        .map_err(|err| invalid(format!("not a valid object key: {err}")))
 }

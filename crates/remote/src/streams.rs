@@ -1,21 +1,21 @@
-//! Who reads on and on, and what to fetch ahead of them.
+//! Detects sequential readers of an object, and decides what to prefetch for them.
 
 use std::ops::Range;
 
 use crate::pieces::BLOCK;
 
-/// So many readers are told apart.
+/// The maximum number of readers that are distinguished.
 const STREAMS: usize = 16;
-/// Who passes over no more than this reads on, and what is passed over is fetched too.
+/// A reader that skips at most this many bytes is sequential, and skipped bytes are fetched, too.
 const GAP: u64 = 256 << 10;
-/// Who hops no further than this, and this often, is going through all of it: then all
-/// is fetched, as one long stretch comes sooner than many short ones.
+/// A reader that skips at most this many bytes, several times, reads through the whole object. Then
+/// everything is fetched: one long range arrives sooner than many short ones.
 const HOP: u64 = 2 << 20;
 const HOPS: u32 = 32;
-/// The least that is fetched ahead.
+/// The minimum length of a prefetch.
 const LEAST: u64 = 2 * BLOCK;
 
-/// Those who read an object.
+/// The readers of an object.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     streams: Vec<Stream>,
@@ -24,11 +24,11 @@ pub(crate) struct Streams {
 
 #[derive(Debug)]
 struct Stream {
-    /// Where it was first.
+    /// The start of its first read.
     begin: u64,
-    /// What it read last.
+    /// The range of its last read.
     last: Range<u64>,
-    /// How much is fetched ahead of it, and up to where that was.
+    /// The length of the prefetch, and the end of the prefetched range.
     window: u64,
     ahead: u64,
     hops: u32,
@@ -36,8 +36,8 @@ struct Stream {
 }
 
 impl Streams {
-    /// Notes that `range` is read; says what to fetch ahead, of which no more than
-    /// `most` bytes.
+    /// Records a read of `range`, and returns the range to prefetch, which has at most `most`
+    /// bytes.
     pub(crate) fn read(&mut self, range: &Range<u64>, most: u64) -> Option<Range<u64>> {
         self.now += 1;
         let goes_on = |stream: &&mut Stream| {
@@ -52,7 +52,7 @@ impl Streams {
         };
         stream.used = self.now;
         if range.end <= stream.last.end {
-            return None; // it looks at the same again
+            return None; // it reads the same bytes again
         }
         let is_hop = range.start > stream.last.end.saturating_add(GAP);
         stream.last = range.clone();
@@ -62,14 +62,14 @@ impl Streams {
             return None;
         }
         if range.end - stream.begin <= BLOCK {
-            return None; // all this is one block
+            return None; // it is still within one block
         }
         let len = range.end - range.start;
         let wider = stream.window.max(len).saturating_mul(2);
         stream.window = wider.max(LEAST).min(most);
         let until = range.end.saturating_add(stream.window);
         if stream.ahead >= range.end.saturating_add(stream.window / 2) {
-            return None; // enough is on its way
+            return None; // enough is being fetched
         }
         let from = stream.ahead.clamp(range.end, until);
         stream.ahead = until;
@@ -95,7 +95,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     #[test]
-    fn nothing_is_fetched_ahead_of_who_looks_here_and_there() {
+    fn random_reads_do_not_prefetch() {
         let mut streams = Streams::default();
         for at in [0, 900 * MIB, 500 * MIB, 100 * MIB, 300 * MIB] {
             assert_eq!(streams.read(&(at..at + 4096), MOST), None);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn more_and_more_is_fetched_ahead_of_who_reads_on() {
+    fn prefetch_of_sequential_reads_grows() {
         let mut streams = Streams::default();
         assert_eq!(streams.read(&(0..MIB), MOST), None);
         assert_eq!(streams.read(&(MIB..2 * MIB), MOST), Some(2 * MIB..4 * MIB));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn two_who_read_on_are_told_apart() {
+    fn two_sequential_readers_are_distinguished() {
         let mut streams = Streams::default();
         let far = 500 * MIB;
         streams.read(&(0..MIB), MOST);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn who_hops_through_all_of_it_is_given_all_of_it() {
+    fn reader_with_regular_skips_gets_everything() {
         let mut streams = Streams::default();
         let heads = (0..1000).map(|n| n * MIB..n * MIB + 512);
         let asked: Vec<_> = heads.map(|head| streams.read(&head, MOST)).collect();

@@ -1,4 +1,4 @@
-//! Files that become objects: whole, or not at all.
+//! Uploads files as objects, which are complete or absent.
 
 use std::{
     fs::File,
@@ -20,23 +20,23 @@ use crate::{
     object::{Attempts, Way},
 };
 
-/// What to do with an object that is there already.
+/// What happens if the object already exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum There {
-    /// It stays, and that is an error.
+    /// It is kept, and an error is returned.
     Stays,
-    /// The new one takes its place.
+    /// It is replaced.
     Goes,
 }
 
-/// The least that a part of an upload is; shorter files are sent at once.
+/// The minimum size of a part of an upload; shorter files are sent with one request.
 const PART: u64 = 16 << 20;
-/// The most parts that all stores take.
+/// The maximum number of parts that all stores accept.
 const PARTS: u64 = 9_000;
-/// How many parts are under way.
+/// The number of parts that are sent at the same time.
 const LANES: usize = 4;
 
-/// Where a file is to go.
+/// The destination of a file.
 pub(crate) struct Upload<'c> {
     pub(crate) store: &'c Arc<dyn ObjectStore>,
     pub(crate) path: &'c Path,
@@ -45,16 +45,16 @@ pub(crate) struct Upload<'c> {
 }
 
 impl Upload<'_> {
-    /// Sends all of `file`. The object appears when all of it is there.
+    /// Uploads `file`. The object appears when it is complete.
     ///
     /// # Errors
-    /// `AlreadyExists`, if it does and is to stay; or as of any request.
+    /// `AlreadyExists` if it exists and must not be replaced, or any error of a request.
     pub(crate) async fn send(&self, file: &mut File) -> io::Result<()> {
         let len = file.metadata()?.len();
         let mut attempts = Attempts::new(self.way);
         let mut may_be_there = false;
         while let Err(failure) = self.send_once(file, len).await {
-            // It may be there, and only the answer was lost.
+            // The object may be complete, and only the answer lost.
             may_be_there |= matches!(failure, Failure::Passing(_));
             if may_be_there && self.holds(file, len).await? {
                 return Ok(());
@@ -63,7 +63,7 @@ impl Upload<'_> {
         }
         let there = self.found().await.map_err(Failure::into_error)?;
         if there.is_none_or(|there| there.size != len) {
-            let what = "the store says that it took all of it, and does not have it";
+            let what = "the store confirmed the upload, but has no complete object";
             return Err(io::Error::other(what));
         }
         Ok(())
@@ -78,7 +78,7 @@ impl Upload<'_> {
         }
     }
 
-    /// Whether what is there is just what is in `file`; not, if that cannot be seen.
+    /// Returns whether the object has the contents of `file`; `false` if it cannot be compared.
     async fn holds(&self, file: &mut File, len: u64) -> io::Result<bool> {
         match self.found().await {
             Ok(Some(there)) if there.size == len => {}
@@ -98,7 +98,7 @@ impl Upload<'_> {
         Ok(true)
     }
 
-    /// What is known of the object that is there.
+    /// Returns the metadata of the object, if it exists.
     pub(crate) async fn found(&self) -> Result<Option<ObjectMeta>, Failure> {
         let options = GetOptions { head: true, ..GetOptions::default() };
         let head = self.store.get_opts(self.path, options);
@@ -120,7 +120,7 @@ impl Upload<'_> {
         };
         if self.there == There::Stays {
             match put(PutMode::Create).await {
-                // The store cannot do both in one step.
+                // The store has no conditional writes.
                 Err(Failure::Final(err))
                     if err.kind() == io::ErrorKind::Unsupported =>
                 {
@@ -151,8 +151,8 @@ impl Upload<'_> {
             Err(failure) => Err(failure),
         };
         if sent.is_err() {
-            // What of it is there is nobody's, and costs money. If that fails too, it is
-            // the first failure that counts.
+            // The uploaded parts are unusable and cost money. If deleting them fails, too, the
+            // first error is returned.
             let _ = within(self.way.limits.wait, upload.abort()).await;
         }
         sent
@@ -178,7 +178,7 @@ impl Upload<'_> {
             }
         }
         match self.there {
-            // Somebody may have been faster.
+            // Another process may have created it meanwhile.
             There::Stays => self.refuse_existing().await,
             There::Goes => Ok(()),
         }
@@ -195,7 +195,7 @@ impl Upload<'_> {
     }
 }
 
-/// Waits so long for what a store does.
+/// Waits at most `time` for an operation of a store.
 async fn within<T>(
     time: Duration,
     doing: impl Future<Output = object_store::Result<T>>,
@@ -204,7 +204,7 @@ async fn within<T>(
     Ok(done.map_err(|_| Failure::late("the server does not answer"))??)
 }
 
-/// The next `len` bytes of `file`.
+/// Reads the next `len` bytes of `file`.
 fn read(file: &mut File, len: u64) -> io::Result<Bytes> {
     let mut bytes = Vec::with_capacity(len as usize);
     file.take(len).read_to_end(&mut bytes)?;

@@ -1,7 +1,7 @@
-//! How fast a table is written: one like PX4's, 20 columns of which half change slowly.
+//! Measures how fast a table is written: like one of PX4, with 20 columns, half of them slow.
 //!
-//! The bytes that are counted are those of the records in the log.
-#![allow(clippy::unwrap_used)] // nobody waits for it
+//! The throughput counts the bytes of the records in the log.
+#![allow(clippy::unwrap_used)] // a benchmark may panic
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -87,7 +87,7 @@ fn write(
     }
 }
 
-/// Rows `start..start + BATCH_ROWS`. What moves has noise, what rests repeats.
+/// Rows `start..start + BATCH_ROWS`. Moving quantities have noise, resting ones repeat.
 fn batch(start: usize) -> RecordBatch {
     let rows = start..start + BATCH_ROWS;
     let mut random = (start as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);

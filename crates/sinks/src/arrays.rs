@@ -1,16 +1,16 @@
 //! Tables as arrays: NumPy's `.npz`, MATLAB's `.mat`.
 //!
-//! Both want a column whole and with its length before it, and tables come by rows. So
-//! the rows of all tables are put down in one temporary file, column by column, and what
-//! is then read back of it is one column at a time, whatever the log is long.
+//! Both formats store a whole column with its length in front, while tables arrive row by row.
+//! So the rows of all tables are stored column by column in one temporary file, and then one
+//! column at a time is read back. Memory does not depend on the length of the log.
 //!
-//! What is nested becomes arrays like this, in both:
+//! Both formats represent nested and missing values like this:
 //!
-//! - a list of fixed length is one more dimension: `q` of `float[4]` has a row of 4 for
-//!   each record;
-//! - a struct is its fields;
+//! - a list of fixed length adds a dimension: `q` of `float[4]` has a row of 4 for each record;
+//! - a struct is represented by its fields;
 //! - times are 64-bit nanoseconds;
-//! - where a number, a truth or a text may be missing, and some are, an array of truths
+//! - if a column of integers, booleans or strings has nulls, a boolean array states which values
+//!   are present. A missing float is NaN, a missing time the least integer.
 //!   says where there is one. A missing float is NaN, a missing time the least integer.
 
 mod column;

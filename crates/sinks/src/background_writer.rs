@@ -1,4 +1,4 @@
-//! Writing a file while its next bytes are made.
+//! Writes a file on other threads while the caller produces the next bytes.
 
 use std::{
     collections::VecDeque,
@@ -6,39 +6,42 @@ use std::{
     io::{self, Seek, SeekFrom, Write},
     mem,
     panic::{self, AssertUnwindSafe},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use logtool_core::Output;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
-/// So many bytes are put together to be written at once.
-const PIECE: usize = 256 << 10;
+/// Short writes are collected into blocks of this many bytes.
+const BLOCK_BYTES: usize = 256 << 10;
 
-/// Of whoever shows so many at once they are written at once: that they are copied once more
-/// would cost more than it spares. Those whom they are given are [kept](Output::give).
-const LONG: usize = 96 << 10;
+/// Writes of at least this size bypass the block: copying them would cost more than it saves.
+/// Buffers whose ownership is passed with [`Output::give`] are queued without a copy instead.
+const DIRECT_BYTES: usize = 96 << 10;
 
-/// Where so many wait, another thread is asked to write them: to wake one for less takes longer
-/// than it spares.
-const WORTH: usize = 512 << 10;
+/// Another thread is asked to write once this many bytes are queued. Waking a thread for fewer
+/// bytes takes longer than it saves.
+const WAKE_BYTES: usize = 512 << 10;
 
-/// So many bytes may wait, and the piece with which they are exceeded.
-const WAITING: usize = 3 << 20;
+/// The caller helps to write once at least this many bytes are queued. The queue is longer by
+/// at most one block.
+const MAX_QUEUED_BYTES: usize = 3 << 20;
 
-/// A new file that other threads of the current rayon pool write, while whoever gives it its
-/// bytes goes on.
+/// A new file that other threads of the current rayon pool write while the caller produces the
+/// next bytes.
 ///
-/// Nobody waits for what nobody has begun: who is more than 3 MiB ahead writes them himself, and
-/// so he does what is long and not [given](Output::give), or given while the others are busy. A pool of one thread writes everything
-/// as it comes. What went wrong is told by a later call, by [`finish`](Self::finish) at the
-/// latest; to flush it waits for nothing. Dropping it drops the file, but what is being written
-/// is written before.
-pub struct Behind<F: Write + Seek + Send + 'static> {
+/// The caller never waits for a task that has not started. It writes blocks itself if more than
+/// 3 MiB are queued. It also writes long data itself that was not passed with [`Output::give`], or
+/// was passed while all other threads are busy. In a pool of one thread, each call writes
+/// directly. A write error is returned by a later call, at the latest by
+/// [`finish`](Self::finish); flushing does not wait for queued blocks. Dropping the writer
+/// discards queued blocks and drops the file after a write in progress has ended.
+pub struct BackgroundWriter<F: Write + Seek + Send + 'static> {
     shared: Arc<Shared<F>>,
-    /// What is put together.
-    piece: Vec<u8>,
+    /// The block that collects short writes.
+    block: Vec<u8>,
     position: u64,
-    is_alone: bool,
+    is_synchronous: bool,
 }
 
 struct Shared<F> {
@@ -47,212 +50,214 @@ struct Shared<F> {
 }
 
 struct State<F> {
-    /// Nothing while somebody writes, or after the end.
+    /// `None` while a thread writes, and after the end.
     file: Option<F>,
     is_busy: bool,
-    /// Whether a task of the pool is to write, which may not have begun.
-    is_asked: bool,
-    waiting: VecDeque<Vec<u8>>,
-    /// How many bytes wait.
-    bytes: usize,
-    /// Pieces that are written.
-    spare: Vec<Vec<u8>>,
+    /// Whether a task that writes the queue was spawned. It may not have started yet.
+    is_scheduled: bool,
+    queue: VecDeque<Vec<u8>>,
+    /// The bytes of all blocks in `queue`.
+    queued_bytes: usize,
+    /// Empty buffers for reuse.
+    free_buffers: Vec<Vec<u8>>,
     error: Option<io::Error>,
 }
 
-impl<F: Write + Seek + Send + 'static> Behind<F> {
-    /// Writes to `file`, of which nothing is written yet.
+impl<F: Write + Seek + Send + 'static> BackgroundWriter<F> {
+    /// Creates a writer for `file`, which is empty.
     pub fn new(file: F) -> Self {
-        let (waiting, spare) = (VecDeque::new(), Vec::new());
         let state = State {
             file: Some(file),
             is_busy: false,
-            is_asked: false,
-            waiting,
-            bytes: 0,
-            spare,
+            is_scheduled: false,
+            queue: VecDeque::new(),
+            queued_bytes: 0,
+            free_buffers: Vec::new(),
             error: None,
         };
         let shared = Shared { state: Mutex::new(state), changed: Condvar::new() };
-        let is_alone = rayon::current_num_threads() == 1;
-        Self { shared: Arc::new(shared), piece: Vec::new(), position: 0, is_alone }
+        Self {
+            shared: Arc::new(shared),
+            block: Vec::new(),
+            position: 0,
+            is_synchronous: rayon::current_num_threads() == 1,
+        }
     }
 
-    /// Writes what waits, and gives the file back.
+    /// Writes all queued blocks and returns the file.
     ///
     /// # Errors
-    /// Whatever went wrong with writing.
+    /// The first error of any write.
     pub fn finish(mut self) -> io::Result<F> {
-        let file = self.settle()?.file.take();
+        let file = self.drain()?.file.take();
         let mut file = file.ok_or_else(|| io::Error::other("the file is finished"))?;
         file.flush()?;
         Ok(file)
     }
 
-    /// Waits until all is written that was given.
-    fn settle(&mut self) -> io::Result<MutexGuard<'_, State<F>>> {
-        self.hand_over_piece()?;
-        let state = self.shared.settled();
-        state.told()?;
+    /// Writes everything that was passed so far, and returns the locked state.
+    fn drain(&mut self) -> io::Result<MutexGuard<'_, State<F>>> {
+        self.enqueue_block()?;
+        let state = self.shared.drain();
+        state.check()?;
         Ok(state)
     }
 
-    /// Lets somebody write what is put together.
-    fn hand_over_piece(&mut self) -> io::Result<()> {
-        if !self.piece.is_empty() {
-            let mut piece = mem::take(&mut self.piece);
-            let handed = self.hand_over(&mut piece);
-            self.piece = piece;
-            handed?;
+    /// Queues the block of short writes.
+    fn enqueue_block(&mut self) -> io::Result<()> {
+        if !self.block.is_empty() {
+            let mut block = mem::take(&mut self.block);
+            let result = self.enqueue(&mut block);
+            self.block = block;
+            result?;
         }
         Ok(())
     }
 
-    /// Lets somebody write `piece`, and leaves another, which is empty.
-    fn hand_over(&self, piece: &mut Vec<u8>) -> io::Result<()> {
-        let mut state = self.shared.lock();
-        while state.bytes >= WAITING {
+    /// Queues `block`, and replaces it by an empty buffer.
+    fn enqueue(&self, block: &mut Vec<u8>) -> io::Result<()> {
+        let mut state = self.shared.state.lock();
+        while state.queued_bytes >= MAX_QUEUED_BYTES {
             state = self.shared.write_or_wait(state);
         }
-        state.told()?;
-        let empty = state.spare.pop().unwrap_or_default();
-        state.bytes += piece.len();
-        state.waiting.push_back(mem::replace(piece, empty));
-        if state.bytes >= WORTH && !mem::replace(&mut state.is_asked, true) {
+        state.check()?;
+        let empty = state.free_buffers.pop().unwrap_or_default();
+        state.queued_bytes += block.len();
+        state.queue.push_back(mem::replace(block, empty));
+        if state.queued_bytes >= WAKE_BYTES
+            && !mem::replace(&mut state.is_scheduled, true)
+        {
             let shared = self.shared.clone();
-            rayon::spawn(move || shared.write_waiting());
+            rayon::spawn(move || shared.write_queue());
         }
         Ok(())
     }
 }
 
 impl<F: Write> Shared<F> {
-    /// Writes what waits, unless somebody does: who comes next with a piece then asks again.
-    fn write_waiting(&self) {
-        let mut state = self.lock();
-        while !state.is_busy && !state.waiting.is_empty() {
+    /// Writes the queue, or returns if another thread is writing. The next caller that queues a
+    /// block then schedules a new task.
+    fn write_queue(&self) {
+        let mut state = self.state.lock();
+        while !state.is_busy && !state.queue.is_empty() {
             state = self.write_or_wait(state);
         }
-        state.is_asked = false;
+        state.is_scheduled = false;
     }
 
-    /// Writes what waits first, or waits until somebody has who does.
+    /// Writes the first block of the queue, or waits until the thread that is writing has
+    /// written its block.
     fn write_or_wait<'s>(
         &'s self,
         mut state: MutexGuard<'s, State<F>>,
     ) -> MutexGuard<'s, State<F>> {
         if state.is_busy {
-            let woken = self.changed.wait(state);
-            return woken.unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut state);
+            return state;
         }
         let Some(mut file) = state.file.take() else {
-            state.forget();
+            state.clear_queue();
             return state;
         };
         state.is_busy = true;
-        let piece = state.waiting.pop_front();
-        state.bytes -= piece.as_ref().map_or(0, Vec::len);
+        let block = state.queue.pop_front();
+        state.queued_bytes -= block.as_ref().map_or(0, Vec::len);
         drop(state);
-        let write = || piece.as_deref().map_or(Ok(()), |bytes| file.write_all(bytes));
-        let written = panic::catch_unwind(AssertUnwindSafe(write));
-        let panicked = |_| Err(io::Error::other("panicked while writing"));
-        let mut state = self.lock();
+        let write = || block.as_deref().map_or(Ok(()), |bytes| file.write_all(bytes));
+        let result = panic::catch_unwind(AssertUnwindSafe(write))
+            .unwrap_or_else(|_| Err(io::Error::other("panicked while writing")));
+        let mut state = self.state.lock();
         (state.file, state.is_busy) = (Some(file), false);
-        if let Err(err) = written.unwrap_or_else(panicked) {
-            state.forget();
+        if let Err(err) = result {
+            state.clear_queue();
             state.error.get_or_insert(err);
         }
-        state.spare.extend(piece.map(|mut piece| {
-            piece.clear();
-            piece
+        state.free_buffers.extend(block.map(|mut block| {
+            block.clear();
+            block
         }));
         self.changed.notify_all();
         state
     }
 
-    /// Waits until all is written that waits.
-    fn settled(&self) -> MutexGuard<'_, State<F>> {
-        let mut state = self.lock();
-        while state.is_busy || !state.waiting.is_empty() {
+    /// Writes the whole queue, or waits until other threads have written it.
+    fn drain(&self) -> MutexGuard<'_, State<F>> {
+        let mut state = self.state.lock();
+        while state.is_busy || !state.queue.is_empty() {
             state = self.write_or_wait(state);
         }
         state
     }
-
-    /// Locks, also after a panic elsewhere, which is carried on by itself.
-    fn lock(&self) -> MutexGuard<'_, State<F>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl<F> State<F> {
-    /// Whether somebody was asked to write, and has not begun.
-    fn is_unheard(&self) -> bool {
-        self.is_asked && !self.is_busy
+    /// Returns whether a task was spawned that has not started, i.e. all threads are busy.
+    fn is_starved(&self) -> bool {
+        self.is_scheduled && !self.is_busy
     }
 
-    /// Leaves unwritten what waits.
-    fn forget(&mut self) {
-        self.waiting.clear();
-        self.bytes = 0;
+    /// Discards the blocks that are not written yet.
+    fn clear_queue(&mut self) {
+        self.queue.clear();
+        self.queued_bytes = 0;
     }
 
-    /// What went wrong, as often as anybody asks.
-    fn told(&self) -> io::Result<()> {
-        self.error.as_ref().map_or(Ok(()), |err| Err(again(err)))
+    /// Returns the first write error on every call.
+    fn check(&self) -> io::Result<()> {
+        match &self.error {
+            Some(err) => Err(io::Error::new(err.kind(), err.to_string())),
+            None => Ok(()),
+        }
     }
 }
 
-fn again(err: &io::Error) -> io::Error {
-    io::Error::new(err.kind(), err.to_string())
-}
-
-impl<F: Write + Seek + Send + 'static> Write for Behind<F> {
+impl<F: Write + Seek + Send + 'static> Write for BackgroundWriter<F> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.is_alone || bytes.len() >= LONG {
-            let mut state = self.settle()?;
+        if self.is_synchronous || bytes.len() >= DIRECT_BYTES {
+            let mut state = self.drain()?;
             let file = state.file.as_mut();
             let written = file.map_or(Ok(()), |file| file.write_all(bytes));
             state.error = written.err();
-            state.told()?;
+            state.check()?;
         } else {
-            self.piece.extend_from_slice(bytes);
+            self.block.extend_from_slice(bytes);
         }
         self.position += bytes.len() as u64;
-        if self.piece.len() >= PIECE {
-            self.hand_over_piece()?;
+        if self.block.len() >= BLOCK_BYTES {
+            self.enqueue_block()?;
         }
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.shared.lock().told()
+        self.shared.state.lock().check()
     }
 }
 
-impl<F: Write + Seek + Send + 'static> Output for Behind<F> {
+impl<F: Write + Seek + Send + 'static> Output for BackgroundWriter<F> {
     fn give(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
-        let is_short = bytes.len() < LONG;
-        // Where nobody came who was asked, all have other work, and what is long is still in the
-        // caches of who made it.
-        let is_own = || bytes.len() >= WORTH && self.shared.lock().is_unheard();
-        if self.is_alone || is_short || is_own() {
+        let is_short = bytes.len() < DIRECT_BYTES;
+        // If no thread has started the spawned task, all threads have other work. A long buffer
+        // is then written here, while it is still in the caches of this core.
+        let is_starved =
+            || bytes.len() >= WAKE_BYTES && self.shared.state.lock().is_starved();
+        if self.is_synchronous || is_short || is_starved() {
             self.write_all(bytes)?;
             bytes.clear();
             return Ok(());
         }
-        self.hand_over_piece()?;
+        self.enqueue_block()?;
         let len = bytes.len() as u64;
-        self.hand_over(bytes)?;
+        self.enqueue(bytes)?;
         self.position += len;
         Ok(())
     }
 }
 
-impl<F: Write + Seek + Send + 'static> Seek for Behind<F> {
+impl<F: Write + Seek + Send + 'static> Seek for BackgroundWriter<F> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         if to != SeekFrom::Current(0) {
-            let mut state = self.settle()?;
+            let mut state = self.drain()?;
             let sought = state.file.as_mut().map(|file| file.seek(to));
             drop(state);
             self.position = sought.unwrap_or(Ok(self.position))?;
@@ -261,19 +266,19 @@ impl<F: Write + Seek + Send + 'static> Seek for Behind<F> {
     }
 }
 
-impl<F: Write + Seek + Send + 'static> Drop for Behind<F> {
+impl<F: Write + Seek + Send + 'static> Drop for BackgroundWriter<F> {
     fn drop(&mut self) {
-        let mut state = self.shared.lock();
-        state.forget();
+        let mut state = self.shared.state.lock();
+        state.clear_queue();
         drop(state);
-        // Whoever wrote may be the last to know of this, and is not to drop the file.
-        drop(self.shared.settled().file.take());
+        // A worker thread may own the last reference. The file must be closed here, not there.
+        drop(self.shared.drain().file.take());
     }
 }
 
-impl<F: Write + Seek + Send + 'static> fmt::Debug for Behind<F> {
+impl<F: Write + Seek + Send + 'static> fmt::Debug for BackgroundWriter<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Behind")
+        f.debug_struct("BackgroundWriter")
             .field("position", &self.position)
             .finish_non_exhaustive()
     }

@@ -1,24 +1,24 @@
-//! How the times of a column are told as text.
+//! How the times of a column are written as text.
 
 use arrow_array::{Array as _, ArrayRef, cast::AsArray as _, types::*};
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType, Field, TimeUnit};
 use logtool_core::TIME_UNIT;
 
-/// The form of the times of a column.
+/// The text form of the times of a column.
 ///
-/// It follows from the column's type and from the unit in which the format counts,
-/// which the metadata [`TIME_UNIT`] says: a time is always told exactly.
+/// It follows from the type of the column and from the time unit of the log format, which is
+/// in the metadata [`TIME_UNIT`]. Each time is written exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TimeForm {
-    /// A whole number of so many nanoseconds.
+    /// An integer that counts units of `divisor` nanoseconds.
     Number { divisor: i64 },
-    /// ISO 8601 with so many digits after the second, and a Z.
+    /// ISO 8601 with `digits` digits after the decimal point, and a Z.
     Iso { digits: usize },
 }
 
 impl TimeForm {
-    /// The form for `field`, or nothing if it has no times.
+    /// Returns the form for `field`, or `None` if it is not a column of times.
     pub(crate) fn of(field: &Field) -> Option<Self> {
         let DataType::Timestamp(unit, zone) = field.data_type() else { return None };
         let unit = match field.metadata().get(TIME_UNIT).map(String::as_str) {
@@ -39,8 +39,8 @@ impl TimeForm {
     }
 }
 
-/// The nanoseconds of a column of times of whatever unit; those that 64 bits cannot
-/// hold are taken for the last time there is.
+/// Returns the nanoseconds of a column of times of any unit. Times that 64 bits cannot hold
+/// become the greatest representable time.
 pub(crate) fn nanos(column: &ArrayRef) -> Option<ScalarBuffer<i64>> {
     let scaled = |values: &ScalarBuffer<i64>, by: i64| {
         values.iter().map(|value| value.saturating_mul(by)).collect()
@@ -63,8 +63,8 @@ pub(crate) fn nanos(column: &ArrayRef) -> Option<ScalarBuffer<i64>> {
     })
 }
 
-/// The text `2024-05-01T12:00:00` of a second of Unix time, of the years 0 to 9999;
-/// the seconds of nanoseconds in 64 bits are of 1677 to 2262.
+/// Formats a second of Unix time of the years 0 to 9999 as `2024-05-01T12:00:00`. (Times in
+/// nanoseconds in 64 bits are in the years 1677 to 2262.)
 pub(crate) fn iso_second(second: i64) -> [u8; 19] {
     let (days, of_day) = (second.div_euclid(86_400), second.rem_euclid(86_400));
     let (year, month, day) = civil(days);
@@ -84,9 +84,9 @@ pub(crate) fn iso_second(second: i64) -> [u8; 19] {
     text
 }
 
-/// Year, month and day of a day counted from 1970-01-01, in the Gregorian calendar.
+/// Returns year, month and day of a day counted from 1970-01-01, in the Gregorian calendar.
 fn civil(days: i64) -> (i64, i64, i64) {
-    // Years that begin in March have their leap day at the end; an era of 400 of them
+    // Years that start in March have their leap day at the end; an era of 400 of them
     // has 146,097 days. 719,468 days lie between 0000-03-01 and 1970-01-01.
     let days = days + 719_468;
     let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
@@ -102,9 +102,9 @@ fn civil(days: i64) -> (i64, i64, i64) {
 mod tests {
     use super::*;
 
-    /// Expected by Python's datetime.
+    /// The expected values were computed with Python's datetime.
     #[test]
-    fn seconds_are_told_by_the_gregorian_calendar() {
+    fn seconds_are_formatted_in_the_gregorian_calendar() {
         for (second, text) in [
             (0, "1970-01-01T00:00:00"),
             (-1, "1969-12-31T23:59:59"),

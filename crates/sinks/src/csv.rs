@@ -21,7 +21,7 @@ use logtool_core::{Error, ErrorKind, Result, TableSink, TableWriter, Topic};
 use crate::{
     csv::cell::{Cell, cell_for, push_text},
     file_name::FileNames,
-    parallel_rows::side_by_side,
+    parallel_rows::format_in_parallel,
     staged::{Outputs, Staged},
     text_buffer::TextBuffer,
 };
@@ -122,7 +122,7 @@ impl CsvWriter {
 impl TableWriter for CsvWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let Self { staged, schema, options, rows, more } = self;
-        let is_written = side_by_side(
+        let is_written = format_in_parallel(
             batch,
             more,
             || CsvRows::new(schema, *options),

@@ -1,16 +1,16 @@
-//! Numbers as text, written straight to where they go.
+//! Writes numbers as text directly into the output buffer.
 //!
-//! Eight digits are made at once, side by side in an integer of 64 bits, of which the
-//! lowest byte is the first. They are stored where they belong, in pieces that overlap
-//! and may reach behind the text; nothing is read back, for which a processor would
-//! have to wait. That is most of what it takes to write a log as text.
+//! Eight digits are computed at once in the bytes of a 64-bit integer; the lowest byte is the
+//! first digit. They are stored with overlapping 8-byte stores that may extend past the end of
+//! the text. Nothing is read back, because the processor would have to wait for the stores.
+//! Formatting numbers takes most of the time of writing a log as text.
 
 use crate::float_text::shortest;
 
-/// Where a text is written: more bytes than any number has.
+/// The buffer that a number is written to; it is larger than the longest number.
 pub(crate) type Place = [u8; 32];
 
-/// Writes `text` to the beginning of `place`.
+/// Writes `text` to the start of `place` and returns its length.
 pub(crate) fn put_text(text: &[u8], place: &mut Place) -> usize {
     place.iter_mut().zip(text).for_each(|(place, byte)| *place = *byte);
     text.len().min(place.len())
@@ -18,8 +18,8 @@ pub(crate) fn put_text(text: &[u8], place: &mut Place) -> usize {
 
 const ASCII: u64 = u64::from_le_bytes([b'0'; 8]);
 
-/// Writes an integer to the beginning of `place`, and says how long it is; nothing if
-/// it has over 16 digits.
+/// Writes an integer to the start of `place` and returns its length, or `None` if it has more
+/// than 16 digits.
 #[inline]
 pub(crate) fn put_integer(
     magnitude: u64,
@@ -35,12 +35,12 @@ pub(crate) fn put_integer(
         return put_long(magnitude, sign, place);
     }
     let digits = digits8(small);
-    let leading = (digits.trailing_zeros() / 8).min(7); // a zero is a digit, too
+    let leading = (digits.trailing_zeros() / 8).min(7); // zero has one digit, too
     store(place, sign, (digits | ASCII) >> (8 * leading));
     Some(sign + 8 - leading as usize)
 }
 
-/// The same for 9 to 16 digits.
+/// Like [`put_integer`], for 9 to 16 digits.
 fn put_long(magnitude: u64, sign: usize, place: &mut Place) -> Option<usize> {
     if magnitude >= 10_000_000_000_000_000 {
         return None;
@@ -53,8 +53,8 @@ fn put_long(magnitude: u64, sign: usize, place: &mut Place) -> Option<usize> {
     Some(first + 8)
 }
 
-/// Writes a float to the beginning of `place`, as `0.25` or `1.0`, and says how long it
-/// is; nothing if it is so large or small that it has an exponent, or no number.
+/// Writes a float to the start of `place`, e.g. as `0.25` or `1.0`, and returns its length.
+/// Returns `None` for numbers that need an exponent, and for NaN and infinities.
 #[inline]
 pub(crate) fn put_float(value: f32, place: &mut Place) -> Option<usize> {
     let magnitude = value.abs();
@@ -62,17 +62,17 @@ pub(crate) fn put_float(value: f32, place: &mut Place) -> Option<usize> {
         return None;
     }
     let decimal = shortest(magnitude);
-    // Made nine digits: 10^8 ≤ nine < 10^9.
+    // Scaled to nine digits: 10^8 ≤ nine < 10^9.
     let len = decimal_len(decimal.digits);
     let nine = decimal.digits * POWERS.get(9 - len as usize).copied().unwrap_or(0);
     let (first, rest) =
         (b'0' + (nine / 100_000_000) as u8, digits8(nine % 100_000_000));
-    let significant = 9 - rest.leading_zeros() as usize / 8; // no zeros at the end
+    let significant = 9 - rest.leading_zeros() as usize / 8; // without trailing zeros
     let rest = rest | ASCII;
 
     place[0] = b'-';
     let sign = usize::from(value < 0.0);
-    let before = len as i32 + decimal.exponent; // the digits before the point
+    let before = len as i32 + decimal.exponent; // the digits before the decimal point
     if before > 0 {
         let before = before as usize & 15;
         store(place, sign + 1, rest);
@@ -89,7 +89,7 @@ pub(crate) fn put_float(value: f32, place: &mut Place) -> Option<usize> {
     }
 }
 
-/// Stores eight bytes at `at`, which is below 24.
+/// Stores eight bytes at `at`, which must be below 24.
 #[inline(always)]
 fn store(place: &mut Place, at: usize, bytes: u64) {
     if let Some(place) = place[at & 15..].first_chunk_mut() {
@@ -97,10 +97,10 @@ fn store(place: &mut Place, at: usize, bytes: u64) {
     }
 }
 
-/// How many digits `value` has, which is 1 to 10^9 - 1.
+/// Returns the number of digits of `value`, which must be 1 to 10^9 - 1.
 #[inline(always)]
 fn decimal_len(value: u32) -> u32 {
-    // As many as the bits have, times log10(2), or one more.
+    // The number of bits times log10(2), or one more.
     let about = ((32 - value.leading_zeros()) * 1_233) >> 12;
     let power = POWERS.get(about as usize).copied().unwrap_or(u32::MAX);
     about + u32::from(value >= power)
@@ -119,13 +119,14 @@ const POWERS: [u32; 10] = [
     1_000_000_000,
 ];
 
-/// The eight decimal digits of `value`, 0 to 9 in a byte each, the first being the
-/// lowest.
+/// Returns the eight decimal digits of `value` as bytes from 0 to 9; the lowest byte is the
+/// first digit.
 #[inline(always)]
 fn digits8(value: u32) -> u64 {
     let value = u64::from(value);
-    // Two numbers of four digits, four of two, eight of one: x / 100 is x × 10486 / 2^20
-    // for all x below 10^4, x / 10 is x × 103 / 2^10 for all below 100.
+    // Split into two numbers of four digits, then four of two, then eight of one:
+    // x / 100 is x × 10486 / 2^20 for all x below 10^4, x / 10 is x × 103 / 2^10 for all x
+    // below 100.
     let fours = (value / 10_000) | ((value % 10_000) << 32);
     let hundreds = ((fours * 10_486) >> 20) & 0x7f_0000_007f;
     let twos = hundreds | ((fours - 100 * hundreds) << 16);
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_have_their_digits() {
+    fn integers_are_written_with_all_digits() {
         let numbers = (0..20_000).chain((0..62).map(|bit| (1 << bit) - 1));
         let tens = (0..18).flat_map(|n| [10_u64.pow(n) - 1, 10_u64.pow(n)]);
         for number in numbers.chain(tens) {
@@ -157,9 +158,9 @@ mod tests {
         }
     }
 
-    /// Against zmij, which is another implementation.
+    /// Compares with zmij, an independent implementation.
     #[test]
-    fn floats_have_the_text_that_others_find() {
+    fn floats_agree_with_zmij() {
         let mut few = 0;
         let mut check = |value: f32| {
             let expected = zmij::Buffer::new().format(value).to_owned();

@@ -1,4 +1,4 @@
-//! Errors of the crates below, as errors of ours that say which file.
+//! Conversions of the errors of other crates into ours, with the path of the file.
 
 use std::path::Path;
 
@@ -6,31 +6,33 @@ use arrow_schema::ArrowError;
 use logtool_core::{Error, ErrorKind};
 use parquet::errors::ParquetError;
 
-/// The error of having failed to `do_what` with the file at `path`.
+/// Returns the error of failing to `do_what` with the file at `path`.
 pub(crate) fn at_path(do_what: &str, path: &Path, err: std::io::Error) -> Error {
     let what = format!("cannot {do_what} {}", path.display());
     Error::new(ErrorKind::Io, what).from_source(err)
 }
 
-/// The error of a table that Arrow's own code cannot write.
+/// Converts an error of Arrow that occurred while a table was written.
 pub(crate) fn from_arrow(err: ArrowError) -> Error {
     match err {
         ArrowError::IoError(_, err) => Error::from(err),
-        err => Error::new(ErrorKind::Unsupported, "a table that cannot be written")
-            .from_source(err),
+        err => {
+            Error::new(ErrorKind::Unsupported, "cannot write a table").from_source(err)
+        }
     }
 }
 
-/// The error of a table that the Parquet code cannot write.
+/// Converts an error of the Parquet crate that occurred while a table was written.
 pub(crate) fn from_parquet(err: ParquetError) -> Error {
     match err {
         ParquetError::External(err) => match err.downcast::<std::io::Error>() {
             Ok(err) => Error::from(*err),
             Err(err) => {
-                Error::new(ErrorKind::Io, "Parquet cannot be written").from_source(err)
+                Error::new(ErrorKind::Io, "cannot write Parquet").from_source(err)
             }
         },
-        err => Error::new(ErrorKind::Unsupported, "a table that cannot be written")
-            .from_source(err),
+        err => {
+            Error::new(ErrorKind::Unsupported, "cannot write a table").from_source(err)
+        }
     }
 }

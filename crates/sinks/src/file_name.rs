@@ -1,7 +1,7 @@
-//! What the files of tables are called.
+//! The names of the files of tables.
 //!
-//! Topics are named by whoever wrote the log: a name may have slashes, dots, control
-//! characters or hundreds of letters in it, or be one that Windows keeps for itself.
+//! Names of topics come from the log: they may contain slashes, dots, control characters or
+//! hundreds of letters, or be reserved by Windows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,34 +10,33 @@ use logtool_core::Topic;
 /// How files are named after topics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NameStyle {
-    /// `<prefix>_<topic>_<instance>`, as ulog2csv does, the prefix being the name of
-    /// the log without its extension.
+    /// `<prefix>_<topic>_<instance>`, like ulog2csv. The prefix is the name of the log without
+    /// its extension.
     Prefixed(String),
     /// `<topic>_<instance>`.
     Topic,
-    /// `<topic>`, and `<topic>_<instance>` for all instances but 0, as PX4's Flight
-    /// Review does.
+    /// `<topic>`, and `<topic>_<instance>` for all instances except 0, like PX4's Flight Review.
     FirstBare,
-    /// `<folder>/index`, the folder being called as with [`FirstBare`](Self::FirstBare):
-    /// a table of files that lie beside it.
+    /// `<folder>/index`: a table of the files in that folder. The folder is named like
+    /// [`FirstBare`](Self::FirstBare).
     Index,
 }
 
 /// The names of the files of all topics of a log.
 ///
-/// No two are the same, not even where upper and lower case are the same. Which topic
-/// is called what depends on nothing but the list of topics.
+/// Names are unique, also when upper and lower case are not distinguished. They depend only on
+/// the list of topics.
 #[derive(Clone, Debug)]
 pub struct FileNames {
     style: NameStyle,
     stems: BTreeMap<(String, u32), String>,
 }
 
-/// How many bytes a name may have without its extension: file systems allow 255.
+/// The longest name without its extension, in bytes; file systems allow 255.
 const MAX_STEM: usize = 230;
 
 impl FileNames {
-    /// Names for `topics`, which are all topics of a log.
+    /// Chooses names for `topics`, which must be all topics of a log.
     pub fn new(style: NameStyle, topics: &[Topic]) -> Self {
         let mut taken = BTreeSet::new();
         let mut stems = BTreeMap::new();
@@ -55,19 +54,18 @@ impl FileNames {
         Self { style, stems }
     }
 
-    /// The names that topics were given, by their name and instance; `style` says what
-    /// becomes of them.
+    /// Uses names that were chosen before: `stems` maps the name and instance of a topic to its
+    /// name without extension.
     pub fn given(style: NameStyle, stems: BTreeMap<(String, u32), String>) -> Self {
         Self { style, stems }
     }
 
-    /// What the file of a topic would be called if there were no other, without its
-    /// extension.
+    /// Returns the file name of a topic without extension if no other topic has the same.
     pub fn stem_of(style: &NameStyle, name: &str, instance: u32) -> String {
         stem(style, name, instance)
     }
 
-    /// The name of the file of `topic`, with `extension`.
+    /// Returns the name of the file of `topic`, with `extension`.
     pub fn file_name(&self, topic: &Topic, extension: &str) -> String {
         let stem = self.stem(topic);
         match self.style {
@@ -76,8 +74,8 @@ impl FileNames {
         }
     }
 
-    /// The same without an extension; in the style [`Index`](NameStyle::Index), the name
-    /// of the folder of `topic`.
+    /// Returns the name of the file of `topic` without extension; in the style
+    /// [`Index`](NameStyle::Index), the name of the folder of `topic`.
     pub fn stem(&self, topic: &Topic) -> String {
         let key = (topic.name.clone(), topic.instance);
         let stem = || stem(&self.style, &topic.name, topic.instance);
@@ -85,7 +83,7 @@ impl FileNames {
     }
 }
 
-/// What a file would be called if there were no other, without its extension.
+/// Returns a file name without extension, which may not be unique.
 fn stem(style: &NameStyle, name: &str, instance: u32) -> String {
     let topic = plain(name.strip_prefix('/').unwrap_or(name));
     let mut stem = match style {
@@ -110,7 +108,7 @@ fn stem(style: &NameStyle, name: &str, instance: u32) -> String {
     stem
 }
 
-/// `name`, with an underscore for whatever is not a plain letter or digit, `-` or `.`.
+/// Replaces each character of `name` except ASCII letters, digits, `-` and `.` by an underscore.
 fn plain(name: &str) -> String {
     let keep = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let mut plain: String =
@@ -120,13 +118,13 @@ fn plain(name: &str) -> String {
     if plain.is_empty() { "_".to_owned() } else { plain }
 }
 
-/// `name`, with an underscore for whatever cannot be in a file's name.
+/// Replaces each character of `name` that cannot be in a file name by an underscore.
 fn harmless(name: &str) -> String {
     let bad = |c: char| c.is_control() || matches!(c, '/' | '\\');
     name.chars().map(|c| if bad(c) { '_' } else { c }).collect()
 }
 
-/// Whether Windows opens a device where a file is called `name`.
+/// Returns whether Windows opens a device instead of a file called `name`.
 fn is_device(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let numbered = |kind| {
@@ -138,7 +136,7 @@ fn is_device(name: &str) -> bool {
         || numbered("LPT")
 }
 
-/// 32 bits that tell topics apart (FNV-1a).
+/// Returns a 32-bit hash that distinguishes topics (FNV-1a).
 fn hash(name: &str, instance: u32, attempt: u32) -> u32 {
     let (instance, attempt) = (instance.to_le_bytes(), attempt.to_le_bytes());
     name.bytes().chain(instance).chain(attempt).fold(0x811c_9dc5, |hash, byte| {

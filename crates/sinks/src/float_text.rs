@@ -1,20 +1,20 @@
-//! The shortest decimal number that reads back as the same `f32`.
+//! Finds the shortest decimal number that reads back as the same `f32`.
 //!
-//! This is the algorithm of Raffaello Giulietti, "The Schubfach way to render doubles"
-//! (2022), for floats of 32 bits: of the decimals with the fewest digits between the
-//! midpoints to the neighbours of a float, it finds the nearest. A few multiplications
-//! and no loop, for it is most of the work of writing a log as text.
+//! This is the algorithm of Raffaello Giulietti, "The Schubfach way to render doubles" (2022),
+//! for 32-bit floats. Among the decimals with the fewest digits between the midpoints to the
+//! neighbours of a float, it finds the nearest. It needs a few multiplications and no loop;
+//! this matters because it is the most expensive step of writing a log as text.
 
-/// A number `digits × 10^exponent`.
+/// The number `digits × 10^exponent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Decimal {
-    /// Less than 10^9; zeros at the end are possible.
+    /// Less than 10^9; may end in zeros.
     pub(crate) digits: u32,
-    /// Of ten.
+    /// The exponent of ten.
     pub(crate) exponent: i32,
 }
 
-/// The shortest decimal for the positive, finite `value`.
+/// Returns the shortest decimal for the positive, finite `value`.
 #[inline]
 pub(crate) fn shortest(value: f32) -> Decimal {
     let bits = value.to_bits();
@@ -25,15 +25,15 @@ pub(crate) fn shortest(value: f32) -> Decimal {
         _ => (fraction | 0x80_0000, biased - 150),
     };
     if (-23..=0).contains(&q) && c & ((1 << -q) - 1) == 0 {
-        return Decimal { digits: c >> -q, exponent: 0 }; // a whole number
+        return Decimal { digits: c >> -q, exponent: 0 }; // an integer
     }
-    // Below a power of two, floats are twice as dense, and a midpoint is nearer.
+    // At a power of two the spacing of floats changes; the lower midpoint is nearer.
     let is_power = u32::from(fraction == 0 && biased > 1);
-    let is_odd = c & 1; // then midpoints read back as the neighbour
+    let is_odd = c & 1; // then the midpoints themselves read back as a neighbour
     let k = (q * 1_262_611 - if is_power == 1 { 524_031 } else { 0 }) >> 22;
     let shift = q + ((-k * 1_741_647) >> 19) + 1;
     let Some(power) = usize::try_from(31 - k).ok().and_then(|k| POWERS.get(k)) else {
-        return Decimal { digits: 0, exponent: 0 }; // there is no such float
+        return Decimal { digits: 0, exponent: 0 }; // unreachable: no float has this exponent
     };
     // Four times the float and its midpoints, in units of 10^k.
     let scaled = |quarters: u32| {
@@ -45,7 +45,7 @@ pub(crate) fn shortest(value: f32) -> Decimal {
     let middle = scaled(4 * c);
     let upper = scaled(4 * c + 2) - is_odd;
 
-    // Each is a coin that is tossed anew for each float, so that there is no branch.
+    // Each condition is unpredictable, so it is computed without a branch.
     let below = middle / 4;
     let (is_below_in, is_above_in) = (lower <= 4 * below, 4 * below + 4 <= upper);
     let (half, is_odd) = (4 * below + 2, below & 1 == 1);
@@ -53,7 +53,7 @@ pub(crate) fn shortest(value: f32) -> Decimal {
     let differ = is_below_in != is_above_in;
     let goes_up = (differ & is_above_in) | (!differ & is_above_nearer);
 
-    let tens = below / 10; // one digit less, if that is near enough
+    let tens = below / 10; // one digit fewer, if it is near enough
     let (is_below_in, is_above_in) = (lower <= 40 * tens, 40 * tens + 40 <= upper);
     let is_short = (below >= 10) & (is_below_in != is_above_in);
     let long = below + u32::from(goes_up);
@@ -62,8 +62,7 @@ pub(crate) fn shortest(value: f32) -> Decimal {
     Decimal { digits, exponent: k + i32::from(is_short) }
 }
 
-/// 10^k for k from -31 to 45, each times the power of two that gives it 64 bits, and
-/// rounded up.
+/// 10^k for k from -31 to 45, scaled by a power of two to 64 bits and rounded up.
 #[rustfmt::skip]
 const POWERS: [u64; 77] = [
     0x81ceb32c4b43fcf5, 0xa2425ff75e14fc32, 0xcad2f7f5359a3b3f, 0xfd87b5f28300ca0e,
@@ -92,9 +91,9 @@ const POWERS: [u64; 77] = [
 mod tests {
     use super::*;
 
-    /// Against zmij, which is another implementation.
+    /// Compares with zmij, an independent implementation.
     #[test]
-    fn floats_have_the_digits_that_others_find() {
+    fn digits_agree_with_zmij() {
         let check = |bits: u32| {
             let value = f32::from_bits(bits);
             let found = shortest(value);

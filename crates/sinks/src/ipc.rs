@@ -1,4 +1,4 @@
-//! Tables as Arrow IPC files, also known as Feather: the columns as they are in memory.
+//! Tables as Arrow IPC files, also known as Feather: columns in their layout in memory.
 
 use std::{collections::BTreeMap, io::BufWriter, sync::Arc};
 
@@ -13,12 +13,12 @@ use crate::{
     one_dictionary::OneDictionary,
     provenance::table_metadata,
     room::Room,
-    row_buffer::Held,
+    row_buffer::RowBuffer,
     staged::{Outputs, Staged},
 };
 
-/// Writes Arrow IPC files: one a topic; to standard output as a stream. The names of
-/// values are dictionary columns.
+/// Writes one Arrow IPC file for each topic, or an IPC stream to standard output. Columns of
+/// value names are dictionary columns.
 #[derive(Clone, Debug)]
 pub struct IpcSink {
     outputs: Arc<Outputs>,
@@ -28,8 +28,8 @@ pub struct IpcSink {
 }
 
 impl IpcSink {
-    /// Writes files called `names` among `outputs`, with `metadata` in each of them, and
-    /// holds as many rows of each as there is `room` for.
+    /// Creates a sink that writes files with `names` among `outputs`, with `metadata` in each of
+    /// them. It buffers at most `room` of rows for each table.
     pub fn new(
         outputs: Arc<Outputs>,
         names: FileNames,
@@ -50,37 +50,38 @@ impl TableSink for IpcSink {
             false => FileWriter::try_new(out, &schema).map(Writer::File),
         };
         let writer = writer.map_err(from_arrow)?;
-        let held = Held::new(&schema, self.room.bytes().min(BATCH_BYTES));
+        let buffer = RowBuffer::new(&schema, self.room.bytes().min(BATCH_BYTES));
         let dictionaries = OneDictionary::new(&schema)?;
-        Ok(Box::new(IpcWriter { dictionaries, writer, held }))
+        Ok(Box::new(IpcWriter { dictionaries, writer, buffer }))
     }
 }
 
 struct IpcWriter {
     dictionaries: OneDictionary,
     writer: Writer,
-    held: Held,
+    buffer: RowBuffer,
 }
 
-/// The two forms that Arrow has: a stream is read as it comes, a file from its end.
+/// The two forms of Arrow IPC: a stream is read in order, a file from its end.
 enum Writer {
     File(FileWriter<BufWriter<Staged>>),
     Stream(StreamWriter<BufWriter<Staged>>),
 }
 
-/// A batch has so many bytes, if there is the memory: each costs some 100 a column.
+/// The target size of batches, if the memory budget allows it. Each batch costs some 100 bytes
+/// for each column.
 const BATCH_BYTES: usize = 1 << 20;
 
 impl TableWriter for IpcWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let batch = self.dictionaries.applied(batch)?;
-        let Self { writer, held, .. } = self;
-        held.push(&batch, |rows| writer.write(rows))
+        let Self { writer, buffer, .. } = self;
+        buffer.push(&batch, |rows| writer.write(rows))
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
-        let Self { mut writer, mut held, .. } = *self;
-        held.hand_on(|rows| writer.write(rows))?;
+        let Self { mut writer, mut buffer, .. } = *self;
+        buffer.flush(|rows| writer.write(rows))?;
         let out = match writer {
             Writer::File(writer) => writer.into_inner(),
             Writer::Stream(writer) => writer.into_inner(),
@@ -100,7 +101,7 @@ impl Writer {
     }
 }
 
-/// `schema`, with what is known of `topic`.
+/// Returns `schema` with the metadata of `topic`.
 fn file_schema(
     topic: &Topic,
     schema: &SchemaRef,

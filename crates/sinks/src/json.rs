@@ -1,10 +1,9 @@
 //! Rows as JSON objects.
 //!
-//! Nothing is lost but what JSON does not have: integers of 64 bits have all their
-//! digits, floats as many as it takes to read the same float back; NaN becomes `null`,
-//! and so do [`Infinities`], if nothing else is asked for. Times are
-//! integers in the unit of the log's format, or ISO 8601 where they are UTC, labels are
-//! strings, bytes are text in hexadecimal.
+//! JSON keeps everything that it can represent: 64-bit integers have all their digits, floats
+//! have as many as are needed to read the same float back. NaN becomes `null`, and so do
+//! [`Infinities`] by default. Times are integers in the unit of the log format, or ISO 8601 if
+//! they are UTC. Labels are strings; byte strings are hexadecimal strings.
 
 mod infinities;
 mod value;
@@ -12,10 +11,11 @@ mod value;
 use arrow_array::RecordBatch;
 use logtool_core::Result;
 
-pub use crate::json::infinities::Infinities;
 use crate::json::value::{Values, quote};
 
-/// The rows of a batch, ready to be written as JSON.
+pub use crate::json::infinities::Infinities;
+
+/// The rows of a batch, prepared to be written as JSON.
 ///
 /// # Example
 ///
@@ -34,21 +34,24 @@ use crate::json::value::{Values, quote};
 /// ```
 #[derive(Debug)]
 pub struct JsonRows {
-    /// What stands before each value, as `,"x":`, and the values.
+    /// The key before each value, e.g. `,"x":`, and the values.
     columns: Vec<(Vec<u8>, Values)>,
     rows: usize,
 }
 
 impl JsonRows {
-    /// The rows of `batch`. It is an error if a column is of a type that no log has.
+    /// Prepares the rows of `batch`; infinities become `null`.
+    ///
+    /// # Errors
+    /// `Unsupported` if a column has a type that logs do not contain.
     pub fn new(batch: &RecordBatch) -> Result<Self> {
         Self::with_infinities(batch, &Infinities::default())
     }
 
-    /// The rows of `batch`, with `infinities` as they say.
+    /// Prepares the rows of `batch`, with `infinities` written as specified.
     ///
     /// # Errors
-    /// `Unsupported` if a column is of a type that no log has.
+    /// `Unsupported` if a column has a type that logs do not contain.
     pub fn with_infinities(
         batch: &RecordBatch,
         infinities: &Infinities,
@@ -68,14 +71,14 @@ impl JsonRows {
         Ok(Self { columns, rows: batch.num_rows() })
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Adds row number `row` to `json`, as one object in one line, without a line end.
+    /// Appends the row at index `row` to `json`, as one object in one line, without a line end.
     ///
-    /// A row that there is not is all null.
+    /// If `row` is out of range, all values are `null`.
     pub fn write_row(&self, row: usize, json: &mut Vec<u8>) {
         for (key, values) in &self.columns {
             json.extend_from_slice(key);
@@ -88,13 +91,16 @@ impl JsonRows {
     }
 }
 
-/// The values of one column as JSON, for where they are only a part of a row.
+/// The values of one column as JSON, for use as a part of a larger document.
 #[derive(Debug)]
 pub struct JsonColumn(Values);
 
 impl JsonColumn {
-    /// The values of `column`, which is `field` of a table, with infinities as large
-    /// numbers. It is an error if it is of a type that no log has.
+    /// Prepares the values of `column`, which belongs to `field`, with infinities as large
+    /// numbers.
+    ///
+    /// # Errors
+    /// `Unsupported` if the column has a type that logs do not contain.
     pub fn new(
         field: &arrow_schema::Field,
         column: &arrow_array::ArrayRef,
@@ -102,7 +108,7 @@ impl JsonColumn {
         Ok(Self(Values::new(field, column, &Infinities::as_large_numbers(), 0)?))
     }
 
-    /// Adds value number `row` to `json`, or null if there is none.
+    /// Appends the value at index `row` to `json`, or `null`.
     pub fn write(&self, row: usize, json: &mut Vec<u8>) {
         self.0.write(row, json);
     }

@@ -1,4 +1,4 @@
-//! Tables as JSON Lines: a JSON object for each row, one in a line.
+//! Tables as JSON Lines: a JSON object in one line for each row.
 
 use std::{io::Write as _, sync::Arc};
 
@@ -9,11 +9,11 @@ use logtool_core::{Result, TableSink, TableWriter, Topic};
 use crate::{
     file_name::FileNames,
     json::{Infinities, JsonRows},
-    parallel_rows::side_by_side,
+    parallel_rows::format_in_parallel,
     staged::{Outputs, Staged},
 };
 
-/// Writes JSON Lines files: one a topic. See [`JsonRows`] for what is in them.
+/// Writes one JSON Lines file for each topic. [`JsonRows`] describes their contents.
 #[derive(Clone, Debug)]
 pub struct JsonLinesSink {
     outputs: Arc<Outputs>,
@@ -22,12 +22,12 @@ pub struct JsonLinesSink {
 }
 
 impl JsonLinesSink {
-    /// Writes files called `names` among `outputs`.
+    /// Creates a sink that writes files with `names` among `outputs`.
     pub fn new(outputs: Arc<Outputs>, names: FileNames) -> Self {
         Self { outputs, names, infinities: Infinities::default() }
     }
 
-    /// The same sink, which writes infinities as `infinities` says.
+    /// Writes infinities as specified by `infinities`.
     #[must_use]
     pub fn with_infinities(self, infinities: Infinities) -> Self {
         Self { infinities, ..self }
@@ -50,19 +50,19 @@ impl TableSink for JsonLinesSink {
 struct JsonLinesWriter {
     staged: Staged,
     text: Vec<u8>,
-    /// The texts of slices of long batches.
+    /// Buffers for the slices of long batches.
     more: Vec<Vec<u8>>,
     infinities: Infinities,
 }
 
-/// Text is written when there is so much of it.
+/// Text is passed to the file in blocks of this size.
 const PIECE_BYTES: usize = 64 << 10;
 
 impl TableWriter for JsonLinesWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let Self { staged, text, more, infinities } = self;
         let of_slices = infinities.clone();
-        let is_written = side_by_side(
+        let is_written = format_in_parallel(
             batch,
             more,
             Vec::new,
@@ -84,8 +84,8 @@ impl TableWriter for JsonLinesWriter {
     }
 }
 
-/// Adds the lines of `batch`; what becomes too long goes to `staged` meanwhile, if that is
-/// given.
+/// Appends the lines of `batch` to `text`. If `staged` is given, `text` is written to it whenever
+/// it is long enough.
 fn write(
     batch: &RecordBatch,
     infinities: &Infinities,
@@ -105,7 +105,7 @@ fn write(
     Ok(())
 }
 
-/// Writes the text so far.
+/// Writes `text` to the file and clears it.
 fn hand_over(text: &mut Vec<u8>, staged: &mut Staged) -> Result<()> {
     staged.write_all(text)?;
     text.clear();

@@ -1,9 +1,9 @@
 //! Writes the tables of logtool: CSV, JSON Lines, Arrow IPC, Parquet; points as PCD, PLY,
 //! KITTI, LAS and LAZ; tracks as KML, GPX and GeoJSON; arrays for NumPy and MATLAB.
 //!
-//! A sink takes what [`logtool_core::to_tables`] makes of a log, and writes one file a
-//! topic, called as [`FileNames`] says. All files of a run are [`Outputs`]: they appear
-//! when all of them are written to the end, or not at all.
+//! A sink receives the record batches of [`logtool_core::to_tables`], and writes one file for
+//! each topic; [`FileNames`] chooses the names. All files of a run belong to one [`Outputs`]:
+//! they appear when all of them are complete, or not at all.
 //!
 //! ```no_run
 //! # use logtool_core::{Log, Result, TableJob, to_tables};
@@ -65,7 +65,7 @@ mod tracks;
 
 pub use crate::{
     arrays::{MatSink, NpzSink},
-    background_writer::Behind,
+    background_writer::BackgroundWriter,
     csv::{CsvOptions, CsvSink},
     file_name::{FileNames, NameStyle},
     ipc::IpcSink,
@@ -88,7 +88,7 @@ pub use crate::{
     },
 };
 
-/// Its example is tested.
+/// Compiles the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,18 +1,18 @@
-//! How much memory rows take: the same however they are cut into batches.
+//! The memory size of rows, independent of how they are divided into batches.
 
 use std::ops::Range;
 
 use arrow_array::{Array, RecordBatch, cast::AsArray as _};
 use arrow_schema::DataType;
 
-/// How many bits the values of these rows of `batch` are. What says which are null, and what
-/// the rows share, is left out: so rows that come together are as much as they are one by one.
+/// Returns the size of the values of these rows of `batch`, in bits. Validity and data shared
+/// between rows do not count, so the size of several rows is the sum of their sizes.
 pub(crate) fn bits(batch: &RecordBatch, rows: Range<usize>) -> u64 {
     batch.columns().iter().map(|column| bits_of(column, rows.clone())).sum()
 }
 
-/// How many of the first rows of `batch` it takes to have `wanted` bits; all, if they have
-/// less.
+/// Returns how many of the first rows of `batch` have at least `wanted` bits, or all rows if they
+/// have fewer bits.
 pub(crate) fn rows_of(batch: &RecordBatch, wanted: u64) -> usize {
     let (mut few, mut enough) = (0, batch.num_rows());
     if bits(batch, 0..enough) <= wanted {
@@ -28,7 +28,8 @@ pub(crate) fn rows_of(batch: &RecordBatch, wanted: u64) -> usize {
     enough
 }
 
-/// What the values of a type take of each row, and whether that is all that they take.
+/// Returns the size of a value of a type in bits, and whether all values have that size. Otherwise
+/// it is only the fixed part.
 pub(crate) fn bits_a_row(data_type: &DataType) -> (u64, bool) {
     let bytes = |bytes: usize| 8 * bytes as u64;
     match data_type {
@@ -88,10 +89,10 @@ mod tests {
     use crate::testing::all_kinds;
 
     #[test]
-    fn rows_are_as_much_together_as_one_by_one() {
+    fn size_of_rows_is_the_sum_of_their_sizes() {
         let batch = all_kinds();
-        // Time, float, two integers, a truth, two texts, a label, a list, and of the struct a
-        // float and a text: as the types say, and then what the texts and the list hold.
+        // Time, float, two integers, a boolean, two strings, a label, a list, and a struct of a
+        // float and a string: the fixed sizes, then the strings and the items of the list.
         let each = 64 + 32 + 64 + 64 + 1 + 32 + 32 + 32 + 64 + 32;
         let (first, second) = (8 * (11 + 1) + 2 * 32, 8 * 4);
         assert_eq!(bits(&batch, 0..1), each + first);
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_rows_are_taken_as_it_takes() {
+    fn fewest_rows_that_reach_a_size_are_found() {
         let batch = all_kinds();
         let (first, all) = (bits(&batch, 0..1), bits(&batch, 0..2));
         assert_eq!(rows_of(&batch, 1), 1);

@@ -1,24 +1,24 @@
-//! Numbers as text.
+//! Formatting of numbers as text.
 
 use crate::{
     digits::{Place, put_float, put_integer, put_text},
     json::Infinities,
 };
 
-/// A number of which the text may be remembered.
+/// A number whose text can be cached.
 pub(crate) trait Number: Copy + Send + Sync + 'static {
-    /// Whether it has the same text as `other`: for floats, the same bits.
+    /// Returns whether it has the same text as `other`; floats must have the same bits.
     fn is_same(self, other: Self) -> bool;
 
-    /// Writes the shortest decimal text that reads back as the same number to the
-    /// beginning of `place`, and says how long it is: at most 24 bytes.
+    /// Writes the shortest decimal text that reads back as the same number to the start of
+    /// `place`, and returns its length, which is at most 24 bytes.
     ///
-    /// Floats always have a point or an exponent: `1.0`, `1e-7`; those that are no
-    /// numbers are `nan`, `inf` and `-inf`.
+    /// Floats always have a decimal point or an exponent: `1.0`, `1e-7`. NaN and infinities are
+    /// `nan`, `inf` and `-inf`.
     fn put(self, place: &mut Place) -> usize;
 
-    /// The same as JSON. What is not a number is `null`, and infinities are what
-    /// `infinities` makes of them.
+    /// Like [`put`](Self::put), for JSON: NaN is `null`, and infinities are written as specified
+    /// by `infinities`.
     fn put_json(self, place: &mut Place, infinities: &Infinities) -> usize;
 }
 

@@ -1,4 +1,4 @@
-//! One dictionary a column, as a file of Arrow's can have no more.
+//! Gives each column one dictionary; Arrow files do not allow more.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -12,38 +12,38 @@ use logtool_core::{Error, ErrorKind, NAMES, Result};
 
 use crate::error::from_arrow;
 
-/// What has to be done with the dictionaries of an array.
+/// How the dictionaries of an array are changed.
 #[derive(Debug)]
 enum Keys {
-    /// There are none.
+    /// The array contains no dictionaries.
     Same,
-    /// It is to have this dictionary; where each name is in it.
+    /// The array gets this dictionary; the map has the index of each name.
     Of(Arc<StringArray>, HashMap<String, i32>),
-    /// It is a list of such.
+    /// The array is a list whose items are changed.
     Item(Box<Keys>),
-    /// It is a struct of such.
+    /// The array is a struct whose fields are changed.
     Fields(Vec<Keys>),
 }
 
-/// Gives all batches of a table the dictionaries that [`NAMES`] tells of: batches have
-/// others where rows of several came together.
+/// Gives all batches of a table the dictionaries that the metadata [`NAMES`] declares. Batches
+/// that contain rows of several others have different dictionaries.
 #[derive(Debug)]
 pub(crate) struct OneDictionary {
     columns: Vec<Keys>,
 }
 
 impl OneDictionary {
-    /// The dictionaries of the columns of `schema`.
+    /// Reads the dictionaries of the columns from `schema`.
     pub(crate) fn new(schema: &Schema) -> Result<Self> {
         let columns = schema.fields().iter().map(Keys::of).collect::<Result<_>>()?;
         Ok(Self { columns })
     }
 
-    /// `batch` with these dictionaries.
+    /// Returns `batch` with these dictionaries.
     ///
     /// # Errors
     ///
-    /// A name that was not told of.
+    /// `Unsupported` if a value is not in the declared dictionary.
     pub(crate) fn applied(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         let columns = self.columns.iter().zip(batch.columns());
         let columns = columns.map(|(keys, column)| keys.applied(column));
@@ -70,14 +70,14 @@ impl Keys {
     fn told(field: &Field) -> Result<Self> {
         let names = field.metadata().get(NAMES).map(String::as_str).unwrap_or_default();
         let names: Vec<String> = serde_json::from_str(names).map_err(|err| {
-            let what = format!("the names of column {:?} are not told", field.name());
+            let what = format!("column {:?} does not declare its names", field.name());
             Error::new(ErrorKind::Unsupported, what).from_source(err)
         })?;
         let dictionary = Arc::new(StringArray::from_iter_values(&names));
         Ok(Self::Of(dictionary, names.into_iter().zip(0..).collect()))
     }
 
-    /// Whether nothing is to be done.
+    /// Returns whether the array contains no dictionaries.
     fn is_same(&self) -> bool {
         match self {
             Self::Same => true,
@@ -120,7 +120,7 @@ impl Keys {
     }
 }
 
-/// The names of `array`, with this dictionary, in which they are at these places.
+/// Returns `array` with `dictionary`; `places` has the index of each name in it.
 fn renamed(
     array: &ArrayRef,
     dictionary: &Arc<StringArray>,
@@ -138,7 +138,7 @@ fn renamed(
 }
 
 fn untold(name: &str) -> Error {
-    let what = format!("the name {name:?} was not told of when the table began");
+    let what = format!("the name {name:?} was not declared when the table started");
     Error::new(ErrorKind::Unsupported, what)
 }
 

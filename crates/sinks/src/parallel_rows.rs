@@ -1,50 +1,51 @@
-//! Text of many rows, made on all threads.
+//! Formats many rows as text on all threads.
 
 use arrow_array::RecordBatch;
 use logtool_core::{Queue, Result};
 
-/// A slice has about so many values: the work of a fraction of a millisecond, of which the
+/// The number of values of a slice: formatting them takes a fraction of a millisecond, and their
 /// text stays in the cache until it is written.
 const VALUES: usize = 1 << 15;
 
-/// Hands `batch` on in slices: several `scribes` write one each, side by side, and what
-/// they have written is `taken` in the order of the rows while others go on. A scribe for
-/// each thread is kept; those that are missing are `made`.
+/// Formats the slices of `batch` in parallel. Each slice is formatted by `write` with an encoder of
+/// its own; `append` then receives the encoders in the order of the rows, while others are
+/// formatting. `encoders` keeps up to one encoder for each thread for reuse; missing ones are
+/// created by `new_encoder`.
 ///
-/// Says whether it did that: a batch that is too short for that is left alone, and so is
-/// one where there is one thread only.
-pub(crate) fn side_by_side<S: Send + 'static>(
+/// Returns `false` and does nothing if the batch is too short, or if there is only one thread.
+pub(crate) fn format_in_parallel<E: Send + 'static>(
     batch: &RecordBatch,
-    scribes: &mut Vec<S>,
-    made: impl Fn() -> S,
-    write: impl Fn(&mut S, &RecordBatch) -> Result<()> + Clone + Send + 'static,
-    mut taken: impl FnMut(&mut S) -> Result<()>,
+    encoders: &mut Vec<E>,
+    new_encoder: impl Fn() -> E,
+    write: impl Fn(&mut E, &RecordBatch) -> Result<()> + Clone + Send + 'static,
+    mut append: impl FnMut(&mut E) -> Result<()>,
 ) -> Result<bool> {
     let threads = rayon::current_num_threads();
     let rows = (VALUES / batch.num_columns().max(1)).max(1);
     if threads < 2 || batch.num_rows() < 2 * rows {
         return Ok(false);
     }
-    let mut queue: Queue<Result<S>> = Queue::of(2 * threads + 2);
-    let mut take = |written: Result<S>, scribes: &mut Vec<S>| -> Result<()> {
-        let mut scribe = written?;
-        taken(&mut scribe)?;
-        scribes.push(scribe);
+    let mut queue: Queue<Result<E>> = Queue::of(2 * threads + 2);
+    let mut finish = |encoder: Result<E>, encoders: &mut Vec<E>| -> Result<()> {
+        let mut encoder = encoder?;
+        append(&mut encoder)?;
+        encoders.push(encoder);
         Ok(())
     };
     for from in (0..batch.num_rows()).step_by(rows) {
         let slice = batch.slice(from, rows.min(batch.num_rows() - from));
-        let mut scribe = scribes.pop().unwrap_or_else(&made);
+        let mut encoder = encoders.pop().unwrap_or_else(&new_encoder);
         let write = write.clone();
-        queue.push(move || write(&mut scribe, &slice).map(|()| scribe));
-        while let Some(written) = queue.next() {
-            take(written, scribes)?;
+        queue.push(move || write(&mut encoder, &slice).map(|()| encoder));
+        while let Some(encoder) = queue.next() {
+            finish(encoder, encoders)?;
         }
     }
-    while let Some(written) = queue.wait() {
-        take(written, scribes)?;
+    while let Some(encoder) = queue.wait() {
+        finish(encoder, encoders)?;
     }
-    scribes.truncate(threads);
+    encoders.truncate(threads);
+    encoders.truncate(threads);
     Ok(true)
 }
 
@@ -62,8 +63,8 @@ mod tests {
 
     const ROWS: i64 = 100_000;
 
-    /// Batches of 4, 99,995 and 1 rows of two columns: the number of the row, and its
-    /// square, which is missing in each seventh.
+    /// Batches of 4, 99,995 and 1 rows of two columns: the index of the row, and its square,
+    /// which is null in every seventh row.
     fn batches() -> Vec<RecordBatch> {
         let squares = (0..ROWS).map(|i| (i % 7 != 0).then_some(i * i));
         let all = table(vec![
@@ -79,13 +80,13 @@ mod tests {
         pool.install(job)
     }
 
-    /// The lines that there should be: `row` makes each.
+    /// The expected lines; `row` formats each.
     fn lines(row: impl Fn(i64, Option<i64>) -> String) -> String {
         (0..ROWS).map(|i| row(i, (i % 7 != 0).then_some(i * i))).collect()
     }
 
     #[test]
-    fn rows_of_csv_come_in_order_from_all_threads() {
+    fn csv_rows_formatted_in_parallel_keep_their_order() {
         let dir = tempfile::tempdir().unwrap();
         let text = on_three_threads(|| {
             let outputs = Outputs::new(dir.path(), Existing::Refuse);
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_json_lines_come_in_order_from_all_threads() {
+    fn json_rows_formatted_in_parallel_keep_their_order() {
         let dir = tempfile::tempdir().unwrap();
         let text = on_three_threads(|| {
             let outputs = Outputs::new(dir.path(), Existing::Refuse);
@@ -115,10 +116,16 @@ mod tests {
     }
 
     #[test]
-    fn short_batches_and_single_threads_are_left_alone() {
+    fn short_batches_and_single_threads_are_not_split() {
         let batches = batches();
         let handed = |batch: &RecordBatch| {
-            side_by_side(batch, &mut Vec::<()>::new(), || (), |_, _| Ok(()), |_| Ok(()))
+            format_in_parallel(
+                batch,
+                &mut Vec::<()>::new(),
+                || (),
+                |_, _| Ok(()),
+                |_| Ok(()),
+            )
         };
         assert!(!on_three_threads(|| handed(&batches[0])).unwrap());
         assert!(on_three_threads(|| handed(&batches[1])).unwrap());

@@ -1,8 +1,8 @@
 //! Tables as Parquet files.
 //!
-//! Files are made for reading a few columns of a time span: each column has statistics
-//! and an index of its pages, so that readers skip what they do not want. What is in
-//! them is as the [view](logtool_core::View) of the tables has it, nested or flat.
+//! Files are optimised for reading a few columns of a time range: each column has statistics and
+//! a page index, so that readers skip the rest. Columns are nested or flat, depending on the
+//! [view](logtool_core::View) of the tables.
 
 mod properties;
 mod row_groups;
@@ -18,7 +18,6 @@ use arrow_schema::SchemaRef;
 use logtool_core::{Result, TableSink, TableWriter, Topic};
 use parquet::{arrow::ArrowSchemaConverter, file::writer::SerializedFileWriter};
 
-pub use self::properties::Floats;
 use crate::{
     error::from_parquet,
     file_name::FileNames,
@@ -28,11 +27,13 @@ use crate::{
     },
     provenance::table_metadata,
     room::Room,
-    row_buffer::Held,
+    row_buffer::RowBuffer,
     staged::{Outputs, Staged},
 };
 
-/// Writes Parquet files: one a topic.
+pub use self::properties::Floats;
+
+/// Writes one Parquet file for each topic.
 #[derive(Clone, Debug)]
 pub struct ParquetSink {
     outputs: Arc<Outputs>,
@@ -43,8 +44,8 @@ pub struct ParquetSink {
 }
 
 impl ParquetSink {
-    /// Writes files called `names` among `outputs`, with `metadata` in each of them, and
-    /// holds as many rows of each as there is `room` for.
+    /// Creates a sink that writes files with `names` among `outputs`, with `metadata` in each of
+    /// them. It buffers at most `room` of rows for each table.
     pub fn new(
         outputs: Arc<Outputs>,
         names: FileNames,
@@ -54,7 +55,7 @@ impl ParquetSink {
         Self { outputs, names, metadata, room, floats: Floats::default() }
     }
 
-    /// The same, with floats written as `floats` says.
+    /// Writes floats with the encoding `floats`.
     pub fn with_floats(self, floats: Floats) -> Self {
         Self { floats, ..self }
     }
@@ -70,21 +71,21 @@ impl TableSink for ParquetSink {
     }
 }
 
-/// Row groups grow to so many bytes where there is room for less: there may be 32,767 of them, of
-/// which the writer keeps some kilobytes each.
+/// Row groups grow up to this size if the memory budget is smaller. A file has at most 32,767 row
+/// groups, and the writer keeps some kilobytes for each.
 const ROW_GROUP: usize = 16 << 20;
 
 /// Writes one Parquet file.
 ///
-/// Rows are held as they come until they are a row group: one that is being encoded takes
-/// far more memory than its rows, so that none is while others wait.
+/// Rows are buffered until they fill a row group. Encoding takes far more memory than the rows
+/// themselves, so no encoder exists while rows are collected.
 pub(crate) struct ParquetWriter {
     file: SerializedFileWriter<Slot>,
     groups: RowGroups,
-    held: Held,
+    buffer: RowBuffer,
 }
 
-/// The file, until it is whole.
+/// The file, or `None` after it is finished.
 struct Slot(Option<Staged>);
 
 impl Write for Slot {
@@ -120,22 +121,22 @@ impl ParquetWriter {
             properties,
         );
         let file = file.map_err(from_parquet)?;
-        let held = Held::new(schema, room.bytes()).growing_to(ROW_GROUP);
-        Ok(Self { file, groups, held })
+        let buffer = RowBuffer::new(schema, room.bytes()).growing_to(ROW_GROUP);
+        Ok(Self { file, groups, buffer })
     }
 }
 
 impl TableWriter for ParquetWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let Self { file, groups, held } = self;
-        held.push(batch, |rows| groups.write(file, rows))
+        let Self { file, groups, buffer } = self;
+        buffer.push(batch, |rows| groups.write(file, rows))
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        let Self { file, groups, held } = &mut *self;
-        held.hand_on(|rows| groups.write(file, rows))?;
+        let Self { file, groups, buffer } = &mut *self;
+        buffer.flush(|rows| groups.write(file, rows))?;
         groups.write_rest(file)?;
-        // Not `into_inner`, which makes a text of what the system says.
+        // Not `into_inner`, which converts an I/O error to a string.
         self.file.finish().map_err(from_parquet)?;
         self.file.inner_mut().0.take().map_or(Ok(()), Staged::finish)
     }

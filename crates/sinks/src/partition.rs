@@ -1,18 +1,18 @@
-//! Where in a data set of many logs the files of one log are.
+//! Paths of the files of one log in a data set of many logs.
 //!
-//! | the file that a sink begins | its place |
+//! | name chosen by the sink | path in the data set |
 //! |---|---|
 //! | `imu.parquet` | `imu/log=<name>/part-0.parquet` |
 //! | `camera/index.csv` | `camera/log=<name>/index.csv` |
 //!
-//! Where all files of a log belong together, it is `log=<name>/` and what the sink calls it.
+//! If all files of a log belong together, the path is `log=<name>/` and the name.
 //!
-//! Folders called `key=value` are partitions to Hive, Spark, DuckDB, Polars and others:
-//! who reads all of a table has a column `log` beside those of the files.
+//! Hive, Spark, DuckDB, Polars and others treat folders called `key=value` as partitions: a reader
+//! of a whole table gets the column `log` in addition to those of the files.
 
 use std::path::{Path, PathBuf};
 
-/// The place of one log in a data set.
+/// The location of one log in a data set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
     log: String,
@@ -20,44 +20,44 @@ pub struct Partition {
     kind: Kind,
 }
 
-/// What files belong together.
+/// The unit that gets a folder of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Those of a table.
+    /// The files of a table.
     Table,
-    /// Those of a log.
+    /// The files of a log.
     Log,
-    /// None.
+    /// None; the file is directly in the data set.
     File,
 }
 
 impl Partition {
-    /// The partition of the log called `log`, whose files are begun in the folder
-    /// `begun_in`. The name has to be one that a folder can have.
+    /// Creates the partition of the log called `log`, which must be a valid folder name. Files are
+    /// written in the folder `begun_in` until they are complete.
     pub fn new(log: impl Into<String>, begun_in: impl Into<PathBuf>) -> Self {
         Self { log: log.into(), begun_in: begun_in.into(), kind: Kind::Table }
     }
 
-    /// Files of the data set itself, as a log that is one file: they have no partition.
+    /// Returns paths directly in the data set, for logs that are one file: they have no partition.
     #[must_use]
     pub fn whole(mut self) -> Self {
         self.kind = Kind::File;
         self
     }
 
-    /// Files that only mean something together: they are all in the folder `log=<name>`.
+    /// Puts all files into the folder `log=<name>`, for files that are only useful together.
     #[must_use]
     pub fn together(mut self) -> Self {
         self.kind = Kind::Log;
         self
     }
 
-    /// The folder in which files are begun.
+    /// Returns the folder in which unfinished files are written.
     pub(crate) fn begun_in(&self) -> &Path {
         &self.begun_in
     }
 
-    /// Where in the data set the file is that a sink calls `name`.
+    /// Returns the path in the data set of the file that a sink calls `name`.
     pub(crate) fn place(&self, name: &str) -> String {
         let log = &self.log;
         match (name.split_once('/'), name.rsplit_once('.')) {
@@ -75,14 +75,14 @@ mod tests {
     use super::Partition;
 
     #[test]
-    fn files_that_belong_together_are_in_one_folder() {
+    fn files_of_a_log_share_one_folder() {
         let partition = Partition::new("flight_7", "x").together();
         assert_eq!(partition.place("gps.parquet"), "log=flight_7/gps.parquet");
         assert_eq!(Partition::new("a", "x").whole().place("a.mcap"), "a.mcap");
     }
 
     #[test]
-    fn files_are_in_the_partition_of_their_table() {
+    fn files_of_a_table_share_the_folder_of_the_log() {
         let partition = Partition::new("flight_7", "x");
         let place = |name: &str| partition.place(name);
         assert_eq!(place("imu.parquet"), "imu/log=flight_7/part-0.parquet");

@@ -1,40 +1,40 @@
-//! Pixels as PNG files.
+//! Encodes pixels as PNG files.
 
 use ::png::{BitDepth, ColorType, Compression, Encoder};
 use logtool_core::{Error, ErrorKind, Result};
 
-/// An image that is to be written: rows without gaps, from the top left.
+/// An image to encode. Rows follow each other without padding, from the top left.
 #[derive(Clone, Copy, Debug)]
 pub struct PngImage<'p> {
-    /// How many pixels a row has.
+    /// The width in pixels.
     pub width: u32,
-    /// How many rows there are.
+    /// The height in pixels.
     pub height: u32,
-    /// What samples a pixel is made of.
+    /// The samples of each pixel.
     pub color: PngColor,
-    /// Whether samples have 16 bits, the higher byte first, and not 8.
+    /// Whether samples have 16 bits (big-endian) instead of 8.
     pub is_wide: bool,
-    /// The samples.
+    /// The samples, row by row.
     pub samples: &'p [u8],
 }
 
-/// What samples a pixel is made of.
+/// The samples of a pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PngColor {
-    /// One, how bright it is.
+    /// Brightness.
     Gray,
     /// Red, green, blue.
     Rgb,
-    /// Red, green, blue, and how opaque.
+    /// Red, green, blue, opacity.
     Rgba,
 }
 
-/// The file of `image`.
+/// Encodes `image` as a PNG file.
 ///
-/// It is packed in haste: making it smaller takes far longer than making it.
+/// Uses the fastest compression; stronger compression takes far longer than everything else.
 ///
 /// # Errors
-/// `Malformed` if there are not as many samples as there have to be, or none.
+/// `Malformed` if the number of samples does not match the size, or is 0.
 pub fn encode_png(image: &PngImage<'_>) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut encoder = Encoder::new(&mut bytes, image.width, image.height);
@@ -45,7 +45,7 @@ pub fn encode_png(image: &PngImage<'_>) -> Result<Vec<u8>> {
     });
     encoder.set_depth(if image.is_wide { BitDepth::Sixteen } else { BitDepth::Eight });
     encoder.set_compression(Compression::Fast);
-    let odd = |err| Error::new(ErrorKind::Malformed, "no PNG").from_source(err);
+    let odd = |err| Error::new(ErrorKind::Malformed, "invalid image").from_source(err);
     let mut writer = encoder.write_header().map_err(odd)?;
     writer.write_image_data(image.samples).map_err(odd)?;
     writer.finish().map_err(odd)?;
@@ -56,7 +56,7 @@ pub fn encode_png(image: &PngImage<'_>) -> Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// The image again, as the decoder of the crate `png` reads it.
+    /// Decodes a file with the decoder of the crate `png`.
     fn decoded(file: &[u8]) -> (u32, u32, Vec<u8>) {
         let mut reader =
             ::png::Decoder::new(std::io::Cursor::new(file)).read_info().unwrap();
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_pixel_is_read_again() {
+    fn every_pixel_type_reads_back() {
         for (color, count) in
             [(PngColor::Gray, 1), (PngColor::Rgb, 3), (PngColor::Rgba, 4)]
         {
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_without_all_its_samples_is_an_error() {
+    fn image_with_missing_samples_is_an_error() {
         let image = PngImage {
             width: 2,
             height: 2,

@@ -1,9 +1,8 @@
-//! Points as the files that programs for point clouds read: PCD, PLY, KITTI, LAS, LAZ;
-//! and as pictures.
+//! Files of points for point cloud programs (PCD, PLY, KITTI, LAS, LAZ), and images of points.
 //!
-//! Any table with columns `x`, `y` and `z` is points. It becomes one file, or one for
-//! each scan: where a column `scan` has another number, or a column `index` begins
-//! anew.
+//! Any table with columns `x`, `y` and `z` contains points. It becomes one file, or one file
+//! for each scan. A new scan starts where the column `scan` changes, or where the column
+//! `index` restarts.
 
 // In reading order: each module uses only those above it.
 mod options;

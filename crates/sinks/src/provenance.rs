@@ -1,14 +1,14 @@
-//! What every file that can say it says of itself.
+//! The metadata that every output file states about its origin, if its format can hold it.
 
 use std::collections::BTreeMap;
 
 use logtool_core::Topic;
 
-/// This program and its version, as files name their maker.
+/// The name and version of this program, for the creator fields of file formats.
 pub(crate) const CREATED_BY: &str = concat!("logtool ", env!("CARGO_PKG_VERSION"));
 
-/// What is known of a table: `log`, which is of the whole log, and what there is to say
-/// of `topic`, under keys that begin with `logtool.topic`.
+/// Returns the metadata of a table: the metadata `log` of the whole log, and that of `topic`
+/// under keys that start with `logtool.topic`.
 pub(crate) fn table_metadata(
     topic: &Topic,
     log: &BTreeMap<String, String>,

@@ -1,27 +1,24 @@
-//! Tables as PX4's Flight Review v2 stores them, so that its viewer takes them.
+//! Tables as PX4's Flight Review v2 stores them, so that its viewer opens them.
 //!
-//! The facts are from PX4/flight-review-rs, `crates/converter/src/converter.rs` and
-//! `metadata.rs`: one Parquet file a topic, called `<topic>.parquet`, and
-//! `<topic>_<multi id>.parquet` for all multi ids but 0; one column a scalar, called
-//! `q[0]`; the first column is `timestamp`, microseconds since boot as `uint64`; beside
-//! them `manifest.json` and `metadata.json`. Its viewer asks DuckDB for columns by name.
+//! The layout is that of PX4/flight-review-rs, `crates/converter/src/converter.rs` and
+//! `metadata.rs`: one Parquet file for each topic, called `<topic>.parquet`, and
+//! `<topic>_<multi id>.parquet` for all multi ids except 0; one column for each scalar, e.g.
+//! `q[0]`; the first column is `timestamp`, microseconds since boot as `uint64`; in the same
+//! folder are `manifest.json` and `metadata.json`. The viewer queries columns by name with DuckDB.
 //!
-//! What is different, on purpose: a text of the log is one string and not one column a
-//! character, columns have the log's order and not the alphabet's, a time that cannot
-//! be told is null, and the files are smaller for other encodings of the same columns.
-//! A record type that the viewer cannot ask for because its name is no file name gets
-//! another name. `analysis` is what the caller has to say, or null.
+//! Intended differences: a string of the log is one column and not one column for each character,
+//! columns have the order of the log and are not sorted by name, unknown times are null, and other
+//! encodings make the files smaller. A topic whose name cannot be a file name, so that the viewer
+//! cannot query it, gets another name. `analysis` is passed by the caller, or null.
 
 mod documents;
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use arrow_array::{Array as _, ArrayRef, RecordBatch, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use logtool_core::{Error, ErrorKind, Result, TableSink, TableWriter, Topic};
+use parking_lot::Mutex;
 
 use crate::{
     clock::nanos,
@@ -40,8 +37,8 @@ pub use crate::px4::documents::{
 
 /// Writes the files of Flight Review v2.
 ///
-/// Tables have to come in the flat view, and tell times on the log's own clock. After
-/// the last, [`finish`](Self::finish) writes the two documents.
+/// Tables must be in the flat view, with times on the log's own clock. After the last table,
+/// [`finish`](Self::finish) writes the two documents.
 #[derive(Debug)]
 pub struct Px4Sink {
     outputs: Arc<Outputs>,
@@ -51,7 +48,7 @@ pub struct Px4Sink {
     written: Arc<Mutex<Vec<Written>>>,
 }
 
-/// A table that is in its file.
+/// A table whose file is complete.
 #[derive(Debug)]
 struct Written {
     topic: String,
@@ -61,8 +58,8 @@ struct Written {
 }
 
 impl Px4Sink {
-    /// Writes files among `outputs` for a log with `topics`, with `metadata` in each, and
-    /// holds as many rows of each as there is `room` for.
+    /// Creates a sink that writes files among `outputs` for a log with `topics`, with `metadata`
+    /// in each of them. It buffers at most `room` of rows for each table.
     pub fn new(
         outputs: Arc<Outputs>,
         topics: &[Topic],
@@ -73,10 +70,10 @@ impl Px4Sink {
         Self { outputs, names, metadata, room, written: Arc::default() }
     }
 
-    /// Writes `manifest.json` and `metadata.json` for the log called `source`, of which
-    /// the topics are those that were written.
+    /// Writes `manifest.json` and `metadata.json` for the log called `source`, with the topics
+    /// that were written.
     pub fn finish(self, source: &str, flight: &Px4Metadata) -> Result<()> {
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut written = self.written.lock();
         written.sort_by(|a, b| (&a.topic, a.instance).cmp(&(&b.topic, b.instance)));
         let files = written.iter().map(|table| table.file.as_str());
         let manifest = Manifest::new(source, flight, files);
@@ -84,7 +81,7 @@ impl Px4Sink {
         let metadata = Metadata::new(flight, topics);
         let json = |text: serde_json::Result<Vec<u8>>| {
             text.map_err(|err| {
-                Error::new(ErrorKind::Unsupported, "facts that JSON cannot say")
+                Error::new(ErrorKind::Unsupported, "cannot write the metadata as JSON")
                     .from_source(err)
             })
         };
@@ -131,13 +128,13 @@ impl TableWriter for Px4Writer {
     fn finish(self: Box<Self>) -> Result<()> {
         let Self { writer, table, written, .. } = *self;
         Box::new(writer).finish()?;
-        written.lock().unwrap_or_else(PoisonError::into_inner).push(table);
+        written.lock().push(table);
         Ok(())
     }
 }
 
-/// `schema` as the viewer wants it: the time is called `timestamp` and an integer. What
-/// the log calls so and is not the time, as a counter of 32 bits, gets another name.
+/// Returns `schema` as the viewer expects it: the time column is an integer column called
+/// `timestamp`. Another column of that name, e.g. a 32-bit counter, gets a different name.
 fn viewer_schema(schema: &SchemaRef) -> Result<SchemaRef> {
     let mut fields: Vec<_> = schema.fields().iter().cloned().collect();
     let Some(first) = fields.first_mut() else {
@@ -154,12 +151,12 @@ fn viewer_schema(schema: &SchemaRef) -> Result<SchemaRef> {
     Ok(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())))
 }
 
-/// The whole microseconds of a time column.
+/// Returns a time column in whole microseconds.
 fn micros(times: &ArrayRef) -> Result<ArrayRef> {
     let Some(nanos) = nanos(times) else {
         return Err(Error::new(
             ErrorKind::Malformed,
-            "a table that begins with no time",
+            "the first column of a table is not a time",
         ));
     };
     let micros = nanos.iter().enumerate().map(|(row, nanos)| {

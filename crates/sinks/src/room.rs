@@ -1,31 +1,32 @@
-//! How much the tables of a log may hold back.
+//! The memory that tables may use to buffer rows.
 
 use logtool_core::{Topic, TopicOrigin};
 
 use crate::memory_size::bits_a_row;
 
-/// How many bytes of its rows each table of a log may hold until it writes them.
+/// How many bytes of rows each table of a log may buffer before it writes them.
 ///
-/// A log has hundreds of tables, each of which would rather write much at a time, and all
-/// together are to hold little. What each may is known before the first row comes, so
-/// that what is in a file depends on its rows only, and not on those of others meanwhile.
+/// A log has hundreds of tables. Each is written best in large blocks, but all buffers together
+/// must be small. The budget is fixed before the first row arrives, so that the contents of a file
+/// depend only on its rows, and not on the rows of other tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Room(usize);
 
-/// What all tables together may hold. They do not all hold the most at once.
+/// The budget of all tables together, which do not all reach their maximum at the same time.
 const ALL_BYTES: u64 = 48 << 20;
-/// What one may hold.
+/// The maximum budget of one table.
 const MAX_BYTES: u64 = 16 << 20;
 
 impl Default for Room {
-    /// That of a table that is alone.
+    /// Returns the budget of a single table.
     fn default() -> Self {
         Self(MAX_BYTES as usize)
     }
 }
 
 impl Room {
-    /// That of tables of `topics`: what those leave that are short, all others share.
+    /// Returns the budget of each table of `topics`. Short tables need less; their share is divided
+    /// among the others.
     pub fn of<'t>(topics: impl IntoIterator<Item = &'t Topic>) -> Self {
         let mut tables: Vec<u64> = topics.into_iter().map(about).collect();
         tables.sort_unstable();
@@ -40,14 +41,13 @@ impl Room {
         Self::default()
     }
 
-    /// How many bytes that is.
+    /// Returns the budget in bytes.
     pub(crate) fn bytes(self) -> usize {
         self.0
     }
 }
 
-/// About how many bytes the table of `topic` has. One that may have any number of rows is
-/// taken for long.
+/// Estimates the bytes of the table of `topic`; `u64::MAX` if its number of rows is unknown.
 fn about(topic: &Topic) -> u64 {
     let (Some(records), TopicOrigin::Logged) = (topic.records, topic.origin) else {
         return u64::MAX;
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_little_leaves_the_rest_to_the_others() {
+    fn budget_not_needed_by_short_tables_goes_to_the_others() {
         const MIB: u64 = 1 << 20;
         let long = || topic(None);
         assert_eq!(room(&[]), 16 << 20);
@@ -91,13 +91,13 @@ mod tests {
         assert_eq!(room(&[long(), short.clone(), long(), long(), long()]), 10 << 20);
         let shorter = topic(Some(MIB / 2)); // 4 MiB
         assert_eq!(room(&[long(), shorter.clone(), long(), long(), long()]), 11 << 20);
-        assert_eq!(room(&[shorter, short]), 16 << 20, "there is room for all");
+        assert_eq!(room(&[shorter, short]), 16 << 20, "all tables fit");
         let many: Vec<Topic> = (0..1_000).map(|_| long()).collect();
         assert_eq!(room(&many), (48 << 20) / 1_000);
     }
 
     #[test]
-    fn a_table_of_which_the_rows_are_not_known_is_taken_for_long() {
+    fn table_with_unknown_number_of_rows_counts_as_long() {
         let derived = Topic { origin: TopicOrigin::Derived, ..topic(Some(1)) };
         let texts = Schema::new(vec![Field::new("x", DataType::Utf8, true)]);
         let texts = Topic { schema: Arc::new(texts), ..topic(Some(1)) };

@@ -1,4 +1,4 @@
-//! Rows that wait until they are worth writing.
+//! Collects rows until they are worth writing.
 
 use std::mem;
 
@@ -12,46 +12,53 @@ use crate::{
     memory_size::{bits, rows_of},
 };
 
-/// The last rows of a table, not yet written.
+/// The last rows of a table, which are not written yet.
 ///
-/// Which rows are taken together depends on the rows only, and not on the batches that
-/// they come in.
+/// How rows are grouped depends only on the rows, and not on the batches in which they arrive.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct RowBuffer {
     schema: SchemaRef,
     batches: Vec<RecordBatch>,
     rows: usize,
     bits: u64,
-    most: u64,
-    /// What `most` may grow to.
-    enough: u64,
-    /// How often rows were handed on since more are held.
-    handed_on: u32,
+    /// The size of a group in bits.
+    limit: u64,
+    /// The size up to which `limit` may grow.
+    max_limit: u64,
+    /// The number of groups written since `limit` last grew.
+    groups: u32,
 }
 
-/// So many batches are made one: each costs some 200 bytes a column.
+/// Batches are merged when there are this many; each costs some 200 bytes for each column.
 const MAX_BATCHES: usize = 32;
-/// The most rows that are held.
+/// The maximum number of buffered rows.
 const MAX_ROWS: usize = 1 << 20;
-/// After so many times, twice as much is handed on at a time, if it may grow.
-const TIMES: u32 = 2048;
+/// The size of groups is doubled after this many groups, if it may grow.
+const GROUPS_PER_SIZE: u32 = 2048;
 
-impl Held {
-    /// No rows yet, of a table with the columns `schema`, of which `bytes` are written at a
-    /// time.
+impl RowBuffer {
+    /// Creates an empty buffer for a table with the columns `schema`, which is written in groups
+    /// of `bytes`.
     pub(crate) fn new(schema: &SchemaRef, bytes: usize) -> Self {
-        let most = (8 * bytes as u64).max(1);
-        let (schema, batches) = (schema.clone(), Vec::new());
-        Self { schema, batches, rows: 0, bits: 0, most, enough: most, handed_on: 0 }
+        let limit = (8 * bytes as u64).max(1);
+        Self {
+            schema: schema.clone(),
+            batches: Vec::new(),
+            rows: 0,
+            bits: 0,
+            limit,
+            max_limit: limit,
+            groups: 0,
+        }
     }
 
-    /// The same, of which more and more is written at a time, up to some `bytes`: for writers that
-    /// keep something of each time until the end.
+    /// Lets groups grow up to `bytes`, for writers that keep some memory for each group until the
+    /// end.
     pub(crate) fn growing_to(self, bytes: usize) -> Self {
-        Self { enough: 8 * bytes as u64, ..self }
+        Self { max_limit: 8 * bytes as u64, ..self }
     }
 
-    /// Adds the rows of `batch`, and hands on those that are worth writing, together.
+    /// Adds the rows of `batch`, and passes complete groups to `write`.
     pub(crate) fn push(
         &mut self,
         batch: &RecordBatch,
@@ -59,50 +66,50 @@ impl Held {
     ) -> Result<()> {
         let mut from = 0;
         while from < batch.num_rows() {
-            from += self.hold(batch, from)?;
-            if self.bits >= self.most || self.rows >= MAX_ROWS {
-                self.hand_on(&mut write)?;
+            from += self.append(batch, from)?;
+            if self.bits >= self.limit || self.rows >= MAX_ROWS {
+                self.flush(&mut write)?;
             }
         }
         Ok(())
     }
 
-    /// Hands on the rows that are left, if there are some.
-    pub(crate) fn hand_on(
+    /// Passes the remaining rows to `write`, if there are any.
+    pub(crate) fn flush(
         &mut self,
         mut write: impl FnMut(&RecordBatch) -> Result<()>,
     ) -> Result<()> {
         (self.rows, self.bits) = (0, 0);
-        self.handed_on = self.handed_on.saturating_add(1);
-        if self.handed_on == TIMES && self.most < self.enough {
-            (self.handed_on, self.most) = (0, 2 * self.most);
+        self.groups = self.groups.saturating_add(1);
+        if self.groups == GROUPS_PER_SIZE && self.limit < self.max_limit {
+            (self.groups, self.limit) = (0, 2 * self.limit);
         }
         let batches = mem::take(&mut self.batches);
-        if batches.is_empty() { Ok(()) } else { write(&self.one(&batches)?) }
+        if batches.is_empty() { Ok(()) } else { write(&self.concat(&batches)?) }
     }
 
-    /// Takes as many of the rows of `batch` that begin with the one with the index `from` as
-    /// there is room for, and says how many that are.
-    fn hold(&mut self, batch: &RecordBatch, from: usize) -> Result<usize> {
+    /// Appends rows of `batch`, starting at index `from`, until the group is complete. Returns the
+    /// number of appended rows.
+    fn append(&mut self, batch: &RecordBatch, from: usize) -> Result<usize> {
         let most = (batch.num_rows() - from).min(MAX_ROWS - self.rows);
         let some = batch.slice(from, most);
-        let rows = rows_of(&some, self.most - self.bits);
+        let rows = rows_of(&some, self.limit - self.bits);
         let mut some = some.slice(0, rows);
         self.rows += rows;
         self.bits += bits(&some, 0..rows);
-        let stays = self.bits < self.most && self.rows < MAX_ROWS;
-        if stays && rows < batch.num_rows() {
-            // As it is, it would keep all of the batch.
-            some = self.one(&[some.clone(), some.slice(0, 0)])?;
+        let is_incomplete = self.bits < self.limit && self.rows < MAX_ROWS;
+        if is_incomplete && rows < batch.num_rows() {
+            // Copies the rows, because a slice would keep the whole batch in memory.
+            some = self.concat(&[some.clone(), some.slice(0, 0)])?;
         }
         self.batches.push(some);
         if self.batches.len() >= MAX_BATCHES {
-            self.batches = vec![self.one(&self.batches)?];
+            self.batches = vec![self.concat(&self.batches)?];
         }
         Ok(rows)
     }
 
-    fn one(&self, batches: &[RecordBatch]) -> Result<RecordBatch> {
+    fn concat(&self, batches: &[RecordBatch]) -> Result<RecordBatch> {
         concat_batches(&self.schema, batches).map_err(from_arrow)
     }
 }
@@ -116,7 +123,7 @@ mod tests {
     use super::*;
     use crate::testing::{column, table};
 
-    /// The lengths of what is handed on of 1,000 rows that come so many at a time.
+    /// The lengths of the groups of 1,000 rows that arrive `rows` at a time.
     fn cut(rows: usize) -> (Vec<RecordBatch>, RecordBatch) {
         let texts = (0..1_000).map(|row| "x".repeat(row % 100));
         let texts: ArrayRef = Arc::new(texts.map(Some).collect::<StringArray>());
@@ -124,7 +131,7 @@ mod tests {
             (0..1_000).map(|row| (row % 3 > 0).then_some(row)).collect::<Int64Array>(),
         );
         let batch = table(vec![column("number", numbers), column("text", texts)]);
-        let mut held = Held::new(&batch.schema(), 6_150);
+        let mut buffer = RowBuffer::new(&batch.schema(), 6_150);
         let mut all = Vec::new();
         let mut write = |rows: &RecordBatch| -> Result<()> {
             all.push(rows.clone());
@@ -132,32 +139,33 @@ mod tests {
         };
         for from in (0..1_000).step_by(rows) {
             let some = batch.slice(from, rows.min(1_000 - from));
-            held.push(&some, &mut write).unwrap();
+            buffer.push(&some, &mut write).unwrap();
         }
-        held.hand_on(&mut write).unwrap();
+        buffer.flush(&mut write).unwrap();
         (all, batch)
     }
 
     #[test]
-    fn where_little_is_held_more_is_handed_on_at_a_time_with_time() {
+    fn small_groups_grow_over_time() {
         let numbers: ArrayRef = Arc::new((0..200_000).collect::<Int64Array>());
         let batch = table(vec![column("number", numbers)]);
-        // Room for a row.
-        let mut held = Held::new(&batch.schema(), 8).growing_to(1 << 20);
+        // Space for one row.
+        let mut buffer = RowBuffer::new(&batch.schema(), 8).growing_to(1 << 20);
         let (mut groups, mut rows) = (0, 0);
         let mut write = |some: &RecordBatch| -> Result<()> {
             (groups, rows) = (groups + 1, rows + some.num_rows());
             Ok(())
         };
-        held.push(&batch, &mut write).unwrap();
-        held.hand_on(&mut write).unwrap();
+        buffer.push(&batch, &mut write).unwrap();
+        buffer.flush(&mut write).unwrap();
         assert_eq!(rows, 200_000);
-        // 2,048 each of 1, 2, 4, 8, 16 and 32 rows are 129,024 rows; the others are in groups of 64.
+        // 2,048 groups of 1, 2, 4, 8, 16 and 32 rows have 129,024 rows; the rest is in groups
+        // of 64.
         assert_eq!(groups, 6 * 2_048 + 70_976 / 64);
     }
 
     #[test]
-    fn rows_are_cut_by_what_they_are_and_not_by_how_they_come() {
+    fn groups_depend_on_rows_and_not_on_batches() {
         let (whole, batch) = cut(1_000);
         // A hundred rows are 100 × (8 + 4) + (0 + 99) × 50 = 6,150 bytes.
         let lengths: Vec<usize> = whole.iter().map(RecordBatch::num_rows).collect();

@@ -1,9 +1,9 @@
-//! Tables as Apache Spark reads them.
+//! Tables in a form that Apache Spark reads.
 //!
-//! Spark has microseconds where logs have nanoseconds, no unsigned integers, no durations,
-//! no lists of fixed length, before version 3.4 no bytes of fixed length (SPARK-41096), and
-//! names in which case does not count; what else is in a Parquet file it refuses, or reads
-//! as something else ("Parquet Files" of Spark's guide; its type `TimestampType`). So:
+//! Spark has microseconds where logs have nanoseconds, no unsigned integers, no durations, no lists
+//! of fixed length, before version 3.4 no byte strings of fixed length (SPARK-41096), and names
+//! that are not case-sensitive. It rejects other types in a Parquet file, or reads them as
+//! something else ("Parquet Files" of Spark's guide; its type `TimestampType`). The conversions:
 //!
 //! | in the log | for Spark |
 //! |---|---|
@@ -13,11 +13,11 @@
 //! | `uint64` | a decimal number of 20 digits |
 //! | a list of fixed length | a list |
 //! | a list of times or durations | a list of nanoseconds |
-//! | bytes of fixed length | bytes |
-//! | `a` beside `A` | `a_` |
+//! | byte strings of fixed length | byte strings |
+//! | `a` in a table that also has `A` | `a_` |
 //!
-//! Of Parquet's encodings Spark 3.5 has no `BYTE_STREAM_SPLIT`: into files for it floats go as
-//! [`Floats::Plain`](crate::Floats::Plain).
+//! Spark 3.5 does not support Parquet's encoding `BYTE_STREAM_SPLIT`, so floats in files for Spark
+//! need [`Floats::Plain`](crate::Floats::Plain).
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -33,14 +33,14 @@ use logtool_core::{Result, TableSink, TableWriter, Topic};
 
 use crate::error::from_arrow;
 
-/// Writes tables as Spark reads them, into another sink.
+/// Converts tables for Spark, and writes them to another sink.
 #[derive(Clone, Debug)]
 pub struct SparkSink<S> {
     sink: S,
 }
 
 impl<S: TableSink> SparkSink<S> {
-    /// Writes into `sink`.
+    /// Creates a sink that writes the converted tables to `sink`.
     pub fn new(sink: S) -> Self {
         Self { sink }
     }
@@ -78,26 +78,26 @@ impl TableWriter for SparkWriter {
     }
 }
 
-/// What becomes of a column.
+/// How a column is converted.
 #[derive(Debug)]
 enum Change {
-    /// It stays as it is.
+    /// It is not changed.
     None,
-    /// It becomes integers of this type that hold its own.
+    /// It becomes integers of this larger type.
     Wider(DataType),
     /// It becomes nanoseconds.
     Nanos,
-    /// It becomes microseconds of this type, and nanoseconds beside them.
+    /// It becomes microseconds of this type, and a second column of nanoseconds.
     Micros(DataType),
-    /// It becomes lists of this.
+    /// It becomes lists with these items.
     List(FieldRef, Box<Change>),
-    /// It becomes bytes of any length.
+    /// It becomes byte strings of any length.
     Bytes,
-    /// It becomes structs of these.
+    /// It becomes structs with these fields.
     Fields(Fields, Vec<Change>),
 }
 
-/// The fields that `fields` become, and how.
+/// Returns the converted fields, and how each of `fields` is converted.
 fn changes(fields: &Fields) -> (Fields, Vec<Change>) {
     let (mut made, mut changes) = (Vec::new(), Vec::new());
     let mut names = Names::new(fields);
@@ -130,9 +130,9 @@ fn changes(fields: &Fields) -> (Fields, Vec<Change>) {
     (made.into(), changes)
 }
 
-/// The names of some fields, in which case does not count.
+/// The names of the fields of a table, compared without case.
 struct Names {
-    /// Those of the table.
+    /// The names of the original table.
     own: HashSet<String>,
     given: HashSet<String>,
 }
@@ -143,7 +143,7 @@ impl Names {
         Self { own: own.collect(), given: HashSet::new() }
     }
 
-    /// `name`, which is one of the table's; changed, if it was given before.
+    /// Returns `name`, which is one of the table's, changed if it was returned before.
     fn own(&mut self, name: &str) -> String {
         match self.given.insert(name.to_lowercase()) {
             true => name.to_owned(),
@@ -151,7 +151,7 @@ impl Names {
         }
     }
 
-    /// `name`, or one like it that is none of the table's.
+    /// Returns `name`, or a similar name that does not occur in the table.
     fn another(&mut self, mut name: String) -> String {
         while self.own.contains(&name.to_lowercase())
             || !self.given.insert(name.to_lowercase())
@@ -162,7 +162,7 @@ impl Names {
     }
 }
 
-/// What `data_type` becomes where it is one column, as items of lists are.
+/// Returns the type that `data_type` becomes if it is one column, e.g. the items of a list.
 fn change(data_type: &DataType) -> (DataType, Change) {
     let wider = |to: DataType| (to.clone(), Change::Wider(to));
     match data_type {
@@ -186,7 +186,7 @@ fn change(data_type: &DataType) -> (DataType, Change) {
     }
 }
 
-/// `arrays` as `changes` have them.
+/// Converts `arrays` as specified by `changes`.
 fn changed(
     changes: &[Change],
     arrays: &[ArrayRef],
@@ -206,7 +206,7 @@ fn changed(
     Ok(made)
 }
 
-/// `array` as `change` has it.
+/// Converts `array` as specified by `change`.
 fn one(change: &Change, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     Ok(match change {
         Change::None | Change::Micros(_) => array.clone(),

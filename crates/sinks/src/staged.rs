@@ -1,4 +1,4 @@
-//! Files that appear all together, whole, or not at all.
+//! Output files that appear all together and complete, or not at all.
 
 mod file;
 mod temporary;
@@ -9,76 +9,78 @@ use std::{
     io::{self, Write as _},
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
 use logtool_core::{Error, ErrorKind, Result};
+use parking_lot::{Mutex, MutexGuard};
 use tempfile::{TempDir, TempPath};
 
-pub use self::file::Staged;
 use crate::{error::at_path, partition::Partition, staged::file::stdout_file};
 
-/// What to do with a file that is there already.
+pub use self::file::Staged;
+
+/// What happens if an output file already exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
-    /// It stays, and that is an error.
+    /// It is kept, and an error is returned.
     #[default]
     Refuse,
-    /// The new one takes its place.
+    /// It is replaced.
     Replace,
 }
 
 /// The files that one run writes into one directory.
 ///
-/// Each is written to a temporary file beside its place; where the directory is new, all of
-/// them into a temporary directory beside it. [`commit`](Self::commit) gives all of them
-/// their names, those of a new directory with one rename; dropping without that removes
-/// them, and the directories that were made for them.
+/// Each file is written to a temporary file in the same directory. If the directory is new, all
+/// files are written to a temporary directory next to it. [`commit`](Self::commit) renames all
+/// files, or the new directory at once. If the value is dropped without a commit, the files are
+/// removed, and so are the directories that were created for them.
 #[derive(Debug)]
 pub struct Outputs {
     dir: PathBuf,
     kind: Kind,
     existing: Existing,
-    /// Whether files are on the disk before they get their names.
+    /// Whether files are synced to the disk before they get their names.
     is_synced: bool,
     state: Mutex<State>,
-    /// How many temporary files are held open, and how many may be.
+    /// The number of open temporary files.
     open: AtomicUsize,
     most_open: usize,
 }
 
-/// Which files there are.
+/// The kind of outputs.
 #[derive(Debug)]
 enum Kind {
-    /// Any, with the names that sinks give them.
+    /// Several files, with the names that sinks choose.
     Folder,
-    /// The parts of a data set.
+    /// The files of one log in a data set.
     Partition(Partition),
-    /// One, which is called so whatever its sink calls it.
+    /// One file with this path, which replaces the name chosen by the sink.
     File(PathBuf),
-    /// One, which is standard output.
+    /// One file, which is standard output.
     Stdout,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// The names that are taken.
+    /// The names that are used.
     names: BTreeSet<String>,
-    /// The directory that will be the new one.
+    /// The temporary directory that will become the new directory.
     staging: Option<TempDir>,
-    /// The files that are written to their end.
+    /// The finished files and their final paths.
     done: Vec<(TempPath, PathBuf)>,
-    /// The one of them that gets its name after all others.
+    /// The finished file that is renamed after all others.
     last: Option<PathBuf>,
-    /// The files that are begun and not done.
+    /// The files that were created and are not finished.
     unfinished: BTreeSet<PathBuf>,
-    /// The directories that were made, outermost first.
+    /// The directories that were created, outermost first.
     made: Vec<PathBuf>,
 }
 
-/// Says that [outputs were abandoned](Outputs::abandon), and keeps it so.
+/// A guard that keeps outputs [abandoned](Outputs::abandon).
 #[derive(Debug)]
 #[must_use]
 pub struct Abandoned<'o> {
@@ -86,14 +88,14 @@ pub struct Abandoned<'o> {
 }
 
 impl Outputs {
-    /// Files in `dir`, which is made when the first of them begins.
+    /// Creates outputs in `dir`, which is created together with the first file.
     pub fn new(dir: impl Into<PathBuf>, existing: Existing) -> Arc<Self> {
         Arc::new(Self::of_kind(dir.into(), Kind::Folder, existing))
     }
 
-    /// The files of one log in the data set `dir`: each is in a partition of the folder
-    /// of its table. They are begun in a folder beside, so that what a killed program
-    /// leaves is all in one place, and are on the disk before they get their names.
+    /// Creates the outputs of one log in the data set `dir`: each file is in a partition of the
+    /// folder of its table. Unfinished files are in one separate folder, so that leftovers of a
+    /// killed program are in one place. Files are synced to the disk before they get their names.
     pub fn of_partition(
         dir: impl Into<PathBuf>,
         partition: Partition,
@@ -105,15 +107,15 @@ impl Outputs {
         Arc::new(outputs)
     }
 
-    /// One file, which will be at `path`.
+    /// Creates one output file at `path`.
     pub fn one_file(path: impl Into<PathBuf>, existing: Existing) -> Arc<Self> {
         let path = path.into();
         let dir = temporary::parent(&path);
         Arc::new(Self::of_kind(dir, Kind::File(path), existing))
     }
 
-    /// One file, as of [`one_file`](Self::one_file), which is on the disk before it gets its
-    /// name: a log, which may be all that is left of another.
+    /// Like [`one_file`](Self::one_file), but the file is synced to the disk before it gets its
+    /// name. Logs are written like this, because they may replace the only other copy.
     pub fn one_synced_file(path: impl Into<PathBuf>, existing: Existing) -> Arc<Self> {
         let path = path.into();
         let dir = temporary::parent(&path);
@@ -122,7 +124,7 @@ impl Outputs {
         Arc::new(outputs)
     }
 
-    /// One file, which is written to standard output, as it comes.
+    /// Creates one output, which is written directly to standard output.
     pub fn to_stdout() -> Arc<Self> {
         Arc::new(Self::of_kind(PathBuf::new(), Kind::Stdout, Existing::Refuse))
     }
@@ -139,34 +141,34 @@ impl Outputs {
         }
     }
 
-    /// Whether there is one file, [standard output](Self::to_stdout).
+    /// Returns whether the output is [standard output](Self::to_stdout).
     pub fn is_stdout(&self) -> bool {
         matches!(self.kind, Kind::Stdout)
     }
 
-    /// The directory that the files will be in.
+    /// Returns the directory of the files.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// A directory that is there, and on the disk of the files.
+    /// Returns an existing directory on the same disk as the files.
     pub(crate) fn scratch_dir(&self) -> PathBuf {
-        match &self.lock().staging {
+        match &self.state.lock().staging {
             Some(staging) => staging.path().to_owned(),
             None => self.dir.clone(),
         }
     }
 
-    /// The names of all files that were begun, in alphabetical order.
+    /// Returns the names of all files that were created, in alphabetical order.
     pub fn names(&self) -> Vec<String> {
-        self.lock().names.iter().cloned().collect()
+        self.state.lock().names.iter().cloned().collect()
     }
 
-    /// Begins the file that will be called `name`: a plain name, or one in a folder that
-    /// is made for it, as `camera/index.csv`.
+    /// Creates the file `name`: a plain name, or a path with a folder, e.g. `camera/index.csv`.
     ///
-    /// It is an error if there is such a file already, unless it may be replaced, and
-    /// if this name was asked for before.
+    /// # Errors
+    /// The file already exists and must not be replaced, the name was used before, or the file
+    /// cannot be created.
     pub fn create(self: &Arc<Self>, name: &str) -> Result<Staged> {
         if self.is_stdout() {
             return self.stdout(name);
@@ -177,10 +179,11 @@ impl Outputs {
             _ => self.dir.join(name),
         };
         self.check(&place)?;
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let is_second = matches!(self.kind, Kind::File(_)) && !state.names.is_empty();
         if is_second || !state.names.insert(name.to_owned()) {
-            let what = format!("two tables want the file {}", place.display());
+            let what =
+                format!("two tables have the same file name {}", place.display());
             return Err(Error::new(ErrorKind::Unsupported, what));
         }
         let (file, temporary) = self.begin(&mut state, &place)?;
@@ -195,7 +198,7 @@ impl Outputs {
         Ok(staged)
     }
 
-    /// Creates the temporary file that will be at `place`.
+    /// Creates the temporary file that will be renamed to `place`.
     fn begin(&self, state: &mut State, place: &Path) -> Result<(File, TempPath)> {
         let is_first = state.names.len() == 1;
         if let Kind::Folder = self.kind
@@ -236,11 +239,11 @@ impl Outputs {
         made.map_err(|err| at_path("create a file in", dir, err))
     }
 
-    /// Standard output, as the file called `name`, and as no other.
+    /// Opens standard output, which can be used only once.
     fn stdout(self: &Arc<Self>, name: &str) -> Result<Staged> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if !state.names.is_empty() {
-            let what = "two tables, and one standard output";
+            let what = "cannot write two tables to standard output";
             return Err(Error::new(ErrorKind::Unsupported, what));
         }
         state.names.insert(name.to_owned());
@@ -249,34 +252,35 @@ impl Outputs {
         Ok(Staged { outputs: self.clone(), file, temporary: None, place, position: 0 })
     }
 
-    /// Writes the file called `name`.
+    /// Writes `bytes` as the file `name`.
     pub fn write(self: &Arc<Self>, name: &str, bytes: &[u8]) -> Result<()> {
         let mut staged = self.create(name)?;
         staged.write_all(bytes)?;
         staged.finish()
     }
 
-    /// Writes the file called `name`, which gets its name after all others. A reader who
-    /// finds this file finds the others too.
+    /// Writes `bytes` as the file `name`, which is renamed after all others: a reader that
+    /// finds this file finds the others, too.
     pub fn write_last(self: &Arc<Self>, name: &str, bytes: &[u8]) -> Result<()> {
-        self.lock().last = Some(self.dir.join(name));
+        self.state.lock().last = Some(self.dir.join(name));
         self.write(name, bytes)
     }
 
-    /// Where the files will be that are written to the end so far.
+    /// Returns the final paths of the files that are finished so far.
     pub fn places(&self) -> Vec<PathBuf> {
-        self.lock().done.iter().map(|(_, place)| place.clone()).collect()
+        self.state.lock().done.iter().map(|(_, place)| place.clone()).collect()
     }
 
-    /// Gives all files their names, and says which, in alphabetical order.
+    /// Gives all files their final names, and returns their paths in alphabetical order.
     ///
-    /// It is an error if some file was begun and not finished. If a file cannot be
-    /// given its name, those that replaced nothing are taken back.
+    /// # Errors
+    /// A file is not finished, or cannot be renamed. In the latter case, files that were already
+    /// renamed are removed if they did not replace another file.
     pub fn commit(&self) -> Result<Vec<PathBuf>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if !state.unfinished.is_empty() {
             let count = state.unfinished.len();
-            let what = format!("{count} files were not written to the end");
+            let what = format!("{count} files are incomplete");
             return Err(Error::new(ErrorKind::Io, what));
         }
         let mut done = std::mem::take(&mut state.done);
@@ -288,14 +292,14 @@ impl Outputs {
             state.made.clear();
             let parent = temporary::parent(&self.dir);
             let places = done.into_iter().map(|(temporary, place)| {
-                let _ = temporary.keep(); // it has moved, and nothing is to be removed
+                let _ = temporary.keep(); // it was renamed, so there is nothing to remove
                 place
             });
             let places = places.collect();
             self.sync_dirs([parent].into())?;
             return Ok(places);
         }
-        // Somebody else made the directory meanwhile, or it was there.
+        // The directory existed before, or another process created it meanwhile.
         for (_, place) in &done {
             self.check(place)?;
         }
@@ -330,7 +334,7 @@ impl Outputs {
         Ok(placed)
     }
 
-    /// Waits until the names in `dirs` are on the disk, if that is wanted.
+    /// Syncs `dirs` to the disk, if files are synced.
     fn sync_dirs(&self, dirs: BTreeSet<PathBuf>) -> Result<()> {
         let mut dirs = dirs.iter().filter(|_| self.is_synced);
         dirs.try_for_each(|dir| {
@@ -338,23 +342,22 @@ impl Outputs {
         })
     }
 
-    /// Removes everything that has no name yet, for a program that is about to end.
-    /// Until the guard is dropped, no file can be begun, finished or named.
+    /// Removes everything that has no final name yet, for a program that is about to end. As
+    /// long as the guard exists, calls that create, finish or rename files block.
     pub fn abandon(&self) -> Abandoned<'_> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.done.clear();
         state.unfinished.iter().for_each(|path| drop(fs::remove_file(path)));
-        state.staging = None; // which removes the directory
+        state.staging = None; // removes the directory
         state.remove_dirs();
         Abandoned { _state: state }
     }
 
-    /// Whether a file may be put at `place`.
+    /// Checks that a file may be written at `place`.
     fn check(&self, place: &Path) -> Result<()> {
         let Ok(there) = fs::symlink_metadata(place) else { return Ok(()) };
         if let Some(kind) = no_file(there.file_type()) {
-            let what =
-                format!("{} is {kind}: no file takes its place", place.display());
+            let what = format!("{} is {kind} and cannot be replaced", place.display());
             return Err(Error::new(ErrorKind::Io, what));
         }
         if self.existing == Existing::Refuse {
@@ -363,33 +366,30 @@ impl Outputs {
         }
         Ok(())
     }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Outputs {
     fn drop(&mut self) {
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        state.done.clear(); // which removes the files
+        let state = self.state.get_mut();
+        state.done.clear(); // removes the files
         state.staging = None;
         state.remove_dirs();
     }
 }
 
 impl State {
-    /// Removes the directories that were made.
+    /// Removes the directories that were created.
     fn remove_dirs(&mut self) {
         for dir in self.made.drain(..).rev() {
             if fs::remove_dir(dir).is_err() {
-                break; // someone else's file is in it
+                break; // it contains a file of another process
             }
         }
     }
 }
 
-/// What is there, if no file may take its place: all but files and links to something.
+/// Describes files that an output must not replace: all except regular files and links to
+/// something.
 fn no_file(kind: fs::FileType) -> Option<&'static str> {
     match (kind.is_file() || kind.is_symlink(), kind.is_dir()) {
         (true, _) => None,
@@ -398,8 +398,7 @@ fn no_file(kind: fs::FileType) -> Option<&'static str> {
     }
 }
 
-/// Makes `dir` and the directories above it, and adds those that were not there to
-/// `made`.
+/// Creates `dir` and its parents, and adds the new directories to `made`.
 fn make_dirs(dir: &Path, made: &mut Vec<PathBuf>) -> Result<()> {
     let missing: Vec<&Path> = dir
         .ancestors()

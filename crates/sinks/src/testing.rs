@@ -13,7 +13,7 @@ use logtool_core::{NAMES, TableSink, Topic, time_field};
 
 use crate::{FileNames, NameStyle};
 
-/// A topic of which nothing but the name is special.
+/// A topic with a name and default properties.
 pub(crate) fn topic(name: &str, instance: u32) -> Topic {
     Topic {
         instance,
@@ -29,30 +29,30 @@ pub(crate) fn names(name: &str) -> FileNames {
     FileNames::new(NameStyle::Topic, &[topic(name, 0)])
 }
 
-/// A table of these columns, of which the types are those of the arrays.
+/// A table of these columns, with the types of the arrays.
 pub(crate) fn table(columns: Vec<(Field, ArrayRef)>) -> RecordBatch {
     let (fields, columns): (Vec<Field>, Vec<_>) = columns.into_iter().unzip();
     RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap()
 }
 
-/// A column that may be null.
+/// A nullable column.
 pub(crate) fn column(name: &str, values: ArrayRef) -> (Field, ArrayRef) {
     (Field::new(name, values.data_type().clone(), true), values)
 }
 
-/// A time column of these nanoseconds of the log's own clock, counted in `unit`.
+/// A time column with these nanoseconds of the log's own clock, with the time unit `unit`.
 pub(crate) fn times(unit: &str, nanos: Vec<Option<i64>>) -> (Field, ArrayRef) {
     (time_field("timestamp", unit), Arc::new(TimestampNanosecondArray::from(nanos)))
 }
 
-/// The same as Unix time.
+/// A time column with these nanoseconds of Unix time, with the time unit `unit`.
 pub(crate) fn utc_times(unit: &str, nanos: Vec<Option<i64>>) -> (Field, ArrayRef) {
     let utc = DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));
     let times = TimestampNanosecondArray::from(nanos).with_timezone("UTC");
     (time_field("timestamp", unit).with_data_type(utc), Arc::new(times))
 }
 
-/// A column of labels of which these are all that there may be, and which has these.
+/// A column of labels: all possible labels, and the label of each row.
 pub(crate) fn labels(
     name: &str,
     all: &[&str],
@@ -65,7 +65,7 @@ pub(crate) fn labels(
     (field.with_metadata([(NAMES.to_owned(), all)].into()), column)
 }
 
-/// Two rows of one column of each kind: numbers, truths, texts, labels, lists, structs.
+/// Two rows of one column of each kind: numbers, booleans, strings, labels, lists, structs.
 pub(crate) fn all_kinds() -> RecordBatch {
     let mut lists = ListBuilder::new(Float32Builder::new());
     lists.append_value([Some(0.5), None]);
@@ -92,7 +92,7 @@ pub(crate) fn all_kinds() -> RecordBatch {
     ])
 }
 
-/// Writes `batches` as the topic `t`, and says what is then in the one file.
+/// Writes `batches` as the topic `t`, and returns the contents of the one file.
 pub(crate) fn written(
     outputs: &crate::Outputs,
     sink: &dyn TableSink,

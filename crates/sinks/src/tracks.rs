@@ -1,11 +1,10 @@
-//! Tracks, as the files that maps and navigators read: KML, GPX, GeoJSON.
+//! Track files for maps and navigation devices: KML, GPX, GeoJSON.
 //!
-//! Any table with a latitude and a longitude is a track: a file for each topic. Its fixes
-//! are in the order of the log and none is left out but those that are nowhere, which are
-//! counted. Where fixes were left out the track is broken, and where it is of a vehicle
-//! that has modes, a new line begins with each of them. In KML and GeoJSON, lines are cut at
-//! 180°, where maps end. No more of a track is held in
-//! memory than a stretch of some thousand fixes.
+//! Any table with a latitude and a longitude is a track; each topic has a file. Fixes have the
+//! order of the log. Rows without a position are dropped and counted, and the track is
+//! interrupted there. If the vehicle has modes, each mode starts a new line. In KML and
+//! GeoJSON, lines are cut at 180°, where maps end. At most one segment of some thousand fixes
+//! is in memory.
 
 // In reading order: each module uses only those above it.
 mod fix;

@@ -101,14 +101,14 @@ fn cdr_file(folder: &Folder, name: &str, definition: &str, payload: &[u8]) {
 fn surplus_bytes_of_messages_in_cdr_are_reported() {
     if let Some(log) = case("cdr_surplus4.mcap") {
         let run = Folder::new().run(&["cat", "--json", &log]);
-        let run = run.ended(3, &["4 bytes of 1 record are in no field"]);
+        let run = run.ended(3, &["4 bytes of 1 record belong to no field"]);
         assert_eq!(run.json_lines()[0]["data"], json!({"x": 5}));
     }
     let folder = Folder::new();
     for surplus in [4, 8, 12, 100] {
         let payload = [&[0, 1, 0, 0, 5, 0, 0, 0][..], &vec![0xab; surplus]].concat();
         cdr_file(&folder, "x.mcap", "int32 x", &payload);
-        let report = format!("{surplus} bytes of 1 record are in no field");
+        let report = format!("{surplus} bytes of 1 record belong to no field");
         let run = folder.run(&["cat", "--json", "x.mcap"]).ended(3, &[&report]);
         assert_eq!(run.json_lines()[0]["data"], json!({"x": 5}), "{surplus}");
         let convert = ["convert", "-f", "x.mcap", "-o", "x", "--to", "csv"];

@@ -226,7 +226,7 @@ fn a_record_without_a_usable_time_is_written_at_that_of_its_neighbour() {
     let folder = Folder::with(&log);
     for out in ["a.mcap", "a.bag"] {
         let run = folder.run(&["convert", "flight.ulg", "-o", out]);
-        run.ended(0, &["6 records have a time that cannot be right"]);
+        run.ended(0, &["6 records have an impossible time"]);
         let all = times(&folder.run(&["cat", out, "-t", "/t1"]).succeeded());
         let seconds: Vec<i64> =
             all.iter().map(|(time, _)| time / 1_000_000_000).collect();

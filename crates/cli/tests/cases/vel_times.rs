@@ -54,7 +54,7 @@ fn a_message_without_a_usable_time_is_written_at_that_of_its_neighbour() {
                 let warning = format!("{count} record");
                 assert!(
                     run.stderr.contains(&warning)
-                        && run.stderr.contains("time that cannot be right"),
+                        && run.stderr.contains("an impossible time"),
                     "{what}: {run:?}"
                 );
                 let rows = folder.run(&["cat", out]).json_lines();

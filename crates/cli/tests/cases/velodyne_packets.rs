@@ -275,7 +275,7 @@ fn the_utc_start_of_a_log_can_be_stated() {
     let cat = cat.unwrap().ended(0, &["warning: the log itself starts at 2023-11-14"]);
     assert_eq!(cat.json_lines()[0]["time"].as_str().unwrap()[..19], start[..19]);
     let wrong = run("obd_throttle.vel", &["info", "--utc-start", "12.5"]).unwrap();
-    wrong.ended(2, &["a date needs its time and zone"]);
+    wrong.ended(2, &["a date needs a time and a zone"]);
 }
 
 #[test]

@@ -235,7 +235,7 @@ fn the_key_of_an_encrypted_bag_is_read_from_a_file() {
     let run = folder.run(&["cat", "--key", "key", &bag]).succeeded();
     assert_eq!(run.stdout.lines().count(), 20); // as MANIFEST.tsv says
     let made = folder.run(&["convert", "--key", "key", &bag, "-o", "open.mcap"]);
-    made.ended(0, &["what was encrypted is not encrypted in the new log"]);
+    made.ended(0, &["the new log is not encrypted, though the input is"]);
     folder.write("no-key", b"none");
     folder.run(&["cat", "--key", "no-key", &bag]).ended(1, &["32 hexadecimal digits"]);
 }
@@ -260,7 +260,7 @@ fn texts_that_are_not_utf8_are_read_as_latin1_and_told_once() {
     let Some(bag) = sample("rosbag/edge/latin1_text.bag") else { return };
     let run = Folder::new().run(&["cat", &bag]);
     assert_eq!(run.stdout.matches("20 °C").count(), 10, "{run:?}");
-    run.ended(0, &["10 records with texts that are not UTF-8"]);
+    run.ended(0, &["10 records with strings that are not UTF-8"]);
 }
 
 #[test]

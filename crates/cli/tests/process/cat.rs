@@ -85,8 +85,8 @@ fn what_cannot_be_meant_is_refused_with_a_hint() {
         .ended(1, &["flight.ulg", "no topic `atd`", "did you mean `att`"]);
     cat(&["--from", "2", "--to", "1"]).ended(2, &["no time between", "hint:"]);
     cat(&["--from", "soon"]).ended(2, &["12m30s"]);
-    cat(&["--time", "utc"]).ended(1, &["does not say when", "--time boot"]);
-    cat(&["--from", "2024-05-01T12:00:00Z"]).ended(1, &["does not say when"]);
+    cat(&["--time", "utc"]).ended(1, &["no UTC reference", "--time boot"]);
+    cat(&["--from", "2024-05-01T12:00:00Z"]).ended(1, &["no UTC reference"]);
 }
 
 #[test]

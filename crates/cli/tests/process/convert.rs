@@ -52,7 +52,7 @@ fn nothing_appears_when_it_fails() {
         folder.run(&[&["convert", "flight.ulg", "-o", "a/b"], args].concat())
     };
     convert(&["--strict"]).ended(1, &["damaged"]);
-    convert(&["--field", "nosuch"]).ended(1, &["no topic that is wanted has a field"]);
+    convert(&["--field", "nosuch"]).ended(1, &["no selected topic has a field"]);
     convert(&["--topic", "nosuch"]).ended(1, &["no topic `nosuch`"]);
     assert_eq!(folder.list("."), ["flight.ulg"]);
     convert(&[]).ended(3, &["ends inside a record"]);

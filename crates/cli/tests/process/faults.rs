@@ -312,7 +312,7 @@ fn what_may_not_be_read_does_not_stop_the_others() {
         return;
     }
     let args = ["convert", "secret.ulg", "flight.ulg", "-o", "out"];
-    folder.run(&args).ended(1, &["secret.ulg: it may not be read"]);
+    folder.run(&args).ended(1, &["secret.ulg: permission denied"]);
     assert!(Path::new(&folder.path().join("out")).read_dir().unwrap().count() > 0);
 }
 

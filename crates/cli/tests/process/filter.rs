@@ -175,7 +175,7 @@ fn no_log_is_written_over_itself() {
         &["convert", "flight.ulg", "--to", "mcap"],
     ] {
         let args = [args, &["-f", "-o", "flight.ulg"]].concat();
-        folder.run(&args).ended(2, &["would be written over itself"]);
+        folder.run(&args).ended(2, &["would be overwritten by itself"]);
     }
     assert_eq!(std::fs::read(folder.path().join("flight.ulg")).unwrap(), before);
 }
@@ -186,7 +186,7 @@ fn a_name_that_topics_of_other_types_have_is_warned_of() {
     let args = ["filter", &bag, "-fo", "new.bag", "--rename"];
     let run = folder.run(&[&args[..], &["/gps/fix=/scan"]].concat());
     let types = "sensor_msgs/LaserScan, sensor_msgs/NavSatFix";
-    run.ended(0, &[&format!("/scan will be of several types: {types}")]);
+    run.ended(0, &[&format!("/scan will have several types: {types}")]);
     let run = folder.run(&[&args[..], &["/gps/fix=/fix"]].concat());
     assert!(!run.stderr.contains("several types"), "{run:?}");
     let only = ["/gps/fix=/scan", "--topic", "/gps/fix"];

@@ -180,7 +180,9 @@ fn what_is_made_without_messages_that_are_not_valid_says_so() {
     folder.run(&args).ended(0, &[told]);
     // One of the 21 of RobotPoseM is not; all of GPSTDataM are.
     let args = ["plot", &testdata("car.vel"), "pose.q0", "-o", "q0.svg"];
-    folder.run(&args).ended(0, &["pose: what is not marked valid is left out"]);
+    folder
+        .run(&args)
+        .ended(0, &["pose: records that are not marked valid are dropped"]);
     let args = ["plot", &testdata("car.vel"), "gps.speed", "-o", "speed.svg"];
     let told = folder.run(&args).ended(0, &[]).stderr;
     assert!(!told.contains("left out"), "{told}");
@@ -252,7 +254,8 @@ fn packets_without_times_are_refused_as_messages() {
         return;
     };
     let folder = Folder::new();
-    let why = "velodyne_packets has packets without a time, and a log has one for each";
+    let why =
+        "velodyne_packets has packets without a time, but a log needs one for each";
     for more in [&["new.mcap"][..], &["new.mcap", "--foxglove"], &["new.bag"]] {
         folder.run(&[&["convert", &capture, "-o"], more].concat()).ended(1, &[why]);
     }

@@ -58,7 +58,7 @@ fn a_clock_that_runs_off_is_put_right() {
         folder.run(&["merge", "a.bag", "b.bag", "-o", out, "--drift", drift])
     };
     // A hundred millionths of the time since the start of the recording.
-    merge("2=100@1717236000", "new.bag").ended(0, &["runs off"]);
+    merge("2=100@1717236000", "new.bag").ended(0, &["drift of its clock"]);
     let was = times(&folder, &bag, "/gps/fix");
     let since = |nanos: i64| nanos - 1_717_236_000_000_000_000;
     let want: Vec<i64> = was.iter().map(|at| at + since(*at) / 10_000).collect();
@@ -70,7 +70,7 @@ fn a_clock_that_runs_off_is_put_right() {
     merge("3=100", "x.bag").ended(2, &["none of the files"]);
     merge("b.bag=fast", "x.bag").ended(2, &["a drift is like"]);
     let one = folder.run(&["merge", "a.bag", "-o", "x.bag"]);
-    one.ended(2, &["nothing to be merged with", "hint: name two"]);
+    one.ended(2, &["at least two logs", "hint: name two"]);
     // What two logs say of each other, as `align --json` prints it.
     let fit = |known: bool| {
         format!(
@@ -79,7 +79,8 @@ fn a_clock_that_runs_off_is_put_right() {
             "drift_known":{known}}}"#
         )
     };
-    for (known, word) in [(true, "runs off, which"), (false, "not found well enough")] {
+    for (known, word) in [(true, "is corrected"), (false, "not determined well enough")]
+    {
         folder.write("fit.json", fit(known).as_bytes());
         let args =
             ["merge", "a.bag", "b.bag", "-f", "-o", "fit.bag", "--align", "fit.json"];

@@ -133,5 +133,7 @@ fn of_which_log_nothing_can_be_taken_is_said() {
     let folder = Folder::new();
     folder.write("a.mcap", &file(0, 0));
     let args = ["merge", "a.mcap", &testdata("rover.bag"), "-o", "x.bag"];
-    folder.run(&args).ended(1, &["a.mcap: no topic can be one of messages of ROS 1"]);
+    folder
+        .run(&args)
+        .ended(1, &["a.mcap: no topic can be translated to messages of ROS 1"]);
 }

@@ -140,12 +140,12 @@ fn what_cannot_be_drawn_is_said_and_nothing_is_there() {
     let run = |field: &str, out: &str, more: &[&str]| {
         folder.run(&[&["plot", &bag, field, "-o", out][..], more].concat())
     };
-    run("/imu/data.header.frame_id", "x.svg", &[]).ended(1, &["is no number"]);
+    run("/imu/data.header.frame_id", "x.svg", &[]).ended(1, &["is not a number"]);
     run("/scan.rages[1]", "x.svg", &[]).ended(1, &["no number `rages[1]`"]);
     run("/scn.ranges", "x.svg", &[]).ended(1, &["`/scan`"]);
     run("/imu/data", "x.svg", &[]).ended(
         1,
-        &["`/imu/data` is a topic", "its numbers are header.seq, header.stamp"],
+        &["`/imu/data` is a topic", "its numeric fields are header.seq, header.stamp"],
     );
     run("/scan.angle_min", "x.jpg", &[]).ended(2, &[".svg or .png"]);
     run("/scan.angle_min", "x.svg", &["--from", "500"]).ended(1, &["at that time"]);

@@ -66,7 +66,7 @@ fn a_log_on_a_web_server_is_what_it_is_on_disk() {
     let here = folder.run(&["info", "flight.ulg"]).succeeded();
     let there = folder.run(&["info", &format!("{url}?Signature=secret")]);
     assert_eq!(there.stdout, here.stdout.replace("flight.ulg", &url));
-    let there = there.ended(0, &[&format!("{url}: reads all of it")]);
+    let there = there.ended(0, &[&format!("{url}: downloads the whole file")]);
     assert!(!there.stderr.contains("secret"), "{}", there.stderr);
 
     folder.run(&["convert", &url, "-q"]).succeeded();
@@ -105,7 +105,7 @@ fn no_log_of_a_store_is_written_over_itself() {
         &["repair", "S3://b/a/x.bag"],
     ] {
         let args = [args, &["--force", "-o", "s3://b/a/x.bag"]].concat();
-        folder.run(&args).ended(2, &["would be written over itself"]);
+        folder.run(&args).ended(2, &["would be overwritten by itself"]);
     }
 }
 
@@ -116,11 +116,11 @@ fn urls_that_cannot_be_meant_are_misuse() {
         (vec!["info", "ftp://host/x.ulg"], "ftp:// is not known"),
         (vec!["info", "s3:///x.ulg"], "names no bucket"),
         // Keys of which others would be read and written.
-        (vec!["info", "s3://b//x.ulg"], "an empty piece"),
-        (vec!["filter", "flight.ulg", "-o", "s3://b/a//x.ulg"], "an empty piece"),
-        (vec!["convert", "flight.ulg", "-o", "s3://b/a//x.mcap"], "an empty piece"),
-        (vec!["batch", "flight.ulg", "-o", "s3://b//set"], "an empty piece"),
-        (vec!["batch", "gs://b/a/../x/", "-o", "set"], "an empty piece"),
+        (vec!["info", "s3://b//x.ulg"], "an empty segment"),
+        (vec!["filter", "flight.ulg", "-o", "s3://b/a//x.ulg"], "an empty segment"),
+        (vec!["convert", "flight.ulg", "-o", "s3://b/a//x.mcap"], "an empty segment"),
+        (vec!["batch", "flight.ulg", "-o", "s3://b//set"], "an empty segment"),
+        (vec!["batch", "gs://b/a/../x/", "-o", "set"], "an empty segment"),
         (
             vec!["filter", "flight.ulg", "-o", "http://host/x.ulg"],
             "cannot be written to",

@@ -124,8 +124,7 @@ fn what_cannot_be_decoded_is_kept_and_told() {
     let Some(bag) = sample("rosbag/edge/short_payload.bag") else { return };
     let folder = Folder::new();
     let args = ["repair", &bag, "-o", "new.bag", "--json"];
-    let run =
-        folder.run(&args).ended(0, &["not to be decoded: 10 records of /chatter"]);
+    let run = folder.run(&args).ended(0, &["not decodable: 10 records of /chatter"]);
     let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(
         (&report["records"], &report["undecodable_records"]),

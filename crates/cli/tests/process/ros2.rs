@@ -166,8 +166,8 @@ fn what_a_bag_cannot_hold_of_a_file_of_ros_2_is_named_before_it_is_written() {
     folder.write("all.mcap", &mcap(&all));
     let told = [
         "warning: all.mcap: left out: the topic \"/wide\": not supported: a_msgs/W.s is a wstring",
-        "left out: the topic \"/idl\": its definition is written as \"ros2idl\"",
-        "left out: the topic \"/json\": its messages are not written as ROS writes them",
+        "left out: the topic \"/idl\": its definition is encoded as \"ros2idl\"",
+        "left out: the topic \"/json\": its messages are encoded as",
         "2 records",
     ];
     folder.run(&["convert", "all.mcap", "-o", "all.bag"]).ended(0, &told);
@@ -186,7 +186,7 @@ fn what_a_bag_cannot_hold_of_a_file_of_ros_2_is_named_before_it_is_written() {
     folder.run(&args).ended(1, &["as \"cdr\"", "hint: `logtool convert` makes a bag"]);
     // Nothing is left that a bag can hold.
     folder.write("none.mcap", &mcap(&all[1..4]));
-    let refused = ["no topic can be one of messages of ROS 1", "/wide", "/json"];
+    let refused = ["no topic can be translated to messages of ROS 1", "/wide", "/json"];
     folder.run(&["convert", "none.mcap", "-o", "none.bag"]).ended(1, &refused);
     assert!(!folder.list(".").contains(&"none.bag".to_owned()));
 }

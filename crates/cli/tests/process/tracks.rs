@@ -11,7 +11,7 @@ use crate::{
 #[test]
 fn the_end_of_out_picks_the_format_and_out_is_the_file() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
-    let left_out = "5 rows left out: no position was known";
+    let left_out = "5 rows dropped: no position was known";
     for end in ["kml", "gpx", "geojson"] {
         let out = format!("tracks/flight.{end}");
         folder
@@ -57,7 +57,7 @@ fn a_ulog_in_an_mcap_file_has_the_track_that_it_has() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     folder.run(&["convert", &log, "-o", "new.mcap", "-q"]).succeeded();
     // Its integers of 8 bits are of 32 in protocol buffers, `fix_type` among them.
-    let left_out = "5 rows left out: no position was known";
+    let left_out = "5 rows dropped: no position was known";
     folder
         .run(&["convert", "new.mcap", "-o", "new.gpx"])
         .ended(0, &["1 track of 145 positions", left_out, "of /vehicle_gps_position"]);
@@ -111,7 +111,7 @@ fn of_several_topics_one_file_takes_the_receivers() {
 fn what_cannot_be_a_track_is_said_and_nothing_is_there() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let imu = ["convert", &bag, "-o", "x.kml", "--topic", "/imu/data"];
-    folder.run(&imu).ended(1, &["none of 1 topic says positions", "`latitude`"]);
+    folder.run(&imu).ended(1, &["none of 1 topic has positions", "`latitude`"]);
     let log = testdata("quad_flight.ulg");
     folder.run(&["convert", &bag, &log, "-o", "x.kml"]).ended(2, &["several logs"]);
     folder.run(&["convert", &bag, "-o", "x.kml", "--flat"]).ended(2, &["no columns"]);

@@ -64,8 +64,7 @@ fn records_at_times_that_cannot_be_right_are_told_of() {
     let Some(log) = sample("ulog/pyulog_sample_px4_events.ulg") else { return };
     let folder = Folder::new();
     // As pyulog has it: 12 records of its topics are at 0, before the log begins.
-    let told =
-        "12 records have a time that cannot be right: they are written at the time";
+    let told = "12 records have an impossible time: they are written at the time";
     for out in ["a.mcap", "a.bag"] {
         folder.run(&["convert", &log, "-o", out]).ended(0, &[told]);
     }

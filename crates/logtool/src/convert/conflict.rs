@@ -11,7 +11,7 @@ use crate::{
     translate::MessageTypes,
 };
 
-/// Why a request cannot be carried out, whatever the log is.
+/// Why a request cannot be executed for any log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestConflict {
@@ -41,17 +41,17 @@ pub enum RequestConflict {
     CompressedPly,
     /// Only images of points have a colour and a reach.
     ColorWithoutPng,
-    /// A file for each scan, and one file.
+    /// Each scan has a file, but the output is one file.
     ScansInOneFile,
     /// The layout of PX4 makes several files.
     Px4InOneFile,
-    /// Only points are in files of scans.
+    /// Only points are written as files of scans.
     ScansWithoutPoints,
     /// The format cannot be written to standard output.
     FileOnStdout,
-    /// The layout of PX4 has times of the log's own clock.
+    /// The layout of PX4 requires times of the log's own clock.
     Px4WithOtherClock,
-    /// The rows of a merged table have no time between them.
+    /// The period between the rows of a merged table is 0.
     NoMergePeriod,
 }
 

@@ -87,13 +87,13 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     Ok(report)
 }
 
-/// Refuses a folder that is a file, and a file that is the input.
+/// Rejects a folder that is a file, and a file that is the input.
 fn check_destination(destination: &Destination, input: &Path) -> Result<()> {
     match destination {
         Destination::Folder(folder)
             if url::of(folder).is_none() && folder.is_file() =>
         {
-            let what = format!("{} is a file, and no folder", folder.display());
+            let what = format!("{} is a file, not a folder", folder.display());
             Err(Error::invalid(what).with_hint("name a folder with -o"))
         }
         Destination::File(file) => overwrite_guard::refuse(file, [input]),
@@ -123,7 +123,7 @@ struct Exporter<'e> {
 }
 
 impl Exporter<'_> {
-    /// Writes `opened` to `outputs`. If tables turn out to need payloads, all are written
+    /// Writes `opened` to `outputs`. If tables turn out to need payloads, all tables are written
     /// again, to new outputs.
     fn run(
         &self,
@@ -132,7 +132,7 @@ impl Exporter<'_> {
     ) -> Result<(Opened, Guarded, ExportSummary)> {
         let request = &self.convert.request;
         if self.convert.destination.is_stdout() {
-            // Standard output cannot be rewritten, so that the topics must be known before.
+            // Standard output cannot be rewritten, so the topics must be known in advance.
             let topics =
                 payloads::topics_by_decoding(&self.job(&opened, &outputs, &|_| {}))?;
             let opened = payloads::with_payloads(opened, topics);

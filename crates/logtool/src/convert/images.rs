@@ -195,7 +195,7 @@ impl ImageReader<'_> {
     }
 }
 
-/// The images that became no files.
+/// The images that were not written.
 #[derive(Default)]
 struct SkippedImages {
     damage: Vec<Damage>,
@@ -204,7 +204,7 @@ struct SkippedImages {
 }
 
 impl SkippedImages {
-    /// Records the images that become no files, and returns the others.
+    /// Records the images that are not written, and returns the others.
     fn take(&mut self, found: BlockImages) -> Vec<ImageFile> {
         for damage in found.damage {
             damage.add_to(&mut self.damage);
@@ -220,7 +220,7 @@ impl SkippedImages {
         let remark = |(topic, count): (&TopicId, &u64)| {
             let label = log.manifest().get(*topic).map(|topic| topic.label());
             let (label, images) = (label.unwrap_or_default(), counted(*count, "image"));
-            format!("{images} of {label} without pixels, of which there is no file")
+            format!("{images} of {label} without pixels, not written")
         };
         self.empty.iter().map(remark).collect()
     }
@@ -236,8 +236,8 @@ struct ImageWriter<'g> {
     names_taken: HashMap<(TopicId, Timestamp), u32>,
     tables: BTreeMap<TopicId, ImageTable>,
     rows: u64,
-    /// The number of images with pixels that are too far away for the file, and the number
-    /// of these pixels, by topic.
+    /// By topic, the number of images with pixels that are too far away for the file, and the
+    /// number of these pixels.
     clipped: BTreeMap<TopicId, (u64, u64)>,
 }
 

@@ -54,7 +54,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     request.messages.check(&[copy.translation])?;
     copy.options.verified = is_strict;
     provenance::tell_of(&mut copy.options, copy.format, [&input], session)?;
-    // A user may interrupt a long conversion after a warning.
+    // The user may interrupt a long conversion after a warning.
     copy.warnings.iter().for_each(|warning| session.warn(name, warning));
     copy.remarks.iter().for_each(|remark| session.note(name, remark));
     let new = NewLog::begin(&new_path, copy.format, *existing, session)?;

@@ -40,7 +40,7 @@ pub(super) fn write(job: &ExportJob<'_>, merge: AsofMerge) -> Result<ExportSumma
         let hint = "`logtool info` lists the topics and how many records they have";
         return Err(Error::not_found("there are no records to merge").with_hint(hint));
     }
-    // A record whose time is years off would add a row for each period until then.
+    // A record whose time is wrong by years would add a row for each period in between.
     let wanted = clock.range(request.start, request.end)?;
     let span = Span::of(log, &topics, wanted)?;
     let time = if span.stray.is_some() { span.usual } else { wanted };
@@ -61,7 +61,7 @@ pub(super) fn write(job: &ExportJob<'_>, merge: AsofMerge) -> Result<ExportSumma
     sink.finish()?;
     let left_out = report.left_out;
     let remark = (left_out > 0).then(|| {
-        format!("{} left out: their times cannot be right", counted(left_out, "record"))
+        format!("{} dropped because of impossible times", counted(left_out, "record"))
     });
     let stray = span.stray.map(|time| {
         let time = clock.typed(time);

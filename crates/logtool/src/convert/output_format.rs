@@ -21,35 +21,34 @@ pub enum OutputFormat {
     Npz,
     /// Arrays for MATLAB (version 5), a file for each log
     Mat,
-    /// The images of a bag, an MCAP file or a .vel log: a folder for each topic, with a file for each image and a
-    /// table of them, index.csv
+    /// The images of a bag, an MCAP file or a .vel log: a folder for each topic, with a file for
+    /// each image and a table of them, index.csv
     Images,
-    /// Points as the Point Cloud Library has them
+    /// Points in the format of the Point Cloud Library
     Pcd,
-    /// Points as polygon files without polygons
+    /// Points in the polygon format of Stanford, without polygons
     Ply,
     /// Points as ASPRS LAS
     Las,
     /// Points as LAZ, which is LAS compressed
     Laz,
-    /// Points as in the KITTI data set
+    /// Points in the format of the KITTI data set
     Kitti,
-    /// Scans as pictures from above
+    /// Images of scans from above
     Png,
-    /// The messages of a bag as they are, or those of a ULog as protocol buffers, as an
-    /// MCAP file
+    /// The messages of a bag unchanged, or those of a ULog as protocol buffers, in an MCAP file
     Mcap,
-    /// The messages of ROS 1 in an MCAP file as they are, as a bag
+    /// The ROS 1 messages of an MCAP file unchanged, in a bag
     Bag,
-    /// The packets of a capture, or of a .vel log, as they are, as a pcap
+    /// The packets of a capture or a .vel log unchanged, in a pcap file
     Pcap,
-    /// The data packets of a capture, or of a bag, as they are, as a .vel log
+    /// The data packets of a capture or a bag unchanged, in a .vel log
     Vel,
-    /// Tracks as Google Earth has them, coloured by flight mode
+    /// Tracks for Google Earth, coloured by flight mode
     Kml,
-    /// Tracks as receivers and maps exchange them
+    /// Tracks for GPS receivers and maps
     Gpx,
-    /// Tracks as RFC 7946 has them
+    /// Tracks as in RFC 7946
     Geojson,
 }
 
@@ -194,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_extension_of_a_format_names_it() {
+    fn extensions_of_formats_are_recognized() {
         for format in OutputFormat::ALL.iter().filter(|format| format.is_file()) {
             assert_eq!(OutputFormat::from_extension(format.name()), Some(*format));
         }

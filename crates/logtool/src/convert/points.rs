@@ -22,8 +22,8 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     let wanted = selection::topics(manifest, &request.topics, true)?;
     let (mut topics, mut others) = (TopicSet::EMPTY, Vec::new());
     for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
-        // Point clouds are derived from packets and messages: logged columns x, y and z may
-        // be a velocity.
+        // Point clouds are derived from packets and messages. Logged columns x, y and z may be
+        // a velocity.
         if topic.origin != TopicOrigin::Derived {
             // A topic that the request names must not disappear silently.
             let label = topic.label();
@@ -71,8 +71,8 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     if sink.lost() > 0 {
         let points = counted(sink.lost(), "point");
         summary.remarks.push(format!(
-            "{points} left out that the format has no room for: they are nowhere, or far \
-             from all others"
+            "{points} dropped because the format cannot store them: they have no \
+             position, or are far from all others"
         ));
     }
     match sink.infinities() {

@@ -40,7 +40,7 @@ pub struct ConvertRequest {
     /// The clock of the times; the default is the clock of the log. For a new log, it is the
     /// clock of `start` and `end`.
     pub clock: Option<TimeChoice>,
-    /// Whether each number is a column (`x[0]`, `a.b`). CSV always has such columns.
+    /// Whether each scalar has its own column (`x[0]`, `a.b`). CSV always has such columns.
     pub is_flat: bool,
     /// The layout of Parquet files.
     pub layout: Option<Layout>,
@@ -76,12 +76,12 @@ pub struct ConvertRequest {
 pub enum Layout {
     /// Lists and structs, as the topic has them
     Arrow,
-    /// A column for each number, called as pyulog does
+    /// A column for each scalar, named like in pyulog
     Flat,
     /// The files, columns and documents of PX4's Flight Review 2
     Px4,
-    /// What Apache Spark reads: times in microseconds beside all nanoseconds as integers,
-    /// nothing unsigned, no lists of fixed length
+    /// Types that Apache Spark reads: times in microseconds, and all nanoseconds as integers; no
+    /// unsigned integers, no lists of fixed length
     Spark,
 }
 
@@ -90,11 +90,11 @@ pub enum Layout {
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum PointEncoding {
-    /// As bytes; in PLY, the lowest first
+    /// Binary, in PLY little-endian
     Binary,
     /// As text
     Ascii,
-    /// As bytes, packed with LZF (PCD only)
+    /// Binary, compressed with LZF (PCD only)
     Compressed,
 }
 

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     path::Path,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -18,6 +18,7 @@ use logtool_sinks::{
     CsvOptions, CsvSink, FileNames, Floats, Infinities, IpcSink, JsonLinesSink,
     MatSink, NameStyle, NpzSink, ParquetSink, Room, SparkSink,
 };
+use parking_lot::Mutex;
 
 use crate::{
     convert::{Layout, OutputFormat, job::ExportJob},
@@ -148,7 +149,7 @@ impl<'s> CountingSink<'s> {
 
     /// Returns the number of rows of each topic so far.
     pub(super) fn topic_rows(&self) -> BTreeMap<(String, u32), u64> {
-        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows = self.rows.lock();
         let count = |count: &Arc<AtomicU64>| count.load(Ordering::Relaxed);
         rows.iter().map(|(topic, rows)| (topic.clone(), count(rows))).collect()
     }
@@ -159,7 +160,7 @@ impl TableSink for CountingSink<'_> {
         self.tables.fetch_add(1, Ordering::Relaxed);
         let writer = self.sink.table(topic, schema)?;
         let topic = (topic.name.clone(), topic.instance);
-        let mut all = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.rows.lock();
         let rows = all.entry(topic).or_default().clone();
         Ok(Box::new(CountingWriter { writer, rows }))
     }

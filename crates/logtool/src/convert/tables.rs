@@ -34,7 +34,7 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     Ok(summary)
 }
 
-/// Refuses several tables for one file.
+/// Rejects several tables for one file.
 ///
 /// # Errors
 /// `InvalidRequest` if the destination is a file, and several topics have records.
@@ -51,7 +51,7 @@ pub(super) fn check_file(
     check_one(manifest, topics, &format!("{shown} is one file"), &folder)
 }
 
-/// Refuses several tables for a destination of one table, which `destination` describes;
+/// Rejects several tables for a destination of one table, which `destination` describes;
 /// `alternative` is added to the hint.
 fn check_one(
     manifest: &Manifest,

@@ -21,8 +21,8 @@ use crate::{
     units::counted,
 };
 
-/// The topic that one file has if several have positions: those of PX4's receiver, as
-/// ulog2kml has them, or else those of its estimator. The first one is preferred.
+/// The topics that are preferred if several have positions and the output is one file: those of
+/// PX4's GPS receiver, like in ulog2kml, then those of its estimator.
 const PREFERRED: [&str; 4] =
     ["vehicle_gnss", "vehicle_gps_position", "vehicle_global_position", "sensor_gps"];
 
@@ -120,7 +120,7 @@ fn find(job: &ExportJob<'_>) -> Result<Vec<(TopicId, Vec<usize>)>> {
         }
     }
     if found.is_empty() {
-        let what = format!("none of {} says positions", counted(looked, "topic"));
+        let what = format!("none of {} has positions", counted(looked, "topic"));
         let hint = "they are columns `latitude` and `longitude`, `lat` and `lon`, or \
                     `latitude_deg` and `longitude_deg`; `logtool info` lists the topics";
         return Err(Error::not_found(what).with_hint(hint));
@@ -181,12 +181,11 @@ fn left_out(sink: &TrackSink) -> Vec<String> {
     let mut remarks = Vec::new();
     if unknown > 0 {
         let rows = counted(unknown, "row");
-        remarks.push(format!("{rows} left out: no position was known"));
+        remarks.push(format!("{rows} dropped: no position was known"));
     }
     if impossible > 0 {
         let rows = counted(impossible, "row");
-        remarks
-            .push(format!("{rows} left out: there is no such latitude or longitude"));
+        remarks.push(format!("{rows} dropped: latitude or longitude out of range"));
     }
     remarks
 }

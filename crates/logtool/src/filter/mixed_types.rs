@@ -13,7 +13,7 @@ pub(super) fn warnings(
 ) -> Vec<String> {
     let warning = |(topic, types): (&str, BTreeSet<&str>)| {
         let types: Vec<&str> = types.into_iter().collect();
-        format!("{topic} will be of several types: {}", types.join(", "))
+        format!("{topic} will have several types: {}", types.join(", "))
     };
     types_of_new_names(manifest, topics, options).into_iter().map(warning).collect()
 }

@@ -1,5 +1,5 @@
-//! Logs inside gzip, xz or Zstandard: recognised by their first bytes, and unpacked
-//! into a file without a name.
+//! Decompresses logs in gzip, xz or Zstandard files, which are recognised by their first bytes,
+//! into a temporary file.
 
 use std::{
     fs::File,
@@ -16,7 +16,7 @@ use crate::{
     losses::loss::Finding,
 };
 
-/// How something is packed.
+/// The compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     /// RFC 1952.
@@ -27,21 +27,21 @@ pub enum Packing {
     Zstd,
 }
 
-/// Something that unpacks to more than so many times its size…
+/// A file that decompresses to more than this many times its size, …
 const MAX_RATIO: u64 = 1000;
-/// …and this is made to fill the disk, and refused.
+/// … and to more than this many bytes, is a decompression bomb and rejected.
 const SLACK: u64 = 64 << 20;
 
 impl Packing {
     const ALL: [Self; 3] = [Self::Gzip, Self::Xz, Self::Zstd];
 
-    /// How a file that begins with `head` is packed, if it is.
+    /// Detects the compression of a file that starts with `head`.
     pub fn of(head: &[u8]) -> Option<Self> {
         Self::ALL.into_iter().find(|packing| head.starts_with(packing.magic()))
     }
 
-    /// How a file called `name` is packed, if it is called as such are, and what it is
-    /// called without that end.
+    /// Returns the compression that the extension of `name` shows, and the name without that
+    /// extension.
     pub fn of_name(name: &str) -> Option<(Self, &str)> {
         let (stem, end) = name.rsplit_once('.')?;
         let packing = Self::ALL
@@ -50,7 +50,7 @@ impl Packing {
         Some((packing, stem))
     }
 
-    /// Its name.
+    /// Returns the name of the compression.
     pub fn name(self) -> &'static str {
         match self {
             Self::Gzip => "gzip",
@@ -59,7 +59,7 @@ impl Packing {
         }
     }
 
-    /// What the names of such files end in.
+    /// Returns the extension of compressed files.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Gzip => "gz",
@@ -76,7 +76,7 @@ impl Packing {
         }
     }
 
-    /// The first `most` bytes of what is packed in `file`, or those that can be had.
+    /// Returns up to `most` decompressed bytes from the start of `file`.
     pub(super) fn head(self, file: File, most: u64) -> io::Result<Vec<u8>> {
         let mut head = Vec::new();
         let unpacker = self.unpacker(BufReader::new(file))?;
@@ -97,8 +97,8 @@ impl Packing {
         })
     }
 
-    /// Unpacks `packed`, which has `len` bytes, as far as that is possible, and says what
-    /// was lost.
+    /// Decompresses `packed`, which has `len` bytes, as far as possible. Returns the bytes, and the
+    /// loss if the data is damaged.
     pub(super) fn unpack(
         self,
         packed: impl Read,
@@ -113,7 +113,7 @@ impl Packing {
             damage: Damage::new(DamageKind::Truncated, len..len),
             topic: None,
             text: format!(
-                "the {} data is broken ({err}): nothing after the first {len} unpacked \
+                "the {} data is damaged ({err}): everything after the first {len} decompressed \
                  bytes can be read",
                 self.name()
             ),
@@ -122,7 +122,7 @@ impl Packing {
     }
 }
 
-/// Copies `from` until it ends or breaks: says how much came, and how it broke.
+/// Copies `from` until its end or an error. Returns the number of bytes, and the error.
 fn copy(
     mut from: Box<dyn Read + '_>,
     to: &mut File,
@@ -138,8 +138,8 @@ fn copy(
         };
         len += count as u64;
         if len > limit {
-            let what = format!("it unpacks to more than {limit} bytes");
-            let hint = "if that is right, unpack it first";
+            let what = format!("it decompresses to more than {limit} bytes");
+            let hint = "if this is intended, decompress it first";
             return Err(Error::failed(what).with_hint(hint));
         }
         to.write_all(&buffer[..count])?;
@@ -172,14 +172,14 @@ mod tests {
     ];
 
     #[test]
-    fn what_gzip_packed_is_unpacked() {
+    fn gzip_is_decompressed() {
         assert_eq!(Packing::of(&GZIP), Some(Packing::Gzip));
         let (text, is_lost) = unpacked(Packing::Gzip, &GZIP);
         assert!(text == b"log" && !is_lost, "{text:?}");
     }
 
     #[test]
-    fn two_packed_files_in_a_row_are_one() {
+    fn concatenated_streams_are_one_file() {
         let twice = [GZIP, GZIP].concat();
         assert_eq!(unpacked(Packing::Gzip, &twice), (b"loglog".to_vec(), false));
         let zstd = zstd::encode_all(&b"log"[..], 3).unwrap();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_cut_file_all_that_is_there_is_kept() {
+    fn truncated_stream_keeps_all_readable_bytes() {
         let text: Vec<u8> = (0..200_000_u32).flat_map(u32::to_le_bytes).collect();
         let zstd = zstd::encode_all(&text[..], 3).unwrap();
         let (kept, is_lost) = unpacked(Packing::Zstd, &zstd[..zstd.len() / 2]);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bomb_is_refused() {
+    fn decompression_bomb_is_rejected() {
         let mut bomb = zstd::Encoder::new(Vec::new(), 3).unwrap();
         for _ in 0..70 {
             bomb.write_all(&[0; 1 << 20]).unwrap();
@@ -204,6 +204,6 @@ mod tests {
         let bomb = bomb.finish().unwrap();
         assert!(bomb.len() < 6000, "{}", bomb.len());
         let err = Packing::Zstd.unpack(&bomb[..], bomb.len() as u64).unwrap_err();
-        assert!(err.to_string().contains("unpacks to more than"), "{err}");
+        assert!(err.to_string().contains("decompresses to more than"), "{err}");
     }
 }

@@ -1,4 +1,4 @@
-//! What tells one file from every other: the BLAKE3 hash of its bytes.
+//! The identity of a file: the BLAKE3 hash of its bytes.
 //!
 //! BLAKE3 is a tree of hashes, so that all cores work on one file; a gigabyte takes a
 //! fraction of a second. `b3sum FILE` prints the same digits.
@@ -7,14 +7,14 @@ use std::io;
 
 use logtool_core::Source;
 
-/// So many bytes are read at a time: enough for all cores.
+/// The number of bytes that are read at a time: enough for all cores.
 const WINDOW: u64 = 8 << 20;
 
-/// The digest of all bytes of `source`: `blake3:` and 64 hexadecimal digits. Memory is one
-/// window.
+/// Returns the digest of all bytes of `source`: `blake3:` and 64 hexadecimal digits. Memory is
+/// limited to 8 MiB.
 ///
 /// # Errors
-/// Those of reading, and `UnexpectedEof` where there are fewer bytes than the source said.
+/// Read errors, and `UnexpectedEof` if the source has fewer bytes than its length.
 pub fn digest_of(source: &dyn Source) -> io::Result<String> {
     let (len, mut hasher, mut at) = (source.len(), blake3::Hasher::new(), 0);
     while at < len {
@@ -38,8 +38,8 @@ mod tests {
 
     use super::*;
 
-    /// Of `test_vectors.json` of the reference implementation: bytes that count from 0
-    /// to 250 and begin again, and the first 32 bytes of their hash.
+    /// From `test_vectors.json` of the reference implementation: bytes that count from 0 to 250
+    /// repeatedly, and the first 32 bytes of their hash.
     const VECTORS: [(usize, &str); 4] = [
         (0, "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"),
         (1, "2d3adedff11b61f14c886e35afa036736dcd87a74d27b5c1510225d0f592e213"),
@@ -52,8 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_are_those_of_the_reference_implementation() -> Result<(), Box<dyn Error>>
-    {
+    fn digests_agree_with_the_reference_implementation() -> Result<(), Box<dyn Error>> {
         for (len, digits) in VECTORS {
             let digest = digest_of(&Bytes::from(counted(len)))?;
             assert_eq!(digest, format!("blake3:{digits}"), "{len} bytes");
@@ -62,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_many_windows_have_one_digest() -> Result<(), Box<dyn Error>> {
+    fn bytes_of_several_windows_have_one_digest() -> Result<(), Box<dyn Error>> {
         let bytes = counted(2 * WINDOW as usize + 12_345);
         let whole = format!("blake3:{}", blake3::hash(&bytes).to_hex());
         assert_eq!(digest_of(&Bytes::from(bytes))?, whole);

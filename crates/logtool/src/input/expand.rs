@@ -1,4 +1,4 @@
-//! From what was typed to the logs that are meant.
+//! Expands folders of object stores and patterns to the logs in them.
 
 use std::{collections::BTreeSet, path::PathBuf};
 
@@ -13,8 +13,8 @@ use crate::{
     units::counted,
 };
 
-/// Puts the logs in each folder of an object store, and those that a pattern means, in its
-/// place.
+/// Replaces each folder of an object store and each pattern in `inputs` by the logs that it
+/// contains or matches.
 pub fn expand(inputs: &mut Vec<PathBuf>, session: &Session) -> Result<()> {
     let mut expanded = Vec::new();
     for input in inputs.drain(..) {
@@ -30,28 +30,28 @@ pub fn expand(inputs: &mut Vec<PathBuf>, session: &Session) -> Result<()> {
     Ok(())
 }
 
-/// What there is in a folder of an object store.
+/// The contents of a folder of an object store.
 pub struct Folder {
-    /// The objects that are called as logs are or, of a pattern, all that it means, in the
-    /// order of their URLs; at least one.
+    /// The objects with the extension of a log, or all objects that match the pattern, sorted by
+    /// URL; at least one.
     pub logs: Vec<Listed>,
-    /// How many others there are.
+    /// The number of other objects.
     pub others: u64,
-    /// The data sets of ours in it, as URLs with a `/` at the end.
+    /// The data sets of this program in the folder, as URLs with a trailing `/`.
     pub sets: Vec<String>,
 }
 
-/// What is wild in a pattern.
+/// The wildcard characters of patterns.
 const WILD: [char; 4] = ['*', '?', '[', '{'];
 
-/// What `url` begins with that is no pattern.
+/// Returns the start of `url` up to the first wildcard.
 pub fn plain(url: &str) -> &str {
     url.split(WILD).next().unwrap_or(url)
 }
 
-/// What `url` means, if it is a folder of an object store or a pattern: if it has a `*`, or
-/// anything else that is wild and there is no object that is called just so. Without what is
-/// in the folder `but`, if that is not empty.
+/// Lists the objects of `url` if it is a folder of an object store or a pattern. It is a pattern if
+/// it contains `*`, or another wildcard while no object has exactly this name. The contents of the
+/// folder `but` are excluded, unless `but` is empty.
 pub fn listed(url: &str, but: &str, session: &Session) -> Result<Option<Folder>> {
     if remote::is_folder(url) {
         return in_folder(url, but, session).map(Some);
@@ -66,14 +66,14 @@ pub fn listed(url: &str, but: &str, session: &Session) -> Result<Option<Folder>>
     }
     let glob = GlobBuilder::new(url).literal_separator(true).build();
     let glob = glob.map_err(|err| {
-        Error::invalid(format!("`{url}` is no pattern: {}", err.kind()))
+        Error::invalid(format!("`{url}` is not a valid pattern: {}", err.kind()))
     })?;
     let glob = glob.compile_matcher();
     let mut logs = remote::list(base, but, session)?;
     logs.retain(|object| glob.is_match(&object.url));
     match logs.is_empty() {
         false => Ok(Some(Folder { logs, others: 0, sets: Vec::new() })),
-        true => Err(Error::failed(format!("{url}: no object is called so"))),
+        true => Err(Error::failed(format!("{url}: no matching object"))),
     }
 }
 
@@ -85,28 +85,30 @@ fn in_folder(url: &str, but: &str, session: &Session) -> Result<Folder> {
         Some(object.url[..end].to_owned())
     });
     let sets: BTreeSet<String> = states.collect();
-    logs.retain(|object| is_called_as_logs_are(&object.url));
+    logs.retain(|object| has_log_extension(&object.url));
     if logs.is_empty() {
         let what = match count {
-            0 => format!("{url}: there are no objects in it"),
+            0 => format!("{url}: the folder is empty"),
             _ => format!(
-                "{url}: {} in it, and none is called as logs are",
+                "{url}: {} in it, but none with the extension of a log",
                 counted(count, "object")
             ),
         };
         let extensions = LogFormat::ALL.iter().flat_map(|format| format.extensions());
         let extensions: Vec<String> =
             extensions.map(|extension| format!(".{extension}")).collect();
-        let hint =
-            format!("logs end in {}; others can be named", extensions.join(", "));
+        let hint = format!(
+            "logs end in {}; other objects can be named",
+            extensions.join(", ")
+        );
         return Err(Error::failed(what).with_hint(hint));
     }
     let others = count - logs.len() as u64;
     Ok(Folder { logs, others, sets: sets.into_iter().collect() })
 }
 
-/// Whether `name` ends as the names of logs do, packed or not.
-fn is_called_as_logs_are(name: &str) -> bool {
+/// Returns whether `name` has the extension of a log, compressed or not.
+fn has_log_extension(name: &str) -> bool {
     let unpacked = Packing::of_name(name).map_or(name, |(_, unpacked)| unpacked);
     LogFormat::from_file_name(unpacked).is_some()
 }
@@ -116,12 +118,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn logs_are_known_by_their_names_packed_or_not() {
+    fn extensions_of_logs_are_recognised_compressed_or_not() {
         for name in ["a/x.bag", "X.ULG", "y.mcap.zst", "z.bag.active", "p.pcapng.gz"] {
-            assert!(is_called_as_logs_are(name), "{name}");
+            assert!(has_log_extension(name), "{name}");
         }
         for name in ["a/x.txt", "bag", "x.parquet", "x.tar.gz"] {
-            assert!(!is_called_as_logs_are(name), "{name}");
+            assert!(!has_log_extension(name), "{name}");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Recognises files of other kinds, and explains them.
+//! Recognises and explains files that are not logs.
 
 use std::{fs, path::Path};
 
 use logtool_core::Source;
 
-/// The first bytes of known files that are not logs, and a description for the user.
+/// The first bytes of known files that are not logs, and a description for users.
 const SIGNS: [(&[u8], &str); 15] = [
     (b"PK\x03\x04", "a zip archive: unpack it first"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it first"),
@@ -80,7 +80,7 @@ pub fn folder_kind(path: &Path) -> Option<&'static str> {
     metadata.contains("rosbag2_bagfile_information").then_some(ROSBAG2)
 }
 
-/// Whether `head` is the start of a page in HTML.
+/// Returns whether `head` is the start of an HTML page.
 fn is_page(head: &[u8]) -> bool {
     let text = head.trim_ascii_start();
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii_start();
@@ -89,7 +89,7 @@ fn is_page(head: &[u8]) -> bool {
     })
 }
 
-/// Whether `head` holds points of a lidar: four floats each, three in metres and the
+/// Returns whether `head` contains points of a lidar: four floats each, three in metres, and the
 /// last from 0 to 1.
 fn is_kitti(head: &[u8]) -> bool {
     const FARTHEST: f32 = 500.0;

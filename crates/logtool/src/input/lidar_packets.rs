@@ -1,7 +1,7 @@
-//! Bags and MCAP files of the packets of Velodyne lidars, with points made of them.
+//! Adds topics of points to bags and MCAP files with packets of Velodyne lidars.
 //!
-//! The crates of these formats and of lidars do not know of one another. Here, a log's topics of
-//! packets get topics of points beside them: `/velodyne_packets/points` beside
+//! The crates of these formats and of lidars do not depend on each other. This module gives a topic
+//! of packets an additional topic of points: `/velodyne_packets/points` for
 //! `/velodyne_packets/packets`.
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -14,12 +14,12 @@ use logtool_velodyne::lidar::{Lidar, LidarOptions, Probe, ScanCache, itself};
 
 use crate::error::Result;
 
-/// A bag, and the points of its lidars.
+/// A bag with the points of its lidars.
 struct LidarBag {
     bag: Box<dyn Log>,
     manifest: Manifest,
     lidars: Arc<[Sender]>,
-    /// Of each lidar, the scans.
+    /// The scans of each lidar.
     scans: Vec<ScanCache>,
 }
 
@@ -30,15 +30,14 @@ struct Sender {
     lidar: Lidar,
 }
 
-/// A packet is no earlier than so many nanoseconds before its message, where it does not say
-/// itself when it was: the slowest turn takes a fifth of a second.
+/// If a packet has no stamp, it is at most this many nanoseconds earlier than its message: the
+/// slowest rotation takes a fifth of a second.
 const EARLIEST: i64 = 1_000_000_000;
 
-/// How much of a bag is read at once to find out which lidars there are.
+/// The number of bytes that are read at once to detect the lidars.
 const STRETCH: u64 = 8 << 20;
 
-/// `bag`, with the points of those of its lidars of which the packets, or `options`, tell
-/// which they are.
+/// Adds the points of lidars to `bag`, if their packets or `options` identify the model.
 pub fn with_points(bag: Box<dyn Log>, options: &LidarOptions) -> Result<Box<dyn Log>> {
     let mut found = Vec::new();
     for (packets, topic) in bag.manifest().topics() {
@@ -60,7 +59,7 @@ pub fn with_points(bag: Box<dyn Log>, options: &LidarOptions) -> Result<Box<dyn 
         }
     }
     if found.is_empty() {
-        return Ok(bag); // nothing is copied of a bag that has a million parts
+        return Ok(bag); // avoids a copy of the manifest, which may have a million parts
     }
     let mut manifest = bag.manifest().clone();
     let mut lidars = Vec::new();
@@ -85,7 +84,7 @@ pub fn with_points(bag: Box<dyn Log>, options: &LidarOptions) -> Result<Box<dyn 
     Ok(Box::new(LidarBag { bag, manifest, lidars: lidars.into(), scans }))
 }
 
-/// Looks at the first packets of `topic`.
+/// Inspects the first packets of `topic`.
 fn probe(bag: &dyn Log, topic: TopicId) -> Result<Probe> {
     let (mut probe, mut block) = (Probe::default(), Block::default());
     let topics = [topic].into_iter().collect();
@@ -182,7 +181,7 @@ impl Log for LidarBag {
     }
 }
 
-/// Reads the bag, and makes records of points of those of packets.
+/// Reads the bag, and adds records of points for those of packets.
 struct LidarCursor {
     cursor: Box<dyn Cursor>,
     block: Block,
@@ -227,8 +226,8 @@ impl Cursor for LidarCursor {
     }
 }
 
-/// How much earlier than the last of `same`, packets of one time, each came, in nanoseconds: as
-/// those of a message that has no stamps for them. The message was made when the last had come.
+/// Returns how much earlier than the last packet of `same` each packet arrived, in nanoseconds.
+/// `same` are packets of one message without stamps, which was sent when the last one arrived.
 fn before_last(same: &[Record<'_>], lidar: &Lidar) -> Vec<i64> {
     let mut early = vec![0; same.len()];
     let mut nanos = 0.0;
@@ -239,12 +238,12 @@ fn before_last(same: &[Record<'_>], lidar: &Lidar) -> Vec<i64> {
     early
 }
 
-/// Where in the bytes of `block` the `payload` of one of its records begins.
+/// Returns the offset of `payload`, which belongs to one of the records of `block`, in its bytes.
 fn place(block: &Block, payload: &[u8]) -> usize {
     (payload.as_ptr() as usize).saturating_sub(block.bytes().as_ptr() as usize)
 }
 
-/// Starts `block` over with the bytes of `other`, at the same place of the file.
+/// Resets `block` to the bytes of `other`, at the same offset of the file.
 fn start_over(block: &mut Block, other: &Block) {
     let bytes = other.bytes().clone();
     let mut origins = other
@@ -252,7 +251,8 @@ fn start_over(block: &mut Block, other: &Block) {
         .map(|record| record.offset.checked_sub(place(other, record.payload) as u64));
     let first = origins.next().flatten();
     match (first, other.get(0)) {
-        // As long as all are equally far from where they lie, the bytes are the file's.
+        // If all payloads have the same distance from their origin, the bytes are those of the
+        // file.
         (Some(origin), _) if origins.all(|other| other == Some(origin)) => {
             block.reset(bytes, origin);
         }

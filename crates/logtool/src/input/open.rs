@@ -1,4 +1,4 @@
-//! From a name to an open log.
+//! Opens logs by name.
 
 use std::{ffi::OsStr, io, path::Path, sync::Arc};
 
@@ -22,9 +22,9 @@ use crate::{
     units::Bytes,
 };
 
-/// An open log, and where it is from.
+/// An open log, and its input.
 pub struct Opened {
-    /// Where it is from.
+    /// The input.
     pub input: Input,
     /// The log.
     pub log: Box<dyn Log>,
@@ -35,8 +35,8 @@ pub fn open(path: &Path, session: &Session) -> Result<Opened> {
     readable(look(path, session)?)
 }
 
-/// The same, with what is known of the lidars of which it holds packets; a bag or MCAP file of them
-/// then has their points.
+/// Like [`open`], with options for lidars: a bag or an MCAP file with their packets gets topics of
+/// points.
 pub fn open_with(
     path: &Path,
     session: &Session,
@@ -45,8 +45,8 @@ pub fn open_with(
     readable(look_with(path, session, Some(lidar))?)
 }
 
-/// The same, and the digest of its input, which is made meanwhile: much of the opening of a log
-/// without an index is done by one thread.
+/// Like [`open_with`], and returns the digest of the input. It is computed at the same time,
+/// because opening a log without an index mostly uses one thread.
 pub fn open_with_digest(
     path: &Path,
     session: &Session,
@@ -62,8 +62,8 @@ pub fn open_with_digest(
     Ok((readable(Opened { input, log })?, digest?))
 }
 
-/// The same as [`open_with`], but of a bag or an MCAP file only what it itself has: its packets are
-/// messages already.
+/// Like [`open_with`], but bags and MCAP files get no topics of points: their packets are already
+/// messages that can be copied.
 pub fn open_to_copy(
     path: &Path,
     session: &Session,
@@ -79,13 +79,13 @@ pub fn open_to_copy(
     readable(Opened { input, log })
 }
 
-/// Opens the log at `path` to say what can be said of it, also where its records cannot
-/// be read.
+/// Opens the log at `path` to describe it, even if its records cannot be read, e.g. because
+/// they are encrypted.
 pub fn look(path: &Path, session: &Session) -> Result<Opened> {
     look_with(path, session, None)
 }
 
-/// The same, with what is known of the lidars, if somebody asks for their points.
+/// Like [`look`], with options for lidars.
 pub fn look_with(
     path: &Path,
     session: &Session,
@@ -98,13 +98,13 @@ pub fn look_with(
     Ok(Opened { input, log })
 }
 
-/// `opened`, if its records can be read.
+/// Returns `opened` if its records can be read.
 fn readable(opened: Opened) -> Result<Opened> {
     let manifest = opened.log.manifest();
     if EncryptionInfo::of(manifest).is_some()
         && let Some(part) = manifest.parts.first()
     {
-        // Without its key a bag has no topics, so that nobody would miss any records.
+        // Without its key a bag has no topics, so missing records would not be noticed.
         let cursor = opened.log.read(part, &Selection::default());
         let name = &opened.input.name;
         match cursor {
@@ -119,7 +119,7 @@ fn readable(opened: Opened) -> Result<Opened> {
     Ok(opened)
 }
 
-/// Opens `input`, which is of `format`, with all that was told of it.
+/// Opens `input` as `format`, and passes on notes about how it is read.
 fn open_as(
     format: LogFormat,
     input: &Input,
@@ -130,8 +130,10 @@ fn open_as(
     let (name, len) = (&input.name, Bytes(input.source.len()));
     let kind = format.name();
     if is_remote && !format.has_index() {
-        session
-            .note(name, &format!("reads all of it ({len}): a {kind} log has no index"));
+        session.note(
+            name,
+            &format!("reads the whole file ({len}): a {kind} log has no index"),
+        );
     }
     let log = Watched::during(input, session, |source| {
         open_well(format, source, session, lidar)
@@ -144,16 +146,16 @@ fn open_as(
         && manifest.topics.iter().all(is_empty)
         && !manifest.damage.is_empty()
     {
-        return Err(Error::failed(format!("no record of a {kind} log is found")));
+        return Err(Error::failed(format!("no records of a {kind} log found")));
     }
     if is_remote && log.manifest().access == LogAccess::Damaged {
         session
-            .note(name, &format!("all of it was read ({len}): it has no sound index"));
+            .note(name, &format!("read the whole file ({len}): it has no valid index"));
     }
     Ok(log)
 }
 
-/// The same, without telling how it is read.
+/// Opens `input` as `format`, without notes.
 fn open_well(
     format: LogFormat,
     source: Arc<dyn Source>,
@@ -193,7 +195,7 @@ fn open_well(
     }
 }
 
-/// Opens the ULog at `path`, for what only a ULog has; `what` is that.
+/// Opens the ULog at `path`; `what` describes the feature that only ULogs have.
 pub fn open_ulog(
     path: &Path,
     session: &Session,
@@ -227,33 +229,33 @@ pub fn is_locked(manifest: &Manifest) -> bool {
     EncryptionInfo::of(manifest).is_some_and(|encryption| encryption.is_locked)
 }
 
-/// Whether all of the log of `manifest` was looked at when it was opened, and not its index
-/// alone.
+/// Returns whether the whole log of `manifest` was scanned when it was opened, and not only its
+/// index.
 pub fn is_surveyed(manifest: &Manifest) -> bool {
     manifest.access != LogAccess::Indexed
 }
 
-/// Whether what begins with `head` is a log, or something packed.
+/// Returns whether `head` is the start of a log, or of a compressed file.
 pub fn begins_as_log(head: &[u8]) -> bool {
     let head = Head::copy_from_slice(head);
     Packing::of(&head).is_some() || LogFormat::recognize("", &head).is_ok()
 }
 
-/// Whether the file at `path` begins as a log.
+/// Returns whether the file at `path` starts like a log.
 pub fn is_log(path: &Path) -> io::Result<bool> {
     let (head, packing) = input::head(path)?;
     let name = unpacked_name(path, packing);
     Ok(LogFormat::recognize(name, &Head::from(head)).is_ok())
 }
 
-/// What the file at `path` is called without what its packing adds to that.
+/// Returns the name of the file at `path` without the extension of its compression.
 fn unpacked_name(path: &Path, packing: Option<Packing>) -> &str {
     let name = url::file_name(path).unwrap_or_default();
     let packed = packing.and_then(|packing| name.strip_suffix(packing.extension()));
     packed.unwrap_or(name).trim_end_matches('.')
 }
 
-/// `err` with the name of the input and a hint.
+/// Adds the name of the input and a hint to `err`.
 fn explained(err: Error, input: &Input) -> Error {
     let Some(cause) = err.log_error() else {
         return err.context(input.name.clone());
@@ -264,7 +266,7 @@ fn explained(err: Error, input: &Input) -> Error {
             what.map(|what| format!("it looks like {what}"))
         }
         ErrorKind::IncompatibleFlag => {
-            Some("--read-anyway reads it as far as it can be understood".to_owned())
+            Some("--read-anyway reads it as far as possible".to_owned())
         }
         _ => None,
     };
@@ -273,7 +275,7 @@ fn explained(err: Error, input: &Input) -> Error {
     err.with_hint(hint).context(name)
 }
 
-/// What outputs of `input` are named after.
+/// Returns the name for the outputs of `input`, without extension.
 pub fn stem_of(input: &Input) -> Result<String> {
     match input.name == input::STDIN_NAME {
         true => Ok("stdin".to_owned()),
@@ -281,13 +283,13 @@ pub fn stem_of(input: &Input) -> Result<String> {
     }
 }
 
-/// What `path` is called without its folder, its extension and that of its packing:
-/// what its outputs are named after.
+/// Returns the name of the file at `path` without its folder, its extension, and that of its
+/// compression.
 pub fn stem(path: &Path) -> Result<String> {
     // Bytes that are not UTF-8 are replaced, like in messages.
     let path = path.to_string_lossy();
     let name = url::file_name(Path::new(&*path)).unwrap_or_default();
     let name = Packing::of_name(name).map_or(name, |(_, name)| name);
     let stem = Path::new(name).file_stem().and_then(OsStr::to_str);
-    stem.map(str::to_owned).context("the name of the input is no text")
+    stem.map(str::to_owned).context("the name of the input is not valid UTF-8")
 }

@@ -1,12 +1,12 @@
-//! How far a log is looked through while it is opened, where that takes a while.
+//! Shows the progress of opening a log.
 //!
-//! Logs without an index are gone through once before anything can be said of them.
+//! A log without an index is read completely when it is opened.
 
 use std::{
     io,
     ops::Range,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
     time::{Duration, Instant},
@@ -14,16 +14,17 @@ use std::{
 
 use bytes::Bytes;
 use logtool_core::Source;
+use parking_lot::Mutex;
 
 use crate::{
     input::Input,
     session::{Session, Task},
 };
 
-/// What takes no longer needs no bar.
+/// Operations shorter than this show no progress.
 const A_MOMENT: Duration = Duration::from_millis(300);
 
-/// A source that shows a bar while much of it is read.
+/// A source that reports how much of it has been read.
 pub struct Watched {
     source: Arc<dyn Source>,
     name: String,
@@ -35,8 +36,8 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// What `open` makes of the source of `input`; meanwhile a bar shows how much of that is
-    /// read.
+    /// Calls `open` with the source of `input`, and shows a progress bar of the bytes that are read
+    /// meanwhile.
     pub fn during<T>(
         input: &Input,
         session: &Session,
@@ -56,7 +57,7 @@ impl Watched {
         });
         let opened = open(watched.clone());
         watched.is_over.store(true, Relaxed);
-        *watched.bar.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *watched.bar.lock() = None;
         opened
     }
 
@@ -70,7 +71,7 @@ impl Watched {
         let read = self.read.fetch_add(bytes, Relaxed).saturating_add(bytes);
         if self.since.elapsed() > A_MOMENT {
             let len = self.source.len();
-            let mut bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut bar = self.bar.lock();
             let bar =
                 bar.get_or_insert_with(|| self.session.progress.start(&self.name, len));
             bar.set_position(read.min(len));

@@ -1,4 +1,4 @@
-//! A source, read from its start to its end.
+//! Reads a source sequentially.
 
 use std::{
     io::{self, Read},
@@ -7,10 +7,10 @@ use std::{
 
 use logtool_core::Source;
 
-/// How much is read at once.
+/// The number of bytes that are read at once.
 const PIECE: u64 = 1 << 20;
 
-/// A source as something to read from.
+/// A source with the interface [`Read`].
 pub(super) struct Streamed {
     source: Arc<dyn Source>,
     at: u64,
@@ -18,12 +18,12 @@ pub(super) struct Streamed {
 }
 
 impl Streamed {
-    /// All of `source`.
+    /// Creates a reader at the start of `source`.
     pub(super) fn new(source: Arc<dyn Source>) -> Self {
         Self { source, at: 0, failure: None }
     }
 
-    /// Why it could not be read further, if that was so.
+    /// Returns the error that ended reading, if there was one.
     pub(super) fn end(self) -> io::Result<()> {
         self.failure.map_or(Ok(()), Err)
     }

@@ -1,11 +1,11 @@
-//! URLs, where otherwise a file goes.
+//! URLs in place of file names.
 
 use std::{
     ffi::{OsStr, OsString},
     path::Path,
 };
 
-/// The URL that `path` is, if it is one.
+/// Returns the URL in `path`, if it is one.
 pub fn of(path: &Path) -> Option<&str> {
     let text = path.to_str()?;
     let (scheme, _) = text.split_once("://")?;
@@ -13,13 +13,13 @@ pub fn of(path: &Path) -> Option<&str> {
     (!scheme.is_empty() && scheme.chars().all(is_scheme)).then_some(text)
 }
 
-/// Whether `path` is a folder: one that is there, or as its last `/` says.
+/// Returns whether `path` is a folder: an existing one, or a path with a trailing `/`.
 pub fn is_folder(path: &Path) -> bool {
     path.is_dir() || path.to_str().is_some_and(|path| path.ends_with('/'))
 }
 
-/// The folder that `path` is in, as it is to be named; a URL with the `/` at its end, and all
-/// that are before that.
+/// Returns the folder that contains `path`; for a URL, with a trailing `/`, including all slashes
+/// before it.
 pub fn parent(path: &Path) -> &Path {
     if let Some(url) = of(path) {
         let bucket = url.find("://").map_or(0, |at| at + "://".len());
@@ -49,7 +49,7 @@ pub fn local(argument: OsString) -> OsString {
     format!("{before}{}", decoded(path)).into()
 }
 
-/// The last piece of `path`, without what asks for it in a URL (`?…`).
+/// Returns the last segment of `path`, without the query of a URL (`?…`).
 pub fn file_name(path: &Path) -> Option<&str> {
     let name = path.file_name().and_then(OsStr::to_str)?;
     let is_web = |url: &str| {
@@ -58,12 +58,12 @@ pub fn file_name(path: &Path) -> Option<&str> {
     if !of(path).is_some_and(is_web) {
         return Some(name);
     }
-    // A secret after `?` may have slashes of its own.
+    // A query may contain a secret with slashes.
     let path = path.to_str()?.split('?').next()?;
     Path::new(path).file_name().and_then(OsStr::to_str)
 }
 
-/// `text` with each `%` and two digits as the byte that they are (RFC 3986, section 2.1).
+/// Decodes the percent-encoded bytes of `text` (RFC 3986, section 2.1).
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_of_a_file_is_the_file() {
+    fn file_url_is_the_path_of_the_file() {
         for (typed, meant) in [
             ("file:///a/b%20c.bag", "/a/b c.bag"),
             ("FILE://localhost/a/100%.bag", "/a/100%.bag"),
@@ -97,17 +97,17 @@ mod tests {
     }
 
     #[test]
-    fn a_url_has_a_scheme() {
+    fn url_has_a_scheme() {
         let is_url = |text: &str| of(Path::new(text)).is_some();
         assert!(is_url("s3://b/k") && is_url("ftp://h/x"));
         assert!(!is_url("a/b.bag") && !is_url("c:\\a") && !is_url("a/b://c"));
     }
 
     #[test]
-    fn a_url_has_a_parent_up_to_its_bucket() {
+    fn parent_of_a_url_ends_at_its_bucket() {
         let parent = |text: &'static str| super::parent(Path::new(text)).to_str();
         assert_eq!(parent("s3://b/a/x.bag"), Some("s3://b/a/"));
-        assert_eq!(parent("s3://b/a//x.bag"), Some("s3://b/a//"), "as it is");
+        assert_eq!(parent("s3://b/a//x.bag"), Some("s3://b/a//"), "unchanged");
         assert_eq!(parent("s3://b/x.bag"), Some("s3://b/"));
         assert_eq!(parent("s3://b"), Some("s3://b"));
         assert_eq!((parent("x.bag"), parent("a/x")), (Some("."), Some("a")));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_url_is_without_what_is_asked() {
+    fn file_name_of_a_url_excludes_the_query() {
         let name = |url: &'static str| file_name(Path::new(url));
         assert_eq!(name("https://h/a/x.bag?sig=a/b"), Some("x.bag"));
         assert_eq!(name("s3://b/a/x?.bag"), Some("x?.bag"));

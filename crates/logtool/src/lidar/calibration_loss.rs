@@ -1,4 +1,4 @@
-//! Whether the calibration that a lidar sends is still in a part of its log.
+//! Warns if a new log no longer contains the complete calibration that a lidar sends.
 
 use std::path::Path;
 
@@ -7,11 +7,11 @@ use logtool_velodyne::lidar::{CalibrationOrigin, LidarInfo, LidarOptions};
 
 use crate::{input::open, session::Session};
 
-/// A longer log has all 4160 packets over which a lidar sends its calibration, many times.
+/// Longer logs contain all 4160 packets with the calibration of a lidar many times.
 const LONG: u64 = 64 << 20;
 
-/// What people should know of the new log at `place`, of so many `bytes`, if a lidar whose
-/// calibration was whole in the log `name`, which `manifest` is of, does not send it whole there.
+/// Returns a warning about the new log at `place` with `bytes` bytes, if the calibration of a
+/// lidar is complete in the log `name` with `manifest`, but not in the new log.
 pub fn lost(
     (name, manifest): (&str, &Manifest),
     (place, bytes): (&Path, u64),

@@ -1,22 +1,21 @@
-//! A line of what was lost: of one place, or of several for one reason.
+//! A line about losses in one place, or in several places for one reason.
 
 use std::fmt;
 
 use crate::{losses::loss::Finding, units::counted};
 
-/// A finding, and how many more there are that differ only in their place.
+/// A finding, and the number of others that differ only in their place.
 #[derive(Debug)]
-pub(super) struct Told<'f> {
+pub(super) struct LossLine<'f> {
     pub(super) finding: &'f Finding,
-    /// In so many more places,
+    /// The number of further places.
     pub(super) more: u64,
-    /// the last of which ends here.
+    /// The byte offset at which the last of them ends.
     pub(super) end: u64,
 }
 
-impl Told<'_> {
-    /// Whether `next` is the same, elsewhere: of the same topic, and for a reason that is
-    /// the same in words.
+impl LossLine<'_> {
+    /// Returns whether `next` differs only in its place: it has the same kind, topic and reason.
     pub(super) fn is_like(&self, next: &Finding) -> bool {
         let (damage, next) = (&self.finding.damage, &next.damage);
         damage.why.is_some()
@@ -24,14 +23,14 @@ impl Told<'_> {
                 == (next.kind, next.topic, &next.why)
     }
 
-    /// Adds `next`, which is the same elsewhere.
+    /// Adds `next`, which differs only in its place.
     pub(super) fn add(&mut self, next: &Finding) {
         self.more += 1;
         self.end = self.end.max(next.damage.bytes.end);
     }
 }
 
-impl fmt::Display for Told<'_> {
+impl fmt::Display for LossLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.finding.text)?;
         if self.more > 0 {

@@ -1,4 +1,4 @@
-//! How much was lost, in numbers and in a few words.
+//! Summarises losses in numbers and short sentences.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,22 +12,22 @@ use crate::{
     units::{Span, counted},
 };
 
-/// This many topics are named.
+/// The maximum number of topics that are named.
 const NAMED: usize = 3;
 
 impl Findings {
-    /// How many bytes of the file are lost.
+    /// Returns the number of bytes of the file that are lost.
     pub fn lost_bytes(&self) -> u64 {
         self.bytes_of(|kind| kind.is_loss(), |damage| damage.lost_bytes)
     }
 
-    /// How much was lost, and what else is wrong.
+    /// Returns a summary of the losses and anomalies for users.
     pub fn summary(&self) -> String {
         let texts = [
             self.lost(),
             self.definitions(),
-            self.surplus(),
-            self.misfits(),
+            self.trailing_bytes(),
+            self.type_mismatches(),
             self.without_column(),
             self.doubtful(),
             self.index(),
@@ -40,7 +40,7 @@ impl Findings {
     fn lost(&self) -> Option<String> {
         let places = self.places(DamageKind::is_loss)?;
         let lost = self.lost_bytes();
-        // A file that is cut was longer.
+        // A truncated file was longer.
         let ends = self.all(DamageKind::is_loss).map(|damage| damage.bytes.end);
         let bytes = ends.fold(self.bytes.max(1), u64::max);
         let share = lost as f64 * 100.0 / bytes as f64;
@@ -58,7 +58,7 @@ impl Findings {
             nanos => format!(" and {}", Span(nanos)),
         };
         let mut losses = self.all(DamageKind::is_loss);
-        // Where nothing can be counted, the reason says what numbers do not.
+        // If nothing can be counted, the reason is more informative than numbers.
         let first = losses.next().filter(|_| lost == 0 && records.is_empty());
         let why = first.and_then(|damage| damage.why.as_deref());
         let why = why.map_or(String::new(), |why| format!(": {why}"));
@@ -109,22 +109,22 @@ impl Findings {
         })
     }
 
-    fn surplus(&self) -> Option<String> {
+    fn trailing_bytes(&self) -> Option<String> {
         let is_surplus = |kind| kind == DamageKind::Surplus;
         self.places(is_surplus)?;
         let all = || self.all(is_surplus);
         let bytes = all().map(|damage| damage.lost_bytes).fold(0, u64::saturating_add);
         let records = all().map(|damage| damage.records).fold(0, u64::saturating_add);
         let (bytes, records) = (counted(bytes, "byte"), counted(records, "record"));
-        Some(format!("{bytes} of {records} are in no field and left out"))
+        Some(format!("{bytes} of {records} belong to no field and are dropped"))
     }
 
-    fn misfits(&self) -> Option<String> {
+    fn type_mismatches(&self) -> Option<String> {
         let is_misfit = |kind| kind == DamageKind::Misfit;
         self.places(is_misfit)?;
         let records = self.all(is_misfit).map(|damage| damage.records);
         let records = counted(records.fold(0, u64::saturating_add), "record");
-        Some(format!("{records} with values that do not fit, and are null"))
+        Some(format!("{records} with values of the wrong type, which are null"))
     }
 
     fn without_column(&self) -> Option<String> {
@@ -133,8 +133,8 @@ impl Findings {
         let records = self.all(is_late).map(|damage| damage.records);
         let records = counted(records.fold(0, u64::saturating_add), "record");
         Some(format!(
-            "{records} with values that are in no column, as none of those that were looked \
-             at before had the like; cut out by `logtool filter` they have columns"
+            "{records} with values that have no column, because none of the inspected records had \
+             such values; cut out by `logtool filter` they have columns"
         ))
     }
 
@@ -148,7 +148,7 @@ impl Findings {
 
     fn index(&self) -> Option<String> {
         let places = self.places(|kind| kind == DamageKind::Index)?;
-        Some(format!("the index is broken{places}, and no record lost by that"))
+        Some(format!("the index is broken{places}, but no record is lost by that"))
     }
 
     fn texts(&self) -> Option<String> {
@@ -156,10 +156,10 @@ impl Findings {
         self.places(is_text)?;
         let records = self.all(is_text).map(|damage| damage.records);
         let records = counted(records.fold(0, u64::saturating_add), "record");
-        Some(format!("{records} with texts that are not UTF-8, taken for Latin-1"))
+        Some(format!("{records} with strings that are not UTF-8, read as Latin-1"))
     }
 
-    /// The damage of some kinds.
+    /// Returns the damage of some kinds.
     fn all(
         &self,
         is_one: impl Fn(DamageKind) -> bool,
@@ -168,7 +168,8 @@ impl Findings {
         all.filter(move |damage| is_one(damage.kind))
     }
 
-    /// ` in 3 places`, if there is more than one; nothing if there is none.
+    /// Returns e.g. ` in 3 places`, an empty string for one place, and `None` if there is no
+    /// damage.
     fn places(&self, is_one: impl Fn(DamageKind) -> bool) -> Option<String> {
         let mut places: Vec<(u64, u64)> = self
             .all(is_one)
@@ -183,8 +184,8 @@ impl Findings {
         }
     }
 
-    /// How many bytes are in all damage of some kinds, each counted once, where each has
-    /// `of` many.
+    /// Returns the number of bytes of all damage of some kinds, where `of` is the number of
+    /// bytes of each. Bytes are counted once.
     fn bytes_of(
         &self,
         is_one: impl Fn(DamageKind) -> bool,
@@ -212,7 +213,7 @@ impl Findings {
         among.values().fold(bytes, |bytes, some| bytes.saturating_add(*some))
     }
 
-    /// How long the times are, together, in which something was lost.
+    /// Returns the total length of the time ranges with losses, in nanoseconds.
     fn lost_nanos(&self) -> u64 {
         let times = self.all(DamageKind::is_loss).filter_map(|damage| damage.time);
         let mut times: Vec<TimeRange> = times.collect();

@@ -24,7 +24,7 @@ pub(super) fn check(logs: &[Source], moved: &[Moved]) -> Result<()> {
         };
         if !is_counted(start) || !is_counted(end) {
             let what = format!(
-                "the times of {} would be after 2262, or before 1677: no file has such",
+                "the times of {} would be before 1677 or after 2262, which no file can store",
                 log.input.name
             );
             let hint = "--offset takes seconds";

@@ -155,7 +155,7 @@ const NANOS: u64 = 1_000_000_000;
 /// not know Unix time; `None` if they are unknown.
 fn between(clock: &Clock, own: &Clock, unknown: UnknownClocks) -> Option<i64> {
     let zero = to_unix(clock);
-    // What counts from 1970 has only its own clock to be put right.
+    // A clock that counts from 1970 only has an error to be corrected.
     let is_of_one_start =
         own.zero != ClockZero::Unix && relation(clock, own) == Relation::Same;
     if std::ptr::eq(clock, own) || is_of_one_start {
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn logs_of_one_start_go_together_and_others_do_not() {
+    fn logs_of_the_same_start_share_a_clock_and_others_do_not() {
         let second = 1_000_000_000;
         let boot = |offset| clock(ClockZero::Boot, offset);
         assert_eq!(relation(&boot(Some(0)), &boot(Some(second))), Relation::Same);
@@ -257,7 +257,7 @@ mod tests {
         let unix = clock(ClockZero::Unix, None);
         assert_eq!(between(&unix, &boot(Some(hour))), Some(hour));
         assert_eq!(between(&boot(Some(hour)), &unix), Some(0));
-        // Each clock of Unix time is off by its own error.
+        // Each clock of Unix time has its own error.
         let late = clock(ClockZero::Unix, Some(-second));
         assert_eq!(between(&late, &unix), Some(0));
         assert_eq!(between(&unix, &late), Some(-second));

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn only_topics_of_another_kind_or_vehicle_are_renamed() {
+    fn topics_of_another_type_or_vehicle_are_renamed() {
         let mut names = Names::default();
         let first = manifest(&[("/imu", "Imu"), ("/gps", "Fix")]);
         assert!(names.add(&first, "a.bag", None).is_empty());

@@ -1,4 +1,4 @@
-//! Logs as the new log takes them: translated, on its clock.
+//! Logs prepared for the new log: translated, and moved to its clock.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -14,11 +14,11 @@ use crate::{
     translate::{Frames, MessageTypes, Way},
 };
 
-/// A log as the new log takes it.
+/// A log in the form that the new log requires.
 pub(super) struct PreparedLog {
     pub(super) log: Arc<dyn Log>,
     topics: TopicSet,
-    /// How it is translated, if it is.
+    /// The translation, if there is one.
     pub(super) way: Option<Way>,
     /// The metadata that the new log gets from it.
     pub(super) words: Vec<(String, BTreeMap<String, String>)>,
@@ -60,7 +60,7 @@ pub(super) fn prepare(
             None => move_times(source, *moved, format, output, session)?,
         };
         if source.drift.is_some() {
-            remarks.push("its clock runs off, which is put right".to_owned());
+            remarks.push("the drift of its clock is corrected".to_owned());
         }
         let zero = if moved.is_unix { ", to Unix time" } else { "" };
         remarks.extend(moved.told().map(|told| format!("{told}{zero}")));

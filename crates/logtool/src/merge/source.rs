@@ -36,7 +36,7 @@ impl Source {
 /// Opens the inputs of `request`, and corrects the drifts of their clocks.
 pub(super) fn open(request: &Merge, session: &Session) -> Result<Vec<Source>> {
     if request.inputs.len() < 2 {
-        let error = Error::invalid("one log has nothing to be merged with");
+        let error = Error::invalid("a merge needs at least two logs");
         return Err(error.with_hint("name two or more"));
     }
     let mut sources = Vec::new();
@@ -50,7 +50,7 @@ pub(super) fn open(request: &Merge, session: &Session) -> Result<Vec<Source>> {
             log = Arc::new(MovedLog::new(log, shift, &BTreeMap::new()));
         }
         if of_request.lacks_drift() {
-            let text = "how fast its clock runs off was not found well enough: it is moved \
+            let text = "the drift of its clock was not determined well enough: it is moved \
                         by its offset only";
             session.note(&input.name, text);
         }

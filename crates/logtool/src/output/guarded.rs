@@ -1,16 +1,17 @@
 //! Outputs that a program can remove when it is interrupted.
 //!
-//! Outputs that are not complete are removed when they are dropped. A program that is ended
-//! by a signal drops nothing, so that it has to [remove](LiveOutputs::abandon) them itself.
+//! Outputs that are not complete are removed when they are dropped. A program that is ended by a
+//! signal drops nothing, so it must [remove](LiveOutputs::abandon) them itself.
 
 use std::{
     fs,
     ops::Deref,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use logtool_sinks::{Existing, Outputs, Staged};
+use parking_lot::Mutex;
 
 use crate::{
     error::{Error, Result},
@@ -19,10 +20,10 @@ use crate::{
     session::Session,
 };
 
-/// Outputs that are gone when the program is interrupted.
+/// Outputs that can be removed when the program is interrupted.
 pub struct Guarded {
     outputs: Arc<Outputs>,
-    /// Where they go when they are whole, if that is not where they are written.
+    /// The folder that they are uploaded to when they are complete.
     afar: Option<Afar>,
     live: Arc<LiveOutputs>,
 }
@@ -35,18 +36,14 @@ impl LiveOutputs {
     /// Removes all outputs that are not complete, and then calls `end`, which ends the
     /// program. Until it returns, no output of the session is started or completed.
     pub fn abandon<T>(&self, end: impl FnOnce() -> T) -> T {
-        let live = self.lock();
+        let live = self.0.lock();
         let _abandoned: Vec<_> =
             live.iter().map(|live| live.outputs.abandon()).collect();
         for dir in live.iter().filter_map(|live| live.staging.as_ref()) {
-            // Nothing can be done about a folder that cannot be removed.
+            // A folder that cannot be removed is left behind.
             let _ = fs::remove_dir_all(dir);
         }
         end()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Live>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -57,12 +54,12 @@ struct Live {
     staging: Option<PathBuf>,
 }
 
-/// One file, standard output: what is written is gone, and nothing is to be removed.
+/// Creates the output on standard output. It is not removed when the program is interrupted.
 pub fn stdout(session: &Session) -> Guarded {
     Guarded { outputs: Outputs::to_stdout(), afar: None, live: session.outputs.clone() }
 }
 
-/// Files in `dir`, as [`Outputs::new`]; it may be a URL.
+/// Creates outputs in `dir`, which may be a URL, like [`Outputs::new`].
 pub fn outputs(
     dir: impl AsRef<Path>,
     existing: Existing,
@@ -78,12 +75,12 @@ pub fn outputs(
     Ok(guarded(outputs, Some(afar), Some(staging), session))
 }
 
-/// The file `path`, as [`Outputs::one_file`]; it may be a URL.
+/// Creates the output file `path`, which may be a URL, like [`Outputs::one_file`].
 pub fn one_file(path: &Path, existing: Existing, session: &Session) -> Result<Guarded> {
     single(path, existing, Outputs::one_file, session)
 }
 
-/// The log `path`, as [`Outputs::one_synced_file`]; it may be a URL.
+/// Creates the output log `path`, which may be a URL, like [`Outputs::one_synced_file`].
 pub fn one_log(path: &Path, existing: Existing, session: &Session) -> Result<Guarded> {
     single(path, existing, Outputs::one_synced_file, session)
 }
@@ -109,17 +106,17 @@ fn single(
     Ok(guarded(outputs, Some(afar), Some(staging), session))
 }
 
-/// `outputs`, guarded.
+/// Registers `outputs` to be removed when the program is interrupted.
 pub fn guard(outputs: Arc<Outputs>, session: &Session) -> Guarded {
     guarded(outputs, None, None, session)
 }
 
-/// The same, with the folder `staging`, which goes with all that is in it.
+/// Like [`guard`], and also removes the folder `staging` with its contents.
 pub fn guard_in(outputs: Arc<Outputs>, staging: &Path, session: &Session) -> Guarded {
     guarded(outputs, None, Some(staging.to_owned()), session)
 }
 
-/// The same, of outputs that go afar.
+/// Like [`guard_in`], for outputs that are uploaded.
 fn guarded(
     outputs: Arc<Outputs>,
     afar: Option<Afar>,
@@ -127,12 +124,12 @@ fn guarded(
     session: &Session,
 ) -> Guarded {
     let live = session.outputs.clone();
-    live.lock().push(Live { outputs: outputs.clone(), staging });
+    live.0.lock().push(Live { outputs: outputs.clone(), staging });
     Guarded { outputs, afar, live }
 }
 
 impl Guarded {
-    /// Begins the file called `name`, as [`Outputs::create`].
+    /// Creates the file `name`, like [`Outputs::create`].
     pub fn create(&self, name: &str) -> Result<Staged> {
         if let Some(afar) = &self.afar {
             afar.check(name)?;
@@ -140,8 +137,8 @@ impl Guarded {
         Ok(self.outputs.create(name)?)
     }
 
-    /// Gives all files their names, as [`Outputs::commit`], and sends them to where they
-    /// are to be; says where they were written, and how many bytes each has.
+    /// Completes all files, like [`Outputs::commit`], and uploads them. Returns the path and
+    /// the size in bytes of each file.
     pub fn commit(&self) -> Result<Vec<(PathBuf, u64)>> {
         let files = self.outputs.commit()?;
         let len = |path: &PathBuf| fs::metadata(path).map_or(0, |about| about.len());
@@ -164,6 +161,6 @@ impl Deref for Guarded {
 impl Drop for Guarded {
     fn drop(&mut self) {
         // Under the lock, so that the program does not end while files are being removed.
-        self.live.lock().retain(|live| !Arc::ptr_eq(&live.outputs, &self.outputs));
+        self.live.0.lock().retain(|live| !Arc::ptr_eq(&live.outputs, &self.outputs));
     }
 }

@@ -1,4 +1,4 @@
-//! Where and how the new log of a request is written.
+//! The destination and the options of the new log of a request.
 
 use std::path::{Path, PathBuf};
 
@@ -15,8 +15,8 @@ use crate::{
     session::Session,
 };
 
-/// Where and how the new log of a request is written. Requests also take a path or a URL
-/// alone.
+/// The destination and the options of the new log of a request. Requests also accept a path or a
+/// URL alone.
 ///
 /// ```
 /// use logtool::{formats::Compression, output::LogOutput};

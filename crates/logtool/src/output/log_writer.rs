@@ -1,10 +1,10 @@
-//! A log that is being written: beside its place until it is whole.
+//! A new log, which has a temporary name until it is complete.
 
 use std::path::Path;
 
 use logtool_core::{Extract, Manifest, RecordSink, TopicId, TopicSet, WriteOptions};
 use logtool_rosbag::EncryptionInfo;
-use logtool_sinks::{Behind, Existing, Staged};
+use logtool_sinks::{BackgroundWriter, Existing, Staged};
 
 use crate::{
     error::{Error, Result},
@@ -14,14 +14,14 @@ use crate::{
     session::Session,
 };
 
-/// A log that is being written.
+/// A new log that is being written.
 pub struct NewLog {
-    // Goes before the outputs, which are guarded to the end.
+    // Dropped before the outputs, which are guarded to the end.
     file: LogFile,
     outputs: Guarded,
 }
 
-/// A log that is being written as one of several outputs.
+/// A new log that is written as one of several outputs.
 pub struct LogFile {
     staged: Staged,
     format: LogFormat,
@@ -29,15 +29,15 @@ pub struct LogFile {
 
 /// The size of a new log, and remarks about it.
 pub struct Written {
-    /// How many bytes it is.
+    /// The size in bytes.
     pub bytes: u64,
-    /// What people should know: a sentence each.
+    /// Remarks for users, one sentence each.
     pub remarks: Vec<String>,
 }
 
 impl NewLog {
-    /// Begins the log of `format` that will be at `path`, replacing what is there if
-    /// `force`.
+    /// Starts the log of `format` that will be at `path`. `existing` decides whether a file is
+    /// replaced.
     pub fn begin(
         path: &Path,
         format: LogFormat,
@@ -46,14 +46,16 @@ impl NewLog {
     ) -> Result<Self> {
         if path.as_os_str() == STDIN {
             let what =
-                "a new log cannot go to standard output: its start is written last";
+                "cannot write a log to standard output: the header is written last";
             return Err(Error::invalid(what).with_hint("name a file with -o"));
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if let Some((packing, stem)) = Packing::of_name(&name) {
             let (shown, how) = (path.display(), packing.name());
-            let what = format!("{shown} looks packed, and new logs are not");
-            let hint = format!("name it {stem}, and pack it with {how} then");
+            let what = format!(
+                "{shown} has a compressed extension; logs are written uncompressed"
+            );
+            let hint = format!("name it {stem}, and compress it with {how} afterwards");
             return Err(Error::invalid(what).with_hint(hint));
         }
         let outputs = guarded::one_log(path, existing, session)?;
@@ -61,7 +63,7 @@ impl NewLog {
         Ok(Self { file, outputs })
     }
 
-    /// Lets `fill` write `extracts` into it, and gives it its name.
+    /// Lets `fill` write `extracts` into it, and completes it.
     pub fn write<T>(
         self,
         extracts: &[Extract<'_>],
@@ -76,20 +78,20 @@ impl NewLog {
 }
 
 impl LogFile {
-    /// Begins the log of `format` that will be called `name` among `outputs`.
+    /// Starts the log `name` of `format` among `outputs`.
     pub fn begin(outputs: &Guarded, name: &str, format: LogFormat) -> Result<Self> {
         let staged = outputs.create(name)?;
         Ok(Self { staged, format })
     }
 
-    /// Lets `fill` write `extracts` into it, and tells what people should know.
+    /// Lets `fill` write `extracts` into it, and returns remarks for users.
     pub fn write<T>(
         self,
         extracts: &[Extract<'_>],
         options: &WriteOptions,
         fill: impl FnOnce(&mut dyn RecordSink) -> Result<T>,
     ) -> Result<(T, Vec<String>)> {
-        let mut out = Behind::new(self.staged);
+        let mut out = BackgroundWriter::new(self.staged);
         let mut sink =
             self.format.format().writer(Box::new(&mut out), extracts, options)?;
         let done = fill(&mut *sink)?;
@@ -101,7 +103,7 @@ impl LogFile {
     }
 }
 
-/// Takes out of `extract` what a log of `format` has no place for, and says what that is.
+/// Removes from `extract` what a log of `format` cannot hold, and returns a remark for each.
 pub fn take_out(format: LogFormat, extract: &mut Extract<'_>) -> Vec<String> {
     let left_out = format.format().leaves_out(extract);
     if left_out.iter().any(|left| left.topic.is_some()) {
@@ -115,10 +117,10 @@ pub fn take_out(format: LogFormat, extract: &mut Extract<'_>) -> Vec<String> {
     left_out.iter().map(|left| format!("left out: {}", left.what)).collect()
 }
 
-/// How a log of `format` is to be packed, as it was typed.
+/// Returns the name of the compression `how`, if logs of `format` have compressed chunks.
 ///
 /// # Errors
-/// If none of that format is packed like that.
+/// `InvalidRequest` if the format does not support this compression.
 pub fn compression(
     how: Option<Compression>,
     format: LogFormat,
@@ -128,19 +130,19 @@ pub fn compression(
         && !known.is_empty()
         && !known.contains(&how)
     {
-        let what = format!("no {} file is packed with {}", format.name(), how.name());
+        let what = format!("{} files do not support {}", format.name(), how.name());
         let known: Vec<&str> = known.iter().map(|known| known.name()).collect();
-        let hint = format!("--compression takes {} there", known.join(", "));
+        let hint = format!("--compression can be {}", known.join(", "));
         return Err(Error::invalid(what).with_hint(hint));
     }
     Ok(how.map(|how| how.name().to_owned()))
 }
 
-/// The format of a new log at `path` that is to hold what `manifest` tells of: that which
-/// the name promises, or else its own.
+/// Returns the format of a new log at `path` for the records of the log with `manifest`: the format
+/// of the extension, or the format of the log itself.
 ///
 /// # Errors
-/// If the name promises a format that cannot hold the records of the log.
+/// The extension is that of a format that cannot hold the records of the log.
 pub fn format(path: &Path, manifest: &Manifest) -> Result<LogFormat> {
     const TABLES: [(&str, &str); 5] = [
         ("csv", "CSV"),
@@ -171,14 +173,14 @@ pub fn format(path: &Path, manifest: &Manifest) -> Result<LogFormat> {
     Err(Error::invalid(what).with_hint(hint))
 }
 
-/// That what one of `extracts` has encrypted is not so in a log of another `format`; a
-/// format says that itself of its own logs.
+/// Returns a remark if one of `extracts` is encrypted and the new log has another `format`. A
+/// log of the same format has such a remark itself.
 fn not_encrypted(format: LogFormat, extracts: &[Extract<'_>]) -> Option<String> {
     let is_encrypted = |extract: &Extract<'_>| {
         let manifest = extract.manifest;
         LogFormat::of(manifest) != Some(format)
             && EncryptionInfo::of(manifest).is_some()
     };
-    let told = "what was encrypted is not encrypted in the new log";
+    let told = "the new log is not encrypted, though the input is";
     extracts.iter().any(is_encrypted).then(|| told.to_owned())
 }

@@ -1,4 +1,4 @@
-//! No log is written over itself.
+//! Prevents that a log is overwritten by itself.
 
 use std::{fs, path::Path};
 
@@ -8,8 +8,8 @@ use crate::{
     remote,
 };
 
-/// Refuses the output `out`, if it is one of `inputs`: with --force too, as what is read
-/// would be gone.
+/// Rejects the output `out` if it is one of `inputs`, even with --force, because the input would be
+/// destroyed while it is read.
 pub fn refuse<'p>(
     out: &Path,
     inputs: impl IntoIterator<Item = &'p Path>,
@@ -23,8 +23,8 @@ pub fn refuse<'p>(
     match inputs.into_iter().find(|input| is_it(input)) {
         None => Ok(()),
         Some(input) => {
-            let what = format!("{} would be written over itself", input.display());
-            let hint = "name another file with -o, and move it when it is whole";
+            let what = format!("{} would be overwritten by itself", input.display());
+            let hint = "name another file with -o, and rename it when it is complete";
             Err(Error::invalid(what).with_hint(hint))
         }
     }

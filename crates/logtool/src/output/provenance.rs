@@ -1,11 +1,11 @@
-//! Where outputs of this program are from.
+//! The origin that outputs state.
 
 use logtool_core::{Provenance, SourceFile, WriteOptions};
 
 use crate::{error::Result, formats::LogFormat, input::Input, session::Session};
 
-/// What an output made of `inputs` says of where it is from. All of each is read for its
-/// digest, but for what is read by ranges from afar: that has none.
+/// Returns the provenance of an output of `inputs`. Each input is read completely for its digest,
+/// except inputs on servers that are read by ranges, which have no digest.
 pub fn of<'i>(
     inputs: impl IntoIterator<Item = &'i Input>,
     session: &Session,
@@ -14,13 +14,13 @@ pub fn of<'i>(
     Ok(made_of(inputs.into_iter().map(source).collect::<Result<_>>()?, session))
 }
 
-/// The same of one input, of which the digest is known.
+/// Returns the provenance of an output of one input with a known digest.
 pub fn of_known(input: &Input, digest: &str, session: &Session) -> Provenance {
     made_of(vec![source(input, digest.to_owned())], session)
 }
 
-/// The digest of `input`; nothing of what is read by ranges from afar, as all of it would
-/// have to come for that.
+/// Returns the digest of `input`, or an empty string if it is on a server and read by ranges: the
+/// digest would require a complete download.
 pub fn digest(input: &Input) -> Result<String> {
     match input.is_remote {
         true => Ok(String::new()),
@@ -37,14 +37,15 @@ fn made_of(sources: Vec<SourceFile>, session: &Session) -> Provenance {
     Provenance { sources, tool, command: session.command.clone() }
 }
 
-/// Lets a new log of `format` say where it is from, if the format has a place for that.
+/// Adds the provenance to the options of a new log of `format`, if the format can store it.
 pub fn tell(options: &mut WriteOptions, format: LogFormat, provenance: &Provenance) {
     if format.stores_annotations() {
         options.words.push((Provenance::NAME.to_owned(), provenance.words()));
     }
 }
 
-/// The same of a log that is made of `inputs`, which are read only if there is a place.
+/// Adds the provenance of `inputs` to the options of a new log of `format`. The inputs are read
+/// only if the format can store it.
 pub fn tell_of<'i>(
     options: &mut WriteOptions,
     format: LogFormat,

@@ -1,4 +1,4 @@
-//! What one thread makes of a block.
+//! Decodes a block on one thread.
 
 use std::ops::Range;
 
@@ -10,27 +10,27 @@ use logtool_core::{
 
 use crate::{error::Result, rows::Rows};
 
-/// What makes rows of a decoded table.
+/// Converts a decoded table to rows.
 pub type MakeRows = fn(&RecordBatch) -> Result<Rows>;
 
-/// What adds a row of a topic to what is made of the rows.
+/// Adds a row of a topic to the value of a block.
 pub(super) type AddRow<M> = dyn Fn(TopicId, &Rows, usize, &mut M) + Send + Sync;
 
-/// A block, and all that it takes to make something of its records; used again for others.
+/// A block, and the state for decoding it, which is reused for other blocks.
 #[derive(Default)]
 pub(super) struct Bench<M> {
     pub(super) block: Block,
-    /// Where in the file its bytes lie, if they are those of the file.
+    /// The range of its bytes in the file, if they are the bytes of the file.
     pub(super) bytes: Range<u64>,
-    /// The topics of the records, in the order of these.
+    /// The topic of each record, in the order of the records.
     order: Vec<TopicId>,
     sort: TopicSort,
     topics: Vec<Topic>,
-    /// What is damaged of the block, and of what it says.
+    /// The damage of the block and of its records.
     pub(super) damage: Vec<Damage>,
-    /// How many rows there are.
+    /// The number of rows.
     pub(super) rows: usize,
-    /// What is made of the rows.
+    /// The value that is produced from the rows.
     pub(super) made: M,
 }
 
@@ -38,10 +38,10 @@ pub(super) struct Bench<M> {
 #[derive(Default)]
 struct Topic {
     decoder: Option<Box<dyn Decoder>>,
-    /// The number of bytes before each message; `None` for a topic that is derived of others,
-    /// whose records are shown with those.
+    /// The number of bytes before each message; `None` for a derived topic, whose records are shown
+    /// with those of the topic that it is derived from.
     envelope: Option<u32>,
-    /// Whether not each of the last records gave one row.
+    /// Whether some of the last records had no row, or several.
     is_uneven: bool,
     table: Option<Table>,
     /// The payloads of records that could not be decoded.
@@ -51,14 +51,14 @@ struct Topic {
 /// The records of a topic in a block, decoded.
 struct Table {
     rows: Rows,
-    /// How many rows each record gave, if that is not one each.
+    /// The number of rows of each record, unless each has one.
     rows_each: Option<Vec<usize>>,
     next_record: usize,
     next_row: usize,
 }
 
 impl<M> Bench<M> {
-    /// Gets ready for the records of the block, which are of `log`.
+    /// Prepares for the records of the block, which are of `log`.
     pub(super) fn prepare(&mut self, log: &dyn Log, columns: &Columns) -> Result<()> {
         self.topics.resize_with(log.manifest().topics.len(), Topic::default);
         self.order.clear();
@@ -77,7 +77,7 @@ impl<M> Bench<M> {
         Ok(())
     }
 
-    /// Makes rows of the records.
+    /// Decodes the records and converts them to rows.
     pub(super) fn decode(&mut self, make_rows: MakeRows) -> Result<()> {
         self.damage.clear();
         self.damage.extend_from_slice(self.block.damage());
@@ -90,8 +90,8 @@ impl<M> Bench<M> {
         Ok(())
     }
 
-    /// Adds all rows to what is made of them, in the order of the records. After those of
-    /// each, `take` may take what is made already; says whether it wanted everything.
+    /// Adds all rows to the value, in the order of the records. After the rows of each record,
+    /// `take` may consume the value; returns whether it wants more.
     pub(super) fn make(
         &mut self,
         add_row: &AddRow<M>,
@@ -117,8 +117,8 @@ impl<M> Bench<M> {
 }
 
 impl Topic {
-    /// Makes the rows of `run`, which are all of the topic that the block has; says how
-    /// many there are.
+    /// Decodes `run`, which contains all records of the topic in the block. Returns the number of
+    /// rows.
     fn decode(
         &mut self,
         run: Run<'_>,
@@ -131,7 +131,7 @@ impl Topic {
             decoder.append(run, &mut found);
             self.is_uneven = decoder.rows() != run.len();
             if self.is_uneven {
-                // Some record gave none, or several: find out which.
+                // Some record has no row, or several: decode one by one to count them.
                 decoder.take()?;
                 found.clear();
             }
@@ -166,7 +166,7 @@ fn undecodable_records(damage: &[Damage]) -> u64 {
     undecodable.map(|one| one.records).fold(0, u64::saturating_add)
 }
 
-/// The payloads of the records of a run that cannot be decoded: they are shown as bytes.
+/// The payloads of the records of a run that cannot be decoded, which are shown as bytes.
 struct RawRows {
     decoder: RawDecoder,
     rows_each: Vec<usize>,
@@ -199,7 +199,7 @@ impl RawRows {
 }
 
 impl Table {
-    /// The rows of the next record.
+    /// Returns the rows of the next record.
     fn rows_of_next(&mut self) -> Range<usize> {
         let count = match &self.rows_each {
             Some(rows_each) => rows_each.get(self.next_record).copied().unwrap_or(0),

@@ -24,44 +24,46 @@ pub fn open(url: &str, session: &Session) -> Result<Remote> {
     let place = parsed(url)?;
     let name = place.to_string();
     if place.is_folder() && place.scheme() != Scheme::Http {
-        return Err(Error::failed(format!("{name} is a folder, and no log")));
+        return Err(Error::failed(format!("{name} is a folder, not a log")));
     }
     let client = session.connection.client()?;
     let opened = client.open(&place).map_err(|err| explained(err, &place));
     let opened = opened.with_context(|| name.clone())?;
     if opened.is_whole {
         let len = units::Bytes(opened.source.len());
-        let what = format!("reads all of it ({len}): the server gives no parts");
+        let what = format!(
+            "downloads the whole file ({len}): the server does not support ranges"
+        );
         session.note(&name, &what);
     }
     Ok(Remote { name, source: opened.source, is_whole: opened.is_whole })
 }
 
-/// Whether `url` is of a folder, of which can be said what is in it.
+/// Returns whether `url` is a folder whose contents can be listed.
 pub fn is_folder(url: &str) -> bool {
     let place = Location::parse(url);
     place.is_ok_and(|place| place.is_folder() && place.scheme() != Scheme::Http)
 }
 
-/// Whether the URLs `a` and `b` are of the same object of a store, however they are written.
+/// Returns whether the URLs `a` and `b` name the same object of a store.
 pub fn is_same(a: &str, b: &str) -> bool {
     let place = |url: &str| {
         let place = Location::parse(url).ok();
         place.filter(|place| place.scheme() != Scheme::Http)
     };
     let (Some(a), Some(b)) = (place(a), place(b)) else { return false };
-    // Stores are asked for keys without slashes around them.
+    // Stores ignore slashes at both ends of keys.
     let key = |place: &Location| place.key().trim_matches('/').to_owned();
     (a.scheme(), a.root(), key(&a)) == (b.scheme(), b.root(), key(&b))
 }
 
-/// `url` without what is secret in it.
+/// Returns `url` without its secrets.
 pub fn shown(url: &str) -> String {
     Location::parse(url).map_or_else(|_| url.to_owned(), |place| place.to_string())
 }
 
-/// All that is in the folder `url`, in the order of the URLs, without what is in the folder
-/// `but`, if that is not empty.
+/// Lists all objects in the folder `url`, sorted by URL, except those in the folder `but`, unless
+/// that is empty.
 pub fn list(url: &str, but: &str, session: &Session) -> Result<Vec<Listed>> {
     let place = parsed(url)?;
     let listed =
@@ -71,8 +73,8 @@ pub fn list(url: &str, but: &str, session: &Session) -> Result<Vec<Listed>> {
     Ok(listed.filter(is_meant).collect())
 }
 
-/// What the server tells of the object at `url`; as good as nothing, if it does not tell of
-/// what it may give.
+/// Returns the properties of the object at `url`. If the server does not provide them, the size
+/// is 0 and the time unknown.
 pub fn look(url: &str, session: &Session) -> Result<Listed> {
     let place = parsed(url)?;
     match session.connection.client()?.look(&place) {
@@ -89,14 +91,14 @@ fn named(object: logtool_remote::Listed) -> Listed {
     Listed { url: location.to_string(), bytes, modified }
 }
 
-/// A folder that files are sent to.
+/// A folder that files are uploaded to.
 #[derive(Debug)]
 pub struct Folder {
     location: Location,
     connection: Connection,
 }
 
-/// The folder `url`.
+/// Returns the folder `url`.
 pub fn folder(url: &str, session: &Session) -> Result<Folder> {
     let place = parsed(url)?;
     if place.scheme() == Scheme::Http {
@@ -108,12 +110,12 @@ pub fn folder(url: &str, session: &Session) -> Result<Folder> {
 }
 
 impl Folder {
-    /// The URL of the file called `name` in it.
+    /// Returns the URL of the file `name` in the folder.
     pub fn name(&self, name: &str) -> String {
         self.location.join(name).to_string()
     }
 
-    /// Whether there is a file called `name` in it.
+    /// Returns whether the folder contains a file `name`.
     pub fn has(&self, name: &str) -> Result<bool> {
         let place = self.location.join(name);
         let has = self
@@ -124,7 +126,7 @@ impl Folder {
         has.with_context(|| place.to_string())
     }
 
-    /// Makes `file` the one called `name`.
+    /// Uploads `file` as `name`.
     pub fn send(&self, name: &str, file: &mut File, existing: Existing) -> Result<()> {
         let there = match existing {
             Existing::Refuse => There::Stays,
@@ -142,7 +144,7 @@ impl Folder {
         })
     }
 
-    /// Removes the file called `name`, if there is one.
+    /// Deletes the file `name`, if it exists.
     pub fn remove(&self, name: &str) -> Result<()> {
         let place = self.location.join(name);
         let removed = self
@@ -153,8 +155,8 @@ impl Folder {
         removed.with_context(|| place.to_string())
     }
 
-    /// Gives `take` the name of each file in its folder `within`, and in those in that, in any
-    /// order; as long as it wants more.
+    /// Calls `take` with the name of each file in the subfolder `within` and its subfolders, in any
+    /// order, until it breaks.
     pub fn names(
         &self,
         within: &str,
@@ -169,7 +171,7 @@ impl Folder {
         listed.with_context(|| place.to_string())
     }
 
-    /// All of the short file called `name`, and its tag; nothing, if there is none.
+    /// Reads the small file `name` and its version; `None` if it does not exist.
     pub fn get(&self, name: &str) -> Result<Option<(Bytes, Tag)>> {
         let place = self.location.join(name);
         match self.connection.client()?.get(&place) {
@@ -179,8 +181,8 @@ impl Folder {
         }
     }
 
-    /// Makes `bytes` the short file called `name`, if what is there is as `when` wants it;
-    /// else there is no tag.
+    /// Writes `bytes` as the small file `name` if the existing one satisfies `when`; otherwise
+    /// returns `None`.
     pub fn put(&self, name: &str, bytes: &Bytes, when: &When) -> Result<Option<Tag>> {
         let place = self.location.join(name);
         let put = self.connection.client()?.put(&place, bytes, when);
@@ -188,7 +190,7 @@ impl Folder {
     }
 }
 
-/// Whether `err` says that the store cannot do such a thing.
+/// Returns whether `err` means that the store does not support the operation.
 pub fn is_unsupported(err: &Error) -> bool {
     let err = err.io_error();
     err.is_some_and(|err| err.kind() == io::ErrorKind::Unsupported)
@@ -198,7 +200,7 @@ fn parsed(url: &str) -> Result<Location> {
     Location::parse(url).map_err(|err| Error::invalid(err.to_string()))
 }
 
-/// A connection to object stores and web servers, which is made when it is first used.
+/// A connection to object stores and web servers, which is established at its first use.
 #[derive(Clone, Debug, Default)]
 pub struct Connection {
     timeout: Option<Duration>,
@@ -217,12 +219,13 @@ impl Connection {
         }
         let mut limits = Limits::default();
         limits.wait = self.timeout.unwrap_or(limits.wait);
-        let client = Client::new(limits).context("no threads for the network")?;
+        let client =
+            Client::new(limits).context("cannot start threads for the network")?;
         Ok(self.client.get_or_init(|| client))
     }
 }
 
-/// `err` with what may help.
+/// Adds a hint to `err`.
 fn explained(err: io::Error, place: &Location) -> Error {
     if err.kind() == io::ErrorKind::NotFound
         && place.scheme() != Scheme::Http
@@ -233,16 +236,16 @@ fn explained(err: io::Error, place: &Location) -> Error {
     }
     let hint = match (err.kind(), place.scheme()) {
         (io::ErrorKind::PermissionDenied, Scheme::S3) => {
-            "the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION say who \
-             asks, and where; AWS_SKIP_SIGNATURE=true is for what is public"
+            "the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION provide \
+             credentials and the region; AWS_SKIP_SIGNATURE=true is for public data"
         }
         (io::ErrorKind::PermissionDenied, Scheme::Gcs) => {
-            "GOOGLE_APPLICATION_CREDENTIALS names a file that says who asks; \
-             GOOGLE_SKIP_SIGNATURE=true is for what is public"
+            "GOOGLE_APPLICATION_CREDENTIALS names a file with credentials; \
+             GOOGLE_SKIP_SIGNATURE=true is for public data"
         }
         (io::ErrorKind::PermissionDenied, Scheme::Azure) => {
-            "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY say who asks; \
-             AZURE_SKIP_SIGNATURE=true is for what is public"
+            "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY provide credentials; \
+             AZURE_SKIP_SIGNATURE=true is for public data"
         }
         _ => return err.into(),
     };

@@ -1,4 +1,4 @@
-//! Explains that the feature `remote` is missing.
+//! Reports that the feature `remote` is missing.
 
 use std::{fs::File, time::Duration};
 
@@ -25,7 +25,7 @@ impl Connection {
 #[derive(Debug)]
 pub enum Folder {}
 
-/// Says that there is no way.
+/// Fails, because this build has no feature `remote`.
 pub fn open(url: &str, _: &Session) -> Result<Remote> {
     refuse(url)
 }
@@ -40,22 +40,22 @@ pub fn is_same(_: &str, _: &str) -> bool {
     false
 }
 
-/// Nothing is known to be secret in it.
+/// Returns `url` unchanged.
 pub fn shown(url: &str) -> String {
     url.to_owned()
 }
 
-/// Says that there is no way.
+/// Fails, because this build has no feature `remote`.
 pub fn list(url: &str, _: &str, _: &Session) -> Result<Vec<Listed>> {
     refuse(url)
 }
 
-/// Says that there is no way.
+/// Fails, because this build has no feature `remote`.
 pub fn look(url: &str, _: &Session) -> Result<Listed> {
     refuse(url)
 }
 
-/// Says that there is no way.
+/// Fails, because this build has no feature `remote`.
 pub fn folder(url: &str, _: &Session) -> Result<Folder> {
     refuse(url)
 }

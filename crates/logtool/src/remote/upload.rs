@@ -1,4 +1,4 @@
-//! Outputs in an object store: written here, and sent there when they are whole.
+//! Outputs in an object store: written locally, and uploaded when they are complete.
 
 use std::{
     fs::File,
@@ -14,37 +14,37 @@ use crate::{
     session::Session,
 };
 
-/// A folder in an object store, and one of this machine where its files are written:
-/// formats have tables and lengths at their start that are known at the end.
+/// A folder in an object store, and a local folder in which its files are written. Formats have
+/// tables and lengths at their start that are only known at the end.
 pub struct Afar {
     folder: Folder,
     existing: Existing,
     staging: TempDir,
 }
 
-/// A folder of this machine for what is to go far away.
+/// Creates a local folder for files that are to be uploaded.
 pub fn temporary() -> Result<TempDir> {
     let made = tempfile::Builder::new().prefix("logtool-").tempdir();
     made.map_err(|err| {
-        let what = format!("no temporary folder can be made: {err}");
-        let hint = "TMPDIR names a folder that may be written to";
+        let what = format!("cannot create a temporary folder: {err}");
+        let hint = "set TMPDIR to a writable folder";
         Error::failed(what).with_hint(hint)
     })
 }
 
 impl Afar {
-    /// The folder `url`.
+    /// Creates the outputs for the folder `url`.
     pub fn new(url: &str, existing: Existing, session: &Session) -> Result<Self> {
         let folder = remote::folder(url, session)?;
         Ok(Self { folder, existing, staging: temporary()? })
     }
 
-    /// Where files are written.
+    /// Returns the local folder in which files are written.
     pub fn staging(&self) -> &Path {
         self.staging.path()
     }
 
-    /// Refuses a file called `name`, if there is one that is to stay.
+    /// Rejects the file `name` if it exists and must not be replaced.
     pub fn check(&self, name: &str) -> Result<()> {
         if self.existing == Existing::Refuse && self.folder.has(name)? {
             let what = format!("{} exists already", self.folder.name(name));
@@ -53,8 +53,8 @@ impl Afar {
         Ok(())
     }
 
-    /// Sends `files`, which are written. If one of them cannot be sent, those that
-    /// replaced nothing are taken back.
+    /// Uploads `files`, which are complete. If one of them cannot be uploaded, those that
+    /// replaced no other file are deleted.
     pub fn send(&self, files: &[PathBuf]) -> Result<()> {
         let names = files.iter().map(|file| self.name(file));
         let names: Vec<String> = names.collect::<Result<_>>()?;
@@ -74,10 +74,11 @@ impl Afar {
         Ok(())
     }
 
-    /// What `file` is called there.
+    /// Returns the name of `file` in the folder.
     fn name(&self, file: &Path) -> Result<String> {
         let name = file.strip_prefix(self.staging())?;
-        let name = name.to_str().ok_or_else(|| Error::failed("its name is not text"));
+        let name =
+            name.to_str().ok_or_else(|| Error::failed("its name is not valid UTF-8"));
         let name = name.with_context(|| file.display().to_string())?;
         Ok(name.replace(std::path::MAIN_SEPARATOR, "/"))
     }

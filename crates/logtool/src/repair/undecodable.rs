@@ -12,7 +12,7 @@ use crate::{
 /// The records that were copied though they cannot be decoded.
 pub(super) struct Undecodable<'o> {
     name: &'o str,
-    /// How many there are.
+    /// The number of records.
     pub(super) records: u64,
     /// The labels of their topics.
     topics: Vec<String>,
@@ -39,7 +39,7 @@ impl<'o> Undecodable<'o> {
         (self.records > 0).then(|| {
             let (records, topics) = (counted(self.records, "record"), &self.topics);
             let topics = topics.join(", ");
-            format!("kept as they are, but not to be decoded: {records} of {topics}")
+            format!("kept unchanged, but not decodable: {records} of {topics}")
         })
     }
 
@@ -51,7 +51,7 @@ impl<'o> Undecodable<'o> {
         let records = counted(self.records, "record");
         let topics = self.topics.join(", ");
         let what = format!("{}: {records} of {topics} cannot be decoded", self.name);
-        let hint = "without --strict, they are kept as they are";
+        let hint = "without --strict, they are kept unchanged";
         Err(Error::failed(what).with_hint(hint))
     }
 }

@@ -1,4 +1,4 @@
-//! Times and durations in messages, as people read them.
+//! Formats times and durations in messages for users.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use logtool_core::Timestamp;
 
 use crate::{error::Result, time::clock::TextTime};
 
-/// `batch`, in which times are dates and durations are hours, minutes and seconds, as texts;
-/// but for its first column, the time of its rows.
+/// Converts times in `batch` to dates, and durations to hours, minutes and seconds, as strings. The
+/// first column, the time of the rows, is not changed.
 pub(super) fn as_texts(batch: &RecordBatch) -> Result<RecordBatch> {
     let schema = batch.schema();
     let (mut fields, mut columns) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! One signal of a log, with all of its samples: a number, or how long a vector is.
+//! Reads all samples of one signal: a number, or the norm of a vector.
 
 use std::sync::Arc;
 
@@ -9,21 +9,21 @@ use crate::{
     signals::{Gather, Part, Wanted, find, gather, numbers::norm},
 };
 
-/// More samples are not kept: 256 MiB.
+/// The maximum number of samples, which take 256 MiB.
 const MOST: usize = 1 << 24;
 
 /// All samples of a signal.
 pub struct All {
-    /// When, in nanoseconds, and what; as they are in the file.
+    /// The times in nanoseconds and the values, in the order of the file.
     pub samples: Vec<(i64, f64)>,
-    /// What was meant.
+    /// The signal.
     pub wanted: Wanted,
-    /// What could not be read.
+    /// The damage of the records that could not be read.
     pub damage: Vec<Damage>,
 }
 
-/// Reads the signal that `text` means: if those are several columns of one topic, as of
-/// `/imu/data.angular_velocity` or `sensor_combined.gyro_rad`, or a list, the length of that
+/// Reads the signal `text`. If it names a list, or several columns of one topic, e.g.
+/// `/imu/data.angular_velocity` or `sensor_combined.gyro_rad`, the signal is the norm of that
 /// vector.
 pub fn one(log: &dyn Log, text: &str, progress: &(dyn Fn(u64) + Sync)) -> Result<All> {
     let wanted = together(find(log, &[text.to_owned()])?, text, log)?;
@@ -40,7 +40,7 @@ pub fn one(log: &dyn Log, text: &str, progress: &(dyn Fn(u64) + Sync)) -> Result
     Ok(All { samples: made.samples, wanted, damage })
 }
 
-/// The one signal that `found` are.
+/// Combines `found` to one signal.
 fn together(found: Vec<Wanted>, text: &str, log: &dyn Log) -> Result<Wanted> {
     let mut found = found.into_iter();
     let mut all = found.next().with_context(|| format!("there is no `{text}`"))?;
@@ -57,7 +57,7 @@ fn together(found: Vec<Wanted>, text: &str, log: &dyn Log) -> Result<Wanted> {
     for more in found {
         if more.topic != all.topic {
             let (one, other) = (label(&all), label(&more));
-            let what = format!("`{text}` is of several topics, {one} and {other}");
+            let what = format!("`{text}` is in several topics, {one} and {other}");
             return Err(Error::invalid(what).with_hint("name one of them"));
         }
         all.inputs.extend(more.inputs);
@@ -67,7 +67,7 @@ fn together(found: Vec<Wanted>, text: &str, log: &dyn Log) -> Result<Wanted> {
     Ok(all)
 }
 
-/// Keeps what it is given.
+/// Keeps all samples.
 #[derive(Default)]
 struct Samples {
     samples: Vec<(i64, f64)>,

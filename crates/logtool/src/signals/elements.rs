@@ -1,4 +1,4 @@
-//! The elements of lists, which no schema counts.
+//! Signals of the elements of lists, whose number is not in the schema.
 
 use logtool_core::{Log, TimeRange};
 
@@ -7,8 +7,8 @@ use crate::{
     signals::{Gather, Input, Part, Wanted, find::check_count, gather},
 };
 
-/// The same as `wanted`, with each element instead of a list: as many as the longest has within
-/// `time`.
+/// Replaces each signal of a list in `wanted` by signals of its elements, as many as the
+/// longest list has within `time`.
 pub fn each(
     log: &dyn Log,
     wanted: Vec<Wanted>,
@@ -38,7 +38,7 @@ pub fn each(
     Ok(all)
 }
 
-/// How many elements the longest list has.
+/// The number of elements of the longest list.
 #[derive(Default)]
 struct Longest(usize);
 

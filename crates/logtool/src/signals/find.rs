@@ -1,4 +1,4 @@
-//! Which numbers are meant by what was typed.
+//! Resolves the names of signals.
 
 use std::sync::Arc;
 
@@ -16,22 +16,22 @@ use crate::{
     suggest,
 };
 
-/// So many fields are named to whom named none.
+/// The maximum number of fields in an error message.
 const SOME: usize = 8;
 
-/// More lines than these are no picture.
+/// The maximum number of lines in a plot.
 const MOST: usize = 200;
 
-/// The numbers that `texts` mean, each a topic and a field as `sensor_gps.1.lat`,
-/// `/imu/data.angular_velocity.x`, `vehicle_attitude.q` or `/scan.ranges[3]`. Of a whole list, as
-/// `/scan.ranges`, it is how many elements that [has](Part::Count).
+/// Returns the signals named by `texts`. Each is a topic and a field, e.g. `sensor_gps.1.lat`,
+/// `/imu/data.angular_velocity.x`, `vehicle_attitude.q` or `/scan.ranges[3]`. The signal of a whole
+/// list, e.g. `/scan.ranges`, is its [number of elements](Part::Count).
 pub fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<Wanted>> {
     let manifest = log.manifest();
     let mut all: Vec<Wanted> = Vec::new();
     for text in texts {
         let mut tried = Tried::default();
         let before = all.len();
-        // Anything up to a dot may be the topic, and what follows the field: as much as is one.
+        // Each dot may end the topic; the longest topic is preferred.
         let dots = text.match_indices('.').map(|(at, _)| text.split_at(at));
         let topics = |name: &str| -> Vec<(TopicId, &Topic)> {
             let pattern = Pattern::new(name);
@@ -48,24 +48,24 @@ pub fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<Wanted>> {
             tried.add(&topic.label(), field, &schema);
         }
         if all.len() == before {
-            return Err(tried.complaint(text, log));
+            return Err(tried.error(text, log));
         }
         check_count(all.len())?;
     }
     Ok(all)
 }
 
-/// Refuses so many lines as no picture holds.
+/// Rejects too many lines for one plot.
 pub(super) fn check_count(lines: usize) -> Result<()> {
     if lines <= MOST {
         return Ok(());
     }
-    let what = format!("{lines} lines are too many for a picture");
+    let what = format!("{lines} lines are too many for a plot");
     Err(Error::invalid(what).with_hint("name fewer fields, or elements as x[0]"))
 }
 
-/// Returns the number in the column `column` of the topic `id`, if there is one. The column
-/// can also be an element of a list, as `ranges[3]`.
+/// Returns the signal of the column `column` of the topic `id`, if it is numeric. The column
+/// can also be an element of a list, e.g. `ranges[3]`.
 pub fn of_topic(log: &dyn Log, id: TopicId, column: &str) -> Option<Wanted> {
     let topic = log.manifest().get(id).ok()?;
     let schema = columns(log, id).ok()?;
@@ -77,13 +77,13 @@ pub fn of_topic(log: &dyn Log, id: TopicId, column: &str) -> Option<Wanted> {
     is_number(field.data_type()).then(|| wanted(id, topic, index, Part::Itself, field))
 }
 
-/// The flat view of a topic. A decoder of all columns has the time first, and counts
-/// columns from there on; the time can be chosen by none.
+/// Returns the flat view of a topic. The first column is the time, which cannot be selected;
+/// columns are counted after it.
 fn columns(log: &dyn Log, id: TopicId) -> Result<SchemaRef> {
     Ok(log.decoder(id, &Columns::all(View::Flat))?.schema().clone())
 }
 
-/// The numbers of a topic that the field `text` means.
+/// Returns the signals of a topic that the field `text` names.
 fn of_field(
     id: TopicId,
     topic: &Topic,
@@ -97,7 +97,7 @@ fn of_field(
             found.push(wanted(id, topic, index, Part::Itself, field));
         }
     }
-    // A list, of which the table has one column, or an element of it.
+    // A list, which is one column of the table, or an element of a list.
     let element = text.strip_suffix(']').and_then(|text| text.rsplit_once('['));
     let element =
         element.and_then(|(name, at)| Some((name, Part::Element(at.parse().ok()?))));
@@ -120,7 +120,7 @@ fn wanted(
         DataType::List(item) => item.data_type(),
         own => own,
     };
-    // States and truths do not pass from one to the other.
+    // States and booleans do not change gradually.
     let is_state =
         matches!(of_list, DataType::Boolean | DataType::UInt8 | DataType::Int8);
     Wanted {
@@ -136,7 +136,7 @@ fn wanted(
     }
 }
 
-/// What to say of `text` if it is a topic, and no field is.
+/// Returns the error for `text` if it is a topic without a field.
 fn without_field(text: &str, log: &dyn Log) -> Option<Error> {
     let is_it = |(_, topic): &(TopicId, &Topic)| *topic.label() == *text;
     let (id, _) = log.manifest().topics().find(is_it)?;
@@ -147,25 +147,25 @@ fn without_field(text: &str, log: &dyn Log) -> Option<Error> {
     let more = names.len().saturating_sub(SOME);
     names.truncate(SOME);
     let hint = match (&*names, more) {
-        ([], _) => "it has no numbers".to_owned(),
-        (names, 0) => format!("its numbers are {}", names.join(", ")),
+        ([], _) => "it has no numeric fields".to_owned(),
+        (names, 0) => format!("its numeric fields are {}", names.join(", ")),
         (names, more) => {
-            format!("its numbers are {} and {more} more", names.join(", "))
+            format!("its numeric fields are {} and {more} more", names.join(", "))
         }
     };
     Some(
-        Error::failed(format!("`{text}` is a topic, and of which field is not said"))
+        Error::failed(format!("`{text}` is a topic; add a field, e.g. {text}.x"))
             .with_hint(hint),
     )
 }
 
-/// What was looked at in vain.
+/// The topics that were tried without success.
 #[derive(Default)]
 struct Tried {
     labels: Vec<String>,
     field: String,
     columns: Vec<String>,
-    /// Columns of that name that are no numbers.
+    /// Columns with the name that are not numeric.
     others: Vec<String>,
 }
 
@@ -184,28 +184,28 @@ impl Tried {
         }
     }
 
-    fn complaint(&self, text: &str, log: &dyn Log) -> Error {
-        if let Some(complaint) = without_field(text, log) {
-            return complaint;
+    fn error(&self, text: &str, log: &dyn Log) -> Error {
+        if let Some(error) = without_field(text, log) {
+            return error;
         }
         let Some(label) = self.labels.first() else {
             let labels = log.manifest().topics.iter().map(Topic::label);
             let labels: Vec<_> = labels.map(|label| label.into_owned()).collect();
             let topic = text.rsplit_once('.').map_or(text, |(topic, _)| topic);
-            let usual = "it is a topic and a field, as battery_status.voltage_v; \
+            let usual = "name a topic and a field, e.g. battery_status.voltage_v; \
                          `logtool schema` names them";
             let hint = suggest::hint(topic, labels.iter().map(String::as_str), usual);
             return Error::not_found(format!("the log has no topic of `{text}`"))
                 .with_hint(hint);
         };
         if let Some(kind) = self.others.first() {
-            let what = format!("`{}` of {label} is no number: {kind}", self.field);
+            let what = format!("`{}` of {label} is not a number: {kind}", self.field);
             return Error::failed(what).with_hint("`logtool cat` prints it");
         }
         let names = self.columns.iter().map(String::as_str);
-        let usual = format!("`logtool schema FILE {label}` names them");
+        let usual = format!("`logtool schema FILE {label}` lists them");
         let hint = suggest::hint(&self.field, names, &usual);
-        let what = format!("{label} has no number `{}`", self.field);
+        let what = format!("{label} has no numeric field `{}`", self.field);
         Error::not_found(what).with_hint(hint)
     }
 }

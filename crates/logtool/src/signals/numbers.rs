@@ -1,11 +1,11 @@
-//! The numbers in columns.
+//! Converts columns to numbers.
 
 use arrow_array::{Array, ArrayRef, cast::AsArray as _, types::*};
 use arrow_schema::{DataType, TimeUnit};
 
 use crate::signals::Part;
 
-/// Whether a column of this type is numbers that can be drawn.
+/// Returns whether a column of this type can be drawn as numbers.
 pub(super) fn is_number(data_type: &DataType) -> bool {
     data_type.is_integer()
         || data_type.is_floating()
@@ -17,7 +17,7 @@ pub(super) fn is_number(data_type: &DataType) -> bool {
         )
 }
 
-/// Whether a column of this type is lists of such numbers.
+/// Returns whether a column of this type contains lists of numbers.
 pub(super) fn is_list(data_type: &DataType) -> bool {
     match data_type {
         DataType::List(item) => is_number(item.data_type()),
@@ -25,7 +25,7 @@ pub(super) fn is_list(data_type: &DataType) -> bool {
     }
 }
 
-/// The `part` of each value of `array`, NaN where there is none.
+/// Returns the `part` of each value of `array`, NaN for nulls.
 pub(super) fn numbers(array: &ArrayRef, part: Part) -> Vec<f64> {
     match part {
         Part::Itself => numbers_of(array),
@@ -35,12 +35,12 @@ pub(super) fn numbers(array: &ArrayRef, part: Part) -> Vec<f64> {
     }
 }
 
-/// How long a vector is.
+/// Returns the Euclidean norm of a vector.
 pub(super) fn norm(numbers: &[f64]) -> f64 {
     numbers.iter().map(|number| number * number).sum::<f64>().sqrt()
 }
 
-/// The numbers of `array`; NaN where there is none. Times are seconds, truth is 1.
+/// Returns the numbers of `array`, NaN for nulls. Times are converted to seconds, `true` to 1.
 pub fn numbers_of(array: &ArrayRef) -> Vec<f64> {
     macro_rules! of {
         ($type:ty, $float:expr) => {{
@@ -73,7 +73,7 @@ pub fn numbers_of(array: &ArrayRef) -> Vec<f64> {
     }
 }
 
-/// What `of` makes of the numbers of each list.
+/// Applies `of` to the numbers of each list.
 fn of_lists(array: &ArrayRef, of: impl Fn(&[f64]) -> Option<f64>) -> Vec<f64> {
     let Some(lists) = array.as_list_opt::<i32>() else {
         return vec![f64::NAN; array.len()];
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_all_kinds_are_numbers() {
+    fn all_numeric_types_are_converted() {
         let truths: ArrayRef =
             Arc::new(BooleanArray::from(vec![Some(true), Some(false)]));
         assert_eq!(numbers_of(&truths), [1.0, 0.0]);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_of_a_list_that_is_shorter_is_nothing() {
+    fn missing_element_of_a_shorter_list_is_nan() {
         let lists = [Some(vec![Some(1.0), Some(2.0)]), None, Some(vec![Some(3.0)])];
         let lists: ArrayRef =
             Arc::new(ListArray::from_iter_primitive::<Float64Type, _, _>(lists));
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_a_vector_as_long_as_pythagoras_says() {
+    fn norm_of_a_list_is_that_of_pythagoras() {
         let lists = [Some(vec![Some(3.0), Some(4.0)]), Some(vec![]), None];
         let lists: ArrayRef =
             Arc::new(ListArray::from_iter_primitive::<Float32Type, _, _>(lists));

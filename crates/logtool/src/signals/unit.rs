@@ -1,12 +1,12 @@
-//! What numbers are in: as the log says, or as PX4 and ROS define their messages.
+//! The units of signals: as the log states them, or as PX4 and ROS define their messages.
 
 use arrow_schema::Field;
 use logtool_core::Topic;
 
-/// The key of a field's metadata that says it.
+/// The key in the metadata of a field with the unit.
 const KEY: &str = "unit";
 
-/// The endings of PX4's names that say it.
+/// The suffixes of PX4's field names, and their units.
 const ENDINGS: [(&str, &str); 24] = [
     ("_m_s2", "m/s²"),
     ("_m_s", "m/s"),
@@ -34,8 +34,8 @@ const ENDINGS: [(&str, &str); 24] = [
     ("_m", "m"),
 ];
 
-/// By the beginning of the topic's name, what its fields begin with, and their unit: as
-/// PX4's message definitions have it. The first that fits counts.
+/// The prefix of the name of a topic, the prefixes of its fields, and their unit, from PX4's
+/// message definitions. The first match is used.
 const PX4: [(&str, &[&str], &str); 23] = [
     ("sensor_combined", &["gyro_rad"], "rad/s"),
     ("vehicle_local_position", &["vx", "vy", "vz", "evh", "evv", "v_xy_max"], "m/s"),
@@ -62,8 +62,8 @@ const PX4: [(&str, &[&str], &str); 23] = [
     ("distance_sensor", &["current_distance", "min_distance", "max_distance"], "m"),
 ];
 
-/// By the end of the type's name, what fields begin with, and their unit: REP 103 and
-/// the definitions of ROS's common messages.
+/// The suffix of the name of a type, the prefixes of its fields, and their unit, from REP 103
+/// and the definitions of ROS's common messages.
 const ROS: [(&str, &[&str], &str); 17] = [
     ("/Imu", &["angular_velocity."], "rad/s"),
     ("/Imu", &["linear_acceleration."], "m/s²"),
@@ -84,13 +84,13 @@ const ROS: [(&str, &[&str], &str); 17] = [
     ("/FluidPressure", &["fluid_pressure"], "Pa"),
 ];
 
-/// What the column `field` of `topic` is in, or nothing where nobody says.
+/// Returns the unit of the column `field` of `topic`, or an empty string if it is unknown.
 pub(super) fn of(topic: &Topic, field: &Field) -> String {
     if let Some(unit) = field.metadata().get(KEY) {
         return match &**unit {
             "deg" => "°".to_owned(),
             "m/s2" | "m/s^2" => "m/s²".to_owned(),
-            // A number without a unit.
+            // A dimensionless number.
             "1" => String::new(),
             unit => unit.to_owned(),
         };

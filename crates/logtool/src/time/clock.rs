@@ -1,4 +1,4 @@
-//! On which clock times are told, and typed.
+//! The clocks on which times are shown and entered.
 
 use std::{fmt, io::Write as _};
 
@@ -23,27 +23,27 @@ pub enum TimeChoice {
     #[cfg_attr(feature = "clap", value(alias = "log"))]
     #[default]
     Boot,
-    /// As the world has them, if the log says so (by GPS, for one)
+    /// UTC, if the log contains a reference to it (e.g. from GPS)
     Utc,
     /// Since the start of the log: that of logging, or else the first record
     Relative,
 }
 
-/// The clock on which a log's times are told.
+/// The clock on which the times of a log are shown.
 #[derive(Clone, Copy, Debug)]
 pub struct ShownClock {
     choice: TimeChoice,
     base: TimeBase,
-    /// What to add for Unix time, if that is known.
+    /// The offset to Unix time, if it is known.
     to_unix: Option<i64>,
-    /// Whether the times that are told are Unix time, and so are dates to people.
+    /// Whether the shown times are Unix time, so that they are formatted as dates.
     is_unix: bool,
-    /// What times that are typed as seconds count from: the zero of the clock, or, as
-    /// nobody means a moment of 1970, the start of a log on Unix time.
+    /// The zero of times that users enter as seconds: the zero of the clock, or the start of
+    /// the log on Unix time, because users do not enter seconds since 1970.
     typed_zero: i64,
 }
 
-/// More seconds than these are typed as Unix time: 2001.
+/// Larger numbers of seconds are Unix time, from 2001 on.
 const UNIX_TIMES: i64 = 1_000_000_000_000_000_000;
 
 impl ShownClock {
@@ -83,22 +83,22 @@ impl ShownClock {
         Self { choice, base, to_unix, is_unix, typed_zero }
     }
 
-    /// For the tables.
+    /// Returns the time base for tables.
     pub fn base(&self) -> TimeBase {
         self.base
     }
 
-    /// Whether the times that are told are Unix time.
+    /// Returns whether the shown times are Unix time.
     pub fn is_unix(&self) -> bool {
         self.is_unix
     }
 
-    /// Whether it is the clock that the log was written by, and that is none of Unix time.
+    /// Returns whether it is the clock of the log itself and does not show Unix time.
     pub fn is_of_vehicle(&self) -> bool {
         self.choice == TimeChoice::Boot && !self.is_unix
     }
 
-    /// The time range that was typed, on the log's own clock.
+    /// Converts the times that the user entered to the log's own clock.
     pub fn range(
         &self,
         from: Option<TypedTime>,
@@ -140,7 +140,7 @@ impl ShownClock {
         Ok(Timestamp::from_nanos(nanos))
     }
 
-    /// `time` as people type it after --from and --to.
+    /// Formats `time` as users enter it after --from and --to.
     pub fn typed(&self, time: Timestamp) -> String {
         let nanos = time.as_nanos();
         match self.to_unix {
@@ -149,35 +149,34 @@ impl ShownClock {
         }
     }
 
-    /// `time` for JSON: a number of seconds, or a text where that is UTC.
+    /// Formats `time` for JSON: a number of seconds, or a string if it is UTC.
     pub fn json(&self, time: Timestamp) -> JsonTime {
         JsonTime(self.shown(time), self.base.is_utc)
     }
 
-    /// `time` as JSON Lines has it: a whole number of the `unit`, or a text where that is
-    /// UTC.
+    /// Formats `time` for JSON Lines: an integer that counts `unit`, or a string if it is UTC.
     pub fn json_in(&self, time: Timestamp, unit: TimeUnit) -> RowTime {
         RowTime { nanos: self.shown(time), is_utc: self.base.is_utc, unit }
     }
 
-    /// `time` for people: `hh:mm:ss.mmm`, with the date where that is Unix time.
+    /// Formats `time` for users: `hh:mm:ss.mmm`, with the date if it is Unix time.
     pub fn text(&self, time: Timestamp) -> TextTime {
         TextTime { nanos: self.shown(time), is_unix: self.is_unix, is_exact: false }
     }
 
-    /// The same with microseconds and nanoseconds, where there are some.
+    /// Like [`text`](Self::text), with microseconds and nanoseconds, unless they are 0.
     pub fn exact_text(&self, time: Timestamp) -> TextTime {
         self.text(time).exact()
     }
 
-    /// Nanoseconds on this clock; nothing where that cannot be told.
+    /// Returns the nanoseconds on this clock; `None` if they cannot be represented.
     fn shown(&self, time: Timestamp) -> Option<i64> {
         let nanos = Some(time).filter(|time| *time != Timestamp::MAX)?.as_nanos();
         nanos.checked_add(self.base.offset_nanos)
     }
 }
 
-/// What to add to the times of `clock` for Unix time, if that is known.
+/// Returns the offset of `clock` to Unix time, if it is known.
 pub fn to_unix(clock: &Clock) -> Option<i64> {
     match (&clock.to_unix, clock.zero) {
         (Some(fit), _) => Some(fit.offset_nanos),
@@ -188,17 +187,15 @@ pub fn to_unix(clock: &Clock) -> Option<i64> {
 
 /// Returns the message for a selection without records, of a log on this `clock`.
 pub fn nothing(clock: &Clock) -> String {
-    let nothing = "no record is of these topics and this time";
+    let nothing = "no records match the selected topics and time range";
     let off = to_unix(clock).filter(|off| clock.zero == ClockZero::Unix && *off != 0);
     let Some(off) = off else { return nothing.to_owned() };
     let (far, way) =
         (Seconds(off.saturating_abs()), if off < 0 { "ahead" } else { "behind" });
-    format!(
-        "{nothing} (dates that are typed are UTC; the log's own clock is {far} s {way})"
-    )
+    format!("{nothing} (dates are UTC; the log's own clock is {far} s {way})")
 }
 
-/// What a clock counts from, for people.
+/// Describes the zero of a clock for users.
 pub fn zero(clock: &Clock) -> &'static str {
     match clock.zero {
         ClockZero::Unix => "1970",
@@ -213,7 +210,7 @@ fn start(manifest: &Manifest) -> i64 {
 }
 
 fn no_utc() -> Error {
-    Error::failed("the log does not say when it was, in the world's time")
+    Error::failed("the log has no UTC reference")
         .with_hint("`--time boot` and `--time relative` always work")
 }
 
@@ -240,7 +237,7 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// The unit of a column of times.
+    /// Returns the unit of a column of times.
     pub fn of(field: &Field) -> Self {
         match field.metadata().get(TIME_UNIT).map(String::as_str) {
             Some("us") => Self::Micros,
@@ -257,7 +254,7 @@ pub struct RowTime {
 }
 
 impl RowTime {
-    /// Appends it to `json`.
+    /// Appends the time to `json`.
     pub fn append(&self, json: &mut Vec<u8>) {
         // Writing to memory cannot fail.
         let _ = match (self.nanos, self.is_utc, self.unit) {
@@ -286,23 +283,23 @@ pub struct TextTime {
 }
 
 impl TextTime {
-    /// A moment of Unix time.
+    /// Formats a time as Unix time.
     pub fn date(time: Timestamp) -> Self {
         Self { nanos: Some(time.as_nanos()), is_unix: true, is_exact: false }
     }
 
-    /// A span of time, in nanoseconds.
+    /// Formats a duration in nanoseconds.
     pub fn span(nanos: i64) -> Self {
         Self { nanos: Some(nanos), is_unix: false, is_exact: false }
     }
 
-    /// The same with microseconds and nanoseconds, where there are some.
+    /// Adds microseconds and nanoseconds, unless they are 0.
     pub fn exact(self) -> Self {
         Self { is_exact: true, ..self }
     }
 
-    /// The part of a second that `nanos` are: milliseconds, and what is below them where
-    /// that is to be told and not zero.
+    /// Formats the fraction of a second of `nanos`: milliseconds, and further digits if they are
+    /// requested and not zero.
     fn fraction(&self, nanos: u64) -> String {
         match nanos {
             _ if !self.is_exact || nanos.is_multiple_of(1_000_000) => {
@@ -332,8 +329,8 @@ impl fmt::Display for TextTime {
     }
 }
 
-/// Nanoseconds as seconds, with the microseconds and, where there are some, the
-/// nanoseconds: never rounded.
+/// Formats nanoseconds as seconds with microseconds, and with nanoseconds if they are not 0,
+/// without rounding.
 #[derive(Clone, Copy, Debug)]
 pub struct Seconds(pub i64);
 
@@ -349,7 +346,7 @@ impl fmt::Display for Seconds {
     }
 }
 
-/// As a number of all these digits.
+/// Serializes a number with all digits.
 impl Serialize for Seconds {
     fn serialize<S: Serializer>(
         &self,
@@ -360,7 +357,7 @@ impl Serialize for Seconds {
     }
 }
 
-/// Nanoseconds of Unix time as ISO 8601, as exact as [`Seconds`].
+/// Formats nanoseconds of Unix time as ISO 8601, with the digits of [`Seconds`].
 pub struct Iso(pub i64);
 
 impl fmt::Display for Iso {
@@ -375,7 +372,7 @@ impl fmt::Display for Iso {
 }
 
 fn utc(nanos: i64) -> jiff::Zoned {
-    // 64 bits of nanoseconds are 292 years either way, which jiff always can tell.
+    // 64 bits of nanoseconds reach 292 years from 1970, which jiff can represent.
     jiff::Timestamp::from_nanosecond(i128::from(nanos))
         .unwrap_or_default()
         .to_zoned(TimeZone::UTC)
@@ -409,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn people_read_hours_and_minutes_and_all_that_a_time_says() {
+    fn text_has_hours_and_minutes_and_all_digits_on_request() {
         assert_eq!(text(3_723_004_999_999, false, false), "01:02:03.004");
         assert_eq!(text(3_723_004_999_999, false, true), "01:02:03.004999999");
         assert_eq!(text(3_723_004_999_000, false, true), "01:02:03.004999");

@@ -1,11 +1,11 @@
-//! When the records of a log happened, part by part.
+//! Reads the times of the records of a log, part by part.
 
 use logtool_core::{
     Block, Log, Part, ReadAhead, Result, Selection, Timestamp, TopicId,
 };
 
-/// Tells the times of the records of a log, in the order of when its parts begin. What the
-/// index tells is not read.
+/// Reads the times of the records of a log, in the order of the starts of its parts. Times that
+/// are in the index are taken from there.
 pub struct PartTimes<'l> {
     log: &'l dyn Log,
     plan: Vec<Part>,
@@ -16,7 +16,7 @@ pub struct PartTimes<'l> {
 }
 
 impl<'l> PartTimes<'l> {
-    /// The times of the records of `log` that `selection` wants, and perhaps of others.
+    /// Creates a reader for the records of `log` in `selection`; it may include other records.
     pub fn new(log: &'l dyn Log, selection: Selection) -> Self {
         let mut plan = log.manifest().plan(&selection, 0);
         plan.sort_by_key(|part| part.time.start);
@@ -25,15 +25,16 @@ impl<'l> PartTimes<'l> {
         Self { log, plan, next: 0, ahead, block, told }
     }
 
-    /// The parts that are still to come.
+    /// Returns the remaining parts.
     pub fn parts(&self) -> &[Part] {
         self.plan.get(self.next..).unwrap_or_default()
     }
 
-    /// Tells `each` record of the next part, in any order; says whether there was one.
+    /// Calls `each` for the records of the next part, in any order. Returns whether there was a
+    /// part.
     ///
     /// # Errors
-    /// Whatever ends the reading.
+    /// The log cannot be read.
     pub fn part(&mut self, each: &mut dyn FnMut(TopicId, Timestamp)) -> Result<bool> {
         let Some(part) = self.plan.get(self.next) else { return Ok(false) };
         self.next += 1;

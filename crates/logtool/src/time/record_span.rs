@@ -13,23 +13,23 @@ use crate::{error::Result, time::part_times::PartTimes};
 const MINUTE: i64 = 60_000_000_000;
 const HOUR: u64 = 3_600_000_000_000;
 
-/// When signals are.
+/// The time range of signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// When their records are that are to be shown.
+    /// The time range of the records that are shown.
     pub usual: TimeRange,
-    /// What their values may have beside, as what is made of records has times of its own.
+    /// The possible time range of their values: values of derived records have times of their own.
     pub reach: TimeRange,
-    /// When the first or the last of the records is that are left out, as they are far from
-    /// nine of ten, and nobody asked for them.
+    /// The time of the first or the last record that is not shown, because it is far from 90 %
+    /// of the records and was not requested.
     pub stray: Option<Timestamp>,
 }
 
 impl Span {
-    /// Of the records of `topics`, where `asked` are the times that were asked for.
+    /// Computes the range of the records of `topics`; `asked` is the requested range.
     ///
     /// # Errors
-    /// Whatever ends the reading.
+    /// The log cannot be read.
     pub fn of(log: &dyn Log, topics: &TopicSet, asked: TimeRange) -> Result<Self> {
         let manifest = log.manifest();
         let all = manifest.time.unwrap_or(TimeRange::ALL);
@@ -47,7 +47,7 @@ impl Span {
             let usual = if usual.is_empty() { plain(all).usual } else { usual };
             return Ok(Self { usual, ..plain(all) });
         };
-        // Who asks from when on wants what is there, also if it is far from the others.
+        // A requested start includes records that are far from the others.
         let (is_from, is_to) =
             (asked.start > Timestamp::MIN, asked.end < Timestamp::MAX);
         let main = range(&main);
@@ -64,13 +64,13 @@ impl Span {
     }
 }
 
-/// The times that a picture of the log can show at most.
+/// Returns the longest time range that a plot of the log can show.
 pub fn near(manifest: &Manifest) -> TimeRange {
     around(manifest.time.unwrap_or(TimeRange::ALL))
 }
 
-/// The times that a picture can show of records of the times `of`: those, and as much again
-/// around them, or a minute. What is farther away has a time that nobody believes.
+/// Returns the longest time range that a plot can show for records in the range `of`: it is
+/// extended by its length, or by a minute, on both sides. Times farther away are impossible.
 fn around(of: TimeRange) -> TimeRange {
     if of == TimeRange::ALL {
         return of;
@@ -79,7 +79,7 @@ fn around(of: TimeRange) -> TimeRange {
     TimeRange { start: of.start.later(-room), end: of.end.later(room) }
 }
 
-/// The times that are in both.
+/// Returns the intersection of two ranges.
 pub fn within(a: TimeRange, b: TimeRange) -> TimeRange {
     TimeRange { start: a.start.max(b.start), end: a.end.min(b.end) }
 }
@@ -89,14 +89,14 @@ fn range(times: &RangeInclusive<i64>) -> TimeRange {
     TimeRange { start, end: end.later(1) }
 }
 
-/// The stretches of time in which there are records of `topics`; none where all are near
-/// each other.
+/// Returns the segments of time with records of `topics`; none if all records are close to each
+/// other.
 fn stretches(log: &dyn Log, topics: &TopicSet) -> Result<Stretches> {
     let (manifest, mut stretches) = (log.manifest(), Stretches::default());
     if manifest.time.is_none_or(|time| time.span_nanos() <= HOUR) {
         return Ok(stretches);
     }
-    // Of what is made of others, an index does not tell.
+    // The index does not contain the times of derived topics.
     let is_made = |(id, topic): (TopicId, &Topic)| {
         topic.origin == TopicOrigin::Derived && topics.contains(id)
     };

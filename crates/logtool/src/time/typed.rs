@@ -1,19 +1,19 @@
-//! The times that people type.
+//! Parses the times that users enter.
 
 use std::{fmt, str::FromStr};
 
 use jiff::Timestamp;
 
-/// A time as it was typed: how it is meant depends on the log.
+/// A time that a user entered; its meaning may depend on the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TypedTime {
-    /// Nanoseconds from the zero of the clock that was chosen.
+    /// Nanoseconds from the zero of the selected clock.
     Nanos(i64),
-    /// A moment of the world: nanoseconds of Unix time.
+    /// Nanoseconds of Unix time.
     Unix(i64),
 }
 
-/// What is no time.
+/// The error of a string that is not a time.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NoTime(&'static str);
 
@@ -29,9 +29,9 @@ const FORMS: NoTime =
     NoTime("a time is like 12.5, 90s, 12m30s, 2:30.5 or 2024-05-01T12:00:00Z");
 
 const NO_DATE: NoTime =
-    NoTime("a date needs its time and zone, as 2024-05-01T12:00:00Z");
+    NoTime("a date needs a time and a zone, e.g. 2024-05-01T12:00:00Z");
 
-/// Nanoseconds of 64 bits reach as far.
+/// The limit of 64 bits of nanoseconds.
 const BEYOND: NoTime = NoTime("a time is at most 292 years from the zero of its clock");
 
 impl FromStr for TypedTime {
@@ -57,7 +57,7 @@ impl FromStr for TypedTime {
     }
 }
 
-/// Parses a date with its time and zone, as nanoseconds of Unix time.
+/// Parses a date with a time and a zone, as nanoseconds of Unix time.
 pub fn utc(text: &str) -> Result<i64, NoTime> {
     match text.parse()? {
         TypedTime::Unix(nanos) => Ok(nanos),
@@ -65,13 +65,13 @@ pub fn utc(text: &str) -> Result<i64, NoTime> {
     }
 }
 
-/// Whether it begins as `2024-05`.
+/// Returns whether `text` starts like `2024-05`.
 fn is_date(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.len() > 4 && bytes[..4].iter().all(u8::is_ascii_digit) && bytes[4] == b'-'
 }
 
-/// `1:02:03.5` or `2:03.5`.
+/// Parses `1:02:03.5` or `2:03.5`.
 fn with_colons(text: &str) -> Option<u128> {
     let parts: Vec<&str> = text.split(':').collect();
     let (seconds, larger) = parts.split_last().filter(|(_, rest)| rest.len() <= 2)?;
@@ -83,7 +83,7 @@ fn with_colons(text: &str) -> Option<u128> {
     Some(total.saturating_mul(60 * NANOS).saturating_add(seconds))
 }
 
-/// `12.5`, `12.5s`, `12m30s`, `1h2m3.5s`, `250ms`.
+/// Parses `12.5`, `12.5s`, `12m30s`, `1h2m3.5s`, `250ms`.
 fn with_units(text: &str) -> Option<u128> {
     const UNITS: [(&str, u128); 6] = [
         ("h", 3600 * NANOS),
@@ -99,7 +99,7 @@ fn with_units(text: &str) -> Option<u128> {
         let (number, tail) = rest.split_at(end);
         let end = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
         let (name, tail) = tail.split_at(end);
-        // A number alone is seconds; each unit is smaller than the one before it.
+        // A number without a unit is seconds; each unit is smaller than the one before it.
         let unit = match name {
             "" if rest.len() == text.len() => NANOS,
             _ => UNITS.iter().find(|(unit, _)| *unit == name)?.1,
@@ -117,11 +117,11 @@ const NANOS: u128 = 1_000_000_000;
 
 fn digits(text: &str) -> Option<u128> {
     let sound = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    // It is too large, if it is sound.
+    // The digits are valid, so the number is too large.
     sound.then(|| text.parse().unwrap_or(u128::MAX))
 }
 
-/// `12`, `12.5` or `.5` of a `unit`, exactly; what is below a nanosecond is cut off.
+/// Parses `12`, `12.5` or `.5` of a `unit` exactly; digits below a nanosecond are dropped.
 fn decimal(text: &str, unit: u128) -> Option<u128> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     if whole.is_empty() && part.is_empty() {
@@ -132,7 +132,7 @@ fn decimal(text: &str, unit: u128) -> Option<u128> {
         "" => 0,
         part => {
             let sound = part.bytes().all(|byte| byte.is_ascii_digit());
-            // Of an hour, 13 digits make nanoseconds; 20 leave room to multiply.
+            // 13 digits of an hour are nanoseconds; 20 digits do not overflow in the product.
             let kept = sound.then(|| &part[..part.len().min(20)])?;
             digits(kept)? * unit / 10_u128.pow(kept.len() as u32)
         }
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_minutes_and_hours_are_times() {
+    fn seconds_minutes_and_hours_are_parsed() {
         assert_eq!(nanos("12.5"), 12_500_000_000);
         assert_eq!(nanos("12.5s"), 12_500_000_000);
         assert_eq!(nanos("12m30s"), 750_000_000_000);
@@ -163,12 +163,12 @@ mod tests {
         assert_eq!(nanos("1:00:00"), 3_600_000_000_000);
         assert_eq!(nanos("-1.5"), -1_500_000_000);
         assert_eq!(nanos("0"), 0);
-        assert_eq!(nanos("0.000001"), 1_000, "no float on the way");
+        assert_eq!(nanos("0.000001"), 1_000, "without a float in between");
     }
 
-    /// The products are those of Python's `decimal`, rounded down to the nanosecond.
+    /// The products were computed with Python's `decimal`, rounded down to the nanosecond.
     #[test]
-    fn parts_of_hours_and_minutes_are_exact_to_the_nanosecond() {
+    fn fractions_of_hours_and_minutes_are_exact_to_the_nanosecond() {
         assert_eq!(nanos("0.1234567891h"), 444_444_440_760);
         assert_eq!(nanos("1.00000000027778h"), 3_600_000_001_000);
         assert_eq!(nanos("2.98765432109876m"), 179_259_259_265);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_is_a_moment_of_the_world() {
+    fn date_is_unix_time() {
         // date -u -d 2024-05-01T12:00:00Z +%s
         let noon = 1_714_564_800_000_000_000;
         assert_eq!("2024-05-01T12:00:00Z".parse(), Ok(Unix(noon)));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_is_too_far_is_told_from_what_is_no_time() {
+    fn time_out_of_range_has_its_own_error() {
         // 2^63 ns are 292.47 years, of 31,557,600 s.
         assert_eq!(nanos("9223372036"), 9_223_372_036_000_000_000);
         let long = "9".repeat(60);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused() {
+    fn invalid_times_are_rejected() {
         for text in [
             "",
             "s",

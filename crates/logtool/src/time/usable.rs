@@ -1,5 +1,5 @@
-//! Which times of a log can be right, where its records get times in a file of another
-//! format.
+//! Finds out which times of a log are possible, and replaces the others if the records are written
+//! with their times to another format.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -9,7 +9,7 @@ use logtool_core::{
 
 use crate::{error::Result, formats::LogFormat, time::part_times::PartTimes};
 
-/// A log whose records all have usable times, and what to warn of.
+/// A log whose records all have usable times, and a warning.
 pub struct Usable {
     /// The log.
     pub log: Arc<dyn Log>,
@@ -19,24 +19,24 @@ pub struct Usable {
 
 const SECOND: i64 = 1_000_000_000;
 
-/// Text messages, which the logs' known times leave out, may be so far from the other
+/// The known times of a log do not include text messages, which may be this far from the other
 /// records: 5 minutes.
 const NEAR: i64 = 5 * 60 * 1_000_000_000;
 
-/// A log whose records span no more than a year has only possible times.
+/// If the records of a log span at most a year, all times are possible.
 const YEAR: i64 = 366 * 86_400 * 1_000_000_000;
 
 impl Usable {
-    /// `log`, in which a record without a usable time has that of its neighbour.
+    /// Replaces unusable times in `log` by the time of a neighbour.
     ///
     /// # Errors
-    /// Whatever ends the reading.
+    /// The log cannot be read.
     pub fn new(log: Arc<dyn Log>) -> Result<Self> {
         let manifest = log.manifest();
         let odd: u64 = manifest.topics.iter().map(|topic| topic.odd_times).sum();
         let is_long = |time: TimeRange| time.span_nanos() > YEAR.unsigned_abs();
         let (usable, odd) = match manifest.time.is_some_and(is_long) {
-            // A format that knows which times can be right leaves the others out.
+            // The format knows which times are possible, and excludes the others.
             _ if odd > 0 || LogFormat::of(manifest) == Some(LogFormat::Ulog) => {
                 (of_records(manifest), odd)
             }
@@ -62,7 +62,7 @@ fn warning(odd: u64) -> String {
         odd => (format!("{odd} records have"), "they are"),
     };
     format!(
-        "{records} a time that cannot be right: {they_are} written at the time of the \
+        "{records} an impossible time: {they_are} written at the time of the \
          nearest record before"
     )
 }
@@ -77,8 +77,8 @@ fn of_records(manifest: &Manifest) -> Option<TimeRange> {
     Some(TimeRange { start, end: times.end.later(NEAR) })
 }
 
-/// The times of a log of messages or packets that can be right, and how many records have
-/// impossible ones: 0, and those more than a year away from the majority.
+/// Returns the possible times of a log of messages or packets, and the number of records with
+/// impossible times: 0, and those more than a year away from the majority.
 fn of_messages(log: &dyn Log) -> Result<(Option<TimeRange>, u64)> {
     let manifest = log.manifest();
     let mut years = Years::default();
@@ -95,12 +95,12 @@ fn of_messages(log: &dyn Log) -> Result<(Option<TimeRange>, u64)> {
     Ok(years.most())
 }
 
-/// The times of records, by the year in which they are.
+/// The times of records, grouped by year.
 #[derive(Default)]
 struct Years {
     found: BTreeMap<i64, (TimeRange, u64)>,
-    /// How many records there are, and how many of them are at 0: such a time is no time,
-    /// unless others are near it.
+    /// The number of records, and the number of records at time 0, which is impossible unless
+    /// others are near it.
     records: u64,
     zeros: u64,
 }
@@ -121,8 +121,8 @@ impl Years {
         *count += records;
     }
 
-    /// The times of more than half of the records, which no year without records
-    /// separates, and how many records have others; nothing if there are no such.
+    /// Returns the time range of more than half of the records, which contains no year without
+    /// records, and the number of records outside; `None` if there is no such range.
     fn most(mut self) -> (Option<TimeRange>, u64) {
         let mut candidates = self.records - self.zeros;
         if self.zeros > 0
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_a_year_from_most_are_not_at_a_possible_time() {
+    fn times_a_year_from_the_majority_are_impossible() {
         let second = 1_000_000_000;
         let (now, most) = (1_700_000_000 * second, |times: &[i64]| {
             let mut years = Years::default();

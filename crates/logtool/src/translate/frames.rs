@@ -1,16 +1,16 @@
-//! What the frames are called in which a vehicle measures.
+//! Names of the coordinate frames of a vehicle.
 
-/// What stands before the names of a vehicle's frames, where several vehicles are in one log.
+/// The prefix of the names of a vehicle's frames, if several vehicles are in one log.
 #[derive(Clone, Debug, Default)]
 pub struct Frames(String);
 
 impl Frames {
-    /// Those of the vehicle called `name`.
+    /// Creates the prefix for the vehicle called `name`.
     pub fn of(name: &str) -> Self {
         Self(format!("{name}/"))
     }
 
-    /// The frame that the vehicle itself calls `own`.
+    /// Returns the full name of the frame `own` of the vehicle.
     pub(super) fn name(&self, own: &str) -> String {
         format!("{}{own}", self.0)
     }

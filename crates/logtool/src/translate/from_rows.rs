@@ -1,4 +1,4 @@
-//! Topics whose messages are made of their rows, as they would be in a table.
+//! Translates the rows of a topic to messages.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use logtool_core::{
     Columns, Log, RowTranslator, Topic, TopicId, Translate, Translation, View,
 };
 
-/// How each row of the topic `id` of `log` becomes a message of `about`: `put` adds it to a
-/// buffer, if it becomes one.
+/// Translates each row of the topic `id` of `log` to a message of the topic `about`. `put`
+/// appends the message to a buffer, and returns whether the row becomes one.
 pub(super) fn of_rows<F>(
     log: &Arc<dyn Log>,
     id: TopicId,
@@ -21,7 +21,7 @@ where
     of_columns(log, id, Columns::all(View::Flat), about, put)
 }
 
-/// The same of rows that have only these `columns`.
+/// Like [`of_rows`], for rows that have only these `columns`.
 pub(super) fn of_columns<F>(
     log: &Arc<dyn Log>,
     id: TopicId,

@@ -1,15 +1,15 @@
-//! Logs of lidars as messages of ROS 1, or as protocol buffers of Foxglove's types; and of types
-//! made of the columns of a topic elsewhere.
+//! Translates logs of lidars to messages of ROS 1, or to protocol buffers of Foxglove's types.
+//! Topics without a common type get a type that is derived from their columns.
 //!
 //! | topic | becomes | of ROS | of Foxglove |
 //! |---|---|---|---|
 //! | `points` | `/points`, a message each scan | `sensor_msgs/PointCloud2` | `foxglove.PointCloud` |
 //! | `image` | `/image/compressed` | `sensor_msgs/CompressedImage` | `foxglove.CompressedImage` |
-//! | | `/image`, those that are rows of pixels | `sensor_msgs/Image` | `foxglove.RawImage` |
+//! | | `/image`, if they are uncompressed pixels | `sensor_msgs/Image` | `foxglove.RawImage` |
 //! | with positions | `/gps/fix`, `/position/fix` | `sensor_msgs/NavSatFix` | `foxglove.LocationFix` |
 //! | `pose` | `/tf` | `tf2_msgs/TFMessage` | `foxglove.FrameTransform` |
-//! | `velodyne_packets` | `/velodyne_packets`, a message each turn | `velodyne_msgs/VelodyneScan` | (as all others) |
-//! | all others | `/gps`, …: a field each column | `velodyne_log/Gps`, … | `velodyne_log.gps`, … |
+//! | `velodyne_packets` | `/velodyne_packets`, a message each rotation | `velodyne_msgs/VelodyneScan` | (like other topics) |
+//! | other topics | `/gps`, …: a field for each column | `velodyne_log/Gps`, … | `velodyne_log.gps`, … |
 
 mod foxglove;
 mod images;
@@ -35,11 +35,11 @@ use crate::{
 
 pub(super) use self::kind::Kind;
 
-/// What topics of packets are called.
+/// The name of topics of packets.
 const PACKETS: &str = "velodyne_packets";
 
-/// The topics that are to become messages, if nobody names some: of packets, of which
-/// there are points, only these.
+/// Returns the topics that are translated if none are selected. Of packets with points, only the
+/// points are translated.
 pub(super) fn all_topics(manifest: &Manifest) -> TopicSet {
     let of_points = |topic: &Topic| {
         let is_it =
@@ -51,11 +51,11 @@ pub(super) fn all_topics(manifest: &Manifest) -> TopicSet {
     wanted.map(|(id, _)| id).collect()
 }
 
-/// `log`, of lidars, with its `wanted` topics as messages of this `kind`, of points of the
-/// wanted times.
+/// Translates the `wanted` topics of `log`, a log of lidars, to messages of this `kind`, with
+/// points of the selected times.
 ///
 /// # Errors
-/// Where a topic cannot be read, or its packets have no times.
+/// A topic cannot be read, or its packets have no times.
 pub(super) fn lidar(
     log: Arc<dyn Log>,
     wanted: &Selection,
@@ -68,7 +68,7 @@ pub(super) fn lidar(
     let manifest = log.manifest();
     check_times(manifest, wanted)?;
     let (mut translations, mut remarks) = (Vec::new(), Vec::new());
-    // The scans of topics; nothing where there are messages of several records besides.
+    // The scans of topics; `None` if other messages also combine several records.
     let mut groups = Some(BTreeMap::new());
     for (id, topic) in manifest.topics() {
         if !wanted.contains(id) {
@@ -78,7 +78,8 @@ pub(super) fn lidar(
             let has_points = of_it.any(|(id, _)| wanted.contains(id));
             if topic.name == PACKETS && has_points {
                 let label = topic.label();
-                remarks.push(format!("left out: {label} (points are made of them)"));
+                remarks
+                    .push(format!("left out: {label} (points are computed from them)"));
             }
             continue;
         }
@@ -104,7 +105,7 @@ pub(super) fn lidar(
             let mut all = manifest.topics.iter();
             let points = all.find(|p| is_points(p) && p.instance == topic.instance);
             let whose = (id, topic, frame(topic, frames));
-            groups = None; // they are counted from the first one on
+            groups = None; // packets are numbered from the first one of the log
             translations.push(packets::packets(
                 &log,
                 whose,
@@ -142,7 +143,7 @@ pub(super) fn lidar(
     Ok(Prepared { log: Arc::new(log), remarks, warnings: Vec::new() })
 }
 
-/// Whether there are times for the messages of the `wanted` topics.
+/// Checks that the messages of the `wanted` topics have times.
 fn check_times(manifest: &Manifest, wanted: &TopicSet) -> Result<()> {
     let untimed = manifest.topics().find(|(id, topic)| {
         let mut points = manifest
@@ -158,17 +159,17 @@ fn check_times(manifest: &Manifest, wanted: &TopicSet) -> Result<()> {
     let Some((_, topic)) = untimed else { return Ok(()) };
     let label = topic.label();
     let what =
-        format!("{label} has packets without a time, and a log has one for each");
+        format!("{label} has packets without a time, but a log needs one for each");
     Err(Error::new(ErrorKind::Unsupported, what).into())
 }
 
-/// What there is to say of the points of `manifest`: how they are made.
+/// Returns metadata about how the points of the log with `manifest` are computed.
 pub(super) fn words(manifest: &Manifest) -> Vec<(String, BTreeMap<String, String>)> {
     let points = manifest.topics.iter().filter(|topic| is_points(topic));
     points.map(|topic| (topic.label().into_owned(), topic.metadata.clone())).collect()
 }
 
-/// What messages of the lidar that `topic` is of say where they are measured.
+/// Returns the name of the frame of the lidar of `topic`.
 fn frame(topic: &Topic, frames: &Frames) -> String {
     match topic.instance {
         0 => frames.name("velodyne"),

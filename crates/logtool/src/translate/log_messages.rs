@@ -1,20 +1,20 @@
-//! What people were told, in rows.
+//! Reads log messages from rows.
 
 use arrow_array::{
     Array as _, ArrayRef, RecordBatch, cast::AsArray as _, types::UInt16Type,
 };
 
-/// What was told.
+/// A log message.
 pub(super) struct Line<'b> {
-    /// How urgent it is, as syslog calls it.
+    /// The level, as a name of syslog.
     pub(super) level: &'b str,
-    /// Who said it: what it is made of, or a tag.
+    /// The source: the component, or a tag.
     pub(super) name: String,
     pub(super) message: &'b str,
 }
 
 impl<'b> Line<'b> {
-    /// The line in the row `row` of `batch`.
+    /// Reads the message in the row at index `row` of `batch`.
     pub(super) fn read(batch: &'b RecordBatch, row: usize) -> Self {
         let column = |name: &str| batch.column_by_name(name);
         let text =

@@ -1,11 +1,11 @@
-//! What a log says of itself, as words by what they are about: MCAP calls such metadata.
+//! Converts the metadata of a log to metadata records of MCAP.
 
 use std::collections::BTreeMap;
 
 use logtool_core::{Manifest, Value};
 
-/// What is said of the log called `name`, of which `manifest` tells: by each heading of its
-/// metadata, and, as `logtool`, where it comes from.
+/// Returns the metadata of the log called `name` with `manifest`: a record for each heading of its
+/// metadata, and the record `logtool` about its origin.
 pub(super) fn words(
     manifest: &Manifest,
     name: &str,
@@ -41,7 +41,7 @@ pub(super) fn words(
     all
 }
 
-/// Adds `value`, called `key`, to `words`; of several each, by its number.
+/// Adds `value` to `words` with the key `key`; the elements of a list get an index.
 fn tell(key: &str, value: &Value, words: &mut BTreeMap<String, String>) {
     match value {
         Value::List(values) => {

@@ -1,7 +1,7 @@
-//! Topics of which the records are nothing that MCAP knows, as topics of protocol buffers:
-//! as Foxglove's own examples have it, `/vehicle_attitude`, and `/sensor_gps/1` for a second
-//! instance, of the types `ulog.vehicle_attitude` and `ulog.sensor_gps`. What people were
-//! told is also `foxglove.Log`, and positions are `foxglove.LocationFix`.
+//! Translates topics whose records are unknown to MCAP to topics of protocol buffers. Like in
+//! Foxglove's own examples, they are called `/vehicle_attitude`, and `/sensor_gps/1` for a
+//! second instance, with the types `ulog.vehicle_attitude` and `ulog.sensor_gps`. Log messages
+//! are also `foxglove.Log`, and positions are also `foxglove.LocationFix`.
 
 mod location_fix;
 mod log_messages;
@@ -24,11 +24,10 @@ use crate::{
 
 pub(super) use self::location_fix::fixes;
 
-/// `log` with those of its `wanted` topics that can be had as messages of protocol
-/// buffers.
+/// Translates those of the `wanted` topics of `log` that can be messages of protocol buffers.
 ///
 /// # Errors
-/// Where a topic cannot be read.
+/// A topic cannot be read.
 pub(super) fn protobuf(
     log: Arc<dyn Log>,
     wanted: &TopicSet,
@@ -52,7 +51,7 @@ pub(super) fn protobuf(
     Ok(Prepared { log, remarks, warnings: Vec::new() })
 }
 
-/// How the topic `id` of `log` becomes one of protocol buffers, or why it does not.
+/// Translates the topic `id` of `log` to protocol buffers, or returns why this is impossible.
 fn translation(
     log: &Arc<dyn Log>,
     id: TopicId,
@@ -77,13 +76,13 @@ fn translation(
         });
     }
     if topic.origin == TopicOrigin::Logged {
-        return Ok(Err("nothing is known of its records".to_owned()));
+        return Ok(Err("its records have no definition".to_owned()));
     }
     rows(log, id, topic, package, &topic.type_name)
 }
 
-/// How the records of the topic `id` of `log` become messages of the type `name` of `package`,
-/// which is made of their columns, or why they do not.
+/// Translates the records of the topic `id` of `log` to messages of the type `name` of
+/// `package`, which is derived from their columns, or returns why this is impossible.
 pub(super) fn rows(
     log: &Arc<dyn Log>,
     id: TopicId,
@@ -104,7 +103,8 @@ pub(super) fn rows(
     Ok(Ok(of_columns(log, id, Columns::default(), about, put)))
 }
 
-/// What `topic` is as one of the common type `type_name`, called as it is and `more`.
+/// Returns the topic of messages of the common type `type_name` for `topic`, with `more`
+/// appended to its name.
 pub(super) fn common(
     topic: &Topic,
     more: &str,
@@ -117,7 +117,7 @@ pub(super) fn common(
     about
 }
 
-/// What `topic` is as one of protocol buffers, with messages of the type `type_name`.
+/// Returns the topic of protocol buffers of the type `type_name` for `topic`.
 fn topic(topic: &Topic, type_name: &str, files: &FileSet) -> Topic {
     let mut metadata = BTreeMap::from([
         ("schema_encoding".to_owned(), "protobuf".to_owned()),

@@ -1,5 +1,5 @@
-//! Logs with messages of ROS 1: those that ROS has for such things, and of types that are
-//! made for them elsewhere.
+//! Translates logs to messages of ROS 1: those that ROS defines, and others with types that are
+//! derived from the log.
 
 mod cdr;
 mod nav_sat_fix;
@@ -21,8 +21,8 @@ pub(super) use self::{
     rows::rows,
 };
 
-/// What `topic` is as one of messages of the common type `type_name`, called as it is and
-/// `more`.
+/// Returns the topic of messages of the common type `type_name` for `topic`, with `more`
+/// appended to its name.
 pub(super) fn common(topic: &Topic, more: &str, type_name: &str) -> Result<Topic> {
     let definition = Definition::common(type_name).context("a type of ROS")?;
     let mut about = made(topic, type_name, &definition)?;
@@ -31,7 +31,7 @@ pub(super) fn common(topic: &Topic, more: &str, type_name: &str) -> Result<Topic
     Ok(about)
 }
 
-/// What `topic` is as one of messages that `definition` defines.
+/// Returns the topic of messages with `definition` for `topic`.
 fn made(topic: &Topic, type_name: &str, definition: &Definition) -> Result<Topic> {
     let mut metadata = topic.metadata.clone();
     metadata.insert("md5sum".to_owned(), definition.md5sum()?);

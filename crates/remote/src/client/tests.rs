@@ -1,14 +1,13 @@
 use std::{io::Write as _, time::Duration};
 
-use object_store::{PutPayload, memory::InMemory};
-
 use bytes::Bytes;
+use object_store::{PutPayload, memory::InMemory};
 
 use super::*;
 
 const MIB: u64 = 1 << 20;
 
-/// Bytes of which each stretch is another.
+/// Bytes in which all blocks are different.
 fn noise(len: u64) -> Vec<u8> {
     let mut state = 1_u64;
     let next = |_| {
@@ -29,7 +28,7 @@ fn put(client: &Client, store: &Arc<InMemory>, bytes: &[u8]) {
     client.runtime.block_on(store.put(&Path::from("x"), payload)).unwrap();
 }
 
-/// A client, its store, and an object of `len` bytes.
+/// Returns a client, its store, and an object of `len` bytes.
 fn opened(len: u64) -> (Client, Arc<InMemory>, Vec<u8>, Arc<dyn Source>) {
     let (client, store, bytes) = (client(), Arc::new(InMemory::new()), noise(len));
     put(&client, &store, &bytes);
@@ -38,7 +37,7 @@ fn opened(len: u64) -> (Client, Arc<InMemory>, Vec<u8>, Arc<dyn Source>) {
 }
 
 #[test]
-fn what_is_read_is_what_is_there_wherever_one_looks() {
+fn reads_return_the_bytes_of_the_object_at_any_offset() {
     let (_client, _, bytes, source) = opened(9 * MIB + 17);
     assert_eq!(source.len(), bytes.len() as u64);
     let mut at = 7_u64;
@@ -56,7 +55,7 @@ fn what_is_read_is_what_is_there_wherever_one_looks() {
 }
 
 #[test]
-fn opening_is_one_request_and_brings_the_first_bytes() {
+fn opening_is_one_request_and_fetches_the_first_bytes() {
     let (client, _, bytes, source) = opened(9 * MIB);
     assert_eq!(source.read_at(0..4096).unwrap(), bytes[..4096]);
     assert_eq!(source.read_at(0..BLOCK).unwrap(), bytes[..BLOCK as usize]);
@@ -64,7 +63,7 @@ fn opening_is_one_request_and_brings_the_first_bytes() {
 }
 
 #[test]
-fn who_reads_record_by_record_makes_few_requests_and_gets_each_byte_once() {
+fn sequential_reads_need_few_requests_and_fetch_each_byte_once() {
     let (client, _, bytes, source) = opened(24 * MIB);
     for at in (0..24 * MIB).step_by(512) {
         let read = source.read_at(at..at + 512).unwrap();
@@ -77,7 +76,7 @@ fn who_reads_record_by_record_makes_few_requests_and_gets_each_byte_once() {
 }
 
 #[test]
-fn who_looks_here_and_there_gets_little() {
+fn random_reads_fetch_little() {
     let (client, _, _, source) = opened(64 * MIB);
     for at in [60 * MIB, 5 * MIB, 40 * MIB, 20 * MIB] {
         source.read_at(at..at + 9000).unwrap();
@@ -87,7 +86,7 @@ fn who_looks_here_and_there_gets_little() {
 }
 
 #[test]
-fn what_is_longer_than_may_be_kept_is_read_all_the_same() {
+fn ranges_longer_than_the_cache_are_read() {
     let limits = Limits { kept_bytes: 1, ..Limits::default() };
     let (client, store) = (Client::new(limits).unwrap(), Arc::new(InMemory::new()));
     let bytes = noise(20 * MIB);
@@ -116,7 +115,7 @@ fn many_threads_read_one_object() {
 }
 
 #[test]
-fn an_object_that_was_changed_is_an_error_and_no_mix() {
+fn replaced_object_is_an_error_and_never_mixed() {
     let (client, store, bytes, source) = opened(9 * MIB);
     put(&client, &store, &noise(9 * MIB));
     let err = source.read_at(5 * MIB..6 * MIB).unwrap_err().to_string();
@@ -127,11 +126,11 @@ fn an_object_that_was_changed_is_an_error_and_no_mix() {
     client.runtime.block_on(store.delete(&Path::from("x"))).unwrap();
     let err = source.read_at(6 * MIB..7 * MIB).unwrap_err().to_string();
     assert_eq!(err, "the object was changed while it was being read");
-    assert_eq!(client.traffic().requests, 4, "nobody tries again");
+    assert_eq!(client.traffic().requests, 4, "no retries");
 }
 
 #[test]
-fn an_object_may_be_empty_and_may_not_be_there() {
+fn empty_object_is_opened_and_missing_object_is_an_error() {
     let (client, store, _, _) = opened(1);
     put(&client, &store, &[]);
     let source = client.open_in(store.clone(), "x".into()).unwrap().source;
@@ -141,7 +140,7 @@ fn an_object_may_be_empty_and_may_not_be_there() {
     assert_eq!(err.to_string(), "there is no such object");
 }
 
-/// Uploads `len` bytes to `x`; says how that ended, and what is there then.
+/// Uploads `len` bytes to `x`, and returns the result and the contents of `x` afterwards.
 fn uploaded(
     client: &Client,
     store: &Arc<InMemory>,
@@ -159,7 +158,7 @@ fn uploaded(
 }
 
 #[test]
-fn a_file_becomes_an_object_whether_it_is_sent_in_parts_or_not() {
+fn files_are_uploaded_at_once_or_in_parts() {
     let client = client();
     for len in [0, 5, 16 * MIB, 70 * MIB + 3] {
         let store = Arc::new(InMemory::new());
@@ -170,7 +169,7 @@ fn a_file_becomes_an_object_whether_it_is_sent_in_parts_or_not() {
 }
 
 #[test]
-fn what_is_to_stay_stays_and_what_is_to_go_goes() {
+fn existing_object_is_replaced_only_on_request() {
     let (client, store) = (client(), Arc::new(InMemory::new()));
     put(&client, &store, b"old");
     for len in [5, 40 * MIB] {
@@ -186,7 +185,7 @@ fn what_is_to_stay_stays_and_what_is_to_go_goes() {
 }
 
 #[test]
-fn a_folder_has_what_is_in_it_and_in_those_in_it_in_order() {
+fn folder_lists_its_objects_and_those_of_subfolders_in_order() {
     let (client, store) = (client(), Arc::new(InMemory::new()));
     for key in ["logs/b.bag", "logs/a/c.ulg", "logs2/x", "log"] {
         let path = Path::from(key);

@@ -1,4 +1,4 @@
-//! A column on its way to be one array, or several.
+//! A column whose values are collected to be written as one or several arrays.
 
 use std::{
     io::{self, BufReader, Read as _},
@@ -14,52 +14,53 @@ use logtool_core::{Error, ErrorKind, Result};
 
 use crate::arrays::spill::{Reader, Spill, Stream};
 
-/// The values of a column so far.
+/// The values of a column that were collected so far.
 #[derive(Debug)]
 pub(super) struct Column {
-    /// What it is called; items of lists have no name of their own.
+    /// The name of the column; the items of lists have an empty name.
     pub(super) name: String,
-    /// How many values each has, along each further dimension.
+    /// The fixed dimensions of each value, e.g. `[4]` for `float[4]`.
     pub(super) dims: Vec<usize>,
-    /// How many there are.
+    /// The number of values.
     pub(super) count: u64,
     pub(super) body: Body,
-    /// For each whether there is a value, a byte; if one was missing so far.
+    /// One byte for each value: 1 if it is present, 0 if it is null. `None` as long as no value
+    /// is null.
     pub(super) valid: Option<Stream>,
 }
 
-/// What a column has.
+/// The values of a column, by kind of type.
 #[derive(Debug)]
 pub(super) enum Body {
-    /// Numbers, truths (a byte each) or times of this type, little-endian.
+    /// Numbers, booleans (one byte each) or times of this type, little-endian.
     Values(DataType, Stream),
-    /// Texts or bytes, one behind the other.
+    /// Strings or byte strings, concatenated.
     Texts(Texts),
-    /// Lists: where each ends among the items, 8 bytes each, and these.
+    /// Lists: the end index of each list among the items (8 bytes each), and the items.
     Lists(Stream, Box<Column>),
     /// Structs.
     Fields(Vec<Column>),
 }
 
-/// Texts or bytes.
+/// Strings or byte strings.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
-    /// Whether they are UTF-8.
+    /// Whether they are UTF-8 strings.
     pub(super) is_text: bool,
-    /// Where each ends among the bytes, 8 bytes each.
+    /// The end offset of each string in the concatenated bytes, 8 bytes each.
     pub(super) ends: Stream,
     pub(super) bytes: Stream,
-    /// How many characters the longest has.
+    /// The number of characters of the longest string.
     pub(super) longest: usize,
-    /// Whether one ends in NUL.
+    /// Whether a string ends in NUL.
     pub(super) has_nul: bool,
 }
 
 impl Column {
-    /// An empty column for values of `field`.
+    /// Creates an empty column for values of `field`.
     ///
     /// # Errors
-    /// A type of which arrays know nothing.
+    /// The type has no representation as an array.
     pub(super) fn new(field: &Field) -> Result<Self> {
         let mut dims = Vec::new();
         let mut data_type = field.data_type();
@@ -105,12 +106,12 @@ impl Column {
         Ok(Self { name: field.name().clone(), dims, count: 0, body, valid: None })
     }
 
-    /// How many bytes a value of `data_type` takes.
+    /// Returns the number of bytes of a value of `data_type`.
     pub(super) fn width(data_type: &DataType) -> usize {
         data_type.primitive_width().unwrap_or(1)
     }
 
-    /// Adds the values of `array`.
+    /// Appends the values of `array`.
     pub(super) fn push(&mut self, array: &ArrayRef, spill: &Spill) -> Result<()> {
         let mut array = array.clone();
         while let DataType::FixedSizeList(..) = array.data_type() {
@@ -148,7 +149,7 @@ impl Column {
         Ok(())
     }
 
-    /// Adds where of `len` values there is one.
+    /// Appends the validity of `len` values.
     fn push_valid(
         &mut self,
         len: usize,
@@ -179,7 +180,8 @@ impl Column {
         spill.push(valid, &told)
     }
 
-    /// Whether what is missing has to be told: NaN and the least time tell it themselves.
+    /// Returns the validity if it must be written as an array of its own. Missing floats are NaN
+    /// and missing times are the least integer, so they need no such array.
     pub(super) fn told_valid(&self) -> Option<&Stream> {
         let tells_itself = match &self.body {
             Body::Values(data_type, _) => matches!(
@@ -235,8 +237,8 @@ fn ints(values: impl Iterator<Item = i64>) -> Vec<u8> {
     values.flat_map(i64::to_le_bytes).collect()
 }
 
-/// The values of an array of numbers, truths or times, with something where there is
-/// none.
+/// Returns the values of an array of numbers, booleans or times as bytes; the values of nulls
+/// are unspecified.
 fn bytes(array: &ArrayRef) -> Vec<u8> {
     macro_rules! each {
         ($type:ty, $missing:expr) => {
@@ -269,16 +271,16 @@ fn bytes(array: &ArrayRef) -> Vec<u8> {
     }
 }
 
-/// Reads 64-bit integers one by one, such as the ends of lists.
+/// Reads 64-bit integers one by one, e.g. the ends of lists.
 pub(super) struct Ints<'s>(BufReader<Reader<'s>>);
 
 impl<'s> Ints<'s> {
-    /// Those of `stream` from that with the index `from` on.
+    /// Creates a reader of `stream` that starts at the integer with the index `from`.
     pub(super) fn new(spill: &'s Spill, stream: &'s Stream, from: u64) -> Self {
         Self(BufReader::with_capacity(64 << 10, spill.read(stream, from * 8)))
     }
 
-    /// The next one.
+    /// Reads the next integer.
     pub(super) fn next(&mut self) -> io::Result<u64> {
         let mut bytes = [0; 8];
         self.0.read_exact(&mut bytes)?;

@@ -1,5 +1,5 @@
-//! Tables as a MATLAB file (version 5, which all that read MATLAB's files read): a struct
-//! for each topic.
+//! Tables as a MATLAB file with one struct for each topic (version 5, which every reader of
+//! MATLAB files supports).
 
 mod element;
 mod names;
@@ -10,7 +10,7 @@ use std::{
     collections::BTreeMap,
     io::{BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -18,6 +18,7 @@ use std::{
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use logtool_core::{Error, Result, TableSink, TableWriter, Topic};
+use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::{
@@ -36,16 +37,21 @@ use crate::{
     staged::{Outputs, Staged},
 };
 
-/// Writes one MATLAB file, with a struct for each topic, which `load` opens.
+/// Writes one MATLAB file that `load` opens, with a struct for each topic.
 ///
-/// The fields of a struct are the columns, with a row for each record: numbers, and times
-/// as `int64` nanoseconds, are matrices; structs are structs of such; texts are cell
-/// arrays of `char`, in which a character beyond U+FFFF is written as `\U` and eight
-/// hexadecimal digits (SciPy and MATLAB agree on no other form); lists are cell arrays of
-/// what their items would be as a column, bytes of `uint8`. Names are what MATLAB takes: `/a/b` is `a_b`. `x_valid` says where there is
-/// a value, if somewhere in the column there is none. The variable `logtool` has what is
-/// known of the log and of each topic, its own name for one, as JSON. A topic of which
-/// there are more than 2 GB is an error: the format has no more.
+/// The fields of a struct are the columns, with a row for each record:
+///
+/// - Numbers are matrices; times are matrices of `int64` nanoseconds.
+/// - Structs are nested structs.
+/// - Strings are cell arrays of `char`. A character above U+FFFF is written as `\U` and eight
+///   hexadecimal digits, because SciPy and MATLAB read no other form in the same way.
+/// - Lists are cell arrays whose elements have the form of a column of the items; byte strings
+///   are cell arrays of `uint8`.
+///
+/// Names are converted to valid MATLAB names: `/a/b` becomes `a_b`. If a column has nulls,
+/// `x_valid` states which values are present. The variable `logtool` contains the metadata of
+/// the log and of each topic as JSON, e.g. the original name of the topic. The format limits a
+/// topic to 2 GB; a larger topic is an error.
 #[derive(Debug)]
 pub struct MatSink {
     outputs: Arc<Outputs>,
@@ -54,11 +60,11 @@ pub struct MatSink {
     shared: Shared,
     staged: Mutex<Option<Staged>>,
     done: Arc<Mutex<Vec<Done>>>,
-    /// How many characters of texts are written in digits.
+    /// The number of characters that were written as hexadecimal digits.
     in_digits: AtomicU64,
 }
 
-/// A table of which all rows are put down.
+/// A table whose rows are all in the temporary file.
 #[derive(Debug)]
 struct Done {
     topic: Topic,
@@ -66,8 +72,8 @@ struct Done {
 }
 
 impl MatSink {
-    /// Writes the file called `file_name` among `outputs`, with `metadata` in it, and holds as
-    /// many rows of each table as there is `room` for.
+    /// Creates a sink that writes the file `file_name` among `outputs`, with `metadata` in it.
+    /// It buffers at most `room` of rows for each table.
     pub fn new(
         outputs: Arc<Outputs>,
         file_name: String,
@@ -88,7 +94,7 @@ impl MatSink {
 
 impl TableSink for MatSink {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
-        let mut staged = self.staged.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut staged = self.staged.lock();
         if staged.is_none() {
             *staged = Some(self.outputs.create(&self.file_name)?);
         }
@@ -98,11 +104,9 @@ impl TableSink for MatSink {
     }
 
     fn finish(&self) -> Result<()> {
-        let staged = self.staged.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let staged = self.staged.lock().take();
         let Some(staged) = staged else { return Ok(()) };
-        let mut done = std::mem::take(
-            &mut *self.done.lock().unwrap_or_else(PoisonError::into_inner),
-        );
+        let mut done = std::mem::take(&mut *self.done.lock());
         done.sort_by(|a, b| a.topic.label().cmp(&b.topic.label()));
         let out = BufWriter::with_capacity(256 << 10, staged);
         let mut mat = Mat { out, at: 0, in_digits: &self.in_digits };
@@ -141,12 +145,12 @@ impl TableWriter for MatTable {
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         self.table.table.put_down()?;
-        self.done.lock().unwrap_or_else(PoisonError::into_inner).push(self.table);
+        self.done.lock().push(self.table);
         Ok(())
     }
 }
 
-/// The first 128 bytes. (The text usually has the date too.)
+/// The 128 bytes of the file header. (Other writers also put the date into its text.)
 fn header() -> Vec<u8> {
     let mut text =
         format!("MATLAB 5.0 MAT-file, Created by: {}", crate::provenance::CREATED_BY);
@@ -154,18 +158,18 @@ fn header() -> Vec<u8> {
     let mut bytes = format!("{text:116}").into_bytes();
     bytes.extend([0; 8]);
     bytes.extend(0x0100_u16.to_le_bytes());
-    bytes.extend(b"IM"); // "MI" with its bytes swapped: little-endian
+    bytes.extend(b"IM"); // "MI" with its bytes swapped means little-endian.
     bytes
 }
 
-/// The file.
+/// A writer of the elements of a MATLAB file.
 struct Mat<'m> {
     out: BufWriter<Staged>,
     at: u64,
     in_digits: &'m AtomicU64,
 }
 
-/// How much memory it may take to turn rows into columns.
+/// How much memory may be used to transpose rows into columns.
 const TURNED_BYTES: u64 = 16 << 20;
 
 impl Mat<'_> {
@@ -175,7 +179,7 @@ impl Mat<'_> {
         Ok(())
     }
 
-    /// Writes a container, which begins with `head`, of what `inside` writes.
+    /// Writes a container: its header `head`, then the elements that `inside` writes.
     fn within(
         &mut self,
         head: &[u8],
@@ -195,7 +199,7 @@ impl Mat<'_> {
         self.structure(name, &table.columns, &[table.rows], &table.spill)
     }
 
-    /// Writes a struct of `columns`, of each of which there are as many as `outer` says.
+    /// Writes a struct of `columns` whose values have the outer dimensions `outer`.
     fn structure(
         &mut self,
         name: &str,
@@ -252,8 +256,8 @@ impl Mat<'_> {
         }
     }
 
-    /// Writes a matrix of numbers of so many bytes each, the rows of which lie one behind
-    /// the other in `stream`; the columns have to.
+    /// Writes a matrix of numbers of `width` bytes each. `stream` has them row by row; the file
+    /// needs them column by column.
     fn numbers(
         &mut self,
         class: Class,
@@ -268,7 +272,7 @@ impl Mat<'_> {
             shape.split_first().map_or((0, shape), |(rows, dims)| (*rows, dims));
         let each = dims.iter().product::<u64>();
         let row_bytes = usize::try_from(each).unwrap_or(0) * width;
-        // So many columns are looked for at a time, and wait until all rows are read.
+        // A group of columns is collected in each pass over the rows.
         let group = TURNED_BYTES / (rows * width as u64).max(1);
         let mut first = 0;
         while first < each {
@@ -295,7 +299,7 @@ impl Mat<'_> {
     }
 }
 
-/// `err`, which is about `what`.
+/// Adds to `err` that it concerns `what`.
 fn named(what: &str, err: Error) -> Error {
     Error::new(err.kind(), format!("{what} in a MATLAB file")).from_source(err)
 }

@@ -1,6 +1,6 @@
 //! Tables as NumPy's `.npz`: a zip file with an array for each column.
 //!
-//! An array is as NumPy's documentation of `numpy.lib.format` has version 1.0 of it.
+//! Arrays have version 1.0 of the format in NumPy's documentation of `numpy.lib.format`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,16 +25,18 @@ use crate::{
     staged::{Outputs, Staged},
 };
 
-/// Writes `.npz` files: one a topic, which `numpy.load` opens.
+/// Writes one `.npz` file for each topic, which `numpy.load` opens.
 ///
-/// Arrays are called as the columns, those of a struct `a.b`. Lists are two arrays: `x`,
-/// the items of all rows one behind the other, and `x.offsets`, where those of each row
-/// begin, and where the last ones end. Texts are an array of `str_`; where one is so
-/// long that padding the others would take many times the room, or ends in NUL, which
-/// `str_` does not keep, they are lists of bytes in UTF-8. Bytes are lists. The array
-/// `x.valid` says where there is a value, if somewhere there is none (of floats NaN, of
-/// times NaT say that). `logtool.metadata` is a text, a JSON object of what is known of
-/// the topic.
+/// Arrays have the names of their columns; fields of a struct are named `a.b`.
+///
+/// - A list column is two arrays: `x` has the items of all rows, and `x.offsets` the index of
+///   the first item of each row, and the number of all items at the end.
+/// - Strings are an array of `str_`. They are lists of UTF-8 bytes instead if padding to the
+///   longest string takes much more space than the strings, or if one ends in NUL, which `str_`
+///   drops. Byte strings are always lists.
+/// - If a column has nulls, `x.valid` states which values are present. Missing floats are NaN and
+///   missing times NaT instead.
+/// - `logtool.metadata` is a string, a JSON object with the metadata of the topic.
 #[derive(Debug)]
 pub struct NpzSink {
     outputs: Arc<Outputs>,
@@ -44,8 +46,8 @@ pub struct NpzSink {
 }
 
 impl NpzSink {
-    /// Writes files called `names` among `outputs`, with `metadata` in each of them, and
-    /// holds as many rows of each as there is `room` for.
+    /// Creates a sink that writes files with `names` among `outputs`, with `metadata` in each of
+    /// them. It buffers at most `room` of rows for each table.
     pub fn new(
         outputs: Arc<Outputs>,
         names: FileNames,
@@ -90,19 +92,19 @@ impl TableWriter for NpzWriter {
     }
 }
 
-/// The arrays of one file.
+/// A writer of the arrays of one file.
 struct Npz<'s> {
     zip: ZipWriter<BufWriter<Staged>>,
     names: BTreeSet<String>,
     spill: &'s Spill,
 }
 
-/// Texts may be padded to so many times their own size, or to so many bytes.
+/// Padded strings may take this many times the size of the strings, or this many bytes.
 const MAX_PADDING: u64 = 16;
 const ALWAYS_PADDED: u64 = 1 << 20;
 
 impl Npz<'_> {
-    /// Writes the arrays of `column`, of which there are as many as `outer` says.
+    /// Writes the arrays of `column`, whose values have the outer dimensions `outer`.
     fn column(&mut self, above: &str, column: &Column, outer: &[u64]) -> Result<()> {
         let name = match (above, column.name.as_str()) {
             ("", name) | (name, "") => name.to_owned(),
@@ -167,7 +169,7 @@ impl Npz<'_> {
         Ok(())
     }
 
-    /// Writes where lists begin that end at `ends`.
+    /// Writes the start offsets of the lists that end at `ends`.
     fn offsets(&mut self, name: &str, ends: &Stream, count: u64) -> Result<()> {
         let name = format!("{name}.offsets");
         self.begin(&name, "<i8", &[count + 1], ends.len() + 8)?;
@@ -186,7 +188,7 @@ impl Npz<'_> {
         Ok(copy(self.spill, values, &mut self.zip)?)
     }
 
-    /// Writes an array that is one text.
+    /// Writes an array that contains one string.
     fn text(&mut self, name: &str, text: &str) -> Result<()> {
         let chars: Vec<u8> =
             text.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect();
@@ -194,8 +196,8 @@ impl Npz<'_> {
         Ok(self.zip.write_all(&chars)?)
     }
 
-    /// Begins the array `name`, of so many `bytes`. Two of one name are told apart by an
-    /// underscore.
+    /// Starts the array `name` of `bytes` bytes. An underscore is appended to a name that is
+    /// already used.
     fn begin(
         &mut self,
         name: &str,
@@ -215,14 +217,14 @@ impl Npz<'_> {
     }
 }
 
-/// What is before the values of an array.
+/// Returns the header of an array file.
 fn header(descr: &str, shape: &[u64]) -> Vec<u8> {
     let dims: String = shape.iter().map(|dim| format!("{dim}, ")).collect();
     let dims =
         if shape.len() == 1 { dims.trim_end() } else { dims.trim_end_matches(", ") };
     let mut told =
         format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({dims}), }}");
-    // Magic, version and length are 10 bytes; values begin at a multiple of 64.
+    // Magic, version and length take 10 bytes; values start at a multiple of 64.
     while (10 + told.len() + 1) % 64 != 0 {
         told.push(' ');
     }
@@ -231,7 +233,7 @@ fn header(descr: &str, shape: &[u64]) -> Vec<u8> {
     [b"\x93NUMPY\x01\x00", &len[..], told.as_bytes()].concat()
 }
 
-/// NumPy's name of a type.
+/// Returns NumPy's name of a type.
 fn descr(data_type: &DataType) -> &'static str {
     match data_type {
         DataType::Boolean => "|b1",
@@ -250,7 +252,7 @@ fn descr(data_type: &DataType) -> &'static str {
     }
 }
 
-/// How many values are side by side.
+/// Returns the number of values in each row.
 fn size(dims: &[usize]) -> u64 {
     dims.iter().map(|dim| *dim as u64).product::<u64>().max(1)
 }
@@ -263,7 +265,7 @@ fn copy(spill: &Spill, stream: &Stream, out: &mut impl Write) -> io::Result<()> 
 fn from_zip(err: ZipError) -> Error {
     match err {
         ZipError::Io(err) => Error::from(err),
-        err => Error::new(ErrorKind::Unsupported, "an npz file that cannot be written")
+        err => Error::new(ErrorKind::Unsupported, "cannot write an npz file")
             .from_source(err),
     }
 }

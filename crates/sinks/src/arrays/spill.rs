@@ -1,22 +1,23 @@
-//! A temporary file in which many streams of bytes lie in pieces.
+//! A temporary file that stores many streams of bytes in interleaved segments.
 
 use std::{
     fs::File,
     io::{self, Read, Seek as _, SeekFrom, Write as _},
     ops::Range,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use logtool_core::Result;
+use parking_lot::Mutex;
 
 use crate::error::at_path;
 
-/// The file. It has no name, and is gone with the program.
+/// The temporary file. It has no name, so the system deletes it when the program ends.
 #[derive(Debug)]
 pub(super) struct Spill {
     place: Mutex<Place>,
-    /// The directory that errors name.
+    /// The directory that errors mention.
     dir: PathBuf,
 }
 
@@ -26,7 +27,7 @@ struct Place {
     end: u64,
 }
 
-/// Where the bytes of one stream are in a [`Spill`].
+/// The locations of the bytes of one stream in a [`Spill`].
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     pieces: Vec<Range<u64>>,
@@ -34,7 +35,7 @@ pub(super) struct Stream {
 }
 
 impl Spill {
-    /// A file in `dir`, which has to be there. Errors name `shown`.
+    /// Creates a file in the existing directory `dir`. Errors mention `shown` instead.
     pub(super) fn new(dir: &Path, shown: &Path) -> Result<Arc<Self>> {
         let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
         let file = tempfile::tempfile_in(dir);
@@ -43,12 +44,12 @@ impl Spill {
         Ok(Arc::new(Self { place, dir: shown.to_owned() }))
     }
 
-    /// Adds `bytes` to the end of `stream`.
+    /// Appends `bytes` to `stream`.
     pub(super) fn push(&self, stream: &mut Stream, bytes: &[u8]) -> io::Result<()> {
         if bytes.is_empty() {
             return Ok(());
         }
-        let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut place = self.place.lock();
         let start = place.end;
         let written = place.file.seek(SeekFrom::Start(start));
         written.and_then(|_| place.file.write_all(bytes)).map_err(|err| {
@@ -65,7 +66,7 @@ impl Spill {
         Ok(())
     }
 
-    /// Reads `stream` from its byte `from` on.
+    /// Returns a reader of `stream` that starts at its byte `from`.
     pub(super) fn read<'s>(&'s self, stream: &'s Stream, from: u64) -> Reader<'s> {
         let (mut skip, mut next) = (from, 0);
         while let Some(piece) = stream.pieces.get(next) {
@@ -81,18 +82,18 @@ impl Spill {
 }
 
 impl Stream {
-    /// How many bytes it is.
+    /// Returns the number of bytes of the stream.
     pub(super) fn len(&self) -> u64 {
         self.len
     }
 }
 
-/// Reads a stream of a [`Spill`]; put something that buffers around it.
+/// Reads a stream of a [`Spill`]. It is unbuffered; wrap it in a buffered reader.
 #[derive(Debug)]
 pub(super) struct Reader<'s> {
     spill: &'s Spill,
     stream: &'s Stream,
-    /// Which piece comes next, and how much of it is read.
+    /// The index of the segment that is read next, and the offset in it.
     next: usize,
     skip: u64,
 }
@@ -103,7 +104,7 @@ impl Read for Reader<'_> {
         let from = piece.start + self.skip;
         let len =
             into.len().min(usize::try_from(piece.end - from).unwrap_or(usize::MAX));
-        let mut place = self.spill.place.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut place = self.spill.place.lock();
         place.file.seek(SeekFrom::Start(from))?;
         let read = place.file.read(&mut into[..len])?;
         if read == 0 && len > 0 {
@@ -122,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn streams_that_are_written_in_turns_are_read_one_by_one() {
+    fn interleaved_streams_are_read_back_separately() {
         let dir = tempfile::tempdir().unwrap();
         let spill = Spill::new(dir.path(), dir.path()).unwrap();
         let (mut a, mut b) = (Stream::default(), Stream::default());

@@ -1,48 +1,49 @@
-//! The rows of a table, put down column by column.
+//! Stores the rows of a table column by column in a temporary file.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use logtool_core::Result;
+use parking_lot::Mutex;
 
 use crate::{
     arrays::{column::Column, spill::Spill},
     room::Room,
-    row_buffer::Held,
+    row_buffer::RowBuffer,
     staged::Outputs,
 };
 
-/// What the tables of a sink share.
+/// The state that the tables of a sink share.
 #[derive(Debug)]
 pub(super) struct Shared {
     spill: Mutex<Option<Arc<Spill>>>,
     room: Room,
 }
 
-/// A table on its way to be arrays.
+/// A table whose rows are collected to be written as arrays.
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) columns: Vec<Column>,
     pub(super) rows: u64,
     pub(super) spill: Arc<Spill>,
-    held: Held,
+    buffer: RowBuffer,
 }
 
-/// So many bytes of rows are put down at once: a piece of each column.
+/// Rows are stored in blocks of this many bytes, with a segment for each column.
 const PIECE_BYTES: usize = 4 << 20;
 
 impl Shared {
-    /// Nothing, with so much `room` for each table.
+    /// Creates the state of a sink whose tables may each buffer `room`.
     pub(super) fn new(room: Room) -> Self {
         Self { spill: Mutex::default(), room }
     }
 
-    /// A table with the columns of `schema`, put down beside `outputs`.
+    /// Creates a table with the columns of `schema`; the temporary file is next to `outputs`.
     pub(super) fn table(&self, outputs: &Outputs, schema: &Schema) -> Result<Table> {
         let columns = schema.fields().iter().map(|field| Column::new(field));
         let columns = columns.collect::<Result<_>>()?;
-        let mut spill = self.spill.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spill = self.spill.lock();
         let spill = match &*spill {
             Some(spill) => spill.clone(),
             None => {
@@ -50,26 +51,26 @@ impl Shared {
             }
         };
         let schema = Arc::new(schema.clone());
-        let held = Held::new(&schema, self.room.bytes().min(PIECE_BYTES));
-        Ok(Table { columns, rows: 0, spill, held })
+        let buffer = RowBuffer::new(&schema, self.room.bytes().min(PIECE_BYTES));
+        Ok(Table { columns, rows: 0, spill, buffer })
     }
 }
 
 impl Table {
-    /// Adds rows.
+    /// Appends rows.
     pub(super) fn push(&mut self, batch: &RecordBatch) -> Result<()> {
-        let Self { columns, rows, spill, held } = self;
-        held.push(batch, |some| put_down(columns, rows, spill, some))
+        let Self { columns, rows, spill, buffer } = self;
+        buffer.push(batch, |some| put_down(columns, rows, spill, some))
     }
 
-    /// Puts down the rows that wait.
+    /// Stores the rows that are still buffered.
     pub(super) fn put_down(&mut self) -> Result<()> {
-        let Self { columns, rows, spill, held } = self;
-        held.hand_on(|some| put_down(columns, rows, spill, some))
+        let Self { columns, rows, spill, buffer } = self;
+        buffer.flush(|some| put_down(columns, rows, spill, some))
     }
 }
 
-/// Puts `some` rows down behind the `rows` that are.
+/// Stores the rows `some`; `rows` counts all that are stored.
 fn put_down(
     columns: &mut [Column],
     rows: &mut u64,

@@ -1,17 +1,17 @@
-//! Files that count what is written to them, fail, and panic.
+//! Tests with files that record writes, run out of space, or panic.
 
 use std::io::Cursor;
 
 use super::*;
 
-/// A file that has room for some bytes.
+/// A file with space for a limited number of bytes.
 #[derive(Debug)]
 struct Small(Cursor<Vec<u8>>, u64);
 
 impl Write for Small {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.0.position() + bytes.len() as u64 > self.1 {
-            return Err(io::Error::new(io::ErrorKind::StorageFull, "it is full"));
+            return Err(io::Error::new(io::ErrorKind::StorageFull, "disk full"));
         }
         self.0.write(bytes)
     }
@@ -27,7 +27,7 @@ impl Seek for Small {
     }
 }
 
-/// A file that nobody can write.
+/// A file whose writes panic.
 struct Panics;
 
 impl Write for Panics {
@@ -54,14 +54,14 @@ fn in_pools(test: impl Fn() + Sync) {
     test();
 }
 
-fn behind(room: u64) -> Behind<Small> {
-    Behind::new(Small(Cursor::default(), room))
+fn writer(capacity: u64) -> BackgroundWriter<Small> {
+    BackgroundWriter::new(Small(Cursor::default(), capacity))
 }
 
 #[test]
-fn what_is_written_is_what_was_given() {
+fn all_writes_arrive_in_order_on_any_number_of_threads() {
     in_pools(|| {
-        let (mut file, mut want) = (behind(u64::MAX), Vec::new());
+        let (mut file, mut want) = (writer(u64::MAX), Vec::new());
         for i in 0..3_000_u32 {
             let len = if i % 500 == 7 { 700_000 } else { 1 + i as usize % 1_700 };
             let bytes: Vec<u8> = (0..len).map(|at| (at as u32 * 7 + i) as u8).collect();
@@ -69,7 +69,7 @@ fn what_is_written_is_what_was_given() {
             want.extend_from_slice(&bytes);
             assert_eq!(file.stream_position().unwrap(), want.len() as u64);
         }
-        // As those do who write the start of a file last.
+        // Some formats write the start of a file last.
         assert_eq!(file.seek(SeekFrom::Start(9)).unwrap(), 9);
         file.write_all(b"changed").unwrap();
         assert_eq!(file.stream_position().unwrap(), 16);
@@ -82,46 +82,46 @@ fn what_is_written_is_what_was_given() {
 }
 
 #[test]
-fn what_it_is_given_is_written_in_its_turn_and_the_memory_is_another() {
+fn passed_buffers_are_written_in_order_and_replaced_by_empty_ones() {
     in_pools(|| {
-        let (mut file, mut want) = (behind(u64::MAX), Vec::new());
-        let mut piece = Vec::new();
+        let (mut file, mut want) = (writer(u64::MAX), Vec::new());
+        let mut buffer = Vec::new();
         for i in 0..400_u32 {
             let len = if i % 7 == 3 { 10 } else { 200_000 + i as usize };
-            piece.extend((0..len).map(|at| (at as u32 * 5 + i) as u8));
-            want.extend_from_slice(&piece);
-            file.give(&mut piece).unwrap();
-            assert!(piece.is_empty());
+            buffer.extend((0..len).map(|at| (at as u32 * 5 + i) as u8));
+            want.extend_from_slice(&buffer);
+            file.give(&mut buffer).unwrap();
+            assert!(buffer.is_empty());
             file.write_all(b"between").unwrap();
             want.extend_from_slice(b"between");
             assert_eq!(file.stream_position().unwrap(), want.len() as u64);
         }
         assert!(file.finish().unwrap().0.into_inner() == want);
-        let mut full = behind(1 << 20);
+        let mut full = writer(1 << 20);
         let given = (0..100).try_for_each(|_| full.give(&mut vec![7; 300_000]));
         assert!(given.and_then(|()| full.finish().map(drop)).is_err());
     });
 }
 
 #[test]
-fn a_file_that_is_full_is_told_and_nothing_more_is_written() {
+fn full_disk_is_reported_by_a_later_write_or_finish() {
     in_pools(|| {
-        let mut file = behind(1 << 20);
+        let mut file = writer(1 << 20);
         let written = (0..100).try_for_each(|_| file.write_all(&[7; 60_000]));
         let is_full = |err: io::Error| err.kind() == io::ErrorKind::StorageFull;
         assert!(written.is_ok() || written.is_err_and(is_full));
         assert!(file.finish().is_err_and(is_full));
     });
-    // At the end at the latest.
+    // The error is returned by `finish` at the latest.
     in_pools(|| {
-        let mut file = behind(10);
+        let mut file = writer(10);
         let written = file.write_all(&[7; 11]).and_then(|()| file.finish().map(drop));
-        assert_eq!(written.unwrap_err().to_string(), "it is full");
+        assert_eq!(written.unwrap_err().to_string(), "disk full");
     });
 }
 
 #[test]
-fn who_stops_early_waits_for_nothing_and_leaves_no_file_open() {
+fn dropping_the_writer_closes_the_file_without_writing_the_queue() {
     struct Counted {
         _open: Arc<()>,
     }
@@ -141,7 +141,7 @@ fn who_stops_early_waits_for_nothing_and_leaves_no_file_open() {
     }
     in_pools(|| {
         let open = Arc::new(());
-        let mut file = Behind::new(Counted { _open: open.clone() });
+        let mut file = BackgroundWriter::new(Counted { _open: open.clone() });
         (0..50).for_each(|_| file.write_all(&[0; 60_000]).unwrap());
         drop(file);
         assert_eq!(Arc::strong_count(&open), 1);
@@ -149,10 +149,10 @@ fn who_stops_early_waits_for_nothing_and_leaves_no_file_open() {
 }
 
 #[test]
-fn a_panic_of_the_file_is_an_error_and_no_wait() {
+fn panic_while_writing_becomes_an_error() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     pool.install(|| {
-        let mut file = Behind::new(Panics);
+        let mut file = BackgroundWriter::new(Panics);
         let written = (0..50).try_for_each(|_| file.write_all(&[0; 60_000]));
         assert!(written.and_then(|()| file.finish().map(drop)).is_err());
     });

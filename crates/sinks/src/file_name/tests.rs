@@ -12,26 +12,26 @@ fn one(name: &str) -> String {
 }
 
 #[test]
-fn files_are_named_as_ulog2csv_names_them() {
+fn prefixed_names_agree_with_ulog2csv() {
     let style = NameStyle::Prefixed("log 1".to_owned());
     let names = all(style, &[("sensor_gps", 0), ("sensor_gps", 1)]);
     assert_eq!(names, ["log 1_sensor_gps_0.csv", "log 1_sensor_gps_1.csv"]);
 }
 
 #[test]
-fn files_are_named_as_flight_review_names_them() {
+fn first_bare_names_agree_with_flight_review() {
     let names = all(NameStyle::FirstBare, &[("esc", 0), ("esc", 2)]);
     assert_eq!(names, ["esc.csv", "esc_2.csv"]);
 }
 
 #[test]
-fn names_of_ros_topics_lose_their_slashes() {
+fn slashes_of_ros_topics_become_underscores() {
     assert_eq!(one("/imu/data"), "imu_data_0.csv");
     assert_eq!(one("imu-data.2"), "imu-data.2_0.csv");
 }
 
 #[test]
-fn no_name_leaves_the_directory_or_hides() {
+fn names_cannot_leave_the_directory_or_be_hidden() {
     for name in
         ["..", "/..", "../../etc/passwd", ".hidden", "a\\..\\b", "/", "", "a\0b"]
     {
@@ -45,7 +45,7 @@ fn no_name_leaves_the_directory_or_hides() {
 }
 
 #[test]
-fn names_that_windows_keeps_for_itself_are_not_given() {
+fn names_reserved_by_windows_are_changed() {
     let bare = |name| all(NameStyle::FirstBare, &[(name, 0)]).remove(0);
     assert_eq!(bare("CON"), "_CON.csv");
     assert_eq!(bare("nul"), "_nul.csv");
@@ -59,7 +59,7 @@ fn names_that_windows_keeps_for_itself_are_not_given() {
 }
 
 #[test]
-fn long_names_are_cut_and_stay_apart() {
+fn long_names_are_truncated_and_stay_unique() {
     let long = "x".repeat(400);
     let names =
         all(NameStyle::Topic, &[(&format!("{long}a"), 0), (&format!("{long}b"), 0)]);
@@ -70,7 +70,7 @@ fn long_names_are_cut_and_stay_apart() {
 }
 
 #[test]
-fn no_two_topics_have_the_same_file() {
+fn file_names_are_unique_for_all_topics() {
     let topics =
         [("/imu", 0), ("imu", 0), ("IMU", 0), ("i_m", 0), ("i/m", 0), ("i:m", 0)];
     let names = all(NameStyle::Topic, &topics);

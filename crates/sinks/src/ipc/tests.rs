@@ -10,7 +10,7 @@ use crate::{
 };
 
 #[test]
-fn what_is_written_reads_back_in_one_batch() {
+fn written_rows_read_back_in_one_batch() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
     let log = BTreeMap::from([("source".to_owned(), "a.ulg".to_owned())]);
@@ -42,7 +42,7 @@ fn what_is_written_reads_back_in_one_batch() {
 }
 
 #[test]
-fn the_rows_of_a_file_share_one_dictionary_though_batches_have_others() {
+fn batches_with_different_dictionaries_are_written_with_one() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
     let sink =
@@ -69,7 +69,7 @@ fn the_rows_of_a_file_share_one_dictionary_though_batches_have_others() {
 }
 
 #[test]
-fn a_name_that_was_not_told_of_is_an_error_and_no_other_name() {
+fn undeclared_dictionary_value_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
     let sink = IpcSink::new(outputs, names("t"), BTreeMap::new(), Room::default());

@@ -1,4 +1,4 @@
-//! What becomes of infinities, which JSON has no number for.
+//! How infinities are written in JSON, which has no number for them.
 
 use std::sync::{
     Arc,
@@ -7,10 +7,10 @@ use std::sync::{
 
 use crate::digits::{Place, put_text};
 
-/// How infinities are written: as `null`, which every reader takes, and counted; or as
-/// `1e999` and `-1e999`, which some readers take for infinite and others refuse.
+/// How infinities are written: as `null`, which every reader accepts, and counted; or as
+/// `1e999` and `-1e999`, which some readers parse as infinity and others reject.
 ///
-/// Clones count together.
+/// Clones share one counter.
 #[derive(Clone, Debug, Default)]
 pub struct Infinities {
     are_large_numbers: bool,
@@ -18,21 +18,22 @@ pub struct Infinities {
 }
 
 impl Infinities {
-    /// Writes them as `1e999` and `-1e999`.
+    /// Creates a value that writes them as `1e999` and `-1e999`.
     pub fn as_large_numbers() -> Self {
         Self { are_large_numbers: true, ..Self::default() }
     }
 
-    /// Returns how many have been written as `null` since the last call.
+    /// Returns how many were written as `null` since the last call, and resets the counter.
     pub fn take_nulls(&self) -> u64 {
-        // Nearly always there are none: to look is cheaper than to change.
+        // Usually the counter is 0, and loading is cheaper than swapping.
         match self.nulls.load(Ordering::Relaxed) {
             0 => 0,
             _ => self.nulls.swap(0, Ordering::Relaxed),
         }
     }
 
-    /// Returns a sentence about `nulls` infinities that are `null`, for people.
+    /// Returns a note for users about `nulls` infinities that were written as `null`, or `None`
+    /// if `nulls` is 0.
     pub fn remark(nulls: u64) -> Option<String> {
         let (number, verb) =
             if nulls == 1 { ("infinity", "is") } else { ("infinities", "are") };
@@ -41,7 +42,7 @@ impl Infinities {
         })
     }
 
-    /// Writes an infinity to the beginning of `place`, and returns its length.
+    /// Writes an infinity to the start of `place`, and returns its length.
     pub(crate) fn put(&self, is_negative: bool, place: &mut Place) -> usize {
         match (self.are_large_numbers, is_negative) {
             (true, false) => put_text(b"1e999", place),

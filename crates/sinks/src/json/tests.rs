@@ -18,7 +18,7 @@ fn rows(batch: &RecordBatch) -> Vec<String> {
 }
 
 #[test]
-fn each_kind_of_column_has_its_text() {
+fn each_column_type_has_its_json_form() {
     let expected = [
         concat!(
             r#"{"timestamp":1234567,"f":0.1,"big":18446744073709551615,"#,
@@ -35,8 +35,8 @@ fn each_kind_of_column_has_its_text() {
 }
 
 #[test]
-fn infinities_are_null_and_counted_or_large_numbers() {
-    // JSON (RFC 8259, 6) has no infinities; Python's json reads 1e999 as one.
+fn infinities_are_counted_nulls_or_large_numbers() {
+    // JSON (RFC 8259, 6) has no infinities; Python's json parses 1e999 as infinity.
     let (inf, nan) = (f32::INFINITY, f32::NAN);
     let single = Float32Array::from(vec![inf, -inf, nan, f32::MAX]);
     let double = Float64Array::from(vec![f64::NEG_INFINITY, 1.5, f64::NAN, f64::MAX]);
@@ -93,14 +93,14 @@ fn every_control_character_is_escaped() {
 }
 
 #[test]
-fn bytes_are_hexadecimal() {
+fn byte_strings_are_hexadecimal() {
     let bytes = BinaryArray::from(vec![b"\x00\xab".as_slice()]);
     let batch = table(vec![column("a", Arc::new(bytes))]);
     assert_eq!(rows(&batch), [r#"{"a":"00ab"}"#]);
 }
 
 #[test]
-fn a_table_without_columns_has_empty_objects() {
+fn table_without_columns_has_empty_objects() {
     let schema = Arc::new(arrow_schema::Schema::empty());
     let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(1));
     let batch = RecordBatch::try_new_with_options(schema, vec![], &options).unwrap();

@@ -1,4 +1,4 @@
-//! The values of a column, of whatever type, as JSON.
+//! Writes the values of a column of any type as JSON.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ pub(crate) struct Values {
     kind: Kind,
 }
 
-/// The types, after what becomes of them.
+/// The column types, grouped by their JSON form.
 enum Kind {
     Null,
     Bool(BooleanBuffer),
@@ -29,18 +29,18 @@ enum Kind {
     Time(TimeForm, ScalarBuffer<i64>),
     Text(Box<dyn Texts>),
     Bytes(Box<dyn Texts>),
-    /// The names, quoted, and which of them each row has.
+    /// The quoted names of the values, and the index of the name of each row.
     Label(Vec<Vec<u8>>, Vec<usize>),
     List(Box<dyn Fn(usize) -> (usize, usize) + Send + Sync>, Box<Values>),
-    /// What stands before each value, as `,"x":`, and the values.
+    /// The key before each value, e.g. `,"x":`, and the values.
     Struct(Vec<(Vec<u8>, Values)>),
 }
 
-/// Types may be nested so deep, so that no stack overflows.
+/// The deepest nesting of types; deeper recursion could overflow the stack.
 const MAX_DEPTH: usize = 64;
 
 impl Values {
-    /// The values of `column`, which is `field` of something `depth` types deep.
+    /// Prepares the values of `column`, which belongs to `field` at nesting depth `depth`.
     pub(crate) fn new(
         field: &Field,
         column: &ArrayRef,
@@ -48,14 +48,14 @@ impl Values {
         depth: usize,
     ) -> Result<Self> {
         if depth > MAX_DEPTH {
-            let what = format!("types nested over {MAX_DEPTH} deep");
+            let what = format!("types nested more than {MAX_DEPTH} levels deep");
             return Err(Error::new(ErrorKind::Limit, what));
         }
         let nulls = column.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
         Ok(Self { nulls, kind: Kind::new(field, column, infinities, depth)? })
     }
 
-    /// Adds value number `row`, or null if there is none.
+    /// Appends the value at index `row`, or `null`.
     pub(crate) fn write(&self, row: usize, json: &mut Vec<u8>) {
         let is_null = |nulls: &NullBuffer| row >= nulls.len() || nulls.is_null(row);
         if self.nulls.as_ref().is_some_and(is_null)
@@ -203,7 +203,7 @@ impl Kind {
         Ok(Self::List(Box::new(ends), Box::new(values)))
     }
 
-    /// Adds value number `row`, if there is one.
+    /// Appends the value at index `row`; returns `None` without appending if it is null.
     fn write(&self, row: usize, json: &mut Vec<u8>) -> Option<()> {
         match self {
             Self::Null => return None,
@@ -249,15 +249,15 @@ impl Kind {
     }
 }
 
-/// Numbers of some type.
+/// Numbers of any type.
 trait Numbers: Send + Sync {
     fn write(&self, row: usize, json: &mut Vec<u8>) -> Option<()>;
 
-    /// Adds a list of those in `rows`, none of which is null.
+    /// Appends a list of the numbers in `rows`, which must not contain nulls.
     fn write_list(&self, rows: Range<usize>, json: &mut Vec<u8>);
 }
 
-/// The numbers of a column.
+/// The numbers of a column of one type.
 struct Numbered<N: arrow_buffer::ArrowNativeType> {
     values: ScalarBuffer<N>,
     infinities: Infinities,
@@ -277,7 +277,7 @@ impl<N: Number + arrow_buffer::ArrowNativeType> Numbers for Numbered<N> {
     }
 }
 
-/// Texts or bytes in an array of some type.
+/// Strings or byte strings in an array of any type.
 trait Texts: Send + Sync {
     fn get(&self, row: usize) -> Option<&[u8]>;
 }
@@ -294,7 +294,7 @@ impl Texts for arrow_array::FixedSizeBinaryArray {
     }
 }
 
-/// Adds a list of what `write` adds for each of `rows`.
+/// Appends a list whose items are appended by `write`, for each of `rows`.
 fn write_list(
     rows: Range<usize>,
     json: &mut Vec<u8>,
@@ -310,7 +310,7 @@ fn write_list(
     json.push(b']');
 }
 
-/// Adds a number, made where it belongs: it is so short that to copy it takes as long.
+/// Appends a number. It is formatted in place: copying such a short text would take as long.
 fn put_number(number: impl Number, infinities: &Infinities, json: &mut Vec<u8>) {
     let start = json.len();
     json.extend_from_slice(&[0; size_of::<Place>()]);
@@ -339,12 +339,12 @@ fn write_time(form: TimeForm, nanos: i64, json: &mut Vec<u8>) {
     }
 }
 
-/// Adds `text` to `json`, in quotes.
+/// Appends `text` to `json`, quoted and escaped.
 pub(crate) fn quote(text: &str, json: &mut Vec<u8>) {
     quote_bytes(text.as_bytes(), json);
 }
 
-/// Adds `text`, which is UTF-8, to `json`, in quotes.
+/// Appends `text`, which must be UTF-8, to `json`, quoted and escaped.
 fn quote_bytes(text: &[u8], json: &mut Vec<u8>) {
     json.push(b'"');
     let mut plain = 0;
@@ -377,7 +377,7 @@ fn quote_bytes(text: &[u8], json: &mut Vec<u8>) {
 }
 
 fn unsupported(field: &Field) -> Error {
-    let what = format!("column {:?} is of type {}", field.name(), field.data_type());
+    let what = format!("column {:?} has type {}", field.name(), field.data_type());
     Error::new(ErrorKind::Unsupported, what)
 }
 

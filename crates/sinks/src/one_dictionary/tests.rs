@@ -5,7 +5,7 @@ use super::*;
 use crate::testing::table;
 
 #[test]
-fn dictionaries_in_lists_of_structs_are_made_one_too() {
+fn dictionaries_in_lists_of_structs_are_unified() {
     let mut names = StringDictionaryBuilder::<Int32Type>::new();
     [Some("B"), None, Some("A")].into_iter().for_each(|name| names.append_option(name));
     let names: ArrayRef = Arc::new(names.finish());

@@ -1,11 +1,11 @@
 //! How columns are encoded.
 //!
-//! Floats are split into streams of their first bytes, second bytes and so on, integers
-//! are told by their differences, texts are numbered; all is compressed by zstd. That
-//! is a quarter to a third smaller than what writers do by default, and no slower; and
-//! of the encodings for integers of 8 and 16 bits, too, it gives the smallest files.
-//! (Splitting is a little smaller for integers of 32 bits, but few readers know it.)
-//! Statistics of each page cost nothing that could be measured, and 0.1 % of the size.
+//! Floats are split into one stream for each byte position, integers are delta-encoded, strings
+//! use a dictionary; everything is compressed with zstd. Files are a quarter to a third smaller
+//! than with the usual defaults, and writing is no slower. For integers of 8 and 16 bits this
+//! also gives the smallest files. (For integers of 32 bits, splitting is a little smaller, but
+//! few readers support it.) Statistics of each page have no measurable cost, and take 0.1 % of
+//! the size.
 
 use std::collections::BTreeMap;
 
@@ -22,23 +22,23 @@ use parquet::{
 
 use crate::provenance::CREATED_BY;
 
-/// The most rows of a page, which is 1 MiB of eight bytes each: what the writer keeps of each page
-/// until the file ends, some 150 bytes, is hundreds of megabytes for a billion points in pages of
-/// 20,000, as they would be by default.
+/// The maximum number of rows of a page, which is 1 MiB of values of eight bytes. The writer keeps
+/// some 150 bytes for each page until the file ends: with the default of 20,000 rows, that is
+/// hundreds of megabytes for a billion points.
 const PAGE_ROWS: usize = 1 << 17;
 
 /// How floats are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Floats {
-    /// Split into streams of their first bytes, second bytes and so on.
+    /// Splits them into one stream for each byte position.
     #[default]
     Split,
-    /// As they are, for readers that know no other way, as Spark 3.5.
+    /// Stores them as they are, for readers without support for splitting, e.g. Spark 3.5.
     Plain,
 }
 
-/// The way to write a table with the columns `schema`, which are `columns` in the file,
-/// with `metadata`.
+/// Returns the properties for a table with the columns `schema`, which have the descriptors
+/// `columns` in the file, with `metadata`.
 pub(super) fn properties(
     schema: &SchemaRef,
     columns: &SchemaDescriptor,
@@ -68,8 +68,8 @@ pub(super) fn properties(
                 properties.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED)
             }
             Type::BYTE_ARRAY => properties.set_column_dictionary_enabled(path, true),
-            // By default they would be told by their differences, which Polars 2.1 cannot
-            // read of bytes of a fixed number.
+            // The default is delta encoding, which Polars 2.1 cannot read for byte strings of
+            // fixed length.
             Type::FIXED_LEN_BYTE_ARRAY => {
                 properties.set_column_encoding(path, Encoding::PLAIN)
             }

@@ -1,4 +1,4 @@
-//! Encoding row groups, their columns side by side.
+//! Encodes the columns of row groups in parallel.
 
 use std::{io::Write, sync::Arc};
 
@@ -18,21 +18,21 @@ use parquet::{
 
 use crate::{error::from_parquet, memory_size::bits};
 
-/// So many rows of a column are encoded at a time: eight bytes for each of them, which say where
-/// they are, stay in the cache. It is a multiple of the rows after which a page may end.
+/// The number of rows of a column that are encoded at a time, so that their levels (eight bytes
+/// each) stay in the cache. It is a multiple of the rows after which a page may end.
 const SLICE: usize = 1 << 14;
 
-/// Makes encoders of the columns of one field: several, if it is nested.
+/// Creates encoders for the columns of one field; a nested field has several columns.
 ///
-/// An encoder holds buffers and a compressor. To have those of all columns at a time is
-/// what [`ArrowWriter`](parquet::arrow::ArrowWriter) does.
+/// An encoder owns buffers and a compressor. [`ArrowWriter`](parquet::arrow::ArrowWriter) has the
+/// encoders of all columns at the same time, which takes far more memory.
 pub(super) struct FieldEncoder {
     field: FieldRef,
     encoders: ArrowRowGroupWriterFactory,
 }
 
 impl FieldEncoder {
-    /// Encoders for `field`, which is encoded as `properties` say.
+    /// Creates a factory of encoders for `field` with `properties`.
     pub(super) fn new(
         field: &FieldRef,
         properties: &WriterPropertiesPtr,
@@ -41,15 +41,15 @@ impl FieldEncoder {
         let columns =
             ArrowSchemaConverter::new().convert(&schema).map_err(from_parquet)?;
         let (root, properties) = (columns.root_schema_ptr(), properties.clone());
-        // The encoders ask a file for its columns; so they get one that is nowhere.
+        // Encoders are created from a file writer, so this one writes to a sink.
         let nowhere = SerializedFileWriter::new(std::io::sink(), root, properties);
         let nowhere = nowhere.map_err(from_parquet)?;
         let encoders = ArrowRowGroupWriterFactory::new(&nowhere, schema);
         Ok(Self { field: field.clone(), encoders })
     }
 
-    /// The columns of the field, which is the one with the index `at` of `rows`, in the
-    /// row group with the index `group`.
+    /// Encodes the columns of the field at index `at` of `rows`, for the row group at index
+    /// `group`.
     fn encode(
         &self,
         group: usize,
@@ -75,23 +75,24 @@ impl FieldEncoder {
     }
 }
 
-/// A row group that is smaller is encoded by one thread: others have other tables.
+/// Smaller row groups are encoded by one thread; other tables occupy the other threads.
 const SHARED_BITS: u64 = 16 << 20;
 
-/// The row groups of one file: their columns are encoded side by side, those of the next while
-/// the last ones of the one before are still under way.
+/// The row groups of one file. Columns are encoded in parallel, and the first columns of the next
+/// row group are encoded together with the last ones of the previous.
 pub(super) struct RowGroups {
     fields: Arc<[FieldEncoder]>,
-    /// How many row groups are begun.
+    /// The number of row groups that were started.
     begun: usize,
-    /// The fields that are being encoded: of two row groups at most, as their rows stay until then.
+    /// The fields that are being encoded. They belong to at most two row groups, because their
+    /// rows stay in memory until then.
     queue: Queue<Result<Vec<ArrowColumnChunk>>>,
-    /// The first fields of the first row group that is not written: they wait for the others.
+    /// The encoded fields of the first row group that is not complete.
     encoded: Vec<Vec<ArrowColumnChunk>>,
 }
 
 impl RowGroups {
-    /// Row groups with these columns.
+    /// Creates row groups with the columns of `fields`.
     pub(super) fn new(fields: Vec<FieldEncoder>) -> Self {
         let width = fields.len().min(4 * rayon::current_num_threads());
         Self {
@@ -102,7 +103,7 @@ impl RowGroups {
         }
     }
 
-    /// Writes `rows` as one row group of `file`, now or later.
+    /// Writes `rows` as one row group of `file`, immediately or during a later call.
     pub(super) fn write<W: Write + Send>(
         &mut self,
         file: &mut SerializedFileWriter<W>,
@@ -130,7 +131,7 @@ impl RowGroups {
         Ok(())
     }
 
-    /// Writes what is still under way.
+    /// Writes the row groups that are still being encoded.
     pub(super) fn write_rest<W: Write + Send>(
         &mut self,
         file: &mut SerializedFileWriter<W>,
@@ -142,7 +143,7 @@ impl RowGroups {
         Ok(())
     }
 
-    /// Writes the first row group, if all of it is encoded.
+    /// Writes the first row group if it is encoded completely.
     fn write_encoded<W: Write + Send>(
         &mut self,
         file: &mut SerializedFileWriter<W>,
@@ -158,7 +159,7 @@ impl RowGroups {
     }
 }
 
-/// Adds the columns of a field to a row group.
+/// Appends the columns of a field to a row group.
 fn append<W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     columns: Vec<ArrowColumnChunk>,

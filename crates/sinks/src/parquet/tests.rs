@@ -30,7 +30,7 @@ fn parquet_with(floats: Floats, batches: &[RecordBatch]) -> bytes::Bytes {
 }
 
 #[test]
-fn what_is_written_reads_back() {
+fn written_tables_read_back() {
     let batch = all_kinds();
     let bytes = parquet(&[batch.clone(), batch.slice(1, 1)]);
     let reader = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap();
@@ -47,8 +47,8 @@ fn what_is_written_reads_back() {
 }
 
 #[test]
-fn columns_that_are_encoded_side_by_side_stay_in_their_place() {
-    // Longer than what one thread encodes alone.
+fn columns_encoded_in_parallel_keep_their_order() {
+    // Longer than a row group that one thread encodes.
     let long = |k: i64| {
         let values = (0..100_000).map(move |i| i * k);
         column(
@@ -67,7 +67,7 @@ fn columns_that_are_encoded_side_by_side_stay_in_their_place() {
 }
 
 #[test]
-fn row_groups_are_the_same_however_many_threads_encode_them() {
+fn row_groups_do_not_depend_on_the_number_of_threads() {
     let numbers = |k: i64| {
         let values = (0..500_000).map(move |i| (i % 7 > 0).then_some(i * k));
         let values = arrow_array::Int64Array::from_iter(values);
@@ -122,7 +122,7 @@ fn columns_are_encoded_by_their_type_and_have_an_index() {
 }
 
 #[test]
-fn floats_are_plain_for_those_who_know_no_other_way() {
+fn plain_floats_are_not_split() {
     let floats = [1.5_f64, -2.25, f64::MAX];
     let floats = Arc::new(arrow_array::Float64Array::from_iter_values(floats));
     let batch = table(vec![column("x", floats)]);
@@ -136,7 +136,7 @@ fn floats_are_plain_for_those_who_know_no_other_way() {
 }
 
 #[test]
-fn what_is_kept_of_pages_is_little() {
+fn page_metadata_is_small() {
     let floats = (0..300_000).map(f64::from);
     let floats = Arc::new(arrow_array::Float64Array::from_iter_values(floats));
     let bytes = parquet(&[table(vec![column("x", floats)])]);
@@ -144,6 +144,6 @@ fn what_is_kept_of_pages_is_little() {
     let reader = SerializedFileReader::new_with_options(bytes, options).unwrap();
     let groups = reader.metadata().offset_index().unwrap();
     let pages: usize = groups.iter().map(|group| group[0].page_locations().len()).sum();
-    // By default 15; 1 MiB each is 2.3.
+    // 15 with the default page size, 2.3 with pages of 1 MiB.
     assert!((1..=4).contains(&pages), "{pages}");
 }

@@ -1,4 +1,4 @@
-//! The columns of points that are numbers.
+//! The numeric columns of points.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -14,35 +14,35 @@ use arrow_schema::{DataType, Schema, TimeUnit};
 
 use crate::number::Number;
 
-/// A column that is numbers.
+/// A numeric column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Column {
-    /// Its name, without blanks and brackets, unlike all others.
+    /// Its unique name, without blanks and brackets.
     pub(super) name: String,
     pub(super) kind: Kind,
     /// Its index in the schema.
     index: usize,
 }
 
-/// What a number is.
+/// The type of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// With a sign or without, of so many bytes.
+    /// A signed or unsigned integer of `bytes` bytes.
     Integer { is_signed: bool, bytes: usize },
-    /// Of so many bytes.
+    /// A float of `bytes` bytes.
     Float { bytes: usize },
-    /// Nanoseconds.
+    /// A time in nanoseconds.
     Time,
 }
 
-/// A number, as all formats need it.
+/// A number in the forms that the file formats need.
 pub(super) trait Scalar: Number {
-    /// What stands where there is none.
+    /// The value that is written for null.
     const ABSENT: Self;
 
     fn float(self) -> f64;
 
-    /// Writes its bytes, the lowest first, to the beginning of `place`.
+    /// Writes its bytes (little-endian) to the start of `place`.
     fn put_bytes(self, place: &mut [u8]);
 }
 
@@ -70,14 +70,14 @@ scalars! {
     f32: Self::NAN, f64: Self::NAN
 }
 
-/// What is done with the numbers of a column, of whichever type.
+/// An operation on the numbers of a column of any type.
 pub(super) trait Visit {
     fn visit<T>(&mut self, numbers: &PrimitiveArray<T>)
     where
         T: ArrowPrimitiveType<Native: Scalar>;
 }
 
-/// The columns of `schema` that are numbers: `x`, `y` and `z` first. None of them if one
+/// Returns the numeric columns of `schema`, with `x`, `y` and `z` first. Returns no columns if one
 /// of these is missing.
 pub(super) fn columns(schema: &Schema) -> Vec<Column> {
     let mut names = BTreeSet::new();
@@ -129,7 +129,7 @@ impl Kind {
     }
 }
 
-/// The arrays of `columns` in `batch`, truth as 0 and 1.
+/// Returns the arrays of `columns` in `batch`, with booleans as 0 and 1.
 pub(super) fn arrays(batch: &RecordBatch, columns: &[Column]) -> Vec<ArrayRef> {
     let array = |column: &Column| {
         let array = batch.column(column.index);
@@ -144,7 +144,7 @@ pub(super) fn arrays(batch: &RecordBatch, columns: &[Column]) -> Vec<ArrayRef> {
     columns.iter().map(array).collect()
 }
 
-/// Shows `visit` the numbers of `array`.
+/// Calls `visit` with the numbers of `array`.
 pub(super) fn visit(array: &ArrayRef, visit: &mut impl Visit) {
     match array.data_type() {
         DataType::Int8 => visit.visit(array.as_primitive::<Int8Type>()),
@@ -164,7 +164,7 @@ pub(super) fn visit(array: &ArrayRef, visit: &mut impl Visit) {
     }
 }
 
-/// Each number of `numbers`, and what stands where there is none.
+/// Calls `take` with each number of `numbers`, and with [`Scalar::ABSENT`] for nulls.
 pub(super) fn each<T>(numbers: &PrimitiveArray<T>, mut take: impl FnMut(T::Native))
 where
     T: ArrowPrimitiveType<Native: Scalar>,
@@ -176,7 +176,7 @@ where
     }
 }
 
-/// The numbers of `array` as floats, NaN where there is none.
+/// Converts the numbers of `array` to floats, with NaN for nulls.
 pub(super) fn floats(array: &ArrayRef) -> Vec<f64> {
     struct Floats(Vec<f64>);
     impl Visit for Floats {
@@ -192,13 +192,13 @@ pub(super) fn floats(array: &ArrayRef) -> Vec<f64> {
     floats.0
 }
 
-/// The integers of `array`, as far as a u32 holds them.
+/// Converts the numbers of `array` to `u32`; numbers out of range become the nearest `u32`.
 pub(super) fn integers(array: &ArrayRef) -> Vec<u32> {
-    // From a float, `as` rounds towards zero, and takes what is out of range to the end.
+    // `as` rounds a float towards zero and saturates.
     floats(array).into_iter().map(|number| number as u32).collect()
 }
 
-/// The moments of `array` in nanoseconds, if it is of moments.
+/// Returns the times of `array` in nanoseconds, or `None` if it is not an array of times.
 pub(super) fn moments(array: &ArrayRef) -> Option<Vec<Option<i64>>> {
     let moments = array.as_primitive_opt::<TimestampNanosecondType>()?;
     Some(moments.iter().collect())

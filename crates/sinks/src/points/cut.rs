@@ -1,4 +1,4 @@
-//! Where one scan ends and another begins.
+//! Divides the points of a table into scans.
 
 use std::ops::Range;
 
@@ -9,20 +9,20 @@ use crate::points::{
     options::Per,
 };
 
-/// What tells the scans of a table apart, and how far it was followed.
+/// How scans are distinguished, and the state at the end of the previous points.
 #[derive(Clone, Debug)]
 pub(super) enum Cut {
-    /// Nothing: all points are one scan.
+    /// All points are one scan.
     Never,
-    /// The column there has the number of the scan.
+    /// The column at this index has the number of the scan.
     Numbered(usize),
-    /// The column there counts the points of a message; the last count, and how many
-    /// messages began.
+    /// The column at index `at` counts the points of a message. `last` is the last count, `begun`
+    /// the number of messages that have started.
     Counted { at: usize, last: u32, begun: u32 },
 }
 
 impl Cut {
-    /// What tells the scans of a table of `columns` apart.
+    /// Chooses how the scans of a table of `columns` are distinguished.
     pub(super) fn new(columns: &[Column], per: Per) -> Self {
         let find = |name| columns.iter().position(|column| column.name == name);
         match (per, find("index").filter(|_| find("stamp").is_some()), find("scan")) {
@@ -32,12 +32,12 @@ impl Cut {
         }
     }
 
-    /// Whether there are scans.
+    /// Returns whether the table is divided into scans.
     pub(super) fn has_scans(&self) -> bool {
         !matches!(self, Self::Never)
     }
 
-    /// The scans of the next points: the number of each, and which points it has.
+    /// Returns the number and the points of each scan in the next points.
     pub(super) fn scans(
         &mut self,
         arrays: &[ArrayRef],
@@ -87,16 +87,16 @@ mod tests {
     }
 
     #[test]
-    fn a_message_begins_where_its_points_are_counted_anew() {
+    fn message_starts_where_the_point_count_restarts() {
         let mut cut = Cut::new(&of(&["x", "y", "z", "stamp", "index"]), Per::Scan);
-        // A message of a point is followed by another of one.
+        // A message of one point is followed by another message of one point.
         let scans = cut.scans(&array(&[0, 1, 2, 0, 0, 1]), 6);
         assert_eq!(scans, [(0, 0..3), (1, 3..4), (2, 4..6)]);
         assert_eq!(cut.scans(&array(&[2, 3, 0]), 3), [(2, 0..2), (3, 2..3)]);
     }
 
     #[test]
-    fn a_scan_has_a_number_and_without_any_there_is_one() {
+    fn points_without_scan_column_are_one_scan() {
         let mut cut = Cut::new(&of(&["x", "y", "z", "scan"]), Per::Scan);
         assert_eq!(cut.scans(&array(&[4, 4, 5]), 3), [(4, 0..2), (5, 2..3)]);
         let mut cut = Cut::new(&of(&["x", "y", "z", "scan"]), Per::Log);

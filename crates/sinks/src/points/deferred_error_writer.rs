@@ -1,22 +1,23 @@
-//! An output that never fails, and says afterwards that it did: for the crate `las`, of which
-//! a writer that is dropped unfinished closes its file, and panics where that fails.
+//! An output that reports errors only on request. It is needed for the crate `las`: a `las` writer
+//! that is dropped unfinished closes its file, and panics if that fails.
 
 use std::{
     io::{self, Seek, SeekFrom, Write},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use logtool_core::Result;
+use parking_lot::Mutex;
 
 use crate::points::file::Out;
 
-/// Takes everything; from the first failure on nothing is written.
+/// Accepts all writes; after the first error, they are ignored.
 pub(super) struct Unfailing {
     out: Out,
     failure: Failure,
 }
 
-/// What the failure was, to be asked for.
+/// The first error of an output.
 #[derive(Clone, Default)]
 pub(super) struct Failure(Arc<Mutex<Option<io::Error>>>);
 
@@ -35,7 +36,7 @@ impl Unfailing {
         otherwise: T,
         write: impl FnOnce(&mut Out) -> io::Result<T>,
     ) -> io::Result<T> {
-        let mut failure = self.failure.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failure = self.failure.0.lock();
         if failure.is_some() {
             return Ok(otherwise);
         }
@@ -50,9 +51,9 @@ impl Unfailing {
 }
 
 impl Failure {
-    /// An error if there was one.
+    /// Returns the first error, if there was one.
     pub(super) fn check(&self) -> Result<()> {
-        let failure = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let failure = self.0.lock();
         match &*failure {
             Some(err) => Err(io::Error::new(err.kind(), err.to_string()).into()),
             None => Ok(()),

@@ -1,7 +1,7 @@
-//! What points have beyond the fields of LAS: extra bytes, and how a file describes them.
+//! Extra bytes: attributes of points that LAS has no fields for, and their description in a file.
 //!
 //! ```text
-//! record of LASF_Spec, 4, for each of them 192 bytes:
+//! record of LASF_Spec, 4, with 192 bytes for each attribute:
 //!   2   type: 5 u32, 9 f32
 //!   4   name, 32 bytes
 //! 160   description, 32 bytes
@@ -16,13 +16,13 @@ use crate::points::{
     measures::array,
 };
 
-/// How many bytes each has.
+/// The size of each attribute in bytes.
 pub(super) const BYTES: usize = 4;
 
-/// What is written so, where points have it.
+/// The names and descriptions of columns that are written as extra bytes.
 const WANTED: [(&str, &str); 2] = [
-    ("scan", "which turn of the head, from 0"),
-    ("intensity_calibrated", "as the formula corrects it"),
+    ("scan", "rotation of the head, from 0"),
+    ("intensity_calibrated", "corrected by the formula"),
 ];
 
 const DESCRIPTION_BYTES: usize = 192;
@@ -33,11 +33,11 @@ pub(super) struct Extra {
     name: &'static str,
     description: &'static str,
     is_float: bool,
-    /// Where in the columns it is.
+    /// The index of the column.
     at: usize,
 }
 
-/// Those that `columns` have.
+/// Returns those that `columns` contain.
 pub(super) fn of(columns: &[Column]) -> Vec<Extra> {
     let find = |(name, description): (&'static str, &'static str)| {
         let at = columns.iter().position(|column| column.name == name)?;
@@ -48,7 +48,7 @@ pub(super) fn of(columns: &[Column]) -> Vec<Extra> {
 }
 
 impl Extra {
-    /// The bytes of each of `points`.
+    /// Returns the bytes of the attribute for each of `points`.
     pub(super) fn values(&self, points: &Points) -> Vec<[u8; BYTES]> {
         match array(points, Some(self.at)) {
             Some(array) if self.is_float => {
@@ -60,7 +60,7 @@ impl Extra {
     }
 }
 
-/// The record that describes `extra`, if there are any.
+/// Returns the record that describes `extra`, or `None` if there are no attributes.
 pub(super) fn described(extra: &[Extra]) -> Option<Vlr> {
     let mut data = vec![0; extra.len() * DESCRIPTION_BYTES];
     for (place, extra) in data.chunks_exact_mut(DESCRIPTION_BYTES).zip(extra) {
@@ -74,7 +74,7 @@ pub(super) fn described(extra: &[Extra]) -> Option<Vlr> {
     (!extra.is_empty()).then(|| Vlr {
         user_id: "LASF_Spec".to_owned(),
         record_id: 4,
-        description: "what else points have".to_owned(),
+        description: "additional attributes".to_owned(),
         data,
     })
 }

@@ -1,4 +1,4 @@
-//! One file of points, whatever its format.
+//! The interface of a file of points, for all formats.
 
 use std::io::BufWriter;
 
@@ -7,41 +7,41 @@ use logtool_core::Result;
 
 use crate::staged::Staged;
 
-/// Where the bytes of a file go.
+/// The output of a file.
 pub(super) type Out = BufWriter<Staged>;
 
 /// A file that is being written.
 pub(super) trait CloudFile: Send {
-    /// Adds points, and says how many of them there was no room for in the format.
+    /// Appends points, and returns the number of points that the format could not store.
     fn write(&mut self, points: &Points) -> Result<u64>;
 
-    /// Writes what is still missing.
+    /// Completes the file.
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
-/// Some points: an array of each column.
+/// Points, as an array for each column.
 #[derive(Clone, Debug)]
 pub(super) struct Points {
     pub(super) arrays: Vec<ArrayRef>,
-    /// How many they are.
+    /// The number of points.
     pub(super) count: usize,
 }
 
 impl Points {
-    /// Those from `start` on, `count` of them.
+    /// Returns `count` points, starting at index `start`.
     pub(super) fn slice(&self, start: usize, count: usize) -> Self {
         let arrays = self.arrays.iter().map(|array| array.slice(start, count));
         Self { arrays: arrays.collect(), count }
     }
 
-    /// The same with no columns but those at `kept`.
+    /// Returns the points with only the columns at the indices `kept`.
     pub(super) fn only(&self, kept: &[usize]) -> Self {
         let arrays = kept.iter().filter_map(|at| self.arrays.get(*at)).cloned();
         Self { arrays: arrays.collect(), count: self.count }
     }
 }
 
-/// Finishes the file that `out` is.
+/// Finishes the file that `out` writes.
 pub(super) fn close(out: Out) -> Result<()> {
     out.into_inner().map_err(|err| err.into_error())?.finish()
 }

@@ -1,12 +1,12 @@
 //! GPS time, which has no leap seconds.
 
-/// When GPS time began, 1980-01-06, in Unix time.
+/// The start of GPS time, 1980-01-06, in Unix time.
 const GPS_EPOCH: i64 = 315_964_800;
-/// What adjusted standard GPS time is less than GPS time (LAS 1.2, table 2).
+/// The difference of GPS time and adjusted standard GPS time in seconds (LAS 1.2, table 2).
 const ADJUSTMENT: i64 = 1_000_000_000;
 
-/// The Unix time from which on GPS is one second more ahead of UTC (IERS Bulletin C;
-/// there was none since 2017).
+/// The Unix times at which the offset of GPS from UTC grew by one second (IERS Bulletin C; the last
+/// leap second was at the end of 2016).
 const LEAPS: [i64; 18] = [
     362_793_600,
     394_329_600,
@@ -28,8 +28,8 @@ const LEAPS: [i64; 18] = [
     1_483_228_800,
 ];
 
-/// The adjusted standard GPS time of `nanos` of Unix time, in seconds: to 60 ns for a
-/// time of this age, which is as fine as its float is.
+/// Converts `nanos` of Unix time to adjusted standard GPS time in seconds. The precision of the
+/// float is 60 ns for present times.
 pub(super) fn adjusted(nanos: i64) -> f64 {
     let seconds = nanos.div_euclid(1_000_000_000);
     let leaps = LEAPS.partition_point(|leap| *leap <= seconds) as i64;
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn gps_time_is_ahead_by_the_leap_seconds_since_1980() {
-        // The beginning of GPS week 2000, 2018-05-06T00:00:00 GPS, is 23:59:42 UTC.
+        // The start of GPS week 2000, 2018-05-06T00:00:00 GPS, is 23:59:42 UTC.
         let seconds = 2_000 * 604_800 - ADJUSTMENT;
         assert_eq!(adjusted(1_525_564_782_000_000_000), seconds as f64);
         assert_eq!(adjusted(GPS_EPOCH * 1_000_000_000), -1e9);

@@ -1,7 +1,7 @@
-//! Headers that say how many points follow, which nobody knows when they begin.
+//! Headers with the number of points, which is unknown when they are first written.
 //!
-//! They are written twice, at the beginning and at the end, and always take the same
-//! room: a comment has so many blanks as the number has digits less than it could.
+//! They are written twice, at the start and at the end, and must have the same length: a comment is
+//! padded with blanks for the missing digits of the number.
 
 use std::io::{Seek as _, SeekFrom, Write as _};
 
@@ -9,21 +9,20 @@ use logtool_core::Result;
 
 use crate::points::file::Out;
 
-/// A header, in which the number of points can be put.
+/// A header into which the number of points can be inserted.
 #[derive(Clone, Debug)]
 pub(super) struct Header {
-    /// The first lines, the last of which is a comment that blanks may follow.
+    /// The first lines. The last of them is a comment, which may be followed by blanks.
     pub(super) head: String,
-    /// The rest, in pieces between which the number belongs.
+    /// The remaining text, divided where the number is inserted.
     pub(super) pieces: Vec<String>,
 }
 
-/// The most digits of a number.
+/// The maximum number of digits of a number.
 const DIGITS: usize = 20;
 
 impl Header {
-    /// Writes the header of `count` points to the beginning of `out`, and goes on behind
-    /// all that is there.
+    /// Writes the header for `count` points to the start of `out`, and seeks back to the end.
     pub(super) fn write(&self, out: &mut Out, count: u64) -> Result<()> {
         out.seek(SeekFrom::Start(0))?;
         out.write_all(self.text(count).as_bytes())?;
@@ -45,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_is_equally_long_for_any_number_of_points() {
+    fn header_length_does_not_depend_on_the_number_of_points() {
         let pieces = ["n ", "\nagain ", "\nend\n"].map(str::to_owned).to_vec();
         let header = Header { head: "# a".to_owned(), pieces };
         let most = header.text(u64::MAX);

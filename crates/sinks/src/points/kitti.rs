@@ -1,4 +1,4 @@
-//! The files of the KITTI data set: x, y, z and intensity of each point, float32.
+//! Files like those of the KITTI data set: x, y, z and intensity of each point as float32.
 
 use std::io::Write as _;
 
@@ -10,14 +10,14 @@ use crate::points::{
     measures::{Measures, places},
 };
 
-/// A file of KITTI.
+/// A KITTI file.
 pub(super) struct Kitti {
     out: Out,
     measures: Measures,
 }
 
 impl Kitti {
-    /// Begins a file of points with `columns` in `out`.
+    /// Starts a file of points with `columns` in `out`.
     pub(super) fn new(out: Out, columns: &[Column]) -> Self {
         Self { out, measures: Measures::of(columns) }
     }

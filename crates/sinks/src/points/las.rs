@@ -1,9 +1,10 @@
-//! LAS 1.2 and LAZ, by way of the crate `las`.
+//! LAS 1.2 and LAZ, written with the crate `las`.
 
 use std::collections::BTreeMap;
 
-use ::las::point::Format;
-use ::las::{Builder, GpsTimeType, Header, Point, Transform, Vector, Vlr, Writer};
+use ::las::{
+    Builder, GpsTimeType, Header, Point, Transform, Vector, Vlr, Writer, point::Format,
+};
 use logtool_core::{Error, ErrorKind, Result};
 
 use crate::{
@@ -19,12 +20,12 @@ use crate::{
     provenance::CREATED_BY,
 };
 
-/// Metres in one step of a coordinate.
+/// The resolution of coordinates in metres.
 const STEP: f64 = 1e-4;
-/// How far from the first point a point may be, in metres: what 32 bits hold.
+/// The maximum distance of a point from the first point in metres; 32 bits hold no more.
 const REACH: f64 = 2e5;
 
-/// How a LAS file is written.
+/// Options of a LAS file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LasOptions {
     pub(super) is_packed: bool,
@@ -44,8 +45,7 @@ pub(super) struct Las {
 }
 
 impl Las {
-    /// Begins a file of points with `columns` in `out`, of which `first` will be the
-    /// first.
+    /// Starts a file of points with `columns` in `out`; `first` are its first points.
     pub(super) fn new(
         out: Out,
         columns: &[Column],
@@ -53,8 +53,8 @@ impl Las {
         about: &BTreeMap<String, String>,
         first: &Points,
     ) -> Result<Self> {
-        // What is near the sensor is counted from there, all else from the kilometre
-        // in which the first point lies.
+        // The offset of coordinates is 0 near the sensor, otherwise the kilometre of the first
+        // point.
         let first = places(first).into_iter().flatten().next().unwrap_or_default();
         let round = |v: f64| if v.abs() < 1e5 { 0.0 } else { (v / 1e3).round() * 1e3 };
         let origin = first.map(round);
@@ -79,7 +79,7 @@ impl Las {
 }
 
 impl Las {
-    /// Where points are, those that there is room for.
+    /// Returns the positions of the points, or `None` for those that cannot be stored.
     fn near(&self, points: &Points) -> Vec<Option<[f64; 3]>> {
         let is_near = |place: &[f64; 3]| {
             place.iter().zip(self.origin).all(|(v, o)| (v - o).abs() < REACH)
@@ -87,7 +87,7 @@ impl Las {
         places(points).into_iter().map(|place| place.filter(is_near)).collect()
     }
 
-    /// Writes points of which it is known which returns they are.
+    /// Writes points with their return numbers.
     fn put(&mut self, points: &Points, returns: Vec<(u8, u8)>) -> Result<()> {
         let sources = whole(points, &self.measures.laser);
         let rings = whole(points, &self.measures.ring);
@@ -105,7 +105,7 @@ impl Las {
                 x,
                 y,
                 z,
-                // From a float, `as` takes what is out of range to the end.
+                // `as` saturates.
                 intensity: (intensity * 65_535.0).round() as u16,
                 return_number,
                 number_of_returns,
@@ -164,12 +164,12 @@ fn header(
     builder.point_format.is_compressed = options.is_packed;
     builder.point_format.extra_bytes = (extra.len() * extra::BYTES) as u16;
     builder.vlrs.extend(extra::described(extra));
-    let data = serde_json::to_vec(about).unwrap_or_default(); // texts only
+    let data = serde_json::to_vec(about).unwrap_or_default(); // strings only, so it cannot fail
     if u16::try_from(data.len()).is_ok() {
         builder.vlrs.push(Vlr {
             user_id: "logtool".to_owned(),
             record_id: 1,
-            description: "where the points are from, JSON".to_owned(),
+            description: "origin of the points, JSON".to_owned(),
             data,
         });
     }
@@ -179,7 +179,6 @@ fn header(
 fn odd(err: ::las::Error) -> Error {
     match err {
         ::las::Error::Io(err) => Error::from(err),
-        err => Error::new(ErrorKind::Unsupported, "LAS cannot be written so")
-            .from_source(err),
+        err => Error::new(ErrorKind::Unsupported, "cannot write LAS").from_source(err),
     }
 }

@@ -1,4 +1,4 @@
-//! The table of the files of scans.
+//! The index table of the files of scans.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ pub(super) struct Listed {
     pub(super) scan: u32,
     pub(super) file: String,
     pub(super) points: u64,
-    /// Whether some of its points are missing.
+    /// Whether some points of the scan are missing.
     pub(super) is_partial: bool,
-    /// When its first and its last point were, of those that have a time.
+    /// The first and the last time of its points.
     pub(super) span: Option<(i64, i64)>,
 }
 
-/// The table `index.csv` beside the files: a row for each of them.
+/// The table `index.csv` in the folder of the files, with a row for each file.
 pub(super) struct List {
     writer: Box<dyn TableWriter>,
     schema: SchemaRef,
@@ -33,7 +33,7 @@ pub(super) struct List {
 }
 
 impl Listed {
-    /// Adds `points`, which were at `moments`.
+    /// Adds `points`, whose times are `moments`.
     pub(super) fn add(&mut self, points: &Points, moments: Option<&[Option<i64>]>) {
         self.points += points.count as u64;
         for moment in moments.into_iter().flatten().flatten() {
@@ -44,8 +44,8 @@ impl Listed {
 }
 
 impl List {
-    /// The table beside the files of `topic`; times are of the type `time`. It says of
-    /// each whether it is partial, if `tells_partial`.
+    /// Starts the table for the files of `topic`; times have the type `time`. If `tells_partial`,
+    /// a column states which files are partial.
     pub(super) fn new(
         outputs: &Arc<Outputs>,
         names: &FileNames,
@@ -77,7 +77,7 @@ impl List {
         Ok(Self { writer, schema, tells_partial })
     }
 
-    /// Adds the row of a file.
+    /// Appends the row of a file.
     pub(super) fn add(&mut self, listed: &Listed) -> Result<()> {
         let time = |index: usize, nanos: Option<i64>| -> ArrayRef {
             let times = TimestampNanosecondArray::from(vec![nanos]);
@@ -102,7 +102,7 @@ impl List {
         self.writer.write(&batch.map_err(from_arrow)?)
     }
 
-    /// Writes what is still missing.
+    /// Completes the table.
     pub(super) fn finish(self) -> Result<()> {
         self.writer.finish()
     }

@@ -1,21 +1,20 @@
-//! LZF, as PCD packs its columns (Marc Lehmann's LibLZF): bytes as they are, and
-//! references back to bytes before.
+//! LZF, the compression of PCD files (Marc Lehmann's LibLZF): literal bytes and back-references.
 //!
 //! ```text
-//! 000LLLLL                       L + 1 bytes follow
-//! LLLooooo oooooooo              as L + 2 bytes, o + 1 before here; L is 1 to 6
-//! 111ooooo LLLLLLLL oooooooo     as L + 9 bytes, o + 1 before here
+//! 000LLLLL                       L + 1 literal bytes follow
+//! LLLooooo oooooooo              copy L + 2 bytes from o + 1 bytes back; L is 1 to 6
+//! 111ooooo LLLLLLLL oooooooo     copy L + 9 bytes from o + 1 bytes back
 //! ```
 
-/// How far back a reference reaches.
+/// The maximum distance of a back-reference.
 const REACH: usize = 1 << 13;
-/// The most bytes of a reference, and of a stretch of bytes as they are.
+/// The maximum length of a back-reference.
 const LONGEST: usize = 264;
 const MOST_LITERALS: usize = 32;
 
-/// Adds `bytes` to `packed`, packed.
+/// Compresses `bytes` and appends the result to `packed`.
 pub(super) fn pack(bytes: &[u8], packed: &mut Vec<u8>) {
-    // Where three bytes with this hash were last seen, counted from 1.
+    // The last position + 1 of three bytes with this hash.
     let mut seen = vec![0_usize; 1 << 14];
     let (mut at, mut plain) = (0, 0);
     while let Some([a, b, c, ..]) = bytes.get(at..) {
@@ -44,7 +43,7 @@ pub(super) fn pack(bytes: &[u8], packed: &mut Vec<u8>) {
     literals(bytes.get(plain..).unwrap_or_default(), packed);
 }
 
-/// How many bytes from `at` on are as those from `from` on.
+/// Returns how many bytes from `at` on are equal to those from `from` on.
 fn same(bytes: &[u8], from: usize, at: usize) -> usize {
     let (a, b) = (bytes.get(from..), bytes.get(at..));
     let pairs = a.into_iter().flatten().zip(b.into_iter().flatten());
@@ -62,7 +61,7 @@ fn literals(bytes: &[u8], packed: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    /// As the format says: written from its description above.
+    /// A decompressor, written after the description of the format above.
     fn unpacked(packed: &[u8]) -> Vec<u8> {
         let (mut bytes, mut rest) = (Vec::new(), packed.iter().map(|b| *b as usize));
         while let Some(control) = rest.next() {
@@ -89,20 +88,20 @@ mod tests {
     }
 
     #[test]
-    fn bytes_without_likeness_are_as_they_are() {
+    fn bytes_without_repetition_are_literals() {
         assert_eq!(packed(b""), b"");
         assert_eq!(packed(b"abc"), b"\x02abc");
     }
 
     #[test]
-    fn repetition_is_a_reference() {
-        // One a, then 9 more of the byte one before: 7 = 111, 9 - 9 = 0, 1 - 1 = 0.
+    fn repetition_is_a_back_reference() {
+        // One a, then copy 9 bytes from one byte back: 7 = 111, 9 - 9 = 0, 1 - 1 = 0.
         assert_eq!(packed(b"aaaaaaaaaa"), b"\x00a\xe0\x00\x00");
         assert_eq!(packed(b"abcabcx"), b"\x02abc\x20\x02\x00x");
     }
 
     #[test]
-    fn whatever_is_packed_unpacks_to_the_same() {
+    fn compressed_bytes_decompress_to_the_original() {
         let mut state = 1_u32;
         for range in [1, 2, 7, 256] {
             for length in [1, 31, 32, 33, 263, 264, 265, 300, 9_000, 100_000] {

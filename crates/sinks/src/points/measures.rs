@@ -1,4 +1,4 @@
-//! What the formats with fixed fields take from points.
+//! The attributes of points that formats with fixed fields store.
 
 use arrow_array::ArrayRef;
 
@@ -7,14 +7,14 @@ use crate::points::{
     file::Points,
 };
 
-/// Where in the columns the fields are: each in several, if it is a float in some clouds of a
-/// table, and a whole number in others.
+/// The indices of the columns with these attributes. An attribute has several columns if it is a
+/// float in some clouds of a table and an integer in others.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Measures {
     pub(super) intensity: Vec<usize>,
-    /// What to multiply each intensity with, so that the highest that there is, is 1.
+    /// The scale of each intensity column, so that the highest possible intensity is 1.
     scales: Vec<f64>,
-    /// The laser, or else the ring.
+    /// The laser, or the ring if there is no laser.
     pub(super) laser: Vec<usize>,
     pub(super) ring: Vec<usize>,
     pub(super) return_type: Vec<usize>,
@@ -22,10 +22,10 @@ pub(super) struct Measures {
 }
 
 impl Measures {
-    /// Where they are in `columns`.
+    /// Finds the attributes in `columns`.
     pub(super) fn of(columns: &[Column]) -> Self {
         let find = |name: &str| -> Vec<usize> {
-            // Of two columns of one name, the second has `_` behind it.
+            // The second of two columns with the same name ends in `_`.
             let is_it = |column: &Column| column.name.trim_end_matches('_') == name;
             let all = columns.iter().enumerate();
             all.filter(|(_, column)| is_it(column)).map(|(at, _)| at).collect()
@@ -47,8 +47,7 @@ impl Measures {
         }
     }
 
-    /// The intensities, from 0 to 1 if they are integers of 8 or 16 bits, 0 where there is
-    /// none.
+    /// Returns the intensities: from 0 to 1 if they are integers of 8 or 16 bits, 0 if missing.
     pub(super) fn intensities(&self, points: &Points) -> Vec<f64> {
         let columns = self.intensity.iter().zip(&self.scales);
         let mut intensities = first(points, columns.map(|(at, scale)| (*at, *scale)));
@@ -56,15 +55,15 @@ impl Measures {
         intensities
     }
 
-    /// Returns the intensities as the table has them, NaN where there is none.
+    /// Returns the intensities as they are in the table, NaN if missing.
     #[cfg(feature = "plot")]
     pub(super) fn unscaled_intensities(&self, points: &Points) -> Vec<f64> {
         first(points, self.intensity.iter().map(|at| (*at, 1.0)))
     }
 }
 
-/// The first number that each of `points` has in these columns, times what is beside the
-/// column; NaN where there is none.
+/// Returns the first number that each of `points` has in these columns, times the scale of the
+/// column; NaN if it has no number.
 fn first(points: &Points, columns: impl Iterator<Item = (usize, f64)>) -> Vec<f64> {
     let mut numbers = vec![f64::NAN; points.count];
     for (at, scale) in columns {
@@ -75,20 +74,20 @@ fn first(points: &Points, columns: impl Iterator<Item = (usize, f64)>) -> Vec<f6
     numbers
 }
 
-/// The array of `points` at `at`, if there is one.
+/// Returns the array of `points` at index `at`.
 pub(super) fn array(points: &Points, at: Option<usize>) -> Option<&ArrayRef> {
     points.arrays.get(at?)
 }
 
-/// The integers of `points`, each of the first of the columns `at` that has one; 0 where none
-/// has.
+/// Returns an integer for each of `points`, from the first of the columns `at` that has one; 0
+/// if no column has one.
 pub(super) fn whole(points: &Points, at: &[usize]) -> Vec<u32> {
-    // From a float, `as` rounds towards zero, and takes what is out of range to the end.
+    // `as` rounds a float towards zero and saturates.
     let numbers = first(points, at.iter().map(|at| (*at, 1.0)));
     numbers.into_iter().map(|number| number as u32).collect()
 }
 
-/// Where the points are: x, y, z of each; nothing where it is nowhere.
+/// Returns x, y and z of each point; `None` if it has no position.
 pub(super) fn places(points: &Points) -> Vec<Option<[f64; 3]>> {
     let [x, y, z] =
         [0, 1, 2].map(|at| array(points, Some(at)).map(floats).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! What a file of points says of itself.
+//! The metadata in files of points.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,10 @@ use logtool_core::{Provenance, Topic};
 
 use crate::provenance::table_metadata;
 
-/// Longer values are left out: they are lists of what the log holds elsewhere.
+/// Longer values are dropped: they are lists of things that the log contains elsewhere.
 const LONGEST: usize = 1_000;
 
-/// What is known of the points of `topic`, and of the `log`: keys, and values of one
-/// line.
+/// Returns the metadata of the points of `topic` and of the `log`, with values of one line.
 pub(super) fn about(
     topic: &Topic,
     log: &BTreeMap<String, String>,

@@ -1,57 +1,57 @@
-//! What files of points are wanted.
+//! Options for files of points.
 
-/// What a file of points is.
+/// The format of a file of points.
 ///
-/// PCD and PLY have all columns that are numbers, with their types; a moment is
-/// nanoseconds (`I 8`) in PCD and seconds since the moment that a comment names in PLY,
-/// which has no integers of 64 bits. A file of one cloud has no columns that only other clouds
-/// of its topic have. The others have only what they have room for. A measure that is in two
-/// columns, a float in some clouds and a whole number in others (`intensity`, `intensity_`), is
-/// that of the column that the cloud has.
+/// PCD and PLY contain all numeric columns with their types. A time is in nanoseconds (`I 8`)
+/// in PCD. PLY has no 64-bit integers, so a time is in seconds since an origin that a comment
+/// states. A file of one cloud contains only the columns of that cloud, and not those of other
+/// clouds of its topic. The other formats have fixed fields. If an attribute has two columns, a
+/// float in some clouds and an integer in others (`intensity`, `intensity_`), the column of the
+/// cloud is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PointFormat {
-    /// The Point Cloud Library's format, version 0.7, rows as bytes.
+    /// The format of the Point Cloud Library, version 0.7, with binary rows.
     PcdBinary,
-    /// The same as text.
+    /// PCD as text.
     PcdAscii,
-    /// The same, column by column, packed with LZF. A file has to fit into memory: it is
-    /// an error if it has more than 1 GiB before it is packed.
+    /// PCD with columns compressed with LZF. A file must fit into memory: more than 1 GiB of
+    /// uncompressed data is an error.
     PcdCompressed,
-    /// Stanford's polygon format, rows as bytes, little-endian.
+    /// Stanford's polygon format with binary rows, little-endian.
     PlyBinary,
-    /// The same as text.
+    /// PLY as text.
     PlyAscii,
-    /// That of the KITTI data set: four float32 a point, x, y, z, and an intensity from
-    /// 0 to 1, which is 0 where there is none. Integers of 8 or 16 bits are divided by
-    /// the highest that there is. Points that are nowhere are left out.
+    /// The format of the KITTI data set: four float32 for each point: x, y, z, and an intensity
+    /// from 0 to 1, which is 0 if it is missing. Integers of 8 or 16 bits are divided by their
+    /// maximum. Points without a position are dropped.
     Kitti,
-    /// ASPRS LAS 1.2, point format 1, in steps of 0.1 mm. The intensity fills 16 bits (of
-    /// 8 bits, times 257; floats up to 1, times 65535), the point source is the `laser`
-    /// or else the `ring`, the user data the `ring`. Of a lidar that sends two returns,
-    /// the strongest is the first of two, the last the second, and what is both the only
-    /// one. The GPS time is adjusted standard GPS time where times are Unix time, and
-    /// otherwise seconds of the log's clock. Points that are nowhere, or over 200 km from
-    /// the first, are left out.
+    /// ASPRS LAS 1.2, point format 1, with a resolution of 0.1 mm. The intensity is scaled to
+    /// 16 bits (8 bits times 257, floats up to 1 times 65535). The point source is the `laser`,
+    /// or else the `ring`; the user data is the `ring`. If a lidar sends two returns, the
+    /// strongest is the first of two, the last is the second, and a return that is both is the
+    /// only one. The GPS time is adjusted standard GPS time if times are Unix time, otherwise
+    /// seconds of the log's clock. Points without a position, or more than 200 km from the
+    /// first point, are dropped.
     Las,
-    /// The same, packed.
+    /// LAZ, which is compressed LAS.
     Laz,
-    /// A picture of the points from above.
+    /// An image of the points from above.
     Png,
 }
 
-/// What the colours of a picture show.
+/// The attribute that the colours of an image show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PointColor {
-    /// How far from the origin points are.
+    /// The distance from the origin.
     Range,
-    /// Their z.
+    /// The coordinate z.
     #[default]
     Height,
-    /// Their intensity; the height where there is none.
+    /// The intensity, or the height of points without one.
     Intensity,
 }
 
-/// What one file holds.
+/// The points that one file contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Per {
     /// The points of a scan, or of a message.
@@ -60,29 +60,30 @@ pub enum Per {
     Log,
 }
 
-/// What files of points are wanted.
+/// Options for files of points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PointOptions {
-    /// What a file is.
+    /// The format of the files.
     pub format: PointFormat,
-    /// What it holds.
+    /// The points of each file.
     pub per: Per,
     /// Whether the times of the tables are Unix time.
     pub is_unix: bool,
-    /// Whether the first points of the tables are the first that there are; else the
-    /// first scan is partial.
+    /// Whether the tables start with the first points of the log; otherwise the first scan is
+    /// partial.
     pub is_from_start: bool,
-    /// The same of the last.
+    /// Whether the tables end with the last points of the log; otherwise the last scan is
+    /// partial.
     pub is_to_end: bool,
-    /// Of pictures, what their colours show.
+    /// The attribute that the colours of images show.
     pub color: PointColor,
-    /// How far to the sides they reach; if nothing, so far that nearly all points are in
-    /// them.
+    /// The distance from the centre of an image to its sides in metres; `None` chooses a distance
+    /// that shows nearly all points.
     pub reach_metres: Option<u32>,
 }
 
 impl PointFormat {
-    /// What the names of the files end in.
+    /// Returns the file name extension.
     pub const fn extension(self) -> &'static str {
         match self {
             Self::PcdBinary | Self::PcdAscii | Self::PcdCompressed => "pcd",

@@ -4,17 +4,16 @@ use std::ops::RangeInclusive;
 
 use arrow_schema::Schema;
 
-/// The key of the metadata of the column `scan` that says it: numbers and ranges of
-/// them, `0,7-9,31`.
+/// The key in the metadata of the column `scan`. The value is a list of numbers and ranges, e.g.
+/// `0,7-9,31`.
 const KEY: &str = "partial_scans";
 
-/// Which scans are partial: some of their points are before the log, or after it, or
-/// were lost.
+/// The scans with missing points, which are before or after the log, or were lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Partial(Vec<RangeInclusive<u32>>);
 
 impl Partial {
-    /// What `schema` says of its scans, if it says anything.
+    /// Reads the partial scans from `schema`; `None` if it does not state them.
     pub(super) fn of(schema: &Schema) -> Option<Self> {
         let field = schema.field_with_name("scan").ok()?;
         let text = field.metadata().get(KEY)?;
@@ -27,7 +26,7 @@ impl Partial {
         Some(Self(ranges))
     }
 
-    /// Whether the scan of this `number` is.
+    /// Returns whether the scan `number` is partial.
     pub(super) fn contains(&self, number: u32) -> bool {
         let after = self.0.partition_point(|range| *range.start() <= number);
         let last = after.checked_sub(1).and_then(|index| self.0.get(index));
@@ -42,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_ranges_are_understood() {
+    fn numbers_and_ranges_are_parsed() {
         let field = Field::new("scan", DataType::UInt32, false);
         let told =
             field.clone().with_metadata([(KEY.into(), "0,7-9,31".into())].into());

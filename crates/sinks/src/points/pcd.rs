@@ -13,8 +13,8 @@
 //! POINTS 100
 //! DATA binary
 //! ```
-//! then the rows as text or bytes; or, packed with LZF, the columns one after the other,
-//! after two u32: how many bytes these are packed, and how many unpacked.
+//! followed by the rows as text or bytes. A compressed file has two u32 instead, the compressed and
+//! the uncompressed size, and then all columns, one after the other, compressed with LZF.
 
 use std::{collections::BTreeMap, io::Write as _};
 
@@ -30,7 +30,7 @@ use crate::{
     provenance::CREATED_BY,
 };
 
-/// How the points follow on the header.
+/// The encoding of the points after the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Data {
     Ascii,
@@ -45,15 +45,15 @@ pub(super) struct Pcd {
     columns: Vec<Column>,
     data: Data,
     count: u64,
-    /// Of each column, what waits to be packed.
+    /// The uncompressed bytes of each column, for a compressed file.
     waiting: Vec<Vec<u8>>,
 }
 
-/// The most bytes that are packed at once.
+/// The maximum size of data that is compressed at once.
 const MOST_UNPACKED: usize = 1 << 30;
 
 impl Pcd {
-    /// Begins a file of `columns` in `out`.
+    /// Starts a file of `columns` in `out`.
     pub(super) fn new(
         mut out: Out,
         columns: &[Column],
@@ -86,7 +86,7 @@ impl Pcd {
         let bytes = std::mem::take(&mut self.waiting).concat();
         let mut packed = Vec::new();
         lzf::pack(&bytes, &mut packed);
-        // Both are far below 4 GiB: packed, bytes are at most a thirty-second more.
+        // Both are far below 4 GiB: compressed data is at most 1/32 longer.
         self.out.write_all(&(packed.len() as u32).to_le_bytes())?;
         self.out.write_all(&(bytes.len() as u32).to_le_bytes())?;
         Ok(self.out.write_all(&packed)?)

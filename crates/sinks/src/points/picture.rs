@@ -1,4 +1,4 @@
-//! Points as a picture from above.
+//! Draws points from above.
 
 use std::{collections::BTreeMap, io::Write as _};
 
@@ -12,21 +12,21 @@ use crate::points::{
     options::PointColor,
 };
 
-/// The points of a picture.
+/// The points of an image.
 pub(super) struct Picture {
     out: Out,
     view: TopView,
     color: PointColor,
     measures: Measures,
-    /// What the file says of itself.
+    /// The metadata of the file.
     about: BTreeMap<String, String>,
 }
 
-/// How many dots a pixel is wide.
+/// The width of a pixel in dots.
 const SCALE: u8 = 2;
 
 impl Picture {
-    /// The picture that will be in `out`, with `title` above it, which says `told` of itself.
+    /// Starts an image in `out`, with `title` above it, and with the metadata `told`.
     pub(super) fn new(
         out: Out,
         columns: &[Column],
@@ -36,7 +36,7 @@ impl Picture {
         told: &BTreeMap<String, String>,
     ) -> Self {
         let measures = Measures::of(columns);
-        // A cloud without intensities has heights all the same.
+        // A cloud without intensities is coloured by height.
         let color = match color {
             PointColor::Intensity if measures.intensity.is_empty() => {
                 PointColor::Height

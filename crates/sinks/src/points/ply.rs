@@ -1,4 +1,4 @@
-//! PLY 1.0, the polygon format of Stanford, with points and no polygons.
+//! PLY 1.0, Stanford's polygon format, with points and without polygons.
 //!
 //! ```text
 //! ply
@@ -8,7 +8,7 @@
 //! property float x
 //! end_header
 //! ```
-//! then the rows as bytes or text.
+//! followed by the rows as bytes or text.
 
 use std::{
     collections::BTreeMap,
@@ -40,9 +40,9 @@ use crate::{
 pub(super) struct Ply {
     out: Out,
     header: Header,
-    /// As the file has them, all of at most 32 bits or floats.
+    /// The columns of the file: integers of at most 32 bits, and floats.
     columns: Vec<Column>,
-    /// Of each column of moments, the one from which seconds are counted.
+    /// For each column of times, the origin of its seconds in nanoseconds.
     origins: Vec<Option<i64>>,
     is_ascii: bool,
     count: u64,
@@ -50,8 +50,8 @@ pub(super) struct Ply {
 }
 
 impl Ply {
-    /// Begins a file of `columns` in `out`, of which `first` will be the first points. A text
-    /// file has `nan` for infinities, which `infinities` counts.
+    /// Starts a file of `columns` in `out`; `first` are its first points. A text file has `nan` for
+    /// infinities, which `infinities` counts.
     pub(super) fn new(
         mut out: Out,
         columns: &[Column],
@@ -109,8 +109,8 @@ impl CloudFile for Ply {
     }
 }
 
-/// Returns `array` with NaN for infinities: readers of text files take `nan`, and few of them
-/// take `inf`. Adds their number to `count`.
+/// Replaces infinities in `array` by NaN and adds their number to `count`: readers of text files
+/// accept `nan`, but few of them accept `inf`.
 fn without_infinities(array: &ArrayRef, count: &AtomicU64) -> ArrayRef {
     if let Some(floats) = array.as_primitive_opt::<Float32Type>() {
         return finite(floats, f32::is_infinite, f32::NAN, count);
@@ -133,7 +133,7 @@ fn finite<T: ArrowPrimitiveType>(
     Arc::new(floats.unary::<_, T>(finite))
 }
 
-/// The moments of `array`, as seconds since `origin`.
+/// Converts the times of `array` to seconds since `origin`.
 fn since(array: &ArrayRef, origin: i64) -> ArrayRef {
     let moments = column::moments(array).unwrap_or_default();
     let seconds = moments.into_iter().map(|moment| {
@@ -142,7 +142,7 @@ fn since(array: &ArrayRef, origin: i64) -> ArrayRef {
     Arc::new(seconds.collect::<Float64Array>())
 }
 
-/// `nanos` as seconds, all digits of it.
+/// Formats `nanos` as seconds with nine decimals.
 fn seconds(nanos: i64) -> String {
     let sign = if nanos < 0 { "-" } else { "" };
     let nanos = nanos.unsigned_abs();

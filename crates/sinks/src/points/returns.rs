@@ -1,9 +1,8 @@
-//! Which of how many returns of its firing a point is: for LAS, of which every point says so.
+//! Computes the return number of each point, and the number of returns of its firing, for LAS.
 //!
-//! A laser that fired once may have come back twice. Both points have the same laser and the
-//! same moment, and lie in one packet of the lidar, one some way behind the other. So the last
-//! points that came wait for what follows on them.
-
+//! A firing of a laser may have two returns. Their points have the same laser and the same
+//! time, and are in the same packet, but not next to each other. So the last points of a batch
+//! are kept until the next batch is known.
 use std::collections::HashMap;
 
 use arrow_select::concat::concat;
@@ -15,33 +14,33 @@ use crate::points::{
     measures::{Measures, array, whole},
 };
 
-/// The return types of points: strongest and last, each of two; and both in one.
+/// The return types of points: strongest and last (each of two returns), and both in one return.
 const STRONGEST: u32 = 1;
 const LAST: u32 = 2;
 const BOTH: u32 = STRONGEST | LAST;
 
-/// How far apart the points of a firing are, at the most: a packet has 12 blocks of 32 points
-/// (manuals of HDL-64E, HDL-32E, VLP-16 and VLP-32C; the VLS-128's are no longer).
+/// The maximum distance of the points of a firing: a packet has 12 blocks of 32 points (manuals of
+/// HDL-64E, HDL-32E, VLP-16 and VLP-32C; packets of the VLS-128 are not longer).
 const APART: usize = 12 * 32;
 
-/// Points, and which return of its firing each is, of how many.
+/// Points, and for each the number of the return and the number of returns of its firing.
 pub(super) type Told = (Points, Vec<(u8, u8)>);
 
-/// A laser at a moment.
+/// A laser at a time.
 type Firing = (Option<i64>, u32);
 
-/// Points on their way into a file.
+/// Points that are waiting for the other returns of their firings.
 #[derive(Default)]
 pub(super) struct Returns {
-    /// Those that wait.
+    /// The points that are waiting.
     held: Option<Points>,
-    /// What came back of each firing of the last points.
+    /// The returns of each firing of the last points, as bits.
     seen: HashMap<Firing, u32>,
 }
 
 impl Returns {
-    /// Takes `new` points, and gives those that need not wait any longer, with which return
-    /// of how many each is; all of them, where there is nothing new.
+    /// Adds the points `new`, and returns those whose returns are known. `None` marks the end, and
+    /// returns all remaining points.
     pub(super) fn next(
         &mut self,
         measures: &Measures,
@@ -66,7 +65,7 @@ impl Returns {
                 _ => (1, 1),
             })
             .collect();
-        // Those that wait may be of firings of which the other return is on its way already.
+        // Waiting points may belong to firings whose other return was already passed on.
         let from = now.saturating_sub(APART);
         let recent = all.slice(from, all.count - from);
         let seen = firings(&recent, measures)
@@ -77,7 +76,7 @@ impl Returns {
     }
 }
 
-/// The firing that each of `points` is of, and which return it is.
+/// Returns the firing and the return type of each of `points`.
 fn firings(
     points: &Points,
     measures: &Measures,
@@ -92,8 +91,7 @@ fn joined(before: &Points, after: &Points) -> Result<Points> {
     let arrays = before.arrays.iter().zip(&after.arrays);
     let arrays = arrays.map(|(before, after)| concat(&[before, after]));
     let arrays = arrays.collect::<Result<_, _>>().map_err(|err| {
-        Error::new(ErrorKind::Unsupported, "points that cannot be joined")
-            .from_source(err)
+        Error::new(ErrorKind::Unsupported, "cannot concatenate points").from_source(err)
     })?;
     Ok(Points { arrays, count: before.count + after.count })
 }
@@ -106,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    /// Points of these moments, lasers and return types, in that order.
+    /// Points with these times, lasers and return types.
     fn points(of: &[(i64, u32, u32)]) -> Points {
         let times = TimestampNanosecondArray::from_iter_values(of.iter().map(|p| p.0));
         let whole = |values: Vec<u32>| Arc::new(UInt32Array::from(values)) as ArrayRef;
@@ -130,8 +128,9 @@ mod tests {
     }
 
     #[test]
-    fn a_firing_that_came_back_once_has_one_return_also_of_a_lidar_that_sends_two() {
-        // Laser 7 twice, laser 8 once, laser 7 again only as the last, laser 9 as both.
+    fn firing_with_one_return_has_one_also_if_the_lidar_sends_two() {
+        // Laser 7 with two returns, laser 8 with one, laser 7 with only the last, laser 9 with both
+        // in one.
         let firings = [
             (1, 7, LAST),
             (1, 8, STRONGEST),
@@ -147,8 +146,8 @@ mod tests {
     }
 
     #[test]
-    fn returns_that_come_apart_belong_together() {
-        // Packets of 192 firings that came back twice, in pieces of all lengths.
+    fn returns_in_different_batches_are_matched() {
+        // Packets of 192 firings with two returns each, in batches of all lengths.
         let packet = |packet: i64| {
             let half = move |kind| (0..192).map(move |laser| (packet, laser, kind));
             half(STRONGEST).chain(half(LAST))

@@ -1,4 +1,4 @@
-//! Points row by row, as bytes or as text.
+//! Encodes points row by row, as bytes or as text.
 
 use arrow_array::{ArrowPrimitiveType, PrimitiveArray};
 
@@ -10,11 +10,11 @@ use crate::{
     },
 };
 
-/// The bytes of `points`, row by row, each number with its lowest byte first.
+/// Returns the bytes of `points`, row by row, little-endian.
 pub(super) fn bytes(points: &Points, columns: &[Column]) -> Vec<u8> {
     struct Bytes {
         rows: Vec<u8>,
-        /// How long a row is, and where in it the number belongs.
+        /// The length of a row, and the offset of the number in it.
         stride: usize,
         at: usize,
     }
@@ -41,11 +41,11 @@ pub(super) fn bytes(points: &Points, columns: &[Column]) -> Vec<u8> {
     bytes.rows
 }
 
-/// The text of `points`: a line each, with blanks between the numbers.
+/// Returns the text of `points`: a line for each, with blanks between the numbers.
 pub(super) fn text(points: &Points) -> Vec<u8> {
     struct Texts {
         bytes: Vec<u8>,
-        /// Where each text of this column ends.
+        /// The end of each number of this column.
         ends: Vec<usize>,
     }
     impl Visit for Texts {

@@ -1,4 +1,4 @@
-//! Tables to files of points.
+//! Writes tables to files of points.
 
 use std::{
     collections::BTreeMap,
@@ -39,13 +39,14 @@ use crate::points::picture::Picture;
 
 /// Writes files of points.
 ///
-/// Where each scan has its own, they are called by the number of the scan and the time
-/// of its first point, `000012_3.456789012.pcd`, and a table beside them, `index.csv`,
-/// lists them, and says which are partial, if the points tell. Each says where its points are from, as far as its format lets it.
+/// If each scan has a file, the files are named by the number of the scan and the time of its first
+/// point, e.g. `000012_3.456789012.pcd`. The table `index.csv` in the same folder lists them, and
+/// states which scans are partial, if that is known. Each file contains metadata about its origin,
+/// if its format allows it.
 #[derive(Clone, Debug)]
 pub struct PointSink {
     outputs: Arc<Outputs>,
-    /// For files of whole logs, and for folders of files of scans.
+    /// The names for files of whole logs, and for folders of files of scans.
     names: [FileNames; 2],
     metadata: BTreeMap<String, String>,
     options: PointOptions,
@@ -54,16 +55,15 @@ pub struct PointSink {
     infinities: Arc<AtomicU64>,
 }
 
-/// Whether a table of `schema` has points: columns `x`, `y` and `z` of numbers.
+/// Returns whether a table of `schema` contains points, i.e. numeric columns `x`, `y` and `z`.
 pub fn has_points(schema: &Schema) -> bool {
     !column::columns(schema).is_empty()
 }
 
 impl PointSink {
-    /// Writes files among `outputs`, with `metadata` in each of them. Where a topic
-    /// becomes one file, that is called as the first of `names` says; where it becomes
-    /// several, these are in a folder as the second says, which has to be in the style
-    /// [`Index`](crate::NameStyle::Index).
+    /// Creates a sink that writes files among `outputs`, with `metadata` in each of them. The
+    /// first of `names` is used for topics that become one file, the second for topics that
+    /// become a folder of files. It must have the style [`Index`](crate::NameStyle::Index).
     pub fn new(
         outputs: Arc<Outputs>,
         names: [FileNames; 2],
@@ -74,18 +74,18 @@ impl PointSink {
         Self { outputs, names, metadata, options, files, lost, infinities }
     }
 
-    /// How many files of points there are by now.
+    /// Returns the number of files written so far.
     pub fn files(&self) -> u64 {
         self.files.load(Ordering::Relaxed)
     }
 
-    /// How many points the format had no room for, by now.
+    /// Returns the number of points so far that the format could not store.
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Returns how many infinities have been written as `nan`, by now: text files of PLY
-    /// have none.
+    /// Returns how many infinities were written as `nan` so far, because text files of PLY cannot
+    /// store them.
     pub fn infinities(&self) -> u64 {
         self.infinities.load(Ordering::Relaxed)
     }
@@ -95,8 +95,7 @@ impl TableSink for PointSink {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         let columns = column::columns(schema);
         if columns.is_empty() {
-            let what =
-                format!("{} has no columns x, y and z of numbers", topic.label());
+            let what = format!("{} has no numeric columns x, y and z", topic.label());
             return Err(Error::new(ErrorKind::Unsupported, what));
         }
         let cut = Cut::new(&columns, self.options.per);
@@ -135,19 +134,19 @@ struct PointTable {
     sink: PointSink,
     /// The name of the topic.
     label: String,
-    /// The file without its extension, or the folder.
+    /// The name of the file without its extension, or the name of the folder.
     stem: String,
     about: BTreeMap<String, String>,
     columns: Vec<Column>,
     measures: Measures,
-    /// Whether the columns are those of several clouds, of which one may have fewer.
+    /// Whether the table combines clouds with different columns.
     is_union: bool,
     cut: Cut,
     list: Option<List>,
     partial: Option<Partial>,
-    /// The files that are being written, the oldest first.
+    /// The files that are being written, in the order of their start.
     open: Vec<Open>,
-    /// The highest number of the scans that are done.
+    /// The highest number of a finished scan.
     closed: Option<u32>,
 }
 
@@ -155,12 +154,12 @@ struct PointTable {
 struct Open {
     listed: Listed,
     file: Box<dyn CloudFile>,
-    /// The columns that it has.
+    /// The indices of its columns.
     kept: Vec<usize>,
 }
 
-/// How many scans are written side by side: lasers that look to the left pass the cut
-/// before others, so that one scan does not end where the next one begins.
+/// The maximum number of scans that are written at the same time. Lasers that point to the left
+/// pass the start azimuth before others, so the end of a scan overlaps the start of the next.
 const MOST_OPEN: usize = 2;
 
 impl TableWriter for PointTable {
@@ -242,8 +241,8 @@ impl PointTable {
         Ok(Open { listed, file, kept })
     }
 
-    /// The columns of the file that begins with `first`. What a cloud does not have, none of
-    /// its points has, and a whole number in a file cannot say so.
+    /// Returns the columns of the file that starts with `first`. Columns that are null for the
+    /// whole cloud are dropped, because integers in a file cannot be null.
     fn kept(&self, first: &Points) -> Vec<usize> {
         let arrays = first.arrays.iter().enumerate();
         let is_kept = |at: usize, nulls: usize| {
@@ -254,7 +253,7 @@ impl PointTable {
         kept.map(|(at, _)| at).collect()
     }
 
-    /// The file of `columns` that begins in `out`, with `first`; pictures have a title.
+    /// Starts a file of `columns` in `out` with the points `first`; images have a title.
     fn file(
         &self,
         out: Out,
@@ -287,7 +286,7 @@ impl PointTable {
         }
     }
 
-    /// Starts the picture of `columns` in `out`, with `title` above it.
+    /// Starts an image of `columns` in `out`, with `title` above it.
     #[cfg(feature = "plot")]
     fn picture(
         &self,
@@ -301,7 +300,7 @@ impl PointTable {
         Ok(Box::new(picture))
     }
 
-    /// Fails, because this build has no pictures.
+    /// Fails, because this build cannot draw images.
     #[cfg(not(feature = "plot"))]
     fn picture(&self, _: Out, _: &[Column], _: String) -> Result<Box<dyn CloudFile>> {
         let what = "this build cannot draw points: the feature `plot` is off";
@@ -316,7 +315,7 @@ impl PointTable {
     }
 }
 
-/// What the file of `scan` is called, without its extension.
+/// Returns the name of the file of `scan` without its extension.
 fn name(scan: u32, first: Option<i64>) -> String {
     let Some(nanos) = first else { return format!("{scan:06}") };
     let sign = if nanos < 0 { "-" } else { "" };

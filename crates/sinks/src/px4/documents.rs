@@ -4,91 +4,92 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// What `metadata.json` says of a flight. Its fields are the document's.
-#[allow(missing_docs)] // for those that have the names of ULog's own info keys
+/// The contents of `metadata.json`: what is known about a flight. Fields have the names in the
+/// document.
+#[allow(missing_docs)] // for fields named like ULog's own info keys
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Px4Metadata {
     pub sys_name: Option<String>,
     pub ver_hw: Option<String>,
     pub ver_hw_subtype: Option<String>,
     pub ver_sw: Option<String>,
-    /// The release as PX4 packs it: major, minor, patch and type, a byte each.
+    /// The release as PX4 encodes it: major, minor, patch and type in a byte each.
     pub ver_sw_release: Option<u32>,
     pub sys_uuid: Option<String>,
     pub sys_os_name: Option<String>,
     pub sys_os_ver: Option<String>,
     pub sys_toolchain: Option<String>,
     pub sys_toolchain_ver: Option<String>,
-    /// Seconds of the local clock ahead of UTC.
+    /// The offset of local time from UTC, in seconds.
     pub time_ref_utc: Option<i64>,
-    /// How often the logger lost data.
+    /// The number of dropouts, i.e. times when the logger lost data.
     pub dropout_count: u32,
-    /// For how many milliseconds.
+    /// The total duration of all dropouts in milliseconds.
     pub dropout_total_ms: u64,
-    /// The messages without a tag.
+    /// Log messages without a tag.
     pub logged_messages: Vec<Px4Message>,
-    /// The messages with a tag.
+    /// Log messages with a tag.
     pub tagged_logged_messages: Vec<Px4TaggedMessage>,
     /// The parameters at the start.
     pub parameters: BTreeMap<String, Px4Value>,
-    /// The parameters that were set afterwards, in order.
+    /// The parameters that were set later, in order.
     pub changed_parameters: Vec<Px4Change>,
-    /// What the parameters would be by default.
+    /// The default values of parameters.
     pub default_parameters: BTreeMap<String, Px4Value>,
     /// The time in the header of the file, in microseconds.
     pub start_timestamp_us: u64,
-    /// All other information, as text.
+    /// All other information, as strings.
     pub info: BTreeMap<String, String>,
     pub compat_flags: [u8; 8],
     pub incompat_flags: [u8; 8],
     pub appended_offsets: [u64; 3],
     /// The version of the file format.
     pub file_version: u8,
-    /// The subscriptions that ended before the log did.
+    /// The ids of subscriptions that were removed before the end of the log.
     pub removed_logged_ids: Vec<u16>,
-    /// How many marks for finding back after damage there are.
+    /// The number of sync messages, which allow readers to resume after damage.
     pub sync_count: u32,
-    /// Information that there may be several of, as text.
+    /// Information with several values, as strings.
     pub multi_info: BTreeMap<String, Vec<String>>,
-    /// From the first record to the last, in seconds.
+    /// The time from the first to the last record, in seconds.
     pub flight_duration_s: Option<f64>,
-    /// `ver_sw_release` as text; [`release_text`](Self::release_text) makes it.
+    /// `ver_sw_release` as a string, from [`release_text`](Self::release_text).
     pub ver_sw_release_str: Option<String>,
-    /// Where the receiver first knew where it was.
+    /// The first position fix of the GPS receiver.
     pub gps_first_fix: Option<Px4Position>,
-    /// What was found out about the flight.
+    /// Results of an analysis of the flight, if the caller has one.
     pub analysis: Option<serde_json::Value>,
 }
 
-/// A message of the vehicle.
+/// A log message of the vehicle.
 #[derive(Clone, Debug, Serialize)]
 pub struct Px4Message {
-    /// The level in upper case, as `WARNING`.
+    /// The level in upper case, e.g. `WARNING`.
     pub level: String,
-    /// When it was said, in microseconds since boot.
+    /// The time of the message, in microseconds since boot.
     pub timestamp_us: u64,
-    /// What was said.
+    /// The text of the message.
     pub message: String,
 }
 
-/// A message of the vehicle with a tag that says where it is from.
+/// A log message of the vehicle with a tag of its source.
 #[derive(Clone, Debug, Serialize)]
 pub struct Px4TaggedMessage {
-    /// The level in upper case, as `WARNING`.
+    /// The level in upper case, e.g. `WARNING`.
     pub level: String,
-    /// The number of the process that said it.
+    /// The id of the process that logged it.
     pub tag: u16,
-    /// When it was said, in microseconds since boot.
+    /// The time of the message, in microseconds since boot.
     pub timestamp_us: u64,
-    /// What was said.
+    /// The text of the message.
     pub message: String,
 }
 
-/// The value of a parameter. A float that is no number becomes null.
+/// The value of a parameter. NaN and infinities become null.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Px4Value {
-    /// A whole number.
+    /// An integer.
     Int32(i32),
     /// A float.
     Float(f32),
@@ -99,13 +100,13 @@ pub enum Px4Value {
 pub struct Px4Change {
     /// The name of the parameter.
     pub name: String,
-    /// What it was set to.
+    /// The new value.
     pub value: Px4Value,
-    /// Whether that was after the first record.
+    /// Whether it was set after the first record.
     pub in_flight: bool,
 }
 
-/// A place.
+/// A geographic position.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Px4Position {
     /// Degrees north.
@@ -116,7 +117,7 @@ pub struct Px4Position {
     pub alt_m: f64,
 }
 
-/// All of `metadata.json`.
+/// The whole contents of `metadata.json`.
 #[derive(Debug, Serialize)]
 pub(super) struct Metadata<'m> {
     #[serde(flatten)]
@@ -124,16 +125,16 @@ pub(super) struct Metadata<'m> {
     topics: BTreeMap<&'m str, Px4Topic>,
 }
 
-/// What it says of all topics of one name.
+/// The statistics of all topics with the same name.
 #[derive(Clone, Debug, Serialize)]
 struct Px4Topic {
-    /// How many records all of them have.
+    /// The number of records of all these topics.
     message_count: u64,
-    /// The multi id of the first.
+    /// The multi id of the first topic.
     multi_id: u32,
 }
 
-/// What `manifest.json` says.
+/// The contents of `manifest.json`.
 #[derive(Debug, Serialize)]
 pub(super) struct Manifest<'m> {
     version: u32,
@@ -144,14 +145,14 @@ pub(super) struct Manifest<'m> {
     hardware: Option<&'m str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     duration_s: Option<f64>,
-    /// The name of each table, and of its file.
+    /// The file name of each table.
     topics: BTreeMap<&'m str, &'m str>,
     diagnostics: &'m [serde_json::Value],
 }
 
 impl<'m> Metadata<'m> {
-    /// The metadata of `flight`, the topics being these: their names, instances and
-    /// numbers of records.
+    /// Combines the metadata of `flight` with the names, instances and numbers of records of its
+    /// topics.
     pub(super) fn new(
         flight: &'m Px4Metadata,
         written: impl Iterator<Item = (&'m str, u32, u64)>,
@@ -167,7 +168,7 @@ impl<'m> Metadata<'m> {
 }
 
 impl<'m> Manifest<'m> {
-    /// The manifest of the log called `source`, of which there are these `files`.
+    /// Creates the manifest of the log called `source`, whose tables are in `files`.
     pub(super) fn new(
         source: &'m str,
         flight: &'m Px4Metadata,
@@ -192,7 +193,7 @@ impl<'m> Manifest<'m> {
 }
 
 impl Px4Metadata {
-    /// The text of a release as PX4 packs it: `1.15.0-rc` for `0x010f00c0`.
+    /// Formats a release as PX4 encodes it: `0x010f00c0` is `1.15.0-rc`.
     pub fn release_text(release: u32) -> String {
         let [major, minor, patch, kind] = release.to_be_bytes();
         let kind = match kind {

@@ -20,7 +20,7 @@ fn rows() -> RecordBatch {
 }
 
 #[test]
-fn the_files_are_those_of_flight_review() {
+fn files_have_the_layout_of_flight_review() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
     let topics = [topic("esc", 0), topic("esc", 1), topic("gps", 0)];
@@ -83,13 +83,13 @@ fn the_files_are_those_of_flight_review() {
 }
 
 #[test]
-fn releases_are_told_as_px4_packs_them() {
+fn releases_are_formatted_as_px4_encodes_them() {
     assert_eq!(Px4Metadata::release_text(0x010f_00c0), "1.15.0-rc");
     assert_eq!(Px4Metadata::release_text(0x010d_03ff), "1.13.3-release");
 }
 
 #[test]
-fn a_timestamp_that_is_not_the_time_gets_another_name() {
+fn timestamp_column_that_is_not_the_time_is_renamed() {
     let counter = Arc::new(Float32Array::from(vec![1.0]));
     let rows = table(vec![times("us", vec![Some(5)]), column("timestamp", counter)]);
     let schema = viewer_schema(&rows.schema()).unwrap();

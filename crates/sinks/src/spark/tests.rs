@@ -7,7 +7,7 @@ use arrow_array::{
 use super::*;
 use crate::testing::{column, table, times, topic};
 
-/// Keeps what is written.
+/// A sink that keeps the batches that are written.
 #[derive(Debug, Default)]
 struct Kept(Arc<Mutex<Vec<RecordBatch>>>);
 
@@ -39,7 +39,7 @@ fn written(batch: &RecordBatch) -> RecordBatch {
 }
 
 #[test]
-fn a_time_is_microseconds_and_beside_them_all_its_nanoseconds() {
+fn time_becomes_microseconds_and_a_column_of_nanoseconds() {
     let batch = table(vec![times("ns", vec![Some(1_234_567), Some(-1), None])]);
     let made = written(&batch);
     let micros = made["timestamp"].as_primitive::<TimestampMicrosecondType>();
@@ -52,7 +52,7 @@ fn a_time_is_microseconds_and_beside_them_all_its_nanoseconds() {
 }
 
 #[test]
-fn unsigned_integers_and_lists_of_fixed_length_become_others_that_hold_them() {
+fn unsigned_integers_and_fixed_lists_get_types_that_hold_them() {
     let item = Arc::new(Field::new("item", DataType::UInt64, false));
     let values: ArrayRef = Arc::new(UInt64Array::from(vec![u64::MAX, 0, 1, 2]));
     let lists = FixedSizeListArray::new(item, 2, values, None);

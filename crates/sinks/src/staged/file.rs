@@ -15,20 +15,20 @@ use crate::{
     staged::{Outputs, temporary},
 };
 
-/// A file that is being written. It is lost unless it is [finished](Self::finish).
+/// A file that is being written. It is discarded unless it is [finished](Self::finish).
 #[derive(Debug)]
 pub struct Staged {
     pub(super) outputs: Arc<Outputs>,
     pub(super) file: Option<File>,
-    /// Nothing once it is finished.
+    /// `None` after the file is finished.
     pub(super) temporary: Option<TempPath>,
     pub(super) place: PathBuf,
-    /// Where the next byte goes.
+    /// The offset of the next write.
     pub(super) position: u64,
 }
 
 impl Staged {
-    /// Declares the file whole. It gets its name with all the others.
+    /// Declares the file complete. It gets its final name together with all other files.
     ///
     /// # Errors
     /// `Io` if the file cannot be synced or closed.
@@ -41,7 +41,7 @@ impl Staged {
         closed.map_err(|err| at_path("write", &self.place, err))?;
         if let Some(temporary) = self.temporary.take() {
             let place = std::mem::take(&mut self.place);
-            let mut state = self.outputs.lock();
+            let mut state = self.outputs.state.lock();
             state.unfinished.remove(&*temporary);
             state.done.push((temporary, place));
         }
@@ -54,7 +54,7 @@ impl Staged {
         self.close_if_many()
     }
 
-    /// The file, opened again where it was closed.
+    /// Returns the file, and opens it again if it was closed.
     fn file(&mut self) -> io::Result<&mut File> {
         let gone = || io::Error::other("the file is finished");
         match &mut self.file {
@@ -69,7 +69,7 @@ impl Staged {
         }
     }
 
-    /// Closes the file if more are open than may be. The next write opens it again.
+    /// Closes the file if too many files are open. The next write opens it again.
     pub(super) fn close_if_many(&mut self) -> io::Result<()> {
         let outputs = &self.outputs;
         let is_many = outputs.open.load(Ordering::Relaxed) > outputs.most_open;

@@ -1,8 +1,8 @@
 //! Temporary files and directories next to an output, and the removal of leftovers of killed
 //! runs.
 //!
-//! They are called `.logtool-<machine>-<process>-<random>.part`, so that another run can see
-//! whether the one that began them has ended.
+//! They are called `.logtool-<machine>-<process>-<random>.part`, so that another run can find out
+//! whether the run that created them has ended.
 
 use std::{
     fs::{self, File},
@@ -45,8 +45,8 @@ fn with_builder<T>(
     create(&builder)
 }
 
-/// The start of this machine and the space of its processes, as a number (proc(5),
-/// `random/boot_id`; pid_namespaces(7)); 0 if that is not known.
+/// A number that identifies the boot of this machine and the namespace of its processes (proc(5),
+/// `random/boot_id`; pid_namespaces(7)); 0 if it is unknown.
 static MACHINE: LazyLock<u32> = LazyLock::new(|| {
     let boot = fs::read("/proc/sys/kernel/random/boot_id");
     let space = fs::read_link("/proc/self/ns/pid");
@@ -61,7 +61,7 @@ static MACHINE: LazyLock<u32> = LazyLock::new(|| {
 pub(super) fn remove_abandoned(dir: &Path) {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     for path in entries.map(|entry| entry.path()).filter(|path| is_abandoned(path)) {
-        // Another run may be faster.
+        // Another run may have removed it already.
         let _ = match path.is_dir() {
             true => fs::remove_dir_all(&path),
             false => fs::remove_file(&path),
@@ -86,7 +86,8 @@ fn is_abandoned(path: &Path) -> bool {
     }
 }
 
-/// When the file at `path`, or the last one in the directory, was changed.
+/// Returns the time of the last change of the file at `path`, or of the last changed file in the
+/// directory.
 fn last_change(path: &Path) -> Option<SystemTime> {
     let own = fs::symlink_metadata(path).and_then(|about| about.modified()).ok()?;
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
@@ -94,11 +95,11 @@ fn last_change(path: &Path) -> Option<SystemTime> {
     Some(times.fold(own, SystemTime::max))
 }
 
-/// Closes `file`. Some file systems (NFS, quotas) report only then that bytes are lost.
+/// Closes `file`. Some file systems (NFS, quotas) report lost bytes only when a file is closed.
 #[cfg(unix)]
 pub(super) fn close(file: File) -> io::Result<()> {
     match nix::unistd::close(file) {
-        // The file is closed all the same.
+        // After EINTR, the file is closed, too.
         Ok(()) | Err(nix::errno::Errno::EINTR) => Ok(()),
         Err(err) => Err(err.into()),
     }
@@ -120,7 +121,7 @@ pub(super) fn copy_mode(place: &Path, new: &Path) -> io::Result<()> {
     }
 }
 
-/// Files have no mode here.
+/// Does nothing: files have no mode on this system.
 #[cfg(not(unix))]
 pub(super) fn copy_mode(_: &Path, _: &Path) -> io::Result<()> {
     Ok(())
@@ -131,13 +132,13 @@ pub(super) fn copy_mode(_: &Path, _: &Path) -> io::Result<()> {
 pub(super) fn sync_dir(dir: &Path) -> io::Result<()> {
     let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
     match File::open(dir)?.sync_all() {
-        // Some file systems cannot do that for directories.
+        // Some file systems do not support this for directories.
         Err(err) if err.kind() == io::ErrorKind::InvalidInput => Ok(()),
         done => done,
     }
 }
 
-/// The entries of directories are not waited for here.
+/// Does nothing: directories cannot be synced on this system.
 #[cfg(not(unix))]
 pub(super) fn sync_dir(_: &Path) -> io::Result<()> {
     Ok(())
@@ -157,7 +158,7 @@ pub(super) fn most_open() -> usize {
     usize::try_from(allowed.clamp(1, MOST)).unwrap_or(1)
 }
 
-/// The directory that `path` is in.
+/// Returns the directory that contains `path`.
 pub(super) fn parent(path: &Path) -> PathBuf {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     parent.unwrap_or(Path::new(".")).to_owned()

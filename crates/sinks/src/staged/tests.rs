@@ -10,7 +10,7 @@ fn files(dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn nothing_has_its_name_before_all_are_committed() {
+fn files_get_their_names_together_at_the_commit() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
     outputs.write("b", b"2").unwrap();
@@ -25,7 +25,7 @@ fn nothing_has_its_name_before_all_are_committed() {
 }
 
 #[test]
-fn without_a_commit_there_is_neither_file_nor_directory() {
+fn without_commit_no_file_and_no_directory_is_left() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path().join("x/y"), Existing::Refuse);
     outputs.write("a", b"1").unwrap();
@@ -37,7 +37,7 @@ fn without_a_commit_there_is_neither_file_nor_directory() {
 }
 
 #[test]
-fn a_directory_that_was_there_stays() {
+fn existing_directory_is_kept() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("x")).unwrap();
     let outputs = Outputs::new(dir.path().join("x/y"), Existing::Refuse);
@@ -47,7 +47,7 @@ fn a_directory_that_was_there_stays() {
 }
 
 #[test]
-fn an_unfinished_file_holds_all_of_them_back() {
+fn unfinished_file_prevents_the_commit() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
     outputs.write("a", b"1").unwrap();
@@ -60,7 +60,7 @@ fn an_unfinished_file_holds_all_of_them_back() {
 }
 
 #[test]
-fn a_file_that_is_there_is_named_when_its_table_begins() {
+fn existing_file_is_reported_when_its_output_is_created() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("a"), b"old").unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
@@ -72,7 +72,7 @@ fn a_file_that_is_there_is_named_when_its_table_begins() {
 }
 
 #[test]
-fn a_file_that_came_meanwhile_is_not_replaced_and_none_is_left_behind() {
+fn file_created_by_others_before_the_commit_is_not_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
     outputs.write("a", b"1").unwrap();
@@ -85,7 +85,7 @@ fn a_file_that_came_meanwhile_is_not_replaced_and_none_is_left_behind() {
 }
 
 #[test]
-fn what_may_be_replaced_is_replaced_but_no_directory_is() {
+fn files_are_replaced_on_request_but_directories_never() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("a"), b"old").unwrap();
     fs::create_dir(dir.path().join("d")).unwrap();
@@ -98,7 +98,7 @@ fn what_may_be_replaced_is_replaced_but_no_directory_is() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_no_file_is_not_replaced_and_a_link_is() {
+fn sockets_are_not_replaced_but_links_are() {
     use std::os::unix::{fs::FileTypeExt as _, fs::symlink, net::UnixListener};
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
@@ -126,7 +126,7 @@ fn what_is_no_file_is_not_replaced_and_a_link_is() {
 }
 
 #[test]
-fn a_name_is_given_once() {
+fn each_name_can_be_used_once() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
     outputs.write("a", b"1").unwrap();
@@ -134,7 +134,7 @@ fn a_name_is_given_once() {
 }
 
 #[test]
-fn more_files_than_may_be_open_are_whole_too() {
+fn more_files_than_may_be_open_are_complete() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
     let name = |i: usize| format!("{i:04}");
@@ -157,7 +157,7 @@ fn more_files_than_may_be_open_are_whole_too() {
 
 #[cfg(unix)]
 #[test]
-fn files_have_the_rights_that_new_files_get() {
+fn files_have_the_default_permissions() {
     use std::os::unix::fs::PermissionsExt as _;
     let dir = tempfile::tempdir().unwrap();
     let rights = |path| fs::metadata(path).unwrap().permissions().mode();
@@ -169,7 +169,7 @@ fn files_have_the_rights_that_new_files_get() {
 }
 
 #[test]
-fn abandoned_outputs_are_gone_whether_they_were_done_or_not() {
+fn abandoned_outputs_are_removed_finished_or_not() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path().join("a/b"), Existing::Refuse);
     outputs.write("done", b"1").unwrap();
@@ -180,12 +180,12 @@ fn abandoned_outputs_are_gone_whether_they_were_done_or_not() {
 }
 
 #[test]
-fn what_was_written_can_be_written_over() {
+fn written_bytes_can_be_overwritten() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
     let mut staged = outputs.create("a").unwrap();
     staged.write_all(b"0123456789").unwrap();
-    staged.close().unwrap(); // as where too many are open
+    staged.close().unwrap(); // as if too many files were open
     staged.seek(SeekFrom::Start(2)).unwrap();
     staged.write_all(b"xy").unwrap();
     staged.close().unwrap();
@@ -196,7 +196,7 @@ fn what_was_written_can_be_written_over() {
 }
 
 #[test]
-fn a_new_directory_appears_whole() {
+fn new_directory_appears_complete() {
     let dir = tempfile::tempdir().unwrap();
     let target = dir.path().join("new/tables");
     let outputs = Outputs::new(&target, Existing::Refuse);
@@ -212,7 +212,7 @@ fn a_new_directory_appears_whole() {
 }
 
 #[test]
-fn a_directory_that_came_meanwhile_keeps_what_is_in_it() {
+fn directory_created_by_others_before_the_commit_keeps_its_contents() {
     for (existing, is_refused) in [(Existing::Refuse, true), (Existing::Replace, false)]
     {
         let dir = tempfile::tempdir().unwrap();
@@ -233,18 +233,18 @@ fn a_directory_that_came_meanwhile_keeps_what_is_in_it() {
 }
 
 #[test]
-fn the_last_file_is_placed_after_the_others() {
+fn last_file_is_named_after_the_others() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
     outputs.write_last("a.json", b"{}").unwrap();
     outputs.write("b", b"1").unwrap();
-    fs::create_dir(dir.path().join("b")).unwrap(); // so that it cannot be placed
+    fs::create_dir(dir.path().join("b")).unwrap(); // so that it cannot be renamed
     assert!(outputs.commit().is_err());
     assert!(!dir.path().join("a.json").exists());
 }
 
 #[test]
-fn one_file_has_its_own_name_and_is_alone() {
+fn single_file_has_its_own_name() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::one_file(dir.path().join("x.csv"), Existing::Refuse);
     outputs.write("imu.csv", b"1").unwrap();
@@ -255,7 +255,7 @@ fn one_file_has_its_own_name_and_is_alone() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn names_that_are_not_utf_8_are_names() {
+fn names_that_are_not_utf_8_are_supported() {
     use std::os::unix::ffi::OsStrExt as _;
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(std::ffi::OsStr::from_bytes(b"a\xff.csv"));
@@ -267,7 +267,7 @@ fn names_that_are_not_utf_8_are_names() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_replaces_another_has_its_mode() {
+fn replacing_file_keeps_the_mode() {
     use std::os::unix::fs::PermissionsExt as _;
     let dir = tempfile::tempdir().unwrap();
     for mode in [0o600, 0o640, 0o755] {
@@ -285,7 +285,7 @@ fn a_file_that_replaces_another_has_its_mode() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_a_killed_run_left_is_removed_and_what_others_write_is_not() {
+fn leftovers_of_killed_runs_are_removed_and_files_of_running_ones_are_not() {
     let dir = tempfile::tempdir().unwrap();
     let (_file, mine) = temporary::file_in(dir.path()).unwrap();
     let name = mine.file_name().unwrap().to_str().unwrap().to_owned();
@@ -293,7 +293,7 @@ fn what_a_killed_run_left_is_removed_and_what_others_write_is_not() {
     let left = |process: u32, machine: &str| {
         dir.path().join(format!(".logtool-{machine}-{process}-abc.part"))
     };
-    // No process has such a number: the kernel's limit is 2^22.
+    // No process has this number: the limit of the kernel is 2^22.
     let dead = left(1 << 30, machine);
     let dead_dir =
         dir.path().join(format!(".logtool-{machine}-{}-d.part", (1 << 30) + 1));

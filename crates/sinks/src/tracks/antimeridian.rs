@@ -1,9 +1,9 @@
-//! Where maps end: at 180° to the east, which is 180° to the west.
+//! Cuts lines at the antimeridian (180°), where maps end.
 
 use crate::tracks::fix::Fix;
 
-/// The places where a line from `a` to `b` leaves the map and where it comes back, if the
-/// shorter way goes over its edge. (RFC 7946, 3.1.9: lines are cut there.)
+/// Returns the points where a line from `a` to `b` leaves and re-enters the map, if the shorter way
+/// crosses the antimeridian. (RFC 7946, 3.1.9: lines are cut there.)
 pub(super) fn over_the_edge(a: &Fix, b: &Fix) -> Option<(Fix, Fix)> {
     if (a.longitude - b.longitude).abs() <= 180.0 {
         return None;
@@ -34,8 +34,8 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_cut_where_it_goes_over_the_edge() {
-        // From 1° before to 3° after: a quarter of the way.
+    fn line_is_cut_at_the_antimeridian() {
+        // From 1° before it to 3° after it: a quarter of the way.
         let cut = over_the_edge(&fix(0, 10.0, 179.0), &fix(400, 20.0, -177.0));
         assert_eq!(cut, Some((fix(100, 12.5, 180.0), fix(100, 12.5, -180.0))));
         let back = over_the_edge(&fix(0, 10.0, -179.0), &fix(400, 20.0, 177.0));

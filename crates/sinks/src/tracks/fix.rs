@@ -1,14 +1,14 @@
-//! Where something was.
+//! A position fix.
 
-/// Where something was.
+/// A position on the earth at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fix {
-    /// Nanoseconds of the clock of the table.
+    /// The time in nanoseconds of the clock of the table.
     pub nanos: Option<i64>,
-    /// Degrees to the north, from -90 to 90.
+    /// The latitude in degrees, -90 to 90; positive is north.
     pub latitude: f64,
-    /// Degrees to the east, from -180 to 180.
+    /// The longitude in degrees, -180 to 180; positive is east.
     pub longitude: f64,
-    /// Metres, as the topic counts them; a finite number.
+    /// The altitude in metres, with the reference of the topic; a finite number.
     pub altitude: Option<f64>,
 }

@@ -1,8 +1,9 @@
-//! GeoJSON (RFC 7946): a feature for each stretch, on a line of its own.
+//! GeoJSON (RFC 7946): a feature for each segment, in a line of its own.
 //!
-//! Its properties are the topic, the log, the mode with its colour (`stroke`, as viewers
-//! know it), the first and the last time, and the time of each position, `coordTimes`,
-//! where times are UTC. The collection has a member more, `provenance`. On another clock the first and the last are seconds.
+//! Its properties are the topic, the log, the mode and its colour (`stroke`, a name that
+//! viewers know), the first and the last time, and the time of each position (`coordTimes`) if
+//! times are UTC. If they are not, the first and the last time are seconds. The collection has
+//! an additional member, `provenance`.
 
 use std::fmt::{Result, Write};
 
@@ -15,7 +16,7 @@ use crate::tracks::{
     text::Moment,
 };
 
-/// Writes what comes before the stretches.
+/// Writes the start of the file, before the segments.
 pub(super) fn head(text: &mut String, about: &About) -> Result {
     write!(text, r#"{{"type":"FeatureCollection","#)?;
     if let Some(provenance) = &about.provenance {
@@ -24,7 +25,7 @@ pub(super) fn head(text: &mut String, about: &About) -> Result {
     write!(text, r#""features":["#)
 }
 
-/// Writes a stretch: a line, or a point where it has one fix.
+/// Writes a segment: a line, or a point if it has only one fix.
 pub(super) fn stretch(
     text: &mut String,
     about: &About,
@@ -69,7 +70,7 @@ pub(super) fn stretch(
     write!(text, "}}}}")
 }
 
-/// Writes what comes after the stretches.
+/// Writes the end of the file, after the segments.
 pub(super) fn tail(text: &mut String) -> Result {
     writeln!(text, "\n]}}")
 }

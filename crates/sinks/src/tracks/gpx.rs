@@ -1,4 +1,4 @@
-//! GPX 1.1: one track, a segment for each stretch without a break.
+//! GPX 1.1: one track, with a GPX segment for each part without a break.
 
 use std::fmt::{Result, Write};
 
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// Writes what comes before the stretches.
+/// Writes the start of the file, before the segments.
 pub(super) fn head(text: &mut String, about: &About) -> Result {
     writeln!(text, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
     let space = r#"xmlns="http://www.topografix.com/GPX/1/1""#;
@@ -24,7 +24,7 @@ pub(super) fn head(text: &mut String, about: &About) -> Result {
     writeln!(text, "<trk>\n<name>{topic}</name>\n<src>{log}</src>")
 }
 
-/// Writes a stretch. The first fix of a mode is called as it.
+/// Writes a segment. The first fix of a mode has the name of the mode.
 pub(super) fn stretch(
     text: &mut String,
     about: &About,
@@ -34,7 +34,7 @@ pub(super) fn stretch(
         writeln!(text, "<trkseg>")?;
     }
     let mut mode = stretch.mode.filter(|_| stretch.is_new_mode);
-    // What the next stretch begins with is written there: once.
+    // The last fix is the first one of the next segment, where it is written.
     let own = stretch.fixes.len() - usize::from(stretch.is_continued);
     for fix in stretch.fixes.iter().take(own) {
         point(text, about, fix, mode.take().map(|mode| mode.name.as_str()))?;
@@ -45,13 +45,13 @@ pub(super) fn stretch(
     }
 }
 
-/// Writes what comes after the stretches.
+/// Writes the end of the file, after the segments.
 pub(super) fn tail(text: &mut String) -> Result {
     writeln!(text, "</trk>\n</gpx>")
 }
 
 fn point(text: &mut String, about: &About, fix: &Fix, name: Option<&str>) -> Result {
-    // The schema has longitudes of less than 180.
+    // The schema requires longitudes below 180.
     let east = if fix.longitude == 180.0 { -180.0 } else { fix.longitude };
     write!(text, r#"<trkpt lat="{}" lon="{east}">"#, fix.latitude)?;
     if let Some(altitude) = fix.altitude {

@@ -1,4 +1,4 @@
-//! KML 2.2 (OGC 07-147r2): a placemark for each stretch.
+//! KML 2.2 (OGC 07-147r2): a placemark for each segment.
 
 use std::fmt::{Result, Write};
 
@@ -16,10 +16,10 @@ use crate::{
 /// The colour of a track without modes.
 const PLAIN: [u8; 3] = [0xff, 0, 0];
 
-/// How wide lines are, in pixels: as ulog2kml has them.
+/// The width of lines in pixels, like that of ulog2kml.
 const WIDTH: u32 = 3;
 
-/// Writes what comes before the stretches.
+/// Writes the start of the file, before the segments.
 pub(super) fn head(text: &mut String, about: &About) -> Result {
     writeln!(text, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
     writeln!(text, r#"<kml xmlns="http://www.opengis.net/kml/2.2">"#)?;
@@ -33,8 +33,8 @@ pub(super) fn head(text: &mut String, about: &About) -> Result {
     writeln!(text, "<ExtendedData>{data}</ExtendedData>")
 }
 
-/// Writes a stretch: a line, or a point where it has one fix. Altitudes are absolute
-/// where all its fixes have one; else it lies on the ground.
+/// Writes a segment: a line, or a point if it has only one fix. Altitudes are absolute if all fixes
+/// of the segment have one; otherwise the segment is on the ground.
 pub(super) fn stretch(
     text: &mut String,
     about: &About,
@@ -82,7 +82,7 @@ pub(super) fn stretch(
     writeln!(text, "</Placemark>")
 }
 
-/// Writes what comes after the stretches.
+/// Writes the end of the file, after the segments.
 pub(super) fn tail(text: &mut String) -> Result {
     writeln!(text, "</Document>\n</kml>")
 }
@@ -90,7 +90,7 @@ pub(super) fn tail(text: &mut String) -> Result {
 fn altitude_mode(text: &mut String, fixes: &[Fix]) -> Result {
     let is_absolute = fixes.iter().all(|fix| fix.altitude.is_some());
     if !is_absolute && fixes.len() > 1 {
-        // So that it follows the ground from fix to fix.
+        // Lets the line follow the ground from fix to fix.
         writeln!(text, "<tessellate>1</tessellate>")?;
     }
     let mode = if is_absolute { "absolute" } else { "clampToGround" };

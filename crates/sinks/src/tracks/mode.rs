@@ -1,37 +1,37 @@
-//! What a vehicle was doing, and when.
+//! The modes of a vehicle over time.
 
 use std::sync::Arc;
 
-/// What a vehicle is doing, as `AUTO_MISSION`.
+/// A mode of a vehicle, e.g. `AUTO_MISSION`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrackMode {
-    /// What people call it.
+    /// The name for display.
     pub name: String,
-    /// The colour of its lines: red, green, blue.
+    /// The colour of lines in this mode: red, green, blue.
     pub color: [u8; 3],
 }
 
-/// The modes of a vehicle, from change to change.
+/// The mode changes of a vehicle.
 #[derive(Clone, Debug, Default)]
 pub struct TrackModes {
-    /// In the order of time.
+    /// Sorted by time.
     changes: Vec<(i64, Arc<TrackMode>)>,
 }
 
 impl TrackModes {
-    /// The modes that begin at these nanoseconds of the clock of the tables, in whichever
-    /// order.
+    /// Creates the modes from the times at which they start, in nanoseconds of the clock of the
+    /// tables; they need not be sorted.
     pub fn new(mut changes: Vec<(i64, Arc<TrackMode>)>) -> Self {
         changes.sort_by_key(|(nanos, _)| *nanos);
         Self { changes }
     }
 
-    /// The modes, and the nanoseconds at which they begin, in the order of time.
+    /// Returns the start time (in nanoseconds) and mode of each change, sorted by time.
     pub fn changes(&self) -> &[(i64, Arc<TrackMode>)] {
         &self.changes
     }
 
-    /// The mode at a moment; before the first change, the first one, as ulog2kml has it.
+    /// Returns the mode at a time; before the first change, the first mode, like ulog2kml.
     pub(super) fn at(&self, nanos: Option<i64>) -> Option<&Arc<TrackMode>> {
         let nanos = nanos?;
         let after = self.changes.partition_point(|(start, _)| *start <= nanos);
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mode_lasts_until_the_next_and_the_first_from_the_beginning() {
+    fn first_mode_also_applies_before_its_start() {
         let mode =
             |name: &str| Arc::new(TrackMode { name: name.into(), color: [0; 3] });
         let modes = TrackModes::new(vec![(20, mode("b")), (10, mode("a"))]);

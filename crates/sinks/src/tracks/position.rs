@@ -1,16 +1,16 @@
-//! The columns of a table that say where something was.
+//! Finds and reads the columns of a table with positions.
 //!
-//! | of | latitude, longitude | altitude | known where |
+//! | source | latitude, longitude | altitude | valid if |
 //! |---|---|---|---|
 //! | PX4 `vehicle_gps_position`, `sensor_gps` | `lat`, `lon`, int32 of 1e-7° | `alt`, mm | `fix_type` ≥ 3 |
-//! | the same since v1.14 | `latitude_deg`, `longitude_deg` | `altitude_msl_m` | `fix_type` ≥ 3 |
+//! | since v1.14 | `latitude_deg`, `longitude_deg` | `altitude_msl_m` | `fix_type` ≥ 3 |
 //! | PX4 `vehicle_gnss` | `receiver.latitude`, … | `receiver.altitude_msl` | `receiver.fix_type` ≥ 3 |
-//! | PX4 `vehicle_global_position` and others | `lat`, `lon`, ° | `alt`, m | `lat_lon_valid`, if it is there |
+//! | PX4 `vehicle_global_position` and others | `lat`, `lon`, ° | `alt`, m | `lat_lon_valid`, if it exists |
 //! | ROS `NavSatFix`, `GPSFix` | `latitude`, `longitude` | `altitude` | `status.status` ≥ 0 |
-//! | `gps` of a `.vel` log | the same | the same | `quality` ≥ 1, and the message is valid |
-//! | `position` of a capture | the same | the same | `is_valid` |
+//! | `gps` of a `.vel` log | `latitude`, `longitude` | `altitude` | `quality` ≥ 1, and the message is valid |
+//! | `position` of a capture | `latitude`, `longitude` | `altitude` | `is_valid` |
 //!
-//! Sources: PX4's message definitions and pyulog's ulog2kml, which takes the same fixes;
+//! Sources: PX4's message definitions and pyulog's ulog2kml, which uses the same fixes;
 //! the definitions of `sensor_msgs` and `gps_common`.
 
 use arrow_array::{
@@ -26,18 +26,19 @@ use logtool_core::{Topic, VALID_ROWS};
 
 use crate::tracks::fix::Fix;
 
-/// What the names of the columns may begin with.
+/// The possible prefixes of the names of the columns.
 const PREFIXES: [&str; 4] = ["", "receiver.", "position.", "pose.position."];
 
-/// The names of latitude and longitude, and those that the altitude then may have.
+/// The names of latitude and longitude, and the possible names of the altitude that belongs to
+/// them.
 const NAMES: [(&str, &str, &[&str]); 3] = [
     ("lat", "lon", &["alt"]),
     ("latitude_deg", "longitude_deg", &["altitude_msl_m"]),
     ("latitude", "longitude", &["altitude", "altitude_msl"]),
 ];
 
-/// A fix is known from this value of a column on: the ending of the topic's type, if only
-/// some have it, and the column.
+/// A fix is valid if a column has at least this value: the suffix of the type of the topic
+/// (empty for all types), the column, and the value.
 const LEAST: [(&str, &str, f64); 5] = [
     ("", "fix_type", 3.0),
     ("", "lat_lon_valid", 1.0),
@@ -46,8 +47,8 @@ const LEAST: [(&str, &str, f64); 5] = [
     ("GPSTDataM", "quality", 1.0),
 ];
 
-/// The columns of the flat view `schema` of `topic` that say where something was, if there
-/// are some: their indices, in order.
+/// Returns the indices of the columns of the flat view `schema` of `topic` that contain
+/// positions, in ascending order; `None` if there are none.
 pub fn position_columns(topic: &Topic, schema: &Schema) -> Option<Vec<usize>> {
     let position = Position::find(topic, schema)?;
     let mut columns = vec![position.latitude, position.longitude];
@@ -59,25 +60,25 @@ pub fn position_columns(topic: &Topic, schema: &Schema) -> Option<Vec<usize>> {
     Some(columns)
 }
 
-/// Reads where something was.
+/// A reader of positions from tables.
 #[derive(Clone, Debug)]
 pub struct PositionReader(Position);
 
 impl PositionReader {
-    /// A reader of tables of `topic` that have the columns `schema`, those of the flat
-    /// view or of these the [`position_columns`].
+    /// Creates a reader for tables of `topic` with the columns `schema`, which are those of the
+    /// flat view, or the [`position_columns`] of it.
     pub fn new(topic: &Topic, schema: &Schema) -> Option<Self> {
         Position::find(topic, schema).map(Self)
     }
 
-    /// Where it was by the first row of `batch`: degrees to the north and to the east, and
-    /// metres, if they are known; nothing if it was nowhere.
+    /// Returns the position in the first row of `batch`: latitude and longitude in degrees, and the
+    /// altitude in metres, if it is known; `None` if the row has no position.
     pub fn read(&self, batch: &RecordBatch) -> Option<(f64, f64, Option<f64>)> {
         let fix = self.fixes(batch).next()??;
         Some((fix.latitude, fix.longitude, fix.altitude))
     }
 
-    /// Where it was by each row of `batch`; nothing where it was nowhere.
+    /// Returns the position in each row of `batch`; `None` for rows without a position.
     pub fn fixes(&self, batch: &RecordBatch) -> impl Iterator<Item = Option<Fix>> {
         self.0.places(batch).map(|place| match place {
             Place::Known(fix) => Some(fix),
@@ -86,34 +87,34 @@ impl PositionReader {
     }
 }
 
-/// The columns that say where something was, by their indices.
+/// The indices of the columns with the position and its validity.
 #[derive(Clone, Debug)]
 pub(super) struct Position {
     latitude: usize,
     longitude: usize,
     altitude: Option<usize>,
-    /// The column that says whether the altitude is known.
+    /// The column that states whether the altitude is valid.
     altitude_valid: Option<usize>,
-    /// Where these have less, or nothing, the position is not known.
+    /// The position is invalid if one of these columns is null or below the value.
     least: Vec<(usize, f64)>,
-    /// Where this has another value, the row is not valid.
+    /// The row is invalid if this column has another value.
     validity: Option<(usize, f64)>,
-    /// Whether what should be degrees is degrees and minutes, `ddmm.mmmm`.
+    /// Whether coordinates are in degrees and minutes, `ddmm.mmmm`, instead of degrees.
     is_in_minutes: bool,
 }
 
-/// A row of a table.
+/// The position of a row of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Place {
     Known(Fix),
-    /// There was no fix, or the row has no numbers, or those of no place: 0, 0.
+    /// There was no fix, coordinates are missing, or they are 0, 0.
     Unknown,
-    /// There is no such latitude or longitude.
+    /// The latitude or longitude is out of range.
     Impossible,
 }
 
 impl Position {
-    /// The columns of a table of `topic`.
+    /// Finds the columns in a table of `topic`.
     pub(super) fn find(topic: &Topic, schema: &Schema) -> Option<Self> {
         for prefix in PREFIXES {
             let column = |name: &str| {
@@ -150,7 +151,7 @@ impl Position {
         None
     }
 
-    /// Where something was, for each row of `batch`.
+    /// Returns the position in each row of `batch`.
     pub(super) fn places(&self, batch: &RecordBatch) -> impl Iterator<Item = Place> {
         let times = batch.columns().first();
         let times = times.and_then(|times| {
@@ -202,14 +203,14 @@ impl Position {
     }
 }
 
-/// Degrees of what is degrees and minutes, `ddmm.mmmm`.
+/// Converts degrees and minutes, `ddmm.mmmm`, to degrees.
 fn from_minutes(value: f64) -> f64 {
     let degrees = (value / 100.0).trunc();
     degrees + (value - degrees * 100.0) / 60.0
 }
 
-/// The numbers of `array`, NaN where there is none. Signed integers of 32 bits are so many
-/// parts of one; float32 are what they are as text.
+/// Converts `array` to numbers, with NaN for nulls. Signed 32-bit integers are divided by `parts`;
+/// a float32 becomes the float64 with the same shortest decimal text.
 fn numbers(array: &ArrayRef, parts: f64) -> Vec<f64> {
     macro_rules! of {
         ($type:ty, $float:expr) => {{
@@ -236,7 +237,7 @@ fn numbers(array: &ArrayRef, parts: f64) -> Vec<f64> {
     }
 }
 
-/// The float64 that has the shortest text of `value`.
+/// Returns the float64 with the shortest decimal text of `value`.
 fn shortest(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::NAN)
 }

@@ -1,4 +1,4 @@
-//! Tables to tracks.
+//! Writes tables as tracks.
 
 use std::{
     fmt,
@@ -29,19 +29,19 @@ use crate::{
     },
 };
 
-/// What a track is written as.
+/// The file format of a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrackFormat {
-    /// OGC KML 2.2: a line for each stretch, in the colour of its mode.
+    /// OGC KML 2.2: a line for each segment, in the colour of its mode.
     Kml,
-    /// GPX 1.1: a track of the same, with the time of each point where that is known.
+    /// GPX 1.1: one track with a point for each fix, with its time if times are UTC.
     Gpx,
-    /// GeoJSON, RFC 7946: a feature for each stretch.
+    /// GeoJSON, RFC 7946: a feature for each segment.
     GeoJson,
 }
 
 impl TrackFormat {
-    /// What the names of its files end with.
+    /// Returns the file name extension.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Kml => "kml",
@@ -51,12 +51,12 @@ impl TrackFormat {
     }
 }
 
-/// Writes tracks: a file for each topic that was somewhere.
+/// Writes a track file for each topic that has a position fix.
 #[derive(Clone, Debug)]
 pub struct TrackSink {
     outputs: Arc<Outputs>,
     names: FileNames,
-    /// The name of the only file.
+    /// The name of the file, if there is only one.
     name: Option<String>,
     format: TrackFormat,
     /// The name of the log.
@@ -74,11 +74,11 @@ struct Counts {
     impossible: AtomicU64,
 }
 
-/// The most fixes of one stretch: what of a track is in memory.
+/// The maximum number of fixes of a segment, which limits the memory.
 const MOST_FIXES: usize = 16_384;
 
 impl TrackSink {
-    /// Writes files called `names` among `outputs`, of the log called `log`.
+    /// Creates a sink that writes files with `names` among `outputs`, for the log called `log`.
     pub fn new(
         outputs: Arc<Outputs>,
         names: FileNames,
@@ -90,37 +90,37 @@ impl TrackSink {
         Self { outputs, names, name, format, log, provenance, modes, counts }
     }
 
-    /// The same, with lines of their own for each of these modes.
+    /// Starts a new line for each of these modes.
     pub fn with_modes(self, modes: TrackModes) -> Self {
         Self { modes: Arc::new(modes), ..self }
     }
 
-    /// The same, with files that say where they are from.
+    /// Adds the provenance to each file.
     pub fn with_provenance(self, provenance: &Provenance) -> Self {
         Self { provenance: Some(provenance.json()), ..self }
     }
 
-    /// The same for one topic, of which the file is called `name`.
+    /// Uses `name` for the file of the only topic.
     pub fn with_name(self, name: String) -> Self {
         Self { name: Some(name), ..self }
     }
 
-    /// How many files there are by now.
+    /// Returns the number of files written so far.
     pub fn files(&self) -> u64 {
         self.counts.files.load(Ordering::Relaxed)
     }
 
-    /// How many fixes are in them.
+    /// Returns the number of fixes in them.
     pub fn fixes(&self) -> u64 {
         self.counts.fixes.load(Ordering::Relaxed)
     }
 
-    /// How many rows were left out, as they say no place.
+    /// Returns how many rows were dropped because they have no position.
     pub fn unknown(&self) -> u64 {
         self.counts.unknown.load(Ordering::Relaxed)
     }
 
-    /// How many rows were left out, as there is no such place.
+    /// Returns how many rows were dropped because their coordinates are out of range.
     pub fn impossible(&self) -> u64 {
         self.counts.impossible.load(Ordering::Relaxed)
     }
@@ -156,19 +156,19 @@ impl TableSink for TrackSink {
     }
 }
 
-/// The file of one topic, which begins with the first fix.
+/// The file of one topic, which is created at the first fix.
 struct TrackTable {
     sink: TrackSink,
     name: String,
     about: About,
     position: Position,
     file: Option<Staged>,
-    /// The stretch that is not yet written: see [`Stretch`].
+    /// The segment that is not written yet: see [`Stretch`].
     mode: Option<Arc<TrackMode>>,
     fixes: Vec<Fix>,
     is_new_mode: bool,
     is_joined: bool,
-    /// What is written next, kept for its memory.
+    /// A buffer for formatting.
     text: String,
 }
 
@@ -213,7 +213,7 @@ impl TrackTable {
     fn add(&mut self, fix: Fix) -> Result<()> {
         let last = self.fixes.last().filter(|_| self.sink.format != TrackFormat::Gpx);
         if let Some((end, start)) = last.and_then(|last| over_the_edge(last, &fix)) {
-            // It may have been there already.
+            // The last fix may be on the antimeridian itself.
             if self.fixes.last() != Some(&end) {
                 self.fixes.push(end);
             }
@@ -224,7 +224,7 @@ impl TrackTable {
         let mode = modes.at(fix.nanos);
         if self.mode.as_ref() != mode {
             if !self.fixes.is_empty() {
-                // It ends the line before and begins the next, as ulog2kml has it.
+                // It ends one line and starts the next, like in ulog2kml.
                 self.fixes.push(fix);
                 self.put(true)?;
             }
@@ -237,8 +237,8 @@ impl TrackTable {
         Ok(())
     }
 
-    /// Writes the stretch that is there, if one is. The next is joined to it if it
-    /// `is_continued`.
+    /// Writes the current segment, if it is not empty. If it `is_continued`, the next segment
+    /// starts with its last fix.
     fn put(&mut self, is_continued: bool) -> Result<()> {
         let is_joined = mem::replace(&mut self.is_joined, is_continued);
         if self.fixes.is_empty() {
@@ -281,14 +281,15 @@ impl TrackTable {
     }
 }
 
-/// Writes to `file` what `make` makes, in the memory of `text`.
+/// Writes the output of `make` to `file`; `text` is a buffer.
 fn write(
     text: &mut String,
     file: &mut Staged,
     make: impl FnOnce(&mut String) -> fmt::Result,
 ) -> Result<()> {
     text.clear();
-    let odd = |err| Error::new(ErrorKind::Unsupported, "no text").from_source(err);
+    let odd =
+        |err| Error::new(ErrorKind::Unsupported, "cannot format").from_source(err);
     make(text).map_err(odd)?;
     Ok(file.write_all(text.as_bytes())?)
 }

@@ -1,10 +1,10 @@
-//! Texts and moments in the files of tracks.
+//! Strings and times in track files.
 
 use std::fmt::{self, Write as _};
 
 use crate::clock::iso_second;
 
-/// A text in XML. What XML cannot say is a replacement character.
+/// A string in XML. Characters that XML does not allow become replacement characters.
 pub(super) struct Xml<'t>(pub(super) &'t str);
 
 impl fmt::Display for Xml<'_> {
@@ -26,8 +26,8 @@ impl fmt::Display for Xml<'_> {
     }
 }
 
-/// Nanoseconds of Unix time, as ISO 8601 with the microseconds and, where there are
-/// some, the nanoseconds.
+/// Nanoseconds of Unix time as ISO 8601 with microseconds, or with nanoseconds if the time is not
+/// a multiple of microseconds.
 pub(super) struct Moment(pub(super) i64);
 
 impl fmt::Display for Moment {
@@ -47,13 +47,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_cannot_end_an_element() {
+    fn names_are_escaped() {
         let text = Xml("a<b>&\"c\"\u{1}\u{85}é\n").to_string();
         assert_eq!(text, "a&lt;b&gt;&amp;&quot;c&quot;\u{fffd}\u{85}é&#10;");
     }
 
     #[test]
-    fn moments_are_exact() {
+    fn times_are_formatted_exactly() {
         assert_eq!(Moment(1_714_564_800_000_001_000).to_string(), TEXT);
         assert_eq!(Moment(-1).to_string(), "1969-12-31T23:59:59.999999999Z");
     }

@@ -37,7 +37,7 @@ pub struct ImageFile {
     pub(super) quantisation: Option<(f32, f32)>,
     /// The number of pixels that are too far away for the file.
     pub(super) clipped: u64,
-    /// The number of bytes after the fields of the message.
+    /// The number of trailing bytes after the fields of the message.
     pub(super) surplus: usize,
     extension: &'static str,
     /// The content of the file.

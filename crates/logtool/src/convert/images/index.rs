@@ -111,7 +111,7 @@ impl ImageTable {
         ];
         let batch =
             RecordBatch::try_new(self.schema.clone(), columns).map_err(|err| {
-                Error::new(ErrorKind::Malformed, "columns that are no table")
+                Error::new(ErrorKind::Malformed, "inconsistent columns")
                     .from_source(err)
             })?;
         let schema = self.time.schema(&self.schema);

@@ -6,7 +6,7 @@ use logtool_sinks::Px4Position;
 
 use crate::error::Result;
 
-/// The topics that may have it. The first one is preferred.
+/// The topics with positions, in order of preference.
 const TOPICS: [&str; 2] = ["vehicle_gps_position", "sensor_gps"];
 /// From this `fix_type` on, all three dimensions are known.
 const FIX_3D: u8 = 3;

@@ -5,7 +5,7 @@ use logtool_velodyne::lidar::CODES;
 
 use super::*;
 
-/// Bags, with the points of their lidars.
+/// The format of bags with the points of their lidars.
 struct WithPoints;
 
 impl Format for WithPoints {
@@ -26,7 +26,7 @@ impl Format for WithPoints {
         Ok(with_points(bag, &LidarOptions::default()).unwrap())
     }
 
-    /// Only the bag itself can be resumed; the lidars are looked for again.
+    /// Only the bag itself is opened with the manifest; the lidars are detected again.
     fn resume(
         &self,
         source: Arc<dyn Source>,
@@ -42,8 +42,8 @@ fn open(bytes: Bytes) -> Box<dyn Log> {
 }
 
 #[test]
-fn packets_without_stamps_are_as_early_as_the_returns_that_they_hold_take() {
-    // A VLP-16: 0x37 is the strongest return, 0x39 both, in half the time.
+fn packets_without_stamps_are_earlier_by_the_time_of_their_firings() {
+    // A VLP-16: 0x37 means the strongest return, 0x39 both returns, in half the time.
     let packet = |returns: u8| {
         let mut packet = [0; 1206];
         packet.chunks_exact_mut(100).take(12).for_each(|b| b[..2].fill(0xff));
@@ -71,7 +71,7 @@ fn packets_without_stamps_are_as_early_as_the_returns_that_they_hold_take() {
 }
 
 #[test]
-fn bags_with_points_keep_the_laws() {
+fn bags_with_points_satisfy_the_laws() {
     for name in [
         "rosbag/synthetic-velodynescan-compressedimage.bag",
         "velodyne/hdl64e_s1_atwall.bag",
@@ -86,7 +86,7 @@ fn bags_with_points_keep_the_laws() {
 }
 
 #[test]
-fn what_is_odd_about_a_lidar_is_found_in_its_bag() {
+fn anomalies_of_a_lidar_are_found_in_its_bag() {
     let Some(bytes) = conformance::sample("velodyne/hdl64e_s1_atwall.bag") else {
         return;
     };

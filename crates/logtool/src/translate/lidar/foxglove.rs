@@ -1,4 +1,4 @@
-//! What lidars' logs hold, as Foxglove's types have it, in protocol buffers.
+//! Encodes the data of lidars as protocol buffers of Foxglove's types.
 
 use logtool_core::{Primitive, Topic};
 use logtool_protobuf::{
@@ -20,7 +20,7 @@ pub(super) fn topic(topic: &Topic, more: &str, what: What) -> Topic {
     protobuf::common(topic, more, type_name, &files)
 }
 
-/// As the enumeration of `foxglove.PackedElementField` has it.
+/// Returns the number of a type in the enumeration of `foxglove.PackedElementField`.
 fn number(of: Primitive) -> u64 {
     match of {
         Primitive::U8 => 1,

@@ -1,4 +1,4 @@
-//! Images: files, or rows of pixels.
+//! Translates images: compressed files, or uncompressed pixels.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::{
 };
 
 impl<'b> Image<'b> {
-    /// The image in the row `row` of `batch`, `offset_nanos` later.
+    /// Reads the image in the row at index `row` of `batch`, with `offset_nanos` added to its time.
     fn read(
         batch: &'b RecordBatch,
         row: usize,
@@ -43,8 +43,8 @@ impl<'b> Image<'b> {
     }
 }
 
-/// How records of the topic `id` of `log` become images, `offset_nanos` later: one topic of
-/// each type.
+/// Translates the records of the topic `id` of `log` to images, with `offset_nanos` added to their
+/// times. The two topics have the compressed and the uncompressed images.
 pub(super) fn images(
     log: &Arc<dyn Log>,
     id: TopicId,

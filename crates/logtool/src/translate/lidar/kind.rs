@@ -1,4 +1,4 @@
-//! Of which kind the messages are that logs of lidars become.
+//! The kind of messages that logs of lidars are translated to.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::{
     },
 };
 
-/// The package of the types that are made.
+/// The package of types that are derived from columns.
 const PACKAGE: &str = "velodyne_log";
 
-/// Of which kind messages are.
+/// The kind of messages that logs of lidars are translated to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Messages of ROS 1.
@@ -29,7 +29,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What `topic` is as one of `what`, called as it is and `more`.
+    /// Returns the topic of messages of the type `what` for `topic`, with `more` appended to
+    /// its name.
     pub(super) fn topic(self, topic: &Topic, more: &str, what: What) -> Result<Topic> {
         match self {
             Self::Ros => of_ros::common(topic, more, ros::type_name(what)),
@@ -37,8 +38,8 @@ impl Kind {
         }
     }
 
-    /// How records of the topic `id` of `log` become messages of a type that is made of its
-    /// columns, or why they do not.
+    /// Translates the records of the topic `id` of `log` to messages of a type that is derived
+    /// from its columns, or returns why this is impossible.
     pub(super) fn rows(
         self,
         log: &Arc<dyn Log>,
@@ -51,8 +52,8 @@ impl Kind {
         }
     }
 
-    /// How records of the topic `id` of `log` become places, `offset_nanos` later, if they
-    /// say where something was.
+    /// Translates the records of the topic `id` of `log` to positions, with `offset_nanos` added to
+    /// their times. Returns `None` if they contain no positions.
     pub(super) fn fixes(
         self,
         log: &Arc<dyn Log>,
@@ -66,7 +67,7 @@ impl Kind {
         }
     }
 
-    /// Adds `cloud` to `out`.
+    /// Appends `cloud` to `out`.
     pub(super) fn put_cloud(self, cloud: &Cloud<'_>, out: &mut Vec<u8>) {
         match self {
             Self::Ros => ros::put_cloud(cloud, out),
@@ -74,7 +75,7 @@ impl Kind {
         }
     }
 
-    /// Adds `image` to `out`: rows of pixels, or else as the file that it is.
+    /// Appends `image` to `out`: uncompressed pixels or a compressed file.
     pub(super) fn put_image(self, image: &Image<'_>, out: &mut Vec<u8>) {
         match self {
             Self::Ros => ros::put_image(image, out),
@@ -82,7 +83,7 @@ impl Kind {
         }
     }
 
-    /// Adds the transform that `turn` is to `out`.
+    /// Appends `turn` as a transform to `out`.
     pub(super) fn put_turn(self, turn: &Turn<'_>, out: &mut Vec<u8>) {
         match self {
             Self::Ros => ros::put_turn(turn, out),

@@ -1,8 +1,8 @@
-//! What messages of lidars' logs tell, of whichever kind they are.
+//! The data of messages of lidars, independent of their encoding.
 
 use logtool_core::Primitive;
 
-/// What there is a common type for.
+/// The kinds of data that have a common message type.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum What {
     Cloud,
@@ -11,8 +11,8 @@ pub(super) enum What {
     Transform,
 }
 
-/// The fields: names, where in a point they are, and what they are. `time` is in seconds and
-/// `t` in nanoseconds after the cloud's.
+/// The fields of a point: name, offset in the point, and type. `time` is in seconds and `t` in
+/// nanoseconds after the time of the cloud.
 pub(super) const FIELDS: [(&str, u32, Primitive); 12] = [
     ("x", 0, Primitive::F32),
     ("y", 4, Primitive::F32),
@@ -28,13 +28,13 @@ pub(super) const FIELDS: [(&str, u32, Primitive); 12] = [
     ("return_type", 39, Primitive::U8),
 ];
 
-/// A scan as a message tells it.
+/// A scan as one message.
 pub(super) struct Cloud<'s> {
     /// The number of the scan.
     pub(super) number: u32,
     pub(super) nanos: i64,
     pub(super) frame: &'s str,
-    /// How many bytes a point is.
+    /// The size of a point in bytes.
     pub(super) step: u32,
     pub(super) points: &'s [u8],
 }
@@ -44,7 +44,7 @@ pub(super) struct Image<'b> {
     pub(super) nanos: i64,
     /// The frame of the camera.
     pub(super) frame: String,
-    /// What a file is, or what pixels are.
+    /// The format of a file, or the pixel format.
     pub(super) encoding: &'b str,
     pub(super) width: u32,
     pub(super) height: u32,
@@ -52,7 +52,7 @@ pub(super) struct Image<'b> {
 }
 
 impl Image<'_> {
-    /// How many bytes a row of pixels is, if it has such.
+    /// Returns the size of a row of pixels in bytes; `None` for a compressed file.
     pub(super) fn step(&self) -> Option<u32> {
         let channels = match self.encoding {
             "mono8" => 1,
@@ -63,14 +63,14 @@ impl Image<'_> {
     }
 }
 
-/// The frame in which all turn.
+/// The parent frame of all transforms.
 pub(super) const PARENT: &str = "world";
 
-/// An attitude.
+/// An attitude, i.e. a rotation without a translation.
 pub(super) struct Turn<'t> {
     pub(super) nanos: i64,
-    /// The frame that is turned.
+    /// The frame that is rotated.
     pub(super) child: &'t str,
-    /// A quaternion: `x`, `y`, `z`, `w`.
+    /// The quaternion `x`, `y`, `z`, `w`.
     pub(super) rotation: [f64; 4],
 }

@@ -1,9 +1,9 @@
-//! Packets, as `velodyne_msgs/VelodyneScan`: a message each turn, as ROS's driver sends them if
-//! it is told at which azimuth a turn ends.
+//! Translates packets to `velodyne_msgs/VelodyneScan`: one message for each rotation, like
+//! ROS's driver sends them if an azimuth for the end of a rotation is configured.
 //!
-//! The packet that passes the cut is the last of its message. Each has the time when it came,
-//! and the message that of its last one, in the header too. What is not marked valid is left
-//! out.
+//! The packet that passes the start azimuth of a scan is the last one of its message. Each
+//! packet has its time of arrival, and the message has the time of its last packet, also in the
+//! header. Packets that are not marked valid are dropped.
 
 use std::sync::Arc;
 
@@ -15,17 +15,18 @@ use logtool_velodyne::{lidar::LidarInfo, packet::Firings, vel::PacketReader};
 
 use crate::{error::Result, formats::LogFormat, translate::ros::common};
 
-/// More packets are in another message: where the head does not turn.
+/// The maximum number of packets of a message, for a head that does not rotate.
 const MOST: usize = 4096;
 
-/// After so long without one, packets are of another turn: the slowest takes as long.
+/// After a pause of this length, packets belong to another rotation: the slowest takes this long.
 const GAP_NANOS: u64 = 200_000_000;
 
-/// A turn, in hundredths of a degree.
+/// A rotation, in hundredths of a degree.
 const TURN: u32 = 36_000;
 
-/// How the packets `id` of `log`, those of this `time`, become scans in a frame, `offset_nanos`
-/// later, of turns that end where those of `points` do, if there are points.
+/// Translates the packets `id` of `log` in the range `time` to scans in a frame, with
+/// `offset_nanos` added to their times. Rotations end at the same azimuth as those of `points`,
+/// if there are points.
 pub(super) fn packets(
     log: &Arc<dyn Log>,
     (id, topic, frame): (TopicId, &Topic, String),
@@ -58,24 +59,24 @@ pub(super) fn packets(
     Ok(Translation { from: id, topic: about, begin })
 }
 
-/// Makes scans of packets.
+/// Combines packets to scans.
 struct Scans {
-    /// What takes packets out of messages, where records are no packets.
+    /// Extracts packets from messages, if records are not packets themselves.
     reader: Option<PacketReader>,
     time: TimeRange,
     cut: u32,
     turn: Turn,
 }
 
-/// The turn that is not yet whole.
+/// The rotation that is not complete.
 struct Turn {
     frame: String,
     offset_nanos: i64,
     sequence: u32,
-    /// Its packets, each behind its time.
+    /// Its packets, each after its time.
     packets: Vec<u8>,
     count: usize,
-    /// When the last one came, and where the head was then, after the cut.
+    /// The time of the last packet, and its azimuth relative to the start azimuth.
     last: Timestamp,
     after_cut: u32,
 }
@@ -110,7 +111,7 @@ impl Translate for Scans {
 }
 
 impl Scans {
-    /// Adds a packet that came at `time`, in the record with this index.
+    /// Adds a packet that arrived at `time`, in the record at index `index`.
     fn add(
         &mut self,
         time: Timestamp,
@@ -128,7 +129,7 @@ impl Scans {
         if time.as_nanos().abs_diff(turn.last.as_nanos()) > GAP_NANOS {
             turn.end(index, messages);
         }
-        // Half a turn back is none, but the next one.
+        // The azimuth never decreases by half a rotation, so this is the next rotation.
         let is_new = turn.count > 0 && after_cut + TURN / 2 < turn.after_cut;
         turn.push(time, packet);
         (turn.last, turn.after_cut) = (time, after_cut);
@@ -145,7 +146,7 @@ impl Turn {
         self.count += 1;
     }
 
-    /// Ends the message, at the record with this index, if there is something in it.
+    /// Ends the message at the record with the index `record`, unless it is empty.
     fn end(&mut self, record: usize, messages: &mut Messages) {
         if self.count == 0 {
             return;

@@ -1,5 +1,5 @@
-//! Attitudes, as transforms on `/tf`: of `base_link` in `world`, which stays where it is. What is
-//! not marked valid is left out.
+//! Translates attitudes to transforms on `/tf`: of `base_link` in `world`, without a translation.
+//! Attitudes that are not marked valid are dropped.
 
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ use crate::{
     },
 };
 
-/// How records of the topic `id` of `log` become transforms, `offset_nanos` later, if it is
-/// known which of their numbers is which.
+/// Translates the records of the topic `id` of `log` to transforms, with `offset_nanos` added
+/// to their times. Returns `None` if the order of the four numbers is unknown.
 pub(super) fn poses(
     log: &Arc<dyn Log>,
     id: TopicId,

@@ -1,4 +1,4 @@
-//! What lidars' logs hold, as messages of ROS 1.
+//! Encodes the data of lidars as messages of ROS 1.
 
 use logtool_core::Primitive;
 use logtool_rosmsg::MessageWriter;
@@ -14,7 +14,7 @@ pub(super) fn type_name(what: What) -> &'static str {
     }
 }
 
-/// As the constants of `sensor_msgs/PointField` have it.
+/// Returns the number of a type in the constants of `sensor_msgs/PointField`.
 fn number(of: Primitive) -> u8 {
     match of {
         Primitive::U8 => 2,

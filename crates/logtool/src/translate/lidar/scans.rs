@@ -1,9 +1,9 @@
-//! Points: a cloud each scan.
+//! Translates points: one cloud for each scan.
 //!
-//! The fields begin as those of ROS's own driver do. Points are in the order of the packets.
-//! A cloud is stamped with the time of its first point; the message is of that of its last one,
-//! so that both are on one clock, and of the times that are wanted if the points are. (ROS's
-//! driver sends it when the packet of that point has come, at most 1.3 ms later.)
+//! The first fields are those of ROS's own driver. Points have the order of the packets. The
+//! stamp of a cloud is the time of its first point; the message has the time of its last point.
+//! So both are on one clock, and a message is in the selected time range if its points are.
+//! (ROS's driver sends it when the packet of that point has arrived, at most 1.3 ms later.)
 
 use std::{ops::Range, sync::Arc};
 
@@ -25,20 +25,21 @@ use crate::{
     },
 };
 
-/// How many bytes a point has, and where in them its times are.
+/// The size of a point in bytes, and the offsets of its times.
 const STEP: usize = 40;
 const TIMES: std::ops::Range<usize> = 18..26;
 
-/// More points, or of a longer time, are in another message: where the head does not turn.
+/// The maximum number of points and the maximum duration of a message, for a head that does not
+/// rotate.
 const MOST_POINTS: usize = 1 << 21;
 const MOST_NANOS: i64 = 4_000_000_000;
 
-/// So many scans are open side by side: lasers that look to the left pass the cut before
-/// others.
+/// The maximum number of scans that are open at the same time: lasers that point to the left
+/// pass the start azimuth before others.
 const MOST_OPEN: usize = 2;
 
-/// How the points `id` of `log`, those of this `time`, become clouds in this frame,
-/// `offset_nanos` later.
+/// Translates the points `id` of `log` in the range `time` to clouds in this frame, with
+/// `offset_nanos` added to their times.
 pub(super) fn scans(
     log: &Arc<dyn Log>,
     id: TopicId,
@@ -61,17 +62,17 @@ pub(super) fn scans(
     Ok(Translation { from: id, topic: about, begin })
 }
 
-/// The scans that are not yet whole.
+/// The scans that are not complete.
 struct Scans {
     decoder: Box<dyn Decoder>,
     frame: String,
     offset_nanos: i64,
     kind: Kind,
-    /// The numbers of those that are wanted.
+    /// The numbers of the scans that are selected.
     only: Range<u32>,
-    /// The oldest first.
+    /// The incomplete scans, the oldest first.
     open: Vec<Scan>,
-    /// Those that have ended, whose memory the next ones take.
+    /// Finished scans, whose buffers are reused.
     spare: Vec<Scan>,
 }
 
@@ -79,9 +80,9 @@ struct Scans {
 #[derive(Default)]
 struct Scan {
     number: u32,
-    /// The time of the record that it was last added to from, if its points tell none.
+    /// The time of the last record that contributed to it, for points without times.
     recorded: Timestamp,
-    /// The points, but for their times.
+    /// The points without their times.
     points: Vec<u8>,
     /// Their times.
     times: Vec<Option<i64>>,
@@ -116,7 +117,7 @@ impl Translate for Scans {
 }
 
 impl Scans {
-    /// Adds the points in `batch`, of the record with this index and `time`.
+    /// Adds the points in `batch`, which is the record at index `record` with the time `time`.
     fn add(
         &mut self,
         batch: &RecordBatch,
@@ -158,7 +159,7 @@ impl Scans {
         }
     }
 
-    /// Ends the scan at `at`, at the record with this index.
+    /// Ends the scan at index `at`, at the record with the index `record`.
     fn close(&mut self, at: usize, record: usize, messages: &mut Messages) {
         let mut scan = self.open.remove(at);
         let last = scan.times.iter().flatten().max().copied();
@@ -178,14 +179,14 @@ impl Scans {
 }
 
 impl Scan {
-    /// Begins anew, as that with this number.
+    /// Resets the scan to the empty scan `number`.
     fn begin(&mut self, number: u32) {
         self.number = number;
         self.points.clear();
         self.times.clear();
     }
 
-    /// Whether a point of the time `nanos` is no longer taken.
+    /// Returns whether a point at the time `nanos` needs a new message.
     fn is_full(&self, nanos: Option<i64>) -> bool {
         let first = self.times.first().copied().flatten();
         let since = nanos.zip(first).map(|(nanos, first)| nanos.saturating_sub(first));
@@ -193,7 +194,7 @@ impl Scan {
             || since.is_some_and(|since| since.saturating_abs() > MOST_NANOS)
     }
 
-    /// Puts the times of the points into them, and says that of the first.
+    /// Writes the times of the points into them, and returns the time of the first.
     fn finish(&mut self) -> i64 {
         let Self { points, times, .. } = self;
         let first = times.iter().flatten().min().copied().unwrap_or_default();
@@ -250,7 +251,7 @@ impl<'b> Points<'b> {
         })
     }
 
-    /// Adds the point in the row `row` to `out`, without its times.
+    /// Appends the point in the row at index `row` to `out`, without its times.
     fn put(&self, row: usize, out: &mut Vec<u8>) {
         let float = |values: &[f32]| values.get(row).copied().unwrap_or(f32::NAN);
         let byte = |values: &[u8]| values.get(row).copied().unwrap_or_default();

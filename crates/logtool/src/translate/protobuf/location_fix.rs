@@ -1,4 +1,4 @@
-//! Positions, as `foxglove.LocationFix`.
+//! Translates positions to `foxglove.LocationFix`.
 
 use std::sync::Arc;
 
@@ -12,8 +12,9 @@ use crate::{
     translate::{from_rows::of_columns, nanos_of, protobuf::common},
 };
 
-/// How records of the topic `id` of `log` become places on the map, `offset_nanos` later,
-/// if they say where something was; beside the topic itself, as `/sensor_gps/fix`.
+/// Translates the records of the topic `id` of `log` to positions, with `offset_nanos` added to
+/// their times, on an additional topic, e.g. `/sensor_gps/fix`. Returns `None` if they contain
+/// no positions.
 pub(in crate::translate) fn fixes(
     log: &Arc<dyn Log>,
     id: TopicId,
@@ -23,7 +24,7 @@ pub(in crate::translate) fn fixes(
     if topic.records == Some(0) {
         return Ok(None);
     }
-    // A topic of too many columns has none of a position.
+    // A topic with too many columns for a flat view has no position.
     let Ok(all) = log.decoder(id, &Columns::all(View::Flat)) else { return Ok(None) };
     let Some(only) = position_columns(topic, all.schema()) else { return Ok(None) };
     let columns = Columns { only: Some(only), ..Columns::all(View::Flat) };

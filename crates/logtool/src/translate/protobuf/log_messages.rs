@@ -1,4 +1,4 @@
-//! What people were told, as `foxglove.Log`.
+//! Translates log messages to `foxglove.Log`.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::translate::{
     from_rows::of_columns, log_messages::Line, nanos_of, protobuf::topic as about,
 };
 
-/// How lines of the topic `id` of `log` become those of `foxglove.Log`, `offset_nanos`
-/// later.
+/// Translates the log messages of the topic `id` of `log` to `foxglove.Log`, with
+/// `offset_nanos` added to their times.
 pub(super) fn said(
     log: &Arc<dyn Log>,
     id: TopicId,
@@ -26,7 +26,7 @@ pub(super) fn said(
     of_columns(log, id, Columns::default(), about, put)
 }
 
-/// Adds the line in the row `row` of `batch` to `out`.
+/// Appends the message in the row at index `row` of `batch` to `out`.
 fn line(batch: &RecordBatch, row: usize, offset_nanos: i64, out: &mut Vec<u8>) {
     let line = Line::read(batch, row);
     let line = FoxgloveLog {
@@ -38,7 +38,7 @@ fn line(batch: &RecordBatch, row: usize, offset_nanos: i64, out: &mut Vec<u8>) {
     line.put(out);
 }
 
-/// The level that is called as syslog calls it.
+/// Returns the level with the name `name` of syslog.
 fn level(name: &str) -> LogLevel {
     match name {
         "emergency" | "alert" | "critical" => LogLevel::Fatal,

@@ -1,5 +1,5 @@
-//! MCAP files of ROS 2 with messages of ROS 1: those in CDR are translated by the definitions
-//! that the file has, those of ROS 1 are as they are.
+//! Translates MCAP files of ROS 2 to messages of ROS 1: messages in CDR are translated with the
+//! definitions in the file; messages of ROS 1 are copied.
 
 use std::sync::Arc;
 
@@ -15,27 +15,27 @@ use crate::{
     translate::Prepared,
 };
 
-/// How messages of ROS 1 are written.
+/// The encoding of messages of ROS 1.
 const ROS1: &str = "ros1";
 
-/// How messages of ROS 2 are written, and their definitions.
+/// The encoding of messages of ROS 2, and the encoding of their definitions.
 const CDR: (&str, &str) = ("cdr", "ros2msg");
 
-/// What of CDR's topics says nothing of those that they become.
+/// Metadata of CDR's topics that does not apply to the translated topics.
 const OF_CDR: [&str; 2] = ["schema_encoding", "md5sum"];
 
-/// What is to be told of a message with a time that is none of ROS 1.
+/// The reason of damage for messages with times that ROS 1 cannot represent.
 const BEYOND: &str = "a time before 1970, which ROS 1 reads as one after 2038";
 
-/// Whether the messages of `topic` are to be translated, or cannot be taken.
+/// Returns whether the messages of `topic` must be translated, or cannot be stored.
 pub(in crate::translate) fn is_foreign(topic: &Topic) -> bool {
     topic.origin == TopicOrigin::Logged && topic.encoding != ROS1
 }
 
-/// `log`, an MCAP file, with its `wanted` topics as messages of ROS 1.
+/// Translates the `wanted` topics of `log`, an MCAP file, to messages of ROS 1.
 ///
 /// # Errors
-/// If none of them can be such.
+/// No topic can be translated.
 pub(in crate::translate) fn cdr(
     log: Arc<dyn Log>,
     wanted: &TopicSet,
@@ -55,7 +55,7 @@ pub(in crate::translate) fn cdr(
         }
     }
     if translations.is_empty() && !warnings.is_empty() {
-        let what = "no topic can be one of messages of ROS 1, which bags have";
+        let what = "no topic can be translated to messages of ROS 1, which bags need";
         let why = warnings.join("; ").replace("left out: ", "");
         return Err(Error::failed(format!("{what}; {why}")));
     }
@@ -64,7 +64,8 @@ pub(in crate::translate) fn cdr(
     Ok(Prepared { log: Arc::new(log), remarks: Vec::new(), warnings })
 }
 
-/// How `topic`, which is the topic `id`, becomes one of messages of ROS 1; or why it does not.
+/// Translates `topic`, which has the id `id`, to messages of ROS 1, or returns why this is
+/// impossible.
 fn translation(id: TopicId, topic: &Topic) -> Result<Translation, String> {
     let envelope = topic.envelope as usize;
     let mut about = Topic { envelope: 0, ..topic.clone() };
@@ -75,7 +76,7 @@ fn translation(id: TopicId, topic: &Topic) -> Result<Translation, String> {
             let of_schema = of_schema.map_or("", String::as_str);
             if of_schema != CDR.1 {
                 return Err(format!(
-                    "its definition is written as {of_schema:?}, and not as {:?}",
+                    "its definition is encoded as {of_schema:?}, not as {:?}",
                     CDR.1
                 ));
             }
@@ -88,7 +89,7 @@ fn translation(id: TopicId, topic: &Topic) -> Result<Translation, String> {
         }
         other => {
             return Err(format!(
-                "its messages are not written as ROS writes them, but as {other:?}"
+                "its messages are encoded as {other:?}, which is not an encoding of ROS"
             ));
         }
     };
@@ -100,10 +101,10 @@ fn translation(id: TopicId, topic: &Topic) -> Result<Translation, String> {
     Ok(Translation { from: id, topic: about, begin })
 }
 
-/// The definition of `topic` in ROS 1, and how its messages become such.
+/// Returns the definition of `topic` in ROS 1, and the conversion of its messages.
 fn understood(topic: &Topic) -> logtool_core::Result<(Definition, Transcoder)> {
     let definition = Definition::ros1_from_ros2(&topic.type_name, &topic.definition)?;
-    // The log messages of ROS 2, and not those of ROS 1 in CDR.
+    // Log messages of ROS 2 differ from those of ROS 1 in CDR.
     let is_log = definition.is_log() && topic.type_name == "rcl_interfaces/msg/Log";
     let transcoder = match is_log {
         true => Transcoder::of_logs(),
@@ -118,11 +119,11 @@ fn understood(topic: &Topic) -> logtool_core::Result<(Definition, Transcoder)> {
     Ok((definition, transcoder))
 }
 
-/// Makes messages of ROS 1.
+/// Translates messages to ROS 1.
 struct Ros1 {
-    /// From CDR; nothing if they are such.
+    /// The conversion from CDR; `None` if messages are already of ROS 1.
     transcoder: Option<Arc<Transcoder>>,
-    /// How many bytes are before each message.
+    /// The number of bytes before each message.
     envelope: usize,
 }
 
@@ -164,8 +165,8 @@ impl Translate for Ros1 {
 }
 
 impl Ros1 {
-    /// Adds the message of ROS 1 that `message` becomes to `out`. Returns `None` if `message`
-    /// does not fit its definition.
+    /// Appends `message`, translated to ROS 1, to `out`. Returns `None` if it does not match its
+    /// definition.
     fn put(&self, message: &[u8], out: &mut Vec<u8>) -> Option<CdrRemainder> {
         match &self.transcoder {
             Some(transcoder) => transcoder.from_cdr(message, out),

@@ -1,4 +1,4 @@
-//! Positions, as `sensor_msgs/NavSatFix`.
+//! Translates positions to `sensor_msgs/NavSatFix`.
 
 use std::sync::Arc;
 
@@ -16,26 +16,26 @@ use crate::{
     translate::{from_rows::of_columns, nanos_of, ros::common},
 };
 
-/// Columns that tell more of a position than where it is: heights above the ellipsoid, or
-/// of the geoid above it; how exact it is, in metres; and of which kind the fix is.
+/// Columns with more information about a position: heights above the ellipsoid, or of the geoid
+/// above it; the accuracy in metres; and the type of the fix.
 const MORE: [&str; 6] =
     ["alt_ellipsoid", "altitude_ellipsoid_m", "geoid_height", "eph", "epv", "fix_type"];
 
-/// Fixes of a better kind than 3 are corrected by what comes from the ground: by differences
-/// (4), or the phase of the carrier (5, 6). (PX4's `SensorGps.msg`.)
+/// Fix types above 3 use corrections from the ground: differential (4), or carrier phase (5, 6).
+/// (PX4's `SensorGps.msg`.)
 const CORRECTED: std::ops::RangeInclusive<f64> = 4.0..=6.0;
 
-/// How records of the topic `id` of `log` become places, if they say where something was,
-/// `offset_nanos` later. Where the height above the ellipsoid is known, or that of the
-/// geoid, altitudes are above the ellipsoid, as the type has it; else they are as they are
-/// told. Variances are the squares of how exact it is, if that is told.
+/// Translates the records of the topic `id` of `log` to positions, with `offset_nanos` added to
+/// their times. Returns `None` if they contain no positions. If the height above the ellipsoid
+/// or that of the geoid is known, altitudes are above the ellipsoid, as the type requires;
+/// otherwise they are copied. Variances are the squares of the accuracy, if it is known.
 pub(in crate::translate) fn fixes(
     log: &Arc<dyn Log>,
     id: TopicId,
     topic: &Topic,
     offset_nanos: i64,
 ) -> Result<Option<Translation>> {
-    // A topic of too many columns has none of a position.
+    // A topic with too many columns for a flat view has no position.
     let Ok(all) = log.decoder(id, &Columns::all(View::Flat)) else { return Ok(None) };
     let Some(mut only) = position_columns(topic, all.schema()) else {
         return Ok(None);
@@ -68,19 +68,19 @@ pub(in crate::translate) fn fixes(
         let nanos = nanos_of(batch, row).saturating_add(offset_nanos);
         MessageWriter::new(out)
             .header(0, nanos, "gps")
-            // A fix, perhaps by help from the ground; by GPS.
+            // Status 2: with ground-based augmentation, 0: without. Service 1: GPS.
             .u8(if is_corrected { 2 } else { 0 })
             .bytes(&1_u16.to_le_bytes())
             .f64s(&[latitude, longitude, above.unwrap_or(f64::NAN)])
             .f64s(&variances.unwrap_or_default())
-            // Approximated, or unknown.
+            // Covariance type 1: approximated, 0: unknown.
             .u8(u8::from(variances.is_some()));
         true
     };
     Ok(Some(of_columns(log, id, columns, about, put)))
 }
 
-/// The number in the column `name`; nothing if there is none. Heights in 32 bits are in
+/// Returns the number in the column `name`, or `None`. Heights in 32-bit integers are in
 /// millimetres.
 fn number(batch: &RecordBatch, name: &str, row: usize) -> Option<f64> {
     let column = batch.column_by_name(name).filter(|column| column.is_valid(row))?;

@@ -1,18 +1,18 @@
-//! ULogs with messages of ROS 1: each topic with a type that is made of its format, and
-//! beside those what ROS has types for.
+//! Translates ULogs to messages of ROS 1: each topic with a type that is derived from its
+//! format, and additional topics of types that ROS defines.
 //!
 //! | topic | becomes | of type |
 //! |---|---|---|
 //! | each | `/vehicle_status`, and `/sensor_gps_1` for a second instance | `ulog/VehicleStatus`, … |
-//! | of rates and accelerations | `/sensor_combined/imu` | `sensor_msgs/Imu`, with the attitude then |
-//! | of attitudes | `/vehicle_attitude/imu` | `sensor_msgs/Imu` |
-//! | of odometry, and local positions | `/vehicle_odometry/odometry` | `nav_msgs/Odometry` |
-//! | of positions on earth | `/vehicle_gps_position/fix` | `sensor_msgs/NavSatFix` |
-//! | what people were told | `/rosout` | `rosgraph_msgs/Log` |
+//! | with rates and accelerations | `/sensor_combined/imu` | `sensor_msgs/Imu`, with the attitude at that time |
+//! | with attitudes | `/vehicle_attitude/imu` | `sensor_msgs/Imu` |
+//! | with odometry, or local positions | `/vehicle_odometry/odometry` | `nav_msgs/Odometry` |
+//! | with positions on earth | `/vehicle_gps_position/fix` | `sensor_msgs/NavSatFix` |
+//! | with log messages | `/rosout` | `rosgraph_msgs/Log` |
 //!
-//! Types that are made are as the log has them: their numbers are in PX4's frames, and
-//! their `timestamp` is in microseconds after the start of the vehicle. The others are in
-//! [those of ROS](turns), and their headers have the time of the measurement.
+//! Derived types have the values of the log: they are in PX4's frames, and `timestamp` is in
+//! microseconds after the start of the vehicle. The others are in [the frames of
+//! ROS](frame_conversion), and their headers have the time of the measurement.
 
 mod attitudes;
 mod field_reader;
@@ -40,17 +40,17 @@ use crate::{
     units::counted,
 };
 
-/// The package of the types that are made.
+/// The package of derived types.
 const PACKAGE: &str = "ulog";
 
-/// What a log says of itself that messages cannot: the headings, and what one of such is.
+/// Metadata of a log that messages cannot hold: the headings, and the name of one item.
 const WORDS: [(&str, &str); 3] =
     [("parameters", "parameter"), ("info", "info"), ("info_multiple", "multi info")];
 
-/// `log`, of PX4, with its `wanted` topics as messages of ROS 1.
+/// Translates the `wanted` topics of `log`, a log of PX4, to messages of ROS 1.
 ///
 /// # Errors
-/// Where a topic cannot be read.
+/// A topic cannot be read.
 pub(in crate::translate) fn px4(
     log: Arc<dyn Log>,
     wanted: &TopicSet,
@@ -87,7 +87,7 @@ pub(in crate::translate) fn px4(
     Ok(Prepared { log, remarks, warnings: Vec::new() })
 }
 
-/// What a log says of itself that has no place in a log that has only messages: a sentence.
+/// Returns a remark about metadata that a log of only messages cannot hold.
 pub(in crate::translate) fn left_out(manifest: &Manifest) -> Option<String> {
     let counts = WORDS.iter().filter_map(|(heading, one)| {
         let Some(Value::Map(all)) = manifest.metadata.get(*heading) else {
@@ -100,7 +100,7 @@ pub(in crate::translate) fn left_out(manifest: &Manifest) -> Option<String> {
     (!counts.is_empty()).then(|| format!("left out: {said} (an MCAP file has them)"))
 }
 
-/// `topic`, called as ROS allows it, and as no other.
+/// Renames `topic` to a valid and unique name of ROS.
 fn named(topic: &Topic, names: &mut Names) -> Topic {
     let name = match topic.instance {
         0 => names.give(&topic.name),
@@ -109,8 +109,8 @@ fn named(topic: &Topic, names: &mut Names) -> Topic {
     Topic { name, instance: 0, ..topic.clone() }
 }
 
-/// How the topic `id` of `log` becomes one of a type that is made for it, or why it does
-/// not.
+/// Translates the topic `id` of `log` to a type that is derived from its format, or returns why
+/// this is impossible.
 fn own(
     log: &Arc<dyn Log>,
     id: TopicId,
@@ -118,9 +118,7 @@ fn own(
 ) -> Result<Result<Translation, String>> {
     let Some(layout) = log.payload_layout(id) else {
         return match topic.origin {
-            TopicOrigin::Logged => {
-                Ok(Err("nothing is known of its records".to_owned()))
-            }
+            TopicOrigin::Logged => Ok(Err("its records have no definition".to_owned())),
             _ => rows(log, id, topic, PACKAGE),
         };
     };
@@ -136,8 +134,8 @@ fn own(
     Ok(Ok(Translation { from: id, topic: about, begin }))
 }
 
-/// What records of the topic `id`, which lie as `layout` says, become `offset_nanos` later
-/// of what ROS has types for.
+/// Translates records of the topic `id` with `layout` to the types that ROS defines, with
+/// `offset_nanos` added to their times.
 fn standard(
     id: TopicId,
     topic: &Topic,

@@ -1,7 +1,6 @@
-//! Rows of tables as messages of a type that is made of their columns.
+//! Translates the rows of tables to messages of a type that is derived from their columns.
 //!
-//! A number that is missing is NaN where it has a fraction; else `has_x` says whether `x`
-//! is there.
+//! A missing float is NaN; for other columns, `has_x` states whether `x` is present.
 
 use std::sync::Arc;
 
@@ -22,8 +21,8 @@ use crate::{
     translate::{from_rows::of_rows, ros::made},
 };
 
-/// How records of the topic `id` of `log` become messages, of a type of
-/// `package`, or why they do not.
+/// Translates the records of the topic `id` of `log` to messages of a type of `package`, or
+/// returns why this is impossible.
 pub(in crate::translate) fn rows(
     log: &Arc<dyn Log>,
     id: TopicId,
@@ -34,7 +33,7 @@ pub(in crate::translate) fn rows(
     let mut text = String::new();
     for field in decoder.schema().fields() {
         let Some(kind) = kind(field.data_type()) else {
-            let what = format!("{} is of {}", field.name(), field.data_type());
+            let what = format!("{} has the type {}", field.name(), field.data_type());
             return Ok(Err(what));
         };
         if has_flag(field) {
@@ -69,7 +68,7 @@ fn has_flag(field: &Field) -> bool {
     field.is_nullable() && !is_float && !is_time
 }
 
-/// What ROS calls such values.
+/// Returns the name of a type in ROS.
 fn kind(data_type: &DataType) -> Option<&'static str> {
     Some(match data_type {
         DataType::Boolean => "bool",

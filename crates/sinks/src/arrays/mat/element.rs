@@ -1,9 +1,9 @@
-//! The elements that MATLAB's files are made of, as "MAT-File Level 5 File Format" of The
-//! MathWorks has them: a tag of type and length, and data up to a multiple of 8 bytes.
+//! The elements of a MATLAB file, as specified in "MAT-File Level 5 File Format" of The
+//! MathWorks: a tag with type and length, and data padded to a multiple of 8 bytes.
 
 use logtool_core::{Error, ErrorKind, Result};
 
-/// What kind of array a matrix is (table 1-3).
+/// The class of a matrix (table 1-3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Cell = 1,
@@ -19,17 +19,17 @@ pub(super) enum Class {
     Uint32 = 13,
     Int64 = 14,
     Uint64 = 15,
-    /// `Uint8`, and flagged.
+    /// `Uint8` with the flag for logical values.
     Logical = 0x0209,
 }
 
 /// The type of an element that is a matrix (table 1-1).
 const MATRIX: u32 = 14;
-/// How many bytes the name of a field has in a struct, with the NUL behind it.
+/// The size of the name of a field in a struct, including the terminating NUL.
 pub(super) const FIELD_BYTES: usize = 64;
 
 impl Class {
-    /// The type of the elements that hold its numbers (table 1-1).
+    /// Returns the type of the elements with the numbers of this class (table 1-1).
     fn data_type(self) -> u32 {
         match self {
             Self::Int8 => 1,
@@ -48,16 +48,16 @@ impl Class {
     }
 }
 
-/// All of a matrix but its data: what comes before these, and the padding behind them.
+/// The parts of a matrix around its data: the header and the size of the padding.
 pub(super) struct Frame {
     pub(super) head: Vec<u8>,
     pub(super) padding: usize,
 }
 
-/// The frame of an array of numbers, truths or characters with `bytes` of data.
+/// Returns the frame of an array of numbers, booleans or characters with `bytes` of data.
 ///
 /// # Errors
-/// One that is longer than such a file can have.
+/// The matrix is longer than the format allows.
 pub(super) fn frame(
     name: &str,
     class: Class,
@@ -72,8 +72,8 @@ pub(super) fn frame(
     Ok(Frame { head, padding })
 }
 
-/// The beginning of a cell array or a struct, to which its elements come; its length, at
-/// byte 4, is still to be [put in](length).
+/// Returns the start of a cell array or a struct; its elements follow. The length at byte 4 must
+/// be [filled in](length) later.
 pub(super) fn container(
     name: &str,
     class: Class,
@@ -83,7 +83,7 @@ pub(super) fn container(
     let mut head = tag(MATRIX, 0)?.to_vec();
     head.extend(about(name, class, shape)?);
     if class == Class::Struct {
-        // The length of a field's name, in the short form of elements.
+        // The length of field names is a small element: 4 bytes of data next to the tag.
         head.extend((4 << 16 | 5_u32).to_le_bytes());
         head.extend((FIELD_BYTES as u32).to_le_bytes());
         head.extend(tag(1, (fields.len() * FIELD_BYTES) as u64)?);
@@ -96,12 +96,12 @@ pub(super) fn container(
     Ok(head)
 }
 
-/// The length of a container that is `bytes` long with its tag.
+/// Encodes the length field of a container that has `bytes` including its tag.
 pub(super) fn length(bytes: u64) -> Result<[u8; 4]> {
     limited(bytes.saturating_sub(8)).map(u32::to_le_bytes)
 }
 
-/// A whole matrix.
+/// Encodes a matrix of numbers.
 pub(super) fn matrix(class: Class, shape: &[u64], data: &[u8]) -> Result<Vec<u8>> {
     let Frame { mut head, padding } = frame("", class, shape, data.len() as u64)?;
     head.extend_from_slice(data);
@@ -109,7 +109,7 @@ pub(super) fn matrix(class: Class, shape: &[u64], data: &[u8]) -> Result<Vec<u8>
     Ok(head)
 }
 
-/// A whole container of `elements`.
+/// Encodes a container of `elements`.
 pub(super) fn contained(
     class: Class,
     shape: &[u64],
@@ -125,7 +125,7 @@ pub(super) fn contained(
     Ok(all)
 }
 
-/// A row of characters.
+/// Encodes a string as a row of characters.
 pub(super) fn characters(name: &str, text: &str) -> Result<Vec<u8>> {
     let units: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let len = units.len() as u64;
@@ -136,11 +136,11 @@ pub(super) fn characters(name: &str, text: &str) -> Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Flags, dimensions and name.
+/// Encodes flags, dimensions and name, the header of every matrix.
 fn about(name: &str, class: Class, shape: &[u64]) -> Result<Vec<u8>> {
     let mut bytes = tag(6, 8)?.to_vec();
     bytes.extend(u64::from(class as u32).to_le_bytes());
-    // There are two dimensions at least.
+    // A matrix has at least two dimensions.
     let missing = std::iter::repeat_n(1, 2_usize.saturating_sub(shape.len()));
     let shape: Vec<u64> = shape.iter().copied().chain(missing).collect();
     let dims: Vec<u8> = shape
@@ -168,10 +168,10 @@ fn tag(data_type: u32, bytes: u64) -> Result<[u8; 8]> {
     Ok(tag)
 }
 
-/// Readers take lengths for signed.
+/// Checks a length; readers treat lengths as signed 32-bit integers.
 fn limited(length: u64) -> Result<u32> {
     i32::try_from(length).map(i32::cast_unsigned).map_err(|_| {
-        let what = "more than the 2 GB that a variable of a MATLAB 5 file can have";
+        let what = "a MATLAB 5 file cannot store variables of more than 2 GB";
         Error::new(ErrorKind::Unsupported, what)
     })
 }

@@ -1,18 +1,18 @@
-//! Names that MATLAB takes.
+//! Valid and unique MATLAB names.
 
 use std::collections::BTreeSet;
 
 use crate::arrays::mat::element::FIELD_BYTES;
 
-/// The names of the variables of a file, or of the fields of a struct.
+/// The names used so far for the variables of a file or the fields of a struct.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     taken: BTreeSet<String>,
 }
 
 impl Names {
-    /// `name` as MATLAB takes it, and as none was before: letters, digits and
-    /// underscores, a letter in front, 63 at most.
+    /// Converts `name` to a valid MATLAB name that was not used before: at most 63 letters,
+    /// digits and underscores, starting with a letter.
     pub(super) fn unique(&mut self, name: &str) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         let mut name: String = name.trim_matches('/').chars().map(plain).collect();
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_what_matlab_takes_and_each_is_another() {
+    fn names_are_valid_in_matlab_and_unique() {
         let mut names = Names::default();
         assert_eq!(names.unique("/camera/image_raw"), "camera_image_raw");
         assert_eq!(names.unique("camera.image_raw"), "camera_image_raw_1");

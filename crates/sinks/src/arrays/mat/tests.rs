@@ -5,8 +5,8 @@ use crate::{
 };
 
 #[test]
-fn a_matrix_is_laid_out_as_the_format_says() {
-    // By hand, by "MAT-File Level 5 File Format": the int16 matrix [1 2 3].
+fn matrix_has_the_layout_of_the_specification() {
+    // Written by hand after "MAT-File Level 5 File Format": the int16 matrix [1 2 3].
     let expected: &[&[u8]] = &[
         &[14, 0, 0, 0, 56, 0, 0, 0],                       // miMATRIX
         &[6, 0, 0, 0, 8, 0, 0, 0],                         // miUINT32: flags
@@ -20,14 +20,14 @@ fn a_matrix_is_laid_out_as_the_format_says() {
 }
 
 #[test]
-fn what_is_longer_than_such_a_file_can_have_is_refused() {
+fn matrices_above_the_size_limit_are_rejected() {
     let limit = (1 << 31) - 1;
     assert!(frame("", Class::Uint8, &[limit], limit).is_err());
     assert!(frame("", Class::Uint8, &[1 << 30], 1 << 30).is_ok());
 }
 
 #[test]
-fn the_lengths_of_all_elements_lead_from_one_to_the_next() {
+fn element_lengths_lead_from_each_element_to_the_next() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
     let sink =
@@ -48,7 +48,7 @@ fn the_lengths_of_all_elements_lead_from_one_to_the_next() {
             u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize
         };
         assert_eq!(word(at), 14);
-        let len = word(at + 44); // behind the flags and two dimensions
+        let len = word(at + 44); // after the flags and two dimensions
         variables
             .push(String::from_utf8_lossy(&file[at + 48..at + 48 + len]).into_owned());
         at += 8 + word(at + 4);

@@ -1,14 +1,14 @@
-//! Characters beyond U+FFFF: MATLAB counts two units of UTF-16 for one in the length of an
-//! array, and SciPy one character, so that no array of them is read by both.
+//! Characters above U+FFFF: in the length of an array, MATLAB counts them as two units of UTF-16
+//! and SciPy as one character, so that no array with them is read by both.
 
 use std::borrow::Cow;
 
-/// `text` with each of them as `\U` and eight hexadecimal digits, and how many they are.
+/// Replaces each of them by `\U` and eight hexadecimal digits; also returns their number.
 pub(super) fn digits(text: &str) -> (Cow<'_, str>, u64) {
     replaced(text, |c| format!("\\U{:08x}", u32::from(c)))
 }
 
-/// `json` with each of them as JSON writes it in ASCII.
+/// Replaces each of them by the escape of JSON (`\ud83d\udc4d`).
 pub(super) fn json(json: &str) -> Cow<'_, str> {
     let escaped = |c: char| {
         let units = c.encode_utf16(&mut [0; 2]).to_vec();
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_beyond_the_first_plane_is_written_in_ascii() {
+    fn characters_above_u_ffff_are_escaped() {
         // Unicode 16, U+1F44D THUMBS UP SIGN: D83D DC4D in UTF-16.
         let changed = ("\u{fffd} \\U0001f44d!".into(), 1);
         assert_eq!(digits("\u{fffd} \u{1f44d}!"), changed);

@@ -1,4 +1,4 @@
-//! A column, read back value by value, as matrices.
+//! Reads a column back value by value and encodes the values as matrices.
 
 use std::{
     io::{BufReader, Read as _},
@@ -18,7 +18,7 @@ use crate::arrays::{
     spill::{Reader, Spill},
 };
 
-/// Where one is in a column.
+/// A reader of the values of a column.
 pub(super) enum Values<'s> {
     Numbers {
         class: Class,
@@ -45,7 +45,8 @@ pub(super) enum Values<'s> {
 }
 
 impl<'s> Values<'s> {
-    /// The beginning of `column`; `in_digits` counts the characters that are written so.
+    /// Creates a reader at the start of `column`. `in_digits` counts the characters that are
+    /// written as hexadecimal digits.
     pub(super) fn new(
         column: &'s Column,
         spill: &'s Spill,
@@ -87,7 +88,7 @@ impl<'s> Values<'s> {
         }
     }
 
-    /// The next `shape` values as one matrix.
+    /// Reads the next values, as many as `shape` holds, as one matrix.
     pub(super) fn take(&mut self, shape: &[u64]) -> Result<Vec<u8>> {
         let count: u64 = shape.iter().product();
         match self {
@@ -112,7 +113,7 @@ impl<'s> Values<'s> {
         }
     }
 
-    /// The next text or list.
+    /// Reads the next string or list.
     pub(super) fn cell(&mut self) -> Result<Vec<u8>> {
         match self {
             Self::Texts { is_text, ends, start, bytes, in_digits } => {
@@ -142,12 +143,12 @@ impl<'s> Values<'s> {
     }
 }
 
-/// `shape`, and then `dims`.
+/// Appends `dims` to `shape`.
 pub(super) fn longer(shape: &[u64], dims: &[usize]) -> Vec<u64> {
     shape.iter().copied().chain(dims.iter().map(|dim| *dim as u64)).collect()
 }
 
-/// MATLAB's class of a type.
+/// Returns MATLAB's class for a type.
 pub(super) fn class(data_type: &DataType) -> Class {
     match data_type {
         DataType::Boolean => Class::Logical,
@@ -164,8 +165,8 @@ pub(super) fn class(data_type: &DataType) -> Class {
     }
 }
 
-/// For values with `dims` in each row, where in a row that is which comes as number `nth`
-/// where the first dimension is the fastest.
+/// Returns the row-major index of the value that is at index `nth` in column-major order, in
+/// which the first of `dims` varies fastest.
 pub(super) fn place(dims: &[u64], mut nth: u64) -> u64 {
     let mut stride: u64 = dims.iter().product();
     let mut place = 0;
@@ -177,7 +178,7 @@ pub(super) fn place(dims: &[u64], mut nth: u64) -> u64 {
     place
 }
 
-/// `values` of `shape`, of which the last dimension is the fastest, so that the first is.
+/// Reorders `values` of `shape` from row-major to column-major order.
 fn by_columns<T: Clone>(shape: &[u64], values: &[T]) -> Vec<T> {
     (0..values.len() as u64)
         .filter_map(|nth| values.get(usize::try_from(place(shape, nth)).ok()?).cloned())
@@ -189,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_dimension_becomes_the_fastest() {
+    fn values_are_reordered_to_column_major_order() {
         // numpy: arange(12).reshape(2, 3, 2).flatten(order="F")
         let values: Vec<u8> = (0..12).collect();
         let expected = [0, 6, 2, 8, 4, 10, 1, 7, 3, 9, 5, 11];

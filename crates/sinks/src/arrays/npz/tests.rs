@@ -7,7 +7,7 @@ use crate::{
 };
 
 #[test]
-fn the_header_of_an_array_is_as_numpy_documents_it() {
+fn array_header_has_the_layout_that_numpy_documents() {
     // numpy.save of arange(6, dtype="<i2").reshape(2, 3), with NumPy 1.26.
     let text = "{'descr': '<i2', 'fortran_order': False, 'shape': (2, 3), }";
     let bytes = header("<i2", &[2, 3]);
@@ -19,7 +19,7 @@ fn the_header_of_an_array_is_as_numpy_documents_it() {
 }
 
 #[test]
-fn a_table_becomes_arrays_of_which_some_say_what_is_missing() {
+fn nulls_are_written_as_nan_nat_or_a_validity_array() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
     let sink =
@@ -46,7 +46,7 @@ fn a_table_becomes_arrays_of_which_some_say_what_is_missing() {
     assert!(header.contains("'<U6'"), "{header}");
     assert_eq!(names[..8], *b"M\0\0\0A\0\0\0");
     assert_eq!(array("mode_label.valid").1, [1, 0, 0]);
-    // [0.5, nothing], [] and [] once more.
+    // Rows: [0.5, null], [] and [].
     let (header, items) = array("list");
     assert!(header.contains("'<f4'") && header.contains("(2,)"), "{header}");
     assert_eq!(items[..4], 0.5_f32.to_le_bytes());

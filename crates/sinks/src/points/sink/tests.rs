@@ -1,4 +1,4 @@
-//! Files of a few points, byte for byte as their formats say.
+//! Files of a few points, compared byte for byte with their specifications.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -10,7 +10,7 @@ use crate::{
     testing::{column, table, times, topic},
 };
 
-/// Two points of scan 4 and one of scan 5, which is nowhere.
+/// Two points of scan 4, and one of scan 5 without a position.
 fn points() -> RecordBatch {
     let floats =
         |values: [f32; 3]| Arc::new(Float32Array::from(values.to_vec())) as ArrayRef;
@@ -24,14 +24,14 @@ fn points() -> RecordBatch {
     ])
 }
 
-/// Writes the points into `dir`, and says how many there was no room for.
+/// Writes the points into `dir`, and returns how many points the format could not store.
 fn write(dir: &Path, format: PointFormat, per: Per) -> u64 {
-    // A scan that two batches have.
+    // The second batch continues the scan of the first.
     let (batch, topic) = (points(), topic("points", 0));
     write_batches(dir, &[batch.slice(0, 1), batch.slice(1, 2)], &topic, format, per)
 }
 
-/// Writes `batches` of `topic` into `dir`, and says how many points there was no room for.
+/// Writes `batches` of `topic` into `dir`, and returns how many points the format could not store.
 fn write_batches(
     dir: &Path,
     batches: &[RecordBatch],
@@ -47,7 +47,7 @@ fn write_batches(
     sink.lost()
 }
 
-/// A sink that writes files of points of `topic` into `dir`.
+/// Creates a sink that writes files of points of `topic` into `dir`.
 fn sink(
     dir: &Path,
     topic: &Topic,
@@ -70,7 +70,7 @@ fn sink(
     (PointSink::new(outputs.clone(), names, BTreeMap::new(), options), outputs)
 }
 
-/// The header without its comments, and what follows it.
+/// Returns the header without its comments, and the bytes after it.
 fn parted(file: &[u8], last_line: &str) -> (String, Vec<u8>) {
     let lines: Vec<&[u8]> = file.split_inclusive(|byte| *byte == b'\n').collect();
     let end = lines.iter().position(|line| line.starts_with(last_line.as_bytes()));
@@ -81,7 +81,7 @@ fn parted(file: &[u8], last_line: &str) -> (String, Vec<u8>) {
 }
 
 #[test]
-fn a_pcd_file_has_the_fields_of_the_table_the_place_first() {
+fn pcd_fields_are_the_columns_with_the_position_first() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), PointFormat::PcdBinary, Per::Log);
     let file = fs::read(dir.path().join("points.pcd")).unwrap();
@@ -103,7 +103,7 @@ fn a_pcd_file_has_the_fields_of_the_table_the_place_first() {
 }
 
 #[test]
-fn each_scan_has_a_file_called_by_its_number_and_time() {
+fn scan_files_are_named_by_number_and_time() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), PointFormat::PcdAscii, Per::Scan);
     let folder = dir.path().join("points");
@@ -120,7 +120,7 @@ fn each_scan_has_a_file_called_by_its_number_and_time() {
 }
 
 #[test]
-fn a_ply_file_counts_seconds_from_the_origin_it_tells() {
+fn ply_times_are_seconds_since_the_stated_origin() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), PointFormat::PlyAscii, Per::Log);
     let file = fs::read(dir.path().join("points.ply")).unwrap();
@@ -136,9 +136,9 @@ fn a_ply_file_counts_seconds_from_the_origin_it_tells() {
     assert_eq!(String::from_utf8(data).unwrap().replace("e-09", "e-9"), rows);
 }
 
-/// Text files of PLY have `nan` for infinities, and count them; all other formats keep them.
+/// Text files of PLY replace infinities by `nan` and count them; all other formats keep them.
 #[test]
-fn a_ply_file_of_text_has_no_infinities_and_counts_them() {
+fn infinities_are_replaced_and_counted_in_ply_text_only() {
     let (inf, nan) = (f32::INFINITY, f32::NAN);
     let floats = |values: [f32; 4]| Arc::new(Float32Array::from(values.to_vec())) as _;
     let doubles = vec![f64::NEG_INFINITY, 0.5, f64::MAX, f64::NAN];
@@ -175,7 +175,7 @@ fn a_ply_file_of_text_has_no_infinities_and_counts_them() {
 }
 
 #[test]
-fn kitti_has_four_floats_of_each_point_that_is_somewhere() {
+fn kitti_has_four_floats_for_each_point_with_a_position() {
     let dir = tempfile::tempdir().unwrap();
     assert_eq!(write(dir.path(), PointFormat::Kitti, Per::Log), 1);
     let file = fs::read(dir.path().join("points.bin")).unwrap();
@@ -184,13 +184,13 @@ fn kitti_has_four_floats_of_each_point_that_is_somewhere() {
 }
 
 #[test]
-fn las_lies_as_its_specification_says() {
+fn las_has_the_layout_of_its_specification() {
     let dir = tempfile::tempdir().unwrap();
     assert_eq!(write(dir.path(), PointFormat::Las, Per::Log), 1);
     let file = fs::read(dir.path().join("points.las")).unwrap();
-    // LAS 1.2, table 1: signature, version, where the points begin, their format, their
-    // length and number; table 5 and 6: x, y, z, intensity, returns, ..., GPS time; and
-    // four extra bytes, the number of the scan.
+    // LAS 1.2, table 1: signature, version, offset of the points, their format, length and number;
+    // tables 5 and 6: x, y, z, intensity, returns, ..., GPS time; and four extra bytes, the number
+    // of the scan.
     assert_eq!(file[..4], *b"LASF");
     assert_eq!(file[24..26], [1, 2]);
     assert_eq!(file[104..107], [1, 32, 0]);
@@ -206,14 +206,14 @@ fn las_lies_as_its_specification_says() {
 }
 
 #[test]
-fn a_table_without_a_place_has_no_points() {
+fn table_without_position_columns_has_no_points() {
     let batch = table(vec![column("x", Arc::new(UInt8Array::from(vec![1])))]);
     assert!(!has_points(&batch.schema()));
     assert!(has_points(&points().schema()));
 }
 
-/// Three clouds of a point: of one publisher with intensities from 0 to 1, of one with bytes,
-/// and of one without any.
+/// Three clouds of one point each: with intensities from 0 to 1, with bytes, and without
+/// intensity.
 fn clouds() -> (RecordBatch, Topic) {
     let floats = |values: [Option<f32>; 3]| {
         Arc::new(Float32Array::from(values.to_vec())) as ArrayRef
@@ -237,7 +237,7 @@ fn clouds() -> (RecordBatch, Topic) {
 }
 
 #[test]
-fn an_intensity_is_that_of_the_column_that_the_cloud_has() {
+fn intensity_is_read_from_the_column_of_the_cloud() {
     let (batch, topic) = clouds();
     let dir = tempfile::tempdir().unwrap();
     for format in [PointFormat::Kitti, PointFormat::Las] {
@@ -251,12 +251,12 @@ fn an_intensity_is_that_of_the_column_that_the_cloud_has() {
     }
     let file = fs::read(dir.path().join("points.bin")).unwrap();
     let intensities = [15, 31, 47].map(|end| file[end - 3..=end].to_vec());
-    // A byte is divided by 255; without an intensity, it is 0.
+    // A byte is divided by 255; a missing intensity is 0.
     let expected = [0.25_f32, 250.0 / 255.0, 0.0].map(|i| i.to_le_bytes().to_vec());
     assert_eq!(intensities, expected);
     let file = fs::read(dir.path().join("points.las")).unwrap();
     let start = u32::from_le_bytes(file[96..100].try_into().unwrap()) as usize;
-    // Of a point of 28 bytes: the intensity at 12, the user data at 17, the source at 18.
+    // In a point of 28 bytes, the intensity is at 12, the user data at 17, the source at 18.
     for (at, intensity, ring) in [(0, 16_384_u16, 3_u8), (1, 64_250, 7), (2, 0, 0)] {
         let point = &file[start + 28 * at..start + 28 * (at + 1)];
         assert_eq!(point[12..14], intensity.to_le_bytes(), "{at}");
@@ -265,7 +265,7 @@ fn an_intensity_is_that_of_the_column_that_the_cloud_has() {
 }
 
 #[test]
-fn a_file_of_a_cloud_has_the_fields_of_that_cloud() {
+fn file_of_one_cloud_has_the_columns_of_that_cloud() {
     let (batch, cloud) = clouds();
     let all = ["x", "y", "z", "timestamp", "stamp", "index"];
     for format in [PointFormat::PcdAscii, PointFormat::PlyAscii] {
@@ -292,7 +292,7 @@ fn a_file_of_a_cloud_has_the_fields_of_that_cloud() {
             assert_eq!(names, [&all, own].concat());
         }
     }
-    // A topic that is no clouds may have in its next points what its first ones lack.
+    // Other topics may have values later in columns that are null in the first points.
     let dir = tempfile::tempdir().unwrap();
     let other = Topic { origin: TopicOrigin::Logged, ..cloud };
     write_batches(dir.path(), &[batch], &other, PointFormat::PcdAscii, Per::Scan);

@@ -1,4 +1,4 @@
-//! Rows and the places that they are, by the definitions of their messages.
+//! Rows and their positions, according to the definitions of their messages.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn doubles(name: &str, values: Vec<f64>) -> (Field, ArrayRef) {
     column(name, Arc::new(Float64Array::from(values)))
 }
 
-/// The places of a table of a topic of the type `type_name`.
+/// Returns the positions in a table of a topic with the type `type_name`.
 fn places(type_name: &str, columns: Vec<(Field, ArrayRef)>) -> Option<Vec<Place>> {
     let topic = Topic { type_name: type_name.to_owned(), ..topic("t", 0) };
     let table = table(columns);
@@ -28,7 +28,7 @@ fn known(nanos: i64, latitude: f64, longitude: f64, altitude: Option<f64>) -> Pl
 }
 
 #[test]
-fn px4s_integers_are_parts_of_degrees_and_millimetres() {
+fn px4_integers_are_scaled_degrees_and_millimetres() {
     let ints =
         |name, values: Vec<i32>| column(name, Arc::new(Int32Array::from(values)));
     let columns = vec![
@@ -44,8 +44,8 @@ fn px4s_integers_are_parts_of_degrees_and_millimetres() {
 }
 
 #[test]
-fn whether_there_was_a_fix_is_told_by_integers_of_any_width() {
-    // Protocol buffers have none of less than 32 bits.
+fn fix_type_may_be_an_integer_of_any_width() {
+    // Protocol buffers have no integers below 32 bits.
     let kinds: [ArrayRef; 8] = [
         Arc::new(Int8Array::from(vec![3, 2])),
         Arc::new(Int16Array::from(vec![3, 2])),
@@ -69,7 +69,7 @@ fn whether_there_was_a_fix_is_told_by_integers_of_any_width() {
 }
 
 #[test]
-fn rows_that_are_not_valid_are_nowhere() {
+fn invalid_rows_have_no_position() {
     let columns = || {
         vec![
             times("ns", vec![Some(1), Some(2)]),
@@ -90,7 +90,7 @@ fn rows_that_are_not_valid_are_nowhere() {
 }
 
 #[test]
-fn a_receiver_nested_in_a_message_is_found() {
+fn position_of_a_nested_receiver_is_found() {
     let columns = vec![
         times("us", vec![Some(1)]),
         doubles("receiver.latitude", vec![1.5]),
@@ -98,13 +98,13 @@ fn a_receiver_nested_in_a_message_is_found() {
         column("receiver.altitude_msl", Arc::new(Float32Array::from(vec![0.1]))),
         column("receiver.fix_type", Arc::new(UInt8Array::from(vec![4]))),
     ];
-    // The altitude is told as the float32 is, and not as 0.10000000149011612.
+    // The altitude has the shortest text of the float32, not 0.10000000149011612.
     let expected = [known(1, 1.5, 2.5, Some(0.1))];
     assert_eq!(places("vehicle_gnss", columns).unwrap(), expected);
 }
 
 #[test]
-fn ros_says_with_a_status_that_there_is_no_fix() {
+fn negative_status_of_ros_fixes_means_no_fix() {
     let columns = || {
         vec![
             times("ns", vec![Some(1), Some(2)]),
@@ -116,13 +116,13 @@ fn ros_says_with_a_status_that_there_is_no_fix() {
     };
     let fix = [Place::Unknown, known(2, 48.0, 11.0, None)];
     assert_eq!(places("sensor_msgs/NavSatFix", columns()).unwrap(), fix);
-    // Elsewhere a status may be anything.
+    // In other topics, a status may have any meaning.
     let all = [known(1, 48.0, 11.0, None), fix[1]];
     assert_eq!(places("my_msgs/Beacon", columns()).unwrap(), all);
 }
 
 #[test]
-fn what_is_nowhere_or_not_on_earth_is_no_fix() {
+fn missing_and_impossible_coordinates_are_distinguished() {
     let columns = vec![
         times("us", [1, 2, 3, 4, 5].map(Some).to_vec()),
         doubles("lat", vec![f64::NAN, 90.1, -90.0, 0.0, 0.0]),
@@ -139,7 +139,7 @@ fn what_is_nowhere_or_not_on_earth_is_no_fix() {
 }
 
 #[test]
-fn an_altitude_that_is_not_valid_is_none() {
+fn invalid_altitude_is_dropped() {
     let columns = vec![
         times("us", vec![Some(1), Some(2)]),
         doubles("lat", vec![1.0, 1.0]),
@@ -153,7 +153,7 @@ fn an_altitude_that_is_not_valid_is_none() {
 }
 
 #[test]
-fn degrees_and_minutes_become_degrees() {
+fn degrees_and_minutes_are_converted() {
     let mut topic = topic("gps", 0);
     let told = "degrees and minutes, ddmm.mmmm".to_owned();
     topic.metadata.insert("position".to_owned(), told);
@@ -168,7 +168,7 @@ fn degrees_and_minutes_become_degrees() {
 }
 
 #[test]
-fn only_columns_of_numbers_are_a_position() {
+fn position_columns_must_be_numeric() {
     let text = |name| column(name, Arc::new(StringArray::from(vec!["1"])));
     let columns = vec![times("us", vec![Some(1)]), text("lat"), text("lon")];
     assert_eq!(places("t", columns), None);

@@ -1,4 +1,4 @@
-//! Whole files, against texts that were made by hand from the specifications.
+//! Whole files, compared with texts written by hand after the specifications.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::{
 /// 2024-05-01T12:00:00Z.
 const NOON: i64 = 1_714_564_800_000_000_000;
 
-/// A fix each second from noon on: east, north, up.
+/// A fix every second from noon on: longitude, latitude, altitude.
 fn rows(is_utc: bool, fixes: &[[f64; 3]]) -> RecordBatch {
     let nanos = (0..fixes.len()).map(|i| Some(NOON + i as i64 * 1_000_000_000));
     let times = if is_utc { utc_times } else { times }("us", nanos.collect());
@@ -25,7 +25,7 @@ fn rows(is_utc: bool, fixes: &[[f64; 3]]) -> RecordBatch {
     table(vec![times, of("lon", 0), of("lat", 1), of("alt", 2)])
 }
 
-/// Two modes, the second with a loss of the fix in it.
+/// Two modes; the fix is lost during the second.
 const FLIGHT: [[f64; 3]; 5] = [
     [8.5, 47.25, 400.0],
     [8.75, 47.25, 400.5],
@@ -45,7 +45,7 @@ fn modes() -> TrackModes {
     ])
 }
 
-/// The text of the file of [`FLIGHT`], in two batches.
+/// Writes [`FLIGHT`] in two batches, and returns the text of the file.
 fn flight(format: TrackFormat) -> (String, TrackSink) {
     let folder = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(folder.path(), Existing::Refuse);
@@ -58,7 +58,7 @@ fn flight(format: TrackFormat) -> (String, TrackSink) {
 }
 
 #[test]
-fn a_track_over_the_edge_of_the_map_is_two_lines() {
+fn track_over_the_antimeridian_is_two_lines() {
     let ways = [179.9, 180.0]
         .map(|east| [[179.5, 1.0, 0.0], [east, 1.0, 0.0], [-179.9, 2.0, 0.0]]);
     let geojson = TrackFormat::GeoJson;
@@ -154,7 +154,7 @@ fn gpx_has_each_fix_once_and_a_segment_from_loss_to_loss() {
 }
 
 #[test]
-fn geojson_has_a_feature_for_each_stretch() {
+fn geojson_has_a_feature_for_each_segment() {
     let (text, _) = flight(TrackFormat::GeoJson);
     let expected = r##"{"type":"FeatureCollection","features":[
 {"type":"Feature","geometry":{"type":"LineString","coordinates":[[8.5,47.25,400],[8.75,47.25,400.5],[9,47.25]]},"properties":{"topic":"t","log":"a&b.ulg","mode":"A<B","stroke":"#ff8001","startTime":"2024-05-01T12:00:00.000000Z","endTime":"2024-05-01T12:00:02.000000Z","coordTimes":["2024-05-01T12:00:00.000000Z","2024-05-01T12:00:01.000000Z","2024-05-01T12:00:02.000000Z"]}},
@@ -166,7 +166,7 @@ fn geojson_has_a_feature_for_each_stretch() {
     serde_json::from_str::<serde_json::Value>(&text).unwrap();
 }
 
-/// The text of the file of `fixes` on no clock of the world.
+/// Writes `fixes` with times that are not UTC, and returns the text of the file.
 fn plain(format: TrackFormat, fixes: &[[f64; 3]]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(folder.path(), Existing::Refuse);
@@ -177,7 +177,7 @@ fn plain(format: TrackFormat, fixes: &[[f64; 3]]) -> String {
 }
 
 #[test]
-fn a_clock_that_is_not_utc_tells_no_dates() {
+fn times_that_are_not_utc_have_no_dates() {
     let text = plain(TrackFormat::GeoJson, &FLIGHT[..2]);
     let times = r#""startSeconds":1714564800,"endSeconds":1714564801}"#;
     assert!(text.contains(times) && !text.contains("Time"), "{text}");
@@ -187,8 +187,8 @@ fn a_clock_that_is_not_utc_tells_no_dates() {
 }
 
 #[test]
-fn a_long_track_is_written_in_pieces_that_touch() {
-    // One more than fits, so that the last piece has nothing of its own.
+fn long_track_is_written_in_segments_that_touch() {
+    // One more than fits, so that the last segment has only the shared fix.
     for count in [MOST_FIXES, MOST_FIXES + 1, MOST_FIXES + 2, 2 * MOST_FIXES + 5] {
         let fixes: Vec<_> =
             (0..count).map(|i| [1.0 + i as f64 / 1e6, 2.0, 3.0]).collect();
@@ -207,7 +207,7 @@ fn a_long_track_is_written_in_pieces_that_touch() {
 }
 
 #[test]
-fn what_was_nowhere_has_no_file() {
+fn topic_without_fixes_has_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(folder.path(), Existing::Refuse);
     let log = String::from("log");

@@ -1,4 +1,4 @@
-//! The attitude of the vehicle at any time: between those that `vehicle_attitude` tells.
+//! Interpolates the attitude of the vehicle between the samples of `vehicle_attitude`.
 
 use std::{
     fmt,
@@ -12,30 +12,30 @@ use crate::translate::ros::px4::{
     frame_conversion::Quaternion,
 };
 
-/// The topic whose first instance tells the attitudes.
+/// The topic whose first instance has the attitudes.
 const TOPIC: &str = "vehicle_attitude";
 
-/// More attitudes (100 MB of them, or six hours of 200 a second) are not kept.
+/// The maximum number of attitudes, which take 100 MB: six hours at 200 Hz.
 const MOST: u64 = 4 << 20;
 
-/// Between two that are further apart, in nanoseconds, nobody knows the attitude.
+/// Attitudes are not interpolated over longer gaps, in nanoseconds.
 const FAR: i64 = 500_000_000;
 
-/// So near each other are quaternions whose arc is as good as straight.
+/// Above this dot product, linear interpolation of two quaternions is accurate enough.
 const STRAIGHT: f64 = 0.9995;
 
-/// See the module. The attitudes are read when they are first needed.
+/// The attitudes of a log, which are read when they are first needed.
 pub(super) struct Attitudes {
     log: Arc<dyn Log>,
     topic: TopicId,
     attitude: Numbers,
     sampled: Option<Numbers>,
-    /// When, in nanoseconds of the log's own clock, and how; in the order of time.
+    /// The times in nanoseconds of the log's own clock, and the attitudes, sorted by time.
     all: OnceLock<Vec<(i64, [f32; 4])>>,
 }
 
 impl Attitudes {
-    /// Those of `log`, if it has some.
+    /// Returns the attitudes of `log`, if it has some.
     pub(super) fn of(log: &Arc<dyn Log>) -> Option<Self> {
         let topic = topic(log.manifest())?;
         let layout = log.payload_layout(topic)?;
@@ -45,10 +45,10 @@ impl Attitudes {
         Some(Self { log, topic, attitude, sampled, all })
     }
 
-    /// Reads them, unless that was done.
+    /// Reads them, unless they were read before.
     ///
     /// # Errors
-    /// Whatever ends the reading.
+    /// The log cannot be read.
     pub(super) fn load(&self) -> Result<()> {
         if self.all.get().is_some() {
             return Ok(());
@@ -59,7 +59,7 @@ impl Attitudes {
         for part in self.log.manifest().plan(&selection, 0) {
             let mut cursor = self.log.read(&part, &selection)?;
             while cursor.fill(&mut block)? {
-                // What is damaged there is told of by who copies the topic itself.
+                // Damage is reported when the topic itself is copied.
                 all.extend(block.iter().filter_map(|record| {
                     let attitude = turned(self.attitude, record.payload)?;
                     let nanos = sampled(self.sampled, &record);
@@ -72,8 +72,8 @@ impl Attitudes {
         Ok(())
     }
 
-    /// The attitude at the time `nanos` of the log's own clock, if that lies between two that
-    /// are near it.
+    /// Returns the attitude at the time `nanos` of the log's own clock, if it is between two
+    /// samples that are close enough.
     pub(super) fn at(&self, nanos: i64) -> Option<Quaternion> {
         let all = self.all.get()?;
         let later = all.partition_point(|(time, _)| *time <= nanos);
@@ -88,23 +88,23 @@ impl Attitudes {
     }
 }
 
-/// The topic that tells the attitudes, if they are not too many.
+/// Returns the topic with the attitudes, if there are not too many.
 fn topic(manifest: &Manifest) -> Option<TopicId> {
     let (id, records) = counted(manifest)?;
     (1..=MOST).contains(&records).then_some(id)
 }
 
-/// That attitudes are too many to be kept, if they are: a sentence.
+/// Returns a remark if there are too many attitudes.
 pub(super) fn too_many(manifest: &Manifest) -> Option<String> {
     let (_, records) = counted(manifest).filter(|(_, records)| *records > MOST)?;
     Some(format!(
-        "{records} attitudes are more than are kept ({MOST}): the rates and accelerations \
+        "{records} attitudes are more than the maximum ({MOST}): the rates and accelerations \
          in sensor_msgs/Imu have no attitude beside them; less of the time at once, by --from \
          and --to of `logtool filter`, has"
     ))
 }
 
-/// The topic that tells the attitudes, and how many they are.
+/// Returns the topic with the attitudes, and their number.
 fn counted(manifest: &Manifest) -> Option<(TopicId, u64)> {
     let mut topics = manifest.topics();
     let (id, topic) = topics.find(|(_, topic)| {
@@ -115,8 +115,8 @@ fn counted(manifest: &Manifest) -> Option<(TopicId, u64)> {
     Some((id, topic.records?))
 }
 
-/// The attitude that has done this `share` of the way from one to the other, at an even speed
-/// and the shorter way round.
+/// Interpolates between two attitudes with constant rate along the shorter arc; `share` is from
+/// 0 to 1.
 fn between(from: Quaternion, to: Quaternion, share: f64) -> Quaternion {
     let dot = |a: Quaternion, b: Quaternion| -> f64 {
         a.iter().zip(b).map(|(a, b)| a * b).sum()
@@ -156,14 +156,14 @@ mod tests {
 
     use super::*;
 
-    /// Turned about z by `degrees`.
+    /// Returns a rotation about z by `degrees`.
     fn about_z(degrees: f64) -> Quaternion {
         let (sin, cos) = (degrees.to_radians() / 2.0).sin_cos();
         [cos, 0.0, 0.0, sin]
     }
 
     #[test]
-    fn more_attitudes_than_are_kept_are_told() {
+    fn too_many_attitudes_are_remarked() {
         let of = |name: &str, records: u64| {
             let empty = Arc::new(arrow_schema::Schema::empty());
             let topic = Topic { records: Some(records), ..Topic::new(name, empty) };
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn half_way_between_two_headings_is_the_heading_in_the_middle() {
+    fn midpoint_of_two_headings_is_the_mean_heading() {
         let backwards = about_z(90.0).map(|part| -part);
         for (from, to, share, want) in [
             (about_z(0.0), about_z(90.0), 0.5, 45.0),

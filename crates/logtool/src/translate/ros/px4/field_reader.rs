@@ -1,10 +1,10 @@
-//! Numbers in payloads that lie as a layout says.
+//! Reads numbers from payloads with a known layout.
 
 use logtool_core::{Cut, Layout, LayoutKind, Primitive, Record};
 
 use crate::translate::ros::px4::frame_conversion::Quaternion;
 
-/// Where in payloads there are numbers: a field, or an array.
+/// The location of numbers in payloads: a field, or an array.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers {
     start: usize,
@@ -13,7 +13,7 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// The field `name` of `layout`, if it is numbers.
+    /// Finds the field `name` of `layout`, if it is numeric.
     pub(super) fn find(layout: &Layout, name: &str) -> Option<Self> {
         let field = layout.fields.iter().find(|field| field.name == name)?;
         let LayoutKind::Primitive(one) = field.kind else { return None };
@@ -22,7 +22,7 @@ impl Numbers {
         is_number.then_some(Self { start, one, count })
     }
 
-    /// The fields `names` of `layout`, if all are numbers.
+    /// Finds the fields `names` of `layout`, if all are numeric.
     pub(super) fn each<const N: usize>(
         layout: &Layout,
         names: [&str; N],
@@ -32,12 +32,12 @@ impl Numbers {
         all.try_into().ok()
     }
 
-    /// The same, if it is an array of `count` or more.
+    /// Returns the field if it is an array of at least `count` numbers.
     pub(super) fn at_least(self, count: u32) -> Option<Self> {
         (self.count >= count).then_some(self)
     }
 
-    /// The number with the index `index` in `payload`; nothing if it is not there.
+    /// Reads the number at index `index` from `payload`; `None` if it is missing.
     pub(super) fn get(self, payload: &[u8], index: u32) -> Option<f64> {
         let step = self.one.size() as usize;
         let start = self.start.checked_add(step.checked_mul(index as usize)?)?;
@@ -57,12 +57,12 @@ impl Numbers {
         })
     }
 
-    /// The first number in `payload`.
+    /// Reads the first number from `payload`.
     pub(super) fn first(self, payload: &[u8]) -> Option<f64> {
         self.get(payload, 0)
     }
 
-    /// The first numbers in `payload`.
+    /// Reads the first numbers from `payload`.
     pub(super) fn array<const N: usize>(self, payload: &[u8]) -> Option<[f64; N]> {
         let mut all = [f64::NAN; N];
         for (index, place) in (0..).zip(&mut all) {
@@ -72,8 +72,8 @@ impl Numbers {
     }
 }
 
-/// When a measurement was made, in nanoseconds of the record's clock: as the payload tells in
-/// microseconds at `at`, or else when it was logged.
+/// Returns the time of a measurement in nanoseconds of the record's clock: the microseconds in the
+/// payload at `at`, or else the time of the record.
 pub(super) fn sampled(at: Option<Numbers>, record: &Record<'_>) -> i64 {
     // Microseconds of 285 years are exact.
     let micros = at.and_then(|at| at.first(record.payload));
@@ -82,7 +82,7 @@ pub(super) fn sampled(at: Option<Numbers>, record: &Record<'_>) -> i64 {
     nanos.unwrap_or(record.time.as_nanos())
 }
 
-/// The attitude in `payload`; nothing if it is not known: NaN, or 0.
+/// Reads the attitude from `payload`; `None` if it is unknown, i.e. NaN or 0.
 pub(super) fn turned(at: Numbers, payload: &[u8]) -> Option<Quaternion> {
     let attitude: Quaternion = at.array(payload)?;
     let square: f64 = attitude.iter().map(|part| part * part).sum();

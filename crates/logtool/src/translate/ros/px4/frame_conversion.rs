@@ -1,4 +1,4 @@
-//! From the frames of PX4 to those of ROS.
+//! Converts between the frames of PX4 and those of ROS.
 //!
 //! | | PX4 | ROS (REP 103) |
 //! |---|---|---|
@@ -6,10 +6,10 @@
 //! | world | x north, y east, z down | x east, y north, z up |
 //! | world, its heading unknown | x forward, y right, z down | x forward, y left, z up |
 //!
-//! A quaternion turns from body to world, in either. So that of ROS is that of PX4 between
-//! the two turns that there are for vectors: half a turn about x for the body, and about
-//! x + y for the world. (PX4's guide, "Reference Frames and ROS"; MAVROS does the same in
-//! `frame_tf`.)
+//! A quaternion rotates from the body to the world, in both. So the quaternion of ROS is the
+//! product of the rotation for vectors of the world (half a turn about x + y), the quaternion
+//! of PX4, and the rotation for vectors of the body (half a turn about x). (PX4's guide,
+//! "Reference Frames and ROS"; MAVROS does the same in `frame_tf`.)
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
@@ -19,17 +19,17 @@ pub(super) type Vector = [f64; 3];
 /// A quaternion of PX4: w, x, y, z.
 pub(super) type Quaternion = [f64; 4];
 
-/// What the axes of a world are.
+/// The axes of the world frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum World {
     /// North, east, down.
     Ned,
-    /// Forward, right, down, from wherever it began.
+    /// Forward, right, down, relative to the initial heading.
     Frd,
 }
 
 impl World {
-    /// A vector in this world as ROS has it.
+    /// Converts a vector in this world frame to ROS.
     pub(super) fn vector(self, of: Vector) -> Vector {
         let [x, y, z] = of;
         match self {
@@ -38,12 +38,12 @@ impl World {
         }
     }
 
-    /// Variances along the axes of this world as ROS has them.
+    /// Converts variances along the axes of this world frame to ROS.
     pub(super) fn variances(self, of: Vector) -> Vector {
         self.vector(of).map(f64::abs)
     }
 
-    /// An attitude in this world as ROS has it: x, y, z, w.
+    /// Converts an attitude in this world frame to ROS: x, y, z, w.
     pub(super) fn attitude(self, of: Quaternion) -> [f64; 4] {
         let [w, x, y, z] = of;
         match self {
@@ -53,18 +53,18 @@ impl World {
     }
 }
 
-/// A vector in the body's frame as ROS has it.
+/// Converts a vector in the body frame to ROS.
 pub(super) fn body(of: Vector) -> Vector {
     let [x, y, z] = of;
     [x, -y, -z]
 }
 
-/// A vector of the world in the body's frame, both of PX4, where `attitude` is that of the
-/// body: turned back.
+/// Rotates a vector from the world frame to the body frame, both of PX4; `attitude` is the
+/// attitude of the body.
 pub(super) fn into_body(of: Vector, attitude: Quaternion) -> Vector {
     let [w, x, y, z] = attitude;
     let [a, b, c] = of;
-    // The rows are the columns of the matrix that turns forth.
+    // The rows are the columns of the matrix for the opposite direction.
     [
         (1.0 - 2.0 * (y * y + z * z)) * a
             + 2.0 * (x * y + w * z) * b
@@ -89,13 +89,13 @@ mod tests {
         assert!(is_near, "{one:?} is not {other:?}");
     }
 
-    /// Turned about z, which is down, by `angle`.
+    /// Returns a rotation about z, which is down, by `angle`.
     fn heading(angle: f64) -> Quaternion {
         [(angle / 2.0).cos(), 0.0, 0.0, (angle / 2.0).sin()]
     }
 
     #[test]
-    fn who_faces_north_faces_along_y_and_who_faces_east_along_x() {
+    fn north_is_y_and_east_is_x_in_ros() {
         let (sin, cos) = FRAC_PI_4.sin_cos();
         near(World::Ned.attitude(heading(0.0)), [0.0, 0.0, sin, cos]);
         near(World::Ned.attitude(heading(FRAC_PI_2)), [0.0, 0.0, 0.0, 1.0]);
@@ -104,18 +104,18 @@ mod tests {
     }
 
     #[test]
-    fn a_nose_that_points_up_does_so_in_both() {
+    fn nose_up_is_nose_up_in_both_frames() {
         // About y, which is right, by a quarter turn: up.
         let (sin, cos) = FRAC_PI_4.sin_cos();
         let [x, y, z, w] = World::Frd.attitude([cos, 0.0, sin, 0.0]);
-        // ROS turns the nose up by turning about y, which is left, the other way.
+        // In ROS y is left, so nose up is a rotation about y in the other direction.
         near([x, y, z, w], [0.0, -sin, 0.0, cos]);
     }
 
-    /// A vector of the body, turned to the world by PX4's attitude and then into ROS's
-    /// world, is where ROS's attitude turns it.
+    /// A vector of the body that is rotated to the world by PX4's attitude and then converted
+    /// to ROS is equal to the converted vector rotated by ROS's attitude.
     #[test]
-    fn turning_before_and_after_is_the_same() {
+    fn rotating_and_converting_commute() {
         let q: Quaternion = [0.5, -0.1, 0.7, 0.5];
         let len = q.iter().map(|part| part * part).sum::<f64>().sqrt();
         let q = q.map(|part| part / len);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn who_flies_east_and_faces_east_flies_forward() {
+    fn velocity_east_with_heading_east_is_forward() {
         near(into_body([0.0, 3.0, 0.0], heading(FRAC_PI_2)), [3.0, 0.0, 0.0]);
         near(body([3.0, 1.0, -2.0]), [3.0, -1.0, 2.0]);
         near(World::Ned.vector([1.0, 2.0, -3.0]), [2.0, 1.0, 3.0]);

@@ -1,10 +1,10 @@
-//! Rates, accelerations and attitudes, as `sensor_msgs/Imu`. What is not known is
-//! marked as the type has it: the first number of its covariance is -1. Covariances that are
-//! all 0 are of what is known, but not how well.
+//! Translates rates, accelerations and attitudes to `sensor_msgs/Imu`. Missing quantities are
+//! marked as the type specifies: the first number of the covariance is -1. A covariance of
+//! zeros means that the accuracy is unknown.
 //!
-//! Rates and accelerations have the attitude beside them that the vehicle had when they were
-//! measured: between the two that `vehicle_attitude` tells before and after, if these are no
-//! more than half a second apart.
+//! Messages with rates and accelerations also have the attitude of the vehicle at that time,
+//! which is interpolated between the samples of `vehicle_attitude`, if these are at most half a
+//! second apart.
 
 use std::sync::Arc;
 
@@ -26,16 +26,16 @@ use crate::{
 
 const TYPE: &str = "sensor_msgs/Imu";
 
-/// A covariance of which nothing is known, and one of what is not there.
+/// The covariance of unknown accuracy, and that of a missing quantity.
 const UNKNOWN: [f64; 9] = [0.0; 9];
 const MISSING: [f64; 9] = [-1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
 
-/// Where rates, in rad/s, and accelerations, in m/s², of the body are.
+/// The location of rates in rad/s, and accelerations in m/s², of the body.
 #[derive(Clone, Copy, Debug)]
 enum Measured {
-    /// Themselves, as of `sensor_combined`.
+    /// The rates and accelerations, e.g. in `sensor_combined`.
     Direct([Numbers; 2]),
-    /// What they come to over times in microseconds, as of `vehicle_imu`.
+    /// Their integrals, and the integration times in microseconds, e.g. in `vehicle_imu`.
     Summed([Numbers; 2], [Numbers; 2]),
 }
 
@@ -72,8 +72,8 @@ impl Measured {
     }
 }
 
-/// How records of the topic `id` become `sensor_msgs/Imu`, if they have rates and
-/// accelerations; with the attitude of the vehicle, if that is known.
+/// Translates records of the topic `id` to `sensor_msgs/Imu`, with the attitude of the vehicle
+/// if it is known. Returns `None` if they have no rates and accelerations.
 pub(super) fn imu(
     id: TopicId,
     topic: &Topic,
@@ -109,8 +109,8 @@ pub(super) fn imu(
     Ok(Some(imu))
 }
 
-/// How records of the topic `id` become `sensor_msgs/Imu`, if they are attitudes: without
-/// accelerations, and without rates if they have none.
+/// Translates attitudes of the topic `id` to `sensor_msgs/Imu`, without accelerations, and with
+/// rates if the records have them. Returns `None` if they are not attitudes.
 pub(super) fn attitude(
     id: TopicId,
     topic: &Topic,

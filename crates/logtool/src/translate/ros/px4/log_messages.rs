@@ -1,4 +1,4 @@
-//! What people were told, as `rosgraph_msgs/Log`, on the topic that ROS has for it.
+//! Translates log messages to `rosgraph_msgs/Log` on the topic `/rosout`.
 
 use std::sync::Arc;
 
@@ -11,7 +11,8 @@ use crate::{
     translate::{from_rows::of_columns, log_messages::Line, nanos_of, ros::common},
 };
 
-/// How lines of the topic `id` of `log` become those of `/rosout`, `offset_nanos` later.
+/// Translates the log messages of the topic `id` of `log` to those of `/rosout`, with
+/// `offset_nanos` added to their times.
 pub(super) fn said(
     log: &Arc<dyn Log>,
     id: TopicId,
@@ -26,15 +27,14 @@ pub(super) fn said(
         let nanos = nanos_of(batch, row).saturating_add(offset_nanos);
         let mut message = MessageWriter::new(out);
         message.header(0, nanos, "").u8(level(line.level)).text(&line.name);
-        // Neither a file, nor a function, nor a line of it, nor topics.
+        // File, function, line and topics are unknown.
         message.text(line.message).text("").text("").u32(0).u32(0);
         true
     };
     Ok(of_columns(log, id, Columns::default(), about, put))
 }
 
-/// The level that is called as syslog calls it. ROS counts what it does not know as
-/// information.
+/// Returns the level of ROS for the name of a level of syslog. Unknown levels become information.
 fn level(name: &str) -> u8 {
     match name {
         "emergency" | "alert" | "critical" => 16,

@@ -1,18 +1,18 @@
-//! Where a vehicle is and how it moves, as `nav_msgs/Odometry`: of `base_link` in `odom`,
-//! which is PX4's local frame as ROS turns it. Velocities are in the body's frame, as the
-//! type has them.
+//! Translates positions and velocities to `nav_msgs/Odometry`: of `base_link` in `odom`, which
+//! is PX4's local frame, converted to ROS. Velocities are in the body frame, as the type
+//! specifies.
 //!
-//! `vehicle_local_position` knows no attitude but the heading: its velocities are those of
+//! `vehicle_local_position` has the heading as its only attitude: its velocities are in the frame
 //! `base_stabilized`, which has the heading of the vehicle and stays level.
 //!
 //! | | before v1.14 | since |
 //! |---|---|---|
-//! | frame of the pose | `local_frame`: 0 NED, 1 FRD; none: NED | `pose_frame`: 1 NED, 2 FRD |
-//! | frame of the velocity | `velocity_frame`: 0 NED, 1 FRD, 3 body; none: as the pose | 1 NED, 2 FRD, 3 body |
+//! | frame of the pose | `local_frame`: 0 NED, 1 FRD; missing: NED | `pose_frame`: 1 NED, 2 FRD |
+//! | frame of the velocity | `velocity_frame`: 0 NED, 1 FRD, 3 body; missing: as the pose | 1 NED, 2 FRD, 3 body |
 //!
-//! (PX4's `vehicle_odometry.msg` and `VehicleOdometry.msg`.) Records of other frames, and
-//! those without an attitude, become nothing. Of covariances, the variances of the position
-//! are told; 0 is where nothing is.
+//! (PX4's `vehicle_odometry.msg` and `VehicleOdometry.msg`.) Records in other frames, and
+//! records without an attitude, are not translated. Of the covariances, the variances of the
+//! position are set; 0 means unknown.
 
 use logtool_core::{Layout, Topic, TopicId, Translation};
 use logtool_rosmsg::MessageWriter;
@@ -31,7 +31,7 @@ use crate::{
 
 const TYPE: &str = "nav_msgs/Odometry";
 
-/// Numbers of three axes: an array, or a field each.
+/// Numbers of three axes: an array, or three fields.
 #[derive(Clone, Copy, Debug)]
 enum Axes {
     Array(Numbers),
@@ -55,7 +55,7 @@ impl Axes {
     }
 }
 
-/// Where in payloads the parts of odometry are.
+/// The location of the parts of odometry in payloads.
 #[derive(Clone, Copy, Debug)]
 struct Places {
     position: Axes,
@@ -64,9 +64,9 @@ struct Places {
     rates: Axes,
     pose_frame: Option<Numbers>,
     velocity_frame: Option<Numbers>,
-    /// What the number of NED is.
+    /// The number that means NED.
     first_frame: f64,
-    /// An array of three, or a triangle of six rows.
+    /// An array of three numbers, or a triangular matrix of six rows.
     variances: Option<(Numbers, [u32; 3])>,
 }
 
@@ -106,7 +106,7 @@ impl Places {
         let attitude = turned(self.attitude, payload)?;
         let velocity = self.velocity.read(payload)?;
         let frame = self.velocity_frame.or(self.pose_frame);
-        // The body has the number 3 in either numbering.
+        // The body frame has the number 3 in both numberings.
         let is_of_body = self.velocity_frame.and_then(|at| at.first(payload));
         let velocity = match (is_of_body, number(frame)?) {
             (Some(3.0), _) => velocity,
@@ -130,11 +130,11 @@ impl Places {
     }
 }
 
-/// How a vehicle moves, in PX4's frames; velocities and rates in that of the body.
+/// The motion of a vehicle, in PX4's frames; velocities and rates are in the body frame.
 #[derive(Clone, Copy, Debug)]
 struct State {
     world: World,
-    /// What ROS calls the body's frame.
+    /// The name of the body frame in ROS.
     child: &'static str,
     position: Vector,
     attitude: Quaternion,
@@ -157,7 +157,7 @@ impl State {
     }
 }
 
-/// How records of the topic `id` become odometry, if they are such.
+/// Translates records of the topic `id` to odometry. Returns `None` if they are not odometry.
 pub(super) fn odometry(
     id: TopicId,
     topic: &Topic,
@@ -174,7 +174,8 @@ pub(super) fn odometry(
     Ok(Some(of_payloads(id, about, layout, offset_nanos, put)))
 }
 
-/// How records of the topic `id` become odometry, if they are local positions.
+/// Translates records of the topic `id` to odometry. Returns `None` if they are not local
+/// positions.
 pub(super) fn local_position(
     id: TopicId,
     topic: &Topic,

@@ -1,4 +1,4 @@
-//! Messages that are made of payloads, one for one or none.
+//! Translates each payload to at most one message.
 
 use std::sync::Arc;
 
@@ -8,11 +8,12 @@ use logtool_core::{
 
 use crate::translate::ros::px4::field_reader::{Numbers, sampled};
 
-/// How each payload of the topic `id` becomes a message of `about`: `put` gets it and the
-/// time for the header, and adds the message to a buffer, if it becomes one.
+/// Translates the payloads of the topic `id` to messages of the topic `about`. `put` gets a
+/// payload and the time for the header, appends the message to a buffer, and returns whether
+/// there is one.
 ///
-/// That time is when the measurement was made, if the payload tells it, on the clock of the
-/// records, `offset_nanos` later.
+/// That time is the time of the measurement, if the payload contains it, on the clock of the
+/// records, with `offset_nanos` added.
 pub(super) fn of_payloads<F>(
     id: TopicId,
     about: Topic,
@@ -34,7 +35,7 @@ where
 }
 
 struct Payloads<F> {
-    /// When the measurement was made, in microseconds.
+    /// The time of the measurement, in microseconds.
     sampled: Option<Numbers>,
     offset_nanos: i64,
     put: F,
@@ -52,7 +53,7 @@ where
             let before = buffer.len();
             match (self.put)(record.payload, nanos, buffer) {
                 Some(()) => messages.end(index),
-                // That a payload is too short, the topic itself tells.
+                // Payloads that are too short are reported by the translation of the topic itself.
                 None => buffer.truncate(before),
             }
         }
